@@ -1,4 +1,4 @@
-//! Writes the registry: every definition of every vendored revision, with what decodes, encodes and builds it.
+//! Writes the registry: every definition of every vendored revision, with functions that decode, encode and build it.
 
 #[path = "build/registry.rs"]
 mod registry;
@@ -24,7 +24,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
         builders.push_str(&more);
     }
     code.push_str("];\n");
-    let out = PathBuf::from(std::env::var_os("OUT_DIR").ok_or("cargo sets OUT_DIR")?);
+    let out = PathBuf::from(std::env::var_os("OUT_DIR").ok_or("OUT_DIR is not set")?);
     std::fs::write(out.join("registry.rs"), code + &builders)?;
     Ok(())
 }

@@ -19,9 +19,6 @@ mod extra;
 mod id;
 mod message;
 mod method;
-// As the generator writes it.
-#[rustfmt::skip]
-mod methods;
 mod never;
 mod number;
 mod raw;

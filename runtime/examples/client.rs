@@ -20,7 +20,7 @@ type Failure = Box<dyn std::error::Error>;
 async fn main() -> Result<(), Failure> {
     let mut arguments = std::env::args().skip(1).peekable();
     let protocol = arguments.next_if(|first| matches!(first.as_str(), "legacy" | "modern"));
-    let ours = LocalInfo {
+    let local_info = LocalInfo {
         level: Some(Level::Info),
         revisions: match protocol.as_deref() {
             Some("legacy") => vec![Revision::V2025_11_25],
@@ -32,12 +32,12 @@ async fn main() -> Result<(), Failure> {
     let handlers = legacy::handlers(modern::handlers(Router::new()));
     let server = arguments.next().ok_or("usage: client [legacy|modern] URL | COMMAND [ARGUMENT..]")?;
     if server.starts_with("http") {
-        return run(&web(ours, handlers, &server).await?).await;
+        return run(&connect_http(local_info, handlers, &server).await?).await;
     }
     let mut command = Command::new(server);
     command.args(arguments);
     let (server, incoming, outgoing) = ChildProcess::start(command, lines::LONGEST)?;
-    let client = connect(ours, handlers.clone(), handlers, incoming, outgoing, Limits::default()).await?;
+    let client = connect(local_info, handlers.clone(), handlers, incoming, outgoing, Limits::default()).await?;
     run(&client).await?;
     client.close().await?;
     println!("server ended: {}", server.close().await?);
@@ -45,14 +45,14 @@ async fn main() -> Result<(), Failure> {
 }
 
 #[cfg(feature = "http-client")]
-async fn web(ours: LocalInfo, handlers: Router, url: &str) -> Result<Client, Failure> {
+async fn connect_http(local_info: LocalInfo, handlers: Router, url: &str) -> Result<Client, Failure> {
     use mcpgen_runtime::http::client::{Options, open};
     let (incoming, outgoing) = open(url, Options::default())?;
-    Ok(connect(ours, handlers.clone(), handlers, incoming, outgoing, Limits::default()).await?)
+    Ok(connect(local_info, handlers.clone(), handlers, incoming, outgoing, Limits::default()).await?)
 }
 
 #[cfg(not(feature = "http-client"))]
-async fn web(_: LocalInfo, _: Router, _: &str) -> Result<Client, Failure> {
+async fn connect_http(_: LocalInfo, _: Router, _: &str) -> Result<Client, Failure> {
     Err("built without the feature http-client".into())
 }
 
@@ -78,7 +78,7 @@ fn calls() -> [(&'static str, JsonObject); 5] {
     .map(|(name, arguments)| (name, arguments.as_object().cloned().unwrap_or_default()))
 }
 
-fn tell(name: &str, content: Result<String, String>) {
+fn print_result(name: &str, content: Result<String, String>) {
     match content {
         Ok(content) => println!("{name}: {content}"),
         Err(error) => println!("{name} failed: {error}"),
@@ -90,13 +90,12 @@ mod legacy {
         CallToolRequest, CallToolRequestParams, CreateMessageRequest, CreateMessageResult, ListToolsRequest,
         LoggingMessageNotification, PingRequest, Role, TextContent,
     };
-    use super::{Client, ErrorObject, Failure, Router, calls, tell};
+    use super::{Client, ErrorObject, Failure, Router, calls, print_result};
 
     pub(super) fn handlers(router: Router) -> Router {
         router
             .request::<CreateMessageRequest>(|_, params| async move {
-                let words = format!("{} messages read", params.messages.len());
-                let text = TextContent::new(words);
+                let text = TextContent::new(format!("{} messages read", params.messages.len()));
                 Ok::<_, ErrorObject>(CreateMessageResult::new(text, "example-model", Role::Assistant))
             })
             .notification::<LoggingMessageNotification>(|_, params| async move { println!("log: {}", params.data) })
@@ -112,7 +111,7 @@ mod legacy {
             let call =
                 peer.request::<CallToolRequest>(params).on_progress(|now| println!("progress: {}", now.progress));
             let content = call.await.map(|result| mcpgen_types::to_string(&result.content));
-            tell(name, content.map_err(|error| error.to_string()));
+            print_result(name, content.map_err(|error| error.to_string()));
         }
         if peer.peer_info().is_some_and(|peer_info| peer_info.can(&["tasks", "requests", "tools", "call"])) {
             let (name, arguments) = ("wait", calls()[3].1.clone());
@@ -130,13 +129,12 @@ mod modern {
         CallToolRequest, CallToolRequestParams, CreateMessageRequest, CreateMessageResult, ListToolsRequest,
         LoggingMessageNotification, PaginatedRequestParams, Role, SubscriptionFilter, TextContent,
     };
-    use super::{Client, ErrorObject, Failure, Router, Value, calls, tell};
+    use super::{Client, ErrorObject, Failure, Router, Value, calls, print_result};
 
     pub(super) fn handlers(router: Router) -> Router {
         router
             .request::<CreateMessageRequest>(|_, params| async move {
-                let words = format!("{} messages read", params.messages.len());
-                let text = TextContent::new(words);
+                let text = TextContent::new(format!("{} messages read", params.messages.len()));
                 Ok::<_, ErrorObject>(CreateMessageResult::new(text, "example-model", Role::Assistant))
             })
             .notification::<LoggingMessageNotification>(|_, params| async move { println!("log: {}", params.data) })
@@ -160,7 +158,7 @@ mod modern {
                     result.map(|result| mcpgen_types::to_string(&result.content))
                 }
             };
-            tell(name, result.map_err(|error| error.to_string()));
+            print_result(name, result.map_err(|error| error.to_string()));
         }
 
         let mut changes = client.listen(SubscriptionFilter::new().with_tools_list_changed(true)).await?;

@@ -17,13 +17,13 @@ async fn main() -> Result<(), Failure> {
     let server = arguments.next().ok_or("usage: explore URL | COMMAND [ARGUMENT..]")?;
     let client = Client::builder("explorer", "0.1.0")
         .on_sampling(|_, _| async {
-            Ok(CreateMessageResult::new(TextContent::new("I am no model."), "none", Role::Assistant))
+            Ok(CreateMessageResult::new(TextContent::new("I am not a model."), "none", Role::Assistant))
         })
         .on_elicitation(|_, _| async { Ok(ElicitResult::new(ElicitResultAction::Decline)) })
         .roots([])
         .lenient(|method, repair| eprintln!("{method}: {repair}"));
     if server.starts_with("http") {
-        return explore(&web(client, &server).await?).await;
+        return explore(&connect_http(client, &server).await?).await;
     }
     let mut command = Command::new(server);
     command.args(arguments);
@@ -35,12 +35,12 @@ async fn main() -> Result<(), Failure> {
 }
 
 #[cfg(feature = "http-client")]
-async fn web(client: ClientBuilder, url: &str) -> Result<Client, Failure> {
+async fn connect_http(client: ClientBuilder, url: &str) -> Result<Client, Failure> {
     Ok(client.connect_http(url, mcpgen_runtime::http::client::Options::default()).await?)
 }
 
 #[cfg(not(feature = "http-client"))]
-async fn web(_: ClientBuilder, _: &str) -> Result<Client, Failure> {
+async fn connect_http(_: ClientBuilder, _: &str) -> Result<Client, Failure> {
     Err("built without the feature http-client".into())
 }
 

@@ -20,7 +20,7 @@ async fn main() -> Result<(), ServeError> {
             poem(&variables["number"])
         })
         .prompt(explain, |_, arguments| async move {
-            let poem = poem(&arguments["number"]).unwrap_or("There is no such poem.");
+            let poem = poem(&arguments["number"]).unwrap_or("This poem does not exist.");
             format!("Explain this poem:\n{poem}")
         })
         .completion(|_, params| async move {

@@ -19,18 +19,18 @@ async fn main() -> std::io::Result<()> {
     let (server, from_server, to_server) = ChildProcess::start(command, lines::LONGEST)?;
     let (from_client, to_client) = stdio::stdio(lines::LONGEST)?;
     // When the client disconnects, this task closes the server's input. The server exits after its last message.
-    let asking = tokio::spawn(relay("client", from_client, to_server));
+    let client_to_server = tokio::spawn(relay("client", from_client, to_server));
     relay("server", from_server, to_client).await;
-    asking.abort();
+    client_to_server.abort();
     server.close().await?;
     Ok(())
 }
 
-async fn relay(who: &'static str, from: impl Incoming, to: impl Outgoing) {
+async fn relay(sender: &'static str, from: impl Incoming, to: impl Outgoing) {
     let (mut from, mut to) = (std::pin::pin!(from), std::pin::pin!(to));
     while let Some(Ok(message)) = from.next().await {
         let Ok(bytes) = message.into_bytes() else { continue };
-        eprintln!("{who}: {}", describe(&bytes));
+        eprintln!("{sender}: {}", describe(&bytes));
         if to.send(bytes.into()).await.is_err() {
             return;
         }

@@ -24,22 +24,22 @@ const TOOLS: [&str; 5] = ["echo", "add", "ask", "wait", "touch"];
 
 #[tokio::main(flavor = "current_thread")]
 async fn main() -> Result<(), Box<dyn std::error::Error>> {
-    let ours = LocalInfo::new("example-server", "0.1.0")
+    let local_info = LocalInfo::new("example-server", "0.1.0")
         .capability("tools", json!({ "listChanged": true }))
         .capability("logging", json!({}))
         .capability("tasks", tasks::capability(&["tools/call"], true));
-    let router = modern::tools(legacy::tools(Router::new()), &Subscriptions::of(&ours));
+    let router = modern::tools(legacy::tools(Router::new()), &Subscriptions::of(&local_info));
     if let Some(address) = std::env::args().nth(1) {
-        return Ok(web(&address, ours, router).await?);
+        return Ok(serve_http(&address, local_info, router).await?);
     }
-    Ok(serve((ours, router), stdio::stdio(lines::LONGEST)?).await?)
+    Ok(serve((local_info, router), stdio::stdio(lines::LONGEST)?).await?)
 }
 
 /// Serves an address such as `127.0.0.1:3000` until Ctrl-C, and prints the endpoint's URL.
 #[cfg(feature = "http-server")]
-async fn web(address: &str, ours: LocalInfo, router: Router) -> std::io::Result<()> {
+async fn serve_http(address: &str, local_info: LocalInfo, router: Router) -> std::io::Result<()> {
     use mcpgen_runtime::http::server::{Endpoint, Options};
-    let endpoint = Endpoint::new(ours, router.clone(), router, Options::default());
+    let endpoint = Endpoint::new(local_info, router.clone(), router, Options::default());
     let listener = std::net::TcpListener::bind(address)?;
     println!("http://{}/mcp", listener.local_addr()?);
     listen::listen(listener, endpoint, async {
@@ -52,7 +52,7 @@ async fn web(address: &str, ours: LocalInfo, router: Router) -> std::io::Result<
 }
 
 #[cfg(not(feature = "http-server"))]
-async fn web(_: &str, _: LocalInfo, _: Router) -> std::io::Result<()> {
+async fn serve_http(_: &str, _: LocalInfo, _: Router) -> std::io::Result<()> {
     Err(std::io::Error::other("built without the feature http-server"))
 }
 
@@ -122,7 +122,7 @@ mod legacy {
         let message = SamplingMessage::new(TextContent::new(question), Role::User);
         let params = CreateMessageRequestParams::new(100, vec![message]);
         match context.peer().call::<CreateMessageRequest>(params).await {
-            Ok(answer) => Ok(text(format!("{} says: {}", answer.model, mcpgen_types::to_string(&answer.content)))),
+            Ok(sample) => Ok(text(format!("{} says: {}", sample.model, mcpgen_types::to_string(&sample.content)))),
             Err(CallError::ErrorResponse(error)) => Err(error),
             Err(error) => Ok(text(error.to_string())),
         }
@@ -147,13 +147,13 @@ mod modern {
     use super::{Context, ErrorObject, Level, Router, TOOLS, string, tool};
 
     pub(super) fn tools(router: Router, subscriptions: &Subscriptions) -> Router {
-        let told = subscriptions.clone();
+        let for_calls = subscriptions.clone();
         router
             .request::<ListToolsRequest>(|_, _| async {
                 let tools = TOOLS.map(|name| Tool::new(ToolInputSchema::new(), name));
                 Ok::<_, ErrorObject>(ListToolsResult::new(CacheScope::Public, tools, 60_000))
             })
-            .request::<CallToolRequest>(move |context, params| call(told.clone(), context, params))
+            .request::<CallToolRequest>(move |context, params| call(for_calls.clone(), context, params))
             .request::<SubscriptionsListenRequest>(subscriptions.handler())
     }
 
@@ -175,13 +175,13 @@ mod modern {
     }
 
     fn ask(context: &Context, question: &str) -> Result<InputRequiredOrCallToolResult, ErrorObject> {
-        if let Some(answer) = context.input::<CreateMessageRequest>("answer")? {
-            return Ok(text(format!("{} says: {}", answer.model, mcpgen_types::to_string(&answer.content))));
+        if let Some(sample) = context.input::<CreateMessageRequest>("sample")? {
+            return Ok(text(format!("{} says: {}", sample.model, mcpgen_types::to_string(&sample.content))));
         }
         let message = SamplingMessage::new(TextContent::new(question), Role::User);
-        let asked = CreateMessageRequest::new(CreateMessageRequestParams::new(100, vec![message]));
-        let asked = InputRequests::from([("answer".to_owned(), asked.into())]);
-        Ok(InputRequiredResult::new().with_input_requests(asked).into())
+        let request = CreateMessageRequest::new(CreateMessageRequestParams::new(100, vec![message]));
+        let requests = InputRequests::from([("sample".to_owned(), request.into())]);
+        Ok(InputRequiredResult::new().with_input_requests(requests).into())
     }
 
     fn text(text: impl Into<String>) -> InputRequiredOrCallToolResult {

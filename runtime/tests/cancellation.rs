@@ -1,4 +1,4 @@
-//! Requests end when they are cancelled or time out, whatever their handlers are doing then.
+//! Cancelled and timed out requests, in every state of their handlers.
 
 mod support;
 
@@ -12,9 +12,9 @@ use mcpgen_runtime::service::context::Context;
 use mcpgen_runtime::{Limits, Router};
 use mcpgen_types::{ErrorObject, Revision};
 use serde_json::{Value, json};
-use support::Wire;
+use support::RawPeer;
 
-/// Counts handlers that have been dropped.
+/// Counts dropped handlers.
 #[derive(Clone, Default)]
 struct Dropped(Arc<AtomicUsize>);
 
@@ -24,7 +24,7 @@ impl Drop for Dropped {
     }
 }
 
-/// Panics when it is dropped while nothing else panics.
+/// Panics when it is dropped, except during another panic.
 struct PanicsInDrop;
 
 impl Drop for PanicsInDrop {
@@ -68,13 +68,13 @@ fn router(dropped: &Arc<AtomicUsize>) -> Router {
         })
 }
 
-/// A connection with one place for requests and an outbox that two reports fill; nothing is read unless the test does.
-fn wire(handler: Option<Duration>, more: impl FnOnce(Router) -> Router) -> (Wire, Arc<AtomicUsize>) {
+/// Connects with a limit of one request and an outbox for two reports. The test reads all messages itself.
+fn connect(handler: Option<Duration>, more: impl FnOnce(Router) -> Router) -> (RawPeer, Arc<AtomicUsize>) {
     let dropped = Arc::<AtomicUsize>::default();
     let limits = Limits { outbox: 1024, in_flight: 1, handler, ..Limits::default() };
     let (here, there) = tokio::io::duplex(64);
     support::run(more(router(&dropped)), Arc::new(FixedRevision(Revision::V2025_11_25)), limits, there);
-    (Wire::of(here), dropped)
+    (RawPeer::new(here), dropped)
 }
 
 fn request(id: u32, method: &str) -> String {
@@ -85,10 +85,10 @@ fn cancel(id: u32) -> String {
     json!({ "jsonrpc": "2.0", "method": "notifications/cancelled", "params": { "requestId": id } }).to_string()
 }
 
-/// Reads up to the answer to a request.
-async fn answer(wire: &mut Wire, id: u32) -> Value {
+/// Receives messages until the response to a request.
+async fn response(remote: &mut RawPeer, id: u32) -> Value {
     loop {
-        let message = wire.hear().await;
+        let message = remote.receive().await;
         if message["id"] == id {
             return message;
         }
@@ -96,79 +96,79 @@ async fn answer(wire: &mut Wire, id: u32) -> Value {
 }
 
 #[tokio::test(start_paused = true)]
-async fn drops_a_cancelled_handler_that_waits_for_room() {
+async fn drops_a_cancelled_handler_that_waits_for_the_outbox() {
     for method in ["report", "spawn"] {
-        let (mut wire, dropped) = wire(None, |router| router);
-        wire.say(&request(1, method)).await;
+        let (mut remote, dropped) = connect(None, |router| router);
+        remote.send(&request(1, method)).await;
         tokio::time::sleep(Duration::from_secs(1)).await;
-        wire.say(&cancel(1)).await;
+        remote.send(&cancel(1)).await;
         tokio::time::sleep(Duration::from_secs(1)).await;
         assert_eq!(dropped.load(Ordering::SeqCst), usize::from(method == "report"), "nothing has been read yet");
-        wire.say(&request(2, "echo")).await;
-        assert!(answer(&mut wire, 2).await.get("result").is_some(), "{method}");
-        // The id is free again.
-        wire.say(&request(1, "echo")).await;
-        assert!(answer(&mut wire, 1).await.get("result").is_some(), "{method}");
+        remote.send(&request(2, "echo")).await;
+        assert!(response(&mut remote, 2).await.get("result").is_some(), "{method}");
+        // The ID can be used again.
+        remote.send(&request(1, "echo")).await;
+        assert!(response(&mut remote, 1).await.get("result").is_some(), "{method}");
     }
 }
 
 #[tokio::test(start_paused = true)]
-async fn answers_a_timed_out_request_whose_handler_waits_for_room() {
-    let (mut wire, dropped) = wire(Some(Duration::from_secs(1)), |router| router);
-    wire.say(&request(1, "report")).await;
+async fn responds_to_a_timed_out_request_whose_handler_waits_for_the_outbox() {
+    let (mut remote, dropped) = connect(Some(Duration::from_secs(1)), |router| router);
+    remote.send(&request(1, "report")).await;
     tokio::time::sleep(Duration::from_secs(2)).await;
     assert_eq!(dropped.load(Ordering::SeqCst), 1, "nothing has been read yet");
-    let timed_out = answer(&mut wire, 1).await;
+    let timed_out = response(&mut remote, 1).await;
     assert_eq!(timed_out["error"]["message"], "no result within 1s");
-    assert!(wire.ask(&request(2, "echo")).await.get("result").is_some());
+    assert!(remote.request(&request(2, "echo")).await.get("result").is_some());
 }
 
 #[tokio::test(start_paused = true)]
-async fn answers_a_timed_out_request_whose_handler_panics_in_drop() {
-    let (mut wire, _) = wire(Some(Duration::from_secs(1)), |router| router);
-    let failed = wire.ask(&request(1, "panic_in_drop")).await;
+async fn responds_to_a_timed_out_request_whose_handler_panics_in_drop() {
+    let (mut remote, _) = connect(Some(Duration::from_secs(1)), |router| router);
+    let failed = remote.request(&request(1, "panic_in_drop")).await;
     assert_eq!((&failed["id"], &failed["error"]["code"]), (&json!(1), &json!(-32603)));
-    assert!(wire.ask(&request(1, "echo")).await.get("result").is_some());
+    assert!(remote.request(&request(1, "echo")).await.get("result").is_some());
 }
 
 #[tokio::test(start_paused = true)]
 async fn frees_a_cancelled_request_whose_handler_panics_in_drop() {
-    let (mut wire, _) = wire(None, |router| router);
-    wire.say(&request(1, "panic_in_drop")).await;
-    wire.say(&cancel(1)).await;
-    let next = wire.ask(&request(1, "echo")).await;
-    assert!(next.get("result").is_some(), "the cancelled request has no answer: {next}");
+    let (mut remote, _) = connect(None, |router| router);
+    remote.send(&request(1, "panic_in_drop")).await;
+    remote.send(&cancel(1)).await;
+    let next = remote.request(&request(1, "echo")).await;
+    assert!(next.get("result").is_some(), "the cancelled request has no response: {next}");
 }
 
 #[tokio::test(start_paused = true)]
 async fn handles_notifications_after_a_handler_that_panics_in_drop() {
     let received = Arc::new(tokio::sync::Notify::new());
     let handles_notification = Arc::clone(&received);
-    let (mut wire, _) = wire(Some(Duration::from_secs(1)), |router| {
+    let (mut remote, _) = connect(Some(Duration::from_secs(1)), |router| {
         router.custom_notification("notifications/next", move |_, _: Value| {
             handles_notification.notify_one();
             std::future::ready(())
         })
     });
     for method in ["notifications/panic_in_drop", "notifications/next"] {
-        wire.say(&json!({ "jsonrpc": "2.0", "method": method }).to_string()).await;
+        remote.send(&json!({ "jsonrpc": "2.0", "method": method }).to_string()).await;
     }
     let received = tokio::time::timeout(Duration::from_secs(10), received.notified()).await;
     assert!(received.is_ok(), "the next notification is handled");
 }
 
 #[tokio::test(start_paused = true)]
-async fn reports_nothing_after_a_request_has_ended() {
-    let kept = Arc::new(std::sync::Mutex::new(None::<Context>));
-    let keeps = Arc::clone(&kept);
-    let (mut wire, _) = wire(None, |router| {
+async fn sends_no_progress_after_a_request_has_ended() {
+    let context_slot = Arc::new(std::sync::Mutex::new(None::<Context>));
+    let slot = Arc::clone(&context_slot);
+    let (mut remote, _) = connect(None, |router| {
         router.custom_request("keep", move |context: Context, _: Value| {
-            *keeps.lock().expect("no panic") = Some(context);
+            *slot.lock().expect("no panic") = Some(context);
             std::future::ready(Ok::<_, ErrorObject>(json!({})))
         })
     });
-    assert!(wire.ask(&request(1, "keep")).await.get("result").is_some());
-    let context = kept.lock().expect("no panic").take().expect("kept");
+    assert!(remote.request(&request(1, "keep")).await.get("result").is_some());
+    let context = context_slot.lock().expect("no panic").take().expect("a context");
     context.progress(1.0, None, None).await;
-    assert!(wire.hear().now_or_never().is_none());
+    assert!(remote.receive().now_or_never().is_none());
 }

@@ -1,4 +1,4 @@
-//! How a client ends, and how much it reads of a list.
+//! `Client`: its lifetime, its calls and its page limits.
 
 mod support;
 
@@ -13,7 +13,7 @@ use mcpgen_runtime::{CallError, Client, Limits, Server, serve};
 use mcpgen_types::v2026_07_28::{ListToolsRequest, PaginatedRequestParams, SubscriptionFilter, Tool, ToolInputSchema};
 use mcpgen_types::{RawJson, Revision};
 use serde_json::{Value, json};
-use support::Wire;
+use support::RawPeer;
 
 const BOTH: [Revision; 2] = [Revision::V2025_11_25, Revision::V2026_07_28];
 
@@ -23,7 +23,7 @@ fn server() -> Server {
         .build()
 }
 
-/// A client of a server in this process.
+/// Connects to a server in this process.
 async fn connected(revision: Revision) -> Client {
     let (here, there) = transport::duplex();
     tokio::spawn(async move { serve(server(), there).await });
@@ -42,7 +42,7 @@ async fn until(done: impl Fn() -> bool) {
         }
         tokio::time::sleep(Duration::from_millis(5)).await;
     }
-    panic!("it does not happen");
+    panic!("the condition was not met in time");
 }
 
 #[tokio::test]
@@ -70,7 +70,7 @@ async fn disconnects_its_peers_and_subscriptions_when_it_is_dropped() {
 }
 
 #[tokio::test]
-async fn keeps_the_connection_of_a_peer_that_it_is_turned_into() {
+async fn into_peer_keeps_the_connection() {
     let before = tasks();
     let peer = connected(Revision::V2025_11_25).await.into_peer();
     peer.raw_request("tools/list", None).await.expect("an open connection");
@@ -85,58 +85,58 @@ async fn ends_the_connection_when_the_last_clone_of_its_peer_is_dropped() {
     let clone = peer.clone();
     drop(peer);
     clone.raw_request("tools/list", None).await.expect("an open connection");
-    // A call keeps the connection open too.
+    // A pending call keeps the connection open, too.
     let call = clone.raw_request("tools/list", None).send();
     drop(clone);
     call.await.expect("an open connection");
     until(|| tasks() == before).await;
 }
 
-/// A client whose server is driven by hand, and that sends nothing to connect.
-async fn connected_by_hand(pipe: usize, limits: Limits) -> (Wire, Client) {
+/// Connects without a handshake to a server that the test drives.
+async fn connect_raw(pipe: usize, limits: Limits) -> (RawPeer, Client) {
     let (here, there) = tokio::io::duplex(pipe);
     let (reader, writer) = tokio::io::split(there);
     let builder = Client::builder("client", "1").limits(limits).options(|options| {
         (options.known_revision, options.check_known_revision) = (Some(Revision::V2026_07_28), false);
     });
     let client = builder.connect(lines::receive(reader, 1 << 20), lines::send(writer)).await;
-    (Wire::of(here), client.expect("no handshake"))
+    (RawPeer::new(here), client.expect("no handshake"))
 }
 
 #[tokio::test(start_paused = true)]
 async fn sends_a_call_when_it_is_made() {
-    let (mut wire, client) = connected_by_hand(1 << 16, Limits::default()).await;
+    let (mut remote, client) = connect_raw(1 << 16, Limits::default()).await;
     let params = || PaginatedRequestParams::new(client.meta());
     let first = client.peer.call::<ListToolsRequest>(params());
     let second = client.peer.call::<ListToolsRequest>(params());
     for call in [&first, &second] {
-        assert_eq!(wire.hear().await["id"], mcpgen_types::to_value(call.id()).expect("JSON"));
+        assert_eq!(remote.receive().await["id"], mcpgen_types::to_value(call.id()).expect("JSON"));
     }
     drop(first);
-    let cancelled = wire.hear().await;
+    let cancelled = remote.receive().await;
     assert_eq!(
         (&cancelled["method"], &cancelled["params"]["requestId"]),
         (&json!("notifications/cancelled"), &json!(1))
     );
     let result = json!({ "tools": [], "ttlMs": 0, "cacheScope": "private", "resultType": "complete" });
-    wire.say(&json!({ "jsonrpc": "2.0", "id": 2, "result": result }).to_string()).await;
+    remote.send(&json!({ "jsonrpc": "2.0", "id": 2, "result": result }).to_string()).await;
     assert!(second.await.expect("a result").tools.is_empty());
 }
 
 #[tokio::test]
-async fn a_call_waits_for_room_while_it_is_awaited() {
-    // The first request fills the queue, since the pipe is shorter than the request.
-    let (mut wire, client) = connected_by_hand(16, Limits { outbox: 1, ..Limits::default() }).await;
+async fn a_call_waits_for_the_queue_while_it_is_awaited() {
+    // The first request fills the queue: the pipe cannot hold it.
+    let (mut remote, client) = connect_raw(16, Limits { outbox: 1, ..Limits::default() }).await;
     let _first = client.peer.raw_request("tools/list", None).send();
     let dropped = client.peer.raw_request("tools/list", None).send();
     let awaited = tokio::spawn(client.peer.raw_request("tools/list", None).send());
     drop(dropped);
     for id in [1, 3] {
-        let request = wire.hear().await;
+        let request = remote.receive().await;
         assert_eq!((&request["method"], &request["id"]), (&json!("tools/list"), &json!(id)));
     }
     awaited.abort();
-    assert_eq!(wire.hear().await["params"]["requestId"], 3);
+    assert_eq!(remote.receive().await["params"]["requestId"], 3);
 }
 
 #[tokio::test]
@@ -156,9 +156,9 @@ async fn keeps_the_connection_until_the_last_clone_is_dropped() {
 async fn closes_all_clones() {
     let client = connected(Revision::V2025_11_25).await;
     let clone = client.clone();
-    client.close().await.expect("a clean end");
+    client.close().await.expect("closed without an error");
     assert!(clone.peer.is_closed());
-    clone.close().await.expect("a clean end");
+    clone.close().await.expect("closed without an error");
 }
 
 #[tokio::test]
@@ -186,7 +186,7 @@ async fn waits_for_the_server_to_end_the_connection() {
     serving.abort();
     client.closed().await;
     assert!(client.peer.is_closed());
-    client.close().await.expect("a clean end");
+    client.close().await.expect("closed without an error");
 }
 
 #[tokio::test]
@@ -201,13 +201,13 @@ async fn closes_its_transport_when_it_is_dropped() {
     let mut buffer = [0; 16];
     let read =
         tokio::time::timeout(Duration::from_secs(5), tokio::io::AsyncReadExt::read(&mut pipe, &mut buffer)).await;
-    assert_eq!(read.expect("an end in time").expect("a pipe"), 0);
+    assert_eq!(read.expect("closed in time").expect("a pipe"), 0);
 }
 
 #[cfg(all(feature = "http-server", feature = "http-client"))]
 #[tokio::test]
 async fn ends_its_session_when_it_is_dropped() {
-    let endpoint = server().http(Default::default()).expect("a sound server");
+    let endpoint = server().http(Default::default()).expect("a valid server");
     let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.expect("a port");
     let url = format!("http://{}/mcp", listener.local_addr().expect("an address"));
     let app = axum::Router::new().route_service("/mcp", endpoint.clone());
@@ -229,7 +229,7 @@ async fn ends_its_session_when_it_is_dropped() {
     }
 }
 
-/// A server of a legacy revision that never responds to `server/discover`.
+/// Handles requests as a legacy server that never responds to `server/discover`.
 #[cfg(feature = "http-client")]
 async fn silent_about_discover(body: axum::body::Bytes) -> axum::response::Response<String> {
     let request: Value = serde_json::from_slice(&body).expect("JSON");
@@ -263,63 +263,63 @@ async fn treats_a_silent_http_server_as_legacy_only_on_request() {
     }
 }
 
-/// A client whose server answers each request for a page with `page`, and how many pages it was asked for.
+/// Connects to a server that responds to each request with `page`. Returns the number of requests, too.
 async fn paged(page: impl Fn(usize) -> Value + Send + 'static) -> (Client, Arc<AtomicUsize>) {
     let (here, there) = tokio::io::duplex(1 << 16);
     let (reader, writer) = tokio::io::split(there);
-    let (mut wire, asked) = (Wire::of(here), Arc::new(AtomicUsize::new(0)));
-    let count = Arc::clone(&asked);
+    let (mut remote, requests) = (RawPeer::new(here), Arc::new(AtomicUsize::new(0)));
+    let count = Arc::clone(&requests);
     tokio::spawn(async move {
         loop {
-            let request = wire.hear().await;
+            let request = remote.receive().await;
             let mut result = page(count.fetch_add(1, Ordering::SeqCst));
             (result["ttlMs"], result["cacheScope"], result["resultType"]) =
                 (json!(0), json!("private"), json!("complete"));
-            wire.say(&json!({ "jsonrpc": "2.0", "id": request["id"], "result": result }).to_string()).await;
+            remote.send(&json!({ "jsonrpc": "2.0", "id": request["id"], "result": result }).to_string()).await;
         }
     });
     let builder = Client::builder("client", "1").options(|options| {
         (options.known_revision, options.check_known_revision) = (Some(Revision::V2026_07_28), false);
     });
     let client = builder.connect(lines::receive(reader, 1 << 20), lines::send(writer)).await;
-    (client.expect("no handshake"), asked)
+    (client.expect("no handshake"), requests)
 }
 
-/// A page of a list that never ends.
+/// Returns a page of an endless list.
 fn endless(kind: &str, number: usize) -> Value {
     json!({ kind: [], "nextCursor": number.to_string() })
 }
 
 #[tokio::test]
 async fn reads_at_most_a_thousand_pages_of_a_list() {
-    let (client, asked) = paged(|number| endless("tools", number)).await;
+    let (client, requests) = paged(|number| endless("tools", number)).await;
     let error = client.tools().await.expect_err("an endless list").to_string();
     assert_eq!(error, "tools/list: the list has more than 1000 pages; raise `Client::page_limits.pages` to read more");
-    assert_eq!(asked.load(Ordering::SeqCst), 1000);
+    assert_eq!(requests.load(Ordering::SeqCst), 1000);
 }
 
 #[tokio::test]
 async fn page_limits_can_be_set() {
-    let (mut client, asked) = paged(|number| endless("prompts", number)).await;
+    let (mut client, requests) = paged(|number| endless("prompts", number)).await;
     client.page_limits = PageLimits { pages: 3, ..PageLimits::default() };
     let error = client.prompts().await.expect_err("an endless list").to_string();
     assert!(error.contains("more than 3 pages"), "{error}");
-    assert_eq!(asked.load(Ordering::SeqCst), 3);
-    // The next list is read from its beginning.
+    assert_eq!(requests.load(Ordering::SeqCst), 3);
+    // The next call starts at the first page.
     assert!(client.prompts().await.is_err());
-    assert_eq!(asked.load(Ordering::SeqCst), 6);
+    assert_eq!(requests.load(Ordering::SeqCst), 6);
 }
 
 #[tokio::test]
 async fn bounds_the_bytes_of_all_pages_of_a_list() {
     let long = "x".repeat(1000);
-    let (mut client, asked) =
+    let (mut client, requests) =
         paged(move |number| json!({ "resources": [], "nextCursor": format!("{number}{long}") })).await;
     client.page_limits.bytes = 5000;
     let error = client.resources().await.expect_err("an endless list").to_string();
     let expected = "resources/list: the list has more than 5000 bytes; raise `Client::page_limits.bytes` to read more";
     assert_eq!(error, expected);
-    assert_eq!(asked.load(Ordering::SeqCst), 5);
+    assert_eq!(requests.load(Ordering::SeqCst), 5);
     assert_eq!(PageLimits::default(), PageLimits { pages: 1000, bytes: 64 << 20 });
 }
 

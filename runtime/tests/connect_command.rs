@@ -1,6 +1,6 @@
-//! Clients that start their server: servers that end on a request they do not know, answer late, or fail to start.
+//! `connect_command`: servers that exit on unknown requests, respond late, or fail to start.
 //!
-//! The servers are shell scripts. Each process appends the methods that it receives to a log, a line per process.
+//! The servers are shell scripts. Each process appends the methods that it receives to a log, one line per process.
 #![cfg(all(unix, feature = "stdio"))]
 
 use std::fs;
@@ -14,7 +14,7 @@ use mcpgen_runtime::{CallError, Client};
 use mcpgen_types::Revision;
 use tokio::process::Command;
 
-/// Shell functions for a server. `$method` and `$id` belong to the last message received.
+/// Shell functions for a server. `$method` and `$id` are those of the last message received.
 const FUNCTIONS: &str = r#"
 receive() {
     IFS= read -r message || { echo "eof" >>"$LOG"; exit "${1:-0}"; }
@@ -28,7 +28,7 @@ discovered() { result '{"resultType":"complete","supportedVersions":["2026-07-28
 initialized() { result '{"protocolVersion":"2025-06-18","capabilities":{},"serverInfo":{"name":"s","version":"1"}}'; }
 "#;
 
-/// A server that is a shell script, and the log of what its processes received.
+/// A server that is a shell script, and the log of its processes.
 struct Script {
     command: Command,
     log: PathBuf,
@@ -45,7 +45,7 @@ impl Script {
         Self { command, log }
     }
 
-    /// Connects with a short patience.
+    /// Connects with a short `discover_timeout`.
     async fn connect(&mut self, change: impl FnOnce(&mut ConnectOptions)) -> Result<Client, CommandError> {
         let command = std::mem::replace(&mut self.command, Command::new("true"));
         client(change).connect_command(command).await
@@ -89,36 +89,36 @@ async fn restarts_a_server_that_exits_on_discover() {
 }
 
 #[tokio::test]
-async fn restarts_a_server_that_refuses_discover_and_then_fails() {
-    let exits = r#"receive; [ "$method" = initialize ] || { error -32602 no; receive; exit 1; }; initialized; receive; receive"#;
+async fn restarts_a_server_that_rejects_discover_and_then_fails() {
+    let exits = r#"receive; [ "$method" = initialize ] || { error -32602 rejected; receive; exit 1; }; initialized; receive; receive"#;
     let received = "server/discover initialize initialize notifications/initialized eof\n";
     check(exits, |_| {}, LEGACY, received).await;
-    let refuses = r#"receive; [ "$method" = initialize ] || { error -32602 no; receive; error -32600 no; receive; }; initialized; receive; receive"#;
+    let rejects = r#"receive; [ "$method" = initialize ] || { error -32602 rejected; receive; error -32600 no; receive; }; initialized; receive; receive"#;
     let received = "server/discover initialize eof\ninitialize notifications/initialized eof\n";
-    check(refuses, |_| {}, LEGACY, received).await;
+    check(rejects, |_| {}, LEGACY, received).await;
 }
 
 #[tokio::test]
-async fn keeps_a_server_that_refuses_discover_and_answers_initialize() {
+async fn keeps_a_server_that_rejects_discover_and_accepts_initialize() {
     let body = r#"receive; error -32601 unknown; receive; initialized; receive; receive"#;
     check(body, |_| {}, LEGACY, "server/discover initialize notifications/initialized eof\n").await;
 }
 
 #[tokio::test]
-async fn waits_for_a_late_answer_to_discover() {
+async fn waits_for_a_late_response_to_discover() {
     let body = "receive; sleep 0.6; discovered; receive";
-    let patience = |options: &mut ConnectOptions| options.discover_timeout = Duration::from_secs(20);
-    check(body, patience, MODERN, "server/discover eof\n").await;
+    let timeout = |options: &mut ConnectOptions| options.discover_timeout = Duration::from_secs(20);
+    check(body, timeout, MODERN, "server/discover eof\n").await;
 }
 
 #[tokio::test]
-async fn restarts_a_silent_server_so_that_no_process_gets_both() {
+async fn restarts_a_silent_server_before_initialize() {
     let body = r#"receive; [ "$method" = initialize ] && initialized; receive; receive"#;
     let received = "server/discover eof\nserver/discover eof\ninitialize notifications/initialized eof\n";
     check(body, |_| {}, LEGACY, received).await;
 }
 
-/// A server that fails on the request, and notices when it has read on.
+/// The server fails on the request, but exits only at the end of its input.
 #[tokio::test]
 async fn restarts_a_failed_server_that_still_waits_for_input() {
     let body = r#"receive; [ "$method" = initialize ] || receive 1; initialized; receive; receive"#;
@@ -126,17 +126,17 @@ async fn restarts_a_failed_server_that_still_waits_for_input() {
 }
 
 #[tokio::test]
-async fn starts_a_server_again_that_answers_after_its_input_was_closed() {
+async fn restarts_a_server_that_responds_after_its_input_was_closed() {
     let body = r#"
         receive
         if [ "$(wc -l <"$LOG")" = 0 ]; then read -r message; fi
         discovered; receive"#;
-    let patience = |options: &mut ConnectOptions| options.discover_timeout = Duration::from_millis(1800);
-    check(body, patience, MODERN, "server/discover eof\nserver/discover eof\n").await;
+    let timeout = |options: &mut ConnectOptions| options.discover_timeout = Duration::from_millis(1800);
+    check(body, timeout, MODERN, "server/discover eof\nserver/discover eof\n").await;
 }
 
 #[tokio::test]
-async fn keeps_the_input_of_a_slow_server_known_to_be_modern() {
+async fn keeps_the_input_of_a_known_modern_server_open() {
     let change = |options: &mut ConnectOptions| {
         (options.discover_timeout, options.known_revision) = (Duration::from_millis(2400), MODERN)
     };
@@ -144,7 +144,7 @@ async fn keeps_the_input_of_a_slow_server_known_to_be_modern() {
 }
 
 #[tokio::test]
-async fn keeps_the_input_of_a_slow_server_if_only_modern_revisions_are_accepted() {
+async fn keeps_the_input_open_if_the_client_supports_only_modern_revisions() {
     let change = |options: &mut ConnectOptions| {
         options.discover_timeout = Duration::from_millis(2400);
         options.local_info.revisions.retain(|revision| !revision.is_legacy());
@@ -153,9 +153,9 @@ async fn keeps_the_input_of_a_slow_server_if_only_modern_revisions_are_accepted(
 }
 
 #[tokio::test]
-async fn keeps_the_input_for_half_of_a_short_patience() {
-    let patience = |options: &mut ConnectOptions| options.discover_timeout = Duration::from_millis(2400);
-    check("receive; sleep 0.5; discovered; receive", patience, MODERN, "server/discover eof\n").await;
+async fn keeps_the_input_open_for_half_of_a_short_timeout() {
+    let timeout = |options: &mut ConnectOptions| options.discover_timeout = Duration::from_millis(2400);
+    check("receive; sleep 0.5; discovered; receive", timeout, MODERN, "server/discover eof\n").await;
 }
 
 #[tokio::test]
@@ -164,22 +164,22 @@ async fn waits_for_a_server_that_exits_with_success_when_its_input_is_closed() {
         receive
         if [ "$(wc -l <"$LOG")" = 0 ]; then receive; fi
         sleep 0.5; discovered; receive"#;
-    let patience = |options: &mut ConnectOptions| options.discover_timeout = Duration::from_millis(1800);
-    check(body, patience, MODERN, "server/discover eof\nserver/discover eof\n").await;
+    let timeout = |options: &mut ConnectOptions| options.discover_timeout = Duration::from_millis(1800);
+    check(body, timeout, MODERN, "server/discover eof\nserver/discover eof\n").await;
 }
 
 #[tokio::test]
-async fn restarts_a_server_that_refuses_after_its_input_was_closed() {
+async fn restarts_a_server_that_rejects_discover_after_its_input_was_closed() {
     let body = r#"
         receive; [ "$method" = initialize ] && initialized || { read -r message; error -32601 unknown; }
         receive; receive"#;
-    let patience = |options: &mut ConnectOptions| options.discover_timeout = Duration::from_millis(1800);
+    let timeout = |options: &mut ConnectOptions| options.discover_timeout = Duration::from_millis(1800);
     let received = "server/discover eof\ninitialize notifications/initialized eof\n";
-    check(body, patience, LEGACY, received).await;
+    check(body, timeout, LEGACY, received).await;
 }
 
 #[tokio::test]
-async fn probes_a_restarted_server_that_names_modern_revisions() {
+async fn probes_a_restarted_server_that_lists_modern_revisions() {
     let body = r#"
         receive
         [ "$method" = initialize ] || { receive; }
@@ -189,9 +189,9 @@ async fn probes_a_restarted_server_that_names_modern_revisions() {
 }
 
 #[tokio::test]
-async fn does_not_restart_where_silence_is_no_evidence() {
+async fn does_not_restart_if_silence_is_not_legacy() {
     let mut script = Script::new("receive; receive");
-    let error = script.connect(|options| options.silence_is_legacy = Some(false)).await.expect_err("it is silent");
+    let error = script.connect(|options| options.silence_is_legacy = Some(false)).await.expect_err("a silent server");
     let source = HandshakeError::Timeout(Duration::from_millis(400));
     assert!(error.to_string().ends_with(&source.to_string()), "{error}");
     assert_eq!(script.received(), "server/discover eof\n");
@@ -205,9 +205,9 @@ async fn does_not_probe_a_server_known_to_be_legacy() {
 }
 
 #[tokio::test]
-async fn reports_the_refusal_of_a_server_known_to_be_legacy_that_exits_on_discover() {
+async fn reports_the_initialize_error_of_a_known_legacy_server_that_exits_on_discover() {
     let mut script = Script::new(r#"receive; error -32600 "no key"; receive; exit 1"#);
-    let error = script.connect(|options| options.known_revision = LEGACY).await.expect_err("it refuses");
+    let error = script.connect(|options| options.known_revision = LEGACY).await.expect_err("an error response");
     assert!(error.to_string().contains("no key"), "{error}");
     assert_eq!(script.received(), "initialize server/discover ");
 }
@@ -215,7 +215,7 @@ async fn reports_the_refusal_of_a_server_known_to_be_legacy_that_exits_on_discov
 #[tokio::test]
 async fn reports_the_exit_status_and_the_last_output() {
     let body = "echo first >&2; echo 'missing API key' >&2; exit 3";
-    let error = Script::new(body).connect(|_| {}).await.expect_err("it exits");
+    let error = Script::new(body).connect(|_| {}).await.expect_err("the server exits");
     let CommandError::Exited { status, method, stderr, .. } = &error else { panic!("{error:?}") };
     assert_eq!((status.code(), *method, stderr.as_str()), (Some(3), "initialize", "first\nmissing API key"));
     let message = error.to_string();
@@ -224,24 +224,24 @@ async fn reports_the_exit_status_and_the_last_output() {
     assert!(message.ends_with(end), "{message}");
 
     let modern = |options: &mut ConnectOptions| options.local_info.revisions.retain(|revision| !revision.is_legacy());
-    let error = Script::new("receive; kill -9 $$").connect(modern).await.expect_err("it is killed");
+    let error = Script::new("receive; kill -9 $$").connect(modern).await.expect_err("the server is killed");
     assert!(error.to_string().contains("was killed by signal 9"), "{error}");
     assert!(error.to_string().ends_with("before it responded to `server/discover`"), "{error}");
 }
 
 #[tokio::test]
-async fn bounds_the_last_output() {
+async fn limits_the_reported_output() {
     let body = "i=0; while [ $i -lt 2000 ]; do echo \"line $i\" >&2; i=$((i + 1)); done; exit 1";
-    let error = Script::new(body).connect(|_| {}).await.expect_err("it exits");
+    let error = Script::new(body).connect(|_| {}).await.expect_err("the server exits");
     let CommandError::Exited { stderr, .. } = &error else { panic!("{error:?}") };
     assert!(stderr.len() <= 4096 && stderr.len() > 4000, "{}", stderr.len());
     assert!(stderr.starts_with("line ") && stderr.ends_with("line 1999"), "{stderr}");
 }
 
 #[tokio::test]
-async fn reports_a_refused_handshake_with_the_program() {
+async fn reports_a_failed_handshake_with_the_command() {
     let body = r#"echo hint >&2; while :; do receive; error -32600 "no way"; done"#;
-    let error = Script::new(body).connect(|_| {}).await.expect_err("it refuses");
+    let error = Script::new(body).connect(|_| {}).await.expect_err("an error response");
     assert!(matches!(
         &error,
         CommandError::Handshake { source: HandshakeError::Call(CallError::ErrorResponse(_)), .. }
@@ -252,7 +252,7 @@ async fn reports_a_refused_handshake_with_the_program() {
 
 #[tokio::test]
 async fn reports_a_missing_program() {
-    let error = client(|_| {}).connect_command(Command::new("no-such-program")).await.expect_err("it is missing");
+    let error = client(|_| {}).connect_command(Command::new("no-such-program")).await.expect_err("a missing program");
     assert!(matches!(&error, CommandError::Start { .. }), "{error:?}");
     let expected =
         "cannot start `no-such-program`: No such file or directory (os error 2); is it installed and on PATH?";
@@ -261,28 +261,28 @@ async fn reports_a_missing_program() {
 }
 
 #[tokio::test]
-async fn starts_an_exiting_server_twice() {
+async fn gives_up_after_an_exiting_server_was_started_twice() {
     let mut script = Script::new("receive; exit 1");
-    let error = script.connect(|_| {}).await.expect_err("it exits");
+    let error = script.connect(|_| {}).await.expect_err("the server exits");
     assert!(matches!(error, CommandError::Exited { .. }), "{error:?}");
     assert_eq!(script.received(), "server/discover initialize ");
 }
 
 async fn process_ends(pid: u32) {
-    let alive = || PathBuf::from(format!("/proc/{pid}")).exists();
+    let is_running = || PathBuf::from(format!("/proc/{pid}")).exists();
     for _ in 0..500 {
-        if !alive() {
+        if !is_running() {
             return;
         }
         tokio::time::sleep(Duration::from_millis(10)).await;
     }
-    panic!("process {pid} is still there");
+    panic!("process {pid} is still running");
 }
 
-/// Its process id is the revision that it speaks: the server's name.
+/// Returns the process ID of the server, which is its name.
 async fn pid(client: &Client) -> u32 {
     let peer_info = client.peer.peer_info().expect("connected");
-    peer_info.implementation["name"].as_str().expect("a name").parse().expect("a process id")
+    peer_info.implementation["name"].as_str().expect("a name").parse().expect("a process ID")
 }
 
 const NAMED: &str = r#"
@@ -295,9 +295,9 @@ async fn closing_the_client_waits_for_the_process() {
     let mut script = Script::new(&format!("{NAMED} receive; receive 3"));
     let client = script.connect(|_| {}).await.expect("connected");
     let pid = pid(&client).await;
-    client.close().await.expect("the status of a server that was asked to end is no error");
+    client.close().await.expect("closed without an error");
     assert!(!PathBuf::from(format!("/proc/{pid}")).exists());
-    assert!(script.received().ends_with("eof\n"), "its input was closed: {}", script.received());
+    assert!(script.received().ends_with("eof\n"), "the input was not closed: {}", script.received());
 }
 
 #[tokio::test]
@@ -311,17 +311,17 @@ async fn dropping_the_last_handle_ends_the_process() {
             false => drop(client),
         }
         process_ends(pid).await;
-        assert!(script.received().ends_with("eof\n"), "its input was closed: {}", script.received());
+        assert!(script.received().ends_with("eof\n"), "the input was not closed: {}", script.received());
     }
 }
 
 #[tokio::test]
-async fn closing_the_connection_reports_a_server_that_had_exited() {
+async fn close_reports_a_server_that_has_exited() {
     let mut script = Script::new(&format!("{NAMED} receive; receive; echo 'out of memory' >&2; exit 7"));
     let client = script.connect(|_| {}).await.expect("connected");
-    let error = client.peer.raw_request("ping", None).await.expect_err("it exits");
+    let error = client.peer.raw_request("ping", None).await.expect_err("the server exits");
     assert!(matches!(error, CallError::Closed(_)), "{error}");
-    let error = client.close().await.expect_err("it has failed").to_string();
+    let error = client.close().await.expect_err("a failed server").to_string();
     assert!(error.ends_with("exited with status 7; its last output on stderr was: out of memory"), "{error}");
 }
 
@@ -334,12 +334,12 @@ async fn dropping_the_pending_connection_ends_the_process() {
     let pid = loop {
         let received = fs::read_to_string(&log).expect("read");
         if let Some((pid, _)) = received.split_once("\nserver/discover") {
-            break pid.parse().expect("a process id");
+            break pid.parse().expect("a process ID");
         }
         tokio::time::sleep(Duration::from_millis(10)).await;
     };
     connecting.abort();
     process_ends(pid).await;
-    // Its last message came after the script was dropped.
+    // The server may have written the log again after the script was dropped.
     let _ = fs::remove_file(&log);
 }

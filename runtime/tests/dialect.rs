@@ -1,4 +1,4 @@
-//! The dialect that no official revision has: the seed that describes it is replayed, where it is present.
+//! The unofficial dialect of the protocol. Replays the seed that describes it, if the seed is available.
 
 #[path = "../examples/support/dialect.rs"]
 mod dialect;
@@ -14,7 +14,7 @@ use mcpgen_runtime::{Connection, Limits, Router, Server};
 use mcpgen_types::v2025_11_25::{CallToolResult, InitializeResult};
 use mcpgen_types::v2026_07_28::{Prompt, Resource, Tool, ToolInputSchema};
 use serde_json::{Value, json};
-use support::Wire;
+use support::RawPeer;
 
 fn server() -> Server {
     Server::builder("dialect", "1")
@@ -24,30 +24,32 @@ fn server() -> Server {
         .build()
 }
 
-fn wire() -> Wire {
+fn connect() -> RawPeer {
     let server = server();
-    let protocol =
-        server.config().expect("well written").protocol(&Router::new().handled(mcpgen_runtime::protocol::Role::Server));
+    let protocol = server
+        .config()
+        .expect("a valid server")
+        .protocol(&Router::new().handled(mcpgen_runtime::protocol::Role::Server));
     let router = dialect::handlers(server.router());
-    let (wire, ()) = Wire::to(|pipe| {
+    let (remote, ()) = RawPeer::connect(|pipe| {
         let (reader, writer) = tokio::io::split(pipe);
         let connection = Connection::new(router.clone(), router, Arc::new(protocol), Limits::default());
         tokio::spawn(connection.run(dialect::incoming(lines::receive(reader, 1 << 20)), lines::send(writer)));
     });
-    wire
+    remote
 }
 
-/// A message as it is translated.
+/// Translates a message.
 async fn received(message: &Value) -> Value {
     let stream = futures_util::stream::iter([Ok(message.to_string().into_bytes().into())]);
-    let translated = std::pin::pin!(dialect::incoming(stream)).next().await.expect("one").expect("a message");
+    let translated = std::pin::pin!(dialect::incoming(stream)).next().await.expect("a message").expect("no error");
     serde_json::from_slice(&translated.into_bytes().expect("bytes")).expect("JSON")
 }
 
 #[tokio::test]
-async fn what_is_not_official_becomes_so_and_the_rest_stays() {
+async fn translates_only_the_dialect() {
     let notification = |method: &str| json!({ "jsonrpc": "2.0", "method": method });
-    let answer = |result: Value| json!({ "jsonrpc": "2.0", "id": 1, "result": result });
+    let response = |result: Value| json!({ "jsonrpc": "2.0", "id": 1, "result": result });
     let error = |code: i64| json!({ "jsonrpc": "2.0", "id": 1, "error": { "code": code, "message": "" } });
     let initialize = |capabilities: Value| json!({ "jsonrpc": "2.0", "id": 1, "method": "initialize", "params": { "capabilities": capabilities } });
     let link =
@@ -71,8 +73,8 @@ async fn what_is_not_official_becomes_so_and_the_rest_stays() {
         (error(-32005), error(-32603)),
         (error(-32006), error(-32006)),
         (
-            answer(json!({ "content": [link] })),
-            answer(
+            response(json!({ "content": [link] })),
+            response(
                 json!({ "content": [{ "type": "resource_link", "uri": "memory://a", "name": "A", "mimeType": "text/plain" }] }),
             ),
         ),
@@ -82,29 +84,29 @@ async fn what_is_not_official_becomes_so_and_the_rest_stays() {
         ),
         (json!(1), json!(1)),
     ];
-    for (said, expected) in cases {
-        assert_eq!(received(&said).await, expected, "{said}");
+    for (message, expected) in cases {
+        assert_eq!(received(&message).await, expected, "{message}");
     }
-    // A request of that name is somebody's own.
+    // A request with the name of a notification is a custom request.
     let request = json!({ "jsonrpc": "2.0", "id": 1, "method": "initialized" });
     assert_eq!(received(&request).await, request);
 }
 
 #[tokio::test]
-async fn the_dialect_is_served() {
-    let mut wire = wire();
+async fn serves_clients_of_the_dialect() {
+    let mut remote = connect();
     let params = json!({ "protocolVersion": "1.0.0", "capabilities": { "tools": true }, "clientInfo": { "name": "c", "version": "1" } });
     let initialize = json!({ "jsonrpc": "2.0", "id": 0, "method": "initialize", "params": params });
-    assert_eq!(wire.ask(&initialize.to_string()).await["result"]["protocolVersion"], "2025-11-25");
-    wire.say(r#"{"jsonrpc":"2.0","method":"initialized","params":{}}"#).await;
-    let list = wire.ask(r#"{"jsonrpc":"2.0","id":1,"method":"tools/list"}"#).await;
+    assert_eq!(remote.request(&initialize.to_string()).await["result"]["protocolVersion"], "2025-11-25");
+    remote.send(r#"{"jsonrpc":"2.0","method":"initialized","params":{}}"#).await;
+    let list = remote.request(r#"{"jsonrpc":"2.0","id":1,"method":"tools/list"}"#).await;
     assert_eq!(list["result"]["tools"][0]["name"], "query_database");
-    assert_eq!(wire.ask(r#"{"jsonrpc":"2.0","id":2,"method":"shutdown"}"#).await["result"], json!({}));
-    wire.say(r#"{"jsonrpc":"2.0","method":"exit"}"#).await;
-    assert!(wire.is_over().await);
+    assert_eq!(remote.request(r#"{"jsonrpc":"2.0","id":2,"method":"shutdown"}"#).await["result"], json!({}));
+    remote.send(r#"{"jsonrpc":"2.0","method":"exit"}"#).await;
+    assert!(remote.is_closed().await);
 }
 
-/// The JSON documents in a text.
+/// Returns the JSON documents in a text.
 fn documents(text: &str) -> Vec<Value> {
     let starts = text.match_indices('{').filter(|(at, _)| *at == 0 || text[..*at].ends_with('\n'));
     let first = |(at, _)| serde_json::Deserializer::from_str(&text[at..]).into_iter::<Value>().next()?.ok();
@@ -118,23 +120,23 @@ fn seed() -> Option<String> {
 }
 
 #[tokio::test]
-async fn the_seed_is_replayed() {
+async fn replays_the_seed() {
     let Some(seed) = seed() else {
-        eprintln!("NOTE: THERE IS NO SEED OF THE DIALECT: IT IS NOT REPLAYED");
+        eprintln!("NOTE: the seed of the dialect is not available, so it is not replayed");
         return;
     };
-    let (mut wire, mut replayed, mut answers) = (wire(), 0, 0);
+    let (mut remote, mut replayed, mut responses) = (connect(), 0, 0);
     for (id, mut message) in documents(&seed).into_iter().enumerate() {
         let Some(method) = message["method"].as_str().map(str::to_owned) else {
-            // What its servers answer, its clients read.
+            // Clients can decode the results of the dialect's servers.
             let mut result =
                 received(&json!({ "jsonrpc": "2.0", "id": 1, "result": message["result"] })).await["result"].clone();
             if result.get("serverInfo").is_some() {
-                mcpgen_types::from_value::<InitializeResult>(result).expect("official");
-                answers += 1;
+                mcpgen_types::from_value::<InitializeResult>(result).expect("an official result");
+                responses += 1;
             } else if result.get("content").is_some() {
-                mcpgen_types::from_value::<CallToolResult>(result.take()).expect("official");
-                answers += 1;
+                mcpgen_types::from_value::<CallToolResult>(result.take()).expect("an official result");
+                responses += 1;
             }
             continue;
         };
@@ -145,18 +147,18 @@ async fn the_seed_is_replayed() {
         let is_notification = ["initialized", "tools/list-changed", "resources/updated"].contains(&method.as_str());
         replayed += 1;
         if is_notification {
-            wire.say(&message.to_string()).await;
+            remote.send(&message.to_string()).await;
             continue;
         }
         message["id"] = json!(id);
-        let answer = wire.ask(&message.to_string()).await;
+        let response = remote.request(&message.to_string()).await;
         match message["params"].get("cursor") {
-            // A cursor of some other server.
-            Some(_) => assert_eq!(answer["error"]["code"], -32602, "{message}"),
-            None => assert!(answer["result"].is_object(), "{message}: {answer}"),
+            // The cursor belongs to another server.
+            Some(_) => assert_eq!(response["error"]["code"], -32602, "{message}"),
+            None => assert!(response["result"].is_object(), "{message}: {response}"),
         }
     }
-    assert!(replayed >= 12 && answers >= 2, "{replayed} messages, {answers} answers");
-    wire.say(r#"{"jsonrpc":"2.0","method":"exit"}"#).await;
-    assert!(wire.is_over().await);
+    assert!(replayed >= 12 && responses >= 2, "{replayed} messages, {responses} responses");
+    remote.send(r#"{"jsonrpc":"2.0","method":"exit"}"#).await;
+    assert!(remote.is_closed().await);
 }

@@ -1,28 +1,29 @@
-//! What arrives, and what it is taken for.
+//! Classification of incoming messages.
 
 use mcpgen_runtime::jsonrpc::envelope::{Envelope, Frame, Invalid, scan, scan_bytes};
 
-/// What a frame is, in words: of a message its kind, id, method and raw part; of an error its id and code.
+/// Describes a frame: the kind, ID, method and raw member of each message, or the ID and code of an error.
 fn read(bytes: &[u8]) -> String {
-    let refused = |invalid: Invalid| format!("{:?} {}: {}", invalid.id, invalid.error.code, invalid.error.message);
+    let describe_error =
+        |invalid: Invalid| format!("{:?} {}: {}", invalid.id, invalid.error.code, invalid.error.message);
     let document = match scan_bytes(bytes) {
         Ok(document) => document,
-        Err(invalid) => return refused(invalid),
+        Err(invalid) => return describe_error(invalid),
     };
     match Frame::read(&document) {
-        Ok(Frame::One(envelope)) => words(&envelope),
+        Ok(Frame::One(envelope)) => describe(&envelope),
         Ok(Frame::Batch(messages)) => {
             let each = messages.iter().map(|message| match message {
-                Ok(envelope) => words(envelope),
+                Ok(envelope) => describe(envelope),
                 Err(invalid) => format!("{:?} {}", invalid.id, invalid.error.code),
             });
             format!("[{}]", each.collect::<Vec<_>>().join("; "))
         }
-        Err(invalid) => refused(invalid),
+        Err(invalid) => describe_error(invalid),
     }
 }
 
-fn words(envelope: &Envelope<'_>) -> String {
+fn describe(envelope: &Envelope<'_>) -> String {
     match envelope {
         Envelope::Request { id, method, params } => format!("request {id} {method} {params:?}"),
         Envelope::Notification { method, params } => format!("notification {method} {params:?}"),
@@ -32,7 +33,7 @@ fn words(envelope: &Envelope<'_>) -> String {
 }
 
 #[test]
-fn messages_are_told_apart() {
+fn classifies_messages() {
     let table = [
         (r#"{"jsonrpc":"2.0","id":1,"method":"ping"}"#, "request 1 ping None"),
         (r#"{"id":"a","params":{"x":1},"jsonrpc":"2.0","method":"m"}"#, r#"request a m Some(Cursor({"x":1}))"#),
@@ -51,9 +52,9 @@ fn messages_are_told_apart() {
 }
 
 #[test]
-fn what_is_no_message_is_answered_with_its_id_if_it_has_one() {
+fn rejects_invalid_messages_with_their_id() {
     let table: &[(&str, &str)] = &[
-        // An answer that is none is not answered by its id, which is one of ours.
+        // The error for an invalid response has no ID, because the ID of the response is that of our own request.
         (r#"{"jsonrpc":"2.0","id":1,"result":{},"error":{"code":1,"message":""}}"#, "Null -32600"),
         (r#"{"jsonrpc":"2.0","id":1,"method":"m","result":{}}"#, "Id(Integer(1)) -32600"),
         (r#"{"jsonrpc":"1.0","id":"a","method":"m"}"#, "Id(String(\"a\")) -32600"),
@@ -88,14 +89,14 @@ fn what_is_no_message_is_answered_with_its_id_if_it_has_one() {
 }
 
 #[test]
-fn each_message_of_a_batch_is_read_by_itself() {
+fn reads_each_message_of_a_batch() {
     let text = r#" [{"jsonrpc":"2.0","id":1,"method":"m"}, 5, {"jsonrpc":"2.0","method":"n"}, [], {"id":2}]"#;
     let expected = "[request 1 m None; Null -32600; notification n None; Null -32600; Id(Integer(2)) -32600]";
     assert_eq!(read(text.as_bytes()), expected);
 }
 
 #[test]
-fn messages_say_what_they_are() {
+fn reads_the_kind_and_method_of_a_message() {
     let text = r#"{"jsonrpc":"2.0","method":"notifications/tools/list_changed"}"#;
     let document = scan(text).expect("JSON");
     let notification = Envelope::read(&document).expect("a notification");
@@ -111,9 +112,9 @@ fn messages_say_what_they_are() {
     assert!(error.has_error() && error.is_response());
 }
 
-/// However deep or large, what nobody asks for is skipped.
+/// Skips members that are not read, however deep or large they are.
 #[test]
-fn what_is_not_asked_for_is_not_decoded() {
+fn skips_members_that_are_not_read() {
     let deep = format!("{}{}", "[".repeat(1_000_000), "]".repeat(1_000_000));
     for name in ["params", "more"] {
         let text = format!(r#"{{"jsonrpc":"2.0","id":1,"{name}":{deep},"method":"m"}}"#);
@@ -125,7 +126,7 @@ fn what_is_not_asked_for_is_not_decoded() {
 }
 
 #[test]
-fn batches_are_of_bounded_length() {
+fn limits_the_length_of_batches() {
     let text = |count: usize| format!("[{}]", vec!["1"; count].join(","));
     assert_eq!(read(text(1000).as_bytes()).matches("-32600").count(), 1000);
     assert!(read(text(1001).as_bytes()).contains("the batch has more than 1000 messages"));

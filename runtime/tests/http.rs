@@ -1,10 +1,10 @@
 //! The server side of Streamable HTTP: requests, sessions, streams and shutdown.
 #![cfg(all(feature = "http-server", feature = "http-client"))]
 
+#[path = "support/http_server.rs"]
+mod http_server;
 #[path = "support/requests.rs"]
 mod requests;
-#[path = "support/web.rs"]
-mod web;
 
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
@@ -13,10 +13,10 @@ use std::time::Duration;
 use bytes::Bytes;
 use http::{Request, StatusCode};
 use http_body_util::BodyExt;
-use requests::{BOTH, MODERN, call, events, modern, modern_call, read, request, send, session};
+use http_server::{endpoint, until};
+use requests::{ACCEPT_BOTH, MODERN, call, events, modern, modern_call, read, request, send, session};
 use serde_json::{Value, json};
 use tower::ServiceExt;
-use web::{endpoint, until};
 
 #[tokio::test]
 async fn handles_modern_requests_without_a_session() {
@@ -37,12 +37,12 @@ async fn handles_modern_requests_without_a_session() {
         (&headers["content-type"], &headers["x-accel-buffering"]),
         (&"text/event-stream".parse().unwrap(), &"no".parse().unwrap())
     );
-    assert!(events.iter().all(|event| event.id.is_empty()), "no way back");
-    let told: Vec<Value> = events.iter().map(|event| event.json()["params"]["progress"].clone()).collect();
-    assert_eq!(told, [json!(1.0), json!(2.0), json!(3.0), Value::Null]);
+    assert!(events.iter().all(|event| event.id.is_empty()), "modern streams cannot be resumed");
+    let progress: Vec<Value> = events.iter().map(|event| event.json()["params"]["progress"].clone()).collect();
+    assert_eq!(progress, [json!(1.0), json!(2.0), json!(3.0), Value::Null]);
     assert_eq!(events[3].json()["id"], 7);
 
-    let notification = json!({ "jsonrpc": "2.0", "method": "notifications/whatever" }).to_string();
+    let notification = json!({ "jsonrpc": "2.0", "method": "notifications/unknown" }).to_string();
     let (status, _, events) =
         read(send(&endpoint, "POST", &[("mcp-protocol-version", MODERN)], &notification).await).await;
     assert_eq!((status, events.len()), (202, 0));
@@ -54,8 +54,8 @@ async fn rejects_headers_that_differ_from_the_body() {
     let list = request(1, "tools/list", modern(json!({})));
     let echo = request(1, "tools/call", modern(json!({ "name": "echo" })));
     let region = request(1, "tools/call", modern(json!({ "name": "region", "arguments": { "region": "über" } })));
-    let nowhere = request(1, "tools/call", modern(json!({ "name": "region" })));
-    let unknown = request(1, "tools/what", modern(json!({})));
+    let without_region = request(1, "tools/call", modern(json!({ "name": "region" })));
+    let unknown = request(1, "tools/unknown", modern(json!({})));
     let future = list.replace(MODERN, "2099-01-01");
     let nameless = request(1, "tools/list", json!({}));
     let without = request(1, "tools/list", json!({ "_meta": { "io.modelcontextprotocol/protocolVersion": MODERN } }));
@@ -63,7 +63,7 @@ async fn rejects_headers_that_differ_from_the_body() {
     let listing = ("mcp-method", "tools/list");
     let calling = ("mcp-method", "tools/call");
     let (an_echo, a_region) = (("mcp-name", "echo"), ("mcp-name", "region"));
-    let there = ("mcp-param-region", "=?base64?w7xiZXI=?=");
+    let region_header = ("mcp-param-region", "=?base64?w7xiZXI=?=");
     type Case<'a> = (&'a [(&'a str, &'a str)], &'a str, u16, i64);
     let table: &[Case<'_>] = &[
         (&[version, listing], &list, 200, 0),
@@ -78,18 +78,18 @@ async fn rejects_headers_that_differ_from_the_body() {
         (&[("mcp-protocol-version", "2099-01-01"), listing], &future, 400, -32022),
         (&[version, listing], &nameless, 400, -32602),
         (&[version, listing], &without, 400, -32602),
-        (&[version, ("mcp-method", "tools/what")], &unknown, 404, -32601),
+        (&[version, ("mcp-method", "tools/unknown")], &unknown, 404, -32601),
         (&[version, calling, an_echo], &echo, 200, 0),
         (&[version, calling], &echo, 400, -32020),
         (&[version, calling, a_region], &echo, 400, -32020),
         (&[version, calling, ("mcp-name", "=?base64?ZWNobw==?=")], &echo, 200, 0),
         (&[version, calling, ("mcp-name", "=?base64?ZWNo!?=")], &echo, 400, -32020),
-        (&[version, calling, a_region, there], &region, 200, 0),
+        (&[version, calling, a_region, region_header], &region, 200, 0),
         (&[version, calling, a_region], &region, 400, -32020),
         (&[version, calling, a_region, ("mcp-param-region", "uber")], &region, 400, -32020),
-        (&[version, calling, a_region], &nowhere, 200, 0),
-        (&[version, calling, a_region, there], &nowhere, 400, -32020),
-        (&[version, calling, a_region, there, ("mcp-param-other", "x")], &region, 200, 0),
+        (&[version, calling, a_region], &without_region, 200, 0),
+        (&[version, calling, a_region, region_header], &without_region, 400, -32020),
+        (&[version, calling, a_region, region_header, ("mcp-param-other", "x")], &region, 200, 0),
         (&[version], "{", 400, -32700),
         (&[version], "[]", 400, -32600),
         (&[version], r#"{"jsonrpc":"2.0","id":1}"#, 400, -32600),
@@ -97,14 +97,14 @@ async fn rejects_headers_that_differ_from_the_body() {
     ];
     for (headers, body, status, code) in table {
         let (found, _, events) = read(send(&endpoint, "POST", headers, body).await).await;
-        let answer = events[0].json();
+        let response = events[0].json();
         assert_eq!(
-            (found, answer["error"]["code"].as_i64().unwrap_or(0)),
+            (found, response["error"]["code"].as_i64().unwrap_or(0)),
             (*status, *code),
-            "{headers:?} {body}: {answer}"
+            "{headers:?} {body}: {response}"
         );
         if *code != 0 && !matches!(*code, -32700 | -32600) {
-            assert_eq!(answer["id"], 1, "{answer}");
+            assert_eq!(response["id"], 1, "{response}");
         }
     }
 }
@@ -112,38 +112,38 @@ async fn rejects_headers_that_differ_from_the_body() {
 #[tokio::test]
 async fn closing_the_response_cancels_a_modern_request() {
     let (endpoint, observed) = endpoint(|_| {});
-    let asking = tokio::spawn({
+    let waiting = tokio::spawn({
         let endpoint = endpoint.clone();
         async move { read(modern_call(&endpoint, "wait", json!({})).await).await }
     });
     observed.started.notified().await;
-    asking.abort();
-    until(|| observed.gone.load(Ordering::SeqCst) == 1).await;
+    waiting.abort();
+    until(|| observed.ended.load(Ordering::SeqCst) == 1).await;
 
     // In a session the connection may break. The request continues, and a notification can cancel it.
     let id = session(&endpoint, "2025-11-25").await;
     for cancelled in [false, true] {
-        let asking = tokio::spawn({
+        let waiting = tokio::spawn({
             let (endpoint, id) = (endpoint.clone(), id.clone());
             async move { read(send(&endpoint, "POST", &[("mcp-session-id", &id)], &call(1, "wait", json!({}))).await).await }
         });
         observed.started.notified().await;
-        let before = observed.gone.load(Ordering::SeqCst);
+        let before = observed.ended.load(Ordering::SeqCst);
         if cancelled {
             let message =
                 json!({ "jsonrpc": "2.0", "method": "notifications/cancelled", "params": { "requestId": 1 } });
             let (status, ..) =
                 read(send(&endpoint, "POST", &[("mcp-session-id", &id)], &message.to_string()).await).await;
             assert_eq!(status, 202);
-            let (_, _, events) = asking.await.expect("no panic");
-            assert!(events.iter().all(|event| event.data.is_empty()), "there is no answer: {events:?}");
+            let (_, _, events) = waiting.await.expect("no panic");
+            assert!(events.iter().all(|event| event.data.is_empty()), "the request has no response: {events:?}");
         } else {
-            asking.abort();
+            waiting.abort();
             tokio::time::sleep(Duration::from_millis(50)).await;
-            assert_eq!(observed.gone.load(Ordering::SeqCst), before, "it goes on");
-            observed.go_on.notify_one();
+            assert_eq!(observed.ended.load(Ordering::SeqCst), before, "the request continues");
+            observed.proceed.notify_one();
         }
-        until(|| observed.gone.load(Ordering::SeqCst) == before + 1).await;
+        until(|| observed.ended.load(Ordering::SeqCst) == before + 1).await;
     }
 }
 
@@ -159,25 +159,26 @@ async fn begins_and_ends_sessions() {
         json!({ "protocolVersion": "2025-11-25", "capabilities": {}, "clientInfo": { "name": "t", "version": "1" } }),
     );
     let echo = call(1, "echo", json!({}));
-    let (mine, theirs) = (("mcp-session-id", id.as_str()), ("mcp-session-id", "0123456789abcdef0123456789abcdef"));
+    let (own_session, other_session) =
+        (("mcp-session-id", id.as_str()), ("mcp-session-id", "0123456789abcdef0123456789abcdef"));
     type Case<'a> = (&'a str, &'a [(&'a str, &'a str)], &'a str, u16);
     let table: &[Case<'_>] = &[
-        ("POST", &[mine], &echo, 200),
-        ("POST", &[mine, ("mcp-protocol-version", "2025-06-18")], &echo, 200),
-        ("POST", &[mine, ("mcp-protocol-version", "2025-11-25")], &echo, 200),
-        ("POST", &[mine, ("mcp-protocol-version", "1999-01-01")], &echo, 400),
+        ("POST", &[own_session], &echo, 200),
+        ("POST", &[own_session, ("mcp-protocol-version", "2025-06-18")], &echo, 200),
+        ("POST", &[own_session, ("mcp-protocol-version", "2025-11-25")], &echo, 200),
+        ("POST", &[own_session, ("mcp-protocol-version", "1999-01-01")], &echo, 400),
         ("POST", &[], &echo, 400),
-        ("POST", &[theirs], &echo, 404),
+        ("POST", &[other_session], &echo, 404),
         ("GET", &[], "", 400),
-        ("GET", &[theirs], "", 404),
-        ("GET", &[mine, ("last-event-id", "nonsense")], "", 400),
-        ("GET", &[mine, ("last-event-id", "9-1")], "", 400),
+        ("GET", &[other_session], "", 404),
+        ("GET", &[own_session, ("last-event-id", "nonsense")], "", 400),
+        ("GET", &[own_session, ("last-event-id", "9-1")], "", 400),
         ("DELETE", &[], "", 400),
-        ("DELETE", &[theirs], "", 404),
-        ("DELETE", &[mine], "", 204),
-        ("DELETE", &[mine], "", 404),
-        ("POST", &[mine], &echo, 404),
-        ("GET", &[mine], "", 404),
+        ("DELETE", &[other_session], "", 404),
+        ("DELETE", &[own_session], "", 204),
+        ("DELETE", &[own_session], "", 404),
+        ("POST", &[own_session], &echo, 404),
+        ("GET", &[own_session], "", 404),
         ("POST", &[], &begin, 200),
         ("POST", &[("mcp-session-id", &other)], &format!("[{echo},{}]", call(2, "echo", json!({}))), 200),
     ];
@@ -185,12 +186,12 @@ async fn begins_and_ends_sessions() {
         let (found, _, events) = read(send(&endpoint, method, headers, body).await).await;
         assert_eq!(found, *status, "{method} {headers:?} {body}: {events:?}");
     }
-    let (found, _, answers) = read(
+    let (found, _, responses) = read(
         send(&endpoint, "POST", &[("mcp-session-id", &other)], &format!("[{echo},{}]", call(2, "echo", json!({}))))
             .await,
     )
     .await;
-    assert_eq!((found, answers[0].json().as_array().map(Vec::len)), (200, Some(2)), "a batch has one answer");
+    assert_eq!((found, responses[0].json().as_array().map(Vec::len)), (200, Some(2)), "a batch has one response");
 }
 
 #[tokio::test]
@@ -215,15 +216,15 @@ async fn ends_idle_sessions() {
     assert_eq!((status, endpoint.sessions()), (404, 1));
     drop(listening);
     until(|| endpoint.sessions() == 0).await;
-    // A pending response does not keep it either.
-    let left = session(&endpoint, "2025-11-25").await;
-    let asking = tokio::spawn({
+    // A pending response does not keep the session open.
+    let session_id = session(&endpoint, "2025-11-25").await;
+    let waiting = tokio::spawn({
         let endpoint = endpoint.clone();
-        async move { send(&endpoint, "POST", &[("mcp-session-id", &left)], &call(1, "wait", json!({}))).await }
+        async move { send(&endpoint, "POST", &[("mcp-session-id", &session_id)], &call(1, "wait", json!({}))).await }
     });
     observed.started.notified().await;
-    asking.abort();
-    until(|| endpoint.sessions() == 0 && observed.gone.load(Ordering::SeqCst) == 1).await;
+    waiting.abort();
+    until(|| endpoint.sessions() == 0 && observed.ended.load(Ordering::SeqCst) == 1).await;
 }
 
 #[tokio::test]
@@ -231,17 +232,19 @@ async fn rejects_event_ids_of_other_sessions() {
     let (endpoint, observed) = endpoint(|_| {});
     let (one, other) = (session(&endpoint, "2025-11-25").await, session(&endpoint, "2025-11-25").await);
     for id in [&one, &other] {
-        let (_, _, told) =
+        let (_, _, received) =
             read(send(&endpoint, "POST", &[("mcp-session-id", id)], &call(1, "later", json!({}))).await).await;
-        let last = told[0].id.clone();
-        observed.go_on.notify_one();
-        let theirs = if id == &one { &other } else { &one };
-        let (status, ..) =
-            read(send(&endpoint, "GET", &[("mcp-session-id", theirs), ("last-event-id", &last)], "").await).await;
+        let last_event_id = received[0].id.clone();
+        observed.proceed.notify_one();
+        let other_session = if id == &one { &other } else { &one };
+        let (status, ..) = read(
+            send(&endpoint, "GET", &[("mcp-session-id", other_session), ("last-event-id", &last_event_id)], "").await,
+        )
+        .await;
         assert_eq!(status, 400);
-        let (status, _, told) =
-            read(send(&endpoint, "GET", &[("mcp-session-id", id), ("last-event-id", &last)], "").await).await;
-        assert_eq!((status, &told.last().expect("an answer").json()["id"]), (200, &json!(1)));
+        let (status, _, received) =
+            read(send(&endpoint, "GET", &[("mcp-session-id", id), ("last-event-id", &last_event_id)], "").await).await;
+        assert_eq!((status, &received.last().expect("a response").json()["id"]), (200, &json!(1)));
     }
 }
 
@@ -249,11 +252,11 @@ async fn rejects_event_ids_of_other_sessions() {
 async fn lists_the_supported_revisions_without_sessions() {
     let modern = mcpgen_runtime::LocalInfo::new("new", "1").retain_revisions(|revision| !revision.is_legacy());
     let endpoint =
-        mcpgen_runtime::server::ServerBuilder::from(modern).build().http(Default::default()).expect("a sound server");
+        mcpgen_runtime::server::ServerBuilder::from(modern).build().http(Default::default()).expect("a valid server");
     let params =
         json!({ "protocolVersion": "2025-11-25", "capabilities": {}, "clientInfo": { "name": "t", "version": "1" } });
-    let (status, _, told) = read(send(&endpoint, "POST", &[], &request(1, "initialize", params)).await).await;
-    assert_eq!((status, &told[0].json()["error"]["data"]["supported"]), (400, &json!([MODERN])));
+    let (status, _, received) = read(send(&endpoint, "POST", &[], &request(1, "initialize", params)).await).await;
+    assert_eq!((status, &received[0].json()["error"]["data"]["supported"]), (400, &json!([MODERN])));
     for method in ["GET", "DELETE"] {
         let (status, headers, _) = read(send(&endpoint, method, &[("mcp-session-id", "x")], "").await).await;
         assert_eq!((status, &headers["allow"]), (405, &"POST".parse().expect("a value")));
@@ -289,71 +292,71 @@ async fn hides_sessions_from_other_owners() {
 async fn resumes_a_stream_after_the_last_event_id() {
     let (endpoint, observed) = endpoint(|_| {});
     let id = session(&endpoint, "2025-11-25").await;
-    let mine = ("mcp-session-id", id.as_str());
-    let (status, _, told) = read(send(&endpoint, "POST", &[mine], &call(5, "later", json!({}))).await).await;
-    assert_eq!((status, told.len()), (200, 2));
-    assert_eq!((told[0].data.as_str(), told[1].retry.as_str()), ("", "20"), "{told:?}");
-    let last = told[0].id.clone();
-    assert!(!last.is_empty());
-    observed.go_on.notify_one();
-    let again = [mine, ("last-event-id", last.as_str())];
+    let own_session = ("mcp-session-id", id.as_str());
+    let (status, _, received) = read(send(&endpoint, "POST", &[own_session], &call(5, "later", json!({}))).await).await;
+    assert_eq!((status, received.len()), (200, 2));
+    assert_eq!((received[0].data.as_str(), received[1].retry.as_str()), ("", "20"), "{received:?}");
+    let last_event_id = received[0].id.clone();
+    assert!(!last_event_id.is_empty());
+    observed.proceed.notify_one();
+    let again = [own_session, ("last-event-id", last_event_id.as_str())];
     for _ in 0..2 {
-        let (status, _, told) = read(send(&endpoint, "GET", &again, "").await).await;
-        let answer = told.last().expect("an answer").json();
+        let (status, _, received) = read(send(&endpoint, "GET", &again, "").await).await;
+        let response = received.last().expect("a response").json();
         assert_eq!(
-            (status, &answer["id"], &answer["result"]["content"][0]["text"]),
+            (status, &response["id"], &response["result"]["content"][0]["text"]),
             (200, &json!(5), &json!("at last"))
         );
     }
     // Older revisions cannot resume streams, so the stream stays open.
     let old = session(&endpoint, "2025-06-18").await;
-    observed.go_on.notify_one();
-    let (_, _, told) =
+    observed.proceed.notify_one();
+    let (_, _, received) =
         read(send(&endpoint, "POST", &[("mcp-session-id", &old)], &call(5, "later", json!({}))).await).await;
-    assert_eq!(told[0].json()["id"], 5);
+    assert_eq!(received[0].json()["id"], 5);
 }
 
 #[tokio::test]
 async fn sends_each_message_on_one_stream() {
     let (endpoint, _) = endpoint(|_| {});
     let id = session(&endpoint, "2025-11-25").await;
-    let mine = ("mcp-session-id", id.as_str());
+    let own_session = ("mcp-session-id", id.as_str());
     // Messages that belong to no request.
-    let mut alone = send(&endpoint, "GET", &[mine], "").await.into_body();
-    let first = alone.frame().await.expect("a frame").expect("no error").into_data().expect("data");
-    assert_eq!(events(&String::from_utf8_lossy(&first))[0].data, "", "where to go on comes first");
-    // A server request goes to the stream of the request that it belongs to. Its response is a separate POST.
-    let mut asked = send(&endpoint, "POST", &[mine], &call(1, "ask", json!({}))).await.into_body();
+    let mut listening = send(&endpoint, "GET", &[own_session], "").await.into_body();
+    let first = listening.frame().await.expect("a frame").expect("no error").into_data().expect("data");
+    assert_eq!(events(&String::from_utf8_lossy(&first))[0].data, "", "the first event has only an ID");
+    // A server request is sent on the stream of the client request that caused it. Its response is a separate POST.
+    let mut stream = send(&endpoint, "POST", &[own_session], &call(1, "ask", json!({}))).await.into_body();
     let mut next = async || loop {
-        let frame = asked.frame().await?.expect("no error").into_data().expect("data");
+        let frame = stream.frame().await?.expect("no error").into_data().expect("data");
         let event = events(&String::from_utf8_lossy(&frame)).pop().filter(|event| !event.data.is_empty());
         if let Some(event) = event {
             return Some(event.json());
         }
     };
-    let question = next().await.expect("a question");
-    assert_eq!(question["method"], "elicitation/create");
-    let answer = json!({ "jsonrpc": "2.0", "id": question["id"], "result": { "action": "decline" } }).to_string();
-    let (status, ..) = read(send(&endpoint, "POST", &[mine], &answer).await).await;
+    let elicitation = next().await.expect("a request");
+    assert_eq!(elicitation["method"], "elicitation/create");
+    let response = json!({ "jsonrpc": "2.0", "id": elicitation["id"], "result": { "action": "decline" } }).to_string();
+    let (status, ..) = read(send(&endpoint, "POST", &[own_session], &response).await).await;
     assert_eq!(status, 202);
-    let result = next().await.expect("an answer");
+    let result = next().await.expect("a response");
     assert_eq!((&result["id"], &result["result"]["content"][0]["text"]), (&json!(1), &json!("decline")));
-    assert_eq!(next().await, None, "the stream ends with the answer");
+    assert_eq!(next().await, None, "the stream ends with the response");
     // Two requests with the same ID, while the first is pending.
     let waiting = tokio::spawn({
         let (endpoint, id) = (endpoint.clone(), id.clone());
         async move { read(send(&endpoint, "POST", &[("mcp-session-id", &id)], &call(2, "later", json!({}))).await).await }
     });
     waiting.await.expect("no panic");
-    let (status, _, told) = read(send(&endpoint, "POST", &[mine], &call(2, "echo", json!({}))).await).await;
-    assert_eq!((status, told[0].json()["error"]["code"].as_i64()), (400, Some(-32600)));
+    let (status, _, received) = read(send(&endpoint, "POST", &[own_session], &call(2, "echo", json!({}))).await).await;
+    assert_eq!((status, received[0].json()["error"]["code"].as_i64()), (400, Some(-32600)));
     // A new reader replaces the previous one.
-    let _other = send(&endpoint, "GET", &[mine], "").await;
-    assert!(alone.frame().await.is_none());
+    let _other = send(&endpoint, "GET", &[own_session], "").await;
+    assert!(listening.frame().await.is_none());
 }
 
 #[tokio::test]
-async fn refuses_requests_beyond_the_limits() {
+async fn rejects_requests_beyond_the_limits() {
     let (endpoint, observed) = endpoint(|options| {
         (options.requests, options.streams, options.body) = (1, 1, 1000);
         options.body_timeout = Duration::from_millis(50);
@@ -365,7 +368,7 @@ async fn refuses_requests_beyond_the_limits() {
     observed.started.notified().await;
     let (status, headers, _) = read(modern_call(&endpoint, "echo", json!({})).await).await;
     assert_eq!((status, &headers["retry-after"]), (503, &"1".parse().expect("a value")));
-    observed.go_on.notify_one();
+    observed.proceed.notify_one();
     read(waiting.await.expect("no panic")).await;
     let (status, ..) = read(modern_call(&endpoint, "echo", json!({ "a": "x".repeat(1000) })).await).await;
     assert_eq!(status, 413);
@@ -380,7 +383,7 @@ async fn refuses_requests_beyond_the_limits() {
     let request = Request::builder()
         .method("POST")
         .header("host", "localhost")
-        .header("accept", BOTH)
+        .header("accept", ACCEPT_BOTH)
         .header("content-type", "application/json")
         .body(body)
         .expect("a request");
@@ -394,7 +397,7 @@ async fn close_does_not_wait_for_clients_that_do_not_read() {
     let params = modern(json!({ "name": "progress", "_meta": { "progressToken": "p" } }));
     let headers = [("mcp-protocol-version", MODERN), ("mcp-method", "tools/call"), ("mcp-name", "progress")];
     let unread = send(&endpoint, "POST", &headers, &request(7, "tools/call", params)).await;
-    tokio::time::timeout(Duration::from_secs(5), endpoint.close()).await.expect("it ends");
+    tokio::time::timeout(Duration::from_secs(5), endpoint.close()).await.expect("closed in time");
     drop(unread);
 }
 
@@ -419,11 +422,15 @@ async fn close_finishes_requests_and_ends_sessions() {
     tokio::time::sleep(Duration::from_millis(20)).await;
     let (status, ..) = read(modern_call(&endpoint, "echo", json!({})).await).await;
     assert_eq!(status, 503);
-    observed.go_on.notify_one();
-    let (status, _, answer) = waiting.await.expect("no panic");
-    assert_eq!((status, &answer[0].json()["result"]["content"][0]["text"]), (200, &json!("waited")), "it is answered");
-    let (_, _, told) = subscribed.await.expect("no panic");
-    assert_eq!(told.last().expect("its end").json()["id"], 9, "the subscription ends with its result");
+    observed.proceed.notify_one();
+    let (status, _, response) = waiting.await.expect("no panic");
+    assert_eq!(
+        (status, &response[0].json()["result"]["content"][0]["text"]),
+        (200, &json!("waited")),
+        "the request completes"
+    );
+    let (_, _, received) = subscribed.await.expect("no panic");
+    assert_eq!(received.last().expect("the response").json()["id"], 9, "the subscription ends with its result");
     listening.await.expect("no panic");
     closing.await.expect("no panic");
     assert_eq!(endpoint.sessions(), 0);

@@ -1,8 +1,8 @@
-//! The client side of Streamable HTTP, against the server of this crate and against scripted ones.
+//! The client side of Streamable HTTP, with the server of this crate and with scripted servers.
 #![cfg(all(feature = "http-server", feature = "http-client"))]
 
-#[path = "support/web.rs"]
-mod web;
+#[path = "support/http_server.rs"]
+mod http_server;
 
 use std::collections::BTreeMap;
 use std::future::Future;
@@ -15,6 +15,7 @@ use axum::extract::Request;
 use axum::response::{IntoResponse, Response};
 use futures_util::future::BoxFuture;
 use http::{HeaderValue, StatusCode};
+use http_server::{Observed, endpoint, until};
 use mcpgen_runtime::client::handshake::HandshakeError;
 use mcpgen_runtime::client::{ClientBuilder, ConnectError};
 use mcpgen_runtime::http::client::{Authorize, Challenge, HttpError, Options};
@@ -28,30 +29,29 @@ use mcpgen_types::v2026_07_28::{
 use mcpgen_types::{JsonObject, Revision};
 use serde_json::{Value, json};
 use tower::{BoxError, ServiceExt};
-use web::{Seen, endpoint, until};
 
-/// Serves HTTP with a function. Returns the address.
-async fn serve<F>(answer: impl Fn(Request) -> F + Clone + Send + Sync + 'static) -> String
+/// Serves HTTP requests with a function. Returns the URL.
+async fn serve<F>(response: impl Fn(Request) -> F + Clone + Send + Sync + 'static) -> String
 where
     F: Future<Output = Response> + Send + 'static,
 {
     let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.expect("a port");
     let address = listener.local_addr().expect("an address");
-    let app = axum::Router::new().fallback(move |request: Request| answer(request));
+    let app = axum::Router::new().fallback(move |request: Request| response(request));
     tokio::spawn(async move { axum::serve(listener, app).await });
     format!("http://{address}/mcp")
 }
 
-/// Serves an endpoint, and counts opened and resumed GET streams.
-async fn served(endpoint: &Endpoint, observed: &Arc<Seen>) -> String {
+/// Serves an endpoint and counts the GET streams that are opened and resumed. Returns the URL.
+async fn served(endpoint: &Endpoint, observed: &Arc<Observed>) -> String {
     let (endpoint, observed) = (endpoint.clone(), Arc::clone(observed));
-    serve(move |request| pass(request, endpoint.clone(), Arc::clone(&observed))).await
+    serve(move |request| forward(request, endpoint.clone(), Arc::clone(&observed))).await
 }
 
-async fn pass(request: Request, endpoint: Endpoint, observed: Arc<Seen>) -> Response {
+async fn forward(request: Request, endpoint: Endpoint, observed: Arc<Observed>) -> Response {
     if request.method() == http::Method::GET {
-        let returns = request.headers().contains_key("last-event-id");
-        if returns { &observed.returns } else { &observed.listens }.fetch_add(1, Ordering::SeqCst);
+        let is_resumed = request.headers().contains_key("last-event-id");
+        if is_resumed { &observed.resumed_streams } else { &observed.opened_streams }.fetch_add(1, Ordering::SeqCst);
     }
     endpoint.oneshot(request).await.expect("no error").into_response()
 }
@@ -60,9 +60,9 @@ fn options() -> Options {
     Options { retry_delay: Duration::from_millis(10), send_timeout: Duration::from_secs(5), ..Options::default() }
 }
 
-/// Creates a client of one revision, or of all.
+/// Creates a client that supports one revision or all.
 fn client(revision: Option<Revision>) -> ClientBuilder {
-    Client::builder("web", "1")
+    Client::builder("client", "1")
         .options(|options| {
             let ours = std::mem::replace(&mut options.local_info, LocalInfo::new("", ""));
             options.local_info = ours.retain_revisions(|known| revision.is_none_or(|revision| revision == known));
@@ -95,9 +95,9 @@ async fn calls_every_method_in_every_revision() {
         assert_eq!(client.revision(), revision.unwrap_or(Revision::V2026_07_28));
         assert_eq!(endpoint.sessions(), usize::from(client.revision().is_legacy()));
         assert_eq!(client.tools().await.expect("tools").len(), 7);
-        let call = async |tool: &str, given: Value| {
+        let call = async |tool: &str, input: Value| {
             client
-                .call_tool(tool, arguments(given))
+                .call_tool(tool, arguments(input))
                 .await
                 .unwrap_or_else(|error| panic!("{revision:?} {tool}: {error}"))
         };
@@ -108,9 +108,9 @@ async fn calls_every_method_in_every_revision() {
         let progress = client.peer.raw_request("tools/call", Some(params)).on_progress(move |_| {
             count.fetch_add(1, Ordering::SeqCst);
         });
-        progress.await.expect("an answer");
+        progress.await.expect("a response");
         assert_eq!(reports.load(Ordering::SeqCst), 3);
-        assert_eq!(text(&call("region", json!({ "region": "ü\n" })).await), "there");
+        assert_eq!(text(&call("region", json!({ "region": "ü\n" })).await), "stored");
         if client.revision() >= Revision::V2025_06_18 {
             assert_eq!(text(&call("ask", json!({})).await), "accept");
         }
@@ -119,25 +119,25 @@ async fn calls_every_method_in_every_revision() {
         for (n, result) in futures_util::future::join_all(many).await.iter().enumerate() {
             assert_eq!(text(result), format!(r#"{{"n":{n}}}"#));
         }
-        // A stream that the server closes early.
+        // The server closes the stream before the response.
         let later = async {
             tokio::join!(call("later", json!({})), async {
                 tokio::time::sleep(Duration::from_millis(60)).await;
-                observed.go_on.notify_one();
+                observed.proceed.notify_one();
             })
         };
         assert_eq!(text(&later.await.0), "at last");
-        let returns = client.revision() == Revision::V2025_11_25;
-        assert_eq!(observed.returns.load(Ordering::SeqCst), usize::from(returns), "{revision:?}");
-        // A cancelled call.
+        let is_resumed = client.revision() == Revision::V2025_11_25;
+        assert_eq!(observed.resumed_streams.load(Ordering::SeqCst), usize::from(is_resumed), "{revision:?}");
+        // The client cancels a call.
         let waiting =
             client.peer.raw_request("tools/call", Some(mcpgen_types::RawJson::from(&json!({ "name": "wait" })))).send();
         tokio::select! {
-            _ = waiting => panic!("it waits"),
+            _ = waiting => panic!("the call completed"),
             () = observed.started.notified() => {}
         }
-        until(|| observed.gone.load(Ordering::SeqCst) == 1).await;
-        client.close().await.expect("an end");
+        until(|| observed.ended.load(Ordering::SeqCst) == 1).await;
+        client.close().await.expect("closed without an error");
         until(|| endpoint.sessions() == 0).await;
     }
 }
@@ -146,7 +146,7 @@ async fn calls_every_method_in_every_revision() {
 async fn receives_progress_and_changes() {
     for revision in [Revision::V2025_11_25, Revision::V2026_07_28] {
         let server = Server::builder("changes", "1").tool_with_schema(tool("a"), |_, _| async { "a" }).build();
-        let (endpoint, observed) = (server.http(Default::default()).expect("a sound server"), Arc::default());
+        let (endpoint, observed) = (server.http(Default::default()).expect("a valid server"), Arc::default());
         let received = Arc::new(AtomicUsize::new(0));
         let count = Arc::clone(&received);
         let client = client(Some(revision))
@@ -171,7 +171,7 @@ async fn receives_progress_and_changes() {
             assert_eq!(subscription.next().await.expect("a change"), Some(Change::Tools));
             // Closing the stream ends the subscription.
             drop(subscription);
-            tokio::time::timeout(Duration::from_secs(5), endpoint.close()).await.expect("nothing is left");
+            tokio::time::timeout(Duration::from_secs(5), endpoint.close()).await.expect("closed in time");
         }
     }
 }
@@ -183,16 +183,16 @@ fn tool(name: &str) -> Tool {
 #[tokio::test]
 async fn replaces_a_lost_session() {
     let (first, second) = (endpoint(|_| {}), endpoint(|_| {}));
-    let now = Arc::new(Mutex::new(first));
-    let front = Arc::clone(&now);
+    let current = Arc::new(Mutex::new(first));
+    let routed = Arc::clone(&current);
     let url = serve(move |request| {
-        let (endpoint, observed) = front.lock().expect("no panic").clone();
+        let (endpoint, observed) = routed.lock().expect("no panic").clone();
         async move {
             // Requests and cancellations run while a session begins.
             if !request.headers().contains_key("mcp-session-id") {
                 tokio::time::sleep(Duration::from_millis(100)).await;
             }
-            pass(request, endpoint, observed).await
+            forward(request, endpoint, observed).await
         }
     })
     .await;
@@ -203,8 +203,8 @@ async fn replaces_a_lost_session() {
     }) as Arc<dyn Fn() + Send + Sync>);
     let options = Options { on_new_session, ..options() };
     let client = client(Some(Revision::V2025_11_25)).connect_http(&url, options).await.expect("a server");
-    until(|| now.lock().expect("no panic").1.listens.load(Ordering::SeqCst) == 1).await;
-    *now.lock().expect("no panic") = second.clone();
+    until(|| current.lock().expect("no panic").1.opened_streams.load(Ordering::SeqCst) == 1).await;
+    *current.lock().expect("no panic") = second.clone();
     let calls = (0..20).map(|n| {
         let client = &client;
         async move {
@@ -213,30 +213,30 @@ async fn replaces_a_lost_session() {
         }
     });
     for result in futures_util::future::join_all(calls).await {
-        result.expect("an answer");
+        result.expect("a response");
     }
-    assert_eq!((second.0.sessions(), begun.load(Ordering::SeqCst)), (1, 1), "one for all");
-    until(|| second.1.listens.load(Ordering::SeqCst) == 1).await;
-    assert_eq!(text(&client.call_tool("ask", JsonObject::new()).await.expect("an answer")), "accept");
+    assert_eq!((second.0.sessions(), begun.load(Ordering::SeqCst)), (1, 1), "one session for all calls");
+    until(|| second.1.opened_streams.load(Ordering::SeqCst) == 1).await;
+    assert_eq!(text(&client.call_tool("ask", JsonObject::new()).await.expect("a response")), "accept");
 }
 
 #[tokio::test]
 async fn replaces_a_session_that_the_get_stream_loses() {
     let (first, second) = (endpoint(|_| {}), endpoint(|_| {}));
-    let now = Arc::new(Mutex::new(first.clone()));
-    let front = Arc::clone(&now);
+    let current = Arc::new(Mutex::new(first.clone()));
+    let routed = Arc::clone(&current);
     let url = serve(move |request| {
-        let (endpoint, observed) = front.lock().expect("no panic").clone();
-        pass(request, endpoint, observed)
+        let (endpoint, observed) = routed.lock().expect("no panic").clone();
+        forward(request, endpoint, observed)
     })
     .await;
     let client = client(Some(Revision::V2025_11_25)).connect_http(&url, options()).await.expect("a server");
-    until(|| first.1.listens.load(Ordering::SeqCst) == 1).await;
-    *now.lock().expect("no panic") = second.clone();
-    // Its streams end with it.
+    until(|| first.1.opened_streams.load(Ordering::SeqCst) == 1).await;
+    *current.lock().expect("no panic") = second.clone();
+    // The streams of the endpoint end with it.
     first.0.close().await;
-    until(|| second.0.sessions() == 1 && second.1.listens.load(Ordering::SeqCst) == 1).await;
-    assert_eq!(text(&client.call_tool("ask", JsonObject::new()).await.expect("an answer")), "accept");
+    until(|| second.0.sessions() == 1 && second.1.opened_streams.load(Ordering::SeqCst) == 1).await;
+    assert_eq!(text(&client.call_tool("ask", JsonObject::new()).await.expect("a response")), "accept");
 }
 
 #[tokio::test]
@@ -247,7 +247,7 @@ async fn sends_responses_while_requests_wait() {
     let client = client.expect("a server");
     let asks = (0..5).map(|_| client.call_tool("ask", JsonObject::new()));
     for result in futures_util::future::join_all(asks).await {
-        assert_eq!(text(&result.expect("an answer")), "accept");
+        assert_eq!(text(&result.expect("a response")), "accept");
     }
 }
 
@@ -255,39 +255,42 @@ async fn sends_responses_while_requests_wait() {
 async fn learns_tool_headers_from_the_list() {
     let (endpoint, observed) = endpoint(|_| {});
     let client = client(None).connect_http(&served(&endpoint, &observed).await, options()).await.expect("a server");
-    // The tool was not listed, so the server refuses the call without its headers.
-    let result = client.call_tool("region", arguments(json!({ "region": "here" }))).await.expect("an answer");
-    assert_eq!(text(&result), "there");
+    // The tool was not listed, so the call lacks its headers and the server rejects it.
+    let result = client.call_tool("region", arguments(json!({ "region": "here" }))).await.expect("a response");
+    assert_eq!(text(&result), "stored");
 }
 
 #[tokio::test]
 async fn falls_back_to_older_revisions() {
     let legacy = LocalInfo::new("old", "1").retain_revisions(Revision::is_legacy);
     let server = ServerBuilder::from(legacy).tool_with_schema(tool("a"), |_, _| async { "a" }).build();
-    let (endpoint, observed) = (server.http(Default::default()).expect("a sound server"), Arc::default());
+    let (endpoint, observed) = (server.http(Default::default()).expect("a valid server"), Arc::default());
     let client = client(None).connect_http(&served(&endpoint, &observed).await, options()).await.expect("a server");
     assert_eq!(client.revision(), Revision::V2025_11_25);
-    assert_eq!(text(&client.call_tool("a", JsonObject::new()).await.expect("an answer")), "a");
+    assert_eq!(text(&client.call_tool("a", JsonObject::new()).await.expect("a response")), "a");
 }
 
 /// Provides tokens, each valid for one request.
 struct Tokens {
-    given: AtomicUsize,
-    good_after: usize,
+    issued: AtomicUsize,
+    valid_after: usize,
 }
 
 impl Authorize for Tokens {
-    fn authorize<'a>(&'a self, refused: Option<&'a Challenge>) -> BoxFuture<'a, Result<Option<HeaderValue>, BoxError>> {
+    fn authorize<'a>(
+        &'a self,
+        challenge: Option<&'a Challenge>,
+    ) -> BoxFuture<'a, Result<Option<HeaderValue>, BoxError>> {
         Box::pin(async move {
-            if let Some(refused) = refused {
-                assert_eq!(refused.status, StatusCode::UNAUTHORIZED);
-                assert_eq!(refused.challenges, ["Bearer realm=\"t\""]);
-                let given = self.given.fetch_add(1, Ordering::SeqCst) + 1;
-                if given > self.good_after + 1 {
+            if let Some(challenge) = challenge {
+                assert_eq!(challenge.status, StatusCode::UNAUTHORIZED);
+                assert_eq!(challenge.challenges, ["Bearer realm=\"t\""]);
+                let issued = self.issued.fetch_add(1, Ordering::SeqCst) + 1;
+                if issued > self.valid_after + 1 {
                     return Ok(None);
                 }
             }
-            Ok(Some(HeaderValue::from_str(&format!("Bearer {}", self.given.load(Ordering::SeqCst)))?))
+            Ok(Some(HeaderValue::from_str(&format!("Bearer {}", self.issued.load(Ordering::SeqCst)))?))
         })
     }
 }
@@ -295,37 +298,37 @@ impl Authorize for Tokens {
 #[tokio::test]
 async fn asks_for_a_new_token_after_a_401() {
     let (endpoint, _) = endpoint(|_| {});
-    for (wanted, good) in [("Bearer 0", true), ("Bearer 2", true), ("Bearer x", false)] {
+    for (expected_token, is_valid) in [("Bearer 0", true), ("Bearer 2", true), ("Bearer x", false)] {
         let endpoint = endpoint.clone();
         let url = serve(move |request: Request| {
             let endpoint = endpoint.clone();
             async move {
-                if request.headers().get("authorization").is_some_and(|token| token == wanted) {
+                if request.headers().get("authorization").is_some_and(|token| token == expected_token) {
                     return endpoint.oneshot(request).await.expect("no error").into_response();
                 }
                 (StatusCode::UNAUTHORIZED, [("www-authenticate", "Bearer realm=\"t\"")]).into_response()
             }
         })
         .await;
-        let tokens = Tokens { given: AtomicUsize::new(0), good_after: 1 };
+        let tokens = Tokens { issued: AtomicUsize::new(0), valid_after: 1 };
         let options = Options { authorization: Some(Arc::new(tokens)), ..options() };
         let connected = client(None).connect_http(&url, options).await;
         match connected {
             Ok(client) => {
-                assert!(good, "{wanted}");
-                client.call_tool("echo", JsonObject::new()).await.expect("an answer");
+                assert!(is_valid, "{expected_token}");
+                client.call_tool("echo", JsonObject::new()).await.expect("a response");
             }
             Err(error) => {
-                assert!(!good, "{wanted}: {error}");
+                assert!(!is_valid, "{expected_token}: {error}");
                 assert_eq!(error.to_string(), "the server responded with 401 Unauthorized");
             }
         }
     }
 }
 
-/// A response of a server without MCP.
-fn said(status: u16, kind: &str, body: &str) -> Response {
-    let response = Response::builder().status(status).header("content-type", kind);
+/// Creates a response.
+fn respond(status: u16, content_type: &str, body: &str) -> Response {
+    let response = Response::builder().status(status).header("content-type", content_type);
     response.body(Body::from(body.to_owned())).expect("a response")
 }
 
@@ -361,32 +364,34 @@ async fn reports_responses_of_servers_without_mcp() {
         ),
     ];
     for (status, kind, body, expected) in table {
-        let url = serve(|_| async { said(*status, kind, body) }).await;
-        let error = client(None).connect_http(&url, options()).await.expect_err("no server");
+        let url = serve(|_| async { respond(*status, kind, body) }).await;
+        let error = client(None).connect_http(&url, options()).await.expect_err("not an MCP server");
         assert_eq!(error.to_string(), *expected);
     }
-    let nobody = tokio::net::TcpListener::bind("127.0.0.1:0").await.expect("a port").local_addr().expect("an address");
-    let error = client(None).connect_http(&format!("http://{nobody}/"), options()).await.expect_err("nobody");
+    let closed_address =
+        tokio::net::TcpListener::bind("127.0.0.1:0").await.expect("a port").local_addr().expect("an address");
+    let error =
+        client(None).connect_http(&format!("http://{closed_address}/"), options()).await.expect_err("no server");
     let ConnectError::Handshake(HandshakeError::Call(CallError::Undelivered(why))) = &error else { panic!("{error}") };
     assert!(matches!(why.error.downcast_ref(), Some(HttpError::Http(error)) if error.is_connect()) && !why.reached);
     assert!(error.to_string().contains("refused"), "{error}");
     for url in ["", "example.com", "ftp://example.com/", "http://"] {
-        let error = client(None).connect_http(url, options()).await.expect_err("no address");
+        let error = client(None).connect_http(url, options()).await.expect_err("an invalid URL");
         assert!(matches!(error, ConnectError::Open(_)), "{error}");
     }
 }
 
-/// A server with sessions that responds to calls by a script, and logs how streams are resumed.
+/// Starts a server that responds to calls and resumed streams by a script. Returns the event IDs of GET requests, too.
 async fn scripted(script: &'static [&'static str]) -> (String, Arc<Mutex<Vec<String>>>) {
-    let came: Arc<Mutex<Vec<String>>> = Arc::default();
-    let log = Arc::clone(&came);
+    let resumed: Arc<Mutex<Vec<String>>> = Arc::default();
+    let log = Arc::clone(&resumed);
     let step = Arc::new(AtomicUsize::new(0));
     let url = serve(move |request: Request| {
         let (log, step) = (Arc::clone(&log), Arc::clone(&step));
         async move {
             let method = request.method().clone();
             let last = request.headers().get("last-event-id").map(|id| id.to_str().expect("text").to_owned());
-            let stream = |text: &str| said(200, "text/event-stream", text);
+            let stream = |text: &str| respond(200, "text/event-stream", text);
             if method == http::Method::GET {
                 let Some(last) = last else { return StatusCode::METHOD_NOT_ALLOWED.into_response() };
                 log.lock().expect("no panic").push(last);
@@ -404,7 +409,7 @@ async fn scripted(script: &'static [&'static str]) -> (String, Arc<Mutex<Vec<Str
                         "protocolVersion": "2025-11-25", "capabilities": { "tools": {} },
                         "serverInfo": { "name": "s", "version": "1" },
                     } });
-                    said(200, "application/json", &result.to_string())
+                    respond(200, "application/json", &result.to_string())
                 }
                 Some("tools/call") => {
                     let next = step.fetch_add(1, Ordering::SeqCst);
@@ -415,41 +420,41 @@ async fn scripted(script: &'static [&'static str]) -> (String, Arc<Mutex<Vec<Str
         }
     })
     .await;
-    (url, came)
+    (url, resumed)
 }
 
 #[tokio::test]
 async fn resumes_interrupted_streams() {
-    const ANSWER: &str = "data: {\"jsonrpc\":\"2.0\",\"id\":2,\"result\":{\"content\":[]}}\n\n";
-    const NEWS: &str = "id: e3\ndata: {\"jsonrpc\":\"2.0\",\"method\":\"notifications/x\"}\n\n";
+    const RESPONSE: &str = "data: {\"jsonrpc\":\"2.0\",\"id\":2,\"result\":{\"content\":[]}}\n\n";
+    const NOTIFICATION: &str = "id: e3\ndata: {\"jsonrpc\":\"2.0\",\"method\":\"notifications/x\"}\n\n";
     const POLLS: [&str; 8] = [
         "id: p1\ndata: \n\n",
         "id: p2\ndata: \n\n",
         "id: p3\ndata: \n\n",
         "id: p4\ndata: \n\n",
-        NEWS,
+        NOTIFICATION,
         "id: p5\ndata: \n\n",
         "id: p6\ndata: \n\n",
-        ANSWER,
+        RESPONSE,
     ];
     let table: &[(&[&str], &[&str], bool)] = &[
-        (&[ANSWER], &[], true),
-        (&["id: e1\ndata: \n\nretry: 1\n\n", ANSWER], &["e1"], true),
-        (&["id: e1\ndata: \n\n", "", "id: e2\ndata:\n\n", NEWS, ANSWER], &["e1", "e1", "e2", "e3"], true),
+        (&[RESPONSE], &[], true),
+        (&["id: e1\ndata: \n\nretry: 1\n\n", RESPONSE], &["e1"], true),
+        (&["id: e1\ndata: \n\n", "", "id: e2\ndata:\n\n", NOTIFICATION, RESPONSE], &["e1", "e1", "e2", "e3"], true),
         // No event ID to resume from.
-        (&["retry: 1\n\n", ANSWER], &[], false),
+        (&["retry: 1\n\n", RESPONSE], &[], false),
         // Missed events are not retained.
         (&["id: e1\ndata: \n\n"], &["e1"], false),
-        (&["id: e1\ndata: \n\n", "", "", "", "", "", ANSWER], &["e1", "e1", "e1", "e1", "e1"], false),
+        (&["id: e1\ndata: \n\n", "", "", "", "", "", RESPONSE], &["e1", "e1", "e1", "e1", "e1"], false),
         // A message resets the count of attempts.
         (&POLLS, &["p1", "p2", "p3", "p4", "e3", "p5", "p6"], true),
     ];
-    for (script, came, is_answered) in table {
+    for (script, resumed, is_ok) in table {
         let (url, log) = scripted(script).await;
         let client = client(Some(Revision::V2025_11_25)).connect_http(&url, options()).await.expect("a server");
         let result = client.call_tool("a", JsonObject::new()).await;
-        assert_eq!(result.is_ok(), *is_answered, "{script:?}: {result:?}");
-        assert_eq!(*log.lock().expect("no panic"), *came, "{script:?}");
+        assert_eq!(result.is_ok(), *is_ok, "{script:?}: {result:?}");
+        assert_eq!(*log.lock().expect("no panic"), *resumed, "{script:?}");
     }
 }
 
@@ -472,5 +477,5 @@ async fn relays_messages_without_metadata() {
     outgoing.send(call.to_string().into_bytes().into()).await.expect("an open connection");
     let response = incoming.next().await.expect("a response").expect("a message").into_bytes().expect("JSON");
     let response: Value = serde_json::from_slice(&response).expect("JSON");
-    assert_eq!((&response["id"], &response["result"]["content"][0]["text"]), (&json!("a"), &json!("there")));
+    assert_eq!((&response["id"], &response["result"]["content"][0]["text"]), (&json!("a"), &json!("stored")));
 }

@@ -1,4 +1,4 @@
-//! Limits of the HTTP client towards a server that is slow, broken or hostile.
+//! Limits of the HTTP client for servers that are slow, broken or hostile.
 #![cfg(feature = "http-client")]
 
 #[path = "support/sessions.rs"]
@@ -21,7 +21,7 @@ use sessions::{Sessions, events, respond};
 use tokio::sync::{Notify, Semaphore, mpsc};
 use tower::BoxError;
 
-/// Far longer than any test lasts: whatever waits for it fails its test.
+/// A delay longer than any test.
 const NEVER: Duration = Duration::from_secs(3600);
 
 fn options() -> Options {
@@ -36,7 +36,7 @@ async fn connect(server: &Sessions, options: Options) -> Client {
 
 async fn call(client: &Client) -> Result<(), String> {
     let called = tokio::time::timeout(Duration::from_secs(20), client.call_tool("a", JsonObject::new())).await;
-    called.expect("an answer in time").map(drop).map_err(|error| error.to_string())
+    called.expect("a response in time").map(drop).map_err(|error| error.to_string())
 }
 
 async fn notify(client: &Client, number: usize) {
@@ -50,10 +50,10 @@ async fn until(done: impl Fn() -> bool) {
         }
         tokio::time::sleep(Duration::from_millis(5)).await;
     }
-    panic!("it does not happen");
+    panic!("the condition was not met in time");
 }
 
-/// A response whose events a test sends when it likes.
+/// Creates a response whose events the test sends.
 fn stream() -> (mpsc::UnboundedSender<String>, Response) {
     let (sender, receiver) = mpsc::unbounded_channel::<String>();
     let body = futures_util::stream::unfold(receiver, |mut receiver| async move {
@@ -68,28 +68,28 @@ fn event(message: &Value) -> String {
 }
 
 #[tokio::test]
-async fn takes_a_404_to_the_first_get_as_no_stream() {
-    let server = Sessions::start(|received| async move { (received.what == "GET").then(|| respond(404, "", "")) });
+async fn treats_a_404_response_to_the_first_get_as_no_stream() {
+    let server = Sessions::start(|received| async move { (received.kind == "GET").then(|| respond(404, "", "")) });
     let server = server.await;
     let client = connect(&server, options()).await;
     for _ in 0..20 {
-        call(&client).await.expect("an answer");
+        call(&client).await.expect("a response");
     }
     assert_eq!((server.count("POST initialize"), server.count("GET")), (1, 1));
 }
 
 #[tokio::test]
-async fn begins_five_sessions_in_a_row_without_an_answer_and_then_fails() {
+async fn fails_after_five_sessions_in_a_row_without_a_response() {
     let server =
-        Sessions::start(|received| async move { (received.what == "POST tools/call").then(|| respond(404, "", "")) });
+        Sessions::start(|received| async move { (received.kind == "POST tools/call").then(|| respond(404, "", "")) });
     let server = server.await;
     let client = connect(&server, Options { retry_delay: Duration::from_millis(50), ..options() }).await;
-    let begun = Instant::now();
+    let start = Instant::now();
     for _ in 0..5 {
         let error = call(&client).await.expect_err("a lost session");
         assert!(error.contains("404"), "{error}");
     }
-    assert!(begun.elapsed() >= Duration::from_millis(50 + 100 + 200 + 400), "pauses grow: {:?}", begun.elapsed());
+    assert!(start.elapsed() >= Duration::from_millis(50 + 100 + 200 + 400), "pauses must grow: {:?}", start.elapsed());
     let error = call(&client).await.expect_err("a lost session");
     assert!(error.contains("5 sessions in a row"), "{error}");
     assert_eq!(server.count("POST initialize"), 1 + 5);
@@ -99,9 +99,9 @@ async fn begins_five_sessions_in_a_row_without_an_answer_and_then_fails() {
 async fn fails_requests_when_a_new_session_does_not_begin_in_time() {
     let begun = Arc::new(AtomicUsize::new(0));
     let server = Sessions::start(move |received| {
-        let is_again = received.what == "POST initialize" && begun.fetch_add(1, Ordering::SeqCst) > 0;
+        let is_again = received.kind == "POST initialize" && begun.fetch_add(1, Ordering::SeqCst) > 0;
         async move {
-            match received.what.as_str() {
+            match received.kind.as_str() {
                 _ if is_again => std::future::pending().await,
                 "POST tools/call" => Some(respond(404, "", "")),
                 _ => None,
@@ -114,15 +114,15 @@ async fn fails_requests_when_a_new_session_does_not_begin_in_time() {
     assert!(error.contains("timed out waiting for the server to begin a session"), "{error}");
 }
 
-/// A server that loses its first session at a tool call and does not accept the next one as initialized, and the sessions
-/// that were ended.
+/// Starts a server that loses its first session at a tool call, and never accepts `notifications/initialized` in the
+/// second. Returns the sessions that the client ended, too.
 async fn never_initialized() -> (Sessions, Arc<Mutex<Vec<String>>>) {
     let ended = Arc::<Mutex<Vec<String>>>::default();
     let observed = Arc::clone(&ended);
     let server = Sessions::start(move |received| {
         let observed = Arc::clone(&observed);
         async move {
-            match (received.what.as_str(), received.session.as_str()) {
+            match (received.kind.as_str(), received.session.as_str()) {
                 ("POST tools/call", _) => Some(respond(404, "", "")),
                 ("POST notifications/initialized", "session-1") => std::future::pending().await,
                 ("DELETE", session) => {
@@ -151,7 +151,7 @@ async fn ends_a_session_that_begins_while_the_client_closes() {
     let client = connect(&server, options()).await;
     let waiting = tokio::spawn(client.peer.raw_request("tools/call", None).send());
     until(|| server.count("POST notifications/initialized") == 2).await;
-    client.close().await.expect("a clean end");
+    client.close().await.expect("closed without an error");
     assert!(waiting.await.expect("no panic").is_err());
     let mut ended = ended.lock().expect("no panic").clone();
     ended.sort();
@@ -163,7 +163,7 @@ async fn closes_the_stream_of_a_replaced_session() {
     let closed = Arc::new(AtomicUsize::new(0));
     let count = Arc::clone(&closed);
     let server = Sessions::start(move |received| {
-        let response = match (received.what.as_str(), received.session.as_str()) {
+        let response = match (received.kind.as_str(), received.session.as_str()) {
             ("GET", _) => {
                 let ((sender, response), count) = (stream(), Arc::clone(&count));
                 tokio::spawn(async move {
@@ -180,35 +180,35 @@ async fn closes_the_stream_of_a_replaced_session() {
     let server = server.await;
     let client = connect(&server, options()).await;
     until(|| server.count("GET") == 1).await;
-    call(&client).await.expect("an answer in the new session");
+    call(&client).await.expect("a response in the new session");
     until(|| closed.load(Ordering::SeqCst) == 1).await;
     assert_eq!(server.count("GET"), 2);
-    call(&client).await.expect("an answer");
+    call(&client).await.expect("a response");
     assert_eq!(closed.load(Ordering::SeqCst), 1, "the new stream stays open");
 }
 
 #[tokio::test]
-async fn begins_a_session_at_once_after_an_answered_request() {
+async fn begins_a_session_immediately_after_a_response() {
     let used = Arc::<Mutex<HashSet<String>>>::default();
     let server = Sessions::start(move |received| {
-        let is_first = received.what != "POST tools/call" || used.lock().expect("no panic").insert(received.session);
+        let is_first = received.kind != "POST tools/call" || used.lock().expect("no panic").insert(received.session);
         async move { (!is_first).then(|| respond(404, "", "")) }
     });
     let server = server.await;
     let client = connect(&server, Options { retry_delay: NEVER, ..options() }).await;
     for _ in 0..10 {
-        call(&client).await.expect("an answer");
+        call(&client).await.expect("a response");
     }
     assert_eq!(server.count("POST initialize"), 10);
 }
 
 #[tokio::test]
 async fn limits_sessions_that_a_stream_loses() {
-    // The stream of each session opens, ends, and is gone.
+    // The stream of each session opens and ends, and cannot be opened again.
     let opened = Arc::<Mutex<HashSet<String>>>::default();
     let server = Sessions::start(move |received| {
         let response =
-            (received.what == "GET").then(|| match opened.lock().expect("no panic").insert(received.session) {
+            (received.kind == "GET").then(|| match opened.lock().expect("no panic").insert(received.session) {
                 true => events(""),
                 false => respond(404, "", ""),
             });
@@ -220,18 +220,18 @@ async fn limits_sessions_that_a_stream_loses() {
     until(|| server.count("GET") == 2 * (1 + 5)).await;
     tokio::time::sleep(Duration::from_millis(100)).await;
     assert_eq!(server.count("POST initialize"), 1 + 5);
-    // A request is answered, and the next lost session is replaced again.
-    call(&client).await.expect("an answer");
+    // After a response, the next lost session is replaced again.
+    call(&client).await.expect("a response");
 }
 
-/// A server that accepts no notification but `notifications/initialized` before it is let, and what it received of them.
+/// Starts a server that accepts `notifications/x` only as the semaphore allows. Returns the received numbers, too.
 async fn slow() -> (Sessions, Arc<Semaphore>, Arc<Mutex<Vec<Value>>>) {
     let (gate, numbers) = (Arc::new(Semaphore::new(0)), Arc::<Mutex<Vec<Value>>>::default());
     let (opens, observed) = (Arc::clone(&gate), Arc::clone(&numbers));
     let server = Sessions::start(move |received| {
         let (gate, observed) = (Arc::clone(&opens), Arc::clone(&observed));
         async move {
-            if received.what == "POST notifications/x" {
+            if received.kind == "POST notifications/x" {
                 observed.lock().expect("no panic").push(received.message["params"]["number"].clone());
                 gate.acquire().await.expect("open").forget();
             }
@@ -248,10 +248,10 @@ async fn sends_requests_while_a_notification_is_not_accepted() {
     for number in 0..3 {
         notify(&client, number).await;
     }
-    call(&client).await.expect("an answer");
+    call(&client).await.expect("a response");
     assert_eq!(server.count("POST tools/call"), 1);
     until(|| server.count("POST notifications/x") == 1).await;
-    call(&client).await.expect("an answer");
+    call(&client).await.expect("a response");
     assert_eq!(server.count("POST notifications/x"), 1, "one at a time");
 }
 
@@ -275,10 +275,10 @@ async fn drops_notifications_beyond_the_limit_of_the_queue() {
     for number in 0..1200 {
         notify(&client, number).await;
     }
-    call(&client).await.expect("an answer");
+    call(&client).await.expect("a response");
     gate.add_permits(1200);
     until(|| server.count("POST notifications/x") >= 1024).await;
-    client.close().await.expect("a clean end");
+    client.close().await.expect("closed without an error");
     assert_eq!(server.count("POST notifications/x"), 1024);
 }
 
@@ -292,35 +292,35 @@ async fn sends_queued_notifications_before_the_session_ends() {
     until(|| server.count("POST notifications/x") == 1).await;
     let closed = tokio::spawn(client.close());
     gate.add_permits(5);
-    closed.await.expect("no panic").expect("a clean end");
+    closed.await.expect("no panic").expect("closed without an error");
     let log = server.log();
     assert_eq!(log[log.len() - 6..], [vec!["POST notifications/x"; 5], vec!["DELETE"]].concat());
 }
 
 #[tokio::test]
-async fn close_waits_for_queued_notifications_no_longer_than_patience() {
+async fn close_waits_for_queued_notifications_up_to_the_send_timeout() {
     let (server, _gate, _) = slow().await;
     let client = connect(&server, Options { send_timeout: Duration::from_millis(50), ..options() }).await;
     for number in 0..1000 {
         notify(&client, number).await;
     }
     let closed = tokio::time::timeout(Duration::from_secs(8), client.close()).await;
-    closed.expect("an end in time").expect("a clean end");
+    closed.expect("closed in time").expect("closed without an error");
     assert_eq!(server.count("DELETE"), 1);
 }
 
 #[tokio::test]
-async fn answers_the_server_while_other_messages_are_not_accepted() {
-    // The call is answered when both of the server's requests are, of which the first answer is never accepted.
-    let answered = Arc::new(Notify::new());
+async fn responds_to_the_server_while_other_messages_are_not_accepted() {
+    // The server never accepts the first response. It completes the call when it receives the second.
+    let second_received = Arc::new(Notify::new());
     let server = Sessions::start(move |received| {
-        let answered = Arc::clone(&answered);
+        let second_received = Arc::clone(&second_received);
         async move {
-            match received.what.as_str() {
+            match received.kind.as_str() {
                 "POST notifications/x" => std::future::pending().await,
                 "POST response" if received.message["id"] == "first" => std::future::pending().await,
                 "POST response" => {
-                    answered.notify_one();
+                    second_received.notify_one();
                     None
                 }
                 "POST tools/call" => {
@@ -329,7 +329,7 @@ async fn answers_the_server_while_other_messages_are_not_accepted() {
                         for id in ["first", "second"] {
                             let _ = sender.send(event(&json!({ "jsonrpc": "2.0", "id": id, "method": "ping" })));
                         }
-                        answered.notified().await;
+                        second_received.notified().await;
                         let result =
                             json!({ "jsonrpc": "2.0", "id": received.message["id"], "result": { "content": [] } });
                         let _ = sender.send(event(&result));
@@ -343,14 +343,14 @@ async fn answers_the_server_while_other_messages_are_not_accepted() {
     let server = server.await;
     let client = connect(&server, options()).await;
     notify(&client, 0).await;
-    call(&client).await.expect("an answer");
+    call(&client).await.expect("a response");
 }
 
 #[tokio::test]
 async fn cancels_a_request_only_after_the_server_received_it() {
-    // No call is answered, and the headers of the answer never come.
+    // The server never responds to calls.
     let server = Sessions::start(|received| async move {
-        match received.what.as_str() {
+        match received.kind.as_str() {
             "POST tools/call" => std::future::pending().await,
             _ => None,
         }
@@ -360,12 +360,12 @@ async fn cancels_a_request_only_after_the_server_received_it() {
     let sent = client.peer.raw_request("tools/call", None).send();
     let waiting = client.peer.raw_request("tools/call", None).send();
     tokio::select! {
-        _ = futures_util::future::join(sent, waiting) => panic!("no call is answered"),
+        _ = futures_util::future::join(sent, waiting) => panic!("a call completed"),
         () = until(|| server.count("POST tools/call") == 1) => {}
     }
     until(|| server.count("POST notifications/cancelled") >= 1).await;
     // The second call was never sent, and neither is its cancellation.
-    client.close().await.expect("a clean end");
+    client.close().await.expect("closed without an error");
     let log = server.log();
     let messages: Vec<&str> = log.iter().map(String::as_str).filter(|what| !what.ends_with("initialized")).collect();
     assert_eq!(
@@ -376,38 +376,38 @@ async fn cancels_a_request_only_after_the_server_received_it() {
 }
 
 #[tokio::test]
-async fn waits_100_ms_and_longer_each_time_when_retry_is_zero() {
+async fn backs_off_from_100_ms_when_retry_is_zero() {
     for text in ["retry: 0\n\n", "id: 1\nretry: 0\ndata:\n\n"] {
-        let server = Sessions::start(move |received| async move { (received.what == "GET").then(|| events(text)) });
+        let server = Sessions::start(move |received| async move { (received.kind == "GET").then(|| events(text)) });
         let server = server.await;
-        let begun = Instant::now();
+        let start = Instant::now();
         let _client = connect(&server, options()).await;
         until(|| server.count("GET") >= 4).await;
-        assert!(begun.elapsed() >= Duration::from_millis(100 + 200 + 400), "{text:?}: {:?}", begun.elapsed());
+        assert!(start.elapsed() >= Duration::from_millis(100 + 200 + 400), "{text:?}: {:?}", start.elapsed());
     }
 }
 
 #[tokio::test]
-async fn gives_up_an_answer_after_attempts_without_a_message() {
-    // Each stream has a new event ID, and no message.
+async fn gives_up_a_response_after_attempts_without_a_message() {
+    // Each stream has a new event ID but no message.
     let count = Arc::new(AtomicUsize::new(0));
     let server = Sessions::start(move |received| {
         let nth = count.fetch_add(1, Ordering::SeqCst);
-        let is_stream = received.what == "POST tools/call" || received.last_event_id.is_some();
+        let is_stream = received.kind == "POST tools/call" || received.last_event_id.is_some();
         async move { is_stream.then(|| events(&format!("id: {nth}\ndata:\n\n"))) }
     });
     let server = server.await;
     let client = connect(&server, Options { max_retries: 4, ..options() }).await;
-    let error = call(&client).await.expect_err("no answer");
+    let error = call(&client).await.expect_err("an error");
     assert!(error.contains("the stream ended"), "{error}");
     assert_eq!(server.count("GET"), 1 + 4);
 }
 
 #[tokio::test]
-async fn reopens_a_stream_that_worked_however_often_that_fails() {
+async fn keeps_reopening_a_stream_that_worked() {
     let (opened, received) = (Arc::new(AtomicUsize::new(0)), Arc::new(AtomicUsize::new(0)));
     let server = Sessions::start(move |received| {
-        let nth = if received.what == "GET" { opened.fetch_add(1, Ordering::SeqCst) } else { usize::MAX };
+        let nth = if received.kind == "GET" { opened.fetch_add(1, Ordering::SeqCst) } else { usize::MAX };
         let note = event(&json!({ "jsonrpc": "2.0", "method": "notifications/x" }));
         async move {
             match nth {
@@ -441,12 +441,12 @@ fn stream_that_stays() -> Response {
 
 #[tokio::test]
 async fn gives_up_a_stream_that_never_worked() {
-    let server = Sessions::start(|received| async move { (received.what == "GET").then(|| respond(503, "", "")) });
+    let server = Sessions::start(|received| async move { (received.kind == "GET").then(|| respond(503, "", "")) });
     let server = server.await;
     let client = connect(&server, Options { max_retries: 2, retry_delay: Duration::from_millis(1), ..options() }).await;
     until(|| server.count("GET") == 3).await;
     tokio::time::sleep(Duration::from_millis(50)).await;
-    call(&client).await.expect("an answer");
+    call(&client).await.expect("a response");
     assert_eq!(server.count("GET"), 3);
 }
 
@@ -454,7 +454,7 @@ async fn gives_up_a_stream_that_never_worked() {
 async fn closes_while_it_waits_for_the_longest_retry() {
     const HUGE: &str = "id: 1\nretry: 18446744073709551615\ndata:\n\n";
     let server = Sessions::start(|received| async move {
-        matches!(received.what.as_str(), "GET" | "POST tools/call").then(|| events(HUGE))
+        matches!(received.kind.as_str(), "GET" | "POST tools/call").then(|| events(HUGE))
     });
     let server = server.await;
     let client = connect(&server, options()).await;
@@ -462,16 +462,16 @@ async fn closes_while_it_waits_for_the_longest_retry() {
     let waiting = tokio::spawn(waiting);
     until(|| server.count("POST tools/call") == 1).await;
     let closed = tokio::time::timeout(Duration::from_secs(8), client.close()).await;
-    closed.expect("an end in time").expect("a clean end");
+    closed.expect("closed in time").expect("closed without an error");
     assert!(waiting.await.expect("no panic").is_err());
     assert_eq!((server.count("GET"), server.count("DELETE")), (1, 1));
 }
 
-/// A server whose response to `tools/call` is a stream that ends early, with these responses to GET requests that resume
-/// it.
+/// Starts a server whose response to `tools/call` is a stream that ends early. `resumed` responds to GET requests that
+/// resume the stream.
 async fn interrupted(resumed: impl Fn() -> Response + Clone + Send + Sync + 'static) -> Sessions {
     Sessions::start(move |received| {
-        let response = match (received.what.as_str(), received.last_event_id.is_some()) {
+        let response = match (received.kind.as_str(), received.last_event_id.is_some()) {
             ("POST tools/call", _) if received.session == "session-0" => Some(events("id: 1\ndata:\n\n")),
             ("GET", true) => Some(resumed()),
             _ => None,
@@ -488,12 +488,12 @@ async fn replaces_a_session_that_is_lost_when_a_stream_is_resumed() {
     let error = call(&client).await.expect_err("the request was sent in the lost session");
     assert!(error.contains("the stream ended"), "{error}");
     assert_eq!(server.count("POST initialize"), 2, "{:?}", server.log());
-    call(&client).await.expect("an answer in the new session");
-    assert_eq!(server.count("POST tools/call"), 2, "the new session is used at once");
+    call(&client).await.expect("a response in the new session");
+    assert_eq!(server.count("POST tools/call"), 2, "the client uses the new session");
 }
 
 #[tokio::test]
-async fn names_the_content_type_of_a_get_response_that_is_no_stream() {
+async fn reports_the_content_type_of_a_get_response_that_is_no_stream() {
     let table = [
         (200, "application/json", "200 OK and content type \"application/json\""),
         (202, "", "202 Accepted and content type \"\""),
@@ -508,12 +508,12 @@ async fn names_the_content_type_of_a_get_response_that_is_no_stream() {
 }
 
 #[tokio::test]
-async fn names_the_revision_of_a_new_session_that_differs() {
+async fn reports_a_new_session_with_another_revision() {
     for (version, expected) in [(json!("2025-06-18"), "`2025-06-18`"), (json!(5), "none")] {
         let count = Arc::new(AtomicUsize::new(0));
         let server = Sessions::start(move |received| {
             let is_first = count.load(Ordering::SeqCst) == 0;
-            let response = match received.what.as_str() {
+            let response = match received.kind.as_str() {
                 "POST initialize" => {
                     count.fetch_add(1, Ordering::SeqCst);
                     let result = json!({ "protocolVersion": version, "capabilities": {}, "serverInfo": { "name": "s", "version": "1" } });
@@ -532,23 +532,26 @@ async fn names_the_revision_of_a_new_session_that_differs() {
     }
 }
 
-/// Provides one token, and none after the server has refused it.
+/// Provides one token, and no other after the server has rejected it.
 struct OneToken;
 
 impl Authorize for OneToken {
-    fn authorize<'a>(&'a self, refused: Option<&'a Challenge>) -> BoxFuture<'a, Result<Option<HeaderValue>, BoxError>> {
-        Box::pin(async move { Ok(refused.is_none().then(|| HeaderValue::from_static("Bearer x"))) })
+    fn authorize<'a>(
+        &'a self,
+        challenge: Option<&'a Challenge>,
+    ) -> BoxFuture<'a, Result<Option<HeaderValue>, BoxError>> {
+        Box::pin(async move { Ok(challenge.is_none().then(|| HeaderValue::from_static("Bearer x"))) })
     }
 }
 
 #[tokio::test]
 async fn shows_the_body_of_a_401_without_another_token() {
     let server = Sessions::start(|received| async move {
-        (received.what == "POST tools/call").then(|| respond(401, "text/plain", "the token has expired"))
+        (received.kind == "POST tools/call").then(|| respond(401, "text/plain", "the token has expired"))
     });
     let server = server.await;
     let client = connect(&server, Options { authorization: Some(Arc::new(OneToken)), ..options() }).await;
-    let error = call(&client).await.expect_err("refused");
+    let error = call(&client).await.expect_err("an error response");
     assert!(error.contains("the server responded with 401 Unauthorized: the token has expired"), "{error}");
     assert_eq!(server.count("POST tools/call"), 1);
 }
@@ -556,7 +559,7 @@ async fn shows_the_body_of_a_401_without_another_token() {
 #[tokio::test]
 async fn shows_the_beginning_of_a_long_error_body() {
     let server = Sessions::start(|received| async move {
-        (received.what == "POST tools/call").then(|| respond(500, "text/plain", &"out of order ".repeat(10_000)))
+        (received.kind == "POST tools/call").then(|| respond(500, "text/plain", &"out of order ".repeat(10_000)))
     });
     let server = server.await;
     let error = call(&connect(&server, options()).await).await.expect_err("an error");

@@ -1,10 +1,10 @@
-//! Limits of the HTTP server: on memory, requests, streams and sessions of each client.
+//! Limits of the HTTP server on memory, requests, streams and sessions.
 #![cfg(all(feature = "http-server", feature = "http-client"))]
 
+#[path = "support/http_server.rs"]
+mod http_server;
 #[path = "support/requests.rs"]
 mod requests;
-#[path = "support/web.rs"]
-mod web;
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, OnceLock, mpsc};
@@ -15,20 +15,20 @@ use futures_util::StreamExt;
 use http::{Request, StatusCode};
 use http_body::Frame;
 use http_body_util::{BodyExt, StreamBody};
+use http_server::big_endpoint as endpoint;
 use mcpgen_runtime::http::server::{Body, Endpoint, Options};
 use mcpgen_runtime::{Limits, LocalInfo, Router};
 use mcpgen_types::ErrorObject;
-use requests::{BOTH, MODERN, call, modern, modern_call, read, request, send, session};
+use requests::{ACCEPT_BOTH, MODERN, call, modern, modern_call, read, request, send, session};
 use serde_json::{Value, json};
 use tower::ServiceExt;
-use web::big_endpoint as endpoint;
 
-/// A POST whose body sends `start` and then nothing more.
+/// Sends a POST request whose body begins with `start` and never ends.
 async fn send_unfinished(endpoint: &Endpoint, headers: &[(&str, &str)], start: &[u8]) -> http::Response<Body> {
     let start = Ok::<_, std::io::Error>(Frame::data(Bytes::copy_from_slice(start)));
     let body = StreamBody::new(futures_util::stream::iter([start]).chain(futures_util::stream::pending()));
     let mut request = Request::builder().method("POST");
-    for (name, value) in [("host", "localhost"), ("accept", BOTH), ("content-type", "application/json")] {
+    for (name, value) in [("host", "localhost"), ("accept", ACCEPT_BOTH), ("content-type", "application/json")] {
         request = request.header(name, value);
     }
     for (name, value) in headers {
@@ -41,7 +41,7 @@ async fn status(response: http::Response<Body>) -> u16 {
     read(response).await.0
 }
 
-/// Reads the owner from the header `x-user`.
+/// Takes the owner from the header `x-user`.
 fn by_user(options: &mut Options) {
     options.owner = Some(Arc::new(|parts| {
         parts.headers.get("x-user").and_then(|user| user.to_str().ok()).unwrap_or_default().to_owned()
@@ -50,7 +50,7 @@ fn by_user(options: &mut Options) {
 
 const CALLING: [(&str, &str); 2] = [("mcp-protocol-version", MODERN), ("mcp-method", "tools/call")];
 
-/// A modern call of a tool by a user.
+/// Sends a modern tool call of a user.
 async fn call_by(endpoint: &Endpoint, user: &str, tool: &str) -> http::Response<Body> {
     let body = request(7, "tools/call", modern(json!({ "name": tool })));
     let headers = [CALLING[0], CALLING[1], ("mcp-name", tool), ("x-user", user)];
@@ -62,18 +62,18 @@ fn initialize() -> String {
     request(0, "initialize", json!({ "protocolVersion": "2025-11-25", "capabilities": {}, "clientInfo": client }))
 }
 
-/// Polls each of these once, so that all of them have begun.
-async fn begin_all<F: Future + Send + 'static>(
+/// Spawns all futures and lets them start.
+async fn spawn_all<F: Future + Send + 'static>(
     calls: impl IntoIterator<Item = F>,
 ) -> Vec<tokio::task::JoinHandle<F::Output>>
 where
     F::Output: Send,
 {
-    let begun = calls.into_iter().map(tokio::spawn).collect();
+    let tasks = calls.into_iter().map(tokio::spawn).collect();
     for _ in 0..50 {
         tokio::task::yield_now().await;
     }
-    begun
+    tasks
 }
 
 #[tokio::test(start_paused = true)]
@@ -83,7 +83,7 @@ async fn serves_requests_while_slow_bodies_arrive() {
         let endpoint = endpoint.clone();
         async move { send_unfinished(&endpoint, &[], b"{").await.status() }
     });
-    let slow = begin_all(slow).await;
+    let slow = spawn_all(slow).await;
     assert_eq!(status(modern_call(&endpoint, "echo", json!({})).await).await, 200);
     for slow in slow {
         assert_eq!(slow.await.expect("no panic"), StatusCode::REQUEST_TIMEOUT);
@@ -91,7 +91,7 @@ async fn serves_requests_while_slow_bodies_arrive() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn refuses_too_large_a_content_length_before_the_body_arrives() {
+async fn rejects_a_large_content_length_before_the_body_arrives() {
     let (endpoint, _) = endpoint(|options| options.body = 1000);
     let response = send_unfinished(&endpoint, &[("content-length", "1001")], b"").await;
     assert_eq!(response.status(), StatusCode::PAYLOAD_TOO_LARGE);
@@ -104,14 +104,18 @@ async fn bounds_the_bytes_of_bodies_that_are_being_read() {
         let endpoint = endpoint.clone();
         async move { send_unfinished(&endpoint, &[], &vec![b' '; size]).await }
     };
-    let _empty = begin_all((0..100).map(|_| slow(0))).await;
-    let mut full = begin_all((0..3).map(|_| slow(100_000))).await;
-    assert_eq!(slow(100_000).await.status(), StatusCode::SERVICE_UNAVAILABLE, "no room for a large body");
-    assert_eq!(status(modern_call(&endpoint, "echo", json!({})).await).await, 200, "a quarter is for small bodies");
-    full.extend(begin_all((0..100).map(|_| slow(1_000))).await);
-    let (refused, headers, answer) = read(modern_call(&endpoint, "echo", json!({})).await).await;
-    assert_eq!((refused, &headers["retry-after"]), (503, &"1".parse().expect("a value")));
-    assert!(answer[0].data.contains("body_buffer"), "{}", answer[0].data);
+    let _empty = spawn_all((0..100).map(|_| slow(0))).await;
+    let mut full = spawn_all((0..3).map(|_| slow(100_000))).await;
+    assert_eq!(slow(100_000).await.status(), StatusCode::SERVICE_UNAVAILABLE, "no space for a large body");
+    assert_eq!(
+        status(modern_call(&endpoint, "echo", json!({})).await).await,
+        200,
+        "a quarter is reserved for small bodies"
+    );
+    full.extend(spawn_all((0..100).map(|_| slow(1_000))).await);
+    let (rejected, headers, response) = read(modern_call(&endpoint, "echo", json!({})).await).await;
+    assert_eq!((rejected, &headers["retry-after"]), (503, &"1".parse().expect("a value")));
+    assert!(response[0].data.contains("body_buffer"), "{}", response[0].data);
     for slow in full {
         assert_eq!(slow.await.expect("no panic").status(), StatusCode::REQUEST_TIMEOUT);
     }
@@ -128,7 +132,7 @@ async fn bounds_the_bytes_of_bodies_that_an_owner_sends() {
         let endpoint = endpoint.clone();
         async move { send_unfinished(&endpoint, &[("x-user", "ann")], &[b' '; 500]).await.status().as_u16() }
     });
-    let slow = begin_all(slow).await;
+    let slow = spawn_all(slow).await;
     assert_eq!(status(call_by(&endpoint, "ann", "echo").await).await, 503);
     assert_eq!(status(call_by(&endpoint, "bob", "echo").await).await, 200);
     let mut found = Vec::new();
@@ -139,36 +143,36 @@ async fn bounds_the_bytes_of_bodies_that_an_owner_sends() {
 }
 
 #[tokio::test]
-async fn bounds_the_notifications_that_wait_for_their_handlers() {
+async fn bounds_the_queued_notifications() {
     let (endpoint, _) = endpoint(|_| {});
     let id = session(&endpoint, "2025-11-25").await;
-    let message = json!({ "jsonrpc": "2.0", "method": "notifications/whatever" }).to_string();
+    let message = json!({ "jsonrpc": "2.0", "method": "notifications/unknown" }).to_string();
     for (name, value) in [("mcp-session-id", id.as_str()), ("mcp-protocol-version", MODERN)] {
-        let mut answers = Vec::new();
-        // Nothing else runs in between: the test does not wait.
+        let mut responses = Vec::new();
+        // No handler runs in this loop, because `send` is always ready.
         for _ in 0..1025 {
-            answers.push(send(&endpoint, "POST", &[(name, value)], &message).await.status().as_u16());
+            responses.push(send(&endpoint, "POST", &[(name, value)], &message).await.status().as_u16());
         }
-        assert!(answers.iter().filter(|status| **status == 202).count() <= 1024, "{name}");
-        assert_eq!(answers.last(), Some(&503), "{name}");
+        assert!(responses.iter().filter(|status| **status == 202).count() <= 1024, "{name}");
+        assert_eq!(responses.last(), Some(&503), "{name}");
     }
 }
 
 #[tokio::test]
-async fn accepts_answers_and_cancellations_when_no_place_is_left() {
+async fn accepts_responses_and_cancellations_at_the_request_limit() {
     let (endpoint, observed) = endpoint(|options| options.requests = 2);
     let id = session(&endpoint, "2025-11-25").await;
-    let mine = ("mcp-session-id", id.as_str());
-    let mut asked = send(&endpoint, "POST", &[mine], &call(1, "ask", json!({}))).await.into_body();
-    let question = loop {
-        let frame = asked.frame().await.expect("a frame").expect("no error").into_data().expect("data");
+    let own_session = ("mcp-session-id", id.as_str());
+    let mut stream = send(&endpoint, "POST", &[own_session], &call(1, "ask", json!({}))).await.into_body();
+    let elicitation = loop {
+        let frame = stream.frame().await.expect("a frame").expect("no error").into_data().expect("data");
         let event = requests::events(&String::from_utf8_lossy(&frame)).pop();
         if let Some(event) = event.filter(|event| !event.data.is_empty()) {
             break event.json();
         }
     };
     let waiting =
-        begin_all([{
+        spawn_all([{
             let (endpoint, id) = (endpoint.clone(), id.clone());
             async move {
                 status(send(&endpoint, "POST", &[("mcp-session-id", &id)], &call(2, "wait", json!({}))).await).await
@@ -176,16 +180,16 @@ async fn accepts_answers_and_cancellations_when_no_place_is_left() {
         }])
         .await;
     observed.started.notified().await;
-    assert_eq!(status(send(&endpoint, "POST", &[mine], &call(3, "echo", json!({}))).await).await, 503);
+    assert_eq!(status(send(&endpoint, "POST", &[own_session], &call(3, "echo", json!({}))).await).await, 503);
     let cancel = json!({ "jsonrpc": "2.0", "method": "notifications/cancelled", "params": { "requestId": 2 } });
-    let answer = json!({ "jsonrpc": "2.0", "id": question["id"], "result": { "action": "decline" } });
-    for message in [cancel, answer] {
-        assert_eq!(status(send(&endpoint, "POST", &[mine], &message.to_string()).await).await, 202, "{message}");
+    let response = json!({ "jsonrpc": "2.0", "id": elicitation["id"], "result": { "action": "decline" } });
+    for message in [cancel, response] {
+        assert_eq!(status(send(&endpoint, "POST", &[own_session], &message.to_string()).await).await, 202, "{message}");
     }
     for waiting in waiting {
         waiting.await.expect("no panic");
     }
-    assert!(String::from_utf8_lossy(&asked.collect().await.expect("a body").to_bytes()).contains("decline"));
+    assert!(String::from_utf8_lossy(&stream.collect().await.expect("a body").to_bytes()).contains("decline"));
 }
 
 #[tokio::test]
@@ -197,20 +201,24 @@ async fn bounds_the_requests_of_a_session() {
         let message = call(number, "wait", json!({}));
         async move { send(&endpoint, "POST", &[("mcp-session-id", &id)], &message).await }
     });
-    let calls = begin_all(calls).await;
-    assert_eq!(status(modern_call(&endpoint, "echo", json!({})).await).await, 200, "others are served");
-    let (refused, _, answer) =
+    let calls = spawn_all(calls).await;
+    assert_eq!(
+        status(modern_call(&endpoint, "echo", json!({})).await).await,
+        200,
+        "requests without the session are served"
+    );
+    let (rejected, _, response) =
         read(send(&endpoint, "POST", &[("mcp-session-id", &id)], &call(301, "echo", json!({}))).await).await;
-    assert_eq!(refused, 503);
-    assert!(answer[0].data.contains("requests_per_session"), "{}", answer[0].data);
-    // The sockets are closed, and the handlers still run.
+    assert_eq!(rejected, 503);
+    assert!(response[0].data.contains("requests_per_session"), "{}", response[0].data);
+    // The connections are closed, but the handlers still run.
     calls.iter().for_each(tokio::task::JoinHandle::abort);
     tokio::task::yield_now().await;
     assert_eq!(
         status(send(&endpoint, "POST", &[("mcp-session-id", &id)], &call(302, "echo", json!({}))).await).await,
         503
     );
-    observed.go_on.notify_waiters();
+    observed.proceed.notify_waiters();
 }
 
 #[tokio::test]
@@ -223,12 +231,12 @@ async fn bounds_the_requests_of_an_owner() {
         let endpoint = endpoint.clone();
         async move { call_by(&endpoint, "ann", "wait").await }
     });
-    let _calls = begin_all(calls).await;
-    assert_eq!(status(call_by(&endpoint, "bob", "echo").await).await, 200, "others are served");
-    let (refused, headers, answer) = read(call_by(&endpoint, "ann", "echo").await).await;
-    assert_eq!((refused, &headers["retry-after"]), (503, &"1".parse().expect("a value")));
-    assert!(answer[0].data.contains("requests_per_owner"), "{}", answer[0].data);
-    observed.go_on.notify_waiters();
+    let _calls = spawn_all(calls).await;
+    assert_eq!(status(call_by(&endpoint, "bob", "echo").await).await, 200, "other owners are served");
+    let (rejected, headers, response) = read(call_by(&endpoint, "ann", "echo").await).await;
+    assert_eq!((rejected, &headers["retry-after"]), (503, &"1".parse().expect("a value")));
+    assert!(response[0].data.contains("requests_per_owner"), "{}", response[0].data);
+    observed.proceed.notify_waiters();
 }
 
 #[tokio::test(start_paused = true)]
@@ -243,11 +251,11 @@ async fn evicts_the_least_recently_used_idle_session() {
         let (endpoint, id) = (endpoint.clone(), id.to_owned());
         async move { send(&endpoint, "POST", &[("mcp-session-id", &id)], &message).await }
     };
-    // The first listens, a handler of the second runs though its client is gone, the third was used last.
+    // The first session has a stream, the second has a running handler without a client, and the third was used last.
     let _listening = send(&endpoint, "GET", &[("mcp-session-id", &ids[0])], "").await;
-    let gone = tokio::spawn(post(&ids[1], call(1, "wait", json!({}))));
+    let abandoned = tokio::spawn(post(&ids[1], call(1, "wait", json!({}))));
     observed.started.notified().await;
-    gone.abort();
+    abandoned.abort();
     tokio::time::advance(Duration::from_millis(10)).await;
     assert_eq!(status(post(&ids[2], call(1, "echo", json!({}))).await).await, 200);
     let fifth = session(&endpoint, "2025-11-25").await;
@@ -258,19 +266,19 @@ async fn evicts_the_least_recently_used_idle_session() {
 }
 
 #[tokio::test]
-async fn refuses_a_session_while_none_is_idle() {
+async fn rejects_a_new_session_while_none_is_idle() {
     let (endpoint, _) = endpoint(|options| options.sessions = 1);
     let id = session(&endpoint, "2025-11-25").await;
     let listening = send(&endpoint, "GET", &[("mcp-session-id", &id)], "").await;
-    let (refused, _, answer) = read(send(&endpoint, "POST", &[], &initialize()).await).await;
-    assert_eq!(refused, 503);
-    assert!(answer[0].data.contains("Options::sessions"), "{}", answer[0].data);
+    let (rejected, _, response) = read(send(&endpoint, "POST", &[], &initialize()).await).await;
+    assert_eq!(rejected, 503);
+    assert!(response[0].data.contains("Options::sessions"), "{}", response[0].data);
     drop(listening);
     assert_eq!(status(send(&endpoint, "POST", &[], &initialize()).await).await, 200);
 }
 
 #[tokio::test]
-async fn holds_a_place_until_the_answer_is_read() {
+async fn holds_a_request_slot_until_the_response_is_read() {
     let (endpoint, _) = endpoint(|options| options.requests = 1);
     let unread = modern_call(&endpoint, "echo", json!({})).await;
     assert_eq!(status(modern_call(&endpoint, "echo", json!({})).await).await, 503);
@@ -280,39 +288,45 @@ async fn holds_a_place_until_the_answer_is_read() {
     assert_eq!(status(modern_call(&endpoint, "echo", json!({})).await).await, 200);
 
     let id = session(&endpoint, "2025-11-25").await;
-    let mine = ("mcp-session-id", id.as_str());
-    let unread = send(&endpoint, "POST", &[mine], &call(1, "echo", json!({}))).await;
-    assert_eq!(status(send(&endpoint, "POST", &[mine], &call(2, "echo", json!({}))).await).await, 503);
+    let own_session = ("mcp-session-id", id.as_str());
+    let unread = send(&endpoint, "POST", &[own_session], &call(1, "echo", json!({}))).await;
+    assert_eq!(status(send(&endpoint, "POST", &[own_session], &call(2, "echo", json!({}))).await).await, 503);
     drop(unread);
-    assert_eq!(status(send(&endpoint, "POST", &[mine], &call(2, "echo", json!({}))).await).await, 200);
+    assert_eq!(status(send(&endpoint, "POST", &[own_session], &call(2, "echo", json!({}))).await).await, 200);
 }
 
 #[tokio::test]
-async fn keeps_an_error_in_place_of_a_large_answer_once_it_is_read() {
+async fn replaces_a_large_response_with_an_error_once_it_is_read() {
     let (endpoint, _) = endpoint(|_| {});
     let id = session(&endpoint, "2025-11-25").await;
-    let mine = ("mcp-session-id", id.as_str());
+    let own_session = ("mcp-session-id", id.as_str());
     for (size, is_kept) in [(1_000, true), (400_000, false)] {
         let params = json!({ "name": "big", "arguments": { "size": size, "ms": 5 }, "_meta": { "progressToken": 1 } });
-        let (_, _, events) = read(send(&endpoint, "POST", &[mine], &request(1, "tools/call", params)).await).await;
-        assert!(events.last().expect("an answer").data.len() > size);
-        let again = [mine, ("last-event-id", events[events.len() - 2].id.as_str())];
-        let (_, _, again) = read(send(&endpoint, "GET", &again, "").await).await;
-        let answer = again.last().expect("an answer").json();
-        assert_eq!((&answer["id"], answer.get("result").is_some()), (&json!(1), is_kept), "an answer of {size} bytes");
+        let (_, _, events) =
+            read(send(&endpoint, "POST", &[own_session], &request(1, "tools/call", params)).await).await;
+        assert!(events.last().expect("a response").data.len() > size);
+        let resume = [own_session, ("last-event-id", events[events.len() - 2].id.as_str())];
+        let (_, _, resumed) = read(send(&endpoint, "GET", &resume, "").await).await;
+        let response = resumed.last().expect("a response").json();
+        assert_eq!(
+            (&response["id"], response.get("result").is_some()),
+            (&json!(1), is_kept),
+            "a response of {size} bytes"
+        );
     }
 }
 
 #[tokio::test]
-async fn bounds_what_all_streams_of_a_session_retain() {
+async fn bounds_the_retained_events_of_a_session() {
     let (endpoint, _) = endpoint(|_| {});
     let id = session(&endpoint, "2025-11-25").await;
-    let mine = ("mcp-session-id", id.as_str());
+    let own_session = ("mcp-session-id", id.as_str());
     let (mut first, mut open) = (Vec::new(), Vec::new());
     for number in 1..=3 {
         let arguments = json!({ "before": 100_000, "ms": 60_000 });
         let params = json!({ "name": "big", "arguments": arguments, "_meta": { "progressToken": number } });
-        let mut stream = send(&endpoint, "POST", &[mine], &request(number, "tools/call", params)).await.into_body();
+        let mut stream =
+            send(&endpoint, "POST", &[own_session], &request(number, "tools/call", params)).await.into_body();
         let mut next = async || {
             let frame = stream.frame().await.expect("a frame").expect("no error").into_data().expect("data");
             requests::events(&String::from_utf8_lossy(&frame)).remove(0)
@@ -322,30 +336,30 @@ async fn bounds_what_all_streams_of_a_session_retain() {
         open.push(stream);
     }
     for (event, expected) in first.iter().zip([400, 200, 200]) {
-        let response = send(&endpoint, "GET", &[mine, ("last-event-id", event)], "").await;
+        let response = send(&endpoint, "GET", &[own_session, ("last-event-id", event)], "").await;
         assert_eq!(response.status().as_u16(), expected, "{event}");
     }
 }
 
 #[tokio::test]
-async fn answers_with_an_error_in_place_of_a_large_answer_nobody_read() {
+async fn replaces_a_large_unread_response_with_an_error() {
     let (endpoint, _) = endpoint(|_| {});
     let id = session(&endpoint, "2025-11-25").await;
-    let mine = ("mcp-session-id", id.as_str());
+    let own_session = ("mcp-session-id", id.as_str());
     let params = json!({ "name": "big", "arguments": { "size": 400_000, "ms": 50 }, "_meta": { "progressToken": 1 } });
-    let mut left = send(&endpoint, "POST", &[mine], &request(1, "tools/call", params)).await.into_body();
-    let first = left.frame().await.expect("a frame").expect("no error").into_data().expect("data");
+    let mut unread = send(&endpoint, "POST", &[own_session], &request(1, "tools/call", params)).await.into_body();
+    let first = unread.frame().await.expect("a frame").expect("no error").into_data().expect("data");
     let first = requests::events(&String::from_utf8_lossy(&first)).remove(0);
-    drop(left);
+    drop(unread);
     tokio::time::sleep(Duration::from_millis(100)).await;
-    let again = [mine, ("last-event-id", first.id.as_str())];
-    let (_, _, events) = read(send(&endpoint, "GET", &again, "").await).await;
-    let answer = events.last().expect("an answer").json();
-    assert_eq!((&answer["id"], answer["error"]["code"].as_i64()), (&json!(1), Some(-32603)), "{answer}");
+    let resume = [own_session, ("last-event-id", first.id.as_str())];
+    let (_, _, events) = read(send(&endpoint, "GET", &resume, "").await).await;
+    let response = events.last().expect("a response").json();
+    assert_eq!((&response["id"], response["error"]["code"].as_i64()), (&json!(1), Some(-32603)), "{response}");
 }
 
 #[tokio::test]
-async fn refuses_a_subscription_to_too_many_resources() {
+async fn rejects_a_subscription_to_too_many_resources() {
     let (endpoint, _) = endpoint(|_| {});
     let listen = async |uris: Vec<String>| {
         let params = modern(json!({ "notifications": { "resourceSubscriptions": uris } }));
@@ -368,14 +382,14 @@ async fn refuses_a_subscription_to_too_many_resources() {
 }
 
 #[tokio::test]
-async fn asks_for_the_owner_outside_the_lock() {
+async fn calls_the_owner_function_outside_the_lock() {
     let cell = Arc::<OnceLock<Endpoint>>::default();
-    let (asked, locked) = (Arc::<AtomicUsize>::default(), Arc::<AtomicUsize>::default());
+    let (calls, locked) = (Arc::<AtomicUsize>::default(), Arc::<AtomicUsize>::default());
     let (endpoint, _) = endpoint({
-        let (cell, asked, locked) = (Arc::clone(&cell), Arc::clone(&asked), Arc::clone(&locked));
+        let (cell, calls, locked) = (Arc::clone(&cell), Arc::clone(&calls), Arc::clone(&locked));
         move |options| {
             options.owner = Some(Arc::new(move |_| {
-                asked.fetch_add(1, Ordering::SeqCst);
+                calls.fetch_add(1, Ordering::SeqCst);
                 let (counted, count) = mpsc::channel();
                 if let Some(endpoint) = cell.get().cloned() {
                     std::thread::spawn(move || counted.send(endpoint.sessions()));
@@ -388,13 +402,13 @@ async fn asks_for_the_owner_outside_the_lock() {
     });
     assert!(cell.set(endpoint.clone()).is_ok());
     let id = session(&endpoint, "2025-11-25").await;
-    assert_eq!(asked.load(Ordering::SeqCst), 2, "once for `initialize`, once for `notifications/initialized`");
+    assert_eq!(calls.load(Ordering::SeqCst), 2, "once for `initialize`, once for `notifications/initialized`");
     send(&endpoint, "DELETE", &[("mcp-session-id", &id)], "").await;
-    assert_eq!((asked.load(Ordering::SeqCst), locked.load(Ordering::SeqCst)), (3, 0));
+    assert_eq!((calls.load(Ordering::SeqCst), locked.load(Ordering::SeqCst)), (3, 0));
 }
 
 #[tokio::test]
-async fn quotes_little_of_a_request_in_an_error() {
+async fn errors_quote_little_of_the_request() {
     let (endpoint, _) = endpoint(|_| {});
     let long = "x".repeat(1 << 20);
     let bodies = [
@@ -420,9 +434,9 @@ async fn evicts_an_idle_session_of_an_owner_at_its_limit() {
         options.sessions_per_owner = 2;
     });
     let begin = async |user: &str| {
-        let (status, headers, answer) = read(send(&endpoint, "POST", &[("x-user", user)], &initialize()).await).await;
+        let (status, headers, response) = read(send(&endpoint, "POST", &[("x-user", user)], &initialize()).await).await;
         let id = headers.get("mcp-session-id").map(|id| id.to_str().expect("text").to_owned());
-        (status, id.unwrap_or_default(), answer)
+        (status, id.unwrap_or_default(), response)
     };
     let ping = async |user: &str, id: &str| {
         let headers = [("x-user", user), ("mcp-session-id", id)];
@@ -439,9 +453,9 @@ async fn evicts_an_idle_session_of_an_owner_at_its_limit() {
     for id in &ids[1..] {
         streams.push(send(&endpoint, "GET", &[("x-user", "ann"), ("mcp-session-id", id)], "").await);
     }
-    let (refused, _, answer) = begin("ann").await;
-    assert_eq!(refused, 503);
-    assert!(answer[0].data.contains("sessions_per_owner"), "{}", answer[0].data);
+    let (rejected, _, response) = begin("ann").await;
+    assert_eq!(rejected, 503);
+    assert!(response[0].data.contains("sessions_per_owner"), "{}", response[0].data);
     assert_eq!(ping("bob", &other).await, 200);
 }
 
@@ -463,9 +477,9 @@ async fn shutdown_takes_no_longer_than_the_drain_time() {
         async move { send(&endpoint, "POST", &[("mcp-session-id", &*session)], &request).await }
     });
     tokio::time::sleep(Duration::from_secs(1)).await;
-    let begun = tokio::time::Instant::now();
+    let start = tokio::time::Instant::now();
     endpoint.close().await;
-    let elapsed = begun.elapsed();
+    let elapsed = start.elapsed();
     assert!((drain..drain + Duration::from_secs(2)).contains(&elapsed), "{elapsed:?}");
     assert_eq!(endpoint.sessions(), 0);
 }

@@ -1,4 +1,4 @@
-//! Lines that exceed the limit of a transport: each fails what it belongs to, and the connection goes on.
+//! Lines that exceed the limit of a transport. Each fails its own request, and the connection continues.
 
 mod support;
 
@@ -11,12 +11,12 @@ use mcpgen_runtime::service::router::Router;
 use mcpgen_runtime::transport::lines;
 use mcpgen_types::{ErrorObject, Revision};
 use serde_json::{Value, json};
-use support::Wire;
+use support::RawPeer;
 
-/// A connection that reads lines of at most this many bytes.
+/// The maximum length of a line in bytes.
 const LIMIT: usize = 200;
 
-fn connect() -> (Wire, Peer) {
+fn connect() -> (RawPeer, Peer) {
     let (here, there) = tokio::io::duplex(64);
     let handlers = Router::new().custom_request("echo", |_, params: Value| async move { Ok::<_, ErrorObject>(params) });
     let protocol = Arc::new(FixedRevision(Revision::V2025_11_25));
@@ -24,17 +24,17 @@ fn connect() -> (Wire, Peer) {
     let peer = connection.peer().clone();
     let (reader, writer) = tokio::io::split(there);
     tokio::spawn(connection.run(lines::receive(reader, LIMIT), lines::send(writer)));
-    (Wire::of(here), peer)
+    (RawPeer::new(here), peer)
 }
 
 fn long() -> String {
     "x\\\"}".repeat(LIMIT)
 }
 
-/// The connection still answers, and has sent nothing else before.
-async fn assert_next_message_is_an_echo(wire: &mut Wire) {
+/// Checks that the connection still responds and has sent no other message.
+async fn assert_next_message_is_an_echo(remote: &mut RawPeer) {
     let echo = json!({ "jsonrpc": "2.0", "id": "after", "method": "echo", "params": { "a": 1 } }).to_string();
-    assert_eq!(wire.ask(&echo).await, json!({ "jsonrpc": "2.0", "id": "after", "result": { "a": 1 } }));
+    assert_eq!(remote.request(&echo).await, json!({ "jsonrpc": "2.0", "id": "after", "result": { "a": 1 } }));
 }
 
 #[tokio::test(start_paused = true)]
@@ -46,58 +46,58 @@ async fn fails_a_call_whose_response_exceeds_the_limit() {
         r#""error":{"code":1,"message":"LONG"},"jsonrpc":"2.0","id" : ID "#,
     ];
     for members in members {
-        let (mut wire, peer) = connect();
-        let call = tokio::spawn(peer.raw_request("ask", None).send());
-        let id = wire.hear().await["id"].to_string();
-        wire.say(&format!("{{{}}}", members.replace("ID", &id).replace("LONG", &long()))).await;
+        let (mut remote, peer) = connect();
+        let call = tokio::spawn(peer.raw_request("query", None).send());
+        let id = remote.receive().await["id"].to_string();
+        remote.send(&format!("{{{}}}", members.replace("ID", &id).replace("LONG", &long()))).await;
         let error = call.await.expect("no panic").expect_err("the response is skipped");
         assert!(matches!(error, CallError::Undelivered(_)), "{members}: {error:?}");
         assert_eq!(error.to_string(), "the response is longer than 200 bytes; raise the line limit", "{members}");
-        assert_next_message_is_an_echo(&mut wire).await;
+        assert_next_message_is_an_echo(&mut remote).await;
     }
 }
 
-/// A line without end must not hold up the call.
+/// The error does not wait for the end of the line.
 #[tokio::test(start_paused = true)]
 async fn fails_the_call_before_the_line_ends_once_its_id_is_known() {
-    let (mut wire, peer) = connect();
-    let call = tokio::spawn(peer.raw_request("ask", None).send());
-    let id = wire.hear().await["id"].to_string();
-    wire.say_raw(&format!(r#"{{"jsonrpc":"2.0","id":{id},"result":{{"text":"{}"#, long())).await;
+    let (mut remote, peer) = connect();
+    let call = tokio::spawn(peer.raw_request("query", None).send());
+    let id = remote.receive().await["id"].to_string();
+    remote.write(&format!(r#"{{"jsonrpc":"2.0","id":{id},"result":{{"text":"{}"#, long())).await;
     let error = call.await.expect("no panic").expect_err("the response is skipped");
     assert!(matches!(error, CallError::Undelivered(_)), "{error:?}");
 }
 
 #[tokio::test(start_paused = true)]
-async fn answers_a_too_long_request_with_an_error_for_its_id() {
-    let (mut wire, _peer) = connect();
+async fn rejects_an_overlong_request_with_its_id() {
+    let (mut remote, _peer) = connect();
     for id in [json!(5), json!("five"), json!("f\"\u{e9}")] {
         for members in
             [r#""id":ID,"method":"echo","params":{"x":"LONG"}"#, r#""params":["LONG"],"method":"echo","id":ID"#]
         {
             let members = members.replace("ID", &id.to_string()).replace("LONG", &long());
-            let answer = wire.ask(&format!(r#"{{"jsonrpc":"2.0",{members}}}"#)).await;
-            assert_eq!((&answer["id"], &answer["error"]["code"]), (&id, &json!(-32600)), "{answer}");
-            assert_eq!(answer["error"]["message"], "the request is longer than 200 bytes");
-            assert_next_message_is_an_echo(&mut wire).await;
+            let response = remote.request(&format!(r#"{{"jsonrpc":"2.0",{members}}}"#)).await;
+            assert_eq!((&response["id"], &response["error"]["code"]), (&id, &json!(-32600)), "{response}");
+            assert_eq!(response["error"]["message"], "the request is longer than 200 bytes");
+            assert_next_message_is_an_echo(&mut remote).await;
         }
     }
 }
 
 #[tokio::test(start_paused = true)]
-async fn drops_a_too_long_notification_without_an_answer() {
-    let (mut wire, _peer) = connect();
-    wire.say(&format!(r#"{{"jsonrpc":"2.0","method":"told","params":{{"x":"{}"}}}}"#, long())).await;
-    assert_next_message_is_an_echo(&mut wire).await;
+async fn drops_an_overlong_notification_without_a_response() {
+    let (mut remote, _peer) = connect();
+    remote.send(&format!(r#"{{"jsonrpc":"2.0","method":"notify","params":{{"x":"{}"}}}}"#, long())).await;
+    assert_next_message_is_an_echo(&mut remote).await;
 }
 
 #[tokio::test(start_paused = true)]
-async fn answers_other_too_long_lines_with_an_error_without_an_id() {
-    let (mut wire, _peer) = connect();
+async fn rejects_other_overlong_lines_without_an_id() {
+    let (mut remote, _peer) = connect();
     let id = "9".repeat(LIMIT * 10);
     for line in [long(), format!("[{}", long()), format!(r#"{{"method":"echo","id":"{id}"}}"#)] {
-        let answer = wire.ask(&line).await;
-        assert_eq!((&answer["id"], &answer["error"]["code"]), (&Value::Null, &json!(-32600)), "{answer}");
-        assert_next_message_is_an_echo(&mut wire).await;
+        let response = remote.request(&line).await;
+        assert_eq!((&response["id"], &response["error"]["code"]), (&Value::Null, &json!(-32600)), "{response}");
+        assert_next_message_is_an_echo(&mut remote).await;
     }
 }

@@ -1,10 +1,10 @@
-//! The documented way to serve HTTP: what slow clients cannot do to it. Time is paused: it moves when nothing else happens.
+//! Slow clients of the documented HTTP setup. Time is paused, and advances only while all tasks are idle.
 #![cfg(feature = "http-server")]
 
+#[path = "support/http_server.rs"]
+mod http_server;
 #[path = "../examples/support/listen.rs"]
 mod listen;
-#[path = "support/web.rs"]
-mod web;
 
 use std::net::SocketAddr;
 use std::time::Duration;
@@ -18,20 +18,20 @@ use tokio::sync::oneshot;
 use tokio::task::JoinHandle;
 use tokio::time::{Instant, timeout};
 
-/// A server on a port of this machine. Sending on the channel shuts it down.
+/// Serves on a local port. Sending on the channel starts the shutdown.
 fn serve(change: impl FnOnce(&mut Options)) -> (SocketAddr, oneshot::Sender<()>, JoinHandle<()>) {
-    let (endpoint, _) = web::big_endpoint(change);
+    let (endpoint, _) = http_server::big_endpoint(change);
     let listener = std::net::TcpListener::bind("127.0.0.1:0").expect("a port");
     let address = listener.local_addr().expect("an address");
-    let (shutdown, told) = oneshot::channel();
+    let (shutdown, requested) = oneshot::channel();
     let serving = tokio::spawn(async move {
-        let told = async { drop(told.await) };
-        listen::listen(listener, endpoint, told).await.expect("no error");
+        let requested = async { drop(requested.await) };
+        listen::listen(listener, endpoint, requested).await.expect("no error");
     });
     (address, shutdown, serving)
 }
 
-/// A modern call of the tool `big`, as text.
+/// Returns the text of a modern call of the tool `big`.
 fn call(size: usize) -> String {
     let meta = json!({
         "io.modelcontextprotocol/protocolVersion": "2026-07-28",
@@ -44,7 +44,7 @@ fn call(size: usize) -> String {
     format!("POST /mcp HTTP/1.1\r\nhost: localhost\r\n{headers}\r\ncontent-length: {}\r\n\r\n{body}", body.len())
 }
 
-/// A client that has sent this.
+/// Connects and sends a text.
 async fn client(address: SocketAddr, text: &str) -> TcpStream {
     let socket = TcpSocket::new_v4().expect("a socket");
     socket.set_recv_buffer_size(4096).expect("a small buffer");
@@ -53,19 +53,19 @@ async fn client(address: SocketAddr, text: &str) -> TcpStream {
     client
 }
 
-/// The status of the response on a connection.
+/// Reads the status of a response.
 async fn status(client: &mut TcpStream) -> String {
     let mut line = [0; 12];
     client.read_exact(&mut line).await.expect("a response");
     String::from_utf8_lossy(&line[9..]).into_owned()
 }
 
-/// After the server has done what there is to do.
+/// Waits until the server is idle.
 async fn settled() {
     tokio::time::sleep(Duration::from_millis(100)).await;
 }
 
-/// The preface of HTTP/2 and empty settings.
+/// The HTTP/2 preface and empty settings.
 const HTTP_2: &str = "PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n\0\0\0\x04\0\0\0\0\0";
 
 const LONG: Duration = Duration::from_secs(600);
@@ -76,10 +76,10 @@ async fn shutdown_ends_while_a_client_does_not_read() {
     let mut unread = client(address, &call(20_000_000)).await;
     assert_eq!(status(&mut unread).await, "200");
     settled().await;
-    let begun = Instant::now();
-    shutdown.send(()).expect("it serves");
+    let start = Instant::now();
+    shutdown.send(()).expect("the server is running");
     timeout(LONG, &mut serving).await.expect("the server ends").expect("no panic");
-    assert!(begun.elapsed() < Duration::from_secs(10), "{:?}", begun.elapsed());
+    assert!(start.elapsed() < Duration::from_secs(10), "{:?}", start.elapsed());
 }
 
 #[tokio::test(start_paused = true)]
@@ -87,10 +87,10 @@ async fn shutdown_ends_while_a_client_does_not_finish_its_headers() {
     let (address, shutdown, serving) = serve(|_| {});
     let _unfinished = client(address, "POST /mcp HT").await;
     settled().await;
-    let begun = Instant::now();
-    shutdown.send(()).expect("it serves");
+    let start = Instant::now();
+    shutdown.send(()).expect("the server is running");
     timeout(LONG, serving).await.expect("the server ends").expect("no panic");
-    assert!(begun.elapsed() < Duration::from_secs(10), "{:?}", begun.elapsed());
+    assert!(start.elapsed() < Duration::from_secs(10), "{:?}", start.elapsed());
 }
 
 #[tokio::test(start_paused = true)]
@@ -102,7 +102,7 @@ async fn disconnects_a_client_that_does_not_finish_its_headers() {
         let ended = timeout(LONG, unfinished.read_to_end(&mut rest)).await;
         assert!(ended.is_ok(), "{start:?} stays connected");
     }
-    // The same on a connection that has been used.
+    // The same on a connection that has completed a request.
     let mut used = client(address, &call(1)).await;
     assert_eq!(status(&mut used).await, "200");
     used.write_all(b"POST /mcp HTTP/1.1\r\nhost: local").await.expect("sent");
@@ -116,7 +116,7 @@ async fn disconnects_a_client_that_does_not_read() {
     let mut unread = client(address, &call(20_000_000)).await;
     assert_eq!(status(&mut unread).await, "200");
     settled().await;
-    assert_eq!(status(&mut client(address, &call(1)).await).await, "503", "the answer holds its place");
+    assert_eq!(status(&mut client(address, &call(1)).await).await, "503", "the response holds the request slot");
     tokio::time::sleep(Duration::from_secs(60)).await;
     assert_eq!(status(&mut client(address, &call(1)).await).await, "200");
 }
@@ -128,5 +128,5 @@ async fn connections_have_no_delay() {
     let _client = TcpStream::connect(address).await.expect("connected");
     let (stream, _) = listener.accept().await.expect("accepted");
     let (stream, ()) = listen::Acceptor.accept(stream, ()).await.expect("accepted");
-    assert!(stream.as_ref().get_ref().get_ref().nodelay().expect("an option"));
+    assert!(stream.as_ref().get_ref().get_ref().nodelay().expect("a socket option"));
 }

@@ -1,4 +1,4 @@
-//! The revision without a handshake: what each request says, and what each result does.
+//! The modern protocol: the metadata of requests, and the types and cache hints of results.
 
 #![allow(deprecated, reason = "what the newest revision deprecates is still served")]
 
@@ -26,13 +26,13 @@ use mcpgen_types::v2026_07_28::{
 };
 use mcpgen_types::{ErrorObject, RawJson, Revision, v2025_11_25};
 use serde_json::{Value, json};
-use support::Wire;
+use support::RawPeer;
 
 fn text(text: impl Into<String>) -> CallToolResult {
     CallToolResult::new(vec![TextContent::new(text).into()])
 }
 
-fn ours() -> LocalInfo {
+fn local_info() -> LocalInfo {
     LocalInfo {
         instructions: Some("be kind".to_owned()),
         ..LocalInfo::new("server", "1")
@@ -41,7 +41,7 @@ fn ours() -> LocalInfo {
     }
 }
 
-/// Tools that do what their name says.
+/// Returns a router whose tools do what their names suggest.
 fn router() -> Router {
     Router::new()
         .request::<ListToolsRequest>(|_, _| async {
@@ -58,14 +58,14 @@ fn router() -> Router {
             }
         })
         .request::<CallToolRequest>(|context, params| async move {
-            let peer_info = context.peer_info().expect("someone asks").clone();
+            let peer_info = context.peer_info().expect("a request").clone();
             if let Some(code) = params.name.strip_prefix("fail ") {
                 return Err(ErrorObject::new(code.parse::<i64>().expect("a code"), "failed"));
             }
             match params.name.as_str() {
                 "who" => Ok(text(format!(
-                    "{} of {} can {}",
-                    peer_info.implementation.get("name").and_then(Value::as_str).unwrap_or("nobody"),
+                    "{}, revision {}, capabilities {}",
+                    peer_info.implementation.get("name").and_then(Value::as_str).unwrap_or("unknown"),
                     peer_info.revision,
                     mcpgen_types::to_string(&peer_info.capabilities)
                 ))
@@ -79,12 +79,17 @@ fn router() -> Router {
                     context.require(&["sampling", "tools"])?;
                     Ok(text("sampled").into())
                 }
-                "tell" => {
-                    let told = context.peer().notify::<ToolListChangedNotification>(None).await;
-                    let asked = context.peer().call::<mcpgen_types::v2026_07_28::ListRootsRequest>(
+                "notify" => {
+                    let notified = context.peer().notify::<ToolListChangedNotification>(None).await;
+                    let called = context.peer().call::<mcpgen_types::v2026_07_28::ListRootsRequest>(
                         mcpgen_types::from_str("{}").expect("params"),
                     );
-                    Ok(text(format!("{}\n{}", told.expect_err("no"), asked.await.expect_err("no"))).into())
+                    Ok(text(format!(
+                        "{}\n{}",
+                        notified.expect_err("not allowed"),
+                        called.await.expect_err("not allowed")
+                    ))
+                    .into())
                 }
                 "trace" => Ok(text(format!("{:?}", context.trace().parent)).into()),
                 "meta" => Ok(mcpgen_types::from_value(json!({
@@ -100,13 +105,13 @@ fn router() -> Router {
         .custom_request("tools/list", |_, _: Value| async { Ok::<_, ErrorObject>(json!({ "never": "called" })) })
 }
 
-fn server_of(ours: impl Into<ServerConfig>, router: Router) -> (Wire, Peer) {
-    let protocol = Arc::new(ours.into().protocol(&router.handled(mcpgen_runtime::protocol::Role::Server)));
-    Wire::to(|pipe| support::run(router, protocol, Limits::default(), pipe))
+fn server_of(local_info: impl Into<ServerConfig>, router: Router) -> (RawPeer, Peer) {
+    let protocol = Arc::new(local_info.into().protocol(&router.handled(mcpgen_runtime::protocol::Role::Server)));
+    RawPeer::connect(|pipe| support::run(router, protocol, Limits::default(), pipe))
 }
 
-fn server() -> (Wire, Peer) {
-    server_of(ours(), router())
+fn server() -> (RawPeer, Peer) {
+    server_of(local_info(), router())
 }
 
 fn meta() -> Value {
@@ -116,7 +121,7 @@ fn meta() -> Value {
     })
 }
 
-/// A request with `_meta`.
+/// Returns the text of a request with `_meta`.
 fn request(id: impl Into<Value>, method: &str, mut params: Value, meta: &Value) -> String {
     params["_meta"] = meta.clone();
     json!({ "jsonrpc": "2.0", "id": id.into(), "method": method, "params": params }).to_string()
@@ -136,8 +141,8 @@ fn with(mut meta: Value, key: &str, value: Value) -> Value {
 }
 
 #[tokio::test]
-async fn each_request_says_what_it_is_made_under() {
-    let (mut wire, _peer) = server();
+async fn rejects_requests_with_invalid_metadata() {
+    let (mut remote, _peer) = server();
     let cases = [
         (with(meta(), "protocolVersion", Value::Null), -32602, "protocolVersion"),
         (with(meta(), "clientCapabilities", Value::Null), -32602, "clientCapabilities"),
@@ -152,97 +157,98 @@ async fn each_request_says_what_it_is_made_under() {
     ];
     for (meta, code, names) in cases {
         for method in ["tools/call", "server/discover", "no/such"] {
-            let error = wire.ask(&request(1, method, json!({ "name": "who" }), &meta)).await["error"].clone();
+            let error = remote.request(&request(1, method, json!({ "name": "who" }), &meta)).await["error"].clone();
             assert_eq!(error["code"], code, "{method} {meta}: {error}");
             assert!(error["message"].as_str().is_some_and(|message| message.contains(names)), "{error}");
         }
     }
-    let error = wire.ask(r#"{"jsonrpc":"2.0","id":1,"method":"tools/list"}"#).await["error"].clone();
+    let error = remote.request(r#"{"jsonrpc":"2.0","id":1,"method":"tools/list"}"#).await["error"].clone();
     assert_eq!(error["code"], -32602, "{error}");
     let unsupported = call("who", &with(meta(), "protocolVersion", json!("1900-01-01")));
-    let data = wire.ask(&unsupported).await["error"]["data"].clone();
+    let data = remote.request(&unsupported).await["error"]["data"].clone();
     assert_eq!(data, json!({ "supported": ["2026-07-28"], "requested": "1900-01-01" }));
 }
 
 #[tokio::test]
-async fn nothing_is_inferred_from_earlier_requests() {
-    let (mut wire, peer) = server();
+async fn infers_nothing_from_earlier_requests() {
+    let (mut remote, peer) = server();
     let capability =
         with(meta(), "clientCapabilities", json!({ "roots": {}, "extensions": { "com.example/x": { "y": 1 } } }));
     let named = with(capability, "clientInfo", json!({ "name": "ann", "version": "1", "more": true }));
     for (meta, expected) in [
-        (meta(), "nobody of 2026-07-28 can {}"),
-        (named, r#"ann of 2026-07-28 can {"extensions":{"com.example/x":{"y":1}},"roots":{}}"#),
-        (meta(), "nobody of 2026-07-28 can {}"),
+        (meta(), "unknown, revision 2026-07-28, capabilities {}"),
+        (named, r#"ann, revision 2026-07-28, capabilities {"extensions":{"com.example/x":{"y":1}},"roots":{}}"#),
+        (meta(), "unknown, revision 2026-07-28, capabilities {}"),
     ] {
-        assert_eq!(wire.ask(&call("who", &meta)).await["result"]["content"][0]["text"], expected);
-        assert!(peer.peer_info().is_none(), "a connection is nobody");
+        assert_eq!(remote.request(&call("who", &meta)).await["result"]["content"][0]["text"], expected);
+        assert!(peer.peer_info().is_none(), "the connection has no peer info");
     }
     let mut traced = meta();
     traced["traceparent"] = json!("00-1-2-3");
-    assert_eq!(wire.ask(&call("trace", &traced)).await["result"]["content"][0]["text"], r#"Some("00-1-2-3")"#);
+    assert_eq!(remote.request(&call("trace", &traced)).await["result"]["content"][0]["text"], r#"Some("00-1-2-3")"#);
 }
 
 #[tokio::test]
-async fn what_takes_a_capability_is_refused_without_it() {
-    let (mut wire, _peer) = server();
-    let error = wire.ask(&call("sample", &with(meta(), "clientCapabilities", json!({ "sampling": {} })))).await;
+async fn rejects_calls_without_the_required_capability() {
+    let (mut remote, _peer) = server();
+    let error = remote.request(&call("sample", &with(meta(), "clientCapabilities", json!({ "sampling": {} })))).await;
     assert_eq!(error["error"]["code"], -32021);
     assert_eq!(error["error"]["data"], json!({ "requiredCapabilities": { "sampling": { "tools": {} } } }));
     let capability = with(meta(), "clientCapabilities", json!({ "sampling": { "tools": {} } }));
-    assert_eq!(wire.ask(&call("sample", &capability)).await["result"]["content"][0]["text"], "sampled");
+    assert_eq!(remote.request(&call("sample", &capability)).await["result"]["content"][0]["text"], "sampled");
 }
 
 #[tokio::test]
-async fn a_server_tells_what_it_is() {
+async fn discover_returns_the_server_info() {
     let hint = CacheHint { fresh_for: Duration::from_secs(60), public: true };
-    let caching = CacheHints::default().of::<mcpgen_types::v2026_07_28::DiscoverRequest>(hint);
-    let (mut wire, _peer) = server_of(ServerConfig { caching, ..ours().into() }, router());
-    let answer = wire.ask(&request("d", "server/discover", json!({}), &meta())).await;
+    let cache_hints = CacheHints::default().of::<mcpgen_types::v2026_07_28::DiscoverRequest>(hint);
+    let (mut remote, _peer) = server_of(ServerConfig { cache_hints, ..local_info().into() }, router());
+    let response = remote.request(&request("d", "server/discover", json!({}), &meta())).await;
     let expected = json!({
         "resultType": "complete",
         "supportedVersions": ["2026-07-28"],
-        // What is handled is added to what was said.
+        // The capabilities of the handlers are added to the declared ones.
         "capabilities": { "tools": { "listChanged": true }, "logging": {}, "resources": {} },
         "instructions": "be kind",
         "ttlMs": 60000,
         "cacheScope": "public",
         "_meta": { "io.modelcontextprotocol/serverInfo": { "name": "server", "version": "1" } },
     });
-    assert_eq!((&answer["id"], &answer["result"]), (&json!("d"), &expected));
-    let typed = mcpgen_types::from_value::<mcpgen_types::v2026_07_28::DiscoverResult>(answer["result"].clone());
-    typed.expect("what the schema says");
+    assert_eq!((&response["id"], &response["result"]), (&json!("d"), &expected));
+    let typed = mcpgen_types::from_value::<mcpgen_types::v2026_07_28::DiscoverResult>(response["result"].clone());
+    typed.expect("a result of the schema");
 }
 
 #[tokio::test]
-async fn results_say_what_they_are() {
+async fn results_have_a_type_and_cache_hints() {
     let list = CacheHint { fresh_for: Duration::from_millis(1500), public: true };
     let one = CacheHint { fresh_for: Duration::from_secs(2), public: false };
-    let caching = CacheHints::default().of::<ListToolsRequest>(list).of_resource("file:///a", one);
-    let (mut wire, _peer) = server_of(ServerConfig { caching, ..ours().into() }, router());
+    let cache_hints = CacheHints::default().of::<ListToolsRequest>(list).of_resource("file:///a", one);
+    let (mut remote, _peer) = server_of(ServerConfig { cache_hints, ..local_info().into() }, router());
     let server = json!({ "io.modelcontextprotocol/serverInfo": { "name": "server", "version": "1" } });
 
-    let result = wire.ask(&request(1, "tools/list", json!({}), &meta())).await["result"].clone();
+    let result = remote.request(&request(1, "tools/list", json!({}), &meta())).await["result"].clone();
     assert_eq!((&result["resultType"], &result["_meta"]), (&json!("complete"), &server));
-    assert_eq!((&result["ttlMs"], &result["cacheScope"]), (&json!(1500), &json!("public")), "the hint of all lists");
+    assert_eq!((&result["ttlMs"], &result["cacheScope"]), (&json!(1500), &json!("public")), "the hint of `tools/list`");
     for (uri, ttl) in [("file:///a", 2000), ("file:///b", 0)] {
-        let result = wire.ask(&request(1, "resources/read", json!({ "uri": uri }), &meta())).await["result"].clone();
+        let result =
+            remote.request(&request(1, "resources/read", json!({ "uri": uri }), &meta())).await["result"].clone();
         assert_eq!((&result["ttlMs"], &result["cacheScope"]), (&json!(ttl), &json!("private")), "{uri}");
     }
-    let result = wire.ask(&call("meta", &meta())).await["result"].clone();
+    let result = remote.request(&call("meta", &meta())).await["result"].clone();
     assert_eq!(result["_meta"]["mine"], 1);
     assert_eq!(result["_meta"]["io.modelcontextprotocol/serverInfo"]["name"], "server");
-    assert!(result.get("ttlMs").is_none(), "nobody keeps what a tool has done");
-    let result = wire.ask(&request(1, "custom/bare", json!({}), &meta())).await["result"].clone();
+    assert!(result.get("ttlMs").is_none(), "results of tools have no cache hints");
+    let result = remote.request(&request(1, "custom/bare", json!({}), &meta())).await["result"].clone();
     assert_eq!(result, json!({ "a": 1, "resultType": "complete", "_meta": server }));
-    let answer = wire.ask(&request(1, "custom/list", json!({}), &meta())).await;
-    assert_eq!(answer["error"]["code"], -32603, "a result is an object");
+    let response = remote.request(&request(1, "custom/list", json!({}), &meta())).await;
+    assert_eq!(response["error"]["code"], -32603, "a result must be an object");
 }
 
 #[tokio::test]
-async fn what_is_no_result_of_the_revision_is_not_sent() {
-    let config = ServerConfig { result_types: vec!["com.example/later".to_owned()], ..ours().into() };
-    let (mut wire, _peer) = server_of(config, router());
+async fn does_not_send_invalid_results() {
+    let config = ServerConfig { result_types: vec!["com.example/later".to_owned()], ..local_info().into() };
+    let (mut remote, _peer) = server_of(config, router());
     for (result, ok) in [
         (json!({ "resultType": "complete" }), true),
         (json!({ "resultType": "com.example/later" }), true),
@@ -252,78 +258,78 @@ async fn what_is_no_result_of_the_revision_is_not_sent() {
         (json!("x"), false),
         (json!(null), false),
     ] {
-        let answer = wire.ask(&request(1, "custom/echo", json!({ "result": result }), &meta())).await;
-        assert_eq!(answer["result"].is_object(), ok, "{result}: {answer}");
-        assert_eq!(answer["error"]["code"] == -32603, !ok, "{result}: {answer}");
+        let response = remote.request(&request(1, "custom/echo", json!({ "result": result }), &meta())).await;
+        assert_eq!(response["result"].is_object(), ok, "{result}: {response}");
+        assert_eq!(response["error"]["code"] == -32603, !ok, "{result}: {response}");
     }
-    // A list by hand that says for how long it is fresh, and says nonsense.
+    // The results of a custom list handler have valid and invalid cache hints.
     let list = Router::new().custom_request("prompts/list", |_, params: Value| async move {
         let mut result = params["result"].clone();
         result["prompts"] = json!([]);
         Ok::<_, ErrorObject>(result)
     });
-    let (mut wire, _peer) = server_of(ours().retain_revisions(|revision| !revision.is_legacy()), list);
+    let (mut remote, _peer) = server_of(local_info().retain_revisions(|revision| !revision.is_legacy()), list);
     for (result, ttl, scope) in [
         (json!({}), 0, "private"),
         (json!({ "ttlMs": -5, "cacheScope": "everyone" }), 0, "private"),
         (json!({ "ttlMs": 1.5, "cacheScope": null }), 0, "private"),
         (json!({ "ttlMs": 9, "cacheScope": "public" }), 9, "public"),
     ] {
-        let answer = wire.ask(&request(1, "prompts/list", json!({ "result": result }), &meta())).await;
-        let sent = (&answer["result"]["ttlMs"], &answer["result"]["cacheScope"]);
-        assert_eq!(sent, (&json!(ttl), &json!(scope)), "{result}");
+        let response = remote.request(&request(1, "prompts/list", json!({ "result": result }), &meta())).await;
+        let hints = (&response["result"]["ttlMs"], &response["result"]["cacheScope"]);
+        assert_eq!(hints, (&json!(ttl), &json!(scope)), "{result}");
     }
 }
 
 #[tokio::test]
-async fn a_hint_is_that_of_the_resource_and_of_nothing_else() {
+async fn resource_cache_hints_apply_only_to_their_uri() {
     let hint = CacheHint { fresh_for: Duration::from_secs(1), public: true };
-    let caching = CacheHints::default().of_resource("file:///public", hint);
-    let (mut wire, _peer) = server_of(ServerConfig { caching, ..ours().into() }, router());
+    let cache_hints = CacheHints::default().of_resource("file:///public", hint);
+    let (mut remote, _peer) = server_of(ServerConfig { cache_hints, ..local_info().into() }, router());
     let params = json!({ "uri": "file:///private", "name": "file:///public" });
-    let result = wire.ask(&request(1, "resources/read", params, &meta())).await["result"].clone();
+    let result = remote.request(&request(1, "resources/read", params, &meta())).await["result"].clone();
     assert_eq!((&result["ttlMs"], &result["cacheScope"]), (&json!(0), &json!("private")));
 }
 
 #[tokio::test]
-async fn what_is_handled_is_declared_in_the_revision_that_it_is_handled_in() {
+async fn declares_capabilities_in_the_revision_of_the_handler() {
     let handlers = Router::new()
         .request::<ListToolsRequest>(|_, _| async { Err(ErrorObject::new(-1, "")) })
         .request::<v2025_11_25::ListPromptsRequest>(|_, _| async { Err(ErrorObject::new(-1, "")) });
-    let (mut wire, _peer) = server_of(LocalInfo::new("server", "1"), handlers);
-    let discovered = wire.ask(&request(1, "server/discover", json!({}), &meta())).await["result"].clone();
+    let (mut remote, _peer) = server_of(LocalInfo::new("server", "1"), handlers);
+    let discovered = remote.request(&request(1, "server/discover", json!({}), &meta())).await["result"].clone();
     assert_eq!(discovered["capabilities"], json!({ "tools": {} }));
     let params =
         json!({ "protocolVersion": "2025-11-25", "capabilities": {}, "clientInfo": { "name": "c", "version": "1" } });
     let initialize = json!({ "jsonrpc": "2.0", "id": 0, "method": "initialize", "params": params }).to_string();
-    assert_eq!(wire.ask(&initialize).await["result"]["capabilities"], json!({ "prompts": {} }));
+    assert_eq!(remote.request(&initialize).await["result"]["capabilities"], json!({ "prompts": {} }));
 }
 
 #[tokio::test]
-async fn removed_methods_are_unknown() {
-    let (mut wire, _peer) = server();
+async fn rejects_removed_methods() {
+    let (mut remote, _peer) = server();
     for method in
         ["ping", "initialize", "logging/setLevel", "resources/subscribe", "resources/unsubscribe", "tasks/get"]
     {
-        let answer = wire.ask(&request(1, method, json!({}), &meta())).await;
-        assert_eq!(answer["error"]["code"], -32601, "{method}");
+        let response = remote.request(&request(1, method, json!({}), &meta())).await;
+        assert_eq!(response["error"]["code"], -32601, "{method}");
     }
 }
 
 #[tokio::test]
-async fn a_client_that_begins_with_initialize_learns_what_is_spoken() {
-    let (mut wire, _peer) = server();
+async fn initialize_errors_list_the_supported_revisions() {
+    let (mut remote, _peer) = server();
     let params =
         json!({ "protocolVersion": "2025-11-25", "capabilities": {}, "clientInfo": { "name": "c", "version": "1" } });
     let initialize = json!({ "jsonrpc": "2.0", "id": 0, "method": "initialize", "params": params }).to_string();
-    let error = wire.ask(&initialize).await["error"].clone();
+    let error = remote.request(&initialize).await["error"].clone();
     assert!(error["message"].as_str().is_some_and(|message| message.contains("2026-07-28")), "{error}");
     assert_eq!(error["data"], json!({ "supported": ["2026-07-28"], "requested": "2025-11-25" }));
 }
 
 #[tokio::test]
-async fn codes_of_other_revisions_are_not_sent() {
-    let (mut wire, _peer) = server();
+async fn replaces_error_codes_of_other_revisions() {
+    let (mut remote, _peer) = server();
     for (code, sent) in [
         (-32002, -32602),
         (-32042, -32603),
@@ -339,16 +345,16 @@ async fn codes_of_other_revisions_are_not_sent() {
         (-1, -1),
         (7, 7),
     ] {
-        let error = wire.ask(&call(&format!("fail {code}"), &meta())).await["error"].clone();
+        let error = remote.request(&call(&format!("fail {code}"), &meta())).await["error"].clone();
         assert_eq!(error, json!({ "code": sent, "message": "failed" }), "{code}");
     }
-    let missing = wire.ask(&request(1, "resources/read", json!({ "uri": "file:///none" }), &meta())).await;
+    let missing = remote.request(&request(1, "resources/read", json!({ "uri": "file:///none" }), &meta())).await;
     assert_eq!(missing["error"]["code"], -32602);
     assert_eq!(missing["error"]["data"], json!({ "uri": "file:///none" }));
 }
 
 #[test]
-fn a_resource_that_is_not_there_is_known_by_either_code() {
+fn recognizes_both_codes_for_missing_resources() {
     let uri = json!({ "uri": "file:///none" });
     for (error, expected) in [
         (ErrorObject::new(-32002, "gone"), true),
@@ -364,57 +370,57 @@ fn a_resource_that_is_not_there_is_known_by_either_code() {
 }
 
 #[tokio::test]
-async fn events_are_told_to_requests_that_ask_for_them() {
-    let (mut wire, peer) = server();
-    assert_eq!(wire.ask(&call("log", &meta())).await["result"]["content"][0]["text"], "logged");
-    wire.say(&call("log", &with(meta(), "logLevel", json!("warning")))).await;
-    let event = wire.hear().await;
+async fn sends_log_messages_to_requests_with_a_log_level() {
+    let (mut remote, peer) = server();
+    assert_eq!(remote.request(&call("log", &meta())).await["result"]["content"][0]["text"], "logged");
+    remote.send(&call("log", &with(meta(), "logLevel", json!("warning")))).await;
+    let event = remote.receive().await;
     assert_eq!(event["method"], "notifications/message");
     assert_eq!(event["params"], json!({ "level": "error", "logger": "here", "data": "failure" }));
-    assert_eq!(wire.hear().await["result"]["content"][0]["text"], "logged");
-    // Not by someone who has not declared it, and not to nobody.
-    let (mut silent, _peer) = server_of(LocalInfo::new("server", "1"), router());
-    silent.say(&call("log", &with(meta(), "logLevel", json!("debug")))).await;
-    assert_eq!(silent.hear().await["result"]["content"][0]["text"], "logged");
+    assert_eq!(remote.receive().await["result"]["content"][0]["text"], "logged");
+    // Log messages require the declared capability, and belong to a request.
+    let (mut without_logging, _peer) = server_of(LocalInfo::new("server", "1"), router());
+    without_logging.send(&call("log", &with(meta(), "logLevel", json!("debug")))).await;
+    assert_eq!(without_logging.receive().await["result"]["content"][0]["text"], "logged");
     assert!(matches!(peer.raw_notify("notifications/message", None).await, Err(CallError::NotAllowed(_))));
 }
 
 #[tokio::test]
-async fn a_server_makes_no_requests() {
-    let (mut wire, peer) = server();
-    let words = wire.ask(&call("tell", &meta())).await["result"]["content"][0]["text"].clone();
-    let words = words.as_str().expect("text");
-    assert!(words.contains("Subscriptions") && words.contains("InputRequiredResult"), "{words}");
+async fn a_server_sends_no_requests() {
+    let (mut remote, peer) = server();
+    let errors = remote.request(&call("notify", &meta())).await["result"]["content"][0]["text"].clone();
+    let errors = errors.as_str().expect("text");
+    assert!(errors.contains("Subscriptions") && errors.contains("InputRequiredResult"), "{errors}");
     assert!(matches!(peer.raw_request("roots/list", None).await, Err(CallError::NotAllowed(_))));
 }
 
-/// A client of this era whose server is driven by hand.
-async fn client(ours: LocalInfo, reading: ResultRules, handlers: Router) -> (Wire, Client) {
+/// Connects a modern client to a server that the test drives.
+async fn client(local_info: LocalInfo, result_rules: ResultRules, handlers: Router) -> (RawPeer, Client) {
     let (here, there) = tokio::io::duplex(1 << 16);
     let options = ConnectOptions {
-        result_rules: reading,
+        result_rules,
         known_revision: Some(Revision::V2026_07_28),
         check_known_revision: false,
-        ..ours.retain_revisions(|revision| !revision.is_legacy()).into()
+        ..local_info.retain_revisions(|revision| !revision.is_legacy()).into()
     };
     let (reader, writer) = tokio::io::split(there);
     let (incoming, outgoing) = (lines::receive(reader, 1 << 20), lines::send(writer));
     let client = connect(options, handlers.clone(), handlers, incoming, outgoing, Limits::default()).await;
-    (Wire::of(here), client.expect("nobody is asked"))
+    (RawPeer::new(here), client.expect("no handshake is needed"))
 }
 
-fn visitor() -> LocalInfo {
-    LocalInfo::new("visitor", "2").capability("roots", json!({}))
+fn client_info() -> LocalInfo {
+    LocalInfo::new("client", "2").capability("roots", json!({}))
 }
 
 #[tokio::test]
-async fn a_client_says_the_same_of_itself_each_time() {
-    let introduction = LocalInfo { level: Some(Level::Notice), ..visitor() };
-    let (mut wire, client) = client(introduction, ResultRules::default(), Router::new()).await;
+async fn a_client_sends_its_metadata_with_each_request() {
+    let local_info = LocalInfo { level: Some(Level::Notice), ..client_info() };
+    let (mut remote, client) = client(local_info, ResultRules::default(), Router::new()).await;
     let expected = json!({
         "io.modelcontextprotocol/protocolVersion": "2026-07-28",
         "io.modelcontextprotocol/clientCapabilities": { "roots": {} },
-        "io.modelcontextprotocol/clientInfo": { "name": "visitor", "version": "2" },
+        "io.modelcontextprotocol/clientInfo": { "name": "client", "version": "2" },
         "io.modelcontextprotocol/logLevel": "notice",
     });
     let peer = client.peer.clone();
@@ -430,42 +436,42 @@ async fn a_client_says_the_same_of_itself_each_time() {
     let mut with_more = expected.clone();
     (with_more["io.modelcontextprotocol/logLevel"], with_more["mine"]) = (json!("debug"), json!([1]));
     for expected in [&expected, &expected, &with_more, &expected] {
-        let request = wire.hear().await;
+        let request = remote.receive().await;
         assert_eq!(&request["params"]["_meta"], expected);
-        wire.say(&json!({ "jsonrpc": "2.0", "id": request["id"], "result": {} }).to_string()).await;
+        remote.send(&json!({ "jsonrpc": "2.0", "id": request["id"], "result": {} }).to_string()).await;
     }
-    let request = wire.hear().await;
+    let request = remote.receive().await;
     assert_eq!(request["params"]["_meta"]["progressToken"], request["id"]);
-    drop(wire);
-    calls.await.expect("done");
+    drop(remote);
+    calls.await.expect("no panic");
 }
 
 #[tokio::test]
-async fn a_client_reads_results_by_their_kind() {
+async fn a_client_checks_result_types() {
     let extended = ResultRules { result_types: vec!["com.example/later".to_owned()], ..ResultRules::default() };
     let strict = ResultRules { strict: true, ..ResultRules::default() };
     for (result, lenient_ok, strict_ok, extended_ok) in [
         (json!({ "resultType": "complete" }), true, true, true),
         (json!({}), true, false, true),
         (json!({ "resultType": "com.example/later" }), false, false, true),
-        (json!({ "resultType": "unheard of" }), false, false, false),
-        // Only three requests are answered so.
+        (json!({ "resultType": "unknown" }), false, false, false),
+        // Only three methods may have this result type.
         (json!({ "resultType": "input_required", "requestState": "" }), false, false, false),
         (json!({ "resultType": null }), false, false, false),
         (json!({ "resultType": 1 }), false, false, false),
         (json!([]), false, false, false),
     ] {
-        for (reading, expected) in
+        for (result_rules, expected) in
             [(ResultRules::default(), lenient_ok), (strict.clone(), strict_ok), (extended.clone(), extended_ok)]
         {
-            let (mut wire, client) = client(visitor(), reading.clone(), Router::new()).await;
+            let (mut remote, client) = client(client_info(), result_rules.clone(), Router::new()).await;
             let call = tokio::spawn(client.peer.raw_request("tools/list", None).send());
-            let id = wire.hear().await["id"].clone();
-            wire.say(&json!({ "jsonrpc": "2.0", "id": id, "result": result }).to_string()).await;
-            let answer = call.await.expect("done");
-            assert_eq!(answer.is_ok(), expected, "{result} {reading:?}: {answer:?}");
-            if let Ok(answer) = answer {
-                let kind = answer.decode::<Value>().expect("JSON")["resultType"].clone();
+            let id = remote.receive().await["id"].clone();
+            remote.send(&json!({ "jsonrpc": "2.0", "id": id, "result": result }).to_string()).await;
+            let response = call.await.expect("no panic");
+            assert_eq!(response.is_ok(), expected, "{result} {result_rules:?}: {response:?}");
+            if let Ok(response) = response {
+                let kind = response.decode::<Value>().expect("JSON")["resultType"].clone();
                 assert_eq!(kind, result.get("resultType").cloned().unwrap_or(json!("complete")));
             }
         }
@@ -473,14 +479,14 @@ async fn a_client_reads_results_by_their_kind() {
 }
 
 #[tokio::test]
-async fn a_client_answers_no_requests() {
-    let (mut wire, client) = client(visitor(), ResultRules::default(), Router::new()).await;
-    wire.say(r#"{"jsonrpc":"2.0","id":1,"method":"roots/list"}"#).await;
-    wire.say(r#"{"jsonrpc":"2.0","id":2,"method":"ping"}"#).await;
+async fn a_client_ignores_requests() {
+    let (mut remote, client) = client(client_info(), ResultRules::default(), Router::new()).await;
+    remote.send(r#"{"jsonrpc":"2.0","id":1,"method":"roots/list"}"#).await;
+    remote.send(r#"{"jsonrpc":"2.0","id":2,"method":"ping"}"#).await;
     let call = tokio::spawn(client.peer.raw_request("tools/list", None).send());
-    assert_eq!(wire.hear().await["method"], "tools/list", "and nothing before it");
+    assert_eq!(remote.receive().await["method"], "tools/list", "the client sends no responses");
     call.abort();
-    // The removed notifications of a client stay there too, and types of other revisions.
+    // The client sends no removed notifications and no types of other revisions.
     for method in ["notifications/initialized", "notifications/roots/list_changed", "notifications/progress"] {
         assert!(matches!(client.peer.raw_notify(method, None).await, Err(CallError::NotAllowed(_))), "{method}");
     }
@@ -489,14 +495,14 @@ async fn a_client_answers_no_requests() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn fresh_results_are_kept() {
-    let (mut wire, client) = client(visitor(), ResultRules::default(), Router::new()).await;
+async fn caches_fresh_results() {
+    let (mut remote, client) = client(client_info(), ResultRules::default(), Router::new()).await;
     let cache = Arc::new(Cache::new(2));
-    let asked = Arc::new(AtomicUsize::new(0));
-    let count = asked.clone();
+    let requests = Arc::new(AtomicUsize::new(0));
+    let count = requests.clone();
     tokio::spawn(async move {
         loop {
-            let request = wire.hear().await;
+            let request = remote.receive().await;
             let nth = count.fetch_add(1, Ordering::SeqCst);
             let ttl = request["params"]["cursor"].as_str().map_or(json!(1000), |ttl| ttl.parse().expect("a number"));
             let tool = json!({ "name": nth.to_string(), "inputSchema": { "type": "object" } });
@@ -504,7 +510,7 @@ async fn fresh_results_are_kept() {
                 "tools": [tool], "ttlMs": ttl, "cacheScope": "public", "resultType": "complete",
                 "contents": [],
             });
-            wire.say(&json!({ "jsonrpc": "2.0", "id": request["id"], "result": result }).to_string()).await;
+            remote.send(&json!({ "jsonrpc": "2.0", "id": request["id"], "result": result }).to_string()).await;
         }
     });
     let list = async |cursor: Option<&str>| {
@@ -519,36 +525,36 @@ async fn fresh_results_are_kept() {
     cache.invalidate(&Change::Prompts);
     assert_eq!(list(None).await, "1");
     cache.invalidate(&Change::Tools);
-    assert_eq!(list(None).await, "2", "told that it has changed");
+    assert_eq!(list(None).await, "2", "invalidated by the change");
     assert_eq!([list(Some("0")).await, list(Some("0")).await], ["3", "4"], "stale at once");
-    assert_eq!([list(Some("9000")).await, list(Some("9000")).await], ["5", "5"], "each page by itself");
-    let asked_again = [list(Some("8000")).await, list(None).await, list(Some("9000")).await, list(Some("8000")).await];
-    assert_eq!(asked_again, ["6", "7", "5", "8"], "no more than two: what is stale first goes first");
+    assert_eq!([list(Some("9000")).await, list(Some("9000")).await], ["5", "5"], "each page has its own entry");
+    let names = [list(Some("8000")).await, list(None).await, list(Some("9000")).await, list(Some("8000")).await];
+    assert_eq!(names, ["6", "7", "5", "8"], "at most two entries: the one that expires first is removed");
     let read = async |uri: &str| {
         let params = ReadResourceRequestParams::new(client.meta(), uri);
         cache.call::<ReadResourceRequest>(&client.peer, params).await.expect("contents");
-        asked.load(Ordering::SeqCst)
+        requests.load(Ordering::SeqCst)
     };
     cache.clear();
     assert_eq!([read("file:///a").await, read("file:///b").await, read("file:///a").await], [10, 11, 11]);
     cache.invalidate(&Change::Resource("file:///a".to_owned()));
     assert_eq!([read("file:///b").await, read("file:///a").await], [11, 12]);
 
-    // What has changed on its way is not kept.
+    // A result that changes while it is requested is not cached.
     cache.clear();
-    let on_its_way = read("file:///b");
+    let pending = read("file:///b");
     let changed = async { cache.invalidate(&Change::Resource("file:///b".to_owned())) };
-    assert_eq!(tokio::join!(on_its_way, changed).0, 13);
+    assert_eq!(tokio::join!(pending, changed).0, 13);
     assert_eq!(read("file:///b").await, 14);
 }
 
 #[tokio::test]
-async fn the_era_can_be_had_alone() {
-    let protocol = Modern::new(Role::Server, ours()).caching(CacheHints::default());
+async fn serves_only_modern_revisions() {
+    let protocol = Modern::new(Role::Server, local_info()).cache_hints(CacheHints::default());
     let (incoming, outgoing) = mcpgen_runtime::transport::duplex();
     let connection = Connection::new(router(), router(), Arc::new(protocol), Limits::default());
     tokio::spawn(connection.run(incoming.0, incoming.1));
-    let options = visitor().retain_revisions(|revision| !revision.is_legacy());
+    let options = client_info().retain_revisions(|revision| !revision.is_legacy());
     let client = connect(options, Router::new(), Router::new(), outgoing.0, outgoing.1, Limits::default()).await;
     let client = client.expect("connected");
     assert_eq!(client.peer.peer_info().expect("discovered").instructions.as_deref(), Some("be kind"));

@@ -1,8 +1,8 @@
-//! The official SDKs on the other side of the examples, in both directions and both eras, over standard input and output and
-//! over HTTP.
+//! Runs the official SDKs against the examples: as clients and as servers, in legacy and modern revisions, over stdio and
+//! HTTP.
 //!
-//! They are installed from the lock files in `peers` into the target folder. Without Node or Python nothing is tested
-//! against their SDKs, and that is said. What works stands in `tests/README.md`, which `MCPGEN_BLESS=1` writes anew.
+//! The SDKs are installed from the lock files in `peers` into the target folder. Without Node or Python, the tests of
+//! their SDKs are skipped with a note. `tests/README.md` lists the results; `MCPGEN_BLESS=1` updates it.
 
 #[path = "support/example.rs"]
 mod example;
@@ -23,25 +23,25 @@ use std::{
 use example::example;
 use serde_json::{Value, json};
 
-/// One conversation.
+/// A run of a peer against an example.
 struct Case {
-    /// The example that it is with.
-    ours: &'static str,
+    /// The name of the example.
+    example_name: &'static str,
     peer: &'static str,
-    /// What the peer is.
+    /// The role of the peer: `client` or `server`.
     role: &'static str,
     protocol: &'static str,
-    over: RequestGuard,
-    /// The program of the peer's, and how it is run.
+    transport: Transport,
+    /// The peer's program, and its arguments.
     program: &'static str,
     arguments: &'static [&'static str],
-    /// What is said in it, beginning with this, a line each.
-    said: &'static [&'static str],
+    /// The expected lines of output. Each is the beginning of a line.
+    output: &'static [&'static str],
 }
 
-/// What a conversation goes over.
+/// The transport between the peer and the example.
 #[derive(Clone, Copy, PartialEq)]
-enum RequestGuard {
+enum Transport {
     Stdio,
     #[cfg(all(feature = "http-client", feature = "http-server"))]
     Http,
@@ -57,12 +57,12 @@ const EVERYTHING: &str = "@modelcontextprotocol/server-everything 2026.8.31";
 const LEGACY: &str = "legacy";
 const MODERN: &str = "modern";
 const TOOLS: &str = r#"{"step":"tools","value":["echo","add","ask","wait","touch"]}"#;
-const CANCELLED: &str = r#"{"step":"cancelled","value":"given up"}"#;
+const CANCELLED: &str = r#"{"step":"cancelled","value":"cancelled"}"#;
 const UNKNOWN_TOOL: &str = r#"{"step":"unknown tool","value":{"code":-32602}}"#;
 const MANY: &str = r#"{"step":"many","value":true}"#;
 
-/// What our client says of a server, in both eras.
-const OUR_CALLS: [&str; 7] = [
+/// The output of the example client, in all revisions.
+const EXAMPLE_CALLS: [&str; 7] = [
     "tools: echo, add, ask, wait",
     r#"echo: [{"text":"hello","type":"text"}]"#,
     r#"add: [{"text":"5","type":"text"}]"#,
@@ -71,29 +71,29 @@ const OUR_CALLS: [&str; 7] = [
     r#"wait: [{"text":"done","type":"text"}]"#,
     "nothing failed: ",
 ];
-const OUR_ASK: &str = r#"ask: [{"text":"example-model says: "#;
-const OUR_LOG: &str = r#"log: "echo is called""#;
-const OUR_END: &str = "server ended: exit status: 0";
-const OUR_CHANGE: &str = "changed: Some(Tools)";
-const OUR_TASK: &str = r#"task: Working, then [{"text":"done","type":"text"}]"#;
+const EXAMPLE_ASK: &str = r#"ask: [{"text":"example-model says: "#;
+const EXAMPLE_LOG: &str = r#"log: "echo is called""#;
+const EXAMPLE_END: &str = "server ended: exit status: 0";
+const EXAMPLE_CHANGE: &str = "changed: Some(Tools)";
+const EXAMPLE_TASK: &str = r#"task: Working, then [{"text":"done","type":"text"}]"#;
 
 const CASES: &[Case] = &[
     Case {
-        ours: "server",
+        example_name: "server",
         peer: SDK1,
         role: "client",
         protocol: LEGACY,
-        over: RequestGuard::Stdio,
+        transport: Transport::Stdio,
         program: "sdk1-client.mjs",
         arguments: &[],
-        said: &[
+        output: &[
             r#"{"step":"server","value":{"name":"example-server","version":"0.1.0"}}"#,
             r#"{"step":"ping","value":{}}"#,
             TOOLS,
             r#"{"step":"echo","value":[{"type":"text","text":"hello"}]}"#,
             r#"{"step":"add","value":[{"type":"text","text":"5"}]}"#,
             r#"{"step":"ask","value":[{"type":"text","text":"sdk-model says: {\"text\":\"1 read\",\"type\":\"text\"}"}]}"#,
-            // The SDK may forget its callback in the moment the answer is there, so the last report is not always seen.
+            // The SDK may drop its callback when the response arrives, so the last report may be missing.
             r#"{"step":"progress","value":[1,2"#,
             CANCELLED,
             UNKNOWN_TOOL,
@@ -107,169 +107,169 @@ const CASES: &[Case] = &[
         ],
     },
     Case {
-        ours: "client",
+        example_name: "client",
         peer: SDK1,
         role: "server",
         protocol: LEGACY,
-        over: RequestGuard::Stdio,
+        transport: Transport::Stdio,
         program: "sdk1-server.mjs",
         arguments: &[],
-        said: &[r#"server: "sdk" 2025-11-25"#, OUR_TASK],
+        output: &[r#"server: "sdk" 2025-11-25"#, EXAMPLE_TASK],
     },
     Case {
-        ours: "server",
+        example_name: "server",
         peer: SDK2_CLIENT,
         role: "client",
         protocol: LEGACY,
-        over: RequestGuard::Stdio,
+        transport: Transport::Stdio,
         program: "sdk2-client.mjs",
         arguments: &[LEGACY],
-        said: SDK2_SAYS,
+        output: SDK2_OUTPUT,
     },
     Case {
-        ours: "server",
+        example_name: "server",
         peer: SDK2_CLIENT,
         role: "client",
         protocol: MODERN,
-        over: RequestGuard::Stdio,
+        transport: Transport::Stdio,
         program: "sdk2-client.mjs",
         arguments: &[MODERN],
-        said: SDK2_SAYS,
+        output: SDK2_OUTPUT,
     },
     Case {
-        ours: "client",
+        example_name: "client",
         peer: SDK2_SERVER,
         role: "server",
         protocol: LEGACY,
-        over: RequestGuard::Stdio,
+        transport: Transport::Stdio,
         program: "sdk2-server.mjs",
         arguments: &[],
-        said: &[r#"server: "sdk2" 2025-11-25"#],
+        output: &[r#"server: "sdk2" 2025-11-25"#],
     },
     Case {
-        ours: "client",
+        example_name: "client",
         peer: SDK2_SERVER,
         role: "server",
         protocol: MODERN,
-        over: RequestGuard::Stdio,
+        transport: Transport::Stdio,
         program: "sdk2-server.mjs",
         arguments: &[],
-        said: &[r#"server: "sdk2" 2026-07-28"#, OUR_CHANGE],
+        output: &[r#"server: "sdk2" 2026-07-28"#, EXAMPLE_CHANGE],
     },
     Case {
-        ours: "server",
+        example_name: "server",
         peer: PYTHON,
         role: "client",
         protocol: LEGACY,
-        over: RequestGuard::Stdio,
+        transport: Transport::Stdio,
         program: "client.py",
         arguments: &[LEGACY],
-        said: PYTHON_SAYS,
+        output: PYTHON_OUTPUT,
     },
     Case {
-        ours: "server",
+        example_name: "server",
         peer: PYTHON,
         role: "client",
         protocol: MODERN,
-        over: RequestGuard::Stdio,
+        transport: Transport::Stdio,
         program: "client.py",
         arguments: &[MODERN],
-        said: PYTHON_SAYS,
+        output: PYTHON_OUTPUT,
     },
     Case {
-        ours: "client",
+        example_name: "client",
         peer: PYTHON,
         role: "server",
         protocol: LEGACY,
-        over: RequestGuard::Stdio,
+        transport: Transport::Stdio,
         program: "server.py",
         arguments: &[],
-        said: &[r#"server: "py" 2025-11-25"#],
+        output: &[r#"server: "py" 2025-11-25"#],
     },
     Case {
-        ours: "client",
+        example_name: "client",
         peer: PYTHON,
         role: "server",
         protocol: MODERN,
-        over: RequestGuard::Stdio,
+        transport: Transport::Stdio,
         program: "server.py",
         arguments: &[],
-        said: &[r#"server: "py" 2026-07-28"#, OUR_CHANGE],
+        output: &[r#"server: "py" 2026-07-28"#, EXAMPLE_CHANGE],
     },
     Case {
-        ours: "client",
+        example_name: "client",
         peer: "mcpgen",
         role: "server",
         protocol: "either",
-        over: RequestGuard::Stdio,
+        transport: Transport::Stdio,
         program: "",
         arguments: &[],
-        said: &[r#"server: "example-server" 2026-07-28"#, OUR_CHANGE],
+        output: &[r#"server: "example-server" 2026-07-28"#, EXAMPLE_CHANGE],
     },
     #[cfg(feature = "schemars")]
     Case {
-        ours: "tools",
+        example_name: "tools",
         peer: SDK1,
         role: "client",
         protocol: LEGACY,
-        over: RequestGuard::Stdio,
+        transport: Transport::Stdio,
         program: "sdk1-tools.mjs",
         arguments: &[],
-        said: TOOLS_SAYS,
+        output: TOOLS_SAYS,
     },
     #[cfg(feature = "schemars")]
     Case {
-        ours: "tools",
+        example_name: "tools",
         peer: SDK2_CLIENT,
         role: "client",
         protocol: LEGACY,
-        over: RequestGuard::Stdio,
+        transport: Transport::Stdio,
         program: "sdk2-tools.mjs",
         arguments: &[LEGACY],
-        said: TOOLS_SAYS,
+        output: TOOLS_SAYS,
     },
     #[cfg(feature = "schemars")]
     Case {
-        ours: "tools",
+        example_name: "tools",
         peer: SDK2_CLIENT,
         role: "client",
         protocol: MODERN,
-        over: RequestGuard::Stdio,
+        transport: Transport::Stdio,
         program: "sdk2-tools.mjs",
         arguments: &[MODERN],
-        said: TOOLS_SAYS,
+        output: TOOLS_SAYS,
     },
     #[cfg(feature = "schemars")]
     Case {
-        ours: "tools",
+        example_name: "tools",
         peer: PYTHON,
         role: "client",
         protocol: LEGACY,
-        over: RequestGuard::Stdio,
+        transport: Transport::Stdio,
         program: "tools.py",
         arguments: &[LEGACY],
-        said: TOOLS_SAYS,
+        output: TOOLS_SAYS,
     },
     #[cfg(feature = "schemars")]
     Case {
-        ours: "tools",
+        example_name: "tools",
         peer: PYTHON,
         role: "client",
         protocol: MODERN,
-        over: RequestGuard::Stdio,
+        transport: Transport::Stdio,
         program: "tools.py",
         arguments: &[MODERN],
-        said: TOOLS_SAYS,
+        output: TOOLS_SAYS,
     },
     Case {
-        ours: "explore",
+        example_name: "explore",
         peer: EVERYTHING,
         role: "server",
         protocol: LEGACY,
-        over: RequestGuard::Stdio,
+        transport: Transport::Stdio,
         program: "node_modules/@modelcontextprotocol/server-everything/dist/index.js",
         arguments: &[],
-        said: &[
+        output: &[
             "revision: 2025-11-25",
             "tool: get-sum",
             "resource: demo://",
@@ -281,25 +281,25 @@ const CASES: &[Case] = &[
     },
 ];
 
-/// The same over HTTP.
+/// The cases over HTTP.
 #[cfg(all(feature = "http-client", feature = "http-server"))]
-const ON_THE_WEB: &[Case] = &[
-    Case { over: RequestGuard::Http, ..CASES[0] },
-    Case { over: RequestGuard::Http, ..CASES[2] },
-    Case { over: RequestGuard::Http, ..CASES[3] },
-    Case { over: RequestGuard::Http, ..CASES[6] },
-    Case { over: RequestGuard::Http, ..CASES[7] },
-    Case { over: RequestGuard::Http, ..CASES[8] },
-    Case { over: RequestGuard::Http, ..CASES[9] },
+const HTTP_CASES: &[Case] = &[
+    Case { transport: Transport::Http, ..CASES[0] },
+    Case { transport: Transport::Http, ..CASES[2] },
+    Case { transport: Transport::Http, ..CASES[3] },
+    Case { transport: Transport::Http, ..CASES[6] },
+    Case { transport: Transport::Http, ..CASES[7] },
+    Case { transport: Transport::Http, ..CASES[8] },
+    Case { transport: Transport::Http, ..CASES[9] },
     Case {
-        ours: "explore",
+        example_name: "explore",
         peer: EVERYTHING,
         role: "server",
         protocol: LEGACY,
-        over: RequestGuard::Http,
+        transport: Transport::Http,
         program: "node_modules/@modelcontextprotocol/server-everything/dist/index.js",
         arguments: &["streamableHttp"],
-        said: &[
+        output: &[
             "revision: 2025-11-25",
             "tool: get-sum",
             "resource: demo://",
@@ -308,18 +308,18 @@ const ON_THE_WEB: &[Case] = &[
     },
 ];
 #[cfg(not(all(feature = "http-client", feature = "http-server")))]
-const ON_THE_WEB: &[Case] = &[];
+const HTTP_CASES: &[Case] = &[];
 
 #[cfg(feature = "schemars")]
 const TOOLS_SAYS: &[&str] = &[
-    r#"{"step":"tools","value":["echo: message","add: a,b"]}"#,
+    r#"{"step":"tools","value":["add: a,b","echo: message"]}"#,
     r#"{"step":"echo","value":"hello"}"#,
     r#"{"step":"add","value":"5"}"#,
     r#"{"step":"wrong","value":[true,true]}"#,
     r#"{"step":"unknown tool","value":-32602}"#,
 ];
 
-const SDK2_SAYS: &[&str] = &[
+const SDK2_OUTPUT: &[&str] = &[
     r#"{"step":"revision","value":"#,
     r#"{"step":"server","value":{"name":"example-server","version":"0.1.0"}}"#,
     TOOLS,
@@ -334,7 +334,7 @@ const SDK2_SAYS: &[&str] = &[
     MANY,
 ];
 
-const PYTHON_SAYS: &[&str] = &[
+const PYTHON_OUTPUT: &[&str] = &[
     r#"{"step":"revision","value":"#,
     r#"{"step":"server","value":"example-server"}"#,
     TOOLS,
@@ -350,7 +350,7 @@ const PYTHON_SAYS: &[&str] = &[
 ];
 
 impl Case {
-    /// What runs the peer's program; `None` without the tool for it.
+    /// Returns the command of the peer's program, or `None` if its interpreter is not installed.
     fn command(&self) -> Option<Vec<String>> {
         let tool = match Path::new(self.program).extension().and_then(|extension| extension.to_str()) {
             Some("mjs" | "js") => node()?.to_owned(),
@@ -362,59 +362,64 @@ impl Case {
 
     fn run(&self) -> Option<Output> {
         let peer = self.command()?;
-        let given = self.arguments.iter().map(|argument| (*argument).to_owned());
-        let ours = example(self.ours).display().to_string();
-        let told = (self.ours == "client" && self.protocol != "either").then(|| self.protocol.to_owned());
-        let (_other, words): (Option<Running>, Vec<String>) = match (self.role, self.over) {
-            ("client", RequestGuard::Stdio) => (None, peer.into_iter().chain(given).chain([ours]).collect()),
-            (_, RequestGuard::Stdio) => (None, [ours].into_iter().chain(told).chain(peer).chain(given).collect()),
-            #[cfg(all(feature = "http-client", feature = "http-server"))]
-            ("client", RequestGuard::Http) => {
-                let (server, url) = served(&mut Command::new(ours));
-                (Some(server), peer.into_iter().chain(given).chain([url]).collect())
+        let arguments = self.arguments.iter().map(|argument| (*argument).to_owned());
+        let example = example(self.example_name).display().to_string();
+        let protocol = (self.example_name == "client" && self.protocol != "either").then(|| self.protocol.to_owned());
+        let (_other, command_line): (Option<Running>, Vec<String>) = match (self.role, self.transport) {
+            ("client", Transport::Stdio) => (None, peer.into_iter().chain(arguments).chain([example]).collect()),
+            (_, Transport::Stdio) => {
+                (None, [example].into_iter().chain(protocol).chain(peer).chain(arguments).collect())
             }
             #[cfg(all(feature = "http-client", feature = "http-server"))]
-            (_, RequestGuard::Http) => {
-                let (server, url) = listening(Command::new(&peer[0]).args(&peer[1..]).args(given));
-                (Some(server), [ours].into_iter().chain(told).chain([url]).collect())
+            ("client", Transport::Http) => {
+                let (server, url) = start_example(&mut Command::new(example));
+                (Some(server), peer.into_iter().chain(arguments).chain([url]).collect())
+            }
+            #[cfg(all(feature = "http-client", feature = "http-server"))]
+            (_, Transport::Http) => {
+                let (server, url) = start_peer(Command::new(&peer[0]).args(&peer[1..]).args(arguments));
+                (Some(server), [example].into_iter().chain(protocol).chain([url]).collect())
             }
         };
-        let (program, arguments) = words.split_first().expect("a program");
-        Some(Command::new(program).args(arguments).current_dir(installed()).output().expect("it runs"))
+        let (program, arguments) = command_line.split_first().expect("a program");
+        Some(Command::new(program).args(arguments).current_dir(installed()).output().expect("the process starts"))
     }
 
-    /// All that has to be said.
+    /// Returns all expected lines.
     fn expected(&self) -> Vec<&'static str> {
         match self.role {
-            _ if self.ours != "client" => self.said.to_vec(),
-            _ if self.over == RequestGuard::Stdio => [self.said, &OUR_CALLS, &[OUR_ASK, OUR_LOG, OUR_END]].concat(),
-            _ => [self.said, &OUR_CALLS, &[OUR_ASK, OUR_LOG]].concat(),
+            _ if self.example_name != "client" => self.output.to_vec(),
+            _ if self.transport == Transport::Stdio => {
+                [self.output, &EXAMPLE_CALLS, &[EXAMPLE_ASK, EXAMPLE_LOG, EXAMPLE_END]].concat()
+            }
+            _ => [self.output, &EXAMPLE_CALLS, &[EXAMPLE_ASK, EXAMPLE_LOG]].concat(),
         }
     }
 }
 
 #[test]
-fn the_official_sdks_are_understood_and_understand() {
+fn interoperates_with_the_official_sdks() {
     let mut table =
-        String::from("| peer | its role | era | over | our example | result |\n|---|---|---|---|---|---|\n");
+        String::from("| Peer | Role | Protocol | Transport | Example | Result |\n|---|---|---|---|---|---|\n");
     let (mut failures, mut skipped) = (Vec::new(), false);
-    for case in CASES.iter().chain(ON_THE_WEB) {
+    for case in CASES.iter().chain(HTTP_CASES) {
         let result = match case.run() {
             None => {
                 skipped = true;
-                "NOT TESTED".to_owned()
+                "not tested".to_owned()
             }
-            Some(output) => match missing(case, &output) {
+            Some(output) => match failure(case, &output) {
                 None => format!("all {} steps", case.expected().len()),
                 Some(why) => {
                     failures.push(format!("{} as {}, {}: {why}", case.peer, case.role, case.protocol));
-                    "FAILED".to_owned()
+                    "failed".to_owned()
                 }
             },
         };
-        let Case { peer, role, protocol, ours, over, .. } = case;
-        let over = if *over == RequestGuard::Stdio { "stdio" } else { "HTTP" };
-        writeln!(table, "| {peer} | {role} | {protocol} | {over} | `{ours}` | {result} |").expect("written");
+        let Case { peer, role, protocol, example_name, transport, .. } = case;
+        let transport = if *transport == Transport::Stdio { "stdio" } else { "HTTP" };
+        writeln!(table, "| {peer} | {role} | {protocol} | {transport} | `{example_name}` | {result} |")
+            .expect("written");
     }
     eprintln!("{table}");
     assert!(failures.is_empty(), "{}", failures.join("\n\n"));
@@ -423,32 +428,32 @@ fn the_official_sdks_are_understood_and_understand() {
     }
 }
 
-/// A program that runs for as long as this is there.
+/// A child process. Kills it on drop.
 struct Running(Child);
 
 impl Drop for Running {
     fn drop(&mut self) {
-        // It may have ended by itself.
+        // The process may have exited already.
         let _ = self.0.kill();
         let _ = self.0.wait();
     }
 }
 
-/// Our example of a server on the web, and where it is.
+/// Starts an example server over HTTP. Returns its URL, too.
 #[cfg(all(feature = "http-client", feature = "http-server"))]
-fn served(server: &mut Command) -> (Running, String) {
-    let mut child = server.arg("127.0.0.1:0").stdout(Stdio::piped()).spawn().expect("it runs");
+fn start_example(server: &mut Command) -> (Running, String) {
+    let mut child = server.arg("127.0.0.1:0").stdout(Stdio::piped()).spawn().expect("the process starts");
     let mut url = String::new();
     BufReader::new(child.stdout.take().expect("piped")).read_line(&mut url).expect("a line");
     (Running(child), url.trim().to_owned())
 }
 
-/// A peer's server on the web, and where it is.
+/// Starts a peer's server over HTTP. Returns its URL, too.
 #[cfg(all(feature = "http-client", feature = "http-server"))]
-fn listening(server: &mut Command) -> (Running, String) {
+fn start_peer(server: &mut Command) -> (Running, String) {
     let port = TcpListener::bind("127.0.0.1:0").and_then(|free| free.local_addr()).expect("a free port").port();
     let child = server.env("PORT", port.to_string()).current_dir(installed());
-    let server = Running(child.stdout(Stdio::null()).stderr(Stdio::null()).spawn().expect("it runs"));
+    let server = Running(child.stdout(Stdio::null()).stderr(Stdio::null()).spawn().expect("the process starts"));
     for _ in 0..300 {
         if TcpStream::connect(("127.0.0.1", port)).is_ok() {
             break;
@@ -458,37 +463,41 @@ fn listening(server: &mut Command) -> (Running, String) {
     (server, format!("http://127.0.0.1:{port}/mcp"))
 }
 
-/// Why a conversation did not go as it should.
-fn missing(case: &Case, output: &Output) -> Option<String> {
+/// Returns why a run failed, or `None` if it succeeded.
+fn failure(case: &Case, output: &Output) -> Option<String> {
     let (out, err) = (String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr));
-    // Notifications go their own way, and so may come a moment later than the answer: the order is not looked at.
+    // Notifications may arrive after the response, so the order is not checked.
     let missing: Vec<_> =
-        case.expected().into_iter().filter(|wanted| !out.lines().any(|line| line.starts_with(wanted))).collect();
+        case.expected().into_iter().filter(|expected| !out.lines().any(|line| line.starts_with(expected))).collect();
     let revision =
         json!({ "step": "revision", "value": if case.protocol == LEGACY { "2025-11-25" } else { "2026-07-28" } });
-    let says_revision = |line: &str| serde_json::from_str::<Value>(line).is_ok_and(|line| line == revision);
-    let says_which = case.ours == "server" && case.role == "client" && case.expected().contains(&SDK2_SAYS[0]);
-    let wrong_revision = says_which && !out.lines().any(says_revision);
+    let is_revision = |line: &str| serde_json::from_str::<Value>(line).is_ok_and(|line| line == revision);
+    let reports_revision =
+        case.example_name == "server" && case.role == "client" && case.expected().contains(&SDK2_OUTPUT[0]);
+    let wrong_revision = reports_revision && !out.lines().any(is_revision);
     (!output.status.success() || !missing.is_empty() || wrong_revision)
         .then(|| format!("{}\nmissing: {missing:#?}\n{out}\n{err}", output.status))
 }
 
-/// The table stands in the README of the tests.
+/// Checks that the README of the tests contains the table. Updates it if `MCPGEN_BLESS` is set.
 #[track_caller]
 fn check_readme(table: &str) {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../tests/README.md");
-    // It is not there in the packaged crate.
+    // The packaged crate does not contain the README.
     let Ok(readme) = fs::read_to_string(&path) else { return };
     let (begin, end) = ("<!-- peers -->\n", "<!-- end of peers -->");
-    let (before, rest) = readme.split_once(begin).expect("where the table begins");
-    let (known, after) = rest.split_once(end).expect("where it ends");
-    // All of it, with all features.
+    let (before, rest) = readme.split_once(begin).expect("the start of the table");
+    let (known, after) = rest.split_once(end).expect("the end of the table");
+    // The table is complete only with all features.
     let all = cfg!(all(feature = "schemars", feature = "http-client", feature = "http-server"));
     if std::env::var_os("MCPGEN_BLESS").is_some() && all {
         fs::write(&path, format!("{before}{begin}{table}{end}{after}")).expect("written");
     } else {
         let unknown: Vec<&str> = table.lines().filter(|line| !known.contains(line)).collect();
-        assert!(unknown.is_empty(), "tests/README.md, with all features MCPGEN_BLESS=1 writes it anew: {unknown:#?}");
+        assert!(
+            unknown.is_empty(),
+            "tests/README.md is outdated; run this test with MCPGEN_BLESS=1 and all features: {unknown:#?}"
+        );
     }
 }
 
@@ -496,16 +505,16 @@ fn installed() -> PathBuf {
     Path::new(env!("CARGO_TARGET_TMPDIR")).join("peers")
 }
 
-/// Whether a tool is there.
-fn there_is(tool: &str, sdk: &str) -> bool {
-    let there = Command::new(tool).arg("--version").output().is_ok_and(|output| output.status.success());
-    if !there {
-        eprintln!("NOTE: THERE IS NO {tool}: THE RUNTIME IS NOT TESTED AGAINST THE {sdk} SDK");
+/// Returns whether a tool is installed. Prints a note if it is not.
+fn is_installed(tool: &str, sdk: &str) -> bool {
+    let is_available = Command::new(tool).arg("--version").output().is_ok_and(|output| output.status.success());
+    if !is_available {
+        eprintln!("NOTE: {tool} is not installed, so the runtime is not tested against the {sdk} SDK");
     }
-    there
+    is_available
 }
 
-/// Copies the programs, and runs an installation unless the lock file is the one that was installed last.
+/// Copies the programs, and runs the installation if the lock file has changed.
 fn install(lock: &str, steps: &[(&str, &[&str])]) {
     let (from, to) = (Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/peers"), installed());
     fs::create_dir_all(&to).expect("a folder");
@@ -524,29 +533,29 @@ fn install(lock: &str, steps: &[(&str, &[&str])]) {
     fs::write(mark, locked).expect("written");
 }
 
-/// Node, with the TypeScript SDKs installed.
+/// Returns the Node command with the TypeScript SDKs installed.
 fn node() -> Option<&'static str> {
     static NODE: OnceLock<bool> = OnceLock::new();
-    let there = *NODE.get_or_init(|| {
-        let there = there_is("node", "TYPESCRIPT") && there_is("npm", "TYPESCRIPT");
-        if there {
+    let is_available = *NODE.get_or_init(|| {
+        let is_available = is_installed("node", "TypeScript") && is_installed("npm", "TypeScript");
+        if is_available {
             install("package-lock.json", &[("npm", &["ci", "--ignore-scripts"])]);
         }
-        there
+        is_available
     });
-    there.then_some("node")
+    is_available.then_some("node")
 }
 
-/// Python, with its SDK installed.
+/// Returns the Python command with the SDK installed.
 fn python() -> Option<&'static str> {
     static PYTHON: OnceLock<Option<String>> = OnceLock::new();
     PYTHON
         .get_or_init(|| {
-            there_is("python3", "PYTHON").then(|| {
-                let own = installed().join("python/bin/python").display().to_string();
+            is_installed("python3", "Python").then(|| {
+                let python = installed().join("python/bin/python").display().to_string();
                 let pip = ["-m", "pip", "install", "--quiet", "--require-hashes", "-r", "requirements.txt"];
-                install("requirements.txt", &[("python3", &["-m", "venv", "python"]), (&own, &pip)]);
-                own
+                install("requirements.txt", &[("python3", &["-m", "venv", "python"]), (&python, &pip)]);
+                python
             })
         })
         .as_deref()

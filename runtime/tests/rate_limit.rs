@@ -13,9 +13,9 @@ use mcpgen_runtime::server::{RequestContext, ToolError};
 use mcpgen_runtime::{Context, Limits, Router, Server, ServerBuilder};
 use mcpgen_types::v2026_07_28::{ElicitRequestFormParams, Tool, ToolInputSchema};
 use serde_json::{Value, json};
-use support::Wire;
+use support::RawPeer;
 
-/// How often the body of `pay` ran to its end.
+/// The number of completed payments.
 type Payments = Arc<AtomicUsize>;
 
 async fn pay(context: RequestContext, payments: Payments) -> Result<&'static str, ToolError> {
@@ -38,7 +38,7 @@ fn server() -> (ServerBuilder, Payments) {
     (server, payments)
 }
 
-struct Session(Wire);
+struct Session(RawPeer);
 
 impl Session {
     fn open(server: &Server) -> Self {
@@ -49,7 +49,7 @@ impl Session {
                 .protocol(&Router::new().handled(mcpgen_runtime::protocol::Role::Server)),
         );
         let router = server.router();
-        Self(Wire::to(|pipe| support::run(router, protocol, Limits::default(), pipe)).0)
+        Self(RawPeer::connect(|pipe| support::run(router, protocol, Limits::default(), pipe)).0)
     }
 
     async fn call(&mut self, user: &str, mut params: Value) -> Value {
@@ -58,10 +58,12 @@ impl Session {
             "io.modelcontextprotocol/protocolVersion": "2026-07-28",
             "io.modelcontextprotocol/clientCapabilities": { "elicitation": {} },
         });
-        self.0.ask(&json!({ "jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": params }).to_string()).await
+        self.0
+            .request(&json!({ "jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": params }).to_string())
+            .await
     }
 
-    /// Whether `user` may call now.
+    /// Calls `echo` as `user`. Returns whether the rate limit allows the call.
     async fn may_call(&mut self, user: &str) -> bool {
         let response = self.call(user, json!({ "name": "echo" })).await;
         match response["result"]["isError"] == true {
@@ -78,7 +80,7 @@ fn text(response: &Value) -> &str {
     response["result"]["content"][0]["text"].as_str().unwrap_or_default()
 }
 
-/// The params of the second round of `pay`.
+/// Returns the params of the second round of `pay`.
 fn resumed(first: &Value) -> Value {
     let state = &first["result"]["requestState"];
     assert!(state.is_string(), "{first}");
@@ -88,9 +90,9 @@ fn resumed(first: &Value) -> Value {
 #[tokio::test(start_paused = true)]
 async fn charges_resumed_rounds() {
     let (server, payments) = server();
-    // A shared key without a store: only the rate limit bounds replays.
-    let seal = RequestStateCodec::new([7; 32], Duration::from_secs(60)).expect("a key");
-    let mut session = Session::open(&server.request_state(seal).rate_limit(3, Duration::from_secs(60)).build());
+    // A shared key without a replay guard: only the rate limit bounds replays.
+    let codec = RequestStateCodec::new([7; 32], Duration::from_secs(60)).expect("a key");
+    let mut session = Session::open(&server.request_state(codec).rate_limit(3, Duration::from_secs(60)).build());
     let params = resumed(&session.call("ann", json!({ "name": "pay" })).await);
     for attempt in 0..10 {
         let response = session.call("ann", params.clone()).await;
@@ -103,12 +105,12 @@ async fn charges_resumed_rounds() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn charges_calls_whose_state_is_refused() {
+async fn charges_calls_whose_state_is_rejected() {
     let (server, _) = server();
     let mut session = Session::open(&server.rate_limit(4, Duration::from_secs(60)).build());
     let params = resumed(&session.call("ann", json!({ "name": "pay" })).await);
     assert_eq!(text(&session.call("ann", params.clone()).await), "paid");
-    // Spent, then forged: both refused, both charged.
+    // A used state and a forged state are both rejected and both charged.
     assert_eq!(session.call("ann", params.clone()).await["error"]["code"], -32602);
     let forged = json!({ "name": "pay", "requestState": "forged" });
     assert_eq!(session.call("ann", forged).await["error"]["code"], -32602);
@@ -136,8 +138,8 @@ async fn limits_each_caller() {
         assert_eq!(session.may_call(user).await, expected, "{user}");
     }
     tokio::time::advance(Duration::from_millis(1100)).await;
-    assert_eq!([session.may_call("ann").await, session.may_call("ann").await], [true, false], "one more a second");
-    // After a whole period without calls the full burst is back.
+    assert_eq!([session.may_call("ann").await, session.may_call("ann").await], [true, false], "one call per second");
+    // After a period without calls, the full burst is available again.
     tokio::time::advance(Duration::from_secs(7)).await;
     for expected in [true, true, true, false] {
         assert_eq!(session.may_call("ann").await, expected);
@@ -154,7 +156,7 @@ async fn reports_the_wait_in_whole_seconds() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn refuses_new_callers_while_the_table_is_full() {
+async fn rejects_new_callers_while_the_table_is_full() {
     let (server, _) = server();
     let mut session = Session::open(&server.rate_limit(2, Duration::from_secs(10)).rate_limit_callers(2).build());
     for (user, expected) in [("ann", true), ("bob", true), ("eve", false), ("ann", true), ("bob", true), ("ann", false)]

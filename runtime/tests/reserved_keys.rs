@@ -1,7 +1,7 @@
-//! The member names that serde_json reserves for itself are refused wherever a message has them.
+//! Rejects the keys that serde_json reserves for internal use, anywhere in a message.
 //!
-//! serde_json reads an object whose first key is one of them as the JSON text in its string, with a recursion limit
-//! that starts again from zero; nested, that overflows the stack and ends the process.
+//! If the first key of an object is reserved, serde_json parses its value, a string, as JSON with a new recursion limit.
+//! Nested objects of this kind overflow the stack and abort the process.
 
 #![allow(deprecated, reason = "what the newest revision deprecates is still served")]
 
@@ -19,9 +19,9 @@ use mcpgen_runtime::{Client, Server, transport::lines};
 use mcpgen_types::v2026_07_28::{Tool, ToolInputSchema};
 use mcpgen_types::{ErrorObject, JsonObject, RawJson, Revision};
 use serde_json::{Value, json};
-use support::Wire;
+use support::RawPeer;
 
-/// JSON in a string in JSON in a string, which serde_json's own `Value` would follow to the end.
+/// Returns JSON text nested in strings, which `serde_json::Value` parses recursively.
 fn nested(levels: usize) -> String {
     let quoted = |text: &str| text.replace('\\', "\\u005c").replace('"', "\\u0022");
     let mut text = "1".to_owned();
@@ -36,7 +36,7 @@ fn nested(levels: usize) -> String {
     text
 }
 
-/// What an attacker may put in the place of a value.
+/// Returns values with reserved keys.
 fn values() -> Vec<String> {
     vec![
         nested(400),
@@ -50,7 +50,7 @@ fn values() -> Vec<String> {
 
 const META: &str = r#""_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientCapabilities":{"elicitation":{"form":{}}}}"#;
 
-/// A server with everything that turns a part of a message into a value, and how often its handlers were called.
+/// Creates a server whose handlers decode parts of messages as values. Returns the number of handled calls, too.
 fn server() -> (Server, Arc<AtomicUsize>) {
     let calls = Arc::<AtomicUsize>::default();
     let counted = || {
@@ -80,8 +80,8 @@ struct Arguments {
     any: Value,
 }
 
-/// A connection to the server, whose router also takes custom messages.
-fn wire() -> (Wire, Arc<AtomicUsize>) {
+/// Connects to the server. Its router handles custom messages, too.
+fn connect() -> (RawPeer, Arc<AtomicUsize>) {
     let (server, calls) = server();
     let (requests, notifications) = (Arc::clone(&calls), Arc::clone(&calls));
     let router = server
@@ -94,15 +94,15 @@ fn wire() -> (Wire, Arc<AtomicUsize>) {
             notifications.fetch_add(1, Ordering::SeqCst);
             async {}
         });
-    let config = server.config().expect("a sound server");
+    let config = server.config().expect("a valid server");
     let (here, there) = tokio::io::duplex(1 << 20);
     let (reader, writer) = tokio::io::split(there);
     let (incoming, outgoing) = (lines::receive(reader, 1 << 22), lines::send(writer));
     tokio::spawn(mcpgen_runtime::serve((config, router), (incoming, outgoing)));
-    (Wire::of(here), calls)
+    (RawPeer::new(here), calls)
 }
 
-/// Requests of both eras: everything around the value.
+/// Legacy and modern requests: the text before and after the value.
 const REQUESTS: &[(&str, &str)] = &[
     (r#""method":"tools/call","params":{"name":"by_hand","arguments":{"any":"#, "},META}"),
     #[cfg(feature = "schemars")]
@@ -119,19 +119,19 @@ const REQUESTS: &[(&str, &str)] = &[
 ];
 
 #[tokio::test]
-async fn refuses_requests_with_reserved_keys() {
+async fn rejects_requests_with_reserved_keys() {
     for value in values() {
         for (before, after) in REQUESTS {
-            let (mut wire, calls) = wire();
+            let (mut remote, calls) = connect();
             let request = format!(r#"{{"jsonrpc":"2.0","id":7,{before}{value}{after}}}"#).replace("META", META);
-            let answer = wire.ask(&request).await;
-            assert_eq!(answer["id"], 7, "{before}: {answer}");
-            assert_eq!(answer["error"]["code"], -32600, "{before}: {answer}");
-            let message = answer["error"]["message"].as_str().unwrap_or_default();
+            let response = remote.request(&request).await;
+            assert_eq!(response["id"], 7, "{before}: {response}");
+            assert_eq!(response["error"]["code"], -32600, "{before}: {response}");
+            let message = response["error"]["message"].as_str().unwrap_or_default();
             assert!(message.contains("$serde_json::private::"), "{before}: {message}");
-            let path = answer["error"]["data"]["path"].as_str().unwrap_or_default();
-            assert!(path.ends_with("RawValue") || path.ends_with("Number"), "{before}: {answer}");
-            let next = wire.ask(r#"{"jsonrpc":"2.0","id":8,"method":"ping"}"#).await;
+            let path = response["error"]["data"]["path"].as_str().unwrap_or_default();
+            assert!(path.ends_with("RawValue") || path.ends_with("Number"), "{before}: {response}");
+            let next = remote.request(r#"{"jsonrpc":"2.0","id":8,"method":"ping"}"#).await;
             assert_eq!(next, json!({ "jsonrpc": "2.0", "id": 8, "result": {} }), "{before}");
             assert_eq!(calls.load(Ordering::SeqCst), 0, "{before}");
         }
@@ -139,13 +139,13 @@ async fn refuses_requests_with_reserved_keys() {
 }
 
 #[tokio::test]
-async fn names_the_place_of_a_reserved_key() {
-    let (mut wire, _) = wire();
+async fn reports_the_path_of_a_reserved_key() {
+    let (mut remote, _) = connect();
     let request =
         r#"{"jsonrpc":"2.0","id":1,"method":"custom","params":{"a/b":[0,{"c":{"$serde_json::private::Number":"1"}}]}}"#;
-    let answer = wire.ask(request).await;
+    let response = remote.request(request).await;
     assert_eq!(
-        answer["error"],
+        response["error"],
         json!({
             "code": -32600,
             "message": "params[\"a/b\"][1].c[\"$serde_json::private::Number\"]: serde_json reserves this key, so it is not \
@@ -167,15 +167,15 @@ async fn drops_notifications_with_reserved_keys() {
             r#""id":1,"result":{"any":VALUE}"#,
             r#""id":1,"error":{"code":1,"message":"no","data":VALUE}"#,
         ] {
-            let (mut wire, calls) = wire();
+            let (mut remote, calls) = connect();
             let message = notification.replace("VALUE", &value).replace("META", META);
-            wire.say(&format!(r#"{{"jsonrpc":"2.0",{message}}}"#)).await;
-            // Everything that came before it has been handled when a request is answered.
+            remote.send(&format!(r#"{{"jsonrpc":"2.0",{message}}}"#)).await;
+            // When the response arrives, all earlier messages have been handled.
             let request = r#"{"jsonrpc":"2.0","id":8,"method":"custom","params":{"a":1,META}}"#.replace("META", META);
-            let mut next = wire.ask(&request).await;
+            let mut next = remote.request(&request).await;
             if next["error"]["code"] == -32600 {
                 assert_eq!(next["id"], Value::Null, "{notification}");
-                next = wire.hear().await;
+                next = remote.receive().await;
             }
             assert_eq!(next["result"]["a"], 1, "{notification}: {next}");
             assert_eq!(calls.load(Ordering::SeqCst), 1, "{notification}: only the request that follows is handled");
@@ -184,14 +184,14 @@ async fn drops_notifications_with_reserved_keys() {
 }
 
 #[tokio::test]
-async fn translates_no_message_with_reserved_keys() {
+async fn does_not_translate_messages_with_reserved_keys() {
     use futures_util::StreamExt;
     for value in values() {
         let message = format!(r#"{{"jsonrpc":"2.0","method":"initialized","params":{{"any":{value}}}}}"#);
         let arrived = futures_util::stream::iter([Ok(message.clone().into_bytes().into())]);
         let translated: Vec<_> = dialect::incoming(arrived).collect().await;
         let translated =
-            translated.into_iter().next().expect("one").expect("a message").into_bytes().expect("not parsed");
+            translated.into_iter().next().expect("a message").expect("no error").into_bytes().expect("not parsed");
         let translated = String::from_utf8(translated).expect("text");
         let read = |text: &str| mcpgen_types::from_str::<Value>(text).map_err(|error| error.to_string());
         match read(&message) {
@@ -199,20 +199,20 @@ async fn translates_no_message_with_reserved_keys() {
                 expected["method"] = json!("notifications/initialized");
                 assert_eq!(read(&translated), Ok(expected));
             }
-            Err(_) => assert_eq!(translated, message, "nothing that cannot be read is changed"),
+            Err(_) => assert_eq!(translated, message, "a message that cannot be parsed is unchanged"),
         }
     }
 }
 
 #[cfg(feature = "http-server")]
 #[tokio::test]
-async fn refuses_reserved_keys_over_http() {
+async fn rejects_reserved_keys_over_http() {
     use http_body_util::{BodyExt, Full};
     use tower::ServiceExt;
     for value in values() {
         for (before, after) in REQUESTS {
             let (server, calls) = server();
-            let endpoint = server.http(mcpgen_runtime::http::server::Options::default()).expect("sound");
+            let endpoint = server.http(mcpgen_runtime::http::server::Options::default()).expect("a valid server");
             let body = format!(r#"{{"jsonrpc":"2.0","id":7,{before}{value}{after}}}"#).replace("META", META);
             let request =
                 http::Request::post("/mcp").header("host", "localhost").header("content-type", "application/json");
@@ -220,26 +220,26 @@ async fn refuses_reserved_keys_over_http() {
             let response = endpoint.oneshot(request).await.expect("no error");
             assert_eq!(response.status(), 400, "{before}");
             let body = response.into_body().collect().await.expect("a body").to_bytes();
-            let answer: Value = mcpgen_types::from_slice(&body).expect("JSON");
-            assert_eq!((&answer["id"], &answer["error"]["code"]), (&json!(7), &json!(-32600)), "{before}: {answer}");
+            let error: Value = mcpgen_types::from_slice(&body).expect("JSON");
+            assert_eq!((&error["id"], &error["error"]["code"]), (&json!(7), &json!(-32600)), "{before}: {error}");
             assert_eq!(calls.load(Ordering::SeqCst), 0, "{before}");
         }
     }
 }
 
 #[tokio::test]
-async fn accepts_the_reserved_names_as_text() {
-    let (mut wire, _) = wire();
+async fn accepts_reserved_names_in_strings() {
+    let (mut remote, _) = connect();
     let text = json!({ "a": "$serde_json::private::RawValue", "$serde_json::private::": "\"$serde_json::private::Number\":1" });
     let request = json!({ "jsonrpc": "2.0", "id": 1, "method": "custom", "params": { "text": text } });
     let request = request.to_string().replace(r#""params":{"#, &format!(r#""params":{{{META},"#));
     for request in [request.clone(), request.replace('$', "\\u0024")] {
-        assert_eq!(wire.ask(&request).await["result"]["text"], text);
+        assert_eq!(remote.request(&request).await["result"]["text"], text);
     }
 }
 
-/// A client of a server that is driven by hand.
-async fn client(received: Arc<Mutex<Vec<Value>>>) -> (Client, Wire) {
+/// Connects a client to a server that the test drives.
+async fn client(received: Arc<Mutex<Vec<Value>>>) -> (Client, RawPeer) {
     let (here, there) = tokio::io::duplex(1 << 20);
     let (reader, writer) = tokio::io::split(here);
     let client = Client::builder("client", "1")
@@ -251,45 +251,45 @@ async fn client(received: Arc<Mutex<Vec<Value>>>) -> (Client, Wire) {
             async {}
         });
     (
-        client.connect(lines::receive(reader, 1 << 22), lines::send(writer)).await.expect("nothing is asked"),
-        Wire::of(there),
+        client.connect(lines::receive(reader, 1 << 22), lines::send(writer)).await.expect("no handshake"),
+        RawPeer::new(there),
     )
 }
 
 #[tokio::test]
-async fn refuses_results_and_events_with_reserved_keys() {
+async fn rejects_results_and_log_messages_with_reserved_keys() {
     for value in values() {
         let received = Arc::<Mutex<Vec<Value>>>::default();
-        let (client, mut wire) = client(Arc::clone(&received)).await;
+        let (client, mut remote) = client(Arc::clone(&received)).await;
         let calling = tokio::spawn(async move {
             let failed = client.call_tool("a", JsonObject::new()).await;
             (client, failed.map(drop).map_err(|error| error.to_string()))
         });
-        let id = wire.hear().await["id"].clone();
+        let id = remote.receive().await["id"].clone();
         let event = |data: &str| {
             format!(
                 r#"{{"jsonrpc":"2.0","method":"notifications/message","params":{{"level":"error","data":{data}}}}}"#
             )
         };
-        wire.say(&event(&value)).await;
-        wire.say(&event("5")).await;
-        wire.say(&format!(r#"{{"jsonrpc":"2.0","id":{id},"result":{{"resultType":"complete","content":[],"structuredContent":{value}}}}}"#))
+        remote.send(&event(&value)).await;
+        remote.send(&event("5")).await;
+        remote.send(&format!(r#"{{"jsonrpc":"2.0","id":{id},"result":{{"resultType":"complete","content":[],"structuredContent":{value}}}}}"#))
             .await;
-        let answered = tokio::time::timeout(Duration::from_secs(20), calling).await.expect("the call ends");
-        let (client, failed) = answered.expect("no panic");
-        let failed = failed.expect_err("the result is refused");
+        let completed = tokio::time::timeout(Duration::from_secs(20), calling).await.expect("the call ends");
+        let (client, failed) = completed.expect("no panic");
+        let failed = failed.expect_err("the result is rejected");
         assert!(failed.contains("$serde_json::private::"), "{failed}");
-        let echoed = RawJson::from(&json!({ "a": 1 }));
+        let params = RawJson::from(&json!({ "a": 1 }));
         let calling =
-            tokio::spawn(async move { client.peer.raw_request("next", Some(echoed)).await.map(|it| it.to_string()) });
+            tokio::spawn(async move { client.peer.raw_request("next", Some(params)).await.map(|it| it.to_string()) });
         let id = loop {
-            // An event that is refused may be answered with an error.
-            let message = wire.hear().await;
+            // The client may respond to a rejected log message with an error.
+            let message = remote.receive().await;
             if message["method"] == "next" {
                 break message["id"].clone();
             }
         };
-        wire.say(&format!(r#"{{"jsonrpc":"2.0","id":{id},"result":{{"resultType":"complete"}}}}"#)).await;
+        remote.send(&format!(r#"{{"jsonrpc":"2.0","id":{id},"result":{{"resultType":"complete"}}}}"#)).await;
         assert!(calling.await.expect("no panic").is_ok());
         assert_eq!(*received.lock().expect("no panic"), [json!(5)]);
     }

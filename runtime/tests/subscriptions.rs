@@ -1,4 +1,4 @@
-//! Hearing of changes: acknowledged first, only what was asked for, and an end from either side.
+//! Subscriptions: the acknowledgment, the notifications and the end, for servers and clients.
 
 mod support;
 
@@ -18,22 +18,22 @@ use mcpgen_runtime::{Client, Limits, LocalInfo, Router, connect, serve};
 use mcpgen_types::Revision;
 use mcpgen_types::v2026_07_28::{SubscriptionFilter, SubscriptionsListenRequest};
 use serde_json::{Value, json};
-use support::Wire;
+use support::RawPeer;
 
-fn ours() -> LocalInfo {
+fn local_info() -> LocalInfo {
     LocalInfo::new("server", "1")
         .capability("tools", json!({ "listChanged": true }))
         .capability("resources", json!({ "subscribe": true, "listChanged": false }))
         .capability("prompts", json!({ "listChanged": true }))
 }
 
-fn server(limits: Limits) -> (Wire, Subscriptions) {
-    let subscriptions = Subscriptions::of(&ours());
+fn server(limits: Limits) -> (RawPeer, Subscriptions) {
+    let subscriptions = Subscriptions::of(&local_info());
     let handlers = Router::new().request::<SubscriptionsListenRequest>(subscriptions.handler());
     let protocol =
-        Arc::new(ServerConfig::from(ours()).protocol(&handlers.handled(mcpgen_runtime::protocol::Role::Server)));
-    let (wire, _) = Wire::to(|pipe| support::run(handlers, protocol, limits, pipe));
-    (wire, subscriptions)
+        Arc::new(ServerConfig::from(local_info()).protocol(&handlers.handled(mcpgen_runtime::protocol::Role::Server)));
+    let (remote, _) = RawPeer::connect(|pipe| support::run(handlers, protocol, limits, pipe));
+    (remote, subscriptions)
 }
 
 fn listen(id: impl Into<Value>, filter: Value) -> String {
@@ -47,61 +47,70 @@ fn listen(id: impl Into<Value>, filter: Value) -> String {
     json!({ "jsonrpc": "2.0", "id": id.into(), "method": "subscriptions/listen", "params": params }).to_string()
 }
 
-fn belongs_to(message: &Value) -> &Value {
+fn subscription_id(message: &Value) -> &Value {
     &message["params"]["_meta"]["io.modelcontextprotocol/subscriptionId"]
 }
 
 #[tokio::test]
-async fn the_acknowledgment_comes_first_and_says_what_is_told() {
-    let (mut wire, subscriptions) = server(Limits::default());
-    let asked = json!({
+async fn acknowledges_the_supported_filter_first() {
+    let (mut remote, subscriptions) = server(Limits::default());
+    let filter = json!({
         "toolsListChanged": true, "promptsListChanged": false, "resourcesListChanged": true,
         "resourceSubscriptions": ["file:///a", "file:///b"],
     });
-    let acknowledged = wire.ask(&listen("s", asked)).await;
+    let acknowledged = remote.request(&listen("s", filter)).await;
     assert_eq!(acknowledged["method"], "notifications/subscriptions/acknowledged");
-    assert_eq!(belongs_to(&acknowledged), "s");
+    assert_eq!(subscription_id(&acknowledged), "s");
     let expected = json!({ "toolsListChanged": true, "resourceSubscriptions": ["file:///a", "file:///b"] });
-    assert_eq!(acknowledged["params"]["notifications"], expected, "not what is not offered, nor what is not asked for");
+    assert_eq!(
+        acknowledged["params"]["notifications"], expected,
+        "only changes that the server supports and the client requested"
+    );
 
-    // Nobody hears of what was not asked for.
+    // The client receives only notifications that it requested.
     subscriptions.changed(&Change::Prompts);
     subscriptions.changed(&Change::Resources);
     subscriptions.changed(&Change::Resource("file:///c".to_owned()));
     subscriptions.changed(&Change::Resource("file:///b".to_owned()));
-    let told = wire.hear().await;
-    assert_eq!((&told["method"], belongs_to(&told)), (&json!("notifications/resources/updated"), &json!("s")));
-    assert_eq!(told["params"]["uri"], "file:///b");
+    let notification = remote.receive().await;
+    assert_eq!(
+        (&notification["method"], subscription_id(&notification)),
+        (&json!("notifications/resources/updated"), &json!("s"))
+    );
+    assert_eq!(notification["params"]["uri"], "file:///b");
     subscriptions.changed(&Change::Tools);
-    let told = wire.hear().await;
-    assert_eq!((&told["method"], belongs_to(&told)), (&json!("notifications/tools/list_changed"), &json!("s")));
+    let notification = remote.receive().await;
+    assert_eq!(
+        (&notification["method"], subscription_id(&notification)),
+        (&json!("notifications/tools/list_changed"), &json!("s"))
+    );
 }
 
 #[tokio::test]
-async fn several_subscriptions_are_told_apart() {
-    let (mut wire, subscriptions) = server(Limits::default());
-    wire.ask(&listen(1, json!({ "toolsListChanged": true }))).await;
-    wire.ask(&listen("1", json!({ "toolsListChanged": true, "promptsListChanged": true }))).await;
+async fn notifications_carry_their_subscription_id() {
+    let (mut remote, subscriptions) = server(Limits::default());
+    remote.request(&listen(1, json!({ "toolsListChanged": true }))).await;
+    remote.request(&listen("1", json!({ "toolsListChanged": true, "promptsListChanged": true }))).await;
     subscriptions.changed(&Change::Tools);
-    let mut told = [belongs_to(&wire.hear().await).clone(), belongs_to(&wire.hear().await).clone()];
-    told.sort_by_key(Value::is_string);
-    assert_eq!(told, [json!(1), json!("1")]);
+    let mut ids = [subscription_id(&remote.receive().await).clone(), subscription_id(&remote.receive().await).clone()];
+    ids.sort_by_key(Value::is_string);
+    assert_eq!(ids, [json!(1), json!("1")]);
     subscriptions.changed(&Change::Prompts);
-    assert_eq!(belongs_to(&wire.hear().await), "1");
+    assert_eq!(subscription_id(&remote.receive().await), "1");
 
-    // The client ends one of them: nothing more is said of it, not even an answer.
-    wire.say(r#"{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":"1"}}"#).await;
+    // The client cancels a subscription, which then has no more messages and no response.
+    remote.send(r#"{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":"1"}}"#).await;
     while subscriptions.count() > 1 {
         tokio::task::yield_now().await;
     }
     subscriptions.changed(&Change::Prompts);
     subscriptions.changed(&Change::Tools);
-    assert_eq!(belongs_to(&wire.hear().await), 1);
-    // The server ends the other one.
+    assert_eq!(subscription_id(&remote.receive().await), 1);
+    // The server ends the other subscription.
     subscriptions.changed(&Change::Tools);
     subscriptions.close();
-    assert_eq!(wire.hear().await["method"], "notifications/tools/list_changed", "what has changed before");
-    let end = wire.hear().await;
+    assert_eq!(remote.receive().await["method"], "notifications/tools/list_changed", "changes before the end are sent");
+    let end = remote.receive().await;
     assert_eq!((&end["id"], &end["result"]["resultType"]), (&json!(1), &json!("complete")));
     assert_eq!(end["result"]["_meta"]["io.modelcontextprotocol/subscriptionId"], 1);
     assert_eq!(end["result"]["_meta"]["io.modelcontextprotocol/serverInfo"]["name"], "server");
@@ -109,74 +118,78 @@ async fn several_subscriptions_are_told_apart() {
 }
 
 #[tokio::test]
-async fn parts_of_a_resource_are_told_too() {
-    let (mut wire, subscriptions) = server(Limits::default());
-    wire.ask(&listen(1, json!({ "resourceSubscriptions": ["file:///notes/"] }))).await;
+async fn notifies_of_changed_sub_resources() {
+    let (mut remote, subscriptions) = server(Limits::default());
+    remote.request(&listen(1, json!({ "resourceSubscriptions": ["file:///notes/"] }))).await;
     subscriptions.changed(&Change::Resource("file:///note".to_owned()));
     subscriptions.changed(&Change::Resource("file:///notes/today".to_owned()));
-    assert_eq!(wire.hear().await["params"]["uri"], "file:///notes/today");
-    // And heard.
-    let (mut wire, client) = client().await;
+    assert_eq!(remote.receive().await["params"]["uri"], "file:///notes/today");
+    // The client accepts such notifications.
+    let (mut remote, client) = client().await;
     let filter = SubscriptionFilter::new().with_resource_subscriptions(vec!["file:///notes/".to_owned()]);
-    let mut notes = subscribed(&mut wire, &client, filter).await;
+    let mut notes = subscribed(&mut remote, &client, filter).await;
     let id = mcpgen_types::to_value(notes.id().expect("open")).expect("JSON");
-    wire.say(&notice("resources/updated", &id, json!({ "uri": "file:///notes/today" }))).await;
+    remote.send(&notification_of("resources/updated", &id, json!({ "uri": "file:///notes/today" }))).await;
     assert_eq!(notes.next().await.expect("open"), Some(Change::Resource("file:///notes/today".to_owned())));
 }
 
 #[tokio::test]
-async fn what_lasts_takes_nobodys_room_and_time() {
+async fn subscriptions_use_their_own_limit_and_do_not_time_out() {
     let limits =
         Limits { in_flight: 1, waiting: 0, lasting: 2, handler: Some(Duration::from_millis(20)), ..Limits::default() };
-    let subscriptions = Subscriptions::of(&ours());
+    let subscriptions = Subscriptions::of(&local_info());
     let handlers = Router::new()
         .request::<SubscriptionsListenRequest>(subscriptions.handler())
         .custom_request("custom/now", |_, _: Value| async { Ok::<_, mcpgen_types::ErrorObject>(json!({})) });
     let protocol =
-        Arc::new(ServerConfig::from(ours()).protocol(&handlers.handled(mcpgen_runtime::protocol::Role::Server)));
-    let (mut wire, _) = Wire::to(|pipe| support::run(handlers, protocol, limits, pipe));
+        Arc::new(ServerConfig::from(local_info()).protocol(&handlers.handled(mcpgen_runtime::protocol::Role::Server)));
+    let (mut remote, _) = RawPeer::connect(|pipe| support::run(handlers, protocol, limits, pipe));
     for id in 1..=2 {
-        wire.ask(&listen(id, json!({ "toolsListChanged": true }))).await;
+        remote.request(&listen(id, json!({ "toolsListChanged": true }))).await;
     }
-    assert_eq!(wire.ask(&listen(3, json!({}))).await["error"]["code"], errors::BUSY, "no more than two");
+    assert_eq!(
+        remote.request(&listen(3, json!({}))).await["error"]["code"],
+        errors::BUSY,
+        "the limit is two subscriptions"
+    );
     tokio::time::sleep(Duration::from_millis(40)).await;
     let now = listen(4, json!({})).replace("subscriptions/listen", "custom/now");
-    assert_eq!(wire.ask(&now).await["result"]["resultType"], "complete");
+    assert_eq!(remote.request(&now).await["result"]["resultType"], "complete");
     subscriptions.changed(&Change::Tools);
-    assert!(wire.hear().await["method"].is_string(), "still there");
+    assert!(remote.receive().await["method"].is_string(), "the subscription is still open");
 }
 
 #[tokio::test]
-async fn a_connection_that_ends_ends_its_subscriptions_at_once() {
-    let (mut wire, subscriptions) = server(Limits::default());
-    wire.ask(&listen(1, json!({ "toolsListChanged": true }))).await;
-    let begun = std::time::Instant::now();
-    wire.close_output().await;
-    assert_eq!(wire.hear().await["id"], 1, "the end of it");
-    assert!(wire.is_over().await);
-    assert!(begun.elapsed() < Duration::from_secs(5), "nobody waits for what has no end");
+async fn subscriptions_end_with_the_connection() {
+    let (mut remote, subscriptions) = server(Limits::default());
+    remote.request(&listen(1, json!({ "toolsListChanged": true }))).await;
+    let start = std::time::Instant::now();
+    remote.close_output().await;
+    assert_eq!(remote.receive().await["id"], 1, "the result of the subscription");
+    assert!(remote.is_closed().await);
+    assert!(start.elapsed() < Duration::from_secs(5), "the connection does not wait for subscriptions");
     assert_eq!(subscriptions.count(), 0);
 }
 
 #[tokio::test]
-async fn who_does_not_listen_is_not_told_twice() {
-    let (mut wire, subscriptions) = server(Limits { outbox: 300, ..Limits::default() });
-    wire.ask(&listen(1, json!({ "toolsListChanged": true, "resourceSubscriptions": ["a", "b"] }))).await;
+async fn coalesces_changes_for_a_client_that_does_not_read() {
+    let (mut remote, subscriptions) = server(Limits { outbox: 300, ..Limits::default() });
+    remote.request(&listen(1, json!({ "toolsListChanged": true, "resourceSubscriptions": ["a", "b"] }))).await;
     for _ in 0..10_000 {
         subscriptions.changed(&Change::Tools);
         subscriptions.changed(&Change::Resource("a".to_owned()));
         tokio::task::yield_now().await;
     }
     subscriptions.close();
-    let mut told = 0;
-    while wire.hear().await["method"].is_string() {
-        told += 1;
+    let mut received = 0;
+    while remote.receive().await["method"].is_string() {
+        received += 1;
     }
-    assert!((2..500).contains(&told), "{told}");
+    assert!((2..500).contains(&received), "{received}");
 }
 
-/// A client whose server is driven by hand.
-async fn client() -> (Wire, Client) {
+/// Connects a client to a server that the test drives.
+async fn client() -> (RawPeer, Client) {
     let (here, there) = tokio::io::duplex(1 << 16);
     let options = ConnectOptions {
         known_revision: Some(Revision::V2026_07_28),
@@ -186,25 +199,25 @@ async fn client() -> (Wire, Client) {
     let (reader, writer) = tokio::io::split(there);
     let (incoming, outgoing) = (lines::receive(reader, 1 << 20), lines::send(writer));
     let handlers = Router::new().notification::<mcpgen_types::v2026_07_28::ToolListChangedNotification>(|_, _| async {
-        panic!("what belongs to a subscription goes there");
+        panic!("notifications of a subscription must not reach the handlers");
     });
     let client = connect(options, handlers.clone(), handlers, incoming, outgoing, Limits::default()).await;
-    (Wire::of(here), client.expect("nobody is asked"))
+    (RawPeer::new(here), client.expect("no handshake is needed"))
 }
 
-fn notice(method: &str, id: &Value, mut params: Value) -> String {
+fn notification_of(method: &str, id: &Value, mut params: Value) -> String {
     params["_meta"] = json!({ "io.modelcontextprotocol/subscriptionId": id });
     json!({ "jsonrpc": "2.0", "method": format!("notifications/{method}"), "params": params }).to_string()
 }
 
-async fn subscribed(wire: &mut Wire, client: &Client, filter: SubscriptionFilter) -> Subscription {
-    let answer = async {
-        let request = wire.hear().await;
+async fn subscribed(remote: &mut RawPeer, client: &Client, filter: SubscriptionFilter) -> Subscription {
+    let response = async {
+        let request = remote.receive().await;
         assert_eq!(request["method"], "subscriptions/listen");
         let filter = json!({ "notifications": request["params"]["notifications"] });
-        wire.say(&notice("subscriptions/acknowledged", &request["id"], filter)).await;
+        remote.send(&notification_of("subscriptions/acknowledged", &request["id"], filter)).await;
     };
-    tokio::join!(client.listen(filter), answer).0.expect("subscribed")
+    tokio::join!(client.listen(filter), response).0.expect("subscribed")
 }
 
 fn filter() -> SubscriptionFilter {
@@ -212,94 +225,98 @@ fn filter() -> SubscriptionFilter {
 }
 
 #[tokio::test]
-async fn a_client_tells_its_subscriptions_apart() {
-    let (mut wire, client) = client().await;
-    let mut tools = subscribed(&mut wire, &client, filter()).await;
-    let mut prompts = subscribed(&mut wire, &client, SubscriptionFilter::new().with_prompts_list_changed(true)).await;
+async fn a_client_routes_notifications_by_subscription() {
+    let (mut remote, client) = client().await;
+    let mut tools = subscribed(&mut remote, &client, filter()).await;
+    let mut prompts = subscribed(&mut remote, &client, SubscriptionFilter::new().with_prompts_list_changed(true)).await;
     assert_eq!(tools.acknowledged(), &filter());
     let id = |subscription: &Subscription| mcpgen_types::to_value(subscription.id().expect("open")).expect("JSON");
     let (of_tools, of_prompts) = (id(&tools), id(&prompts));
-    wire.say(&notice("prompts/list_changed", &of_prompts, json!({}))).await;
-    // Not asked for there.
-    wire.say(&notice("prompts/list_changed", &of_tools, json!({}))).await;
-    wire.say(&notice("resources/updated", &of_tools, json!({ "uri": "b" }))).await;
-    wire.say(&notice("resources/updated", &of_tools, json!({ "uri": "a" }))).await;
+    remote.send(&notification_of("prompts/list_changed", &of_prompts, json!({}))).await;
+    // The client did not request this change in this subscription.
+    remote.send(&notification_of("prompts/list_changed", &of_tools, json!({}))).await;
+    remote.send(&notification_of("resources/updated", &of_tools, json!({ "uri": "b" }))).await;
+    remote.send(&notification_of("resources/updated", &of_tools, json!({ "uri": "a" }))).await;
     assert_eq!(prompts.next().await.expect("open"), Some(Change::Prompts));
     assert_eq!(tools.next().await.expect("open"), Some(Change::Resource("a".to_owned())));
 
-    // The server ends one of them, with an answer or without.
-    wire.say(&notice("tools/list_changed", &of_tools, json!({}))).await;
+    // The server ends a subscription with a result or with a cancellation.
+    remote.send(&notification_of("tools/list_changed", &of_tools, json!({}))).await;
     let end = json!({ "resultType": "complete", "_meta": { "io.modelcontextprotocol/subscriptionId": of_tools } });
-    wire.say(&json!({ "jsonrpc": "2.0", "id": of_tools, "result": end }).to_string()).await;
-    assert_eq!(tools.next().await.expect("told before the end"), Some(Change::Tools));
-    assert_eq!(tools.next().await.expect("a clean end"), None);
-    assert_eq!((tools.next().await.expect("still"), tools.id()), (None, None));
+    remote.send(&json!({ "jsonrpc": "2.0", "id": of_tools, "result": end }).to_string()).await;
+    assert_eq!(tools.next().await.expect("a change before the end"), Some(Change::Tools));
+    assert_eq!(tools.next().await.expect("closed without an error"), None);
+    assert_eq!((tools.next().await.expect("the end"), tools.id()), (None, None));
     let cancelled =
         json!({ "jsonrpc": "2.0", "method": "notifications/cancelled", "params": { "requestId": of_prompts } });
-    wire.say(&cancelled.to_string()).await;
-    assert_eq!(prompts.next().await.expect("a clean end"), None);
+    remote.send(&cancelled.to_string()).await;
+    assert_eq!(prompts.next().await.expect("closed without an error"), None);
 
-    // Or the client, by letting it go.
-    let other = subscribed(&mut wire, &client, filter()).await;
+    // The client ends a subscription by dropping it.
+    let other = subscribed(&mut remote, &client, filter()).await;
     let of_other = id(&other);
     drop(other);
-    let said = wire.hear().await;
-    assert_eq!((&said["method"], &said["params"]["requestId"]), (&json!("notifications/cancelled"), &of_other));
-    assert!(said["params"].get("_meta").is_none_or(Value::is_object));
+    let cancelled = remote.receive().await;
+    assert_eq!(
+        (&cancelled["method"], &cancelled["params"]["requestId"]),
+        (&json!("notifications/cancelled"), &of_other)
+    );
+    assert!(cancelled["params"].get("_meta").is_none_or(Value::is_object));
 
-    // Or the end of the connection.
-    let mut last = subscribed(&mut wire, &client, filter()).await;
-    drop(wire);
+    // The end of the connection ends the subscription.
+    let mut last = subscribed(&mut remote, &client, filter()).await;
+    drop(remote);
     assert!(matches!(last.next().await, Err(CallError::Closed(_))));
 }
 
 #[tokio::test]
-async fn a_server_can_end_nothing_else() {
-    let (mut wire, client) = client().await;
+async fn a_server_can_cancel_only_subscriptions() {
+    let (mut remote, client) = client().await;
     let call = tokio::spawn(client.peer.raw_request("tools/list", None).send());
-    let id = wire.hear().await["id"].clone();
+    let id = remote.receive().await["id"].clone();
     let cancelled = json!({ "jsonrpc": "2.0", "method": "notifications/cancelled", "params": { "requestId": id } });
-    wire.say(&cancelled.to_string()).await;
-    wire.say(&json!({ "jsonrpc": "2.0", "id": id, "result": {} }).to_string()).await;
-    call.await.expect("done").expect("the answer, all the same");
+    remote.send(&cancelled.to_string()).await;
+    remote.send(&json!({ "jsonrpc": "2.0", "id": id, "result": {} }).to_string()).await;
+    call.await.expect("no panic").expect("a result");
 }
 
 #[tokio::test(start_paused = true)]
-async fn what_is_not_acknowledged_is_given_up() {
-    let (mut wire, client) = client().await;
-    let opened = tokio::join!(client.listen(filter()), wire.hear()).0;
+async fn listen_fails_without_an_acknowledgment() {
+    let (mut remote, client) = client().await;
+    let opened = tokio::join!(client.listen(filter()), remote.receive()).0;
     assert!(matches!(opened, Err(CallError::Timeout(_))), "{opened:?}");
-    assert_eq!(wire.hear().await["method"], "notifications/cancelled");
-    let refused = async {
-        let id = wire.hear().await["id"].clone();
+    assert_eq!(remote.receive().await["method"], "notifications/cancelled");
+    let reject = async {
+        let id = remote.receive().await["id"].clone();
         let error = json!({ "code": -32601, "message": "unknown" });
-        wire.say(&json!({ "jsonrpc": "2.0", "id": id, "error": error }).to_string()).await;
+        remote.send(&json!({ "jsonrpc": "2.0", "id": id, "error": error }).to_string()).await;
     };
-    let opened = tokio::join!(client.listen(filter()), refused).0;
+    let opened = tokio::join!(client.listen(filter()), reject).0;
     assert!(matches!(opened, Err(CallError::ErrorResponse(_))), "{opened:?}");
 }
 
 #[tokio::test(start_paused = true)]
-async fn subscriptions_are_made_again_on_a_new_connection() {
-    let subscriptions = Subscriptions::of(&ours());
+async fn follow_subscribes_again_on_a_new_connection() {
+    let subscriptions = Subscriptions::of(&local_info());
     let connections = Arc::new(AtomicUsize::new(0));
     let (count, all) = (Arc::clone(&connections), subscriptions.clone());
     let peers = Arc::new(std::sync::Mutex::new(Vec::new()));
-    let kept = Arc::clone(&peers);
+    let all_peers = Arc::clone(&peers);
     let connect_again = move || {
-        let (subscriptions, nth, kept) = (all.clone(), count.fetch_add(1, Ordering::SeqCst), Arc::clone(&kept));
+        let (subscriptions, nth, all_peers) =
+            (all.clone(), count.fetch_add(1, Ordering::SeqCst), Arc::clone(&all_peers));
         async move {
-            // The second time nobody is there.
+            // The second attempt fails.
             if nth == 1 {
                 return Err("no server".to_owned());
             }
             let (here, there) = transport::duplex();
             let handlers = Router::new().request::<SubscriptionsListenRequest>(subscriptions.handler());
-            tokio::spawn(serve((ours(), handlers), there));
-            let ours = LocalInfo::new("client", "1");
-            let client = connect(ours, Router::new(), Router::new(), here.0, here.1, Limits::default()).await;
+            tokio::spawn(serve((local_info(), handlers), there));
+            let local_info = LocalInfo::new("client", "1");
+            let client = connect(local_info, Router::new(), Router::new(), here.0, here.1, Limits::default()).await;
             let peer = client.map_err(|error| error.to_string())?.into_peer();
-            kept.lock().expect("kept").push(peer.clone());
+            all_peers.lock().expect("no panic").push(peer.clone());
             Ok(peer)
         }
     };
@@ -312,26 +329,26 @@ async fn subscriptions_are_made_again_on_a_new_connection() {
         changed.changed(&Change::Tools);
     });
     assert_eq!(following.next().await, Change::Tools);
-    // The connection ends; whatever was asked for may have changed meanwhile.
-    peers.lock().expect("kept")[0].disconnect();
+    // After a lost connection, all requested entries may have changed.
+    peers.lock().expect("no panic")[0].disconnect();
     let missed = [following.next().await, following.next().await];
     assert!(missed.contains(&Change::Tools) && missed.contains(&Change::Resource("a".to_owned())), "{missed:?}");
     assert_eq!(connections.load(Ordering::SeqCst), 3);
     subscriptions.changed(&Change::Resource("a".to_owned()));
     assert_eq!(following.next().await, Change::Resource("a".to_owned()));
 
-    // A server that ends every subscription at once is not asked without a pause, and its connections are closed.
+    // If the server ends every subscription immediately, the client waits between attempts and closes its connections.
     subscriptions.close();
-    let begun = tokio::time::Instant::now();
+    let start = tokio::time::Instant::now();
     for _ in 0..6 {
         following.next().await;
     }
-    assert!(begun.elapsed() > Duration::from_millis(500), "longer each time");
-    // Being dropped meanwhile loses nothing.
+    assert!(start.elapsed() > Duration::from_millis(500), "the pause must grow");
+    // `next` is cancel safe.
     for _ in 0..20 {
         let _ = tokio::time::timeout(Duration::from_millis(1), following.next()).await;
     }
-    let peers = peers.lock().expect("kept");
+    let peers = peers.lock().expect("no panic");
     let open = peers.iter().filter(|peer| !peer.is_closed()).count();
     assert!(open <= 1, "{open} of {} connections are open", peers.len());
 }

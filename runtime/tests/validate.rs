@@ -1,4 +1,4 @@
-//! Checks of arguments and results against schemas: what they cost, and that they end.
+//! Validation of arguments and results against their schemas, and its limits.
 
 #![cfg(feature = "validate")]
 
@@ -14,20 +14,20 @@ use mcpgen_runtime::{Client, Server, serve};
 use mcpgen_types::v2026_07_28::{Tool, ToolInputSchema};
 use mcpgen_types::{JsonObject, Revision};
 use serde_json::{Map, Value, json};
-use support::Wire;
+use support::RawPeer;
 
-/// Runs a test in a runtime with one thread. Fails if the test takes longer than a minute, also if it blocks its thread.
+/// Runs a test in a single-threaded runtime. Fails after a minute, even if the test blocks its thread.
 fn within_a_minute<F: Future<Output = ()> + 'static>(test: impl FnOnce() -> F + Send + 'static) {
     let (done, outcome) = std::sync::mpsc::channel();
     std::thread::spawn(move || {
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().expect("a runtime");
         runtime.block_on(test());
-        done.send(()).expect("the test waits");
+        done.send(()).expect("an open channel");
     });
     outcome.recv_timeout(Duration::from_secs(60)).expect("the test passes in time");
 }
 
-/// Definitions `d0` to `d{levels}`, each of which is made of references to the next one.
+/// Returns a schema with the definitions `d0` to `d{levels}`, each of which refers to the next.
 fn definitions(levels: usize, last: Value, each: impl Fn(Value) -> Value) -> Value {
     let next = |level: usize| json!({ "$ref": format!("#/$defs/d{}", level + 1) });
     let mut definitions: Map<String, Value> =
@@ -36,7 +36,7 @@ fn definitions(levels: usize, last: Value, each: impl Fn(Value) -> Value) -> Val
     json!({ "type": "object", "$defs": definitions, "$ref": "#/$defs/d0" })
 }
 
-/// A schema whose evaluation doubles with each level of the instance, for 60 levels.
+/// Returns a schema whose evaluation time doubles with each level of the instance, for 60 levels.
 fn doubling_by_level() -> Value {
     definitions(60, json!({ "maxProperties": 5 }), |next| {
         let member = json!({ "properties": { "x": next } });
@@ -62,14 +62,14 @@ async fn connected(server: Server) -> Client {
     Client::builder("client", "1").connect(here.0, here.1).await.expect("connected")
 }
 
-/// A client of a server that lists one tool with an output schema, and returns arguments as structured content.
+/// Connects to a server with one tool, which has an output schema and returns its arguments as structured content.
 async fn connected_to_tool_with(output: Value) -> Client {
     let (here, there) = tokio::io::duplex(1 << 16);
     let (reader, writer) = tokio::io::split(there);
-    let mut wire = Wire::of(here);
+    let mut remote = RawPeer::new(here);
     tokio::spawn(async move {
         loop {
-            let request = wire.hear().await;
+            let request = remote.receive().await;
             let Some(id) = request.get("id") else { continue };
             let result = match request["method"].as_str() {
                 Some("initialize") => json!({
@@ -83,7 +83,7 @@ async fn connected_to_tool_with(output: Value) -> Client {
                 }
                 _ => json!({ "content": [], "structuredContent": request["params"]["arguments"] }),
             };
-            wire.say(&json!({ "jsonrpc": "2.0", "id": id, "result": result }).to_string()).await;
+            remote.send(&json!({ "jsonrpc": "2.0", "id": id, "result": result }).to_string()).await;
         }
     });
     let builder =
@@ -93,7 +93,7 @@ async fn connected_to_tool_with(output: Value) -> Client {
     client
 }
 
-fn refusal(schema: Value) -> Option<String> {
+fn definition_error(schema: Value) -> Option<String> {
     let added = Server::builder("server", "1").build().add_tool_with_schema(tool(schema), |_, _| async {});
     added.err().map(|error| {
         assert!(matches!(&error, DefinitionError::Schema { schema: "inputSchema", .. }), "{error}");
@@ -102,7 +102,7 @@ fn refusal(schema: Value) -> Option<String> {
 }
 
 #[test]
-fn refuses_schemas_that_expand_too_far() {
+fn rejects_schemas_that_expand_too_far() {
     within_a_minute(|| async {
         let twice = |keyword: &str| {
             let keyword = keyword.to_owned();
@@ -111,18 +111,18 @@ fn refuses_schemas_that_expand_too_far() {
         let unevaluated =
             definitions(40, json!(true), |next| json!({ "anyOf": [next, next], "unevaluatedProperties": false }));
         for schema in [twice("allOf"), twice("anyOf"), twice("oneOf"), unevaluated] {
-            let error = refusal(schema.clone()).expect("refused");
+            let error = definition_error(schema.clone()).expect("an error");
             assert!(error.contains("more than 10000 subschemas apply to one value"), "{error}");
         }
         let unevaluated =
             definitions(10, json!(true), |next| json!({ "anyOf": [next, next], "unevaluatedProperties": false }));
-        let error = refusal(unevaluated).expect("refused");
+        let error = definition_error(unevaluated).expect("an error");
         assert!(error.contains("inspect more than 5000 subschemas"), "{error}");
     });
 }
 
 #[test]
-fn refuses_reference_loops_and_long_chains() {
+fn rejects_reference_loops_and_long_chains() {
     within_a_minute(|| async {
         for schema in [
             json!({ "type": "object", "$ref": "#" }),
@@ -130,45 +130,45 @@ fn refuses_reference_loops_and_long_chains() {
             json!({ "type": "object", "not": { "anyOf": [{ "$dynamicRef": "#a" }] }, "$dynamicAnchor": "a" }),
             definitions(5_000, json!(true), |next| json!({ "allOf": [next] })),
         ] {
-            let error = refusal(schema).expect("refused");
+            let error = definition_error(schema).expect("an error");
             assert!(error.contains("a reference loop, or more than 100 nested subschemas"), "{error}");
         }
     });
 }
 
 #[test]
-fn refuses_patterns_that_may_take_exponential_time_or_much_memory() {
+fn rejects_patterns_that_may_take_exponential_time_or_much_memory() {
     within_a_minute(|| async {
         for pattern in
             [r"^(a+)+\1b$", "^(?=(a+)+$)(a|aa)+c$", "^(?!a)b", "(((a{100}){100}){100}){10}", r"(\w{200}){200}"]
         {
-            let error = refusal(json!({ "type": "object", "properties": { "s": { "pattern": pattern } } }));
-            let error = error.unwrap_or_else(|| panic!("{pattern} is refused"));
+            let error = definition_error(json!({ "type": "object", "properties": { "s": { "pattern": pattern } } }));
+            let error = error.unwrap_or_else(|| panic!("{pattern} was accepted"));
             assert!(error.contains("patterns must not use look-around or backreferences"), "{error}");
-            let error = refusal(json!({ "type": "object", "patternProperties": { (pattern): true } }));
+            let error = definition_error(json!({ "type": "object", "patternProperties": { (pattern): true } }));
             assert!(error.is_some(), "{pattern}");
         }
         for pattern in ["^[a-z0-9._-]{1,255}$", r"^\d{4}-\d{2}-\d{2}T.*Z$", "^(a+)+$", r"^\p{L}+$", "^.{1,1000}$"] {
-            let error = refusal(json!({ "type": "object", "properties": { "s": { "pattern": pattern } } }));
+            let error = definition_error(json!({ "type": "object", "properties": { "s": { "pattern": pattern } } }));
             assert_eq!(error, None, "{pattern}");
         }
     });
 }
 
 #[test]
-fn refuses_too_many_patterns_and_subschemas() {
+fn rejects_too_many_patterns_and_subschemas() {
     within_a_minute(|| async {
         let patterns: Vec<Value> = (0..251).map(|n| json!({ "pattern": format!("^{n}$") })).collect();
-        let error = refusal(json!({ "type": "object", "properties": { "s": { "anyOf": patterns } } }));
-        assert!(error.expect("refused").contains("more than 250 patterns"));
+        let error = definition_error(json!({ "type": "object", "properties": { "s": { "anyOf": patterns } } }));
+        assert!(error.expect("an error").contains("more than 250 patterns"));
         let properties: Map<String, Value> = (0..20_000).map(|n| (n.to_string(), json!({}))).collect();
-        let error = refusal(json!({ "type": "object", "properties": properties }));
-        assert!(error.expect("refused").contains("more than 20000 subschemas"));
+        let error = definition_error(json!({ "type": "object", "properties": properties }));
+        assert!(error.expect("an error").contains("more than 20000 subschemas"));
     });
 }
 
 #[test]
-fn a_check_that_takes_too_long_fails_the_call_and_blocks_no_other() {
+fn a_slow_check_fails_the_call_and_blocks_no_other() {
     within_a_minute(|| async {
         let server = Server::builder("server", "1")
             .tool_with_schema(tool(doubling_by_level()), |_, _| async { "called" })
@@ -178,25 +178,25 @@ fn a_check_that_takes_too_long_fails_the_call_and_blocks_no_other() {
         let slow = Arc::clone(&client);
         let slow = tokio::spawn(async move { slow.call_tool("tool", object(nested(60))).await });
         tokio::task::yield_now().await;
-        client.call_tool("other", JsonObject::new()).await.expect("answered");
-        assert!(!slow.is_finished(), "the other call is answered meanwhile");
-        let result = slow.await.expect("finished").expect("a result");
+        client.call_tool("other", JsonObject::new()).await.expect("a result");
+        assert!(!slow.is_finished(), "the other call completes first");
+        let result = slow.await.expect("no panic").expect("a result");
         assert_eq!(result.is_error, Some(true));
         let result = mcpgen_types::to_value(&result).expect("JSON");
         assert_eq!(result["content"][0]["text"], "tool: checking the arguments against inputSchema took too long");
-        // The same schema is cheap for most arguments.
+        // Most arguments are fast to check against the same schema.
         let result = client.call_tool("tool", object(nested(5))).await.expect("a result");
         assert_eq!(result.is_error, None, "{result:?}");
     });
 }
 
 #[test]
-fn a_client_ends_a_check_that_takes_too_long() {
+fn a_client_stops_a_slow_check() {
     within_a_minute(|| async {
         let client = connected_to_tool_with(doubling_by_level()).await;
-        let error = client.call_tool("tool", object(nested(60))).await.expect_err("not checked");
+        let error = client.call_tool("tool", object(nested(60))).await.expect_err("a timeout");
         assert!(error.to_string().contains("checking it against the tool's outputSchema took too long"), "{error}");
-        client.call_tool("tool", object(nested(5))).await.expect("checked");
+        client.call_tool("tool", object(nested(5))).await.expect("a valid result");
     });
 }
 
@@ -254,11 +254,11 @@ fn compiles_an_output_schema_once_per_listed_tool() {
             warnings.0.store(0, Ordering::SeqCst);
             let client = connected_to_tool_with(unchecked.clone()).await;
             for _ in 0..3 {
-                client.call_tool("tool", object(json!({ "s": "a".repeat(60) }))).await.expect("not checked");
+                client.call_tool("tool", object(json!({ "s": "a".repeat(60) }))).await.expect("an unchecked result");
             }
             assert_eq!(warnings.0.load(Ordering::SeqCst), 1, "{unchecked}");
-            client.tools().await.expect("the same list");
-            client.call_tool("tool", JsonObject::new()).await.expect("not checked");
+            client.tools().await.expect("the cached list");
+            client.call_tool("tool", JsonObject::new()).await.expect("an unchecked result");
             assert_eq!(warnings.0.load(Ordering::SeqCst), 1, "{unchecked}");
         }
     });

@@ -1,10 +1,13 @@
-//! Writes registries: the definitions of a schema, with what decodes, encodes and builds each. Shared by build scripts.
+//! Writes registries: the definitions of a schema, with functions that decode, encode and build them. Shared by the
+//! build scripts of `mcpgen-tests` and `mcpgen-kitchen`.
 //!
-//! It stands on the generator's model only for names; what is valid is the judge's word.
+//! Uses the generator's model only for names and the kinds of members. The judge alone decides which documents are
+//! valid.
 
 use mcpgen::model::{Content, Json, Member, Origin, Protocol, Rest, Shape, Struct, Type};
 
-/// The entries of one schema, whose types stand in the Rust module `path`, and the functions that they name.
+/// Returns the entries of one schema, whose types are in the Rust module `path`, and the functions that the entries
+/// refer to.
 pub(crate) fn entries(protocol: &Protocol, origin: &str, path: &str) -> (String, String) {
     let (mut entries, mut builders) = (String::new(), String::new());
     let module = path.rsplit("::").next().unwrap_or(path);
@@ -27,7 +30,8 @@ pub(crate) fn entries(protocol: &Protocol, origin: &str, path: &str) -> (String,
     (entries, builders)
 }
 
-/// A function that builds a value from a document's members, with `new`, the setters and `extra.insert` alone.
+/// Returns a function that builds a value from the members of a document, using only `new`, the setters and
+/// `extra.insert`.
 fn builder(protocol: &Protocol, name: &str, path: &str, body: &Struct) -> String {
     let is_argument = |member: &&Member| {
         member.required && matches!(member.content, Content::Value(_)) && !has_default(protocol, member)
@@ -68,7 +72,7 @@ fn builder(protocol: &Protocol, name: &str, path: &str, body: &Struct) -> String
     code
 }
 
-/// Whether `new` knows the value itself, so that it is no argument.
+/// Returns whether `new` sets the member to its default, so that the member is not an argument of `new`.
 fn has_default(protocol: &Protocol, member: &Member) -> bool {
     let (Content::Value(content), Some(default)) = (&member.content, &member.default) else { return false };
     match (protocol.follow(content), default) {

@@ -1,8 +1,9 @@
-// Runs the scenarios that the official conformance suite requires of each revision, each in a process of its own and at
-// the revision's own wire, against everything-server and with everything-client. See --help.
+// Runs the scenarios that the official conformance suite requires of each revision against everything-server and
+// everything-client. Runs each scenario in a separate process, with that revision only. See --help.
 //
-// What is run is what `--requirements REVISION` runs: the required scenarios, and those that are run without being scored
-// unless they are an extension's. What counts is stricter: here a warning is a failure, and so is one of those others.
+// Selects the scenarios of the suite's `--requirements REVISION`, except those of extensions: the required ones, and
+// those that the suite runs but does not score. Stricter than the suite: warnings and failed unscored scenarios are
+// failures.
 
 import { spawn, spawnSync } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
@@ -16,16 +17,16 @@ import { parseArgs } from 'node:util';
 
 const HELP = `usage: tests/conformance/run [options]
 
-  --leg server|client   only this leg
-  --revision REVISION   only this revision
-  --only NAME           only this scenario
-  --server-url URL      test a server that runs already; only the leg of the server
-  --replicas N          test N replicas behind nginx, in the revision without sessions; only the leg of the server
-  --no-build            do not build the two programs first
-  --jobs N              how many scenarios are run at a time (4)
-  --verbose             print all checks of each scenario, not only those that fail
+  --leg server|client   test only the server or only the client
+  --revision REVISION   test only this revision
+  --only NAME           run only this scenario
+  --server-url URL      test a running server; implies --leg server
+  --replicas N          test N replicas behind nginx; implies --leg server --revision 2026-07-28
+  --no-build            do not build the two programs
+  --jobs N              run N scenarios at a time (default: 4)
+  --verbose             print all checks of each scenario, not only failed ones
 
-Results are kept in the target folder, under tmp/conformance/results.`;
+Results are written to tmp/conformance/results in the target directory.`;
 
 const HERE = dirname(fileURLToPath(import.meta.url));
 const TARGET = process.env.CARGO_TARGET_DIR ?? join(HERE, '../../target');
@@ -34,21 +35,23 @@ const RESULTS = join(PLACE, 'results');
 const SUITE = join(PLACE, 'node_modules/@modelcontextprotocol/conformance');
 const REVISIONS = ['2025-11-25', '2026-07-28'];
 const LEGS = ['server', 'client'];
-/** Scenarios that change what others look at. */
+/** Scenarios that affect others, and so run alone. */
 const ALONE = ['server-stateless'];
-/** How long a scenario may take, and how long its process may after that, in milliseconds. */
-const LONGEST = 30_000;
+/** The time limit of a scenario, and the additional time for its process to exit, in milliseconds. */
+const TIME_LIMIT = 30_000;
 const GRACE = 15_000;
+/** The start of a job's problem if its program does not exist. */
+const MISSING = 'missing program:';
 
 const { parse: yaml } = createRequire(join(PLACE, 'package.json'))('yaml');
 
-/** What was asked for cannot be done. */
-class Complaint extends Error {}
+/** An error that is reported without a stack trace. */
+class UserError extends Error {}
 
 async function main() {
-  const options = read();
+  const options = parseOptions();
   if (options.replicas && spawnSync('nginx', ['-v']).error) {
-    console.log('NOTE: THERE IS NO nginx: THE SERVER IS NOT TESTED BEHIND A LOAD BALANCER');
+    console.log('NOTE: nginx is not installed; the server is not tested behind a load balancer');
     return true;
   }
   const baseline = readBaseline();
@@ -68,7 +71,7 @@ async function main() {
   return report(jobs, baseline, options);
 }
 
-function read() {
+function parseOptions() {
   const text = { type: 'string' };
   const flag = { type: 'boolean', default: false };
   const { values } = parseArgs({
@@ -89,46 +92,46 @@ function read() {
     process.exit(0);
   }
   const known = (name, all) => {
-    if (values[name] !== undefined && !all.includes(values[name])) throw new Complaint(`--${name} is one of ${all.join(', ')}`);
+    if (values[name] !== undefined && !all.includes(values[name])) throw new UserError(`--${name} must be one of ${all.join(', ')}`);
   };
   known('leg', LEGS);
   known('revision', REVISIONS);
-  if (values['server-url'] && values.leg === 'client') throw new Complaint('--server-url is for the leg of the server');
+  if (values['server-url'] && values.leg === 'client') throw new UserError('--server-url cannot be combined with --leg client');
   if (values.replicas !== undefined) {
-    if (!(Number(values.replicas) >= 1) || values['server-url']) throw new Complaint('--replicas is a number, and starts its own servers');
+    if (!(Number(values.replicas) >= 1) || values['server-url']) throw new UserError('--replicas must be a number of at least 1, and cannot be combined with --server-url');
     values.leg = 'server';
     values.revision = '2026-07-28';
   }
-  if (!(Number(values.jobs) >= 1)) throw new Complaint('--jobs is a number');
+  if (!(Number(values.jobs) >= 1)) throw new UserError('--jobs must be a number of at least 1');
   return values;
 }
 
-/** The requirements of a revision, as the suite has them. */
+/** Returns the suite's requirements for a revision. */
 function requirements(revision) {
   const { server, client, not_scored: others } = yaml(readFileSync(join(SUITE, 'requirements', `${revision}.yaml`), 'utf8'));
   return { server, client, others: others ?? [] };
 }
 
-/** The scenarios of the client that are left out. */
+/** Returns the scenarios to skip, from baseline.yaml. */
 function readBaseline() {
   const baseline = yaml(readFileSync(join(HERE, 'baseline.yaml'), 'utf8')) ?? {};
   const all = REVISIONS.map(requirements);
   const legs = Object.keys(baseline).filter((leg) => !LEGS.includes(leg));
-  if (legs.length > 0) throw new Complaint(`baseline.yaml: ${legs.join(', ')} is no leg`);
+  if (legs.length > 0) throw new UserError(`baseline.yaml: expected the keys ${LEGS.join(' and ')}, found ${legs.join(', ')}`);
   for (const leg of LEGS) {
     for (const entry of baseline[leg] ?? []) {
       const other = all.flatMap(({ others }) => others).find(({ scenario, leg: of }) => scenario === entry && of === leg);
       const isExtension = other?.reason === 'extension';
       const isOAuth = leg === 'client' && typeof entry === 'string' && entry.startsWith('auth/');
-      if (!isExtension && !isOAuth) throw new Complaint(`baseline.yaml: ${leg}: ${JSON.stringify(entry)} is neither auth/ nor an extension's`);
+      if (!isExtension && !isOAuth) throw new UserError(`baseline.yaml: ${leg}: ${JSON.stringify(entry)} is not allowed: only client scenarios of auth/ and scenarios of extensions can be skipped`);
       const isKnown = other !== undefined || all.some((required) => required[leg].includes(entry));
-      if (!isKnown) throw new Complaint(`baseline.yaml: ${leg}: no revision requires ${entry}`);
+      if (!isKnown) throw new UserError(`baseline.yaml: ${leg}: no revision requires ${entry}`);
     }
   }
   return Object.fromEntries(LEGS.map((leg) => [leg, baseline[leg] ?? []]));
 }
 
-/** All that is to be run. */
+/** Returns the scenarios to run. */
 function plan(options, baseline) {
   const jobs = [];
   for (const leg of options['server-url'] ? ['server'] : LEGS) {
@@ -142,41 +145,41 @@ function plan(options, baseline) {
       for (const { scenario, reason } of others) add(scenario, reason);
     }
   }
-  const wanted = (job) => ['leg', 'revision'].every((name) => options[name] === undefined || options[name] === job[name]);
-  const chosen = jobs.filter((job) => wanted(job) && (options.only === undefined || options.only === job.scenario));
-  if (chosen.length === 0) throw new Complaint('there is no such scenario among those that are required');
-  return chosen;
+  const isSelected = (job) => ['leg', 'revision'].every((name) => options[name] === undefined || options[name] === job[name]);
+  const selected = jobs.filter((job) => isSelected(job) && (options.only === undefined || options.only === job.scenario));
+  if (selected.length === 0) throw new UserError('no required scenario matches the options');
+  return selected;
 }
 
 function build() {
   const cargo = spawnSync('cargo', ['build', '--package', 'mcpgen-conformance', '--bins'], { cwd: HERE, stdio: ['ignore', 2, 2] });
-  if (cargo.error) throw new Complaint(`cargo: ${cargo.error.message}`);
-  if (cargo.status !== 0) throw new Complaint('the programs cannot be built');
+  if (cargo.error) throw new UserError(`cargo: ${cargo.error.message}`);
+  if (cargo.status !== 0) throw new UserError(`cargo build failed with status ${cargo.status}`);
 }
 
-/** The server that is tested; it is started unless it runs already. */
+/** Starts the server under test, unless --server-url names a running one. */
 async function serverFor(jobs, options, programs) {
   if (options['server-url']) return { url: options['server-url'], stop() {} };
   if (!jobs.some((job) => job.leg === 'server')) return undefined;
-  if (!existsSync(programs.server)) throw new Complaint(`there is no ${programs.server}`);
+  if (!existsSync(programs.server)) throw new UserError(`${programs.server} does not exist; run without --no-build`);
   mkdirSync(RESULTS, { recursive: true });
   return options.replicas ? replicas(Number(options.replicas), programs.server) : start(programs.server, 'everything-server');
 }
 
-/** Starts a program that says its URL in its first line. */
-async function start(program, name, words = []) {
+/** Starts a program that prints its URL in the first line of its output. */
+async function start(program, name, args = []) {
   const log = join(RESULTS, `${name}.log`);
-  const child = spawn(program, words, { stdio: ['pipe', 'pipe', 'pipe'] });
+  const child = spawn(program, args, { stdio: ['pipe', 'pipe', 'pipe'] });
   child.stderr.pipe(createWriteStream(log));
-  const stop = stopping(child);
-  const url = await new Promise((found, lost) => {
-    const complain = (why) => lost(new Complaint(`${name} ${why}; see ${log}`));
-    const timer = setTimeout(() => complain('says no URL'), 10_000);
-    child.once('error', (error) => complain(error.message));
-    child.once('exit', (code, signal) => complain(`has ended: ${signal ?? code}`));
+  const stop = stopper(child);
+  const url = await new Promise((resolve, reject) => {
+    const fail = (reason) => reject(new UserError(`${name}: ${reason}; see ${log}`));
+    const timer = setTimeout(() => fail('printed no URL within 10 s'), 10_000);
+    child.once('error', (error) => fail(error.message));
+    child.once('exit', (code, signal) => fail(`exited: ${signal ?? code}`));
     createInterface(child.stdout).once('line', (line) => {
       clearTimeout(timer);
-      line.startsWith('http://') ? found(line.trim()) : complain(`says ${JSON.stringify(line)} instead of its URL`);
+      line.startsWith('http://') ? resolve(line.trim()) : fail(`printed ${JSON.stringify(line)} instead of its URL`);
     });
   }).catch((error) => {
     stop();
@@ -185,14 +188,17 @@ async function start(program, name, words = []) {
   return { url, stop };
 }
 
-/** What ends a child, at the latest when this process ends. */
-function stopping(child) {
+/** Returns a function that stops a child process. Also stops it when this process exits. */
+function stopper(child) {
   const stop = () => child.kill();
   process.once('exit', stop);
   return stop;
 }
 
-/** Several servers that share nothing but a key and the news of changes, behind nginx, which gives each request to the next one. */
+/**
+ * Starts replicas behind nginx, which sends each request to the next one. They share a key and notify each other of
+ * changes.
+ */
 async function replicas(count, program) {
   const key = randomBytes(32).toString('hex');
   const ports = await Promise.all(Array.from({ length: count + 1 }, freePort));
@@ -213,94 +219,94 @@ async function replicas(count, program) {
 }
 
 async function proxy(front, ports) {
-  const folder = join(RESULTS, 'nginx');
-  mkdirSync(folder, { recursive: true });
-  const configuration = join(folder, 'nginx.conf');
+  const directory = join(RESULTS, 'nginx');
+  mkdirSync(directory, { recursive: true });
+  const configuration = join(directory, 'nginx.conf');
   const upstream = ports.map((port) => `    server 127.0.0.1:${port};`).join('\n');
   const text = readFileSync(join(HERE, 'nginx.conf'), 'utf8');
-  writeFileSync(configuration, text.replaceAll('FOLDER', folder).replace('REPLICAS', upstream).replace('PORT', String(front)));
-  const child = spawn('nginx', ['-c', configuration, '-e', join(folder, 'error.log')], { stdio: 'ignore' });
-  const stop = stopping(child);
-  const lost = new Promise((_, lost) => child.once('error', lost).once('exit', (code) => lost(new Complaint(`nginx has ended: ${code}`))));
-  lost.catch(() => {});
+  writeFileSync(configuration, text.replaceAll('FOLDER', directory).replace('REPLICAS', upstream).replace('PORT', String(front)));
+  const child = spawn('nginx', ['-c', configuration, '-e', join(directory, 'error.log')], { stdio: 'ignore' });
+  const stop = stopper(child);
+  const failed = new Promise((_, reject) => child.once('error', reject).once('exit', (code) => reject(new UserError(`nginx exited: ${code}`))));
+  failed.catch(() => {});
   for (let tries = 0; tries < 100; tries += 1) {
-    const there = await Promise.race([lost, canConnect(front)]);
-    if (there) return { stop };
-    await new Promise((later) => setTimeout(later, 50));
+    const isListening = await Promise.race([failed, canConnect(front)]);
+    if (isListening) return { stop };
+    await new Promise((resolve) => setTimeout(resolve, 50));
   }
-  throw new Complaint(`nginx does not listen; see ${folder}`);
+  throw new UserError(`nginx does not listen on port ${front}; see ${directory}`);
 }
 
 const canConnect = (port) =>
-  new Promise((done) => {
-    const socket = connect(port, '127.0.0.1', () => done(socket.destroy() !== undefined));
-    socket.once('error', () => done(false));
+  new Promise((resolve) => {
+    const socket = connect(port, '127.0.0.1', () => resolve(socket.destroy() !== undefined));
+    socket.once('error', () => resolve(false));
   });
 
 const freePort = () =>
-  new Promise((found) => {
+  new Promise((resolve) => {
     const server = createServer().listen(0, '127.0.0.1', () => {
       const { port } = server.address();
-      server.close(() => found(port));
+      server.close(() => resolve(port));
     });
   });
 
-/** Runs several at a time, and then, one by one, those that disturb others. */
-async function runAll(jobs, most, under) {
+/** Runs `limit` scenarios at a time, and then those of `ALONE` one by one. */
+async function runAll(jobs, limit, programs) {
   const isAlone = (job) => ALONE.includes(job.scenario);
-  const together = jobs.filter((job) => !isAlone(job));
+  const concurrent = jobs.filter((job) => !isAlone(job));
   await Promise.all(
-    Array.from({ length: most }, async () => {
-      for (let job = together.shift(); job; job = together.shift()) await run(job, under);
+    Array.from({ length: limit }, async () => {
+      for (let job = concurrent.shift(); job; job = concurrent.shift()) await run(job, programs);
     }),
   );
-  for (const job of jobs.filter(isAlone)) await run(job, under);
+  for (const job of jobs.filter(isAlone)) await run(job, programs);
 }
 
-/** Runs one, and notes what came of it. */
+/** Runs a scenario, and stores its results in the job. */
 async function run(job, { url, client }) {
   const { leg, revision, scenario } = job;
   if (leg === 'client' && !existsSync(client)) {
-    Object.assign(job, { checks: [], seconds: 0, problem: `THERE IS NO ${client}` });
+    Object.assign(job, { checks: [], seconds: 0, problem: `${MISSING} ${client}` });
     return;
   }
-  const folder = join(RESULTS, `${leg}-${revision}`, scenario);
-  rmSync(folder, { recursive: true, force: true });
-  mkdirSync(folder, { recursive: true });
-  // The suite takes a command apart at its spaces, and gives it to a shell, put together again.
+  const directory = join(RESULTS, `${leg}-${revision}`, scenario);
+  rmSync(directory, { recursive: true, force: true });
+  mkdirSync(directory, { recursive: true });
+  // The suite splits the command at spaces, joins the parts, and passes the result to a shell.
   const target = leg === 'server' ? ['--url', url] : ['--command', `'${client}'`];
-  const words = [join(SUITE, 'dist/index.js'), leg, ...target, '--scenario', scenario, '--spec-version', revision];
-  words.push('--force', '--timeout', String(LONGEST), '--output-dir', folder);
-  const begun = Date.now();
-  const { status, output } = await execute(words, folder);
-  job.seconds = (Date.now() - begun) / 1000;
-  const written = readdirSync(folder, { recursive: true });
-  const found = written.filter((path) => path.endsWith('checks.json'));
-  const said = written.find((path) => path.endsWith('stderr.txt'));
-  job.stderr = said && lastLines(readFileSync(join(folder, said), 'utf8'));
-  job.checks = found.flatMap((path) => JSON.parse(readFileSync(join(folder, path), 'utf8')));
-  job.problem = problemOf(job, found.length, status, output);
+  const args = [join(SUITE, 'dist/index.js'), leg, ...target, '--scenario', scenario, '--spec-version', revision];
+  args.push('--force', '--timeout', String(TIME_LIMIT), '--output-dir', directory);
+  const started = Date.now();
+  const { status, output } = await execute(args, directory);
+  job.seconds = (Date.now() - started) / 1000;
+  const files = readdirSync(directory, { recursive: true });
+  const checks = files.filter((path) => path.endsWith('checks.json'));
+  const stderr = files.find((path) => path.endsWith('stderr.txt'));
+  job.stderr = stderr && lastLines(readFileSync(join(directory, stderr), 'utf8'));
+  job.checks = checks.flatMap((path) => JSON.parse(readFileSync(join(directory, path), 'utf8')));
+  job.problem = problemOf(job, checks.length, status, output);
 }
 
-/** Why a scenario did not pass, besides its checks. */
+/** Returns why a scenario failed, apart from failed checks. Returns undefined if there is no such reason. */
 function problemOf({ checks }, files, status, output) {
-  if (files !== 1) return `the suite has written no checks:\n${lastLines(output)}`;
-  if (!checks.some((check) => check.status === 'SUCCESS')) return 'there is no check that it has passed';
+  if (files !== 1) return `expected one file checks.json from the suite, found ${files}:\n${lastLines(output)}`;
+  if (!checks.some((check) => check.status === 'SUCCESS')) return 'no check passed';
   const failed = checks.some((check) => check.status === 'FAILURE' || check.status === 'WARNING');
-  // A client that ends with an error, or does not end.
-  return status === 0 || failed ? undefined : `the suite has ended with ${status}:\n${lastLines(output)}`;
+  // The client exited with an error, or did not exit.
+  return status === 0 || failed ? undefined : `the suite exited with ${status}:\n${lastLines(output)}`;
 }
 
-function execute(words, folder) {
-  return new Promise((done) => {
-    const child = spawn(process.execPath, words, { cwd: folder, stdio: ['ignore', 'pipe', 'pipe'] });
+function execute(args, directory) {
+  return new Promise((resolve) => {
+    const child = spawn(process.execPath, args, { cwd: directory, stdio: ['ignore', 'pipe', 'pipe'] });
     let output = '';
     for (const stream of [child.stdout, child.stderr]) stream.setEncoding('utf8').on('data', (text) => (output += text));
-    const timer = setTimeout(() => child.kill('SIGKILL'), LONGEST + GRACE);
+    const timer = setTimeout(() => child.kill('SIGKILL'), TIME_LIMIT + GRACE);
     child.once('error', (error) => (output += error.message));
     child.once('close', (code, signal) => {
       clearTimeout(timer);
-      done({ status: code ?? signal ?? 'an error', output });
+      resolve({ status: code ?? signal ?? 'an error', output });
     });
   });
 }
@@ -308,32 +314,32 @@ function execute(words, folder) {
 const count = (job, status) => job.checks.filter((check) => check.status === status).length;
 const passed = (job) => !job.problem && count(job, 'FAILURE') === 0 && count(job, 'WARNING') === 0;
 
-/** Prints what came of it all; whether it is as it should be. */
+/** Prints the results. Returns whether all scenarios passed. */
 function report(jobs, baseline, options) {
   table(jobs);
   for (const job of jobs) details(job, options.verbose);
   const parts = [];
   for (const leg of LEGS) {
     for (const revision of REVISIONS) {
-      const of = jobs.filter((job) => job.leg === leg && job.revision === revision);
-      if (of.length > 0) parts.push(`${leg} ${revision}: ${tally(of, requirements(revision)[leg], baseline[leg])}`);
+      const tested = jobs.filter((job) => job.leg === leg && job.revision === revision);
+      if (tested.length > 0) parts.push(`${leg} ${revision}: ${tally(tested, requirements(revision)[leg], baseline[leg])}`);
     }
   }
-  const missing = jobs.find((job) => job.problem?.startsWith('THERE IS NO'));
+  const missing = jobs.find((job) => job.problem?.startsWith(MISSING));
   if (missing) console.log(`\n${missing.problem}\n`);
-  const good = jobs.every(passed);
-  console.log(`${parts.join('; ')}: ${good ? 'all as it should be' : 'NOT AS IT SHOULD BE'}`);
-  return good;
+  const allPassed = jobs.every(passed);
+  console.log(`${parts.join('; ')}: ${allPassed ? 'all passed' : 'FAILED'}`);
+  return allPassed;
 }
 
 function tally(jobs, required, baseline) {
-  const of = (some) => `${some.filter(passed).length}/${some.length}`;
+  const ratio = (some) => `${some.filter(passed).length}/${some.length}`;
   const others = jobs.filter((job) => job.reason);
-  const left = required.filter((scenario) => baseline.includes(scenario)).length;
-  const words = [`${of(jobs.filter((job) => !job.reason))} required`];
-  if (others.length > 0) words.push(`${of(others)} more`);
-  if (left > 0) words.push(`${left} left out by baseline.yaml`);
-  return words.join(', ');
+  const skipped = required.filter((scenario) => baseline.includes(scenario)).length;
+  const parts = [`${ratio(jobs.filter((job) => !job.reason))} required`];
+  if (others.length > 0) parts.push(`${ratio(others)} not scored`);
+  if (skipped > 0) parts.push(`${skipped} skipped by baseline.yaml`);
+  return parts.join(', ');
 }
 
 function table(jobs) {
@@ -349,19 +355,19 @@ function table(jobs) {
     job.reason ?? '',
   ]);
   const widths = head.map((_, column) => Math.max(...[head, ...rows].map((row) => row[column].length)));
-  // Numbers stand to the right.
+  // Aligns numbers to the right.
   const cell = (text, column) => (column > 3 && column < 10 ? text.padStart(widths[column]) : text.padEnd(widths[column]));
   for (const row of [head, ...rows]) console.log(row.map(cell).join('  ').trimEnd());
   console.log();
 }
 
-/** The checks that a scenario has not passed. */
+/** Prints the failed checks of a scenario, or all of them if `verbose` is set. */
 function details(job, verbose) {
   const shown = job.checks.filter((check) => verbose || check.status === 'FAILURE' || check.status === 'WARNING');
   if (passed(job) && !verbose) return;
   console.log(`${job.leg} ${job.revision} ${job.scenario}`);
   if (job.problem) console.log(indent(job.problem, 2));
-  if (job.stderr) console.log(indent(`the client says:\n${job.stderr}`, 2));
+  if (job.stderr) console.log(indent(`stderr of the client:\n${job.stderr}`, 2));
   for (const { id, status, description, errorMessage, details: more } of shown) {
     console.log(`  ${status} ${id}: ${errorMessage ?? description}`);
     if (status !== 'SUCCESS' && more !== undefined) console.log(indent(shortened(JSON.stringify(more, null, 2)), 4));
@@ -376,7 +382,7 @@ const shortened = (text) => (text.length > 4000 ? `${text.slice(0, 4000)} …` :
 try {
   process.exitCode = (await main()) ? 0 : 1;
 } catch (error) {
-  if (!(error instanceof Complaint) && !error.code?.startsWith('ERR_PARSE_ARGS')) throw error;
+  if (!(error instanceof UserError) && !error.code?.startsWith('ERR_PARSE_ARGS')) throw error;
   console.error(`run: ${error.message}`);
   process.exitCode = 2;
 }

@@ -1,4 +1,4 @@
-//! Generates the module `protocol` from a schema of this crate's own.
+//! Generates the module `protocol` from the schema of this crate.
 
 fn main() -> Result<(), mcpgen::Error> {
     mcpgen::Generator::new("schema.json", "greetings-1").build_script("protocol")?;

@@ -1,4 +1,4 @@
-//! Generates a module from every file in `schemas`, and the registry of their definitions.
+//! Generates a module from each file in `schemas`, and the registry of their definitions.
 
 #[path = "../build/registry.rs"]
 mod registry;
@@ -11,13 +11,14 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     println!("cargo::rerun-if-changed=build.rs");
     println!("cargo::rerun-if-changed=../build");
     println!("cargo::rerun-if-changed=schemas");
-    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("schemas");
+    let directory = Path::new(env!("CARGO_MANIFEST_DIR")).join("schemas");
     let mut paths: Vec<PathBuf> =
-        std::fs::read_dir(folder)?.map(|entry| Ok(entry?.path())).collect::<Result<_, std::io::Error>>()?;
+        std::fs::read_dir(directory)?.map(|entry| Ok(entry?.path())).collect::<Result<_, std::io::Error>>()?;
     paths.sort();
     let (mut modules, mut entries, mut builders) = (String::new(), String::new(), String::new());
     for path in paths {
-        let name = path.file_stem().and_then(|stem| stem.to_str()).ok_or("a schema has a name")?;
+        let name =
+            path.file_stem().and_then(|stem| stem.to_str()).ok_or("the name of a schema file is not valid UTF-8")?;
         Generator::new(&path, name).build_script(name)?;
         modules.push_str(&format!("include!(concat!(env!(\"OUT_DIR\"), \"/{name}.include.rs\"));\n"));
         let protocol = mcpgen::model(Document::read(&path)?, name, false)?;
@@ -27,7 +28,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     }
     let registry =
         format!("/// Every definition of every schema.\npub static REGISTRY: &[Entry] = &[\n{entries}];\n{builders}");
-    let out = PathBuf::from(std::env::var_os("OUT_DIR").ok_or("cargo sets OUT_DIR")?);
+    let out = PathBuf::from(std::env::var_os("OUT_DIR").ok_or("OUT_DIR is not set")?);
     std::fs::write(out.join("modules.rs"), modules)?;
     std::fs::write(out.join("registry.rs"), registry)?;
     Ok(())

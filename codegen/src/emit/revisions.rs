@@ -44,6 +44,8 @@ fn tokens(revisions: &[Revision], models: &[Protocol]) -> TokenStream {
     let features = revisions.iter().map(|revision| revision.module());
     let names_again = names.clone();
     quote! {
+        mod methods;
+
         #(#modules)*
 
         /// A revision of the Model Context Protocol, whether its types are compiled in or not.

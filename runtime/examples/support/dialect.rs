@@ -101,8 +101,8 @@ fn translate(message: &mut Value) -> bool {
 
 /// Replaces capabilities that are `true` with empty objects and removes those that are `false`. Returns whether any
 /// changed.
-fn capabilities(of: Option<&mut Value>) -> bool {
-    let declared = of.and_then(|of| of.get_mut("capabilities")).and_then(Value::as_object_mut);
+fn capabilities(params_or_result: Option<&mut Value>) -> bool {
+    let declared = params_or_result.and_then(|it| it.get_mut("capabilities")).and_then(Value::as_object_mut);
     let Some(declared) = declared else { return false };
     let before = declared.len();
     declared.retain(|name, value| name == "experimental" || *value != false);

@@ -15,7 +15,7 @@ use super::tool_cache::ToolCache;
 use crate::connection::{Connection, Limits};
 use crate::protocol::Role;
 use crate::protocol::dual::DualProtocol;
-use crate::protocol::modern::own_meta;
+use crate::protocol::modern::request_meta_object;
 use crate::service::router::{RequestService, Router};
 use crate::transport::{Incoming, Outgoing};
 use crate::util::lock::Mutex;
@@ -61,7 +61,7 @@ pub(crate) async fn connect_with<S: RequestService, F: Future<Output = ()> + Sen
     let handled = handlers.handled(Role::Client);
     let reading = options.result_rules.clone();
     let protocol = Arc::new(DualProtocol::new(Role::Client, options.local_info.clone(), handled.clone(), |modern| {
-        modern.reading(reading)
+        modern.result_rules(reading)
     }));
     let connection = Connection::new(requests.clone(), handlers, protocol.clone(), limits);
     let peer = connection.peer().clone();
@@ -77,7 +77,7 @@ pub(crate) async fn connect_with<S: RequestService, F: Future<Output = ()> + Sen
         ended
     })));
     let revision = negotiate(&peer, &protocol, &options, start).await?;
-    let meta = own_meta(&options.local_info, &handled, revision).map_err(HandshakeError::LocalInfo)?;
+    let meta = request_meta_object(&options.local_info, &handled, revision).map_err(HandshakeError::LocalInfo)?;
     Ok(Client {
         connection: peer.disconnect_on_drop(),
         peer,

@@ -100,10 +100,10 @@ impl<S: RequestService> Client<S> {
     /// get the reason.
     ///
     /// ```
-    /// # use mcpgen_runtime::{Client, Limits, Server, transport};
+    /// # use mcpgen_runtime::{Client, Server, serve, transport};
     /// # tokio::runtime::Builder::new_current_thread().enable_all().build()?.block_on(async {
     /// # let (here, there) = transport::duplex();
-    /// # let serving = tokio::spawn(async move { Server::new("server", "1").serve(there.0, there.1, Limits::default()).await });
+    /// # let serving = tokio::spawn(serve(Server::builder("server", "1").build(), there));
     /// # let client = Client::builder("visitor", "1.0.0").connect(here.0, here.1).await?;
     /// # serving.abort();
     /// client.closed().await;

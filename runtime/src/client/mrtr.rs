@@ -17,7 +17,7 @@ use crate::jsonrpc::errors;
 use crate::jsonrpc::json::Picked;
 use crate::peer::{CallError, Peer, member};
 use crate::protocol::RequestScope;
-use crate::protocol::input_requests::parts;
+use crate::protocol::input_requests::method_and_params;
 use crate::service::context::Context;
 use crate::service::router::{AnyRequest, RequestService};
 
@@ -148,8 +148,8 @@ async fn handle_input_request<R: Request>(
     requests: impl RequestService,
     input_request: &InputRequest,
 ) -> Result<RawJson, CallError> {
-    let (method, params) = parts(input_request);
-    peer.may_be_asked(&method, params.as_ref())?;
+    let (method, params) = method_and_params(input_request);
+    peer.check_input_request(&method, params.as_ref())?;
     let params = params.map(|params| RawJson::from(&params));
     let scope = RequestScope { revision: R::REVISION, peer_info: peer.peer_info(), level: None };
     let context = Context::without_peer(&method, scope, params.as_ref());

@@ -66,7 +66,7 @@ impl<S: RequestService> Dispatcher<S> {
         let (size, is_batch) = (inbound.size(), inbound.is_batch());
         let extensions = std::mem::take(&mut inbound.extensions);
         let extensions = (!extensions.is_empty()).then(|| Arc::new(extensions));
-        if is_batch && !self.shared.protocol.batches() {
+        if is_batch && !self.shared.protocol.allows_batches() {
             return self.send(invalid_message_response(ErrorId::Null, errors::not_in_batches())).await;
         }
         let dispatched = match inbound.into_document() {
@@ -207,13 +207,13 @@ impl<S: RequestService> Dispatcher<S> {
             Entry::Vacant(open) => open,
         };
         let params_view = ParamsView::at(&method, params.as_ref(), &mut self.interner);
-        match self.shared.protocol.request(&IncomingRequest {
+        match self.shared.protocol.admit(&IncomingRequest {
             method: &method,
             params: params.as_ref(),
             meta: &params_view.meta,
         }) {
             Err(error) => Err(rejection(id, error)),
-            Ok(Admission::Answer(result)) => Err(response(id, Ok(result))),
+            Ok(Admission::Respond(result)) => Err(response(id, Ok(result))),
             Ok(Admission::Handle(scope)) => {
                 let context = Context::new(Some(id), method.clone(), scope, &self.shared.peer, params_view)
                     .with_extensions(extensions);
@@ -240,7 +240,7 @@ impl<S: RequestService> Dispatcher<S> {
             method if method.ends_with("/list_changed") => self.shared.peer.list_changed(method),
             _ => {}
         }
-        let Some(revision) = self.shared.protocol.notification(&method, params.as_ref()) else { return };
+        let Some(revision) = self.shared.protocol.notification_revision(&method, params.as_ref()) else { return };
         let is_handled = self.notifications.handles_notification(revision, &method);
         if !is_handled && !self.shared.peer.has_subscriptions() {
             return;

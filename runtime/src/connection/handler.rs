@@ -58,7 +58,7 @@ impl<S: RequestService> RequestHandler<S> {
                 tracing::error!("a handler panicked");
                 (!context.is_cancelled()).then(|| Err(errors::internal()))
             })?;
-            let result = shared.protocol.answer(&context.info(), result);
+            let result = shared.protocol.complete_response(&context.info(), result);
             Some(response(context.id()?.clone(), result))
         };
         work.instrument(span)

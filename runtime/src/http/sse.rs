@@ -170,14 +170,14 @@ mod tests {
             // The reader may close before everything is written.
             let _ = writer.write_all(&bytes).await;
         });
-        let words = |event: std::io::Result<Event>| match event {
+        let describe = |event: std::io::Result<Event>| match event {
             Ok(Event { id, kind, data, retry }) => {
                 let retry = retry.map_or_else(String::new, |retry| format!(" {}ms", retry.as_millis()));
                 format!("{}|{kind}|{}{retry}", id.unwrap_or_default(), String::from_utf8_lossy(&data))
             }
             Err(error) => error.to_string(),
         };
-        FramedRead::new(reader, Events::new(20)).map(words).collect().await
+        FramedRead::new(reader, Events::new(20)).map(describe).collect().await
     }
 
     #[tokio::test]
@@ -191,7 +191,7 @@ mod tests {
             ("retry: 500\n\n", &["|| 500ms"]),
             ("retry: 5s\n\n: comment\n\n:\n\n\n\n", &[]),
             ("event: endpoint\ndata: a\ndata: b\n\n", &["|endpoint|a\nb"]),
-            ("\u{feff}data: a\n\nunknown: x\n\ndata: not over", &["||a"]),
+            ("\u{feff}data: a\n\nunknown: x\n\ndata: incomplete", &["||a"]),
             ("", &[]),
             ("data: 0123456789012345678901234567890123456789\n\n", &["event is larger than 20 bytes"]),
             ("data: 01234567890\ndata: 01234567890\n\n", &["event is larger than 20 bytes"]),

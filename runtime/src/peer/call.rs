@@ -178,7 +178,7 @@ impl<T: 'static> RequestBuilder<T> {
     /// Queues the request, and makes it pending.
     fn start(mut self) -> Result<SentRequest<T>, CallError> {
         self.check()?;
-        let params = self.peer.protocol().params(&self.method, self.params.take());
+        let params = self.peer.protocol().complete_params(&self.method, self.params.take());
         let mut params = self.peer.with_task_scope(params.map_err(|why| CallError::Invalid(why.into()))?)?;
         let (progress, reports) = match self.on_progress {
             None => (None, None),

@@ -121,8 +121,8 @@ impl Peer {
     }
 
     /// Checks whether the peer may request this input in its result.
-    pub(crate) fn may_be_asked(&self, method: &str, params: Option<&JsonObject>) -> Result<(), CallError> {
-        let asked = self.shared.protocol.may_be_asked(method, params);
+    pub(crate) fn check_input_request(&self, method: &str, params: Option<&JsonObject>) -> Result<(), CallError> {
+        let asked = self.shared.protocol.check_input_request(method, params);
         asked.map_err(|error| CallError::Input { method: method.to_owned(), error })
     }
 
@@ -173,7 +173,10 @@ impl Peer {
     pub(crate) fn complete(&self, id: &RequestId, response: Result<RawJson, CallError>) {
         if let Some(request) = self.shared.pending.remove(id) {
             let read = |result| {
-                self.shared.protocol.answered(&request.method, result).map_err(|why| CallError::Invalid(why.into()))
+                self.shared
+                    .protocol
+                    .process_result(&request.method, result)
+                    .map_err(|why| CallError::Invalid(why.into()))
             };
             // The caller may just have dropped the call.
             let _ = request.response.send(response.and_then(read));

@@ -186,11 +186,11 @@ mod tests {
     fn finds_the_subscription_that_covers_a_resource() {
         let uris = ["", "é", "file:///", "file:///a", "file:///a/b/", "file:///a/bc", "file:///a/bé", "file:///ab"];
         let filter = Filter { uris: uris.map(str::to_owned).into(), ..Filter::default() };
-        let mut asked: Vec<String> = uris.map(str::to_owned).into();
+        let mut changed: Vec<String> = uris.map(str::to_owned).into();
         for end in ["", "/", "#x", "?x", "/b", "/b/c", "/bc/d", "b", "é/x", "ê", "\u{10ffff}"] {
-            asked.extend(uris.map(|uri| format!("{uri}{end}")));
+            changed.extend(uris.map(|uri| format!("{uri}{end}")));
         }
-        for uri in asked {
+        for uri in changed {
             let longest = uris.into_iter().filter(|whole| is_part(&uri, whole)).max_by_key(|whole| whole.len());
             assert_eq!(filter.covering(&uri), longest, "{uri}");
         }

@@ -17,16 +17,16 @@ use super::modern::ResultRules;
 #[derive(Clone, Debug)]
 pub struct ServerConfig {
     /// The server's local info.
-    pub ours: LocalInfo,
+    pub local_info: LocalInfo,
     /// The cache hints for results.
-    pub caching: CacheHints,
+    pub cache_hints: CacheHints,
     /// Values of `resultType` that extensions add to those of revision 2026-07-28.
     pub result_types: Vec<String>,
 }
 
 impl From<LocalInfo> for ServerConfig {
-    fn from(ours: LocalInfo) -> Self {
-        Self { ours, caching: CacheHints::default(), result_types: Vec::new() }
+    fn from(local_info: LocalInfo) -> Self {
+        Self { local_info, cache_hints: CacheHints::default(), result_types: Vec::new() }
     }
 }
 
@@ -34,33 +34,35 @@ impl ServerConfig {
     /// Creates the server's protocol for a connection. It supports the revisions that have a handler, and declares the
     /// capabilities of the handlers in addition to those in the local info.
     #[must_use]
-    pub fn protocol(self, handled: &HandlerCapabilities) -> DualProtocol {
-        let Self { ours, caching, result_types } = self;
-        let ours = ours.retain_revisions(|revision| handled.speaks(revision));
-        let reading = ResultRules { result_types, ..ResultRules::default() };
-        DualProtocol::new(Role::Server, ours, handled.clone(), |modern| modern.caching(caching).reading(reading))
+    pub fn protocol(self, handlers: &HandlerCapabilities) -> DualProtocol {
+        let Self { local_info, cache_hints, result_types } = self;
+        let local_info = local_info.retain_revisions(|revision| handlers.supports(revision));
+        let result_rules = ResultRules { result_types, ..ResultRules::default() };
+        DualProtocol::new(Role::Server, local_info, handlers.clone(), |modern| {
+            modern.cache_hints(cache_hints).result_rules(result_rules)
+        })
     }
 
     /// Returns the supported revisions: those with a handler.
     #[cfg(feature = "http-server")]
-    pub(crate) fn spoken(&self, handled: &HandlerCapabilities) -> Vec<Revision> {
-        self.ours.revisions.iter().copied().filter(|revision| handled.speaks(*revision)).collect()
+    pub(crate) fn supported_revisions(&self, handlers: &HandlerCapabilities) -> Vec<Revision> {
+        self.local_info.revisions.iter().copied().filter(|revision| handlers.supports(*revision)).collect()
     }
 
     /// Creates the server's protocol for a session of a legacy revision.
     #[cfg(feature = "http-server")]
-    pub(crate) fn legacy(mut self, handled: &HandlerCapabilities) -> Legacy {
-        self.ours.revisions = self.spoken(handled);
-        Legacy::new(Role::Server, self.ours).handling(handled.clone())
+    pub(crate) fn legacy(mut self, handlers: &HandlerCapabilities) -> Legacy {
+        self.local_info.revisions = self.supported_revisions(handlers);
+        Legacy::new(Role::Server, self.local_info).with_handlers(handlers.clone())
     }
 
     /// Creates the server's protocol for modern revisions, which have no sessions.
     #[cfg(feature = "http-server")]
-    pub(crate) fn modern(mut self, handled: &HandlerCapabilities) -> Modern {
-        let spoken = self.spoken(handled);
-        self.ours.revisions.clone_from(&spoken);
-        let reading = ResultRules { result_types: self.result_types, ..ResultRules::default() };
-        let modern = Modern::new(Role::Server, self.ours).handling(handled.clone(), spoken);
-        modern.caching(self.caching).reading(reading)
+    pub(crate) fn modern(mut self, handlers: &HandlerCapabilities) -> Modern {
+        let supported = self.supported_revisions(handlers);
+        self.local_info.revisions.clone_from(&supported);
+        let result_rules = ResultRules { result_types: self.result_types, ..ResultRules::default() };
+        let modern = Modern::new(Role::Server, self.local_info).with_handlers(handlers.clone(), supported);
+        modern.cache_hints(self.cache_hints).result_rules(result_rules)
     }
 }

@@ -16,7 +16,7 @@ use crate::protocol::{Admission, IncomingRequest, Level, Protocol, RequestInfo, 
 /// The protocol rules of one side of a connection that supports legacy revisions, modern revisions, or both.
 #[derive(Debug)]
 pub struct DualProtocol {
-    side: Role,
+    role: Role,
     /// `None` if no legacy revision is supported.
     legacy: Option<Legacy>,
     /// `None` if no modern revision is supported.
@@ -26,25 +26,25 @@ pub struct DualProtocol {
 }
 
 impl DualProtocol {
-    /// Creates the rules for one side. It supports the revisions of `ours`, and declares the capabilities of its
-    /// handlers in addition to those of `ours`. `modern` configures the rules of the modern revisions.
+    /// Creates the rules for one side. It supports the revisions of `local_info`, and declares the capabilities of its
+    /// handlers in addition to those of `local_info`. `modern` configures the rules of the modern revisions.
     ///
-    /// If `ours` has no revisions, a server follows the legacy rules and rejects every `initialize`.
+    /// If `local_info` has no revisions, a server follows the legacy rules and rejects every `initialize`.
     pub fn new(
-        side: Role,
-        ours: LocalInfo,
-        handled: HandlerCapabilities,
+        role: Role,
+        local_info: LocalInfo,
+        handlers: HandlerCapabilities,
         modern: impl FnOnce(Modern) -> Modern,
     ) -> Self {
-        let spoken = ours.revisions.clone();
-        let (speaks_legacy, speaks_modern) =
-            (ours.revisions_of_kind(true).next().is_some(), ours.revisions_of_kind(false).next().is_some());
+        let supported = local_info.revisions.clone();
+        let (supports_legacy, supports_modern) =
+            (local_info.revisions_of_kind(true).next().is_some(), local_info.revisions_of_kind(false).next().is_some());
         Self {
-            side,
-            legacy: (speaks_legacy || !speaks_modern)
-                .then(|| Legacy::new(side, ours.clone()).handling(handled.clone())),
-            modern: speaks_modern.then(|| modern(Modern::new(side, ours).handling(handled, spoken))),
-            is_legacy: AtomicBool::new(!speaks_modern),
+            role,
+            legacy: (supports_legacy || !supports_modern)
+                .then(|| Legacy::new(role, local_info.clone()).with_handlers(handlers.clone())),
+            modern: supports_modern.then(|| modern(Modern::new(role, local_info).with_handlers(handlers, supported))),
+            is_legacy: AtomicBool::new(!supports_modern),
         }
     }
 
@@ -53,23 +53,23 @@ impl DualProtocol {
     }
 
     /// Switches a client to this revision.
-    pub(crate) fn agree(&self, revision: Revision) {
+    pub(crate) fn select_revision(&self, revision: Revision) {
         self.is_legacy.store(revision.is_legacy(), Ordering::Release);
         if let Some(modern) = self.modern.as_ref().filter(|_| !revision.is_legacy()) {
-            modern.agree(revision);
+            modern.select_revision(revision);
         }
     }
 
     /// Returns the rules for messages that do not belong to a request.
     fn current(&self) -> &dyn Protocol {
-        let is_legacy = match self.side {
+        let is_legacy = match self.role {
             Role::Client => self.is_legacy.load(Ordering::Acquire),
             Role::Server => self.legacy.as_ref().is_some_and(|legacy| legacy.peer_info().is_some()),
         };
-        self.of(is_legacy)
+        self.rules(is_legacy)
     }
 
-    fn of(&self, is_legacy: bool) -> &dyn Protocol {
+    fn rules(&self, is_legacy: bool) -> &dyn Protocol {
         match (&self.legacy, &self.modern) {
             (Some(legacy), modern) if is_legacy || modern.is_none() => legacy,
             (_, Some(modern)) => modern,
@@ -77,31 +77,35 @@ impl DualProtocol {
         }
     }
 
-    fn under(&self, scope: &RequestScope) -> &dyn Protocol {
-        self.of(scope.revision.is_legacy())
+    fn rules_of(&self, scope: &RequestScope) -> &dyn Protocol {
+        self.rules(scope.revision.is_legacy())
     }
 }
 
 impl Protocol for DualProtocol {
-    fn request(&self, asked: &IncomingRequest<'_>) -> Result<Admission, ErrorObject> {
-        let begins = matches!(asked.method, "initialize" | "ping") && self.legacy.is_some();
-        match self.side {
-            Role::Server if Modern::is_meant(asked) => self.of(false).request(asked),
-            Role::Server if begins => self.of(true).request(asked),
-            _ => self.current().request(asked),
+    fn admit(&self, request: &IncomingRequest<'_>) -> Result<Admission, ErrorObject> {
+        let starts_legacy = matches!(request.method, "initialize" | "ping") && self.legacy.is_some();
+        match self.role {
+            Role::Server if Modern::has_modern_metadata(request) => self.rules(false).admit(request),
+            Role::Server if starts_legacy => self.rules(true).admit(request),
+            _ => self.current().admit(request),
         }
     }
 
-    fn notification(&self, method: &str, params: Option<&RawJson>) -> Option<Revision> {
-        self.current().notification(method, params)
+    fn notification_revision(&self, method: &str, params: Option<&RawJson>) -> Option<Revision> {
+        self.current().notification_revision(method, params)
     }
 
-    fn batches(&self) -> bool {
-        self.current().batches()
+    fn allows_batches(&self) -> bool {
+        self.current().allows_batches()
     }
 
-    fn answer(&self, request: &RequestInfo<'_>, answer: Result<RawJson, ErrorObject>) -> Result<RawJson, ErrorObject> {
-        self.under(request.scope).answer(request, answer)
+    fn complete_response(
+        &self,
+        request: &RequestInfo<'_>,
+        result: Result<RawJson, ErrorObject>,
+    ) -> Result<RawJson, ErrorObject> {
+        self.rules_of(request.scope).complete_response(request, result)
     }
 
     fn may_send(
@@ -111,30 +115,30 @@ impl Protocol for DualProtocol {
         revision: Option<Revision>,
         params: Option<&RawJson>,
     ) -> Result<(), String> {
-        let protocol = scope.map_or_else(|| self.current(), |scope| self.under(scope));
+        let protocol = scope.map_or_else(|| self.current(), |scope| self.rules_of(scope));
         protocol.may_send(scope, method, revision, params)
     }
 
-    fn params(&self, method: &str, params: Option<RawJson>) -> Result<Option<RawJson>, String> {
-        self.current().params(method, params)
+    fn complete_params(&self, method: &str, params: Option<RawJson>) -> Result<Option<RawJson>, String> {
+        self.current().complete_params(method, params)
     }
 
     fn may_cancel(&self, method: &str, params: Option<&RawJson>) -> bool {
         self.current().may_cancel(method, params)
     }
 
-    fn answered(&self, method: &str, result: RawJson) -> Result<RawJson, String> {
-        let protocol = match (self.side, method) {
+    fn process_result(&self, method: &str, result: RawJson) -> Result<RawJson, String> {
+        let protocol = match (self.role, method) {
             // Both may be pending while a client finds out which revisions the server supports.
-            (Role::Client, "initialize") => self.of(true),
-            (Role::Client, "server/discover") => self.of(false),
+            (Role::Client, "initialize") => self.rules(true),
+            (Role::Client, "server/discover") => self.rules(false),
             _ => self.current(),
         };
-        protocol.answered(method, result)
+        protocol.process_result(method, result)
     }
 
-    fn may_be_asked(&self, method: &str, params: Option<&JsonObject>) -> Result<(), ErrorObject> {
-        self.current().may_be_asked(method, params)
+    fn check_input_request(&self, method: &str, params: Option<&JsonObject>) -> Result<(), ErrorObject> {
+        self.current().check_input_request(method, params)
     }
 
     fn has_declared(&self, capability: &[&str]) -> bool {
@@ -145,7 +149,7 @@ impl Protocol for DualProtocol {
         self.current().peer_info()
     }
 
-    fn logs(&self, scope: &RequestScope, level: Level) -> bool {
-        self.under(scope).logs(scope, level)
+    fn wants_log(&self, scope: &RequestScope, level: Level) -> bool {
+        self.rules_of(scope).wants_log(scope, level)
     }
 }

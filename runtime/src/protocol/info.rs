@@ -85,30 +85,32 @@ impl HandlerCapabilities {
     }
 
     /// Returns whether a revision has a handler, or all handlers are for all revisions.
-    pub(crate) fn speaks(&self, revision: Revision) -> bool {
+    pub(crate) fn supports(&self, revision: Revision) -> bool {
         self.revisions.is_empty() || self.revisions.contains(&revision)
     }
 
     /// Returns whether this side declares a capability in a revision.
-    pub(crate) fn can(&self, ours: &LocalInfo, spoken: Revision, path: &[&str]) -> bool {
+    pub(crate) fn can(&self, local_info: &LocalInfo, supported: Revision, path: &[&str]) -> bool {
         match path {
-            ["tasks", ..] if !spoken.is_legacy() => false,
-            [only] if !ours.capabilities.contains_key(*only) => self.of(spoken).any(|capability| capability == *only),
-            _ => can(&ours.capabilities, path),
+            ["tasks", ..] if !supported.is_legacy() => false,
+            [only] if !local_info.capabilities.contains_key(*only) => {
+                self.of(supported).any(|capability| capability == *only)
+            }
+            _ => can(&local_info.capabilities, path),
         }
     }
 
-    fn of(&self, spoken: Revision) -> impl Iterator<Item = &'static str> {
-        self.capabilities.iter().filter(move |(revision, _)| *revision == spoken).map(|(_, capability)| *capability)
+    fn of(&self, supported: Revision) -> impl Iterator<Item = &'static str> {
+        self.capabilities.iter().filter(move |(revision, _)| *revision == supported).map(|(_, capability)| *capability)
     }
 
     /// Returns the capabilities to declare in a revision: those of the local info, unchanged, and those of handlers.
-    pub(crate) fn capabilities(&self, ours: &LocalInfo, spoken: Revision) -> JsonObject {
-        let mut capabilities = ours.capabilities.clone();
-        for capability in self.of(spoken) {
+    pub(crate) fn capabilities(&self, local_info: &LocalInfo, supported: Revision) -> JsonObject {
+        let mut capabilities = local_info.capabilities.clone();
+        for capability in self.of(supported) {
             capabilities.entry(capability).or_insert_with(|| json!({}));
         }
-        if !spoken.is_legacy() {
+        if !supported.is_legacy() {
             // Modern revisions have tasks as an extension, not as a capability.
             capabilities.remove("tasks");
         }
@@ -146,7 +148,7 @@ pub(crate) fn can(capabilities: &JsonObject, path: &[&str]) -> bool {
 
 /// Returns a capability that the params of a request need in addition to that of the method, and that the peer has not
 /// declared.
-pub(crate) fn lacking(method: &str, params: &JsonObject, declared: &JsonObject) -> Option<&'static [&'static str]> {
+pub(crate) fn missing_for(method: &str, params: &JsonObject, declared: &JsonObject) -> Option<&'static [&'static str]> {
     let has = |name: &str| params.contains_key(name);
     let mode = params.get("mode").and_then(Value::as_str).unwrap_or("form");
     // A client that declares no elicitation modes supports forms, the only mode in the first revision with elicitation.

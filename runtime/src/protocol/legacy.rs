@@ -9,7 +9,7 @@ use serde_json::json;
 
 use crate::jsonrpc::errors;
 use crate::jsonrpc::json::with_meta;
-use crate::protocol::info::{HandlerCapabilities, LocalInfo, PeerInfo, lacking};
+use crate::protocol::info::{HandlerCapabilities, LocalInfo, PeerInfo, missing_for};
 use crate::protocol::{Admission, IncomingRequest, Level, Protocol, RequestInfo, RequestScope, Role, methods};
 use crate::util::lock::Mutex;
 
@@ -19,16 +19,16 @@ pub const RELATED_TASK: &str = "io.modelcontextprotocol/related-task";
 /// The protocol rules of one side of a connection of a legacy revision.
 #[derive(Debug)]
 pub struct Legacy {
-    side: Role,
-    ours: LocalInfo,
-    handled: HandlerCapabilities,
+    role: Role,
+    local_info: LocalInfo,
+    handlers: HandlerCapabilities,
     state: Mutex<State>,
 }
 
 #[derive(Debug, Default)]
 struct State {
     /// The peer info, known once the handshake is complete.
-    theirs: Option<Arc<PeerInfo>>,
+    peer_info: Option<Arc<PeerInfo>>,
     /// Whether the client has sent `notifications/initialized`.
     ready: bool,
     level: Option<Level>,
@@ -37,43 +37,43 @@ struct State {
 }
 
 impl Legacy {
-    /// Creates the rules for one side. It supports the legacy revisions of `ours` and ignores the others.
-    pub fn new(side: Role, ours: LocalInfo) -> Self {
+    /// Creates the rules for one side. It supports the legacy revisions of `local_info` and ignores the others.
+    pub fn new(role: Role, local_info: LocalInfo) -> Self {
         Self {
-            side,
-            ours: ours.retain_revisions(Revision::is_legacy),
-            handled: HandlerCapabilities::default(),
+            role,
+            local_info: local_info.retain_revisions(Revision::is_legacy),
+            handlers: HandlerCapabilities::default(),
             state: Mutex::default(),
         }
     }
 
     /// Adds the capabilities of the handlers to those of the local info.
-    pub(crate) fn handling(mut self, handled: HandlerCapabilities) -> Self {
-        self.handled = handled;
+    pub(crate) fn with_handlers(mut self, handlers: HandlerCapabilities) -> Self {
+        self.handlers = handlers;
         self
     }
 
     /// Returns the capabilities of this side in a revision.
     fn capabilities(&self, revision: Revision) -> JsonObject {
-        self.handled.capabilities(&self.ours, revision)
+        self.handlers.capabilities(&self.local_info, revision)
     }
 
     fn can(&self, revision: Revision, path: &[&str]) -> bool {
-        self.handled.can(&self.ours, revision, path)
+        self.handlers.can(&self.local_info, revision, path)
     }
 
     /// Returns the params of `initialize`.
-    pub(crate) fn introduce(&self) -> RawJson {
-        let best = self.ours.revisions.first().copied();
+    pub(crate) fn initialize_params(&self) -> RawJson {
+        let best = self.local_info.revisions.first().copied();
         RawJson::from(&json!({
             "protocolVersion": best.map_or("", Revision::as_str),
             "capabilities": best.map_or_else(JsonObject::new, |revision| self.capabilities(revision)),
-            "clientInfo": self.ours.implementation,
+            "clientInfo": self.local_info.implementation,
         }))
     }
 
     /// Takes the reason why the result of `initialize` was rejected, if it was.
-    pub(crate) fn failure(&self) -> Option<InitializeError> {
+    pub(crate) fn take_error(&self) -> Option<InitializeError> {
         self.state().failed.take()
     }
 
@@ -85,7 +85,7 @@ impl Legacy {
     fn initialize(&self, params: Option<&RawJson>) -> Result<RawJson, ErrorObject> {
         let invalid = |what: &str| Err(errors::invalid_params_in_words(what));
         let mut state = self.state();
-        if state.theirs.is_some() {
+        if state.peer_info.is_some() {
             return Err(errors::invalid_request("the connection is already initialized"));
         }
         let mut params: JsonObject = match params.map(RawJson::decode) {
@@ -93,7 +93,7 @@ impl Legacy {
             Some(Err(error)) => return Err(errors::invalid_params(&error.at_key("params"))),
             None => return invalid("params: missing required member"),
         };
-        let Some(Value::String(asked)) = params.remove("protocolVersion") else {
+        let Some(Value::String(requested)) = params.remove("protocolVersion") else {
             return invalid("params.protocolVersion: expected a string");
         };
         let Some(Value::Object(capabilities)) = params.remove("capabilities") else {
@@ -102,31 +102,33 @@ impl Legacy {
         let Some(Value::Object(implementation)) = params.remove("clientInfo") else {
             return invalid("params.clientInfo: expected an object");
         };
-        let spoken = &self.ours.revisions;
-        let Some(revision) = spoken.iter().find(|revision| revision.as_str() == asked).or(spoken.first()).copied()
+        let supported = &self.local_info.revisions;
+        let Some(revision) =
+            supported.iter().find(|revision| revision.as_str() == requested).or(supported.first()).copied()
         else {
-            let data = json!({ "supported": [], "requested": asked });
+            let data = json!({ "supported": [], "requested": requested });
             return Err(ErrorObject::new(ErrorCode::INVALID_PARAMS, "unsupported protocol version").with_data(data));
         };
-        state.theirs = Some(Arc::new(PeerInfo { revision, capabilities, implementation, instructions: None }));
+        state.peer_info = Some(Arc::new(PeerInfo { revision, capabilities, implementation, instructions: None }));
         let mut result = json!({
             "protocolVersion": revision.as_str(),
             "capabilities": self.capabilities(revision),
-            "serverInfo": self.ours.implementation,
+            "serverInfo": self.local_info.implementation,
         });
-        if let Some(instructions) = &self.ours.instructions {
+        if let Some(instructions) = &self.local_info.instructions {
             result["instructions"] = json!(instructions);
         }
         Ok(RawJson::from(&result))
     }
 
     /// Reads the peer info from the result of `initialize`.
-    fn introduced(&self, result: &RawJson) -> Result<PeerInfo, InitializeError> {
+    fn read_peer_info(&self, result: &RawJson) -> Result<PeerInfo, InitializeError> {
         let mut result: JsonObject = result.decode().map_err(InitializeError::Json)?;
         let Some(Value::String(version)) = result.remove("protocolVersion") else {
             return Err(InitializeError::Missing("the string `protocolVersion`"));
         };
-        let Some(revision) = self.ours.revisions.iter().find(|revision| revision.as_str() == version).copied() else {
+        let Some(revision) = self.local_info.revisions.iter().find(|revision| revision.as_str() == version).copied()
+        else {
             return Err(InitializeError::Version(version));
         };
         let Some(Value::Object(capabilities)) = result.remove("capabilities") else {
@@ -139,7 +141,7 @@ impl Legacy {
         Ok(PeerInfo { revision, capabilities, implementation, instructions })
     }
 
-    fn set_level(&self, params: Option<&RawJson>) -> Result<RawJson, ErrorObject> {
+    fn set_log_level(&self, params: Option<&RawJson>) -> Result<RawJson, ErrorObject> {
         let params: JsonObject = params.and_then(|params| params.decode().ok()).unwrap_or_default();
         let level = params.get("level").and_then(Value::as_str).and_then(Level::from_name);
         let Some(level) = level else {
@@ -149,17 +151,17 @@ impl Legacy {
         Ok(RawJson::from(&json!({})))
     }
 
-    /// Returns an error message if the method is not a request to the side `receiver`, or if a side has not declared the
+    /// Returns an error message if the method is not a request to the role `receiver`, or if a side has not declared the
     /// capability that the method needs.
-    fn lacks(&self, method: &str, theirs: &PeerInfo, receiver: Role) -> Option<String> {
-        let spec = methods::in_or_near(theirs.revision, method)?;
+    fn missing_capability(&self, method: &str, peer_info: &PeerInfo, receiver: Role) -> Option<String> {
+        let spec = methods::in_or_near(peer_info.revision, method)?;
         if spec.is_request && !methods::is_received_by(spec, receiver) {
             return Some(format!("{method}: a {receiver} does not handle this request"));
         }
         let declared_by = if spec.is_request { receiver } else { receiver.other() };
-        let has_capability = match declared_by == self.side {
-            true => self.can(theirs.revision, spec.capability),
-            false => theirs.can(spec.capability),
+        let has_capability = match declared_by == self.role {
+            true => self.can(peer_info.revision, spec.capability),
+            false => peer_info.can(spec.capability),
         };
         let capability = spec.capability.join(".");
         (!has_capability).then(|| format!("{method}: the {declared_by} has not declared the capability {capability}"))
@@ -183,50 +185,50 @@ pub enum InitializeError {
 
 /// Returns an error message if the params of a request need a capability, in addition to that of the method, that the
 /// peer has not declared.
-fn asks_too_much(method: &str, theirs: &PeerInfo, params: &RawJson) -> Option<String> {
-    let runs_as_task = theirs.revision.method(method).is_some_and(|spec| spec.may_run_as_task);
+fn missing_for_params(method: &str, peer_info: &PeerInfo, params: &RawJson) -> Option<String> {
+    let runs_as_task = peer_info.revision.method(method).is_some_and(|spec| spec.may_run_as_task);
     if !runs_as_task {
         return None;
     }
     let params: JsonObject = params.decode().ok()?;
     let task: Vec<&str> = ["tasks", "requests"].into_iter().chain(method.split('/')).collect();
-    let lacking = match params.contains_key("task") && !theirs.can(&task) {
+    let missing_for = match params.contains_key("task") && !peer_info.can(&task) {
         true => &task,
-        false => lacking(method, &params, &theirs.capabilities)?,
+        false => missing_for(method, &params, &peer_info.capabilities)?,
     };
-    Some(format!("{method}: the peer has not declared the capability {}", lacking.join(".")))
+    Some(format!("{method}: the peer has not declared the capability {}", missing_for.join(".")))
 }
 
 impl Protocol for Legacy {
-    fn request(&self, asked: &IncomingRequest<'_>) -> Result<Admission, ErrorObject> {
-        let IncomingRequest { method, params, .. } = *asked;
-        let theirs = self.state().theirs.clone();
-        match (method, theirs) {
-            ("ping", _) => Ok(Admission::Answer(RawJson::from(&json!({})))),
-            ("initialize", _) if self.side == Role::Server => self.initialize(params).map(Admission::Answer),
+    fn admit(&self, request: &IncomingRequest<'_>) -> Result<Admission, ErrorObject> {
+        let IncomingRequest { method, params, .. } = *request;
+        let peer_info = self.state().peer_info.clone();
+        match (method, peer_info) {
+            ("ping", _) => Ok(Admission::Respond(RawJson::from(&json!({})))),
+            ("initialize", _) if self.role == Role::Server => self.initialize(params).map(Admission::Respond),
             (_, None) => Err(errors::invalid_request("the connection is not initialized yet")),
-            (_, Some(theirs)) => match self.lacks(method, &theirs, self.side) {
+            (_, Some(peer_info)) => match self.missing_capability(method, &peer_info, self.role) {
                 Some(why) => Err(ErrorObject::new(ErrorCode::METHOD_NOT_FOUND, why)),
-                None if method == "logging/setLevel" => self.set_level(params).map(Admission::Answer),
+                None if method == "logging/setLevel" => self.set_log_level(params).map(Admission::Respond),
                 None => Ok(Admission::Handle(RequestScope {
-                    revision: theirs.revision,
-                    peer_info: Some(theirs),
+                    revision: peer_info.revision,
+                    peer_info: Some(peer_info),
                     level: None,
                 })),
             },
         }
     }
 
-    fn notification(&self, method: &str, _: Option<&RawJson>) -> Option<Revision> {
+    fn notification_revision(&self, method: &str, _: Option<&RawJson>) -> Option<Revision> {
         let mut state = self.state();
         if method == "notifications/initialized" {
-            state.ready = state.theirs.is_some();
+            state.ready = state.peer_info.is_some();
         }
-        state.theirs.as_ref().map(|theirs| theirs.revision)
+        state.peer_info.as_ref().map(|peer_info| peer_info.revision)
     }
 
-    fn batches(&self) -> bool {
-        self.peer_info().is_some_and(|theirs| theirs.revision.has_batches())
+    fn allows_batches(&self) -> bool {
+        self.peer_info().is_some_and(|peer_info| peer_info.revision.has_batches())
     }
 
     fn may_send(
@@ -236,52 +238,56 @@ impl Protocol for Legacy {
         revision: Option<Revision>,
         params: Option<&RawJson>,
     ) -> Result<(), String> {
-        let State { theirs, ready, .. } = &*self.state();
-        let early = match (self.side, method) {
+        let State { peer_info, ready, .. } = &*self.state();
+        let early = match (self.role, method) {
             (_, "ping" | "notifications/cancelled" | "notifications/progress") | (Role::Client, "initialize") => {
                 return Ok(());
             }
             (Role::Server, "notifications/message") => true,
             _ => false,
         };
-        match theirs {
-            Some(theirs) if revision.is_some_and(|revision| revision != theirs.revision) => {
-                let spoken = theirs.revision.as_str();
+        match peer_info {
+            Some(peer_info) if revision.is_some_and(|revision| revision != peer_info.revision) => {
+                let supported = peer_info.revision.as_str();
                 let of = revision.map_or("", Revision::as_str);
-                Err(format!("{method}: the type belongs to revision {of}, but the connection uses {spoken}"))
+                Err(format!("{method}: the type belongs to revision {of}, but the connection uses {supported}"))
             }
-            Some(theirs) if *ready || early || self.side == Role::Client => {
-                let lacks = self.lacks(method, theirs, self.side.other());
-                lacks.or_else(|| asks_too_much(method, theirs, params?)).map_or(Ok(()), Err)
+            Some(peer_info) if *ready || early || self.role == Role::Client => {
+                let lacks = self.missing_capability(method, peer_info, self.role.other());
+                lacks.or_else(|| missing_for_params(method, peer_info, params?)).map_or(Ok(()), Err)
             }
             _ => Err(format!("{method}: the connection is not initialized yet")),
         }
     }
 
-    fn answer(&self, request: &RequestInfo<'_>, answer: Result<RawJson, ErrorObject>) -> Result<RawJson, ErrorObject> {
+    fn complete_response(
+        &self,
+        request: &RequestInfo<'_>,
+        result: Result<RawJson, ErrorObject>,
+    ) -> Result<RawJson, ErrorObject> {
         match request.meta.get(RELATED_TASK) {
             Some(task) if !request.method.starts_with("tasks/") => {
-                let related = with_meta(Some(answer?), &[(RELATED_TASK, task.to_string())], false);
+                let related = with_meta(Some(result?), &[(RELATED_TASK, task.to_string())], false);
                 related.ok().flatten().ok_or_else(errors::internal)
             }
-            _ => answer,
+            _ => result,
         }
     }
 
     fn may_cancel(&self, method: &str, params: Option<&RawJson>) -> bool {
         let is_task = |params: &RawJson| params.decode().is_ok_and(|params: JsonObject| params.contains_key("task"));
         let may_run_as_task =
-            |theirs: Arc<PeerInfo>| theirs.revision.method(method).is_some_and(|spec| spec.may_run_as_task);
+            |peer_info: Arc<PeerInfo>| peer_info.revision.method(method).is_some_and(|spec| spec.may_run_as_task);
         // Tasks are cancelled by the request `tasks/cancel`.
         method != "initialize" && !(params.is_some_and(is_task) && self.peer_info().is_some_and(may_run_as_task))
     }
 
-    fn answered(&self, method: &str, result: RawJson) -> Result<RawJson, String> {
-        if method == "initialize" && self.side == Role::Client {
-            let introduced = self.introduced(&result);
+    fn process_result(&self, method: &str, result: RawJson) -> Result<RawJson, String> {
+        if method == "initialize" && self.role == Role::Client {
+            let read_peer_info = self.read_peer_info(&result);
             let mut state = self.state();
-            match introduced {
-                Ok(peer_info) => state.theirs = Some(Arc::new(peer_info)),
+            match read_peer_info {
+                Ok(peer_info) => state.peer_info = Some(Arc::new(peer_info)),
                 Err(error) => state.failed = Some(error),
             }
         }
@@ -289,14 +295,14 @@ impl Protocol for Legacy {
     }
 
     fn has_declared(&self, capability: &[&str]) -> bool {
-        self.peer_info().is_some_and(|theirs| self.can(theirs.revision, capability))
+        self.peer_info().is_some_and(|peer_info| self.can(peer_info.revision, capability))
     }
 
     fn peer_info(&self) -> Option<Arc<PeerInfo>> {
-        self.state().theirs.clone()
+        self.state().peer_info.clone()
     }
 
-    fn logs(&self, _: &RequestScope, level: Level) -> bool {
+    fn wants_log(&self, _: &RequestScope, level: Level) -> bool {
         self.has_declared(&["logging"]) && self.state().level.is_none_or(|least| level >= least)
     }
 }

@@ -38,7 +38,7 @@ mod tests {
     }
 
     #[test]
-    fn the_schemas_facts_are_those_of_the_specification() {
+    fn methods_have_the_capabilities_of_the_specification() {
         let newest = Revision::V2026_07_28;
         let cacheable = [
             "prompts/list",

@@ -14,7 +14,7 @@ use serde_json::json;
 use crate::jsonrpc::errors;
 use crate::jsonrpc::json::{Edit, Picked, with_meta};
 use crate::protocol::cache_hints::CacheHints;
-use crate::protocol::info::{HandlerCapabilities, LocalInfo, PeerInfo, can, lacking};
+use crate::protocol::info::{HandlerCapabilities, LocalInfo, PeerInfo, can, missing_for};
 use crate::protocol::{Admission, IncomingRequest, Level, Protocol, RequestInfo, RequestScope, Role, methods};
 use crate::util::lock::Mutex;
 
@@ -43,29 +43,29 @@ const NEWEST: Revision = Revision::V2026_07_28;
 /// The protocol rules of one side for modern revisions, with or without a connection.
 #[derive(Debug)]
 pub struct Modern {
-    side: Role,
-    ours: LocalInfo,
+    role: Role,
+    local_info: LocalInfo,
     /// The default `_meta` of a result, with the server's name and version.
-    stamp: RawJson,
-    handled: HandlerCapabilities,
+    default_meta: RawJson,
+    handlers: HandlerCapabilities,
     /// All supported revisions, including legacy ones.
-    spoken: Vec<Revision>,
-    caching: CacheHints,
-    reading: ResultRules,
-    agreed: Mutex<Agreed>,
-    /// The last admitted scope. Most requests of a client have the same metadata.
-    admitted: Mutex<Option<Admitted>>,
+    supported: Vec<Revision>,
+    cache_hints: CacheHints,
+    result_rules: ResultRules,
+    negotiated: Mutex<Negotiated>,
+    /// The scope of the last request. Most requests of a client have the same metadata.
+    last_scope: Mutex<Option<LastScope>>,
 }
 
 /// What a client knows about its server.
 #[derive(Debug)]
-struct Agreed {
+struct Negotiated {
     revision: Option<Revision>,
     peer_info: Option<Arc<PeerInfo>>,
 }
 
 /// The `_meta` of a request and the scope that was read from it.
-type Admitted = (Arc<JsonObject>, RequestScope);
+type LastScope = (Arc<JsonObject>, RequestScope);
 
 /// The allowed values of `resultType`, and how a client treats a result without it.
 #[derive(Clone, Debug, Default)]
@@ -78,110 +78,111 @@ pub struct ResultRules {
 }
 
 impl Modern {
-    /// Creates the rules for one side. It supports the modern revisions of `ours` and ignores the others.
-    pub fn new(side: Role, ours: LocalInfo) -> Self {
-        let ours = ours.retain_revisions(|revision| !revision.is_legacy());
-        let agreed = Mutex::new(Agreed { revision: ours.revisions.first().copied(), peer_info: None });
-        let stamp = JsonObject::from_iter([(SERVER_INFO.to_owned(), Value::Object(ours.implementation.clone()))]);
+    /// Creates the rules for one side. It supports the modern revisions of `local_info` and ignores the others.
+    pub fn new(role: Role, local_info: LocalInfo) -> Self {
+        let local_info = local_info.retain_revisions(|revision| !revision.is_legacy());
+        let negotiated = Mutex::new(Negotiated { revision: local_info.revisions.first().copied(), peer_info: None });
+        let default_meta =
+            JsonObject::from_iter([(SERVER_INFO.to_owned(), Value::Object(local_info.implementation.clone()))]);
         Self {
-            side,
-            stamp: RawJson::from(&stamp),
-            handled: HandlerCapabilities::default(),
-            spoken: ours.revisions.clone(),
-            ours,
-            caching: CacheHints::default(),
-            reading: ResultRules::default(),
-            agreed,
-            admitted: Mutex::default(),
+            role,
+            default_meta: RawJson::from(&default_meta),
+            handlers: HandlerCapabilities::default(),
+            supported: local_info.revisions.clone(),
+            local_info,
+            cache_hints: CacheHints::default(),
+            result_rules: ResultRules::default(),
+            negotiated,
+            last_scope: Mutex::default(),
         }
     }
 
     /// Adds the capabilities of the handlers to those of the local info, and sets the revisions to report as supported.
-    pub(crate) fn handling(mut self, handled: HandlerCapabilities, spoken: Vec<Revision>) -> Self {
-        (self.handled, self.spoken) = (handled, spoken);
+    pub(crate) fn with_handlers(mut self, handlers: HandlerCapabilities, supported: Vec<Revision>) -> Self {
+        (self.handlers, self.supported) = (handlers, supported);
         self
     }
 
     /// Returns the capabilities of this side.
     fn capabilities(&self) -> JsonObject {
-        self.handled.capabilities(&self.ours, self.best())
+        self.handlers.capabilities(&self.local_info, self.preferred_revision())
     }
 
     fn can(&self, path: &[&str]) -> bool {
-        self.handled.can(&self.ours, self.best(), path)
+        self.handlers.can(&self.local_info, self.preferred_revision(), path)
     }
 
-    fn best(&self) -> Revision {
-        self.ours.revisions.first().copied().unwrap_or(NEWEST)
+    fn preferred_revision(&self) -> Revision {
+        self.local_info.revisions.first().copied().unwrap_or(NEWEST)
     }
 
     /// Sets the cache hints of a server's results.
     #[must_use]
-    pub fn caching(mut self, caching: CacheHints) -> Self {
-        self.caching = caching;
+    pub fn cache_hints(mut self, cache_hints: CacheHints) -> Self {
+        self.cache_hints = cache_hints;
         self
     }
 
     /// Sets the rules for results.
     #[must_use]
-    pub fn reading(mut self, reading: ResultRules) -> Self {
-        self.reading = reading;
+    pub fn result_rules(mut self, result_rules: ResultRules) -> Self {
+        self.result_rules = result_rules;
         self
     }
 
-    fn agreed(&self) -> MutexGuard<'_, Agreed> {
-        self.agreed.lock()
+    fn negotiated(&self) -> MutexGuard<'_, Negotiated> {
+        self.negotiated.lock()
     }
 
-    fn admitted(&self) -> MutexGuard<'_, Option<Admitted>> {
-        self.admitted.lock()
+    fn last_scope(&self) -> MutexGuard<'_, Option<LastScope>> {
+        self.last_scope.lock()
     }
 
     /// Returns the revision that the client uses or, for a server, prefers.
     fn revision(&self) -> Revision {
-        self.agreed().revision.unwrap_or(NEWEST)
+        self.negotiated().revision.unwrap_or(NEWEST)
     }
 
     /// Sets the revision of all later requests of a client.
-    pub(crate) fn agree(&self, revision: Revision) {
-        self.agreed().revision = Some(revision);
+    pub(crate) fn select_revision(&self, revision: Revision) {
+        self.negotiated().revision = Some(revision);
     }
 
     /// Returns whether a request has the metadata of modern revisions.
-    pub(crate) fn is_meant(asked: &IncomingRequest<'_>) -> bool {
-        asked.meta.contains_key(PROTOCOL_VERSION) || asked.meta.contains_key(CLIENT_CAPABILITIES)
+    pub(crate) fn has_modern_metadata(request: &IncomingRequest<'_>) -> bool {
+        request.meta.contains_key(PROTOCOL_VERSION) || request.meta.contains_key(CLIENT_CAPABILITIES)
     }
 
     /// Returns the scope of a request, from its metadata.
-    fn scope(&self, asked: &IncomingRequest<'_>) -> Result<RequestScope, ErrorObject> {
-        if let Some((_, scope)) = self.admitted().as_ref().filter(|(meta, _)| Arc::ptr_eq(meta, asked.meta)) {
+    fn scope(&self, request: &IncomingRequest<'_>) -> Result<RequestScope, ErrorObject> {
+        if let Some((_, scope)) = self.last_scope().as_ref().filter(|(meta, _)| Arc::ptr_eq(meta, request.meta)) {
             return Ok(scope.clone());
         }
-        let scope = self.read_terms(asked)?;
-        *self.admitted() = Some((Arc::clone(asked.meta), scope.clone()));
+        let scope = self.read_scope(request)?;
+        *self.last_scope() = Some((Arc::clone(request.meta), scope.clone()));
         Ok(scope)
     }
 
-    fn read_terms(&self, asked: &IncomingRequest<'_>) -> Result<RequestScope, ErrorObject> {
+    fn read_scope(&self, request: &IncomingRequest<'_>) -> Result<RequestScope, ErrorObject> {
         let missing = |key: &str| {
             let why = format!("params._meta[{key:?}]: missing required member");
             errors::invalid_params_in_words(&why)
         };
-        let revision = match asked.meta.get(PROTOCOL_VERSION) {
+        let revision = match request.meta.get(PROTOCOL_VERSION) {
             None => return Err(missing(PROTOCOL_VERSION)),
             Some(Value::String(version)) => {
-                let spoken = self.ours.revisions.iter().find(|revision| revision.as_str() == version);
-                spoken.copied().ok_or_else(|| self.unsupported(version))?
+                let supported = self.local_info.revisions.iter().find(|revision| revision.as_str() == version);
+                supported.copied().ok_or_else(|| self.unsupported(version))?
             }
             // The decoder below reports the error.
-            Some(_) => self.best(),
+            Some(_) => self.preferred_revision(),
         };
-        let meta = RequestMetaObject::deserialize(&**asked.meta).or_else(|_| {
+        let meta = RequestMetaObject::deserialize(&**request.meta).or_else(|_| {
             // Our own decoder reports a better error.
-            let meta = mcpgen_types::from_value::<RequestMetaObject>(Value::Object(JsonObject::clone(asked.meta)));
+            let meta = mcpgen_types::from_value::<RequestMetaObject>(Value::Object(JsonObject::clone(request.meta)));
             meta.map_err(|error| errors::invalid_params(&error.at_key("_meta").at_key("params")))
         })?;
-        let object = |key: &str| asked.meta.get(key).and_then(Value::as_object).cloned().unwrap_or_default();
+        let object = |key: &str| request.meta.get(key).and_then(Value::as_object).cloned().unwrap_or_default();
         let peer_info = PeerInfo {
             revision,
             capabilities: object(CLIENT_CAPABILITIES),
@@ -193,63 +194,66 @@ impl Modern {
     }
 
     fn unsupported(&self, requested: &str) -> ErrorObject {
-        errors::unsupported_version(self.spoken.iter().copied(), requested)
+        errors::unsupported_version(self.supported.iter().copied(), requested)
     }
 
     /// Returns the result of `server/discover`.
-    fn discovered(&self) -> RawJson {
-        let hint = self.caching.hint(DiscoverRequest::METHOD, None).unwrap_or_default();
+    fn discover_result(&self) -> RawJson {
+        let hint = self.cache_hints.hint(DiscoverRequest::METHOD, None).unwrap_or_default();
         let mut result = json!({
             "resultType": "complete",
-            "supportedVersions": self.spoken.iter().map(|revision| revision.as_str()).collect::<Vec<_>>(),
+            "supportedVersions": self.supported.iter().map(|revision| revision.as_str()).collect::<Vec<_>>(),
             "capabilities": self.capabilities(),
             "ttlMs": hint.ttl_ms(),
             "cacheScope": hint.scope(),
-            "_meta": { SERVER_INFO: self.ours.implementation },
+            "_meta": { SERVER_INFO: self.local_info.implementation },
         });
-        if let Some(instructions) = &self.ours.instructions {
+        if let Some(instructions) = &self.local_info.instructions {
             result["instructions"] = json!(instructions);
         }
         RawJson::from(&result)
     }
 
     /// Adds the members that every result must have.
-    fn stamped(&self, request: &RequestInfo<'_>, result: RawJson) -> Result<RawJson, ErrorObject> {
-        let broken = |why: &dyn std::fmt::Display| {
+    fn complete_result(&self, request: &RequestInfo<'_>, result: RawJson) -> Result<RawJson, ErrorObject> {
+        let invalid = |why: &dyn std::fmt::Display| {
             tracing::error!(method = request.method, %why, "a handler returned an invalid result");
             errors::internal()
         };
-        let edited = result.read(|json| self.stamped_text(request, &result, json)).map_err(|why| broken(&why))??;
+        let edited = result.read(|json| self.edit_result(request, &result, json)).map_err(|why| invalid(&why))??;
         match edited {
-            Stamped::Edited(edited) => Ok(edited),
-            Stamped::Unchanged => Ok(result),
-            Stamped::WithoutMeta => result.with_member("_meta", &self.stamp).ok_or_else(|| broken(&"not an object")),
+            Completed::Edited(edited) => Ok(edited),
+            Completed::Unchanged => Ok(result),
+            Completed::WithoutMeta => {
+                result.with_member("_meta", &self.default_meta).ok_or_else(|| invalid(&"not an object"))
+            }
         }
     }
 
-    fn stamped_text(
+    fn edit_result(
         &self,
         request: &RequestInfo<'_>,
         result: &RawJson,
         json: Cursor<'_>,
-    ) -> Result<Stamped, ErrorObject> {
-        let broken = |why: &dyn std::fmt::Display| {
+    ) -> Result<Completed, ErrorObject> {
+        let invalid = |why: &dyn std::fmt::Display| {
             tracing::error!(method = request.method, %why, "a handler returned an invalid result");
             errors::internal()
         };
-        let picked = Picked::from(json, &["resultType", "_meta", "ttlMs", "cacheScope"]).map_err(|why| broken(&why))?;
+        let picked =
+            Picked::from(json, &["resultType", "_meta", "ttlMs", "cacheScope"]).map_err(|why| invalid(&why))?;
         let [kind, meta, ttl, kept_by] = picked.values;
         let kind = match kind.map(|kind| kind.as_str().ok_or("resultType must be a string")) {
             None => None,
-            Some(Ok(kind)) if self.reading.knows(&kind) => Some(kind),
-            Some(Ok(_)) => return Err(broken(&"unknown resultType")),
-            Some(Err(why)) => return Err(broken(&why)),
+            Some(Ok(kind)) if self.result_rules.knows(&kind) => Some(kind),
+            Some(Ok(_)) => return Err(invalid(&"unknown resultType")),
+            Some(Err(why)) => return Err(invalid(&why)),
         };
         let mut edit = Edit::of(json);
         if kind.as_deref() == Some("input_required") {
-            self.may_ask(request, result)?;
+            self.check_input_requests(request, result)?;
         } else if request.scope.revision.method(request.method).is_some_and(|spec| spec.cacheable) {
-            let hint = self.caching.hint(request.method, request.subject);
+            let hint = self.cache_hints.hint(request.method, request.subject);
             let sent = hint.unwrap_or_default();
             for (name, there, value) in
                 [("ttlMs", ttl, sent.ttl_ms().to_string()), ("cacheScope", kept_by, format!("\"{}\"", sent.scope()))]
@@ -270,27 +274,27 @@ impl Modern {
         }
         // The common case: only `_meta` is missing.
         if let (None, true) = (meta, edit.is_empty()) {
-            return Ok(Stamped::WithoutMeta);
+            return Ok(Completed::WithoutMeta);
         }
-        let ours = mcpgen_types::to_string(&self.ours.implementation);
+        let local_info = mcpgen_types::to_string(&self.local_info.implementation);
         match meta {
-            None => edit.add("_meta", &format!("{{\"{SERVER_INFO}\":{ours}}}")),
+            None => edit.add("_meta", &format!("{{\"{SERVER_INFO}\":{local_info}}}")),
             Some(meta) => {
-                let known = Picked::from(meta, &[SERVER_INFO]).map_err(|why| broken(&why))?;
+                let known = Picked::from(meta, &[SERVER_INFO]).map_err(|why| invalid(&why))?;
                 if known.values[0].is_none() {
-                    edit.add_to(Some(meta), SERVER_INFO, &ours);
+                    edit.add_to(Some(meta), SERVER_INFO, &local_info);
                 }
             }
         }
-        let edited = edit.done().map_err(|why| broken(&why))?;
-        Ok(edited.map_or(Stamped::Unchanged, Stamped::Edited))
+        let edited = edit.done().map_err(|why| invalid(&why))?;
+        Ok(edited.map_or(Completed::Unchanged, Completed::Edited))
     }
 
     /// Checks `resultType`, and adds it to a result without it. Returns `None` if the result needs no change.
     fn completed(&self, method: &str, result: Cursor<'_>) -> Result<Option<RawJson>, String> {
         let picked = Picked::from(result, &["resultType"]).map_err(|error| format!("{method} result: {error}"))?;
         match picked.values[0].map(Cursor::as_str) {
-            None if self.reading.strict => Err(format!("{method} result: missing required member `resultType`")),
+            None if self.result_rules.strict => Err(format!("{method} result: missing required member `resultType`")),
             None => {
                 let mut edit = Edit::of(result);
                 edit.add("resultType", "\"complete\"");
@@ -299,39 +303,39 @@ impl Modern {
             Some(Some(kind)) if kind == "input_required" && !may_require_input(self.revision(), method) => {
                 Err(format!("{method} result: this request does not allow input requests"))
             }
-            Some(Some(kind)) if self.reading.knows(&kind) => Ok(None),
+            Some(Some(kind)) if self.result_rules.knows(&kind) => Ok(None),
             Some(kind) => Err(format!("{method} result: resultType: unknown value {:?}", kind.unwrap_or_default())),
         }
     }
 
     /// Checks whether the result of a request may contain its input requests.
-    fn may_ask(&self, request: &RequestInfo<'_>, result: &RawJson) -> Result<(), ErrorObject> {
-        let broken = |why: String| {
+    fn check_input_requests(&self, request: &RequestInfo<'_>, result: &RawJson) -> Result<(), ErrorObject> {
+        let invalid = |why: String| {
             tracing::error!(method = request.method, why, "a handler returned an invalid input request");
             Err(errors::internal())
         };
         if !may_require_input(request.scope.revision, request.method) {
-            return broken("requests of this method do not allow input requests".to_owned());
+            return invalid("requests of this method do not allow input requests".to_owned());
         }
-        let asks: InputRequiredResult = match result.decode() {
-            Ok(asks) => asks,
-            Err(error) => return broken(error.to_string()),
+        let required: InputRequiredResult = match result.decode() {
+            Ok(required) => required,
+            Err(error) => return invalid(error.to_string()),
         };
-        if asks.input_requests.is_none() && asks.request_state.is_none() {
-            return broken("`inputRequests` and `requestState` are both missing".to_owned());
+        if required.input_requests.is_none() && required.request_state.is_none() {
+            return invalid("`inputRequests` and `requestState` are both missing".to_owned());
         }
         let nothing = JsonObject::new();
         let declared = request.scope.peer_info.as_ref().map_or(&nothing, |peer_info| &peer_info.capabilities);
         let mut missing: Vec<&[&str]> = Vec::new();
-        for asked in asks.input_requests.iter().flat_map(|asked| asked.values()) {
-            let (method, params) = crate::protocol::input_requests::parts(asked);
-            missing.extend(lacks(&method, params.as_ref(), declared));
+        for input_request in required.input_requests.iter().flat_map(|requests| requests.values()) {
+            let (method, params) = crate::protocol::input_requests::method_and_params(input_request);
+            missing.extend(missing_capability(&method, params.as_ref(), declared));
         }
         if missing.is_empty() { Ok(()) } else { Err(errors::missing_capabilities(&missing)) }
     }
 
     /// Reads the peer info from the result of `server/discover`.
-    fn introduced(&self, result: &RawJson) -> Option<PeerInfo> {
+    fn read_peer_info(&self, result: &RawJson) -> Option<PeerInfo> {
         let mut result: JsonObject = result.decode().ok()?;
         let mut object = |key: &str| match result.remove(key) {
             Some(Value::Object(object)) => Some(object),
@@ -349,7 +353,7 @@ impl Modern {
 }
 
 /// The outcome of adding the required members to a result.
-enum Stamped {
+enum Completed {
     Edited(RawJson),
     Unchanged,
     /// Only `_meta` is missing.
@@ -357,23 +361,23 @@ enum Stamped {
 }
 
 /// Returns the metadata of a client's requests: member names and their values as JSON text.
-fn words(ours: &LocalInfo, capabilities: &JsonObject, revision: Revision) -> Vec<(&'static str, String)> {
-    let level = ours.level.map(|level| (LOG_LEVEL, format!("\"{}\"", level.as_str())));
+fn request_meta(local_info: &LocalInfo, capabilities: &JsonObject, revision: Revision) -> Vec<(&'static str, String)> {
+    let level = local_info.level.map(|level| (LOG_LEVEL, format!("\"{}\"", level.as_str())));
     let always = [
         (PROTOCOL_VERSION, format!("\"{revision}\"")),
         (CLIENT_CAPABILITIES, mcpgen_types::to_string(capabilities)),
-        (CLIENT_INFO, mcpgen_types::to_string(&ours.implementation)),
+        (CLIENT_INFO, mcpgen_types::to_string(&local_info.implementation)),
     ];
     always.into_iter().chain(level).collect()
 }
 
 /// Returns the metadata of a client's requests as a typed object.
-pub(crate) fn own_meta(
-    ours: &LocalInfo,
-    handled: &HandlerCapabilities,
+pub(crate) fn request_meta_object(
+    local_info: &LocalInfo,
+    handlers: &HandlerCapabilities,
     revision: Revision,
 ) -> Result<RequestMetaObject, mcpgen_types::Error> {
-    let members = words(ours, &handled.capabilities(ours, revision), revision)
+    let members = request_meta(local_info, &handlers.capabilities(local_info, revision), revision)
         .into_iter()
         .map(|(name, value)| format!("\"{name}\":{value}"));
     mcpgen_types::from_str(&format!("{{{}}}", members.collect::<Vec<_>>().join(",")))
@@ -384,17 +388,21 @@ fn may_require_input(revision: Revision, method: &str) -> bool {
 }
 
 /// Returns a capability that an input request needs and the client has not declared.
-fn lacks(method: &str, params: Option<&JsonObject>, declared: &JsonObject) -> Option<&'static [&'static str]> {
+fn missing_capability(
+    method: &str,
+    params: Option<&JsonObject>,
+    declared: &JsonObject,
+) -> Option<&'static [&'static str]> {
     let nothing = JsonObject::new();
     let capability = methods::newest(method).map_or(&[][..], |spec| spec.capability);
     match can(declared, capability) {
         false => Some(capability),
-        true => lacking(method, params.unwrap_or(&nothing), declared),
+        true => missing_for(method, params.unwrap_or(&nothing), declared),
     }
 }
 
 /// Replaces error codes that modern revisions do not define or no longer define.
-fn permitted(error: ErrorObject) -> ErrorObject {
+fn with_allowed_code(error: ErrorObject) -> ErrorObject {
     let code = match error.code.0 {
         // Resource not found, in legacy revisions.
         -32002 => ErrorCode::INVALID_PARAMS,
@@ -407,28 +415,32 @@ fn permitted(error: ErrorObject) -> ErrorObject {
 }
 
 impl Protocol for Modern {
-    fn request(&self, asked: &IncomingRequest<'_>) -> Result<Admission, ErrorObject> {
-        if self.side == Role::Client {
+    fn admit(&self, request: &IncomingRequest<'_>) -> Result<Admission, ErrorObject> {
+        if self.role == Role::Client {
             return Ok(Admission::Drop("servers do not send requests in this revision"));
         }
-        if asked.method == "initialize" && !Self::is_meant(asked) {
-            let params: JsonObject = asked.params.and_then(|params| params.decode().ok()).unwrap_or_default();
+        if request.method == "initialize" && !Self::has_modern_metadata(request) {
+            let params: JsonObject = request.params.and_then(|params| params.decode().ok()).unwrap_or_default();
             let requested = params.get("protocolVersion").and_then(Value::as_str).unwrap_or_default();
             return Err(self.unsupported(requested));
         }
-        let scope = self.scope(asked)?;
-        match asked.method {
-            DiscoverRequest::METHOD => Ok(Admission::Answer(self.discovered())),
+        let scope = self.scope(request)?;
+        match request.method {
+            DiscoverRequest::METHOD => Ok(Admission::Respond(self.discover_result())),
             _ => Ok(Admission::Handle(scope)),
         }
     }
 
-    fn notification(&self, _: &str, _: Option<&RawJson>) -> Option<Revision> {
-        self.agreed().revision
+    fn notification_revision(&self, _: &str, _: Option<&RawJson>) -> Option<Revision> {
+        self.negotiated().revision
     }
 
-    fn answer(&self, request: &RequestInfo<'_>, answer: Result<RawJson, ErrorObject>) -> Result<RawJson, ErrorObject> {
-        answer.and_then(|result| self.stamped(request, result)).map_err(permitted)
+    fn complete_response(
+        &self,
+        request: &RequestInfo<'_>,
+        result: Result<RawJson, ErrorObject>,
+    ) -> Result<RawJson, ErrorObject> {
+        result.and_then(|result| self.complete_result(request, result)).map_err(with_allowed_code)
     }
 
     fn may_send(
@@ -438,18 +450,18 @@ impl Protocol for Modern {
         revision: Option<Revision>,
         _: Option<&RawJson>,
     ) -> Result<(), String> {
-        let spoken = scope.map(|scope| scope.revision).or(self.agreed().revision);
-        if let (Some(of), Some(spoken)) = (revision, spoken)
-            && of != spoken
+        let supported = scope.map(|scope| scope.revision).or(self.negotiated().revision);
+        if let (Some(of), Some(supported)) = (revision, supported)
+            && of != supported
         {
             return Err(format!(
                 "{method}: the type belongs to revision {}, but the peer uses {}",
                 of.as_str(),
-                spoken.as_str()
+                supported.as_str()
             ));
         }
         let is_notification = method.starts_with("notifications/");
-        match (self.side, method) {
+        match (self.role, method) {
             (_, "notifications/cancelled") => Ok(()),
             (Role::Client, _) if !is_notification => Ok(()),
             (Role::Server, _) if !is_notification => Err(format!(
@@ -474,24 +486,24 @@ impl Protocol for Modern {
         }
     }
 
-    fn params(&self, _: &str, params: Option<RawJson>) -> Result<Option<RawJson>, String> {
-        if self.side == Role::Server {
+    fn complete_params(&self, _: &str, params: Option<RawJson>) -> Result<Option<RawJson>, String> {
+        if self.role == Role::Server {
             return Ok(params);
         }
         let revision = self.revision();
-        with_meta(params, &words(&self.ours, &self.capabilities(), revision), false)
+        with_meta(params, &request_meta(&self.local_info, &self.capabilities(), revision), false)
     }
 
-    fn answered(&self, method: &str, result: RawJson) -> Result<RawJson, String> {
-        if self.side == Role::Server {
+    fn process_result(&self, method: &str, result: RawJson) -> Result<RawJson, String> {
+        if self.role == Role::Server {
             return Ok(result);
         }
         let completed = result.read(|result| self.completed(method, result)).map_err(|error| error.to_string())??;
         let result = completed.unwrap_or(result);
         if method == DiscoverRequest::METHOD
-            && let Some(peer_info) = self.introduced(&result)
+            && let Some(peer_info) = self.read_peer_info(&result)
         {
-            self.agreed().peer_info = Some(Arc::new(peer_info));
+            self.negotiated().peer_info = Some(Arc::new(peer_info));
         }
         Ok(result)
     }
@@ -501,11 +513,11 @@ impl Protocol for Modern {
         method != DiscoverRequest::METHOD
     }
 
-    fn may_be_asked(&self, method: &str, params: Option<&JsonObject>) -> Result<(), ErrorObject> {
+    fn check_input_request(&self, method: &str, params: Option<&JsonObject>) -> Result<(), ErrorObject> {
         if methods::newest(method).is_none() {
             return Err(errors::method_not_found(method));
         }
-        let path = lacks(method, params, &self.capabilities());
+        let path = missing_capability(method, params, &self.capabilities());
         path.map_or(Ok(()), |path| Err(errors::missing_capabilities(&[path])))
     }
 
@@ -514,10 +526,10 @@ impl Protocol for Modern {
     }
 
     fn peer_info(&self) -> Option<Arc<PeerInfo>> {
-        self.agreed().peer_info.clone()
+        self.negotiated().peer_info.clone()
     }
 
-    fn logs(&self, scope: &RequestScope, level: Level) -> bool {
+    fn wants_log(&self, scope: &RequestScope, level: Level) -> bool {
         self.can(&["logging"]) && scope.level.is_some_and(|least| level >= least)
     }
 }

@@ -102,23 +102,23 @@ mod tests {
 
     use super::*;
 
-    fn glance(params: &serde_json::Value, interner: &mut ParamsInterner) -> ParamsView {
+    fn view(params: &serde_json::Value, interner: &mut ParamsInterner) -> ParamsView {
         ParamsView::at("tools/call", Some(&RawJson::from(params)), interner)
     }
 
     #[test]
     fn reuses_equal_values() {
         let interner = &mut ParamsInterner::default();
-        let say = |name: &str, token: u32| json!({ "name": name, "_meta": { "progressToken": token } });
-        let first = glance(&say("a", 1), interner);
-        let again = glance(&say("a", 1), interner);
+        let params = |name: &str, token: u32| json!({ "name": name, "_meta": { "progressToken": token } });
+        let first = view(&params("a", 1), interner);
+        let again = view(&params("a", 1), interner);
         assert!(Arc::ptr_eq(&first.meta, &again.meta));
         assert!(first.subject.zip(again.subject).is_some_and(|(first, again)| Arc::ptr_eq(&first, &again)));
-        let other = glance(&say("b", 2), interner);
+        let other = view(&params("b", 2), interner);
         assert_eq!((other.subject.as_deref(), &other.meta["progressToken"]), (Some("b"), &json!(2)));
-        let without = glance(&json!({ "name": "a" }), interner);
+        let without = view(&json!({ "name": "a" }), interner);
         assert_eq!((without.subject.as_deref(), without.meta.len()), (Some("a"), 0));
-        assert_eq!(glance(&json!({ "_meta": 5 }), interner).meta.len(), 0);
+        assert_eq!(view(&json!({ "_meta": 5 }), interner).meta.len(), 0);
     }
 
     #[test]
@@ -127,11 +127,13 @@ mod tests {
         let long = "x".repeat(LONGEST + 1);
         for number in 0..1000 {
             let name = format!("{number}{}", if number % 2 == 0 { &long } else { "" });
-            let params_view = glance(&json!({ "name": name, "_meta": { "long": long } }), interner);
+            let params_view = view(&json!({ "name": name, "_meta": { "long": long } }), interner);
             assert_eq!(params_view.subject.as_deref(), Some(&*name));
             assert_eq!(params_view.meta["long"], long);
         }
-        assert!(interner.subjects.len() <= SUBJECTS && interner.subjects.iter().all(|kept| kept.len() <= LONGEST));
+        assert!(
+            interner.subjects.len() <= SUBJECTS && interner.subjects.iter().all(|subject| subject.len() <= LONGEST)
+        );
         assert!(interner.meta.is_none());
     }
 }

@@ -15,13 +15,13 @@ pub trait Protocol: Send + Sync + 'static {
     /// # Errors
     ///
     /// Returns the error response if the request is not allowed, or not allowed yet.
-    fn request(&self, asked: &IncomingRequest<'_>) -> Result<Admission, ErrorObject>;
+    fn admit(&self, request: &IncomingRequest<'_>) -> Result<Admission, ErrorObject>;
 
     /// Returns the revision of a notification, or `None` if the notification is to be ignored at this time.
-    fn notification(&self, method: &str, params: Option<&RawJson>) -> Option<Revision>;
+    fn notification_revision(&self, method: &str, params: Option<&RawJson>) -> Option<Revision>;
 
     /// Returns whether batches are supported.
-    fn batches(&self) -> bool {
+    fn allows_batches(&self) -> bool {
         false
     }
 
@@ -30,8 +30,12 @@ pub trait Protocol: Send + Sync + 'static {
     /// # Errors
     ///
     /// Returns the error to send if the handler failed, or if its result is not valid for the request.
-    fn answer(&self, _request: &RequestInfo<'_>, answer: Result<RawJson, ErrorObject>) -> Result<RawJson, ErrorObject> {
-        answer
+    fn complete_response(
+        &self,
+        _request: &RequestInfo<'_>,
+        result: Result<RawJson, ErrorObject>,
+    ) -> Result<RawJson, ErrorObject> {
+        result
     }
 
     /// Checks whether a request or a notification of this method may be sent now. `revision` is the revision of its
@@ -42,7 +46,7 @@ pub trait Protocol: Send + Sync + 'static {
     /// Returns the reason if the message is not allowed.
     fn may_send(
         &self,
-        _terms: Option<&RequestScope>,
+        _scope: Option<&RequestScope>,
         _method: &str,
         _revision: Option<Revision>,
         _params: Option<&RawJson>,
@@ -55,7 +59,7 @@ pub trait Protocol: Send + Sync + 'static {
     /// # Errors
     ///
     /// Returns the reason if the params are not valid for any request.
-    fn params(&self, _method: &str, params: Option<RawJson>) -> Result<Option<RawJson>, String> {
+    fn complete_params(&self, _method: &str, params: Option<RawJson>) -> Result<Option<RawJson>, String> {
         Ok(params)
     }
 
@@ -69,7 +73,7 @@ pub trait Protocol: Send + Sync + 'static {
     /// # Errors
     ///
     /// Returns the reason if the result is not valid in this kind of revisions.
-    fn answered(&self, _method: &str, result: RawJson) -> Result<RawJson, String> {
+    fn process_result(&self, _method: &str, result: RawJson) -> Result<RawJson, String> {
         Ok(result)
     }
 
@@ -78,7 +82,7 @@ pub trait Protocol: Send + Sync + 'static {
     /// # Errors
     ///
     /// Fails if this side has not declared the capability for it, or the revision has no input requests.
-    fn may_be_asked(&self, method: &str, _params: Option<&JsonObject>) -> Result<(), ErrorObject> {
+    fn check_input_request(&self, method: &str, _params: Option<&JsonObject>) -> Result<(), ErrorObject> {
         Err(crate::jsonrpc::errors::method_not_found(method))
     }
 
@@ -93,7 +97,7 @@ pub trait Protocol: Send + Sync + 'static {
     }
 
     /// Returns whether the client wants log messages of this level.
-    fn logs(&self, _terms: &RequestScope, _level: Level) -> bool {
+    fn wants_log(&self, _scope: &RequestScope, _level: Level) -> bool {
         false
     }
 }
@@ -128,7 +132,7 @@ pub enum Admission {
     /// Call the handler, with this scope.
     Handle(RequestScope),
     /// Send this result at once, without calling a handler.
-    Answer(RawJson),
+    Respond(RawJson),
     /// Ignore the request and send no response, for this reason.
     Drop(&'static str),
 }
@@ -157,15 +161,15 @@ impl RequestScope {
 pub struct FixedRevision(pub Revision);
 
 impl Protocol for FixedRevision {
-    fn request(&self, _: &IncomingRequest<'_>) -> Result<Admission, ErrorObject> {
+    fn admit(&self, _: &IncomingRequest<'_>) -> Result<Admission, ErrorObject> {
         Ok(Admission::Handle(RequestScope::of(self.0)))
     }
 
-    fn notification(&self, _: &str, _: Option<&RawJson>) -> Option<Revision> {
+    fn notification_revision(&self, _: &str, _: Option<&RawJson>) -> Option<Revision> {
         Some(self.0)
     }
 
-    fn batches(&self) -> bool {
+    fn allows_batches(&self) -> bool {
         self.0.has_batches()
     }
 }

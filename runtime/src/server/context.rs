@@ -14,7 +14,7 @@ use super::older_revisions;
 #[cfg(feature = "request-state")]
 use super::rounds::Rounds;
 use super::tool_error::ToolError;
-use crate::protocol::input_requests::parts;
+use crate::protocol::input_requests::method_and_params;
 use crate::service::context::Context;
 
 /// The context of a call to a tool, prompt or resource. Dereferences to [`Context`], and can request input from the client.
@@ -90,7 +90,7 @@ impl RequestContext {
 
     /// Sends a request to the client and waits for the response (legacy revisions).
     async fn ask_now<R: Request>(&self, request: &InputRequest) -> Result<R::Result, ToolError> {
-        let (method, params) = parts(request);
+        let (method, params) = method_and_params(request);
         let params =
             params.map(|params| older_revisions::params(&method, self.context.revision(), params)).transpose()?;
         let answer = self.context.peer().raw_request(&method, params.map(|params| RawJson::from(&params))).await?;

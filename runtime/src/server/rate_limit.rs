@@ -154,7 +154,7 @@ mod tests {
         let limit = RateLimit::new(1, Duration::from_secs(60), 1000);
         let allowed = (0..5000).filter(|n| limit.check(&format!("caller {n}")).is_none()).count();
         assert_eq!(allowed, 1000);
-        // A new caller waits for room, a known caller for its quota.
+        // A new caller waits for a free entry, a known caller for its quota.
         let wait = limit.check("new").expect("the table is full");
         assert!(wait > Duration::ZERO && wait <= Duration::from_secs(60), "{wait:?}");
         assert_eq!(limit.check("caller 7"), Some(Duration::from_secs(60)));

@@ -116,7 +116,7 @@ impl Server {
         if let Some(Err(error)) = &self.0.config.request_state {
             return Err(ServeError::RequestState(*error));
         }
-        Ok(ServerConfig { caching: cache_hints.clone(), ..ServerConfig::from(self.local_info()) })
+        Ok(ServerConfig { cache_hints: cache_hints.clone(), ..ServerConfig::from(self.local_info()) })
     }
 
     /// Returns the local info with the capabilities that the server has now.

@@ -347,7 +347,7 @@ impl Context {
     /// Sends nothing if the peer has not asked for messages of this level, if the protocol does not allow the message,
     /// or once the response is being sent.
     pub async fn log(&self, level: Level, logger: Option<&str>, data: impl Into<Value>) {
-        if !self.0.peer.protocol().logs(self.scope(), level) {
+        if !self.0.peer.protocol().wants_log(self.scope(), level) {
             return;
         }
         let mut params = json!({ "level": level.as_str(), "data": data.into() });

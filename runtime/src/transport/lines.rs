@@ -167,11 +167,11 @@ mod tests {
             use tokio::io::AsyncWriteExt;
             writer.write_all(&bytes).await.expect("the reader is open");
         });
-        let words = |item: Result<Inbound, ReceiveError>| match item {
+        let describe = |item: Result<Inbound, ReceiveError>| match item {
             Ok(message) => String::from_utf8(message.into_bytes().expect("not parsed")).expect("text"),
             Err(error) => error.to_string(),
         };
-        receive(reader, longest).map(words).collect().await
+        receive(reader, longest).map(describe).collect().await
     }
 
     #[tokio::test]

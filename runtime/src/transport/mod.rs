@@ -13,7 +13,7 @@
 //!
 //! use futures_util::stream;
 //! use mcpgen_runtime::transport::{self, Inbound, Outbound, Route};
-//! use mcpgen_runtime::{Limits, LocalInfo, Router, serve};
+//! use mcpgen_runtime::{LocalInfo, Router, serve};
 //! use mcpgen_types::RequestId;
 //! use tokio::sync::mpsc;
 //!
@@ -30,8 +30,7 @@
 //! // A queued message counts toward `Limits::outbox` until it is dropped, so this queue needs no limit.
 //! let outgoing = transport::sink(move |message| sent.send(message).map_err(|_| io::ErrorKind::BrokenPipe.into()));
 //!
-//! let router = Router::new();
-//! tokio::spawn(serve(LocalInfo::new("server", "1"), router.clone(), router, incoming, outgoing, Limits::default()));
+//! tokio::spawn(serve((LocalInfo::new("server", "1"), Router::new()), (incoming, outgoing)));
 //!
 //! let ping = r#"{"jsonrpc":"2.0","id":1,"method":"ping"}"#;
 //! to_server.send(("127.0.0.1:4000".parse()?, ping.into())).await?;

@@ -152,7 +152,7 @@ mod tests {
         map.renew("a", 40);
         assert_eq!(map.remove_expired(20), [2]);
         assert_eq!(map.get("b"), None);
-        assert_eq!(map.insert("e", "ann", 50, 5), Ok(()), "the owner has room again");
+        assert_eq!(map.insert("e", "ann", 50, 5), Ok(()), "the owner is below the maximum again");
         assert_eq!(map.evict(), Some((30, 3)));
         assert_eq!((map.remove("a"), map.remove("a")), (Some(1), None));
         assert_eq!(map.get("e"), Some((&"ann", &5)));

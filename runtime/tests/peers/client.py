@@ -1,4 +1,4 @@
-"""A client of the Python SDK: `python client.py legacy|modern URL|COMMAND [ARGUMENT..]`. Prints what it learns as JSON."""
+"""A client of the Python SDK: `python client.py legacy|modern URL|COMMAND [ARGUMENT..]`. Prints each step as JSON."""
 
 import asyncio
 import json
@@ -10,11 +10,11 @@ from mcp.client.stdio import StdioServerParameters
 from mcp.shared.exceptions import MCPError
 
 
-def say(step, value):
+def print_step(step, value):
     print(json.dumps({"step": step, "value": value}, separators=(",", ":")), flush=True)
 
 
-async def main(era, command, *args):
+async def main(protocol, command, *args):
     logs = []
     changed = asyncio.Event()
 
@@ -31,51 +31,51 @@ async def main(era, command, *args):
 
     async with Client(
         command if command.startswith("http") else StdioServerParameters(command=command, args=list(args)),
-        mode="legacy" if era == "legacy" else "auto",
+        mode="legacy" if protocol == "legacy" else "auto",
         sampling_callback=sample,
         logging_callback=log,
         log_level="info",
         message_handler=message,
         cache=None,
     ) as client:
-        say("revision", client.protocol_version)
-        say("server", client.server_info.name)
-        say("tools", [tool.name for tool in (await client.list_tools()).tools])
+        print_step("revision", client.protocol_version)
+        print_step("server", client.server_info.name)
+        print_step("tools", [tool.name for tool in (await client.list_tools()).tools])
 
         async def call(name, arguments, **options):
             return (await client.call_tool(name, arguments, **options)).content[0].text
 
-        say("echo", await call("echo", {"message": "hello"}))
-        say("add", await call("add", {"a": 2, "b": 3}))
-        say("ask", await call("ask", {"question": "?"}))
+        print_step("echo", await call("echo", {"message": "hello"}))
+        print_step("add", await call("add", {"a": 2, "b": 3}))
+        print_step("ask", await call("ask", {"question": "?"}))
         reports = []
 
         async def report(progress, total, message):
             reports.append(progress)
 
         await call("wait", {"steps": 3}, progress_callback=report)
-        say("progress", reports[:2])
-        hanging = asyncio.create_task(call("wait", {"steps": 100000}))
+        print_step("progress", reports[:2])
+        pending = asyncio.create_task(call("wait", {"steps": 100000}))
         await asyncio.sleep(0.05)
-        hanging.cancel()
-        say("cancelled", "given up" if (await asyncio.wait([hanging]))[0] and hanging.cancelled() else "answered")
+        pending.cancel()
+        print_step("cancelled", "cancelled" if (await asyncio.wait([pending]))[0] and pending.cancelled() else "completed")
         try:
             await call("nothing", {})
         except MCPError as error:
-            say("unknown tool", {"code": error.error.code})
-        say("logs", len(logs) > 0)
-        if era == "modern":
+            print_step("unknown tool", {"code": error.error.code})
+        print_step("logs", len(logs) > 0)
+        if protocol == "modern":
             async with client.listen(tools_list_changed=True) as subscription:
                 await call("touch", {})
                 async for event in subscription:
-                    say("changed", type(event).__name__)
+                    print_step("changed", type(event).__name__)
                     break
         else:
             await call("touch", {})
             await asyncio.wait_for(changed.wait(), 5)
-            say("changed", "ToolListChangedNotification")
+            print_step("changed", "ToolListChangedNotification")
         sums = await asyncio.gather(*[call("add", {"a": n, "b": 1}) for n in range(200)])
-        say("many", sums == [str(n + 1) for n in range(200)])
+        print_step("many", sums == [str(n + 1) for n in range(200)])
 
 
 asyncio.run(main(*sys.argv[1:]))

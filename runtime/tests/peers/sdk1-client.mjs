@@ -1,4 +1,4 @@
-// A client of the SDK's: `node sdk1-client.mjs URL|COMMAND [ARGUMENT..]`. Prints what it learns as JSON, a line each.
+// A client of the first SDK version: `node sdk1-client.mjs URL|COMMAND [ARGUMENT..]`. Prints each step as a line of JSON.
 import { Client } from "@modelcontextprotocol/sdk/client/index.js";
 import { StdioClientTransport } from "@modelcontextprotocol/sdk/client/stdio.js";
 import { StreamableHTTPClientTransport } from "@modelcontextprotocol/sdk/client/streamableHttp.js";
@@ -9,7 +9,7 @@ import {
   LoggingMessageNotificationSchema,
 } from "@modelcontextprotocol/sdk/types.js";
 
-const say = (step, value) => console.log(JSON.stringify({ step, value }));
+const printStep = (step, value) => console.log(JSON.stringify({ step, value }));
 const failure = (error) => ({ code: error.code, data: error.data });
 
 const [command, ...args] = process.argv.slice(2);
@@ -28,32 +28,32 @@ const transport = command.startsWith("http")
   : new StdioClientTransport({ command, args });
 await client.connect(transport);
 
-say("server", client.getServerVersion());
-say("ping", await client.ping());
-say("tools", (await client.listTools()).tools.map((tool) => tool.name));
+printStep("server", client.getServerVersion());
+printStep("ping", await client.ping());
+printStep("tools", (await client.listTools()).tools.map((tool) => tool.name));
 const call = (name, args, options) => client.callTool({ name, arguments: args }, undefined, options);
-say("echo", (await call("echo", { message: "hello" })).content);
-say("add", (await call("add", { a: 2, b: 3 })).content);
-say("ask", (await call("ask", { question: "?" })).content);
+printStep("echo", (await call("echo", { message: "hello" })).content);
+printStep("add", (await call("add", { a: 2, b: 3 })).content);
+printStep("ask", (await call("ask", { question: "?" })).content);
 
 const reports = [];
 await call("wait", { steps: 3 }, { onprogress: (report) => reports.push(report.progress) });
-say("progress", reports);
+printStep("progress", reports);
 
 const stop = new AbortController();
-const hanging = call("wait", { steps: 100000 }, { signal: stop.signal, onprogress: () => stop.abort("enough") });
-say("cancelled", await hanging.then(() => "answered", () => "given up"));
+const pending = call("wait", { steps: 100000 }, { signal: stop.signal, onprogress: () => stop.abort("enough") });
+printStep("cancelled", await pending.then(() => "completed", () => "cancelled"));
 
-say("unknown tool", await call("nothing", {}).catch(failure));
+printStep("unknown tool", await call("nothing", {}).catch(failure));
 const raw = (method, params) => client.request({ method, params }, EmptyResultSchema).catch(failure);
-say("unknown method", await raw("no/such"));
-say("bad params", await raw("tools/call", { name: 5 }));
-say("not declared", await raw("prompts/list").catch(failure));
+printStep("unknown method", await raw("no/such"));
+printStep("bad params", await raw("tools/call", { name: 5 }));
+printStep("not declared", await raw("prompts/list").catch(failure));
 
 const before = logs;
 await client.setLoggingLevel("error");
 await call("echo", { message: "quiet" });
-say("logs", { before: before > 0, after: logs - before });
+printStep("logs", { before: before > 0, after: logs - before });
 
 const statuses = [];
 for await (const message of client.experimental.tasks.callToolStream(
@@ -63,12 +63,12 @@ for await (const message of client.experimental.tasks.callToolStream(
 )) {
   statuses.push(message.type === "result" ? message.result.content[0].text : message.type);
 }
-say("task", [statuses[0], statuses.at(-1)]);
+printStep("task", [statuses[0], statuses.at(-1)]);
 const listed = (await client.experimental.tasks.listTasks()).tasks;
-say("tasks", listed.map((task) => task.status));
+printStep("tasks", listed.map((task) => task.status));
 
-// Many at once: each gets its own answer.
+// Concurrent calls: each receives its own result.
 const sums = await Promise.all([...Array(200).keys()].map((n) => call("add", { a: n, b: 1 })));
-say("many", sums.every((result, n) => result.content[0].text === String(n + 1)));
+printStep("many", sums.every((result, n) => result.content[0].text === String(n + 1)));
 await transport.terminateSession?.();
 await client.close();

@@ -1,4 +1,4 @@
-// A server of the SDK's on standard input and output, with the tools of the example server.
+// A server of the first SDK version on standard input and output, with the tools of the example server.
 import { Server } from "@modelcontextprotocol/sdk/server/index.js";
 import { InMemoryTaskStore } from "@modelcontextprotocol/sdk/experimental/tasks/stores/in-memory.js";
 import { StdioServerTransport } from "@modelcontextprotocol/sdk/server/stdio.js";
@@ -15,26 +15,26 @@ server.setRequestHandler(ListToolsRequestSchema, () => ({
   tools: ["echo", "add", "ask", "wait"].map((name) => ({ name, inputSchema: { type: "object" } })),
 }));
 server.setRequestHandler(CallToolRequestSchema, async (request, extra) => {
-  const { name, arguments: given, task: asked } = request.params;
-  if (asked !== undefined) {
-    const task = await extra.taskStore.createTask({ ttl: asked.ttl });
+  const { name, arguments: input, task: taskParams } = request.params;
+  if (taskParams !== undefined) {
+    const task = await extra.taskStore.createTask({ ttl: taskParams.ttl });
     setTimeout(() => extra.taskStore.storeTaskResult(task.taskId, "completed", text("done")), 10);
     return { task };
   }
   await server.sendLoggingMessage({ level: "info", data: `${name} is called` });
   switch (name) {
     case "echo":
-      return text(given.message);
+      return text(input.message);
     case "add":
-      return text(given.a + given.b);
+      return text(input.a + input.b);
     case "ask": {
-      const content = { type: "text", text: given.question };
-      const answer = await server.createMessage({ messages: [{ role: "user", content }], maxTokens: 10 });
-      return text(`${answer.model} says: ${answer.content.text}`);
+      const content = { type: "text", text: input.question };
+      const sample = await server.createMessage({ messages: [{ role: "user", content }], maxTokens: 10 });
+      return text(`${sample.model} says: ${sample.content.text}`);
     }
     case "wait":
-      for (let step = 1; step <= given.steps; step += 1) {
-        const params = { progressToken: request.params._meta.progressToken, progress: step, total: given.steps };
+      for (let step = 1; step <= input.steps; step += 1) {
+        const params = { progressToken: request.params._meta.progressToken, progress: step, total: input.steps };
         await extra.sendNotification({ method: "notifications/progress", params });
       }
       return text("done");

@@ -1,4 +1,4 @@
-// A client of the SDK's first version for the example of two tools: `node sdk1-tools.mjs COMMAND [ARGUMENT..]`.
+// A client of the first SDK version for the example `tools`: `node sdk1-tools.mjs COMMAND [ARGUMENT..]`.
 import { Client } from "@modelcontextprotocol/sdk/client/index.js";
 import { StdioClientTransport } from "@modelcontextprotocol/sdk/client/stdio.js";
 import { useTools } from "./use-tools.mjs";

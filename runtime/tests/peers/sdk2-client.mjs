@@ -1,12 +1,12 @@
-// A client of the SDK's second version: `node sdk2-client.mjs legacy|modern URL|COMMAND [ARGUMENT..]`. Prints what it
-// learns as JSON, a line each.
+// A client of the second SDK version: `node sdk2-client.mjs legacy|modern URL|COMMAND [ARGUMENT..]`. Prints each step as
+// a line of JSON.
 import { Client, StreamableHTTPClientTransport } from "@modelcontextprotocol/client";
 import { StdioClientTransport } from "@modelcontextprotocol/client/stdio";
 
-const say = (step, value) => console.log(JSON.stringify({ step, value }));
+const printStep = (step, value) => console.log(JSON.stringify({ step, value }));
 const failure = (error) => ({ code: error.code });
 
-const [era, command, ...args] = process.argv.slice(2);
+const [protocol, command, ...args] = process.argv.slice(2);
 let logs = 0;
 let changed;
 const change = new Promise((resolve) => {
@@ -16,7 +16,7 @@ const client = new Client(
   { name: "sdk2", version: "1" },
   {
     capabilities: { sampling: {} },
-    versionNegotiation: { mode: era === "legacy" ? "legacy" : "auto" },
+    versionNegotiation: { mode: protocol === "legacy" ? "legacy" : "auto" },
   },
 );
 client.setNotificationHandler("notifications/message", () => {
@@ -33,39 +33,39 @@ const transport = command.startsWith("http")
   : new StdioClientTransport({ command, args });
 await client.connect(transport);
 
-say("revision", client.getNegotiatedProtocolVersion());
-say("server", client.getServerVersion());
-say("tools", (await client.listTools()).tools.map((tool) => tool.name));
+printStep("revision", client.getNegotiatedProtocolVersion());
+printStep("server", client.getServerVersion());
+printStep("tools", (await client.listTools()).tools.map((tool) => tool.name));
 const call = (name, args, options) => client.callTool({ name, arguments: args }, options);
-say("echo", (await call("echo", { message: "hello" })).content[0].text);
-say("add", (await call("add", { a: 2, b: 3 })).content[0].text);
-say("ask", (await call("ask", { question: "?" })).content[0].text);
+printStep("echo", (await call("echo", { message: "hello" })).content[0].text);
+printStep("add", (await call("add", { a: 2, b: 3 })).content[0].text);
+printStep("ask", (await call("ask", { question: "?" })).content[0].text);
 
 const reports = [];
 await call("wait", { steps: 3 }, { onprogress: (report) => reports.push(report.progress) });
-say("progress", reports.slice(0, 2));
+printStep("progress", reports.slice(0, 2));
 
 const stop = new AbortController();
-const hanging = call("wait", { steps: 100000 }, { signal: stop.signal, onprogress: () => stop.abort("enough") });
-say("cancelled", await hanging.then(() => "answered", () => "given up"));
+const pending = call("wait", { steps: 100000 }, { signal: stop.signal, onprogress: () => stop.abort("enough") });
+printStep("cancelled", await pending.then(() => "completed", () => "cancelled"));
 
-say("unknown tool", await call("nothing", {}).catch(failure));
+printStep("unknown tool", await call("nothing", {}).catch(failure));
 
 const level = { "io.modelcontextprotocol/logLevel": "info" };
 await client.callTool({ name: "echo", arguments: { message: "loud" }, _meta: level });
-say("logs", logs > 0);
+printStep("logs", logs > 0);
 
-if (era === "modern") {
+if (protocol === "modern") {
   const subscription = await client.listen({ toolsListChanged: true });
   await call("touch", {});
-  say("changed", await change);
+  printStep("changed", await change);
   await subscription.close();
-  say("subscription", await subscription.closed);
+  printStep("subscription", await subscription.closed);
 } else {
   await call("touch", {});
-  say("changed", await change);
+  printStep("changed", await change);
 }
 
 const sums = await Promise.all([...Array(200).keys()].map((n) => call("add", { a: n, b: 1 })));
-say("many", sums.every((result, n) => result.content[0].text === String(n + 1)));
+printStep("many", sums.every((result, n) => result.content[0].text === String(n + 1)));
 await client.close();

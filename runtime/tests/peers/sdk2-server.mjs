@@ -1,4 +1,5 @@
-// A server of the SDK's second version on standard input and output, of either era, with the tools of the example server.
+// A server of the second SDK version on standard input and output, for legacy and modern revisions. It has the tools of the
+// example server.
 import { ProtocolError, ProtocolErrorCode, Server, inputRequired } from "@modelcontextprotocol/server";
 import { serveStdio } from "@modelcontextprotocol/server/stdio";
 
@@ -13,25 +14,25 @@ serveStdio(() => {
     tools: ["echo", "add", "ask", "wait", "touch"].map((name) => ({ name, inputSchema: { type: "object" } })),
   }));
   server.setRequestHandler("tools/call", async (request, { mcpReq }) => {
-    const { name, arguments: given } = request.params;
+    const { name, arguments: input } = request.params;
     await mcpReq.log("info", `${name} is called`);
     switch (name) {
       case "echo":
-        return text(given.message);
+        return text(input.message);
       case "add":
-        return text(given.a + given.b);
+        return text(input.a + input.b);
       case "ask": {
-        const content = { type: "text", text: given.question };
+        const content = { type: "text", text: input.question };
         const params = { messages: [{ role: "user", content }], maxTokens: 10 };
         const modern = mcpReq.envelope !== undefined;
-        const answer = modern ? mcpReq.inputResponses?.answer : await mcpReq.requestSampling(params);
-        return answer === undefined
-          ? inputRequired({ inputRequests: { answer: inputRequired.createMessage(params) } })
-          : text(`${answer.model} says: ${answer.content.text}`);
+        const sample = modern ? mcpReq.inputResponses?.sample : await mcpReq.requestSampling(params);
+        return sample === undefined
+          ? inputRequired({ inputRequests: { sample: inputRequired.createMessage(params) } })
+          : text(`${sample.model} says: ${sample.content.text}`);
       }
       case "wait":
-        for (let step = 1; step <= given.steps; step += 1) {
-          const params = { progressToken: mcpReq._meta.progressToken, progress: step, total: given.steps };
+        for (let step = 1; step <= input.steps; step += 1) {
+          const params = { progressToken: mcpReq._meta.progressToken, progress: step, total: input.steps };
           await mcpReq.notify({ method: "notifications/progress", params });
         }
         return text("done");

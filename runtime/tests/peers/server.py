@@ -1,4 +1,7 @@
-"""A server of the Python SDK, of either era, with the tools of the example server: on standard input and output, or on PORT."""
+"""A server of the Python SDK for legacy and modern revisions, with the tools of the example server.
+
+Serves standard input and output, or HTTP if PORT is set.
+"""
 
 import asyncio
 import os
@@ -23,33 +26,33 @@ async def list_tools(_, __):
 
 
 async def call_tool(context, params):
-    given = params.arguments or {}
+    input = params.arguments or {}
     modern = context.protocol_version >= "2026"
     await context.session.send_log_message(
         level="info", data=f"{params.name} is called", related_request_id=context.request_id
     )
     match params.name:
         case "echo":
-            return text(given["message"])
+            return text(input["message"])
         case "add":
-            return text(given["a"] + given["b"])
+            return text(input["a"] + input["b"])
         case "ask":
-            content = types.TextContent(type="text", text=given["question"])
+            content = types.TextContent(type="text", text=input["question"])
             messages = [types.SamplingMessage(role="user", content=content)]
             if modern:
-                answer = (params.input_responses or {}).get("answer")
-                if answer is None:
-                    asked = types.CreateMessageRequest(
+                sample = (params.input_responses or {}).get("sample")
+                if sample is None:
+                    request = types.CreateMessageRequest(
                         params=types.CreateMessageRequestParams(messages=messages, max_tokens=10)
                     )
-                    return types.InputRequiredResult(input_requests={"answer": asked})
+                    return types.InputRequiredResult(input_requests={"sample": request})
             else:
-                answer = await context.session.create_message(messages=messages, max_tokens=10)
-            return text(f"{answer.model} says: {answer.content.text}")
+                sample = await context.session.create_message(messages=messages, max_tokens=10)
+            return text(f"{sample.model} says: {sample.content.text}")
         case "wait":
-            for step in range(1, given["steps"] + 1):
+            for step in range(1, input["steps"] + 1):
                 await context.session.send_progress_notification(
-                    context.meta["progress_token"], step, given["steps"], related_request_id=context.request_id
+                    context.meta["progress_token"], step, input["steps"], related_request_id=context.request_id
                 )
             return text("done")
         case "touch":

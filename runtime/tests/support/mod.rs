@@ -1,4 +1,4 @@
-//! A connection in this process, and an end of it that is driven by hand.
+//! Connections in this process whose remote end the test drives.
 
 #![allow(dead_code, reason = "every test uses a part of it")]
 
@@ -13,7 +13,7 @@ use mcpgen_runtime::transport::lines;
 use serde_json::Value;
 use tokio::io::{AsyncBufReadExt, AsyncWriteExt, BufReader, DuplexStream, Lines, ReadHalf, WriteHalf};
 
-/// Runs one end over a pipe.
+/// Runs a connection over a pipe.
 pub(crate) fn run(router: Router, protocol: Arc<dyn Protocol>, limits: Limits, pipe: DuplexStream) -> Peer {
     let connection = Connection::new(router.clone(), router, protocol, limits);
     let peer = connection.peer().clone();
@@ -22,79 +22,84 @@ pub(crate) fn run(router: Router, protocol: Arc<dyn Protocol>, limits: Limits, p
     peer
 }
 
-/// The other end, driven by hand.
-pub(crate) struct Wire {
-    ears: Ears,
-    mouth: HttpSink,
+/// The remote end of a connection. Sends and receives lines without interpreting them.
+pub(crate) struct RawPeer {
+    reader: RawReader,
+    writer: RawWriter,
 }
 
-/// What hears the other end.
-pub(crate) struct Ears(Lines<BufReader<ReadHalf<DuplexStream>>>);
+/// The receiving half of a [`RawPeer`].
+pub(crate) struct RawReader(Lines<BufReader<ReadHalf<DuplexStream>>>);
 
-/// What speaks to the other end.
-pub(crate) struct HttpSink(WriteHalf<DuplexStream>);
+/// The sending half of a [`RawPeer`].
+pub(crate) struct RawWriter(WriteHalf<DuplexStream>);
 
-impl Ears {
-    pub(crate) async fn hear(&mut self) -> Value {
+impl RawReader {
+    /// Receives a message. Panics after 30 seconds, or if the connection is closed.
+    pub(crate) async fn receive(&mut self) -> Value {
         let line = tokio::time::timeout(Duration::from_secs(30), self.0.next_line()).await.expect("a line in time");
-        serde_json::from_str(&line.expect("the server writes").expect("the server is there")).expect("JSON")
+        serde_json::from_str(&line.expect("a line of text").expect("an open connection")).expect("JSON")
     }
 }
 
-impl HttpSink {
-    pub(crate) async fn say(&mut self, text: &str) {
-        self.say_raw(&format!("{text}\n")).await;
+impl RawWriter {
+    /// Sends a line.
+    pub(crate) async fn send(&mut self, text: &str) {
+        self.write(&format!("{text}\n")).await;
     }
 
-    /// Without the end of a line.
-    pub(crate) async fn say_raw(&mut self, text: &str) {
-        self.0.write_all(text.as_bytes()).await.expect("the server reads");
+    /// Writes text without ending the line.
+    pub(crate) async fn write(&mut self, text: &str) {
+        self.0.write_all(text.as_bytes()).await.expect("an open connection");
     }
 }
 
-impl Wire {
-    /// The other end of what `run` runs on a pipe.
-    pub(crate) fn to<T>(run: impl FnOnce(DuplexStream) -> T) -> (Wire, T) {
+impl RawPeer {
+    /// Creates a pipe and calls `run` with its other end. Returns the result of `run`, too.
+    pub(crate) fn connect<T>(run: impl FnOnce(DuplexStream) -> T) -> (RawPeer, T) {
         let (here, there) = tokio::io::duplex(4096);
-        (Wire::of(here), run(there))
+        (RawPeer::new(here), run(there))
     }
 
-    /// The end of a pipe.
-    pub(crate) fn of(pipe: DuplexStream) -> Wire {
+    /// Uses one end of a pipe.
+    pub(crate) fn new(pipe: DuplexStream) -> RawPeer {
         let (reader, writer) = tokio::io::split(pipe);
-        Wire { ears: Ears(BufReader::new(reader).lines()), mouth: HttpSink(writer) }
+        RawPeer { reader: RawReader(BufReader::new(reader).lines()), writer: RawWriter(writer) }
     }
 
-    /// For hearing and speaking at the same time.
-    pub(crate) fn split(self) -> (Ears, HttpSink) {
-        (self.ears, self.mouth)
+    /// Splits the peer, to send and receive at the same time.
+    pub(crate) fn split(self) -> (RawReader, RawWriter) {
+        (self.reader, self.writer)
     }
 
-    pub(crate) async fn say(&mut self, text: &str) {
-        self.mouth.say(text).await;
+    /// Sends a line.
+    pub(crate) async fn send(&mut self, text: &str) {
+        self.writer.send(text).await;
     }
 
-    /// Without the end of a line.
-    pub(crate) async fn say_raw(&mut self, text: &str) {
-        self.mouth.say_raw(text).await;
+    /// Writes text without ending the line.
+    pub(crate) async fn write(&mut self, text: &str) {
+        self.writer.write(text).await;
     }
 
-    pub(crate) async fn hear(&mut self) -> Value {
-        self.ears.hear().await
+    /// Receives a message. Panics after 30 seconds, or if the connection is closed.
+    pub(crate) async fn receive(&mut self) -> Value {
+        self.reader.receive().await
     }
 
-    pub(crate) async fn ask(&mut self, text: &str) -> Value {
-        self.say(text).await;
-        self.hear().await
+    /// Sends a line and receives the next message.
+    pub(crate) async fn request(&mut self, text: &str) -> Value {
+        self.send(text).await;
+        self.receive().await
     }
 
-    /// Nothing more is said, but still heard.
+    /// Closes the sending half. Messages can still be received.
     pub(crate) async fn close_output(&mut self) {
-        self.mouth.0.shutdown().await.expect("closed");
+        self.writer.0.shutdown().await.expect("an open connection");
     }
 
-    /// Whether the other end has ended.
-    pub(crate) async fn is_over(&mut self) -> bool {
-        self.ears.0.next_line().await.is_ok_and(|line| line.is_none())
+    /// Returns whether the connection is closed. Waits for the end of the stream or the next line.
+    pub(crate) async fn is_closed(&mut self) -> bool {
+        self.reader.0.next_line().await.is_ok_and(|line| line.is_none())
     }
 }

@@ -1,4 +1,4 @@
-//! Requests to an endpoint in this process, and what it answers.
+//! HTTP requests to an endpoint in this process, and its responses.
 
 #![allow(dead_code, reason = "each test file uses a part of it")]
 
@@ -9,9 +9,9 @@ use mcpgen_runtime::http::server::{Body, Endpoint};
 use serde_json::{Value, json};
 use tower::ServiceExt;
 
-pub(crate) const BOTH: &str = "application/json, text/event-stream";
+pub(crate) const ACCEPT_BOTH: &str = "application/json, text/event-stream";
 
-/// A request with the usual headers, unless `headers` replaces them.
+/// Sends a request. `headers` replace or extend the default headers.
 pub(crate) async fn send(
     endpoint: &Endpoint,
     method: &str,
@@ -19,7 +19,7 @@ pub(crate) async fn send(
     body: &str,
 ) -> http::Response<Body> {
     let mut request = Request::builder().method(method).uri("/mcp");
-    for (name, value) in [("host", "localhost"), ("accept", BOTH), ("content-type", "application/json")] {
+    for (name, value) in [("host", "localhost"), ("accept", ACCEPT_BOTH), ("content-type", "application/json")] {
         if !headers.iter().any(|(known, _)| *known == name) {
             request = request.header(name, value);
         }
@@ -31,7 +31,7 @@ pub(crate) async fn send(
     endpoint.clone().oneshot(request).await.expect("no error")
 }
 
-/// Status, headers, and the message or the events.
+/// Reads a response: its status, its headers, and its JSON message or its events.
 pub(crate) async fn read(response: http::Response<Body>) -> (u16, HeaderMap, Vec<Event>) {
     let (parts, body) = response.into_parts();
     let bytes = body.collect().await.expect("a body").to_bytes();
@@ -75,7 +75,7 @@ pub(crate) fn events(text: &str) -> Vec<Event> {
 
 pub(crate) const MODERN: &str = "2026-07-28";
 
-/// The params of a modern request.
+/// Adds the metadata of a modern request to params.
 pub(crate) fn modern(mut params: Value) -> Value {
     params["_meta"]["io.modelcontextprotocol/protocolVersion"] = json!(MODERN);
     params["_meta"]["io.modelcontextprotocol/clientCapabilities"] = json!({ "elicitation": { "form": {} } });
@@ -90,14 +90,14 @@ pub(crate) fn call(id: i64, tool: &str, arguments: Value) -> String {
     request(id, "tools/call", json!({ "name": tool, "arguments": arguments }))
 }
 
-/// A modern call of a tool, with the headers that it must have.
+/// Sends a modern tool call with the required headers.
 pub(crate) async fn modern_call(endpoint: &Endpoint, tool: &str, arguments: Value) -> http::Response<Body> {
     let body = request(7, "tools/call", modern(json!({ "name": tool, "arguments": arguments })));
     let headers = [("mcp-protocol-version", MODERN), ("mcp-method", "tools/call"), ("mcp-name", tool)];
     send(endpoint, "POST", &headers, &body).await
 }
 
-/// A session of this revision: its id.
+/// Begins a session in a revision. Returns its ID.
 pub(crate) async fn session(endpoint: &Endpoint, revision: &str) -> String {
     let params = json!({
         "protocolVersion": revision,

@@ -1,4 +1,4 @@
-//! A server with sessions whose answers a test can replace, one HTTP request at a time.
+//! A scripted HTTP server with sessions. A test can replace its response to each HTTP request.
 
 #![allow(dead_code, reason = "not every test uses everything")]
 
@@ -14,14 +14,14 @@ use serde_json::{Value, json};
 
 /// An HTTP request that the server received.
 pub(crate) struct Received {
-    /// `POST tools/call`, `POST response`, `GET`, or `DELETE`.
-    pub(crate) what: String,
+    /// `POST` with the method of the message, `POST response`, `GET` or `DELETE`.
+    pub(crate) kind: String,
     pub(crate) message: Value,
     pub(crate) session: String,
     pub(crate) last_event_id: Option<String>,
 }
 
-/// A running server, and what it received so far.
+/// A running server and the log of its HTTP requests.
 #[derive(Clone)]
 pub(crate) struct Sessions {
     pub(crate) url: String,
@@ -30,8 +30,9 @@ pub(crate) struct Sessions {
 }
 
 impl Sessions {
-    /// Starts a server. Requests for which `answer` returns `None` get the answer of an ordinary server without a stream.
-    pub(crate) async fn start<F>(answer: impl Fn(Received) -> F + Clone + Send + Sync + 'static) -> Self
+    /// Starts a server. If `handler` returns `None`, the server sends its default response. By default, the server
+    /// responds to GET with status 405.
+    pub(crate) async fn start<F>(handler: impl Fn(Received) -> F + Clone + Send + Sync + 'static) -> Self
     where
         F: Future<Output = Option<Response>> + Send + 'static,
     {
@@ -40,13 +41,13 @@ impl Sessions {
         let server = Self { url, log: Arc::default(), begun: Arc::default() };
         let this = server.clone();
         let app = axum::Router::new().fallback(move |request: Request| {
-            let (this, answer) = (this.clone(), answer.clone());
+            let (this, handler) = (this.clone(), handler.clone());
             async move {
                 let received = this.receive(request).await;
-                let (what, id) = (received.what.clone(), received.message["id"].clone());
-                match answer(received).await {
+                let (kind, id) = (received.kind.clone(), received.message["id"].clone());
+                match handler(received).await {
                     Some(response) => response,
-                    None => this.ordinary(&what, &id),
+                    None => this.default_response(&kind, &id),
                 }
             }
         });
@@ -54,12 +55,12 @@ impl Sessions {
         server
     }
 
-    /// How many of these HTTP requests arrived.
-    pub(crate) fn count(&self, what: &str) -> usize {
-        self.log().iter().filter(|entry| *entry == what).count()
+    /// Returns the number of HTTP requests of this kind.
+    pub(crate) fn count(&self, kind: &str) -> usize {
+        self.log().iter().filter(|entry| *entry == kind).count()
     }
 
-    /// All HTTP requests so far.
+    /// Returns the kinds of all HTTP requests received so far.
     pub(crate) fn log(&self) -> Vec<String> {
         self.log.lock().expect("no panic").clone()
     }
@@ -70,17 +71,17 @@ impl Sessions {
         let (session, last_event_id) = (header("mcp-session-id").unwrap_or_default(), header("last-event-id"));
         let bytes = to_bytes(body, 64 << 20).await.expect("a body");
         let message: Value = serde_json::from_slice(&bytes).unwrap_or_default();
-        let what = match parts.method {
+        let kind = match parts.method {
             Method::POST => format!("POST {}", message["method"].as_str().unwrap_or("response")),
             method => method.to_string(),
         };
-        self.log.lock().expect("no panic").push(what.clone());
-        Received { what, message, session, last_event_id }
+        self.log.lock().expect("no panic").push(kind.clone());
+        Received { kind, message, session, last_event_id }
     }
 
-    fn ordinary(&self, what: &str, id: &Value) -> Response {
-        let answer = |result: Value| json!({ "jsonrpc": "2.0", "id": id, "result": result }).to_string();
-        match what {
+    fn default_response(&self, kind: &str, id: &Value) -> Response {
+        let response = |result: Value| json!({ "jsonrpc": "2.0", "id": id, "result": result }).to_string();
+        match kind {
             "GET" => respond(405, "", ""),
             "DELETE" => respond(204, "", ""),
             "POST initialize" => {
@@ -89,24 +90,24 @@ impl Sessions {
                     "capabilities": { "tools": {} },
                     "serverInfo": { "name": "server", "version": "1" },
                 });
-                let mut response = respond(200, "application/json", &answer(result));
+                let mut http_response = respond(200, "application/json", &response(result));
                 let session = format!("session-{}", self.begun.fetch_add(1, Ordering::SeqCst));
-                response.headers_mut().insert("mcp-session-id", session.parse().expect("a header"));
-                response
+                http_response.headers_mut().insert("mcp-session-id", session.parse().expect("a header"));
+                http_response
             }
-            "POST tools/call" => respond(200, "application/json", &answer(json!({ "content": [] }))),
+            "POST tools/call" => respond(200, "application/json", &response(json!({ "content": [] }))),
             _ => respond(202, "", ""),
         }
     }
 }
 
-/// A response with a body.
-pub(crate) fn respond(status: u16, kind: &str, body: &str) -> Response {
-    let response = Response::builder().status(status).header("content-type", kind);
+/// Creates a response with a body.
+pub(crate) fn respond(status: u16, content_type: &str, body: &str) -> Response {
+    let response = Response::builder().status(status).header("content-type", content_type);
     response.body(Body::from(body.to_owned())).expect("a response")
 }
 
-/// A stream of events that ends at once.
+/// Creates an event stream that ends immediately.
 pub(crate) fn events(text: &str) -> Response {
     respond(200, "text/event-stream", text)
 }

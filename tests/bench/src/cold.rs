@@ -1,4 +1,4 @@
-//! What it costs to depend: builds from nothing, of the types crate alone, and of the dependant alone.
+//! Measures build times of dependents: clean builds, the types crate alone, and the dependent alone.
 
 use std::env;
 use std::fs::{self, File};
@@ -14,7 +14,7 @@ use crate::report::{Case, Goal, OURS, Section};
 use crate::rustc::{self, Unit};
 use crate::sample::median;
 
-/// Builds every consumer in turn, so many rounds of them; `quick` is one round of the dev profile.
+/// Builds the consumers in turns, for the given number of rounds. `quick` is one round of the dev profile.
 pub fn run(quick: bool, rounds: usize) -> anyhow::Result<Vec<Section>> {
     fetch()?;
     let (rounds, profiles) = if quick { (1, &Profile::ALL[..1]) } else { (rounds, &Profile::ALL[..]) };
@@ -23,37 +23,38 @@ pub fn run(quick: bool, rounds: usize) -> anyhow::Result<Vec<Section>> {
         let mut costs = vec![Costs::default(); CONSUMERS.len()];
         for round in 0..rounds {
             for place in 0..CONSUMERS.len() {
-                // Nobody always comes after the same one.
+                // Rotates the order.
                 let index = (place + round) % CONSUMERS.len();
                 costs[index].add(measure(&CONSUMERS[index], profile).context(CONSUMERS[index].name)?);
             }
         }
         REVISIONS.iter().for_each(|revision| cases.extend(table(profile, revision, &costs)));
     }
-    let title = "Cold builds: a package that depends on the crate, with a fresh target folder, offline".to_owned();
+    let title = "Cold builds: a package that depends on the crate, with an empty target directory, offline".to_owned();
     Ok(vec![Section { name: "cold", title, cases, notes: NOTES.iter().map(|&note| note.to_owned()).collect() }])
 }
 
 const NOTES: &[&str] = &[
-    "`control` depends on serde with derive and on serde_json alone; its codec is that of `serde_json::Value`. \
-     `+ utils` is rust-mcp-schema with `schema_utils`, which its defaults have: only so it has a type for all messages \
-     of a side. rmcp is built without any feature, which leaves its model.",
-    "All codecs decode and encode the same two messages, and what they print is compared with them. What a codec adds \
-     is the time of rustc for the codec's bin, less that for the bin that only names a type; both are built alone.",
-    "mcpgen-types is compiled as if it came from a registry: neither incrementally nor with lints.",
+    "`control` depends only on serde with `derive` and on serde_json; its codec uses `serde_json::Value`. `+ utils` is \
+     rust-mcp-schema with its default feature `schema_utils`, which adds a type for all messages of a client or \
+     server. rmcp is built without features, which leaves its model.",
+    "All codecs decode and encode the same two messages, and their output is compared with these messages. The codec \
+     adds the time that rustc takes for the bin with the codec, minus that for the bin that only names a type; each \
+     is built alone.",
+    "mcpgen-types is compiled like a crate from a registry: without incremental compilation and lints.",
 ];
 
 const REVISIONS: [&str; 2] = ["2025-11-25", "2026-07-28"];
 const CONTROL: &str = "control";
 const PEER: &str = "rust-mcp-schema";
 
-/// A package below `consumers/`, and how it is built.
+/// A package in `consumers/`, and how it is built.
 struct Consumer {
     name: &'static str,
     package: &'static str,
-    /// Where the types are.
+    /// The crate that contains the types.
     types: Option<&'static str>,
-    /// `None`: it is the same whatever the revision.
+    /// `None` if the package is the same for all revisions.
     revision: Option<&'static str>,
     features: &'static str,
 }
@@ -86,7 +87,7 @@ const fn peer(name: &'static str, revision: &'static str, features: &'static str
 }
 
 impl Consumer {
-    /// A message of a client and one of a server.
+    /// Returns a client's and a server's message.
     fn messages(&self) -> [Value; 2] {
         let mut params = json!({ "name": "add", "arguments": { "a": 2, "b": 3 } });
         let mut result = json!({ "content": [{ "type": "text", "text": "5" }], "isError": false });
@@ -124,7 +125,7 @@ impl Profile {
         }
     }
 
-    /// The folder below the target folder.
+    /// Returns the name of the subdirectory of the target directory.
     fn folder(self) -> &'static str {
         match self {
             Self::Dev => "debug",
@@ -133,7 +134,7 @@ impl Profile {
     }
 }
 
-/// What was measured, a figure for each round.
+/// The measurements, with a figure for each round.
 #[derive(Clone, Default)]
 struct Costs {
     wall: Vec<f64>,
@@ -182,22 +183,22 @@ fn table(profile: Profile, revision: &str, costs: &[Costs]) -> Vec<Case> {
         case("the codec adds", "s", &Costs::codec_adds).goal(Goal::at_most(0.2, PEER)),
     ];
     if profile == Profile::Dev {
-        cases.push(case("the dependant was touched", "s", &|costs| median(costs.again.clone())));
+        cases.push(case("rebuild after touching the dependent", "s", &|costs| median(costs.again.clone())));
     }
     cases
 }
 
-/// How often what takes less than a second is built in a round.
+/// The number of builds per round for builds that take less than a second.
 const REPEATS: usize = 3;
 
 fn measure(consumer: &Consumer, profile: Profile) -> anyhow::Result<Costs> {
-    let project = Project { consumer, profile, target: tempfile::tempdir().context("a target folder")? };
+    let project = Project { consumer, profile, target: tempfile::tempdir().context("creating a target directory")? };
     let cold = project.build(consumer.package)?;
     let crates = cold.units.iter().filter(|unit| unit.name != "build_script_build").count();
     let mut costs =
         Costs { wall: vec![cold.wall], cpu: vec![cold.cpu], crates: vec![crates as f64], ..Costs::default() };
     for _ in 0..REPEATS {
-        project.forget(consumer.package)?;
+        project.clean(consumer.package)?;
         costs.plain.push(project.build(consumer.package)?.unit(consumer.package)?);
         costs.codec.push(project.build(&consumer.codec())?.unit(&consumer.codec())?);
         project.touch()?;
@@ -205,20 +206,20 @@ fn measure(consumer: &Consumer, profile: Profile) -> anyhow::Result<Costs> {
     }
     project.check()?;
     if let Some(types) = consumer.types {
-        project.forget(types)?;
+        project.clean(types)?;
         costs.types.push(project.build(consumer.package)?.unit(types)?);
     }
     Ok(costs)
 }
 
-/// A consumer and a target folder that nobody else has, removed at the end.
+/// A consumer with its own temporary target directory.
 struct Project<'a> {
     consumer: &'a Consumer,
     profile: Profile,
     target: TempDir,
 }
 
-/// What a build took.
+/// The measurements of one build, in seconds.
 struct Build {
     wall: f64,
     cpu: f64,
@@ -237,66 +238,77 @@ impl Project<'_> {
     fn build(&self, bin: &str) -> anyhow::Result<Build> {
         let log = self.target.path().join("units.jsonl");
         if log.exists() {
-            fs::remove_file(&log).context("the log of units")?;
+            fs::remove_file(&log).context("removing the unit log")?;
         }
         let mut cargo = cargo();
         cargo.args(["build", "--offline", "--locked", "--quiet", "--no-default-features"]);
         cargo.args(["--package", self.consumer.package, "--bin", bin, "--features", self.consumer.features]);
         cargo.args(["--profile", self.profile.as_str()]).arg("--target-dir").arg(self.target.path());
-        // What comes from a registry is never compiled incrementally.
+        // Cargo never compiles crates from a registry incrementally.
         cargo.args(["--config", "profile.dev.package.mcpgen-types.incremental=false"]);
-        cargo.env("RUSTC_WRAPPER", env::current_exe().context("this program")?).env(rustc::LOG, &log);
-        let (worked, began) = (rustc::children_cpu()?, Instant::now());
+        cargo
+            .env("RUSTC_WRAPPER", env::current_exe().context("finding the path of this program")?)
+            .env(rustc::LOG, &log);
+        let (cpu_before, began) = (rustc::children_cpu()?, Instant::now());
         succeed(cargo.output())?;
         let wall = began.elapsed().as_secs_f64();
-        let cpu = (rustc::children_cpu()? - worked).as_secs_f64();
+        let cpu = (rustc::children_cpu()? - cpu_before).as_secs_f64();
         Ok(Build { wall, cpu, units: rustc::units(&log)? })
     }
 
-    /// Removes what was built of one package.
-    fn forget(&self, package: &str) -> anyhow::Result<()> {
+    /// Removes the build output of one package.
+    fn clean(&self, package: &str) -> anyhow::Result<()> {
         let mut cargo = cargo();
         cargo.args(["clean", "--offline", "--locked", "--quiet", "--package", package]);
         cargo.args(["--profile", self.profile.as_str()]).arg("--target-dir").arg(self.target.path());
         succeed(cargo.output()).map(drop)
     }
 
-    /// Makes the dependant newer than what was built of it.
+    /// Makes the source of the dependent newer than its build output.
     fn touch(&self) -> anyhow::Result<()> {
-        let folder = self.consumer.package.trim_start_matches("consumer-");
-        let path = folder_of_this_package().join("consumers").join(folder).join("src/main.rs");
-        let file = File::options().append(true).open(path).context("the consumer's source")?;
+        let directory = self.consumer.package.trim_start_matches("consumer-");
+        let path = manifest_dir().join("consumers").join(directory).join("src/main.rs");
+        let file = File::options().append(true).open(path).context("opening the consumer's source")?;
         file.set_modified(SystemTime::now()).context("touching the consumer's source")
     }
 
-    /// Whether the codec gives back the messages that it is given.
+    /// Checks that the codec prints the messages that it gets.
+    ///
+    /// # Errors
+    ///
+    /// Fails if a printed message differs from the original.
     fn check(&self) -> anyhow::Result<()> {
         let codec = self.target.path().join(self.profile.folder()).join(self.consumer.codec());
         let messages = self.consumer.messages();
         let output = succeed(Command::new(codec).args(messages.iter().map(Value::to_string)).output())?;
-        let printed = String::from_utf8(output.stdout).context("what the codec printed")?;
-        ensure!(printed.lines().count() == messages.len(), "the codec printed {printed}");
-        for (given, printed) in messages.iter().zip(printed.lines()) {
-            let back: Value = serde_json::from_str(printed).context("what the codec printed")?;
-            ensure!(*given == back, "the codec printed {printed}");
+        let printed = String::from_utf8(output.stdout).context("decoding the output of the codec")?;
+        ensure!(
+            printed.lines().count() == messages.len(),
+            "expected {} lines from the codec: {printed}",
+            messages.len()
+        );
+        for (message, printed) in messages.iter().zip(printed.lines()) {
+            let decoded: Value = serde_json::from_str(printed).context("decoding the output of the codec")?;
+            ensure!(*message == decoded, "the codec printed another message: {printed}");
         }
         Ok(())
     }
 }
 
-/// Everything that the builds need, before anything is measured.
+/// Downloads all dependencies, so that the measured builds work offline.
 fn fetch() -> anyhow::Result<()> {
     let mut cargo = Command::new(cargo_path());
-    cargo.args(["fetch", "--locked", "--quiet"]).current_dir(folder_of_this_package());
+    cargo.args(["fetch", "--locked", "--quiet"]).current_dir(manifest_dir());
     succeed(cargo.output()).map(drop)
 }
 
-/// What of the environment cargo needs. All else, such as `RUSTFLAGS` or `CARGO_INCREMENTAL`, might change the build.
+/// The environment variables that cargo needs. Others, such as `RUSTFLAGS` or `CARGO_INCREMENTAL`, could change the
+/// build.
 const ENVIRONMENT: &[&str] = &["PATH", "HOME", "TMPDIR", "CARGO_HOME", "RUSTUP_HOME", "RUSTUP_TOOLCHAIN"];
 
 fn cargo() -> Command {
     let mut command = Command::new(cargo_path());
-    command.env_clear().current_dir(folder_of_this_package());
+    command.env_clear().current_dir(manifest_dir());
     command.envs(ENVIRONMENT.iter().filter_map(|&name| Some((name, env::var_os(name)?))));
     command
 }
@@ -305,7 +317,7 @@ fn cargo_path() -> PathBuf {
     env::var_os("CARGO").map_or_else(|| PathBuf::from("cargo"), PathBuf::from)
 }
 
-fn folder_of_this_package() -> &'static Path {
+fn manifest_dir() -> &'static Path {
     Path::new(env!("CARGO_MANIFEST_DIR"))
 }
 

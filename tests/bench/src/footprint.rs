@@ -1,4 +1,4 @@
-//! What a server takes besides time: bytes on disk, memory, allocations.
+//! Measures the binary size, the memory and the allocations of servers.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -17,10 +17,10 @@ use crate::sample::median;
 const RMCP: &str = "rmcp";
 const HAND: &str = "hand";
 
-/// How much of the official SDK's size and memory ours may have.
-const PART: f64 = 0.75;
-/// How many allocations a call may need.
-const HANDFUL: f64 = 5.0;
+/// Our size and memory are at most this multiple of those of the official SDK.
+const RATIO: f64 = 0.75;
+/// The limit of allocations per call.
+const ALLOCATIONS: f64 = 5.0;
 
 const MEBIBYTE: f64 = (1 << 20) as f64;
 
@@ -28,29 +28,29 @@ pub(crate) fn run(quick: bool, binaries: &Binaries) -> Result<Vec<Section>> {
     Ok(vec![
         Section {
             name: "footprint",
-            title: "A server of one tool, built for release as it comes".to_owned(),
+            title: "A server with one tool, built with the default release profile".to_owned(),
             cases: sizes(binaries)?.into_iter().chain([memory(quick, binaries)?]).collect(),
             notes: vec![
-                "Each has only the features that it needs: `mcpgen` those called `stdio` and `schemars`, `rmcp` \
-                 those called `macros`, `server` and `transport-io`. Memory is the peak of what is resident after \
-                 10,000 calls with 64 in flight over standard input and output (1,000 in a quick run)."
+                "Each server enables only the features that it needs: `mcpgen` has `stdio` and `schemars`, `rmcp` has \
+                 `macros`, `server` and `transport-io`. Memory is the peak resident memory after 10,000 calls (1,000 \
+                 in a quick run) with 64 in flight over standard input and output."
                     .to_owned(),
             ],
         },
         Section {
             name: "allocations",
-            title: "Allocations for a tools/call in process".to_owned(),
+            title: "Allocations per tools/call in process".to_owned(),
             cases: allocations(binaries)?,
             notes: vec![
-                "Counted by the allocator, one call after the other, when buffers have their size already. The \
-                 client allocates nothing. A buffer that grows counts again."
+                "Counted by the allocator, for sequential calls after a warm-up that lets buffers grow to their final \
+                 size. The client does not allocate. Each reallocation counts."
                     .to_owned(),
             ],
         },
     ])
 }
 
-/// One of each program.
+/// Returns one contender for each program.
 fn programs() -> impl Iterator<Item = &'static Contender> {
     CONTENDERS.iter().filter(|contender| contender.dialect == Dialect::Handshake)
 }
@@ -64,15 +64,15 @@ fn sizes(binaries: &Binaries) -> Result<Vec<Case>> {
             stripped.push((contender.name.to_owned(), size / MEBIBYTE));
         }
     }
-    let case = |name: &str, figures| Case::new(name, "MiB", figures).base(RMCP).goal(Goal::at_most(PART, RMCP));
-    let mut cases = vec![case("the program as built", built)];
+    let case = |name: &str, figures| Case::new(name, "MiB", figures).base(RMCP).goal(Goal::at_most(RATIO, RMCP));
+    let mut cases = vec![case("with symbols", built)];
     if !stripped.is_empty() {
-        cases.push(case("without its symbols", stripped));
+        cases.push(case("without symbols", stripped));
     }
     Ok(cases)
 }
 
-/// Nothing where there is no `strip`.
+/// Returns the size of the program without symbols, in bytes, or `None` if `strip` is not installed.
 fn stripped_size(program: &Path) -> Result<Option<f64>> {
     let stripped = program.with_extension("stripped");
     match Command::new("strip").arg("-o").arg(&stripped).arg(program).stderr(Stdio::inherit()).status() {
@@ -88,32 +88,32 @@ fn stripped_size(program: &Path) -> Result<Option<f64>> {
 
 fn memory(quick: bool, binaries: &Binaries) -> Result<Case> {
     let (turns, calls) = if quick { (1, 1_000) } else { (5, 10_000) };
-    let mut found: BTreeMap<&str, Vec<f64>> = BTreeMap::new();
+    let mut peaks: BTreeMap<&str, Vec<f64>> = BTreeMap::new();
     for _ in 0..turns {
         for contender in programs() {
             let mut server = Process::start(contender, binaries)?;
             server.client.prepare(calls);
             server.in_flight(IN_FLIGHT).with_context(|| contender.name.to_owned())?;
-            found.entry(contender.name).or_default().push(server.peak()? / MEBIBYTE);
+            peaks.entry(contender.name).or_default().push(server.peak()? / MEBIBYTE);
         }
     }
     let figure =
-        |contender: &Contender| (contender.name.to_owned(), median(found.remove(contender.name).unwrap_or_default()));
+        |contender: &Contender| (contender.name.to_owned(), median(peaks.remove(contender.name).unwrap_or_default()));
     let figures = programs().map(figure).collect();
-    Ok(Case::new("peak memory", "MiB", figures).base(RMCP).goal(Goal::at_most(PART, RMCP)))
+    Ok(Case::new("peak memory", "MiB", figures).base(RMCP).goal(Goal::at_most(RATIO, RMCP)))
 }
 
 fn allocations(binaries: &Binaries) -> Result<Vec<Case>> {
     let program = binaries.path("echo-allocations")?;
     let output = Command::new(program).stderr(Stdio::inherit()).output().context("counting allocations")?;
     ensure!(output.status.success(), "{}: {}", program.display(), output.status);
-    let found: BTreeMap<String, (f64, f64)> = serde_json::from_slice(&output.stdout)?;
+    let allocations: BTreeMap<String, (f64, f64)> = serde_json::from_slice(&output.stdout)?;
     let (mut counts, mut bytes) = (Vec::new(), Vec::new());
     for Contender { name, .. } in &CONTENDERS {
-        let (count, size) = found.get(*name).with_context(|| format!("no allocations of {name}"))?;
+        let (count, size) = allocations.get(*name).with_context(|| format!("no allocations reported for {name}"))?;
         counts.push(((*name).to_owned(), *count));
         bytes.push(((*name).to_owned(), *size));
     }
-    let counts = Case::new("how many", "allocations", counts).base(HAND);
-    Ok(vec![counts.goal(Goal::below(HANDFUL)), Case::new("how large together", "bytes", bytes).base(HAND)])
+    let counts = Case::new("number", "allocations", counts).base(HAND);
+    Ok(vec![counts.goal(Goal::below(ALLOCATIONS)), Case::new("total size", "bytes", bytes).base(HAND)])
 }

@@ -1,4 +1,4 @@
-//! How fast code is generated: all vendored revisions, each beside plain typify, and documents that grow.
+//! Measures code generation: all vendored revisions, each compared with typify, and documents of growing size.
 
 use std::fs;
 use std::hint::black_box;
@@ -16,14 +16,11 @@ use crate::report::{Case, Figure, Goal, OURS, Section};
 use crate::sample::{Contender, alternate, median};
 use crate::synthetic;
 
-/// Generates in turns; `quick` is few of them, and no document of 10,000 definitions.
+/// Generates in turns. `quick` takes few turns, and leaves out the document of 10,000 definitions.
 pub fn run(quick: bool) -> anyhow::Result<Vec<Section>> {
     let workspace = Workspace::open(Some(&root()))?;
     let generated = vendored(&workspace, true)?;
-    ensure!(
-        generated.changes.changes.is_empty(),
-        "what is committed is not what is generated: `cargo mcpgen generate`"
-    );
+    ensure!(generated.changes.changes.is_empty(), "the generated files are out of date: run `cargo mcpgen generate`");
     let turns = if quick { 3 } else { 41 };
     Ok(vec![revisions(&workspace, turns)?, stages(&workspace, turns)?, growth(quick)?])
 }
@@ -32,31 +29,31 @@ fn root() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../..")
 }
 
-/// All revisions as the command does them, and each beside typify.
+/// Measures all revisions as `mcpgen generate --check` generates them, and each one compared with typify.
 fn revisions(workspace: &Workspace, turns: usize) -> anyhow::Result<Section> {
     let check = || drop(black_box(Workspace::open(Some(&root())).and_then(|all| vendored(&all, true))));
     let all = alternate(vec![Contender::new(OURS, check)], turns);
     let all = all.into_iter().map(|(contender, nanoseconds)| (contender, nanoseconds / 1e9)).collect();
     let mut cases = vec![Case::new("all revisions", "s", all).goal(Goal::below(0.5))];
     let mut notes = vec![
-        "All revisions are generated as `mcpgen generate --check` does it: from the files to formatted Rust, compared \
-         with what is there. For one revision typify generates its types from the same file, and prettyplease formats \
-         them."
+        "All revisions are generated like in `mcpgen generate --check`: from the schemas to formatted Rust, which is \
+         compared with the existing files. For each revision, typify generates types from the same schema, and \
+         prettyplease formats them."
             .to_owned(),
     ];
     for revision in &workspace.revisions {
         let path = workspace.root.join(schema_path(&revision.name));
         ours(&path, revision)?;
         let mut contenders = vec![Contender::new(OURS, || drop(black_box(ours(&path, revision))))];
-        let does = quietly(|| by_typify(&path));
-        match &does {
+        let result = catch_panics(|| by_typify(&path));
+        match &result {
             Ok(_) => contenders.push(Contender::new(TYPIFY, || drop(black_box(by_typify(&path))))),
-            Err(error) => notes.push(format!("typify does not manage {}: {error}.", revision.name)),
+            Err(error) => notes.push(format!("typify fails on {}: {error}.", revision.name)),
         }
         let case = Case::new(&revision.name, "ns", alternate(contenders, turns));
-        cases.push(if does.is_ok() { case.base(TYPIFY).goal(Goal::at_most(3.0, TYPIFY)) } else { case });
+        cases.push(if result.is_ok() { case.base(TYPIFY).goal(Goal::at_most(3.0, TYPIFY)) } else { case });
     }
-    Ok(Section { name: "generation", title: "Generation of code".to_owned(), cases, notes })
+    Ok(Section { name: "generation", title: "Code generation".to_owned(), cases, notes })
 }
 
 const TYPIFY: &str = "typify";
@@ -66,7 +63,7 @@ fn ours(path: &Path, revision: &Revision) -> Result<usize, mcpgen::Error> {
     Ok(emit(&protocol, &options(&revision.name, None))?.values().map(String::len).sum())
 }
 
-/// As its documentation does it.
+/// Generates types with typify like its documentation does. Returns the length of the code.
 fn by_typify(path: &Path) -> anyhow::Result<usize> {
     let schema: schemars::schema::RootSchema = serde_json::from_slice(&fs::read(path)?)?;
     let mut space = TypeSpace::new(TypeSpaceSettings::default().with_struct_builder(false));
@@ -75,16 +72,16 @@ fn by_typify(path: &Path) -> anyhow::Result<usize> {
     Ok(prettyplease::unparse(&file).len())
 }
 
-/// Runs what may panic; why it did is the error.
-fn quietly<T>(work: impl FnOnce() -> anyhow::Result<T>) -> anyhow::Result<T> {
+/// Runs `work` without printing panics. Returns a panic as an error.
+fn catch_panics<T>(work: impl FnOnce() -> anyhow::Result<T>) -> anyhow::Result<T> {
     let hook = take_hook();
     set_hook(Box::new(|_| {}));
     let done = catch_unwind(AssertUnwindSafe(work));
     set_hook(hook);
     done.unwrap_or_else(|cause| {
         let text = cause.downcast_ref::<String>().map(String::as_str).or_else(|| cause.downcast_ref::<&str>().copied());
-        let line = text.and_then(|text| text.lines().next()).unwrap_or("without a word");
-        Err(anyhow!("it panics, `{line}`"))
+        let line = text.and_then(|text| text.lines().next()).unwrap_or("without a message");
+        Err(anyhow!("panic: `{line}`"))
     })
 }
 
@@ -98,7 +95,7 @@ fn options(revision: &str, vendored: Option<String>) -> Options {
     }
 }
 
-/// Where the time goes, stage by stage, for all revisions together.
+/// Measures the time of each stage, summed over all revisions.
 fn stages(workspace: &Workspace, turns: usize) -> anyhow::Result<Section> {
     let mut times = [const { Vec::new() }; STAGES.len()];
     for _ in 0..turns {
@@ -113,13 +110,13 @@ fn stages(workspace: &Workspace, turns: usize) -> anyhow::Result<Section> {
     }
     let case = |(stage, times)| Case::new(stage, "ns", vec![(OURS.to_owned(), median(times))]);
     let cases = STAGES.into_iter().zip(times).map(case).collect();
-    let title = "Generation of code by stage, all revisions together".to_owned();
+    let title = "Code generation by stage, all revisions together".to_owned();
     Ok(Section { name: "generation-stages", title, cases, notes: Vec::new() })
 }
 
 const STAGES: [&str; 4] = ["Document", "Normalised", "Protocol", "Files"];
 
-/// The pipeline once: nanoseconds of each stage.
+/// Runs the pipeline once. Returns the nanoseconds of each stage.
 fn pass(schema: &[u8], revision: &str, released: bool, module: Option<String>) -> Result<[f64; 4], mcpgen::Error> {
     let options = options(revision, module);
     let (document, reading) = timed(|| Document::parse("schema.json", schema));
@@ -139,7 +136,7 @@ fn timed<T>(work: impl FnOnce() -> T) -> (T, f64) {
     (done, began.elapsed().as_nanos() as f64)
 }
 
-/// Time per definition of documents of 100 to 10,000 definitions.
+/// Measures the time per definition for documents of 100 to 10,000 definitions.
 fn growth(quick: bool) -> anyhow::Result<Section> {
     let sizes: &[usize] = if quick { &[100, 1_000] } else { &[100, 1_000, 10_000] };
     let rounds = if quick { 1 } else { 3 };
@@ -148,7 +145,7 @@ fn growth(quick: bool) -> anyhow::Result<Section> {
     let mut times = vec![Vec::new(); sizes.len()];
     for _ in 0..rounds {
         for ((size, schema), times) in documents.iter().zip(&mut times) {
-            // As many definitions for each size, so that a pause hits all of them alike.
+            // Processes the same number of definitions for each size, so that interruptions affect all alike.
             let repeats = largest / size;
             let (done, took) =
                 timed(|| (0..repeats).try_for_each(|_| pass(schema, "synthetic", false, None).map(drop)));
@@ -158,15 +155,15 @@ fn growth(quick: bool) -> anyhow::Result<Section> {
     }
     let figures: Vec<(String, f64)> =
         sizes.iter().zip(times).map(|(&size, times)| (label(size), median(times))).collect();
-    let largest = figures.last().map(|(_, figure)| *figure).context("a size")?;
+    let largest = figures.last().map(|(_, figure)| *figure).context("no sizes")?;
     let mut case = Case::new("time per definition", "ns", figures).base(&label(1_000));
     case.figures.insert(0, Figure { contender: OURS.to_owned(), median: largest });
     let cases = vec![case.goal(Goal::at_most(1.5, &label(1_000)))];
     let notes = vec![format!(
-        "`{OURS}` is the largest document. Definitions are objects with members of all kinds, unions with tags, and \
-         requests, one in ten."
+        "`{OURS}` is the largest document. One definition in ten is a request; the others include objects with members \
+         of all kinds and tagged unions."
     )];
-    let title = "Growth of generation with the number of definitions".to_owned();
+    let title = "Code generation by the number of definitions".to_owned();
     Ok(Section { name: "generation-growth", title, cases, notes })
 }
 

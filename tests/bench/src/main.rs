@@ -1,4 +1,4 @@
-//! The one command: measures mcpgen beside what its users would pick instead, in one run, and writes the tables.
+//! Measures mcpgen and its alternatives in one run, and writes the tables.
 
 mod cold;
 mod dispatch;
@@ -22,21 +22,21 @@ use clap::{Parser, ValueEnum};
 use dispatch::binaries::{self, Binaries};
 use report::{Report, Section};
 
-/// Measures mcpgen beside its peers and writes the tables.
+/// Measures mcpgen and its alternatives, and writes the tables.
 #[derive(Parser)]
 struct Args {
-    /// What is measured; everything, if nothing is named.
+    /// What to measure. Default: everything.
     what: Vec<What>,
-    /// Few rounds: to see that it works, not to believe the figures.
+    /// Runs few rounds. The figures are not reliable.
     #[arg(long)]
     quick: bool,
-    /// Rounds of `cold`, which builds each dependant from nothing in each, and of `http`.
+    /// Rounds of `cold`, each of which builds every dependent from scratch, and of `http`.
     #[arg(long, default_value_t = 3)]
     rounds: usize,
-    /// Where report.md and report.json are written.
+    /// The directory for report.md and report.json.
     #[arg(long, default_value = "target/bench")]
     out: PathBuf,
-    /// Writes the tables of what is measured into the repository's README as well.
+    /// Also writes the tables into the repository's README.
     #[arg(long)]
     readme: bool,
     /// Fails if a goal is missed.
@@ -46,29 +46,29 @@ struct Args {
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 enum What {
-    /// Decoding and encoding messages of each kind, and how their time grows with their size.
+    /// Decoding and encoding of messages of each kind, and the time by message size.
     Messages,
-    /// The same in instructions, which are the same in each run; needs valgrind.
+    /// The same, counted in instructions, which do not vary between runs. Needs valgrind.
     Instructions,
-    /// Calls of a tool, in process and over pipes.
+    /// Tool calls, in process and over pipes.
     Dispatch,
     /// Size, memory and allocations of a server.
     Footprint,
     /// Requests and idle sessions over Streamable HTTP.
     Http,
-    /// Builds of dependants from nothing.
+    /// Clean builds of dependents.
     Cold,
-    /// Generating code from schemas.
+    /// Code generation from schemas.
     Generation,
 }
 
 fn main() -> ExitCode {
-    // Two ways in which the program is called by what it has called.
-    if let Some(code) = rustc::stand_in() {
+    // This program also runs as a rustc wrapper and under valgrind.
+    if let Some(code) = rustc::run_as_wrapper() {
         return code;
     }
-    let done = instructions::counted().and_then(|counted| if counted { Ok(()) } else { run(&Args::parse()) });
-    done.map_or_else(
+    let result = instructions::run_counted().and_then(|counted| if counted { Ok(()) } else { run(&Args::parse()) });
+    result.map_or_else(
         |error| {
             eprintln!("{error:#}");
             ExitCode::FAILURE
@@ -98,10 +98,10 @@ fn run(args: &Args) -> anyhow::Result<()> {
     fs::write(args.out.join("report.md"), report.markdown())?;
     fs::write(args.out.join("report.json"), serde_json::to_string_pretty(&report)?)?;
     let missed: Vec<String> = report.missed().collect();
-    eprintln!("written to {}; {} goals missed", args.out.display(), missed.len());
+    eprintln!("wrote {}; {} goals missed", args.out.display(), missed.len());
     missed.iter().for_each(|missed| eprintln!("  {missed}"));
     if args.strict && !missed.is_empty() {
-        bail!("{} goals are missed", missed.len());
+        bail!("{} goals missed", missed.len());
     }
     Ok(())
 }
@@ -119,22 +119,28 @@ fn measure(what: What, args: &Args) -> anyhow::Result<Vec<Section>> {
     }
 }
 
-/// Puts the tables between the marks that the page has for them.
+/// Replaces the tables between the markers of the page.
+///
+/// Adds the markers if the page does not have them.
 fn update(page: &Path, what: What, tables: &str) -> anyhow::Result<()> {
-    let (begin, end) = marks(what);
-    let text = add_marks(fs::read_to_string(page)?, what)?;
+    let (begin, end) = markers(what);
+    let text = add_markers(fs::read_to_string(page)?, what)?;
     let (before, rest) = text.split_once(&begin).with_context(|| format!("the README has no `{}`", begin.trim()))?;
     let (_, after) = rest.split_once(&end).with_context(|| format!("the README has no `{end}`"))?;
     Ok(fs::write(page, [before, &begin, tables, &end, after].concat())?)
 }
 
-/// Adds the marks of a part that the page does not have yet, after the part before it.
-fn add_marks(mut text: String, what: What) -> anyhow::Result<String> {
-    let (begin, end) = marks(what);
+/// Adds the markers of a part after those of the previous part, if the page does not have them.
+///
+/// # Errors
+///
+/// Fails if the page has no previous part.
+fn add_markers(mut text: String, what: What) -> anyhow::Result<String> {
+    let (begin, end) = markers(what);
     if !text.contains(&begin) {
         let earlier: Vec<What> = What::value_variants().iter().copied().take_while(|other| *other != what).collect();
         let last = earlier.iter().rev().find_map(|other| {
-            let (_, end) = marks(*other);
+            let (_, end) = markers(*other);
             text.find(&end).map(|start| start + end.len())
         });
         let last = last.with_context(|| format!("the README has no `{}` and no part before it", begin.trim()))?;
@@ -143,7 +149,7 @@ fn add_marks(mut text: String, what: What) -> anyhow::Result<String> {
     Ok(text)
 }
 
-fn marks(what: What) -> (String, String) {
+fn markers(what: What) -> (String, String) {
     let name = format!("{what:?}").to_lowercase();
     (format!("<!-- bench: {name} -->\n"), format!("<!-- end of bench: {name} -->"))
 }

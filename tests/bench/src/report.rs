@@ -1,4 +1,4 @@
-//! What was measured, as data, and as the tables that people read.
+//! The results, as JSON and as Markdown tables.
 
 use std::env;
 use std::fmt::{self, Write};
@@ -9,12 +9,12 @@ use std::process::Command;
 use anyhow::Context as _;
 use serde::Serialize;
 
-/// All that was measured in one run.
+/// The results of one run.
 #[derive(Debug, Serialize)]
 pub struct Report {
     pub date: String,
     pub command: String,
-    /// The compiler, and the crates that are compared.
+    /// The versions of the compiler and of the compared crates.
     pub versions: Vec<String>,
     pub sections: Vec<Section>,
 }
@@ -24,8 +24,8 @@ impl Report {
         let rustc = Command::new("rustc").arg("--version").output().context("rustc")?;
         let rustc = String::from_utf8_lossy(&rustc.stdout).split(" (").next().unwrap_or_default().to_owned();
         let lock = fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join("Cargo.lock"))?;
-        let peers = ["rmcp", "rust-mcp-schema", "serde_json", "typify"];
-        let locked = peers.map(|name| locked(&lock, name)).into_iter().flatten();
+        let compared = ["rmcp", "rust-mcp-schema", "serde_json", "typify"];
+        let locked = compared.map(|name| locked(&lock, name)).into_iter().flatten();
         Ok(Self {
             date: jiff::Timestamp::now().strftime("%Y-%m-%d").to_string(),
             command: ["tests/bench/run".to_owned()]
@@ -43,7 +43,7 @@ impl Report {
         format!("`{}`, {}: {}.\n\n{}", self.command, self.date, self.versions.join(", "), sections.join("\n"))
     }
 
-    /// The goals that were not reached, in words.
+    /// Describes the missed goals.
     pub fn missed(&self) -> impl Iterator<Item = String> {
         self.sections.iter().flat_map(|section| {
             let missed = section.cases.iter().flat_map(|case| case.goals.iter().map(move |goal| (case, goal)));
@@ -53,35 +53,35 @@ impl Report {
     }
 }
 
-/// The crate and the version of it that the lock file has.
+/// Returns the name and the locked version of a crate.
 fn locked(lock: &str, name: &str) -> Option<String> {
     let package = lock.split("[[package]]").find(|package| package.contains(&format!("name = \"{name}\"\n")))?;
     let version = package.lines().find_map(|line| line.strip_prefix("version = "))?;
     Some(format!("{name} {}", version.trim_matches('"')))
 }
 
-/// The contender that all goals are about.
+/// The contender that the goals apply to.
 pub const OURS: &str = "mcpgen";
 
 /// One table: cases that are measured in the same way.
 #[derive(Debug, Serialize)]
 pub struct Section {
-    /// By which it is asked for on the command line.
+    /// The identifier of the section in report.json and in the list of missed goals.
     pub name: &'static str,
-    /// What is measured, in a line.
+    /// The title, in one line.
     pub title: String,
     pub cases: Vec<Case>,
-    /// What a reader must know to understand the figures.
+    /// Explains how the figures are measured.
     pub notes: Vec<String>,
 }
 
-/// One row: the same work done by several contenders.
+/// One row: several contenders at the same work.
 #[derive(Debug, Serialize)]
 pub struct Case {
     pub name: String,
     /// `ns`, `s`, `MiB`, `allocations`, …
     pub unit: &'static str,
-    /// The contender that the table shows the others as multiples of.
+    /// The contender whose figure is the base. The table shows all figures as multiples of it.
     pub base: String,
     /// Medians, by contender.
     pub figures: Vec<Figure>,
@@ -94,10 +94,10 @@ pub struct Figure {
     pub median: f64,
 }
 
-/// How our figure must compare to another one.
+/// A bound on our figure, or on its ratio to that of another contender.
 #[derive(Clone, Debug, Serialize)]
 pub struct Goal {
-    /// The other contender; `None`: the figure itself.
+    /// The other contender. `None` if the bound is on the figure itself.
     pub to: Option<String>,
     pub bound: Bound,
 }
@@ -124,7 +124,7 @@ impl Goal {
 }
 
 impl Case {
-    /// A row without goals, in which figures are multiples of the first contender's.
+    /// Creates a row without goals, whose base is the first contender.
     pub fn new(name: impl Into<String>, unit: &'static str, figures: Vec<(String, f64)>) -> Self {
         let base = figures.first().map(|(contender, _)| contender.clone()).unwrap_or_default();
         let figures = figures.into_iter().map(|(contender, median)| Figure { contender, median }).collect();
@@ -145,8 +145,8 @@ impl Case {
         self.figures.iter().find(|figure| figure.contender == contender).map(|figure| figure.median)
     }
 
-    /// What the goal is about: a ratio, or the figure itself, with the two decimals that are shown. `None` if it was not
-    /// measured.
+    /// Returns the value that the goal bounds, a ratio or our figure, rounded to the two decimals that the table shows.
+    /// Returns `None` if it was not measured.
     fn reached(&self, goal: &Goal) -> Option<f64> {
         let ours = self.figure(OURS)?;
         let reached = match &goal.to {
@@ -177,7 +177,7 @@ impl Case {
 }
 
 impl Section {
-    /// A table in Markdown: the base absolute, the others as multiples of it.
+    /// Returns a Markdown table with the absolute figure of the base, and all figures as multiples of it.
     pub fn markdown(&self) -> String {
         let mut contenders: Vec<&str> = Vec::new();
         for figure in self.cases.iter().flat_map(|case| &case.figures) {
@@ -211,7 +211,7 @@ impl Section {
     }
 }
 
-/// A figure as a person would say it.
+/// Formats a figure with its unit. Scales nanoseconds to microseconds or milliseconds.
 pub fn in_unit(figure: f64, unit: &str) -> String {
     match unit {
         "ns" if figure >= 1e6 => format!("{} ms", Short(figure / 1e6)),
@@ -220,7 +220,7 @@ pub fn in_unit(figure: f64, unit: &str) -> String {
     }
 }
 
-/// Three digits are all that a noisy machine can tell.
+/// Formats a figure with three significant digits. More would only show noise.
 struct Short(f64);
 
 impl fmt::Display for Short {

@@ -1,4 +1,4 @@
-//! A rustc that says what it took: cargo calls this program in its place.
+//! A rustc wrapper that records the time of each call. Cargo runs this program through `RUSTC_WRAPPER`.
 
 use std::env;
 use std::ffi::OsString;
@@ -13,24 +13,24 @@ use nix::sys::resource::{UsageWho, getrusage};
 use nix::sys::time::TimeValLike as _;
 use serde::{Deserialize, Serialize};
 
-/// Names the file that each unit adds a line to. A process that has it stands in for rustc.
+/// The environment variable with the path of the unit log. A process with this variable acts as the rustc wrapper.
 pub const LOG: &str = "MCPGEN_BENCH_UNITS";
 
 /// One call of rustc that compiled a crate.
 #[derive(Clone, Debug, Deserialize, Serialize)]
 pub struct Unit {
-    /// The crate, as rustc calls it.
+    /// The crate name passed to rustc.
     pub name: String,
-    /// Seconds from the start to the end.
+    /// Elapsed time, in seconds.
     pub wall: f64,
-    /// Seconds of work of rustc and the linker.
+    /// CPU time of rustc and the linker, in seconds.
     pub cpu: f64,
 }
 
-/// If cargo called this program in the place of rustc: does what rustc does, and how that ended.
+/// Runs rustc if cargo called this program as the wrapper, and returns its exit code. Returns `None` otherwise.
 ///
-/// To be asked before the command line is looked at, which is rustc's.
-pub fn stand_in() -> Option<ExitCode> {
+/// Call this before parsing the command line, which contains rustc's arguments in that case.
+pub fn run_as_wrapper() -> Option<ExitCode> {
     let log = env::var_os(LOG)?;
     let code = run(Path::new(&log)).unwrap_or_else(|error| {
         eprintln!("{error:#}");
@@ -39,49 +39,49 @@ pub fn stand_in() -> Option<ExitCode> {
     Some(code)
 }
 
-/// The units that were noted, in the order in which they ended.
+/// Returns the recorded units, in the order in which they completed.
 pub fn units(log: &Path) -> anyhow::Result<Vec<Unit>> {
-    let text = fs::read_to_string(log).context("no rustc was called")?;
-    text.lines().map(|line| serde_json::from_str(line).context("a unit's line")).collect()
+    let text = fs::read_to_string(log).context("reading the unit log")?;
+    text.lines().map(|line| serde_json::from_str(line).context("decoding a line of the unit log")).collect()
 }
 
-/// What the processes that were waited for have worked so far, with all that they waited for.
+/// Returns the CPU time so far of all child processes that have exited, including their descendants.
 pub fn children_cpu() -> anyhow::Result<Duration> {
-    let usage = getrusage(UsageWho::RUSAGE_CHILDREN).context("asking for the time of children")?;
-    let worked = (usage.user_time() + usage.system_time()).num_microseconds();
-    Ok(Duration::from_micros(worked.unsigned_abs()))
+    let usage = getrusage(UsageWho::RUSAGE_CHILDREN).context("reading the CPU time of child processes")?;
+    let microseconds = (usage.user_time() + usage.system_time()).num_microseconds();
+    Ok(Duration::from_micros(microseconds.unsigned_abs()))
 }
 
 fn run(log: &Path) -> anyhow::Result<ExitCode> {
     let mut arguments = env::args_os().skip(1);
-    let rustc = arguments.next().context("cargo names rustc first")?;
+    let rustc = arguments.next().context("missing argument: the path of rustc")?;
     let arguments: Vec<OsString> = arguments.collect();
     let mut command = Command::new(rustc);
     command.args(&arguments).env_remove(LOG);
-    let Some(name) = crate_name(&arguments) else { return Ok(code(command.status().context("rustc")?)) };
+    let Some(name) = crate_name(&arguments) else { return Ok(code(command.status().context("starting rustc")?)) };
     if !arguments.iter().any(|argument| argument == "--cap-lints") {
-        // Crates of a registry are not linted, so those of this repository are not either.
+        // Cargo caps the lints of crates from a registry. Treat the crates of this repository alike.
         command.args(["--cap-lints", "allow"]);
     }
     let began = Instant::now();
-    let status = command.status().context("rustc")?;
+    let status = command.status().context("starting rustc")?;
     let unit = Unit { name, wall: began.elapsed().as_secs_f64(), cpu: children_cpu()?.as_secs_f64() };
-    note(log, &unit)?;
+    record(log, &unit)?;
     Ok(code(status))
 }
 
-/// The crate that is compiled; none if cargo only asks rustc about itself.
+/// Returns the name of the crate, or `None` if cargo only queries rustc.
 fn crate_name(arguments: &[OsString]) -> Option<String> {
     let at = arguments.iter().position(|argument| argument == "--crate-name")?;
     let name = arguments.get(at + 1)?.to_str()?;
     (name != "___").then(|| name.to_owned())
 }
 
-/// Units end at the same time, so each line is one write.
-fn note(log: &Path, unit: &Unit) -> anyhow::Result<()> {
+/// Appends a unit to the log, in a single write because processes append concurrently.
+fn record(log: &Path, unit: &Unit) -> anyhow::Result<()> {
     let line = serde_json::to_string(unit)? + "\n";
-    let mut file = OpenOptions::new().create(true).append(true).open(log).context("the log of units")?;
-    file.write_all(line.as_bytes()).context("the log of units")
+    let mut file = OpenOptions::new().create(true).append(true).open(log).context("opening the unit log")?;
+    file.write_all(line.as_bytes()).context("writing the unit log")
 }
 
 fn code(status: ExitStatus) -> ExitCode {

@@ -1,8 +1,8 @@
-//! Contenders in turn, so that whatever else the machine does hits all of them; and the median of each.
+//! Measures contenders in turns, so that other work of the machine affects all of them alike. Computes medians.
 
 use std::time::{Duration, Instant};
 
-/// One contender at one piece of work.
+/// A contender and the work to measure.
 pub struct Contender<'a> {
     pub name: String,
     pub work: Box<dyn FnMut() + 'a>,
@@ -14,16 +14,16 @@ impl<'a> Contender<'a> {
     }
 }
 
-/// How long a contender works before it is the next one's turn.
+/// The length of one turn of a contender.
 const TURN: Duration = Duration::from_millis(2);
 
-/// The median time that each contender takes for its work, in nanoseconds, after so many turns of each.
+/// Returns the median time that each contender takes for its work, in nanoseconds, over the given number of turns.
 pub fn alternate(mut contenders: Vec<Contender<'_>>, turns: usize) -> Vec<(String, f64)> {
     let repeats: Vec<u32> = contenders.iter_mut().map(|contender| calibrate(&mut contender.work)).collect();
     let mut times = vec![Vec::with_capacity(turns); contenders.len()];
     for turn in 0..turns {
         for place in 0..contenders.len() {
-            // Nobody always comes after the same one.
+            // Rotates the order.
             let index = (place + turn) % contenders.len();
             let began = Instant::now();
             for _ in 0..repeats[index] {
@@ -35,7 +35,7 @@ pub fn alternate(mut contenders: Vec<Contender<'_>>, turns: usize) -> Vec<(Strin
     contenders.into_iter().zip(times).map(|(contender, times)| (contender.name, median(times))).collect()
 }
 
-/// How often the work fits into a turn; it is warm afterwards.
+/// Returns how often the work fits into a turn. This also warms up the work.
 fn calibrate(work: &mut dyn FnMut()) -> u32 {
     let mut repeats = 1;
     loop {
@@ -51,7 +51,7 @@ fn calibrate(work: &mut dyn FnMut()) -> u32 {
     }
 }
 
-/// The middle one; of nothing, not a number.
+/// Returns the median, or NaN if there are no figures.
 pub fn median(mut figures: Vec<f64>) -> f64 {
     figures.sort_by(f64::total_cmp);
     figures.get(figures.len() / 2).copied().unwrap_or(f64::NAN)

@@ -1,14 +1,14 @@
-//! Schemas of any size, made by rule: what is in them does not depend on how large they are.
+//! Generates schemas of any size, whose structure does not depend on the size.
 
 use serde_json::{Map, Value, json};
 
-/// Definitions that repeat after so many.
+/// The pattern of definitions repeats after this number.
 const PERIOD: usize = 10;
 
-/// A document of so many definitions, the unions of its requests not counted.
+/// Returns a document with `size` definitions, not counting the two unions of requests.
 pub fn schema(size: usize) -> Vec<u8> {
     let mut definitions: Map<String, Value> = (0..size).map(|index| (name(index), definition(index))).collect();
-    // Each side sends half of the requests.
+    // Client and server send half of the requests each.
     let requests = |side: usize| (0..size).filter(move |index| index % PERIOD == REQUEST && index / PERIOD % 2 == side);
     for (side, union) in ["ClientRequest", "ServerRequest"].into_iter().enumerate() {
         let members: Vec<Value> = requests(side).map(reference).collect();
@@ -18,7 +18,7 @@ pub fn schema(size: usize) -> Vec<u8> {
     document.to_string().into_bytes()
 }
 
-/// So many definitions make an area of the protocol, and refer to each other alone.
+/// The number of definitions in a group. Definitions refer only to others of their group.
 const CHAIN: usize = 100;
 
 const REQUEST: usize = 9;
@@ -71,7 +71,7 @@ fn request(index: usize, first: usize) -> Value {
     })
 }
 
-/// An object with a tag and members of all kinds, which refers to the ones before it.
+/// Returns an object with a tag and members of all kinds, which refers to previous definitions.
 fn thing(index: usize, digit: usize) -> Value {
     let first = index - digit;
     let mut properties = json!({
@@ -91,7 +91,7 @@ fn thing(index: usize, digit: usize) -> Value {
         },
         "_meta": { "type": "object", "additionalProperties": {} },
     });
-    // Chains of references are as long in a large document as in a small one.
+    // Chains of references end at the group, so that their length does not depend on the size.
     if index % CHAIN > 1 {
         let before = if digit > 1 { index - 1 } else { first - PERIOD + 1 };
         properties["before"] = reference(before);

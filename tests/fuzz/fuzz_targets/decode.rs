@@ -1,4 +1,4 @@
-//! Any bytes as a document.
+//! Decodes arbitrary bytes as a document.
 
 #![no_main]
 

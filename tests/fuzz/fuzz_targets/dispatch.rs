@@ -1,4 +1,4 @@
-//! Any bytes as messages to a server or to a client.
+//! Dispatches arbitrary bytes as messages to a server or a client.
 
 #![no_main]
 

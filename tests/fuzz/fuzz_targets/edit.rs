@@ -1,4 +1,4 @@
-//! Valid documents, edited.
+//! Decodes edited valid documents.
 
 #![no_main]
 

@@ -1,4 +1,4 @@
-//! Any bytes as JSON text.
+//! Parses arbitrary bytes as JSON text.
 
 #![no_main]
 

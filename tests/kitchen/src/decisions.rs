@@ -1,10 +1,10 @@
-//! How the overlapping unions of our schemas are decided: written by hand from the schemas alone, as those of the
-//! official revisions are.
+//! The rules that select the member of each overlapping union in our schemas. Written by hand from the schemas alone,
+//! like those of the official revisions.
 
 use mcpgen_tests::decisions::Guard::{self, Absent, OneOf, Present, Type};
 use mcpgen_tests::decisions::{Decision, Member, Rule};
 
-/// The decisions of a schema. A union that is not listed accepts what its `anyOf` accepts.
+/// Returns the decisions of a schema. A union that is not listed accepts the same documents as its `anyOf`.
 #[must_use]
 pub fn decisions(schema: &str) -> &'static [Decision] {
     match schema {

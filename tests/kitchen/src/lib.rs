@@ -1,7 +1,7 @@
-//! Schemas of our own that use everything the generator's grammar accepts, each as the module generated from it.
+//! Modules generated from schemas that use everything the generator's grammar accepts.
 //!
-//! The official revisions use a part of that grammar only. What stands here is nobody's protocol: it is whatever a
-//! schema can say, so that the generator is proved on what may come.
+//! The official revisions use only a part of that grammar. These schemas define no real protocol: they test the
+//! generator on schemas that future revisions may contain.
 
 #![deny(warnings, missing_docs)]
 

@@ -1,4 +1,4 @@
-//! Every definition of every schema, with the functions of its Rust type.
+//! The definitions of all schemas, with functions that decode, encode and build their Rust types.
 
 use mcpgen_tests::registry::{Entry, argument, insert_extra, optional};
 use mcpgen_types::Error;

@@ -1,4 +1,4 @@
-//! Decoding keeps nothing: values that fields have before they are decoded are dropped or hold nothing.
+//! Checks that decoding does not leak memory: the initial values of fields are dropped, or own no memory.
 
 use mcpgen_kitchen::registry::REGISTRY;
 use mcpgen_tests::registry::Entry;
@@ -12,21 +12,21 @@ static HEAP: PeakAlloc = PeakAlloc;
 const SEED: u64 = 20_261_123;
 const DOCUMENTS: u64 = 12;
 
-/// The schema of `schemas/NAME.json`, or of the official revision of this name.
+/// Returns the proof for `schemas/NAME.json`, or for the official revision of this name.
 fn proof(name: &str) -> Proof {
     match std::fs::read_to_string(format!("{}/schemas/{name}.json", env!("CARGO_MANIFEST_DIR"))) {
         Ok(text) => {
-            let schema = serde_json::from_str::<Value>(&text).expect("the schema is JSON");
+            let schema = serde_json::from_str::<Value>(&text).expect("the schema is valid JSON");
             Proof::new(&schema, mcpgen_kitchen::decisions::decisions(name))
         }
         Err(_) => Proof::new(&schema(name), &[]),
     }
 }
 
-/// How many bytes more are in use after decoding and dropping.
-fn kept(entry: &Entry, text: &str) -> usize {
+/// Returns the number of bytes that remain allocated after decoding and dropping.
+fn leaked(entry: &Entry, text: &str) -> usize {
     let decode = || drop((entry.text)(text));
-    // What is allocated once.
+    // The first run may allocate memory that is never freed.
     decode();
     let before = HEAP.current_usage();
     for _ in 0..4 {
@@ -36,8 +36,8 @@ fn kept(entry: &Entry, text: &str) -> usize {
 }
 
 #[test]
-fn decoding_keeps_no_memory() {
-    let mut wrong = Vec::new();
+fn decoding_leaks_no_memory() {
+    let mut failures = Vec::new();
     let mut decoded = 0;
     let all: Vec<&Entry> = REGISTRY.iter().chain(mcpgen_tests::registry::REGISTRY).collect();
     for entries in all.chunk_by(|a, b| a.revision == b.revision) {
@@ -45,15 +45,15 @@ fn decoding_keeps_no_memory() {
         for entry in entries {
             for (_, _, document) in proof.documents(entry.definition, SEED, DOCUMENTS) {
                 let text = document.to_string();
-                let kept = kept(entry, &text);
+                let leaked = leaked(entry, &text);
                 decoded += 1;
-                if kept > 0 {
-                    wrong.push(format!("{} {}: {kept} bytes: {text}", entry.revision, entry.definition));
+                if leaked > 0 {
+                    failures.push(format!("{} {}: {leaked} bytes: {text}", entry.revision, entry.definition));
                     break;
                 }
             }
         }
     }
-    println!("{decoded} documents");
-    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+    println!("decoded {decoded} documents");
+    assert!(failures.is_empty(), "{}", failures.join("\n"));
 }

@@ -1,4 +1,5 @@
-//! The types of our own schemas against the judge, as those of the official revisions.
+//! Compares the types generated from our schemas with the judge, like `tests/tests/proof.rs` does for the official
+//! revisions.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
@@ -7,14 +8,14 @@ use mcpgen_tests::registry::Entry;
 use mcpgen_tests::{Kind, Proof, Tally, json_equal};
 use serde_json::Value;
 
-/// Instances per definition and kind; `MCPGEN_INSTANCES` asks for more.
+/// Returns the number of instances per definition and kind: `MCPGEN_INSTANCES`, or 300.
 fn count() -> u64 {
     std::env::var("MCPGEN_INSTANCES").ok().and_then(|text| text.parse().ok()).unwrap_or(300)
 }
 
 const SEED: u64 = 20_261_121;
 
-/// The schema of `schemas/NAME.json`.
+/// Reads the schema `schemas/NAME.json`.
 fn schema(name: &str) -> Value {
     let path = format!("{}/schemas/{name}.json", env!("CARGO_MANIFEST_DIR"));
     let text = std::fs::read_to_string(&path).unwrap_or_else(|error| panic!("{path}: {error}"));
@@ -25,22 +26,22 @@ fn entries(schema: &str) -> impl Iterator<Item = &'static Entry> {
     REGISTRY.iter().filter(move |entry| entry.revision == schema)
 }
 
-/// All definitions are looked at, so that one run tells everything.
+/// Checks all definitions of a schema. Continues after failures, so that one run reports all of them.
 fn prove(name: &str) {
     let proof = Proof::new(&schema(name), decisions(name));
-    let (mut total, mut wrong) = (Tally::default(), Vec::new());
+    let (mut total, mut failed) = (Tally::default(), Vec::new());
     for entry in entries(name) {
         let check = || proof.check(name, entry.definition, SEED, count(), |document| entry.recode(document));
         match catch_unwind(AssertUnwindSafe(check)) {
             Ok(tally) => total += tally,
-            Err(_) => wrong.push(entry.definition),
+            Err(_) => failed.push(entry.definition),
         }
     }
     println!("{name}: {total:?}");
-    assert!(wrong.is_empty(), "{name}: {wrong:?}");
+    assert!(failed.is_empty(), "{name}: failed definitions: {failed:?}");
 }
 
-/// `new`, the setters and `extra.insert` build every valid object.
+/// Checks that `new`, the setters and `extra.insert` can build every valid object.
 fn rebuild(name: &str) {
     let proof = Proof::new(&schema(name), decisions(name));
     for entry in entries(name) {
@@ -70,18 +71,18 @@ macro_rules! schemas {
             }
         })*
 
-        /// Every schema and every definition is looked at.
+        /// Checks that the list of schemas and the registry are complete.
         #[test]
-        fn nothing_is_forgotten() {
+        fn covers_every_schema_and_definition() {
             let known = [$(stringify!($name)),*];
-            let folder = std::fs::read_dir(concat!(env!("CARGO_MANIFEST_DIR"), "/schemas")).expect("the folder");
-            for file in folder {
-                let file = file.expect("a file").file_name();
-                let name = file.to_str().and_then(|name| name.strip_suffix(".json")).expect("a schema");
+            let files = std::fs::read_dir(concat!(env!("CARGO_MANIFEST_DIR"), "/schemas")).expect("readable directory");
+            for file in files {
+                let file = file.expect("readable directory entry").file_name();
+                let name = file.to_str().and_then(|name| name.strip_suffix(".json")).expect("a JSON file");
                 assert!(known.contains(&name), "{name}");
                 let schema = schema(name);
                 let definitions = schema.get("$defs").or_else(|| schema.get("definitions")).and_then(Value::as_object);
-                let definitions = definitions.expect("definitions");
+                let definitions = definitions.expect("a schema with definitions");
                 assert!(definitions.keys().all(|definition| entries(name).any(|entry| entry.definition == definition)));
             }
         }

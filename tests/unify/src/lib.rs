@@ -1,11 +1,11 @@
-//! JSON as text has it, and nothing of serde_json's: what `serde_json::Value` keeps, and when two of them are equal,
-//! depends on the very features that the tests of this crate switch.
+//! A JSON value that does not depend on features of serde_json. The data that `serde_json::Value` keeps, and its
+//! equality, depend on the features that the tests of this crate enable.
 
 use std::fmt::Write as _;
 
 use serde_json::{Map, Value};
 
-/// A JSON value. Numbers keep their text, objects their order and every key.
+/// A JSON value. Numbers keep their text. Objects keep the order of their members, and duplicate keys.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Json {
     /// `null`
@@ -22,17 +22,17 @@ pub enum Json {
     Object(Vec<(String, Json)>),
 }
 
-/// Whether member order counts.
+/// Whether the order of members matters in comparisons.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Order {
-    /// It does.
+    /// The order matters.
     Kept,
-    /// It does not.
+    /// The order does not matter.
     Free,
 }
 
 impl Json {
-    /// Whether both are the same value: numbers by mathematical value.
+    /// Returns whether both values are equal. Compares numbers by their mathematical values.
     #[must_use]
     pub fn same(&self, other: &Json, order: Order) -> bool {
         match (self, other) {
@@ -42,14 +42,14 @@ impl Json {
                 a.len() == b.len() && a.iter().zip(b).all(|((k, a), (l, b))| k == l && a.same(b, order))
             }
             (Json::Object(a), Json::Object(b)) => {
-                let found = |key: &String| b.iter().find(|(other, _)| other == key).map(|(_, value)| value);
-                a.len() == b.len() && a.iter().all(|(key, a)| found(key).is_some_and(|b| a.same(b, order)))
+                let member = |key: &String| b.iter().find(|(other, _)| other == key).map(|(_, value)| value);
+                a.len() == b.len() && a.iter().all(|(key, a)| member(key).is_some_and(|b| a.same(b, order)))
             }
             (a, b) => a == b,
         }
     }
 
-    /// The member of an object.
+    /// Returns the value of a member, or `None` if there is no such member or `self` is not an object.
     #[must_use]
     pub fn get(&self, name: &str) -> Option<&Json> {
         match self {
@@ -58,7 +58,8 @@ impl Json {
         }
     }
 
-    /// The text, with every character of a string escaped that `escaped` asks for, and those that must be.
+    /// Returns the value as JSON text. Escapes the characters for which `escaped` returns `true`, and those that JSON
+    /// requires to be escaped.
     #[must_use]
     pub fn text(&self, escaped: &mut dyn FnMut(char) -> bool) -> String {
         let mut out = String::new();
@@ -93,11 +94,11 @@ impl Json {
         }
     }
 
-    /// The value as serde_json has it, built by hand: its own reader takes some keys for signals.
+    /// Converts the value to a `serde_json::Value`, without serde_json's parser, which interprets some reserved keys.
     ///
     /// # Panics
     ///
-    /// If a number is too great for this serde_json.
+    /// Panics if a number is out of range for serde_json with its current features.
     #[must_use]
     pub fn to_value(&self) -> Value {
         match self {
@@ -113,7 +114,7 @@ impl Json {
         }
     }
 
-    /// A value of serde_json's.
+    /// Converts a `serde_json::Value`.
     #[must_use]
     pub fn of(value: &Value) -> Json {
         match value {
@@ -128,17 +129,17 @@ impl Json {
         }
     }
 
-    /// Reads JSON text.
+    /// Parses JSON text.
     ///
     /// # Panics
     ///
-    /// If it is none.
+    /// Panics if the text is not valid JSON.
     #[must_use]
     pub fn parse(text: &str) -> Json {
         let mut reader = Reader { rest: text };
         let value = reader.value();
         reader.space();
-        assert_eq!(reader.rest, "", "after the value in {text}");
+        assert_eq!(reader.rest, "", "unexpected text after the value in {text}");
         value
     }
 }
@@ -157,7 +158,7 @@ fn quote(text: &str, out: &mut String, escaped: &mut dyn FnMut(char) -> bool) {
     out.push('"');
 }
 
-/// A number as the documented limits have it: an integer of 64 bits if it is written as one, else a double.
+/// A number within the documented limits: a 64-bit integer if it is written as one, or else a double.
 #[derive(Clone, Copy, Debug)]
 pub enum Number {
     /// From `i64::MIN` to `u64::MAX`.
@@ -167,11 +168,11 @@ pub enum Number {
 }
 
 impl Number {
-    /// The value of a number's text.
+    /// Parses a number.
     ///
     /// # Panics
     ///
-    /// If it is none.
+    /// Panics if the text is not a number.
     #[must_use]
     pub fn read(text: &str) -> Number {
         match text.parse::<i128>() {
@@ -180,18 +181,18 @@ impl Number {
         }
     }
 
-    /// The value, if it is integral and not astronomically large.
+    /// Returns the value if it is an integer. Returns `None` for doubles of 2^100 or more.
     #[must_use]
     pub fn integer(self) -> Option<i128> {
         match self {
             Number::Integer(integer) => Some(integer),
-            // Up to 2^100 every integral double is an i128.
+            // Every integral double below 2^100 fits into an i128.
             Number::Double(double) if double.fract() == 0.0 && double.abs() < 2f64.powi(100) => Some(double as i128),
             Number::Double(_) => None,
         }
     }
 
-    /// Whether both have the same mathematical value.
+    /// Returns whether both have the same mathematical value.
     #[must_use]
     pub fn same(self, other: Number) -> bool {
         match (self.integer(), other.integer(), self, other) {
@@ -247,7 +248,7 @@ impl<'t> Reader<'t> {
         Json::Object(members)
     }
 
-    /// Takes what stands between two items, or the end.
+    /// Reads `end`, or else the comma before the next item. Returns whether it was `end`.
     fn ends(&mut self, end: &str, first: bool) -> bool {
         self.space();
         let ends = self.takes(end);
@@ -260,17 +261,17 @@ impl<'t> Reader<'t> {
     fn number(&mut self) -> &'t str {
         let length = self.rest.find(|c: char| !"+-.eE0123456789".contains(c)).unwrap_or(self.rest.len());
         let (number, rest) = self.rest.split_at(length);
-        assert!(!number.is_empty(), "a value is missing before {rest}");
+        assert!(!number.is_empty(), "expected a value before {rest}");
         self.rest = rest;
         number
     }
 
-    /// What follows the opening quote.
+    /// Reads the rest of a string, after its opening quote.
     fn string(&mut self) -> String {
         let mut units = Vec::new();
         loop {
             match self.next() {
-                '"' => return String::from_utf16(&units).expect("surrogates come in pairs"),
+                '"' => return String::from_utf16(&units).expect("no unpaired surrogates"),
                 '\\' => units.extend(self.escape()),
                 c => units.extend_from_slice(c.encode_utf16(&mut [0; 2])),
             }
@@ -295,7 +296,7 @@ impl<'t> Reader<'t> {
     }
 
     fn next(&mut self) -> char {
-        let c = self.rest.chars().next().expect("the text goes on");
+        let c = self.rest.chars().next().expect("unexpected end of text");
         self.rest = &self.rest[c.len_utf8()..];
         c
     }
@@ -311,6 +312,6 @@ impl<'t> Reader<'t> {
     }
 
     fn expect(&mut self, text: &str) {
-        assert!(self.takes(text), "{text} is missing before {}", self.rest);
+        assert!(self.takes(text), "expected {text} before {}", self.rest);
     }
 }

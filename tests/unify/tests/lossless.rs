@@ -1,4 +1,4 @@
-//! Nothing is lost and nothing is read differently, whichever of its features serde_json has.
+//! Checks that decoding and encoding are lossless, and give the same results, with every set of serde_json's features.
 
 use mcpgen_types::codec::{Decode, Encode};
 use mcpgen_types::v2026_07_28::{
@@ -12,7 +12,7 @@ use serde::Serialize;
 use serde::de::DeserializeOwned;
 use serde_json::Value;
 
-/// Numbers at the ends of what some type holds, and in every form that JSON allows.
+/// Numbers at the limits of each type, and in every form that JSON allows.
 const NUMBERS: &[&str] = &[
     "0",
     "-0",
@@ -68,7 +68,7 @@ const NUMBERS: &[&str] = &[
     "1.50",
 ];
 
-/// Strings whose escapes and whose member names a reader may trip over.
+/// Strings with escapes, and strings that parsers may mistake for something else when they are member names.
 const STRINGS: &[&str] = &[
     "",
     "plain",
@@ -84,14 +84,15 @@ const STRINGS: &[&str] = &[
     "$serde_json::private::RawValue",
 ];
 
-/// A type, and a document of it around a number.
+/// A type, and a document of that type that contains a number.
 struct Place {
     name: &'static str,
     document: fn(&str) -> String,
-    /// What the type takes: any number, or integers from here to there.
+    /// The range of integers that the type accepts. `None` if it accepts any number.
     integers: Option<(i128, i128)>,
-    recode: fn(&Json) -> Result<Json, Refusal>,
-    refused: fn(&str) -> String,
+    recode: fn(&Json) -> Result<Json, Rejection>,
+    /// Decodes a document. Returns the error message, or an empty string.
+    error: fn(&str) -> String,
 }
 
 const SIGNED: Option<(i128, i128)> = Some((i64::MIN as i128, i64::MAX as i128));
@@ -104,7 +105,7 @@ macro_rules! places {
             document: |number| [$before, number, $after].concat(),
             integers: $integers,
             recode: recode::<$type>,
-            refused: |text| mcpgen_types::from_str::<$type>(text).map_or_else(|error| error.to_string(), |_| String::new()),
+            error: |text| mcpgen_types::from_str::<$type>(text).map_or_else(|error| error.to_string(), |_| String::new()),
         }),*]
     };
 }
@@ -138,33 +139,33 @@ const PLACES: &[Place] = places! {
     ServerMessage, SIGNED, r#"{"id": 1, "jsonrpc": "2.0", "error": {"message": "", "code": "# "}}";
 };
 
-/// Why a document is refused, and where.
+/// The kind and the path of a decoding error.
 #[derive(Debug, PartialEq)]
-struct Refusal {
+struct Rejection {
     kind: ErrorKind,
     path: String,
 }
 
-impl From<mcpgen_types::Error> for Refusal {
+impl From<mcpgen_types::Error> for Rejection {
     fn from(error: mcpgen_types::Error) -> Self {
         Self { kind: error.kind().clone(), path: error.path() }
     }
 }
 
-/// Decodes by every entrance and encodes by every exit; all of them must agree.
-fn recode<T>(document: &Json) -> Result<Json, Refusal>
+/// Decodes with every function and encodes with every function. Panics if their results differ.
+fn recode<T>(document: &Json) -> Result<Json, Rejection>
 where
     T: Decode + Encode + PartialEq + Serialize + DeserializeOwned,
 {
     let text = document.text(&mut |_| false);
     let by_text = mcpgen_types::from_str::<T>(&text);
-    let entrances = [
+    let others = [
         ("a string with escapes", mcpgen_types::from_str::<T>(&document.text(&mut |_| true))),
         ("bytes", mcpgen_types::from_slice(text.as_bytes())),
         ("a reader", mcpgen_types::from_reader(text.as_bytes())),
         ("a Value", mcpgen_types::from_value(document.to_value())),
     ];
-    for (name, decoded) in entrances {
+    for (name, decoded) in others {
         match (&by_text, &decoded) {
             (Ok(a), Ok(b)) => {
                 let (a, b) = (mcpgen_types::to_string(a), mcpgen_types::to_string(b));
@@ -174,15 +175,16 @@ where
             (a, b) => panic!("{text}\nfrom text: {:?}\nfrom {name}: {:?}", a.as_ref().err(), b.as_ref().err()),
         }
     }
-    let encoded = exits(&by_text?, &text);
-    // serde_json tells its own functions by this member name what a number is.
+    let encoded = encode(&by_text?, &text);
+    // serde_json uses this member name internally to represent numbers.
     if !text.contains("$serde_json::private::Number") {
         through_serde::<T>(document, &text, &encoded);
     }
     Ok(encoded)
 }
 
-fn exits<T: Encode>(value: &T, text: &str) -> Json {
+/// Encodes with every function. Panics if their results differ.
+fn encode<T: Encode>(value: &T, text: &str) -> Json {
     let encoded = Json::parse(&mcpgen_types::to_string(value));
     let bytes = mcpgen_types::to_vec(value);
     assert_eq!(encoded, Json::parse(&String::from_utf8_lossy(&bytes)), "{text}");
@@ -190,27 +192,27 @@ fn exits<T: Encode>(value: &T, text: &str) -> Json {
         Ok(value) => {
             assert!(encoded.same(&Json::of(&value), Free), "{text}\nas text: {encoded:?}\nas a Value: {value}")
         }
-        Err(error) => panic!("{text} is no Value: {error}"),
+        Err(error) => panic!("{text}: cannot convert to a Value: {error}"),
     }
     encoded
 }
 
-/// What serde's traits make of the document, where the type's rules are ours.
+/// Decodes and encodes with serde's traits, for types of this repository. Panics if the results differ from `encoded`.
 fn through_serde<T>(document: &Json, text: &str, encoded: &Json)
 where
     T: Serialize + DeserializeOwned,
 {
-    // `i64` and `u64` are std's, and know integers in one form only.
+    // serde's implementations for `i64` and `u64` accept integers in one form only.
     let name = std::any::type_name::<T>();
     if !name.contains("::") {
         return;
     }
-    // serde_json reads an object with this key as the document in its string. Our types do not.
+    // serde_json replaces an object with this key by the document in its string. Our types do not.
     if text.contains("$serde_json::private::RawValue") && !name.starts_with("mcpgen_types::") {
         return;
     }
     let agrees = |what: &str, result: serde_json::Result<T>| {
-        let value = result.unwrap_or_else(|error| panic!("{what} refuses {text}: {error}"));
+        let value = result.unwrap_or_else(|error| panic!("{what} rejects {text}: {error}"));
         let again = serde_json::to_string(&value).unwrap_or_else(|error| panic!("{what}: {text}: {error}"));
         assert!(Json::parse(&again).same(encoded, Free), "{what}: {text}\n{again}");
         let again = serde_json::to_value(&value).unwrap_or_else(|error| panic!("{what}: {text}: {error}"));
@@ -220,7 +222,7 @@ where
     agrees("serde_json::from_value", serde_json::from_value(document.to_value()));
 }
 
-/// The same numbers in every run.
+/// A random number generator with a fixed seed.
 struct Random(u64);
 
 impl Random {
@@ -231,7 +233,7 @@ impl Random {
         mixed ^ (mixed >> 31)
     }
 
-    /// Any finite double; one in eight is too small to be normal, one in eight is integral.
+    /// Returns a random finite double. One in eight is subnormal or zero, one in eight is integral.
     fn double(&mut self) -> f64 {
         loop {
             let bits = self.next();
@@ -246,7 +248,7 @@ impl Random {
         }
     }
 
-    /// Any integer of 64 bits, of any size.
+    /// Returns a random 64-bit integer of any magnitude.
     fn integer(&mut self) -> String {
         let bits = self.next() >> (self.next() % 64);
         if self.next().is_multiple_of(2) {
@@ -257,7 +259,7 @@ impl Random {
     }
 }
 
-/// Random numbers of every kind.
+/// Returns random numbers of every kind.
 fn random_numbers(rounds: usize) -> Vec<String> {
     let mut random = Random(20_261_121);
     let round = |_| {
@@ -268,49 +270,49 @@ fn random_numbers(rounds: usize) -> Vec<String> {
 }
 
 #[test]
-fn every_number_is_kept_in_every_place() {
-    let (mut kept, mut refused) = (0, 0);
-    let borders = NUMBERS.iter().map(|&number| number.to_owned());
-    for number in borders.chain(random_numbers(12)) {
+fn keeps_every_number_in_every_place() {
+    let (mut kept, mut rejected) = (0, 0);
+    let fixed = NUMBERS.iter().map(|&number| number.to_owned());
+    for number in fixed.chain(random_numbers(12)) {
         let value = Number::read(&number);
         for place in PLACES {
             let document = Json::parse(&(place.document)(&number));
-            let belongs = place
+            let is_valid = place
                 .integers
                 .is_none_or(|(least, most)| value.integer().is_some_and(|integer| (least..=most).contains(&integer)));
             match (place.recode)(&document) {
                 Ok(again) => {
-                    assert!(belongs, "{} takes {number}", place.name);
-                    assert!(document.same(&again, Free), "{}: {document:?} comes back as {again:?}", place.name);
+                    assert!(is_valid, "{} accepts {number}", place.name);
+                    assert!(document.same(&again, Free), "{}: {document:?} becomes {again:?}", place.name);
                     kept += 1;
                 }
-                Err(refusal) => {
-                    assert!(!belongs, "{} refuses {number}: {refusal:?}", place.name);
-                    refused += 1;
+                Err(rejection) => {
+                    assert!(!is_valid, "{} rejects {number}: {rejection:?}", place.name);
+                    rejected += 1;
                 }
             }
         }
     }
-    println!("{kept} numbers kept, {refused} refused");
-    assert!(kept > 2000 && refused > 500);
+    println!("{kept} numbers kept, {rejected} rejected");
+    assert!(kept > 2000 && rejected > 500);
 }
 
-/// Many at once, in one document.
+/// Decodes documents that contain many numbers.
 #[test]
-fn random_numbers_are_kept() {
+fn keeps_random_numbers() {
     let numbers = random_numbers(800);
     for chunk in numbers.chunks(500) {
         let document = Json::Array(chunk.iter().cloned().map(Json::Number).collect());
         for recode in [recode::<Value>, recode::<JsonValue>, recode::<Vec<OurNumber>>, recode::<RawJson>] {
-            let again = recode(&document).unwrap_or_else(|refusal| panic!("{refusal:?}: {document:?}"));
-            assert!(again.same(&document, Kept), "{document:?}\ncomes back as {again:?}");
+            let again = recode(&document).unwrap_or_else(|rejection| panic!("{rejection:?}: {document:?}"));
+            assert!(again.same(&document, Kept), "{document:?}\nbecomes {again:?}");
         }
     }
 }
 
-/// Where nothing else is asked for, a number's form is kept as well.
+/// Types without a numeric range also keep the form of a number.
 #[test]
-fn a_number_keeps_its_form() {
+fn keeps_the_form_of_numbers() {
     let table = [
         ("0", "0"),
         ("-0.0", "-0.0"),
@@ -336,14 +338,14 @@ fn a_number_keeps_its_form() {
     }
 }
 
-/// Beyond the doubles there is one clear error.
+/// All types report the same error for numbers beyond the range of doubles.
 #[test]
-fn a_number_beyond_the_doubles() {
+fn rejects_numbers_out_of_range() {
     for number in ["1e309", "-1e309", "1e999999999999", "17976931348623157e400"] {
         for place in PLACES {
             let text = (place.document)(number);
-            let refused = (place.refused)(&text);
-            assert!(refused.contains("number out of range"), "{}: {text}: {refused}", place.name);
+            let error = (place.error)(&text);
+            assert!(error.contains("number out of range"), "{}: {text}: {error}", place.name);
         }
     }
 }
@@ -362,21 +364,21 @@ fn string_documents() -> Vec<Json> {
                 .push(object(&[(string, object(&[(other, value("1.5")), ("b", Json::Array(vec![value(string)]))]))]));
         }
     }
-    // Twice the same name is another matter.
+    // Excludes documents with duplicate names.
     documents.retain(|document| !matches!(document, Json::Object(members) if members.iter().skip(1).any(|(name, _)| *name == members[0].0)));
     documents
 }
 
-/// Strings, member names that serde_json has uses of its own for, and the order of members.
+/// Covers strings, member names that serde_json reserves, and the order of members.
 #[test]
-fn strings_names_and_order_are_kept() {
+fn keeps_strings_names_and_order() {
     let around =
         |before: &str, inner: &Json, after: &str| Json::parse(&[before, &inner.text(&mut |_| false), after].concat());
     let order = if cfg!(feature = "preserve_order") { Kept } else { Free };
     for inner in string_documents() {
-        let check = |document: &Json, recode: fn(&Json) -> Result<Json, Refusal>, order| {
-            let again = recode(document).unwrap_or_else(|refusal| panic!("{document:?}: {refusal:?}"));
-            assert!(again.same(document, order), "{document:?} comes back as {again:?}");
+        let check = |document: &Json, recode: fn(&Json) -> Result<Json, Rejection>, order| {
+            let again = recode(document).unwrap_or_else(|rejection| panic!("{document:?}: {rejection:?}"));
+            assert!(again.same(document, order), "{document:?} becomes {again:?}");
         };
         check(&inner, recode::<Value>, order);
         check(&inner, recode::<JsonObject>, order);
@@ -394,25 +396,25 @@ fn strings_names_and_order_are_kept() {
         );
         check(&around(r#"{"jsonrpc": "2.0", "id": 1, "result": "#, &inner, "}"), recode::<ServerMessage>, Free);
         let result = around(r#"{"content": [], "structuredContent": "#, &inner, r#", "resultType": "complete"}"#);
-        let again = recode::<CallToolResult>(&result).unwrap_or_else(|refusal| panic!("{refusal:?}"));
+        let again = recode::<CallToolResult>(&result).unwrap_or_else(|rejection| panic!("{rejection:?}"));
         let structured = again.get("structuredContent").unwrap_or(&Json::Null);
-        assert!(structured.same(&inner, order), "{inner:?} comes back as {structured:?}");
+        assert!(structured.same(&inner, order), "{inner:?} becomes {structured:?}");
         let response = around(r#"{"jsonrpc": "2.0", "id": 1, "result": "#, &inner, "}");
-        let again = recode::<ServerMessage>(&response).unwrap_or_else(|refusal| panic!("{refusal:?}"));
-        assert_eq!(again.get("result"), Some(&inner), "a result that nobody reads");
+        let again = recode::<ServerMessage>(&response).unwrap_or_else(|rejection| panic!("{rejection:?}"));
+        assert_eq!(again.get("result"), Some(&inner), "a result that is not decoded");
     }
 }
 
-/// Numbers do not count as containers, even where serde_json gives them as maps.
+/// Numbers do not count as containers, even if serde_json represents them as maps.
 #[test]
-fn depth_is_counted_alike() {
+fn counts_depth_alike_with_all_features() {
     let nested = |depth: usize| [&"[".repeat(depth), "1.5", &"]".repeat(depth)].concat();
     assert!(recode::<Value>(&Json::parse(&nested(100))).is_ok());
-    let refusal = recode::<Value>(&Json::parse(&nested(101))).expect_err("deeper than the limit");
-    assert_eq!(refusal.kind, ErrorKind::Depth);
+    let rejection = recode::<Value>(&Json::parse(&nested(101))).expect_err("deeper than the limit");
+    assert_eq!(rejection.kind, ErrorKind::Depth);
 }
 
-/// The features that this crate was built with are those that serde_json has, or the tests above say nothing.
+/// Checks that serde_json has the features that this crate was built with. The tests above rely on this.
 #[test]
 fn serde_json_has_the_features_of_this_build() {
     let precise = "1.50".parse::<serde_json::Number>().is_ok_and(|number| number.to_string() == "1.50");
@@ -420,7 +422,7 @@ fn serde_json_has_the_features_of_this_build() {
     let members: JsonObject =
         [("b", 1), ("a", 2)].into_iter().map(|(name, value)| (name.to_owned(), value.into())).collect();
     assert_eq!(members.keys().next().is_some_and(|name| name == "b"), cfg!(feature = "preserve_order"));
-    // mcpgen-types switches float_roundtrip on itself: without it one double in ten is read as its neighbour.
+    // mcpgen-types enables float_roundtrip. Without it, serde_json parses one double in ten as an adjacent one.
     let mut random = Random(7);
     for double in std::iter::repeat_with(|| random.double()).take(1000) {
         let read: Option<f64> = serde_json::from_str(&format!("{double:?}")).ok();

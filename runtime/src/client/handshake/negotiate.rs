@@ -25,7 +25,7 @@ pub(crate) async fn negotiate(
     let supports_legacy = options.local_info.revisions_of_kind(true).next().is_some();
     let mut next = known.filter(|known| !known.is_legacy()).or(options.local_info.revisions_of_kind(false).next());
     if let Some(known) = known.filter(|known| !known.is_legacy() && !options.check_known_revision) {
-        protocol.agree(known);
+        protocol.select_revision(known);
         return Ok(known);
     }
     let mut rejection = None;
@@ -49,7 +49,7 @@ pub(crate) async fn negotiate(
             (_, Err(CallError::Timeout(after))) => return Err(HandshakeError::Timeout(after)),
             (ProbeOutcome::Rejected, response) => return Err(response.err().unwrap_or(Closed.into()).into()),
             (ProbeOutcome::Modern(revision), _) => {
-                protocol.agree(revision);
+                protocol.select_revision(revision);
                 return Ok(revision);
             }
             (ProbeOutcome::Retry(revision), _) if !last => next = Some(revision),
@@ -106,7 +106,7 @@ async fn discover(
     start: Start,
     revision: Revision,
 ) -> Reply {
-    protocol.agree(revision);
+    protocol.select_revision(revision);
     // The probe has no timeout: it stays pending until the revision is decided.
     let probe = peer.raw_request("server/discover", None).idle_timeout(None).timeout(None);
     let mut probe = probe.send();
@@ -152,7 +152,7 @@ async fn initialize_beside(
 
 /// Switches the connection to the legacy revisions and performs their handshake.
 async fn initialize(peer: &Peer, protocol: &DualProtocol) -> Result<Revision, HandshakeError> {
-    protocol.agree(Revision::V2024_11_05);
+    protocol.select_revision(Revision::V2024_11_05);
     perform_initialize(peer, protocol).await
 }
 
@@ -160,11 +160,11 @@ async fn initialize(peer: &Peer, protocol: &DualProtocol) -> Result<Revision, Ha
 async fn perform_initialize(peer: &Peer, protocol: &DualProtocol) -> Result<Revision, HandshakeError> {
     let legacy = protocol.legacy().ok_or(HandshakeError::NoRevision)?;
     // The result is processed before any later message: see `Protocol::answered`.
-    peer.raw_request("initialize", Some(legacy.introduce())).await.map_err(|error| match error {
+    peer.raw_request("initialize", Some(legacy.initialize_params())).await.map_err(|error| match error {
         CallError::Timeout(limit) => HandshakeError::InitializeTimeout(limit),
         error => error.into(),
     })?;
-    if let Some(error) = legacy.failure() {
+    if let Some(error) = legacy.take_error() {
         return Err(error.into());
     }
     peer.raw_notify("notifications/initialized", None).await?;

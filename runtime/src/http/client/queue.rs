@@ -62,17 +62,17 @@ mod tests {
 
     #[tokio::test]
     async fn limits_messages_in_number_and_bytes() {
-        let room = QueueLimit::new(1 << 20);
-        let many: Vec<_> = (0..2000).map_while(|_| room.admit(message(1))).collect();
+        let limit = QueueLimit::new(1 << 20);
+        let many: Vec<_> = (0..2000).map_while(|_| limit.admit(message(1))).collect();
         assert_eq!(many.len(), 1024);
         drop(many);
-        let large: Vec<_> = (0..2000).map_while(|_| room.admit(message(1 << 18))).collect();
+        let large: Vec<_> = (0..2000).map_while(|_| limit.admit(message(1 << 18))).collect();
         assert_eq!(large.len(), 4);
-        assert!(room.admit(message(1)).is_none());
+        assert!(limit.admit(message(1)).is_none());
         drop(large);
-        let alone = room.admit(message(1 << 21)).expect("room for a message larger than all of it");
-        assert!(room.admit(message(1)).is_none());
+        let alone = limit.admit(message(1 << 21)).expect("an empty queue accepts a message of any size");
+        assert!(limit.admit(message(1)).is_none());
         drop(alone);
-        room.is_empty().await;
+        limit.is_empty().await;
     }
 }

@@ -134,8 +134,8 @@ mod tests {
             assert!((least..=least * 9 / 8).contains(wait), "{waits:?}");
         }
         for _ in 0..100 {
-            let refused = restarts.next(pause, Instant::now());
-            assert!(matches!(refused, Err(HttpError::SessionLost { times: 5 })), "{refused:?}");
+            let result = restarts.next(pause, Instant::now());
+            assert!(matches!(result, Err(HttpError::SessionLost { times: 5 })), "{result:?}");
         }
         // After each pause one more restart is allowed. The pause keeps growing.
         tokio::time::sleep(Duration::from_secs(20)).await;

@@ -68,7 +68,8 @@ impl<S: RequestService> Endpoint<S> {
         (handlers, handled): (Router, HandlerCapabilities),
         options: Options,
     ) -> Self {
-        let (spoken, quotas, tasks) = (config().spoken(&handled), Arc::<Quotas>::default(), TaskTracker::new());
+        let (spoken, quotas, tasks) =
+            (config().supported_revisions(&handled), Arc::<Quotas>::default(), TaskTracker::new());
         let (legacy, modern): (Vec<Revision>, _) = spoken.into_iter().partition(|revision| revision.is_legacy());
         Self {
             requests,

@@ -14,7 +14,7 @@ impl Shared {
         match version_header(parts)? {
             None => Ok(()),
             Some(version) => {
-                let spoken = self.config().spoken(&self.handled);
+                let spoken = self.config().supported_revisions(&self.handled);
                 match spoken.iter().any(|known| known.as_str() == version) {
                     true => Ok(()),
                     false => Err(Refusal::bad(format!(

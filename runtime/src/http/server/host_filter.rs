@@ -195,7 +195,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn refuses_more_than_one_host_and_user_information() {
+    fn rejects_several_hosts_and_user_information() {
         let any = AllowedHosts::any();
         for (allowed_hosts, uri, hosts, expected) in [
             (&any, "/mcp", &["localhost"][..], 200),
@@ -213,17 +213,17 @@ mod tests {
                 request = request.header("host", *host);
             }
             let (parts, ()) = request.body(()).expect("a request").into_parts();
-            let found = admit(&parts, allowed_hosts, true).map_or_else(|refusal| refusal.status.as_u16(), |_| 200);
+            let found = admit(&parts, allowed_hosts, true).map_or_else(|rejected| rejected.status.as_u16(), |_| 200);
             assert_eq!(found, expected, "{uri} {hosts:?}");
         }
     }
 
     #[test]
-    fn names_the_host_and_the_remedy() {
+    fn errors_name_the_host_and_the_remedy() {
         let request = Request::builder().method("DELETE").uri("/mcp").header("host", "example.com");
         let (parts, ()) = request.body(()).expect("a request").into_parts();
-        let refusal = admit(&parts, &AllowedHosts::default(), true).expect_err("refused");
-        assert_eq!(refusal.why, "host `example.com` is not allowed; add it to `Options::allowed_hosts`");
+        let rejected = admit(&parts, &AllowedHosts::default(), true).expect_err("a rejected host");
+        assert_eq!(rejected.why, "host `example.com` is not allowed; add it to `Options::allowed_hosts`");
     }
 
     fn status(allowed_hosts: &AllowedHosts, keeps_sessions: bool, method: &str, headers: &[(&str, &str)]) -> u16 {
@@ -232,7 +232,7 @@ mod tests {
             request = request.header(*name, *value);
         }
         let (parts, ()) = request.body(()).expect("a request").into_parts();
-        admit(&parts, allowed_hosts, keeps_sessions).map_or_else(|refusal| refusal.status.as_u16(), |_| 200)
+        admit(&parts, allowed_hosts, keeps_sessions).map_or_else(|rejected| rejected.status.as_u16(), |_| 200)
     }
 
     #[test]

@@ -228,7 +228,7 @@ impl Session {
 
     /// Returns whether the negotiated revision supports batches.
     pub(super) fn takes_batches(&self) -> bool {
-        self.protocol.batches()
+        self.protocol.allows_batches()
     }
 
     /// Routes each outgoing message to one stream: the stream of its request while that is pending, otherwise the

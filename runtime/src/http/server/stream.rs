@@ -359,25 +359,25 @@ mod tests {
 
     #[test]
     fn undelivered_messages_hold_outbox_permits() {
-        let (room, total) = (Arc::new(Semaphore::new(100)), Arc::<AtomicUsize>::default());
+        let (outbox, total) = (Arc::new(Semaphore::new(100)), Arc::<AtomicUsize>::default());
         let stream = Stream::new(1, 10, &total);
-        let now = || (room.available_permits(), total.load(Ordering::SeqCst));
+        let permits_and_total = || (outbox.available_permits(), total.load(Ordering::SeqCst));
         let push = |text: &str| {
             let size = u32::try_from(text.len()).expect("small");
-            let taken = Arc::clone(&room).try_acquire_many_owned(size).expect("room");
-            stream.push(text.into(), None, Some(taken));
+            let permits = Arc::clone(&outbox).try_acquire_many_owned(size).expect("free permits");
+            stream.push(text.into(), None, Some(permits));
         };
         let mut reader = stream.resume_undelivered();
         for _ in 0..5 {
             push("0123456789");
         }
-        assert_eq!(now(), (50, 0), "undelivered messages are not retained");
+        assert_eq!(permits_and_total(), (50, 0), "undelivered messages are not retained");
         assert_eq!(items(&mut reader).len(), 5);
-        assert_eq!(now(), (100, 10), "delivered messages are retained up to the limit");
+        assert_eq!(permits_and_total(), (100, 10), "delivered messages are retained up to the limit");
         push("0123456789");
         push("0123456789");
         drop(reader);
-        assert_eq!(now(), (100, 10), "without a reader, messages are retained");
+        assert_eq!(permits_and_total(), (100, 10), "without a reader, messages are retained");
         assert_eq!(items(&mut stream.resume_undelivered()), ["7 0123456789"]);
         drop(stream);
         assert_eq!(total.load(Ordering::SeqCst), 0);
@@ -404,8 +404,8 @@ mod tests {
         stream.push(vec![b'x'; 501], answer(), None);
         drop(reader);
         assert!((1..=500).contains(&total.load(Ordering::SeqCst)));
-        let answer = items(&mut stream.read(0).expect("retained")).remove(0);
-        assert!(answer.contains("the response of 501 bytes was too large to retain"), "{answer}");
+        let error = items(&mut stream.read(0).expect("retained")).remove(0);
+        assert!(error.contains("the response of 501 bytes was too large to retain"), "{error}");
         stream.shrink(500);
         assert_eq!(total.load(Ordering::SeqCst), 0);
     }

@@ -1,4 +1,4 @@
-//! The servers as programs: built as their users would build them.
+//! Builds the servers as programs, with the settings that their users would use.
 
 use std::collections::BTreeMap;
 use std::env;
@@ -8,23 +8,24 @@ use std::process::{Command, Stdio};
 use anyhow::{Context, Result, ensure};
 use serde_json::Value;
 
-/// Where programs are, by their packages.
+/// The paths of programs, by package.
 #[derive(Debug)]
 pub(crate) struct Binaries(BTreeMap<String, PathBuf>);
 
-/// The packages of the echo servers on standard input and output.
+/// The packages of the echo servers over standard input and output, and of the program that counts allocations.
 pub(crate) const ECHO: [&str; 5] = ["echo-mcpgen", "echo-router", "echo-rmcp", "echo-hand", "echo-allocations"];
 
 impl Binaries {
-    /// Builds them for release, into a folder of one's own or where cargo puts everything. Each is built by itself:
-    /// together they would share the features of their dependencies, and have more than they need.
+    /// Builds the packages with the release profile, into `target` or else cargo's default target directory.
+    ///
+    /// Builds each package separately. In one build, cargo would unify the features of their dependencies.
     pub(crate) fn build(packages: &[&str], target: Option<&Path>) -> Result<Self> {
         let built = packages.iter().map(|package| Ok(((*package).to_owned(), build(package, target)?)));
         Ok(Self(built.collect::<Result<_>>()?))
     }
 
     pub(crate) fn path(&self, package: &str) -> Result<&Path> {
-        self.0.get(package).map(PathBuf::as_path).with_context(|| format!("no program of package {package}"))
+        self.0.get(package).map(PathBuf::as_path).with_context(|| format!("package {package} was not built"))
     }
 }
 
@@ -36,11 +37,11 @@ fn build(package: &str, target: Option<&Path>) -> Result<PathBuf> {
     if let Some(target) = target {
         command.arg("--target-dir").arg(target);
     }
-    let output = command.output().context("cargo does not start")?;
+    let output = command.output().context("starting cargo")?;
     ensure!(output.status.success(), "cargo build -p {package}: {}", output.status);
     let text = String::from_utf8(output.stdout)?;
     let messages = text.lines().filter_map(|line| serde_json::from_str::<Value>(line).ok());
-    let ours = messages.filter(|message| message["target"]["name"] == package);
-    let program = ours.filter_map(|message| message["executable"].as_str().map(PathBuf::from)).next_back();
-    program.with_context(|| format!("package {package} has no program"))
+    let targets = messages.filter(|message| message["target"]["name"] == package);
+    let program = targets.filter_map(|message| message["executable"].as_str().map(PathBuf::from)).next_back();
+    program.with_context(|| format!("cargo built no program for package {package}"))
 }

@@ -1,4 +1,4 @@
-//! A server that is a process of its own, on pipes that neither side blocks on.
+//! A server in a child process, connected by non-blocking pipes.
 
 use std::fs;
 use std::os::fd::OwnedFd;
@@ -12,7 +12,7 @@ use tokio::runtime::{Builder, Runtime};
 
 use super::binaries::Binaries;
 
-/// A server, and its client.
+/// A server and its client.
 pub(crate) struct Process {
     runtime: Runtime,
     pub(crate) client: Client,
@@ -24,17 +24,17 @@ impl Process {
         let program = binaries.path(contender.package)?;
         let mut command = Command::new(program);
         command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::inherit());
-        let child = command.spawn().with_context(|| format!("{} does not start", program.display()))?;
+        let child = command.spawn().with_context(|| format!("starting {}", program.display()))?;
         let mut child = Running(child);
         let input: ChildStdin = child.0.stdin.take().context("no standard input")?;
         let output: ChildStdout = child.0.stdout.take().context("no standard output")?;
         let runtime = Builder::new_current_thread().enable_all().build()?;
-        let opened = runtime.block_on(async {
+        let client = runtime.block_on(async {
             let writer = Sender::from_owned_fd(OwnedFd::from(input))?;
             let reader = Receiver::from_owned_fd(OwnedFd::from(output))?;
             Client::open(reader, writer, contender.dialect).await
         });
-        let client = opened.with_context(|| format!("{} as a process", contender.name))?;
+        let client = client.with_context(|| format!("{} as a child process", contender.name))?;
         Ok(Self { runtime, client, child })
     }
 
@@ -46,13 +46,13 @@ impl Process {
         self.runtime.block_on(self.client.in_flight(depth))
     }
 
-    /// The most memory that it had so far, in bytes.
+    /// Returns the peak resident memory of the server so far, in bytes.
     pub(crate) fn peak(&self) -> Result<f64> {
         memory(self.child.0.id(), "VmHWM")
     }
 }
 
-/// A field of `/proc/<pid>/status` that counts memory, in bytes.
+/// Returns a memory field of `/proc/<pid>/status`, in bytes.
 pub(crate) fn memory(pid: u32, field: &str) -> Result<f64> {
     let path = format!("/proc/{pid}/status");
     let status = fs::read_to_string(&path).with_context(|| path.clone())?;
@@ -62,12 +62,12 @@ pub(crate) fn memory(pid: u32, field: &str) -> Result<f64> {
     Ok(kibibytes * 1024.0)
 }
 
-/// Ends with whoever has started it.
+/// A child process that is killed when it is dropped.
 pub(crate) struct Running(pub(crate) Child);
 
 impl Drop for Running {
     fn drop(&mut self) {
-        // It may have ended by itself.
+        // The process may have exited already.
         let _ = self.0.kill();
         let _ = self.0.wait();
     }

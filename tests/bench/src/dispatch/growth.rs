@@ -1,24 +1,24 @@
-//! Whether a call costs more when many others are in flight.
+//! Measures the time of a call by the number of calls in flight.
 
 use anyhow::{Context, Result};
-use echo_driver::{Dialect, Within};
+use echo_driver::{Dialect, InProcess};
 use mcpgen_runtime::transport::lines;
 use mcpgen_runtime::{Server, serve};
 use mcpgen_types::v2026_07_28::{Tool, ToolInputSchema};
 use tokio::sync::watch;
 
-use super::worked;
+use super::thread_cpu;
 use crate::report::{Case, Goal, OURS, Section};
 use crate::sample::median;
 
 const DEPTHS: [usize; 5] = [1, 10, 100, 1_000, 10_000];
 
-/// What the others are compared with.
-const USUAL: usize = 100;
-const USUALLY: &str = "100 in flight";
+/// The depth that the others are compared with.
+const BASE: usize = 100;
+const BASE_NAME: &str = "100 in flight";
 
-/// With many calls in flight, one may cost so much more than with the usual number of them.
-const MORE: f64 = 1.5;
+/// With more calls in flight, the time of a call is at most this multiple of the time at the base depth.
+const GROWTH: f64 = 1.5;
 
 pub(crate) fn run(quick: bool) -> Result<Section> {
     let mut server = Held::start()?;
@@ -27,71 +27,71 @@ pub(crate) fn run(quick: bool) -> Result<Section> {
     for turn in 0..=turns {
         for (depth, times) in DEPTHS.into_iter().zip(&mut times) {
             let time = server.per_call(depth, quick).with_context(|| format!("{depth} calls in flight"))?;
-            // The first turn only warms up.
+            // The first turn is a warm-up.
             times.extend((turn > 0).then_some(time));
         }
     }
     let medians = times.map(median);
-    let usual = DEPTHS.into_iter().zip(medians).find_map(|(depth, time)| (depth == USUAL).then_some(time));
-    let usual = usual.context("the usual number is measured")?;
+    let base = DEPTHS.into_iter().zip(medians).find_map(|(depth, time)| (depth == BASE).then_some(time));
+    let base = base.context("the base depth is not measured")?;
     let cases = DEPTHS.into_iter().zip(medians).map(|(depth, time)| {
-        let figures = vec![(USUALLY.to_owned(), usual), (OURS.to_owned(), time)];
+        let figures = vec![(BASE_NAME.to_owned(), base), (OURS.to_owned(), time)];
         let case = Case::new(format!("{depth} in flight"), "ns", figures);
-        if depth > USUAL { case.goal(Goal::at_most(MORE, USUALLY)) } else { case }
+        if depth > BASE { case.goal(Goal::at_most(GROWTH, BASE_NAME)) } else { case }
     });
     Ok(Section {
         name: "growth",
-        title: "tools/call in process, per call, by how many are in flight".to_owned(),
+        title: "tools/call in process: time per call, by the number of calls in flight".to_owned(),
         cases: cases.collect(),
         notes: vec![
-            "All calls are made before the tool lets any of them go; a ping that is answered shows that the \
-             server has taken them. It runs 256 at a time and lets the others wait, as it does by default; none \
-             is refused. The time is that which the thread of server and client worked; the ping is in it."
+            "The client makes all calls before the tool completes any of them; the response to a ping shows that the \
+             server has read all calls. The server runs 256 at a time and queues the others, which is its default; it \
+             rejects none. The time is the CPU time of the thread that server and client share, including the ping."
                 .to_owned(),
         ],
     })
 }
 
-/// A server whose tool waits until it may go on.
+/// A server whose tool waits until it is released.
 struct Held {
-    server: Within,
+    server: InProcess,
     open: watch::Sender<bool>,
 }
 
 impl Held {
     fn start() -> Result<Self> {
-        // Open for the call that shows what answers look like.
+        // Open for the first call, whose response becomes the template.
         let (open, opened) = watch::channel(true);
         let tool = Tool::new(ToolInputSchema::new(), "echo");
         let held = Server::builder("held", "1.0.0")
             .tool_with_schema(tool, move |_, mut arguments| {
                 let mut opened = opened.clone();
                 async move {
-                    // It ends when nobody can open it any more.
+                    // Fails if the sender is dropped; the tool then completes too.
                     let _ = opened.wait_for(|open| *open).await;
                     arguments.remove("text").and_then(|text| text.as_str().map(str::to_owned)).unwrap_or_default()
                 }
             })
             .build();
-        let server = Within::of(Dialect::Handshake, |(reader, writer)| {
+        let server = InProcess::of(Dialect::Handshake, |(reader, writer)| {
             let (incoming, outgoing) = (lines::receive(reader, lines::LONGEST), lines::send(writer));
             tokio::spawn(async move { serve(held, (incoming, outgoing)).await.is_ok() });
         })?;
         Ok(Self { server, open })
     }
 
-    /// The median of some rounds; there are more of them where a round is short.
+    /// Returns the median time per call of several rounds. Makes more rounds if a round is short.
     fn per_call(&mut self, depth: usize, quick: bool) -> Result<f64> {
         let rounds = if quick { 3 } else { (1_000 / depth).clamp(3, 100) };
         let mut times = Vec::with_capacity(rounds);
         for _ in 0..rounds {
             self.server.client.prepare(depth);
             self.open.send_replace(false);
-            let began = worked()?;
+            let began = thread_cpu()?;
             self.server.held(|| {
                 self.open.send_replace(true);
             })?;
-            times.push((worked()? - began).as_nanos() as f64 / depth as f64);
+            times.push((thread_cpu()? - began).as_nanos() as f64 / depth as f64);
         }
         Ok(median(times))
     }

@@ -1,4 +1,4 @@
-//! What a call costs: the same client makes the same calls of the same tool, and only the servers differ.
+//! Measures tool calls: the same client makes the same calls of the same tool to each server.
 
 pub(crate) mod binaries;
 pub(crate) mod child;
@@ -7,7 +7,7 @@ mod growth;
 use std::time::Duration;
 
 use anyhow::{Context, Result};
-use echo_driver::{CONTENDERS, Within};
+use echo_driver::{CONTENDERS, InProcess};
 use nix::time::{ClockId, clock_gettime};
 
 use crate::report::{Case, Goal, Section};
@@ -17,27 +17,27 @@ use child::Process;
 
 const HAND: &str = "hand";
 
-/// Our rate must be this much of what a loop by hand does, in process and over pipes.
+/// Our rate is at least this multiple of that of the hand-written loop, in process and over pipes.
 const RATES: [f64; 2] = [0.5, 0.6];
-/// A call may take so much longer than with a loop by hand.
+/// Our median time of a call is at most this multiple of that of the hand-written loop.
 const TIME: f64 = 1.8;
-/// The slowest call in a hundred may take so much longer than with a loop by hand.
+/// Our 99th percentile of the time of a call is at most this multiple of that of the hand-written loop.
 const TAIL: f64 = 2.0;
 
-/// How many calls are on their way at a time where it is not one.
+/// The number of concurrent calls in the throughput benchmarks.
 pub(crate) const IN_FLIGHT: usize = 64;
 
-/// Measures in process, over standard input and output, and with more and more calls in flight.
+/// Measures in process, over standard input and output, and with growing numbers of calls in flight.
 pub(crate) fn run(quick: bool, binaries: &Binaries) -> Result<Vec<Section>> {
-    let within = CONTENDERS.iter().map(|contender| Ok((contender.name, Within::start(contender)?)));
-    let within = measure(within.collect::<Result<_>>()?, quick)?;
+    let in_process = CONTENDERS.iter().map(|contender| Ok((contender.name, InProcess::start(contender)?)));
+    let in_process = measure(in_process.collect::<Result<_>>()?, quick)?;
     let processes = CONTENDERS.iter().map(|contender| Ok((contender.name, Process::start(contender, binaries)?)));
     let processes = measure(processes.collect::<Result<_>>()?, quick)?;
     Ok(vec![
         Section {
             name: "dispatch",
             title: "tools/call of a tool that echoes a text of 73 bytes".to_owned(),
-            cases: cases("in process", RATES[0], &within)
+            cases: cases("in process", RATES[0], &in_process)
                 .into_iter()
                 .chain(cases("over standard input and output", RATES[1], &processes))
                 .collect(),
@@ -47,28 +47,28 @@ pub(crate) fn run(quick: bool, binaries: &Binaries) -> Result<Vec<Section>> {
     ])
 }
 
-/// What the figures mean.
+/// How the figures are measured.
 const NOTES: [&str; 4] = [
-    "In process, a server and its client share a runtime of one thread and are connected by a pipe in memory of \
-     64 KiB; the rate is by the time that this thread worked. Over standard input and output the server is a \
-     process, and both sides read and write without blocking.",
-    "The client is the same for all: it writes lines that are ready, and compares each answer with what it must \
-     be, byte by byte. One after the other, a call is made when the one before is answered, and the time of each \
-     is taken; in flight, there are always 64 without an answer.",
+    "In process, a server and its client share a single-threaded runtime and are connected by an in-memory pipe of \
+     64 KiB; the rate is calls per second of that thread's CPU time. Over standard input and output, the server is a \
+     child process, both ends use non-blocking pipes, and the rate is calls per second of elapsed time.",
+    "All servers are called by the same client. It writes calls that are encoded beforehand, and compares each \
+     response with the expected one, byte by byte. One after the other: the client makes a call after the response \
+     to the previous one, and measures the time of each. 64 in flight: 64 calls are always pending.",
     "`mcpgen` is `Server` with a tool whose arguments are a type, `mcpgen router` a handler of `CallToolRequest` \
-     without that layer, `rmcp` the official SDK with its macros and its router kept, `hand` a loop over lines \
-     with serde. Those called `modern` are the same servers, asked in revision 2026-07-28; the others speak \
-     2025-11-25.",
-    "`hand` answers one call after the other; it has no cancellation, no limits, no checks beyond serde's, and \
-     knows nothing of 2026-07-28.",
+     without `Server`, `rmcp` the official SDK with its macros and a router that is built once, `hand` a loop over \
+     lines with serde. The `modern` columns are the same servers, called in revision 2026-07-28; the others are called \
+     in 2025-11-25.",
+    "`hand` handles one call at a time. It has no cancellation and no limits, checks only what serde checks, and does \
+     not support 2026-07-28.",
 ];
 
-/// A server that is being called.
+/// A server under test.
 trait Server {
     fn prepare(&mut self, calls: usize);
     fn one_by_one(&mut self, times: &mut Vec<Duration>) -> Result<()>;
     fn in_flight(&mut self, depth: usize) -> Result<()>;
-    /// The time that its rate is by.
+    /// Returns the current time of the clock that the rate is measured with.
     fn now() -> Result<Duration>;
 }
 
@@ -94,25 +94,25 @@ macro_rules! server {
     };
 }
 
-server!(Within, worked());
+server!(InProcess, thread_cpu());
 server!(Process, Ok(Duration::from(clock_gettime(ClockId::CLOCK_MONOTONIC)?)));
 
-/// How long this thread has worked so far: what else the machine does is not in it.
-fn worked() -> Result<Duration> {
+/// Returns the CPU time of this thread so far, which excludes other work of the machine.
+fn thread_cpu() -> Result<Duration> {
     Ok(clock_gettime(ClockId::CLOCK_THREAD_CPUTIME_ID)?.into())
 }
 
-/// What was found about a server.
+/// The measurements of a server.
 #[derive(Default)]
-struct Found {
-    /// Of each call that was made by itself.
+struct Measured {
+    /// The time of each call that was made alone.
     times: Vec<Duration>,
-    /// Calls per second, turn by turn.
+    /// Calls per second, for each turn.
     rates: Vec<f64>,
 }
 
-impl Found {
-    /// The time in nanoseconds that so much of all calls took at most.
+impl Measured {
+    /// Returns a percentile of the times, in nanoseconds. `part` is a fraction of 1.
     fn percentile(&self, part: f64) -> f64 {
         let mut times = self.times.clone();
         times.sort_unstable();
@@ -121,43 +121,43 @@ impl Found {
     }
 }
 
-/// All servers in turn, so that whatever else the machine does hits all of them.
-fn measure<S: Server>(mut servers: Vec<(&'static str, S)>, quick: bool) -> Result<Vec<(&'static str, Found)>> {
+/// Measures the servers in turns, so that other work of the machine affects all of them alike.
+fn measure<S: Server>(mut servers: Vec<(&'static str, S)>, quick: bool) -> Result<Vec<(&'static str, Measured)>> {
     let (turns, single, many) = if quick { (21, 50, 256) } else { (301, 100, 512) };
-    let mut found: Vec<Found> = servers.iter().map(|_| Found::default()).collect();
+    let mut measured: Vec<Measured> = servers.iter().map(|_| Measured::default()).collect();
     for (name, server) in &mut servers {
-        take_turn(server, 10 * single, 10 * many, &mut Found::default()).with_context(|| (*name).to_owned())?;
+        take_turn(server, 10 * single, 10 * many, &mut Measured::default()).with_context(|| (*name).to_owned())?;
     }
     for turn in 0..turns {
         for place in 0..servers.len() {
-            // Nobody always comes after the same one.
+            // Rotates the order.
             let index = (place + turn) % servers.len();
             let (name, server) = &mut servers[index];
-            take_turn(server, single, many, &mut found[index]).with_context(|| (*name).to_owned())?;
+            take_turn(server, single, many, &mut measured[index]).with_context(|| (*name).to_owned())?;
         }
     }
-    Ok(servers.into_iter().map(|(name, _)| name).zip(found).collect())
+    Ok(servers.into_iter().map(|(name, _)| name).zip(measured).collect())
 }
 
-fn take_turn<S: Server>(server: &mut S, single: usize, many: usize, found: &mut Found) -> Result<()> {
+fn take_turn<S: Server>(server: &mut S, single: usize, many: usize, measured: &mut Measured) -> Result<()> {
     server.prepare(single);
-    found.times.reserve(single);
-    server.one_by_one(&mut found.times)?;
+    measured.times.reserve(single);
+    server.one_by_one(&mut measured.times)?;
     server.prepare(many);
     let began = S::now()?;
     server.in_flight(IN_FLIGHT)?;
-    found.rates.push(many as f64 / (S::now()? - began).as_secs_f64());
+    measured.rates.push(many as f64 / (S::now()? - began).as_secs_f64());
     Ok(())
 }
 
-fn cases(place: &str, rate: f64, found: &[(&'static str, Found)]) -> [Case; 3] {
-    let case = |what: &str, unit, figure: &dyn Fn(&Found) -> f64, goal| {
-        let figures = found.iter().map(|(name, found)| ((*name).to_owned(), figure(found))).collect();
+fn cases(place: &str, rate: f64, measured: &[(&'static str, Measured)]) -> [Case; 3] {
+    let case = |what: &str, unit, figure: &dyn Fn(&Measured) -> f64, goal| {
+        let figures = measured.iter().map(|(name, measured)| ((*name).to_owned(), figure(measured))).collect();
         Case::new(format!("{place}, {what}"), unit, figures).base(HAND).goal(goal)
     };
     [
-        case("one after the other, p50", "ns", &|found| found.percentile(0.5), Goal::at_most(TIME, HAND)),
-        case("one after the other, p99", "ns", &|found| found.percentile(0.99), Goal::at_most(TAIL, HAND)),
-        case("64 in flight", "calls/s", &|found| median(found.rates.clone()), Goal::at_least(rate, HAND)),
+        case("one after the other, p50", "ns", &|measured| measured.percentile(0.5), Goal::at_most(TIME, HAND)),
+        case("one after the other, p99", "ns", &|measured| measured.percentile(0.99), Goal::at_most(TAIL, HAND)),
+        case("64 in flight", "calls/s", &|measured| median(measured.rates.clone()), Goal::at_least(rate, HAND)),
     ]
 }

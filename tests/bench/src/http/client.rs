@@ -1,4 +1,4 @@
-//! An MCP client that makes one call after the other on one connection, and checks every answer.
+//! An MCP client that makes one call after the other on one connection, and checks every response.
 
 use std::time::{Duration, Instant};
 
@@ -12,13 +12,13 @@ use super::requests::{self, FIRST_ID};
 pub(super) struct Client {
     connection: Connection,
     request: Template,
-    answer: Template,
+    response: Template,
     next_id: u32,
     body: Vec<u8>,
 }
 
 impl Client {
-    /// Connects, begins a session if the dialect has them, and makes a first call.
+    /// Connects, begins a session if the dialect has sessions, and makes a first call.
     pub(super) async fn connect(port: u16, dialect: Dialect) -> Result<Self> {
         let mut connection = Connection::open(port).await?;
         let session = match dialect {
@@ -29,10 +29,10 @@ impl Client {
         let mut body = Vec::new();
         let head = connection.exchange(&request, &mut body).await?;
         ensure!(head.status == 200, "status {}: {}", head.status, String::from_utf8_lossy(&body));
-        let answer = head.message(&body)?;
-        check_echo(answer, dialect)?;
-        let (request, answer) = (Template::new(&request)?, Template::new(answer)?);
-        Ok(Self { connection, request, answer, next_id: FIRST_ID + 1, body })
+        let response = head.message(&body)?;
+        check_echo(response, dialect)?;
+        let (request, response) = (Template::new(&request)?, Template::new(response)?);
+        Ok(Self { connection, request, response, next_id: FIRST_ID + 1, body })
     }
 
     /// Makes calls until the deadline. Returns how long each took.
@@ -51,8 +51,8 @@ impl Client {
     async fn call(&mut self) -> Result<()> {
         let request = self.request.with_id(self.next_id);
         let head = self.connection.exchange(request, &mut self.body).await?;
-        let answer = head.message(&self.body)?;
-        let is_expected = head.status == 200 && answer == self.answer.with_id(self.next_id);
+        let response = head.message(&self.body)?;
+        let is_expected = head.status == 200 && response == self.response.with_id(self.next_id);
         ensure!(is_expected, "call {}: status {}: {}", self.next_id, head.status, String::from_utf8_lossy(&self.body));
         self.next_id += 1;
         Ok(())
@@ -63,30 +63,33 @@ impl Client {
 pub(super) async fn begin_session(connection: &mut Connection) -> Result<String> {
     let mut body = Vec::new();
     let head = connection.exchange(&requests::initialize(), &mut body).await.context("initialize")?;
-    let answer: Value = serde_json::from_slice(head.message(&body)?)?;
-    ensure!(head.status == 200 && answer["result"]["protocolVersion"] == requests::REVISION, "initialize: {answer}");
+    let response: Value = serde_json::from_slice(head.message(&body)?)?;
+    ensure!(
+        head.status == 200 && response["result"]["protocolVersion"] == requests::REVISION,
+        "initialize: {response}"
+    );
     let session = head.session.context("initialize: no Mcp-Session-Id")?;
     let head = connection.exchange(&requests::initialized(&session), &mut body).await.context("initialized")?;
     ensure!(head.status == 202, "initialized: status {}: {}", head.status, String::from_utf8_lossy(&body));
     Ok(session)
 }
 
-/// Checks the answer to the first call. Later answers are compared with it byte by byte.
-fn check_echo(answer: &[u8], dialect: Dialect) -> Result<()> {
-    let answer: Value = serde_json::from_slice(answer)?;
-    let result = &answer["result"];
-    let is_echo = answer["jsonrpc"] == "2.0"
-        && answer["id"] == FIRST_ID
+/// Checks the response to the first call. Later responses are compared with it byte by byte.
+fn check_echo(response: &[u8], dialect: Dialect) -> Result<()> {
+    let response: Value = serde_json::from_slice(response)?;
+    let result = &response["result"];
+    let is_echo = response["jsonrpc"] == "2.0"
+        && response["id"] == FIRST_ID
         && result["content"].as_array().is_some_and(|content| content.len() == 1)
         && result["content"][0]["type"] == "text"
         && result["content"][0]["text"] == requests::text(FIRST_ID)
         && result["isError"] != true
         && (dialect == Dialect::Handshake || result["resultType"] == "complete");
-    ensure!(is_echo, "not an echo: {answer}");
+    ensure!(is_echo, "not an echo: {response}");
     Ok(())
 }
 
-/// A request or an answer whose only variable part is its id.
+/// A request or a response whose only variable part is its id.
 struct Template {
     bytes: Vec<u8>,
     /// Offsets of the id: the member `id`, and the end of the text.

@@ -1,11 +1,12 @@
-//! An HTTP/1.1 client on one TCP connection. It understands what MCP servers send and costs little beside a server.
+//! An HTTP/1.1 client on one TCP connection. It supports the subset of HTTP that the servers use, and
+//! uses little time compared with a server.
 
 use anyhow::{Context, Result, bail, ensure};
 use httparse::{EMPTY_HEADER, Header, Status};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpStream;
 
-/// Bytes read at a time. An answer of the echo tool fits.
+/// Bytes read at a time. A response of the echo tool fits.
 const READ: usize = 8 << 10;
 
 pub(super) struct Connection {
@@ -70,11 +71,11 @@ impl Connection {
     /// Appends the next chunk of a chunked body to `body`. Returns `false` at the end of the body.
     pub(super) async fn chunk(&mut self, body: &mut Vec<u8>) -> Result<bool> {
         loop {
-            let size = httparse::parse_chunk_size(&self.input).ok().context("not a chunk")?;
+            let size = httparse::parse_chunk_size(&self.input).ok().context("invalid chunk size")?;
             if let Status::Complete((start, size)) = size {
                 let end = start + usize::try_from(size)?;
                 if let Some(after) = self.input.get(end..end + 2) {
-                    ensure!(after == b"\r\n", "a chunk longer than its size");
+                    ensure!(after == b"\r\n", "a chunk is longer than its size");
                     body.extend_from_slice(&self.input[start..end]);
                     self.input.drain(..end + 2);
                     return Ok(size > 0);
@@ -84,7 +85,7 @@ impl Connection {
         }
     }
 
-    /// Gives up the buffer, to wait on a stream that is idle.
+    /// Drops the buffer and returns the socket, for streams that stay idle.
     pub(super) fn into_stream(self) -> TcpStream {
         self.stream
     }
@@ -99,7 +100,7 @@ impl Connection {
 }
 
 impl Head {
-    /// The head at the start of `input`, and its length. `None` if it is incomplete.
+    /// Parses the head at the start of `input`, and returns it with its length. Returns `None` if it is incomplete.
     fn parse(input: &[u8]) -> Result<Option<(usize, Self)>> {
         let mut headers = [EMPTY_HEADER; 32];
         let mut response = httparse::Response::new(&mut headers);
@@ -110,14 +111,14 @@ impl Head {
             (Some("chunked"), None) => Framing::Chunked,
             (None, Some(length)) => Framing::Length(length.parse()?),
             (None, None) if status == 204 => Framing::Length(0),
-            other => bail!("framing of the response: {other:?}"),
+            other => bail!("unexpected framing of the response: {other:?}"),
         };
         let is_events = text("content-type").is_some_and(|kind| kind.starts_with("text/event-stream"));
         let session = text("mcp-session-id").map(str::to_owned);
         Ok(Some((length, Self { status, is_events, session, framing })))
     }
 
-    /// The one JSON-RPC message in the body of this response.
+    /// Returns the one JSON-RPC message in the body of this response.
     pub(super) fn message<'body>(&self, body: &'body [u8]) -> Result<&'body [u8]> {
         if !self.is_events {
             return Ok(body);
@@ -130,7 +131,7 @@ impl Head {
     }
 }
 
-/// The messages in an event stream. Both servers write each on one line.
+/// Returns the messages in an event stream. Both servers write each on one line.
 pub(super) fn messages(events: &[u8]) -> impl Iterator<Item = &[u8]> {
     let lines = events.split(|byte| *byte == b'\n');
     let data = lines.filter_map(|line| line.strip_prefix(b"data:"));

@@ -22,7 +22,7 @@ const MEMORY: f64 = 1.0;
 
 const KIBIBYTE: f64 = 1024.0;
 
-/// The rows for each of the numbers of sessions and streams.
+/// Returns the rows for each number of sessions and streams.
 pub(super) fn run(counts: [u64; 2], quick: bool, rounds: usize, binaries: &Binaries) -> Result<Vec<Case>> {
     let mut cases = Vec::new();
     for count in counts {
@@ -60,16 +60,16 @@ fn measure(count: u64, quick: bool, binaries: &Binaries, package: &str) -> Resul
     let runtime = Builder::new_current_thread().enable_all().build()?;
     let server = Server::start(program)?;
     let (session, get_stream) = runtime.block_on(sessions(&server, count, settle))?;
-    // A process of its own: freed memory of the sessions would be reused.
+    // Starts another process, because the first one would reuse the freed memory of its sessions.
     let server = Server::start(program)?;
     let listen_stream = runtime.block_on(listeners(&server, count, settle))?;
     Ok(Idle { session, get_stream, listen_stream })
 }
 
-/// KiB for each session, and for the GET stream of each.
+/// Returns the KiB for each session, and for the GET stream of each session.
 async fn sessions(server: &Server, count: u64, settle: Duration) -> Result<(f64, f64)> {
     let mut connection = Connection::open(server.port).await?;
-    // The first session and stream also load code and buffers that all share.
+    // The first session and stream also load shared code and buffers.
     let first = begin_session(&mut connection).await?;
     let mut streams = vec![get_stream(server.port, &first).await?];
     let before = resident(server, settle).await?;
@@ -87,7 +87,7 @@ async fn sessions(server: &Server, count: u64, settle: Duration) -> Result<(f64,
     Ok((each(with_sessions - before), each(with_streams - with_sessions)))
 }
 
-/// KiB for each `subscriptions/listen`.
+/// Returns the KiB for each `subscriptions/listen`.
 async fn listeners(server: &Server, count: u64, settle: Duration) -> Result<f64> {
     let mut streams = vec![listen(server.port, 0).await?];
     let before = resident(server, settle).await?;
@@ -106,14 +106,14 @@ async fn get_stream(port: u16, session: &str) -> Result<TcpStream> {
     Ok(connection.into_stream())
 }
 
-/// A subscription that the server has acknowledged.
+/// Opens a subscription, and waits until the server acknowledges it.
 async fn listen(port: u16, id: u64) -> Result<TcpStream> {
     let mut connection = Connection::open(port).await?;
     let head = connection.begin(&requests::listen(id)).await?;
     ensure!(head.status == 200 && head.is_events, "subscriptions/listen: status {}", head.status);
     let mut events = Vec::new();
     while messages(&events).next().is_none() {
-        ensure!(connection.chunk(&mut events).await?, "subscriptions/listen: the stream has ended");
+        ensure!(connection.chunk(&mut events).await?, "subscriptions/listen: the stream ended without a message");
     }
     let first: Value = messages(&events).next().map(serde_json::from_slice).context("no message")??;
     let is_acknowledged = first["method"] == "notifications/subscriptions/acknowledged"
@@ -122,7 +122,7 @@ async fn listen(port: u16, id: u64) -> Result<TcpStream> {
     Ok(connection.into_stream())
 }
 
-/// Resident memory of the server after it had time to finish what it does in the background.
+/// Returns the resident memory of the server, after giving its background work time to complete.
 async fn resident(server: &Server, settle: Duration) -> Result<f64> {
     tokio::time::sleep(settle).await;
     server.resident()

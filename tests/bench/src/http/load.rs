@@ -21,7 +21,7 @@ const RATE: f64 = 1.0;
 /// Our latency is at most this multiple of rmcp's.
 const LATENCY: f64 = 1.0;
 
-/// How long one server is called before it is the other's turn.
+/// The lengths and the number of turns.
 struct Turns {
     warm_up: Duration,
     turn: Duration,
@@ -44,7 +44,7 @@ pub(super) fn run(quick: bool, rounds: usize, binaries: &Binaries) -> Result<Vec
     Ok(cases)
 }
 
-/// The rows for one dialect and one number of connections.
+/// Returns the rows for one dialect and one number of connections.
 fn scenario(name: &str, dialect: Dialect, connections: usize, turns: &Turns, binaries: &Binaries) -> Result<[Case; 4]> {
     let start = |(name, package): (&str, &str)| {
         Loaded::start(dialect, connections, binaries, package).with_context(|| name.to_owned())
@@ -55,7 +55,7 @@ fn scenario(name: &str, dialect: Dialect, connections: usize, turns: &Turns, bin
     }
     let mut results: [Vec<Turn>; 2] = Default::default();
     for round in 0..turns.rounds {
-        // Neither server always comes first.
+        // Alternates the order.
         for index in [round % 2, (round + 1) % 2] {
             let turn = servers[index].turn(turns.turn).with_context(|| CONTENDERS[index].0)?;
             results[index].push(turn);
@@ -106,7 +106,7 @@ impl Loaded {
         Ok(Self { runtime, server, clients })
     }
 
-    /// Calls on all connections for as long as a turn takes.
+    /// Makes calls on all connections for the length of a turn.
     fn turn(&mut self, length: Duration) -> Result<Turn> {
         let clients = std::mem::take(&mut self.clients);
         let cpu = self.server.cpu()?;
@@ -126,7 +126,7 @@ impl Loaded {
     }
 }
 
-/// Calls on all connections until the deadline. Returns the clients and the latency of each call.
+/// Makes calls on all connections until the deadline. Returns the clients and the latency of each call.
 async fn call(clients: Vec<Client>, deadline: Instant) -> Result<(Vec<Client>, Vec<Duration>)> {
     let (mut done, mut times) = (Vec::with_capacity(clients.len()), Vec::new());
     let mut tasks = JoinSet::new();

@@ -20,14 +20,14 @@ pub(crate) const PACKAGES: [&str; 2] = ["http-mcpgen", "http-rmcp"];
 const CONTENDERS: [(&str, &str); 2] = [(OURS, PACKAGES[0]), (RMCP, PACKAGES[1])];
 const RMCP: &str = "rmcp";
 
-/// Files that a process opens besides the connections of idle streams.
+/// The number of files that a process opens besides the connections of idle streams.
 const OTHER_FILES: u64 = 100;
 
 /// Measures both servers in turn, `rounds` times.
 pub(crate) fn run(quick: bool, rounds: usize, binaries: &Binaries) -> Result<Vec<Section>> {
     let rounds = if quick { 1 } else { rounds.max(1) };
     let counts: [u64; 2] = if quick { [100, 1_000] } else { [1_000, 10_000] };
-    // Checked first: the load takes minutes.
+    // Checked first because the load takes minutes.
     allow_files(counts[1] + OTHER_FILES)?;
     Ok(vec![
         Section {
@@ -37,19 +37,19 @@ pub(crate) fn run(quick: bool, rounds: usize, binaries: &Binaries) -> Result<Vec
             notes: notes(&[
                 "Modern calls are requests of 2026-07-28. Session calls are requests of 2025-11-25, with a session for \
                  each connection. Both servers get the same requests from the same client. A connection sends its next \
-                 request after the answer to the one before; every answer is compared with the expected one, byte by \
-                 byte.",
+                 request after the response to the previous one; every response is compared with the expected one, \
+                 byte by byte.",
                 &format!(
                     "Rounds: {rounds}. The servers take turns in each round, and figures are medians of the rounds."
                 ),
-                "Both are `axum::serve` with TCP_NODELAY, on a Tokio runtime with a thread for each core, which the \
-                 client's one thread shares with them. rmcp is configured to answer modern calls with JSON, as mcpgen \
-                 does; within a session it always answers with an event stream.",
+                "Both servers use `axum::serve` with TCP_NODELAY, on a Tokio runtime with a thread for each core. The \
+                 client has one thread, on the same cores. rmcp is configured to respond to modern calls with JSON, \
+                 like mcpgen does; within a session it always responds with an event stream.",
             ]),
         },
         Section {
             name: "http-idle",
-            title: "Streamable HTTP: resident memory of what is idle".to_owned(),
+            title: "Streamable HTTP: resident memory of idle sessions and streams".to_owned(),
             cases: idle::run(counts, quick, rounds, binaries)?,
             notes: notes(&[
                 "The growth of the server's resident memory, divided by the number. Sessions are initialized, over one \
@@ -64,7 +64,7 @@ fn notes(notes: &[&str]) -> Vec<String> {
     notes.iter().map(|note| (*note).to_owned()).collect()
 }
 
-/// A row with a figure for each contender, and a goal in relation to rmcp.
+/// Creates a row with a figure for each contender, and with a goal relative to rmcp.
 fn case(name: String, unit: &'static str, figures: [f64; 2], goal: Option<Goal>) -> Case {
     let figures = CONTENDERS.iter().zip(figures).map(|((name, _), figure)| ((*name).to_owned(), figure)).collect();
     let case = Case::new(name, unit, figures).base(RMCP);
@@ -74,10 +74,14 @@ fn case(name: String, unit: &'static str, figures: [f64; 2], goal: Option<Goal>)
     }
 }
 
-/// Raises the limit of open files of this process and its children.
+/// Raises the soft limit of open files of this process and its children.
+///
+/// # Errors
+///
+/// Fails if the hard limit is below `needed`.
 fn allow_files(needed: u64) -> Result<()> {
     let (soft, hard) = getrlimit(Resource::RLIMIT_NOFILE)?;
-    ensure!(hard >= needed, "{needed} open files are needed; the hard limit is {hard} (`ulimit -Hn`)");
+    ensure!(hard >= needed, "{needed} open files are needed, but the hard limit is {hard}; raise it with `ulimit -Hn`");
     if soft < needed {
         setrlimit(Resource::RLIMIT_NOFILE, needed, hard)?;
     }

@@ -6,17 +6,17 @@ use serde_json::{Value, json};
 /// The revision of the sessions.
 pub(super) const REVISION: &str = "2025-11-25";
 
-/// Ids have eight digits, so that all requests and all answers have the same length.
+/// Ids have eight digits, so that all requests and all responses have the same length.
 pub(super) const FIRST_ID: u32 = 10_000_000;
 
 const ACCEPT: &str = "Accept: application/json, text/event-stream\r\n";
 
-/// The text that the tool echoes: 73 bytes, as in the part `dispatch`.
+/// Returns the text that the tool echoes: 73 bytes, like in the part `dispatch`.
 pub(super) fn text(id: u32) -> String {
     format!("this text has seventy-three bytes; the last of them are its id:: {id}")
 }
 
-/// A `tools/call`, within a session if there is one.
+/// Returns a `tools/call` request, within the given session.
 pub(super) fn call(dialect: Dialect, session: Option<&str>, id: u32) -> Vec<u8> {
     let params = json!({ "name": "echo", "arguments": { "text": text(id) } });
     match dialect {
@@ -38,18 +38,18 @@ pub(super) fn initialized(session: &str) -> Vec<u8> {
     post(&session_headers(Some(session)), &json!({ "jsonrpc": "2.0", "method": "notifications/initialized" }))
 }
 
-/// The GET request for a session's stream.
+/// Returns the GET request for a session's stream.
 pub(super) fn get_stream(session: &str) -> Vec<u8> {
     let headers = session_headers(Some(session));
     format!("GET /mcp HTTP/1.1\r\nHost: localhost\r\nAccept: text/event-stream\r\n{headers}\r\n").into_bytes()
 }
 
-/// A `subscriptions/listen` for changes of the tool list.
+/// Returns a `subscriptions/listen` request for changes of the tool list.
 pub(super) fn listen(id: u64) -> Vec<u8> {
     modern("subscriptions/listen", "", id, json!({ "notifications": { "toolsListChanged": true } }))
 }
 
-/// A request of 2026-07-28.
+/// Returns a request of 2026-07-28.
 fn modern(method: &str, headers: &str, id: u64, mut params: Value) -> Vec<u8> {
     params["_meta"] = json!({
         "io.modelcontextprotocol/protocolVersion": "2026-07-28",

@@ -14,7 +14,7 @@ use crate::dispatch::child::{Running, memory};
 pub(super) struct Server {
     child: Running,
     pub(super) port: u16,
-    /// Kept open so that the server can still print.
+    /// Keeps the pipe open, so that the server can still print.
     _output: BufReader<ChildStdout>,
 }
 
@@ -23,7 +23,7 @@ impl Server {
     pub(super) fn start(program: &Path) -> Result<Self> {
         let mut command = Command::new(program);
         command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::inherit());
-        let child = command.spawn().with_context(|| format!("{} does not start", program.display()))?;
+        let child = command.spawn().with_context(|| format!("starting {}", program.display()))?;
         let mut child = Running(child);
         let mut output = BufReader::new(child.0.stdout.take().context("no standard output")?);
         let mut line = String::new();
@@ -32,12 +32,12 @@ impl Server {
         Ok(Self { child, port, _output: output })
     }
 
-    /// Resident memory, in bytes.
+    /// Returns the resident memory, in bytes.
     pub(super) fn resident(&self) -> Result<f64> {
         memory(self.child.0.id(), "VmRSS")
     }
 
-    /// CPU time used so far, by all threads.
+    /// Returns the CPU time used so far by all threads.
     pub(super) fn cpu(&self) -> Result<Duration> {
         let path = format!("/proc/{}/stat", self.child.0.id());
         let stat = fs::read_to_string(&path).with_context(|| path.clone())?;

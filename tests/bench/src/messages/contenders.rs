@@ -1,4 +1,4 @@
-//! Who decodes and encodes a kind of message, each in its own way.
+//! The decoders and encoders to compare, for each kind of message.
 
 use std::hint::black_box;
 
@@ -17,14 +17,14 @@ use crate::report::OURS;
 pub struct Work {
     pub name: &'static str,
     pub decode: fn(&[u8]),
-    /// What encodes the message of this text; `None` if the contender has no types.
+    /// Returns an encoder of the message in this text, or `None` if the contender has no types.
     pub encode: fn(&str) -> Option<Encoder>,
 }
 
 /// Encodes the same message at each call.
 pub type Encoder = Box<dyn FnMut()>;
 
-/// All of them, who must all be able to read what is read.
+/// Returns all contenders. Each of them must be able to decode the corpus.
 pub fn contenders(kind: Kind) -> Vec<Work> {
     let (decode, encode) = by_hand(kind);
     let by_hand = Work { name: "by hand", decode, encode };
@@ -46,7 +46,7 @@ pub fn contenders(kind: Kind) -> Vec<Work> {
     vec![serde_work::<Value>("Value"), scan, by_hand, mcpgen, rmcp, schema]
 }
 
-/// Looks at every byte, and copies the one long string.
+/// Scans every byte, and copies the one long string.
 pub fn scan_and_copy(bytes: &[u8]) {
     let scanned: hand::Scanned<'_> = serde_json::from_slice(black_box(bytes)).expect("the corpus is valid");
     for content in scanned.result.content {
@@ -93,10 +93,10 @@ fn mcpgen(kind: Kind) -> Pair {
             (decode_message::<ours::ClientMessage>, encode_message::<ours::ClientMessage>)
         }
         Kind::Error => (decode_message::<ours::ServerMessage>, encode_message::<ours::ServerMessage>),
-        Kind::InitializeResult => answer::<ours::InitializeRequest>(),
-        Kind::ListToolsResult => answer::<ours::ListToolsRequest>(),
-        Kind::CallToolResult => answer::<ours::CallToolRequest>(),
-        Kind::ReadResourceResult => answer::<ours::ReadResourceRequest>(),
+        Kind::InitializeResult => response::<ours::InitializeRequest>(),
+        Kind::ListToolsResult => response::<ours::ListToolsRequest>(),
+        Kind::CallToolResult => response::<ours::CallToolRequest>(),
+        Kind::ReadResourceResult => response::<ours::ReadResourceRequest>(),
     }
 }
 
@@ -109,21 +109,21 @@ fn encode_message<T: Decode + Encode + 'static>(text: &str) -> Option<Encoder> {
     Some(Box::new(move || drop(black_box(mcpgen_types::to_vec(black_box(&message))))))
 }
 
-/// A response, and then the result of the request that it answers.
-fn answer<R: Request>() -> Pair
+/// Decodes a response, and then the result of its request.
+fn response<R: Request>() -> Pair
 where
     R::Result: 'static,
 {
-    (decode_answer::<R>, encode_answer::<R>)
+    (decode_response::<R>, encode_response::<R>)
 }
 
-fn decode_answer<R: Request>(bytes: &[u8]) {
+fn decode_response<R: Request>(bytes: &[u8]) {
     let message: ours::ServerMessage = mcpgen_types::from_slice(black_box(bytes)).expect("the corpus is valid");
-    let ours::ServerMessage::Response(response) = message else { unreachable!("the corpus says so") };
+    let ours::ServerMessage::Response(response) = message else { unreachable!("the corpus has a response") };
     black_box(response.decode::<R>().expect("the corpus is valid"));
 }
 
-fn encode_answer<R: Request>(text: &str) -> Option<Encoder>
+fn encode_response<R: Request>(text: &str) -> Option<Encoder>
 where
     R::Result: 'static,
 {

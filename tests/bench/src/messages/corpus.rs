@@ -1,17 +1,17 @@
-//! The messages: one of each kind that matters, of revision 2025-11-25, in the words of nobody.
+//! The messages: one of each important kind, in revision 2025-11-25.
 
 use serde_json::{Value, json};
 
-/// A message, and what it is.
+/// A message and its kind.
 pub struct Message {
     pub name: &'static str,
     pub kind: Kind,
     pub text: String,
-    /// Nearly all of it is one string.
+    /// Whether nearly all of the message is one string.
     pub bulky: bool,
 }
 
-/// Which types a message is decoded into.
+/// The kind of a message, which determines the types to decode into.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Kind {
     Initialize,
@@ -26,7 +26,7 @@ pub enum Kind {
     Error,
 }
 
-/// All messages.
+/// Returns all messages.
 pub fn corpus() -> Vec<Message> {
     let call = json!({ "name": "create_invoice", "arguments": { "customer": "Ardent Mills", "total": 1290, "due": "2026-12-01", "tags": ["net30", "eu"] } });
     let plain = |name, kind, value: Value| Message { name, kind, text: value.to_string(), bulky: false };
@@ -71,7 +71,7 @@ pub fn corpus() -> Vec<Message> {
     ]
 }
 
-/// A result of so many bytes, nearly all of them in one string, or in many small blocks.
+/// Returns a result of about the given size, with one long string or with many small blocks.
 pub fn of_size(bytes: usize, blocks: bool) -> String {
     let text = |text: String| json!({ "type": "text", "text": text });
     let content: Vec<Value> =
@@ -87,7 +87,7 @@ fn request(method: &str, params: Option<Value>) -> Value {
     message
 }
 
-/// In the order of clients that add the envelope to what they are given.
+/// Returns a request with the members in the order of clients that add the envelope last.
 fn last(method: &str, params: &Value) -> Value {
     json!({ "method": method, "params": params, "jsonrpc": "2.0", "id": 7 })
 }
@@ -121,10 +121,10 @@ fn progress() -> Value {
     json!({ "progressToken": 7, "progress": 0.25, "total": 1, "message": "reading pages" })
 }
 
-/// Name, description, and for each member its name, type and description.
+/// The name and the description of a record, and the name, type and description of each member.
 type Record = (&'static str, &'static str, &'static [(&'static str, &'static str, &'static str)]);
 
-/// Ten kinds of records, and what a record has besides its name.
+/// Ten kinds of records and their members.
 const RECORDS: [Record; 10] = [
     (
         "invoice",
@@ -218,8 +218,8 @@ const RECORDS: [Record; 10] = [
     ),
 ];
 
-/// What is done with a record: the verb, the words, what it needs, and whether it changes or destroys anything.
-const DEEDS: [(&str, &str, bool, bool, bool); 5] = [
+/// The operations on a record: the verb, the description, and whether the operation takes an id, writes, and destroys.
+const OPERATIONS: [(&str, &str, bool, bool, bool); 5] = [
     (
         "list",
         "Lists what there is, newest first, in pages of fifty. Filters narrow the list; without any, everything is listed",
@@ -257,9 +257,9 @@ const DEEDS: [(&str, &str, bool, bool, bool); 5] = [
     ),
 ];
 
-/// Fifty tools, as a server of that many has them: each deed for each record.
+/// Returns fifty tools: each operation for each record.
 fn tools() -> Vec<Value> {
-    RECORDS.iter().flat_map(|record| DEEDS.iter().map(move |deed| tool(record, deed))).collect()
+    RECORDS.iter().flat_map(|record| OPERATIONS.iter().map(move |operation| tool(record, operation))).collect()
 }
 
 fn tool(
@@ -290,7 +290,7 @@ fn tool(
     })
 }
 
-/// Text of so many bytes, with what text has to be escaped.
+/// Returns a text of the given number of bytes, some of which must be escaped.
 fn prose(bytes: usize) -> String {
     let line = "The plan says \"by Friday\", which leaves two days for the review and one for the harbour.\n";
     line.chars().cycle().take(bytes).collect()
@@ -298,6 +298,6 @@ fn prose(bytes: usize) -> String {
 
 fn base64(bytes: usize) -> String {
     let alphabet = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
-    // Any sequence without a short period.
+    // A sequence without a short period.
     (0..bytes as u64).map(|index| char::from(alphabet[(index * index * 7 + index / 64) as usize % 64])).collect()
 }

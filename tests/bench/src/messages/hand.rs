@@ -1,5 +1,5 @@
-//! What somebody would write by hand for these messages and no others, with serde's derive: no unknown members are kept, no
-//! constant is checked, and whoever decodes knows beforehand what it is.
+//! Hand-written structs for these messages only, with serde's derive. They drop unknown members and check no constants,
+//! and the caller must know the type of a message before decoding it.
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;
@@ -126,7 +126,7 @@ pub struct Tool {
     pub annotations: Option<Annotations>,
 }
 
-/// All that the protocol says of a schema; the rest is whatever it is.
+/// The members of a schema that the protocol defines. Others are dropped.
 #[derive(Serialize, Deserialize)]
 pub struct Schema {
     #[serde(rename = "$schema", skip_serializing_if = "Option::is_none")]
@@ -189,8 +189,7 @@ pub struct TextContents {
     pub text: String,
 }
 
-/// The longest string as it stands between its quotes, borrowed where nothing is escaped: what scanning and copying once
-/// costs.
+/// A response whose longest string is borrowed if it contains no escapes. Measures the cost of one scan and one copy.
 #[derive(Deserialize)]
 pub struct Scanned<'a> {
     #[serde(borrow)]

@@ -1,4 +1,4 @@
-//! Decoding and encoding: from the bytes of a message to types, and back.
+//! Measures decoding from bytes to types, and encoding.
 
 mod contenders;
 mod corpus;
@@ -10,7 +10,7 @@ use crate::sample::{Contender, alternate};
 use contenders::{Work, contenders, scan_and_copy};
 use corpus::{Kind, corpus, of_size};
 
-/// Messages so small that telling them apart takes a good part of the time.
+/// Messages so small that finding out their kind takes a large part of the time.
 const SMALL: [&str; 3] = ["tools/list", "ping", "progress"];
 
 pub(crate) fn run(quick: bool) -> Vec<Section> {
@@ -39,9 +39,9 @@ fn decoding(turns: usize) -> Section {
         title: "Decode: from bytes to types, the wire envelope included, as multiples of `serde_json::Value`".into(),
         cases: corpus().iter().map(case).collect(),
         notes: vec![
-            "mcpgen decodes a message of either direction whose kind is not known beforehand, and a result from the response \
-             into the type of its request. By hand: serde's derive, straight into the one type that is known to come, what is \
-             unknown being dropped. `IgnoredAny` is the floor of serde_json's own scan."
+            "mcpgen decodes a message whose kind is not known beforehand, and then the result of a response into the \
+             type of its request. By hand: serde's derive, directly into the one expected type, dropping unknown \
+             members. `IgnoredAny` is the lower bound of serde_json's scan."
                 .into(),
         ],
     }
@@ -57,13 +57,13 @@ fn encoding(turns: usize) -> Section {
     };
     Section {
         name: "encode",
-        title: "Encode: from types to bytes, as multiples of structs by hand".into(),
+        title: "Encode: from types to bytes, as multiples of hand-written structs".into(),
         cases: corpus().iter().map(case).collect(),
         notes: Vec::new(),
     }
 }
 
-/// Time for each KiB, by size.
+/// Measures the time per KiB, by size.
 fn growth(turns: usize) -> Section {
     let sizes = [1 << 10, 16 << 10, 256 << 10, 1 << 20, 16 << 20];
     let mut cases = Vec::new();
@@ -82,7 +82,7 @@ fn growth(turns: usize) -> Section {
     }
     Section {
         name: "decode-growth",
-        title: "Decode: time per KiB of a tool's result, by its size, as multiples of the smallest".into(),
+        title: "Decode: time per KiB of a tool result, by its size, as multiples of the smallest".into(),
         cases,
         notes: Vec::new(),
     }
@@ -92,12 +92,12 @@ fn size(bytes: usize) -> String {
     if bytes >= 1 << 20 { format!("{} MiB", bytes >> 20) } else { format!("{} KiB", bytes >> 10) }
 }
 
-/// The messages, by their places.
+/// Returns the names of the messages, in their order.
 pub(crate) fn names() -> Vec<String> {
     corpus().into_iter().map(|message| message.name.to_owned()).collect()
 }
 
-/// Does one piece of work so often, for somebody who counts instructions.
+/// Repeats the work of one contender, to count its instructions.
 pub(crate) fn repeat(what: &str, message: usize, contender: &str, repeats: usize) {
     let Some(message) = corpus().into_iter().nth(message) else { return };
     let Some(work) = contenders(message.kind).into_iter().find(|work| work.name == contender) else { return };

@@ -1,5 +1,8 @@
-//! Many requests over many connections, some of which break off: what is lost, what is left over, and how much memory it
-//! takes. `soak [REQUESTS [CONNECTIONS]]`; ends with an error if anything is not as it should be.
+//! Makes many requests over many connections, some of which the client aborts. Prints the numbers of responses, aborted
+//! requests and remaining tasks and sessions, and the resident memory.
+//!
+//! Usage: `soak [REQUESTS [CONNECTIONS]]`. Exits with an error if a response is wrong or missing, or if a handler, a
+//! session or a task remains.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering::SeqCst};
@@ -19,61 +22,61 @@ const MODERN: &str = "2026-07-28";
 const LEGACY: &str = "2025-11-25";
 
 #[derive(Default)]
-struct Seen {
-    begun: AtomicUsize,
+struct Counts {
+    started: AtomicUsize,
     ended: AtomicUsize,
-    answered: AtomicUsize,
-    broken_off: AtomicUsize,
+    completed: AtomicUsize,
+    aborted: AtomicUsize,
     resumed: AtomicUsize,
     sessions: AtomicUsize,
 }
 
-/// Counts handlers that have ended, however that came.
-struct Ended(Arc<Seen>);
+/// Counts a handler as ended when it completes, panics or is dropped.
+struct HandlerGuard(Arc<Counts>);
 
-impl Ended {
-    fn later(observed: &Arc<Seen>) -> Self {
-        observed.begun.fetch_add(1, SeqCst);
-        Self(Arc::clone(observed))
+impl HandlerGuard {
+    fn new(counts: &Arc<Counts>) -> Self {
+        counts.started.fetch_add(1, SeqCst);
+        Self(Arc::clone(counts))
     }
 }
 
-impl Drop for Ended {
+impl Drop for HandlerGuard {
     fn drop(&mut self) {
         self.0.ended.fetch_add(1, SeqCst);
     }
 }
 
-fn server(observed: &Arc<Seen>) -> Server {
+fn server(counts: &Arc<Counts>) -> Server {
     let tool = |name: &str| Tool::new(ToolInputSchema::new(), name);
-    let (echo, progress, later) = (Arc::clone(observed), Arc::clone(observed), Arc::clone(observed));
-    let said = |arguments: &JsonObject| arguments.get("say").and_then(Value::as_str).unwrap_or_default().to_owned();
+    let (echo, progress, later) = (Arc::clone(counts), Arc::clone(counts), Arc::clone(counts));
+    let text = |arguments: &JsonObject| arguments.get("text").and_then(Value::as_str).unwrap_or_default().to_owned();
     Server::builder("soak", "1")
         .tool_with_schema(tool("echo"), move |_, arguments| {
-            let ended = Ended::later(&echo);
+            let guard = HandlerGuard::new(&echo);
             async move {
-                let _ended = ended;
-                said(&arguments)
+                let _guard = guard;
+                text(&arguments)
             }
         })
         .tool_with_schema(tool("progress"), move |call, arguments| {
-            let ended = Ended::later(&progress);
+            let guard = HandlerGuard::new(&progress);
             async move {
-                let _ended = ended;
+                let _guard = guard;
                 for step in 0..3 {
                     call.progress(f64::from(step), None, None).await;
                     sleep(Duration::from_millis(2)).await;
                 }
-                said(&arguments)
+                text(&arguments)
             }
         })
         .tool_with_schema(tool("later"), move |call, arguments| {
-            let ended = Ended::later(&later);
+            let guard = HandlerGuard::new(&later);
             async move {
-                let _ended = ended;
+                let _guard = guard;
                 call.close_sse_stream(Duration::from_millis(1));
                 sleep(Duration::from_millis(10)).await;
-                said(&arguments)
+                text(&arguments)
             }
         })
         .build()
@@ -81,95 +84,95 @@ fn server(observed: &Arc<Seen>) -> Server {
 
 #[tokio::main]
 async fn main() -> anyhow::Result<()> {
-    // Somebody has to say which cryptography there is, though nothing here needs any.
+    // reqwest requires a cryptography provider, even without TLS.
     let _ = rustls::crypto::ring::default_provider().install_default();
-    let mut given = std::env::args().skip(1).map(|number| number.parse::<usize>());
-    let requests = given.next().transpose()?.unwrap_or(100_000);
-    let connections = given.next().transpose()?.unwrap_or(200);
-    let observed = Arc::<Seen>::default();
+    let mut arguments = std::env::args().skip(1).map(|number| number.parse::<usize>());
+    let requests = arguments.next().transpose()?.unwrap_or(100_000);
+    let connections = arguments.next().transpose()?.unwrap_or(200);
+    let counts = Arc::<Counts>::default();
     let options = Options {
         idle: Duration::from_secs(3),
         limits: Limits { drain: Duration::from_secs(1), ..Limits::default() },
         ..Options::default()
     };
-    let endpoint = server(&observed).http(options)?;
+    let endpoint = server(&counts).http(options)?;
     let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await?;
     let url = format!("http://{}/mcp", listener.local_addr()?);
     let app = axum::Router::new().route_service("/mcp", endpoint.clone());
     let listener = listener.tap_io(|connection| drop(connection.set_nodelay(true)));
     tokio::spawn(async move { axum::serve(listener, app).await });
 
-    let begun = Instant::now();
+    let started = Instant::now();
     let rounds = 4;
     let tasks = || tokio::runtime::Handle::current().metrics().num_alive_tasks();
     let (idle_tasks, mut memory) = (tasks(), vec![resident()]);
     for _ in 0..rounds {
         let each = requests / rounds / connections;
         let workers = (0..connections)
-            .map(|worker| tokio::spawn(Worker::new(worker, url.clone(), Arc::clone(&observed)).work(each)));
+            .map(|worker| tokio::spawn(Worker::new(worker, url.clone(), Arc::clone(&counts)).work(each)));
         for worker in workers.collect::<Vec<_>>() {
             worker.await??;
         }
-        settle(&endpoint, &observed, || tasks() <= idle_tasks).await;
+        settle(&endpoint, &counts, || tasks() <= idle_tasks).await;
         memory.push(resident());
     }
-    let seconds = begun.elapsed().as_secs_f64();
-    let of = |count: &AtomicUsize| count.load(SeqCst);
+    let seconds = started.elapsed().as_secs_f64();
+    let get = |count: &AtomicUsize| count.load(SeqCst);
     println!(
-        "answered {} in {seconds:.1} s, {:.0} a second",
-        of(&observed.answered),
-        of(&observed.answered) as f64 / seconds
+        "{} responses in {seconds:.1} s, {:.0} per second",
+        get(&counts.completed),
+        get(&counts.completed) as f64 / seconds
     );
     println!(
-        "broken off by the client: {}, come back to: {}, sessions: {}",
-        of(&observed.broken_off),
-        of(&observed.resumed),
-        of(&observed.sessions)
+        "aborted by the client: {}, resumed streams: {}, sessions: {}",
+        get(&counts.aborted),
+        get(&counts.resumed),
+        get(&counts.sessions)
     );
-    println!("handlers begun {}, ended {}", of(&observed.begun), of(&observed.ended));
-    println!("tasks before {idle_tasks}, after {}; sessions left: {}", tasks(), endpoint.sessions());
-    println!("resident memory, MiB, before and after each quarter: {memory:?}");
-    ensure!(of(&observed.begun) == of(&observed.ended), "a handler is left over");
-    ensure!(endpoint.sessions() == 0, "a session is left over");
-    ensure!(tasks() <= idle_tasks, "a task is left over");
+    println!("handlers started: {}, ended: {}", get(&counts.started), get(&counts.ended));
+    println!("tasks before: {idle_tasks}, after: {}; remaining sessions: {}", tasks(), endpoint.sessions());
+    println!("resident memory in MiB, at the start and after each quarter: {memory:?}");
+    ensure!(get(&counts.started) == get(&counts.ended), "a handler has not ended");
+    ensure!(endpoint.sessions() == 0, "a session has not ended");
+    ensure!(tasks() <= idle_tasks, "a task has not ended");
     Ok(())
 }
 
-/// Waits until what nobody uses any more has ended.
-async fn settle(endpoint: &Endpoint, observed: &Seen, idle: impl Fn() -> bool) {
+/// Waits until all sessions, handlers and tasks have ended, for at most 20 s.
+async fn settle(endpoint: &Endpoint, counts: &Counts, idle: impl Fn() -> bool) {
     for _ in 0..200 {
-        if endpoint.sessions() == 0 && observed.begun.load(SeqCst) == observed.ended.load(SeqCst) && idle() {
+        if endpoint.sessions() == 0 && counts.started.load(SeqCst) == counts.ended.load(SeqCst) && idle() {
             return;
         }
         sleep(Duration::from_millis(100)).await;
     }
 }
 
-/// In MiB, where that can be known.
+/// Returns the resident memory in MiB, or 0 if it is unknown.
 fn resident() -> usize {
     let pages = std::fs::read_to_string("/proc/self/statm").ok();
     let pages = pages.and_then(|pages| pages.split_whitespace().nth(1)?.parse::<usize>().ok());
     pages.unwrap_or_default() * 4096 / (1 << 20)
 }
 
-/// One client, with a connection of its own.
+/// A client with its own connection.
 struct Worker {
     number: usize,
     url: String,
     http: reqwest::Client,
-    observed: Arc<Seen>,
+    counts: Arc<Counts>,
     random: u64,
     session: Option<String>,
     next: usize,
 }
 
 impl Worker {
-    fn new(number: usize, url: String, observed: Arc<Seen>) -> Self {
+    fn new(number: usize, url: String, counts: Arc<Counts>) -> Self {
         let random = 0x9e37_79b9_7f4a_7c15_u64.wrapping_mul(number as u64 + 1);
-        Self { number, url, http: reqwest::Client::new(), observed, random, session: None, next: 0 }
+        Self { number, url, http: reqwest::Client::new(), counts, random, session: None, next: 0 }
     }
 
-    /// Xorshift: which way it goes need only be mixed, and the same each time.
+    /// Returns `true` once in `one_in` calls on average. Uses xorshift, so that each run makes the same choices.
     fn chance(&mut self, one_in: u64) -> bool {
         self.random ^= self.random << 13;
         self.random ^= self.random >> 7;
@@ -179,19 +182,19 @@ impl Worker {
 
     async fn work(mut self, requests: usize) -> anyhow::Result<()> {
         if self.number.is_multiple_of(10) {
-            return self.work_with_our_client(requests).await;
+            return self.work_with_runtime_client(requests).await;
         }
         for _ in 0..requests {
             self.next += 1;
             let tool = if self.chance(3) { "progress" } else { "echo" };
-            let (is_modern, breaks, is_later) = (self.chance(2), self.chance(8), self.chance(5));
-            let said = match is_modern {
-                true => self.modern(tool, breaks).await,
-                false => self.legacy(if is_later { "later" } else { tool }, breaks).await,
+            let (is_modern, aborts, is_later) = (self.chance(2), self.chance(8), self.chance(5));
+            let result = match is_modern {
+                true => self.modern(tool, aborts).await,
+                false => self.legacy(if is_later { "later" } else { tool }, aborts).await,
             };
-            said.with_context(|| format!("worker {}, request {}", self.number, self.next))?;
+            result.with_context(|| format!("worker {}, request {}", self.number, self.next))?;
         }
-        // Some say that they go.
+        // Some clients end their sessions.
         match self.session.take() {
             Some(session) if self.chance(2) => {
                 self.http.delete(&self.url).header("mcp-session-id", session).send().await?;
@@ -201,37 +204,38 @@ impl Worker {
         Ok(())
     }
 
-    async fn work_with_our_client(&mut self, requests: usize) -> anyhow::Result<()> {
+    async fn work_with_runtime_client(&mut self, requests: usize) -> anyhow::Result<()> {
         let revision = if self.chance(2) { Revision::V2025_11_25 } else { Revision::V2026_07_28 };
         let client = Client::builder("soak", "1").options(|options| options.known_revision = Some(revision));
         let client = client.connect_http(&self.url, client::Options::default()).await?;
         for _ in 0..requests {
             self.next += 1;
-            let (tool, breaks) = (if self.chance(4) { "later" } else { "echo" }, self.chance(10));
-            let said = self.said();
-            let arguments = JsonObject::from_iter([("say".to_owned(), said.clone().into())]);
-            let patience = if breaks { Duration::from_millis(1) } else { Duration::from_secs(60) };
-            match timeout(patience, client.call_tool(tool, arguments)).await {
-                Ok(result) => self.check(&mcpgen_types::to_value(&result?)?, &said)?,
-                Err(_) if breaks => drop(self.observed.broken_off.fetch_add(1, SeqCst)),
-                Err(_) => bail!("no answer"),
+            let (tool, aborts) = (if self.chance(4) { "later" } else { "echo" }, self.chance(10));
+            let text = self.text();
+            let arguments = JsonObject::from_iter([("text".to_owned(), text.clone().into())]);
+            let limit = if aborts { Duration::from_millis(1) } else { Duration::from_secs(60) };
+            match timeout(limit, client.call_tool(tool, arguments)).await {
+                Ok(result) => self.check(&mcpgen_types::to_value(&result?)?, &text)?,
+                Err(_) if aborts => drop(self.counts.aborted.fetch_add(1, SeqCst)),
+                Err(_) => bail!("no response within {limit:?}"),
             }
         }
         Ok(client.close().await?)
     }
 
-    fn said(&self) -> String {
+    /// Returns the text of the next call.
+    fn text(&self) -> String {
         format!("{}/{} {}", self.number, self.next, "x".repeat(self.next * 37 % 2000))
     }
 
-    fn check(&self, result: &Value, said: &str) -> anyhow::Result<()> {
-        ensure!(result["content"][0]["text"] == said, "expected {said:?}: {result}");
-        self.observed.answered.fetch_add(1, SeqCst);
+    fn check(&self, result: &Value, text: &str) -> anyhow::Result<()> {
+        ensure!(result["content"][0]["text"] == text, "expected {text:?}: {result}");
+        self.counts.completed.fetch_add(1, SeqCst);
         Ok(())
     }
 
-    fn call(&self, tool: &str, said: &str, meta: Value) -> Value {
-        let params = json!({ "name": tool, "arguments": { "say": said }, "_meta": meta });
+    fn call(&self, tool: &str, text: &str, meta: Value) -> Value {
+        let params = json!({ "name": tool, "arguments": { "text": text }, "_meta": meta });
         json!({ "jsonrpc": "2.0", "id": self.next, "method": "tools/call", "params": params })
     }
 
@@ -243,96 +247,98 @@ impl Worker {
             .body(message.to_string())
     }
 
-    async fn modern(&mut self, tool: &str, breaks: bool) -> anyhow::Result<()> {
-        let said = self.said();
+    async fn modern(&mut self, tool: &str, aborts: bool) -> anyhow::Result<()> {
+        let text = self.text();
         let meta = json!({
             "io.modelcontextprotocol/protocolVersion": MODERN,
             "io.modelcontextprotocol/clientCapabilities": {},
             "progressToken": self.next,
         });
-        let request = self.post(&self.call(tool, &said, meta)).header("mcp-protocol-version", MODERN);
+        let request = self.post(&self.call(tool, &text, meta)).header("mcp-protocol-version", MODERN);
         let request = request.header("mcp-method", "tools/call").header("mcp-name", tool);
-        let answer = async { anyhow::Ok(Stream::of(request.send().await?).answer(self.next, None).await?) };
-        let patience = if breaks { Duration::from_millis(self.random % 6) } else { Duration::from_secs(60) };
-        match timeout(patience, answer).await {
-            Ok(answer) => self.check(&answer?.context("the stream ended")?, &said),
-            Err(_) if breaks => {
-                self.observed.broken_off.fetch_add(1, SeqCst);
+        let result = async { anyhow::Ok(Stream::new(request.send().await?).result(self.next, None).await?) };
+        let limit = if aborts { Duration::from_millis(self.random % 6) } else { Duration::from_secs(60) };
+        match timeout(limit, result).await {
+            Ok(result) => self.check(&result?.context("the stream ended without a response")?, &text),
+            Err(_) if aborts => {
+                self.counts.aborted.fetch_add(1, SeqCst);
                 Ok(())
             }
-            Err(_) => bail!("no answer"),
+            Err(_) => bail!("no response within {limit:?}"),
         }
     }
 
-    /// In a session what breaks off is come back to, once there is an event that says where to go on.
-    async fn legacy(&mut self, tool: &str, breaks: bool) -> anyhow::Result<()> {
+    /// Makes a call in a session. If `aborts` is set, drops the stream after two events and resumes it.
+    async fn legacy(&mut self, tool: &str, aborts: bool) -> anyhow::Result<()> {
         if self.session.is_some() && self.chance(100) {
             self.session = None;
         }
         let session = match &self.session {
             Some(session) => session.clone(),
-            None => self.begin().await?,
+            None => self.initialize().await?,
         };
-        let said = self.said();
-        let request = self.post(&self.call(tool, &said, json!({ "progressToken": self.next })));
+        let text = self.text();
+        let request = self.post(&self.call(tool, &text, json!({ "progressToken": self.next })));
         let response = request.header("mcp-session-id", &session).send().await?;
         ensure!(response.status().is_success(), "{}: {}", response.status(), response.text().await?);
-        let mut stream = Stream::of(response);
-        let mut most = breaks.then_some(2);
+        let mut stream = Stream::new(response);
+        let mut max_events = aborts.then_some(2);
         loop {
-            if let Some(answer) = stream.answer(self.next, most.take()).await? {
-                return self.check(&answer, &said);
+            if let Some(result) = stream.result(self.next, max_events.take()).await? {
+                return self.check(&result, &text);
             }
-            let last = stream.last.clone().context("the stream ended, and there is no way back")?;
-            self.observed.resumed.fetch_add(1, SeqCst);
-            let again = self.http.get(&self.url).header("accept", "text/event-stream");
-            let again = again.header("mcp-session-id", &session).header("last-event-id", &last).send().await?;
-            ensure!(again.status().is_success(), "{}: {}", again.status(), again.text().await?);
-            stream = Stream { last: Some(last), ..Stream::of(again) };
+            let last = stream.last_event_id.clone().context("the stream ended without an event ID to resume from")?;
+            self.counts.resumed.fetch_add(1, SeqCst);
+            let request = self.http.get(&self.url).header("accept", "text/event-stream");
+            let response = request.header("mcp-session-id", &session).header("last-event-id", &last).send().await?;
+            ensure!(response.status().is_success(), "{}: {}", response.status(), response.text().await?);
+            stream = Stream { last_event_id: Some(last), ..Stream::new(response) };
         }
     }
 
-    async fn begin(&mut self) -> anyhow::Result<String> {
+    async fn initialize(&mut self) -> anyhow::Result<String> {
         let params =
             json!({ "protocolVersion": LEGACY, "capabilities": {}, "clientInfo": { "name": "soak", "version": "1" } });
-        let begin = json!({ "jsonrpc": "2.0", "id": 0, "method": "initialize", "params": params });
-        let response = self.post(&begin).send().await?;
-        let session = response.headers().get("mcp-session-id").context("no session")?.to_str()?.to_owned();
+        let request = json!({ "jsonrpc": "2.0", "id": 0, "method": "initialize", "params": params });
+        let response = self.post(&request).send().await?;
+        let session =
+            response.headers().get("mcp-session-id").context("initialize: no Mcp-Session-Id")?.to_str()?.to_owned();
         response.bytes().await?;
-        let ready = json!({ "jsonrpc": "2.0", "method": "notifications/initialized" });
-        self.post(&ready).header("mcp-session-id", &session).send().await?;
-        self.observed.sessions.fetch_add(1, SeqCst);
+        let initialized = json!({ "jsonrpc": "2.0", "method": "notifications/initialized" });
+        self.post(&initialized).header("mcp-session-id", &session).send().await?;
+        self.counts.sessions.fetch_add(1, SeqCst);
         self.session = Some(session.clone());
         Ok(session)
     }
 }
 
-/// A response, as far as it was read.
+/// A response whose body is being read.
 struct Stream {
     response: reqwest::Response,
+    /// The part of the body that is not parsed yet.
     text: String,
-    last: Option<String>,
+    last_event_id: Option<String>,
 }
 
 impl Stream {
-    fn of(response: reqwest::Response) -> Self {
-        Self { response, text: String::new(), last: None }
+    fn new(response: reqwest::Response) -> Self {
+        Self { response, text: String::new(), last_event_id: None }
     }
 
-    /// The result of a request; `None` if the stream ends before, or after so many events.
-    async fn answer(&mut self, id: usize, mut most: Option<usize>) -> anyhow::Result<Option<Value>> {
+    /// Returns the result of a request, or `None` if the stream ends before it, or after `max_events` events.
+    async fn result(&mut self, id: usize, mut max_events: Option<usize>) -> anyhow::Result<Option<Value>> {
         let is_json = self.response.headers().get("content-type").is_some_and(|kind| kind == "application/json");
         loop {
             if let Some((event, rest)) = self.text.split_once("\n\n") {
                 let field = |name: &str| event.lines().find_map(|line| line.strip_prefix(name)).map(str::to_owned);
-                self.last = field("id: ").or(self.last.take());
+                self.last_event_id = field("id: ").or(self.last_event_id.take());
                 let message = field("data: ").and_then(|data| serde_json::from_str::<Value>(&data).ok());
                 self.text = rest.to_owned();
                 if let Some(message) = message.filter(|message| message["id"] == id) {
                     return Ok(Some(message["result"].clone()));
                 }
-                most = most.map(|most| most.saturating_sub(1));
-                if most == Some(0) {
+                max_events = max_events.map(|max| max.saturating_sub(1));
+                if max_events == Some(0) {
                     return Ok(None);
                 }
                 continue;

@@ -1,11 +1,13 @@
-//! Decodes and encodes a message of a client and one of a server, given as arguments, as any JSON.
+//! Decodes and encodes a client's and a server's message, which are its arguments, as `serde_json::Value`.
 
 use std::error::Error;
 
 fn main() -> Result<(), Box<dyn Error>> {
     let mut arguments = std::env::args().skip(1);
-    let client: serde_json::Value = serde_json::from_str(&arguments.next().ok_or("a client's message")?)?;
-    let server: serde_json::Value = serde_json::from_str(&arguments.next().ok_or("a server's message")?)?;
+    let client: serde_json::Value =
+        serde_json::from_str(&arguments.next().ok_or("missing argument: a client's message")?)?;
+    let server: serde_json::Value =
+        serde_json::from_str(&arguments.next().ok_or("missing argument: a server's message")?)?;
     println!("{}", serde_json::to_string(&client)?);
     println!("{}", serde_json::to_string(&server)?);
     Ok(())

@@ -1,4 +1,4 @@
-//! Decodes and encodes a message of a client and one of a server, given as arguments.
+//! Decodes and encodes a client's and a server's message, which are its arguments.
 
 use std::error::Error;
 
@@ -9,8 +9,10 @@ use mcpgen_types::v2026_07_28::{ClientMessage, ServerMessage};
 
 fn main() -> Result<(), Box<dyn Error>> {
     let mut arguments = std::env::args().skip(1);
-    let client: ClientMessage = mcpgen_types::from_str(&arguments.next().ok_or("a client's message")?)?;
-    let server: ServerMessage = mcpgen_types::from_str(&arguments.next().ok_or("a server's message")?)?;
+    let client: ClientMessage =
+        mcpgen_types::from_str(&arguments.next().ok_or("missing argument: a client's message")?)?;
+    let server: ServerMessage =
+        mcpgen_types::from_str(&arguments.next().ok_or("missing argument: a server's message")?)?;
     println!("{}", mcpgen_types::to_string(&client));
     println!("{}", mcpgen_types::to_string(&server));
     Ok(())

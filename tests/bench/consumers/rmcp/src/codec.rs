@@ -1,4 +1,4 @@
-//! Decodes and encodes a message of a client and one of a server, given as arguments.
+//! Decodes and encodes a client's and a server's message, which are its arguments.
 
 use std::error::Error;
 
@@ -6,8 +6,10 @@ use rmcp::model::{ClientJsonRpcMessage, ServerJsonRpcMessage};
 
 fn main() -> Result<(), Box<dyn Error>> {
     let mut arguments = std::env::args().skip(1);
-    let client: ClientJsonRpcMessage = serde_json::from_str(&arguments.next().ok_or("a client's message")?)?;
-    let server: ServerJsonRpcMessage = serde_json::from_str(&arguments.next().ok_or("a server's message")?)?;
+    let client: ClientJsonRpcMessage =
+        serde_json::from_str(&arguments.next().ok_or("missing argument: a client's message")?)?;
+    let server: ServerJsonRpcMessage =
+        serde_json::from_str(&arguments.next().ok_or("missing argument: a server's message")?)?;
     println!("{}", serde_json::to_string(&client)?);
     println!("{}", serde_json::to_string(&server)?);
     Ok(())

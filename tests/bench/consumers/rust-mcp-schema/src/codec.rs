@@ -1,4 +1,4 @@
-//! Decodes and encodes a message of a client and one of a server, given as arguments.
+//! Decodes and encodes a client's and a server's message, which are its arguments.
 
 use std::error::Error;
 
@@ -7,19 +7,19 @@ use rust_mcp_schema::schema_utils::{ClientMessage, ServerMessage};
 
 fn main() -> Result<(), Box<dyn Error>> {
     let mut arguments = std::env::args().skip(1);
-    let client: ClientMessage = serde_json::from_str(&arguments.next().ok_or("a client's message")?)?;
-    let server: ServerMessage = serde_json::from_str(&arguments.next().ok_or("a server's message")?)?;
+    let client: ClientMessage = serde_json::from_str(&arguments.next().ok_or("missing argument: a client's message")?)?;
+    let server: ServerMessage = serde_json::from_str(&arguments.next().ok_or("missing argument: a server's message")?)?;
     println!("{}", serde_json::to_string(&client)?);
     println!("{}", serde_json::to_string(&server)?);
     Ok(())
 }
 
-/// Without its utilities the crate has no type for all messages of a side: its documentation decodes requests as they
-/// are.
+/// Without the feature `schema_utils`, the crate has no type for all of a client's messages. Its documentation decodes
+/// into the union of requests.
 #[cfg(not(feature = "utils"))]
 type ClientMessage = rust_mcp_schema::ClientRequest;
 
-/// Nor has it an envelope for the results of a server, so its users write one.
+/// Without that feature, the crate has no envelope for a server's results either, so its users write one.
 #[cfg(not(feature = "utils"))]
 #[derive(serde::Deserialize, serde::Serialize)]
 struct ServerMessage {

@@ -1,4 +1,4 @@
-//! Depends, and names one type.
+//! Names one type of the dependency.
 
 fn main() {
     println!("{}", size_of::<rust_mcp_schema::CallToolRequest>());

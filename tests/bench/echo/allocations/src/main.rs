@@ -1,26 +1,27 @@
-//! How often each server allocates for a call, and how many bytes, as JSON. The client allocates nothing meanwhile.
+//! Prints the allocations and allocated bytes of each server per call, as JSON. The client does not allocate during
+//! the calls.
 
 use std::collections::BTreeMap;
 
 use anyhow::Result;
-use echo_driver::{CONTENDERS, Within};
+use echo_driver::{CONTENDERS, InProcess};
 
 const CALLS: usize = 2_000;
 
 fn main() -> Result<()> {
-    let mut found = BTreeMap::new();
+    let mut measured = BTreeMap::new();
     for contender in &CONTENDERS {
-        let mut server = Within::start(contender)?;
-        // The first ones make room that the others use.
+        let mut server = InProcess::start(contender)?;
+        // Warms up: the first calls allocate buffers that later calls reuse.
         measure(&mut server)?;
-        found.insert(contender.name, measure(&mut server)?);
+        measured.insert(contender.name, measure(&mut server)?);
     }
-    println!("{}", serde_json::to_string(&found)?);
+    println!("{}", serde_json::to_string(&measured)?);
     Ok(())
 }
 
-/// Allocations and bytes, per call.
-fn measure(server: &mut Within) -> Result<(f64, f64)> {
+/// Returns the allocations and the allocated bytes per call.
+fn measure(server: &mut InProcess) -> Result<(f64, f64)> {
     server.client.prepare(CALLS);
     let mut outcome = Ok(());
     let counted = allocation_counter::measure(|| outcome = server.in_flight(1));

@@ -1,4 +1,4 @@
-//! Calls as lines that are ready to be written, and what is expected of their answers.
+//! Encoded calls, and checks of their responses.
 
 use std::io::Write;
 
@@ -7,19 +7,19 @@ use serde_json::Value;
 
 use crate::Dialect;
 
-/// Ids have eight digits from here on.
+/// All ids have eight digits, starting with this one.
 pub(crate) const FIRST_ID: usize = 10_000_000;
 const DIGITS: usize = 8;
 
-/// What is to be echoed, before the id.
-const TEXT: &str = "the tool says what it is told to say, and nothing else, for call ";
+/// The text to echo, without the id that follows it.
+const TEXT: &str = "this text has seventy-three bytes; the last of them are its id:: ";
 
 const META: &str = concat!(
     r#","_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28","#,
     r#""io.modelcontextprotocol/clientCapabilities":{}}"#
 );
 
-/// Lines of one length, one after the other.
+/// Encoded calls, as consecutive lines of the same length.
 pub(crate) struct Calls {
     pub(crate) lines: Vec<u8>,
     pub(crate) length: usize,
@@ -38,59 +38,67 @@ impl Calls {
     }
 }
 
-/// What answers look like, and which are still to come.
-pub(crate) struct Answers {
-    /// One of them, with its line feed.
-    like: Vec<u8>,
-    /// Where its id stands: as the id, and in the text, whichever comes first.
+/// Checks responses against a template, and tracks which calls are pending.
+pub(crate) struct Responses {
+    /// The response to the first call, with its line feed.
+    template: Vec<u8>,
+    /// The offsets of the id in the template: the member `id` and the end of the text, in the order of the line.
     ids: [usize; 2],
     first: usize,
-    answered: Vec<bool>,
+    received: Vec<bool>,
 }
 
-impl Answers {
-    /// Those of a server that answers the first call so.
-    pub(crate) fn like(line: &[u8], dialect: Dialect) -> Result<Self> {
-        let answer: Value = serde_json::from_slice(line)?;
-        let result = &answer["result"];
-        let said = answer["jsonrpc"] == "2.0"
-            && answer["id"] == FIRST_ID
+impl Responses {
+    /// Creates the template from the response to the first call.
+    ///
+    /// # Errors
+    ///
+    /// Fails if the response does not echo the text.
+    pub(crate) fn new(line: &[u8], dialect: Dialect) -> Result<Self> {
+        let response: Value = serde_json::from_slice(line)?;
+        let result = &response["result"];
+        let is_echo = response["jsonrpc"] == "2.0"
+            && response["id"] == FIRST_ID
             && result["content"].as_array().is_some_and(|content| content.len() == 1)
             && result["content"][0]["type"] == "text"
             && result["content"][0]["text"] == format!("{TEXT}{FIRST_ID}")
             && result["isError"] != true
             && (dialect == Dialect::Handshake || result["resultType"] == "complete");
-        ensure!(said, "no echo: {answer}");
+        ensure!(is_echo, "not an echo: {response}");
         let id = FIRST_ID.to_string();
-        let places: Vec<usize> = (0..line.len()).filter(|at| line[*at..].starts_with(id.as_bytes())).collect();
-        let ids = places.try_into().ok().context("the id stands somewhere else as well")?;
-        Ok(Self { like: line.to_vec(), ids, first: FIRST_ID, answered: Vec::new() })
+        let offsets: Vec<usize> = (0..line.len()).filter(|at| line[*at..].starts_with(id.as_bytes())).collect();
+        let ids = offsets.try_into().ok().context("expected the id twice in a response")?;
+        Ok(Self { template: line.to_vec(), ids, first: FIRST_ID, received: Vec::new() })
     }
 
-    /// From now on these calls are to be answered.
+    /// Expects one response for each of `count` calls, whose ids start at `first`.
     pub(crate) fn expect(&mut self, first: usize, count: usize) {
         self.first = first;
-        self.answered = vec![false; count];
+        self.received = vec![false; count];
     }
 
     pub(crate) fn length(&self) -> usize {
-        self.like.len()
+        self.template.len()
     }
 
-    /// Takes a line of the right length.
+    /// Checks a response, which must have the length of the template.
+    ///
+    /// # Errors
+    ///
+    /// Fails if the response differs from the template, is the second one of its call, or belongs to no call.
     pub(crate) fn check(&mut self, line: &[u8]) -> Result<()> {
         let [one, other] = self.ids;
         let id = &line[one..one + DIGITS];
-        let is_alike = line[..one] == self.like[..one]
-            && line[one + DIGITS..other] == self.like[one + DIGITS..other]
+        let matches = line[..one] == self.template[..one]
+            && line[one + DIGITS..other] == self.template[one + DIGITS..other]
             && line[other..other + DIGITS] == *id
-            && line[other + DIGITS..] == self.like[other + DIGITS..];
-        ensure!(is_alike, "another answer than to the first call");
+            && line[other + DIGITS..] == self.template[other + DIGITS..];
+        ensure!(matches, "the response differs from that to the first call");
         let id = id.iter().fold(0, |id, digit| 10 * id + usize::from(digit.wrapping_sub(b'0')));
-        match id.checked_sub(self.first).and_then(|index| self.answered.get_mut(index)) {
-            Some(answered) if !*answered => *answered = true,
-            Some(_) => bail!("answered twice"),
-            None => bail!("an answer to no call"),
+        match id.checked_sub(self.first).and_then(|index| self.received.get_mut(index)) {
+            Some(received) if !*received => *received = true,
+            Some(_) => bail!("a second response to the same call"),
+            None => bail!("a response to no call"),
         }
         Ok(())
     }

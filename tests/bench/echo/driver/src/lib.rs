@@ -1,10 +1,11 @@
-//! The client of all the servers. It is the same for each, checks every answer, and costs little beside a server.
+//! A client that calls every echo server and checks every response. It uses little time compared with a server.
 //!
-//! Ids always have eight digits and stand in the texts as well. So all answers of a server are of one length, and like
-//! its first one but for the digits: after that one was read with care, the others are compared with it byte by byte.
+//! Ids always have eight digits and are repeated in the texts, so all responses of a server have the same length and
+//! differ only in these digits. The client parses and checks the first response, and compares the others with it byte
+//! by byte.
 
 mod calls;
-mod within;
+mod in_process;
 
 use std::future::poll_fn;
 use std::ops::Range;
@@ -16,53 +17,53 @@ use anyhow::{Context as _, Result, anyhow, bail, ensure};
 use serde_json::{Value, json};
 use tokio::io::{AsyncRead, AsyncWrite, AsyncWriteExt, ReadBuf};
 
-use calls::{Answers, Calls};
-pub use within::{CONTENDERS, Contender, Within};
+use calls::{Calls, Responses};
+pub use in_process::{CONTENDERS, Contender, InProcess};
 
-/// How a client introduces itself.
+/// How a client sends its revision and capabilities.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Dialect {
-    /// By a handshake, in revision 2025-11-25.
+    /// With the `initialize` handshake, in revision 2025-11-25.
     Handshake,
-    /// In each request, in revision 2026-07-28.
+    /// In the metadata of each request, in revision 2026-07-28.
     Modern,
 }
 
-/// A client of a server that echoes.
+/// A client of an echo server.
 pub struct Client {
-    wire: Wire,
+    connection: Connection,
     dialect: Dialect,
     /// The id of the next call.
     next: usize,
-    answers: Answers,
+    responses: Responses,
     calls: Calls,
 }
 
 impl Client {
-    /// Introduces itself, and makes a first call to see how this server answers.
+    /// Performs the handshake if the dialect has one, and makes a first call, whose response becomes the template.
     pub async fn open(
         reader: impl AsyncRead + Unpin + 'static,
         writer: impl AsyncWrite + Unpin + 'static,
         dialect: Dialect,
     ) -> Result<Self> {
-        let mut wire = Wire::new(reader, writer);
+        let mut connection = Connection::new(reader, writer);
         if dialect == Dialect::Handshake {
-            wire.shake_hands().await?;
+            connection.initialize().await?;
         }
         let first = Calls::new(dialect, calls::FIRST_ID, 1);
-        wire.writer.write_all(&first.lines).await?;
-        let answers = Answers::like(&wire.line().await?, dialect)?;
-        Ok(Self { wire, dialect, next: calls::FIRST_ID + 1, answers, calls: first })
+        connection.writer.write_all(&first.lines).await?;
+        let responses = Responses::new(&connection.line().await?, dialect)?;
+        Ok(Self { connection, dialect, next: calls::FIRST_ID + 1, responses, calls: first })
     }
 
-    /// Gets so many calls ready, so that making them needs no memory.
+    /// Encodes the given number of calls, so that making them does not allocate.
     pub fn prepare(&mut self, calls: usize) {
         self.calls = Calls::new(self.dialect, self.next, calls);
-        self.answers.expect(self.next, calls);
+        self.responses.expect(self.next, calls);
         self.next += calls;
     }
 
-    /// Makes the calls that are ready, each after the answer to the one before. `times` gets how long each took.
+    /// Makes the prepared calls, each after the response to the previous one. Appends the time of each to `times`.
     pub async fn one_by_one(&mut self, times: &mut Vec<Duration>) -> Result<()> {
         for call in 0..self.calls.count {
             let began = Instant::now();
@@ -72,50 +73,50 @@ impl Client {
         Ok(())
     }
 
-    /// Makes the calls that are ready, as many at a time.
+    /// Makes the prepared calls, with at most `depth` pending at a time.
     pub async fn in_flight(&mut self, depth: usize) -> Result<()> {
         self.exchange(0..self.calls.count, depth).await
     }
 
-    /// Makes the calls that are ready, all at once, of a server that holds them back until it is told to let them go.
-    pub async fn held(&mut self, let_go: impl FnOnce()) -> Result<()> {
-        self.wire.writer.write_all(&self.calls.lines).await?;
-        // What was asked last is answered first: so everything before is held.
-        self.wire.say(&json!({ "jsonrpc": "2.0", "id": "held", "method": "ping" })).await?;
-        let line = self.wire.line().await?;
+    /// Makes the prepared calls all at once, to a server whose handlers wait until `release` is called.
+    pub async fn held(&mut self, release: impl FnOnce()) -> Result<()> {
+        self.connection.writer.write_all(&self.calls.lines).await?;
+        // The response to a later ping arrives first, which shows that the server has read all calls.
+        self.connection.send(&json!({ "jsonrpc": "2.0", "id": "held", "method": "ping" })).await?;
+        let line = self.connection.line().await?;
         let pong: Value = serde_json::from_slice(&line)?;
-        ensure!(pong["id"] == "held" && pong.get("result").is_some(), "no pong: {pong}");
-        let_go();
-        let mut turn = Turn { calls: 0..self.calls.count, depth: 0, written: self.calls.lines.len(), answered: 0 };
+        ensure!(pong["id"] == "held" && pong.get("result").is_some(), "not a response to ping: {pong}");
+        release();
+        let mut turn = Turn { calls: 0..self.calls.count, depth: 0, written: self.calls.lines.len(), received: 0 };
         poll_fn(|cx| self.poll(cx, &mut turn)).await
     }
 
     async fn exchange(&mut self, calls: Range<usize>, depth: usize) -> Result<()> {
         let written = calls.start * self.calls.length;
-        let mut turn = Turn { calls, depth, written, answered: 0 };
+        let mut turn = Turn { calls, depth, written, received: 0 };
         poll_fn(|cx| self.poll(cx, &mut turn)).await
     }
 
-    /// Writes what may be written, and reads what there is, in one task: neither waits for the other.
+    /// Writes and reads as much as possible in one task, so that neither direction waits for the other.
     fn poll(&mut self, cx: &mut Context<'_>, turn: &mut Turn) -> Poll<Result<()>> {
         loop {
             let mut idle = true;
-            let allowed = turn.calls.end.min(turn.calls.start + turn.answered + turn.depth) * self.calls.length;
+            let allowed = turn.calls.end.min(turn.calls.start + turn.received + turn.depth) * self.calls.length;
             if turn.written < allowed {
                 let rest = &self.calls.lines[turn.written..allowed];
-                if let Poll::Ready(written) = Pin::new(&mut self.wire.writer).poll_write(cx, rest)? {
+                if let Poll::Ready(written) = Pin::new(&mut self.connection.writer).poll_write(cx, rest)? {
                     if written == 0 {
-                        return Poll::Ready(Err(anyhow!("the server takes no more calls")));
+                        return Poll::Ready(Err(anyhow!("the server no longer reads calls")));
                     }
                     turn.written += written;
                     idle = false;
                 }
             }
-            if self.wire.poll_read(cx)?.is_ready() {
-                turn.answered += self.wire.take(&mut self.answers)?;
+            if self.connection.poll_read(cx)?.is_ready() {
+                turn.received += self.connection.check(&mut self.responses)?;
                 idle = false;
             }
-            if turn.answered == turn.calls.len() {
+            if turn.received == turn.calls.len() {
                 return Poll::Ready(Ok(()));
             }
             if idle {
@@ -125,44 +126,45 @@ impl Client {
     }
 }
 
-/// Calls that are being made.
+/// A group of calls in progress.
 struct Turn {
     calls: Range<usize>,
-    /// How many may be without an answer.
+    /// The limit of pending calls.
     depth: usize,
-    /// Bytes.
+    /// Bytes written.
     written: usize,
-    answered: usize,
+    /// Responses received.
+    received: usize,
 }
 
 /// Both directions of a connection.
-struct Wire {
+struct Connection {
     reader: Box<dyn AsyncRead + Unpin>,
     writer: Box<dyn AsyncWrite + Unpin>,
-    /// What was read, and is not looked at yet: so many bytes of it.
+    /// The read buffer. The first `filled` bytes are not consumed yet.
     input: Vec<u8>,
     filled: usize,
 }
 
-impl Wire {
+impl Connection {
     fn new(reader: impl AsyncRead + Unpin + 'static, writer: impl AsyncWrite + Unpin + 'static) -> Self {
         Self { reader: Box::new(reader), writer: Box::new(writer), input: vec![0; 64 << 10], filled: 0 }
     }
 
-    async fn shake_hands(&mut self) -> Result<()> {
+    async fn initialize(&mut self) -> Result<()> {
         let client = json!({ "name": "driver", "version": "1.0.0" });
         let params = json!({ "protocolVersion": "2025-11-25", "capabilities": {}, "clientInfo": client });
-        self.say(&json!({ "jsonrpc": "2.0", "id": 0, "method": "initialize", "params": params })).await?;
-        let answer: Value = serde_json::from_slice(&self.line().await?)?;
-        ensure!(answer["result"]["protocolVersion"] == "2025-11-25", "no handshake: {answer}");
-        self.say(&json!({ "jsonrpc": "2.0", "method": "notifications/initialized" })).await
+        self.send(&json!({ "jsonrpc": "2.0", "id": 0, "method": "initialize", "params": params })).await?;
+        let response: Value = serde_json::from_slice(&self.line().await?)?;
+        ensure!(response["result"]["protocolVersion"] == "2025-11-25", "initialize: {response}");
+        self.send(&json!({ "jsonrpc": "2.0", "method": "notifications/initialized" })).await
     }
 
-    async fn say(&mut self, message: &Value) -> Result<()> {
+    async fn send(&mut self, message: &Value) -> Result<()> {
         Ok(self.writer.write_all(format!("{message}\n").as_bytes()).await?)
     }
 
-    /// The next line, of whatever length.
+    /// Reads the next line. Returns it with its line feed.
     async fn line(&mut self) -> Result<Vec<u8>> {
         loop {
             if let Some(end) = self.input[..self.filled].iter().position(|byte| *byte == b'\n') {
@@ -177,11 +179,11 @@ impl Wire {
     fn poll_read(&mut self, cx: &mut Context<'_>) -> Poll<Result<()>> {
         let mut buffer = ReadBuf::new(&mut self.input[self.filled..]);
         if buffer.remaining() == 0 {
-            return Poll::Ready(Err(anyhow!("a line too long")));
+            return Poll::Ready(Err(anyhow!("the line is longer than the buffer of 64 KiB")));
         }
-        ready!(Pin::new(&mut self.reader).poll_read(cx, &mut buffer)).context("reading answers")?;
+        ready!(Pin::new(&mut self.reader).poll_read(cx, &mut buffer)).context("reading responses")?;
         match buffer.filled().len() {
-            0 => Poll::Ready(Err(anyhow!("the server has gone"))),
+            0 => Poll::Ready(Err(anyhow!("the server closed the connection"))),
             read => {
                 self.filled += read;
                 Poll::Ready(Ok(()))
@@ -189,16 +191,16 @@ impl Wire {
         }
     }
 
-    /// Checks all answers that are complete. How many there were.
-    fn take(&mut self, answers: &mut Answers) -> Result<usize> {
-        let lines = self.input[..self.filled].chunks_exact(answers.length());
+    /// Checks all complete responses in the buffer. Returns their number.
+    fn check(&mut self, responses: &mut Responses) -> Result<usize> {
+        let lines = self.input[..self.filled].chunks_exact(responses.length());
         let count = lines.len();
         for line in lines {
-            if let Err(why) = answers.check(line) {
-                bail!("{why}: {}", String::from_utf8_lossy(&self.input[..self.filled.min(1000)]));
+            if let Err(error) = responses.check(line) {
+                bail!("{error}: {}", String::from_utf8_lossy(&self.input[..self.filled.min(1000)]));
             }
         }
-        self.consume(count * answers.length());
+        self.consume(count * responses.length());
         Ok(count)
     }
 

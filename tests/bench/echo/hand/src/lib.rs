@@ -1,4 +1,4 @@
-//! A server of one tool as somebody writes it who has no use for a library: a loop over lines.
+//! A server with one tool, written by hand without an MCP library: a loop over lines.
 
 use std::borrow::Cow;
 use std::io;
@@ -9,15 +9,15 @@ use serde_json::value::RawValue;
 use serde_json::{Value, json};
 use tokio::io::{AsyncBufReadExt, AsyncRead, AsyncWrite, AsyncWriteExt, BufReader};
 
-/// Serves a connection until its client is gone. One message after the other, and one write for each answer.
+/// Serves a connection until the client closes it. Handles one message at a time, and writes each response at once.
 pub async fn serve(reader: impl AsyncRead + Unpin, mut writer: impl AsyncWrite + Unpin) -> io::Result<()> {
     let mut reader = BufReader::new(reader);
-    let (mut line, mut answer) = (Vec::new(), Vec::new());
+    let (mut line, mut response) = (Vec::new(), Vec::new());
     while reader.read_until(b'\n', &mut line).await? > 0 {
         if !line.trim_ascii().is_empty() {
-            answer.clear();
-            respond(&line, &mut answer)?;
-            writer.write_all(&answer).await?;
+            response.clear();
+            respond(&line, &mut response)?;
+            writer.write_all(&response).await?;
             writer.flush().await?;
         }
         line.clear();
@@ -84,30 +84,31 @@ struct Failure {
 }
 
 impl Failure {
-    fn invalid_params(why: impl ToString) -> Self {
-        Self { code: -32602, message: why.to_string() }
+    fn invalid_params(message: impl ToString) -> Self {
+        Self { code: -32602, message: message.to_string() }
     }
 }
 
-/// Writes the line that answers a line; nothing if it is a notification.
+/// Writes the response to a message; nothing if the message is a notification.
 fn respond(line: &[u8], out: &mut Vec<u8>) -> io::Result<()> {
     let Ok(message) = serde_json::from_slice::<Message>(line) else {
-        let why = if serde_json::from_slice::<IgnoredAny>(line).is_ok() { "no request" } else { "no JSON" };
-        let code = if why == "no JSON" { -32700 } else { -32600 };
-        return fail(None, Failure { code, message: why.to_owned() }, out);
+        let message =
+            if serde_json::from_slice::<IgnoredAny>(line).is_ok() { "invalid request" } else { "invalid JSON" };
+        let code = if message == "invalid JSON" { -32700 } else { -32600 };
+        return fail(None, Failure { code, message: message.to_owned() }, out);
     };
     let Some(id) = message.id else { return Ok(()) };
     if message.jsonrpc != "2.0" {
-        return fail(Some(id), Failure { code: -32600, message: "no JSON-RPC 2.0".to_owned() }, out);
+        return fail(Some(id), Failure { code: -32600, message: "`jsonrpc` must be \"2.0\"".to_owned() }, out);
     }
-    let answered = match &*message.method {
+    let written = match &*message.method {
         "tools/call" => call(message.params).map(|result| succeed(id, result, out)),
         "tools/list" => Ok(succeed(id, tools(), out)),
         "ping" => Ok(succeed(id, json!({}), out)),
         "initialize" => initialize(message.params).map(|result| succeed(id, result, out)),
         method => Err(Failure { code: -32601, message: format!("method not found: {method}") }),
     };
-    answered.unwrap_or_else(|failure| fail(Some(id), failure, out))
+    written.unwrap_or_else(|failure| fail(Some(id), failure, out))
 }
 
 fn call(params: Option<&RawValue>) -> Result<CallResult, Failure> {
@@ -117,7 +118,7 @@ fn call(params: Option<&RawValue>) -> Result<CallResult, Failure> {
             let Echo { text } = read(Some(arguments))?;
             Ok(CallResult { content: [Content::Text { text }] })
         }
-        name => Err(Failure::invalid_params(format!("unknown tool {name}"))),
+        name => Err(Failure::invalid_params(format!("unknown tool: {name}"))),
     }
 }
 
@@ -130,13 +131,13 @@ fn initialize(params: Option<&RawValue>) -> Result<Value, Failure> {
 }
 
 fn tools() -> Value {
-    let said = json!({ "type": "string", "description": "What to say." });
-    let schema = json!({ "type": "object", "properties": { "text": said }, "required": ["text"] });
-    json!({ "tools": [{ "name": "echo", "description": "Says what it is told to say.", "inputSchema": schema }] })
+    let text = json!({ "type": "string", "description": "The text to return." });
+    let schema = json!({ "type": "object", "properties": { "text": text }, "required": ["text"] });
+    json!({ "tools": [{ "name": "echo", "description": "Returns its text.", "inputSchema": schema }] })
 }
 
 fn read<'a, T: Deserialize<'a>>(params: Option<&'a RawValue>) -> Result<T, Failure> {
-    let params = params.ok_or_else(|| Failure::invalid_params("no params"))?;
+    let params = params.ok_or_else(|| Failure::invalid_params("missing params"))?;
     serde_json::from_str(params.get()).map_err(Failure::invalid_params)
 }
 

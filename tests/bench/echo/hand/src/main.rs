@@ -1,4 +1,4 @@
-//! The server on standard input and output, which are pipes.
+//! The server over standard input and output, which must be pipes.
 
 use std::fs::File;
 use std::io;

@@ -1,4 +1,4 @@
-//! A server of one tool, as people write them with mcpgen-runtime.
+//! A server with one tool, written with `mcpgen_runtime::Server`.
 
 use mcpgen_runtime::Server;
 use mcpgen_runtime::server::ServeError;
@@ -7,19 +7,19 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 use tokio::io::{AsyncRead, AsyncWrite};
 
-/// Says what it is told to say.
+/// Returns its text.
 #[derive(Deserialize, JsonSchema)]
 struct Echo {
-    /// What to say.
+    /// The text to return.
     text: String,
 }
 
-/// The server.
+/// Creates the server.
 pub fn server() -> Server {
     Server::builder("echo", "1.0.0").tool("echo", |_, Echo { text }| async { text }).build()
 }
 
-/// Serves a connection of any kind until its client is gone.
+/// Serves a connection until the client closes it.
 pub async fn serve(
     reader: impl AsyncRead + Send + 'static,
     writer: impl AsyncWrite + Send + 'static,

@@ -1,4 +1,4 @@
-//! The server on standard input and output.
+//! The server over standard input and output.
 
 use mcpgen_runtime::server::ServeError;
 

@@ -1,4 +1,4 @@
-//! A server of one tool, by a typed handler of mcpgen-runtime and no layer above.
+//! A server with one tool, written with typed handlers of `mcpgen_runtime::Router` and without `Server`.
 
 use mcpgen_runtime::server::ServeError;
 use mcpgen_runtime::transport::{Incoming, Outgoing, lines};
@@ -10,14 +10,14 @@ use mcpgen_types::{ErrorCode, ErrorObject, JsonObject, Value};
 use serde_json::json;
 use tokio::io::{AsyncRead, AsyncWrite};
 
-/// Serves a connection of messages until its client is gone.
+/// Serves a connection over a transport until the client closes it.
 pub async fn run(incoming: impl Incoming, outgoing: impl Outgoing) -> Result<(), ServeError> {
     let router = router();
-    let ours = LocalInfo::new("echo", "1.0.0").capability("tools", json!({}));
-    mcpgen_runtime::serve((ours, router), (incoming, outgoing)).await
+    let info = LocalInfo::new("echo", "1.0.0").capability("tools", json!({}));
+    mcpgen_runtime::serve((info, router), (incoming, outgoing)).await
 }
 
-/// Serves a connection of any kind until its client is gone.
+/// Serves a connection until the client closes it.
 pub async fn serve(
     reader: impl AsyncRead + Send + 'static,
     writer: impl AsyncWrite + Send + 'static,
@@ -30,13 +30,13 @@ fn router() -> Router {
         .request::<CallToolRequest>(|_, params| async move {
             match params.name.as_str() {
                 "echo" => echo(params.arguments.unwrap_or_default()),
-                name => Err(ErrorObject::new(ErrorCode::INVALID_PARAMS, format!("unknown tool {name:?}"))),
+                name => Err(ErrorObject::new(ErrorCode::INVALID_PARAMS, format!("unknown tool: {name:?}"))),
             }
         })
         .request::<ListToolsRequest>(|_, _| async {
-            let said = JsonObject::from_iter([("type".to_owned(), json!("string"))]);
+            let text = JsonObject::from_iter([("type".to_owned(), json!("string"))]);
             let schema =
-                ToolInputSchema::new().with_properties([("text".to_owned(), said)]).with_required(["text".to_owned()]);
+                ToolInputSchema::new().with_properties([("text".to_owned(), text)]).with_required(["text".to_owned()]);
             Ok::<_, ErrorObject>(ListToolsResult::new([Tool::new(schema, "echo")]))
         })
 }
@@ -44,6 +44,6 @@ fn router() -> Router {
 fn echo(mut arguments: JsonObject) -> Result<CallToolResult, ErrorObject> {
     match arguments.remove("text") {
         Some(Value::String(text)) => Ok(CallToolResult::new([TextContent::new(text).into()])),
-        _ => Err(ErrorObject::new(ErrorCode::INVALID_PARAMS, "argument text: expected a string")),
+        _ => Err(ErrorObject::new(ErrorCode::INVALID_PARAMS, "expected a string in the argument `text`")),
     }
 }

@@ -48,7 +48,7 @@ impl ServerHandler for Echo {
 #[tokio::main]
 async fn main() -> Result<(), Box<dyn Error>> {
     let echo = Echo { tool_router: Echo::tool_router() };
-    // Answers of 2026-07-28 are JSON, as mcpgen's are. In sessions the SDK always answers with an event stream.
+    // Responses in 2026-07-28 are JSON, like mcpgen's. Within sessions the SDK always responds with an event stream.
     let config = StreamableHttpServerConfig::default().with_json_response(true);
     let sessions = Arc::new(LocalSessionManager::default());
     let service = StreamableHttpService::new(move || Ok(echo.clone()), sessions, config);

@@ -1,11 +1,10 @@
-//! A client that does everything that the official conformance suite asks a client for, in both eras.
+//! A client for the scenarios of the official conformance suite, in legacy and modern revisions.
 //!
-//! It is written as any client would be, with what `mcpgen-runtime` offers to everybody; only the names and the values are
-//! the suite's.
+//! It uses only the public API of `mcpgen-runtime`. The suite determines the names and the values.
 
-#![allow(deprecated, reason = "what the newest revision deprecates is still served")]
+#![allow(deprecated, reason = "the client supports features that the newest revision deprecates")]
 
-mod answers;
+mod responses;
 mod scenarios;
 #[cfg(test)]
 mod tests;
@@ -19,31 +18,31 @@ use mcpgen_runtime::http::client::Options;
 use mcpgen_runtime::{Client, ClientBuilder};
 use mcpgen_types::Revision;
 
-use crate::scenarios::{Given, Visit};
+use crate::scenarios::{Run, ScenarioContext};
 
-/// Visits a server of the official conformance suite, and does there what a scenario asks for.
+/// Connects to a server of the official conformance suite and runs a scenario.
 #[derive(Parser)]
 struct Arguments {
-    /// The address of the server.
+    /// The URL of the server.
     url: String,
-    /// What is to be done.
+    /// The name of the scenario.
     #[arg(long, env = "MCP_CONFORMANCE_SCENARIO")]
     scenario: String,
-    /// The only revision that is spoken; without it, whichever is the best.
+    /// The only supported revision. Default: all revisions.
     #[arg(long, env = "MCP_CONFORMANCE_PROTOCOL_VERSION")]
     revision: Option<Revision>,
-    /// What the scenario gives to do it with, as JSON.
-    #[arg(long, env = "MCP_CONFORMANCE_CONTEXT", value_parser = Given::from_json, default_value = "{}")]
-    context: Given,
+    /// The context of the scenario, as JSON.
+    #[arg(long, env = "MCP_CONFORMANCE_CONTEXT", value_parser = ScenarioContext::from_json, default_value = "{}")]
+    context: ScenarioContext,
 }
 
-/// How long a scenario may last; somewhat less than what the suite waits for.
-const LONGEST: Duration = Duration::from_secs(25);
+/// The time limit of a scenario, which is less than that of the suite.
+const TIME_LIMIT: Duration = Duration::from_secs(25);
 
 #[tokio::main]
 async fn main() -> ExitCode {
-    let visited = tokio::time::timeout(LONGEST, visit(Arguments::parse())).await;
-    match visited.unwrap_or_else(|_| Err(anyhow!("it is not over after {LONGEST:?}"))) {
+    let result = tokio::time::timeout(TIME_LIMIT, run(Arguments::parse())).await;
+    match result.unwrap_or_else(|_| Err(anyhow!("the scenario did not complete within {TIME_LIMIT:?}"))) {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) => {
             eprintln!("everything-client: {error:#}");
@@ -52,22 +51,22 @@ async fn main() -> ExitCode {
     }
 }
 
-/// Plays the scenario, and takes leave.
-async fn visit(Arguments { url, scenario, revision, context }: Arguments) -> anyhow::Result<()> {
-    let play = scenarios::find(&scenario)?;
-    let client = visitor(revision).connect_http(&url, Options::default()).await?;
-    let visit = Visit { client, given: context };
-    play(&visit).await?;
-    Ok(visit.client.close().await?)
+/// Connects, runs the scenario, and closes the connection.
+async fn run(Arguments { url, scenario, revision, context }: Arguments) -> anyhow::Result<()> {
+    let scenario = scenarios::find(&scenario)?;
+    let client = builder(revision).connect_http(&url, Options::default()).await?;
+    let run = Run { client, context };
+    scenario(&run).await?;
+    Ok(run.client.close().await?)
 }
 
-/// A client that answers whatever a server may ask.
-fn visitor(revision: Option<Revision>) -> ClientBuilder {
+/// Returns a client that handles all requests of servers.
+fn builder(revision: Option<Revision>) -> ClientBuilder {
     Client::builder("everything-client", env!("CARGO_PKG_VERSION"))
         .options(|options| {
-            options.local_info.revisions.retain(|spoken| revision.is_none_or(|revision| revision == *spoken))
+            options.local_info.revisions.retain(|supported| revision.is_none_or(|revision| revision == *supported))
         })
-        .on_elicitation(|_, asked| async move { Ok(answers::filled_in(&asked)) })
-        .on_sampling(|_, _| async { Ok(answers::said()) })
-        .roots([answers::root()])
+        .on_elicitation(|_, params| async move { Ok(responses::elicitation(&params)) })
+        .on_sampling(|_, _| async { Ok(responses::sampling()) })
+        .roots([responses::root()])
 }

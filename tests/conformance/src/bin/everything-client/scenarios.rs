@@ -1,4 +1,4 @@
-//! What is done in each scenario.
+//! The scenarios.
 
 use std::future::Future;
 use std::pin::Pin;
@@ -9,17 +9,17 @@ use mcpgen_types::JsonObject;
 use serde::Deserialize;
 use serde_json::{Value, json};
 
-/// A connection, and what the scenario gives.
-pub(crate) struct Visit {
+/// The connection and the context of a scenario.
+pub(crate) struct Run {
     pub(crate) client: Client,
-    pub(crate) given: Given,
+    pub(crate) context: ScenarioContext,
 }
 
-/// What some scenarios tell a client.
+/// The data that the suite passes to some scenarios.
 #[derive(Clone, Debug, Default, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
-pub(crate) struct Given {
-    /// The calls that are to be made.
+pub(crate) struct ScenarioContext {
+    /// The calls to make.
     tool_calls: Vec<ToolCall>,
 }
 
@@ -29,78 +29,78 @@ struct ToolCall {
     arguments: JsonObject,
 }
 
-impl Given {
+impl ScenarioContext {
     pub(crate) fn from_json(text: &str) -> serde_json::Result<Self> {
         serde_json::from_str(text)
     }
 }
 
-/// Plays a scenario.
-pub(crate) type Play = fn(&Visit) -> Pin<Box<dyn Future<Output = anyhow::Result<()>> + '_>>;
+/// A function that runs a scenario.
+pub(crate) type Scenario = fn(&Run) -> Pin<Box<dyn Future<Output = anyhow::Result<()>> + '_>>;
 
-/// All scenarios that are played here, by the suite's names for them.
-pub(crate) const SCENARIOS: &[(&str, Play)] = &[
-    ("initialize", |visit| Box::pin(say_hello(visit))),
-    ("tools_call", |visit| Box::pin(add_numbers(visit))),
-    ("elicitation-sep1034-client-defaults", |visit| Box::pin(be_asked(visit))),
-    ("sse-retry", |visit| Box::pin(come_back(visit))),
-    ("request-metadata", |visit| Box::pin(look_at_tools(visit))),
-    ("sep-2322-client-request-state", |visit| Box::pin(take_several_rounds(visit))),
-    ("http-standard-headers", |visit| Box::pin(use_everything(visit))),
-    ("http-custom-headers", |visit| Box::pin(make_the_calls(visit))),
-    ("http-invalid-tool-headers", |visit| Box::pin(call_all_tools(visit))),
-    ("json-schema-ref-no-deref", |visit| Box::pin(look_at_tools(visit))),
-    ("json-schema-2020-12-preservation", |visit| Box::pin(echo_a_schema(visit))),
+/// All supported scenarios, by their names in the suite.
+pub(crate) const SCENARIOS: &[(&str, Scenario)] = &[
+    ("initialize", |run| Box::pin(ping(run))),
+    ("tools_call", |run| Box::pin(add_numbers(run))),
+    ("elicitation-sep1034-client-defaults", |run| Box::pin(accept_form_defaults(run))),
+    ("sse-retry", |run| Box::pin(reconnect(run))),
+    ("request-metadata", |run| Box::pin(list_tools(run))),
+    ("sep-2322-client-request-state", |run| Box::pin(make_multi_round_requests(run))),
+    ("http-standard-headers", |run| Box::pin(use_everything(run))),
+    ("http-custom-headers", |run| Box::pin(make_calls_of_context(run))),
+    ("http-invalid-tool-headers", |run| Box::pin(call_all_tools(run))),
+    ("json-schema-ref-no-deref", |run| Box::pin(list_tools(run))),
+    ("json-schema-2020-12-preservation", |run| Box::pin(echo_schema(run))),
 ];
 
-/// How a scenario is played.
-pub(crate) fn find(name: &str) -> anyhow::Result<Play> {
-    let found = SCENARIOS.iter().find(|(known, _)| *known == name);
-    found.map(|(_, play)| *play).with_context(|| format!("scenario {name:?} is not played here"))
+/// Returns the scenario with this name.
+pub(crate) fn find(name: &str) -> anyhow::Result<Scenario> {
+    let entry = SCENARIOS.iter().find(|(known, _)| *known == name);
+    entry.map(|(_, scenario)| *scenario).with_context(|| format!("unknown scenario {name:?}"))
 }
 
-/// Connecting is what it is about.
-async fn say_hello(Visit { client, .. }: &Visit) -> anyhow::Result<()> {
+/// Pings the server. The suite checks the handshake before it.
+async fn ping(Run { client, .. }: &Run) -> anyhow::Result<()> {
     Ok(client.ping().await?)
 }
 
-async fn look_at_tools(Visit { client, .. }: &Visit) -> anyhow::Result<()> {
+async fn list_tools(Run { client, .. }: &Run) -> anyhow::Result<()> {
     client.tools().await?;
     Ok(())
 }
 
-async fn add_numbers(Visit { client, .. }: &Visit) -> anyhow::Result<()> {
+async fn add_numbers(Run { client, .. }: &Run) -> anyhow::Result<()> {
     client.tools().await?;
     call(client, "add_numbers", json!({ "a": 5, "b": 3 })).await
 }
 
-/// The tool asks with a form that is filled in already.
-async fn be_asked(Visit { client, .. }: &Visit) -> anyhow::Result<()> {
+/// Calls a tool that sends a form whose fields have defaults.
+async fn accept_form_defaults(Run { client, .. }: &Run) -> anyhow::Result<()> {
     client.tools().await?;
     call(client, "test_client_elicitation_defaults", json!({})).await
 }
 
-/// The server hangs up, and answers whoever comes back when it said.
-async fn come_back(Visit { client, .. }: &Visit) -> anyhow::Result<()> {
+/// Calls a tool whose event stream the server closes. The result arrives after the client reconnects.
+async fn reconnect(Run { client, .. }: &Run) -> anyhow::Result<()> {
     client.tools().await?;
     call(client, "test_reconnection", json!({})).await
 }
 
-/// Some of these tools ask for something before they answer; the others must not hear of that.
-async fn take_several_rounds(Visit { client, .. }: &Visit) -> anyhow::Result<()> {
+/// Calls tools concurrently, some of which request input. Calls of the others must not carry that input.
+async fn make_multi_round_requests(Run { client, .. }: &Run) -> anyhow::Result<()> {
     client.tools().await?;
-    let nothing = || json!({});
+    let no_arguments = || json!({});
     tokio::try_join!(
-        call(client, "test_mrtr_echo_state", nothing()),
-        call(client, "test_mrtr_no_state", nothing()),
-        call(client, "test_mrtr_unrelated", nothing()),
-        call(client, "test_mrtr_no_result_type", nothing()),
+        call(client, "test_mrtr_echo_state", no_arguments()),
+        call(client, "test_mrtr_no_state", no_arguments()),
+        call(client, "test_mrtr_unrelated", no_arguments()),
+        call(client, "test_mrtr_no_result_type", no_arguments()),
     )?;
     Ok(())
 }
 
-/// Calls, reads and gets whatever there is.
-async fn use_everything(Visit { client, .. }: &Visit) -> anyhow::Result<()> {
+/// Calls all tools, reads all resources and gets all prompts.
+async fn use_everything(Run { client, .. }: &Run) -> anyhow::Result<()> {
     for tool in client.tools().await?.iter() {
         call(client, &tool.name, json!({})).await?;
     }
@@ -113,34 +113,41 @@ async fn use_everything(Visit { client, .. }: &Visit) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// Tools that no client may call are not listed by one.
-async fn call_all_tools(Visit { client, .. }: &Visit) -> anyhow::Result<()> {
+/// Calls all tools that the client lists. The client must not list tools with invalid header annotations.
+async fn call_all_tools(Run { client, .. }: &Run) -> anyhow::Result<()> {
     for tool in client.tools().await?.iter() {
         call(client, &tool.name, json!({ "region": "us-west1" })).await?;
     }
     Ok(())
 }
 
-/// Which arguments are sent as headers too is known from the list of tools.
-async fn make_the_calls(Visit { client, given }: &Visit) -> anyhow::Result<()> {
+/// Makes the calls of the context. Lists the tools first, because the list defines which arguments become headers.
+async fn make_calls_of_context(Run { client, context }: &Run) -> anyhow::Result<()> {
     client.tools().await?;
-    for ToolCall { name, arguments } in &given.tool_calls {
+    for ToolCall { name, arguments } in &context.tool_calls {
         call(client, name, Value::Object(arguments.clone())).await?;
     }
     Ok(())
 }
 
-/// Gives a schema back as it came.
-async fn echo_a_schema(Visit { client, .. }: &Visit) -> anyhow::Result<()> {
+/// Sends the input schema of a tool back to the server.
+async fn echo_schema(Run { client, .. }: &Run) -> anyhow::Result<()> {
     let tools = client.tools().await?;
-    let tool = tools.iter().find(|tool| tool.name == "json_schema_2020_12_tool").context("the tool is not there")?;
+    let tool = tools
+        .iter()
+        .find(|tool| tool.name == "json_schema_2020_12_tool")
+        .context("the server has no tool `json_schema_2020_12_tool`")?;
     let schema = mcpgen_types::to_value(&tool.input_schema)?;
     call(client, "json_schema_echo", json!({ "schema": schema })).await
 }
 
-/// Calls a tool, which is expected to succeed.
+/// Calls a tool.
+///
+/// # Errors
+///
+/// Fails if the call fails, or if its result has `is_error` set.
 async fn call(client: &Client, name: &str, arguments: Value) -> anyhow::Result<()> {
-    let Value::Object(arguments) = arguments else { bail!("{name}: the arguments are no object") };
+    let Value::Object(arguments) = arguments else { bail!("{name}: the arguments must be an object") };
     let result = client.call_tool(name, arguments).await.with_context(|| name.to_owned())?;
     ensure!(result.is_error != Some(true), "{name}: {}", mcpgen_types::to_string(&result.content));
     Ok(())

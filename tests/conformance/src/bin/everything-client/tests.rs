@@ -1,4 +1,4 @@
-//! The scenarios, without the suite: with a server that has what they ask for.
+//! Runs the scenarios without the suite, with a server that has the tools they call.
 
 use mcpgen_runtime::server::{RequestContext, ToolError};
 use mcpgen_runtime::{Server, serve, transport};
@@ -8,7 +8,7 @@ use serde_json::json;
 
 use super::*;
 
-/// Tools that give back their arguments, and one that asks.
+/// Returns a server with tools that return their arguments, and with one that elicits input.
 fn server() -> Server {
     let tools = [
         "add_numbers",
@@ -22,7 +22,7 @@ fn server() -> Server {
     ];
     let tool = |name| Tool::new(ToolInputSchema::new(), name);
     let server = Server::builder("server", "1")
-        .tool_with_schema(tool("test_client_elicitation_defaults"), |context, _| asking(context))
+        .tool_with_schema(tool("test_client_elicitation_defaults"), |context, _| elicit_defaults(context))
         .resource(Resource::new("a", "file:///a"), |_| async { "a" })
         .prompt(Prompt::new("greet"), |_, _| async { "hello" });
     let server = tools.into_iter().fold(server, |server, name| {
@@ -31,11 +31,11 @@ fn server() -> Server {
     server.build()
 }
 
-async fn asking(context: RequestContext) -> Result<String, ToolError> {
-    let answer = context.elicit("form", form()).await?;
-    match mcpgen_types::to_value(&answer)? == filled_in() {
+async fn elicit_defaults(context: RequestContext) -> Result<String, ToolError> {
+    let result = context.elicit("form", form()).await?;
+    match mcpgen_types::to_value(&result)? == accepted_defaults() {
         true => Ok("as expected".to_owned()),
-        false => Err(ToolError::failed(mcpgen_types::to_string(&answer))),
+        false => Err(ToolError::failed(mcpgen_types::to_string(&result))),
     }
 }
 
@@ -50,10 +50,10 @@ fn form() -> ElicitRequestParams {
         "comment": { "type": "string" },
     });
     let schema = json!({ "type": "object", "properties": fields });
-    mcpgen_types::from_value(json!({ "message": "?", "requestedSchema": schema })).expect("params")
+    mcpgen_types::from_value(json!({ "message": "?", "requestedSchema": schema })).expect("valid params")
 }
 
-fn filled_in() -> serde_json::Value {
+fn accepted_defaults() -> serde_json::Value {
     let content = json!({
         "name": "John Doe",
         "age": 30,
@@ -65,51 +65,54 @@ fn filled_in() -> serde_json::Value {
     json!({ "action": "accept", "content": content })
 }
 
-async fn visiting(server: Server, given: &str, revision: Revision) -> Visit {
-    let (here, there) = transport::duplex();
-    tokio::spawn(async move { serve(server, there).await });
-    let client = visitor(Some(revision)).connect(here.0, here.1).await.expect("a connection");
+async fn connect(server: Server, context: &str, revision: Revision) -> Run {
+    let (client, peer) = transport::duplex();
+    tokio::spawn(async move { serve(server, peer).await });
+    let client = builder(Some(revision)).connect(client.0, client.1).await.expect("the client connects");
     assert_eq!(client.revision(), revision);
-    Visit { client, given: Given::from_json(given).expect("JSON") }
+    Run { client, context: ScenarioContext::from_json(context).expect("the context is valid JSON") }
 }
 
-const ERAS: [Revision; 2] = [Revision::V2025_11_25, Revision::V2026_07_28];
+const REVISIONS: [Revision; 2] = [Revision::V2025_11_25, Revision::V2026_07_28];
 
 #[tokio::test]
-async fn every_scenario_is_played_in_both_eras() {
-    let given = r#"{ "name": "any", "toolCalls": [{ "name": "add_numbers", "arguments": {} }] }"#;
-    for revision in ERAS {
-        for (name, play) in scenarios::SCENARIOS {
-            let visit = visiting(server(), given, revision).await;
-            play(&visit).await.unwrap_or_else(|error| panic!("{revision} {name}: {error:#}"));
+async fn runs_every_scenario_in_legacy_and_modern_revisions() {
+    let context = r#"{ "name": "any", "toolCalls": [{ "name": "add_numbers", "arguments": {} }] }"#;
+    for revision in REVISIONS {
+        for (name, scenario) in scenarios::SCENARIOS {
+            let run = connect(server(), context, revision).await;
+            scenario(&run).await.unwrap_or_else(|error| panic!("{revision} {name}: {error:#}"));
         }
     }
 }
 
 #[tokio::test]
-async fn a_tool_that_fails_is_told_of() {
+async fn reports_failed_tools() {
     let fails = Tool::new(ToolInputSchema::new(), "add_numbers");
     let server = Server::builder("server", "1")
-        .tool_with_schema(fails, |_, _: JsonObject| async { Err::<(), _>(ToolError::failed("it is not to be had")) })
+        .tool_with_schema(fails, |_, _: JsonObject| async {
+            Err::<(), _>(ToolError::failed("the tool is out of order"))
+        })
         .build();
-    for revision in ERAS {
-        let visit = visiting(server.clone(), "{}", revision).await;
-        let error = scenarios::find("tools_call").expect("it is there")(&visit).await.expect_err("no success");
-        assert!(error.to_string().contains("not to be had"), "{error:#}");
+    for revision in REVISIONS {
+        let run = connect(server.clone(), "{}", revision).await;
+        let scenario = scenarios::find("tools_call").expect("a known scenario");
+        let error = scenario(&run).await.expect_err("the tool fails");
+        assert!(error.to_string().contains("out of order"), "{error:#}");
     }
 }
 
 #[test]
-fn others_are_refused() {
+fn rejects_unknown_scenarios() {
     for name in ["auth/metadata-default", "", "tools-call"] {
-        let error = scenarios::find(name).expect_err("none");
+        let error = scenarios::find(name).expect_err("an unknown scenario");
         assert!(error.to_string().contains(name), "{error:#}");
     }
 }
 
 #[test]
-fn links_are_declined() {
-    let asked = json!({ "mode": "url", "message": "?", "url": "https://example.com", "elicitationId": "1" });
-    let answer = answers::filled_in(&mcpgen_types::from_value(asked).expect("params"));
-    assert_eq!(mcpgen_types::to_value(&answer).expect("JSON"), json!({ "action": "decline" }));
+fn declines_url_elicitation() {
+    let params = json!({ "mode": "url", "message": "?", "url": "https://example.com", "elicitationId": "1" });
+    let result = responses::elicitation(&mcpgen_types::from_value(params).expect("valid params"));
+    assert_eq!(mcpgen_types::to_value(&result).expect("valid JSON"), json!({ "action": "decline" }));
 }

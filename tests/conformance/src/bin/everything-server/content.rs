@@ -8,19 +8,18 @@ use mcpgen_types::v2026_07_28::{
 
 use crate::samples::{PNG, WAV, base64};
 
-/// What is said of a tool that takes no arguments.
+/// Returns the info of a tool without arguments.
 pub(crate) fn tool_info(name: &str, description: &str) -> ToolInfo {
     ToolInfo::new(name).description(description)
 }
 
 pub(crate) fn tools(server: ServerBuilder) -> ServerBuilder {
-    // The first one, for the suite calls the first one that it finds, without arguments.
     server
         .tool(tool_info("test_simple_text", "Returns a text."), |_, ()| async {
             "This is a simple text response for testing."
         })
         .tool(tool_info("test_image_content", "Returns an image."), |_, ()| async { image() })
-        .tool(tool_info("test_audio_content", "Returns a sound."), |_, ()| async {
+        .tool(tool_info("test_audio_content", "Returns audio."), |_, ()| async {
             ContentBlock::from(AudioContent::new(base64(WAV), "audio/wav"))
         })
         .tool(tool_info("test_embedded_resource", "Returns a resource."), |_, ()| async {
@@ -34,7 +33,7 @@ pub(crate) fn tools(server: ServerBuilder) -> ServerBuilder {
                 resource("test://mixed-content-resource", "application/json", data),
             ]
         })
-        .tool(tool_info("test_error_handling", "Fails, always."), |_, ()| async {
+        .tool(tool_info("test_error_handling", "Always fails."), |_, ()| async {
             Err::<(), _>(ToolError::failed("This tool intentionally returns an error for testing"))
         })
 }

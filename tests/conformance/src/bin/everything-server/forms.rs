@@ -1,4 +1,4 @@
-//! Forms, and what the user has filled in.
+//! Elicitation forms, and the user's input.
 
 use mcpgen_types::v2026_07_28::{
     BooleanSchema, ElicitRequestFormParams, ElicitRequestFormParamsRequestedSchema, ElicitRequestParams, ElicitResult,
@@ -9,7 +9,7 @@ use mcpgen_types::v2026_07_28::{
 };
 use mcpgen_types::{NotFinite, Number};
 
-/// A field of a form: its name, whether it must be filled in, and what may stand in it.
+/// A field of a form: its name, whether it is required, and its schema.
 pub(crate) type Field = (&'static str, bool, PrimitiveSchemaDefinition);
 
 pub(crate) fn required(name: &'static str, schema: impl Into<PrimitiveSchemaDefinition>) -> Field {
@@ -21,9 +21,9 @@ fn optional(name: &'static str, schema: impl Into<PrimitiveSchemaDefinition>) ->
 }
 
 pub(crate) fn form<const N: usize>(message: impl Into<String>, fields: [Field; N]) -> ElicitRequestParams {
-    let needed: Vec<String> = fields.iter().filter(|field| field.1).map(|field| field.0.to_owned()).collect();
+    let required: Vec<String> = fields.iter().filter(|field| field.1).map(|field| field.0.to_owned()).collect();
     let schema = ElicitRequestFormParamsRequestedSchema::new(fields.map(|(name, _, schema)| (name.to_owned(), schema)));
-    let schema = if needed.is_empty() { schema } else { schema.with_required(needed) };
+    let schema = if required.is_empty() { schema } else { schema.with_required(required) };
     ElicitRequestFormParams::new(message, schema).into()
 }
 
@@ -35,7 +35,7 @@ pub(crate) fn confirmation() -> ElicitRequestParams {
     form("Please confirm", [required("ok", BooleanSchema::new())])
 }
 
-/// A field of each primitive type, with a default.
+/// Returns a field of each primitive type, with a default.
 pub(crate) fn defaults() -> Result<[Field; 5], NotFinite> {
     let status = UntitledSingleSelectEnumSchema::new(words(["active", "inactive", "pending"])).with_default("active");
     Ok([
@@ -47,7 +47,7 @@ pub(crate) fn defaults() -> Result<[Field; 5], NotFinite> {
     ])
 }
 
-/// A field of each kind of choice.
+/// Returns a field of each kind of enum.
 pub(crate) fn choices() -> [Field; 5] {
     let options = words(["option1", "option2", "option3"]);
     let one = |value, title| TitledSingleSelectEnumSchemaOneOfItem::new(value, title);
@@ -72,15 +72,15 @@ fn words<const N: usize>(words: [&str; N]) -> Vec<String> {
     words.map(str::to_owned).to_vec()
 }
 
-/// What the user has said, as the suite words it.
-pub(crate) fn told(answer: &ElicitResult) -> String {
-    let content = answer.content.as_ref().map_or_else(|| "{}".to_owned(), mcpgen_types::to_string);
-    format!("action={}, content={content}", answer.action)
+/// Describes the result of an elicitation, in the format of the suite.
+pub(crate) fn describe(result: &ElicitResult) -> String {
+    let content = result.content.as_ref().map_or_else(|| "{}".to_owned(), mcpgen_types::to_string);
+    format!("action={}, content={content}", result.action)
 }
 
-/// What the user has filled in.
-pub(crate) fn field(answer: &ElicitResult, name: &str) -> String {
-    let value = answer.content.as_ref().and_then(|content| content.get(name));
+/// Returns the value that the user has entered in a field.
+pub(crate) fn field(result: &ElicitResult, name: &str) -> String {
+    let value = result.content.as_ref().and_then(|content| content.get(name));
     let value = value.and_then(|value| mcpgen_types::to_value(value).ok()).unwrap_or_default();
     value.as_str().map_or_else(|| value.to_string(), str::to_owned)
 }

@@ -1,15 +1,14 @@
-//! A server of everything that the official conformance suite asks a server for, in both eras.
+//! A server with all features that the official conformance suite requires, in legacy and modern revisions.
 //!
-//! It is written as any server would be, with what `mcpgen-runtime` offers to everybody; only the names, the texts and the
-//! values are the suite's.
+//! It uses only the public API of `mcpgen-runtime`. The suite determines the names, the texts and the values.
 
-#![allow(deprecated, reason = "what the newest revision deprecates is still served")]
+#![allow(deprecated, reason = "the server supports features that the newest revision deprecates")]
 
 mod content;
 mod events;
 mod forms;
+mod input;
 mod prompts;
-mod questions;
 mod resources;
 mod samples;
 mod schemas;
@@ -27,18 +26,18 @@ use mcpgen_runtime::server::request_state::RequestStateCodec;
 use mcpgen_runtime::{Server, ServerBuilder};
 use tokio::net::TcpListener;
 
-/// Serves the tools, resources and prompts of the official conformance suite on http://127.0.0.1:PORT/mcp, and prints that
-/// URL as the first line of its output.
+/// Serves the tools, resources and prompts of the official conformance suite on http://127.0.0.1:PORT/mcp. Prints this
+/// URL as the first line of output.
 #[derive(Parser)]
 struct Arguments {
-    /// The port; 0 is any that is free.
+    /// The port to listen on. 0 selects a free port.
     #[arg(long, default_value_t = 0)]
     port: u16,
-    /// The key that all replicas of this server share for the state of requests that take several rounds: at least 32 random
-    /// bytes, as hexadecimal digits. Without it, it has one of its own.
+    /// The key of the request state of multi-round requests, which all replicas share: at least 32 random bytes, as
+    /// hexadecimal digits. Default: a random key.
     #[arg(long, value_name = "HEX", value_parser = Key::from_hex)]
     seal_key: Option<Key>,
-    /// The port of another replica on this machine, which is told of changes; several if repeated.
+    /// The port of another replica on this machine, which is notified of changes. May be repeated.
     #[arg(long, value_name = "PORT")]
     sibling: Vec<u16>,
 }
@@ -50,28 +49,28 @@ async fn main() -> anyhow::Result<()> {
         Some(Key(key)) => RequestStateCodec::new(key, STATE_LIFETIME),
         None => RequestStateCodec::of_this_process(STATE_LIFETIME),
     };
-    let server = siblings::among(server(&seal?), arguments.port, arguments.sibling).await?;
+    let server = siblings::connect(server(&seal?), arguments.port, arguments.sibling).await?;
     events::add_changing_tools(&server)?;
     listen(&server, arguments.port).await
 }
 
-/// For how long a client may take to answer a question.
+/// How long a request state is valid.
 const STATE_LIFETIME: Duration = Duration::from_secs(15 * 60);
 
-/// The server of everything.
+/// Creates the server.
 fn server(seal: &RequestStateCodec) -> ServerBuilder {
     let server = Server::builder("everything-server", env!("CARGO_PKG_VERSION"))
-        .instructions("It is there to be tested.")
+        .instructions("This server is a test fixture.")
         .request_state(seal.clone());
     let server = content::tools(server);
     let server = schemas::tools(server);
     let server = events::tools(server);
-    let server = questions::tools(server, seal);
+    let server = input::tools(server, seal);
     let server = resources::resources(server);
     prompts::prompts(server)
 }
 
-/// Serves for as long as the process lives.
+/// Serves until the process ends.
 async fn listen(server: &Server, port: u16) -> anyhow::Result<()> {
     let endpoint = server.http(Options::default())?;
     let app = axum::Router::new().route_service("/mcp", endpoint);
@@ -88,7 +87,7 @@ struct Key(Vec<u8>);
 impl Key {
     fn from_hex(digits: &str) -> Result<Self, String> {
         if !digits.len().is_multiple_of(2) || !digits.bytes().all(|digit| digit.is_ascii_hexdigit()) {
-            return Err("not pairs of hexadecimal digits".to_owned());
+            return Err("expected an even number of hexadecimal digits".to_owned());
         }
         let bytes = (0..digits.len()).step_by(2).map(|at| u8::from_str_radix(&digits[at..at + 2], 16));
         bytes.collect::<Result<_, _>>().map(Self).map_err(|error| error.to_string())

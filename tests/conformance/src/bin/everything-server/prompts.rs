@@ -1,4 +1,4 @@
-//! Prompts, and the completion of their arguments.
+//! Prompts and argument completion.
 
 use mcpgen_runtime::ServerBuilder;
 use mcpgen_runtime::server::{RequestContext, ToolError};
@@ -10,13 +10,13 @@ use mcpgen_types::v2026_07_28::{
 use crate::forms::{field, form, required};
 use crate::samples::{PNG, base64};
 
-/// What arguments are completed from.
+/// The completion values of all arguments.
 const WORDS: [&str; 5] = ["paris", "park", "party", "test", "testing"];
 
 pub(crate) fn prompts(server: ServerBuilder) -> ServerBuilder {
-    let with_arguments = prompt_info("test_prompt_with_arguments", "Says its two arguments.")
+    let with_arguments = prompt_info("test_prompt_with_arguments", "Returns its two arguments.")
         .with_arguments([argument("arg1", "First test argument"), argument("arg2", "Second test argument")]);
-    let with_resource = prompt_info("test_prompt_with_embedded_resource", "Has a resource looked at.")
+    let with_resource = prompt_info("test_prompt_with_embedded_resource", "Embeds a resource.")
         .with_arguments([argument("resourceUri", "URI of the resource to embed")]);
     server
         .prompt(prompt_info("test_simple_prompt", "Takes no arguments."), |_, _| async {
@@ -34,25 +34,25 @@ pub(crate) fn prompts(server: ServerBuilder) -> ServerBuilder {
                 PromptMessage::new(TextContent::new("Please process the embedded resource above."), Role::User),
             ]
         })
-        .prompt(prompt_info("test_prompt_with_image", "Has an image looked at."), |_, _| async {
+        .prompt(prompt_info("test_prompt_with_image", "Contains an image."), |_, _| async {
             vec![
                 PromptMessage::new(ImageContent::new(base64(PNG), "image/png"), Role::User),
                 PromptMessage::new(TextContent::new("Please analyze the image above."), Role::User),
             ]
         })
-        .prompt(prompt_info("test_input_required_result_prompt", "Asks the user for its context."), |context, _| {
-            asking(context)
+        .prompt(prompt_info("test_input_required_result_prompt", "Elicits its context from the user."), |context, _| {
+            elicit_context(context)
         })
         .completion(|_, params| async move {
-            let begun = params.argument.value;
-            WORDS.iter().filter(|word| word.starts_with(&begun)).map(|word| (*word).to_owned()).collect()
+            let prefix = params.argument.value;
+            WORDS.iter().filter(|word| word.starts_with(&prefix)).map(|word| (*word).to_owned()).collect()
         })
 }
 
-async fn asking(context: RequestContext) -> Result<String, ToolError> {
-    let question = required("context", StringSchema::new());
-    let answer = context.elicit("user_context", form("What context should the prompt use?", [question])).await?;
-    Ok(format!("Use this context: {}", field(&answer, "context")))
+async fn elicit_context(context: RequestContext) -> Result<String, ToolError> {
+    let requested = required("context", StringSchema::new());
+    let result = context.elicit("user_context", form("What context should the prompt use?", [requested])).await?;
+    Ok(format!("Use this context: {}", field(&result, "context")))
 }
 
 fn prompt_info(name: &str, description: &str) -> Prompt {

@@ -1,4 +1,4 @@
-//! Tools whose schemas say more than the types of their arguments.
+//! Tools whose schemas have keywords that types do not express.
 
 use mcpgen_runtime::ServerBuilder;
 use mcpgen_types::JsonObject;
@@ -7,35 +7,35 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::{Value, json};
 
-/// Says what it was called with. Its arguments are sent as HTTP headers too, so that what stands between client and server
-/// can read them.
+/// Returns its arguments. Clients also send them as HTTP headers, so that intermediaries can read them.
 #[derive(Deserialize, JsonSchema)]
 struct Routed {
-    /// Where it is to be done.
+    /// The region to use.
     #[schemars(extend("x-mcp-header" = "Region"))]
     region: String,
-    /// How urgent it is.
+    /// The priority.
     #[serde(default)]
     #[schemars(extend("x-mcp-header" = "Priority"))]
     priority: i64,
-    /// Whether it is only tried.
+    /// Whether to make no changes.
     #[serde(default)]
     #[schemars(extend("x-mcp-header" = "Dry-Run"))]
     dry_run: bool,
 }
 
 pub(crate) fn tools(server: ServerBuilder) -> ServerBuilder {
-    let by_hand = Tool::new(written_by_hand(), "json_schema_2020_12_tool")
-        .with_description("Takes arguments whose schema uses what JSON Schema 2020-12 has.");
-    server
-        .tool_with_schema(by_hand, |_, arguments: JsonObject| async move { Value::Object(arguments).to_string() })
-        .tool("test_header_parameters", |_, Routed { region, priority, dry_run }| async move {
+    let tool = Tool::new(hand_written_schema(), "json_schema_2020_12_tool")
+        .with_description("Takes arguments whose schema uses keywords of JSON Schema 2020-12.");
+    server.tool_with_schema(tool, |_, arguments: JsonObject| async move { Value::Object(arguments).to_string() }).tool(
+        "test_header_parameters",
+        |_, Routed { region, priority, dry_run }| async move {
             format!("region={region} priority={priority} dry_run={dry_run}")
-        })
+        },
+    )
 }
 
-/// A schema that no type has.
-fn written_by_hand() -> ToolInputSchema {
+/// Returns a schema that cannot be derived from a type.
+fn hand_written_schema() -> ToolInputSchema {
     let schema = json!({
         "$schema": "https://json-schema.org/draft/2020-12/schema",
         "type": "object",
@@ -59,5 +59,5 @@ fn written_by_hand() -> ToolInputSchema {
         "else": { "required": ["email"] },
         "additionalProperties": false,
     });
-    mcpgen_types::from_value(schema).expect("a schema of objects")
+    mcpgen_types::from_value(schema).expect("a valid input schema")
 }

@@ -1,5 +1,6 @@
-//! Replicas of this server: what changes in one is told to those who listen to another. A service with a queue or a database
-//! would use that; these tell each other by datagrams.
+//! Shares changes between replicas of this server, so that clients of each replica are notified of all changes.
+//!
+//! The replicas send UDP datagrams to each other. A real service would use its message queue or its database.
 
 use std::net::Ipv4Addr;
 
@@ -8,27 +9,28 @@ use mcpgen_runtime::{Server, ServerBuilder};
 use tokio::net::UdpSocket;
 use tokio::sync::mpsc;
 
-/// Builds the server at this port. It sends its changes to the replicas at these ports, and receives theirs.
-pub(crate) async fn among(server: ServerBuilder, port: u16, siblings: Vec<u16>) -> std::io::Result<Server> {
+/// Builds the server at `port`. It sends its changes to the replicas at the ports `siblings`, and receives theirs.
+pub(crate) async fn connect(server: ServerBuilder, port: u16, siblings: Vec<u16>) -> std::io::Result<Server> {
     if siblings.is_empty() {
         return Ok(server.build());
     }
     let socket = UdpSocket::bind((Ipv4Addr::LOCALHOST, port)).await?;
-    let (changes, mut changed) = mpsc::unbounded_channel::<String>();
+    let (changes, mut outgoing) = mpsc::unbounded_channel::<String>();
+    // Sending fails only if the task has ended.
     let server = server.on_change(move |change| drop(changes.send(name(change)))).build();
-    let here = server.clone();
+    let receiver = server.clone();
     tokio::spawn(async move {
-        let mut received = [0; 1024];
+        let mut buffer = [0; 1024];
         loop {
             tokio::select! {
-                Some(change) = changed.recv() => for sibling in &siblings {
+                Some(change) = outgoing.recv() => for sibling in &siblings {
                     if let Err(error) = socket.send_to(change.as_bytes(), (Ipv4Addr::LOCALHOST, *sibling)).await {
-                        eprintln!("the replica at {sibling} is not told: {error}");
+                        eprintln!("cannot notify the replica at port {sibling}: {error}");
                     }
                 },
-                // Nothing is heard of one that is not there yet.
-                Ok(size) = socket.recv(&mut received) => {
-                    here.changed_elsewhere(&named(&String::from_utf8_lossy(&received[..size])));
+                // Receiving fails after a send to a replica that is not listening yet.
+                Ok(size) = socket.recv(&mut buffer) => {
+                    receiver.changed_elsewhere(&change(&String::from_utf8_lossy(&buffer[..size])));
                 }
             }
         }
@@ -49,7 +51,7 @@ fn name(change: &Change) -> String {
     }
 }
 
-fn named(name: &str) -> Change {
+fn change(name: &str) -> Change {
     match name {
         TOOLS => Change::Tools,
         PROMPTS => Change::Prompts,

@@ -1,4 +1,4 @@
-//! The server, as clients of both eras find it.
+//! Calls the server from legacy and modern clients.
 
 use mcpgen_runtime::{Client, ClientBuilder, serve, transport};
 use mcpgen_types::v2026_07_28::{
@@ -10,7 +10,7 @@ use serde_json::{Value, json};
 
 use super::*;
 
-const ERAS: [Revision; 2] = [Revision::V2025_11_25, Revision::V2026_07_28];
+const REVISIONS: [Revision; 2] = [Revision::V2025_11_25, Revision::V2026_07_28];
 
 fn everything() -> Server {
     let builder = server(&RequestStateCodec::of_this_process(STATE_LIFETIME).expect("a codec"));
@@ -19,11 +19,11 @@ fn everything() -> Server {
     server
 }
 
-/// A client that answers all questions: fields of forms with their defaults, or with their names.
-fn obliging() -> ClientBuilder {
-    Client::builder("visitor", "1")
-        .on_elicitation(|_, asked| async move {
-            Ok(ElicitResult::new(ElicitResultAction::Accept).with_content(filled_in(&asked)))
+/// Returns a client that supports all input requests. It fills in form fields with their defaults, or else their names.
+fn accepting_client() -> ClientBuilder {
+    Client::builder("test-client", "1")
+        .on_elicitation(|_, params| async move {
+            Ok(ElicitResult::new(ElicitResultAction::Accept).with_content(form_values(&params)))
         })
         .on_sampling(|_, _| async {
             Ok(CreateMessageResult::new(TextContent::new("Hello"), "test-model", Role::Assistant))
@@ -31,38 +31,38 @@ fn obliging() -> ClientBuilder {
         .roots([Root::new("file:///test/root")])
 }
 
-fn filled_in(asked: &ElicitRequestParams) -> std::collections::BTreeMap<String, ElicitResultContentValue> {
-    let asked = mcpgen_types::to_value(asked).expect("JSON");
-    let fields = asked["requestedSchema"]["properties"].as_object().expect("fields").clone();
-    let filled = fields.into_iter().map(|(name, schema)| {
+fn form_values(params: &ElicitRequestParams) -> std::collections::BTreeMap<String, ElicitResultContentValue> {
+    let params = mcpgen_types::to_value(params).expect("valid JSON");
+    let fields = params["requestedSchema"]["properties"].as_object().expect("properties").clone();
+    let values = fields.into_iter().map(|(name, schema)| {
         let value = schema.get("default").cloned().unwrap_or_else(|| json!(name));
-        (name, mcpgen_types::from_value(value).expect("a value"))
+        (name, mcpgen_types::from_value(value).expect("a valid field value"))
     });
-    filled.collect()
+    values.collect()
 }
 
-async fn connected(server: &Server, builder: ClientBuilder, revision: Revision) -> Client {
-    let (here, there) = transport::duplex();
+async fn connect(server: &Server, builder: ClientBuilder, revision: Revision) -> Client {
+    let (client, peer) = transport::duplex();
     let server = server.clone();
-    tokio::spawn(async move { serve(server, there).await });
+    tokio::spawn(async move { serve(server, peer).await });
     let builder = builder.options(|options| options.local_info.revisions = vec![revision]);
-    builder.connect(here.0, here.1).await.expect("a connection")
+    builder.connect(client.0, client.1).await.expect("the client connects")
 }
 
 async fn call(client: &Client, name: &str, arguments: Value) -> Value {
-    let arguments: JsonObject = arguments.as_object().expect("arguments").clone();
+    let arguments: JsonObject = arguments.as_object().expect("arguments are an object").clone();
     let result = client.call_tool(name, arguments).await.unwrap_or_else(|error| panic!("{name}: {error}"));
-    mcpgen_types::to_value(&result).expect("JSON")
+    mcpgen_types::to_value(&result).expect("valid JSON")
 }
 
-/// What each tool says, when its first content is text.
-const SAID: &[(&str, &str, &str)] = &[
+/// Tools whose first content is text: the name, the arguments and the expected text.
+const TEXTS: &[(&str, &str, &str)] = &[
     ("test_simple_text", "{}", "This is a simple text response for testing."),
     ("test_multiple_content_types", "{}", "Multiple content types test:"),
     ("test_tool_with_logging", "{}", "Three events were logged."),
     ("test_logging_tool", "{}", "Three events were logged."),
-    ("test_tool_with_progress", "{}", "All of it is done."),
-    ("test_reconnection", "{}", "Whoever has lost the connection finds this when they are back."),
+    ("test_tool_with_progress", "{}", "The work is done."),
+    ("test_reconnection", "{}", "The client has reconnected."),
     ("test_sampling", r#"{"prompt": "?"}"#, "LLM response: Hello"),
     (
         "test_elicitation",
@@ -93,11 +93,11 @@ const SAID: &[(&str, &str, &str)] = &[
 ];
 
 #[tokio::test]
-async fn tools_say_the_same_in_both_eras() {
-    for revision in ERAS {
-        let client = connected(&everything(), obliging(), revision).await;
-        for (name, arguments, expected) in SAID {
-            let result = call(&client, name, serde_json::from_str(arguments).expect("JSON")).await;
+async fn tools_return_the_same_in_legacy_and_modern_revisions() {
+    for revision in REVISIONS {
+        let client = connect(&everything(), accepting_client(), revision).await;
+        for (name, arguments, expected) in TEXTS {
+            let result = call(&client, name, serde_json::from_str(arguments).expect("valid JSON")).await;
             assert_eq!(result["content"][0]["text"], *expected, "{revision} {name}");
             assert_eq!(result.get("isError"), None, "{revision} {name}");
         }
@@ -115,11 +115,13 @@ async fn tools_say_the_same_in_both_eras() {
 }
 
 #[tokio::test]
-async fn every_tool_is_tried_here() {
-    let client = connected(&everything(), obliging(), Revision::V2026_07_28).await;
+async fn tests_every_tool() {
+    let client = connect(&everything(), accepting_client(), Revision::V2026_07_28).await;
     let tools = client.tools().await.expect("tools");
-    assert_eq!(tools[0].name, "test_simple_text");
-    let elsewhere = [
+    assert_eq!(tools[0].name, "json_schema_2020_12_tool");
+    // The suite calls the first tool in the list without arguments, and expects a result.
+    call(&client, "json_schema_2020_12_tool", json!({})).await;
+    let tested_elsewhere = [
         "test_error_handling",
         "test_image_content",
         "test_audio_content",
@@ -130,17 +132,18 @@ async fn every_tool_is_tried_here() {
     ];
     for tool in tools.iter() {
         assert!(tool.description.is_some(), "{}", tool.name);
-        let is_tried = SAID.iter().any(|(name, ..)| *name == tool.name) || elsewhere.contains(&tool.name.as_str());
-        assert!(is_tried, "{}", tool.name);
+        let is_tested =
+            TEXTS.iter().any(|(name, ..)| *name == tool.name) || tested_elsewhere.contains(&tool.name.as_str());
+        assert!(is_tested, "{}", tool.name);
     }
 }
 
 #[tokio::test]
-async fn choices_are_of_each_kind() {
-    for revision in ERAS {
-        let asking = Client::builder("visitor", "1").on_elicitation(|_, asked| async move {
-            let asked = mcpgen_types::to_value(&asked).expect("JSON");
-            let fields = &asked["requestedSchema"]["properties"];
+async fn elicits_each_kind_of_enum() {
+    for revision in REVISIONS {
+        let declining = Client::builder("test-client", "1").on_elicitation(|_, params| async move {
+            let params = mcpgen_types::to_value(&params).expect("valid JSON");
+            let fields = &params["requestedSchema"]["properties"];
             assert_eq!(
                 fields["untitledSingle"],
                 json!({ "type": "string", "enum": ["option1", "option2", "option3"] })
@@ -151,20 +154,20 @@ async fn choices_are_of_each_kind() {
             assert_eq!(fields["titledMulti"]["items"]["anyOf"][2]["title"], "Third Choice");
             Ok(ElicitResult::new(ElicitResultAction::Decline))
         });
-        let client = connected(&everything(), asking, revision).await;
+        let client = connect(&everything(), declining, revision).await;
         let result = call(&client, "test_elicitation_sep1330_enums", json!({})).await;
         assert_eq!(result["content"][0]["text"], "Elicitation completed: action=decline, content={}");
     }
 }
 
 #[tokio::test]
-async fn nobody_is_asked_for_what_they_cannot_give() {
-    for revision in ERAS {
-        let client = connected(&everything(), Client::builder("visitor", "1"), revision).await;
-        let refused = client.call_tool("test_missing_capability", JsonObject::new()).await;
+async fn does_not_request_unsupported_input() {
+    for revision in REVISIONS {
+        let client = connect(&everything(), Client::builder("test-client", "1"), revision).await;
+        let outcome = client.call_tool("test_missing_capability", JsonObject::new()).await;
         match revision.is_legacy() {
-            true => assert_eq!(refused.expect("a result").is_error, Some(true)),
-            false => assert!(refused.expect_err("no result").to_string().contains("sampling")),
+            true => assert_eq!(outcome.expect("a result").is_error, Some(true)),
+            false => assert!(outcome.expect_err("an error response").to_string().contains("sampling")),
         }
         let result = call(&client, "test_input_required_result_capabilities", json!({})).await;
         assert_eq!(result["content"][0]["text"], "");
@@ -172,10 +175,11 @@ async fn nobody_is_asked_for_what_they_cannot_give() {
 }
 
 #[tokio::test]
-async fn resources_and_prompts_are_there() {
-    for revision in ERAS {
-        let client = connected(&everything(), obliging(), revision).await;
-        let read = async |uri| mcpgen_types::to_value(&client.read_resource(uri).await.expect(uri)).expect("JSON");
+async fn serves_resources_and_prompts() {
+    for revision in REVISIONS {
+        let client = connect(&everything(), accepting_client(), revision).await;
+        let read =
+            async |uri| mcpgen_types::to_value(&client.read_resource(uri).await.expect(uri)).expect("valid JSON");
         let text = read("test://static-text").await["contents"][0].clone();
         assert_eq!(text["text"], "This is the content of the static text resource.");
         assert_eq!(read("test://static-binary").await["contents"][0]["mimeType"], "image/png");
@@ -185,7 +189,7 @@ async fn resources_and_prompts_are_there() {
 
         let get = async |name, arguments: &[(&str, &str)]| {
             let arguments = arguments.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned())).collect();
-            mcpgen_types::to_value(&client.prompt(name, arguments).await.expect(name)).expect("JSON")["messages"]
+            mcpgen_types::to_value(&client.prompt(name, arguments).await.expect(name)).expect("valid JSON")["messages"]
                 .clone()
         };
         assert_eq!(get("test_simple_prompt", &[]).await[0]["content"]["text"], "This is a simple prompt for testing.");
@@ -204,8 +208,8 @@ async fn resources_and_prompts_are_there() {
 }
 
 #[tokio::test]
-async fn lists_change() {
-    let client = connected(&everything(), obliging(), Revision::V2026_07_28).await;
+async fn triggers_change_lists() {
+    let client = connect(&everything(), accepting_client(), Revision::V2026_07_28).await;
     let (tools, prompts) = (client.tools().await.expect("tools").len(), client.prompts().await.expect("prompts").len());
     for more in [1, 0] {
         call(&client, "test_trigger_tool_change", json!({})).await;
@@ -216,7 +220,7 @@ async fn lists_change() {
 }
 
 #[test]
-fn keys_are_hexadecimal() {
+fn parses_hexadecimal_keys() {
     assert_eq!(Key::from_hex("00fF").map(|key| key.0), Ok(vec![0, 255]));
     for digits in ["0", "0g", "ää", "+1"] {
         assert!(Key::from_hex(digits).is_err(), "{digits}");

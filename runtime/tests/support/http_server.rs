@@ -1,4 +1,4 @@
-//! A server on the web whose tools do what tests want to see.
+//! An HTTP server with tools for tests.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -12,8 +12,8 @@ use mcpgen_types::v2026_07_28::{
 use serde_json::{Value, json};
 use tokio::sync::Notify;
 
-/// A server whose tools do what tests want to see.
-pub(crate) fn server(observed: &Arc<Seen>) -> ServerBuilder {
+/// Creates a server with tools for tests.
+pub(crate) fn server(observed: &Arc<Observed>) -> ServerBuilder {
     let tool = |name: &str, schema: Value| {
         Tool::new(mcpgen_types::from_value::<ToolInputSchema>(schema).expect("a schema"), name)
     };
@@ -25,7 +25,7 @@ pub(crate) fn server(observed: &Arc<Seen>) -> ServerBuilder {
     let (waits, long, all) = (Arc::clone(observed), Arc::clone(observed), Arc::clone(observed));
     Server::builder("http", "1")
         .tool_with_schema(tool("echo", plain()), |_, arguments| async move { mcpgen_types::to_string(&arguments) })
-        .tool_with_schema(tool("region", region), |_, _| async { "there" })
+        .tool_with_schema(tool("region", region), |_, _| async { "stored" })
         .tool_with_schema(tool("progress", plain()), |context, _| async move {
             for step in 1..=3 {
                 context.progress(f64::from(step), Some(3.0), None).await;
@@ -35,9 +35,9 @@ pub(crate) fn server(observed: &Arc<Seen>) -> ServerBuilder {
         .tool_with_schema(tool("wait", plain()), move |_, _| {
             let observed = Arc::clone(&waits);
             async move {
-                let _gone = Gone(Arc::clone(&observed));
+                let _counter = DropCounter(Arc::clone(&observed));
                 observed.started.notify_one();
-                observed.go_on.notified().await;
+                observed.proceed.notified().await;
                 "waited"
             }
         })
@@ -45,14 +45,14 @@ pub(crate) fn server(observed: &Arc<Seen>) -> ServerBuilder {
             let observed = Arc::clone(&long);
             async move {
                 context.close_sse_stream(Duration::from_millis(20));
-                observed.go_on.notified().await;
+                observed.proceed.notified().await;
                 "at last"
             }
         })
         .tool_with_schema(tool("ask", plain()), move |context, _| async move {
             let schema = ElicitRequestFormParamsRequestedSchema::new(std::collections::BTreeMap::new());
-            let answer = context.elicit("name", ElicitRequestFormParams::new("who are you?", schema)).await?;
-            Ok::<_, mcpgen_runtime::server::ToolError>(answer.action.as_str().to_owned())
+            let response = context.elicit("name", ElicitRequestFormParams::new("who are you?", schema)).await?;
+            Ok::<_, mcpgen_runtime::server::ToolError>(response.action.as_str().to_owned())
         })
         .tool_with_schema(tool("who", plain()), move |context, _| {
             let all = Arc::clone(&all);
@@ -64,40 +64,42 @@ pub(crate) fn server(observed: &Arc<Seen>) -> ServerBuilder {
         })
 }
 
+/// The calls and HTTP requests that a test has observed.
 #[derive(Default)]
-pub(crate) struct Seen {
+pub(crate) struct Observed {
     pub(crate) started: Notify,
-    pub(crate) go_on: Notify,
-    pub(crate) gone: AtomicUsize,
+    pub(crate) proceed: Notify,
+    pub(crate) ended: AtomicUsize,
     pub(crate) calls: AtomicUsize,
-    /// How often somebody came back to a stream.
-    #[allow(dead_code, reason = "not everybody counts")]
-    pub(crate) returns: AtomicUsize,
-    /// How often somebody wanted to hear what belongs to no request.
-    #[allow(dead_code, reason = "not everybody counts")]
-    pub(crate) listens: AtomicUsize,
+    /// The number of GET requests that resume a stream.
+    #[allow(dead_code, reason = "not every test counts")]
+    pub(crate) resumed_streams: AtomicUsize,
+    /// The number of GET requests that open a stream.
+    #[allow(dead_code, reason = "not every test counts")]
+    pub(crate) opened_streams: AtomicUsize,
 }
 
-/// Counts handlers that have ended, however that came.
-struct Gone(Arc<Seen>);
+/// Counts calls of `wait` that have completed or were cancelled.
+struct DropCounter(Arc<Observed>);
 
-impl Drop for Gone {
+impl Drop for DropCounter {
     fn drop(&mut self) {
-        self.0.gone.fetch_add(1, Ordering::SeqCst);
+        self.0.ended.fetch_add(1, Ordering::SeqCst);
     }
 }
 
+/// Creates an endpoint of [`server`].
 #[allow(dead_code, reason = "not every test file needs it")]
-pub(crate) fn endpoint(change: impl FnOnce(&mut Options)) -> (Endpoint, Arc<Seen>) {
-    let observed = Arc::<Seen>::default();
+pub(crate) fn endpoint(change: impl FnOnce(&mut Options)) -> (Endpoint, Arc<Observed>) {
+    let observed = Arc::<Observed>::default();
     (serve(&server(&observed).build(), change), observed)
 }
 
-/// An endpoint with one more tool, `big`: it reports progress with a text of `before` bytes, waits for `ms` milliseconds,
-/// and answers with a text of `size` bytes.
+/// Creates an endpoint with one more tool, `big`. The tool reports progress with a text of `before` bytes, waits for
+/// `ms` milliseconds, and returns a text of `size` bytes.
 #[allow(dead_code, reason = "not every test file needs it")]
-pub(crate) fn big_endpoint(change: impl FnOnce(&mut Options)) -> (Endpoint, Arc<Seen>) {
-    let observed = Arc::<Seen>::default();
+pub(crate) fn big_endpoint(change: impl FnOnce(&mut Options)) -> (Endpoint, Arc<Observed>) {
+    let observed = Arc::<Observed>::default();
     let server =
         server(&observed).tool_with_schema(Tool::new(ToolInputSchema::new(), "big"), |context, arguments| async move {
             let number = |name: &str| arguments.get(name).and_then(Value::as_u64).unwrap_or(0);
@@ -116,6 +118,7 @@ fn serve(server: &Server, change: impl FnOnce(&mut Options)) -> Endpoint {
     server.http(options).expect("a sound server")
 }
 
+/// Waits up to 5 seconds for a condition.
 #[allow(dead_code, reason = "not every test file waits")]
 pub(crate) async fn until(done: impl Fn() -> bool) {
     for _ in 0..500 {
@@ -124,5 +127,5 @@ pub(crate) async fn until(done: impl Fn() -> bool) {
         }
         tokio::time::sleep(Duration::from_millis(10)).await;
     }
-    panic!("it does not happen");
+    panic!("the condition was not met in time");
 }

@@ -1,4 +1,4 @@
-//! Servers within this process, each on a runtime of one thread that it shares with its client.
+//! Servers in this process. Each shares a single-threaded runtime with its client.
 
 use std::time::Duration;
 
@@ -10,7 +10,7 @@ use crate::{Client, Dialect};
 
 type Pipe = (ReadHalf<tokio::io::DuplexStream>, WriteHalf<tokio::io::DuplexStream>);
 
-/// A server, and how it is spoken to.
+/// A server, and the dialect its client uses.
 pub struct Contender {
     pub name: &'static str,
     /// The package of its program.
@@ -19,7 +19,7 @@ pub struct Contender {
     spawn: fn(Pipe),
 }
 
-/// All servers. Ours is the first.
+/// All servers, mcpgen first.
 pub const CONTENDERS: [Contender; 6] = [
     Contender { name: "mcpgen", package: "echo-mcpgen", dialect: Dialect::Handshake, spawn: mcpgen },
     Contender { name: "mcpgen modern", package: "echo-mcpgen", dialect: Dialect::Modern, spawn: mcpgen },
@@ -29,28 +29,28 @@ pub const CONTENDERS: [Contender; 6] = [
     Contender { name: "hand", package: "echo-hand", dialect: Dialect::Handshake, spawn: hand },
 ];
 
-/// The bytes that may be on their way in each direction, as in a pipe.
-const ROOM: usize = 64 << 10;
+/// The capacity of each direction in bytes, the same as of a pipe.
+const CAPACITY: usize = 64 << 10;
 
-/// A server, and its client.
-pub struct Within {
+/// A server and its client.
+pub struct InProcess {
     runtime: Runtime,
     pub client: Client,
 }
 
-impl Within {
-    /// One of the servers.
+impl InProcess {
+    /// Starts one of [`CONTENDERS`].
     pub fn start(contender: &Contender) -> Result<Self> {
         Self::of(contender.dialect, contender.spawn).with_context(|| format!("{} in process", contender.name))
     }
 
-    /// A server that `spawn` spawns.
+    /// Starts a server with `spawn`, which gets the server's end of the pipe.
     pub fn of(dialect: Dialect, spawn: impl FnOnce(Pipe)) -> Result<Self> {
         let runtime = Builder::new_current_thread().enable_all().build()?;
         let client = runtime.block_on(async {
-            let (here, there) = duplex(ROOM);
-            spawn(split(there));
-            let (reader, writer) = split(here);
+            let (client, server) = duplex(CAPACITY);
+            spawn(split(server));
+            let (reader, writer) = split(client);
             Client::open(reader, writer, dialect).await
         })?;
         Ok(Self { runtime, client })
@@ -64,12 +64,12 @@ impl Within {
         self.runtime.block_on(self.client.in_flight(depth))
     }
 
-    pub fn held(&mut self, let_go: impl FnOnce()) -> Result<()> {
-        self.runtime.block_on(self.client.held(let_go))
+    pub fn held(&mut self, release: impl FnOnce()) -> Result<()> {
+        self.runtime.block_on(self.client.held(release))
     }
 }
 
-// Why a server ends is of no interest: its client finds it gone.
+// Errors of a server are ignored: its client fails when the connection closes.
 
 fn mcpgen((reader, writer): Pipe) {
     tokio::spawn(async { echo_mcpgen::serve(reader, writer).await.is_ok() });

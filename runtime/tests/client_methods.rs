@@ -1,4 +1,4 @@
-//! The client for people, in every revision.
+//! The methods of `Client`, in every revision.
 
 #![allow(deprecated, reason = "what the newest revision deprecates is still served")]
 
@@ -22,23 +22,23 @@ use mcpgen_types::v2026_07_28::{
 };
 use mcpgen_types::{JsonObject, Revision};
 use serde_json::{Value, json};
-use support::Wire;
+use support::RawPeer;
 
 fn tool(name: &str) -> Tool {
     Tool::new(ToolInputSchema::new(), name)
 }
 
-async fn asks(context: RequestContext) -> Result<String, ToolError> {
+async fn request_input(context: RequestContext) -> Result<String, ToolError> {
     let form = json!({ "message": "?", "requestedSchema": { "type": "object", "properties": {} } });
     let form: ElicitRequestFormParams = mcpgen_types::from_value(form).expect("params");
-    let answer = match context.revision() >= Revision::V2025_06_18 {
+    let response = match context.revision() >= Revision::V2025_06_18 {
         true => format!("{:?}", context.elicit("e", form).await?.action),
         false => "nobody".to_owned(),
     };
     let roots = context.roots("r").await?.roots.len();
     let message = SamplingMessage::new(TextContent::new("?"), Role::User);
     let sampled = context.sample("s", CreateMessageRequestParams::new(1, vec![message])).await?;
-    Ok(format!("{answer} {roots} {}", sampled.model))
+    Ok(format!("{response} {roots} {}", sampled.model))
 }
 
 fn server() -> Server {
@@ -46,7 +46,7 @@ fn server() -> Server {
     Server::builder("server", "1")
         .page_size(2)
         .cache_hint::<ListToolsRequest>(CacheHint { fresh_for: Duration::from_secs(60), public: true })
-        .tool_with_schema(tool("asks"), |context, _| asks(context))
+        .tool_with_schema(tool("asks"), |context, _| request_input(context))
         .tool_with_schema(tool("logs"), |context: RequestContext, _| async move {
             context.log(Level::Info, None, "event").await
         })
@@ -73,23 +73,23 @@ async fn connected(server: &Server, builder: ClientBuilder, revision: Revision) 
     let (here, there) = transport::duplex();
     let server = server.clone();
     tokio::spawn(async move { serve(server, there).await });
-    let only = builder.options(|options| options.local_info.revisions = vec![revision]);
-    let client = only.connect(here.0, here.1).await.unwrap_or_else(|error| panic!("{revision}: {error}"));
+    let builder = builder.options(|options| options.local_info.revisions = vec![revision]);
+    let client = builder.connect(here.0, here.1).await.unwrap_or_else(|error| panic!("{revision}: {error}"));
     assert_eq!(client.revision(), revision);
     client
 }
 
 #[tokio::test]
-async fn everything_is_had_in_every_revision() {
+async fn all_methods_work_in_every_revision() {
     for revision in Revision::ALL.iter().copied() {
         let client = connected(&server(), builder(), revision).await;
-        client.ping().await.expect("there");
+        client.ping().await.expect("a response");
         let names: Vec<_> = client.tools().await.expect("tools").iter().map(|tool| tool.name.clone()).collect();
         assert_eq!(names, ["asks", "fails", "logs"], "{revision}");
         let result = client.call_tool("asks", JsonObject::new()).await.expect("a result");
-        let words = mcpgen_types::to_value(&result).expect("JSON")["content"][0]["text"].clone();
+        let text = mcpgen_types::to_value(&result).expect("JSON")["content"][0]["text"].clone();
         let expected = if revision >= Revision::V2025_06_18 { "Accept 1 model" } else { "nobody 1 model" };
-        assert_eq!(words, expected, "{revision}");
+        assert_eq!(text, expected, "{revision}");
         assert_eq!(client.call_tool("fails", JsonObject::new()).await.expect("a result").is_error, Some(true));
         let unknown = client.call_tool("none", JsonObject::new()).await;
         assert!(matches!(unknown, Err(CallError::ErrorResponse(error)) if error.code.0 == -32602));
@@ -98,7 +98,9 @@ async fn everything_is_had_in_every_revision() {
         assert_eq!(client.resource_templates().await.expect("templates")[0].uri_template, "t:{x}");
         let read = client.read_resource("t:1").await.expect("contents");
         assert_eq!(mcpgen_types::to_value(&read).expect("JSON")["contents"][0]["text"], "1");
-        let Err(CallError::ErrorResponse(error)) = client.read_resource("x:").await else { panic!("it is not there") };
+        let Err(CallError::ErrorResponse(error)) = client.read_resource("x:").await else {
+            panic!("expected an error response")
+        };
         assert!(errors::is_resource_not_found(&error), "{revision} {error}");
 
         assert_eq!(client.subscribe("file:///a").await.is_ok(), revision.is_legacy(), "{revision}");
@@ -113,45 +115,45 @@ async fn everything_is_had_in_every_revision() {
         let mut pages = client.pages::<ListPromptsRequest>();
         if !revision.is_legacy() {
             assert_eq!(pages.next().await.expect("a page").map(|page| page.prompts.len()), Some(1));
-            assert!(pages.next().await.expect("no more").is_none());
+            assert!(pages.next().await.expect("the end of the list").is_none());
         }
     }
 }
 
 #[tokio::test]
-async fn events_are_heard_from_a_level_on() {
+async fn receives_log_messages_of_a_level() {
     for revision in [Revision::V2025_11_25, Revision::V2026_07_28] {
         let received = Arc::new(Mutex::new(Vec::new()));
-        let ears = Arc::clone(&received);
+        let reader = Arc::clone(&received);
         let builder = builder().on_log(Level::Info, move |event| {
-            ears.lock().expect("ears").push(event.data);
+            reader.lock().expect("no panic").push(event.data);
             async {}
         });
         let client = connected(&server(), builder, revision).await;
         if revision.is_legacy() {
-            client.set_level(Level::Info).await.expect("set");
+            client.set_level(Level::Info).await.expect("a result");
         }
         client.call_tool("logs", JsonObject::new()).await.expect("a result");
-        client.ping().await.expect("there");
+        client.ping().await.expect("a response");
         for _ in 0..100 {
             tokio::task::yield_now().await;
         }
-        assert_eq!(*received.lock().expect("ears"), [json!("event")], "{revision}");
+        assert_eq!(*received.lock().expect("no panic"), [json!("event")], "{revision}");
     }
 }
 
-/// A client whose server is driven by hand, by a function from method and params to a result.
-async fn against(
+/// Connects to a server that calls `response` with the method and params of each request, and returns its result.
+async fn connect_to(
     builder: ClientBuilder,
     revision: Revision,
-    answer: impl Fn(&str, &Value) -> Value + Send + 'static,
+    response: impl Fn(&str, &Value) -> Value + Send + 'static,
 ) -> Client {
     let (here, there) = tokio::io::duplex(1 << 16);
     let (reader, writer) = tokio::io::split(there);
-    let mut wire = Wire::of(here);
+    let mut remote = RawPeer::new(here);
     tokio::spawn(async move {
         loop {
-            let request = wire.hear().await;
+            let request = remote.receive().await;
             let Some(id) = request.get("id") else { continue };
             let method = request["method"].as_str().expect("a method");
             let result = match method {
@@ -163,26 +165,26 @@ async fn against(
                 "server/discover" => {
                     json!({ "supportedVersions": [revision.as_str()], "capabilities": { "tools": {} } })
                 }
-                method => answer(method, &request["params"]),
+                method => response(method, &request["params"]),
             };
             if method == "tools/list" && request["params"]["cursor"] == "change" {
-                wire.say(r#"{"jsonrpc":"2.0","method":"notifications/tools/list_changed"}"#).await;
+                remote.send(r#"{"jsonrpc":"2.0","method":"notifications/tools/list_changed"}"#).await;
             }
-            wire.say(&json!({ "jsonrpc": "2.0", "id": id, "result": result }).to_string()).await;
+            remote.send(&json!({ "jsonrpc": "2.0", "id": id, "result": result }).to_string()).await;
             if method == "tools/call" && request["params"]["name"] == "change" {
-                wire.say(r#"{"jsonrpc":"2.0","method":"notifications/tools/list_changed"}"#).await;
+                remote.send(r#"{"jsonrpc":"2.0","method":"notifications/tools/list_changed"}"#).await;
             }
         }
     });
-    let only = builder.options(|options| options.local_info.revisions = vec![revision]);
-    only.connect(lines::receive(reader, 1 << 20), lines::send(writer)).await.expect("connected")
+    let builder = builder.options(|options| options.local_info.revisions = vec![revision]);
+    builder.connect(lines::receive(reader, 1 << 20), lines::send(writer)).await.expect("connected")
 }
 
 #[tokio::test]
-async fn the_list_of_tools_is_kept_until_it_has_changed() {
-    let asked = Arc::new(AtomicUsize::new(0));
-    let count = Arc::clone(&asked);
-    let client = against(builder(), Revision::V2025_11_25, move |method, _| match method {
+async fn caches_the_tool_list_until_it_changes() {
+    let requests = Arc::new(AtomicUsize::new(0));
+    let count = Arc::clone(&requests);
+    let client = connect_to(builder(), Revision::V2025_11_25, move |method, _| match method {
         "tools/list" => {
             count.fetch_add(1, Ordering::SeqCst);
             json!({ "tools": [] })
@@ -193,35 +195,35 @@ async fn the_list_of_tools_is_kept_until_it_has_changed() {
     for _ in 0..3 {
         client.tools().await.expect("tools");
     }
-    assert_eq!(asked.load(Ordering::SeqCst), 1);
-    client.call_tool("change", JsonObject::new()).await.expect("changed");
-    while asked.load(Ordering::SeqCst) == 1 {
+    assert_eq!(requests.load(Ordering::SeqCst), 1);
+    client.call_tool("change", JsonObject::new()).await.expect("a result");
+    while requests.load(Ordering::SeqCst) == 1 {
         client.tools().await.expect("tools");
         tokio::task::yield_now().await;
     }
-    assert_eq!(asked.load(Ordering::SeqCst), 2);
-    // What changes while it is read is not kept, and handlers of one's own make no difference.
-    let asked = Arc::new(AtomicUsize::new(0));
-    let count = Arc::clone(&asked);
-    let own = builder()
+    assert_eq!(requests.load(Ordering::SeqCst), 2);
+    // A list that changes while it is read is not cached. The application's own handler does not prevent that.
+    let requests = Arc::new(AtomicUsize::new(0));
+    let count = Arc::clone(&requests);
+    let with_handler = builder()
         .handlers(|router| router.custom_notification("notifications/tools/list_changed", |_, _: Value| async {}));
-    let client = against(own, Revision::V2025_11_25, move |method, _| match method {
+    let client = connect_to(with_handler, Revision::V2025_11_25, move |method, _| match method {
         "tools/list" if count.fetch_add(1, Ordering::SeqCst) == 0 => json!({ "tools": [], "nextCursor": "change" }),
         "tools/list" => json!({ "tools": [] }),
         _ => json!({ "content": [] }),
     })
     .await;
     client.tools().await.expect("tools");
-    assert_eq!(asked.load(Ordering::SeqCst), 2, "two pages");
+    assert_eq!(requests.load(Ordering::SeqCst), 2, "two pages");
     client.tools().await.expect("tools");
-    assert_eq!(asked.load(Ordering::SeqCst), 3, "the first list is an old one");
+    assert_eq!(requests.load(Ordering::SeqCst), 3, "the first list was outdated");
     client.tools().await.expect("tools");
-    assert_eq!(asked.load(Ordering::SeqCst), 3);
-    // In the newer revision it is what the server says.
+    assert_eq!(requests.load(Ordering::SeqCst), 3);
+    // In the modern revision, the server decides how long the list is cached.
     for (ttl, expected) in [(0, 3), (60_000, 1)] {
-        let asked = Arc::new(AtomicUsize::new(0));
-        let count = Arc::clone(&asked);
-        let client = against(builder(), Revision::V2026_07_28, move |_, _| {
+        let requests = Arc::new(AtomicUsize::new(0));
+        let count = Arc::clone(&requests);
+        let client = connect_to(builder(), Revision::V2026_07_28, move |_, _| {
             count.fetch_add(1, Ordering::SeqCst);
             json!({ "tools": [], "ttlMs": ttl, "cacheScope": "private" })
         })
@@ -229,15 +231,15 @@ async fn the_list_of_tools_is_kept_until_it_has_changed() {
         for _ in 0..3 {
             client.tools().await.expect("tools");
         }
-        assert_eq!(asked.load(Ordering::SeqCst), expected, "{ttl}");
+        assert_eq!(requests.load(Ordering::SeqCst), expected, "{ttl}");
     }
 }
 
 #[tokio::test]
-async fn a_list_goes_on_after_an_error_and_has_an_end() {
-    let asked = Arc::new(AtomicUsize::new(0));
-    let count = Arc::clone(&asked);
-    let client = against(builder(), Revision::V2025_11_25, move |_, params| {
+async fn pages_can_be_retried_and_must_not_repeat() {
+    let requests = Arc::new(AtomicUsize::new(0));
+    let count = Arc::clone(&requests);
+    let client = connect_to(builder(), Revision::V2025_11_25, move |_, params| {
         match (count.fetch_add(1, Ordering::SeqCst), params["cursor"].as_str()) {
             (0, _) => json!({ "prompts": "none" }),
             (_, None) => json!({ "prompts": [{ "name": "a" }], "nextCursor": "b" }),
@@ -247,13 +249,13 @@ async fn a_list_goes_on_after_an_error_and_has_an_end() {
     .await;
     let mut pages = client.pages::<ListPromptsRequest>();
     assert!(pages.next().await.is_err());
-    assert_eq!(pages.next().await.expect("a page").expect("there is one").prompts.len(), 1);
-    assert!(pages.next().await.is_err(), "a page that leads to itself");
+    assert_eq!(pages.next().await.expect("a page").expect("a page").prompts.len(), 1);
+    assert!(pages.next().await.is_err(), "the cursor repeats");
 }
 
 #[tokio::test]
-async fn tools_with_wrong_headers_are_left_out() {
-    let client = against(builder(), Revision::V2026_07_28, |_, _| {
+async fn omits_tools_with_invalid_headers() {
+    let client = connect_to(builder(), Revision::V2026_07_28, |_, _| {
         let tool = |name: &str, header: &str| {
             let properties = json!({ "a": { "type": "string", "x-mcp-header": header } });
             json!({ "name": name, "inputSchema": { "type": "object", "properties": properties } })
@@ -268,34 +270,34 @@ async fn tools_with_wrong_headers_are_left_out() {
 }
 
 #[tokio::test]
-async fn what_is_not_quite_right_is_repaired_on_request() {
-    let answer = |method: &str, _: &Value| match method {
+async fn lenient_clients_repair_results() {
+    let response = |method: &str, _: &Value| match method {
         "tools/list" => json!({ "tools": [{ "name": "a" }, { "inputSchema": {} }], "nextCursor": null }),
         _ => json!({ "structuredContent": { "a": 1 }, "isError": null }),
     };
     for revision in [Revision::V2025_11_25, Revision::V2026_07_28] {
-        let strict = against(builder(), revision, answer).await;
+        let strict = connect_to(builder(), revision, response).await;
         assert!(matches!(strict.tools().await, Err(CallError::Invalid(_))));
         assert!(matches!(strict.call_tool("a", JsonObject::new()).await, Err(CallError::Invalid(_))));
 
         let repairs = Arc::new(Mutex::new(Vec::new()));
-        let told = Arc::clone(&repairs);
+        let reported = Arc::clone(&repairs);
         let lenient = builder().lenient(move |method, repair| {
-            told.lock().expect("told").push(format!("{method} {}", repair.path));
+            reported.lock().expect("no panic").push(format!("{method} {}", repair.path));
         });
-        let lenient = against(lenient, revision, move |method, params| {
-            let mut result = answer(method, params);
+        let lenient = connect_to(lenient, revision, move |method, params| {
+            let mut result = response(method, params);
             if method == "tools/list" && !revision.is_legacy() {
                 (result["ttlMs"], result["cacheScope"]) = (json!(0), json!("private"));
             }
             result
         })
         .await;
-        let tools = lenient.tools().await.expect("what there is");
+        let tools = lenient.tools().await.expect("a repaired result");
         assert_eq!(tools.iter().map(|tool| tool.name.as_str()).collect::<Vec<_>>(), ["a"]);
-        let result = lenient.call_tool("a", JsonObject::new()).await.expect("what there is");
+        let result = lenient.call_tool("a", JsonObject::new()).await.expect("a repaired result");
         assert_eq!(mcpgen_types::to_value(&result).expect("JSON")["content"][0]["text"], r#"{"a":1}"#);
-        let repairs = repairs.lock().expect("told").clone();
+        let repairs = repairs.lock().expect("no panic").clone();
         for expected in [
             "tools/list /nextCursor",
             "tools/list /tools/0/inputSchema",
@@ -310,8 +312,8 @@ async fn what_is_not_quite_right_is_repaired_on_request() {
 
 #[cfg(feature = "validate")]
 #[tokio::test]
-async fn structured_content_is_what_was_promised() {
-    let client = against(builder(), Revision::V2025_11_25, |method, params| match method {
+async fn checks_structured_content_against_the_output_schema() {
+    let client = connect_to(builder(), Revision::V2025_11_25, |method, params| match method {
         "tools/list" => {
             let output = json!({ "type": "object", "required": ["a"] });
             json!({ "tools": [{ "name": "t", "inputSchema": { "type": "object" }, "outputSchema": output }] })
@@ -320,9 +322,9 @@ async fn structured_content_is_what_was_promised() {
     })
     .await;
     let arguments = |value: Value| value.as_object().cloned().expect("an object");
-    client.call_tool("t", arguments(json!({}))).await.expect("nothing is known of it yet");
+    client.call_tool("t", arguments(json!({}))).await.expect("the schema is not known yet");
     client.tools().await.expect("tools");
-    client.call_tool("t", arguments(json!({ "a": 1 }))).await.expect("as promised");
-    let error = client.call_tool("t", arguments(json!({}))).await.expect_err("not as promised");
+    client.call_tool("t", arguments(json!({ "a": 1 }))).await.expect("a valid result");
+    let error = client.call_tool("t", arguments(json!({}))).await.expect_err("an invalid result");
     assert!(error.to_string().contains("\"a\""), "{error}");
 }

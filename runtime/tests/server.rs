@@ -1,4 +1,4 @@
-//! The layer for people: tools, resources and prompts in every revision.
+//! `Server`: tools, resources and prompts in every revision.
 
 #![allow(deprecated, reason = "what the newest revision deprecates is still served")]
 
@@ -23,7 +23,7 @@ use mcpgen_types::{
     ErrorObject, JsonObject, Revision, v2024_11_05, v2025_03_26, v2025_06_18, v2025_11_25, v2026_07_28,
 };
 use serde_json::{Value, json};
-use support::Wire;
+use support::RawPeer;
 
 fn tool(name: &str) -> Tool {
     Tool::new(ToolInputSchema::new(), name)
@@ -38,7 +38,7 @@ fn icon() -> Icon {
     Icon::new("https://example.com/icon.png")
 }
 
-/// All that can be said of something, so that something has to be left out.
+/// Returns annotations of which older revisions support only a part.
 fn annotated() -> Annotations {
     Annotations::new().with_audience([Role::User]).with_last_modified("2025-01-01T00:00:00Z")
 }
@@ -47,23 +47,23 @@ fn meta() -> JsonObject {
     JsonObject::from_iter([("com.example/x".to_owned(), json!(1))])
 }
 
-async fn asking(context: RequestContext) -> Result<String, ToolError> {
+async fn request_input(context: RequestContext) -> Result<String, ToolError> {
     let name = context.elicit("name", form("who are you?")).await?;
     if name.action != ElicitResultAction::Accept {
         return Ok("nobody".to_owned());
     }
     let roots = context.roots("where").await?;
     let message = SamplingMessage::new(TextContent::new("?"), Role::User);
-    let answer = context.sample("what", CreateMessageRequestParams::new(1, vec![message])).await?;
+    let response = context.sample("what", CreateMessageRequestParams::new(1, vec![message])).await?;
     let name = name.content.and_then(|content| mcpgen_types::to_value(&content).ok()).unwrap_or_default();
-    Ok(format!("{} in {} says {}", name["name"], roots.roots.len(), answer.model))
+    Ok(format!("{}, {} roots, {}", name["name"], roots.roots.len(), response.model))
 }
 
-/// A server of everything.
+/// Returns a builder with tools, resources, templates, prompts and completions of every kind.
 fn builder() -> ServerBuilder {
     let full = tool("full")
         .with_title("Full")
-        .with_description("says all")
+        .with_description("has all members")
         .with_icons([icon()])
         .with_meta(meta())
         .with_annotations(ToolAnnotations::new().with_read_only_hint(true));
@@ -100,8 +100,8 @@ fn builder() -> ServerBuilder {
         .tool_with_schema(tool("fails"), |_, _| async {
             "x".parse::<u8>().map(|_| "parsed").map_err(|error| std::io::Error::other(Box::new(error)))
         })
-        .tool_with_schema(tool("refuses"), |_, _| async { Err::<(), _>(ErrorObject::new(-7, "refused")) })
-        .tool_with_schema(tool("asks"), |context, _| asking(context))
+        .tool_with_schema(tool("rejects"), |_, _| async { Err::<(), _>(ErrorObject::new(-7, "rejected")) })
+        .tool_with_schema(tool("asks"), |context, _| request_input(context))
         .tool_with_schema(tool("logs"), |context: RequestContext, _| async move {
             context.log(Level::Info, None, "an event").await;
             context.progress(1.0, None, None).await;
@@ -134,7 +134,7 @@ fn server() -> Server {
 
 /// A connection in one revision.
 struct Session {
-    wire: Wire,
+    remote: RawPeer,
     revision: Revision,
     next: i64,
     capabilities: Value,
@@ -142,19 +142,19 @@ struct Session {
 
 impl Session {
     async fn with(server: &Server, revision: Revision, capabilities: Value) -> Self {
-        let (router, config) = (server.router(), server.config().expect("well written"));
+        let (router, config) = (server.router(), server.config().expect("a valid server"));
         let protocol = Arc::new(config.protocol(&Router::new().handled(mcpgen_runtime::protocol::Role::Server)));
-        let (mut wire, _) = Wire::to(|pipe| support::run(router, protocol, Limits::default(), pipe));
+        let (mut remote, _) = RawPeer::connect(|pipe| support::run(router, protocol, Limits::default(), pipe));
         if revision.is_legacy() {
             let params = json!({
                 "protocolVersion": revision.as_str(), "capabilities": capabilities,
                 "clientInfo": { "name": "c", "version": "1" },
             });
             let initialize = json!({ "jsonrpc": "2.0", "id": 0, "method": "initialize", "params": params });
-            assert_eq!(wire.ask(&initialize.to_string()).await["result"]["protocolVersion"], revision.as_str());
-            wire.say(r#"{"jsonrpc":"2.0","method":"notifications/initialized"}"#).await;
+            assert_eq!(remote.request(&initialize.to_string()).await["result"]["protocolVersion"], revision.as_str());
+            remote.send(r#"{"jsonrpc":"2.0","method":"notifications/initialized"}"#).await;
         }
-        Self { wire, revision, next: 1, capabilities }
+        Self { remote, revision, next: 1, capabilities }
     }
 
     async fn of(server: &Server, revision: Revision) -> Self {
@@ -168,28 +168,28 @@ impl Session {
         }
         self.next += 1;
         let request = json!({ "jsonrpc": "2.0", "id": self.next, "method": method, "params": params });
-        self.wire.say(&request.to_string()).await;
+        self.remote.send(&request.to_string()).await;
         self.next
     }
 
-    async fn ask(&mut self, method: &str, params: Value) -> Value {
+    async fn request(&mut self, method: &str, params: Value) -> Value {
         let id = self.send(method, params).await;
-        let answer = self.wire.hear().await;
-        assert_eq!(answer["id"], id, "{answer}");
-        answer
+        let response = self.remote.receive().await;
+        assert_eq!(response["id"], id, "{response}");
+        response
     }
 
     async fn call(&mut self, name: &str, arguments: Value) -> Value {
-        self.ask("tools/call", json!({ "name": name, "arguments": arguments })).await
+        self.request("tools/call", json!({ "name": name, "arguments": arguments })).await
     }
 }
 
-/// All pages of a list.
+/// Reads all pages of a list.
 async fn all(session: &mut Session, method: &str, member: &str) -> Vec<Value> {
     let (mut found, mut cursor) = (Vec::new(), None::<Value>);
     loop {
         let params = cursor.map_or_else(|| json!({}), |cursor| json!({ "cursor": cursor }));
-        let page = session.ask(method, params).await["result"].clone();
+        let page = session.request(method, params).await["result"].clone();
         found.extend(page[member].as_array().unwrap_or_else(|| panic!("{page}")).clone());
         match page.get("nextCursor").cloned() {
             Some(next) => cursor = Some(next),
@@ -199,67 +199,69 @@ async fn all(session: &mut Session, method: &str, member: &str) -> Vec<Value> {
 }
 
 #[tokio::test]
-async fn lists_are_in_one_order_and_in_pages() {
+async fn lists_entries_in_a_stable_order_and_in_pages() {
     let server = builder()
         .page_size(3)
         .cache_hint::<ListToolsRequest>(CacheHint { fresh_for: Duration::from_secs(1), public: true })
         .build();
-    let names = ["asks", "audio", "fails", "full", "link", "logs", "nothing", "number", "refuses", "text"];
+    let names = ["asks", "audio", "fails", "full", "link", "logs", "nothing", "number", "rejects", "text"];
     for revision in Revision::ALL.iter().copied() {
         let mut session = Session::of(&server, revision).await;
         for _ in 0..2 {
             let tools = all(&mut session, "tools/list", "tools").await;
             assert_eq!(tools.iter().map(|tool| &tool["name"]).collect::<Vec<_>>(), names, "{revision}");
         }
-        let first = session.ask("tools/list", json!({})).await["result"].clone();
+        let first = session.request("tools/list", json!({})).await["result"].clone();
         assert_eq!(first["tools"].as_array().map(Vec::len), Some(3));
         assert_eq!(first.get("ttlMs").is_some(), !revision.is_legacy(), "{first}");
         assert_eq!(all(&mut session, "resources/list", "resources").await.len(), 4);
         assert_eq!(all(&mut session, "resources/templates/list", "resourceTemplates").await.len(), 2);
         assert_eq!(all(&mut session, "prompts/list", "prompts").await.len(), 2);
         for method in ["tools/list", "resources/list", "resources/templates/list", "prompts/list"] {
-            let error = session.ask(method, json!({ "cursor": "3" })).await;
+            let error = session.request(method, json!({ "cursor": "3" })).await;
             assert_eq!(error["error"]["code"], -32602, "{method}");
         }
     }
 }
 
 #[tokio::test]
-async fn each_revision_is_told_what_it_knows_and_no_more() {
+async fn results_have_only_the_members_of_the_revision() {
     let server = server();
     macro_rules! check {
         ($($revision:ident: $name:ident),* $(,)?) => {$({
             let mut session = Session::of(&server, Revision::$name).await;
-            let result = session.ask("tools/list", json!({})).await["result"].clone();
-            let typed: $revision::ListToolsResult = mcpgen_types::from_value(result.clone()).expect("exact");
+            let result = session.request("tools/list", json!({})).await["result"].clone();
+            let typed: $revision::ListToolsResult = mcpgen_types::from_value(result.clone()).expect("a valid result");
             assert!(typed.extra.is_empty() && typed.tools.iter().all(|tool| tool.extra.is_empty()), "{result}");
-            let result = session.ask("resources/list", json!({})).await["result"].clone();
-            let typed: $revision::ListResourcesResult = mcpgen_types::from_value(result.clone()).expect("exact");
+            let result = session.request("resources/list", json!({})).await["result"].clone();
+            let typed: $revision::ListResourcesResult = mcpgen_types::from_value(result.clone()).expect("a valid result");
             assert!(typed.extra.is_empty() && typed.resources.iter().all(|it| it.extra.is_empty()), "{result}");
-            let result = session.ask("resources/templates/list", json!({})).await["result"].clone();
-            let typed: $revision::ListResourceTemplatesResult = mcpgen_types::from_value(result.clone()).expect("exact");
+            let result = session.request("resources/templates/list", json!({})).await["result"].clone();
+            let typed: $revision::ListResourceTemplatesResult =
+                mcpgen_types::from_value(result.clone()).expect("a valid result");
             assert!(typed.resource_templates.iter().all(|it| it.extra.is_empty()), "{result}");
-            let result = session.ask("prompts/list", json!({})).await["result"].clone();
-            let typed: $revision::ListPromptsResult = mcpgen_types::from_value(result.clone()).expect("exact");
-            let no_more = |prompt: &$revision::Prompt| {
+            let result = session.request("prompts/list", json!({})).await["result"].clone();
+            let typed: $revision::ListPromptsResult = mcpgen_types::from_value(result.clone()).expect("a valid result");
+            let is_exact = |prompt: &$revision::Prompt| {
                 prompt.extra.is_empty() && prompt.arguments.iter().flatten().all(|it| it.extra.is_empty())
             };
-            assert!(typed.prompts.iter().all(no_more), "{result}");
+            assert!(typed.prompts.iter().all(is_exact), "{result}");
             let result = session.call("full", json!({})).await["result"].clone();
-            let typed: $revision::CallToolResult = mcpgen_types::from_value(result.clone()).expect("exact");
+            let typed: $revision::CallToolResult = mcpgen_types::from_value(result.clone()).expect("a valid result");
             assert!(typed.extra.is_empty(), "{result}");
             assert_eq!(result["content"][0].get("_meta").is_some(), Revision::$name >= Revision::V2025_06_18);
             assert_eq!(result.get("structuredContent").is_some(), Revision::$name >= Revision::V2025_06_18);
             let modified = &result["content"][0]["annotations"]["lastModified"];
             assert_eq!(modified.is_string(), Revision::$name >= Revision::V2025_06_18);
-            let result = session.ask("resources/read", json!({ "uri": "file:///readme" })).await["result"].clone();
-            let typed: $revision::ReadResourceResult = mcpgen_types::from_value(result.clone()).expect("exact");
+            let result = session.request("resources/read", json!({ "uri": "file:///readme" })).await["result"].clone();
+            let typed: $revision::ReadResourceResult = mcpgen_types::from_value(result.clone()).expect("a valid result");
             assert!(typed.extra.is_empty(), "{result}");
             let params = json!({ "name": "review", "arguments": { "language": "Rust" } });
-            let result = session.ask("prompts/get", params).await["result"].clone();
-            let typed: $revision::GetPromptResult = mcpgen_types::from_value(result.clone()).expect("exact");
+            let result = session.request("prompts/get", params).await["result"].clone();
+            let typed: $revision::GetPromptResult = mcpgen_types::from_value(result.clone()).expect("a valid result");
             assert!(typed.extra.is_empty(), "{result}");
-            assert_eq!(result["messages"][0]["content"].get("_meta").is_some(), Revision::$name >= Revision::V2025_06_18);
+            let meta = result["messages"][0]["content"].get("_meta");
+            assert_eq!(meta.is_some(), Revision::$name >= Revision::V2025_06_18);
         })*};
     }
     check! {
@@ -269,23 +271,23 @@ async fn each_revision_is_told_what_it_knows_and_no_more() {
 }
 
 #[tokio::test]
-async fn what_a_revision_cannot_say_is_an_error_there() {
+async fn rejects_content_that_the_revision_does_not_support() {
     let server = server();
     for revision in Revision::ALL.iter().copied() {
         let mut session = Session::of(&server, revision).await;
         for (name, since) in [("audio", Revision::V2025_03_26), ("link", Revision::V2025_06_18)] {
-            let answer = session.call(name, json!({})).await;
+            let response = session.call(name, json!({})).await;
             match revision < since {
                 true => {
-                    let why = answer["error"]["message"].as_str().expect("an error");
-                    assert!(why.contains(revision.as_str()) && why.contains("content of type"), "{why}");
+                    let message = response["error"]["message"].as_str().expect("an error");
+                    assert!(message.contains(revision.as_str()) && message.contains("content of type"), "{message}");
                 }
-                false => assert!(answer["result"]["content"][0].is_object(), "{answer}"),
+                false => assert!(response["result"]["content"][0].is_object(), "{response}"),
             }
         }
-        let answer = session.ask("prompts/get", json!({ "name": "link" })).await;
-        assert_eq!(answer.get("error").is_some(), revision < Revision::V2025_06_18);
-        // Structured content that is no object is text there.
+        let response = session.request("prompts/get", json!({ "name": "link" })).await;
+        assert_eq!(response.get("error").is_some(), revision < Revision::V2025_06_18);
+        // In legacy revisions, structured content other than an object becomes text.
         let result = session.call("number", json!({})).await["result"].clone();
         assert_eq!(result["content"][0]["text"], "7");
         assert_eq!(result.get("structuredContent").is_some(), revision >= Revision::V2026_07_28);
@@ -293,13 +295,13 @@ async fn what_a_revision_cannot_say_is_an_error_there() {
 }
 
 #[tokio::test]
-async fn tools_fail_for_the_model_or_for_the_client() {
+async fn reports_tool_failures_in_results_or_error_responses() {
     let server = server();
     for revision in Revision::ALL.iter().copied() {
         let mut session = Session::of(&server, revision).await;
         assert_eq!(session.call("text", json!({ "a": 1 })).await["result"]["content"][0]["text"], "1 arguments");
         assert_eq!(
-            session.ask("tools/call", json!({ "name": "text" })).await["result"]["content"][0]["text"],
+            session.request("tools/call", json!({ "name": "text" })).await["result"]["content"][0]["text"],
             "0 arguments"
         );
         assert_eq!(session.call("nothing", json!({})).await["result"]["content"], json!([]));
@@ -308,19 +310,23 @@ async fn tools_fail_for_the_model_or_for_the_client() {
             (&failed["isError"], &failed["content"][0]["text"]),
             (&json!(true), &json!("invalid digit found in string"))
         );
-        assert_eq!(session.call("refuses", json!({})).await["error"]["code"], -7);
+        assert_eq!(session.call("rejects", json!({})).await["error"]["code"], -7);
         assert_eq!(session.call("no such", json!({})).await["error"]["code"], -32602);
         for params in [json!({}), json!({ "name": 1 }), json!({ "name": "text", "arguments": [] })] {
-            assert_eq!(session.ask("tools/call", params.clone()).await["error"]["code"], -32602, "{revision} {params}");
+            assert_eq!(
+                session.request("tools/call", params.clone()).await["error"]["code"],
+                -32602,
+                "{revision} {params}"
+            );
         }
     }
 }
 
 #[tokio::test]
-async fn the_client_is_asked_while_it_waits_or_by_an_answer() {
+async fn requests_input_by_requests_or_by_results() {
     let server = server();
-    for (action, expected) in [("accept", r#""ann" in 1 says model"#), ("decline", "nobody")] {
-        let answer_to = |method: &str| match method {
+    for (action, expected) in [("accept", r#""ann", 1 roots, model"#), ("decline", "nobody")] {
+        let respond_to = |method: &str| match method {
             "elicitation/create" if action == "accept" => json!({ "action": action, "content": { "name": "ann" } }),
             "elicitation/create" => json!({ "action": action }),
             "roots/list" => json!({ "roots": [{ "uri": "file:///" }] }),
@@ -330,10 +336,13 @@ async fn the_client_is_asked_while_it_waits_or_by_an_answer() {
             let mut session = Session::of(&server, revision).await;
             let id = session.send("tools/call", json!({ "name": "asks" })).await;
             let result = loop {
-                let message = session.wire.hear().await;
+                let message = session.remote.receive().await;
                 let Some(method) = message["method"].as_str() else { break message };
-                let answer = answer_to(method);
-                session.wire.say(&json!({ "jsonrpc": "2.0", "id": message["id"], "result": answer }).to_string()).await;
+                let response = respond_to(method);
+                session
+                    .remote
+                    .send(&json!({ "jsonrpc": "2.0", "id": message["id"], "result": response }).to_string())
+                    .await;
             };
             assert_eq!((&result["id"], &result["result"]["content"][0]["text"]), (&json!(id), &json!(expected)));
         }
@@ -341,31 +350,33 @@ async fn the_client_is_asked_while_it_waits_or_by_an_answer() {
         let mut params = json!({ "name": "asks" });
         let mut rounds = 0;
         let result = loop {
-            let result = session.ask("tools/call", params.clone()).await["result"].clone();
+            let result = session.request("tools/call", params.clone()).await["result"].clone();
             if result["resultType"] == "complete" {
                 break result;
             }
             rounds += 1;
-            let asked = result["inputRequests"].as_object().expect("requests");
-            let answers =
-                asked.iter().map(|(key, asked)| (key.clone(), answer_to(asked["method"].as_str().expect("a method"))));
-            params = json!({ "name": "asks", "requestState": result["requestState"], "inputResponses": answers.collect::<JsonObject>() });
+            let requests = result["inputRequests"].as_object().expect("input requests");
+            let responses = requests
+                .iter()
+                .map(|(key, request)| (key.clone(), respond_to(request["method"].as_str().expect("a method"))));
+            let responses = responses.collect::<JsonObject>();
+            params = json!({ "name": "asks", "requestState": result["requestState"], "inputResponses": responses });
         };
         assert_eq!((rounds, &result["content"][0]["text"]), (if action == "accept" { 3 } else { 1 }, &json!(expected)));
-        // The state goes on with the same call only.
+        // The request state is valid only for the same call.
         params["arguments"] = json!({ "other": true });
         assert_eq!(
-            session.ask("tools/call", params).await["error"]["code"].as_i64(),
+            session.request("tools/call", params).await["error"]["code"].as_i64(),
             (action == "accept").then_some(-32602).or(Some(-32602))
         );
     }
-    // Where there is nothing of the kind, the model is told.
+    // If the revision does not support the request, the result is an error.
     let mut session = Session::of(&server, Revision::V2025_03_26).await;
     let result = session.call("asks", json!({})).await["result"].clone();
     assert_eq!(result["isError"], true);
-    let words = result["content"][0]["text"].as_str().expect("text");
-    assert!(words.contains("2025-03-26") && words.contains("elicitation"), "{words}");
-    // And nothing is asked for that was not declared.
+    let message = result["content"][0]["text"].as_str().expect("text");
+    assert!(message.contains("2025-03-26") && message.contains("elicitation"), "{message}");
+    // The server requests no input that the client has not declared.
     let mut session = Session::with(&server, Revision::V2026_07_28, json!({})).await;
     assert_eq!(session.call("asks", json!({})).await["error"]["code"], -32021);
     let mut session = Session::with(&server, Revision::V2025_11_25, json!({})).await;
@@ -373,7 +384,7 @@ async fn the_client_is_asked_while_it_waits_or_by_an_answer() {
 }
 
 #[tokio::test]
-async fn resources_are_read_by_uri_and_by_template() {
+async fn reads_resources_by_uri_and_by_template() {
     let server = server();
     for revision in Revision::ALL.iter().copied() {
         let mut session = Session::of(&server, revision).await;
@@ -385,26 +396,26 @@ async fn resources_are_read_by_uri_and_by_template() {
         ];
         for (uri, mut expected) in cases {
             expected["uri"] = json!(uri);
-            let result = session.ask("resources/read", json!({ "uri": uri })).await;
+            let result = session.request("resources/read", json!({ "uri": uri })).await;
             assert_eq!(result["result"]["contents"], json!([expected]), "{result}");
         }
         let code = if revision.is_legacy() { -32002 } else { -32602 };
         for uri in ["file:///none", "file:///gone", "note:///tomorrow", "note:///a/b", ""] {
-            let error = session.ask("resources/read", json!({ "uri": uri })).await["error"].clone();
+            let error = session.request("resources/read", json!({ "uri": uri })).await["error"].clone();
             assert_eq!((&error["code"], &error["data"]["uri"]), (&json!(code), &json!(uri)), "{revision} {error}");
         }
-        assert_eq!(session.ask("resources/read", json!({ "uri": "file:///fails" })).await["error"]["code"], -32603);
-        assert_eq!(session.ask("resources/read", json!({})).await["error"]["code"], -32602);
+        assert_eq!(session.request("resources/read", json!({ "uri": "file:///fails" })).await["error"]["code"], -32603);
+        assert_eq!(session.request("resources/read", json!({})).await["error"]["code"], -32602);
     }
 }
 
 #[tokio::test]
-async fn prompts_are_filled_in_and_arguments_completed() {
+async fn gets_prompts_and_completes_arguments() {
     let server = server();
     for revision in Revision::ALL.iter().copied() {
         let mut session = Session::of(&server, revision).await;
         let review = json!({ "name": "review", "arguments": { "language": "Rust" } });
-        let result = session.ask("prompts/get", review).await["result"].clone();
+        let result = session.request("prompts/get", review).await["result"].clone();
         assert_eq!(result["messages"][0]["content"]["text"], "review Rust");
         for params in [
             json!({ "name": "review" }),
@@ -412,84 +423,87 @@ async fn prompts_are_filled_in_and_arguments_completed() {
             json!({}),
             json!({ "name": "review", "arguments": { "language": 1 } }),
         ] {
-            assert_eq!(session.ask("prompts/get", params.clone()).await["error"]["code"], -32602, "{params}");
+            assert_eq!(session.request("prompts/get", params.clone()).await["error"]["code"], -32602, "{params}");
         }
-        let complete = json!({ "ref": { "type": "ref/prompt", "name": "review" }, "argument": { "name": "language", "value": "R" } });
-        let completion = session.ask("completion/complete", complete).await["result"]["completion"].clone();
+        let argument = json!({ "name": "language", "value": "R" });
+        let complete = json!({ "ref": { "type": "ref/prompt", "name": "review" }, "argument": argument });
+        let completion = session.request("completion/complete", complete).await["result"]["completion"].clone();
         assert_eq!(completion["values"].as_array().map(Vec::len), Some(100));
         assert_eq!((&completion["total"], &completion["hasMore"]), (&json!(150), &json!(true)));
     }
 }
 
 #[tokio::test]
-async fn changes_are_told_in_both_eras() {
+async fn notifies_legacy_and_modern_clients_of_changes() {
     let server = server();
     let mut legacy = Session::of(&server, Revision::V2025_11_25).await;
     let mut modern = Session::of(&server, Revision::V2026_07_28).await;
-    let mut deaf = Session::of(&server, Revision::V2026_07_28).await;
-    assert_eq!(legacy.ask("resources/subscribe", json!({ "uri": "note:///today" })).await["result"], json!({}));
+    let mut unsubscribed = Session::of(&server, Revision::V2026_07_28).await;
+    assert_eq!(legacy.request("resources/subscribe", json!({ "uri": "note:///today" })).await["result"], json!({}));
     let filter =
         json!({ "toolsListChanged": true, "promptsListChanged": true, "resourceSubscriptions": ["note:///today"] });
     modern.send("subscriptions/listen", json!({ "notifications": filter })).await;
-    assert_eq!(modern.wire.hear().await["method"], "notifications/subscriptions/acknowledged");
-    assert_eq!(modern.ask("resources/subscribe", json!({ "uri": "x" })).await["error"]["code"], -32601);
-    assert_eq!(legacy.ask("subscriptions/listen", json!({ "notifications": {} })).await["error"]["code"], -32601);
+    assert_eq!(modern.remote.receive().await["method"], "notifications/subscriptions/acknowledged");
+    assert_eq!(modern.request("resources/subscribe", json!({ "uri": "x" })).await["error"]["code"], -32601);
+    assert_eq!(legacy.request("subscriptions/listen", json!({ "notifications": {} })).await["error"]["code"], -32601);
 
-    server.add_tool_with_schema(tool("new"), |_, _| async { "new" }).expect("well written");
+    server.add_tool_with_schema(tool("new"), |_, _| async { "new" }).expect("a valid server");
     for session in [&mut legacy, &mut modern] {
-        assert_eq!(session.wire.hear().await["method"], "notifications/tools/list_changed");
+        assert_eq!(session.remote.receive().await["method"], "notifications/tools/list_changed");
         assert_eq!(session.call("new", json!({})).await["result"]["content"][0]["text"], "new");
     }
     assert!(server.remove_tool("new") && !server.remove_tool("new"));
     for session in [&mut legacy, &mut modern] {
-        assert_eq!(session.wire.hear().await["method"], "notifications/tools/list_changed");
+        assert_eq!(session.remote.receive().await["method"], "notifications/tools/list_changed");
         assert_eq!(session.call("new", json!({})).await["error"]["code"], -32602);
     }
     server.changed(&Change::Resource("note:///today".to_owned()));
     for session in [&mut legacy, &mut modern] {
-        let told = session.wire.hear().await;
+        let notification = session.remote.receive().await;
         assert_eq!(
-            (&told["method"], &told["params"]["uri"]),
+            (&notification["method"], &notification["params"]["uri"]),
             (&json!("notifications/resources/updated"), &json!("note:///today"))
         );
     }
-    assert_eq!(legacy.ask("resources/unsubscribe", json!({ "uri": "note:///today" })).await["result"], json!({}));
+    assert_eq!(legacy.request("resources/unsubscribe", json!({ "uri": "note:///today" })).await["result"], json!({}));
     server.changed(&Change::Resource("note:///today".to_owned()));
     assert!(server.remove_prompt("review") && server.remove_resource("file:///readme"));
-    // In whichever order they are told.
-    let told = [legacy.wire.hear().await["method"].clone(), legacy.wire.hear().await["method"].clone()];
+    // The two notifications may come in any order.
+    let methods = [legacy.remote.receive().await["method"].clone(), legacy.remote.receive().await["method"].clone()];
     for method in ["notifications/prompts/list_changed", "notifications/resources/list_changed"] {
-        assert!(told.contains(&json!(method)), "{told:?}");
+        assert!(methods.contains(&json!(method)), "{methods:?}");
     }
-    // Who has asked for nothing hears nothing.
-    assert!(deaf.ask("tools/list", json!({})).await["result"].is_object());
+    // A client without a subscription receives no notification.
+    assert!(unsubscribed.request("tools/list", json!({})).await["result"].is_object());
 }
 
 #[tokio::test]
-async fn what_a_server_does_not_have_it_does_not_know() {
+async fn rejects_methods_of_missing_features() {
     let server = Server::builder("bare", "1").tool_with_schema(tool("one"), |_, _| async {}).build();
     for revision in Revision::ALL.iter().copied() {
         let mut session = Session::of(&server, revision).await;
         for method in ["prompts/list", "prompts/get", "resources/list", "resources/read", "completion/complete"] {
-            let answer = session.ask(method, json!({ "name": "x", "uri": "x" })).await;
-            assert_eq!(answer["error"]["code"], -32601, "{revision} {method}");
+            let response = session.request(method, json!({ "name": "x", "uri": "x" })).await;
+            assert_eq!(response["error"]["code"], -32601, "{revision} {method}");
         }
-        assert!(session.ask("tools/list", json!({})).await["result"]["tools"].is_array());
+        assert!(session.request("tools/list", json!({})).await["result"]["tools"].is_array());
     }
     let mut session = Session::of(&server, Revision::V2026_07_28).await;
-    let discovered = session.ask("server/discover", json!({})).await["result"].clone();
+    let discovered = session.request("server/discover", json!({})).await["result"].clone();
     assert_eq!(discovered["capabilities"], json!({ "tools": { "listChanged": true }, "logging": {} }));
-    // What was there once is a list, if an empty one.
+    // The list stays available after its last entry is removed.
     assert!(server.remove_tool("one"));
-    assert_eq!(session.ask("tools/list", json!({})).await["result"]["tools"], json!([]));
+    assert_eq!(session.request("tools/list", json!({})).await["result"]["tools"], json!([]));
 }
 
 #[test]
-fn what_is_written_wrong_is_said_before_it_serves() {
+fn reports_invalid_definitions() {
     let long = "x".repeat(129);
     for name in ["", "two words", "a,b", "ä", "a/b", long.as_str()] {
-        let error =
-            Server::builder("s", "1").build().add_tool_with_schema(tool(name), |_, _| async {}).expect_err("no name");
+        let error = Server::builder("s", "1")
+            .build()
+            .add_tool_with_schema(tool(name), |_, _| async {})
+            .expect_err("an invalid name");
         assert!(matches!(error, DefinitionError::InvalidName(invalid) if invalid == name));
     }
     for name in ["getUser", "DATA_EXPORT_v2", "admin.tools.list", "a-b", &"x".repeat(128)] {
@@ -509,9 +523,9 @@ fn what_is_written_wrong_is_said_before_it_serves() {
         .prompt(Prompt::new("p"), |_, _| async { "" })
         .prompt(Prompt::new("p"), |_, _| async { "" })
         .build();
-    let Err(ServeError::Definition(problems)) = twice.config() else { panic!("there are problems") };
+    let Err(ServeError::Definition(problems)) = twice.config() else { panic!("expected invalid definitions") };
     assert_eq!(problems.len(), 6, "{problems:?}");
-    let words = ServeError::Definition(problems).to_string();
+    let message = ServeError::Definition(problems).to_string();
     for part in [
         "tool \"a\" is defined twice",
         "x-mcp-header of \"a\": must not be empty",
@@ -520,78 +534,85 @@ fn what_is_written_wrong_is_said_before_it_serves() {
         "\"x:{?query}\"",
         "prompt \"p\"",
     ] {
-        assert!(words.contains(part), "{words}");
+        assert!(message.contains(part), "{message}");
     }
 }
 
 #[tokio::test]
-async fn a_tools_events_and_progress_are_its_own() {
+async fn sends_log_messages_and_progress_before_the_result() {
     let server = server();
     let mut session = Session::of(&server, Revision::V2025_11_25).await;
     let meta = json!({ "progressToken": "p" });
     session.send("tools/call", json!({ "name": "logs", "_meta": meta })).await;
-    let received = [session.wire.hear().await, session.wire.hear().await, session.wire.hear().await];
+    let received = [session.remote.receive().await, session.remote.receive().await, session.remote.receive().await];
     let methods: Vec<_> = received.iter().map(|message| message["method"].as_str()).collect();
     assert_eq!(methods, [Some("notifications/message"), Some("notifications/progress"), None]);
 }
 
 #[tokio::test]
-async fn a_server_may_be_changed_from_within_and_from_any_thread() {
+async fn changes_from_handlers_and_from_other_threads() {
     let server = server();
     let (inside, other) = (server.clone(), server.clone());
     let added = server.add_resource(Resource::new("makes", "file:///makes"), move |_| {
-        inside.add_resource(Resource::new("made", "file:///made"), |_| async { "made" }).expect("well written");
+        inside.add_resource(Resource::new("made", "file:///made"), |_| async { "made" }).expect("a valid server");
         async { "makes" }
     });
-    added.expect("well written");
+    added.expect("a valid server");
     let mut session = Session::of(&server, Revision::V2025_11_25).await;
     let id = session.send("resources/read", json!({ "uri": "file:///makes" })).await;
-    let received = [session.wire.hear().await, session.wire.hear().await];
+    let received = [session.remote.receive().await, session.remote.receive().await];
     assert!(received.iter().any(|message| message["id"] == id && message["result"].is_object()), "{received:?}");
     assert!(received.iter().any(|message| message["method"] == "notifications/resources/list_changed"), "{received:?}");
-    assert!(session.ask("resources/read", json!({ "uri": "file:///made" })).await["result"].is_object());
-    // From outside of the runtime.
+    assert!(session.request("resources/read", json!({ "uri": "file:///made" })).await["result"].is_object());
+    // From a thread outside of the runtime.
     std::thread::spawn(move || assert!(other.remove_tool("text"))).join().expect("removed");
-    assert_eq!(session.wire.hear().await["method"], "notifications/tools/list_changed");
+    assert_eq!(session.remote.receive().await["method"], "notifications/tools/list_changed");
 }
 
 #[tokio::test]
-async fn whoever_does_not_listen_costs_no_memory_and_is_told_once() {
+async fn coalesces_changes_while_a_client_does_not_read() {
     let server = server();
     let mut session = Session::of(&server, Revision::V2025_11_25).await;
     for _ in 0..50 {
-        session.wire.say(r#"{"jsonrpc":"2.0","method":"notifications/initialized"}"#).await;
+        session.remote.send(r#"{"jsonrpc":"2.0","method":"notifications/initialized"}"#).await;
     }
-    session.ask("ping", json!({})).await;
+    session.request("ping", json!({})).await;
     let before = tokio::runtime::Handle::current().metrics().num_alive_tasks();
     for _ in 0..10_000 {
         server.changed(&Change::Tools);
     }
     let after = tokio::runtime::Handle::current().metrics().num_alive_tasks();
     assert_eq!(after, before);
-    assert_eq!(session.wire.hear().await["method"], "notifications/tools/list_changed");
-    assert_eq!(session.ask("ping", json!({})).await["result"], json!({}), "and nothing more");
+    assert_eq!(session.remote.receive().await["method"], "notifications/tools/list_changed");
+    assert_eq!(session.request("ping", json!({})).await["result"], json!({}), "no other message is pending");
 }
 
 #[tokio::test]
-async fn subscriptions_have_a_limit_and_those_that_are_there_stay() {
+async fn limits_resource_subscriptions() {
     let server = server();
     let mut session = Session::of(&server, Revision::V2025_11_25).await;
     for n in 0..1024 {
-        assert_eq!(session.ask("resources/subscribe", json!({ "uri": format!("x:{n}") })).await["result"], json!({}));
+        assert_eq!(
+            session.request("resources/subscribe", json!({ "uri": format!("x:{n}") })).await["result"],
+            json!({})
+        );
     }
-    let error = session.ask("resources/subscribe", json!({ "uri": "x:one-more" })).await["error"].clone();
+    let error = session.request("resources/subscribe", json!({ "uri": "x:one-more" })).await["error"].clone();
     assert_eq!(error["code"], -32005);
     assert!(error["message"].as_str().is_some_and(|message| message.contains("unsubscribe")), "{error}");
-    assert_eq!(session.ask("resources/subscribe", json!({ "uri": "x:0" })).await["result"], json!({}), "once more");
+    assert_eq!(
+        session.request("resources/subscribe", json!({ "uri": "x:0" })).await["result"],
+        json!({}),
+        "already subscribed"
+    );
     server.changed(&Change::Resource("x:0".to_owned()));
-    assert_eq!(session.wire.hear().await["params"]["uri"], "x:0");
+    assert_eq!(session.remote.receive().await["params"]["uri"], "x:0");
     let long = "x".repeat(10_000);
-    assert_eq!(session.ask("resources/subscribe", json!({ "uri": long })).await["error"]["code"], -32602);
+    assert_eq!(session.request("resources/subscribe", json!({ "uri": long })).await["error"]["code"], -32602);
 }
 
 #[tokio::test]
-async fn a_segment_of_a_uri_is_one_segment() {
+async fn template_variables_match_one_segment() {
     let server = Server::builder("s", "1")
         .resource_template(ResourceTemplate::new("x", "x:///{name}"), |_, variables| async move {
             variables["name"].clone()
@@ -609,8 +630,8 @@ async fn a_segment_of_a_uri_is_one_segment() {
         ("x:///", None),
         ("x:///a/b", None),
     ] {
-        let answer = session.ask("resources/read", json!({ "uri": uri })).await;
-        assert_eq!(answer["result"]["contents"][0]["text"].as_str(), expected, "{uri}: {answer}");
+        let response = session.request("resources/read", json!({ "uri": uri })).await;
+        assert_eq!(response["result"]["contents"][0]["text"].as_str(), expected, "{uri}: {response}");
     }
     let twice = Server::builder("s", "1")
         .resource_template(ResourceTemplate::new("x", "x:///{a}/{a}"), |_, _| async { "" })
@@ -623,19 +644,19 @@ async fn changes_templates_while_serving() {
     let server = Server::builder("s", "1").build();
     let mut early = Session::of(&server, Revision::V2026_07_28).await;
     let read = json!({ "uri": "x:///a" });
-    assert_eq!(early.ask("resources/read", read.clone()).await["error"]["code"], -32601);
+    assert_eq!(early.request("resources/read", read.clone()).await["error"]["code"], -32601);
     let template = || ResourceTemplate::new("x", "x:///{name}");
     server.add_resource_template(template(), |_, _| async { "found" }).expect("a new template");
     let twice = server.add_resource_template(template(), |_, _| async { "" }).expect_err("the same template");
     assert!(matches!(&twice, DefinitionError::Duplicate { key, .. } if key == "x:///{name}"), "{twice}");
-    assert_eq!(early.ask("resources/read", read.clone()).await["result"]["contents"][0]["text"], "found");
+    assert_eq!(early.request("resources/read", read.clone()).await["result"]["contents"][0]["text"], "found");
     // The connection was opened before the first template was added.
     let filter = json!({ "resourcesListChanged": true });
     early.send("subscriptions/listen", json!({ "notifications": filter })).await;
-    assert_eq!(early.wire.hear().await["params"]["notifications"], filter);
+    assert_eq!(early.remote.receive().await["params"]["notifications"], filter);
     assert!(server.remove_resource_template("x:///{name}") && !server.remove_resource_template("x:///{name}"));
-    assert_eq!(early.wire.hear().await["method"], "notifications/resources/list_changed");
-    assert_eq!(early.ask("resources/read", read).await["error"]["code"], -32602);
+    assert_eq!(early.remote.receive().await["method"], "notifications/resources/list_changed");
+    assert_eq!(early.request("resources/read", read).await["error"]["code"], -32602);
 }
 
 #[tokio::test]
@@ -646,7 +667,7 @@ async fn declares_capabilities_of_the_application() {
     let capabilities = v2026_07_28::ServerCapabilities::new().with_tools(tools).with_experimental(experimental);
     let server = builder().capabilities(&capabilities).build();
     let mut session = Session::of(&server, Revision::V2026_07_28).await;
-    let discovered = session.ask("server/discover", json!({})).await["result"]["capabilities"].clone();
+    let discovered = session.request("server/discover", json!({})).await["result"]["capabilities"].clone();
     assert_eq!(discovered["tools"], json!({ "listChanged": false }));
     assert_eq!(discovered["experimental"], json!({ "com.example/x": {} }));
     assert_eq!(discovered["prompts"], json!({ "listChanged": true }));
@@ -661,13 +682,13 @@ async fn lists_output_schemas_where_the_revision_allows_them() {
         .build();
     for revision in Revision::ALL.iter().copied() {
         let mut session = Session::of(&server, revision).await;
-        let tools = session.ask("tools/list", json!({})).await["result"]["tools"].clone();
+        let tools = session.request("tools/list", json!({})).await["result"]["tools"].clone();
         assert_eq!(tools[0].get("outputSchema").is_some(), revision >= Revision::V2026_07_28, "{revision}");
     }
 }
 
 #[tokio::test]
-async fn an_answer_that_asks_is_one_of_the_newest_revision() {
+async fn rejects_input_required_results_in_legacy_revisions() {
     let server = Server::builder("s", "1")
         .tool_with_schema(tool("by-hand"), |_, _| async {
             Err::<(), _>(ToolError::input_required(v2026_07_28::InputRequiredResult::new().with_request_state("x")))
@@ -675,13 +696,13 @@ async fn an_answer_that_asks_is_one_of_the_newest_revision() {
         .build();
     let mut session = Session::of(&server, Revision::V2025_11_25).await;
     let error = session.call("by-hand", json!({})).await["error"].clone();
-    assert!(error["message"].as_str().is_some_and(|why| why.contains("2025-11-25")), "{error}");
+    assert!(error["message"].as_str().is_some_and(|message| message.contains("2025-11-25")), "{error}");
     let mut session = Session::of(&server, Revision::V2026_07_28).await;
     assert_eq!(session.call("by-hand", json!({})).await["result"]["requestState"], "x");
 }
 
 #[tokio::test]
-async fn what_is_asked_of_older_clients_is_in_their_words() {
+async fn rejects_input_requests_that_the_revision_does_not_support() {
     let choice = json!({ "message": "?", "requestedSchema": { "type": "object", "properties": {
         "a": { "type": "array", "items": { "type": "string", "enum": ["x"] } },
     } } });
@@ -700,12 +721,15 @@ async fn what_is_asked_of_older_clients_is_in_their_words() {
         let mut session = Session::of(&server, revision).await;
         let result = session.call(name, json!({})).await["result"].clone();
         assert_eq!(result["isError"], true, "{result}");
-        assert!(result["content"][0]["text"].as_str().is_some_and(|why| why.contains(revision.as_str())), "{result}");
+        assert!(
+            result["content"][0]["text"].as_str().is_some_and(|message| message.contains(revision.as_str())),
+            "{result}"
+        );
     }
 }
 
 #[tokio::test]
-async fn a_layer_says_who_may_call_what() {
+async fn layers_can_reject_calls() {
     let guard = |request: mcpgen_runtime::service::router::AnyRequest| match request.context.subject() {
         Some("nothing") => Err(ErrorObject::new(-32001, "not for you")),
         _ => Ok(request),
@@ -715,7 +739,7 @@ async fn a_layer_says_who_may_call_what() {
     tokio::spawn(async move { serve(builder().layer(guarded).build(), there).await });
     let client = mcpgen_runtime::Client::builder("c", "1").connect(here.0, here.1).await.expect("connected");
     client.call_tool("text", JsonObject::new()).await.expect("allowed");
-    let error = client.call_tool("nothing", JsonObject::new()).await.expect_err("refused");
+    let error = client.call_tool("nothing", JsonObject::new()).await.expect_err("an error response");
     assert!(error.to_string().contains("not for you"), "{error}");
 }
 
@@ -726,10 +750,10 @@ mod typed {
 
     use super::*;
 
-    /// Adds up.
+    /// Adds numbers.
     #[derive(Deserialize, JsonSchema)]
     struct Add {
-        /// What there is.
+        /// The first number.
         a: i64,
         b: Vec<Item>,
     }
@@ -744,10 +768,10 @@ mod typed {
         sum: i64,
     }
 
-    /// Said otherwise than it is read.
+    /// Has different names for input and output.
     #[derive(Serialize, Deserialize, JsonSchema)]
     struct Twofold {
-        #[serde(rename(serialize = "said", deserialize = "read"))]
+        #[serde(rename(serialize = "written", deserialize = "read"))]
         value: i64,
     }
 
@@ -776,18 +800,18 @@ mod typed {
     }
 
     #[tokio::test]
-    async fn schemas_are_those_of_the_types() {
+    async fn derives_schemas_from_types() {
         for revision in Revision::ALL.iter().copied() {
             let mut session = Session::of(&server(), revision).await;
-            let tools = session.ask("tools/list", json!({})).await["result"]["tools"].clone();
+            let tools = session.request("tools/list", json!({})).await["result"]["tools"].clone();
             let (add, area, now) = (&tools[0], &tools[1], &tools[2]);
-            assert_eq!(add["description"], "Adds up.");
+            assert_eq!(add["description"], "Adds numbers.");
             assert_eq!(tools[3]["inputSchema"]["required"], json!(["read"]));
-            let said = tools[3].get("outputSchema").map(|schema| schema["required"].clone());
-            assert_eq!(said, (revision >= Revision::V2025_06_18).then(|| json!(["said"])));
+            let required = tools[3].get("outputSchema").map(|schema| schema["required"].clone());
+            assert_eq!(required, (revision >= Revision::V2025_06_18).then(|| json!(["written"])));
             let result = session.call("twofold", json!({ "read": 1 })).await["result"].clone();
-            assert_eq!(result["content"][0]["text"], r#"{"said":1}"#, "{result}");
-            assert_eq!(add["inputSchema"]["properties"]["a"]["description"], "What there is.");
+            assert_eq!(result["content"][0]["text"], r#"{"written":1}"#, "{result}");
+            assert_eq!(add["inputSchema"]["properties"]["a"]["description"], "The first number.");
             assert_eq!(add["inputSchema"]["required"], json!(["a", "b"]));
             assert!(add["inputSchema"].get("title").is_none());
             assert_eq!(add.get("outputSchema").is_some(), revision >= Revision::V2025_06_18);
@@ -803,7 +827,7 @@ mod typed {
     }
 
     #[tokio::test]
-    async fn arguments_that_do_not_fit_are_told_to_the_model() {
+    async fn reports_invalid_arguments_to_the_model() {
         for revision in Revision::ALL.iter().copied() {
             let mut session = Session::of(&server(), revision).await;
             let sum = session.call("add", json!({ "a": 1, "b": [{ "value": 2 }] })).await["result"].clone();
@@ -824,18 +848,19 @@ mod typed {
             ] {
                 let result = session.call(tool, arguments.clone()).await["result"].clone();
                 assert_eq!(result["isError"], true, "{revision} {arguments}");
-                let words = result["content"][0]["text"].as_str().expect("text");
-                // The schema may have been asked before the type was.
+                let message = result["content"][0]["text"].as_str().expect("text");
+                // The schema may reject the arguments before the type does.
                 let by_schema =
-                    cfg!(feature = "validate") && words.starts_with(&format!("invalid arguments for {tool}: "));
-                assert!(words.contains(part) || by_schema, "{words}");
+                    cfg!(feature = "validate") && message.starts_with(&format!("invalid arguments for {tool}: "));
+                assert!(message.contains(part) || by_schema, "{message}");
             }
         }
     }
 
     #[test]
-    fn arguments_are_objects() {
-        let error = Server::builder("s", "1").build().add_tool("t", |_, _: String| async {}).expect_err("no object");
+    fn rejects_arguments_that_are_not_objects() {
+        let error =
+            Server::builder("s", "1").build().add_tool("t", |_, _: String| async {}).expect_err("not an object");
         assert!(matches!(error, DefinitionError::NotAnObject { .. }), "{error}");
     }
 }
@@ -849,7 +874,7 @@ mod validated {
     }
 
     #[tokio::test]
-    async fn arguments_and_results_are_those_of_the_schemas() {
+    async fn validates_arguments_and_results() {
         let input = json!({
             "type": "object", "required": ["a"], "additionalProperties": false,
             "properties": { "a": { "type": "integer", "maximum": 3 } },
@@ -873,26 +898,32 @@ mod validated {
             .build();
         let mut session = Session::of(&server, Revision::V2026_07_28).await;
         assert_eq!(session.call("checked", json!({ "a": 1 })).await["result"]["structuredContent"], json!({ "b": 1 }));
-        assert_eq!(session.call("checked", json!({ "a": 2 })).await["error"]["code"], -32603, "not what was promised");
+        assert_eq!(
+            session.call("checked", json!({ "a": 2 })).await["error"]["code"],
+            -32603,
+            "the result does not match the output schema"
+        );
         assert_eq!(session.call("checked", json!({ "a": 3 })).await["result"]["content"][0]["text"], "three");
         for (arguments, part) in [(json!({}), "\"a\""), (json!({ "a": 4 }), "/a: "), (json!({ "a": 1, "c": 1 }), "'c'")]
         {
             let result = session.call("checked", arguments).await["result"].clone();
             assert_eq!(result["isError"], true);
-            let words = result["content"][0]["text"].as_str().expect("text");
-            assert!(words.contains(part), "{words}");
+            let message = result["content"][0]["text"].as_str().expect("text");
+            assert!(message.contains(part), "{message}");
         }
     }
 
     #[test]
-    fn schemas_that_are_none_or_lie_elsewhere_are_refused() {
+    fn rejects_invalid_schemas_and_remote_references() {
         for bad in [
             json!({ "type": "object", "properties": { "a": { "type": "nonsense" } } }),
             json!({ "type": "object", "properties": { "a": { "$ref": "https://example.com/schema.json" } } }),
         ] {
             let tool = Tool::new(schema::<ToolInputSchema>(bad.clone()), "t");
-            let error =
-                Server::builder("s", "1").build().add_tool_with_schema(tool, |_, _| async {}).expect_err("no schema");
+            let error = Server::builder("s", "1")
+                .build()
+                .add_tool_with_schema(tool, |_, _| async {})
+                .expect_err("an invalid schema");
             assert!(matches!(error, DefinitionError::Schema { .. }), "{bad}: {error}");
         }
     }

@@ -1,0 +1,34 @@
+//! The client's results for a server's requests. Forms are accepted with their defaults.
+
+use std::collections::BTreeMap;
+
+use mcpgen_types::v2026_07_28::{
+    CreateMessageResult, ElicitRequestParams, ElicitResult, ElicitResultAction, ElicitResultContentValue,
+    PrimitiveSchemaDefinition, Role, Root, TextContent,
+};
+
+/// Accepts a form with the default values of its fields. Declines a URL.
+pub(crate) fn elicitation(params: &ElicitRequestParams) -> ElicitResult {
+    let ElicitRequestParams::ElicitRequestFormParams(form) = params else {
+        return ElicitResult::new(ElicitResultAction::Decline);
+    };
+    let fields = form.requested_schema.properties.iter();
+    let values = fields.filter_map(|(name, schema)| Some((name.clone(), default(schema)?)));
+    ElicitResult::new(ElicitResultAction::Accept).with_content(values.collect::<BTreeMap<_, _>>())
+}
+
+/// Returns the default value of a field.
+fn default(schema: &PrimitiveSchemaDefinition) -> Option<ElicitResultContentValue> {
+    let schema = mcpgen_types::to_value(schema).ok()?;
+    mcpgen_types::from_value(schema.get("default")?.clone()).ok()
+}
+
+/// Returns a fixed sampling result.
+pub(crate) fn sampling() -> CreateMessageResult {
+    CreateMessageResult::new(TextContent::new("There is no model."), "no-model", Role::Assistant)
+}
+
+/// Returns the only root.
+pub(crate) fn root() -> Root {
+    Root::new("file:///everything")
+}
