@@ -87,12 +87,7 @@ fn catch_panics<T>(work: impl FnOnce() -> anyhow::Result<T>) -> anyhow::Result<T
 
 fn options(revision: &str, vendored: Option<String>) -> Options {
     let support = if vendored.is_some() { "crate" } else { SUPPORT }.to_owned();
-    Options {
-        support,
-        command: "bench".to_owned(),
-        source: schema_path(revision),
-        vendored,
-    }
+    Options { support, command: "bench".to_owned(), source: schema_path(revision), vendored }
 }
 
 /// Measures the time of each stage, summed over all revisions.
