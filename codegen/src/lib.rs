@@ -16,25 +16,52 @@
 
 #![warn(clippy::print_stdout)]
 
-// The stages in order. A module imports only from those above it.
+// The stages in order. A module imports only from those above it; a test checks that.
+
+// Errors, cycles in graphs.
+mod error;
+mod graph;
+
+// Names, escapes and similar names.
+mod text;
+
+// JSON values, pointers and lines.
+mod json;
+
+// Schema file -> Document -> Normalised.
+mod schema;
+
+// Protocol: the model as plain data.
+pub mod model;
+
+// Normalised -> Protocol.
 mod build;
+
+// Our documentation of the protocol.
+mod docs;
+
+// Protocol -> Rust files.
+mod emit;
+
+// Two models -> findings.
+pub mod diff;
+
+// Protocol -> text or JSON.
+pub mod inspect;
+
+// The workspace with its revisions: import and generate.
+mod project;
+
+// Findings -> reports.
+#[cfg(feature = "cli")]
+mod report;
+
+// The commands.
 #[cfg(feature = "cli")]
 #[doc(hidden)]
 pub mod cli;
-pub mod diff;
-mod docs;
-mod emit;
-mod error;
-mod graph;
-pub mod inspect;
-mod json;
-pub mod model;
-mod project;
-#[cfg(feature = "cli")]
-mod report;
-mod schema;
-mod text;
 
+// For the tests of this workspace.
 #[doc(hidden)]
 pub mod internals;
 
