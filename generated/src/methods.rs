@@ -3,69 +3,32 @@
 
 use crate::MethodSpec;
 
-/// The methods of revision `2024-11-05`, sorted.
+/// The methods of revision `2024-11-05`, by length and name.
 pub(crate) const V2024_11_05: &[MethodSpec] = &[
     MethodSpec {
         sent_by_client: true,
-        ..MethodSpec::request("completion/complete")
+        sent_by_server: true,
+        ..MethodSpec::request("ping")
     },
     MethodSpec {
         sent_by_client: true,
         ..MethodSpec::request("initialize")
     },
     MethodSpec {
-        sent_by_client: true,
-        capability: &["logging"],
-        ..MethodSpec::request("logging/setLevel")
-    },
-    MethodSpec {
-        sent_by_client: true,
         sent_by_server: true,
-        ..MethodSpec::notification("notifications/cancelled")
+        capability: &["roots"],
+        ..MethodSpec::request("roots/list")
     },
     MethodSpec {
         sent_by_client: true,
-        ..MethodSpec::notification("notifications/initialized")
-    },
-    MethodSpec {
-        sent_by_server: true,
-        capability: &["logging"],
-        ..MethodSpec::notification("notifications/message")
+        capability: &["tools"],
+        subject: Some("name"),
+        ..MethodSpec::request("tools/call")
     },
     MethodSpec {
         sent_by_client: true,
-        sent_by_server: true,
-        ..MethodSpec::notification("notifications/progress")
-    },
-    MethodSpec {
-        sent_by_server: true,
-        capability: &["prompts", "listChanged"],
-        ..MethodSpec::notification("notifications/prompts/list_changed")
-    },
-    MethodSpec {
-        sent_by_server: true,
-        capability: &["resources", "listChanged"],
-        ..MethodSpec::notification("notifications/resources/list_changed")
-    },
-    MethodSpec {
-        sent_by_server: true,
-        capability: &["resources", "subscribe"],
-        ..MethodSpec::notification("notifications/resources/updated")
-    },
-    MethodSpec {
-        sent_by_client: true,
-        capability: &["roots", "listChanged"],
-        ..MethodSpec::notification("notifications/roots/list_changed")
-    },
-    MethodSpec {
-        sent_by_server: true,
-        capability: &["tools", "listChanged"],
-        ..MethodSpec::notification("notifications/tools/list_changed")
-    },
-    MethodSpec {
-        sent_by_client: true,
-        sent_by_server: true,
-        ..MethodSpec::request("ping")
+        capability: &["tools"],
+        ..MethodSpec::request("tools/list")
     },
     MethodSpec {
         sent_by_client: true,
@@ -91,14 +54,23 @@ pub(crate) const V2024_11_05: &[MethodSpec] = &[
     },
     MethodSpec {
         sent_by_client: true,
+        capability: &["logging"],
+        ..MethodSpec::request("logging/setLevel")
+    },
+    MethodSpec {
+        sent_by_client: true,
+        ..MethodSpec::request("completion/complete")
+    },
+    MethodSpec {
+        sent_by_client: true,
         capability: &["resources", "subscribe"],
         subject: Some("uri"),
         ..MethodSpec::request("resources/subscribe")
     },
     MethodSpec {
-        sent_by_client: true,
-        capability: &["resources"],
-        ..MethodSpec::request("resources/templates/list")
+        sent_by_server: true,
+        capability: &["logging"],
+        ..MethodSpec::notification("notifications/message")
     },
     MethodSpec {
         sent_by_client: true,
@@ -107,9 +79,9 @@ pub(crate) const V2024_11_05: &[MethodSpec] = &[
         ..MethodSpec::request("resources/unsubscribe")
     },
     MethodSpec {
+        sent_by_client: true,
         sent_by_server: true,
-        capability: &["roots"],
-        ..MethodSpec::request("roots/list")
+        ..MethodSpec::notification("notifications/progress")
     },
     MethodSpec {
         sent_by_server: true,
@@ -118,81 +90,71 @@ pub(crate) const V2024_11_05: &[MethodSpec] = &[
     },
     MethodSpec {
         sent_by_client: true,
-        capability: &["tools"],
-        subject: Some("name"),
-        ..MethodSpec::request("tools/call")
+        sent_by_server: true,
+        ..MethodSpec::notification("notifications/cancelled")
     },
     MethodSpec {
         sent_by_client: true,
-        capability: &["tools"],
-        ..MethodSpec::request("tools/list")
+        capability: &["resources"],
+        ..MethodSpec::request("resources/templates/list")
+    },
+    MethodSpec {
+        sent_by_client: true,
+        ..MethodSpec::notification("notifications/initialized")
+    },
+    MethodSpec {
+        sent_by_server: true,
+        capability: &["resources", "subscribe"],
+        ..MethodSpec::notification("notifications/resources/updated")
+    },
+    MethodSpec {
+        sent_by_client: true,
+        capability: &["roots", "listChanged"],
+        ..MethodSpec::notification("notifications/roots/list_changed")
+    },
+    MethodSpec {
+        sent_by_server: true,
+        capability: &["tools", "listChanged"],
+        ..MethodSpec::notification("notifications/tools/list_changed")
+    },
+    MethodSpec {
+        sent_by_server: true,
+        capability: &["prompts", "listChanged"],
+        ..MethodSpec::notification("notifications/prompts/list_changed")
+    },
+    MethodSpec {
+        sent_by_server: true,
+        capability: &["resources", "listChanged"],
+        ..MethodSpec::notification("notifications/resources/list_changed")
     },
 ];
 
-/// The methods of revision `2025-03-26`, sorted.
+/// The methods of revision `2025-03-26`, by length and name.
 pub(crate) const V2025_03_26: &[MethodSpec] = &[
     MethodSpec {
         sent_by_client: true,
-        capability: &["completions"],
-        ..MethodSpec::request("completion/complete")
+        sent_by_server: true,
+        ..MethodSpec::request("ping")
     },
     MethodSpec {
         sent_by_client: true,
         ..MethodSpec::request("initialize")
     },
     MethodSpec {
-        sent_by_client: true,
-        capability: &["logging"],
-        ..MethodSpec::request("logging/setLevel")
-    },
-    MethodSpec {
-        sent_by_client: true,
         sent_by_server: true,
-        ..MethodSpec::notification("notifications/cancelled")
+        capability: &["roots"],
+        ..MethodSpec::request("roots/list")
     },
     MethodSpec {
         sent_by_client: true,
-        ..MethodSpec::notification("notifications/initialized")
-    },
-    MethodSpec {
-        sent_by_server: true,
-        capability: &["logging"],
-        ..MethodSpec::notification("notifications/message")
+        capability: &["tools"],
+        subject: Some("name"),
+        ..MethodSpec::request("tools/call")
     },
     MethodSpec {
         sent_by_client: true,
-        sent_by_server: true,
-        ..MethodSpec::notification("notifications/progress")
-    },
-    MethodSpec {
-        sent_by_server: true,
-        capability: &["prompts", "listChanged"],
-        ..MethodSpec::notification("notifications/prompts/list_changed")
-    },
-    MethodSpec {
-        sent_by_server: true,
-        capability: &["resources", "listChanged"],
-        ..MethodSpec::notification("notifications/resources/list_changed")
-    },
-    MethodSpec {
-        sent_by_server: true,
-        capability: &["resources", "subscribe"],
-        ..MethodSpec::notification("notifications/resources/updated")
-    },
-    MethodSpec {
-        sent_by_client: true,
-        capability: &["roots", "listChanged"],
-        ..MethodSpec::notification("notifications/roots/list_changed")
-    },
-    MethodSpec {
-        sent_by_server: true,
-        capability: &["tools", "listChanged"],
-        ..MethodSpec::notification("notifications/tools/list_changed")
-    },
-    MethodSpec {
-        sent_by_client: true,
-        sent_by_server: true,
-        ..MethodSpec::request("ping")
+        capability: &["tools"],
+        ..MethodSpec::request("tools/list")
     },
     MethodSpec {
         sent_by_client: true,
@@ -218,14 +180,24 @@ pub(crate) const V2025_03_26: &[MethodSpec] = &[
     },
     MethodSpec {
         sent_by_client: true,
+        capability: &["logging"],
+        ..MethodSpec::request("logging/setLevel")
+    },
+    MethodSpec {
+        sent_by_client: true,
+        capability: &["completions"],
+        ..MethodSpec::request("completion/complete")
+    },
+    MethodSpec {
+        sent_by_client: true,
         capability: &["resources", "subscribe"],
         subject: Some("uri"),
         ..MethodSpec::request("resources/subscribe")
     },
     MethodSpec {
-        sent_by_client: true,
-        capability: &["resources"],
-        ..MethodSpec::request("resources/templates/list")
+        sent_by_server: true,
+        capability: &["logging"],
+        ..MethodSpec::notification("notifications/message")
     },
     MethodSpec {
         sent_by_client: true,
@@ -234,9 +206,9 @@ pub(crate) const V2025_03_26: &[MethodSpec] = &[
         ..MethodSpec::request("resources/unsubscribe")
     },
     MethodSpec {
+        sent_by_client: true,
         sent_by_server: true,
-        capability: &["roots"],
-        ..MethodSpec::request("roots/list")
+        ..MethodSpec::notification("notifications/progress")
     },
     MethodSpec {
         sent_by_server: true,
@@ -245,86 +217,71 @@ pub(crate) const V2025_03_26: &[MethodSpec] = &[
     },
     MethodSpec {
         sent_by_client: true,
-        capability: &["tools"],
-        subject: Some("name"),
-        ..MethodSpec::request("tools/call")
+        sent_by_server: true,
+        ..MethodSpec::notification("notifications/cancelled")
     },
     MethodSpec {
         sent_by_client: true,
-        capability: &["tools"],
-        ..MethodSpec::request("tools/list")
+        capability: &["resources"],
+        ..MethodSpec::request("resources/templates/list")
+    },
+    MethodSpec {
+        sent_by_client: true,
+        ..MethodSpec::notification("notifications/initialized")
+    },
+    MethodSpec {
+        sent_by_server: true,
+        capability: &["resources", "subscribe"],
+        ..MethodSpec::notification("notifications/resources/updated")
+    },
+    MethodSpec {
+        sent_by_client: true,
+        capability: &["roots", "listChanged"],
+        ..MethodSpec::notification("notifications/roots/list_changed")
+    },
+    MethodSpec {
+        sent_by_server: true,
+        capability: &["tools", "listChanged"],
+        ..MethodSpec::notification("notifications/tools/list_changed")
+    },
+    MethodSpec {
+        sent_by_server: true,
+        capability: &["prompts", "listChanged"],
+        ..MethodSpec::notification("notifications/prompts/list_changed")
+    },
+    MethodSpec {
+        sent_by_server: true,
+        capability: &["resources", "listChanged"],
+        ..MethodSpec::notification("notifications/resources/list_changed")
     },
 ];
 
-/// The methods of revision `2025-06-18`, sorted.
+/// The methods of revision `2025-06-18`, by length and name.
 pub(crate) const V2025_06_18: &[MethodSpec] = &[
     MethodSpec {
         sent_by_client: true,
-        capability: &["completions"],
-        ..MethodSpec::request("completion/complete")
-    },
-    MethodSpec {
         sent_by_server: true,
-        capability: &["elicitation"],
-        ..MethodSpec::request("elicitation/create")
+        ..MethodSpec::request("ping")
     },
     MethodSpec {
         sent_by_client: true,
         ..MethodSpec::request("initialize")
     },
     MethodSpec {
-        sent_by_client: true,
-        capability: &["logging"],
-        ..MethodSpec::request("logging/setLevel")
-    },
-    MethodSpec {
-        sent_by_client: true,
         sent_by_server: true,
-        ..MethodSpec::notification("notifications/cancelled")
+        capability: &["roots"],
+        ..MethodSpec::request("roots/list")
     },
     MethodSpec {
         sent_by_client: true,
-        ..MethodSpec::notification("notifications/initialized")
-    },
-    MethodSpec {
-        sent_by_server: true,
-        capability: &["logging"],
-        ..MethodSpec::notification("notifications/message")
+        capability: &["tools"],
+        subject: Some("name"),
+        ..MethodSpec::request("tools/call")
     },
     MethodSpec {
         sent_by_client: true,
-        sent_by_server: true,
-        ..MethodSpec::notification("notifications/progress")
-    },
-    MethodSpec {
-        sent_by_server: true,
-        capability: &["prompts", "listChanged"],
-        ..MethodSpec::notification("notifications/prompts/list_changed")
-    },
-    MethodSpec {
-        sent_by_server: true,
-        capability: &["resources", "listChanged"],
-        ..MethodSpec::notification("notifications/resources/list_changed")
-    },
-    MethodSpec {
-        sent_by_server: true,
-        capability: &["resources", "subscribe"],
-        ..MethodSpec::notification("notifications/resources/updated")
-    },
-    MethodSpec {
-        sent_by_client: true,
-        capability: &["roots", "listChanged"],
-        ..MethodSpec::notification("notifications/roots/list_changed")
-    },
-    MethodSpec {
-        sent_by_server: true,
-        capability: &["tools", "listChanged"],
-        ..MethodSpec::notification("notifications/tools/list_changed")
-    },
-    MethodSpec {
-        sent_by_client: true,
-        sent_by_server: true,
-        ..MethodSpec::request("ping")
+        capability: &["tools"],
+        ..MethodSpec::request("tools/list")
     },
     MethodSpec {
         sent_by_client: true,
@@ -350,78 +307,24 @@ pub(crate) const V2025_06_18: &[MethodSpec] = &[
     },
     MethodSpec {
         sent_by_client: true,
-        capability: &["resources", "subscribe"],
-        subject: Some("uri"),
-        ..MethodSpec::request("resources/subscribe")
-    },
-    MethodSpec {
-        sent_by_client: true,
-        capability: &["resources"],
-        ..MethodSpec::request("resources/templates/list")
-    },
-    MethodSpec {
-        sent_by_client: true,
-        capability: &["resources", "subscribe"],
-        subject: Some("uri"),
-        ..MethodSpec::request("resources/unsubscribe")
+        capability: &["logging"],
+        ..MethodSpec::request("logging/setLevel")
     },
     MethodSpec {
         sent_by_server: true,
-        capability: &["roots"],
-        ..MethodSpec::request("roots/list")
+        capability: &["elicitation"],
+        ..MethodSpec::request("elicitation/create")
     },
-    MethodSpec {
-        sent_by_server: true,
-        capability: &["sampling"],
-        ..MethodSpec::request("sampling/createMessage")
-    },
-    MethodSpec {
-        sent_by_client: true,
-        capability: &["tools"],
-        subject: Some("name"),
-        ..MethodSpec::request("tools/call")
-    },
-    MethodSpec {
-        sent_by_client: true,
-        capability: &["tools"],
-        ..MethodSpec::request("tools/list")
-    },
-];
-
-/// The methods of revision `2025-11-25`, sorted.
-pub(crate) const V2025_11_25: &[MethodSpec] = &[
     MethodSpec {
         sent_by_client: true,
         capability: &["completions"],
         ..MethodSpec::request("completion/complete")
     },
     MethodSpec {
-        sent_by_server: true,
-        may_run_as_task: true,
-        capability: &["elicitation"],
-        ..MethodSpec::request("elicitation/create")
-    },
-    MethodSpec {
         sent_by_client: true,
-        ..MethodSpec::request("initialize")
-    },
-    MethodSpec {
-        sent_by_client: true,
-        capability: &["logging"],
-        ..MethodSpec::request("logging/setLevel")
-    },
-    MethodSpec {
-        sent_by_client: true,
-        sent_by_server: true,
-        ..MethodSpec::notification("notifications/cancelled")
-    },
-    MethodSpec {
-        sent_by_server: true,
-        ..MethodSpec::notification("notifications/elicitation/complete")
-    },
-    MethodSpec {
-        sent_by_client: true,
-        ..MethodSpec::notification("notifications/initialized")
+        capability: &["resources", "subscribe"],
+        subject: Some("uri"),
+        ..MethodSpec::request("resources/subscribe")
     },
     MethodSpec {
         sent_by_server: true,
@@ -430,8 +333,48 @@ pub(crate) const V2025_11_25: &[MethodSpec] = &[
     },
     MethodSpec {
         sent_by_client: true,
+        capability: &["resources", "subscribe"],
+        subject: Some("uri"),
+        ..MethodSpec::request("resources/unsubscribe")
+    },
+    MethodSpec {
+        sent_by_client: true,
         sent_by_server: true,
         ..MethodSpec::notification("notifications/progress")
+    },
+    MethodSpec {
+        sent_by_server: true,
+        capability: &["sampling"],
+        ..MethodSpec::request("sampling/createMessage")
+    },
+    MethodSpec {
+        sent_by_client: true,
+        sent_by_server: true,
+        ..MethodSpec::notification("notifications/cancelled")
+    },
+    MethodSpec {
+        sent_by_client: true,
+        capability: &["resources"],
+        ..MethodSpec::request("resources/templates/list")
+    },
+    MethodSpec {
+        sent_by_client: true,
+        ..MethodSpec::notification("notifications/initialized")
+    },
+    MethodSpec {
+        sent_by_server: true,
+        capability: &["resources", "subscribe"],
+        ..MethodSpec::notification("notifications/resources/updated")
+    },
+    MethodSpec {
+        sent_by_client: true,
+        capability: &["roots", "listChanged"],
+        ..MethodSpec::notification("notifications/roots/list_changed")
+    },
+    MethodSpec {
+        sent_by_server: true,
+        capability: &["tools", "listChanged"],
+        ..MethodSpec::notification("notifications/tools/list_changed")
     },
     MethodSpec {
         sent_by_server: true,
@@ -443,31 +386,47 @@ pub(crate) const V2025_11_25: &[MethodSpec] = &[
         capability: &["resources", "listChanged"],
         ..MethodSpec::notification("notifications/resources/list_changed")
     },
-    MethodSpec {
-        sent_by_server: true,
-        capability: &["resources", "subscribe"],
-        ..MethodSpec::notification("notifications/resources/updated")
-    },
+];
+
+/// The methods of revision `2025-11-25`, by length and name.
+pub(crate) const V2025_11_25: &[MethodSpec] = &[
     MethodSpec {
         sent_by_client: true,
-        capability: &["roots", "listChanged"],
-        ..MethodSpec::notification("notifications/roots/list_changed")
+        sent_by_server: true,
+        ..MethodSpec::request("ping")
     },
     MethodSpec {
         sent_by_client: true,
         sent_by_server: true,
         capability: &["tasks"],
-        ..MethodSpec::notification("notifications/tasks/status")
+        ..MethodSpec::request("tasks/get")
+    },
+    MethodSpec {
+        sent_by_client: true,
+        ..MethodSpec::request("initialize")
     },
     MethodSpec {
         sent_by_server: true,
-        capability: &["tools", "listChanged"],
-        ..MethodSpec::notification("notifications/tools/list_changed")
+        capability: &["roots"],
+        ..MethodSpec::request("roots/list")
     },
     MethodSpec {
         sent_by_client: true,
         sent_by_server: true,
-        ..MethodSpec::request("ping")
+        capability: &["tasks", "list"],
+        ..MethodSpec::request("tasks/list")
+    },
+    MethodSpec {
+        sent_by_client: true,
+        may_run_as_task: true,
+        capability: &["tools"],
+        subject: Some("name"),
+        ..MethodSpec::request("tools/call")
+    },
+    MethodSpec {
+        sent_by_client: true,
+        capability: &["tools"],
+        ..MethodSpec::request("tools/list")
     },
     MethodSpec {
         sent_by_client: true,
@@ -479,45 +438,6 @@ pub(crate) const V2025_11_25: &[MethodSpec] = &[
         sent_by_client: true,
         capability: &["prompts"],
         ..MethodSpec::request("prompts/list")
-    },
-    MethodSpec {
-        sent_by_client: true,
-        capability: &["resources"],
-        ..MethodSpec::request("resources/list")
-    },
-    MethodSpec {
-        sent_by_client: true,
-        capability: &["resources"],
-        subject: Some("uri"),
-        ..MethodSpec::request("resources/read")
-    },
-    MethodSpec {
-        sent_by_client: true,
-        capability: &["resources", "subscribe"],
-        subject: Some("uri"),
-        ..MethodSpec::request("resources/subscribe")
-    },
-    MethodSpec {
-        sent_by_client: true,
-        capability: &["resources"],
-        ..MethodSpec::request("resources/templates/list")
-    },
-    MethodSpec {
-        sent_by_client: true,
-        capability: &["resources", "subscribe"],
-        subject: Some("uri"),
-        ..MethodSpec::request("resources/unsubscribe")
-    },
-    MethodSpec {
-        sent_by_server: true,
-        capability: &["roots"],
-        ..MethodSpec::request("roots/list")
-    },
-    MethodSpec {
-        sent_by_server: true,
-        may_run_as_task: true,
-        capability: &["sampling"],
-        ..MethodSpec::request("sampling/createMessage")
     },
     MethodSpec {
         sent_by_client: true,
@@ -529,49 +449,40 @@ pub(crate) const V2025_11_25: &[MethodSpec] = &[
         sent_by_client: true,
         sent_by_server: true,
         capability: &["tasks"],
-        ..MethodSpec::request("tasks/get")
-    },
-    MethodSpec {
-        sent_by_client: true,
-        sent_by_server: true,
-        capability: &["tasks", "list"],
-        ..MethodSpec::request("tasks/list")
-    },
-    MethodSpec {
-        sent_by_client: true,
-        sent_by_server: true,
-        capability: &["tasks"],
         ..MethodSpec::request("tasks/result")
     },
     MethodSpec {
         sent_by_client: true,
-        may_run_as_task: true,
-        capability: &["tools"],
-        subject: Some("name"),
-        ..MethodSpec::request("tools/call")
+        capability: &["resources"],
+        ..MethodSpec::request("resources/list")
     },
     MethodSpec {
         sent_by_client: true,
-        capability: &["tools"],
-        ..MethodSpec::request("tools/list")
+        capability: &["resources"],
+        subject: Some("uri"),
+        ..MethodSpec::request("resources/read")
     },
-];
-
-/// The methods of revision `2026-07-28`, sorted.
-pub(crate) const V2026_07_28: &[MethodSpec] = &[
+    MethodSpec {
+        sent_by_client: true,
+        capability: &["logging"],
+        ..MethodSpec::request("logging/setLevel")
+    },
+    MethodSpec {
+        sent_by_server: true,
+        may_run_as_task: true,
+        capability: &["elicitation"],
+        ..MethodSpec::request("elicitation/create")
+    },
     MethodSpec {
         sent_by_client: true,
         capability: &["completions"],
         ..MethodSpec::request("completion/complete")
     },
     MethodSpec {
-        capability: &["elicitation"],
-        ..MethodSpec::request("elicitation/create")
-    },
-    MethodSpec {
         sent_by_client: true,
-        sent_by_server: true,
-        ..MethodSpec::notification("notifications/cancelled")
+        capability: &["resources", "subscribe"],
+        subject: Some("uri"),
+        ..MethodSpec::request("resources/subscribe")
     },
     MethodSpec {
         sent_by_server: true,
@@ -579,8 +490,60 @@ pub(crate) const V2026_07_28: &[MethodSpec] = &[
         ..MethodSpec::notification("notifications/message")
     },
     MethodSpec {
+        sent_by_client: true,
+        capability: &["resources", "subscribe"],
+        subject: Some("uri"),
+        ..MethodSpec::request("resources/unsubscribe")
+    },
+    MethodSpec {
+        sent_by_client: true,
         sent_by_server: true,
         ..MethodSpec::notification("notifications/progress")
+    },
+    MethodSpec {
+        sent_by_server: true,
+        may_run_as_task: true,
+        capability: &["sampling"],
+        ..MethodSpec::request("sampling/createMessage")
+    },
+    MethodSpec {
+        sent_by_client: true,
+        sent_by_server: true,
+        ..MethodSpec::notification("notifications/cancelled")
+    },
+    MethodSpec {
+        sent_by_client: true,
+        capability: &["resources"],
+        ..MethodSpec::request("resources/templates/list")
+    },
+    MethodSpec {
+        sent_by_client: true,
+        ..MethodSpec::notification("notifications/initialized")
+    },
+    MethodSpec {
+        sent_by_client: true,
+        sent_by_server: true,
+        capability: &["tasks"],
+        ..MethodSpec::notification("notifications/tasks/status")
+    },
+    MethodSpec {
+        sent_by_server: true,
+        capability: &["resources", "subscribe"],
+        ..MethodSpec::notification("notifications/resources/updated")
+    },
+    MethodSpec {
+        sent_by_client: true,
+        capability: &["roots", "listChanged"],
+        ..MethodSpec::notification("notifications/roots/list_changed")
+    },
+    MethodSpec {
+        sent_by_server: true,
+        capability: &["tools", "listChanged"],
+        ..MethodSpec::notification("notifications/tools/list_changed")
+    },
+    MethodSpec {
+        sent_by_server: true,
+        ..MethodSpec::notification("notifications/elicitation/complete")
     },
     MethodSpec {
         sent_by_server: true,
@@ -592,19 +555,26 @@ pub(crate) const V2026_07_28: &[MethodSpec] = &[
         capability: &["resources", "listChanged"],
         ..MethodSpec::notification("notifications/resources/list_changed")
     },
+];
+
+/// The methods of revision `2026-07-28`, by length and name.
+pub(crate) const V2026_07_28: &[MethodSpec] = &[
     MethodSpec {
-        sent_by_server: true,
-        capability: &["resources", "subscribe"],
-        ..MethodSpec::notification("notifications/resources/updated")
+        capability: &["roots"],
+        ..MethodSpec::request("roots/list")
     },
     MethodSpec {
-        sent_by_server: true,
-        ..MethodSpec::notification("notifications/subscriptions/acknowledged")
+        sent_by_client: true,
+        may_require_input: true,
+        capability: &["tools"],
+        subject: Some("name"),
+        ..MethodSpec::request("tools/call")
     },
     MethodSpec {
-        sent_by_server: true,
-        capability: &["tools", "listChanged"],
-        ..MethodSpec::notification("notifications/tools/list_changed")
+        sent_by_client: true,
+        cacheable: true,
+        capability: &["tools"],
+        ..MethodSpec::request("tools/list")
     },
     MethodSpec {
         sent_by_client: true,
@@ -636,12 +606,29 @@ pub(crate) const V2026_07_28: &[MethodSpec] = &[
     MethodSpec {
         sent_by_client: true,
         cacheable: true,
-        capability: &["resources"],
-        ..MethodSpec::request("resources/templates/list")
+        ..MethodSpec::request("server/discover")
     },
     MethodSpec {
-        capability: &["roots"],
-        ..MethodSpec::request("roots/list")
+        capability: &["elicitation"],
+        ..MethodSpec::request("elicitation/create")
+    },
+    MethodSpec {
+        sent_by_client: true,
+        capability: &["completions"],
+        ..MethodSpec::request("completion/complete")
+    },
+    MethodSpec {
+        sent_by_client: true,
+        ..MethodSpec::request("subscriptions/listen")
+    },
+    MethodSpec {
+        sent_by_server: true,
+        capability: &["logging"],
+        ..MethodSpec::notification("notifications/message")
+    },
+    MethodSpec {
+        sent_by_server: true,
+        ..MethodSpec::notification("notifications/progress")
     },
     MethodSpec {
         capability: &["sampling"],
@@ -649,24 +636,37 @@ pub(crate) const V2026_07_28: &[MethodSpec] = &[
     },
     MethodSpec {
         sent_by_client: true,
-        cacheable: true,
-        ..MethodSpec::request("server/discover")
-    },
-    MethodSpec {
-        sent_by_client: true,
-        ..MethodSpec::request("subscriptions/listen")
-    },
-    MethodSpec {
-        sent_by_client: true,
-        may_require_input: true,
-        capability: &["tools"],
-        subject: Some("name"),
-        ..MethodSpec::request("tools/call")
+        sent_by_server: true,
+        ..MethodSpec::notification("notifications/cancelled")
     },
     MethodSpec {
         sent_by_client: true,
         cacheable: true,
-        capability: &["tools"],
-        ..MethodSpec::request("tools/list")
+        capability: &["resources"],
+        ..MethodSpec::request("resources/templates/list")
+    },
+    MethodSpec {
+        sent_by_server: true,
+        capability: &["resources", "subscribe"],
+        ..MethodSpec::notification("notifications/resources/updated")
+    },
+    MethodSpec {
+        sent_by_server: true,
+        capability: &["tools", "listChanged"],
+        ..MethodSpec::notification("notifications/tools/list_changed")
+    },
+    MethodSpec {
+        sent_by_server: true,
+        capability: &["prompts", "listChanged"],
+        ..MethodSpec::notification("notifications/prompts/list_changed")
+    },
+    MethodSpec {
+        sent_by_server: true,
+        capability: &["resources", "listChanged"],
+        ..MethodSpec::notification("notifications/resources/list_changed")
+    },
+    MethodSpec {
+        sent_by_server: true,
+        ..MethodSpec::notification("notifications/subscriptions/acknowledged")
     },
 ];

@@ -84,7 +84,7 @@ impl Revision {
     pub fn has_batches(self) -> bool {
         ["2025-03-26"].contains(&self.name)
     }
-    /// The methods of the revision, sorted. Empty for a custom revision.
+    /// The methods of the revision, in no particular order. Empty for a custom revision.
     #[must_use]
     pub fn methods(self) -> &'static [crate::MethodSpec] {
         match self {
@@ -100,7 +100,10 @@ impl Revision {
     #[must_use]
     pub fn method(self, method: &str) -> Option<&'static crate::MethodSpec> {
         let methods = self.methods();
-        methods.get(methods.binary_search_by(|spec| spec.method.cmp(method)).ok()?)
+        let order = |spec: &crate::MethodSpec| {
+            (spec.method.len(), spec.method).cmp(&(method.len(), method))
+        };
+        methods.get(methods.binary_search_by(order).ok()?)
     }
     /// Whether the types of this revision are compiled in: whether its feature is on.
     #[must_use]

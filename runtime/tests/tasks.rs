@@ -13,7 +13,9 @@ use mcpgen_runtime::peer::CallError;
 use mcpgen_runtime::protocol::Level;
 use mcpgen_runtime::protocol::config::ServerConfig;
 use mcpgen_runtime::service::context::Context;
-use mcpgen_runtime::tasks::{Entry, InMemoryTaskStore, Outcome, TaskLimits, TaskStore, TaskSupport, Tasks, capability};
+use mcpgen_runtime::tasks::{
+    InMemoryTaskStore, StoredTask, TaskLimits, TaskOutcome, TaskStore, TaskSupport, Tasks, capability,
+};
 use mcpgen_runtime::{Limits, LocalInfo, Router, connect, serve, transport};
 use mcpgen_types::v2025_11_25::{
     CallToolRequest, CallToolRequestParams, CallToolResult, CancelTaskRequest, CancelTaskRequestParams,
@@ -273,21 +275,21 @@ impl Slow {
 }
 
 impl TaskStore for Slow {
-    fn create(&self, entry: Entry) -> BoxFuture<'_, Result<(), ErrorObject>> {
+    fn create(&self, entry: StoredTask) -> BoxFuture<'_, Result<(), ErrorObject>> {
         Box::pin(async {
             tokio::time::sleep(self.delay).await;
             self.inside.create(entry).await
         })
     }
 
-    fn get<'a>(&'a self, id: &'a str) -> BoxFuture<'a, Result<Option<Entry>, ErrorObject>> {
+    fn get<'a>(&'a self, id: &'a str) -> BoxFuture<'a, Result<Option<StoredTask>, ErrorObject>> {
         Box::pin(async {
             tokio::time::sleep(self.delay).await;
             self.inside.get(id).await
         })
     }
 
-    fn advance(&self, task: Task, outcome: Option<Outcome>) -> BoxFuture<'_, Result<bool, ErrorObject>> {
+    fn advance(&self, task: Task, outcome: Option<TaskOutcome>) -> BoxFuture<'_, Result<bool, ErrorObject>> {
         Box::pin(async {
             tokio::time::sleep(self.delay).await;
             let fails = |left: usize| left.checked_sub(1);
@@ -417,7 +419,7 @@ async fn messages_of_a_task_carry_related_task_metadata() {
 #[tokio::test]
 async fn limits_the_tasks_of_each_owner() {
     let owner = |context: &Context| context.meta().get("user").and_then(Value::as_str).unwrap_or_default().to_owned();
-    let limits = TaskLimits { running_each: 2, result_bytes: 100, ..TaskLimits::default() };
+    let limits = TaskLimits { running_per_owner: 2, result_bytes: 100, ..TaskLimits::default() };
     let mut remote = server_of(local_info(), Tasks::owned_by(InMemoryTaskStore::new(10, 3), limits, owner)).await;
     let create_request = |user: &'static str, name: &'static str| {
         let params = json!({ "name": name, "task": {}, "_meta": { "user": user } });
@@ -513,7 +515,7 @@ async fn ignores_task_params_without_the_capability() {
 
 #[tokio::test]
 async fn lists_tasks_in_pages_and_removes_expired_tasks() {
-    let limits = TaskLimits { page: 2, longest_ttl: Duration::from_millis(300), ..TaskLimits::default() };
+    let limits = TaskLimits { page_size: 2, max_ttl: Duration::from_millis(300), ..TaskLimits::default() };
     let mut remote = server_of(local_info(), Tasks::new(InMemoryTaskStore::new(5, 5), limits)).await;
     let mut created = Vec::new();
     for _ in 0..5 {

@@ -328,7 +328,7 @@ fn finds_upward_imports() {
         let expected: Vec<_> = expected.iter().map(|target| format!("peer imports from crate::{target}")).collect();
         assert_eq!(found, expected, "{source}");
     }
-    assert_eq!(modules(&[("desk", "")]).upward_imports(RUNTIME.layers), ["desk is in no layer"]);
+    assert_eq!(modules(&[("elsewhere", "")]).upward_imports(RUNTIME.layers), ["elsewhere is in no layer"]);
 }
 
 #[test]

@@ -16,7 +16,7 @@ pub(crate) fn file(revisions: &[Revision], models: &[Protocol]) -> Result<String
     let header = format!("{MARK} from the schemas.\n// Do not edit: run `cargo run -p mcpgen -- generate`.\n\n");
     let tables = revisions.iter().zip(models).map(|(revision, protocol)| {
         let constant = format_ident!("{}", revision.module().to_uppercase());
-        let docs = format!(" The methods of revision `{}`, sorted.", revision.name);
+        let docs = format!(" The methods of revision `{}`, by length and name.", revision.name);
         let rows = method_facts(protocol).into_iter().map(row);
         quote!(#[doc = #docs] pub(crate) const #constant: &[MethodSpec] = &[#(#rows),*];)
     });

@@ -85,7 +85,7 @@ fn tokens(revisions: &[Revision], models: &[Protocol]) -> TokenStream {
                 [#(#with_batches),*].contains(&self.name)
             }
 
-            /// The methods of the revision, sorted. Empty for a custom revision.
+            /// The methods of the revision, in no particular order. Empty for a custom revision.
             #[must_use]
             pub fn methods(self) -> &'static [crate::MethodSpec] {
                 match self {
@@ -98,7 +98,9 @@ fn tokens(revisions: &[Revision], models: &[Protocol]) -> TokenStream {
             #[must_use]
             pub fn method(self, method: &str) -> Option<&'static crate::MethodSpec> {
                 let methods = self.methods();
-                methods.get(methods.binary_search_by(|spec| spec.method.cmp(method)).ok()?)
+                // Comparing lengths first is faster.
+                let order = |spec: &crate::MethodSpec| (spec.method.len(), spec.method).cmp(&(method.len(), method));
+                methods.get(methods.binary_search_by(order).ok()?)
             }
 
             /// Whether the types of this revision are compiled in: whether its feature is on.

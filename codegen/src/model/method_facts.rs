@@ -27,12 +27,12 @@ pub(crate) struct MethodFacts {
     pub may_require_input: bool,
 }
 
-/// Returns the facts about all methods of a revision, sorted by method.
+/// Returns the facts about all methods of a revision, sorted by the length of the method and then by the method.
 pub(crate) fn method_facts(protocol: &Protocol) -> Vec<MethodFacts> {
     let requests = protocol.requests.iter().map(|request| of_request(protocol, request));
     let notifications = protocol.notifications.iter().map(|notification| of_notification(protocol, notification));
     let mut facts: Vec<MethodFacts> = requests.chain(notifications).collect();
-    facts.sort_by(|a, b| a.method.cmp(&b.method));
+    facts.sort_by(|a, b| (a.method.len(), &a.method).cmp(&(b.method.len(), &b.method)));
     facts
 }
 

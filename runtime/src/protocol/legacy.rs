@@ -163,8 +163,11 @@ impl Legacy {
             true => self.can(peer_info.revision, spec.capability),
             false => peer_info.can(spec.capability),
         };
+        if has_capability {
+            return None;
+        }
         let capability = spec.capability.join(".");
-        (!has_capability).then(|| format!("{method}: the {declared_by} has not declared the capability {capability}"))
+        Some(format!("{method}: the {declared_by} has not declared the capability {capability}"))
     }
 }
 

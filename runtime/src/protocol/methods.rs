@@ -34,7 +34,10 @@ mod tests {
 
     /// Returns the methods of a revision that a condition holds for.
     fn methods(revision: Revision, holds: impl Fn(&MethodSpec) -> bool) -> Vec<&'static str> {
-        revision.methods().iter().filter(|spec| holds(spec)).map(|spec| spec.method).collect()
+        let mut methods: Vec<_> =
+            revision.methods().iter().filter(|spec| holds(spec)).map(|spec| spec.method).collect();
+        methods.sort_unstable();
+        methods
     }
 
     #[test]

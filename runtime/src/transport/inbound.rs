@@ -17,31 +17,36 @@ use crate::jsonrpc::envelope::{Frame, Invalid, not_text, scan};
 pub struct Inbound {
     /// The bytes, until they are parsed.
     bytes: Vec<u8>,
-    parsed: Option<Result<Document<'static>, Invalid>>,
-    size: usize,
-    is_batch: bool,
+    /// Boxed, because most transports pass on bytes, and messages are moved often.
+    parsed: Option<Box<Parsed>>,
     /// Values for handlers, which find them with [`Context::extensions`](crate::Context::extensions).
     pub extensions: Extensions,
+}
+
+#[derive(Clone, Debug)]
+struct Parsed {
+    document: Result<Document<'static>, Invalid>,
+    size: usize,
+    is_batch: bool,
 }
 
 impl Inbound {
     /// Creates an incoming message from its bytes.
     #[must_use]
     pub fn new(bytes: Vec<u8>) -> Self {
-        let (size, is_batch) = (bytes.len(), Frame::is_batch(&bytes));
-        Self { bytes, parsed: None, size, is_batch, extensions: Extensions::new() }
+        Self { bytes, parsed: None, extensions: Extensions::new() }
     }
 
     /// Returns the size of the message in bytes.
     #[must_use]
     pub fn size(&self) -> usize {
-        self.size
+        self.parsed.as_ref().map_or(self.bytes.len(), |parsed| parsed.size)
     }
 
     /// Returns whether the message starts like a batch.
     #[must_use]
     pub fn is_batch(&self) -> bool {
-        self.is_batch
+        self.parsed.as_ref().map_or_else(|| Frame::is_batch(&self.bytes), |parsed| parsed.is_batch)
     }
 
     /// Parses the message, unless it is parsed already, and classifies it.
@@ -61,19 +66,23 @@ impl Inbound {
     pub fn into_bytes(self) -> Result<Vec<u8>, Invalid> {
         match self.parsed {
             None => Ok(self.bytes),
-            Some(parsed) => parsed.map(|document| document.root().text().into_owned().into_bytes()),
+            Some(parsed) => parsed.document.map(|document| document.root().text().into_owned().into_bytes()),
         }
     }
 
     /// Returns the parsed message.
     pub(crate) fn into_document(self) -> Result<Document<'static>, Invalid> {
-        self.parsed.unwrap_or_else(|| parse(self.bytes))
+        match self.parsed {
+            None => parse(self.bytes),
+            Some(parsed) => parsed.document,
+        }
     }
 
     /// Parses the message, unless it is parsed already.
     pub(crate) fn document(&mut self) -> Result<&Document<'static>, Invalid> {
-        let bytes = &mut self.bytes;
-        self.parsed.get_or_insert_with(|| parse(std::mem::take(bytes))).as_ref().map_err(|invalid| invalid.clone())
+        let (size, is_batch, bytes) = (self.size(), self.is_batch(), &mut self.bytes);
+        let parse = || Box::new(Parsed { document: parse(std::mem::take(bytes)), size, is_batch });
+        self.parsed.get_or_insert_with(parse).document.as_ref().map_err(Clone::clone)
     }
 }
 

@@ -1,0 +1,213 @@
+//! Handlers that run as tasks, and the handlers of the `tasks/*` requests.
+
+use std::future::{Future, ready};
+use std::sync::Arc;
+
+use mcpgen_types::codec::Decode;
+use mcpgen_types::v2025_11_25::{
+    CancelTaskRequest, GetTaskPayloadRequest, GetTaskRequest, ListTasksRequest, ListTasksResult, Task, TaskMetadata,
+    TaskStatus,
+};
+use mcpgen_types::{ErrorCode, ErrorObject, Params, RawJson, Request, TaskRequest};
+use serde_json::json;
+
+use super::create::ID_LENGTH;
+use super::runner::{CANCELLED, MIN_POLL_INTERVAL, cancelled, with_status};
+use super::state::Tasks;
+use super::store::has_ended;
+use super::support::TaskSupport;
+use crate::jsonrpc::errors;
+use crate::jsonrpc::json::{Picked, with_meta};
+use crate::protocol::legacy::RELATED_TASK;
+use crate::service::context::Context;
+use crate::service::router::{Answer, AnyRequest, RequestHandler, Router};
+
+impl Tasks {
+    /// Adds two things to a router: a handler that can also run as a task, and handlers for the `tasks/*` requests.
+    ///
+    /// Requests run as tasks only if this side has declared the capability for it; see [`capability`]. `support`
+    /// returns whether a request can run as a task. Its argument is the request's [subject](Context::subject), such as
+    /// the name of the tool, or `None` if the request has no subject.
+    ///
+    /// The handler's context lasts as long as the task. Messages sent through it carry the task's ID, and while a call
+    /// to the peer is pending, the task's status is `input_required`.
+    #[must_use]
+    pub fn on<R: TaskRequest<Params: Send + 'static>>(
+        &self,
+        router: Router,
+        support: impl Fn(Option<&str>) -> TaskSupport + Send + Sync + 'static,
+        handler: impl RequestHandler<R>,
+    ) -> Router {
+        let (this, handler) = (self.clone(), Arc::new(handler));
+        let handle = move |request: AnyRequest| -> Answer {
+            let task = match task_metadata(&request) {
+                Ok(task) => task.filter(|_| declared::<R>(&request.context)),
+                Err(error) => return Box::pin(ready(Err(error))),
+            };
+            let refused = match (&task, support(request.context.subject())) {
+                (Some(_), TaskSupport::Forbidden) => Some("cannot run as a task; send the request without `task`"),
+                (None, TaskSupport::Required) if declared::<R>(&request.context) => {
+                    Some("must run as a task; add `task` to the params")
+                }
+                _ => None,
+            };
+            if let Some(why) = refused {
+                let subject = request.context.subject().unwrap_or(R::METHOD);
+                let error = ErrorObject::new(ErrorCode::METHOD_NOT_FOUND, format!("{subject:?} {why}"));
+                return Box::pin(ready(Err(error)));
+            }
+            let params = match R::Params::from_member(request.params.as_ref()) {
+                Ok(params) => params,
+                Err(error) => return Box::pin(ready(Err(errors::invalid_params(&error)))),
+            };
+            let handler = Arc::clone(&handler);
+            let run = move |context: Context| -> Answer {
+                let answer = handler(context, params);
+                Box::pin(async move { answer.await.map(|result| RawJson::from(&result)).map_err(Into::into) })
+            };
+            match task {
+                None => run(request.context),
+                Some(task) => {
+                    let this = this.clone();
+                    Box::pin(async move { this.create(request.context, task, run).await })
+                }
+            }
+        };
+        self.add_task_requests(router.handle(Some(R::REVISION), R::METHOD, handle))
+    }
+
+    /// Adds handlers for the `tasks/*` requests.
+    fn add_task_requests(&self, router: Router) -> Router {
+        let this = self.clone();
+        let get = move |context: Context, params: <GetTaskRequest as Request>::Params| {
+            let this = this.clone();
+            async move { Ok::<_, ErrorObject>(this.find(&context, &params.task_id).await?.task) }
+        };
+        let this = self.clone();
+        let result = move |context: Context, params: <GetTaskPayloadRequest as Request>::Params| {
+            let this = this.clone();
+            async move { this.outcome(&context, &params.task_id).await }
+        };
+        let this = self.clone();
+        let cancel = move |context: Context, params: <CancelTaskRequest as Request>::Params| {
+            let this = this.clone();
+            async move { this.cancel(&context, &params.task_id).await }
+        };
+        let this = self.clone();
+        let list = move |context: Context, params: <ListTasksRequest as Request>::Params| {
+            let this = this.clone();
+            async move { this.list(&context, params.and_then(|params| params.cursor)).await }
+        };
+        router
+            .handle(Some(GetTaskRequest::REVISION), GetTaskRequest::METHOD, typed::<GetTaskRequest, _, _, _>(get))
+            .handle(
+                Some(GetTaskPayloadRequest::REVISION),
+                GetTaskPayloadRequest::METHOD,
+                typed::<GetTaskPayloadRequest, _, _, _>(result),
+            )
+            .handle(
+                Some(CancelTaskRequest::REVISION),
+                CancelTaskRequest::METHOD,
+                typed::<CancelTaskRequest, _, _, _>(cancel),
+            )
+            .handle(
+                Some(ListTasksRequest::REVISION),
+                ListTasksRequest::METHOD,
+                typed::<ListTasksRequest, _, _, _>(list),
+            )
+    }
+
+    /// Waits until a task has ended and returns its outcome.
+    async fn outcome(&self, context: &Context, id: &str) -> Result<RawJson, ErrorObject> {
+        loop {
+            let ended = self.running().get(id).map(|running| running.ended.clone());
+            if let Some(outcome) = self.find(context, id).await?.outcome {
+                let related = json!({ "taskId": id }).to_string();
+                let result = with_meta(Some(outcome?), &[(RELATED_TASK, related)], true);
+                return result.ok().flatten().ok_or_else(errors::internal);
+            }
+            match ended {
+                // No value is ever sent: the channel closes when the task ends.
+                Some(mut ended) => drop(ended.changed().await),
+                // The task runs in another process.
+                None => tokio::time::sleep(self.0.limits.poll_interval.max(MIN_POLL_INTERVAL)).await,
+            }
+        }
+    }
+
+    async fn cancel(&self, context: &Context, id: &str) -> Result<Task, ErrorObject> {
+        let ended = || errors::invalid_params_in_words("params.taskId: the task has already ended");
+        let before = self.find(context, id).await?.task;
+        if has_ended(before.status) {
+            return Err(ended());
+        }
+        // A task that runs here records its own end, so that its final status is sent only once.
+        let running = self.running().get(id).map(|running| (running.stop.clone(), running.ended.clone()));
+        match running {
+            Some((stop, mut ended)) => {
+                stop.cancel();
+                let _ = ended.changed().await;
+            }
+            None => {
+                let task = with_status(before, TaskStatus::Cancelled, Some(CANCELLED.to_owned()));
+                self.0.store.advance(task, Some(Err(cancelled()))).await?;
+            }
+        }
+        let task = self.find(context, id).await?.task;
+        if task.status == TaskStatus::Cancelled { Ok(task) } else { Err(ended()) }
+    }
+
+    async fn list(&self, context: &Context, cursor: Option<String>) -> Result<RawJson, ErrorObject> {
+        let after = match cursor {
+            // A cursor is the ID of the last task on the previous page, in the format of `new_id`.
+            Some(cursor) if cursor.len() == ID_LENGTH && cursor.bytes().all(|byte| byte.is_ascii_hexdigit()) => {
+                Some(cursor)
+            }
+            Some(_) => {
+                let why = "params.cursor: invalid cursor; use the `nextCursor` of a previous page";
+                return Err(errors::invalid_params_in_words(why));
+            }
+            None => None,
+        };
+        let page = self.0.limits.page_size.max(1);
+        let mut tasks = self.0.store.list(&(self.0.owner)(context), after.as_deref(), page + 1).await?;
+        let more = tasks.len() > page;
+        tasks.truncate(page);
+        let next = tasks.last().filter(|_| more).map(|task| task.task_id.clone());
+        let mut result = ListTasksResult::new(tasks);
+        result.next_cursor = next;
+        Ok(RawJson::from(&result))
+    }
+}
+
+/// Decodes `task` of the params.
+fn task_metadata(request: &AnyRequest) -> Result<Option<TaskMetadata>, ErrorObject> {
+    let Some(params) = &request.params else { return Ok(None) };
+    let task = params.read(|params| {
+        let [task] = Picked::values(params, &["task"]);
+        task.map(|task| TaskMetadata::decode(task).map_err(|error| error.located_from(params))).transpose()
+    });
+    task.and_then(|task| task).map_err(|error| errors::invalid_params(&error.at_key("params")))
+}
+
+/// Returns whether this side has declared the capability to run requests of type `R` as tasks.
+fn declared<R: Request>(context: &Context) -> bool {
+    let mut path = vec!["tasks", "requests"];
+    path.extend(R::METHOD.split('/'));
+    context.peer().protocol().has_declared(&path)
+}
+
+fn typed<R: Request, T, F, Fut>(handler: F) -> impl Fn(AnyRequest) -> Answer + Send + Sync + 'static
+where
+    T: mcpgen_types::codec::Encode + 'static,
+    F: Fn(Context, R::Params) -> Fut + Send + Sync + 'static,
+    Fut: Future<Output = Result<T, ErrorObject>> + Send + 'static,
+{
+    move |request| match R::Params::from_member(request.params.as_ref()) {
+        Ok(params) => {
+            let answer = handler(request.context, params);
+            Box::pin(async move { answer.await.map(|result| RawJson::from(&result)) })
+        }
+        Err(error) => Box::pin(ready(Err(errors::invalid_params(&error)))),
+    }
+}

@@ -1,0 +1,105 @@
+//! The tasks of a server or client: their store, their limits, and those that run in this process.
+
+use std::collections::HashMap;
+use std::fmt;
+use std::sync::{Arc, MutexGuard};
+
+use mcpgen_types::ErrorObject;
+use tokio::sync::watch;
+use tokio_util::sync::CancellationToken;
+
+use super::memory::InMemoryTaskStore;
+use super::store::{StoredTask, TaskStore};
+use super::support::TaskLimits;
+use crate::jsonrpc::errors;
+use crate::service::context::Context;
+use crate::util::lock::Mutex;
+
+/// Runs requests as tasks. Clones share their tasks.
+#[derive(Clone)]
+pub struct Tasks(pub(super) Arc<Shared>);
+
+pub(super) struct Shared {
+    pub(super) store: Box<dyn TaskStore>,
+    pub(super) limits: TaskLimits,
+    pub(super) owner: Box<dyn Fn(&Context) -> String + Send + Sync>,
+    /// The tasks that run in this process, by ID.
+    running: Mutex<HashMap<String, Running>>,
+}
+
+/// A task that runs in this process.
+pub(super) struct Running {
+    owner: String,
+    pub(super) stop: CancellationToken,
+    /// Closes when the task has ended.
+    pub(super) ended: watch::Receiver<()>,
+}
+
+impl Default for Tasks {
+    fn default() -> Self {
+        Self::new(InMemoryTaskStore::default(), TaskLimits::default())
+    }
+}
+
+impl Tasks {
+    /// Creates tasks that all have the same owner, so that every peer can see all of them.
+    ///
+    /// If there are several clients, create one `Tasks` for each connection or use [`owned_by`](Self::owned_by). To
+    /// share a store, put it in an [`Arc`].
+    pub fn new(store: impl TaskStore, limits: TaskLimits) -> Self {
+        Self::owned_by(store, limits, |_| String::new())
+    }
+
+    /// Creates tasks that only their owners can see. For all others, a task does not exist.
+    ///
+    /// `owner` returns the owner of a request, for example the name of the authenticated user that a middleware layer
+    /// has determined. Do not use data from the request itself, such as the peer info: any client can forge it.
+    pub fn owned_by(
+        store: impl TaskStore,
+        limits: TaskLimits,
+        owner: impl Fn(&Context) -> String + Send + Sync + 'static,
+    ) -> Self {
+        Self(Arc::new(Shared { store: Box::new(store), limits, owner: Box::new(owner), running: Mutex::default() }))
+    }
+
+    /// Reserves a slot for a running task.
+    pub(super) fn reserve_slot(&self, id: &str, owner: &str) -> Result<(Slot, CancellationToken), ErrorObject> {
+        let (stop, (ends, ended)) = (CancellationToken::new(), watch::channel(()));
+        let mut running = self.running();
+        let owned = running.values().filter(|running| running.owner == owner).count();
+        if running.len() >= self.0.limits.running || owned >= self.0.limits.running_per_owner {
+            return Err(errors::limit_exceeded("too many tasks are running; try again when one has ended"));
+        }
+        running.insert(id.to_owned(), Running { owner: owner.to_owned(), stop: stop.clone(), ended });
+        Ok((Slot { tasks: self.clone(), id: id.to_owned(), _ends: ends }, stop))
+    }
+
+    pub(super) async fn find(&self, context: &Context, id: &str) -> Result<StoredTask, ErrorObject> {
+        let owner = (self.0.owner)(context);
+        let found = self.0.store.get(id).await?.filter(|entry| entry.owner == owner);
+        found.ok_or_else(|| errors::invalid_params_in_words("params.taskId: unknown or expired task"))
+    }
+
+    pub(super) fn running(&self) -> MutexGuard<'_, HashMap<String, Running>> {
+        self.0.running.lock()
+    }
+}
+
+impl fmt::Debug for Tasks {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Tasks").field("running", &self.running().len()).finish_non_exhaustive()
+    }
+}
+
+/// The slot of a running task. Dropping it frees the slot.
+pub(super) struct Slot {
+    tasks: Tasks,
+    id: String,
+    _ends: watch::Sender<()>,
+}
+
+impl Drop for Slot {
+    fn drop(&mut self) {
+        self.tasks.running().remove(&self.id);
+    }
+}

@@ -1,0 +1,68 @@
+//! Which requests can run as tasks, and within which limits.
+
+use std::time::Duration;
+
+use serde_json::json;
+
+/// Whether a tool can run as a task. Corresponds to a tool's `execution.taskSupport`.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum TaskSupport {
+    /// The tool cannot run as a task. This is the default.
+    #[default]
+    Forbidden,
+    /// The tool can run as a task.
+    Optional,
+    /// The tool must run as a task.
+    Required,
+}
+
+/// Limits on the number, lifetime and size of tasks.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct TaskLimits {
+    /// The maximum number of running tasks. Defaults to 256.
+    pub running: usize,
+    /// The maximum number of running tasks of one owner. Defaults to 64.
+    pub running_per_owner: usize,
+    /// How long a task is kept if the request has no `ttl`. Defaults to one hour.
+    pub ttl: Duration,
+    /// The maximum time a task is kept. A longer `ttl` is shortened to this. A task that is still running when it
+    /// expires is stopped. Defaults to 24 hours.
+    pub max_ttl: Duration,
+    /// How often the peer should poll a task. Defaults to one second.
+    pub poll_interval: Duration,
+    /// The maximum number of tasks on a page of `tasks/list`. Defaults to 100.
+    pub page_size: usize,
+    /// The maximum size of a task's result, in bytes. A task with a larger result fails. Defaults to 16 MiB.
+    pub result_bytes: usize,
+}
+
+impl Default for TaskLimits {
+    fn default() -> Self {
+        Self {
+            running: 256,
+            running_per_owner: 64,
+            ttl: Duration::from_secs(60 * 60),
+            max_ttl: Duration::from_secs(24 * 60 * 60),
+            poll_interval: Duration::from_secs(1),
+            page_size: 100,
+            result_bytes: 16 << 20,
+        }
+    }
+}
+
+/// Returns the `tasks` capability for a server or client that runs requests of these methods as tasks.
+///
+/// Set `list` to also declare `tasks/list`. Leave it unset if requests have no authenticated sender: clients could
+/// list each other's tasks.
+#[must_use]
+pub fn capability(methods: &[&str], list: bool) -> serde_json::Value {
+    let mut requests = json!({});
+    for (area, name) in methods.iter().filter_map(|method| method.split_once('/')) {
+        requests[area][name] = json!({});
+    }
+    let mut capability = json!({ "cancel": {}, "requests": requests });
+    if list {
+        capability["list"] = json!({});
+    }
+    capability
+}
