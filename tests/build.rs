@@ -5,7 +5,7 @@ mod registry;
 
 use std::path::{Path, PathBuf};
 
-use mcpgen::workspace::Workspace;
+use mcpgen::Workspace;
 
 fn main() -> Result<(), Box<dyn std::error::Error>> {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("..");

@@ -1,15 +1,16 @@
-//! What can go wrong, in words that name the place and the remedy.
+//! Errors. Each message names the place and the remedy.
 
 use std::fmt;
 use std::path::PathBuf;
 
-/// Everything that the library can fail with.
+/// An error of this library.
 ///
-/// The variants separate "your schema" ([`Error::Json`], [`Error::Schema`]) from "your call" and "your disk".
+/// [`Error::Json`] and [`Error::Schema`] are about the schema, [`Error::Usage`] is about the call, and [`Error::Io`]
+/// about the file system. [`Error::Emit`] and [`Error::RustType`] are defects of mcpgen.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum Error {
-    /// The file is not JSON, or not JSON that can be trusted (a key given twice, nesting beyond the limit).
+    /// The file is not JSON, has an object with a repeated key, or is nested too deeply.
     #[error("{file}:{line}:{column}: not readable as JSON: {why}")]
     Json {
         /// The file, as the caller named it.
@@ -18,31 +19,39 @@ pub enum Error {
         line: usize,
         /// 1-based column, 0 if unknown.
         column: usize,
-        /// What the parser says.
+        /// The message of the parser.
         why: String,
     },
-    /// The document is JSON but not a schema that mcpgen understands. All independent problems are reported together.
+    /// The document is not a schema that mcpgen understands. All independent problems are reported together.
     #[error("{}", list(.0))]
     Schema(Vec<Problem>),
     /// A file or folder could not be read or written.
     #[error("{action} {}", path.display())]
     Io {
-        /// What was being done: "reading", "writing", …
+        /// The operation: "reading", "writing", ….
         action: &'static str,
         /// The file or folder.
         path: PathBuf,
-        /// The operating system's word.
+        /// The error of the operating system.
         source: std::io::Error,
     },
-    /// The request itself cannot be carried out; the text says what to do instead.
+    /// The call is wrong. The text includes the remedy.
     #[error("{0}")]
     Usage(String),
-    /// The generator produced something that is not Rust: a defect of mcpgen, never of the schema.
+    /// The generated code is not valid Rust. This is a defect of mcpgen, not of the schema.
     #[error("mcpgen produced invalid Rust for {item}: {why}; please report this with the schema")]
     Emit {
-        /// The item or file that failed.
+        /// The item or the file.
         item: String,
-        /// The Rust parser's word.
+        /// The message of the Rust parser.
+        why: String,
+    },
+    /// typify did not find a Rust type. This is a defect of mcpgen or typify, not of the schema.
+    #[error("mcpgen found no Rust type for {item}: {why}; please report this with the schema")]
+    RustType {
+        /// The type expression.
+        item: String,
+        /// The message of typify.
         why: String,
     },
 }
@@ -54,20 +63,20 @@ impl Error {
     }
 }
 
-/// One thing in a schema that mcpgen does not accept, and where.
+/// Something in a schema that mcpgen does not accept.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Problem {
     /// The file, as the caller named it.
     pub file: String,
-    /// The definition it lies in; empty for the root of the document.
+    /// The definition that contains it. Empty for the root of the document.
     pub definition: String,
     /// JSON pointer into the document.
     pub pointer: String,
-    /// The JSON Schema keyword at fault; empty where none is.
+    /// The JSON Schema keyword, or an empty string if the problem is not about one.
     pub keyword: String,
-    /// Why it cannot be accepted.
+    /// The reason.
     pub why: String,
-    /// What the author can do about it.
+    /// What the author of the schema can do.
     pub remedy: String,
 }
 
@@ -88,7 +97,7 @@ impl fmt::Display for Problem {
     }
 }
 
-/// Problems shown in one run; a hostile file can have millions.
+/// The number of problems that a message lists. A malicious file can have millions.
 const SHOWN: usize = 50;
 
 fn list(problems: &[Problem]) -> String {

@@ -1,7 +1,8 @@
-//! Cycles in a graph, without recursion: chains of 10,000 definitions are ordinary input.
+//! Finds cycles in a graph. It does not recurse, because schemas can have long chains of definitions.
 
-/// The strongly connected component of each node (Kosaraju), and whether the node lies on a cycle.
-pub fn cycles(edges: &[Vec<usize>]) -> Vec<Option<usize>> {
+/// Returns the strongly connected component of each node (Kosaraju's algorithm), or `None` if the node is not on a
+/// cycle.
+pub(crate) fn cycles(edges: &[Vec<usize>]) -> Vec<Option<usize>> {
     let order = finishing_order(edges);
     let mut reverse = vec![Vec::new(); edges.len()];
     for (from, targets) in edges.iter().enumerate() {
@@ -58,7 +59,7 @@ fn finishing_order(edges: &[Vec<usize>]) -> Vec<usize> {
 #[cfg(test)]
 mod tests {
     #[test]
-    fn finds_cycles_and_only_those() {
+    fn finds_cycles() {
         let cycles = super::cycles(&[vec![1], vec![2], vec![1, 3], vec![], vec![4]]);
         assert!(cycles[0].is_none() && cycles[3].is_none());
         assert!(cycles[1].is_some() && cycles[1] == cycles[2]);

@@ -1,70 +1,50 @@
-//! The protocol as a person wants to see it, as text or as JSON.
+//! Describes a protocol, as text for people or as JSON for programs.
 //!
-//! # The JSON form
-//!
-//! One object. `version` is 1 and grows when a member changes its meaning or goes away; new members may come any time.
-//! Types stand under their name in the schema (`type`, `params`, `result`, …: expressions over such names, in words, as
-//! [`Protocol::describe`] writes them). All lists are in the order of the schema.
-//!
-//! | member | holds |
-//! |---|---|
-//! | `version` | 1 |
-//! | `revision`, `era`, `sha256` | the name; `legacy` or `modern`; the digest of the schema file that was read |
-//! | `definitions` | how many definitions the schema has |
-//! | `requests` | `{method, type, senders, params, params_required, result, task_result}`; `senders` of `client`, `server`, and empty where the request travels inside another message; `params` and `task_result` may be null |
-//! | `notifications` | `{method, type, senders, params, params_required}` |
-//! | `error_codes` | `{name, code, type}` |
-//! | `types` | `{name, rust, area, origin, kind, summary, schema_pointers}`; `origin` is `definition`, `inline` or `absent` (a direction union that the schema leaves out); `kind` is `struct`, `union`, `enum`, `bounded`, `alias`, `newtype`, `core` or `never` |
-//! | `unions` | `{name, schema_pointers, variants, overlapping, guards, absorbed}`: the first guard whose conditions in `when` all hold names the `variant`; no condition is "otherwise"; `overlapping` if the letter of the schema lets a value fit two variants; `absorbed` lists `{variant, by}` |
-//! | `fixups` | `{name, reason, link, pointers}`; no pointers if it found nothing |
-//! | `conservation` | `{emitted, aliased, absorbed, definitions}`: counts by kind, a count, counts by rule, and for each definition `{name, rust, fate, detail}` |
-//!
-//! A condition is one of `{"kind": "value", "path": [..], "any_of": [..]}`, `{"kind": "present", "path": [..]}`,
-//! `{"kind": "absent", "path": [..]}` and `{"kind": "type", "types": [..]}`. A path is a list of object keys from the
-//! value, with `0` for the first item of an array; `types` are JSON's, with `integer` and `fraction` for numbers.
+//! `codegen/schemas/inspect.schema.json` is the JSON schema of the JSON. `version` is 1 and changes when a member is
+//! removed or changes its meaning. New members may be added at any time.
 
 use std::collections::BTreeMap;
 use std::fmt;
 
 use serde::Serialize;
 
-use crate::conservation::{Fate, conservation, kind};
-use crate::decision::{self, Decision};
 use crate::error::Error;
-use crate::fixups::FIXUPS;
 use crate::json::Json;
-use crate::protocol::{
+use crate::model::conservation::{Fate, conservation, kind};
+use crate::model::decision::{self, Decision};
+use crate::model::{
     AliasRule, Bounded, Content, Limit, Origin, Params, Protocol, Rest, Shape, Side, Struct, Type, TypeDef,
 };
-use crate::schema::{Bound, Bounds, Length};
+use crate::schema::fixups::FIXUPS;
+use crate::schema::normal::{Bound, Bounds, Length};
 
-/// What there is to say about a protocol. `Display` writes it for people, `Serialize` as the documented JSON.
+/// The description of a protocol. `Display` writes it for people, `Serialize` as the documented JSON.
 #[derive(Debug, Serialize)]
-pub struct Report<'p> {
+pub struct Inspection<'p> {
     version: u32,
     revision: &'p str,
     era: &'static str,
     sha256: &'p str,
     definitions: usize,
-    requests: Vec<Request<'p>>,
-    notifications: Vec<Notification<'p>>,
-    error_codes: Vec<ErrorCode<'p>>,
-    types: Vec<Entry<'p>>,
-    unions: Vec<Union<'p>>,
-    fixups: Vec<Fixup<'p>>,
-    conservation: Conservation<'p>,
+    requests: Vec<RequestRow<'p>>,
+    notifications: Vec<NotificationRow<'p>>,
+    error_codes: Vec<ErrorCodeRow<'p>>,
+    types: Vec<TypeRow<'p>>,
+    unions: Vec<UnionRow<'p>>,
+    fixups: Vec<FixupRow<'p>>,
+    conservation: ConservationRow<'p>,
 }
 
 #[derive(Debug, Serialize)]
-struct Request<'p> {
+struct RequestRow<'p> {
     #[serde(flatten)]
-    message: Notification<'p>,
+    message: NotificationRow<'p>,
     result: String,
     task_result: Option<String>,
 }
 
 #[derive(Debug, Serialize)]
-struct Notification<'p> {
+struct NotificationRow<'p> {
     method: &'p str,
     r#type: &'p str,
     senders: Vec<&'static str>,
@@ -73,14 +53,14 @@ struct Notification<'p> {
 }
 
 #[derive(Debug, Serialize)]
-struct ErrorCode<'p> {
+struct ErrorCodeRow<'p> {
     name: &'p str,
     code: i64,
     r#type: &'p str,
 }
 
 #[derive(Debug, Serialize)]
-struct Entry<'p> {
+struct TypeRow<'p> {
     name: &'p str,
     rust: &'p str,
     area: &'p str,
@@ -91,32 +71,32 @@ struct Entry<'p> {
 }
 
 #[derive(Debug, Serialize)]
-struct Union<'p> {
+struct UnionRow<'p> {
     name: &'p str,
     schema_pointers: Vec<&'p str>,
     variants: Vec<String>,
     overlapping: bool,
-    guards: Vec<Guard<'p>>,
-    absorbed: Vec<Absorbed<'p>>,
+    guards: Vec<GuardRow<'p>>,
+    absorbed: Vec<AbsorbedRow<'p>>,
 }
 
 #[derive(Debug, Serialize)]
-struct Guard<'p> {
-    when: Vec<Condition<'p>>,
+struct GuardRow<'p> {
+    when: Vec<ConditionRow<'p>>,
     variant: String,
 }
 
 #[derive(Debug, Serialize)]
-struct Condition<'p> {
+struct ConditionRow<'p> {
     #[serde(skip)]
     words: String,
     #[serde(flatten)]
-    form: Form<'p>,
+    form: ConditionKind<'p>,
 }
 
 #[derive(Debug, Serialize)]
 #[serde(tag = "kind", rename_all = "lowercase")]
-enum Form<'p> {
+enum ConditionKind<'p> {
     Value { path: &'p [String], any_of: &'p [Json] },
     Present { path: &'p [String] },
     Absent { path: &'p [String] },
@@ -124,13 +104,13 @@ enum Form<'p> {
 }
 
 #[derive(Debug, Serialize)]
-struct Absorbed<'p> {
+struct AbsorbedRow<'p> {
     variant: &'p str,
     by: String,
 }
 
 #[derive(Debug, Serialize)]
-struct Fixup<'p> {
+struct FixupRow<'p> {
     name: &'static str,
     reason: &'static str,
     link: &'static str,
@@ -138,28 +118,28 @@ struct Fixup<'p> {
 }
 
 #[derive(Debug, Serialize)]
-struct Conservation<'p> {
+struct ConservationRow<'p> {
     emitted: BTreeMap<&'static str, usize>,
     aliased: usize,
     absorbed: BTreeMap<&'static str, usize>,
-    definitions: Vec<Kept<'p>>,
+    definitions: Vec<DefinitionRow<'p>>,
 }
 
 #[derive(Debug, Serialize)]
-struct Kept<'p> {
+struct DefinitionRow<'p> {
     name: &'p str,
     rust: &'p str,
     fate: &'static str,
     detail: Option<&'static str>,
 }
 
-/// Looks at a protocol.
+/// Describes a protocol.
 ///
 /// # Errors
-/// What [`conservation`] fails with.
-pub fn inspect(protocol: &Protocol) -> Result<Report<'_>, Error> {
+/// [`Error::Schema`] if a definition has no type, which is a defect of mcpgen.
+pub fn inspect(protocol: &Protocol) -> Result<Inspection<'_>, Error> {
     let fates = conservation(protocol)?;
-    let requests = protocol.requests.iter().map(|request| Request {
+    let requests = protocol.requests.iter().map(|request| RequestRow {
         message: message(protocol, &request.method, request.type_id, &request.senders, request.params.as_ref()),
         result: protocol.describe(&request.result),
         task_result: request.task_result.as_ref().map(|content| protocol.describe(content)),
@@ -173,21 +153,21 @@ pub fn inspect(protocol: &Protocol) -> Result<Report<'_>, Error> {
             notification.params.as_ref(),
         )
     });
-    let error_codes = protocol.error_codes.iter().map(|error| ErrorCode {
+    let error_codes = protocol.error_codes.iter().map(|error| ErrorCodeRow {
         name: &error.rust,
         code: error.code,
         r#type: &protocol.types[error.type_id].name,
     });
     let fixups = protocol.fixups.iter().map(|applied| {
         let known = FIXUPS.iter().find(|fixup| fixup.name == applied.name);
-        Fixup {
+        FixupRow {
             name: applied.name,
             reason: known.map_or("", |fixup| fixup.reason),
             link: known.map_or("", |fixup| fixup.link),
             pointers: &applied.pointers,
         }
     });
-    Ok(Report {
+    Ok(Inspection {
         version: 1,
         revision: &protocol.revision,
         era: protocol.era.as_str(),
@@ -199,7 +179,7 @@ pub fn inspect(protocol: &Protocol) -> Result<Report<'_>, Error> {
         types: protocol.types.iter().map(|def| entry(protocol, def)).collect(),
         unions: protocol.types.iter().filter_map(|def| union(protocol, def)).collect(),
         fixups: fixups.collect(),
-        conservation: kept(protocol, &fates),
+        conservation: conservation_row(protocol, &fates),
     })
 }
 
@@ -209,8 +189,8 @@ fn message<'p>(
     type_id: usize,
     senders: &[Side],
     params: Option<&Params>,
-) -> Notification<'p> {
-    Notification {
+) -> NotificationRow<'p> {
+    NotificationRow {
         method,
         r#type: &protocol.types[type_id].name,
         senders: senders.iter().map(|side| side.as_str()).collect(),
@@ -219,8 +199,8 @@ fn message<'p>(
     }
 }
 
-fn entry<'p>(protocol: &Protocol, def: &'p TypeDef) -> Entry<'p> {
-    Entry {
+fn entry<'p>(protocol: &Protocol, def: &'p TypeDef) -> TypeRow<'p> {
+    TypeRow {
         name: &def.name,
         rust: &def.rust,
         area: &def.area,
@@ -243,14 +223,14 @@ fn pointers(def: &TypeDef) -> Vec<&str> {
     }
 }
 
-/// A shape in words.
+/// Describes a shape.
 fn summary(protocol: &Protocol, shape: &Shape) -> String {
     match shape {
         Shape::Struct(body) => members(protocol, body),
         Shape::Union(union) => {
             let variants: Vec<String> =
                 union.variants.iter().map(|variant| protocol.describe(&variant.content)).collect();
-            if variants.is_empty() { "one of nothing".to_owned() } else { format!("one of {}", variants.join(", ")) }
+            if variants.is_empty() { "no variants".to_owned() } else { format!("one of {}", variants.join(", ")) }
         }
         Shape::Enum(values) => {
             let values: Vec<String> = values.iter().map(|value| value.json.to_string()).collect();
@@ -264,10 +244,10 @@ fn summary(protocol: &Protocol, shape: &Shape) -> String {
             format!("{}, {} {unit}", protocol.describe(inner), length(limit))
         }
         Shape::Alias(content, AliasRule::Absorbed(others)) => {
-            format!("{}, which accepts all that {} accept", protocol.describe(content), others.join(", "))
+            format!("{}, which accepts everything that {} accept", protocol.describe(content), others.join(", "))
         }
         Shape::Alias(content, _) | Shape::Newtype(content) => protocol.describe(content),
-        Shape::Core(name) => format!("the support core's {name}"),
+        Shape::Core(name) => format!("{name} of the support core"),
         Shape::Never => "no value".to_owned(),
     }
 }
@@ -309,53 +289,53 @@ fn length(limit: &Length) -> String {
     }
 }
 
-/// The decision of a union; one that is its largest variant decides for that variant, always.
-fn union<'p>(protocol: &'p Protocol, def: &'p TypeDef) -> Option<Union<'p>> {
+/// Returns the decision of a union. A union that is an alias of its largest variant always decides for that one.
+fn union<'p>(protocol: &'p Protocol, def: &'p TypeDef) -> Option<UnionRow<'p>> {
     let (variants, overlapping, guards, absorbed) = match &def.shape {
         Shape::Union(union) => {
             let variants: Vec<String> =
                 union.variants.iter().map(|variant| protocol.describe(&variant.content)).collect();
-            let absorbed = union.absorbed.iter().map(|(variant, by)| Absorbed { variant, by: by.clone() }).collect();
+            let absorbed = union.absorbed.iter().map(|(variant, by)| AbsorbedRow { variant, by: by.clone() }).collect();
             let guards = guards(&union.decision, &variants);
             (variants, union.decision.overlapping, guards, absorbed)
         }
         Shape::Alias(content, AliasRule::Absorbed(others)) => {
             let variant = protocol.describe(content);
-            let absorbed = others.iter().map(|other| Absorbed { variant: other, by: variant.clone() }).collect();
-            (vec![variant.clone()], true, vec![Guard { when: Vec::new(), variant }], absorbed)
+            let absorbed = others.iter().map(|other| AbsorbedRow { variant: other, by: variant.clone() }).collect();
+            (vec![variant.clone()], true, vec![GuardRow { when: Vec::new(), variant }], absorbed)
         }
         _ => return None,
     };
-    Some(Union { name: &def.name, schema_pointers: pointers(def), variants, overlapping, guards, absorbed })
+    Some(UnionRow { name: &def.name, schema_pointers: pointers(def), variants, overlapping, guards, absorbed })
 }
 
-fn guards<'p>(decision: &'p Decision, variants: &[String]) -> Vec<Guard<'p>> {
-    let condition = |condition: &'p decision::Condition| Condition {
+fn guards<'p>(decision: &'p Decision, variants: &[String]) -> Vec<GuardRow<'p>> {
+    let condition = |condition: &'p decision::Condition| ConditionRow {
         words: condition.to_string(),
         form: match condition {
-            decision::Condition::Value(path, any_of) => Form::Value { path, any_of },
-            decision::Condition::Present(path) => Form::Present { path },
-            decision::Condition::Absent(path) => Form::Absent { path },
-            decision::Condition::Type(types) => Form::Type { types: types.names().collect() },
+            decision::Condition::Value(path, any_of) => ConditionKind::Value { path, any_of },
+            decision::Condition::Present(path) => ConditionKind::Present { path },
+            decision::Condition::Absent(path) => ConditionKind::Absent { path },
+            decision::Condition::Type(types) => ConditionKind::Type { types: types.names().collect() },
         },
     };
-    let guard = |guard: &'p decision::Guard| Guard {
+    let guard = |guard: &'p decision::Guard| GuardRow {
         when: guard.when.iter().map(condition).collect(),
         variant: variants[guard.variant].clone(),
     };
     decision.guards.iter().map(guard).collect()
 }
 
-fn kept<'p>(protocol: &'p Protocol, fates: &BTreeMap<Fate, usize>) -> Conservation<'p> {
+fn conservation_row<'p>(protocol: &'p Protocol, fates: &BTreeMap<Fate, usize>) -> ConservationRow<'p> {
     let count = |fate: &str| {
         let of_it = fates.iter().filter(|(known, _)| known.as_str() == fate);
         of_it.map(|(known, count)| (known.detail().unwrap_or_default(), *count)).collect::<BTreeMap<_, _>>()
     };
     let definitions = protocol.types.iter().filter(|def| def.origin == Origin::Definition).map(|def| {
         let fate = Fate::of(&def.shape);
-        Kept { name: &def.name, rust: &def.rust, fate: fate.as_str(), detail: fate.detail() }
+        DefinitionRow { name: &def.name, rust: &def.rust, fate: fate.as_str(), detail: fate.detail() }
     });
-    Conservation {
+    ConservationRow {
         emitted: count("emitted"),
         aliased: count("aliased").values().sum(),
         absorbed: count("absorbed"),
@@ -363,8 +343,8 @@ fn kept<'p>(protocol: &'p Protocol, fates: &BTreeMap<Fate, usize>) -> Conservati
     }
 }
 
-impl Report<'_> {
-    /// The documented JSON form, indented.
+impl Inspection<'_> {
+    /// Returns the documented JSON, indented.
     pub fn to_json(&self) -> String {
         let mut text = serde_json::to_string_pretty(self).expect("a report is text, numbers and JSON");
         text.push('\n');
@@ -375,7 +355,7 @@ impl Report<'_> {
         let width = |methods: &mut dyn Iterator<Item = &str>| methods.map(str::len).max().unwrap_or(0);
         heading(f, "Requests", self.requests.len())?;
         let columns = width(&mut self.requests.iter().map(|request| request.message.method));
-        for Request { message, result, task_result } in &self.requests {
+        for RequestRow { message, result, task_result } in &self.requests {
             write!(f, "  {:8} {:columns$}  {message} -> {result}", direction(&message.senders), message.method)?;
             match task_result {
                 Some(task) => writeln!(f, ", as a task {task}")?,
@@ -393,13 +373,13 @@ impl Report<'_> {
 
     fn types(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         heading(f, "Types", self.types.len())?;
-        let mut areas: BTreeMap<&str, Vec<&Entry<'_>>> = BTreeMap::new();
+        let mut areas: BTreeMap<&str, Vec<&TypeRow<'_>>> = BTreeMap::new();
         for entry in &self.types {
             areas.entry(entry.area).or_default().push(entry);
         }
         for (area, entries) in areas {
             writeln!(f, "  {area} ({})", entries.len())?;
-            for Entry { name, rust, origin, kind, summary, .. } in entries {
+            for TypeRow { name, rust, origin, kind, summary, .. } in entries {
                 let rust = if name == rust { String::new() } else { format!(" as {rust}") };
                 let origin = if *origin == "definition" { String::new() } else { format!("{origin} ") };
                 writeln!(f, "    {name}{rust}: {origin}{kind}: {summary}")?;
@@ -411,12 +391,12 @@ impl Report<'_> {
     fn unions(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         heading(f, "Unions", self.unions.len())?;
         for union in &self.unions {
-            let overlapping = if union.overlapping { " (variants overlap by the letter of the schema)" } else { "" };
+            let overlapping = if union.overlapping { " (variants overlap)" } else { "" };
             writeln!(f, "  {}{overlapping}", union.name)?;
             for guard in &union.guards {
                 writeln!(f, "    {guard}")?;
             }
-            for Absorbed { variant, by } in &union.absorbed {
+            for AbsorbedRow { variant, by } in &union.absorbed {
                 writeln!(f, "    {variant} is absorbed by {by}")?;
             }
         }
@@ -428,7 +408,7 @@ impl Report<'_> {
         for fixup in &self.fixups {
             writeln!(f, "  {}: {}", fixup.name, fixup.reason)?;
             match fixup.pointers {
-                [] => writeln!(f, "    found nothing to correct")?,
+                [] => writeln!(f, "    did not match")?,
                 pointers => pointers.iter().try_for_each(|pointer| writeln!(f, "    at {pointer}"))?,
             }
         }
@@ -437,7 +417,7 @@ impl Report<'_> {
 
     fn conservation(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         heading(f, "Conservation", self.definitions)?;
-        let Conservation { emitted, aliased, absorbed, definitions } = &self.conservation;
+        let ConservationRow { emitted, aliased, absorbed, definitions } = &self.conservation;
         let mut line = |fate: &str, detail: &str, count: usize| {
             let label = if detail.is_empty() { fate.to_owned() } else { format!("{fate}: {detail}") };
             write!(f, "  {label:24} {count:4}")?;
@@ -452,7 +432,7 @@ impl Report<'_> {
     }
 }
 
-impl fmt::Display for Report<'_> {
+impl fmt::Display for Inspection<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         writeln!(f, "MCP {}, {} era", self.revision, self.era)?;
         writeln!(f, "sha256 {}", self.sha256)?;
@@ -465,7 +445,7 @@ impl fmt::Display for Report<'_> {
     }
 }
 
-impl fmt::Display for Notification<'_> {
+impl fmt::Display for NotificationRow<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match &self.params {
             Some(params) if self.params_required => write!(f, "({params})"),
@@ -475,7 +455,7 @@ impl fmt::Display for Notification<'_> {
     }
 }
 
-impl fmt::Display for Guard<'_> {
+impl fmt::Display for GuardRow<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let when: Vec<&str> = self.when.iter().map(|condition| condition.words.as_str()).collect();
         let when = if when.is_empty() { "otherwise".to_owned() } else { when.join(" and ") };

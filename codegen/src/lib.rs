@@ -1,12 +1,6 @@
 //! From the official JSON schema of a Model Context Protocol revision to Rust types and method enums.
 //!
-//! The pipeline, one stage a line; each stage has one type, in one file:
-//!
-//! ```text
-//! schema.json -> Document -> Normalised -> Protocol -> Items -> Files
-//! ```
-//!
-//! From a build script, [`Generator`] runs all of it:
+//! From a build script, [`Generator`] does everything:
 //!
 //! ```no_run
 //! # fn main() -> Result<(), mcpgen::Error> {
@@ -15,62 +9,66 @@
 //! # }
 //! // in the crate: include!(concat!(env!("OUT_DIR"), "/protocol.include.rs"));
 //! ```
+//!
+//! A tool can use the stages. [`model`](fn@model) reads the [`Protocol`] from a [`Document`], [`emit`] writes the Rust
+//! files, [`diff::diff`] compares two models, and [`inspect::inspect`] describes one. A [`Workspace`] is a project with
+//! vendored revisions.
 
 #![warn(clippy::print_stdout)]
 
-pub mod algebra;
-pub mod area;
-pub mod build;
-pub mod conservation;
-pub mod decision;
+// The stages in order. A module imports only from those above it; a test checks that.
+
+// Errors, cycles in graphs.
+mod error;
+mod graph;
+
+// Names, escapes and similar names.
+mod text;
+
+// JSON values, pointers and lines.
+mod json;
+
+// Schema file -> Document -> Normalised.
+mod schema;
+
+// Protocol: the model as plain data.
+pub mod model;
+
+// Normalised -> Protocol.
+mod build;
+
+// Our documentation of the protocol.
+mod docs;
+
+// Protocol -> Rust files.
+mod emit;
+
+// Two models -> findings.
 pub mod diff;
-pub mod document;
-pub mod error;
-pub mod files;
-pub mod fixups;
-pub mod generate;
-pub mod graph;
-pub mod import;
+
+// Protocol -> text or JSON.
 pub mod inspect;
-pub mod items;
-pub mod json;
-mod layout;
-pub mod lower;
-pub mod manifest;
-pub mod method_facts;
-pub mod methods;
-pub mod naming;
-pub mod normalise;
-pub mod prose;
-pub mod protocol;
-pub mod schema;
-mod share;
-mod titles;
-pub mod typify;
-pub mod workspace;
-pub mod write;
 
-use std::collections::BTreeMap;
+// The workspace with its revisions: import and generate.
+mod project;
 
-pub use document::Document;
+// Findings -> reports.
+#[cfg(feature = "cli")]
+mod report;
+
+// The commands.
+#[cfg(feature = "cli")]
+#[doc(hidden)]
+pub mod cli;
+
+// For the tests of this workspace.
+#[doc(hidden)]
+pub mod internals;
+
+pub use build::model;
+pub use docs::DocBook;
+pub use emit::{Options, emit};
 pub use error::{Error, Problem};
-pub use generate::Generator;
-pub use items::Options;
-pub use protocol::Protocol;
-
-/// The model of a revision: stages 1 to 3. `released` revisions must give every fixup its place.
-///
-/// # Errors
-/// [`Error::Schema`] with everything that is not understood.
-pub fn model(document: Document, revision: &str, released: bool) -> Result<Protocol, Error> {
-    let normalised = normalise::normalise(document, revision, released)?;
-    build::build(normalised, revision)
-}
-
-/// The code of a revision: stages 4 and 5. File name to text.
-///
-/// # Errors
-/// [`Error::Emit`], which is a defect of mcpgen, or [`Error::Usage`] if `options.support` is no path.
-pub fn emit(protocol: &Protocol, options: &Options) -> Result<BTreeMap<String, String>, Error> {
-    share::emit(protocol, options, share::threads())
-}
+pub use model::Protocol;
+pub use project::{Change, Changes, Generated, Generator, Summary, Workspace};
+pub use schema::{Dialect, Document};

@@ -1,18 +1,17 @@
-//! `mcpgen`: see [`cli`].
-
-mod cli;
+//! The command `mcpgen`.
 
 use std::io::{ErrorKind, Write, stderr, stdout};
 use std::process::ExitCode;
 
 use anyhow::Context as _;
 use clap::Parser as _;
+use mcpgen::cli::Cli;
 
 fn main() -> ExitCode {
     match run() {
         Ok(code) => code,
         Err(error) => {
-            // Nobody is left to tell if stderr is closed.
+            // If stderr is closed, the error cannot be reported.
             let _ = writeln!(stderr(), "error: {error:#}");
             ExitCode::from(2)
         }
@@ -20,10 +19,11 @@ fn main() -> ExitCode {
 }
 
 fn run() -> anyhow::Result<ExitCode> {
-    let answer = cli::Cli::parse().run()?;
+    let answer = Cli::parse().run()?;
     let mut out = stdout().lock();
     match out.write_all(answer.text.as_bytes()).and_then(|()| out.flush()) {
-        // The reader has seen enough: `mcpgen inspect 2025-11-25 | head`.
+        // The reader closed the pipe, as in `mcpgen inspect 2025-11-25
+        // head`.
         Err(error) if error.kind() == ErrorKind::BrokenPipe => {}
         written => written.context("writing to stdout")?,
     }

@@ -1,4 +1,4 @@
-//! The binary from outside: what it prints, writes, leaves alone and exits with.
+//! Tests the binary: its output, the files it writes, and its exit codes.
 
 mod support;
 
@@ -30,7 +30,7 @@ const SMALL: &str = r##"{
 "##;
 
 impl Project {
-    /// A project that has imported [`SMALL`] as `draft`.
+    /// Creates a project with [`SMALL`] as `draft`.
     fn with_small() -> Project {
         let project = Project::empty();
         project.write("small.json", SMALL);
@@ -38,7 +38,7 @@ impl Project {
         project
     }
 
-    /// Every file with its text and the time of its last change.
+    /// Returns every file with its content and modification time.
     fn snapshot(&self) -> BTreeMap<PathBuf, (Vec<u8>, SystemTime)> {
         fn walk(folder: &Path, found: &mut BTreeMap<PathBuf, (Vec<u8>, SystemTime)>) {
             for entry in fs::read_dir(folder).expect("a folder") {
@@ -61,13 +61,13 @@ fn vendored(revision: &str) -> String {
     format!("{}/../schema/{revision}/schema.json", env!("CARGO_MANIFEST_DIR"))
 }
 
-/// A schema of these definitions.
+/// Returns a schema with these definitions.
 fn schema(definitions: &str) -> String {
     format!(r#"{{"$schema": "https://json-schema.org/draft/2020-12/schema", "$defs": {{{definitions}}}}}"#)
 }
 
 #[test]
-fn importing_what_was_imported_reproduces_it() {
+fn import_is_idempotent() {
     let project = Project::empty();
     for revision in REVISIONS {
         project.run(&["import", &vendored(revision), "--revision", revision, "--root", "."]).exits(0);
@@ -77,9 +77,12 @@ fn importing_what_was_imported_reproduces_it() {
     }
     let before = project.snapshot();
     for revision in REVISIONS {
-        project.run(&["import", &vendored(revision), "--revision", revision]).exits(0).says(&["unchanged"]);
+        project.run(&["import", &vendored(revision), "--revision", revision]).exits(0).prints(&["unchanged"]);
     }
-    project.run(&["import", &vendored("2026-07-28"), "--revision", "draft"]).exits(0).says(&["the same as 2026-07-28"]);
+    project
+        .run(&["import", &vendored("2026-07-28"), "--revision", "draft"])
+        .exits(0)
+        .prints(&["the same as 2026-07-28"]);
     assert_eq!(project.snapshot(), before, "nothing is written again");
 
     let rows = project.read("schema/revisions.toml");
@@ -90,7 +93,7 @@ fn importing_what_was_imported_reproduces_it() {
 }
 
 #[test]
-fn import_keeps_facts_only_and_flags_override() {
+fn import_removes_prose_and_obeys_flags() {
     let project = Project::with_small();
     let kept = project.read("schema/draft/schema.json");
     assert!(!kept.contains("anybody") && !kept.contains("prose"), "{kept}");
@@ -106,7 +109,7 @@ fn import_keeps_facts_only_and_flags_override() {
 }
 
 #[test]
-fn a_changed_import_needs_to_be_accepted() {
+fn changes_of_a_revision_need_accept() {
     let project = Project::with_small();
     let before = project.snapshot();
     for (name, text, change) in [
@@ -115,18 +118,18 @@ fn a_changed_import_needs_to_be_accepted() {
     ] {
         project.write(name, text);
         let changed = project.run(&["import", name, "--revision", "draft"]).exits(1);
-        changed.says(&["--- a/schema/revisions.toml", change, "nothing was written", "--accept"]);
+        changed.prints(&["--- a/schema/revisions.toml", change, "nothing was written", "--accept"]);
         fs::remove_file(project.path(name)).expect("removed");
     }
     assert_eq!(project.snapshot(), before);
     project.write("small.json", SMALL.replace("ping", "pong"));
-    project.run(&["import", "small.json", "--revision", "draft", "--accept"]).exits(0).says(&["written"]);
-    project.run(&["import", "small.json", "--revision", "draft"]).exits(0).says(&["unchanged"]);
+    project.run(&["import", "small.json", "--revision", "draft", "--accept"]).exits(0).prints(&["written"]);
+    project.run(&["import", "small.json", "--revision", "draft"]).exits(0).prints(&["unchanged"]);
     assert!(project.read("schema/draft/schema.json").contains("pong"));
 }
 
 #[test]
-fn a_released_revision_needs_its_fixups() {
+fn released_revisions_need_their_fixups() {
     let project = Project::empty();
     let text = fs::read_to_string(vendored("2025-11-25")).expect("vendored");
     let mut mended: serde_json::Value = serde_json::from_str(&text).expect("JSON");
@@ -134,31 +137,34 @@ fn a_released_revision_needs_its_fixups() {
     *mended.pointer_mut(place).expect("the fixup's place") = serde_json::json!(["string", "number", "boolean"]);
     project.write("mended.json", mended.to_string());
     let import = ["import", "mended.json", "--root", ".", "--revision"];
-    project.run(&[&import[..], &["2025-11-25"]].concat()).exits(2).says(&["elicit-content-fractions", "does not find"]);
+    project
+        .run(&[&import[..], &["2025-11-25"]].concat())
+        .exits(2)
+        .prints(&["elicit-content-fractions", "does not find"]);
     assert!(!project.path("schema").exists());
     project.run(&[&import[..], &["draft"]].concat()).exits(0);
     project
         .run(&["generate"])
         .exits(0)
-        .says(&["warning: draft: fixups that found nothing", "elicit-content-fractions"]);
+        .prints(&["warning: draft: fixups that did not match", "elicit-content-fractions"]);
 }
 
 #[test]
 fn generate_writes_checks_and_restores() {
     let project = Project::with_small();
-    project.run(&["generate", "--check"]).exits(1).says(&["--- /dev/null\n+++ b/generated/src/draft/mod.rs"]);
+    project.run(&["generate", "--check"]).exits(1).prints(&["--- /dev/null\n+++ b/generated/src/draft/mod.rs"]);
     assert!(!project.path("generated").exists(), "--check writes nothing");
-    project.run(&["generate"]).exits(0).says(&["draft: ", " types, 1 methods, ", " written"]);
-    project.run(&["generate", "--check"]).exits(0).says(&["unchanged"]);
+    project.run(&["generate"]).exits(0).prints(&["draft: ", " types, 1 methods, ", " written"]);
+    project.run(&["generate", "--check"]).exits(0).prints(&["unchanged"]);
     let before = project.snapshot();
     project.write("deep/er/x", "");
-    project.run_in("deep/er", &["generate"]).exits(0).says(&["unchanged"]);
+    project.run_in("deep/er", &["generate"]).exits(0).prints(&["unchanged"]);
     fs::remove_dir_all(project.path("deep")).expect("removed");
     assert_eq!(project.snapshot(), before, "unchanged files keep their time");
 
     let text = project.read("generated/src/draft/mod.rs");
     project.write("generated/src/draft/mod.rs", format!("{text}// more\n"));
-    project.run(&["generate", "--check"]).exits(1).says(&["--- a/generated/src/draft/mod.rs", "-// more\n"]);
+    project.run(&["generate", "--check"]).exits(1).prints(&["--- a/generated/src/draft/mod.rs", "-// more\n"]);
     project.run(&["generate"]).exits(0);
     assert_eq!(project.read("generated/src/draft/mod.rs"), text);
     for path in before.keys().filter(|path| path.starts_with(project.path("generated"))) {
@@ -170,14 +176,14 @@ fn generate_writes_checks_and_restores() {
 }
 
 #[test]
-fn stale_files_go_and_foreign_files_stay() {
+fn removes_only_generated_files() {
     let project = Project::with_small();
     project.write("generated/src/lib.rs", "//! By hand.\n");
     project.run(&["generate"]).exits(0);
     let before = project.snapshot();
     project.write("generated/src/draft/gone.rs", "// @generated by mcpgen\n");
     project.write("generated/src/v2000_01_01/deep/gone.rs", "// @generated by mcpgen 0.0.1 from elsewhere\n");
-    project.run(&["generate", "--check"]).exits(1).says(&["--- a/generated/src/draft/gone.rs\n+++ /dev/null"]);
+    project.run(&["generate", "--check"]).exits(1).prints(&["--- a/generated/src/draft/gone.rs\n+++ /dev/null"]);
     project.run(&["generate"]).exits(0);
     assert_eq!(project.snapshot(), before);
     assert!(!project.path("generated/src/v2000_01_01").exists(), "empty folders go");
@@ -193,19 +199,19 @@ fn stale_files_go_and_foreign_files_stay() {
             _ => project.write(&format!("{path}/keep.txt"), "By hand.\n"),
         }
         let before = project.snapshot();
-        project.run(&["generate"]).exits(2).says(&["is in the way", path]);
+        project.run(&["generate"]).exits(2).prints(&["is in the way", path]);
         assert_eq!(project.snapshot(), before, "{path}");
     }
 }
 
 #[test]
-fn a_failed_run_leaves_the_output_as_it_was() {
+fn errors_leave_the_output_unchanged() {
     let project = Project::with_small();
     project.run(&["generate"]).exits(0);
     project.write("schema/draft/schema.json", schema(r##""A": {"$ref": "#/$defs/B"}, "C": {"not": {}}"##));
     let before = project.snapshot();
     let answer = project.run(&["generate"]).exits(2);
-    answer.says(&[
+    answer.prints(&[
         "schema/draft/schema.json#/$defs/A/$ref: ",
         "there is no definition `B`",
         "definition `C`: keyword `not`",
@@ -214,20 +220,20 @@ fn a_failed_run_leaves_the_output_as_it_was() {
 }
 
 #[test]
-fn somebody_s_schema_goes_to_somebody_s_folder() {
+fn generates_one_schema_into_a_folder() {
     let project = Project::empty();
     project.write("small.json", SMALL);
     project.write("src/main.rs", "fn main() {}\n");
     let command = ["generate", "--schema", "small.json", "--revision", "2025-11-25", "--out", "src/protocol"];
-    project.run(&command).exits(0).says(&["2025-11-25: ", "written", "warning: ", "found nothing"]);
+    project.run(&command).exits(0).prints(&["2025-11-25: ", "written", "warning: ", "did not match"]);
     assert!(project.path("src/protocol/mod.rs").is_file());
-    project.run(&[&command[..], &["--check"]].concat()).exits(0).says(&["unchanged"]);
+    project.run(&[&command[..], &["--check"]].concat()).exits(0).prints(&["unchanged"]);
     project.run(&[&command[..], &["--check", "--support", "crate::mcp"]].concat()).exits(1);
-    project.run(&[&command[..], &["--support", "no path"]].concat()).exits(2).says(&["no path"]);
-    project.run(&["generate", "--schema", "small.json"]).exits(2).says(&["--revision", "--out"]);
+    project.run(&[&command[..], &["--support", "no path"]].concat()).exits(2).prints(&["no path"]);
+    project.run(&["generate", "--schema", "small.json"]).exits(2).prints(&["--revision", "--out"]);
     project.run(&["generate", "--out", "x"]).exits(2);
     let names = ["generate", "--schema", "small.json", "--out", "x", "--revision", "a/b"];
-    project.run(&names).exits(2).says(&["cannot be the name of a revision"]);
+    project.run(&names).exits(2).prints(&["cannot be the name of a revision"]);
     assert_eq!(project.read("src/main.rs"), "fn main() {}\n");
     let left: Vec<_> =
         fs::read_dir(project.home.path()).expect("listed").map(|entry| entry.expect("entry").file_name()).collect();
@@ -235,37 +241,42 @@ fn somebody_s_schema_goes_to_somebody_s_folder() {
 }
 
 #[test]
-fn outside_a_project_the_remedy_is_named() {
+fn names_the_remedy_outside_a_project() {
     let project = Project::empty();
     project.write("small.json", SMALL);
     for arguments in [&["generate"][..], &["inspect", "2025-11-25"], &["import", "small.json", "--revision", "draft"]] {
-        project.run(arguments).exits(2).says(&["schema/revisions.toml", "--root DIR"]);
+        project.run(arguments).exits(2).prints(&["schema/revisions.toml", "--root DIR"]);
     }
-    project.run(&["generate", "--root", "."]).exits(2).says(&["mcpgen import"]);
-    project.run(&["inspect", "small.json"]).exits(0).says(&["PingRequest"]);
+    project.run(&["generate", "--root", "."]).exits(2).prints(&["mcpgen import"]);
+    project.run(&["inspect", "small.json"]).exits(0).prints(&["PingRequest"]);
 
     let project = Project::with_small();
-    project.run(&["inspect", "2025-11-25"]).exits(2).says(&[
+    project.run(&["inspect", "2025-11-25"]).exits(2).prints(&[
         "there is no revision `2025-11-25`",
         "draft",
         "mcpgen import",
     ]);
-    project.run(&["inspect", "gone.json"]).exits(2).says(&["reading gone.json"]);
+    project.run(&["inspect", "gone.json"]).exits(2).prints(&["reading gone.json"]);
     project.write("schema/revisions.toml", "[[revision]]\nname = 1\n");
-    project.run(&["generate"]).exits(2).says(&["revisions.toml", "name = 1"]);
+    project.run(&["generate"]).exits(2).prints(&["revisions.toml", "name = 1"]);
     project.run(&[]).output.status.code().filter(|code| *code == 2).expect("clap's usage error");
 }
 
 #[test]
-fn inspect_shows_the_protocol_to_people_and_programs() {
+fn inspects_as_text_and_json() {
     let root = format!("{}/..", env!("CARGO_MANIFEST_DIR"));
     let project = Project::empty();
     let definitions = [79, 83, 91, 145, 155];
+    let mut schema = serde_json::from_str(include_str!("../schemas/inspect.schema.json")).expect("JSON");
+    refuse_other_members(&mut schema);
+    let documented = jsonschema::validator_for(&schema).expect("a schema");
     for (revision, count) in REVISIONS.into_iter().zip(definitions) {
         let text = project.run(&["inspect", revision, "--root", &root]).exits(0);
-        text.says(&[revision, &format!("Conservation ({count})"), "tools/call", "(CallToolRequestParams) -> "]);
+        text.prints(&[revision, &format!("Conservation ({count})"), "tools/call", "(CallToolRequestParams) -> "]);
         let json = project.run(&["inspect", revision, "--root", &root, "--format", "json"]).exits(0).out();
         let json: serde_json::Value = serde_json::from_str(&json).expect("JSON");
+        let problems: Vec<String> = documented.iter_errors(&json).map(|error| error.to_string()).collect();
+        assert!(problems.is_empty(), "{revision}: {problems:?}");
         assert_eq!((&json["version"], &json["definitions"]), (&1.into(), &count.into()));
         let kept = &json["conservation"];
         let sum = |fate: &str| {
@@ -308,7 +319,7 @@ fn inspect_shows_the_protocol_to_people_and_programs() {
 }
 
 #[test]
-fn a_reader_that_leaves_early_is_no_failure() {
+fn tolerates_a_closed_pipe() {
     let mut command = Command::new(env!("CARGO_BIN_EXE_mcpgen"));
     let path = vendored("2025-11-25");
     let mut child =
@@ -319,7 +330,7 @@ fn a_reader_that_leaves_early_is_no_failure() {
 }
 
 #[test]
-fn bad_schemas_are_refused_with_place_and_reason() {
+fn rejects_invalid_schemas() {
     let nested = format!("{}{}", "[".repeat(100_000), "]".repeat(100_000));
     let wrapped = format!("{}true{}", r#"{"items": "#.repeat(200), "}".repeat(200));
     let cases: &[(&str, String, &[&str])] = &[
@@ -346,16 +357,16 @@ fn bad_schemas_are_refused_with_place_and_reason() {
     for (name, text, parts) in cases {
         let project = Project::empty();
         project.write("bad.json", text);
-        project.run(&["inspect", "bad.json"]).exits(2).says(parts);
+        project.run(&["inspect", "bad.json"]).exits(2).prints(parts);
         let generate = ["generate", "--schema", "bad.json", "--revision", "x", "--out", "out"];
-        project.run(&generate).exits(2).says(parts);
-        project.run(&["import", "bad.json", "--revision", "x", "--root", "."]).exits(2).says(parts);
+        project.run(&generate).exits(2).prints(parts);
+        project.run(&["import", "bad.json", "--revision", "x", "--root", "."]).exits(2).prints(parts);
         assert_eq!(fs::read_dir(project.home.path()).expect("listed").count(), 1, "{name}: nothing is written");
     }
 }
 
 #[test]
-fn a_byte_order_mark_is_no_obstacle() {
+fn accepts_a_byte_order_mark() {
     let project = Project::empty();
     project.write("bom.json", format!("\u{feff}{SMALL}"));
     project.run(&["import", "bom.json", "--revision", "draft", "--root", "."]).exits(0);
@@ -363,12 +374,12 @@ fn a_byte_order_mark_is_no_obstacle() {
 }
 
 #[test]
-fn a_huge_file_is_refused_unread() {
+fn rejects_huge_files_without_reading_them() {
     let project = Project::empty();
     let file = fs::File::create(project.path("huge.json")).expect("created");
     file.set_len(40 * 1024 * 1024).expect("sized");
     let (answer, time) = timed(|| project.run(&["inspect", "huge.json"]));
-    answer.exits(2).says(&["41943040 bytes", "is it the right file?"]);
+    answer.exits(2).prints(&["41943040 bytes", "check the path"]);
     assert!(time < Duration::from_secs(2), "{time:?}");
 }
 
@@ -386,11 +397,48 @@ fn ten_thousand_definitions_take_seconds() {
     let project = Project::empty();
     project.write("many.json", schema(&structs));
     let (answer, time) = timed(|| project.run(&["inspect", "many.json"]));
-    answer.exits(0).says(&["10000 definitions"]);
+    answer.exits(0).prints(&["10000 definitions"]);
     assert!(time < Duration::from_secs(20), "{time:?}");
 }
 
 fn timed<T>(work: impl FnOnce() -> T) -> (T, Duration) {
     let start = Instant::now();
     (work(), start.elapsed())
+}
+
+/// Refuses members that the schema does not document.
+fn refuse_other_members(schema: &mut serde_json::Value) {
+    match schema {
+        serde_json::Value::Object(members) => {
+            members.values_mut().for_each(refuse_other_members);
+            if members.get("properties").is_some_and(serde_json::Value::is_object) {
+                members.insert("additionalProperties".into(), false.into());
+            }
+        }
+        serde_json::Value::Array(items) => items.iter_mut().for_each(refuse_other_members),
+        _ => {}
+    }
+}
+
+/// Returns the code that is generated from a schema.
+fn generated(schema: &str) -> String {
+    let project = Project::empty();
+    project.write("schema.json", schema);
+    project.run(&["generate", "--schema", "schema.json", "--revision", "x", "--out", "out"]).exits(0);
+    let files = fs::read_dir(project.path("out")).expect("the module");
+    let names = files.map(|entry| entry.expect("a file").file_name().into_string().expect("a name"));
+    names.map(|name| project.read(&format!("out/{name}"))).collect()
+}
+
+/// The order of the schema has no meaning: `alert` would be less than `debug`.
+#[test]
+fn values_of_enumerations_have_no_order() {
+    let code = generated(&schema(r#""Level": {"enum": ["alert", "debug"]}"#));
+    assert!(code.contains("#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]\npub enum Level"), "{code}");
+}
+
+#[test]
+fn escapes_hidden_characters_in_descriptions() {
+    let code = generated(&schema(r#""Level": {"type": "string", "description": "a\u200eb\u061cc\u202ed"}"#));
+    assert!(code.contains(r"/// a\u{200e}b\u{61c}c\u{202e}d"), "{code}");
 }

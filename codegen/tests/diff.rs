@@ -1,4 +1,4 @@
-//! `mcpgen diff` and `mcpgen explain` from outside: inputs, reports, policy and exit codes.
+//! Tests `mcpgen diff` and `mcpgen explain`: inputs, reports, policy and exit codes.
 //!
 //! `MCPGEN_BLESS=1 cargo test -p mcpgen --test diff` rewrites the reports in `tests/diff/`.
 
@@ -10,15 +10,24 @@ use std::io::Write as _;
 use std::process::{Command, Stdio};
 
 use mcpgen::diff::RULES;
-use mcpgen::diff::report::Format;
 use serde_json::Value;
 use support::{Answer, FOREIGN, Project};
+
+/// The formats, with the endings of their files in `tests/diff`.
+const FORMATS: [(&str, &str); 6] = [
+    ("text", "txt"),
+    ("json", "json"),
+    ("markdown", "md"),
+    ("github", "github.txt"),
+    ("sarif", "sarif"),
+    ("junit", "junit.xml"),
+];
 
 const OLD: &str = include_str!("diff/old.json");
 const NEW: &str = include_str!("diff/new.json");
 
 impl Project {
-    /// A temporary folder with both schemas.
+    /// Creates a project with both schemas.
     fn new() -> Project {
         let project = Project::empty();
         project.write("old.json", OLD);
@@ -26,7 +35,7 @@ impl Project {
         project
     }
 
-    /// The same with both schemas vendored, as drafts `before` and `after`.
+    /// Creates a project with both schemas vendored, as drafts `before` and `after`.
     fn with_revisions() -> Project {
         let project = Project::new();
         for (file, name) in [("old.json", "before"), ("new.json", "after")] {
@@ -35,7 +44,7 @@ impl Project {
         project
     }
 
-    /// The same in a git repository: `main` has the old schema as `schema.json`, the working tree the new one.
+    /// Creates a git repository: `main` has the old schema as `schema.json`, and the working tree has the new one.
     fn with_git() -> Option<Project> {
         let project = Project::new();
         if Command::new("git").arg("--version").output().is_err() {
@@ -65,17 +74,17 @@ impl Project {
         assert!(output.status.success(), "git {arguments:?}: {}", String::from_utf8_lossy(&output.stderr));
     }
 
-    /// With this text on standard input.
+    /// Runs mcpgen with this text on standard input.
     fn feed(&self, arguments: &[&str], text: &str) -> Answer {
         let mut command = self.command(arguments);
         command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
         let mut child = command.spawn().expect("mcpgen runs");
-        // Whoever refuses its arguments does not read.
+        // If the arguments are invalid, mcpgen does not read its input.
         let _ = child.stdin.take().expect("a pipe").write_all(text.as_bytes());
         Answer { arguments: arguments.join(" "), output: child.wait_with_output().expect("mcpgen ends") }
     }
 
-    /// Compares the two files, with these options as well.
+    /// Compares the two files with these options.
     fn diff(&self, options: &[&str]) -> Answer {
         self.run(&[&["diff", "old.json", "new.json"], options].concat())
     }
@@ -88,7 +97,7 @@ impl Answer {
     }
 }
 
-/// What is the same however the schemas were given: rule, fingerprint, message and lines.
+/// Returns what does not depend on the kind of source: rule, fingerprint, message and lines.
 fn essence(report: &Value) -> Vec<String> {
     let line = |place: &Value| place["line"].to_string();
     let findings = report["findings"].as_array().expect("findings");
@@ -103,7 +112,7 @@ fn findings(report: &Value) -> &Vec<Value> {
 }
 
 #[test]
-fn every_form_of_input_gives_the_same_findings() {
+fn reads_every_kind_of_source() {
     let project = Project::new();
     let expected = project.diff(&["--format", "json"]).exits(1).json();
     assert!(findings(&expected).len() > 4, "the fixtures differ in several ways");
@@ -129,11 +138,11 @@ fn every_form_of_input_gives_the_same_findings() {
         |report: &Value| findings(report).iter().map(|it| it["fingerprint"].to_string()).collect::<Vec<String>>();
     assert_eq!(short(&report), short(&expected), "the vendored files are laid out anew, so lines differ");
     assert_eq!(report["old"]["file"].as_str().map(|file| file.ends_with("schema/before/schema.json")), Some(true));
-    vendored.run(&["diff", "before", "new.json"]).exits(1).says(&["request-removed"]);
+    vendored.run(&["diff", "before", "new.json"]).exits(1).prints(&["request-removed"]);
 }
 
 #[test]
-fn a_file_at_a_commit_is_an_input() {
+fn reads_files_in_commits() {
     let Some(project) = Project::with_git() else { return };
     let expected = project.diff(&["--format", "json"]).exits(1).json();
     for (old, folder, new, file) in [
@@ -151,21 +160,21 @@ fn a_file_at_a_commit_is_an_input() {
         assert_eq!(report["old"]["label"], old);
     }
     for (old, parts) in [
-        ("git:nowhere:deep/er/schema.json", &["git:nowhere:deep/er/schema.json: git says", "fetch"][..]),
-        ("git:main:gone.json", &["gone.json", "git says"]),
-        ("git:main:deep", &["git says", "deep"]),
+        ("git:nowhere:deep/er/schema.json", &["git:nowhere:deep/er/schema.json: git reports", "fetch"][..]),
+        ("git:main:gone.json", &["gone.json", "git reports"]),
+        ("git:main:deep", &["git reports", "deep"]),
         ("git:main", &["git:REF:PATH"]),
         ("git:--help:x", &["git:REF:PATH"]),
     ] {
-        project.run(&["diff", old, "new.json"]).exits(2).says(parts);
+        project.run(&["diff", old, "new.json"]).exits(2).prints(parts);
     }
     let elsewhere = Project::new();
     let output = elsewhere.command(&["diff", "git:main:x.json", "new.json"]).env("GIT_DIR", "gone").output();
-    Answer { arguments: "outside".into(), output: output.expect("mcpgen runs") }.exits(2).says(&["git says"]);
+    Answer { arguments: "outside".into(), output: output.expect("mcpgen runs") }.exits(2).prints(&["git reports"]);
 }
 
 #[test]
-fn dialects_may_differ() {
+fn compares_different_dialects() {
     let project = Project::new();
     let older = |text: &str| {
         let text =
@@ -179,7 +188,7 @@ fn dialects_may_differ() {
         let report = project.run(&["diff", old, new, "--format", "json"]).exits(1).json();
         assert_eq!(essence(&report), expected, "{old} {new}");
     }
-    // What is gone is shown at what it was in, whatever that dialect calls it.
+    // Removed definitions are shown at their container, whose name depends on the dialect.
     let lines = |new: &str| {
         let out = project.run(&["diff", "old-07.json", new, "--format", "github"]).exits(1).out();
         out.lines().map(|line| line.split(",title").next().unwrap_or_default().replace("-07", "")).collect::<Vec<_>>()
@@ -189,26 +198,18 @@ fn dialects_may_differ() {
 }
 
 #[test]
-fn reports_are_the_reviewed_ones() {
+fn reports_match_the_reviewed_ones() {
     let project = Project::new();
     project.write(
         "mcpgen.toml",
         "[severity]\nlimit-loosened = \"dangerous\"\n\n[[ignore]]\nrule = \"request-removed\"\nsubject = \"ping\"\n\
          reason = \"nobody | used it\"\n\n[[ignore]]\nrule = \"type-removed\"\nsubject = \"Gone\"\nreason = \"old\"\n",
     );
-    for format in Format::ALL {
-        let name = match format {
-            Format::Text => "txt",
-            Format::Json => "json",
-            Format::Markdown => "md",
-            Format::Github => "github.txt",
-            Format::Sarif => "sarif",
-            Format::Junit => "junit.xml",
-        };
+    for (format, name) in FORMATS {
         let axes = ["--axis", "old-client-new-server,new-client-old-server", "--axis", "rust-api"];
-        let answer = project.diff(&[&["--all", "--format", format.as_str()], &axes[..]].concat()).exits(1);
+        let answer = project.diff(&[&["--all", "--format", format], &axes[..]].concat()).exits(1);
         let report = unversioned(&answer.out());
-        if format == Format::Text {
+        if format == "text" {
             assert_eq!(answer.err(), "");
         } else {
             assert!(
@@ -226,7 +227,7 @@ fn reports_are_the_reviewed_ones() {
     }
 }
 
-/// The report without what changes when nothing about it does: the version, and the number of rules that find nothing.
+/// Returns the report without the version and the number of rules without findings.
 fn unversioned(report: &str) -> String {
     let version = format!("\"semanticVersion\": {:?}", env!("CARGO_PKG_VERSION"));
     let report = report.replace(&version, "\"semanticVersion\": \"0.0.0\"");
@@ -240,11 +241,11 @@ fn unversioned(report: &str) -> String {
 #[test]
 fn one_run_writes_all_reports() {
     let project = Project::new();
-    let names: Vec<String> = Format::ALL.iter().map(|format| format!("{0}={0}.out", format.as_str())).collect();
+    let names: Vec<String> = FORMATS.iter().map(|(format, _)| format!("{format}={format}.out")).collect();
     let options: Vec<&str> = names.iter().flat_map(|name| ["--output", name]).collect();
     let text = project.diff(&options).exits(1).out();
     assert_eq!(text, project.diff(&[]).exits(1).out(), "standard output has the text");
-    for format in Format::ALL.map(Format::as_str) {
+    for (format, _) in FORMATS {
         let alone = project.diff(&["--format", format]).exits(1).out();
         assert_eq!(project.read(&format!("{format}.out")), alone, "{format}");
         assert_eq!(project.diff(&["--output", &format!("{format}=-")]).exits(1).out(), alone, "{format}");
@@ -255,7 +256,7 @@ fn one_run_writes_all_reports() {
 }
 
 #[test]
-fn colours_are_for_those_who_want_them() {
+fn colours_text_on_request() {
     let project = Project::new();
     let colored = |options: &[&str], variables: &[(&str, &str)]| {
         let arguments = [&["diff", "old.json", "new.json"], options].concat();
@@ -289,7 +290,7 @@ fn exit_codes_follow_the_threshold() {
     ] {
         project.run(&["diff", "old.json", new]).exits(codes[0]);
         for (fail_on, code) in ["breaking", "dangerous", "any", "none"].into_iter().zip(codes) {
-            for format in Format::ALL.map(Format::as_str) {
+            for (format, _) in FORMATS {
                 let answer =
                     project.run(&["diff", "old.json", new, "--fail-on", fail_on, "--format", format]).exits(code);
                 if format == "json" {
@@ -298,17 +299,17 @@ fn exit_codes_follow_the_threshold() {
             }
         }
     }
-    project.run(&["diff", "old.json", "old.json"]).exits(0).says(&["no differences"]);
-    // On the axis of Rust what is compatible on the wire may break, and the other way round.
+    project.run(&["diff", "old.json", "old.json"]).exits(0).prints(&["no differences"]);
+    // A change can break Rust code and be compatible on the wire, or the reverse.
     project.run(&["diff", "old.json", "compatible.json", "--axis", "rust-api"]).exits(1);
     let loosened = OLD.replace("\"maximum\": 5", "\"maximum\": 6");
     project.write("loosened.json", loosened);
-    project.run(&["diff", "old.json", "loosened.json", "--axis", "rust-api"]).exits(0).says(&["--all shows them"]);
+    project.run(&["diff", "old.json", "loosened.json", "--axis", "rust-api"]).exits(0).prints(&["--all shows them"]);
     project.run(&["diff", "old.json", "loosened.json", "--axis", "new-client-old-server"]).exits(1);
 }
 
 #[test]
-fn a_policy_is_found_upwards_or_named() {
+fn finds_the_policy() {
     let project = Project::new();
     let count = |report: &Value, severity: &str| report["summary"][severity].as_u64().expect("a count");
     let plain = project.diff(&["--format", "json"]).exits(1).json();
@@ -327,15 +328,15 @@ fn a_policy_is_found_upwards_or_named() {
     Answer { arguments: "below".into(), output }.exits(0);
     project.write("other.toml", "");
     project.diff(&["--config", "other.toml"]).exits(1);
-    project.diff(&["--config", "gone.toml"]).exits(2).says(&["reading gone.toml"]);
+    project.diff(&["--config", "gone.toml"]).exits(2).prints(&["reading gone.toml"]);
     project.write("deep/mcpgen.toml", "[severity]\nno-such-rule = \"breaking\"\n");
     let mut below = project.command(&["diff", "../../old.json", "../../new.json"]);
     let output = below.current_dir(project.path("deep/er")).output().expect("mcpgen runs");
-    Answer { arguments: "below".into(), output }.exits(2).says(&["../mcpgen.toml: severity: there is no rule"]);
+    Answer { arguments: "below".into(), output }.exits(2).prints(&["../mcpgen.toml: severity: there is no rule"]);
 }
 
 #[test]
-fn ignores_expire_and_go_stale() {
+fn reports_stale_ignores() {
     let project = Project::new();
     let report = project.diff(&["--format", "json"]).exits(1).json();
     let failing: Vec<&Value> = findings(&report).iter().filter(|it| it["fails"] == true).collect();
@@ -348,47 +349,47 @@ fn ignores_expire_and_go_stale() {
     let accepted = project.diff(&["--today", "2026-12-31", "--format", "json"]).exits(0).json();
     assert_eq!(accepted["summary"]["ignored"], failing.len());
     let expired = project.diff(&["--today", "2027-01-01"]).exits(1);
-    expired.says(&["mcpgen.toml:2: stale ignore of ", "expired after 2026-12-31"]);
-    // A stale ignore fails by itself, and only where a run can fail.
+    expired.prints(&["mcpgen.toml:2: stale ignore of ", "expired after 2026-12-31"]);
+    // A stale ignore fails the run, unless nothing can.
     project.write("mcpgen.toml", format!("{}{all}", ignore(failing[0], "").replace("subject = ", "subject = 'x' # ")));
-    let stale = project.diff(&["--today", "2026-12-31", "--format", "json"]).exits(1).says(&["matches no finding"]);
+    let stale = project.diff(&["--today", "2026-12-31", "--format", "json"]).exits(1).prints(&["matches no finding"]);
     assert_eq!(stale.json()["stale_ignores"].as_array().map(Vec::len), Some(1));
-    project.diff(&["--today", "2026-12-31", "--fail-on", "none"]).exits(0).says(&["matches no finding"]);
-    // Without --today it is today.
+    project.diff(&["--today", "2026-12-31", "--fail-on", "none"]).exits(0).prints(&["matches no finding"]);
+    // The default of --today is the current day.
     project.write("mcpgen.toml", ignore(failing[0], "expires = 2000-01-01"));
-    project.diff(&[]).exits(1).says(&["expired after 2000-01-01"]);
+    project.diff(&[]).exits(1).prints(&["expired after 2000-01-01"]);
 }
 
 #[test]
-fn a_baseline_holds_while_lines_move() {
+fn baselines_survive_moved_lines() {
     let project = Project::new();
     let written = project.diff(&["--write-baseline", "baseline.txt", "--format", "json"]).exits(0).json();
     let count = written["summary"]["in_baseline"].as_u64().expect("a count");
     assert!(count > 0);
     let lines = project.read("baseline.txt").lines().filter(|line| !line.starts_with('#')).count();
     assert_eq!(lines as u64, count);
-    project.diff(&["--baseline", "baseline.txt", "--fail-on", "dangerous"]).exits(0).says(&["in the baseline"]);
-    // Everything in other places, in another order and on other lines.
+    project.diff(&["--baseline", "baseline.txt", "--fail-on", "dangerous"]).exits(0).prints(&["in the baseline"]);
+    // Moves everything to other lines, in another order.
     let definitions =
         NEW.replacen("\"$defs\": {", "\"$defs\": {\n\n\n    \"Unrelated\": { \"type\": \"string\" },\n", 1);
     project.write("new.json", definitions);
     project.diff(&["--baseline", "baseline.txt"]).exits(0);
-    // A new finding counts, and one that is gone is said.
+    // A new finding counts, and an entry without a finding is noted.
     project.write("new.json", NEW.replace("\"const\": \"tasks/add\"", "\"const\": \"tasks/insert\""));
     project.diff(&["--baseline", "baseline.txt"]).exits(1);
     project
         .run(&["diff", "old.json", "old.json", "--baseline", "baseline.txt"])
         .exits(0)
-        .says(&[&format!("baseline.txt: {count} of {count} entries match no finding")]);
+        .prints(&[&format!("baseline.txt: {count} of {count} entries match no finding")]);
     project.write("broken.txt", "what\n");
-    project.diff(&["--baseline", "broken.txt"]).exits(2).says(&["broken.txt:1: "]);
-    project.diff(&["--baseline", "gone.txt"]).exits(2).says(&["reading gone.txt"]);
+    project.diff(&["--baseline", "broken.txt"]).exits(2).prints(&["broken.txt:1: "]);
+    project.diff(&["--baseline", "gone.txt"]).exits(2).prints(&["reading gone.txt"]);
     project.diff(&["--baseline", "baseline.txt", "--write-baseline", "x.txt"]).exits(2);
-    project.diff(&["--write-baseline", "gone/x.txt"]).exits(2).says(&["writing gone/x.txt"]);
+    project.diff(&["--write-baseline", "gone/x.txt"]).exits(2).prints(&["writing gone/x.txt"]);
 }
 
 #[test]
-fn an_error_never_looks_like_a_clean_run() {
+fn errors_exit_with_2() {
     let project = Project::new();
     project.write("bad.json", "{");
     project.write("odd.json", NEW.replace("\"maximum\"", "\"multipleOf\""));
@@ -409,9 +410,12 @@ fn an_error_never_looks_like_a_clean_run() {
         (&["diff", "old.json", "new.json", "--fail-on", "sometimes"], &["sometimes", "dangerous"]),
         (&["diff", "old.json", "new.json", "--color", "red"], &["red", "always"]),
         (&["diff", "old.json", "new.json", "--output", "json"], &["FORMAT=FILE"]),
-        (&["diff", "old.json", "new.json", "--output", "yaml=x"], &["no format", "sarif"]),
+        (&["diff", "old.json", "new.json", "--output", "yaml=x"], &["not a format", "sarif"]),
         (&["diff", "old.json", "new.json", "--output", "json="], &["name of the file is empty"]),
-        (&["diff", "old.json", "new.json", "--output", "json=x", "--output", "sarif=x"], &["x would be written twice"]),
+        (
+            &["diff", "old.json", "new.json", "--output", "json=x", "--output", "sarif=x"],
+            &["two files would be written to x"],
+        ),
         (&["diff", "old.json", "new.json", "--output", "json=-", "--output", "text=-"], &["two reports"]),
         (&["diff", "old.json", "new.json", "--output", "json=-", "--format", "json"], &["two reports"]),
         (&["diff", "old.json", "new.json", "--output", "json=gone/x.json"], &["writing gone/x.json"]),
@@ -421,7 +425,7 @@ fn an_error_never_looks_like_a_clean_run() {
         (&["diff", "old.json", "new.json", "--today", "tomorrow"], &["tomorrow"]),
     ];
     for (arguments, parts) in cases {
-        project.run(arguments).exits(2).says(parts);
+        project.run(arguments).exits(2).prints(parts);
         let json = [*arguments, &["--fail-on", "none"]].concat();
         if !arguments.contains(&"--fail-on") {
             project.run(&json).exits(2);
@@ -431,7 +435,7 @@ fn an_error_never_looks_like_a_clean_run() {
 }
 
 #[test]
-fn whoever_leaves_early_or_has_no_room_is_told_by_the_exit_code() {
+fn exits_correctly_when_output_fails() {
     let project = Project::new();
     for (new, code) in [("new.json", 1), ("old.json", 0)] {
         let mut command = project.command(&["diff", "old.json", new]);
@@ -443,25 +447,25 @@ fn whoever_leaves_early_or_has_no_room_is_told_by_the_exit_code() {
     match fs::OpenOptions::new().write(true).open("/dev/full") {
         Ok(full) => {
             let output = project.command(&["diff", "old.json", "old.json"]).stdout(full).output().expect("mcpgen runs");
-            Answer { arguments: "> /dev/full".into(), output }.exits(2).says(&["writing to stdout"]);
+            Answer { arguments: "> /dev/full".into(), output }.exits(2).prints(&["writing to stdout"]);
         }
         Err(_) => eprintln!("skipped: there is no /dev/full, so a full disk is not tried"),
     }
 }
 
 #[test]
-fn rules_are_explained() {
+fn explains_rules() {
     let project = Project::new();
     let list = project.run(&["explain"]).exits(0).out();
     assert_eq!(list.lines().count(), RULES.len());
-    for rule in RULES {
+    for rule in RULES.iter() {
         assert!(list.lines().any(|line| line.split_whitespace().next() == Some(rule.id)), "{}", rule.id);
         let text = project.run(&["explain", rule.id]).exits(0).out();
         assert!(text.starts_with(&format!("{}\n", rule.id)), "{text}");
         for part in
             ["client ", "server ", "both ", &format!("Rust API: {}", rule.rust_api), "Example, old:", "Example, new:"]
         {
-            assert!(text.contains(part), "{text}\ndoes not say {part:?}");
+            assert!(text.contains(part), "{text}\ndoes not print {part:?}");
         }
         let words = text.split_whitespace().collect::<Vec<_>>().join(" ");
         let meaning = rule.meaning.split_whitespace().collect::<Vec<_>>().join(" ");
@@ -470,7 +474,7 @@ fn rules_are_explained() {
     project
         .run(&["explain", "enum-value-aded"])
         .exits(2)
-        .says(&["\"enum-value-aded\"", "did you mean `enum-value-added`"]);
+        .prints(&["\"enum-value-aded\"", "did you mean `enum-value-added`"]);
     let nothing = project.run(&["explain", "zzz"]).exits(2);
     assert!(!nothing.err().contains("did you mean"), "{}", nothing.err());
 }

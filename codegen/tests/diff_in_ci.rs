@@ -1,4 +1,4 @@
-//! The workflow that codegen/README.md recommends, run as it is written: between two commits of a scratch repository.
+//! Runs the workflow in codegen/README.md on two commits of a temporary repository.
 
 use std::fs;
 use std::path::Path;
@@ -8,7 +8,7 @@ use serde_json::Value;
 
 const README: &str = include_str!("../README.md");
 
-/// What the workflow's step `Compare` runs, as a runner takes it from the file.
+/// Returns the script of the step `Compare`.
 fn command() -> String {
     let (_, step) = README.split_once("- name: Compare\n").expect("the workflow has the step");
     let (_, script) = step.split_once("run: |\n").expect("the step runs a script");
@@ -17,7 +17,7 @@ fn command() -> String {
     lines.map(|line| format!("{}\n", &line[indent..])).collect()
 }
 
-/// A shell in a folder, with the mcpgen of this build and nobody's git configuration.
+/// Creates a shell with this build of mcpgen and without a git configuration.
 fn shell(folder: &Path, script: &str) -> Output {
     let bin = Path::new(env!("CARGO_BIN_EXE_mcpgen")).parent().expect("a folder");
     let path = std::env::var_os("PATH").unwrap_or_default();
@@ -29,7 +29,7 @@ fn shell(folder: &Path, script: &str) -> Output {
     }
     shell.env("GIT_CONFIG_GLOBAL", "/dev/null").env("GIT_CONFIG_NOSYSTEM", "1");
     shell.env("GITHUB_BASE_REF", "main").env("GITHUB_STEP_SUMMARY", folder.join("summary.md"));
-    // Set where a hook of git runs the tests.
+    // These variables are set if a git hook runs the tests.
     for name in ["GIT_DIR", "GIT_WORK_TREE", "GIT_INDEX_FILE"] {
         shell.env_remove(name);
     }
@@ -42,7 +42,7 @@ fn succeeds(output: &Output) {
 }
 
 #[test]
-fn the_recommended_workflow_guards_a_pull_request() {
+fn runs_the_documented_workflow() {
     for tool in ["git", "bash"] {
         if Command::new(tool).arg("--version").output().is_err() {
             eprintln!("skipped: there is no {tool}, so the recommended workflow is not run");
@@ -61,7 +61,7 @@ fn the_recommended_workflow_guards_a_pull_request() {
     succeeds(&shell(&clone, &command()));
     assert!(fs::read_to_string(clone.join("summary.md")).expect("a summary").contains("**0 breaking**"));
 
-    // A commit that breaks.
+    // A breaking commit.
     write(&clone, include_str!("diff/new.json"));
     succeeds(&shell(&clone, "git commit -qam new"));
     let output = shell(&clone, &command());
@@ -73,7 +73,7 @@ fn the_recommended_workflow_guards_a_pull_request() {
     let location = &sarif["runs"][0]["results"][0]["locations"][0]["physicalLocation"]["artifactLocation"];
     assert_eq!(location["uri"], "schema/schema.json");
 
-    // The reviewers accept all of it, for a reason; or from now on.
+    // The reviewers accept everything, by ignores or by a baseline.
     let rules: Vec<&Value> =
         sarif["runs"][0]["results"].as_array().expect("results").iter().map(|it| &it["ruleId"]).collect();
     let ignores: String =
@@ -87,7 +87,7 @@ fn the_recommended_workflow_guards_a_pull_request() {
         &format!("{baseline} --write-baseline accepted.txt && {baseline} --baseline accepted.txt"),
     ));
 
-    // A branch that is not there is an error, not a clean run.
+    // A missing branch is an error.
     let output = shell(&clone, &command().replace("$GITHUB_BASE_REF", "elsewhere"));
     assert_eq!((output.status.code(), output.stdout.as_slice()), (Some(2), &b""[..]));
 }

@@ -1,24 +1,21 @@
-//! Every rule against its example: the example shows the rule, and what people read of it is in a snapshot.
+//! Compares the examples of all rules. The findings are in snapshots.
 
 use std::collections::BTreeSet;
 use std::fmt::Write as _;
 use std::path::Path;
 
 use mcpgen::diff::{Diff, Finding, RULES, Rule, Verdict, diff};
-use mcpgen::json::Json;
 use mcpgen::{Document, Protocol};
 
-/// The two models of a rule's example.
+/// Returns the models of a rule's example.
 fn example(rule: &Rule) -> (Protocol, Protocol) {
-    let example = Json::parse(rule.example).unwrap_or_else(|error| panic!("{}: {error}", rule.id));
-    let side = |name: &str| {
-        let definitions = example.get(name).unwrap_or_else(|| panic!("{}: no {name}", rule.id));
+    let side = |name: &str, definitions: &str| {
         let text = format!("{{\"$defs\": {definitions}}}");
         let document = Document::parse(format!("{name}.json"), text.as_bytes());
         let model = document.and_then(|document| mcpgen::model(document, name, false));
         model.unwrap_or_else(|error| panic!("{} {name}: {error}", rule.id))
     };
-    (side("old"), side("new"))
+    (side("old", &rule.example.old), side("new", &rule.example.new))
 }
 
 fn found(rule: &Rule) -> Diff {
@@ -35,7 +32,7 @@ fn words(finding: &Finding) -> String {
     };
     let verdicts = finding.verdicts;
     let mut text = format!("{}: {}\n", finding.rule.id, finding.message);
-    let _ = writeln!(text, "  sent by {}", finding.travel.as_str());
+    let _ = writeln!(text, "  sent by {}", finding.senders.as_str());
     let _ = writeln!(
         text,
         "  old client, new server: {}; new client, old server: {}; Rust: {}",
@@ -46,16 +43,16 @@ fn words(finding: &Finding) -> String {
 }
 
 #[test]
-fn every_rule_is_shown_by_its_example() {
-    for rule in RULES {
+fn examples_show_their_rules() {
+    for rule in RULES.iter() {
         let text: String = found(rule).findings.iter().map(words).collect();
-        insta::assert_snapshot!(rule.id, text, rule.meaning);
+        insta::assert_snapshot!(rule.id, text, &rule.meaning);
         assert!(text.contains(&format!("{}: ", rule.id)), "the example of {} shows only:\n{text}", rule.id);
     }
 }
 
 #[test]
-fn no_rule_and_no_example_is_forgotten() {
+fn every_rule_has_a_file_and_a_snapshot() {
     let listed = |folder: &str, suffix: &str| -> BTreeSet<String> {
         let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join(folder);
         let names = std::fs::read_dir(&folder).unwrap_or_else(|error| panic!("{}: {error}", folder.display()));
@@ -64,17 +61,17 @@ fn no_rule_and_no_example_is_forgotten() {
     };
     let rules: BTreeSet<String> = RULES.iter().map(|rule| rule.id.to_owned()).collect();
     assert_eq!(rules.len(), RULES.len(), "names are unique");
-    assert_eq!(rules, listed("rules", ".json"));
+    assert_eq!(rules, listed("rules", ".toml"));
     assert_eq!(rules, listed("tests/snapshots", ".snap"));
-    for rule in RULES {
+    for rule in RULES.iter() {
         let kebab = |c: char| c.is_ascii_lowercase() || c == '-';
         assert!(rule.id.chars().all(kebab) && rule.meaning.ends_with('.'), "{}", rule.id);
     }
 }
 
-/// A rule's example the other way round shows the opposite, where there is one.
+/// If a rule has an opposite, its example in reverse is an example of the opposite.
 #[test]
-fn opposites_mirror_each_other() {
+fn opposite_rules_mirror_each_other() {
     let pairs = [
         ("added", "removed"),
         ("embedded", "unembedded"),
@@ -86,7 +83,7 @@ fn opposites_mirror_each_other() {
         ("by-old", "by-new"),
         ("became-optional", "became-required"),
     ];
-    for rule in RULES {
+    for rule in RULES.iter() {
         let opposite = pairs.iter().find_map(|(one, other)| {
             let swapped = |from: &str, to: &str| {
                 let swapped = rule.id.replace(from, to);
@@ -95,7 +92,7 @@ fn opposites_mirror_each_other() {
             swapped(other, one).filter(|name| name != rule.id).or_else(|| swapped(one, other))
         });
         let Some(opposite) = opposite.and_then(|name| Rule::find(&name)) else { continue };
-        // A member that is gone is missed, a new one is not: what is dangerous need not mirror.
+        // Dangerous verdicts need not mirror each other: readers miss a removed member, but not a new one.
         let breaks = |verdict: Verdict| verdict == Verdict::Breaking;
         assert_eq!(breaks(rule.old_to_new), breaks(opposite.new_to_old), "{} and {}", rule.id, opposite.id);
         assert_eq!(breaks(rule.new_to_old), breaks(opposite.old_to_new), "{} and {}", rule.id, opposite.id);
@@ -112,7 +109,7 @@ fn opposites_mirror_each_other() {
 
 #[test]
 fn equal_models_do_not_differ() {
-    for rule in RULES {
+    for rule in RULES.iter() {
         let (old, new) = example(rule);
         for model in [old, new] {
             let found = diff(&model, &model);

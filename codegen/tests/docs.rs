@@ -1,4 +1,4 @@
-//! `mcpgen docs`, what entries become in the code, and the commands for people.
+//! Tests `mcpgen docs`, the documentation in generated code, and commands for people.
 
 mod support;
 
@@ -25,7 +25,7 @@ const SMALL: &str = r##"{
 }
 "##;
 
-/// Entries for all of it.
+/// Entries for everything in the schema.
 const ENTRIES: &str = r#"
 [members]
 params = "What it is asked with."
@@ -65,9 +65,9 @@ fn project(entries: &str) -> Project {
 }
 
 #[test]
-fn what_is_missing_and_what_is_stale_is_listed() {
+fn lists_missing_and_stale_entries() {
     let whole = ENTRIES.replace(", and [`Nobody`] does not", "").replace("2031-01-01", "2030-01-01");
-    project(&whole).run(&["docs", "--missing"]).exits(0).says(&["0 missing, 0 stale"]);
+    project(&whole).run(&["docs", "--missing"]).exits(0).prints(&["0 missing, 0 stale"]);
     let cases: [(&str, &str, &[&str]); 9] = [
         ("params = \"What it is asked with.\"", "", &["missing: PingRequest.params (2030-01-01)"]),
         ("[methods.ping]", "[methods.pong]", &["missing: method ping", "stale: method pong"]),
@@ -83,27 +83,27 @@ fn what_is_missing_and_what_is_stale_is_listed() {
             &["stale: PingParams.title: deprecated since"],
         ),
     ];
-    for (old, new, said) in cases {
+    for (old, new, expected) in cases {
         assert!(whole.contains(old), "{old}");
         let project = project(&whole.replace(old, new));
-        project.run(&["docs", "--missing"]).exits(1).says(said);
+        project.run(&["docs", "--missing"]).exits(1).prints(expected);
         project.run(&["docs"]).exits(0);
     }
 }
 
 #[test]
-fn entries_that_are_none_are_refused_with_their_place() {
+fn rejects_malformed_entries() {
     let cases: [(&str, &[&str]); 3] = [
         ("[types.How]\ndok = \"A tone.\"", &["all.toml", "dok"]),
         ("[types.How]\ndoc = 1", &["all.toml"]),
         ("[types.How", &["all.toml"]),
     ];
-    for (text, said) in cases {
-        project(text).run(&["docs"]).exits(2).says(said);
+    for (text, expected) in cases {
+        project(text).run(&["docs"]).exits(2).prints(expected);
     }
     let twice = project(ENTRIES);
     twice.write("schema/docs/more.toml", "[types.How]\ndoc = \"Another tone.\"\n");
-    twice.run(&["docs"]).exits(2).says(&["more.toml", "another entry for the type How"]);
+    twice.run(&["docs"]).exits(2).prints(&["more.toml", "another entry for the type How"]);
 }
 
 #[test]
@@ -113,9 +113,9 @@ fn entries_become_documentation() {
     let areas = fs::read_dir(project.path("generated/src/v2030_01_01")).expect("the module");
     let names = areas.map(|entry| entry.expect("a file").file_name().into_string().expect("a name"));
     let code: String = names.map(|name| project.read(&format!("generated/src/v2030_01_01/{name}"))).collect();
-    for said in [
+    for expected in [
         "/// Asks whether anybody is there.\n",
-        // What this revision does not have is no link.
+        // Links to types that the revision does not have are removed.
         "and `Nobody` does not.",
         "/// A tone of voice.\n",
         "/// With a whisper.\n///\n/// `\"quiet\"`",
@@ -124,25 +124,25 @@ fn entries_become_documentation() {
         "| `ping` | [`PingRequest`]",
     ] {
         let flat: String = code.lines().map(|line| format!("{}\n", line.trim_start())).collect();
-        assert!(flat.contains(said), "{said}\n{flat}");
+        assert!(flat.contains(expected), "{expected}\n{flat}");
     }
-    // It is deprecated later, and the example is for the newest released revision, of which there is none.
+    // The member is deprecated in a later revision, and without a released revision there are no examples.
     assert_eq!(code.matches("#[deprecated").count(), 2, "the field and its setter");
     assert!(!code.contains("1 + 1"));
-    project.run(&["inspect", "2030-01-01", "PingParams"]).exits(0).says(&["The details.", "For people."]);
+    project.run(&["inspect", "2030-01-01", "PingParams"]).exits(0).prints(&["The details.", "For people."]);
 }
 
 #[test]
-fn shells_and_readers_are_served() {
+fn prints_completions_manuals_and_types() {
     let project = project(ENTRIES);
     for shell in ["bash", "elvish", "fish", "powershell", "zsh"] {
-        project.run(&["completions", shell]).exits(0).says(&["generate", "inspect", "docs"]);
+        project.run(&["completions", shell]).exits(0).prints(&["generate", "inspect", "docs"]);
     }
     project.run(&["completions", "tcsh"]).exits(2);
-    project.run(&["man"]).exits(0).says(&[".TH mcpgen", "generate"]);
-    project.run(&["man", "diff"]).exits(0).says(&[".TH mcpgen-diff", "baseline"]);
-    project.run(&["man", "dif"]).exits(2).says(&["no command `dif`", "diff"]);
-    project.run(&["inspect", "2030-01-02"]).exits(2).says(&["did you mean `2030-01-01`?"]);
-    project.run(&["inspect", "2030-01-01", "PingParam"]).exits(2).says(&["did you mean `PingParams`?"]);
-    project.run(&["--help"]).exits(0).says(&["Example:"]);
+    project.run(&["man"]).exits(0).prints(&[".TH mcpgen", "generate"]);
+    project.run(&["man", "diff"]).exits(0).prints(&[".TH mcpgen-diff", "baseline"]);
+    project.run(&["man", "dif"]).exits(2).prints(&["no command `dif`", "diff"]);
+    project.run(&["inspect", "2030-01-02"]).exits(2).prints(&["did you mean `2030-01-01`?"]);
+    project.run(&["inspect", "2030-01-01", "PingParam"]).exits(2).prints(&["did you mean `PingParams`?"]);
+    project.run(&["--help"]).exits(0).prints(&["Example:"]);
 }

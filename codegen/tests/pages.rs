@@ -1,10 +1,11 @@
-//! The commands of the pages, run as they are printed, in a copy of the project.
+//! Runs the commands in pages of the repository, in a copy of the project.
 
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-/// Pages with commands, and those of them that others run: CI, or nobody as they take long or need the network.
+/// Pages with commands, and the commands that this test does not run: CI runs them, or they are slow or need the
+/// network.
 const PAGES: [&str; 3] = ["README.md", "CONTRIBUTING.md", "schema/README.md"];
 const ELSEWHERE: [&str; 4] = [
     "cargo test --workspace",
@@ -15,11 +16,11 @@ const ELSEWHERE: [&str; 4] = [
 
 fn root() -> Option<PathBuf> {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).parent()?.to_owned();
-    // A packaged crate stands alone.
+    // A packaged crate does not contain the pages.
     root.join("schema/revisions.toml").is_file().then_some(root)
 }
 
-/// The lines of the page's shell blocks, without comments.
+/// Returns the lines of a page's shell blocks, without comments.
 fn commands(page: &str) -> Vec<String> {
     let (mut found, mut inside) = (Vec::new(), false);
     for line in page.lines().map(str::trim) {
@@ -48,7 +49,7 @@ fn copy(from: &Path, to: &Path) {
     }
 }
 
-/// A copy of what the commands look at, with the files that a reader would have at hand.
+/// Copies the files that the commands use.
 fn project(root: &Path, at: &Path) {
     copy(&root.join("schema"), &at.join("schema"));
     copy(&root.join("generated/src"), &at.join("generated/src"));
@@ -74,7 +75,7 @@ fn project(root: &Path, at: &Path) {
 }
 
 #[test]
-fn every_command_of_the_pages_works_as_printed() {
+fn commands_in_pages_work() {
     let Some(root) = root() else { return eprintln!("skipped: the pages are not here") };
     if Command::new("git").arg("--version").output().is_err() {
         return eprintln!("skipped: there is no git");
@@ -93,7 +94,7 @@ fn every_command_of_the_pages_works_as_printed() {
                 .current_dir(home.path())
                 .output()
                 .expect("it runs");
-            // What looks for differences finds some.
+            // These commands find differences.
             let looks = ["diff ", "docs --missing"].iter().any(|begin| arguments.starts_with(begin));
             let code = output.status.code();
             assert!(

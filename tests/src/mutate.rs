@@ -3,7 +3,8 @@
 
 use fastrand::Rng;
 use indexmap::IndexMap;
-use mcpgen::json::{Json, escape};
+use mcpgen::internals::escape_pointer as escape;
+use mcpgen::model::Json;
 
 /// A mutated schema and its history.
 pub struct Mutant {

@@ -11,7 +11,8 @@ use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 
 use expand::Macro;
-use mcpgen::workspace::{Status, Workspace};
+use mcpgen::Workspace;
+use mcpgen::model::Status;
 use quote::ToTokens;
 use sha2::{Digest, Sha256};
 use syn::{Attribute, Fields, Ident, ImplItem, Item, Signature, TraitItem, Type, UseTree, Visibility};

@@ -5,11 +5,10 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use mcpgen::Protocol;
 use mcpgen::diff::{Axis, Diff, Finding, TypeVerdict, Verdict, diff};
-use mcpgen::fixups::FIXUPS;
-use mcpgen::json::Json;
-use mcpgen::workspace::Workspace;
+use mcpgen::internals::FIXUPS;
+use mcpgen::model::Json;
+use mcpgen::{Protocol, Workspace};
 use mcpgen_tests::decisions::REVISIONS;
 use mcpgen_tests::inspected::{inspected, list, rules, text};
 use mcpgen_tests::instances::{Instances, member_names, unsupported};
@@ -424,8 +423,8 @@ fn finds_the_changes_to_the_modern_era() {
     for finding in &found.findings {
         // Only servers send results, and only clients send requests.
         match finding.subject.as_str() {
-            "CallToolResult.resultType" => assert_eq!(finding.travel.as_str(), "server"),
-            "CallToolRequestParams._meta" => assert_eq!(finding.travel.as_str(), "client"),
+            "CallToolResult.resultType" => assert_eq!(finding.senders.as_str(), "server"),
+            "CallToolRequestParams._meta" => assert_eq!(finding.senders.as_str(), "client"),
             _ => {}
         }
     }

@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use mcpgen::workspace::Workspace;
+use mcpgen::Workspace;
 
 fn root() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).parent().expect("the tests are inside the repository").to_owned()
@@ -14,10 +14,10 @@ fn root() -> PathBuf {
 fn documents_every_definition_and_nothing_else() {
     let workspace = Workspace::open(Some(&root())).expect("the workspace opens");
     let models = workspace.models().expect("the schemas are valid");
-    let missing: Vec<String> = workspace.book.missing(&models).keys().map(ToString::to_string).collect();
+    let missing: Vec<String> = workspace.docs.missing(&models).keys().map(ToString::to_string).collect();
     assert!(missing.is_empty(), "no entry in schema/docs: {missing:#?}");
-    assert_eq!(workspace.book.stale(&models), [""; 0], "stale entries in schema/docs");
-    assert!(workspace.book.len() > 600, "{} entries", workspace.book.len());
+    assert_eq!(workspace.docs.stale(&models), [""; 0], "stale entries in schema/docs");
+    assert!(workspace.docs.len() > 600, "{} entries", workspace.docs.len());
 }
 
 /// The number of consecutive words that count as copied.

@@ -3,11 +3,8 @@
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
-use mcpgen::document::Document;
-use mcpgen::import::facts_only;
-use mcpgen::items::Options;
-use mcpgen::workspace::Workspace;
-use mcpgen::{generate, prose, workspace};
+use mcpgen::internals::{DOCS_FOLDER, MARK, facts_only, schema_path, vendored};
+use mcpgen::{Document, Options, Workspace};
 
 fn root() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("..")
@@ -29,7 +26,7 @@ fn official(revision: &str) -> Option<PathBuf> {
 
 #[test]
 fn committed_code_is_up_to_date() {
-    let generated = generate::vendored(&workspace(), true).expect("the vendored schemas are valid");
+    let generated = vendored(&workspace(), true).expect("the vendored schemas are valid");
     assert!(generated.changes.changes.is_empty(), "{}", generated.changes.diff("generated/src"));
 }
 
@@ -39,14 +36,14 @@ fn generation_is_reproducible_and_restores_deleted_files() {
     let expected = files(&root().join("generated/src"));
     for folder in [first.path(), second.path()] {
         let workspace = Workspace::open(Some(folder)).expect("a copy");
-        generate::vendored(&workspace, false).expect("generation");
+        vendored(&workspace, false).expect("generation");
         assert_eq!(files(&folder.join("generated/src")), expected);
     }
     for name in expected.keys().step_by(23) {
         std::fs::remove_file(first.path().join("generated/src").join(name)).expect("a generated file");
     }
     let workspace = Workspace::open(Some(first.path())).expect("a copy");
-    generate::vendored(&workspace, false).expect("generation");
+    vendored(&workspace, false).expect("generation");
     assert_eq!(files(&first.path().join("generated/src")), expected);
 }
 
@@ -60,10 +57,10 @@ fn copy() -> tempfile::TempDir {
     };
     copy("schema/revisions.toml");
     copy("generated/Cargo.toml");
-    workspace().revisions.iter().for_each(|revision| copy(&workspace::schema_path(&revision.name)));
-    for entry in std::fs::read_dir(root().join(prose::FOLDER)).expect("the documentation") {
+    workspace().revisions.iter().for_each(|revision| copy(&schema_path(&revision.name)));
+    for entry in std::fs::read_dir(root().join(DOCS_FOLDER)).expect("the documentation") {
         let name = entry.expect("an entry").file_name().into_string().expect("a name");
-        copy(&format!("{}/{name}", prose::FOLDER));
+        copy(&format!("{}/{name}", DOCS_FOLDER));
     }
     folder
 }
@@ -77,7 +74,7 @@ fn files(folder: &Path) -> BTreeMap<String, String> {
             if entry.is_dir() {
                 folders.push(entry);
             } else if let Ok(text) = std::fs::read_to_string(&entry)
-                && text.starts_with(mcpgen::files::MARK)
+                && text.starts_with(MARK)
             {
                 let name = entry.strip_prefix(folder).expect("below").to_string_lossy().into_owned();
                 found.insert(name, text);
@@ -92,7 +89,7 @@ fn importing_the_official_files_reproduces_the_vendored_ones() {
     for revision in &workspace().revisions {
         let Some(file) = official(&revision.name) else { continue };
         let document = Document::read(&file).expect("an official schema");
-        let vendored = std::fs::read_to_string(root().join(workspace::schema_path(&revision.name))).expect("a schema");
+        let vendored = std::fs::read_to_string(root().join(schema_path(&revision.name))).expect("a schema");
         assert_eq!(facts_only(&document), vendored, "{}", revision.name);
         assert_eq!(document.sha256, revision.sha256, "{}", revision.name);
     }
@@ -102,7 +99,7 @@ fn importing_the_official_files_reproduces_the_vendored_ones() {
 fn official_files_generate_the_same_items() {
     for revision in &workspace().revisions {
         let Some(file) = official(&revision.name) else { continue };
-        let vendored = root().join(workspace::schema_path(&revision.name));
+        let vendored = root().join(schema_path(&revision.name));
         assert_eq!(items(&file, &revision.name), items(&vendored, &revision.name), "{}", revision.name);
     }
 }
@@ -111,7 +108,6 @@ fn official_files_generate_the_same_items() {
 fn items(schema: &Path, revision: &str) -> BTreeMap<String, String> {
     let protocol = mcpgen::model(Document::read(schema).expect("a schema"), revision, true).expect("a model");
     let options = Options {
-        revision: revision.to_owned(),
         support: "crate".to_owned(),
         command: String::new(),
         source: String::new(),

@@ -1,4 +1,5 @@
-//! The modules of the runtime: layers import only from lower layers, and no modules import each other in a circle.
+//! The modules of the runtime and the generator: layers import only from lower layers, and no modules import each other
+//! in a circle.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
@@ -7,9 +8,50 @@ use std::path::{Path, PathBuf};
 use proc_macro2::{Delimiter, TokenStream, TokenTree};
 use syn::{Item, UseTree, Visibility};
 
-/// The folders of `runtime/src`, lowest layer first.
-const LAYERS: &[&str] =
-    &["util", "jsonrpc", "transport", "protocol", "peer", "service", "connection", "tasks", "http", "server", "client"];
+/// A crate, and the folders and files in its `src`, lowest layer first.
+struct Crate {
+    src: &'static str,
+    layers: &'static [&'static str],
+}
+
+const RUNTIME: Crate = Crate {
+    src: concat!(env!("CARGO_MANIFEST_DIR"), "/../runtime/src"),
+    layers: &[
+        "util",
+        "jsonrpc",
+        "transport",
+        "protocol",
+        "peer",
+        "service",
+        "connection",
+        "tasks",
+        "http",
+        "server",
+        "client",
+    ],
+};
+
+const CODEGEN: Crate = Crate {
+    src: concat!(env!("CARGO_MANIFEST_DIR"), "/../codegen/src"),
+    layers: &[
+        "error",
+        "graph",
+        "text",
+        "json",
+        "schema",
+        "model",
+        "build",
+        "docs",
+        "emit",
+        "diff",
+        "inspect",
+        "project",
+        "report",
+        "cli",
+        "internals",
+        "main",
+    ],
+};
 
 /// The path of a module or an item from the root of the crate.
 type ModulePath = Vec<String>;
@@ -83,8 +125,8 @@ impl Modules {
     }
 
     /// Returns the imports from higher layers, and the modules that are in no layer.
-    fn upward_imports(&self) -> Vec<String> {
-        let height = |module: &ModulePath| LAYERS.iter().position(|layer| module.first().is_some_and(|it| it == layer));
+    fn upward_imports(&self, layers: &[&str]) -> Vec<String> {
+        let height = |module: &ModulePath| layers.iter().position(|layer| module.first().is_some_and(|it| it == layer));
         let mut upward = Vec::new();
         for (module, targets) in self.imports() {
             let own = height(module);
@@ -168,7 +210,7 @@ fn absolute(module: &ModulePath, mut path: ModulePath) -> Option<ModulePath> {
     if path.first().is_some_and(|first| first == "super") { absolute(&from, path) } else { Some([from, path].concat()) }
 }
 
-/// Adds all paths in the tokens that have more than one segment.
+/// Adds all paths in the tokens that have more than one segment. Code in `quote!` belongs to another crate.
 fn collect(tokens: TokenStream, module: &ModulePath, paths: &mut BTreeSet<ModulePath>) {
     let tokens: Vec<TokenTree> = tokens.into_iter().collect();
     let is_colon = |at: usize| matches!(tokens.get(at), Some(TokenTree::Punct(punct)) if punct.as_char() == ':');
@@ -188,11 +230,18 @@ fn collect(tokens: TokenStream, module: &ModulePath, paths: &mut BTreeSet<Module
                 }
                 path.clear();
             }
+            TokenTree::Group(_) if is_quoted(&tokens[..index]) => {}
             TokenTree::Group(group) => collect(group.stream(), module, paths),
             TokenTree::Punct(punct) if punct.as_char() == ':' && !path.is_empty() => {}
             _ => path.clear(),
         }
     }
+}
+
+/// Whether the tokens end in the name of a macro that quotes what follows.
+fn is_quoted(before: &[TokenTree]) -> bool {
+    matches!(before, [.., TokenTree::Ident(name), TokenTree::Punct(bang)]
+        if bang.as_char() == '!' && (name == "quote" || name == "parse_quote"))
 }
 
 /// Returns the paths in the braces of a `use`.
@@ -215,22 +264,28 @@ fn files(folder: &Path) -> Vec<PathBuf> {
     found
 }
 
-fn runtime() -> Modules {
-    Modules::read(Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/../runtime/src")))
-}
-
-#[test]
-fn runtime_imports_only_from_lower_layers() {
-    let runtime = runtime();
-    assert!(runtime.paths.len() > 50, "{:?}", runtime.paths.keys());
-    let upward = runtime.upward_imports();
+#[track_caller]
+fn check_layers(checked: &Crate) {
+    let modules = Modules::read(Path::new(checked.src));
+    assert!(modules.paths.len() > 50, "{:?}", modules.paths.keys());
+    for layer in checked.layers {
+        let is_in_layer = |module: &ModulePath| module.first().is_some_and(|name| name == layer);
+        assert!(modules.paths.keys().any(is_in_layer), "the layer {layer} has no modules");
+    }
+    let upward = modules.upward_imports(checked.layers);
     assert!(upward.is_empty(), "{}", upward.join("\n"));
+    let circles = modules.circles();
+    assert!(circles.is_empty(), "modules that import each other:\n{}", circles.join("\n"));
 }
 
 #[test]
-fn runtime_has_no_import_circles() {
-    let circles = runtime().circles();
-    assert!(circles.is_empty(), "modules that import each other:\n{}", circles.join("\n"));
+fn runtime_is_layered_without_import_circles() {
+    check_layers(&RUNTIME);
+}
+
+#[test]
+fn codegen_is_layered_without_import_circles() {
+    check_layers(&CODEGEN);
 }
 
 /// The paths of modules and their sources.
@@ -269,13 +324,14 @@ fn finds_upward_imports() {
         ("use crate::Server;", &[""]),
         ("pub(crate) use outbox::Outbox;", &[]),
         ("mod tests { use crate::server::Server; }", &[]),
+        ("fn code() { quote!(crate::server::Server {}) }", &[]),
     ];
     for (source, expected) in table {
-        let found = modules(&[&others[..], &[("peer", *source)]].concat()).upward_imports();
+        let found = modules(&[&others[..], &[("peer", *source)]].concat()).upward_imports(RUNTIME.layers);
         let expected: Vec<_> = expected.iter().map(|target| format!("peer imports from crate::{target}")).collect();
         assert_eq!(found, expected, "{source}");
     }
-    assert_eq!(modules(&[("elsewhere", "")]).upward_imports(), ["elsewhere is in no layer"]);
+    assert_eq!(modules(&[("elsewhere", "")]).upward_imports(RUNTIME.layers), ["elsewhere is in no layer"]);
 }
 
 #[test]

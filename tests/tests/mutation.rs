@@ -14,7 +14,8 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Mutex, mpsc};
 use std::time::{Duration, Instant};
 
-use mcpgen::json::{Json, escape};
+use mcpgen::internals::escape_pointer as escape;
+use mcpgen::model::Json;
 use mcpgen::{Document, Error, Options, Problem};
 use mcpgen_tests::mutate::{Mutant, mutate};
 
@@ -68,14 +69,8 @@ fn make(originals: &[(String, Json)], seed: u64) -> (String, bool, Mutant) {
     (revision.clone(), released, mutate(schema, seed))
 }
 
-fn options(revision: &str) -> Options {
-    Options {
-        revision: revision.to_owned(),
-        support: "::mcpgen_types".into(),
-        command: "cargo test".into(),
-        source: FILE.into(),
-        vendored: None,
-    }
+fn options() -> Options {
+    Options { support: "::mcpgen_types".into(), command: "cargo test".into(), source: FILE.into(), vendored: None }
 }
 
 /// Runs the generator. Returns `Ok(None)` if it rejects the mutant with well-formed problems.
@@ -88,10 +83,10 @@ fn run(document: &Json, revision: &str, released: bool) -> Result<Option<BTreeMa
     let generate = || {
         let document = Document::parse(FILE, text.as_bytes())?;
         let protocol = mcpgen::model(document, revision, released)?;
-        let files = mcpgen::emit(&protocol, &options(revision))?;
+        let files = mcpgen::emit(&protocol, &options())?;
         // A vendored module has some additional code.
         if text.len().is_multiple_of(16) {
-            let vendored = Options { vendored: Some("v1".into()), support: "crate".into(), ..options(revision) };
+            let vendored = Options { vendored: Some("v1".into()), support: "crate".into(), ..options() };
             mcpgen::emit(&protocol, &vendored)?;
         }
         Ok(files)

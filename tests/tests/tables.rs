@@ -7,8 +7,8 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
-use mcpgen::fixups::FIXUPS;
-use mcpgen::workspace::Workspace;
+use mcpgen::Workspace;
+use mcpgen::internals::{FIXUPS, Fixup};
 use mcpgen_tests::decisions::{Decision, REVISIONS, decisions};
 use mcpgen_tests::inspected::{self, list, reference, text};
 use mcpgen_tests::instances::Instances;
@@ -182,7 +182,7 @@ impl Both<'_> {
 const ANNOTATIONS: &[&str] = &["result-type-default"];
 
 /// Applies a fixup of the generator at the places that `inspect` reports. Returns the schema and the number of places.
-fn rewritten(schema: &Value, report: &Value, fixup: &mcpgen::fixups::Fixup) -> (Value, usize) {
+fn rewritten(schema: &Value, report: &Value, fixup: &Fixup) -> (Value, usize) {
     let reported = list(&report["fixups"]).iter().find(|reported| reported["name"] == fixup.name);
     let reported = reported.unwrap_or_else(|| panic!("`inspect` does not report fixup {}", fixup.name));
     assert_eq!((text(&reported["reason"]), text(&reported["link"])), (fixup.reason, fixup.link));

@@ -4,20 +4,23 @@ use std::io::stdout;
 use std::path::{Path, PathBuf};
 use std::str::FromStr;
 
+use super::answer::Answer;
+use super::root::Root;
+use crate::diff::{self, Axis, RULES};
+use crate::error::Error;
+use crate::report::baseline::Baseline;
+use crate::report::contents::Report;
+use crate::report::formats::{Format, TextOptions};
+use crate::report::judgement::FailOn;
+use crate::report::policy::Policy;
+use crate::report::source::Source;
 use clap::{Args, ColorChoice};
 use jiff::civil::Date;
-use mcpgen::Error;
-use mcpgen::diff::policy::{Baseline, FailOn, Policy};
-use mcpgen::diff::report::{Format, Report, View};
-use mcpgen::diff::subject::Subject;
-use mcpgen::diff::{self, Axis, RULES};
 
-use super::{Answer, Root, one_of};
-
-/// Compare two schemas: who breaks, old clients, old servers or Rust code
+/// Compare two schemas: does a change break old clients, old servers or Rust code?
 ///
-/// A schema is named by a vendored revision, a file, `-` for standard input, or `git:REF:PATH` for a file at a commit of
-/// the repository around the current folder. Reports, `mcpgen.toml` and baselines are documented in codegen/README.md.
+/// A schema is a vendored revision, a file, `-` for standard input, or `git:REF:PATH` for a file in a commit of the
+/// repository around the current folder. codegen/README.md documents reports, `mcpgen.toml` and baselines.
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
@@ -25,63 +28,63 @@ Examples:
   mcpgen diff git:main:schema.json schema.json --format github --output sarif=diff.sarif
   mcpgen diff old.json new.json --axis rust-api --fail-on dangerous
 
-Exit codes: 0 nothing at or above --fail-on, 1 findings or stale ignores, 2 bad input or usage.")]
+Exit codes: 0 no findings at or above --fail-on, 1 findings or stale ignores, 2 invalid input or usage.")]
 pub(super) struct DiffArgs {
-    /// The schema that is there
+    /// The old schema
     #[arg(value_name = "OLD")]
     old: String,
-    /// The schema that is to come
+    /// The new schema
     #[arg(value_name = "NEW")]
     new: String,
     /// The report on standard output [default: text]
-    #[arg(long, value_name = "FORMAT", value_parser = one_of(&Format::ALL, Format::as_str))]
+    #[arg(long, value_name = "FORMAT", value_enum)]
     format: Option<Format>,
-    /// A report to a file as well; `-` is standard output; may be given several times
+    /// Write another report to a file, or to standard output with `-`; can be repeated
     #[arg(long = "output", value_name = "FORMAT=FILE")]
     outputs: Vec<Output>,
-    /// Whose view decides; several are separated by commas [default: both of messages]
-    #[arg(long = "axis", value_name = "AXIS", value_delimiter = ',', value_parser = one_of(&Axis::ALL, Axis::as_str))]
+    /// The axes that decide, separated by commas [default: the two axes of messages]
+    #[arg(long = "axis", value_name = "AXIS", value_delimiter = ',', value_enum)]
     axes: Vec<Axis>,
-    /// Show compatible and suppressed findings in the text report, too
+    /// Also show compatible and suppressed findings in the text report
     #[arg(long)]
     all: bool,
-    /// Whether the text report on standard output is coloured
+    /// Colour the text report on standard output
     #[arg(long, value_name = "WHEN", default_value = "auto")]
     color: ColorChoice,
-    /// From which severity on the exit code is 1
-    #[arg(long, value_name = "SEVERITY", default_value = "breaking", value_parser = one_of(&FailOn::ALL, FailOn::as_str))]
+    /// The lowest severity for which the exit code is 1
+    #[arg(long, value_name = "SEVERITY", default_value = "breaking", value_enum)]
     fail_on: FailOn,
-    /// Severities and ignores [default: the nearest mcpgen.toml from the current folder upwards]
+    /// The file with severities and ignores [default: mcpgen.toml in the current folder or above]
     #[arg(long, value_name = "FILE")]
     config: Option<PathBuf>,
-    /// Findings listed in this file do not count
+    /// Suppress the findings in this file
     #[arg(long, value_name = "FILE", conflicts_with = "write_baseline")]
     baseline: Option<PathBuf>,
-    /// List what is dangerous or breaking now in this file, so that it does not count
+    /// Write the dangerous and breaking findings to this file, and suppress them
     #[arg(long, value_name = "FILE")]
     write_baseline: Option<PathBuf>,
-    /// The day by which ignores expire
+    /// The day that is compared with the expiry dates of ignores
     #[arg(long, value_name = "DATE", hide = true)]
     today: Option<Date>,
     #[command(flatten)]
     root: Root,
 }
 
-/// A report, and where it goes.
+/// A report and its destination.
 #[derive(Clone, Debug)]
 struct Output {
     format: Format,
-    /// Nothing is standard output.
+    /// `None` for standard output.
     file: Option<PathBuf>,
 }
 
 impl DiffArgs {
-    /// Every input is read before anything is written, and every file is written before standard output.
+    /// Compares. Every input is read before anything is written, and every file is written before standard output.
     pub(super) fn run(self) -> Result<Answer, Error> {
         let outputs = self.outputs()?;
-        let policy = Policy::find(self.config.as_deref(), RULES)?;
+        let policy = Policy::find(self.config.as_deref(), &RULES)?;
         let baseline = self.baseline.as_deref().map(Baseline::read).transpose()?;
-        let (old, new) = Subject::pair(&self.old, &self.new, || self.root.open())?;
+        let (old, new) = Source::pair(&self.old, &self.new, || self.root.open())?;
         let chosen = if self.axes.is_empty() { &Axis::WIRE[..] } else { &self.axes };
         let axes: Vec<Axis> = Axis::ALL.into_iter().filter(|axis| chosen.contains(axis)).collect();
         let today = self.today.unwrap_or_else(today);
@@ -99,10 +102,10 @@ impl DiffArgs {
         let mut answer = Answer { differs: report.fails(), ..Answer::default() };
         for Output { format, file } in outputs {
             match file {
-                Some(file) => write(&file, &format.render(&report, View { all: self.all, color: false }))?,
+                Some(file) => write(&file, &format.render(&report, TextOptions { all: self.all, color: false }))?,
                 None => {
-                    answer.text = format.render(&report, View { all: self.all, color: self.colors() });
-                    // Programs read the other forms, and people the log.
+                    answer.text = format.render(&report, TextOptions { all: self.all, color: self.colors() });
+                    // Programs read the other formats, and people read stderr.
                     if format != Format::Text {
                         answer.notes.extend(report.stale.iter().map(|stale| format!("error: {stale}")));
                     }
@@ -123,9 +126,9 @@ impl DiffArgs {
         let twice = written.iter().enumerate().find(|(at, file)| written[..*at].contains(file));
         match twice {
             None => Ok(outputs),
-            Some((_, Some(file))) => Err(Error::Usage(format!("{} would be written twice", file.display()))),
+            Some((_, Some(file))) => Err(Error::Usage(format!("two files would be written to {}", file.display()))),
             Some((_, None)) => Err(Error::Usage(
-                "two reports would go to standard output: give --format, or one --output FORMAT=-".into(),
+                "two reports would be written to standard output; use either --format or one --output FORMAT=-".into(),
             )),
         }
     }
@@ -134,7 +137,7 @@ impl DiffArgs {
         match self.color {
             ColorChoice::Always => true,
             ColorChoice::Never => false,
-            // Terminals, NO_COLOR, CLICOLOR_FORCE and what else has become the custom.
+            // This respects terminals, NO_COLOR, CLICOLOR_FORCE and other conventions.
             ColorChoice::Auto => anstream::AutoStream::choice(&stdout()) != anstream::ColorChoice::Never,
         }
     }
@@ -147,7 +150,7 @@ impl FromStr for Output {
         let (format, file) = text.split_once('=').ok_or("expected FORMAT=FILE, such as sarif=diff.sarif")?;
         let known = Format::ALL.into_iter().find(|known| known.as_str() == format).ok_or_else(|| {
             let known = Format::ALL.map(Format::as_str).join(", ");
-            format!("{format:?} is no format; there are {known}")
+            format!("{format:?} is not a format; use one of {known}")
         })?;
         match file {
             "" => Err("the name of the file is empty".into()),
@@ -157,7 +160,7 @@ impl FromStr for Output {
     }
 }
 
-/// The day it is in UTC, so that an ignore expires for everybody at once.
+/// Returns the current day in UTC, so that ignores expire at the same time everywhere.
 fn today() -> Date {
     jiff::Timestamp::now().to_zoned(jiff::tz::TimeZone::UTC).date()
 }

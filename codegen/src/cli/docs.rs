@@ -1,24 +1,25 @@
-//! `mcpgen docs`: what of the vendored revisions is documented.
+//! `mcpgen docs`.
 
 use std::fmt::Write;
 
+use crate::error::Error;
 use clap::Args;
-use mcpgen::Error;
 
-use super::{Answer, Root};
+use super::answer::Answer;
+use super::root::Root;
 
-/// Say how much of the vendored revisions is documented in schema/docs, and what is not
+/// Show how much of the vendored revisions is documented in schema/docs
 ///
-/// An entry is missing where a definition, a member, a value, a variant of a union or a method has none; it is stale where it
-/// is of nothing that there is, or links to it.
+/// An entry is missing if a definition, member, value, variant of a union or method has none. An entry is stale if it
+/// documents something that no revision has, or links to it.
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Example:
   mcpgen docs --missing
 
-Exit codes: 0 everything is documented, or --missing was not given, 1 something is missing or stale, 2 bad input or usage.")]
+Exit codes: 0 no missing or stale entries, or no --missing, 1 missing or stale entries, 2 invalid input or usage.")]
 pub(super) struct DocsArgs {
-    /// List what is missing and what is stale, and exit with 1 if anything is
+    /// List missing and stale entries, and exit with 1 if there are any
     #[arg(long)]
     missing: bool,
     #[command(flatten)]
@@ -29,7 +30,7 @@ impl DocsArgs {
     pub(super) fn run(self) -> Result<Answer, Error> {
         let workspace = self.root.open()?;
         let models = workspace.models()?;
-        let (missing, stale) = (workspace.book.missing(&models), workspace.book.stale(&models));
+        let (missing, stale) = (workspace.docs.missing(&models), workspace.docs.stale(&models));
         let mut text = String::new();
         if self.missing {
             for (place, revisions) in &missing {
@@ -39,7 +40,7 @@ impl DocsArgs {
                 line(&mut text, &format!("stale: {what}"));
             }
         }
-        line(&mut text, &format!("{} entries, {} missing, {} stale", workspace.book.len(), missing.len(), stale.len()));
+        line(&mut text, &format!("{} entries, {} missing, {} stale", workspace.docs.len(), missing.len(), stale.len()));
         Ok(Answer { text, notes: Vec::new(), differs: self.missing && !(missing.is_empty() && stale.is_empty()) })
     }
 }

@@ -1,29 +1,30 @@
 //! `mcpgen explain`.
 
+use crate::diff::{RULES, Rule};
+use crate::error::Error;
+use crate::report::explain;
 use clap::Args;
-use mcpgen::Error;
-use mcpgen::diff::{RULES, Rule, explain};
 
-use super::Answer;
+use super::answer::Answer;
 
-/// Explain a rule of `diff`: what it means, its verdicts by sender, an example; without a name, list all rules
+/// Explain a rule of `diff` with its verdicts and an example, or list all rules
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
   mcpgen explain
   mcpgen explain request-removed")]
 pub(super) struct ExplainArgs {
-    /// The rule's name, as reports print it
+    /// The name of the rule
     rule: Option<String>,
 }
 
 impl ExplainArgs {
     pub(super) fn run(self) -> Result<Answer, Error> {
         let text = match &self.rule {
-            None => explain::list(RULES),
+            None => explain::list(&RULES),
             Some(id) => match Rule::find(id) {
                 Some(rule) => explain::text(rule),
-                None => return Err(Error::Usage(explain::unknown(id, RULES))),
+                None => return Err(Error::Usage(explain::unknown(id, &RULES))),
             },
         };
         Ok(Answer { text, ..Answer::default() })

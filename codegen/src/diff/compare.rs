@@ -1,67 +1,39 @@
-//! The comparison itself: pairs of types, each compared once, and who sends them.
+//! Pairs the types of two models, compares each pair once, and finds who sends it.
 //!
-//! Two types are compared wherever one takes the place of the other, whatever they are called: in the params and results
-//! of one method, under one member name, in matching variants of a union. What nothing leads to is compared by name, as if
-//! both sides sent it.
+//! Two types are a pair if one replaces the other, whatever their names: in the params and results of a method, in a
+//! member, or in matching variants of a union. Definitions that no method uses are compared by name, as if both sides
+//! sent them.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 
 use indexmap::IndexMap;
 
+use crate::diff::difference::{Difference, Outcome, Site, place};
+use crate::diff::finding::{Diff, Finding, Place, TypeVerdict};
+use crate::diff::rules::{self, Rule};
+use crate::diff::senders::Senders;
 use crate::diff::values::Values;
-use crate::diff::{Axis, Diff, Finding, Place, Rule, Travel, TypeVerdict, Verdict};
-use crate::protocol::{ErrorCode, Messages, Origin, Protocol, Side, Type, TypeDef, TypeId};
+use crate::diff::verdict::Axis;
+use crate::model::{ErrorCode, MessageKind, MessageSet, Origin, Protocol, Side, Type, TypeId};
 
 /// Compares two models.
 pub fn compare(old: &Protocol, new: &Protocol) -> Diff {
     let mut comparison = Comparison::new(old, new);
     comparison.methods();
-    comparison.spread();
-    comparison.led = comparison.pairs.keys().copied().collect();
+    comparison.propagate_senders();
+    comparison.reached_from_methods = comparison.pairs.keys().copied().collect();
     comparison.definitions();
-    comparison.spread();
+    comparison.propagate_senders();
     comparison.error_codes();
     comparison.fixups();
     comparison.finish()
 }
 
-/// A difference, before it is known who sends what it is in.
-#[derive(Clone, Debug)]
-pub(super) struct Difference {
-    pub(super) rule: &'static Rule,
-    pub(super) subject: String,
-    pub(super) detail: String,
-    pub(super) message: String,
-    pub(super) old: Option<Place>,
-    pub(super) new: Option<Place>,
-}
-
-/// Where two values are compared.
-#[derive(Clone, Debug)]
-pub(super) struct Site {
-    /// In the schema's names.
-    pub(super) subject: String,
-    pub(super) old: Option<Place>,
-    pub(super) new: Option<Place>,
-    /// Whether this is a request (true) or a notification (false), whose envelope need not be stated.
-    pub(super) message: Option<bool>,
-}
-
-/// What comparing two values by themselves gives.
-#[derive(Clone, Debug, Default)]
-pub(super) struct Local {
-    pub(super) differences: Vec<Difference>,
-    /// Differences that another rule reports in better words; they count for verdicts.
-    pub(super) silent: Vec<&'static Rule>,
-    /// Named types that take each other's place.
-    pub(super) children: Vec<(TypeId, TypeId, Site)>,
-}
-
 type Pair = (TypeId, TypeId);
 
 struct Paired {
-    travel: Travel,
-    local: Local,
+    senders: Senders,
+    outcome: Outcome,
 }
 
 struct Comparison<'p> {
@@ -69,13 +41,13 @@ struct Comparison<'p> {
     new: &'p Protocol,
     values: Values<'p>,
     pairs: IndexMap<Pair, Paired>,
-    /// Pairs whose children have not heard of their travel yet.
+    /// Pairs whose senders are not propagated to their children yet.
     queue: Vec<Pair>,
-    /// Pairs that methods lead to. Who sends them is known, and not changed by what only has a name.
-    led: HashSet<Pair>,
+    /// Pairs that methods use. Their senders are known, and definitions that are compared by name do not change them.
+    reached_from_methods: HashSet<Pair>,
     findings: Vec<Finding>,
-    /// By union of messages: what its methods say of it.
-    message_rules: HashMap<(Side, bool), Vec<&'static Rule>>,
+    /// The rules of added, removed and moved methods, by message set.
+    message_rules: HashMap<MessageSet, Vec<&'static Rule>>,
     notes: Vec<String>,
 }
 
@@ -87,7 +59,7 @@ impl<'p> Comparison<'p> {
             values: Values::new(old, new),
             pairs: IndexMap::new(),
             queue: Vec::new(),
-            led: HashSet::new(),
+            reached_from_methods: HashSet::new(),
             findings: Vec::new(),
             message_rules: HashMap::new(),
             notes: Vec::new(),
@@ -95,20 +67,25 @@ impl<'p> Comparison<'p> {
     }
 
     fn methods(&mut self) {
-        let calls = |protocol: &'p Protocol| protocol.requests.iter().map(|it| (it.method.as_str(), it)).collect();
-        let (olds, news): (IndexMap<&str, _>, IndexMap<&str, _>) = (calls(self.old), calls(self.new));
+        let requests = |protocol: &'p Protocol| protocol.requests.iter().map(|it| (it.method.as_str(), it)).collect();
+        let (olds, news): (IndexMap<&str, _>, IndexMap<&str, _>) = (requests(self.old), requests(self.new));
         for (method, new) in &news {
             match olds.get(method) {
-                None => self.method(method, true, None, Some((new.type_id, &new.senders))),
+                None => self.method(method, MessageKind::Request, None, Some((new.type_id, &new.senders))),
                 Some(old) => {
-                    self.method(method, true, Some((old.type_id, &old.senders)), Some((new.type_id, &new.senders)));
-                    let askers = travel(&old.senders).and(travel(&new.senders));
-                    self.lead(&Type::Named(old.type_id), &Type::Named(new.type_id), askers, method);
-                    let answerers = Travel { client: askers.server, server: askers.client };
-                    self.answers(method, answerers, (&old.result, &new.result));
-                    self.task_answers(
+                    self.method(
                         method,
-                        answerers,
+                        MessageKind::Request,
+                        Some((old.type_id, &old.senders)),
+                        Some((new.type_id, &new.senders)),
+                    );
+                    let callers = Senders::of(&old.senders).and(Senders::of(&new.senders));
+                    self.compare_roots(&Type::Named(old.type_id), &Type::Named(new.type_id), callers, method);
+                    let receivers = Senders { client: callers.server, server: callers.client };
+                    self.results(method, receivers, (&old.result, &new.result));
+                    self.task_results(
+                        method,
+                        receivers,
                         (old.task_result.as_ref(), new.task_result.as_ref()),
                         new.type_id,
                     );
@@ -116,26 +93,37 @@ impl<'p> Comparison<'p> {
             }
         }
         for (method, old) in olds.iter().filter(|(method, _)| !news.contains_key(*method)) {
-            self.method(method, true, Some((old.type_id, &old.senders)), None);
+            self.method(method, MessageKind::Request, Some((old.type_id, &old.senders)), None);
         }
-        let tellings =
+        let notifications =
             |protocol: &'p Protocol| protocol.notifications.iter().map(|it| (it.method.as_str(), it)).collect();
-        let (olds, news): (IndexMap<&str, _>, IndexMap<&str, _>) = (tellings(self.old), tellings(self.new));
+        let (olds, news): (IndexMap<&str, _>, IndexMap<&str, _>) = (notifications(self.old), notifications(self.new));
         for (method, new) in &news {
             let old = olds.get(method);
-            self.method(method, false, old.map(|old| (old.type_id, &*old.senders)), Some((new.type_id, &new.senders)));
+            self.method(
+                method,
+                MessageKind::Notification,
+                old.map(|old| (old.type_id, &*old.senders)),
+                Some((new.type_id, &new.senders)),
+            );
             if let Some(old) = old {
-                let tellers = travel(&old.senders).and(travel(&new.senders));
-                self.lead(&Type::Named(old.type_id), &Type::Named(new.type_id), tellers, method);
+                let senders = Senders::of(&old.senders).and(Senders::of(&new.senders));
+                self.compare_roots(&Type::Named(old.type_id), &Type::Named(new.type_id), senders, method);
             }
         }
         for (method, old) in olds.iter().filter(|(method, _)| !news.contains_key(*method)) {
-            self.method(method, false, Some((old.type_id, &old.senders)), None);
+            self.method(method, MessageKind::Notification, Some((old.type_id, &old.senders)), None);
         }
     }
 
-    /// Whether a method exists, and who sends it.
-    fn method(&mut self, method: &str, request: bool, old: Option<(TypeId, &[Side])>, new: Option<(TypeId, &[Side])>) {
+    /// Compares the existence and the senders of a method.
+    fn method(
+        &mut self,
+        method: &str,
+        kind: MessageKind,
+        old: Option<(TypeId, &[Side])>,
+        new: Option<(TypeId, &[Side])>,
+    ) {
         let (was, is) = (old.map_or(&[][..], |(_, senders)| senders), new.map_or(&[][..], |(_, senders)| senders));
         let site = Site {
             subject: method.to_owned(),
@@ -143,53 +131,44 @@ impl<'p> Comparison<'p> {
             new: new.map(|(id, _)| place(self.new, id)),
             message: None,
         };
-        let what = if request { "request" } else { "notification" };
+        let (what, rules) = (kind.as_str(), MethodRules::of(kind));
         let lost: Vec<Side> = was.iter().copied().filter(|side| !is.contains(side)).collect();
         let gained: Vec<Side> = is.iter().copied().filter(|side| !was.contains(side)).collect();
-        let rule = |name: &str| rule(&format!("{what}-{name}"));
         let embedded = |there: Option<(TypeId, &[Side])>| there.is_some_and(|(_, senders)| senders.is_empty());
         let (rule, sides, message) = match (lost.as_slice(), gained.as_slice()) {
             ([], []) if old.is_some() && new.is_some() => return,
-            ([], []) if old.is_none() => {
-                (rule("added"), vec![], format!("the {what} `{method}` is new, inside other messages"))
+            ([], []) if old.is_none() => (rules.added, vec![], format!("the embedded {what} `{method}` is new")),
+            ([], []) => (rules.removed, vec![], format!("the embedded {what} `{method}` was removed")),
+            ([], _) if embedded(old) => {
+                (rules.unembedded, gained, format!("the {what} `{method}` is no longer embedded in other messages"))
             }
-            ([], []) => {
-                (rule("removed"), vec![], format!("the {what} `{method}` is gone; it stood inside other messages"))
+            (_, []) if embedded(new) => {
+                (rules.embedded, lost, format!("the {what} `{method}` is now embedded in other messages"))
             }
-            ([], _) if embedded(old) => (
-                rule("unembedded"),
-                gained,
-                format!("`{method}` is a {what} of its own now; before, it stood inside other messages"),
-            ),
-            (_, []) if embedded(new) => (
-                rule("embedded"),
-                lost,
-                format!("`{method}` is no {what} of its own any more: it stands inside other messages"),
-            ),
             ([], _) => {
                 let (who, sends) = (sides_in_words(&gained), if gained.len() == 1 { "sends" } else { "send" });
-                let message = format!("the {who} {sends} the {what} `{method}`, which is new");
-                (rule("added"), gained, message)
+                let message = format!("the {who} now {sends} the {what} `{method}`");
+                (rules.added, gained, message)
             }
             (_, []) => {
                 let (who, sends) = (sides_in_words(&lost), if lost.len() == 1 { "sends" } else { "send" });
                 let message = format!("the {who} no longer {sends} the {what} `{method}`");
-                (rule("removed"), lost, message)
+                (rules.removed, lost, message)
             }
             _ => {
                 let (before, after) = (sides_in_words(&lost), sides_in_words(&gained));
                 let message = format!("the {what} `{method}` was sent by the {before} and is now sent by the {after}");
-                (rule("moved"), lost.into_iter().chain(gained).collect(), message)
+                (rules.moved, lost.into_iter().chain(gained).collect(), message)
             }
         };
         for side in &sides {
-            self.message_rules.entry((*side, request)).or_default().push(rule);
+            self.message_rules.entry(MessageSet { sender: *side, kind }).or_default().push(rule);
         }
-        self.find(rule, &site, "", message, travel(&sides));
+        self.find(rule, &site, "", message, Senders::of(&sides));
     }
 
-    fn answers(&mut self, method: &str, answerers: Travel, (old, new): (&'p Type, &'p Type)) {
-        self.lead(old, new, answerers, method);
+    fn results(&mut self, method: &str, receivers: Senders, (old, new): (&'p Type, &'p Type)) {
+        self.compare_roots(old, new, receivers, method);
         let (before, after) = (self.old.describe(old), self.new.describe(new));
         if before != after {
             let site = Site {
@@ -198,15 +177,15 @@ impl<'p> Comparison<'p> {
                 new: self.place_of(self.new, new),
                 message: None,
             };
-            let message = format!("`{method}` is answered with {after} instead of {before}");
-            self.find(rule("result-type-changed"), &site, "", message, answerers);
+            let message = format!("the result of `{method}` is {after} instead of {before}");
+            self.find(&rules::RESULT_TYPE_CHANGED, &site, "", message, receivers);
         }
     }
 
-    fn task_answers(
+    fn task_results(
         &mut self,
         method: &str,
-        answerers: Travel,
+        receivers: Senders,
         (old, new): (Option<&'p Type>, Option<&'p Type>),
         request: TypeId,
     ) {
@@ -218,79 +197,78 @@ impl<'p> Comparison<'p> {
         };
         let here = place(self.new, request);
         match (old, new) {
-            (Some(old), Some(new)) => self.lead(old, new, answerers, method),
+            (Some(old), Some(new)) => self.compare_roots(old, new, receivers, method),
             (None, Some(new)) => {
                 let site = site(None, self.place_of(self.new, new).or(Some(here)));
                 let message =
-                    format!("`{method}` may be answered with {} if it asks for a task", self.new.describe(new));
-                self.find(rule("task-result-added"), &site, "", message, answerers);
+                    format!("the result of `{method}` may be {} if the params have `task`", self.new.describe(new));
+                self.find(&rules::TASK_RESULT_ADDED, &site, "", message, receivers);
             }
             (Some(old), None) => {
                 let site = site(self.place_of(self.old, old), Some(here));
-                let message = format!("`{method}` is no longer answered with {}", self.old.describe(old));
-                self.find(rule("task-result-removed"), &site, "", message, answerers);
+                let message = format!("the result of `{method}` is no longer {}", self.old.describe(old));
+                self.find(&rules::TASK_RESULT_REMOVED, &site, "", message, receivers);
             }
             (None, None) => {}
         }
     }
 
-    /// Compares what a method leads to.
-    fn lead(&mut self, old: &Type, new: &Type, travel: Travel, method: &str) {
+    /// Compares the types of a method.
+    fn compare_roots(&mut self, old: &Type, new: &Type, senders: Senders, method: &str) {
         let (was, is) = (self.place_of(self.old, old), self.place_of(self.new, new));
         let site = Site { subject: method.to_owned(), old: was, new: is, message: None };
-        let local = self.values.compare(old, new, &site);
-        // What a method's types are called is said where the method is compared.
-        for difference in local.differences.into_iter().filter(|it| it.rule.id != "type-renamed-in-use") {
-            self.push(difference, travel);
+        let outcome = self.values.compare(old, new, &site);
+        // Renamed types of a method are reported with the method.
+        for difference in outcome.differences.into_iter().filter(|it| it.rule.id != rules::TYPE_RENAMED_IN_USE.id) {
+            self.push(difference, senders);
         }
-        for (old, new, site) in local.children {
-            self.reach((old, new), travel, &site);
+        for (old, new, site) in outcome.children {
+            self.visit((old, new), senders, &site);
         }
     }
 
-    fn reach(&mut self, pair: Pair, travel: Travel, site: &Site) {
+    fn visit(&mut self, pair: Pair, senders: Senders, site: &Site) {
         match self.pairs.get_mut(&pair) {
-            Some(_) if self.led.contains(&pair) => {}
-            Some(paired) if paired.travel.and(travel) == paired.travel => {}
+            Some(_) if self.reached_from_methods.contains(&pair) => {}
+            Some(paired) if paired.senders.and(senders) == paired.senders => {}
             Some(paired) => {
-                paired.travel = paired.travel.and(travel);
+                paired.senders = paired.senders.and(senders);
                 self.queue.push(pair);
             }
             None => {
-                let local = self.values.compare_named(pair.0, pair.1, site);
-                self.pairs.insert(pair, Paired { travel, local });
+                let outcome = self.values.compare_named(pair.0, pair.1, site);
+                self.pairs.insert(pair, Paired { senders, outcome });
                 self.queue.push(pair);
             }
         }
     }
 
-    /// Lets everything know who sends it.
-    fn spread(&mut self) {
+    /// Propagates senders to all types that a type uses.
+    fn propagate_senders(&mut self) {
         while let Some(pair) = self.queue.pop() {
-            let Paired { travel, local } = &self.pairs[&pair];
-            let (travel, children) = (*travel, local.children.clone());
+            let Paired { senders, outcome } = &self.pairs[&pair];
+            let (senders, children) = (*senders, outcome.children.clone());
             for (old, new, site) in children.into_iter().rev() {
-                self.reach((old, new), travel, &site);
+                self.visit((old, new), senders, &site);
             }
         }
     }
 
-    /// Definitions by name: those that came, went or were renamed, and those that nothing leads to.
+    /// Compares definitions by name: added, removed and renamed ones, and those that no method uses.
     fn definitions(&mut self) {
         let (olds, news) = (definitions(self.old), definitions(self.new));
         for (name, new) in &news {
             if let Some(old) = olds.get(name)
                 && !self.pairs.contains_key(&(*old, *new))
             {
-                let messages = Messages::ALL.iter().find(|messages| messages.definition() == *name);
-                let travel = messages.map_or(Travel::BOTH, |messages| Travel::from(messages.sender));
+                let senders = MessageSet::named(name).map_or(Senders::BOTH, |set| Senders::from(set.sender));
                 let site = self.site_of(Some(*old), Some(*new));
-                let local = self.values.compare(&Type::Named(*old), &Type::Named(*new), &site);
-                for difference in local.differences {
-                    self.push(difference, travel);
+                let outcome = self.values.compare(&Type::Named(*old), &Type::Named(*new), &site);
+                for difference in outcome.differences {
+                    self.push(difference, senders);
                 }
-                for (old, new, site) in local.children {
-                    self.reach((old, new), travel, &site);
+                for (old, new, site) in outcome.children {
+                    self.visit((old, new), senders, &site);
                 }
             }
         }
@@ -302,29 +280,29 @@ impl<'p> Comparison<'p> {
             match heir {
                 Some((after, new)) => {
                     added.shift_remove(after);
-                    let message = format!("{name} is now called {after}");
+                    let message = format!("{name} was renamed to {after}");
                     self.find(
-                        rule("type-renamed"),
+                        &rules::TYPE_RENAMED,
                         &self.site_of(Some(*old), Some(new)),
                         after,
                         message,
-                        Travel::default(),
+                        Senders::default(),
                     );
                 }
                 None => {
-                    let message = format!("the definition {name} is gone");
-                    self.find(rule("type-removed"), &self.site_of(Some(*old), None), "", message, Travel::default());
+                    let message = format!("the definition {name} was removed");
+                    self.find(&rules::TYPE_REMOVED, &self.site_of(Some(*old), None), "", message, Senders::default());
                 }
             }
         }
         for (name, new) in added {
             let message = format!("the definition {name} is new");
-            self.find(rule("type-added"), &self.site_of(None, Some(new)), "", message, Travel::default());
+            self.find(&rules::TYPE_ADDED, &self.site_of(None, Some(new)), "", message, Senders::default());
         }
     }
 
     fn error_codes(&mut self) {
-        // JSON-RPC's own are known to everybody, stated or not.
+        // The codes of JSON-RPC are known without the schema.
         let own = |error: &&ErrorCode| matches!(error.code, -32700 | -32603..=-32600);
         let codes = |protocol: &'p Protocol| {
             protocol.error_codes.iter().filter(|it| !own(it)).map(|it| (it.code, it)).collect()
@@ -333,22 +311,22 @@ impl<'p> Comparison<'p> {
         for (code, error) in news.iter().filter(|(code, _)| !olds.contains_key(code)) {
             let site = self.site_of(None, Some(error.type_id));
             let message = format!("the error code {code} is new");
-            self.find(rule("error-code-added"), &site, &code.to_string(), message, Travel::BOTH);
+            self.find(&rules::ERROR_CODE_ADDED, &site, &code.to_string(), message, Senders::BOTH);
         }
         for (code, error) in olds.iter().filter(|(code, _)| !news.contains_key(code)) {
             let site = self.site_of(Some(error.type_id), None);
-            let message = format!("the schema no longer states the error code {code}");
-            self.find(rule("error-code-removed"), &site, &code.to_string(), message, Travel::BOTH);
+            let message = format!("the error code {code} was removed");
+            self.find(&rules::ERROR_CODE_REMOVED, &site, &code.to_string(), message, Senders::BOTH);
         }
     }
 
-    /// A fixup that one side needs and the other was tried with in vain.
+    /// Reports fixups that match only one of the schemas.
     fn fixups(&mut self) {
         for (protocol, label) in [(self.old, "old"), (self.new, "new")] {
             let idle = protocol.fixups.iter().filter(|applied| applied.pointers.is_empty());
             let idle: Vec<&str> = idle.map(|applied| applied.name).collect();
             if !idle.is_empty() {
-                self.notes.push(format!("{label}: fixups that found nothing to correct: {}", idle.join(", ")));
+                self.notes.push(format!("{label}: fixups that did not match: {}", idle.join(", ")));
             }
         }
         let (old, new) = (self.old, self.new);
@@ -362,7 +340,7 @@ impl<'p> Comparison<'p> {
             let site = Site { subject: before.name.to_owned(), old: there(needed), new: there(needs), message: None };
             let (has, lacks) = if needed.is_some() { ("old", "new") } else { ("new", "old") };
             let message = format!("the {has} schema has a defect that the {lacks} one does not have: {}", before.name);
-            self.find(rule("fixup-differs"), &site, "", message, Travel::default());
+            self.find(&rules::FIXUP_DIFFERS, &site, "", message, Senders::default());
         }
         if old.era != new.era {
             self.notes.push(format!("the era changes from {} to {}", old.era.as_str(), new.era.as_str()));
@@ -371,9 +349,9 @@ impl<'p> Comparison<'p> {
 
     fn finish(mut self) -> Diff {
         let types = self.type_verdicts();
-        for (_, Paired { travel, local }) in std::mem::take(&mut self.pairs) {
-            for difference in local.differences {
-                self.push(difference, travel);
+        for (_, Paired { senders, outcome }) in std::mem::take(&mut self.pairs) {
+            for difference in outcome.differences {
+                self.push(difference, senders);
             }
         }
         self.envelope();
@@ -382,7 +360,7 @@ impl<'p> Comparison<'p> {
         Diff { findings: self.findings, types, notes: self.notes }
     }
 
-    /// One finding for what two ways lead to.
+    /// Merges findings that were reached in several ways.
     fn merge(&mut self) {
         let mut merged: IndexMap<(&str, String, String), Finding> = IndexMap::new();
         for finding in std::mem::take(&mut self.findings) {
@@ -393,35 +371,32 @@ impl<'p> Comparison<'p> {
                 }
                 Some(first) => {
                     let Rule { old_to_new, new_to_old, rust_api, .. } = first.rule;
-                    first.travel = first.travel.and(finding.travel);
-                    first.verdicts = first.travel.verdicts(*old_to_new, *new_to_old, *rust_api);
+                    first.senders = first.senders.and(finding.senders);
+                    first.verdicts = first.senders.verdicts(*old_to_new, *new_to_old, *rust_api);
                 }
             }
         }
         self.findings = merged.into_values().collect();
     }
 
-    /// One finding for all messages that come to name the members of their envelope, or cease to.
+    /// Merges the findings of all messages whose definitions begin or cease to state the envelope.
     fn envelope(&mut self) {
-        for (name, words) in [
-            ("envelope-stated", "name the envelope's members `jsonrpc` and `id` themselves now"),
-            (
-                "envelope-unstated",
-                "leave the envelope's members `jsonrpc` and `id` to JSONRPCRequest and JSONRPCNotification",
-            ),
+        for (rule, words) in [
+            (&rules::ENVELOPE_STATED, "now state `jsonrpc` and `id`"),
+            (&rules::ENVELOPE_UNSTATED, "no longer state `jsonrpc` and `id`"),
         ] {
-            let all: Vec<Finding> = self.findings.extract_if(.., |it| it.rule.id == name).collect();
+            let all: Vec<Finding> = self.findings.extract_if(.., |it| it.rule.id == rule.id).collect();
             let owners: BTreeSet<&str> = all.iter().filter_map(|it| it.subject.split('.').next()).collect();
             if let Some(first) = all.first() {
-                let message = format!("{} messages {words}, {} among them", owners.len(), first.subject);
-                let travel = all.iter().fold(Travel::default(), |so_far, it| so_far.and(it.travel));
+                let message = format!("{} messages {words}, such as {}", owners.len(), first.subject);
+                let senders = all.iter().fold(Senders::default(), |so_far, it| so_far.and(it.senders));
                 let verdicts = first.verdicts;
                 let subject = "messages".to_owned();
                 self.findings.push(Finding {
                     subject,
                     detail: String::new(),
                     message,
-                    travel,
+                    senders,
                     verdicts,
                     ..first.clone()
                 });
@@ -429,33 +404,31 @@ impl<'p> Comparison<'p> {
         }
     }
 
-    /// What becomes of each definition that both sides have, all that it holds included.
+    /// Returns the verdicts on the definitions that both schemas have, including everything in them.
     fn type_verdicts(&self) -> Vec<TypeVerdict> {
         let olds = definitions(self.old);
         let both = definitions(self.new).into_iter().filter_map(|(name, new)| Some((name, *olds.get(name)?, new)));
         both.map(|(name, old, new)| {
             let mut verdict = self.values.worst(&Type::Named(old), &Type::Named(new));
-            for messages in Messages::ALL.iter().filter(|messages| messages.definition() == name) {
-                let rules = self.message_rules.get(&(messages.sender, messages.requests));
-                for rule in rules.into_iter().flatten() {
-                    verdict = (verdict.0.max(rule.old_to_new), verdict.1.max(rule.new_to_old));
-                }
+            let rules = MessageSet::named(name).and_then(|set| self.message_rules.get(&set));
+            for rule in rules.into_iter().flatten() {
+                verdict = (verdict.0.max(rule.old_to_new), verdict.1.max(rule.new_to_old));
             }
-            let travel = self.pairs.get(&(old, new)).map_or(Travel::BOTH, |paired| paired.travel);
-            TypeVerdict { name: name.to_owned(), travel, old_to_new: verdict.0, new_to_old: verdict.1 }
+            let senders = self.pairs.get(&(old, new)).map_or(Senders::BOTH, |paired| paired.senders);
+            TypeVerdict { name: name.to_owned(), senders, old_to_new: verdict.0, new_to_old: verdict.1 }
         })
         .collect()
     }
 
-    fn find(&mut self, rule: &'static Rule, site: &Site, detail: &str, message: String, travel: Travel) {
+    fn find(&mut self, rule: &'static Rule, site: &Site, detail: &str, message: String, senders: Senders) {
         let Site { subject, old, new, .. } = site.clone();
-        self.push(Difference { rule, subject, detail: detail.to_owned(), message, old, new }, travel);
+        self.push(Difference { rule, subject, detail: detail.to_owned(), message, old, new }, senders);
     }
 
-    fn push(&mut self, difference: Difference, travel: Travel) {
+    fn push(&mut self, difference: Difference, senders: Senders) {
         let Difference { rule, subject, detail, message, old, new } = difference;
-        let verdicts = travel.verdicts(rule.old_to_new, rule.new_to_old, rule.rust_api);
-        self.findings.push(Finding { rule, travel, verdicts, subject, detail, message, old, new });
+        let verdicts = senders.verdicts(rule.old_to_new, rule.new_to_old, rule.rust_api);
+        self.findings.push(Finding { rule, senders, verdicts, subject, detail, message, old, new });
     }
 
     fn site_of(&self, old: Option<TypeId>, new: Option<TypeId>) -> Site {
@@ -481,23 +454,35 @@ impl<'p> Comparison<'p> {
     }
 }
 
-/// The place of a type's definition.
-pub(super) fn place(protocol: &Protocol, id: TypeId) -> Place {
-    let TypeDef { pointer, rust, .. } = &protocol.types[id];
-    Place { pointer: pointer.clone(), rust: Some(rust.clone()) }
+/// The rules of requests or of notifications.
+struct MethodRules {
+    added: &'static Rule,
+    removed: &'static Rule,
+    moved: &'static Rule,
+    embedded: &'static Rule,
+    unembedded: &'static Rule,
 }
 
-/// The name of the definition that a type expression is.
-pub(super) fn definition<'p>(protocol: &'p Protocol, content: &Type) -> Option<&'p str> {
-    match content {
-        Type::Named(id) if protocol.types[*id].origin == Origin::Definition => Some(&protocol.types[*id].name),
-        _ => None,
+impl MethodRules {
+    fn of(kind: MessageKind) -> Self {
+        match kind {
+            MessageKind::Request => Self {
+                added: &rules::REQUEST_ADDED,
+                removed: &rules::REQUEST_REMOVED,
+                moved: &rules::REQUEST_MOVED,
+                embedded: &rules::REQUEST_EMBEDDED,
+                unembedded: &rules::REQUEST_UNEMBEDDED,
+            },
+            // Notifications are never embedded.
+            MessageKind::Notification => Self {
+                added: &rules::NOTIFICATION_ADDED,
+                removed: &rules::NOTIFICATION_REMOVED,
+                moved: &rules::NOTIFICATION_MOVED,
+                embedded: &rules::NOTIFICATION_REMOVED,
+                unembedded: &rules::NOTIFICATION_ADDED,
+            },
+        }
     }
-}
-
-/// The rule of a name that the comparison uses.
-pub(super) fn rule(id: &str) -> &'static Rule {
-    Rule::find(id).unwrap_or_else(|| unreachable!("the comparison knows only rules that there are: {id}"))
 }
 
 fn definitions(protocol: &Protocol) -> IndexMap<&str, TypeId> {
@@ -505,20 +490,9 @@ fn definitions(protocol: &Protocol) -> IndexMap<&str, TypeId> {
     all.filter(|(_, def)| def.origin == Origin::Definition).map(|(id, def)| (def.name.as_str(), id)).collect()
 }
 
-fn travel(senders: &[Side]) -> Travel {
-    senders.iter().fold(Travel::default(), |so_far, side| so_far.and(Travel::from(*side)))
-}
-
 fn sides_in_words(sides: &[Side]) -> &'static str {
     match sides {
         [only] => only.as_str(),
         _ => "client and the server",
-    }
-}
-
-impl TypeVerdict {
-    /// The verdict on a wire axis, for whoever sends the type.
-    pub fn on(&self, axis: Axis) -> Verdict {
-        self.travel.verdicts(self.old_to_new, self.new_to_old, crate::diff::Bump::Patch).on(axis)
     }
 }

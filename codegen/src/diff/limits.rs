@@ -1,11 +1,12 @@
-//! Limits, and lists of values: how two of them lie to each other, and what they are called.
+//! Compares limits, and describes limits and lists of values.
 
-use crate::diff::compare::{Local, Site};
-use crate::diff::view::Integers;
+use crate::diff::difference::{Outcome, Site};
+use crate::diff::resolved::Integers;
+use crate::diff::rules::{self, Rule};
 use crate::json::Json;
-use crate::schema::{Bounds, Length};
+use crate::model::{Bounds, Length};
 
-/// How the limits of two types lie.
+/// How the limits of two types relate.
 pub(super) enum Relation {
     Equal,
     Added,
@@ -27,16 +28,16 @@ impl Relation {
         }
     }
 
-    pub(super) fn report(&self, site: &Site, local: &mut Local, old: &str, new: &str) {
-        let name = match self {
+    pub(super) fn report(&self, site: &Site, outcome: &mut Outcome, old: &str, new: &str) {
+        let rule: &'static Rule = match self {
             Relation::Equal => return,
-            Relation::Added => "limit-added",
-            Relation::Removed => "limit-removed",
-            Relation::Looser => "limit-loosened",
-            Relation::Tighter => "limit-tightened",
-            Relation::Apart => "limit-shifted",
+            Relation::Added => &rules::LIMIT_ADDED,
+            Relation::Removed => &rules::LIMIT_REMOVED,
+            Relation::Looser => &rules::LIMIT_LOOSENED,
+            Relation::Tighter => &rules::LIMIT_TIGHTENED,
+            Relation::Apart => &rules::LIMIT_SHIFTED,
         };
-        local.add(site, name, "", format!("{} is limited to {new}, before {old}", site.subject));
+        outcome.add(site, rule, "", format!("{} is limited to {new} instead of {old}", site.subject));
     }
 }
 

@@ -1,23 +1,25 @@
-//! Two unions: which variants are each other's, and for which of them a reader decides.
+//! Compares two unions: matches their variants, and finds the variant that a reader decides for.
 
 use std::cmp::Reverse;
 
-use crate::diff::Verdict;
-use crate::diff::compare::{Local, Site, definition};
+use crate::diff::difference::{Outcome, Site, definition};
+use crate::diff::guards::{DocumentFacts, Reached, reachable};
+use crate::diff::resolved::{Choice, Resolved, types};
+use crate::diff::rules;
 use crate::diff::values::Values;
-use crate::diff::view::{Choice, Facts, Reached, View, reachable, types};
+use crate::diff::verdict::Verdict;
 use crate::json::Json;
-use crate::protocol::{Content, Member, Protocol, Type};
+use crate::model::{Content, Member, Protocol, Type};
 
 /// A type, and its variants if it is a union.
-pub(super) type Side<'a, 'p> = (&'a Type, Option<&'a Choice<'p>>);
+pub(super) type Operand<'a, 'p> = (&'a Type, Option<&'a Choice<'p>>);
 
-/// Whether an old and a new variant are each other's.
+/// Whether an old and a new variant match.
 type Alike<'a> = &'a dyn Fn(&Type, &Type) -> bool;
 
 impl<'p> Values<'p> {
-    pub(super) fn unions(&self, old: Side<'_, 'p>, new: Side<'_, 'p>, site: &Site, local: &mut Local) {
-        let variants = |(content, choice): Side<'_, 'p>| {
+    pub(super) fn unions(&self, old: Operand<'_, 'p>, new: Operand<'_, 'p>, site: &Site, outcome: &mut Outcome) {
+        let variants = |(content, choice): Operand<'_, 'p>| {
             choice.map_or_else(|| vec![content.clone()], |choice| choice.variants.clone())
         };
         let (olds, news) = (variants(old), variants(new));
@@ -25,7 +27,7 @@ impl<'p> Values<'p> {
         let newly = |index: usize| matches.iter().find(|(old, _)| *old == index).map(|(_, new)| *new);
         let formerly = |index: usize| matches.iter().find(|(_, new)| *new == index).map(|(old, _)| *old);
         for (before, after) in &matches {
-            self.expressions(&olds[*before], &news[*after], site, local);
+            self.expressions(&olds[*before], &news[*after], site, outcome);
         }
         for (index, variant) in news.iter().enumerate() {
             let taken = self.taken((variant, index, new.1), false, old.1, &olds, formerly(index));
@@ -34,11 +36,11 @@ impl<'p> Values<'p> {
                 (_, true) => {}
                 (None, false) => {
                     let message = format!("{} may be {}, which is new", site.subject, self.words(self.new, variant));
-                    local.add(site, "union-variant-added", &name, message);
+                    outcome.add(site, &rules::UNION_VARIANT_ADDED, &name, message);
                 }
                 (Some(_), false) => {
-                    let message = format!("the old schema may take a {name} in {} for another variant", site.subject);
-                    local.add(site, "union-redecided-by-old", &name, message);
+                    let message = format!("the old schema may decode a {name} in {} as another variant", site.subject);
+                    outcome.add(site, &rules::UNION_REDECIDED_BY_OLD, &name, message);
                 }
             }
         }
@@ -49,17 +51,18 @@ impl<'p> Values<'p> {
                 (_, true) => {}
                 (None, false) => {
                     let message = format!("{} may no longer be {}", site.subject, self.words(self.old, variant));
-                    local.add(site, "union-variant-removed", &name, message);
+                    outcome.add(site, &rules::UNION_VARIANT_REMOVED, &name, message);
                 }
                 (Some(_), false) => {
-                    let message = format!("the new schema may take a {name} in {} for another variant", site.subject);
-                    local.add(site, "union-redecided-by-new", &name, message);
+                    let message = format!("the new schema may decode a {name} in {} as another variant", site.subject);
+                    outcome.add(site, &rules::UNION_REDECIDED_BY_NEW, &name, message);
                 }
             }
         }
     }
 
-    /// Whether the reader decides for the counterpart of a sender's variant, or for a variant that takes all of it.
+    /// Whether the reader decides for the counterpart of a sender's variant, or for a variant that accepts everything
+    /// in it.
     fn taken(
         &self,
         (content, index, choice): (&Type, usize, Option<&Choice<'p>>),
@@ -69,7 +72,7 @@ impl<'p> Values<'p> {
         counterpart: Option<usize>,
     ) -> bool {
         let (sender, reading) = if from_old { (self.old, self.new) } else { (self.new, self.old) };
-        let facts = Facts::of(choice.and_then(|choice| choice.decision), index);
+        let facts = DocumentFacts::of(choice.and_then(|choice| choice.decision), index);
         let possible = facts.iter().map(|facts| match reader {
             Some(reader) => reachable(reading, reader, sender, content, facts),
             None => (vec![Reached { variant: 0, without: Vec::new() }], false),
@@ -84,10 +87,10 @@ impl<'p> Values<'p> {
         possible.into_iter().all(|(reached, may_fail)| !may_fail && reached.into_iter().all(fits))
     }
 
-    /// Of the objects that are left over, those that are most alike, if they are alike enough to be versions of one.
+    /// Matches the remaining objects that have most members in common, if they have enough.
     fn by_likeness(&self, olds: &[Type], news: &[Type], matches: &mut Vec<(usize, usize)>) {
-        let members = |protocol: &'p Protocol, content: &Type| match protocol.view(content) {
-            View::Object(object) => object.members.to_vec(),
+        let members = |protocol: &'p Protocol, content: &Type| match protocol.resolved(content) {
+            Resolved::Object(object) => object.members.to_vec(),
             _ => Vec::new(),
         };
         let olds: Vec<Vec<Member>> = olds.iter().map(|content| members(self.old, content)).collect();
@@ -103,7 +106,7 @@ impl<'p> Values<'p> {
         }
     }
 
-    /// Which variants of two unions are each other's: by name, by tag, by JSON type, by likeness.
+    /// Matches the variants of two unions: by name, by tag, by JSON type, and by common members.
     fn matches(&self, olds: &[Type], news: &[Type]) -> Vec<(usize, usize)> {
         let mut matches: Vec<(usize, usize)> = Vec::new();
         let by_name = |old: &Type, new: &Type| {
@@ -118,7 +121,7 @@ impl<'p> Values<'p> {
                     .all(|(name, value)| after.iter().all(|(other, theirs)| other != name || theirs == value))
         };
         let by_type = |old: &Type, new: &Type| {
-            types(self.old, old, 0) == types(self.new, new, 0) && !matches!(self.old.view(old), View::Object(_))
+            types(self.old, old, 0) == types(self.new, new, 0) && !matches!(self.old.resolved(old), Resolved::Object(_))
         };
         for alike in [&by_name as Alike<'_>, &by_tag, &by_type] {
             for (before, old) in olds.iter().enumerate() {
@@ -136,7 +139,7 @@ impl<'p> Values<'p> {
             }
         }
         self.by_likeness(olds, news, &mut matches);
-        // What is left over on both sides alone is compared, so that its differences are named.
+        // If one variant remains on each side, the two are compared, so that their differences are reported.
         let left = |all: &[Type], side: fn(&(usize, usize)) -> usize| -> Vec<usize> {
             (0..all.len()).filter(|index| !matches.iter().any(|pair| side(pair) == *index)).collect()
         };
@@ -152,7 +155,7 @@ impl<'p> Values<'p> {
     }
 }
 
-/// The names that a struct has for its members, if the two may be versions of one another.
+/// Returns how many members two structs have in common, if they may be versions of one struct.
 fn shared(old: &[Member], new: &[Member]) -> Option<Likeness> {
     let constant = |member: &Member| match &member.content {
         Content::Constant(value) if member.required => Some(value.clone()),
@@ -164,15 +167,15 @@ fn shared(old: &[Member], new: &[Member]) -> Option<Likeness> {
     let least = old.len().min(new.len());
     (!contrary && shared >= 2 && shared * 4 >= least * 3).then(|| {
         let all = old.len() + new.len() - shared;
-        // In thousandths, so that they have an order.
+        // Thousandths, because integers have an order.
         (shared * 1000 / least, shared * 1000 / all)
     })
 }
 
-/// How much of the smaller of two structs is in the larger, and of all their members in both.
+/// The share of common members in the smaller of two structs, and in all their members.
 type Likeness = (usize, usize);
 
-/// The constants of a struct that must be there.
+/// Returns the required constants of a struct.
 fn tags(protocol: &Protocol, content: &Type) -> Vec<(String, Json)> {
     let members = protocol.as_struct(content).map_or(&[][..], |body| body.members.as_slice());
     let tags = members.iter().filter(|member| member.required).filter_map(|member| match &member.content {

@@ -1,4 +1,4 @@
-//! A temporary project, and mcpgen run in it.
+//! Runs mcpgen in a temporary project.
 
 use std::fs;
 use std::path::PathBuf;
@@ -6,7 +6,7 @@ use std::process::{Command, Output, Stdio};
 
 use tempfile::TempDir;
 
-/// What the terminal, the CI or the git hook of whoever runs this asks for.
+/// Variables of the environment that the tests must not depend on.
 pub(crate) const FOREIGN: [&str; 7] =
     ["NO_COLOR", "CLICOLOR", "CLICOLOR_FORCE", "CI", "GIT_DIR", "GIT_WORK_TREE", "GIT_INDEX_FILE"];
 
@@ -71,10 +71,10 @@ impl Answer {
     }
 
     #[track_caller]
-    pub(crate) fn says(self, parts: &[&str]) -> Answer {
+    pub(crate) fn prints(self, parts: &[&str]) -> Answer {
         let all = format!("{}{}", self.out(), self.err());
         for part in parts {
-            assert!(all.contains(part), "mcpgen {} does not say {part:?}:\n{all}", self.arguments);
+            assert!(all.contains(part), "mcpgen {} does not print {part:?}:\n{all}", self.arguments);
         }
         self
     }

@@ -1643,7 +1643,7 @@ impl codec::Object for Result {
 /// Used by [`CreateMessageResult`](super::CreateMessageResult), [`PromptMessage`](super::PromptMessage), [`SamplingMessage`](super::SamplingMessage), [`Annotations`].
 ///
 /// Specification: [`Role`](https://modelcontextprotocol.io/specification/2024-11-05/schema#role)
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Role {
     /// The language model.
     ///

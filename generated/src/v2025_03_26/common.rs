@@ -1668,7 +1668,7 @@ impl codec::Object for Result {
 /// Used by [`Annotations`], [`CreateMessageResult`](super::CreateMessageResult), [`PromptMessage`](super::PromptMessage), [`SamplingMessage`](super::SamplingMessage).
 ///
 /// Specification: [`Role`](https://modelcontextprotocol.io/specification/2025-03-26/schema#role)
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Role {
     /// The language model.
     ///

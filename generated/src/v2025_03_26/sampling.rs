@@ -337,7 +337,7 @@ impl codec::Object for CreateMessageRequestParams {
 /// Since revision 2024-11-05.
 ///
 /// Used by [`CreateMessageRequestParams`].
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum CreateMessageRequestParamsIncludeContext {
     /// The context of all servers that the client is connected to. Since 2025-11-25, servers should use it only if the client declares the `sampling.context` capability.
     ///

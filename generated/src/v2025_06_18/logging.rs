@@ -16,7 +16,7 @@ use super::EmptyResult;
 /// Used by [`LoggingMessageNotificationParams`](super::LoggingMessageNotificationParams), [`SetLevelRequestParams`].
 ///
 /// Specification: [`LoggingLevel`](https://modelcontextprotocol.io/specification/2025-06-18/schema#logginglevel)
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum LoggingLevel {
     /// A condition that requires immediate action, such as data corruption. Syslog severity 1.
     ///

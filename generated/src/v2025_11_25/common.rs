@@ -1183,7 +1183,7 @@ impl codec::Object for Icon {
 /// Since revision 2025-11-25.
 ///
 /// Used by [`Icon`].
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum IconTheme {
     /// A dark background.
     ///
@@ -2953,7 +2953,7 @@ impl codec::Object for Result {
 /// Used by [`Annotations`], [`CreateMessageResult`](super::CreateMessageResult), [`PromptMessage`](super::PromptMessage), [`SamplingMessage`](super::SamplingMessage).
 ///
 /// Specification: [`Role`](https://modelcontextprotocol.io/specification/2025-11-25/schema#role)
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Role {
     /// The language model.
     ///

@@ -1004,7 +1004,7 @@ impl codec::Object for ElicitResult {
 /// Since revision 2025-06-18.
 ///
 /// Used by [`ElicitResult`].
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum ElicitResultAction {
     /// The user submitted the form or agreed to open the URL. The interaction at the URL may not be complete yet.
     ///
@@ -2094,7 +2094,7 @@ impl codec::Object for NumberSchema {
 /// Since revision 2025-06-18.
 ///
 /// Used by [`NumberSchema`].
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum NumberSchemaType {
     /// An integer.
     ///
@@ -2754,7 +2754,7 @@ impl codec::Object for StringSchema {
 /// Since revision 2025-06-18.
 ///
 /// Used by [`StringSchema`].
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum StringSchemaFormat {
     /// A date such as `2025-06-18` (RFC 3339 `full-date`).
     ///

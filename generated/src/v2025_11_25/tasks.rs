@@ -1702,7 +1702,7 @@ impl codec::Object for Task {
 /// Used by [`CancelTaskResult`], [`GetTaskResult`], [`Task`], [`TaskStatusNotificationParams`].
 ///
 /// Specification: [`TaskStatus`](https://modelcontextprotocol.io/specification/2025-11-25/schema#taskstatus)
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum TaskStatus {
     /// The task was cancelled before it was complete. This status is final, even if the work continues.
     ///

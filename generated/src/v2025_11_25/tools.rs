@@ -1486,7 +1486,7 @@ impl codec::Object for ToolExecution {
 /// Since revision 2025-11-25.
 ///
 /// Used by [`ToolExecution`].
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum ToolExecutionTaskSupport {
     /// The tool must not be called as a task. The server should respond to such a call with the error -32601. This is the
     /// default.

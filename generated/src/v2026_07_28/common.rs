@@ -632,7 +632,7 @@ impl codec::Object for CacheableResult {
 /// Since revision 2026-07-28.
 ///
 /// Used by [`CacheableResult`], [`DiscoverResult`](super::DiscoverResult), [`ListPromptsResult`](super::ListPromptsResult), [`ListResourceTemplatesResult`](super::ListResourceTemplatesResult), [`ListResourcesResult`](super::ListResourcesResult), [`ListToolsResult`](super::ListToolsResult) and 1 more.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum CacheScope {
     /// A copy that can be reused only for requests with the same authorization. Caches must keep separate copies, for example
     /// one per access token.
@@ -2018,7 +2018,7 @@ impl codec::Object for Icon {
 /// Since revision 2025-11-25.
 ///
 /// Used by [`Icon`].
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum IconTheme {
     /// A dark background.
     ///
@@ -3495,7 +3495,7 @@ pub type JsonValue = Value;
 #[deprecated(
     note = "since revision 2026-07-28: Write logs to stderr on the stdio transport, or use OpenTelemetry."
 )]
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum LoggingLevel {
     /// A condition that requires immediate action, such as data corruption. Syslog severity 1.
     ///
@@ -5852,7 +5852,7 @@ pub type ResultType = crate::ResultType;
 /// Used by [`Annotations`], [`CreateMessageResult`](super::CreateMessageResult), [`PromptMessage`](super::PromptMessage), [`SamplingMessage`](super::SamplingMessage).
 ///
 /// Specification: [`Role`](https://modelcontextprotocol.io/specification/2026-07-28/schema#role)
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Role {
     /// The language model.
     ///

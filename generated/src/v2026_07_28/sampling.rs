@@ -385,7 +385,7 @@ impl codec::Object for CreateMessageRequestParams {
 #[deprecated(
     note = "since revision 2026-07-28: Call the API of a model provider directly."
 )]
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum CreateMessageRequestParamsIncludeContext {
     /// The context of all servers that the client is connected to. Since 2025-11-25, servers should use it only if the client declares the `sampling.context` capability.
     ///
@@ -1779,7 +1779,7 @@ impl codec::Object for ToolChoice {
 #[deprecated(
     note = "since revision 2026-07-28: Call the API of a model provider directly."
 )]
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum ToolChoiceMode {
     /// The model decides whether to use tools. This is the default.
     ///

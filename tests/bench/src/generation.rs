@@ -7,9 +7,9 @@ use std::path::{Path, PathBuf};
 use std::time::Instant;
 
 use anyhow::{Context as _, anyhow, ensure};
-use mcpgen::items::{Options, items};
-use mcpgen::workspace::{Revision, Status, Workspace, schema_path};
-use mcpgen::{Document, build, emit, files, generate, model, normalise};
+use mcpgen::internals::{SUPPORT, build, normalise, schema_path, vendored};
+use mcpgen::model::{Revision, Status};
+use mcpgen::{Document, Options, Workspace, emit, model};
 use typify::{TypeSpace, TypeSpaceSettings};
 
 use crate::report::{Case, Figure, Goal, OURS, Section};
@@ -19,7 +19,7 @@ use crate::synthetic;
 /// Generates in turns. `quick` takes few turns, and leaves out the document of 10,000 definitions.
 pub fn run(quick: bool) -> anyhow::Result<Vec<Section>> {
     let workspace = Workspace::open(Some(&root()))?;
-    let generated = generate::vendored(&workspace, true)?;
+    let generated = vendored(&workspace, true)?;
     ensure!(generated.changes.changes.is_empty(), "the generated files are out of date: run `cargo mcpgen generate`");
     let turns = if quick { 3 } else { 41 };
     Ok(vec![revisions(&workspace, turns)?, stages(&workspace, turns)?, growth(quick)?])
@@ -31,7 +31,7 @@ fn root() -> PathBuf {
 
 /// Measures all revisions as `mcpgen generate --check` generates them, and each one compared with typify.
 fn revisions(workspace: &Workspace, turns: usize) -> anyhow::Result<Section> {
-    let check = || drop(black_box(Workspace::open(Some(&root())).and_then(|all| generate::vendored(&all, true))));
+    let check = || drop(black_box(Workspace::open(Some(&root())).and_then(|all| vendored(&all, true))));
     let all = alternate(vec![Contender::new(OURS, check)], turns);
     let all = all.into_iter().map(|(contender, nanoseconds)| (contender, nanoseconds / 1e9)).collect();
     let mut cases = vec![Case::new("all revisions", "s", all).goal(Goal::below(0.5))];
@@ -86,14 +86,8 @@ fn catch_panics<T>(work: impl FnOnce() -> anyhow::Result<T>) -> anyhow::Result<T
 }
 
 fn options(revision: &str, vendored: Option<String>) -> Options {
-    let support = if vendored.is_some() { "crate" } else { generate::SUPPORT }.to_owned();
-    Options {
-        revision: revision.to_owned(),
-        support,
-        command: "bench".to_owned(),
-        source: schema_path(revision),
-        vendored,
-    }
+    let support = if vendored.is_some() { "crate" } else { SUPPORT }.to_owned();
+    Options { support, command: "bench".to_owned(), source: schema_path(revision), vendored }
 }
 
 /// Measures the time of each stage, summed over all revisions.
@@ -115,22 +109,20 @@ fn stages(workspace: &Workspace, turns: usize) -> anyhow::Result<Section> {
     Ok(Section { name: "generation-stages", title, cases, notes: Vec::new() })
 }
 
-const STAGES: [&str; 5] = ["Document", "Normalised", "Protocol", "Items", "Files"];
+const STAGES: [&str; 4] = ["Document", "Normalised", "Protocol", "Files"];
 
 /// Runs the pipeline once. Returns the nanoseconds of each stage.
-fn pass(schema: &[u8], revision: &str, released: bool, module: Option<String>) -> Result<[f64; 5], mcpgen::Error> {
+fn pass(schema: &[u8], revision: &str, released: bool, module: Option<String>) -> Result<[f64; 4], mcpgen::Error> {
     let options = options(revision, module);
     let (document, reading) = timed(|| Document::parse("schema.json", schema));
     let document = document?;
-    let (normalised, normalising) = timed(|| normalise::normalise(document, revision, released));
+    let (normalised, normalising) = timed(|| normalise(document, revision, released));
     let normalised = normalised?;
-    let (protocol, building) = timed(|| build::build(normalised, revision));
+    let (protocol, building) = timed(|| build(normalised, revision));
     let protocol = protocol?;
-    let (items, emitting) = timed(|| items(&protocol, &options));
-    let items = items?;
-    let (files, formatting) = timed(|| files::files(&protocol, items, &options));
+    let (files, emitting) = timed(|| emit(&protocol, &options));
     black_box(files?);
-    Ok([reading, normalising, building, emitting, formatting])
+    Ok([reading, normalising, building, emitting])
 }
 
 fn timed<T>(work: impl FnOnce() -> T) -> (T, f64) {

@@ -1,0 +1,532 @@
+//! Builds the model from the normal form: inline types get names, unions get decisions, and methods get a direction, a
+//! params type and a result.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use crate::build::areas;
+use crate::build::boxes::{break_alias_cycles, mark_boxes};
+use crate::build::methods;
+use crate::build::names::{GENERIC_LABELS, Occurrence, name_types, name_variants};
+use crate::build::unions::{Conflict, absorbing, decide};
+use crate::error::{Error, Problem};
+use crate::json::Json;
+use crate::json::pointer::unescape;
+use crate::model::{
+    AliasRule, Bounded, Condition, Content, Decision, Docs, Era, Guard, Limit, Member, MessageSet, Origin, Protocol,
+    Rest, Shape, Struct, Type, TypeDef, TypeId, Union, Value, Variant,
+};
+use crate::schema::algebra::{Algebra, is_unsigned};
+use crate::schema::document::Document;
+use crate::schema::normal::{Bounds, Kind, Note, Object, Schema, first_integer};
+use crate::schema::normalise::{Normalised, normalise};
+use crate::text::names::{Namespace, field_name, variant_name};
+
+/// Reads the model of a revision from a schema. For a `released` revision, every fixup must find what it expects.
+///
+/// # Errors
+/// [`Error::Schema`] with everything that is not understood.
+pub fn model(document: Document, revision: &str, released: bool) -> Result<Protocol, Error> {
+    build(normalise(document, revision, released)?, revision)
+}
+
+/// Builds the model of a revision.
+///
+/// # Errors
+/// [`Error::Schema`] with every union that cannot be decided and every message that cannot be understood.
+pub fn build(normalised: Normalised, revision: &str) -> Result<Protocol, Error> {
+    let algebra = Algebra::new(&normalised.definitions);
+    let mut builder = Builder::new(&normalised, &algebra);
+    for (name, schema) in &normalised.definitions {
+        builder.definition(name, schema);
+    }
+    builder.absent_directions();
+    let names = builder.names;
+    let (mut types, problems) = (builder.types, builder.problems);
+    name_types(&mut types, builder.occurrences);
+    name_variants(&mut types);
+    break_alias_cycles(&mut types);
+    let mut protocol = Protocol {
+        revision: revision.to_owned(),
+        file: normalised.file.clone(),
+        sha256: normalised.sha256.clone(),
+        era: Era::Modern,
+        types,
+        requests: Vec::new(),
+        notifications: Vec::new(),
+        error_codes: Vec::new(),
+        fixups: normalised.fixups.clone(),
+        facts: normalised.facts.clone(),
+        docs: Docs::default(),
+    };
+    mark_boxes(&mut protocol.types);
+    if !problems.is_empty() {
+        return Err(Error::Schema(problems));
+    }
+    methods::collect(&mut protocol, &names);
+    areas::assign(&mut protocol);
+    Ok(protocol)
+}
+
+struct Builder<'a> {
+    normalised: &'a Normalised,
+    algebra: &'a Algebra<'a>,
+    universal: BTreeSet<String>,
+    types: Vec<TypeDef>,
+    names: BTreeMap<String, TypeId>,
+    /// Inline types by what they accept. Equal ones are one type.
+    known: BTreeMap<String, TypeId>,
+    /// The occurrences of each inline type. Empty for definitions.
+    occurrences: Vec<Vec<Occurrence>>,
+    problems: Vec<Problem>,
+}
+
+impl<'a> Builder<'a> {
+    fn new(normalised: &'a Normalised, algebra: &'a Algebra<'a>) -> Self {
+        let types: Vec<TypeDef> = normalised
+            .definitions
+            .iter()
+            .map(|(name, schema)| type_def(name, Origin::Definition, &schema.note))
+            .collect();
+        Builder {
+            normalised,
+            algebra,
+            universal: algebra.universal(),
+            names: normalised.definitions.keys().cloned().zip(0..).collect(),
+            occurrences: vec![Vec::new(); types.len()],
+            types,
+            known: BTreeMap::new(),
+            problems: Vec::new(),
+        }
+    }
+
+    fn definition(&mut self, name: &str, schema: &Schema) {
+        let at = Occurrence {
+            definition: name.to_owned(),
+            parent: name.to_owned(),
+            label: String::new(),
+            pointer: schema.note.pointer.clone(),
+            own: false,
+        };
+        let id = self.names[name];
+        let messages = MessageSet::named(name);
+        let shape = match core_type(name, schema) {
+            Some(core) => Shape::Core(core),
+            None if messages.is_some() => self.messages(schema, messages, &at),
+            None if self.universal.contains(name) => Shape::Alias(Type::Any, AliasRule::AnyJson),
+            None => self.shape(schema, &at),
+        };
+        self.types[id].shape = shape;
+    }
+
+    /// Returns the shape of a definition. Unlike in [`Self::content`], the type already has a name.
+    fn shape(&mut self, schema: &Schema, at: &Occurrence) -> Shape {
+        match &schema.kind {
+            Kind::Never => Shape::Never,
+            Kind::Object(object) if !object.properties.is_empty() => Shape::Struct(self.body(object, at)),
+            Kind::Values(values) => Shape::Enum(enumeration(values)),
+            Kind::Union(variants) => match nullable(variants) {
+                Some(rest) => {
+                    let inner = self.content(&Schema::at(&schema.note.pointer, rest), &at.below("Value"));
+                    Shape::Alias(Type::Nullable(Box::new(inner)), AliasRule::Plain)
+                }
+                None => self.union(variants, at),
+            },
+            kind => match self.limited(kind, at) {
+                Some(bounded) => Shape::Bounded(bounded),
+                None => Shape::Alias(self.content(schema, at), AliasRule::Plain),
+            },
+        }
+    }
+
+    /// Returns the type expression for a schema inside a definition.
+    fn content(&mut self, schema: &Schema, at: &Occurrence) -> Type {
+        let at = &Occurrence { pointer: schema.note.pointer.clone(), ..at.clone() };
+        match &schema.kind {
+            Kind::Any => Type::Any,
+            Kind::Never | Kind::All(_) => Type::Never,
+            Kind::Null => Type::Null,
+            Kind::Boolean => Type::Boolean,
+            Kind::Ref(name) => Type::Named(self.names[name]),
+            Kind::Object(object) if object.properties.is_empty() => {
+                if self.is_any(&object.additional) {
+                    Type::Object
+                } else {
+                    Type::Map(Box::new(self.content(&object.additional, &at.below("Value"))))
+                }
+            }
+            Kind::Object(object) if at.own || GENERIC_LABELS.contains(&at.label.as_str()) => {
+                let id = self.inline(schema, at);
+                self.types[id].shape = Shape::Struct(self.body(object, at));
+                Type::Named(id)
+            }
+            Kind::Object(object) => self.shared(schema, at, |builder| Shape::Struct(builder.body(object, at))),
+            Kind::Values(values) => self.shared(schema, at, |_| Shape::Enum(enumeration(values))),
+            Kind::Union(variants) => match nullable(variants) {
+                Some(rest) => {
+                    Type::Nullable(Box::new(self.content(&Schema { kind: rest, note: schema.note.clone() }, at)))
+                }
+                None => match absorbing(variants, self.algebra) {
+                    Some(variant) => self.content(&variants[variant], at),
+                    None => self.shared(schema, at, |builder| builder.union(variants, at)),
+                },
+            },
+            kind => match self.limited(kind, at) {
+                Some(bounded) => self.shared(schema, at, |_| Shape::Bounded(bounded)),
+                None => self.plain(kind, at),
+            },
+        }
+    }
+
+    /// Returns the type of a scalar or list, without its limit.
+    fn plain(&mut self, kind: &Kind, at: &Occurrence) -> Type {
+        match kind {
+            Kind::String(_) => Type::String,
+            Kind::Integer(bounds) if is_unsigned(bounds) => Type::Unsigned,
+            Kind::Integer(_) => Type::Signed,
+            Kind::Number(_) => Type::Number,
+            Kind::Array(array) => Type::List(Box::new(self.content(&array.items, &at.below("Item")))),
+            _ => Type::Any,
+        }
+    }
+
+    /// Returns the limit of a scalar or list, unless the Rust type has it.
+    fn limited(&mut self, kind: &Kind, at: &Occurrence) -> Option<Bounded> {
+        let limit = match kind {
+            Kind::String(length) if !length.is_free() => Limit::Length(length.clone()),
+            Kind::Array(array) if !array.length.is_free() => Limit::Length(array.length.clone()),
+            Kind::Number(bounds) if !bounds.is_free() => Limit::Bounds(bounds.clone()),
+            Kind::Integer(bounds) if !bounds.is_free() && !is_all_unsigned(bounds) => Limit::Bounds(bounds.clone()),
+            _ => return None,
+        };
+        Some(Bounded { inner: self.plain(kind, at), limit })
+    }
+
+    fn body(&mut self, object: &Object, at: &Occurrence) -> Struct {
+        let mut fields = Namespace::default();
+        fields.claim("extra");
+        // The params of two methods are different types even if they are equal, because they may differ in later
+        // revisions.
+        let is_message = object.requires("method");
+        let members = object.properties.iter().map(|(wire, property)| {
+            let note = &property.schema.note;
+            let constant = match &self.algebra.follow(&property.schema).map(|schema| &schema.kind) {
+                Some(Kind::Values(values)) if values.len() == 1 => Some(values[0].clone()),
+                _ => None,
+            };
+            let content = match constant {
+                Some(value) => Content::Constant(value),
+                None => {
+                    let own = is_message && wire == "params";
+                    Content::Value(self.content(&property.schema, &Occurrence { own, ..at.below(wire) }))
+                }
+            };
+            Member {
+                wire: wire.clone(),
+                rust: fields.claim(&field_name(wire)),
+                required: property.required,
+                content,
+                description: note.description.clone(),
+                deprecated: note.deprecated,
+                default: note.default.clone(),
+                boxed: false,
+            }
+        });
+        let members = members.collect();
+        let rest = match &object.additional.kind {
+            Kind::Never => Rest::Closed,
+            _ if self.is_any(&object.additional) => Rest::Open,
+            _ => Rest::Typed(self.content(&object.additional, &at.below("Value"))),
+        };
+        Struct { members, rest }
+    }
+
+    fn is_any(&self, schema: &Schema) -> bool {
+        match &schema.kind {
+            Kind::Any => true,
+            Kind::Ref(name) => {
+                self.universal.contains(name)
+                    || self.algebra.follow(schema).is_some_and(|target| matches!(target.kind, Kind::Any))
+            }
+            _ => false,
+        }
+    }
+
+    fn union(&mut self, variants: &[Schema], at: &Occurrence) -> Shape {
+        if let Some(variant) = absorbing(variants, self.algebra) {
+            let others = variants.iter().enumerate().filter(|(index, _)| *index != variant);
+            let absorbed = others.map(|(_, schema)| readable(schema)).collect();
+            return Shape::Alias(self.content(&variants[variant], at), AliasRule::Absorbed(absorbed));
+        }
+        let decision = match decide(variants, self.algebra) {
+            Ok(decision) => decision,
+            Err(conflict) => {
+                self.conflict(variants, &conflict, at);
+                return Shape::Never;
+            }
+        };
+        let absorbed =
+            decision.absorbed.iter().map(|(a, b)| (readable(&variants[*a]), readable(&variants[*b]))).collect();
+        let kept: Vec<usize> =
+            (0..variants.len()).filter(|index| decision.guards.iter().any(|guard| guard.variant == *index)).collect();
+        let variants = kept
+            .iter()
+            .map(|&index| {
+                let label = variant_label(&variants[index]);
+                let content = self.content(&variants[index], &at.below(&label));
+                Variant { rust: label, content, boxed: false }
+            })
+            .collect();
+        Shape::Union(Union { variants, decision: decision.renumbered(&kept), absorbed, messages: None })
+    }
+
+    /// Returns the union of a message set. `method` alone decides it.
+    fn messages(&mut self, schema: &Schema, messages: Option<MessageSet>, at: &Occurrence) -> Shape {
+        let mut variants = Vec::new();
+        self.flatten(schema, &mut variants);
+        let mut union = Union { variants: Vec::new(), decision: Decision::default(), absorbed: Vec::new(), messages };
+        let mut methods = BTreeMap::new();
+        for variant in variants {
+            let Some(method) = self.method_of(&variant) else {
+                let why = format!("`{}` has no required member `method` with a constant text", readable(&variant));
+                let remedy = "add a required member `method` with `{\"const\": \"…\"}`";
+                self.problem(at, &variant.note.pointer, "", &why, remedy);
+                continue;
+            };
+            let content = match self.copied_definition(&variant) {
+                Some(id) => Type::Named(id),
+                None => self.content(&variant, &at.below(&variant_name(&method))),
+            };
+            match methods.insert(method.clone(), content.clone()) {
+                Some(known) if known != content => {
+                    let why = format!("two messages of one direction have the method {method:?}");
+                    self.problem(at, &variant.note.pointer, "", &why, "use a different method for each message");
+                    continue;
+                }
+                Some(_) => continue,
+                None => {}
+            }
+            let when = vec![Condition::Value(vec!["method".into()], vec![Json::String(method)])];
+            union.decision.guards.push(Guard { when, variant: union.variants.len() });
+            union.variants.push(Variant { rust: String::new(), content, boxed: false });
+        }
+        Shape::Union(union)
+    }
+
+    /// Collects the variants of nested unions and of references to unions.
+    fn flatten(&self, schema: &Schema, variants: &mut Vec<Schema>) {
+        match &schema.kind {
+            Kind::Union(inner) => inner.iter().for_each(|variant| self.flatten(variant, variants)),
+            Kind::Ref(name) => match &self.algebra.target(name).kind {
+                Kind::Union(_) | Kind::Ref(_) => self.flatten(self.algebra.target(name), variants),
+                _ => variants.push(schema.clone()),
+            },
+            Kind::Never => {}
+            _ => variants.push(schema.clone()),
+        }
+    }
+
+    fn method_of(&self, schema: &Schema) -> Option<String> {
+        let Kind::Object(object) = &self.algebra.follow(schema)?.kind else { return None };
+        let method = object.properties.get("method").filter(|property| property.required)?;
+        match &self.algebra.follow(&method.schema)?.kind {
+            Kind::Values(values) if values.len() == 1 => values[0].as_str().map(str::to_owned),
+            _ => None,
+        }
+    }
+
+    /// Returns the definition that is equal to an inline message.
+    fn copied_definition(&self, schema: &Schema) -> Option<TypeId> {
+        let Kind::Object(_) = &schema.kind else { return None };
+        let directions = MessageSet::ALL.map(MessageSet::definition);
+        let definitions = self.normalised.definitions.iter();
+        let mut copies = definitions.filter(|(name, other)| !directions.contains(&name.as_str()) && *other == schema);
+        copies.next().map(|(name, _)| self.names[name])
+    }
+
+    fn absent_directions(&mut self) {
+        for messages in MessageSet::ALL {
+            if self.names.contains_key(messages.definition()) {
+                continue;
+            }
+            let mut def = type_def(messages.definition(), Origin::Absent, &Note::default());
+            let decision = Decision::default();
+            def.shape =
+                Shape::Union(Union { variants: Vec::new(), decision, absorbed: Vec::new(), messages: Some(messages) });
+            self.names.insert(def.name.clone(), self.types.len());
+            self.types.push(def);
+            self.occurrences.push(Vec::new());
+        }
+    }
+
+    /// Adds an inline type.
+    fn inline(&mut self, schema: &Schema, at: &Occurrence) -> TypeId {
+        let mut note = schema.note.clone();
+        note.pointer.clone_from(&at.pointer);
+        self.types.push(type_def("", Origin::Inline(vec![at.pointer.clone()]), &note));
+        self.occurrences.push(vec![at.clone()]);
+        self.types.len() - 1
+    }
+
+    /// Returns an inline type. Equal inline types are one type.
+    fn shared(&mut self, schema: &Schema, at: &Occurrence, shape: impl FnOnce(&mut Self) -> Shape) -> Type {
+        let label = if matches!(schema.kind, Kind::Values(_) | Kind::Union(_)) { "" } else { &at.label };
+        let key = format!("{label} {}", fingerprint(schema));
+        if let Some(&id) = self.known.get(&key) {
+            if let Origin::Inline(pointers) = &mut self.types[id].origin {
+                pointers.push(at.pointer.clone());
+            }
+            self.occurrences[id].push(at.clone());
+            return Type::Named(id);
+        }
+        let id = self.inline(schema, at);
+        self.known.insert(key, id);
+        let shape = shape(self);
+        self.types[id].shape = shape;
+        Type::Named(id)
+    }
+
+    fn conflict(&mut self, variants: &[Schema], conflict: &Conflict, at: &Occurrence) {
+        let (a, b) = (readable(&variants[conflict.a]), readable(&variants[conflict.b]));
+        let example = match &conflict.example {
+            Some(example) => format!("; both may accept {example}"),
+            None => String::new(),
+        };
+        let why = format!(
+            "no tag, key or JSON type separates `{a}` from `{b}`, and it is not proven that one contains the other{example}"
+        );
+        let remedy = "give one of them a constant member, or a required member that the other does not name";
+        self.problem(at, &at.pointer, "anyOf", &why, remedy);
+    }
+
+    fn problem(&mut self, at: &Occurrence, pointer: &str, keyword: &str, why: &str, remedy: &str) {
+        // The problem can be in another definition than the union.
+        let within = pointer.split('/').nth(2).map(unescape);
+        self.problems.push(Problem {
+            file: self.normalised.file.clone(),
+            definition: within.unwrap_or_else(|| at.definition.clone()),
+            pointer: pointer.to_owned(),
+            keyword: keyword.to_owned(),
+            why: why.to_owned(),
+            remedy: remedy.to_owned(),
+        });
+    }
+}
+
+impl Decision {
+    /// Returns the decision with new numbers, after unreachable variants were removed.
+    fn renumbered(mut self, kept: &[usize]) -> Decision {
+        for guard in &mut self.guards {
+            guard.variant = kept.iter().position(|&variant| variant == guard.variant).unwrap_or_default();
+        }
+        self
+    }
+}
+
+fn type_def(name: &str, origin: Origin, note: &Note) -> TypeDef {
+    TypeDef {
+        name: name.to_owned(),
+        rust: String::new(),
+        origin,
+        area: String::new(),
+        description: note.description.clone(),
+        deprecated: note.deprecated,
+        pointer: note.pointer.clone(),
+        shape: Shape::Never,
+    }
+}
+
+/// Returns the type of the hand-written core for a definition, if it has one that accepts the same.
+fn core_type(name: &str, schema: &Schema) -> Option<&'static str> {
+    let is_string = |schema: &Schema| matches!(&schema.kind, Kind::String(length) if length.is_free());
+    let is_integer = |schema: &Schema| matches!(&schema.kind, Kind::Integer(bounds) if bounds.is_free());
+    let is_id = matches!(&schema.kind, Kind::Union(variants) if variants.len() == 2
+        && variants.iter().any(is_string) && variants.iter().any(is_integer));
+    match name {
+        "RequestId" if is_id => Some("RequestId"),
+        "ProgressToken" if is_id => Some("ProgressToken"),
+        "ResultType" if is_string(schema) => Some("ResultType"),
+        _ => None,
+    }
+}
+
+/// Whether the bounds are those of `u64`.
+fn is_all_unsigned(bounds: &Bounds) -> bool {
+    bounds.max.is_none() && bounds.min.as_ref().is_some_and(|min| first_integer(min) == 0)
+}
+
+/// Returns what the other variants accept if one of them is `null`.
+fn nullable(variants: &[Schema]) -> Option<Kind> {
+    let rest: Vec<Schema> = variants.iter().filter(|variant| variant.kind != Kind::Null).cloned().collect();
+    (rest.len() < variants.len()).then(|| Kind::union(rest))
+}
+
+/// Returns the values of an enumeration with their names.
+fn enumeration(values: &[Json]) -> Vec<Value> {
+    let mut names = Namespace::default();
+    values
+        .iter()
+        .map(|json| {
+            let wanted = match json {
+                Json::String(text) if text.is_empty() => "Empty".to_owned(),
+                Json::String(text) => variant_name(text),
+                Json::Number(number) => {
+                    format!("Number{}", number.to_string().replace('-', "Minus").replace('.', "_").replace('+', ""))
+                }
+                Json::Bool(true) => "True".to_owned(),
+                Json::Bool(false) => "False".to_owned(),
+                Json::Null => "Null".to_owned(),
+                Json::Array(_) => "Array".to_owned(),
+                Json::Object(_) => "Object".to_owned(),
+            };
+            Value { json: json.clone(), rust: names.claim(&wanted) }
+        })
+        .collect()
+}
+
+/// Returns the part of an inline type's name that stands for a variant of a union.
+fn variant_label(schema: &Schema) -> String {
+    match &schema.kind {
+        Kind::Ref(name) => name.clone(),
+        Kind::Object(object) => {
+            let tag = object.properties.values().find_map(|property| match &property.schema.kind {
+                Kind::Values(values) if values.len() == 1 => values[0].as_str(),
+                _ => None,
+            });
+            tag.filter(|tag| !tag.is_empty()).map_or("Object".to_owned(), variant_name)
+        }
+        Kind::Array(_) => "Array".to_owned(),
+        Kind::Values(_) => "Value".to_owned(),
+        Kind::String(_) => "String".to_owned(),
+        Kind::Integer(_) => "Integer".to_owned(),
+        Kind::Number(_) => "Number".to_owned(),
+        Kind::Boolean => "Boolean".to_owned(),
+        _ => "Other".to_owned(),
+    }
+}
+
+/// Returns the name of a variant for messages.
+fn readable(schema: &Schema) -> String {
+    match &schema.kind {
+        Kind::Ref(name) => name.clone(),
+        _ => format!("the variant at {}", schema.note.pointer),
+    }
+}
+
+/// Returns a text that is the same for two schemas if and only if their structure is equal.
+fn fingerprint(schema: &Schema) -> String {
+    match &schema.kind {
+        Kind::Array(array) => format!("[{} {:?}]", fingerprint(&array.items), array.length),
+        Kind::Object(object) => {
+            let properties: Vec<String> = object
+                .properties
+                .iter()
+                .map(|(name, property)| {
+                    format!("{name:?}{} {}", if property.required { "!" } else { "" }, fingerprint(&property.schema))
+                })
+                .collect();
+            format!("{{{} {}}}", properties.join(","), fingerprint(&object.additional))
+        }
+        Kind::Union(variants) => format!("({})", variants.iter().map(fingerprint).collect::<Vec<_>>().join("|")),
+        kind => format!("{kind:?}"),
+    }
+}

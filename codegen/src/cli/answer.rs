@@ -1,0 +1,12 @@
+//! What a command prints.
+
+/// The output of a command.
+#[derive(Debug, Default)]
+pub struct Answer {
+    /// The text for stdout.
+    pub text: String,
+    /// The lines for stderr.
+    pub notes: Vec<String>,
+    /// Whether the command found differences, which is exit code 1.
+    pub differs: bool,
+}

@@ -1,0 +1,82 @@
+//! The commands.
+
+use clap::{CommandFactory as _, Parser, Subcommand};
+
+use super::answer::Answer;
+use super::completions::CompletionsArgs;
+use super::diff::DiffArgs;
+use super::docs::DocsArgs;
+use super::explain::ExplainArgs;
+use super::generate::GenerateArgs;
+use super::import::ImportArgs;
+use super::inspect::InspectArgs;
+use super::man::ManArgs;
+use crate::error::Error;
+
+/// Generates Rust types and method enums from the official JSON schema of a Model Context Protocol revision.
+#[derive(Debug, Parser)]
+#[command(
+    version,
+    after_help = "\
+Example:
+  mcpgen generate --check
+
+Exit codes: 0 success, 1 differences, 2 invalid input or usage."
+)]
+pub struct Cli {
+    #[command(subcommand)]
+    command: Command,
+}
+
+#[derive(Debug, Subcommand)]
+enum Command {
+    Generate(GenerateArgs),
+    Import(ImportArgs),
+    Inspect(InspectArgs),
+    Docs(DocsArgs),
+    Diff(DiffArgs),
+    Explain(ExplainArgs),
+    Completions(CompletionsArgs),
+    Man(ManArgs),
+}
+
+impl Cli {
+    /// Runs the command.
+    ///
+    /// # Errors
+    /// The error of the command.
+    pub fn run(self) -> Result<Answer, Error> {
+        match self.command {
+            Command::Generate(args) => args.run(),
+            Command::Import(args) => args.run(),
+            Command::Inspect(args) => args.run(),
+            Command::Docs(args) => args.run(),
+            Command::Diff(args) => args.run(),
+            Command::Explain(args) => args.run(),
+            Command::Completions(args) => Ok(args.run(&mut Cli::command())),
+            Command::Man(args) => args.run(Cli::command()),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use clap::CommandFactory;
+
+    use super::Cli;
+
+    #[test]
+    fn every_command_shows_an_example() {
+        let mut cli = Cli::command();
+        cli.build();
+        for command in cli.get_subcommands_mut().filter(|command| command.get_name() != "help") {
+            let help = command.render_long_help().to_string();
+            assert!(help.contains(&format!("  mcpgen {}", command.get_name())), "{help}");
+        }
+    }
+
+    #[test]
+    fn arguments_are_consistent() {
+        Cli::command().debug_assert();
+    }
+}

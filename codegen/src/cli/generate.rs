@@ -1,0 +1,77 @@
+//! `mcpgen generate`.
+
+use std::path::PathBuf;
+
+use clap::Args;
+
+use super::answer::Answer;
+use super::root::Root;
+use crate::error::Error;
+use crate::project::generate::{self, Generated, Generator};
+
+/// Write the Rust modules of all vendored revisions, or of one schema
+///
+/// Vendored revisions are written to generated/src. Outdated generated files are removed. Files that mcpgen did not
+/// write are never changed. After an error, all files are as before.
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  mcpgen generate
+  mcpgen generate --check
+  mcpgen generate --schema my-schema.json --revision my-draft --out src/protocol")]
+pub(super) struct GenerateArgs {
+    /// Write nothing; print the changes and exit with 1 if there are any
+    #[arg(long)]
+    check: bool,
+    #[command(flatten)]
+    root: Root,
+    /// Generate from this schema instead of the vendored ones
+    ///
+    /// It does not count as a released revision, whatever its name. Fixups are applied where they match.
+    #[arg(long, value_name = "FILE", requires_all = ["revision", "out"], conflicts_with = "root")]
+    schema: Option<PathBuf>,
+    /// The name of the revision of --schema
+    #[arg(long, value_name = "NAME", requires = "schema")]
+    revision: Option<String>,
+    /// The folder of the module of --schema: DIR/mod.rs and its files
+    #[arg(long, value_name = "DIR", requires = "schema")]
+    out: Option<PathBuf>,
+    /// The path of the support core for the module of --schema
+    #[arg(long, value_name = "PATH", requires = "schema", default_value = generate::SUPPORT)]
+    support: String,
+}
+
+impl GenerateArgs {
+    pub(super) fn run(self) -> Result<Answer, Error> {
+        let (generated, folder) = match (&self.schema, &self.revision, &self.out) {
+            (Some(schema), Some(revision), Some(out)) => {
+                let generator = Generator::new(schema, revision).support(&self.support);
+                let generated = if self.check { generator.compare_with(out)? } else { generator.write_to(out)? };
+                (generated, out.display().to_string())
+            }
+            _ => (generate::vendored(&self.root.open()?, self.check)?, generate::FOLDER.to_owned()),
+        };
+        let Generated { revisions, changes } = generated;
+        let mut answer = Answer { differs: self.check && !changes.changes.is_empty(), ..Answer::default() };
+        if self.check {
+            answer.text.push_str(&changes.diff(&folder));
+        }
+        for summary in revisions {
+            let state = match (summary.changed, self.check) {
+                (0, _) => "unchanged".to_owned(),
+                (changed, true) => format!("{changed} differ"),
+                (changed, false) => format!("{changed} written or removed"),
+            };
+            let generate::Summary { revision, types, methods, files, .. } = &summary;
+            answer.text.push_str(&format!("{revision}: {types} types, {methods} methods, {files} files: {state}\n"));
+            if !summary.idle_fixups.is_empty() {
+                let names = summary.idle_fixups.join(", ");
+                answer.notes.push(format!("warning: {revision}: fixups that did not match: {names}"));
+            }
+        }
+        if answer.differs {
+            answer.notes.push("generated files differ; run the command without --check to write them".to_owned());
+        }
+        Ok(answer)
+    }
+}

@@ -1,0 +1,127 @@
+//! `mcpgen inspect`.
+
+use std::fmt::Write as _;
+use std::path::Path;
+
+use clap::{Args, ValueEnum};
+
+use super::answer::Answer;
+use super::root::Root;
+use crate::build;
+use crate::error::Error;
+use crate::inspect::inspect;
+use crate::model::{Content, DocTarget, Protocol, Shape, Status, TypeDef};
+use crate::schema::Document;
+use crate::text::suggest::did_you_mean;
+
+/// Show a revision: methods, types, unions with their decisions, fixups, and the fate of every definition
+///
+/// With names of types, show only these types with their documentation. The JSON format is stable;
+/// codegen/schemas/inspect.schema.json is its schema.
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  mcpgen inspect 2025-11-25
+  mcpgen inspect 2025-11-25 Tool CallToolResult
+  mcpgen inspect my-schema.json --format json")]
+pub(super) struct InspectArgs {
+    /// A vendored revision, or a schema file
+    #[arg(value_name = "REV|FILE")]
+    subject: String,
+    /// Types to show, by name in the schema or in Rust
+    #[arg(value_name = "TYPE", conflicts_with = "format")]
+    types: Vec<String>,
+    /// The format
+    #[arg(long, default_value = "text", value_enum)]
+    format: InspectFormat,
+    #[command(flatten)]
+    root: Root,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+enum InspectFormat {
+    Text,
+    Json,
+}
+
+impl InspectArgs {
+    pub(super) fn run(self) -> Result<Answer, Error> {
+        let path = Path::new(&self.subject);
+        let protocol =
+            if path.is_file() || path.components().count() > 1 || path.extension().is_some_and(|end| end == "json") {
+                build::model(Document::read(path)?, Status::Draft.as_str(), false)?
+            } else {
+                let workspace = self.root.open()?;
+                let known = workspace.revisions.iter().map(|row| row.name.as_str());
+                let hint = did_you_mean(&self.subject, known).map_or(String::new(), |hint| format!("; {hint}"));
+                let revision =
+                    workspace.revision(&self.subject).map_err(|error| Error::Usage(format!("{error}{hint}")))?;
+                workspace.model(&revision.name)?
+            };
+        if !self.types.is_empty() {
+            return Ok(Answer { text: texts(&protocol, &self.types)?, ..Answer::default() });
+        }
+        let report = inspect(&protocol)?;
+        let text = if self.format == InspectFormat::Json { report.to_json() } else { report.to_string() };
+        Ok(Answer { text, ..Answer::default() })
+    }
+}
+
+/// Describes types.
+fn texts(protocol: &Protocol, names: &[String]) -> Result<String, Error> {
+    let mut text = String::new();
+    for name in names {
+        let def = protocol.types.iter().find(|def| def.name == *name || def.rust == *name).ok_or_else(|| {
+            let known = protocol.types.iter().flat_map(|def| [def.name.as_str(), def.rust.as_str()]);
+            let hint = did_you_mean(name, known).map_or(String::new(), |hint| format!("; {hint}"));
+            Error::Usage(format!("there is no type `{name}` in {}{hint}", protocol.revision))
+        })?;
+        if !text.is_empty() {
+            text.push('\n');
+        }
+        show(&mut text, protocol, def);
+    }
+    Ok(text)
+}
+
+fn show(text: &mut String, protocol: &Protocol, def: &TypeDef) {
+    let doc =
+        |place: DocTarget| protocol.docs.of(&place).map(|entry| entry.doc.split("\n\n").next().unwrap_or_default());
+    let mut line = |depth: usize, line: String| {
+        writeln!(text, "{}{}", "  ".repeat(depth), line.replace('\n', " ")).expect("text takes text");
+    };
+    let rust = if def.rust == def.name { String::new() } else { format!(" ({} in Rust)", def.rust) };
+    line(0, format!("{}{rust}, area {}, {}", def.name, def.area, def.pointer));
+    doc(DocTarget::Type(def.name.clone())).into_iter().for_each(|doc| line(1, doc.to_owned()));
+    match &def.shape {
+        Shape::Struct(body) => {
+            for member in &body.members {
+                let presence = if member.required { "required" } else { "optional" };
+                match &member.content {
+                    Content::Constant(value) => line(1, format!("{}: always {value}", member.wire)),
+                    Content::Value(content) => {
+                        line(1, format!("{}: {}, {presence}", member.wire, protocol.describe(content)));
+                        let place = DocTarget::Member(def.name.clone(), member.wire.clone());
+                        doc(place).into_iter().for_each(|doc| line(2, doc.to_owned()));
+                    }
+                }
+            }
+        }
+        Shape::Union(union) => {
+            for variant in &union.variants {
+                line(1, format!("{}: {}", variant.rust, protocol.describe(&variant.content)));
+            }
+        }
+        Shape::Enum(values) => {
+            for value in values {
+                line(1, value.json.to_string());
+                let key = value.json.plain();
+                doc(DocTarget::Value(def.name.clone(), key)).into_iter().for_each(|doc| line(2, doc.to_owned()));
+            }
+        }
+        Shape::Bounded(bounded) => line(1, format!("{} with a limit", protocol.describe(&bounded.inner))),
+        Shape::Alias(content, _) | Shape::Newtype(content) => line(1, format!("= {}", protocol.describe(content))),
+        Shape::Core(core) => line(1, format!("= mcpgen_types::{core}")),
+        Shape::Never => line(1, "no values".to_owned()),
+    }
+}

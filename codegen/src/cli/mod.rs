@@ -1,0 +1,17 @@
+//! The command line. `args` has the commands, each in its own file; `answer` is what a command prints, `root` the option
+//! `--root`.
+
+mod answer;
+mod args;
+mod completions;
+mod diff;
+mod docs;
+mod explain;
+mod generate;
+mod import;
+mod inspect;
+mod man;
+mod root;
+
+pub use answer::Answer;
+pub use args::Cli;

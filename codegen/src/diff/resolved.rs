@@ -1,0 +1,161 @@
+//! Resolved type expressions: what they accept, without names and aliases.
+
+use crate::json::Json;
+use crate::model::{
+    Bounded, Bounds, Content, Decision, JsonTypes, Length, Limit, Member, Protocol, Rest, Shape, Type, Union,
+};
+use crate::schema::normal::{first_integer, last_integer};
+
+/// What a type accepts.
+#[derive(Clone, Debug)]
+pub(super) enum Resolved<'p> {
+    Any,
+    Never,
+    Null,
+    Boolean,
+    String(Length),
+    Integer(Integers),
+    Number(Bounds),
+    List(&'p Type, Length),
+    Object(ResolvedObject<'p>),
+    Values(Vec<Json>),
+    Union(Choice<'p>),
+}
+
+/// A range of integers, including both ends.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Integers {
+    pub(super) first: i128,
+    pub(super) last: i128,
+}
+
+/// The named members of an object, and the others.
+#[derive(Clone, Debug)]
+pub(super) struct ResolvedObject<'p> {
+    pub(super) members: &'p [Member],
+    pub(super) rest: OtherMembers<'p>,
+}
+
+/// Members that an object does not name.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) enum OtherMembers<'p> {
+    Anything,
+    Of(&'p Type),
+    Refused,
+}
+
+/// The variants of a union, and its decision.
+#[derive(Clone, Debug)]
+pub(super) struct Choice<'p> {
+    pub(super) variants: Vec<Type>,
+    pub(super) decision: Option<&'p Decision>,
+}
+
+impl Protocol {
+    /// Resolves a type expression.
+    pub(super) fn resolved<'p>(&'p self, content: &'p Type) -> Resolved<'p> {
+        let object = |rest| Resolved::Object(ResolvedObject { members: &[], rest });
+        match self.follow(content) {
+            Type::Any => Resolved::Any,
+            Type::Never => Resolved::Never,
+            Type::Null => Resolved::Null,
+            Type::Boolean => Resolved::Boolean,
+            Type::String => Resolved::String(Length::default()),
+            Type::Signed => Resolved::Integer(Integers::of(&Bounds::default(), false)),
+            Type::Unsigned => Resolved::Integer(Integers::of(&Bounds::default(), true)),
+            Type::Number => Resolved::Number(Bounds::default()),
+            Type::Object => object(OtherMembers::Anything),
+            Type::Map(inner) => object(OtherMembers::Of(inner)),
+            Type::List(inner) => Resolved::List(inner, Length::default()),
+            Type::Nullable(inner) => {
+                Resolved::Union(Choice { variants: vec![(**inner).clone(), Type::Null], decision: None })
+            }
+            // The model has no recursive aliases.
+            Type::Named(id) => self.resolved_type(*id),
+        }
+    }
+
+    fn resolved_type(&self, id: usize) -> Resolved<'_> {
+        match &self.types[id].shape {
+            Shape::Struct(body) => Resolved::Object(ResolvedObject {
+                members: &body.members,
+                rest: match &body.rest {
+                    Rest::Open => OtherMembers::Anything,
+                    Rest::Typed(content) => OtherMembers::Of(content),
+                    Rest::Closed => OtherMembers::Refused,
+                },
+            }),
+            Shape::Union(Union { variants, decision, .. }) => Resolved::Union(Choice {
+                variants: variants.iter().map(|variant| variant.content.clone()).collect(),
+                decision: Some(decision),
+            }),
+            Shape::Enum(values) => Resolved::Values(values.iter().map(|value| value.json.clone()).collect()),
+            Shape::Bounded(Bounded { inner, limit }) => match (self.resolved(inner), limit) {
+                (Resolved::String(_), Limit::Length(length)) => Resolved::String(length.clone()),
+                (Resolved::List(items, _), Limit::Length(length)) => Resolved::List(items, length.clone()),
+                (Resolved::Integer(range), Limit::Bounds(bounds)) => {
+                    Resolved::Integer(Integers::of(bounds, range.first == 0))
+                }
+                (Resolved::Number(_), Limit::Bounds(bounds)) => Resolved::Number(bounds.clone()),
+                (other, _) => other,
+            },
+            Shape::Newtype(content) => self.resolved(content),
+            Shape::Core("ResultType") => Resolved::String(Length::default()),
+            Shape::Core(_) => Resolved::Union(Choice { variants: vec![Type::String, Type::Signed], decision: None }),
+            Shape::Never => Resolved::Never,
+            // `follow` has followed it, unless it is recursive.
+            Shape::Alias(..) => Resolved::Never,
+        }
+    }
+
+    /// Resolves the content of a member.
+    pub(super) fn resolved_member<'p>(&'p self, member: &'p Member) -> Resolved<'p> {
+        match &member.content {
+            Content::Constant(value) => Resolved::Values(vec![value.clone()]),
+            Content::Value(content) => self.resolved(content),
+        }
+    }
+}
+
+impl Integers {
+    /// Returns the integers within bounds that the Rust type can represent.
+    fn of(bounds: &Bounds, unsigned: bool) -> Integers {
+        let (least, most) = if unsigned { (0, i128::from(u64::MAX)) } else { (i64::MIN.into(), i64::MAX.into()) };
+        Integers {
+            first: bounds.min.as_ref().map_or(least, first_integer).max(least),
+            last: bounds.max.as_ref().map_or(most, last_integer).min(most),
+        }
+    }
+
+    pub(super) fn include(self, other: Integers) -> bool {
+        self.first <= other.first && other.last <= self.last
+    }
+}
+
+/// The depth of types below which nothing is known.
+pub(super) const MAX_DEPTH: usize = 16;
+
+/// Returns the JSON types of the documents of a type.
+pub(super) fn types(protocol: &Protocol, content: &Type, depth: usize) -> JsonTypes {
+    match protocol.resolved(content) {
+        Resolved::Union(_) if depth > MAX_DEPTH => JsonTypes::ALL,
+        Resolved::Union(choice) => choice.variants.iter().map(|variant| types(protocol, variant, depth + 1)).collect(),
+        resolved => types_of_resolved(&resolved),
+    }
+}
+
+/// As [`types`], of a type that is not a union.
+pub(super) fn types_of_resolved(resolved: &Resolved<'_>) -> JsonTypes {
+    match resolved {
+        Resolved::Any | Resolved::Union(_) => JsonTypes::ALL,
+        Resolved::Never => JsonTypes::NONE,
+        Resolved::Null => JsonTypes::NULL,
+        Resolved::Boolean => JsonTypes::BOOLEAN,
+        Resolved::Integer(_) => JsonTypes::INTEGER,
+        Resolved::Number(_) => JsonTypes::NUMBER,
+        Resolved::String(_) => JsonTypes::STRING,
+        Resolved::List(..) => JsonTypes::ARRAY,
+        Resolved::Object(_) => JsonTypes::OBJECT,
+        Resolved::Values(values) => values.iter().map(JsonTypes::of).collect(),
+    }
+}

@@ -1,0 +1,56 @@
+//! Gives revisions their documentation.
+
+use std::collections::HashMap;
+
+use crate::docs::book::DocBook;
+use crate::docs::targets::targets;
+use crate::model::{DocEntry, DocTarget, Docs, Protocol, Shape};
+
+impl DocBook {
+    /// Gives a revision its documentation, and marks what is deprecated in it.
+    pub fn apply(&self, protocol: &mut Protocol) {
+        let mut docs = Docs::default();
+        let mut deprecated = Vec::new();
+        for target in targets(protocol) {
+            let Some(entry) = self.entry(&protocol.revision, &target) else { continue };
+            let is_deprecated = entry.deprecated_since.as_ref().is_some_and(|since| *since <= protocol.revision);
+            let entry = match is_deprecated {
+                true => entry,
+                false => DocEntry { deprecated_since: None, replacement: None, ..entry },
+            };
+            if is_deprecated {
+                deprecated.push(target.clone());
+            }
+            docs.entries.insert(target, entry);
+        }
+        for def in &mut protocol.types {
+            def.deprecated |= deprecated.contains(&DocTarget::Type(def.name.clone()));
+            if let Shape::Struct(body) = &mut def.shape {
+                for member in &mut body.members {
+                    member.deprecated |= deprecated.contains(&DocTarget::Member(def.name.clone(), member.wire.clone()));
+                }
+            }
+        }
+        protocol.docs = docs;
+    }
+
+    /// Adds the examples to a revision. They are written for the newest one.
+    pub fn attach_examples(&self, protocol: &mut Protocol) {
+        for def in &protocol.types {
+            if let Some(example) = self.types.get(&def.name).and_then(|entry| entry.example.as_ref()) {
+                protocol.docs.examples.insert(def.name.clone(), example.trim().to_owned());
+            }
+        }
+    }
+}
+
+/// Records the first revision that has each target. The revisions are in order, oldest first.
+pub(crate) fn stamp_since(protocols: &mut [Protocol]) {
+    let mut since: HashMap<DocTarget, String> = HashMap::new();
+    for protocol in protocols {
+        for target in targets(protocol).collect::<Vec<_>>() {
+            let first = since.entry(target.clone()).or_insert_with(|| protocol.revision.clone());
+            protocol.docs.since.insert(target, first.clone());
+        }
+    }
+}

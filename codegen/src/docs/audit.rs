@@ -1,0 +1,110 @@
+//! Finds targets without an entry, and entries without a target.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use crate::docs::book::{DocBook, TypeEntry};
+use crate::docs::targets::{needs_no_entry, targets};
+use crate::model::{DocEntry, DocTarget, Protocol};
+use crate::text::markdown::links;
+
+impl DocBook {
+    /// Returns what is not documented, with the revisions that have it.
+    pub fn missing<'p>(&self, protocols: &'p [Protocol]) -> BTreeMap<DocTarget, Vec<&'p str>> {
+        let mut missing: BTreeMap<DocTarget, Vec<&str>> = BTreeMap::new();
+        for protocol in protocols {
+            for target in targets(protocol) {
+                if !needs_no_entry(protocol, &target) && self.entry(&protocol.revision, &target).is_none() {
+                    missing.entry(target).or_default().push(&protocol.revision);
+                }
+            }
+        }
+        missing
+    }
+
+    /// Returns the entries that document something no revision has, and links to it.
+    pub fn stale(&self, protocols: &[Protocol]) -> Vec<String> {
+        let mut audit = Audit::new(protocols);
+        self.types.iter().for_each(|(name, entry)| audit.type_entry(name, entry));
+        for (method, entry) in &self.methods {
+            let target = DocTarget::Method(method.clone());
+            if !audit.targets.contains(&target) {
+                audit.stale.push(target.to_string());
+            }
+            for revision in entry.overrides.keys().filter(|revision| !audit.revisions.contains(revision.as_str())) {
+                audit.stale.push(format!("{target} in {revision}"));
+            }
+            audit.entry(&target.to_string(), &entry.to_entry(None));
+        }
+        for (member, entry) in &self.members {
+            let is_member = |target: &DocTarget| matches!(target, DocTarget::Member(_, known) if known == member);
+            if !audit.targets.iter().any(is_member) {
+                audit.stale.push(format!("shared member {member}"));
+            }
+            audit.entry(&format!("shared member {member}"), entry);
+        }
+        audit.stale
+    }
+}
+
+/// What the revisions have, and the stale entries found so far.
+struct Audit<'p> {
+    protocols: &'p [Protocol],
+    targets: BTreeSet<DocTarget>,
+    revisions: BTreeSet<&'p str>,
+    rust_names: BTreeSet<&'p str>,
+    stale: Vec<String>,
+}
+
+impl<'p> Audit<'p> {
+    fn new(protocols: &'p [Protocol]) -> Self {
+        Audit {
+            protocols,
+            targets: protocols.iter().flat_map(targets).collect(),
+            revisions: protocols.iter().map(|protocol| protocol.revision.as_str()).collect(),
+            rust_names: protocols.iter().flat_map(|it| &it.types).map(|def| def.rust.as_str()).collect(),
+            stale: Vec::new(),
+        }
+    }
+
+    fn type_entry(&mut self, name: &str, entry: &TypeEntry) {
+        let documented = in_type(name, entry.members.keys(), entry.values.keys())
+            .chain(entry.variants.keys().map(|variant| DocTarget::Variant(name.to_owned(), variant.clone())));
+        for target in documented.filter(|target| !self.targets.contains(target)).collect::<Vec<_>>() {
+            self.stale.push(target.to_string());
+        }
+        self.entry(name, &entry.to_entry(None));
+        for (key, inner) in entry.members.iter().chain(&entry.values).chain(&entry.variants) {
+            self.entry(&format!("{name}.{key}"), inner);
+        }
+        for (revision, over) in &entry.overrides {
+            let protocol = self.protocols.iter().find(|protocol| protocol.revision == *revision);
+            let known: BTreeSet<DocTarget> = protocol.map(|protocol| targets(protocol).collect()).unwrap_or_default();
+            let documented = in_type(name, over.members.keys(), over.values.keys());
+            let unknown = documented.filter(|target| !known.contains(target));
+            self.stale.extend(unknown.map(|target| format!("{target} in {revision}")));
+            let doc = over.doc.iter().map(|doc| DocEntry { doc: doc.clone(), ..DocEntry::default() });
+            for inner in over.members.values().chain(over.values.values()).cloned().chain(doc) {
+                self.entry(&format!("{name} in {revision}"), &inner);
+            }
+        }
+    }
+
+    /// Checks the links and the revision of an entry.
+    fn entry(&mut self, name: &str, entry: &DocEntry) {
+        let links = links(&entry.doc).chain(entry.replacement.iter().flat_map(|text| links(text)));
+        let broken = links.filter(|link| !self.rust_names.contains(link));
+        self.stale.extend(broken.map(|link| format!("{name}: links to `{link}`, which no revision has")));
+        let since = entry.deprecated_since.as_deref().filter(|since| !self.revisions.contains(since));
+        self.stale.extend(since.map(|since| format!("{name}: deprecated since {since}, which is not a revision")));
+    }
+}
+
+fn in_type<'e>(
+    name: &'e str,
+    members: impl Iterator<Item = &'e String>,
+    values: impl Iterator<Item = &'e String>,
+) -> impl Iterator<Item = DocTarget> {
+    let members = members.map(move |member| DocTarget::Member(name.to_owned(), member.clone()));
+    let values = values.map(move |value| DocTarget::Value(name.to_owned(), value.clone()));
+    std::iter::once(DocTarget::Type(name.to_owned())).chain(members).chain(values)
+}

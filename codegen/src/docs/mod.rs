@@ -1,0 +1,10 @@
+//! Our own documentation, `schema/docs/*.toml`. `book` reads the entries, `apply` gives them to a revision, `audit` finds
+//! missing and stale ones, and `targets` lists what entries can document.
+
+mod apply;
+mod audit;
+mod book;
+mod targets;
+
+pub(crate) use apply::stamp_since;
+pub use book::{DocBook, FOLDER};

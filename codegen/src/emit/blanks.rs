@@ -1,0 +1,106 @@
+//! Blank values, which types are decoded into.
+
+use crate::model::{Bounded, Content, Protocol, Shape, Struct, Type, TypeId, Union, Variant};
+
+/// Which types have a blank value.
+pub(super) struct Blanks {
+    /// The order in which types were found to have one. `None`: no finite value of the type exists.
+    rank: Vec<Option<usize>>,
+    /// Whether the blank value of a type has a box in it, and must be dropped.
+    allocates: Vec<bool>,
+}
+
+impl Blanks {
+    pub(super) fn new(protocol: &Protocol) -> Self {
+        let count = protocol.types.len();
+        let mut blanks = Self { rank: vec![None; count], allocates: vec![false; count] };
+        // A type has a blank value if what it cannot do without has one, found before it.
+        let mut found = 0;
+        loop {
+            let before = found;
+            for (id, def) in protocol.types.iter().enumerate() {
+                if blanks.rank[id].is_none() && blanks.shape_has(&def.shape) {
+                    blanks.rank[id] = Some(found);
+                    found += 1;
+                }
+            }
+            if found == before {
+                break;
+            }
+        }
+        let mut order: Vec<TypeId> = (0..count).filter(|id| blanks.has_type(*id)).collect();
+        order.sort_by_key(|id| blanks.rank[*id]);
+        for id in order {
+            blanks.allocates[id] = blanks.shape_allocates(id, &protocol.types[id].shape);
+        }
+        blanks
+    }
+
+    fn shape_allocates(&self, id: TypeId, shape: &Shape) -> bool {
+        match shape {
+            Shape::Struct(body) => body.members.iter().any(|member| match &member.content {
+                Content::Value(content) => member.required && (member.boxed || self.allocates(content)),
+                Content::Constant(_) => false,
+            }),
+            Shape::Union(union) => {
+                self.variant(id, union).is_some_and(|variant| variant.boxed || self.allocates(&variant.content))
+            }
+            Shape::Bounded(Bounded { inner, .. }) | Shape::Alias(inner, _) | Shape::Newtype(inner) => {
+                self.allocates(inner)
+            }
+            Shape::Enum(_) | Shape::Core(_) | Shape::Never => false,
+        }
+    }
+
+    fn allocates(&self, content: &Type) -> bool {
+        matches!(content, Type::Named(id) if self.allocates[*id])
+    }
+
+    pub(super) fn allocates_type(&self, id: TypeId) -> bool {
+        self.allocates[id]
+    }
+
+    fn shape_has(&self, shape: &Shape) -> bool {
+        match shape {
+            Shape::Struct(body) => required(body).all(|content| self.has(content)),
+            Shape::Union(union) => union.variants.iter().any(|variant| self.has(&variant.content)),
+            Shape::Enum(values) => !values.is_empty(),
+            Shape::Bounded(Bounded { inner, .. }) | Shape::Alias(inner, _) | Shape::Newtype(inner) => self.has(inner),
+            Shape::Core(name) => *name != "Never",
+            Shape::Never => false,
+        }
+    }
+
+    pub(super) fn has(&self, content: &Type) -> bool {
+        match content {
+            Type::Named(id) => self.rank[*id].is_some(),
+            Type::Never => false,
+            _ => true,
+        }
+    }
+
+    pub(super) fn has_type(&self, id: TypeId) -> bool {
+        self.rank[id].is_some()
+    }
+
+    /// A variant whose content was found before the union, so that it does not contain the union itself. Best one that
+    /// does not allocate.
+    pub(super) fn variant<'u>(&self, id: TypeId, union: &'u Union) -> Option<&'u Variant> {
+        let rank = |variant: &Variant| match &variant.content {
+            Type::Named(id) => self.rank[*id],
+            _ => None,
+        };
+        let variants = union.variants.iter().filter(|variant| self.has(&variant.content));
+        variants
+            .filter(|variant| rank(variant) < self.rank[id])
+            .min_by_key(|variant| (variant.boxed || self.allocates(&variant.content), rank(variant)))
+    }
+}
+
+/// The contents of the fields that are not optional.
+fn required(body: &Struct) -> impl Iterator<Item = &Type> {
+    body.members.iter().filter(|member| member.required).filter_map(|member| match &member.content {
+        Content::Value(content) => Some(content),
+        Content::Constant(_) => None,
+    })
+}

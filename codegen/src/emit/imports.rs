@@ -1,0 +1,186 @@
+//! Shortens absolute paths, and collects what a file imports.
+
+use std::collections::BTreeSet;
+
+use proc_macro2::TokenStream;
+use syn::visit_mut::{self, VisitMut};
+
+use super::exports::Exports;
+use super::rust_type::CORE;
+use crate::text::{names, visible};
+
+/// Shortens absolute paths if the short name has the same meaning: names of std's prelude, unless the revision has a
+/// type with that name, and names of the core and of other areas with a `use`.
+pub(super) struct Paths<'a> {
+    exports: &'a Exports,
+    area: &'a str,
+    pub(super) support: syn::Path,
+    pub(super) from_core: BTreeSet<String>,
+    pub(super) from_siblings: BTreeSet<String>,
+}
+
+/// Paths of std whose last segment is in the prelude.
+const PRELUDE: &[&[&str]] = &[
+    &["std", "option", "Option"],
+    &["std", "option", "Option", "Some"],
+    &["std", "option", "Option", "None"],
+    &["std", "result", "Result"],
+    &["std", "result", "Result", "Ok"],
+    &["std", "result", "Result", "Err"],
+    &["std", "string", "String"],
+    &["std", "vec", "Vec"],
+    &["std", "boxed", "Box"],
+    &["std", "convert", "From"],
+    &["std", "convert", "Into"],
+    &["std", "convert", "TryFrom"],
+    &["std", "default", "Default"],
+];
+
+/// Names that are also derive macros of std. Links to types with these names need `type@`.
+const DERIVES: &[&str] = &["Clone", "Copy", "Debug", "Default", "Eq", "Hash", "Ord", "PartialEq", "PartialOrd"];
+
+impl<'a> Paths<'a> {
+    pub(super) fn new(exports: &'a Exports, area: &'a str, support: syn::Path) -> Self {
+        let (from_core, from_siblings) = (BTreeSet::new(), BTreeSet::new());
+        Paths { exports, area, support, from_core, from_siblings }
+    }
+
+    fn shorten(&mut self, path: &mut syn::Path) {
+        // A macro in item position cannot begin with `::`, so the name of the core may be without it.
+        if path.segments[0].ident == CORE.trim_start_matches("::") {
+            self.shorten_core(path);
+            return;
+        }
+        if path.leading_colon.is_none() {
+            self.note_sibling(path);
+            return;
+        }
+        // The prelude name can be the whole path or its beginning (`Default::default`).
+        let last = PRELUDE.iter().filter(|known| begins(path, known)).map(|known| known.len() - 1).max();
+        if let Some(last) = last.filter(|&last| self.is_free(path, last)) {
+            cut(path, last);
+        }
+    }
+
+    /// Whether the revision has no type with the name of a segment.
+    fn is_free(&self, path: &syn::Path, segment: usize) -> bool {
+        self.exports.home(&path.segments[segment].ident.to_string()).is_none()
+    }
+
+    /// Shortens `::mcpgen_core::X` to `X` with a `use`, unless the revision exports an `X`.
+    fn shorten_core(&mut self, path: &mut syn::Path) {
+        let Some(segment) = path.segments.get(1) else { return };
+        let name = segment.ident.to_string();
+        if self.exports.home(&name).is_some() {
+            let mut full = self.support.clone();
+            full.segments.extend(path.segments.iter().skip(1).cloned());
+            *path = full;
+        } else {
+            self.from_core.insert(name);
+            cut(path, 1);
+        }
+    }
+
+    fn note_sibling(&mut self, path: &syn::Path) {
+        let Some(first) = path.segments.first() else { return };
+        let name = first.ident.to_string();
+        let name = name.strip_prefix("r#").unwrap_or(&name);
+        if self.exports.home(name).is_some_and(|home| home != self.area) {
+            self.from_siblings.insert(name.to_owned());
+        }
+    }
+}
+
+/// Whether a path begins with these segments.
+fn begins(path: &syn::Path, with: &[&str]) -> bool {
+    path.segments.len() >= with.len() && path.segments.iter().zip(with).all(|(segment, name)| segment.ident == name)
+}
+
+/// Removes the beginning of a path.
+fn cut(path: &mut syn::Path, segments: usize) {
+    path.leading_colon = None;
+    path.segments = std::mem::take(&mut path.segments).into_iter().skip(segments).collect();
+}
+
+impl VisitMut for Paths<'_> {
+    fn visit_path_mut(&mut self, path: &mut syn::Path) {
+        visit_mut::visit_path_mut(self, path);
+        self.shorten(path);
+    }
+
+    /// The position in `<T as ::a::Trait>::name` counts the segments of the trait.
+    fn visit_expr_path_mut(&mut self, expr: &mut syn::ExprPath) {
+        let before = expr.path.segments.len();
+        visit_mut::visit_expr_path_mut(self, expr);
+        if let Some(qself) = &mut expr.qself {
+            qself.position = (qself.position + expr.path.segments.len()).saturating_sub(before);
+        }
+    }
+
+    fn visit_macro_mut(&mut self, call: &mut syn::Macro) {
+        visit_mut::visit_macro_mut(self, call);
+        self.visit_lists(call);
+    }
+
+    /// Qualifies the links in documentation.
+    fn visit_attribute_mut(&mut self, attribute: &mut syn::Attribute) {
+        let syn::Meta::NameValue(syn::MetaNameValue { value: syn::Expr::Lit(literal), .. }) = &mut attribute.meta
+        else {
+            return;
+        };
+        let syn::Lit::Str(text) = &mut literal.lit else { return };
+        let plain = text.value();
+        // Most lines have no links and no hidden characters.
+        if !plain.contains("[`") && plain.bytes().all(|byte| byte == b' ' || byte.is_ascii_graphic()) {
+            return;
+        }
+        let linked = self.link(&plain);
+        let linked = visible(&linked);
+        if linked != plain {
+            *text = syn::LitStr::new(&linked, text.span());
+        }
+    }
+}
+
+impl Paths<'_> {
+    /// Qualifies links to names of other areas, so that they do not depend on the imports of this file.
+    fn link(&self, text: &str) -> String {
+        let mut out = String::with_capacity(text.len());
+        let mut rest = text;
+        while let Some(start) = rest.find("[`") {
+            let Some(end) = rest[start..].find("`]").map(|end| start + end + 2) else { break };
+            let name = &rest[start + 2..end - 2];
+            out.push_str(&rest[..end]);
+            rest = &rest[end..];
+            let Some(home) = self.exports.home(name).filter(|_| !rest.starts_with('(')) else { continue };
+            let kind = if DERIVES.contains(&name) { "type@" } else { "" };
+            if home != self.area {
+                out.push_str(&format!("({kind}super::{})", names::escape(name)));
+            } else if !kind.is_empty() {
+                out.push_str(&format!("({kind}{name})"));
+            }
+        }
+        out.push_str(rest);
+        out
+    }
+
+    /// Finds names in the arguments of macros. They are tokens, so every identifier counts.
+    fn visit_lists(&mut self, call: &syn::Macro) {
+        fn walk(tokens: TokenStream, names: &mut Vec<String>) {
+            for token in tokens {
+                match token {
+                    proc_macro2::TokenTree::Ident(ident) => names.push(ident.to_string()),
+                    proc_macro2::TokenTree::Group(group) => walk(group.stream(), names),
+                    _ => {}
+                }
+            }
+        }
+        let mut names = Vec::new();
+        walk(call.tokens.clone(), &mut names);
+        for name in names {
+            if self.exports.home(&name).is_some_and(|home| home != self.area) {
+                self.from_siblings.insert(name);
+            }
+        }
+    }
+}

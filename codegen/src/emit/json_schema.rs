@@ -1,0 +1,41 @@
+//! `schemars::JsonSchema` for every type of a revision: the facts of its definition, behind the feature `schemars`.
+
+use indexmap::IndexMap;
+use proc_macro2::TokenStream;
+use quote::quote;
+
+use super::ident;
+use crate::json::Json;
+use crate::model::{Origin, Protocol, Shape, TypeDef};
+
+/// The area, and so the file, of the facts.
+pub(super) const AREA: &str = "json_schema";
+
+/// The facts and the impls of all types that are not aliases.
+pub(super) fn tokens(protocol: &Protocol) -> TokenStream {
+    let mut definitions = protocol.facts.clone();
+    let facts = Json::Object(protocol.facts.clone());
+    let mut pairs = Vec::new();
+    for def in &protocol.types {
+        if matches!(def.shape, Shape::Alias(..) | Shape::Core(_)) || def.origin == Origin::Absent {
+            continue;
+        }
+        if matches!(def.origin, Origin::Inline(_)) {
+            definitions.insert(def.name.clone(), inline(&facts, def));
+        }
+        let (name, rust) = (&def.name, ident(&def.rust));
+        pairs.push(quote!(#name => #rust));
+    }
+    let facts = Json::Object(IndexMap::from([("$defs".to_owned(), Json::Object(definitions))])).to_string();
+    quote! {
+        /// The definitions of the revision, without prose.
+        const FACTS: &str = #facts;
+        mcpgen_core::codec::json_schema_impls! { FACTS; #(#pairs),* }
+    }
+}
+
+/// Returns the schema of an inline type. The result of an intersection has no schema, so it accepts everything.
+fn inline(facts: &Json, def: &TypeDef) -> Json {
+    let pointer = def.pointer.splitn(3, '/').nth(2).map(|rest| format!("/{rest}"));
+    pointer.and_then(|pointer| facts.pointer(&pointer).cloned()).unwrap_or(Json::Bool(true))
+}

@@ -1,0 +1,251 @@
+//! Methods, messages, envelopes and error codes of a revision.
+
+use proc_macro2::TokenStream;
+use quote::{format_ident, quote};
+
+use super::exports::MessageNames;
+use super::{Emitter, binding, ident};
+use crate::error::Error;
+use crate::model::{Condition, Content, Member, MessageKind, MessageSet, Params, Shape, Side, Type, TypeId, Union};
+
+impl Emitter<'_> {
+    /// Emits the method enums, message sets, envelopes and error codes.
+    pub(super) fn messages(&self, names: &MessageNames) -> Vec<TokenStream> {
+        let mut items = Vec::new();
+        for (set, id, name) in &names.method_enums {
+            if let Shape::Union(union) = &self.protocol.types[*id].shape {
+                items.push(self.method_enum(name, *set, union));
+                items.push(self.message_set(*id, *set, union));
+            }
+        }
+        items.extend(names.envelopes.iter().map(|(side, types, name)| self.envelope(*side, *types, name)));
+        items.extend(names.error_codes.iter().zip(&self.protocol.error_codes).map(|(name, error)| {
+            let (rust, code) = (ident(name), proc_macro2::Literal::i64_unsuffixed(error.code));
+            let docs = format!(" The error code of [`{}`].", self.def(error.type_id).rust);
+            quote! {
+                #[doc = #docs]
+                pub const #rust: ::mcpgen_core::ErrorCode = ::mcpgen_core::ErrorCode(#code);
+            }
+        }));
+        items
+    }
+
+    fn methods(&self, union: &Union) -> Vec<(String, TypeId)> {
+        union
+            .variants
+            .iter()
+            .filter_map(|variant| Some((self.method(&variant.content)?, variant.content.by_value()?)))
+            .collect()
+    }
+
+    fn method(&self, content: &Type) -> Option<String> {
+        let method = self.protocol.as_struct(content)?.members.iter().find(|member| member.wire == "method")?;
+        match &method.content {
+            Content::Constant(json) => json.as_str().map(str::to_owned),
+            Content::Value(_) => None,
+        }
+    }
+
+    /// Whether each variant has a different method, and the method alone decides.
+    pub(super) fn is_by_method(&self, union: &Union) -> bool {
+        let methods = self.methods(union);
+        let guards = &union.decision.guards;
+        methods.len() == union.variants.len()
+            && guards.len() == methods.len()
+            && guards.iter().all(|guard| match guard.when.as_slice() {
+                [Condition::Value(path, values)] => {
+                    *path == ["method"]
+                        && matches!(values.as_slice(), [value] if value.as_str() == Some(&methods[guard.variant].0))
+                }
+                _ => false,
+            })
+    }
+
+    fn method_enum(&self, name: &str, set: MessageSet, union: &Union) -> TokenStream {
+        let methods = self.methods(union);
+        let rust = ident(name);
+        let docs = format!(" Methods of the {}s that a {} sends.", set.kind.as_str(), set.sender.as_str());
+        let texts: Vec<&String> = methods.iter().map(|(method, _)| method).collect();
+        let variants: Vec<_> = union.variants.iter().map(|variant| ident(&variant.rust)).collect();
+        let variant_docs = methods.iter().map(|(method, id)| {
+            let gist = self.docs.gist(*id).map_or_else(String::new, |gist| format!(": {gist}"));
+            format!(" `{method}` ([`{}`]){gist}", self.def(*id).rust)
+        });
+        let as_str = if variants.is_empty() { quote!(match self {}) } else { quote!(Self::NAMES[self as usize]) };
+        let lookup = if variants.is_empty() {
+            quote!(::std::result::Result::Err(::mcpgen_core::Error::new(::mcpgen_core::ErrorKind::Uninhabited)))
+        } else {
+            quote!(::mcpgen_core::codec::variant(text, Self::NAMES).map(|index| Self::ALL[index]))
+        };
+        let text = binding("text", &lookup);
+        let names = (!variants.is_empty()).then(|| quote!(const NAMES: &'static [&'static str] = &[#(#texts),*];));
+        quote! {
+            #[doc = #docs]
+            #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+            pub enum #rust { #(#[doc = #variant_docs] #variants,)* }
+
+            impl #rust {
+                #names
+                /// All methods, in the order of the schema.
+                pub const ALL: &'static [Self] = &[#(Self::#variants),*];
+
+                /// The method on the wire.
+                #[must_use]
+                pub const fn as_str(self) -> &'static str {
+                    #as_str
+                }
+            }
+            impl ::std::fmt::Display for #rust {
+                fn fmt(&self, f: &mut ::std::fmt::Formatter<'_>) -> ::std::fmt::Result {
+                    f.pad(self.as_str())
+                }
+            }
+            impl ::std::str::FromStr for #rust {
+                type Err = ::mcpgen_core::Error;
+                fn from_str(#text: &str) -> ::mcpgen_core::codec::Result<Self> {
+                    #lookup
+                }
+            }
+        }
+    }
+
+    /// Emits the traits of a message set.
+    fn message_set(&self, id: TypeId, set: MessageSet, union: &Union) -> TokenStream {
+        let name = ident(&self.def(id).rust);
+        let methods = self.methods(union);
+        let variants: Vec<_> = union.variants.iter().map(|variant| ident(&variant.rust)).collect();
+        let texts: Vec<&String> = methods.iter().map(|(method, _)| method).collect();
+        let method = if variants.is_empty() {
+            quote!(match *self {})
+        } else {
+            quote!(match self { #(Self::#variants(_) => #texts,)* })
+        };
+        let of_method = if variants.is_empty() || !self.is_by_method(union) {
+            quote!(::mcpgen_core::codec::Decode::decode(json))
+        } else {
+            self.build_variant(union)
+        };
+        let index = binding("index", &of_method);
+        let set_trait = match set.kind {
+            MessageKind::Request => quote!(RequestSet),
+            MessageKind::Notification => quote!(NotificationSet),
+        };
+        let has_id =
+            set.kind == MessageKind::Request && methods.iter().any(|(_, type_id)| self.has_member(*type_id, "id"));
+        let set_id = has_id.then(|| {
+            let set = methods.iter().zip(&variants).map(|((_, type_id), variant)| self.set_id(*type_id, variant));
+            quote!(fn set_id(&mut self, id: ::mcpgen_core::RequestId) { match self { #(#set)* } })
+        });
+        quote! {
+            impl ::mcpgen_core::MethodSet for #name {
+                const METHODS: &'static [&'static str] = &[#(#texts),*];
+
+                fn of_method(
+                    #index: usize,
+                    json: ::mcpgen_core::codec::Cursor<'_>,
+                ) -> ::mcpgen_core::codec::Result<Self> {
+                    #of_method
+                }
+                fn method(&self) -> &'static str {
+                    #method
+                }
+            }
+            impl ::mcpgen_core::#set_trait for #name { #set_id }
+        }
+    }
+
+    /// Returns the arm that sets the id of a request. If its type is not the core's `RequestId`, the id is converted
+    /// through JSON.
+    fn set_id(&self, type_id: TypeId, variant: &syn::Ident) -> TokenStream {
+        let body = self.protocol.as_struct(&Type::Named(type_id));
+        let member = body.and_then(|body| body.members.iter().find(|member| member.wire == "id"));
+        let Some(Member { rust, required, boxed, content: Content::Value(content), .. }) = member else {
+            return quote!(Self::#variant(_) => {});
+        };
+        let field = ident(rust);
+        let is_core = matches!(self.protocol.follow(content), Type::Named(id)
+            if self.protocol.types[*id].shape == Shape::Core("RequestId"));
+        if is_core && !boxed {
+            let value = if *required { quote!(id) } else { quote!(::std::option::Option::Some(id)) };
+            quote!(Self::#variant(request) => request.#field = #value,)
+        } else {
+            let value = if *required { quote!(value) } else { quote!(::std::option::Option::Some(value)) };
+            quote! {
+                Self::#variant(request) => {
+                    let value = ::mcpgen_core::to_value(&id).and_then(::mcpgen_core::from_value);
+                    if let ::std::result::Result::Ok(value) = value {
+                        request.#field = #value;
+                    }
+                }
+            }
+        }
+    }
+
+    fn has_member(&self, type_id: TypeId, wire: &str) -> bool {
+        self.protocol
+            .as_struct(&Type::Named(type_id))
+            .is_some_and(|body| body.members.iter().any(|member| member.wire == wire))
+    }
+
+    fn envelope(&self, side: Side, types: [TypeId; 2], name: &str) -> TokenStream {
+        let docs = format!(" A message that a {} sends, as it stands on the wire.", side.as_str());
+        let [requests, notifications] = types.map(|id| ident(&self.def(id).rust));
+        let rust = ident(name);
+        quote!(#[doc = #docs] pub type #rust = ::mcpgen_core::Message<#requests, #notifications>;)
+    }
+
+    fn revision(&self) -> TokenStream {
+        match &self.options.vendored {
+            Some(module) => {
+                let constant = format_ident!("{}", module.to_uppercase());
+                quote!(::mcpgen_core::Revision::#constant)
+            }
+            None => {
+                let revision = &self.protocol.revision;
+                quote!(::mcpgen_core::Revision::custom(#revision))
+            }
+        }
+    }
+
+    fn params(&mut self, params: Option<&Params>) -> Result<TokenStream, Error> {
+        Ok(match params {
+            None => quote!(::std::option::Option<::mcpgen_core::Value>),
+            Some(Params { content, required }) => {
+                let target = self.resolver.resolve(content)?;
+                if *required { quote!(#target) } else { quote!(::std::option::Option<#target>) }
+            }
+        })
+    }
+
+    /// Emits the `Request` or `Notification` impl of a message.
+    pub(super) fn method_impl(&mut self, id: TypeId) -> Result<TokenStream, Error> {
+        let protocol = self.protocol;
+        let (name, revision) = (ident(&protocol.types[id].rust), self.revision());
+        if let Some(notification) = protocol.notifications.iter().find(|known| known.type_id == id) {
+            let (method, params) = (&notification.method, self.params(notification.params.as_ref())?);
+            return Ok(quote! {
+                impl ::mcpgen_core::Notification for #name {
+                    const METHOD: &'static str = #method;
+                    const REVISION: ::mcpgen_core::Revision = #revision;
+                    type Params = #params;
+                }
+            });
+        }
+        let Some(request) = protocol.requests.iter().find(|known| known.type_id == id) else {
+            return Ok(TokenStream::new());
+        };
+        let (method, params) = (&request.method, self.params(request.params.as_ref())?);
+        let result = self.resolver.resolve(&request.result)?;
+        let task = request.task_result.as_ref().map(|task| self.resolver.resolve(task)).transpose()?;
+        let task = task.map(|task| quote!(impl ::mcpgen_core::TaskRequest for #name { type TaskResult = #task; }));
+        Ok(quote! {
+            impl ::mcpgen_core::Request for #name {
+                const METHOD: &'static str = #method;
+                const REVISION: ::mcpgen_core::Revision = #revision;
+                type Params = #params;
+                type Result = #result;
+            }
+            #task
+        })
+    }
+}

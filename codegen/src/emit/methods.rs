@@ -1,0 +1,46 @@
+//! `generated/src/methods.rs`: the methods of all revisions, compiled in or not.
+
+use proc_macro2::TokenStream;
+use quote::{format_ident, quote};
+
+use crate::emit::file::{MARK, render};
+use crate::error::Error;
+use crate::model::method_facts::{MethodFacts, method_facts};
+use crate::model::{Protocol, Revision, Side};
+
+/// The text of the file.
+///
+/// # Errors
+/// [`Error::Emit`], which is a defect of mcpgen.
+pub(crate) fn file(revisions: &[Revision], models: &[Protocol]) -> Result<String, Error> {
+    let header = format!("{MARK} from the schemas.\n// Do not edit: run `cargo run -p mcpgen -- generate`.\n\n");
+    let tables = revisions.iter().zip(models).map(|(revision, protocol)| {
+        let constant = format_ident!("{}", revision.module().to_uppercase());
+        let docs = format!(" The methods of revision `{}`, by length and name.", revision.name);
+        let rows = method_facts(protocol).into_iter().map(row);
+        quote!(#[doc = #docs] pub(crate) const #constant: &[MethodSpec] = &[#(#rows),*];)
+    });
+    render("methods.rs", &header, quote!(use crate::MethodSpec; #(#tables)*))
+}
+
+/// Members with their default values are left out.
+fn row(facts: MethodFacts) -> TokenStream {
+    let MethodFacts { method, is_request, senders, capability, may_run_as_task, subject, cacheable, may_require_input } =
+        facts;
+    let flag = |name: &str, value: bool| {
+        let name = format_ident!("{name}");
+        value.then(|| quote!(#name: true,))
+    };
+    let flags = [
+        flag("sent_by_client", senders.contains(&Side::Client)),
+        flag("sent_by_server", senders.contains(&Side::Server)),
+        flag("may_run_as_task", may_run_as_task),
+        flag("cacheable", cacheable),
+        flag("may_require_input", may_require_input),
+    ];
+    let flags = flags.into_iter().flatten();
+    let capability = (!capability.is_empty()).then(|| quote!(capability: &[#(#capability),*],));
+    let subject = subject.map(|subject| quote!(subject: Some(#subject),));
+    let kind = if is_request { format_ident!("request") } else { format_ident!("notification") };
+    quote!(MethodSpec { #(#flags)* #capability #subject ..MethodSpec::#kind(#method) })
+}

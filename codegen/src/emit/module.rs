@@ -1,0 +1,152 @@
+//! The module of a revision: `mod.rs`, and a file for each area.
+
+use std::collections::BTreeMap;
+use std::num::NonZero;
+use std::panic::resume_unwind;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::thread;
+
+use proc_macro2::TokenStream;
+use quote::{format_ident, quote};
+
+use super::emitter::Emitter;
+use super::exports::Exports;
+use super::file::{MARK, area_file, render};
+use super::{Options, json_schema};
+use crate::error::Error;
+use crate::model::{Protocol, Side};
+use crate::text::names;
+
+/// Emits the module of a revision. Returns the text of each file by its name.
+///
+/// # Errors
+/// [`Error::Emit`], which is a defect of mcpgen, or [`Error::Usage`] if `options.support` is not a path.
+pub fn emit(protocol: &Protocol, options: &Options) -> Result<BTreeMap<String, String>, Error> {
+    emit_on(threads(), protocol, options)
+}
+
+/// As [`emit`], on this many threads. The text does not depend on the number.
+pub(crate) fn emit_on(
+    threads: usize,
+    protocol: &Protocol,
+    options: &Options,
+) -> Result<BTreeMap<String, String>, Error> {
+    let exports = Exports::new(protocol, options);
+    let header = header(protocol, options);
+    let areas = exports.by_size();
+    let next = AtomicUsize::new(0);
+    // Tokens stay on the thread that made them.
+    let emit_areas = || -> Result<Vec<(String, String)>, Error> {
+        let (mut emitter, mut files) = (Emitter::new(protocol, options)?, Vec::new());
+        while let Some(area) = areas.get(next.fetch_add(1, Ordering::Relaxed)) {
+            let items = emitter.area(area, &exports)?;
+            files.push((format!("{area}.rs"), area_file(area, items, &exports, &header, options)?));
+        }
+        Ok(files)
+    };
+    let mut files =
+        BTreeMap::from([("mod.rs".to_owned(), render("mod.rs", &header, root(protocol, &exports, options))?)]);
+    thread::scope(|scope| {
+        let others: Vec<_> = (1..threads.min(areas.len())).map(|_| scope.spawn(emit_areas)).collect();
+        files.extend(emit_areas()?);
+        for thread in others {
+            // A panic on another thread continues on this thread.
+            files.extend(thread.join().unwrap_or_else(|cause| resume_unwind(cause))?);
+        }
+        Ok(files)
+    })
+}
+
+/// The number of threads that can run at the same time.
+pub(crate) fn threads() -> usize {
+    thread::available_parallelism().map_or(1, NonZero::get)
+}
+
+fn header(protocol: &Protocol, options: &Options) -> String {
+    format!(
+        "{MARK} from {} (SHA-256 {}).\n// Do not edit: run `{}`.\n\n",
+        options.source, protocol.sha256, options.command
+    )
+}
+
+fn root(protocol: &Protocol, exports: &Exports, options: &Options) -> TokenStream {
+    let counts = format!(
+        " {} definitions, {} requests, {} notifications.",
+        protocol.facts.len(),
+        protocol.requests.len(),
+        protocol.notifications.len()
+    );
+    let title =
+        format!(" Revision `{}` of the Model Context Protocol ({} era).", protocol.revision, protocol.era.as_str());
+    let modules = exports.areas.iter().map(|(area, exported)| {
+        let module = syn::Ident::new(area, proc_macro2::Span::call_site());
+        let names = exported.iter().map(|name| format_ident!("{}", names::escape(name)));
+        let gate = (area == json_schema::AREA).then(|| quote!(#[cfg(feature = "schemars")]));
+        let exports = (!exported.is_empty()).then(|| quote!(pub use self::#module::{#(#names),*};));
+        (quote!(#gate mod #module;), exports)
+    });
+    let (modules, exports): (Vec<_>, Vec<_>) = modules.unzip();
+    // The layout of prose in other people's schemas is not ours.
+    let layout = options.vendored.is_none().then(|| {
+        quote!(#![allow(clippy::doc_lazy_continuation, clippy::doc_overindented_list_items, reason = "the schema's own prose")])
+    });
+    let map = map(protocol);
+    quote! {
+        #![doc = #title]
+        #![doc = ""]
+        #![doc = #counts]
+        #(#![doc = #map])*
+        #layout
+        #(#modules)*
+        #(#exports)*
+    }
+}
+
+/// Returns the lines of a table of methods by area and sender.
+fn map(protocol: &Protocol) -> Vec<String> {
+    let requests = protocol.requests.iter().map(|it| (it.type_id, &it.method, &it.senders));
+    let notifications = protocol.notifications.iter().map(|it| (it.type_id, &it.method, &it.senders));
+    let mut areas: BTreeMap<&str, [Vec<String>; 2]> = BTreeMap::new();
+    for (id, method, senders) in requests.chain(notifications) {
+        let def = &protocol.types[id];
+        let link = format!("[`{method}`](self::{})", names::escape(&def.rust));
+        let cells = areas.entry(&def.area).or_default();
+        for (cell, side) in cells.iter_mut().zip([Side::Client, Side::Server]) {
+            // Embedded requests are in results of the server.
+            let is_inside = senders.is_empty() && side == Side::Server;
+            if senders.contains(&side) || is_inside {
+                cell.push(if is_inside { format!("{link} (in an answer)") } else { link.clone() });
+            }
+        }
+    }
+    if areas.is_empty() {
+        return Vec::new();
+    }
+    let head = ["", " | area | a client sends | a server sends |", " |---|---|---|"].map(str::to_owned);
+    let rows = areas
+        .into_iter()
+        .map(|(area, [client, server])| format!(" | `{area}` | {} | {} |", client.join(", "), server.join(", ")));
+    head.into_iter().chain(rows).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::model::schema_path;
+    use crate::project::Workspace;
+
+    #[test]
+    fn text_does_not_depend_on_threads() {
+        let workspace = Workspace::open(None).expect("the project's own");
+        for (row, protocol) in workspace.revisions.iter().zip(workspace.models().expect("models")) {
+            let options = Options {
+                support: "crate".to_owned(),
+                command: "test".to_owned(),
+                source: schema_path(&row.name),
+                vendored: Some(row.module()),
+            };
+            let [alone, together] = [1, 3].map(|threads| emit_on(threads, &protocol, &options).expect("code"));
+            assert_eq!(alone, together, "{}", row.name);
+        }
+    }
+}

@@ -1,0 +1,15 @@
+//! Options of the generated code.
+
+/// Options of the generated code.
+#[derive(Clone, Debug)]
+pub struct Options {
+    /// The path of the support core: `crate` or `::mcpgen_types`.
+    pub support: String,
+    /// The command that generates this code, for the header of each file.
+    pub command: String,
+    /// The name of the schema file in the header. It must not depend on the machine.
+    pub source: String,
+    /// The module of `mcpgen-types`, if this is a vendored revision. Its types link to the official pages and have
+    /// `JsonSchema` impls.
+    pub vendored: Option<String>,
+}

@@ -1,0 +1,129 @@
+//! `generated/src/revisions.rs`: all revisions, compiled in or not, and a module for each.
+
+use proc_macro2::TokenStream;
+use quote::{format_ident, quote};
+
+use crate::emit::file::{MARK, render};
+use crate::error::Error;
+use crate::model::{Era, Protocol, Revision};
+
+/// The text of the file.
+///
+/// # Errors
+/// [`Error::Emit`], which is a defect of mcpgen.
+pub(crate) fn file(revisions: &[Revision], models: &[Protocol]) -> Result<String, Error> {
+    let header =
+        format!("{MARK} from schema/revisions.toml.\n// Do not edit: run `cargo run -p mcpgen -- generate`.\n\n");
+    render("revisions.rs", &header, tokens(revisions, models))
+}
+
+fn tokens(revisions: &[Revision], models: &[Protocol]) -> TokenStream {
+    let modules = revisions.iter().map(|revision| {
+        let module = format_ident!("{}", revision.module());
+        let feature = module.to_string();
+        quote! {
+            #[cfg(feature = #feature)]
+            #[allow(deprecated, reason = "what is deprecated is still there")]
+            pub mod #module;
+        }
+    });
+    let constants: Vec<_> =
+        revisions.iter().map(|revision| format_ident!("{}", revision.module().to_uppercase())).collect();
+    let definitions = revisions.iter().zip(&constants).map(|(revision, constant)| {
+        let (name, legacy) = (&revision.name, revision.era == Era::Legacy);
+        let docs = format!(" Revision `{name}`.");
+        quote!(#[doc = #docs] pub const #constant: Self = Self { name: #name, legacy: #legacy };)
+    });
+    let with_batches: Vec<_> = revisions
+        .iter()
+        .zip(models)
+        .filter(|(_, protocol)| protocol.has_batches())
+        .map(|(revision, _)| &revision.name)
+        .collect();
+    let names = revisions.iter().map(|revision| &revision.name);
+    let features = revisions.iter().map(|revision| revision.module());
+    let names_again = names.clone();
+    quote! {
+        mod methods;
+
+        #(#modules)*
+
+        /// A revision of the Model Context Protocol, whether its types are compiled in or not.
+        #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+        pub struct Revision {
+            name: &'static str,
+            legacy: bool,
+        }
+
+        impl Revision {
+            #(#definitions)*
+
+            /// All revisions that this version of the crate knows, oldest first.
+            pub const ALL: &'static [Self] = &[#(Self::#constants),*];
+
+            /// A revision that this crate does not know, for types generated from a schema of one's own.
+            #[must_use]
+            pub const fn custom(name: &'static str) -> Self {
+                Self { name, legacy: false }
+            }
+
+            /// The name on the wire.
+            #[must_use]
+            pub const fn as_str(self) -> &'static str {
+                self.name
+            }
+
+            /// Whether a connection of this revision begins with `initialize`. `false` for a custom revision.
+            #[must_use]
+            pub const fn is_legacy(self) -> bool {
+                self.legacy
+            }
+
+            /// Whether the revision defines batches: messages in an array. `false` for a custom revision.
+            #[must_use]
+            pub fn has_batches(self) -> bool {
+                [#(#with_batches),*].contains(&self.name)
+            }
+
+            /// The methods of the revision, in no particular order. Empty for a custom revision.
+            #[must_use]
+            pub fn methods(self) -> &'static [crate::MethodSpec] {
+                match self {
+                    #(Self::#constants => crate::methods::#constants,)*
+                    _ => &[],
+                }
+            }
+
+            /// Returns the facts about a method of the revision.
+            #[must_use]
+            pub fn method(self, method: &str) -> Option<&'static crate::MethodSpec> {
+                let methods = self.methods();
+                // Comparing lengths first is faster.
+                let order = |spec: &crate::MethodSpec| (spec.method.len(), spec.method).cmp(&(method.len(), method));
+                methods.get(methods.binary_search_by(order).ok()?)
+            }
+
+            /// Whether the types of this revision are compiled in: whether its feature is on.
+            #[must_use]
+            pub fn is_compiled_in(self) -> bool {
+                const FEATURES: &[(&str, bool)] = &[#((#names, cfg!(feature = #features))),*];
+                FEATURES.contains(&(self.name, true))
+            }
+        }
+
+        impl ::std::fmt::Display for Revision {
+            fn fmt(&self, f: &mut ::std::fmt::Formatter<'_>) -> ::std::fmt::Result {
+                f.pad(self.name)
+            }
+        }
+
+        impl ::std::str::FromStr for Revision {
+            type Err = crate::Error;
+
+            fn from_str(text: &str) -> Result<Self, crate::Error> {
+                const NAMES: &[&str] = &[#(#names_again),*];
+                crate::codec::variant(text, NAMES).map(|index| Self::ALL[index])
+            }
+        }
+    }
+}

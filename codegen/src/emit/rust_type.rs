@@ -1,0 +1,133 @@
+//! Finds the Rust type of a type expression. No other file uses typify.
+//!
+//! Every named type is a replacement, so that typify only combines them into lists, maps and options. The keys are
+//! `T0`, `T1`, …, which it does not rename. A key that is not replaced would become a struct, and is an error. typify
+//! does not see numbers and formats.
+
+use std::collections::HashMap;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+
+use schemars::schema::{ArrayValidation, InstanceType, ObjectValidation, Schema, SchemaObject, SubschemaValidation};
+use typify::{TypeSpace, TypeSpaceImpl, TypeSpaceSettings};
+
+use crate::error::Error;
+use crate::model::{Protocol, Type};
+
+/// The path of the support core before [`crate::emit::imports`] replaces it.
+pub(super) const CORE: &str = "::mcpgen_core";
+
+/// Scalars and types of the core, which typify does not choose.
+const LEAVES: &[(&str, &str)] = &[
+    ("Any", "::mcpgen_core::Value"),
+    ("Never", "::mcpgen_core::Never"),
+    ("Signed", "i64"),
+    ("Unsigned", "u64"),
+    ("Number", "::mcpgen_core::Number"),
+    ("Object", "::mcpgen_core::JsonObject"),
+];
+
+/// Finds the Rust types of type expressions.
+pub(super) struct Resolver {
+    space: TypeSpace,
+    known: HashMap<Type, syn::Type>,
+}
+
+impl Resolver {
+    /// Creates a resolver for the types of a protocol.
+    ///
+    /// # Errors
+    /// [`Error::RustType`] if typify fails.
+    pub(super) fn new(protocol: &Protocol) -> Result<Self, Error> {
+        guard("the type names", || {
+            let mut settings = TypeSpaceSettings::default();
+            settings.with_map_type(format!("{CORE}::Map"));
+            let mut definitions = Vec::new();
+            let named = protocol.types.iter().enumerate().map(|(id, def)| (format!("T{id}"), def.rust.clone()));
+            let leaves = LEAVES.iter().map(|(key, path)| ((*key).to_owned(), (*path).to_owned()));
+            for (key, path) in named.chain(leaves) {
+                settings.with_replacement(&key, path, std::iter::empty::<TypeSpaceImpl>());
+                definitions.push((key, Schema::Bool(true)));
+            }
+            let mut space = TypeSpace::new(&settings);
+            space.add_ref_types(definitions).map_err(|error| error.to_string())?;
+            Ok(Resolver { space, known: HashMap::new() })
+        })
+    }
+
+    /// Returns the Rust type of a type expression, with an absolute path. Types of the core are below [`CORE`].
+    ///
+    /// # Errors
+    /// [`Error::RustType`] if typify fails, or defines a new type.
+    pub(super) fn resolve(&mut self, content: &Type) -> Result<syn::Type, Error> {
+        if let Some(known) = self.known.get(content) {
+            return Ok(known.clone());
+        }
+        let space = &mut self.space;
+        let resolved: syn::Type = guard("a type expression", || {
+            let id = space.add_type(&schema(content)).map_err(|error| error.to_string())?;
+            let found = space.get_type(&id).map_err(|error| error.to_string())?;
+            if matches!(
+                found.details(),
+                typify::TypeDetails::Struct(_) | typify::TypeDetails::Enum(_) | typify::TypeDetails::Newtype(_)
+            ) {
+                return Err(format!("typify defined `{}` for {content:?}", found.ident()));
+            }
+            syn::parse2(found.ident()).map_err(|error| error.to_string())
+        })?;
+        self.known.insert(content.clone(), resolved.clone());
+        Ok(resolved)
+    }
+}
+
+/// Calls typify. A panic becomes an error.
+fn guard<T>(item: &str, ask: impl FnOnce() -> Result<T, String>) -> Result<T, Error> {
+    let answer = catch_unwind(AssertUnwindSafe(ask)).unwrap_or_else(|_| Err("typify panicked".to_owned()));
+    answer.map_err(|why| Error::RustType { item: item.to_owned(), why })
+}
+
+fn schema(content: &Type) -> Schema {
+    let reference = |key: String| Schema::new_ref(format!("#/definitions/{key}"));
+    let of_type = |instance_type: InstanceType| SchemaObject {
+        instance_type: Some(instance_type.into()),
+        ..SchemaObject::default()
+    };
+    match content {
+        Type::Named(id) => reference(format!("T{id}")),
+        Type::Any => reference("Any".into()),
+        Type::Never => reference("Never".into()),
+        Type::Signed => reference("Signed".into()),
+        Type::Unsigned => reference("Unsigned".into()),
+        Type::Number => reference("Number".into()),
+        Type::Object => reference("Object".into()),
+        Type::Null => of_type(InstanceType::Null).into(),
+        Type::Boolean => of_type(InstanceType::Boolean).into(),
+        Type::String => of_type(InstanceType::String).into(),
+        Type::List(inner) => {
+            let items = ArrayValidation { items: Some(schema(inner).into()), ..ArrayValidation::default() };
+            SchemaObject { array: Some(Box::new(items)), ..of_type(InstanceType::Array) }.into()
+        }
+        Type::Map(inner) => {
+            let values = ObjectValidation {
+                additional_properties: Some(Box::new(schema(inner))),
+                ..ObjectValidation::default()
+            };
+            SchemaObject { object: Some(Box::new(values)), ..of_type(InstanceType::Object) }.into()
+        }
+        Type::Nullable(inner) => {
+            let either = vec![schema(inner), of_type(InstanceType::Null).into()];
+            let either = SubschemaValidation { one_of: Some(either), ..SubschemaValidation::default() };
+            SchemaObject { subschemas: Some(Box::new(either)), ..SchemaObject::default() }.into()
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::guard;
+
+    #[test]
+    fn reports_a_panic_inside_typify() {
+        let error = guard::<()>("a type expression", || panic!("oops")).expect_err("it panics").to_string();
+        assert!(error.contains("found no Rust type for a type expression: typify panicked"), "{error}");
+    }
+}

@@ -1,0 +1,69 @@
+//! Who sends what.
+
+/// A side of the connection.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, strum::IntoStaticStr)]
+#[strum(serialize_all = "kebab-case")]
+pub enum Side {
+    /// The client.
+    Client,
+    /// The server.
+    Server,
+}
+
+/// Requests or notifications.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, strum::IntoStaticStr)]
+#[strum(serialize_all = "kebab-case")]
+pub enum MessageKind {
+    /// Messages with a response.
+    Request,
+    /// Messages without a response.
+    Notification,
+}
+
+/// One of the four sets of messages that the schema lists.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct MessageSet {
+    /// Who sends them.
+    pub sender: Side,
+    /// What they are.
+    pub kind: MessageKind,
+}
+
+impl Side {
+    /// The name of the side.
+    pub fn as_str(self) -> &'static str {
+        self.into()
+    }
+}
+
+impl MessageKind {
+    /// The name of the kind.
+    pub fn as_str(self) -> &'static str {
+        self.into()
+    }
+}
+
+impl MessageSet {
+    /// All sets.
+    pub const ALL: [MessageSet; 4] = [
+        MessageSet { sender: Side::Client, kind: MessageKind::Request },
+        MessageSet { sender: Side::Server, kind: MessageKind::Request },
+        MessageSet { sender: Side::Client, kind: MessageKind::Notification },
+        MessageSet { sender: Side::Server, kind: MessageKind::Notification },
+    ];
+
+    /// The definition that lists the messages: `ClientRequest`, ….
+    pub fn definition(self) -> &'static str {
+        match (self.sender, self.kind) {
+            (Side::Client, MessageKind::Request) => "ClientRequest",
+            (Side::Server, MessageKind::Request) => "ServerRequest",
+            (Side::Client, MessageKind::Notification) => "ClientNotification",
+            (Side::Server, MessageKind::Notification) => "ServerNotification",
+        }
+    }
+
+    /// The set that a definition of this name lists.
+    pub fn named(definition: &str) -> Option<MessageSet> {
+        MessageSet::ALL.into_iter().find(|set| set.definition() == definition)
+    }
+}

@@ -1,0 +1,96 @@
+//! Documentation of a revision, from `schema/docs`.
+
+use std::collections::HashMap;
+use std::fmt;
+
+use serde::Deserialize;
+
+/// The documentation of a revision.
+#[derive(Clone, Debug, Default)]
+pub struct Docs {
+    pub(crate) entries: HashMap<DocTarget, DocEntry>,
+    pub(crate) since: HashMap<DocTarget, String>,
+    pub(crate) examples: HashMap<String, String>,
+}
+
+/// The documentation of one type, member, value, variant or method.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize)]
+#[serde(from = "TextOrTable")]
+pub struct DocEntry {
+    /// Markdown, with intra-doc links to Rust names.
+    pub doc: String,
+    /// The revision from which on the specification deprecates it.
+    pub deprecated_since: Option<String>,
+    /// What to use instead.
+    pub replacement: Option<String>,
+}
+
+/// Something that an entry can document.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum DocTarget {
+    /// A type, by its schema name.
+    Type(String),
+    /// A member of a type, by its wire name.
+    Member(String, String),
+    /// A value of an enumeration, as JSON.
+    Value(String, String),
+    /// A variant of a union that is not a named type, by its Rust name.
+    Variant(String, String),
+    /// A method.
+    Method(String),
+}
+
+impl Docs {
+    /// Returns the entry for a target.
+    pub fn of(&self, target: &DocTarget) -> Option<&DocEntry> {
+        self.entries.get(target)
+    }
+
+    /// Returns an example of how a type is used, in Rust.
+    pub fn example(&self, name: &str) -> Option<&str> {
+        self.examples.get(name).map(String::as_str)
+    }
+
+    /// Returns the first revision that has the target.
+    pub fn since(&self, target: &DocTarget) -> Option<&str> {
+        self.since.get(target).map(String::as_str)
+    }
+}
+
+impl fmt::Display for DocTarget {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            DocTarget::Type(name) => write!(f, "{name}"),
+            DocTarget::Member(name, member) => write!(f, "{name}.{member}"),
+            DocTarget::Value(name, value) => write!(f, "{name} = {value}"),
+            DocTarget::Variant(name, variant) => write!(f, "{name}::{variant}"),
+            DocTarget::Method(method) => write!(f, "method {method}"),
+        }
+    }
+}
+
+/// How an entry is written: as a text, or as a table.
+#[derive(Deserialize)]
+#[serde(untagged)]
+enum TextOrTable {
+    Text(String),
+    Table(Table),
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Table {
+    doc: String,
+    deprecated_since: Option<String>,
+    replacement: Option<String>,
+}
+
+impl From<TextOrTable> for DocEntry {
+    fn from(entry: TextOrTable) -> Self {
+        let (doc, deprecated_since, replacement) = match entry {
+            TextOrTable::Text(doc) => (doc, None, None),
+            TextOrTable::Table(Table { doc, deprecated_since, replacement }) => (doc, deprecated_since, replacement),
+        };
+        Self { doc: doc.trim().to_owned(), deprecated_since, replacement }
+    }
+}

@@ -1,0 +1,34 @@
+//! The model of a revision, as plain data: [`Protocol`] with its types, unions with their decisions, methods with their
+//! direction, and documentation. Emitters, `inspect` and `diff` read it.
+//!
+//! `types` are the types and type expressions, `decision` is how a union is decided, `messages` has methods and
+//! `direction` who sends them, `docs` is our documentation, `revision` a vendored revision. `describe` writes type
+//! expressions in words, `method_facts` computes facts about methods, and `conservation` counts what became of each
+//! definition.
+
+pub(crate) mod conservation;
+pub(crate) mod decision;
+mod describe;
+mod direction;
+mod docs;
+mod messages;
+pub(crate) mod method_facts;
+mod protocol;
+pub(crate) mod revision;
+mod types;
+
+pub use crate::json::Json;
+pub use crate::schema::fixups::Applied;
+pub use crate::schema::json_types::JsonTypes;
+pub use crate::schema::normal::{Bound, Bounds, Length};
+pub use decision::{Condition, Decision, Guard};
+pub use direction::{MessageKind, MessageSet, Side};
+pub use docs::{DocEntry, DocTarget, Docs};
+pub use messages::{ErrorCode, Notification, Params, Request};
+pub use protocol::Protocol;
+pub use revision::{Era, Revision, Status};
+pub(crate) use revision::{check_name, schema_path};
+pub use types::{
+    AliasRule, Bounded, Content, Limit, Member, Origin, Rest, Shape, Struct, Type, TypeDef, TypeId, Union, Value,
+    Variant,
+};

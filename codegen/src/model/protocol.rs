@@ -1,0 +1,98 @@
+//! A revision of the protocol.
+
+use indexmap::IndexMap;
+
+use crate::json::Json;
+use crate::model::docs::Docs;
+use crate::model::messages::{ErrorCode, Notification, Request};
+use crate::model::revision::Era;
+use crate::model::types::{Origin, Shape, Struct, Type, TypeDef, TypeId};
+use crate::schema::fixups::Applied;
+
+/// A revision of the protocol.
+#[derive(Clone, Debug)]
+pub struct Protocol {
+    /// The revision's name.
+    pub revision: String,
+    /// The name of the schema file in messages.
+    pub file: String,
+    /// SHA-256 of the schema file, in hex.
+    pub sha256: String,
+    /// Whether a connection begins with `initialize`.
+    pub era: Era,
+    /// All types: the definitions in the order of the schema, then the inline types.
+    pub types: Vec<TypeDef>,
+    /// All requests of both sides, in the order of the message sets, then the embedded ones.
+    pub requests: Vec<Request>,
+    /// All notifications, in the order of the message sets.
+    pub notifications: Vec<Notification>,
+    /// The error codes in the schema.
+    pub error_codes: Vec<ErrorCode>,
+    /// The results of the fixups.
+    pub fixups: Vec<Applied>,
+    /// The definitions as JSON without prose, for `JsonSchema` impls.
+    pub facts: IndexMap<String, Json>,
+    /// Our documentation of the revision.
+    pub docs: Docs,
+}
+
+impl Protocol {
+    /// Returns the type with this schema name.
+    pub fn find(&self, name: &str) -> Option<&TypeDef> {
+        self.types.iter().find(|def| def.name == name && !matches!(def.origin, Origin::Inline(_)))
+    }
+
+    /// Follows aliases.
+    pub fn follow<'a>(&'a self, mut content: &'a Type) -> &'a Type {
+        for _ in 0..=self.types.len() {
+            match content {
+                Type::Named(id) => match &self.types[*id].shape {
+                    Shape::Alias(target, _) => content = target,
+                    _ => return content,
+                },
+                _ => return content,
+            }
+        }
+        content
+    }
+
+    /// Returns the struct of a type expression. It follows aliases.
+    pub fn as_struct(&self, content: &Type) -> Option<&Struct> {
+        match self.follow(content) {
+            Type::Named(id) => match &self.types[*id].shape {
+                Shape::Struct(body) => Some(body),
+                _ => None,
+            },
+            _ => None,
+        }
+    }
+
+    /// Whether the schema defines batches: several messages in an array.
+    pub fn has_batches(&self) -> bool {
+        self.types.iter().any(|def| def.name == "JSONRPCBatchRequest")
+    }
+
+    /// Returns the types that a type refers to directly.
+    pub fn uses(&self, id: TypeId) -> Vec<TypeId> {
+        let mut used = Vec::new();
+        self.types[id].shape.visit(&mut |content| content.visit(&mut |id| used.push(id)));
+        used
+    }
+
+    /// Returns the method of a request or notification, by its type.
+    pub fn method_of(&self, id: TypeId) -> Option<&str> {
+        let request = self.requests.iter().find(|request| request.type_id == id).map(|request| &request.method);
+        let notification = || self.notifications.iter().find(|it| it.type_id == id).map(|it| &it.method);
+        request.or_else(notification).map(String::as_str)
+    }
+
+    /// Returns the result in a whole response (`XResultResponse`).
+    pub fn result_in_response(&self, id: TypeId) -> Option<TypeId> {
+        let def = &self.types[id];
+        if def.origin != Origin::Definition {
+            return None;
+        }
+        let result = def.name.strip_suffix("Response").filter(|result| result.ends_with("Result"))?;
+        self.types.iter().position(|def| def.name == result)
+    }
+}

@@ -1,0 +1,101 @@
+//! A vendored revision: its name, its status and its era.
+
+use serde::{Deserialize, Serialize};
+
+use crate::error::Error;
+use crate::text::names::module_name;
+
+/// A row of `schema/revisions.toml`.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Revision {
+    /// The revision's name, `2025-11-25` or `draft`.
+    pub name: String,
+    /// Whether upstream may still change it.
+    pub status: Status,
+    /// How its sessions work.
+    pub era: Era,
+    /// Where upstream keeps its schema, below the root of upstream's repository.
+    pub upstream: String,
+    /// SHA-256 of upstream's file, in hex.
+    pub sha256: String,
+}
+
+/// Whether a revision is final.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, strum::IntoStaticStr)]
+#[strum(serialize_all = "kebab-case")]
+#[serde(rename_all = "lowercase")]
+#[cfg_attr(feature = "cli", derive(clap::ValueEnum))]
+pub enum Status {
+    /// It does not change any more. Every fixup for it must match.
+    Released,
+    /// It can change.
+    Draft,
+}
+
+/// How a session works.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize, strum::IntoStaticStr)]
+#[strum(serialize_all = "kebab-case")]
+#[serde(rename_all = "lowercase")]
+#[cfg_attr(feature = "cli", derive(clap::ValueEnum))]
+pub enum Era {
+    /// Connections begin with `initialize` and have state.
+    Legacy,
+    /// Every request is independent of the others.
+    Modern,
+}
+
+impl Era {
+    /// Returns the name of the era.
+    pub fn as_str(self) -> &'static str {
+        self.into()
+    }
+}
+
+impl Revision {
+    /// Returns the Rust module of the revision: `v2025_11_25`, `draft`.
+    pub fn module(&self) -> String {
+        if self.name.starts_with(|c: char| c.is_ascii_digit()) {
+            format!("v{}", self.name.replace(['-', '.'], "_").to_lowercase())
+        } else {
+            module_name(&self.name)
+        }
+    }
+}
+
+impl Status {
+    /// Both statuses.
+    pub const ALL: [Status; 2] = [Status::Released, Status::Draft];
+
+    /// Returns the name of the status.
+    pub fn as_str(self) -> &'static str {
+        self.into()
+    }
+
+    /// Returns the default status of a revision: released if the name is a date.
+    pub fn of(name: &str) -> Status {
+        let is_digit = |at: usize, byte: u8| if at == 4 || at == 7 { byte == b'-' } else { byte.is_ascii_digit() };
+        let is_date = name.len() == 10 && name.bytes().enumerate().all(|(at, byte)| is_digit(at, byte));
+        if is_date { Status::Released } else { Status::Draft }
+    }
+}
+
+/// Returns the path of a revision's schema, below the root.
+pub fn schema_path(revision: &str) -> String {
+    format!("schema/{revision}/schema.json")
+}
+
+/// Checks that the name of a revision can be a folder and a module.
+///
+/// # Errors
+/// [`Error::Usage`] if it cannot.
+pub(crate) fn check_name(name: &str) -> Result<(), Error> {
+    let plain = |c: char| c.is_ascii_alphanumeric() || matches!(c, '-' | '_' | '.');
+    if name.starts_with(|c: char| c.is_ascii_alphanumeric()) && name.len() <= 64 && name.chars().all(plain) {
+        return Ok(());
+    }
+    Err(Error::Usage(format!(
+        "{name:?} cannot be the name of a revision: use letters, digits, `-`, `_` and `.`, a letter or digit first, as in \
+         2025-11-25 or draft"
+    )))
+}

@@ -1,0 +1,248 @@
+//! The types of a revision.
+
+use crate::json::Json;
+use crate::model::decision::Decision;
+use crate::model::direction::MessageSet;
+use crate::schema::normal::{Bounds, Length};
+
+/// Index into [`Protocol::types`](crate::Protocol::types).
+pub type TypeId = usize;
+
+/// A named type.
+#[derive(Clone, Debug)]
+pub struct TypeDef {
+    /// Its name in the schema. For inline types, the name in Rust.
+    pub name: String,
+    /// Its name in Rust.
+    pub rust: String,
+    /// Its origin.
+    pub origin: Origin,
+    /// The area of the protocol, and so the file.
+    pub area: String,
+    /// The description in the schema.
+    pub description: Option<String>,
+    /// Whether the schema or our documentation marks it as deprecated.
+    pub deprecated: bool,
+    /// JSON pointer in the schema.
+    pub pointer: String,
+    /// Its shape.
+    pub shape: Shape,
+}
+
+/// The origin of a type.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Origin {
+    /// A definition of the schema.
+    Definition,
+    /// An inline type, with the pointers of all its occurrences.
+    Inline(Vec<String>),
+    /// A message set that the schema does not define.
+    Absent,
+}
+
+/// The shape of a named type.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Shape {
+    /// An object with named members.
+    Struct(Struct),
+    /// A union with its decision.
+    Union(Union),
+    /// An enumeration of values.
+    Enum(Vec<Value>),
+    /// A value with a limit that Rust's type does not have.
+    Bounded(Bounded),
+    /// An alias, with the rule that made it one.
+    Alias(Type, AliasRule),
+    /// A recursive alias, which Rust allows only as a newtype.
+    Newtype(Type),
+    /// A type of the hand-written core.
+    Core(&'static str),
+    /// A type without values.
+    Never,
+}
+
+/// Why a definition is an alias.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum AliasRule {
+    /// The definition is a plain type expression.
+    Plain,
+    /// The definition accepts every JSON value.
+    AnyJson,
+    /// The definition is a union of which one variant accepts everything that the others accept. The names of the other
+    /// variants.
+    Absorbed(Vec<String>),
+}
+
+/// An object with named members.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Struct {
+    /// The members, in the order of the schema.
+    pub members: Vec<Member>,
+    /// How other members are treated.
+    pub rest: Rest,
+}
+
+/// How members are treated that a struct does not name.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Rest {
+    /// Kept as JSON.
+    Open,
+    /// Kept as values of this type.
+    Typed(Type),
+    /// Refused.
+    Closed,
+}
+
+/// A named member of an object.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Member {
+    /// Its name on the wire.
+    pub wire: String,
+    /// Its Rust name, not escaped.
+    pub rust: String,
+    /// Whether it must be present.
+    pub required: bool,
+    /// Its content.
+    pub content: Content,
+    /// The description in the schema.
+    pub description: Option<String>,
+    /// Whether the schema or our documentation marks it as deprecated.
+    pub deprecated: bool,
+    /// The `default` annotation.
+    pub default: Option<Json>,
+    /// Whether the value is in a box.
+    pub boxed: bool,
+}
+
+/// The content of a member.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Content {
+    /// A constant. It is not a field.
+    Constant(Json),
+    /// A value of a type.
+    Value(Type),
+}
+
+/// A union.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Union {
+    /// The reachable variants, in the order of the schema.
+    pub variants: Vec<Variant>,
+    /// How a variant is chosen. Its variants are indices into `variants`.
+    pub decision: Decision,
+    /// The names of omitted variants that another variant contains, as (contained, containing).
+    pub absorbed: Vec<(String, String)>,
+    /// The message set, if the union is one.
+    pub messages: Option<MessageSet>,
+}
+
+/// A variant of a union.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Variant {
+    /// Its Rust name.
+    pub rust: String,
+    /// Its content.
+    pub content: Type,
+    /// Whether the value is in a box.
+    pub boxed: bool,
+}
+
+/// A value of an enumeration.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Value {
+    /// The value on the wire.
+    pub json: Json,
+    /// Its Rust name.
+    pub rust: String,
+}
+
+/// A value with a limit.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Bounded {
+    /// The type without the limit.
+    pub inner: Type,
+    /// The limit.
+    pub limit: Limit,
+}
+
+/// A limit.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Limit {
+    /// Of a number.
+    Bounds(Bounds),
+    /// Of the code points of a string, or the items of an array.
+    Length(Length),
+}
+
+/// A type expression.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub enum Type {
+    /// Every JSON value.
+    Any,
+    /// No value.
+    Never,
+    /// `null`
+    Null,
+    /// `true` or `false`
+    Boolean,
+    /// A string.
+    String,
+    /// A 64-bit integer.
+    Signed,
+    /// A 64-bit integer that is not negative.
+    Unsigned,
+    /// A number.
+    Number,
+    /// Any object.
+    Object,
+    /// A list.
+    List(Box<Type>),
+    /// An object whose members all have the same type.
+    Map(Box<Type>),
+    /// The type, or `null`.
+    Nullable(Box<Type>),
+    /// A named type.
+    Named(TypeId),
+}
+
+impl Shape {
+    /// Calls `seen` for every type expression of the shape.
+    pub fn visit(&self, seen: &mut dyn FnMut(&Type)) {
+        match self {
+            Shape::Struct(body) => {
+                for member in &body.members {
+                    if let Content::Value(content) = &member.content {
+                        seen(content);
+                    }
+                }
+                if let Rest::Typed(content) = &body.rest {
+                    seen(content);
+                }
+            }
+            Shape::Union(union) => union.variants.iter().for_each(|variant| seen(&variant.content)),
+            Shape::Bounded(Bounded { inner, .. }) => seen(inner),
+            Shape::Alias(content, _) | Shape::Newtype(content) => seen(content),
+            Shape::Enum(_) | Shape::Core(_) | Shape::Never => {}
+        }
+    }
+}
+
+impl Type {
+    /// Calls `seen` for every named type of the expression.
+    pub fn visit(&self, seen: &mut dyn FnMut(TypeId)) {
+        match self {
+            Type::Named(id) => seen(*id),
+            Type::List(inner) | Type::Map(inner) | Type::Nullable(inner) => inner.visit(seen),
+            _ => {}
+        }
+    }
+
+    /// Returns the named type in the expression, if there is no list or map around it.
+    pub fn by_value(&self) -> Option<TypeId> {
+        match self {
+            Type::Named(id) => Some(*id),
+            Type::Nullable(inner) => inner.by_value(),
+            _ => None,
+        }
+    }
+}

@@ -1,0 +1,199 @@
+//! Generates Rust modules from schemas, and writes or compares them.
+
+use std::collections::BTreeMap;
+use std::panic::resume_unwind;
+use std::path::{Path, PathBuf};
+use std::thread;
+
+use crate::build::model;
+use crate::emit::module::{emit_on, threads};
+use crate::emit::{Options, emit, methods, revisions};
+use crate::error::Error;
+use crate::model::conservation::conservation;
+use crate::model::{Protocol, Revision, check_name, schema_path};
+use crate::project::manifest;
+use crate::project::workspace::Workspace;
+use crate::project::write::{Changes, sync};
+use crate::schema::document::Document;
+use crate::text::names::escape;
+
+/// The folder of the modules of vendored revisions, below the root.
+pub(crate) const FOLDER: &str = "generated/src";
+
+/// The default path of the support core for modules of other schemas.
+pub const SUPPORT: &str = "::mcpgen_types";
+
+/// The result of a run.
+#[derive(Clone, Debug)]
+pub struct Generated {
+    /// The revisions, in the order of the workspace.
+    pub revisions: Vec<Summary>,
+    /// The files that differ from before.
+    pub changes: Changes,
+}
+
+/// The result for one revision.
+#[derive(Clone, Debug)]
+pub struct Summary {
+    /// The revision.
+    pub revision: String,
+    /// The number of types.
+    pub types: usize,
+    /// The number of methods, without embedded requests.
+    pub methods: usize,
+    /// The number of files.
+    pub files: usize,
+    /// The number of files that were created, changed or removed.
+    pub changed: usize,
+    /// The fixups that did not match.
+    pub idle_fixups: Vec<&'static str>,
+}
+
+/// Generates all vendored revisions of a workspace, or with `check` only compares them.
+///
+/// # Errors
+/// The problems of all schemas together; [`Error::Usage`] if a file that mcpgen did not write is in the way; [`Error::Io`].
+pub fn vendored(workspace: &Workspace, check: bool) -> Result<Generated, Error> {
+    let models = workspace.models()?;
+    let mut files = BTreeMap::from([
+        ("methods.rs".to_owned(), methods::file(&workspace.revisions, &models)?),
+        ("revisions.rs".to_owned(), revisions::file(&workspace.revisions, &models)?),
+    ]);
+    let mut summaries = Vec::new();
+    for (row, module) in workspace.revisions.iter().zip(modules(workspace, &models)) {
+        let (summary, module) = module?;
+        summaries.push(summary);
+        files.extend(module.into_iter().map(|(path, text)| (format!("{}/{path}", row.module()), text)));
+    }
+    let manifest = manifest::sync(workspace, true)?;
+    let mut changes = sync(&workspace.root.join(FOLDER), &files, check)?;
+    if !check {
+        manifest::sync(workspace, false)?;
+    }
+    changes.changes.extend(manifest);
+    for (row, summary) in workspace.revisions.iter().zip(&mut summaries) {
+        let folder = format!("{}/", row.module());
+        summary.changed = changes.changes.iter().filter(|change| change.path.starts_with(&folder)).count();
+    }
+    Ok(Generated { revisions: summaries, changes })
+}
+
+/// The summary of a revision, and the text of its files.
+type Module = (Summary, BTreeMap<String, String>);
+
+/// Generates the modules of all revisions in parallel.
+fn modules(workspace: &Workspace, models: &[Protocol]) -> Vec<Result<Module, Error>> {
+    let threads_of_each = threads().div_ceil(models.len().max(1));
+    thread::scope(|scope| {
+        let rows = workspace.revisions.iter().zip(models);
+        let threads: Vec<_> =
+            rows.map(|(row, protocol)| scope.spawn(move || module(row, protocol, threads_of_each))).collect();
+        // A panic on another thread continues on this thread.
+        threads.into_iter().map(|thread| thread.join().unwrap_or_else(|cause| resume_unwind(cause))).collect()
+    })
+}
+
+fn module(row: &Revision, protocol: &Protocol, threads: usize) -> Result<Module, Error> {
+    let options = Options {
+        support: "crate".to_owned(),
+        command: "cargo run -p mcpgen -- generate".to_owned(),
+        source: schema_path(&row.name),
+        vendored: Some(row.module()),
+    };
+    conservation(protocol)?;
+    let files = emit_on(threads, protocol, &options)?;
+    Ok((summary(protocol, files.len()), files))
+}
+
+/// Generates a module from a schema.
+///
+/// The schema does not count as a released revision, whatever its name. Fixups are applied where they match.
+#[derive(Clone, Debug)]
+pub struct Generator {
+    schema: PathBuf,
+    revision: String,
+    support: String,
+}
+
+impl Generator {
+    /// Creates a generator for a schema file. The revision gets this name.
+    pub fn new(schema: impl Into<PathBuf>, revision: impl Into<String>) -> Generator {
+        Generator { schema: schema.into(), revision: revision.into(), support: SUPPORT.to_owned() }
+    }
+
+    /// Sets the path of the support core. The default is `::mcpgen_types`.
+    #[must_use]
+    pub fn support(self, path: impl Into<String>) -> Generator {
+        Generator { support: path.into(), ..self }
+    }
+
+    /// Writes the module to the folder `out`: `mod.rs` and its files. Outdated files of an earlier run are removed.
+    ///
+    /// # Errors
+    /// The problems of the schema; [`Error::Usage`] if a name is not valid or a file that mcpgen did not write is in
+    /// the way; [`Error::Io`].
+    pub fn write_to(&self, out: impl AsRef<Path>) -> Result<Generated, Error> {
+        self.sync(out.as_ref(), false)
+    }
+
+    /// Writes the module below `OUT_DIR`, for build scripts. Include it with `include!(concat!(env!("OUT_DIR"),
+    /// "/NAME.include.rs"));`. Cargo runs the script again when the schema changes.
+    ///
+    /// # Errors
+    /// As [`Generator::write_to`]; [`Error::Usage`] outside a build script.
+    pub fn build_script(&self, name: &str) -> Result<Generated, Error> {
+        let out = std::env::var_os("OUT_DIR").map(PathBuf::from).ok_or_else(|| {
+            Error::Usage("OUT_DIR is not set; outside a build script, use `Generator::write_to`".to_owned())
+        })?;
+        let generated = self.write_to(out.join(name))?;
+        let include = out.join(format!("{name}.include.rs"));
+        // A file with inner documentation cannot be included, but a declaration of the module can.
+        std::fs::write(&include, format!("pub mod {};\n", escape(name))).map_err(Error::io("writing", &include))?;
+        #[expect(clippy::print_stdout, reason = "how a build script speaks to cargo")]
+        {
+            println!("cargo::rerun-if-changed={}", self.schema.display());
+        }
+        Ok(generated)
+    }
+
+    /// Returns the changes that [`Generator::write_to`] would make.
+    ///
+    /// # Errors
+    /// As [`Generator::write_to`].
+    pub fn compare_with(&self, out: impl AsRef<Path>) -> Result<Generated, Error> {
+        self.sync(out.as_ref(), true)
+    }
+
+    fn sync(&self, out: &Path, check: bool) -> Result<Generated, Error> {
+        check_name(&self.revision)?;
+        let protocol = model(Document::read(&self.schema)?, &self.revision, false)?;
+        conservation(&protocol)?;
+        let files = emit(&protocol, &self.options())?;
+        let changes = sync(out, &files, check)?;
+        let summary = Summary { changed: changes.changes.len(), ..summary(&protocol, files.len()) };
+        Ok(Generated { revisions: vec![summary], changes })
+    }
+
+    fn options(&self) -> Options {
+        // The output must not depend on the path of the schema.
+        let source = self.schema.file_name().map_or(String::new(), |name| name.to_string_lossy().into_owned());
+        let mut command = format!("mcpgen generate --schema {source} --revision {} --out DIR", self.revision);
+        if self.support != SUPPORT {
+            command.push_str(&format!(" --support {}", self.support));
+        }
+        Options { support: self.support.clone(), command, source, vendored: None }
+    }
+}
+
+fn summary(protocol: &Protocol, files: usize) -> Summary {
+    let requests = protocol.requests.iter().filter(|request| !request.senders.is_empty()).count();
+    let idle = protocol.fixups.iter().filter(|fixup| fixup.pointers.is_empty());
+    Summary {
+        revision: protocol.revision.clone(),
+        types: protocol.types.len(),
+        methods: requests + protocol.notifications.len(),
+        files,
+        changed: 0,
+        idle_fixups: idle.map(|fixup| fixup.name).collect(),
+    }
+}

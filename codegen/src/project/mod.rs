@@ -1,0 +1,13 @@
+//! A project: `workspace` is its folder and its revisions, `import` adds a schema, `generate` writes the Rust modules,
+//! `manifest` keeps the features of the generated crate, and `write` compares and replaces files.
+
+pub(crate) mod generate;
+#[cfg(feature = "cli")]
+pub(crate) mod import;
+mod manifest;
+pub(crate) mod workspace;
+pub(crate) mod write;
+
+pub use generate::{Generated, Generator, Summary};
+pub use workspace::Workspace;
+pub use write::{Change, Changes};

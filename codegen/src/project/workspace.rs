@@ -1,0 +1,215 @@
+//! A project, with its vendored revisions.
+
+use std::path::{Path, PathBuf};
+
+use serde::{Deserialize, Serialize};
+
+use crate::build;
+use crate::docs::{DocBook, stamp_since};
+use crate::error::Error;
+use crate::model::{Protocol, Revision, Status, check_name, schema_path};
+use crate::schema::Document;
+
+/// The folder of the schemas, below the root.
+#[cfg(feature = "cli")]
+pub(crate) const FOLDER: &str = "schema";
+
+/// The list of vendored revisions, below the root.
+pub(crate) const REVISIONS: &str = "schema/revisions.toml";
+
+const HEADER: &str = "\
+# The revisions of the Model Context Protocol that are vendored here. Written by `mcpgen import`.
+# `upstream` is a path in the repository modelcontextprotocol/modelcontextprotocol, `sha256` the digest of that file.
+";
+
+/// A project root and its revisions.
+#[derive(Clone, Debug)]
+pub struct Workspace {
+    /// The folder that holds `schema/`.
+    pub root: PathBuf,
+    /// The vendored revisions: released ones by name, then drafts by name.
+    pub revisions: Vec<Revision>,
+    /// Our own documentation.
+    pub docs: DocBook,
+}
+
+impl Workspace {
+    /// Opens the workspace at `root`, or the one around the current folder.
+    ///
+    /// # Errors
+    /// [`Error::Usage`] outside a workspace, or if its list of revisions is malformed; [`Error::Io`].
+    pub fn open(root: Option<&Path>) -> Result<Workspace, Error> {
+        match root {
+            Some(root) if root.join(REVISIONS).is_file() => Workspace::read(root),
+            Some(root) => {
+                Err(Error::Usage(format!("there is no {REVISIONS} in {}; `mcpgen import` creates it", root.display())))
+            }
+            None => {
+                let here = std::env::current_dir().map_err(Error::io("finding", "."))?;
+                match here.ancestors().find(|folder| folder.join(REVISIONS).is_file()) {
+                    Some(root) => Workspace::read(root),
+                    None => Err(Error::Usage(format!(
+                        "neither {} nor a folder above it has {REVISIONS}; run mcpgen inside the project, or set its root \
+                         with --root DIR",
+                        here.display()
+                    ))),
+                }
+            }
+        }
+    }
+
+    /// As [`Workspace::open`], but the folder `root` need not have a list of revisions yet.
+    ///
+    /// # Errors
+    /// As [`Workspace::open`].
+    pub fn open_or_new(root: Option<&Path>) -> Result<Workspace, Error> {
+        match root {
+            Some(root) if root.is_dir() && !root.join(REVISIONS).exists() => {
+                Ok(Workspace { root: root.to_owned(), revisions: Vec::new(), docs: DocBook::default() })
+            }
+            root => Workspace::open(root),
+        }
+    }
+
+    fn read(root: &Path) -> Result<Workspace, Error> {
+        #[derive(Deserialize)]
+        #[serde(deny_unknown_fields)]
+        struct Rows {
+            #[serde(default)]
+            revision: Vec<Revision>,
+        }
+        let path = root.join(REVISIONS);
+        let text = std::fs::read_to_string(&path).map_err(Error::io("reading", &path))?;
+        let rows: Rows = toml::from_str(&text).map_err(|error| Error::Usage(format!("{}: {error}", path.display())))?;
+        let docs = DocBook::read(root)?;
+        let mut workspace = Workspace { root: root.to_owned(), revisions: Vec::new(), docs };
+        for row in rows.revision {
+            if workspace.revisions.iter().any(|known| known.name == row.name) {
+                return Err(Error::Usage(format!("{}: the revision `{}` is listed twice", path.display(), row.name)));
+            }
+            workspace = workspace.with(row)?;
+        }
+        Ok(workspace)
+    }
+
+    /// Adds a row, or replaces the row with the same name.
+    ///
+    /// # Errors
+    /// [`Error::Usage`] if the name cannot be a folder and a module, or if another revision has the same module.
+    pub fn with(mut self, row: Revision) -> Result<Workspace, Error> {
+        check_name(&row.name)?;
+        self.revisions.retain(|known| known.name != row.name);
+        if let Some(other) = self.revisions.iter().find(|known| known.module() == row.module()) {
+            let (name, module) = (&row.name, row.module());
+            let other = &other.name;
+            return Err(Error::Usage(format!(
+                "the revisions `{other}` and `{name}` would both be the module `{module}`"
+            )));
+        }
+        self.revisions.push(row);
+        self.revisions.sort_by(|a, b| (a.status, &a.name).cmp(&(b.status, &b.name)));
+        Ok(self)
+    }
+
+    /// Returns the row of a revision.
+    ///
+    /// # Errors
+    /// [`Error::Usage`] with the list of revisions.
+    pub fn revision(&self, name: &str) -> Result<&Revision, Error> {
+        self.revisions.iter().find(|row| row.name == name).ok_or_else(|| {
+            let known: Vec<&str> = self.revisions.iter().map(|row| row.name.as_str()).collect();
+            Error::Usage(format!(
+                "there is no revision `{name}` in {}, only {}; `mcpgen import FILE --revision {name}` adds it",
+                self.root.join(REVISIONS).display(),
+                if known.is_empty() { "an empty list".to_owned() } else { known.join(", ") },
+            ))
+        })
+    }
+
+    /// Reads the model of a vendored revision.
+    ///
+    /// # Errors
+    /// [`Error::Usage`] if the revision is not vendored, and the problems of its schema.
+    pub fn model(&self, name: &str) -> Result<Protocol, Error> {
+        let row = self.revision(name)?;
+        let file = schema_path(name);
+        let path = self.root.join(&file);
+        let bytes = std::fs::read(&path).map_err(Error::io("reading", &path))?;
+        // In messages and generated files, the path of the schema is relative to the root.
+        let mut protocol = build::model(Document::parse(file, &bytes)?, name, row.status == Status::Released)?;
+        self.docs.apply(&mut protocol);
+        Ok(protocol)
+    }
+
+    /// Reads the models of all vendored revisions, with the first revision of each type and member.
+    ///
+    /// # Errors
+    /// The problems of all schemas together.
+    pub fn models(&self) -> Result<Vec<Protocol>, Error> {
+        let (mut models, mut problems) = (Vec::new(), Vec::new());
+        for row in &self.revisions {
+            match self.model(&row.name) {
+                Err(Error::Schema(more)) => problems.extend(more),
+                model => models.push(model?),
+            }
+        }
+        if !problems.is_empty() {
+            return Err(Error::Schema(problems));
+        }
+        stamp_since(&mut models);
+        let newest = self.revisions.iter().rposition(|row| row.status == Status::Released);
+        if let Some(newest) = newest.and_then(|newest| models.get_mut(newest)) {
+            self.docs.attach_examples(newest);
+        }
+        Ok(models)
+    }
+
+    /// Returns the text of `schema/revisions.toml`.
+    pub fn to_toml(&self) -> String {
+        #[derive(Serialize)]
+        struct Rows<'a> {
+            revision: &'a [Revision],
+        }
+        let rows = toml::to_string(&Rows { revision: &self.revisions }).expect("rows are tables of text");
+        format!("{HEADER}\n{rows}")
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::model::Era;
+
+    fn row(name: &str) -> Revision {
+        let status = Status::of(name);
+        Revision { name: name.into(), status, era: Era::Legacy, upstream: schema_path(name), sha256: "00".into() }
+    }
+
+    #[test]
+    fn names() {
+        for (name, status, module) in [
+            ("2025-11-25", Status::Released, "v2025_11_25"),
+            ("draft", Status::Draft, "draft"),
+            ("2026-07-28-RC.1", Status::Draft, "v2026_07_28_rc_1"),
+            ("2025-1-25", Status::Draft, "v2025_1_25"),
+            ("type", Status::Draft, "type_"),
+        ] {
+            assert!(check_name(name).is_ok(), "{name}");
+            assert_eq!((row(name).status, row(name).module().as_str()), (status, module), "{name}");
+        }
+        for name in ["", "..", "a/b", "../x", "-x", "a b", "ä", "a\nb"] {
+            assert!(check_name(name).is_err(), "{name}");
+        }
+    }
+
+    #[test]
+    fn sorts_revisions_and_rejects_equal_modules() {
+        let mut workspace = Workspace { root: PathBuf::new(), revisions: Vec::new(), docs: DocBook::default() };
+        for name in ["draft", "2025-11-25", "2024-11-05", "2025-11-25"] {
+            workspace = workspace.with(row(name)).expect(name);
+        }
+        let names: Vec<&str> = workspace.revisions.iter().map(|row| row.name.as_str()).collect();
+        assert_eq!(names, ["2024-11-05", "2025-11-25", "draft"]);
+        assert!(workspace.with(row("2025.11-25")).is_err(), "v2025_11_25 is taken");
+    }
+}

@@ -1,0 +1,222 @@
+//! What a report contains. Every format is written from this alone.
+
+use crate::diff::{Axis, Place, Senders, TypeVerdict, Verdict};
+use crate::json::lines::Lines;
+use crate::report::judgement::{FailOn, Judged, Judgement, Suppressed};
+use crate::report::source::Source;
+use crate::text::visible;
+
+/// The result of `mcpgen diff`.
+#[derive(Debug)]
+pub(crate) struct Report {
+    /// The old schema.
+    pub old: Input,
+    /// The new schema.
+    pub new: Input,
+    /// The axes.
+    pub axes: Vec<Axis>,
+    /// The lowest severity that fails the run.
+    pub fail_on: FailOn,
+    /// All findings, worst first.
+    pub findings: Vec<Reported>,
+    /// The verdicts on each definition that both schemas have.
+    pub types: Vec<TypeVerdict>,
+    /// Stale ignores: they match nothing or have expired.
+    pub stale: Vec<String>,
+    /// Remarks that are not findings.
+    pub notes: Vec<String>,
+}
+
+/// One of the two schemas.
+#[derive(Debug)]
+pub(crate) struct Input {
+    /// The name on the command line.
+    pub label: String,
+    /// The file, if it is one.
+    pub file: Option<String>,
+    /// SHA-256 of the text, in hex.
+    pub sha256: String,
+}
+
+/// A finding with its locations.
+#[derive(Debug)]
+pub(crate) struct Reported {
+    /// The finding with its severity.
+    pub judged: Judged,
+    /// The location in the old schema, if it has one.
+    pub old: Option<Location>,
+    /// The location in the new schema, if it has one.
+    pub new: Option<Location>,
+    /// The line to show: in the file of the new schema if there is one, otherwise in that of the old. Removed things
+    /// are shown at the value that contained them.
+    pub shown: Option<Shown>,
+}
+
+/// A place in a schema.
+#[derive(Clone, Debug)]
+pub(crate) struct Location {
+    /// The file, if it is one.
+    pub file: Option<String>,
+    /// JSON pointer.
+    pub pointer: String,
+    /// 1-based line in the text.
+    pub line: usize,
+    /// The Rust item, below the revision's module.
+    pub rust: Option<String>,
+}
+
+/// A line of a file.
+#[derive(Clone, Debug)]
+pub(crate) struct Shown {
+    /// The file.
+    pub file: String,
+    /// 1-based line.
+    pub line: usize,
+}
+
+/// The number of findings of each kind.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Counts {
+    /// Breaking, and counted.
+    pub breaking: usize,
+    /// Dangerous, and counted.
+    pub dangerous: usize,
+    /// Compatible, and counted.
+    pub compatible: usize,
+    /// Ignored.
+    pub ignored: usize,
+    /// In the baseline.
+    pub in_baseline: usize,
+}
+
+impl Report {
+    /// Creates a report.
+    pub(crate) fn new(
+        (old, new): (&Source, &Source),
+        axes: &[Axis],
+        fail_on: FailOn,
+        types: Vec<TypeVerdict>,
+        judgement: Judgement,
+    ) -> Report {
+        let Judgement { findings, stale, notes } = judgement;
+        let (from, to) = (container(old), container(new));
+        // The place of a removed thing in the new schema, whose dialect can be different.
+        let there = |place: &Place| place.pointer.replacen(from, to, 1);
+        let old_places = findings.iter().filter_map(|judged| judged.finding.old.as_ref());
+        let new_places = findings.iter().filter_map(|judged| judged.finding.new.as_ref());
+        let wanted: Vec<String> =
+            new_places.map(|place| place.pointer.clone()).chain(old_places.clone().map(there)).collect();
+        let old_lines = Lines::find(&old.text, old_places.map(|place| place.pointer.as_str()));
+        let new_lines = Lines::find(&new.text, wanted.iter().map(String::as_str));
+        let entry = |judged: Judged| {
+            let location = |place: &Place, source: &Source, lines: &Lines| Location {
+                file: source.file.clone(),
+                pointer: place.pointer.clone(),
+                line: lines.line(&place.pointer),
+                rust: place.rust.clone(),
+            };
+            let old_at = judged.finding.old.as_ref().map(|place| location(place, old, &old_lines));
+            let new_at = judged.finding.new.as_ref().map(|place| location(place, new, &new_lines));
+            let gone_at = || judged.finding.old.as_ref().map_or(1, |place| new_lines.line(&there(place)));
+            let in_new =
+                new.file.clone().map(|file| Shown { file, line: new_at.as_ref().map_or_else(gone_at, |at| at.line) });
+            let in_old = || Some(Shown { file: old.file.clone()?, line: old_at.as_ref().map_or(1, |at| at.line) });
+            let shown = in_new.or_else(in_old);
+            Reported { judged, old: old_at, new: new_at, shown }
+        };
+        let input = |source: &Source| Input {
+            label: source.label.clone(),
+            file: source.file.clone(),
+            sha256: source.protocol.sha256.clone(),
+        };
+        let findings = findings.into_iter().map(entry).collect();
+        Report { old: input(old), new: input(new), axes: axes.to_vec(), fail_on, findings, types, stale, notes }
+    }
+
+    /// Whether the run fails.
+    pub(crate) fn fails(&self) -> bool {
+        let stale = !self.stale.is_empty() && self.fail_on != FailOn::None;
+        stale || self.findings.iter().any(|entry| self.fails_by(entry))
+    }
+
+    /// Whether this finding fails the run.
+    pub(crate) fn fails_by(&self, entry: &Reported) -> bool {
+        entry.judged.suppressed.is_none() && self.fail_on.reached(entry.judged.severity)
+    }
+
+    /// The number of findings of each kind.
+    pub(crate) fn counts(&self) -> Counts {
+        let mut counts = Counts::default();
+        for Reported { judged, .. } in &self.findings {
+            *match (&judged.suppressed, judged.severity) {
+                (Some(Suppressed::Ignored(_)), _) => &mut counts.ignored,
+                (Some(Suppressed::InBaseline), _) => &mut counts.in_baseline,
+                (None, Verdict::Breaking) => &mut counts.breaking,
+                (None, Verdict::Dangerous) => &mut counts.dangerous,
+                (None, Verdict::Compatible) => &mut counts.compatible,
+            } += 1;
+        }
+        counts
+    }
+
+    /// Returns the findings with a severity that are not suppressed.
+    pub(super) fn of(&self, severity: Verdict) -> impl Iterator<Item = &Reported> {
+        let counts = move |entry: &&Reported| entry.judged.suppressed.is_none() && entry.judged.severity == severity;
+        self.findings.iter().filter(counts)
+    }
+
+    /// Returns the suppressed findings, with the reason.
+    pub(super) fn suppressed(&self) -> impl Iterator<Item = (&Reported, &Suppressed)> {
+        self.findings.iter().filter_map(|entry| Some((entry, entry.judged.suppressed.as_ref()?)))
+    }
+
+    /// Returns the locations of a finding, with the name of the schema.
+    pub(super) fn places<'a>(
+        &'a self,
+        entry: &'a Reported,
+    ) -> impl DoubleEndedIterator<Item = (&'static str, &'a Input, &'a Location)> {
+        let old = entry.old.as_ref().map(|at| ("old", &self.old, at));
+        let new = entry.new.as_ref().map(|at| ("new", &self.new, at));
+        [old, new].into_iter().flatten()
+    }
+
+    /// Describes the verdicts on the axes of the report. For Rust, that is the version bump.
+    pub(super) fn verdicts(&self, entry: &Reported) -> String {
+        let verdicts = &entry.judged.finding.verdicts;
+        let word = |axis: &Axis| match axis {
+            Axis::RustApi => format!("{axis}: {}", verdicts.rust_api),
+            axis => format!("{axis}: {}", verdicts.on(*axis)),
+        };
+        self.axes.iter().map(word).collect::<Vec<_>>().join(", ")
+    }
+}
+
+impl Location {
+    /// Describes the location: `schema.json:7`.
+    pub(super) fn in_words(&self, input: &Input) -> String {
+        let name = self.file.as_ref().unwrap_or(&input.label);
+        let name = if name == "-" { "standard input" } else { name };
+        format!("{}:{}", visible(name), self.line)
+    }
+}
+
+impl Counts {
+    /// Describes the suppressed findings. Empty if there are none.
+    pub(super) fn suppressed(self) -> String {
+        let word = |count: usize, word: &str| (count > 0).then(|| format!("{count} {word}"));
+        let parts = [word(self.ignored, "ignored"), word(self.in_baseline, "in the baseline")];
+        parts.into_iter().flatten().collect::<Vec<_>>().join(", ")
+    }
+}
+
+/// Returns the sides that send.
+pub(super) fn sides(senders: Senders) -> Vec<&'static str> {
+    let sides = [("client", senders.client), ("server", senders.server)];
+    sides.into_iter().filter(|(_, sends)| *sends).map(|(side, _)| side).collect()
+}
+
+/// Returns the beginning of the pointers of all definitions.
+fn container(source: &Source) -> &'static str {
+    let first = source.protocol.types.first();
+    if first.is_some_and(|def| def.pointer.starts_with("/definitions/")) { "/definitions/" } else { "/$defs/" }
+}

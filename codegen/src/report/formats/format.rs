@@ -1,0 +1,46 @@
+//! The choice of a format.
+
+use super::text::TextOptions;
+use super::{github, json, junit, markdown, sarif, text};
+use crate::report::contents::Report;
+
+/// A format of the report.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum, strum::IntoStaticStr)]
+#[strum(serialize_all = "kebab-case")]
+pub(crate) enum Format {
+    /// For a terminal.
+    Text,
+    /// For programs: `schemas/diff-report.schema.json`.
+    Json,
+    /// For a comment on a pull request.
+    Markdown,
+    /// GitHub's workflow commands.
+    Github,
+    /// SARIF 2.1.0.
+    Sarif,
+    /// JUnit's XML.
+    Junit,
+}
+
+impl Format {
+    /// All.
+    pub(crate) const ALL: [Format; 6] =
+        [Format::Text, Format::Json, Format::Markdown, Format::Github, Format::Sarif, Format::Junit];
+
+    /// Returns the name of the format.
+    pub(crate) fn as_str(self) -> &'static str {
+        self.into()
+    }
+
+    /// Writes the report in this format.
+    pub(crate) fn render(self, report: &Report, options: TextOptions) -> String {
+        match self {
+            Format::Text => text::render(report, options),
+            Format::Json => json::render(report),
+            Format::Markdown => markdown::render(report),
+            Format::Github => github::render(report),
+            Format::Sarif => sarif::render(report),
+            Format::Junit => junit::render(report),
+        }
+    }
+}

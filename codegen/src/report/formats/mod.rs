@@ -1,0 +1,15 @@
+//! The formats of reports: `text` for a terminal, `json` for programs, `markdown` for a comment on a pull request,
+//! `github` for workflow commands, `sarif` for code scanning and `junit` for test reports. `format` chooses one.
+
+mod format;
+mod github;
+mod json;
+mod junit;
+mod markdown;
+mod sarif;
+#[cfg(test)]
+pub(crate) mod tests;
+mod text;
+
+pub(crate) use format::Format;
+pub(crate) use text::TextOptions;

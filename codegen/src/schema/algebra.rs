@@ -1,0 +1,447 @@
+//! Reasoning about what schemas accept: intersection, containment, disjointness, universality, examples.
+//!
+//! Containment and disjointness are sound but not complete: `true` is proven, `false` means that no proof was found.
+
+use std::cell::Cell;
+use std::collections::BTreeSet;
+
+use indexmap::IndexMap;
+use serde_json::Number;
+
+use crate::json::{Json, integer};
+use crate::schema::json_types::JsonTypes;
+use crate::schema::normal::{Array, Bound, Bounds, Kind, Object, Property, Schema, first_integer};
+
+/// The definitions that references lead to.
+pub(crate) struct Algebra<'a> {
+    definitions: &'a IndexMap<String, Schema>,
+    steps: Cell<u32>,
+    proofs: Cell<u32>,
+}
+
+/// Why an intersection could not be computed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Unresolved {
+    /// Recursive definitions are intersected.
+    Recursive,
+    /// The result would be unreasonably large.
+    TooLarge,
+}
+
+/// The number of nested references after which an intersection counts as recursive.
+const MAX_DEPTH: u32 = 48;
+/// The number of intersections after which a result counts as too large.
+const MAX_STEPS: u32 = 50_000;
+/// The number of pairs of nodes after which a proof is given up.
+const MAX_PROOF: u32 = 50_000;
+
+type Pairs = BTreeSet<(String, String)>;
+
+impl<'a> Algebra<'a> {
+    /// Creates an algebra for these definitions.
+    pub(crate) fn new(definitions: &'a IndexMap<String, Schema>) -> Self {
+        Algebra { definitions, steps: Cell::new(0), proofs: Cell::new(0) }
+    }
+
+    /// Returns a copy without `All`, in which every intersection is computed.
+    pub(crate) fn resolve(&self, schema: &Schema) -> Result<Schema, Unresolved> {
+        self.steps.set(0);
+        self.resolve_at(schema, 0)
+    }
+
+    fn resolve_at(&self, schema: &Schema, depth: u32) -> Result<Schema, Unresolved> {
+        let kind = match &schema.kind {
+            // The resolved schema can contain the same intersection again, without end.
+            Kind::All(_) if depth > MAX_DEPTH => return Err(Unresolved::Recursive),
+            Kind::All(schemas) => {
+                let mut schemas = schemas.iter();
+                let mut all = schemas.next().cloned().unwrap_or_else(Schema::any);
+                for schema in schemas {
+                    all = self.meet_narrowing(&all, schema, depth)?;
+                }
+                self.resolve_at(&all, depth + 1)?.kind
+            }
+            Kind::Array(array) => {
+                let items = self.resolve_at(&array.items, depth)?;
+                array_kind(Array { items, length: array.length.clone() })
+            }
+            Kind::Object(object) => {
+                let mut properties = IndexMap::new();
+                for (name, property) in &object.properties {
+                    let schema = self.resolve_at(&property.schema, depth)?;
+                    properties.insert(name.clone(), Property { required: property.required, schema });
+                }
+                object_kind(Object { properties, additional: self.resolve_at(&object.additional, depth)? })
+            }
+            Kind::Union(variants) => {
+                Kind::union(variants.iter().map(|m| self.resolve_at(m, depth)).collect::<Result<_, _>>()?)
+            }
+            Kind::String(length) if length.is_empty() => Kind::Never,
+            Kind::Integer(bounds) if bounds.is_empty(true) => Kind::Never,
+            Kind::Number(bounds) if bounds.is_empty(false) => Kind::Never,
+            Kind::Values(values) if values.is_empty() => Kind::Never,
+            other => other.clone(),
+        };
+        Ok(Schema { kind, note: schema.note.clone() })
+    }
+
+    /// As [`Self::meet`], but if one side contains the other, the smaller one is kept as it is written. This keeps
+    /// references.
+    fn meet_narrowing(&self, a: &Schema, b: &Schema, depth: u32) -> Result<Schema, Unresolved> {
+        if self.contains(b, a) {
+            return Ok(a.clone());
+        }
+        if self.contains(a, b) {
+            return Ok(b.clone());
+        }
+        self.meet(a, b, depth)
+    }
+
+    /// Returns the intersection, which accepts what both accept.
+    fn meet(&self, a: &Schema, b: &Schema, depth: u32) -> Result<Schema, Unresolved> {
+        if depth > MAX_DEPTH {
+            return Err(Unresolved::Recursive);
+        }
+        self.steps.set(self.steps.get() + 1);
+        if self.steps.get() > MAX_STEPS {
+            return Err(Unresolved::TooLarge);
+        }
+        // `Any` leaves the other side as it is, with its annotations.
+        match (&a.kind, &b.kind) {
+            (Kind::Any, _) => return Ok(b.clone()),
+            (_, Kind::Any) => return Ok(a.clone()),
+            _ => {}
+        }
+        let kind = match (&a.kind, &b.kind) {
+            (Kind::All(_), _) => self.meet(&self.resolve_at(a, depth + 1)?, b, depth + 1)?.kind,
+            (_, Kind::All(_)) => self.meet(a, &self.resolve_at(b, depth + 1)?, depth + 1)?.kind,
+            (Kind::Never, _) | (_, Kind::Never) => Kind::Never,
+            (Kind::Ref(x), Kind::Ref(y)) if x == y => a.kind.clone(),
+            (Kind::Ref(name), _) => self.meet(self.target(name), b, depth + 1)?.kind,
+            (_, Kind::Ref(name)) => self.meet(a, self.target(name), depth + 1)?.kind,
+            (Kind::Union(variants), _) => {
+                Kind::union(variants.iter().map(|m| self.meet(m, b, depth)).collect::<Result<_, _>>()?)
+            }
+            (_, Kind::Union(variants)) => {
+                Kind::union(variants.iter().map(|m| self.meet(a, m, depth)).collect::<Result<_, _>>()?)
+            }
+            (Kind::Values(values), _) => self.filter(values, b),
+            (_, Kind::Values(values)) => self.filter(values, a),
+            (Kind::Null, Kind::Null) | (Kind::Boolean, Kind::Boolean) => a.kind.clone(),
+            (Kind::String(x), Kind::String(y)) => Kind::String(x.and(y)),
+            (Kind::Number(x), Kind::Number(y)) => Kind::Number(x.and(y)),
+            (Kind::Integer(x) | Kind::Number(x), Kind::Integer(y) | Kind::Number(y)) => Kind::Integer(x.and(y)),
+            (Kind::Array(x), Kind::Array(y)) => {
+                array_kind(Array { items: self.meet(&x.items, &y.items, depth)?, length: x.length.and(&y.length) })
+            }
+            (Kind::Object(x), Kind::Object(y)) => self.meet_objects(x, y, depth)?,
+            _ => Kind::Never,
+        };
+        let note = if a.note.description.is_some() || b.note.description.is_none() { &a.note } else { &b.note };
+        Ok(Schema { kind: empty_is_never(kind), note: note.clone() })
+    }
+
+    fn meet_objects(&self, a: &Object, b: &Object, depth: u32) -> Result<Kind, Unresolved> {
+        let mut properties = IndexMap::new();
+        for name in a.properties.keys().chain(b.properties.keys().filter(|name| !a.properties.contains_key(*name))) {
+            let schema = self.meet(a.schema_of(name), b.schema_of(name), depth)?;
+            properties.insert(name.clone(), Property { required: a.requires(name) || b.requires(name), schema });
+        }
+        Ok(object_kind(Object { properties, additional: self.meet(&a.additional, &b.additional, depth)? }))
+    }
+
+    fn filter(&self, values: &[Json], schema: &Schema) -> Kind {
+        Kind::Values(values.iter().filter(|value| self.accepts(schema, value)).cloned().collect())
+    }
+
+    /// Returns the target of a reference. References are checked when they are lowered.
+    pub(crate) fn target(&self, name: &str) -> &'a Schema {
+        &self.definitions[name]
+    }
+
+    /// Follows references. Returns `None` if they form a circle.
+    pub(crate) fn follow<'s>(&'s self, mut schema: &'s Schema) -> Option<&'s Schema> {
+        for _ in 0..=self.definitions.len() {
+            match &schema.kind {
+                Kind::Ref(name) => schema = self.target(name),
+                _ => return Some(schema),
+            }
+        }
+        None
+    }
+
+    /// Whether a value is valid.
+    pub(crate) fn accepts(&self, schema: &Schema, value: &Json) -> bool {
+        let Some(schema) = self.follow(schema) else { return false };
+        match (&schema.kind, value) {
+            (Kind::Any, _) | (Kind::Null, Json::Null) | (Kind::Boolean, Json::Bool(_)) => true,
+            (Kind::String(length), Json::String(text)) => length.contains(text.chars().count() as u64),
+            (Kind::Integer(bounds), Json::Number(number)) => integer(number).is_some() && bounds.contain(number),
+            (Kind::Number(bounds), Json::Number(number)) => bounds.contain(number),
+            (Kind::Array(array), Json::Array(items)) => {
+                array.length.contains(items.len() as u64) && items.iter().all(|item| self.accepts(&array.items, item))
+            }
+            (Kind::Object(object), Json::Object(members)) => {
+                object.properties.iter().all(|(name, property)| !property.required || members.contains_key(name))
+                    && members.iter().all(|(name, member)| self.accepts(object.schema_of(name), member))
+            }
+            (Kind::Values(values), _) => values.contains(value),
+            (Kind::Union(variants), _) => variants.iter().any(|variant| self.accepts(variant, value)),
+            (Kind::All(schemas), _) => schemas.iter().all(|schema| self.accepts(schema, value)),
+            _ => false,
+        }
+    }
+
+    /// Whether it is proven that `large` accepts everything that `small` accepts.
+    pub(crate) fn contains(&self, large: &Schema, small: &Schema) -> bool {
+        self.proofs.set(0);
+        self.contains_in(large, small, &mut Pairs::new(), 0)
+    }
+
+    fn contains_in(&self, large: &Schema, small: &Schema, assumed: &mut Pairs, depth: u32) -> bool {
+        self.proofs.set(self.proofs.get() + 1);
+        if depth > MAX_DEPTH || self.proofs.get() > MAX_PROOF {
+            return false;
+        }
+        let depth = depth + 1;
+        match (&large.kind, &small.kind) {
+            (Kind::Any, _) | (_, Kind::Never) => return true,
+            (Kind::Ref(a), Kind::Ref(b)) if a == b => return true,
+            (Kind::All(schemas), _) => return schemas.iter().all(|m| self.contains_in(m, small, assumed, depth)),
+            (Kind::Ref(a), Kind::Ref(b)) if !assumed.insert((a.clone(), b.clone())) => return true,
+            (_, Kind::Ref(name)) => return self.contains_in(large, self.target(name), assumed, depth),
+            (Kind::Ref(name), _) => return self.contains_in(self.target(name), small, assumed, depth),
+            (_, Kind::Union(variants)) => return variants.iter().all(|m| self.contains_in(large, m, assumed, depth)),
+            (_, Kind::Values(values)) => return values.iter().all(|value| self.accepts(large, value)),
+            (Kind::Union(variants), _) => return variants.iter().any(|m| self.contains_in(m, small, assumed, depth)),
+            (_, Kind::All(schemas)) => return schemas.iter().any(|m| self.contains_in(large, m, assumed, depth)),
+            _ => {}
+        }
+        match (&large.kind, &small.kind) {
+            (Kind::Null, Kind::Null) | (Kind::Boolean, Kind::Boolean) => true,
+            (Kind::String(a), Kind::String(b)) => a.includes(b),
+            (Kind::Number(a), Kind::Number(b) | Kind::Integer(b)) | (Kind::Integer(a), Kind::Integer(b)) => {
+                a.include(b)
+            }
+            (Kind::Array(a), Kind::Array(b)) => {
+                a.length.includes(&b.length) && self.contains_in(&a.items, &b.items, assumed, depth)
+            }
+            (Kind::Object(a), Kind::Object(b)) => {
+                let names = a.properties.keys().chain(b.properties.keys());
+                a.properties.iter().all(|(name, property)| !property.required || b.requires(name))
+                    && self.contains_in(&a.additional, &b.additional, assumed, depth)
+                    && names
+                        .into_iter()
+                        .all(|name| self.contains_in(a.schema_of(name), b.schema_of(name), assumed, depth))
+            }
+            _ => false,
+        }
+    }
+
+    /// Whether it is proven that no value is accepted by both.
+    pub(crate) fn disjoint(&self, a: &Schema, b: &Schema) -> bool {
+        self.proofs.set(0);
+        self.disjoint_in(a, b, &mut Pairs::new(), 0)
+    }
+
+    fn disjoint_in(&self, a: &Schema, b: &Schema, seen: &mut Pairs, depth: u32) -> bool {
+        self.proofs.set(self.proofs.get() + 1);
+        if depth > MAX_DEPTH || self.proofs.get() > MAX_PROOF {
+            return false;
+        }
+        let depth = depth + 1;
+        match (&a.kind, &b.kind) {
+            (Kind::Never, _) | (_, Kind::Never) => return true,
+            (Kind::Any, _) | (_, Kind::Any) => return false,
+            (Kind::Ref(x), Kind::Ref(y)) if x == y || !seen.insert((x.clone(), y.clone())) => return false,
+            (Kind::Ref(name), _) => return self.disjoint_in(self.target(name), b, seen, depth),
+            (_, Kind::Ref(name)) => return self.disjoint_in(a, self.target(name), seen, depth),
+            (Kind::All(schemas), _) => return schemas.iter().any(|m| self.disjoint_in(m, b, seen, depth)),
+            (_, Kind::All(schemas)) => return schemas.iter().any(|m| self.disjoint_in(a, m, seen, depth)),
+            (Kind::Union(variants), _) => return variants.iter().all(|m| self.disjoint_in(m, b, seen, depth)),
+            (_, Kind::Union(variants)) => return variants.iter().all(|m| self.disjoint_in(a, m, seen, depth)),
+            (Kind::Values(values), _) => return !values.iter().any(|value| self.accepts(b, value)),
+            (_, Kind::Values(values)) => return !values.iter().any(|value| self.accepts(a, value)),
+            _ => {}
+        }
+        match (&a.kind, &b.kind) {
+            (Kind::Null, Kind::Null) | (Kind::Boolean, Kind::Boolean) => false,
+            (Kind::String(x), Kind::String(y)) => x.and(y).is_empty(),
+            (Kind::Number(x), Kind::Number(y)) => x.and(y).is_empty(false),
+            (Kind::Integer(x) | Kind::Number(x), Kind::Integer(y) | Kind::Number(y)) => x.and(y).is_empty(true),
+            (Kind::Array(x), Kind::Array(y)) => {
+                let length = x.length.and(&y.length);
+                length.is_empty() || (length.min > 0 && self.disjoint_in(&x.items, &y.items, seen, depth))
+            }
+            (Kind::Object(x), Kind::Object(y)) => x.properties.keys().chain(y.properties.keys()).any(|name| {
+                (x.requires(name) || y.requires(name))
+                    && self.disjoint_in(x.schema_of(name), y.schema_of(name), seen, depth)
+            }),
+            _ => true,
+        }
+    }
+
+    /// Returns the definitions that accept every JSON value. It computes the greatest fixed point: a definition is kept
+    /// as long as it accepts everything, provided that the others do.
+    pub(crate) fn universal(&self) -> BTreeSet<String> {
+        let mut universal: BTreeSet<String> = self
+            .definitions
+            .iter()
+            .filter(|(_, schema)| matches!(schema.kind, Kind::Any | Kind::Union(_) | Kind::Ref(_)))
+            .map(|(name, _)| name.clone())
+            .collect();
+        // The direction alternates, so that a chain of references needs two rounds.
+        let mut order: Vec<String> = universal.iter().cloned().collect();
+        loop {
+            let before = universal.len();
+            for name in &order {
+                if universal.contains(name) && !self.is_universal(self.target(name), &universal, 0) {
+                    universal.remove(name);
+                }
+            }
+            if universal.len() == before {
+                return universal;
+            }
+            order.reverse();
+        }
+    }
+
+    fn is_universal(&self, schema: &Schema, universal: &BTreeSet<String>, depth: u32) -> bool {
+        match &schema.kind {
+            Kind::Any => true,
+            Kind::Ref(name) => universal.contains(name),
+            Kind::Union(variants) => {
+                variants.iter().map(|m| self.types_in_full(m, universal, depth)).collect::<JsonTypes>()
+                    == JsonTypes::ALL
+            }
+            _ => false,
+        }
+    }
+
+    /// Returns the JSON types of which a schema accepts every value.
+    fn types_in_full(&self, schema: &Schema, universal: &BTreeSet<String>, depth: u32) -> JsonTypes {
+        match &schema.kind {
+            _ if depth > MAX_DEPTH => JsonTypes::NONE,
+            Kind::Null => JsonTypes::NULL,
+            Kind::Boolean => JsonTypes::BOOLEAN,
+            Kind::Number(bounds) if bounds.is_free() => JsonTypes::NUMBER,
+            Kind::String(length) if length.is_free() => JsonTypes::STRING,
+            Kind::Array(array) if array.length.is_free() && self.is_universal(&array.items, universal, depth) => {
+                JsonTypes::ARRAY
+            }
+            Kind::Object(object) => {
+                let open = self.is_universal(&object.additional, universal, depth)
+                    && object
+                        .properties
+                        .values()
+                        .all(|p| !p.required && self.is_universal(&p.schema, universal, depth));
+                if open { JsonTypes::OBJECT } else { JsonTypes::NONE }
+            }
+            Kind::Ref(name) => match self.target(name) {
+                target if universal.contains(name) || matches!(target.kind, Kind::Any) => JsonTypes::ALL,
+                target => self.types_in_full(target, universal, depth + 1),
+            },
+            Kind::Union(variants) => variants.iter().map(|m| self.types_in_full(m, universal, depth + 1)).collect(),
+            _ => JsonTypes::NONE,
+        }
+    }
+
+    /// Returns a small document that both accept, if it finds one.
+    pub(crate) fn example_of_both(&self, a: &Schema, b: &Schema) -> Option<Json> {
+        self.steps.set(0);
+        self.example(&self.meet(a, b, 0).ok()?, 0)
+    }
+
+    /// Returns a small document that the schema accepts, if it finds one.
+    fn example(&self, schema: &Schema, depth: u32) -> Option<Json> {
+        if depth > MAX_DEPTH {
+            return None;
+        }
+        Some(match &schema.kind {
+            Kind::Any | Kind::Null => Json::Null,
+            Kind::Never => return None,
+            Kind::Boolean => Json::Bool(true),
+            Kind::String(length) => Json::String("x".repeat(usize::try_from(length.min).ok().filter(|n| *n < 100)?)),
+            Kind::Integer(bounds) | Kind::Number(bounds) => {
+                let number = match (&bounds.min, &bounds.max) {
+                    (Some(min), _) => Number::from(i64::try_from(first_integer(min)).ok()?),
+                    (None, Some(Bound { value, exclusive: false })) => value.clone(),
+                    _ => Number::from(0),
+                };
+                Json::Number(number)
+            }
+            Kind::Array(array) => {
+                let count = usize::try_from(array.length.min).ok().filter(|n| *n < 100)?;
+                let item = if count > 0 { Some(self.example(&array.items, depth + 1)?) } else { None };
+                Json::Array(item.into_iter().cycle().take(count).collect())
+            }
+            Kind::Object(object) => {
+                let required = object.properties.iter().filter(|(_, property)| property.required);
+                let members = required
+                    .map(|(name, property)| Some((name.clone(), self.example(&property.schema, depth + 1)?)))
+                    .collect::<Option<_>>()?;
+                Json::Object(members)
+            }
+            Kind::Values(values) => values.first()?.clone(),
+            Kind::Union(variants) => variants.iter().find_map(|variant| self.example(variant, depth + 1))?,
+            Kind::Ref(name) => self.example(self.target(name), depth + 1)?,
+            Kind::All(_) => self.example(&self.resolve_at(schema, 0).ok()?, depth + 1)?,
+        })
+    }
+}
+
+/// Returns a copy in which references to definitions without values accept nothing, and so does what requires them.
+pub(crate) fn replace_never(schema: &Schema, never: &BTreeSet<String>) -> Schema {
+    let kind = match &schema.kind {
+        Kind::Ref(name) if never.contains(name) => Kind::Never,
+        Kind::Array(array) => {
+            array_kind(Array { items: replace_never(&array.items, never), length: array.length.clone() })
+        }
+        Kind::Object(object) => {
+            let properties = object.properties.iter().map(|(name, property)| {
+                let schema = replace_never(&property.schema, never);
+                (name.clone(), Property { required: property.required, schema })
+            });
+            object_kind(Object {
+                properties: properties.collect(),
+                additional: replace_never(&object.additional, never),
+            })
+        }
+        Kind::Union(variants) => Kind::union(variants.iter().map(|variant| replace_never(variant, never)).collect()),
+        other => other.clone(),
+    };
+    Schema { kind, note: schema.note.clone() }
+}
+
+/// An array schema without values is `Never`.
+fn array_kind(array: Array) -> Kind {
+    if array.length.is_empty() || (array.length.min > 0 && array.items.kind == Kind::Never) {
+        Kind::Never
+    } else {
+        Kind::Array(Box::new(array))
+    }
+}
+
+/// An object schema without values is `Never`.
+fn object_kind(object: Object) -> Kind {
+    if object.properties.values().any(|property| property.required && property.schema.kind == Kind::Never) {
+        Kind::Never
+    } else {
+        Kind::Object(Box::new(object))
+    }
+}
+
+fn empty_is_never(kind: Kind) -> Kind {
+    match &kind {
+        Kind::String(length) if length.is_empty() => Kind::Never,
+        Kind::Integer(bounds) if bounds.is_empty(true) => Kind::Never,
+        Kind::Number(bounds) if bounds.is_empty(false) => Kind::Never,
+        Kind::Values(values) if values.is_empty() => Kind::Never,
+        _ => kind,
+    }
+}
+
+/// Whether the bounds admit no negative integer, so that integers are stored as `u64`.
+pub(crate) fn is_unsigned(bounds: &Bounds) -> bool {
+    bounds.min.as_ref().is_some_and(|min| first_integer(min) >= 0)
+}

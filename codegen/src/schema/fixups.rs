@@ -1,0 +1,236 @@
+//! Fixups: corrections of defects in official schemas. There are no exceptions anywhere else.
+
+use crate::error::{Error, Problem};
+use crate::json::Json;
+use crate::schema::document::Document;
+
+/// A correction of a schema. It is applied before anything is interpreted.
+#[derive(Debug)]
+pub struct Fixup {
+    /// A stable name.
+    pub name: &'static str,
+    /// The released revisions whose schema has the defect. For other schemas, the fixup is applied where it matches.
+    pub revisions: &'static [&'static str],
+    /// The definition, or `*` for every definition that has the expected value at the pointer.
+    pub definition: &'static str,
+    /// JSON pointer inside the definition.
+    pub pointer: &'static str,
+    /// JSON text of the value that the fixup replaces.
+    pub expects: &'static str,
+    /// JSON text of the replacement. References are written for `$defs` and are adapted to the dialect of the document.
+    pub becomes: &'static str,
+    /// The reason.
+    pub reason: &'static str,
+    /// A page that shows the reason.
+    pub link: &'static str,
+}
+
+/// All fixups.
+pub const FIXUPS: &[Fixup] = &[
+    Fixup {
+        name: "json-value-null-and-fractions",
+        revisions: &["2026-07-28"],
+        definition: "JSONValue",
+        pointer: "/anyOf/2/type",
+        expects: r#"["string", "integer", "boolean"]"#,
+        becomes: r#"["string", "number", "boolean", "null"]"#,
+        reason: "JSONValue is any JSON value; the schema exporter writes TypeScript's `number` as `integer` in \
+                 a type list and drops `null`, so `{\"pi\": 3.14}` and `null` would not be JSON",
+        link: "https://modelcontextprotocol.io/specification/2026-07-28/schema#jsonvalue",
+    },
+    Fixup {
+        name: "elicit-content-fractions",
+        revisions: &["2025-11-25", "2026-07-28"],
+        definition: "ElicitResult",
+        pointer: "/properties/content/additionalProperties/anyOf/1/type",
+        expects: r#"["string", "integer", "boolean"]"#,
+        becomes: r#"["string", "number", "boolean"]"#,
+        reason: "an elicitation may ask for a `number`, and the answer may then have a fraction; the exporter writes \
+                 TypeScript's `number` as `integer` in a type list",
+        link: "https://modelcontextprotocol.io/specification/2025-11-25/schema#elicitresult",
+    },
+    Fixup {
+        name: "elicit-content-fractions-scalar",
+        revisions: &["2025-06-18"],
+        definition: "ElicitResult",
+        pointer: "/properties/content/additionalProperties/type",
+        expects: r#"["string", "integer", "boolean"]"#,
+        becomes: r#"["string", "number", "boolean"]"#,
+        reason: "as elicit-content-fractions, in the revision whose content has no lists",
+        link: "https://modelcontextprotocol.io/specification/2025-06-18/schema#elicitresult",
+    },
+    Fixup {
+        name: "input-required-result-type",
+        revisions: &["2026-07-28"],
+        definition: "InputRequiredResult",
+        pointer: "/properties/resultType",
+        expects: r#"{"type": "string"}"#,
+        becomes: r#"{"const": "input_required", "type": "string"}"#,
+        reason: "clients recognise this result by its `resultType`; without the constant, \
+                 every result is also a valid InputRequiredResult",
+        link: "https://modelcontextprotocol.io/specification/2026-07-28/schema#inputrequiredresult",
+    },
+    Fixup {
+        name: "result-type-default",
+        revisions: &["2026-07-28"],
+        definition: "*",
+        pointer: "/properties/resultType",
+        expects: r#"{"type": "string"}"#,
+        becomes: r##"{"$ref": "#/$defs/ResultType", "default": "complete"}"##,
+        reason: "a result that is not InputRequiredResult is `complete` unless an extension defines another type, so \
+                 constructors set it; it does not affect what is accepted",
+        link: "https://modelcontextprotocol.io/specification/2026-07-28/schema#resulttype",
+    },
+];
+
+/// A correction of the capability that a method needs, if it cannot be derived from the names in the schema.
+#[derive(Debug)]
+#[cfg_attr(not(test), expect(dead_code, reason = "the reasons are for readers; a test checks them"))]
+pub(crate) struct CapabilityFixup {
+    /// A stable name.
+    pub name: &'static str,
+    /// The method. Revisions without it are not affected.
+    pub method: &'static str,
+    /// The path of the capability.
+    pub capability: &'static [&'static str],
+    /// The reason.
+    pub reason: &'static str,
+    /// A page that shows the reason.
+    pub link: &'static str,
+}
+
+/// All corrections of capabilities.
+pub(crate) const CAPABILITIES: &[CapabilityFixup] = &[
+    CapabilityFixup {
+        name: "logging-messages",
+        method: "notifications/message",
+        capability: &["logging"],
+        reason: "log messages need the capability `logging`, which the method's name does not contain",
+        link: "https://modelcontextprotocol.io/specification/2025-11-25/server/utilities/logging",
+    },
+    CapabilityFixup {
+        name: "resource-updates",
+        method: "notifications/resources/updated",
+        capability: &["resources", "subscribe"],
+        reason: "updates of a resource are sent to its subscribers, so they need the capability to subscribe",
+        link: "https://modelcontextprotocol.io/specification/2025-11-25/server/resources#subscriptions",
+    },
+    CapabilityFixup {
+        name: "resource-unsubscribe",
+        method: "resources/unsubscribe",
+        capability: &["resources", "subscribe"],
+        reason: "a client unsubscribes with the capability to subscribe; there is no capability `unsubscribe`",
+        link: "https://modelcontextprotocol.io/specification/2025-11-25/server/resources#subscriptions",
+    },
+];
+
+/// The result of a fixup.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Applied {
+    /// The fixup's name.
+    pub name: &'static str,
+    /// The pointers that it changed. Empty if it did not match.
+    pub pointers: Vec<String>,
+}
+
+/// Applies the fixups to a document: those for the revision if it is released, otherwise all.
+///
+/// # Errors
+/// [`Error::Schema`] if a fixup for a released revision does not find the value that it expects.
+pub(crate) fn apply(document: &mut Document, revision: &str, released: bool) -> Result<Vec<Applied>, Error> {
+    let mut applied = Vec::new();
+    let mut problems = Vec::new();
+    for fixup in FIXUPS.iter().filter(|fixup| !released || fixup.revisions.contains(&revision)) {
+        let pointers = fixup.apply(document);
+        if released && pointers.is_empty() {
+            problems.push(Problem {
+                file: document.file.clone(),
+                definition: fixup.definition.replace('*', ""),
+                pointer: match fixup.definition {
+                    "*" => String::new(),
+                    name => format!("{}{}", document.pointer(name), fixup.pointer),
+                },
+                keyword: String::new(),
+                why: format!("the fixup `{}` for {revision} does not find {} at this place", fixup.name, fixup.expects),
+                remedy: "if upstream corrected its schema, remove the revision from the fixup".into(),
+            });
+        }
+        applied.push(Applied { name: fixup.name, pointers });
+    }
+    if problems.is_empty() { Ok(applied) } else { Err(Error::Schema(problems)) }
+}
+
+impl Fixup {
+    fn apply(&self, document: &mut Document) -> Vec<String> {
+        let container = document.dialect.container();
+        let parse = |text: &str| Json::parse(text).expect("fixups hold JSON; a test reads them all");
+        let (expects, becomes) =
+            (parse(self.expects), parse(&self.becomes.replace("#/$defs/", &format!("#/{container}/"))));
+        if becomes
+            .get("$ref")
+            .and_then(Json::as_str)
+            .is_some_and(|target| document.root.pointer(&target[1..]).is_none())
+        {
+            return Vec::new();
+        }
+        let names: Vec<String> = match self.definition {
+            "*" => document.definitions().keys().cloned().collect(),
+            name => vec![name.to_owned()],
+        };
+        let mut changed = Vec::new();
+        for name in names {
+            let pointer = format!("{}{}", document.pointer(&name), self.pointer);
+            if let Some(place) = document.root.pointer_mut(&pointer)
+                && without_prose(place) == expects
+            {
+                *place = keeping_prose(place, becomes.clone());
+                changed.push(pointer);
+            }
+        }
+        changed
+    }
+}
+
+/// Fixups ignore descriptions, because official files have them and vendored ones do not.
+fn without_prose(json: &Json) -> Json {
+    match json {
+        Json::Object(members) => Json::Object(
+            members.iter().filter(|(key, _)| *key != "description").map(|(k, v)| (k.clone(), v.clone())).collect(),
+        ),
+        other => other.clone(),
+    }
+}
+
+fn keeping_prose(old: &Json, new: Json) -> Json {
+    match (old.get("description"), new) {
+        (Some(description), Json::Object(mut members)) => {
+            members.insert("description".into(), description.clone());
+            Json::Object(members)
+        }
+        (_, new) => new,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeSet;
+
+    use super::*;
+
+    #[test]
+    fn fixups_are_valid() {
+        for fixup in FIXUPS {
+            for text in [fixup.expects, fixup.becomes] {
+                Json::parse(text).unwrap_or_else(|error| panic!("{}: {text}: {error}", fixup.name));
+            }
+            assert!(fixup.reason.len() > 40 && fixup.link.starts_with("https://"), "{}", fixup.name);
+        }
+        let names: Vec<&str> =
+            FIXUPS.iter().map(|fixup| fixup.name).chain(CAPABILITIES.iter().map(|fixup| fixup.name)).collect();
+        let distinct: BTreeSet<&str> = names.iter().copied().collect();
+        assert_eq!(distinct.len(), names.len(), "names are unique: {names:?}");
+        for fixup in CAPABILITIES {
+            assert!(fixup.reason.len() > 40 && fixup.link.starts_with("https://"), "{}", fixup.name);
+        }
+    }
+}

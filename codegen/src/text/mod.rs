@@ -1,0 +1,12 @@
+//! Text: `names` makes Rust names, `markdown` reads links, `visible` escapes what a reader cannot see, `suggest` finds
+//! similar names, `hex` writes bytes.
+
+mod hex;
+pub(crate) mod markdown;
+pub(crate) mod names;
+#[cfg(feature = "cli")]
+pub(crate) mod suggest;
+mod visible;
+
+pub(crate) use hex::hex;
+pub(crate) use visible::visible;

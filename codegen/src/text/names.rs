@@ -1,0 +1,165 @@
+//! Rust names for schema names. They are stable, unique and not keywords.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use heck::{ToShoutySnakeCase, ToSnakeCase, ToUpperCamelCase};
+
+/// Acronyms that the protocol writes in capitals.
+const ACRONYMS: &[&str] = &["JSONRPC", "JSON", "RPC", "URL", "URI", "HTTP", "ID"];
+
+/// `CamelCase`, with acronyms cased as Rust does: `JSONRPCError` becomes `JsonRpcError`.
+pub(crate) fn type_name(name: &str) -> String {
+    let camel = spaced(name).to_upper_camel_case();
+    // These names would shadow a variant, or are keywords that cannot be raw.
+    match identifier(&camel, "Type").as_str() {
+        taken @ ("Self" | "Ok" | "Err" | "Some" | "None") => format!("{taken}_"),
+        free => free.to_owned(),
+    }
+}
+
+/// `snake_case` for a member, without its namespace (`io.modelcontextprotocol/serverInfo`) and symbols (`_meta`,
+/// `$schema`).
+pub(crate) fn field_name(wire: &str) -> String {
+    let local = wire.rsplit('/').next().unwrap_or(wire);
+    identifier(&spaced(local).to_snake_case(), "member")
+}
+
+/// `SHOUTY_SNAKE_CASE` for a constant.
+pub(crate) fn constant_name(name: &str) -> String {
+    identifier(&spaced(name).to_shouty_snake_case(), "CONSTANT")
+}
+
+/// `CamelCase` for the value of an enumeration.
+pub(crate) fn variant_name(value: &str) -> String {
+    type_name(value)
+}
+
+/// A file and module name.
+pub(crate) fn module_name(name: &str) -> String {
+    let name = identifier(&spaced(name).to_snake_case(), "area");
+    if is_keyword(&name) { format!("{name}_") } else { name }
+}
+
+/// Returns the name in Rust code: raw if it is a keyword, and with `_` if it cannot be raw.
+pub fn escape(name: &str) -> String {
+    match name {
+        "self" | "super" | "crate" | "Self" | "_" => format!("{name}_"),
+        name if is_keyword(name) => format!("r#{name}"),
+        name => name.to_owned(),
+    }
+}
+
+/// Returns the name of a setter. It is made from the plain field name, not from a raw identifier.
+pub fn setter_name(field: &str) -> String {
+    format!("with_{field}")
+}
+
+/// Removes letters that are not ASCII, and separates words inside runs of acronyms, which heck does not recognise.
+fn spaced(name: &str) -> String {
+    let mut text: String = name.chars().filter(|c| c.is_ascii() || !c.is_alphanumeric()).collect();
+    for acronym in ACRONYMS {
+        if let Some(at) = text.find(acronym) {
+            let before_is_word = text[..at].chars().next_back().is_none_or(|c| !c.is_uppercase());
+            let after = text[at + acronym.len()..].chars().next();
+            let ends_word = after.is_none_or(|c| c.is_uppercase() || !c.is_alphanumeric());
+            if before_is_word && ends_word {
+                let cased = match *acronym {
+                    "JSONRPC" => "Json Rpc".to_owned(),
+                    other => format!("{}{}", &other[..1], other[1..].to_lowercase()),
+                };
+                text.replace_range(at..at + acronym.len(), &format!("{cased} "));
+            }
+        }
+    }
+    text
+}
+
+/// Keeps the characters that identifiers may have. Names that would be empty or begin with a digit begin with
+/// `fallback`.
+fn identifier(name: &str, fallback: &str) -> String {
+    let kept: String = name.chars().filter(|c| c.is_ascii_alphanumeric() || *c == '_').collect();
+    let kept = kept.trim_matches('_');
+    match kept.chars().next() {
+        None => fallback.to_owned(),
+        Some(first) if first.is_ascii_digit() => {
+            let separator = if fallback.starts_with(|c: char| c.is_lowercase()) { "_" } else { "" };
+            format!("{fallback}{separator}{kept}")
+        }
+        Some(_) => kept.to_owned(),
+    }
+}
+
+/// `abstract`, `continue`, `override`.
+const LONGEST_KEYWORD: usize = 8;
+
+fn is_keyword(name: &str) -> bool {
+    // syn does not know the keyword that edition 2024 adds.
+    name == "gen" || (name.len() <= LONGEST_KEYWORD && syn::parse_str::<syn::Ident>(name).is_err())
+}
+
+/// A set of unique names. A name that is taken gets a number.
+#[derive(Debug, Default)]
+pub(crate) struct Namespace {
+    taken: BTreeSet<String>,
+    /// The last number of each wanted name.
+    numbers: BTreeMap<String, usize>,
+}
+
+impl Namespace {
+    /// Returns the wanted name, or the first free one of `wanted2`, `wanted3`, ….
+    pub(crate) fn claim(&mut self, wanted: &str) -> String {
+        let mut name = wanted.to_owned();
+        let separator = if wanted.ends_with(|c: char| c.is_ascii_digit()) { "_" } else { "" };
+        let stem = wanted.trim_end_matches('_');
+        while !self.taken.insert(name.clone()) {
+            let number = self.numbers.entry(wanted.to_owned()).or_insert(1);
+            *number += 1;
+            name = format!("{stem}{separator}{number}");
+        }
+        name
+    }
+
+    /// Whether a name is free.
+    pub(crate) fn is_free(&self, name: &str) -> bool {
+        !self.taken.contains(name)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names() {
+        for (schema, rust) in [
+            ("JSONRPCError", "JsonRpcError"),
+            ("JSONRPCBatchRequest", "JsonRpcBatchRequest"),
+            ("JSONValue", "JsonValue"),
+            ("ElicitRequestURLParams", "ElicitRequestUrlParams"),
+            ("URLElicitationRequiredError", "UrlElicitationRequiredError"),
+            ("CallToolRequest", "CallToolRequest"),
+            ("Self", "Self_"),
+            ("9lives", "Type9lives"),
+            ("$", "Type"),
+            ("foo-bar.baz", "FooBarBaz"),
+            ("\u{e9}t\u{e9}", "T"),
+        ] {
+            assert_eq!(type_name(schema), rust);
+        }
+        for (wire, rust) in [
+            ("_meta", "meta"),
+            ("$schema", "schema"),
+            ("io.modelcontextprotocol/serverInfo", "server_info"),
+            ("mimeType", "mime_type"),
+            ("type", "type"),
+            ("", "member"),
+            ("2nd", "member_2nd"),
+        ] {
+            assert_eq!(field_name(wire), rust);
+        }
+        assert_eq!(escape("type"), "r#type");
+        assert_eq!(escape("self"), "self_");
+        assert_eq!(escape("gen"), "r#gen");
+        assert_eq!(constant_name("HeaderMismatch"), "HEADER_MISMATCH");
+    }
+}
