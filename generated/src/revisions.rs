@@ -28,6 +28,8 @@ pub mod v2026_07_28;
 pub struct Revision {
     name: &'static str,
     legacy: bool,
+    /// The position in [`Revision::ALL`].
+    index: Option<usize>,
 }
 
 impl Revision {
@@ -35,26 +37,31 @@ impl Revision {
     pub const V2024_11_05: Self = Self {
         name: "2024-11-05",
         legacy: true,
+        index: Some(0usize),
     };
     /// Revision `2025-03-26`.
     pub const V2025_03_26: Self = Self {
         name: "2025-03-26",
         legacy: true,
+        index: Some(1usize),
     };
     /// Revision `2025-06-18`.
     pub const V2025_06_18: Self = Self {
         name: "2025-06-18",
         legacy: true,
+        index: Some(2usize),
     };
     /// Revision `2025-11-25`.
     pub const V2025_11_25: Self = Self {
         name: "2025-11-25",
         legacy: true,
+        index: Some(3usize),
     };
     /// Revision `2026-07-28`.
     pub const V2026_07_28: Self = Self {
         name: "2026-07-28",
         legacy: false,
+        index: Some(4usize),
     };
     /// All revisions that this version of the crate knows, oldest first.
     pub const ALL: &'static [Self] = &[
@@ -67,7 +74,11 @@ impl Revision {
     /// A revision that this crate does not know, for types generated from a schema of one's own.
     #[must_use]
     pub const fn custom(name: &'static str) -> Self {
-        Self { name, legacy: false }
+        Self {
+            name,
+            legacy: false,
+            index: None,
+        }
     }
     /// The name on the wire.
     #[must_use]
@@ -87,23 +98,24 @@ impl Revision {
     /// The methods of the revision, in no particular order. Empty for a custom revision.
     #[must_use]
     pub fn methods(self) -> &'static [crate::MethodSpec] {
-        match self {
-            Self::V2024_11_05 => crate::methods::V2024_11_05,
-            Self::V2025_03_26 => crate::methods::V2025_03_26,
-            Self::V2025_06_18 => crate::methods::V2025_06_18,
-            Self::V2025_11_25 => crate::methods::V2025_11_25,
-            Self::V2026_07_28 => crate::methods::V2026_07_28,
-            _ => &[],
-        }
+        const METHODS: &[&[crate::MethodSpec]] = &[
+            crate::methods::V2024_11_05,
+            crate::methods::V2025_03_26,
+            crate::methods::V2025_06_18,
+            crate::methods::V2025_11_25,
+            crate::methods::V2026_07_28,
+        ];
+        self.index.map_or(&[], |index| METHODS[index])
     }
     /// Returns the facts about a method of the revision.
     #[must_use]
     pub fn method(self, method: &str) -> Option<&'static crate::MethodSpec> {
         let methods = self.methods();
-        let order = |spec: &crate::MethodSpec| {
-            (spec.method.len(), spec.method).cmp(&(method.len(), method))
-        };
-        methods.get(methods.binary_search_by(order).ok()?)
+        let shorter = methods.partition_point(|spec| spec.method.len() < method.len());
+        let mut as_long = methods[shorter..]
+            .iter()
+            .take_while(|spec| spec.method.len() == method.len());
+        as_long.find(|spec| spec.method == method)
     }
     /// Whether the types of this revision are compiled in: whether its feature is on.
     #[must_use]

@@ -29,10 +29,10 @@ fn tokens(revisions: &[Revision], models: &[Protocol]) -> TokenStream {
     });
     let constants: Vec<_> =
         revisions.iter().map(|revision| format_ident!("{}", revision.module().to_uppercase())).collect();
-    let definitions = revisions.iter().zip(&constants).map(|(revision, constant)| {
+    let definitions = revisions.iter().zip(&constants).enumerate().map(|(index, (revision, constant))| {
         let (name, legacy) = (&revision.name, revision.era == Era::Legacy);
         let docs = format!(" Revision `{name}`.");
-        quote!(#[doc = #docs] pub const #constant: Self = Self { name: #name, legacy: #legacy };)
+        quote!(#[doc = #docs] pub const #constant: Self = Self { name: #name, legacy: #legacy, index: Some(#index) };)
     });
     let with_batches: Vec<_> = revisions
         .iter()
@@ -53,6 +53,8 @@ fn tokens(revisions: &[Revision], models: &[Protocol]) -> TokenStream {
         pub struct Revision {
             name: &'static str,
             legacy: bool,
+            /// The position in [`Revision::ALL`].
+            index: Option<usize>,
         }
 
         impl Revision {
@@ -64,7 +66,7 @@ fn tokens(revisions: &[Revision], models: &[Protocol]) -> TokenStream {
             /// A revision that this crate does not know, for types generated from a schema of one's own.
             #[must_use]
             pub const fn custom(name: &'static str) -> Self {
-                Self { name, legacy: false }
+                Self { name, legacy: false, index: None }
             }
 
             /// The name on the wire.
@@ -88,19 +90,17 @@ fn tokens(revisions: &[Revision], models: &[Protocol]) -> TokenStream {
             /// The methods of the revision, in no particular order. Empty for a custom revision.
             #[must_use]
             pub fn methods(self) -> &'static [crate::MethodSpec] {
-                match self {
-                    #(Self::#constants => crate::methods::#constants,)*
-                    _ => &[],
-                }
+                const METHODS: &[&[crate::MethodSpec]] = &[#(crate::methods::#constants),*];
+                self.index.map_or(&[], |index| METHODS[index])
             }
 
             /// Returns the facts about a method of the revision.
             #[must_use]
             pub fn method(self, method: &str) -> Option<&'static crate::MethodSpec> {
                 let methods = self.methods();
-                // Comparing lengths first is faster.
-                let order = |spec: &crate::MethodSpec| (spec.method.len(), spec.method).cmp(&(method.len(), method));
-                methods.get(methods.binary_search_by(order).ok()?)
+                let shorter = methods.partition_point(|spec| spec.method.len() < method.len());
+                let mut as_long = methods[shorter..].iter().take_while(|spec| spec.method.len() == method.len());
+                as_long.find(|spec| spec.method == method)
             }
 
             /// Whether the types of this revision are compiled in: whether its feature is on.

@@ -137,11 +137,13 @@ impl<S: RequestService> Executor<S> {
     }
 
     fn poll_or_spawn(&mut self, task: Task, cx: &mut TaskContext<'_>) {
-        let work = self.run(task);
         // If earlier notifications are still queued, their handlers should get a chance to run before this request.
         if self.inline.spawns_next() || !self.notification_queue.is_empty() {
-            self.running.spawn(work);
-        } else if let Some(pending) = self.inline.poll(work, cx) {
+            self.running.spawn(self.run(task));
+            return;
+        }
+        let work = self.run(task);
+        if let Some(pending) = self.inline.poll(work, cx) {
             self.running.spawn(pending);
         }
     }

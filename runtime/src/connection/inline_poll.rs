@@ -32,6 +32,7 @@ impl InlinePoll {
     }
 
     /// Polls a future once. Returns it if it is pending and needs a task.
+    #[inline]
     pub(super) fn poll(
         &mut self,
         future: impl Future<Output = ()> + Send + 'static,
