@@ -150,7 +150,7 @@ impl<S: RequestService> Dispatcher<S> {
 
     /// Processes an invalid message. If it is a response, its call fails. Otherwise this returns an error response.
     fn invalid(&mut self, invalid: Invalid) -> Option<Outbound> {
-        match invalid.answers {
+        match invalid.response_to {
             Some(id) => {
                 self.shared.peer.complete(&id, Err(CallError::Invalid(invalid.error.into())));
                 None

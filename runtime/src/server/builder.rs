@@ -333,7 +333,7 @@ impl ServerBuilder {
     /// Sets a function that is called with each change in this process.
     ///
     /// Use it if several processes serve the same clients: send the change to the other processes, which then call
-    /// [`Server::changed_elsewhere`]. Each subscriber is connected to only one of the processes.
+    /// [`Server::relay_change`]. Each subscriber is connected to only one of the processes.
     pub fn on_change(mut self, on_change: impl Fn(&Change) + Send + Sync + 'static) -> Self {
         self.state.config.on_change = Some(Box::new(on_change));
         self

@@ -93,8 +93,8 @@ impl RequestContext {
         let (method, params) = method_and_params(request);
         let params =
             params.map(|params| older_revisions::params(&method, self.context.revision(), params)).transpose()?;
-        let answer = self.context.peer().raw_request(&method, params.map(|params| RawJson::from(&params))).await?;
-        answer.decode().map_err(|error| error.with_type_name(format!("{method} result")).into())
+        let response = self.context.peer().raw_request(&method, params.map(|params| RawJson::from(&params))).await?;
+        response.decode().map_err(|error| error.with_type_name(format!("{method} result")).into())
     }
 
     /// Returns the input if the client has sent it, and otherwise requests it with an error (2026-07-28).

@@ -271,8 +271,8 @@ impl Context {
     ///
     /// Fails if the response is not a valid result of `R`.
     pub fn input<R: Request>(&self, key: &str) -> Result<Option<R::Result>, ErrorObject> {
-        let Some(answer) = self.0.params_view.answers.get(key) else { return Ok(None) };
-        let decoded = mcpgen_types::from_value(answer.clone());
+        let Some(response) = self.0.params_view.input_responses.get(key) else { return Ok(None) };
+        let decoded = mcpgen_types::from_value(response.clone());
         decoded.map(Some).map_err(|error| {
             errors::invalid_params(&error.at_key(key.to_owned()).at_key("inputResponses").at_key("params"))
         })

@@ -27,7 +27,7 @@
 //! });
 //!
 //! let (sent, mut from_server) = mpsc::unbounded_channel::<Outbound>();
-//! // A queued message counts toward `Limits::outbox` until it is dropped, so this queue needs no limit.
+//! // A queued message counts toward `Limits::outbox_bytes` until it is dropped, so this queue needs no limit.
 //! let outgoing = transport::sink(move |message| sent.send(message).map_err(|_| io::ErrorKind::BrokenPipe.into()));
 //!
 //! tokio::spawn(serve((LocalInfo::new("server", "1"), Router::new()), (incoming, outgoing)));

@@ -10,7 +10,7 @@ use crate::jsonrpc::envelope::{Envelope, scan_bytes};
 
 /// An outgoing message, and the incoming request that it belongs to.
 ///
-/// Holds a share of [`Limits::outbox`](crate::Limits) until it is dropped. Keep it until the message is written if the
+/// Holds a share of [`Limits::outbox_bytes`](crate::Limits) until it is dropped. Keep it until the message is written if the
 /// transport buffers without limit.
 #[derive(Debug)]
 #[non_exhaustive]

@@ -62,7 +62,7 @@ impl Default for ClientOptions {
             headers: HeaderMap::new(),
             authorization: None,
             requests: 256,
-            max_message_bytes: lines::LONGEST,
+            max_message_bytes: lines::DEFAULT_LINE_LIMIT,
             max_retries: 5,
             retry_delay: Duration::from_secs(1),
             send_timeout: Duration::from_secs(30),

@@ -118,8 +118,8 @@ impl Shared {
         if session_headers.session.is_none() {
             return;
         }
-        let patience = self.options.send_timeout.min(Duration::from_secs(5));
-        match tokio::time::timeout(patience, self.send(Method::DELETE, None, session_headers)).await {
+        let timeout = self.options.send_timeout.min(Duration::from_secs(5));
+        match tokio::time::timeout(timeout, self.send(Method::DELETE, None, session_headers)).await {
             Ok(Ok(_)) => {}
             Ok(Err(error)) => tracing::debug!(%error, "failed to end the session"),
             Err(_) => tracing::debug!("timed out ending the session"),

@@ -18,7 +18,7 @@ use super::host_filter::Refusal;
 use super::options::EndpointOptions;
 use super::permit::Permit;
 use super::resumable::Resumable;
-use super::stream::{Answer, Next, Reader, Stream};
+use super::stream::{Next, Reader, ResponseInfo, Stream};
 use crate::connection::Connection;
 use crate::http::headers::SESSION;
 use crate::http::sse;
@@ -254,7 +254,7 @@ impl Session {
             }
             Route::Response(id, outcome) => {
                 if let Some(stream) = self.finish_request(&id) {
-                    stream.push(bytes, Some(Answer { id, outcome }), room);
+                    stream.push(bytes, Some(ResponseInfo { id, outcome }), room);
                 }
             }
             Route::NoResponse(id) => {
@@ -315,9 +315,9 @@ impl Session {
         let mut reader = stream.resume_undelivered();
         self.inbox.send(delivery).map_err(|_| not_found())?;
         let first = match tokio::time::timeout(FIRST_MESSAGE_TIMEOUT, reader.next()).await {
-            Ok(Some(Next::Message(_, answer, Some(outcome)))) => {
-                let answer = body::holding(answer, (used, permit));
-                return Ok((body::json(StatusCode::OK, answer), Some(outcome)));
+            Ok(Some(Next::Message(_, response, Some(outcome)))) => {
+                let response = body::holding(response, (used, permit));
+                return Ok((body::json(StatusCode::OK, response), Some(outcome)));
             }
             Ok(None) if self.has_ended() => return Err(not_found()),
             Ok(None) => return Ok((body::events(stream::empty()), None)),
