@@ -387,9 +387,9 @@ mod tests {
     #[test]
     fn reports_that_no_key_could_be_created() {
         let mut builder = Server::builder("s", "1");
-        builder.state.config.request_state = Some(Err(RequestStateError::NoRandomness));
+        builder.state.config.request_state = Some(Err(RequestStateError::NoRandomness(getrandom::Error::UNSUPPORTED)));
         let error = builder.build().config().expect_err("no key");
-        assert!(matches!(error, ServeError::RequestState(RequestStateError::NoRandomness)));
+        assert!(matches!(error, ServeError::RequestState(RequestStateError::NoRandomness(_))));
         assert!(error.to_string().contains("ServerBuilder::request_state"), "{error}");
     }
 }

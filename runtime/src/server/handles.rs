@@ -54,7 +54,7 @@ pub enum HandleError {
     InUse(&'static str, String),
     /// The system's random number generator failed.
     #[error("the system's random number generator failed")]
-    NoRandomness,
+    NoRandomness(#[source] getrandom::Error),
 }
 
 impl<T> Handles<T> {
@@ -80,7 +80,7 @@ impl<T> Handles<T> {
     /// [`Full`](HandleError::Full) if the maximum number of values is reached, in total or for the owner.
     /// [`NoRandomness`](HandleError::NoRandomness) if the system's random number generator fails.
     pub fn create(&self, owner: &str, value: T) -> Result<String, HandleError> {
-        let random = random::<16>().map_err(|_| HandleError::NoRandomness)?;
+        let random = random::<16>().map_err(HandleError::NoRandomness)?;
         let hex: String = random.iter().map(|byte| format!("{byte:02x}")).collect();
         let handle = format!("{}_{hex}", self.kind);
         let value = Arc::new(Mutex::new(value));

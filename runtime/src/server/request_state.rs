@@ -59,7 +59,7 @@ pub enum RequestStateError {
     ShortKey(usize),
     /// The system's random number generator failed.
     #[error("the system's random number generator failed")]
-    NoRandomness,
+    NoRandomness(#[source] getrandom::Error),
 }
 
 /// The minimum length of a key, in bytes.
@@ -121,7 +121,7 @@ impl RequestStateCodec {
     ///
     /// [`NoRandomness`](RequestStateError::NoRandomness) if the system's random number generator fails.
     pub fn of_this_process(lifetime: Duration) -> Result<Self, RequestStateError> {
-        Ok(Self::new(random::<SHORTEST_KEY>().map_err(|_| RequestStateError::NoRandomness)?, lifetime)?
+        Ok(Self::new(random::<SHORTEST_KEY>().map_err(RequestStateError::NoRandomness)?, lifetime)?
             .with_replay_guard(InMemoryReplayGuard::new(MAX_USED_STATES)))
     }
 

@@ -50,7 +50,7 @@ pub enum HandshakeError {
     )]
     NotModern(String),
     /// The local info cannot be encoded as request metadata.
-    #[error("invalid `LocalInfo`: {0}")]
+    #[error("`LocalInfo` cannot be sent as request metadata")]
     LocalInfo(#[source] mcpgen_types::Error),
 }
 

@@ -12,6 +12,7 @@ use super::options::ClientOptions;
 use super::queue::{Notifications, QueueLimit, QueuedMessage};
 use super::state::{IncomingSender, Shared};
 use crate::transport::{Metadata, Outbound, Route};
+use crate::util::error_chain::error_chain;
 use crate::util::lock::Mutex;
 
 /// The maximum bytes of queued notifications.
@@ -148,7 +149,7 @@ impl Shared {
         let method = outgoing.method.as_deref().unwrap_or("response");
         match tokio::time::timeout(self.options.send_timeout, self.post(outgoing)).await {
             Ok(Ok(_)) => return true,
-            Ok(Err(error)) => tracing::warn!(method, %error, "failed to send a message"),
+            Ok(Err(error)) => tracing::warn!(method, error = error_chain(&error), "failed to send a message"),
             Err(_) => tracing::warn!(method, "timed out sending a message"),
         }
         false

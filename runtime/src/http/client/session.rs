@@ -11,6 +11,7 @@ use super::message::OutgoingMessage;
 use super::response::{ResponseBody, check_status, negotiated_version};
 use super::state::{SessionHeaders, Shared};
 use crate::http::headers::SESSION;
+use crate::util::error_chain::error_chain;
 
 /// The notification that completes the handshake.
 const INITIALIZED: &[u8] = br#"{"jsonrpc":"2.0","method":"notifications/initialized"}"#;
@@ -121,7 +122,7 @@ impl Shared {
         let timeout = self.options.send_timeout.min(Duration::from_secs(5));
         match tokio::time::timeout(timeout, self.send(Method::DELETE, None, session_headers)).await {
             Ok(Ok(_)) => {}
-            Ok(Err(error)) => tracing::debug!(%error, "failed to end the session"),
+            Ok(Err(error)) => tracing::debug!(error = error_chain(&error), "failed to end the session"),
             Err(_) => tracing::debug!("timed out ending the session"),
         }
     }
