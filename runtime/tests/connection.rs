@@ -310,12 +310,12 @@ async fn ten_thousand_concurrent_calls_complete() {
     }
 }
 
-/// Counts the threads that attend, and wakes those that wait.
+/// Counts the threads that have arrived, and wakes those that wait.
 #[derive(Default)]
 struct Meeting(Mutex<usize>, Condvar);
 
 impl Meeting {
-    /// Blocks the thread until a second thread attends, for at most five seconds. Returns whether one did.
+    /// Blocks the thread until a second thread arrives, for at most five seconds. Returns whether one did.
     fn attend(&self) -> bool {
         let mut present = self.0.lock().expect("no panic");
         *present += 1;
@@ -412,7 +412,7 @@ async fn calls_fail_when_the_connection_ends() {
     assert!(matches!(error, CallError::Closed(_)), "{error}");
 }
 
-/// Requests of a peer that never reads are accepted up to a limit, and its responses take at most `outbox` bytes.
+/// Requests of a peer that never reads are accepted up to a limit, and its responses take at most `outbox_bytes`.
 #[tokio::test]
 async fn bounds_the_outbox_of_a_peer_that_never_reads() {
     let limits = Limits { outbox_bytes: 10_000, in_flight: 8, queued_requests: 100, ..Limits::default() };

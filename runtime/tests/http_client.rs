@@ -345,7 +345,7 @@ async fn reports_responses_of_servers_without_mcp() {
             200,
             "text/html",
             "<html>",
-            "the server responded with content type \"text/html\", which is neither JSON nor an event stream",
+            "the server responded with content type \"text/html\", which is neither JSON nor an event stream; check the URL",
         ),
         (200, "text/event-stream", "", "the stream ended before the response arrived"),
         (202, "text/plain", "", "the stream ended before the response arrived"),

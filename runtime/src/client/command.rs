@@ -32,15 +32,15 @@ impl ClientBuilder {
     ///
     /// The first request is `server/discover`. Many servers of legacy revisions accept only `initialize` as the first
     /// message. A server that exits, or rejects both requests, is restarted and sent `initialize` first. So is a server
-    /// that does not respond within [`discover_timeout`](ConnectOptions::discover_timeout); a process that did not respond is never
-    /// sent `initialize`. A server whose [`known_revision`](ConnectOptions::known_revision) revision is a legacy one is never sent
-    /// `server/discover` first.
+    /// that does not respond within [`discover_timeout`](ConnectOptions::discover_timeout); a process that did not
+    /// respond is never sent `initialize`. A server whose [`known_revision`](ConnectOptions::known_revision) is a
+    /// legacy revision receives `initialize` first.
     ///
     /// Some failed servers exit only when their input is closed. The client therefore closes the input of a silent
-    /// process after a sixth of the timeout, but not before five seconds (half of the timeout if that is less). A
-    /// slow server that responds afterwards is restarted, with the revision that it supports. The input stays open if
-    /// the revision is [`known_revision`](ConnectOptions::known_revision) or the client accepts only modern revisions. A command is run
-    /// at most three times.
+    /// process after a sixth of the timeout, but not before five seconds (half of the timeout if that is less). A slow
+    /// server that responds afterwards is restarted, with the revision that it supports. The input stays open if a
+    /// [`known_revision`](ConnectOptions::known_revision) is set or the client accepts only modern revisions. A command
+    /// is run at most three times.
     ///
     /// ```no_run
     /// # async fn run() -> Result<(), Box<dyn std::error::Error>> {

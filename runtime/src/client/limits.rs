@@ -20,8 +20,9 @@ impl Default for RoundLimits {
     }
 }
 
-/// Limits how much of a list a client reads with [`Client::tools`](crate::Client::tools), [`Client::pages`](crate::Client::pages) and similar methods, since a
-/// server could send pages without end. Set it with [`Client::page_limits`](crate::Client::page_limits).
+/// Limits how much of a list a client reads with [`Client::tools`](crate::Client::tools),
+/// [`Client::pages`](crate::Client::pages) and similar methods, since a server could send pages without end. Set it
+/// with [`Client::page_limits`](crate::Client::page_limits).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct PageLimits {
     /// The maximum number of pages of one list. Default: 1,000.

@@ -56,8 +56,8 @@ impl<S: RequestService> Executor<S> {
         }
     }
 
-    /// Starts a task if the limits allow it. Otherwise queues it, or rejects it if the queue is full. `size` is that of
-    /// the incoming message in bytes, or of the response for [`Task::Response`].
+    /// Starts a task if the limits allow it. Otherwise queues it, or rejects it if the queue is full. `size` is the
+    /// memory of the incoming message in bytes, or the length of the response for [`Task::Response`].
     pub(super) async fn admit(&mut self, task: Task, size: usize) {
         let limits = &self.shared.limits;
         let is_long_lived = matches!(&task, Task::Request(request) if methods::is_long_lived(&request.method));

@@ -12,7 +12,8 @@ pub struct Limits {
     pub in_flight: usize,
     /// The maximum number of queued requests. More are rejected. Defaults to 16,384.
     pub queued_requests: usize,
-    /// The maximum size of all queued requests, in bytes. More are rejected. Defaults to 64 MiB.
+    /// The maximum memory of all queued requests, in bytes: their text and its index. More are rejected. Defaults to
+    /// 64 MiB.
     pub queued_request_bytes: usize,
     /// The maximum number of notifications queued for their handlers. More are dropped with a warning. Defaults to
     /// 1024.

@@ -15,7 +15,7 @@ use crate::service::router::{AnyNotification, Router};
 #[derive(Clone)]
 pub(super) struct NotificationQueue {
     sender: mpsc::Sender<QueuedNotification>,
-    /// The room that is left. One permit is one byte.
+    /// The free capacity, with one permit per byte.
     room: Arc<Semaphore>,
     capacity: usize,
 }

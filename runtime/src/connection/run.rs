@@ -44,13 +44,13 @@ impl<S: RequestService> Connection<S> {
     /// Runs the connection.
     ///
     /// It ends when `incoming` ends and all requests have their responses, when writing ends, or when the peer is
-    /// [disconnected](Peer::disconnect). Unfinished requests get [`Limits::drain_timeout`] to finish, unless writing has ended.
-    /// Dropping the future closes the connection at once.
+    /// [disconnected](Peer::disconnect). Unfinished requests get [`Limits::drain_timeout`] to finish, unless writing
+    /// has ended. Dropping the future closes the connection at once.
     ///
     /// # Errors
     ///
-    /// Fails if reading or writing fails, or if the outgoing messages cannot be written within [`Limits::drain_timeout`]. The
-    /// end of `incoming` is not an error.
+    /// Fails if reading or writing fails, or if the outgoing messages cannot be written within
+    /// [`Limits::drain_timeout`]. The end of `incoming` is not an error.
     pub async fn run(self, incoming: impl Incoming, outgoing: impl Outgoing) -> io::Result<()> {
         let Self { service, notifications, protocol, limits, peer, written } = self;
         let (notification_queue, queued) = NotificationQueue::new(&limits);

@@ -266,8 +266,8 @@ impl<'a> Members<'a, '_> {
         RequestId::decode(id).map_err(|_| "`id` must be a string or an integer")
     }
 
-    /// Fills in whether the invalid message is a response (`response_to`) or a request (`id`). Only a request gets an error
-    /// response with its ID.
+    /// Fills in whether the invalid message is a response (`response_to`) or a request (`id`). Only a request gets an
+    /// error response with its ID.
     fn blame(&self, invalid: Invalid) -> Invalid {
         let [_, _, method, _, result, error] = self.picked.values;
         match method {

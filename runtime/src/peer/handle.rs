@@ -114,8 +114,8 @@ impl Peer {
         Arc::as_ptr(&self.shared) as usize
     }
 
-    /// Returns what the peer has declared about itself. Returns `None` if it is not known yet, or if the peer declares
-    /// it with each request.
+    /// Returns the information that the peer has declared about itself. Returns `None` if it is not known yet, or if
+    /// the peer declares it with each request.
     pub fn peer_info(&self) -> Option<Arc<PeerInfo>> {
         self.shared.protocol.peer_info()
     }

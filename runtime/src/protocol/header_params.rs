@@ -10,7 +10,7 @@ use mcpgen_types::{JsonObject, Value};
 pub struct HeaderError {
     /// The path of the argument: property names, separated by dots.
     pub argument: String,
-    /// What is wrong with the header.
+    /// Why the header is invalid.
     pub why: &'static str,
 }
 

@@ -151,8 +151,8 @@ impl Legacy {
         Ok(RawJson::from(&json!({})))
     }
 
-    /// Returns an error message if the method is not a request to the role `receiver`, or if a side has not declared the
-    /// capability that the method needs.
+    /// Returns an error message if the method is not a request to the role `receiver`, or if a side has not declared
+    /// the capability that the method needs.
     fn missing_capability(&self, method: &str, peer_info: &PeerInfo, receiver: Role) -> Option<String> {
         let spec = methods::in_or_near(peer_info.revision, method)?;
         if spec.is_request && !methods::is_received_by(spec, receiver) {

@@ -101,8 +101,8 @@ impl ServerBuilder {
     /// Adds a tool whose arguments are a Rust type. The type also defines the tool's `inputSchema`.
     ///
     /// If a call's arguments do not match the type, the error is reported to the model and the function is not called.
-    /// The function can return text, a number, content, [`Structured`](super::Structured) content, or a `Result` of any of
-    /// these. See [`ToolError`](super::ToolError) for errors.
+    /// The function can return text, a number, content, [`Structured`](super::Structured) content, or a `Result` of any
+    /// of these. See [`ToolError`](super::ToolError) for errors.
     ///
     /// ```
     /// use mcpgen_runtime::Server;
@@ -299,7 +299,8 @@ impl ServerBuilder {
     }
 
     /// Sets a function that returns the caller of a request, such as the name of a user that a middleware layer has
-    /// authenticated. It must return only what it can rely on. By default, callers are not distinguished.
+    /// authenticated. Return only authenticated data: clients can forge everything else. By default, callers are not
+    /// distinguished.
     ///
     /// A multi-round request can only be continued by the caller that started it.
     pub fn identity(mut self, identity: impl Fn(&Context) -> String + Send + Sync + 'static) -> Self {

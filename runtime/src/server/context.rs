@@ -17,7 +17,8 @@ use super::tool_error::ToolError;
 use crate::protocol::input_requests::method_and_params;
 use crate::service::context::Context;
 
-/// The context of a call to a tool, prompt or resource. Dereferences to [`Context`], and can request input from the client.
+/// The context of a call to a tool, prompt or resource. Dereferences to [`Context`], and can request input from the
+/// client.
 ///
 /// In legacy revisions, the server sends a request to the client and the function waits for the response. In
 /// 2026-07-28, the function returns early with the error of [`elicit`](Self::elicit), [`sample`](Self::sample) or

@@ -46,7 +46,7 @@ pub enum HandleError {
     /// The handle has expired, does not exist, or belongs to another owner. The error does not reveal which.
     #[error("unknown or expired {0} {1:?}; create a new one")]
     Unknown(&'static str, String),
-    /// The maximum number of handles exists, in total or for this owner.
+    /// The maximum number of handles is reached, in total or for this owner.
     #[error("too many {0} handles; try again later")]
     Full(&'static str),
     /// Another call uses the value of the handle, and this call already uses the value of a handle.

@@ -95,8 +95,8 @@ impl Server {
         self.relay_change(change);
     }
 
-    /// Like [`changed`](Self::changed), but for a change in another process: it does not call the function set with
-    /// [`ServerBuilder::on_change`](super::ServerBuilder::on_change).
+    /// Notifies the subscribers in this process of a change in another process. Unlike [`changed`](Self::changed), this
+    /// does not call the function set with [`ServerBuilder::on_change`](super::ServerBuilder::on_change).
     pub fn relay_change(&self, change: &Change) {
         self.0.subscriptions.changed(change);
         listeners::changed(&mut self.0.listeners.lock(), change);

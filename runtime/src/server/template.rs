@@ -25,7 +25,7 @@ pub(super) struct TemplateEntry {
     read: Read,
 }
 
-/// Takes the URI and the template's MIME type, besides the context and the variables.
+/// Takes the URI and the template's MIME type, in addition to the context and the variables.
 type Read =
     Box<dyn Fn(RequestContext, Variables, String, Option<String>) -> BoxFuture<'static, Contents> + Send + Sync>;
 

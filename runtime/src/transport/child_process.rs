@@ -82,7 +82,8 @@ impl ChildProcess {
     /// Waits for the process to exit. If it does not exit in time, sends `SIGTERM` (on Unix), waits again, and then
     /// kills it.
     ///
-    /// Close its standard input first, by dropping the outgoing sink. Each step waits for [`exit_timeout`](Self::exit_timeout).
+    /// Close its standard input first, by dropping the outgoing sink. Each step waits for
+    /// [`exit_timeout`](Self::exit_timeout).
     ///
     /// # Errors
     ///

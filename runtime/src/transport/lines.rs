@@ -169,7 +169,7 @@ mod tests {
         });
         let describe = |item: Result<Inbound, ReceiveError>| match item {
             Ok(message) => String::from_utf8(message.into_bytes().expect("not parsed")).expect("text"),
-            Err(error) => error.to_string(),
+            Err(error) => error.to_string().split(';').next().unwrap_or_default().to_owned(),
         };
         receive(reader, line_limit).map(describe).collect().await
     }

@@ -1,12 +1,12 @@
 //! Transports: streams of incoming messages and sinks for outgoing ones.
 //!
-//! A transport has two halves: a stream of [`Inbound`] messages and a sink for [`Outbound`] ones. The transports of this
-//! crate, Streamable HTTP included, use nothing else.
+//! A transport has two halves: a stream of [`Inbound`] messages and a sink for [`Outbound`] ones. The transports of
+//! this crate, Streamable HTTP included, use nothing else.
 //!
 //! # Writing a transport
 //!
-//! This transport runs over a pair of channels. Each message carries the address of its sender, which handlers read with
-//! [`Context::extensions`](crate::Context::extensions).
+//! This transport runs over a pair of channels. Each message carries the address of its sender, which handlers read
+//! with [`Context::extensions`](crate::Context::extensions).
 //!
 //! ```
 //! use std::{io, net::SocketAddr};

@@ -98,8 +98,8 @@ impl Process {
         self.0.last_output.text()
     }
 
-    /// Closes the input and waits up to `exit_timeout` for the process to exit. Then sends `SIGTERM`, waits as long again,
-    /// and kills it. If called more than once, the first `exit_timeout` applies.
+    /// Closes the input and waits up to `exit_timeout` for the process to exit. Then sends `SIGTERM`, waits as long
+    /// again, and kills it. If called more than once, the first `exit_timeout` applies.
     pub(crate) async fn stop(&self, exit_timeout: Duration) {
         self.close_input();
         self.0.stop.send_if_modified(|stop| stop.replace(exit_timeout).is_none());

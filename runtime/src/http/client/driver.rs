@@ -84,12 +84,12 @@ impl Driver {
 
 impl Shared {
     /// Sends a message. Requests, cancellations and responses are sent concurrently, notifications in order. No kind
-    /// waits for another.
+    /// blocks another.
     async fn take(self: &Arc<Self>, mut outbound: Outbound) {
         let metadata = match (outbound.metadata.take(), &outbound.route) {
             (Some(metadata), _) => Some(*metadata),
             (None, Route::Response(..)) => None,
-            // A relay does not know what it passes on.
+            // A message that a proxy relays has no metadata.
             (None, _) => Metadata::read(&outbound.bytes),
         };
         let Some(Metadata { id, method, params }) = metadata else {
@@ -143,8 +143,8 @@ impl Shared {
         }
     }
 
-    /// Posts a message that gets no response, within [`ClientOptions::send_timeout`]. Logs a failure and returns whether the
-    /// server accepted the message.
+    /// Posts a message that gets no response, within [`ClientOptions::send_timeout`]. Logs a failure and returns
+    /// whether the server accepted the message.
     async fn post_in_time(self: &Arc<Self>, outgoing: &OutgoingMessage) -> bool {
         let method = outgoing.method.as_deref().unwrap_or("response");
         match tokio::time::timeout(self.options.send_timeout, self.post(outgoing)).await {

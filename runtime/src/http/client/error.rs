@@ -30,7 +30,7 @@ pub enum HttpError {
     #[error("the stream ended before the response arrived")]
     NoResponse,
     /// The content type of the HTTP response is neither JSON nor an event stream.
-    #[error("the server responded with content type {0:?}, which is neither JSON nor an event stream")]
+    #[error("the server responded with content type {0:?}, which is neither JSON nor an event stream; check the URL")]
     ContentType(String),
     /// The server responded to a GET request with something other than an event stream.
     #[error("the server responded to GET with {status} and content type {content_type:?} instead of an event stream")]
@@ -41,7 +41,7 @@ pub enum HttpError {
         content_type: String,
     },
     /// The session was lost, and the server chose a different revision for the new one.
-    #[error("the session was lost, and the server chose another revision for the new one: {}", revision(.0.as_ref()))]
+    #[error("the session was lost, and the server chose another revision for the new one: {}; connect again", revision(.0.as_ref()))]
     Session(Option<HeaderValue>),
     /// The server lost too many sessions in a row without responding to a request in any of them. The client begins
     /// another session later: see [`ClientOptions::retry_delay`](super::ClientOptions::retry_delay).

@@ -125,7 +125,7 @@ impl Shared {
         }
     }
 
-    /// Learns from the result of `tools/list` which arguments are repeated in headers.
+    /// Records from the result of `tools/list` which arguments are repeated in headers.
     fn update_tool_headers(&self, message: &mut Inbound) {
         let known = !self.state().tools.is_empty();
         let has_headers = |message: &mut Inbound| {

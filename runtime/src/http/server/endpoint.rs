@@ -46,7 +46,7 @@ pub struct Endpoint<S = Router> {
     shared: Arc<Shared>,
 }
 
-/// The maximum bytes of sessionless notifications whose handlers run at the same time.
+/// The maximum memory of sessionless notifications whose handlers run at the same time, in bytes.
 const NOTIFICATION_BYTES: usize = 16 << 20;
 
 /// The minimum that such a notification counts toward [`NOTIFICATION_BYTES`], so that their number is limited too.
@@ -97,8 +97,9 @@ impl<S: RequestService> Endpoint<S> {
     }
 
     /// Shuts the endpoint down. Refuses new requests, ends all streams and sessions, and waits until requests in flight
-    /// have their responses and the clients have read them, for at most [`Limits::drain_timeout`](crate::Limits::drain_timeout)
-    /// and a second. Call it before you stop the HTTP server, which waits for open streams.
+    /// have their responses and the clients have read them, for at most
+    /// [`Limits::drain_timeout`](crate::Limits::drain_timeout) and a second. Call it before you stop the HTTP server,
+    /// which waits for open streams.
     pub async fn close(&self) {
         self.shared.closing.cancel();
         self.shared.tasks.close();
@@ -236,7 +237,7 @@ impl<S: RequestService> Endpoint<S> {
                 "too many notifications of this owner are in progress (`EndpointOptions::requests_per_owner`)",
             )
         })?;
-        let cost = u32::try_from(inbound.size().clamp(NOTIFICATION_COST, NOTIFICATION_BYTES)).unwrap_or(u32::MAX);
+        let cost = u32::try_from(inbound.memory().clamp(NOTIFICATION_COST, NOTIFICATION_BYTES)).unwrap_or(u32::MAX);
         let room = Arc::clone(&shared.notifications).try_acquire_many_owned(cost);
         let room = room.map_err(|_| {
             Refusal::busy(format!("more than {NOTIFICATION_BYTES} bytes of notifications are in progress"))

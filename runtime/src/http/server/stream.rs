@@ -108,7 +108,7 @@ impl Stream {
         self.state().ended
     }
 
-    /// Returns the bytes that wait for the current reader. Returns 0 without a reader.
+    /// Returns how many bytes the current reader has not read. Returns 0 without a reader.
     pub(super) fn unread(&self) -> usize {
         let state = self.state();
         if !state.is_read {
