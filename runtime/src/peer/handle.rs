@@ -130,7 +130,7 @@ impl Peer {
         &*self.shared.protocol
     }
 
-    /// Adds the task on whose behalf messages are sent to the params.
+    /// Adds to the params the task on whose behalf messages are sent.
     pub(super) fn with_task_scope(&self, params: Option<RawJson>) -> Result<Option<RawJson>, CallError> {
         let Some(task_scope) = &self.task_scope else { return Ok(params) };
         if task_scope.has_ended() {

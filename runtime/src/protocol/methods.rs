@@ -32,7 +32,7 @@ pub(crate) fn is_received_by(spec: &MethodSpec, role: Role) -> bool {
 mod tests {
     use super::*;
 
-    /// Returns the methods of a revision that a condition holds for.
+    /// Returns the methods of a revision that satisfy a condition.
     fn methods(revision: Revision, holds: impl Fn(&MethodSpec) -> bool) -> Vec<&'static str> {
         let mut methods: Vec<_> =
             revision.methods().iter().filter(|spec| holds(spec)).map(|spec| spec.method).collect();

@@ -24,7 +24,7 @@ pub enum HttpError {
     #[error(transparent)]
     Io(#[from] io::Error),
     /// [`Authorize`](super::Authorize) failed to provide a token.
-    #[error("cannot authorize the request")]
+    #[error("`ClientOptions::authorization` failed to provide a token")]
     Authorization(#[source] BoxError),
     /// The HTTP response ended without a JSON-RPC response and could not be resumed, or the connection closed.
     #[error("the stream ended before the response arrived")]
