@@ -71,12 +71,12 @@ pub struct MethodSpec {
     pub is_request: bool,
     /// Whether clients may send it.
     pub sent_by_client: bool,
-    /// Whether servers may send it. A request that nobody may send travels in results, as an input request.
+    /// Whether servers may send it. A request that neither side may send occurs only in results, as an input request.
     pub sent_by_server: bool,
     /// The path of the capability that it needs, such as `["resources", "subscribe"]`; empty if it needs none. The
     /// receiver of a request must declare it, or the sender of a notification.
     pub capability: &'static [&'static str],
-    /// The params member with the name or the URI of what the request is about.
+    /// The params member with the name or URI of the request's subject, such as a tool.
     pub subject: Option<&'static str>,
     /// Whether the request may run as a task.
     pub may_run_as_task: bool,

@@ -36,7 +36,7 @@ async fn main() -> Result<(), Failure> {
     }
     let mut command = Command::new(server);
     command.args(arguments);
-    let (server, incoming, outgoing) = ChildProcess::start(command, lines::LONGEST)?;
+    let (server, incoming, outgoing) = ChildProcess::start(command, lines::DEFAULT_LINE_LIMIT)?;
     let client = connect(local_info, handlers.clone(), handlers, incoming, outgoing, Limits::default()).await?;
     run(&client).await?;
     client.close().await?;

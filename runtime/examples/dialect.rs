@@ -14,6 +14,6 @@ async fn main() -> Result<(), Box<dyn std::error::Error>> {
         .tool_with_schema(echo, |_, arguments| async move { mcpgen_types::to_string(&arguments) })
         .build();
     let router = dialect::handlers(server.router());
-    let (incoming, outgoing) = stdio::stdio(lines::LONGEST)?;
+    let (incoming, outgoing) = stdio::stdio(lines::DEFAULT_LINE_LIMIT)?;
     Ok(serve((server.config()?, router), (dialect::incoming(incoming), outgoing)).await?)
 }

@@ -3,8 +3,7 @@
 
 #![allow(deprecated, reason = "what the newest revision deprecates is still served")]
 
-use mcpgen_runtime::client::ClientBuilder;
-use mcpgen_runtime::{CallError, Client};
+use mcpgen_runtime::prelude::*;
 use mcpgen_types::v2026_07_28::{CreateMessageResult, ElicitResult, ElicitResultAction, Role, TextContent};
 use serde_json::json;
 use tokio::process::Command;

@@ -1,8 +1,7 @@
 //! A server with resources and prompts on standard input and output: an index of poems, a template to look them up by
 //! number, and a prompt that asks for an explanation of one.
 
-use mcpgen_runtime::Server;
-use mcpgen_runtime::server::ServeError;
+use mcpgen_runtime::prelude::*;
 use mcpgen_types::v2026_07_28::{Prompt, PromptArgument, Resource, ResourceTemplate};
 
 const POEMS: [&str; 3] = ["The tide is out.", "The kettle sings.", "Snow, and nobody about."];

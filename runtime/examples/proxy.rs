@@ -16,8 +16,8 @@ async fn main() -> std::io::Result<()> {
     };
     let mut command = Command::new(program);
     command.args(arguments);
-    let (server, from_server, to_server) = ChildProcess::start(command, lines::LONGEST)?;
-    let (from_client, to_client) = stdio::stdio(lines::LONGEST)?;
+    let (server, from_server, to_server) = ChildProcess::start(command, lines::DEFAULT_LINE_LIMIT)?;
+    let (from_client, to_client) = stdio::stdio(lines::DEFAULT_LINE_LIMIT)?;
     // When the client disconnects, this task closes the server's input. The server exits after its last message.
     let client_to_server = tokio::spawn(relay("client", from_client, to_server));
     relay("server", from_server, to_client).await;

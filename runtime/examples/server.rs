@@ -32,7 +32,7 @@ async fn main() -> Result<(), Box<dyn std::error::Error>> {
     if let Some(address) = std::env::args().nth(1) {
         return Ok(serve_http(&address, local_info, router).await?);
     }
-    Ok(serve((local_info, router), stdio::stdio(lines::LONGEST)?).await?)
+    Ok(serve((local_info, router), stdio::stdio(lines::DEFAULT_LINE_LIMIT)?).await?)
 }
 
 /// Serves an address such as `127.0.0.1:3000` until Ctrl-C, and prints the endpoint's URL.

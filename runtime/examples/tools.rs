@@ -1,7 +1,6 @@
 //! A server with two tools on standard input and output.
 
-use mcpgen_runtime::Server;
-use mcpgen_runtime::server::{ServeError, ToolError};
+use mcpgen_runtime::prelude::*;
 use schemars::JsonSchema;
 use serde::Deserialize;
 

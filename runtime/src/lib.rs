@@ -1,8 +1,8 @@
 //! Clients and servers for the Model Context Protocol, with typed handlers and typed calls over the generated types.
 //!
 //! ```
-//! use mcpgen_runtime::{LocalInfo, Limits, Router, connect, serve, transport};
-//! use mcpgen_types::ErrorObject;
+//! use mcpgen_runtime::prelude::*;
+//! use mcpgen_runtime::{Limits, connect, transport};
 //! use mcpgen_types::v2025_11_25::{CallToolRequest, CallToolRequestParams, CallToolResult, TextContent};
 //! use serde_json::json;
 //!
@@ -47,6 +47,7 @@
 //! * `tasks` (feature `tasks`) runs requests as tasks, whose results the client fetches later.
 //! * `http` (features `http-server` and `http-client`) implements Streamable HTTP; a server is a tower service.
 //! * [`server`] and [`client`] are the entry points for applications.
+//! * [`prelude`] re-exports the types and functions that most servers and clients use.
 
 #![allow(deprecated, reason = "the runtime still supports what the newest revision deprecates")]
 
@@ -56,6 +57,7 @@ pub mod connection;
 pub mod http;
 pub mod jsonrpc;
 pub mod peer;
+pub mod prelude;
 pub mod protocol;
 pub mod server;
 pub mod service;

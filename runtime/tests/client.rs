@@ -126,7 +126,7 @@ async fn sends_a_call_when_it_is_made() {
 #[tokio::test]
 async fn a_call_waits_for_the_queue_while_it_is_awaited() {
     // The first request fills the queue: the pipe cannot hold it.
-    let (mut remote, client) = connect_raw(16, Limits { outbox: 1, ..Limits::default() }).await;
+    let (mut remote, client) = connect_raw(16, Limits { outbox_bytes: 1, ..Limits::default() }).await;
     let _first = client.peer.raw_request("tools/list", None).send();
     let dropped = client.peer.raw_request("tools/list", None).send();
     let awaited = tokio::spawn(client.peer.raw_request("tools/list", None).send());
@@ -166,7 +166,7 @@ async fn reports_a_busy_server() {
     let (here, there) = transport::duplex();
     let hang = Tool::new(ToolInputSchema::new(), "hang");
     let server = Server::builder("server", "1").tool_with_schema(hang, |_, _| std::future::pending::<&str>());
-    let limits = Limits { in_flight: 1, waiting: 0, ..Limits::default() };
+    let limits = Limits { in_flight: 1, queued_requests: 0, ..Limits::default() };
     tokio::spawn(serve(server.limits(limits).build(), there));
     let client = Client::builder("client", "1").connect(here.0, here.1).await.expect("a server");
     let params = || Some(RawJson::from(&json!({ "name": "hang" })));

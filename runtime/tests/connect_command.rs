@@ -193,7 +193,7 @@ async fn does_not_restart_if_silence_is_not_legacy() {
     let mut script = Script::new("receive; receive");
     let error = script.connect(|options| options.silence_is_legacy = Some(false)).await.expect_err("a silent server");
     let source = HandshakeError::Timeout(Duration::from_millis(400));
-    assert!(error.to_string().ends_with(&source.to_string()), "{error}");
+    assert!(chain(&error).ends_with(&source.to_string()), "{error}");
     assert_eq!(script.received(), "server/discover eof\n");
 }
 
@@ -208,7 +208,7 @@ async fn does_not_probe_a_server_known_to_be_legacy() {
 async fn reports_the_initialize_error_of_a_known_legacy_server_that_exits_on_discover() {
     let mut script = Script::new(r#"receive; error -32600 "no key"; receive; exit 1"#);
     let error = script.connect(|options| options.known_revision = LEGACY).await.expect_err("an error response");
-    assert!(error.to_string().contains("no key"), "{error}");
+    assert!(chain(&error).contains("no key"), "{error}");
     assert_eq!(script.received(), "initialize server/discover ");
 }
 
@@ -246,7 +246,7 @@ async fn reports_a_failed_handshake_with_the_command() {
         &error,
         CommandError::Handshake { source: HandshakeError::Call(CallError::ErrorResponse(_)), .. }
     ));
-    let message = error.to_string();
+    let message = chain(&error);
     assert!(message.contains("no way") && message.contains("`sh -c ") && message.contains("hint"), "{message}");
 }
 
@@ -254,10 +254,8 @@ async fn reports_a_failed_handshake_with_the_command() {
 async fn reports_a_missing_program() {
     let error = client(|_| {}).connect_command(Command::new("no-such-program")).await.expect_err("a missing program");
     assert!(matches!(&error, CommandError::Start { .. }), "{error:?}");
-    let expected =
-        "cannot start `no-such-program`: No such file or directory (os error 2); is it installed and on PATH?";
-    assert_eq!(error.to_string(), expected);
-    assert!(std::error::Error::source(&error).is_some());
+    let expected = "cannot start `no-such-program`; install it or add its directory to PATH: No such file or directory (os error 2)";
+    assert_eq!(chain(&error), expected);
 }
 
 #[tokio::test]
@@ -342,4 +340,10 @@ async fn dropping_the_pending_connection_ends_the_process() {
     process_ends(pid).await;
     // The server may have written the log again after the script was dropped.
     let _ = fs::remove_file(&log);
+}
+
+/// Formats an error with its sources.
+fn chain(error: &dyn std::error::Error) -> String {
+    let chain = std::iter::successors(Some(error), |error| error.source());
+    chain.map(ToString::to_string).collect::<Vec<_>>().join(": ")
 }

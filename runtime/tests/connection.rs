@@ -310,12 +310,12 @@ async fn ten_thousand_concurrent_calls_complete() {
     }
 }
 
-/// Counts the threads that attend, and wakes those that wait.
+/// Counts the threads that have arrived, and wakes those that wait.
 #[derive(Default)]
 struct Meeting(Mutex<usize>, Condvar);
 
 impl Meeting {
-    /// Blocks the thread until a second thread attends, for at most five seconds. Returns whether one did.
+    /// Blocks the thread until a second thread arrives, for at most five seconds. Returns whether one did.
     fn attend(&self) -> bool {
         let mut present = self.0.lock().expect("no panic");
         *present += 1;
@@ -367,7 +367,7 @@ async fn handlers_that_complete_immediately_need_no_task() {
 
 #[tokio::test]
 async fn rejects_requests_when_the_queue_is_full() {
-    let limits = Limits { in_flight: 1, waiting: 1, ..Limits::default() };
+    let limits = Limits { in_flight: 1, queued_requests: 1, ..Limits::default() };
     let (mut remote, _peer) = connect(echoes(), limits);
     for id in 1..=2 {
         remote
@@ -412,10 +412,10 @@ async fn calls_fail_when_the_connection_ends() {
     assert!(matches!(error, CallError::Closed(_)), "{error}");
 }
 
-/// Requests of a peer that never reads are accepted up to a limit, and its responses take at most `outbox` bytes.
+/// Requests of a peer that never reads are accepted up to a limit, and its responses take at most `outbox_bytes`.
 #[tokio::test]
 async fn bounds_the_outbox_of_a_peer_that_never_reads() {
-    let limits = Limits { outbox: 10_000, in_flight: 8, waiting: 100, ..Limits::default() };
+    let limits = Limits { outbox_bytes: 10_000, in_flight: 8, queued_requests: 100, ..Limits::default() };
     let calls = Arc::new(AtomicUsize::new(0));
     let counter = calls.clone();
     let router = Router::new().request::<CallToolRequest>(move |_, _| {
@@ -556,7 +556,7 @@ async fn handlers_wait_for_a_slow_reader() {
             Ok::<_, ErrorObject>(text("done"))
         }
     });
-    let limits = Limits { outbox: 20_000, ..Limits::default() };
+    let limits = Limits { outbox_bytes: 20_000, ..Limits::default() };
     let (mut remote, _peer) = connect(router, limits);
     remote.send(r#"{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"a"}}"#).await;
     tokio::time::sleep(Duration::from_millis(100)).await;
@@ -571,8 +571,8 @@ async fn handlers_wait_for_a_slow_reader() {
 #[tokio::test(start_paused = true)]
 async fn handlers_time_out() {
     let limits = Limits {
-        handler: Some(Duration::from_secs(60)),
-        handlers: [("tools/call".to_owned(), Duration::from_secs(1))].into(),
+        handler_timeout: Some(Duration::from_secs(60)),
+        handler_timeouts: [("tools/call".to_owned(), Duration::from_secs(1))].into(),
         ..Limits::default()
     };
     let (mut remote, _peer) = connect(echoes(), limits);
@@ -651,7 +651,7 @@ async fn ignores_progress_with_unknown_tokens() {
 /// waits forever.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn peers_that_flood_each_other_do_not_deadlock() {
-    let limits = Limits { outbox: 1000, in_flight: 4, ..Limits::default() };
+    let limits = Limits { outbox_bytes: 1000, in_flight: 4, ..Limits::default() };
     let (here, there) = tokio::io::duplex(512);
     let peers = [run(echoes(), limits.clone(), here), run(echoes(), limits, there)];
     let calls = peers.iter().flat_map(|peer| {
@@ -679,17 +679,17 @@ async fn a_router_works_without_a_connection() {
     let params = RawJson::from(&json!({ "name": "a" }));
     let context = Context::detached(Revision::V2025_11_25);
     let request = AnyRequest { method: "tools/call".into(), params: Some(params), context };
-    let result = echoes().answer(request).await.expect("a result");
+    let result = echoes().handle_request(request).await.expect("a result");
     assert_eq!(result.decode::<CallToolResult>().expect("a result of tools/call"), text("a"));
     let context = Context::detached(Revision::V2024_11_05);
     let request = AnyRequest { method: "tools/call".into(), params: None, context };
-    assert_eq!(echoes().answer(request).await.expect_err("no handler").code, ErrorCode::METHOD_NOT_FOUND);
+    assert_eq!(echoes().handle_request(request).await.expect_err("no handler").code, ErrorCode::METHOD_NOT_FOUND);
 }
 
 /// A handler that hangs does not keep the connection open. Its request receives an error response.
 #[tokio::test(start_paused = true)]
 async fn closing_waits_for_handlers_up_to_the_drain_time() {
-    let (mut remote, _peer) = connect(echoes(), Limits { drain: Duration::from_secs(2), ..Limits::default() });
+    let (mut remote, _peer) = connect(echoes(), Limits { drain_timeout: Duration::from_secs(2), ..Limits::default() });
     remote.send(r#"{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"hang"}}"#).await;
     remote.close_output().await;
     let response = remote.receive().await;
@@ -708,7 +708,7 @@ async fn bounds_the_bytes_of_queued_notifications() {
             counts.fetch_add(1, Ordering::SeqCst);
         }
     });
-    let (mut remote, _peer) = connect(router, Limits { notification_bytes: 250_000, ..Limits::default() });
+    let (mut remote, _peer) = connect(router, Limits { queued_notification_bytes: 250_000, ..Limits::default() });
     let large = json!({ "jsonrpc": "2.0", "method": "notifications/large", "params": { "x": "x".repeat(100_000) } });
     for _ in 0..5 {
         remote.send(&large.to_string()).await;

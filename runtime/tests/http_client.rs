@@ -345,7 +345,7 @@ async fn reports_responses_of_servers_without_mcp() {
             200,
             "text/html",
             "<html>",
-            "the server responded with content type \"text/html\", which is neither JSON nor an event stream",
+            "the server responded with content type \"text/html\", which is neither JSON nor an event stream; check the URL",
         ),
         (200, "text/event-stream", "", "the stream ended before the response arrived"),
         (202, "text/plain", "", "the stream ended before the response arrived"),
@@ -378,7 +378,7 @@ async fn reports_responses_of_servers_without_mcp() {
         client(None).connect_http(&format!("http://{closed_address}/"), options()).await.expect_err("no server");
     let ConnectError::Handshake(HandshakeError::Call(CallError::Undelivered(why))) = &error else { panic!("{error}") };
     assert!(matches!(why.error.downcast_ref(), Some(HttpError::Http(error)) if error.is_connect()) && !why.reached);
-    assert!(error.to_string().contains("refused"), "{error}");
+    assert!(chain(&error).contains("refused"), "{error}");
     for url in ["", "example.com", "ftp://example.com/", "http://"] {
         let error = client(None).connect_http(url, options()).await.expect_err("an invalid URL");
         assert!(matches!(error, ConnectError::Open(_)), "{error}");
@@ -482,4 +482,10 @@ async fn relays_messages_without_metadata() {
     let response = incoming.next().await.expect("a response").expect("a message").into_bytes().expect("JSON");
     let response: Value = serde_json::from_slice(&response).expect("JSON");
     assert_eq!((&response["id"], &response["result"]["content"][0]["text"]), (&json!("a"), &json!("stored")));
+}
+
+/// Formats an error with its sources.
+fn chain(error: &dyn std::error::Error) -> String {
+    let chain = std::iter::successors(Some(error), |error| error.source());
+    chain.map(ToString::to_string).collect::<Vec<_>>().join(": ")
 }

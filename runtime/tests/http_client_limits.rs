@@ -528,7 +528,9 @@ async fn reports_a_new_session_with_another_revision() {
         });
         let server = server.await;
         let error = call(&connect(&server, options()).await).await.expect_err("another revision");
-        let text = format!("the session was lost, and the server chose another revision for the new one: {expected}");
+        let text = format!(
+            "the session was lost, and the server chose another revision for the new one: {expected}; connect again"
+        );
         assert!(error.ends_with(&text), "{error}");
     }
 }

@@ -465,7 +465,8 @@ async fn shutdown_takes_no_longer_than_the_drain_time() {
         .custom_request("never", |_, _: Value| std::future::pending::<Result<Value, ErrorObject>>())
         .custom_notification("never", |_, _: Value| std::future::pending());
     let drain = Duration::from_secs(10);
-    let options = EndpointOptions { limits: Limits { drain, ..Limits::default() }, ..EndpointOptions::default() };
+    let options =
+        EndpointOptions { limits: Limits { drain_timeout: drain, ..Limits::default() }, ..EndpointOptions::default() };
     let endpoint = Endpoint::new(LocalInfo::new("http", "1"), router.clone(), router, options);
     let session = session(&endpoint, "2025-11-25").await;
     let headers = [("mcp-session-id", &*session)];
@@ -482,4 +483,28 @@ async fn shutdown_takes_no_longer_than_the_drain_time() {
     let elapsed = start.elapsed();
     assert!((drain..drain + Duration::from_secs(2)).contains(&elapsed), "{elapsed:?}");
     assert_eq!(endpoint.sessions(), 0);
+}
+
+#[tokio::test]
+async fn limits_the_memory_of_messages_that_a_session_has_not_processed() {
+    let (endpoint, _) = endpoint(|_| {});
+    let id = session(&endpoint, "2025-11-25").await;
+    // The index of this text takes several times as much memory as the text.
+    let dense = format!("[{}1]", "1,".repeat(500_000));
+    let sparse = format!("\"{}\"", "x".repeat(1_000_000));
+    for (params, all_fit) in [(sparse, true), (dense, false)] {
+        let message = format!(r#"{{"jsonrpc":"2.0","method":"notifications/x","params":{{"x":{params}}}}}"#);
+        // The session's task does not run until all of them are posted.
+        let headers = [("mcp-session-id", id.as_str())];
+        let posts = (0..8).map(|_| send(&endpoint, "POST", &headers, &message));
+        let responses = futures_util::future::join_all(posts).await;
+        let statuses: Vec<u16> = responses.iter().map(|response| response.status().as_u16()).collect();
+        assert_eq!(statuses[0], 202, "one message always fits");
+        assert_eq!(statuses.iter().all(|status| *status == 202), all_fit, "{statuses:?}");
+        assert!(statuses.iter().all(|status| matches!(status, 202 | 503)), "{statuses:?}");
+        // The response follows all queued messages.
+        while send(&endpoint, "POST", &headers, &request(1, "ping", json!({}))).await.status() != 200 {
+            tokio::task::yield_now().await;
+        }
+    }
 }

@@ -209,7 +209,7 @@ async fn sends_no_requests_before_the_initialized_notification() {
 
 #[tokio::test]
 async fn responds_to_ping_while_the_queue_is_full() {
-    let limits = Limits { in_flight: 1, waiting: 1, ..Limits::default() };
+    let limits = Limits { in_flight: 1, queued_requests: 1, ..Limits::default() };
     let protocol = Arc::new(Legacy::new(Role::Server, local_info()));
     let (mut remote, _peer) = RawPeer::connect(|pipe| support::run(router(), protocol, limits, pipe));
     remote.request(&initialize("2025-11-25", &json!({}))).await;

@@ -44,7 +44,7 @@ fn call(size: usize) -> String {
     format!("POST /mcp HTTP/1.1\r\nhost: localhost\r\n{headers}\r\ncontent-length: {}\r\n\r\n{body}", body.len())
 }
 
-/// Connects and sends a text.
+/// Connects and sends text.
 async fn client(address: SocketAddr, text: &str) -> TcpStream {
     let socket = TcpSocket::new_v4().expect("a socket");
     socket.set_recv_buffer_size(4096).expect("a small buffer");

@@ -486,7 +486,7 @@ async fn a_client_can_build_the_next_round_manually() {
 #[tokio::test(start_paused = true)]
 async fn a_client_limits_the_rounds() {
     let (mut remote, mut client) = client(input_handlers(), LocalInfo::new("client", "1")).await;
-    client.round_limits = RoundLimits { rounds: 3, pause: Duration::from_millis(10), ..RoundLimits::default() };
+    client.round_limits = RoundLimits { rounds: 3, retry_delay: Duration::from_millis(10), ..RoundLimits::default() };
     let params = CallToolRequestParams::new(client.meta(), "tool");
     let call = tokio::spawn(async move { client.complete::<CallToolRequest>(params).await });
     for round in 0..4 {

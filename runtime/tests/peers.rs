@@ -1,5 +1,5 @@
-//! Runs the official SDKs against the examples: as clients and as servers, in legacy and modern revisions, over stdio and
-//! HTTP.
+//! Runs the official SDKs against the examples: as clients and as servers, in legacy and modern revisions, over stdio
+//! and HTTP.
 //!
 //! The SDKs are installed from the lock files in `peers` into the target folder. Without Node or Python, the tests of
 //! their SDKs are skipped with a note. `tests/README.md` lists the results; `MCPGEN_BLESS=1` updates it.

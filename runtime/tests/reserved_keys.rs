@@ -1,7 +1,7 @@
 //! Rejects the keys that serde_json reserves for internal use, anywhere in a message.
 //!
-//! If the first key of an object is reserved, serde_json parses its value, a string, as JSON with a new recursion limit.
-//! Nested objects of this kind overflow the stack and abort the process.
+//! If the first key of an object is reserved, serde_json parses its value, a string, as JSON with a new recursion
+//! limit. Nested objects of this kind overflow the stack and abort the process.
 
 #![allow(deprecated, reason = "what the newest revision deprecates is still served")]
 

@@ -132,7 +132,7 @@ fn server() -> Server {
     builder().build()
 }
 
-/// A connection in one revision.
+/// A connection that uses one revision.
 struct Session {
     remote: RawPeer,
     revision: Revision,

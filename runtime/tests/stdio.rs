@@ -92,8 +92,8 @@ fn keeps_a_pipe_shared_by_stdout_and_stderr() {
 async fn close_child(script: &str) -> (Option<i32>, Duration) {
     let mut command = tokio::process::Command::new("sh");
     command.args(["-c", script]);
-    let (mut server, incoming, outgoing) = ChildProcess::start(command, lines::LONGEST).expect("a shell");
-    server.patience = Duration::from_millis(300);
+    let (mut server, incoming, outgoing) = ChildProcess::start(command, lines::DEFAULT_LINE_LIMIT).expect("a shell");
+    server.exit_timeout = Duration::from_millis(300);
     drop((incoming, outgoing));
     let start = Instant::now();
     let status = server.close().await.expect("a status");

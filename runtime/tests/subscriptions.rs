@@ -135,8 +135,13 @@ async fn notifies_of_changed_sub_resources() {
 
 #[tokio::test]
 async fn subscriptions_use_their_own_limit_and_do_not_time_out() {
-    let limits =
-        Limits { in_flight: 1, waiting: 0, lasting: 2, handler: Some(Duration::from_millis(20)), ..Limits::default() };
+    let limits = Limits {
+        in_flight: 1,
+        queued_requests: 0,
+        long_lived: 2,
+        handler_timeout: Some(Duration::from_millis(20)),
+        ..Limits::default()
+    };
     let subscriptions = Subscriptions::of(&local_info());
     let handlers = Router::new()
         .request::<SubscriptionsListenRequest>(subscriptions.handler())
@@ -173,7 +178,7 @@ async fn subscriptions_end_with_the_connection() {
 
 #[tokio::test]
 async fn coalesces_changes_for_a_client_that_does_not_read() {
-    let (mut remote, subscriptions) = server(Limits { outbox: 300, ..Limits::default() });
+    let (mut remote, subscriptions) = server(Limits { outbox_bytes: 300, ..Limits::default() });
     remote.request(&listen(1, json!({ "toolsListChanged": true, "resourceSubscriptions": ["a", "b"] }))).await;
     for _ in 0..10_000 {
         subscriptions.changed(&Change::Tools);

@@ -596,7 +596,7 @@ async fn clients_and_servers_can_both_run_tasks() {
                 params: Some(mcpgen_types::RawJson::from(&params)),
                 context,
             };
-            let result = router.answer(request).await?;
+            let result = router.handle_request(request).await?;
             result.decode::<CallToolResult>().map_err(|error| ErrorObject::new(-1, error.to_string()))
         }
     });

@@ -97,7 +97,7 @@ fn definition_error(schema: Value) -> Option<String> {
     let added = Server::builder("server", "1").build().add_tool_with_schema(tool(schema), |_, _| async {});
     added.err().map(|error| {
         assert!(matches!(&error, DefinitionError::Schema { schema: "inputSchema", .. }), "{error}");
-        error.to_string()
+        std::error::Error::source(&error).map(ToString::to_string).unwrap_or_default()
     })
 }
 

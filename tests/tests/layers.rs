@@ -28,6 +28,7 @@ const RUNTIME: Crate = Crate {
         "http",
         "server",
         "client",
+        "prelude",
     ],
 };
 

@@ -97,7 +97,7 @@ pub struct Document<'a> {
     pub(super) tokens: Vec<Token>,
     /// Whether the document was created from values. Its text then contains only numbers and the characters of strings.
     pub(super) is_recorded: bool,
-    /// Whether there is a line break between two values.
+    /// Whether a line break occurs between two values.
     pub(super) is_multiline: bool,
     /// The token of the first array or object that is nested too deep.
     pub(super) too_deep: Option<u32>,
@@ -209,6 +209,16 @@ impl<'a> Document<'a> {
     #[must_use]
     pub fn at(&self, place: Place) -> Cursor<'_> {
         Cursor::new(self, place.0)
+    }
+
+    /// Returns the memory that the document owns, in bytes: its index, and its text unless that is borrowed.
+    #[must_use]
+    pub fn owned_bytes(&self) -> usize {
+        let text = match &self.text {
+            Cow::Borrowed(_) => 0,
+            Cow::Owned(text) => text.capacity(),
+        };
+        text + self.tokens.capacity() * size_of::<Token>()
     }
 
     /// Returns the text of a value. Reuses the memory of the whole text, and shrinks it if the value is much smaller.

@@ -214,7 +214,7 @@ fn long_string(bytes: &[u8], mut at: usize) -> Result<(usize, Kind), SyntaxError
     let mut kind = Kind::Plain;
     let mut words = 0;
     loop {
-        // A string of this length is mostly much longer.
+        // Most strings of this length are much longer.
         if words >= 8 {
             words = 0;
             at = match kind {
@@ -333,8 +333,8 @@ pub(super) fn next_backslash(bytes: &[u8], mut at: usize) -> usize {
 /// 1 in each byte.
 pub(super) const EACH: u64 = u64::MAX / 0xff;
 
-/// Marks quotes, backslashes and control characters among eight bytes, in the highest bit of each byte. If there is any,
-/// the first mark is reliable, and marks after it may be false.
+/// Marks quotes, backslashes and control characters among eight bytes, in the highest bit of each byte. If there is
+/// any, the first mark is reliable, and marks after it may be false.
 #[inline(always)]
 pub(super) fn special(word: u64) -> u64 {
     // The XOR swaps `"` and the space. Then `"` and the control characters are the bytes below `!`.

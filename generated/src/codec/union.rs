@@ -24,19 +24,19 @@ pub struct Guard {
 pub enum Condition {
     /// The value has one of these JSON types.
     Type(JsonTypes),
-    /// There is a value at the path, and it is one of these.
+    /// The value at the path is one of these.
     Value {
         /// The path.
         path: &'static [&'static str],
         /// The values.
         any_of: &'static [Literal],
     },
-    /// There is a value at the path.
+    /// The path leads to a value.
     Present {
         /// The path.
         path: &'static [&'static str],
     },
-    /// There is no value at the path.
+    /// The path leads to no value.
     Absent {
         /// The path.
         path: &'static [&'static str],

@@ -68,7 +68,7 @@ impl Client<Router> {
             limits: Limits::default(),
             decoder: ResultDecoder::default(),
             #[cfg(feature = "stdio")]
-            line_limit: crate::transport::lines::LONGEST,
+            line_limit: crate::transport::lines::DEFAULT_LINE_LIMIT,
         }
     }
 }
@@ -196,7 +196,7 @@ impl ClientBuilder {
         F: Fn(Context, R::Params) -> Fut + Send + Sync + 'static,
         Fut: Future<Output = Result<T, ErrorObject>> + Send + 'static,
     {
-        self.handlers = self.handlers.handle(None, R::METHOD, move |request| {
+        self.handlers = self.handlers.raw_request(None, R::METHOD, move |request| {
             let revision = request.context.revision();
             match R::Params::from_member(request.params.as_ref()) {
                 Ok(params) => {

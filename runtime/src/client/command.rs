@@ -15,6 +15,7 @@ use super::handshake::{ConnectOptions, HandshakeError, Start};
 use crate::peer::CallError;
 use crate::peer::outbox::Closed;
 use crate::transport::supervised_process::{Process, STOP, describe, exited, trailer};
+use crate::util::error_chain::error_chain;
 
 /// How long each step of stopping a process may take after the connection failed.
 const GIVE_UP: Duration = Duration::from_secs(1);
@@ -31,15 +32,15 @@ impl ClientBuilder {
     ///
     /// The first request is `server/discover`. Many servers of legacy revisions accept only `initialize` as the first
     /// message. A server that exits, or rejects both requests, is restarted and sent `initialize` first. So is a server
-    /// that does not respond within [`discover_timeout`](ConnectOptions::discover_timeout); a process that did not respond is never
-    /// sent `initialize`. A server whose [`known_revision`](ConnectOptions::known_revision) revision is a legacy one is never sent
-    /// `server/discover` first.
+    /// that does not respond within [`discover_timeout`](ConnectOptions::discover_timeout); a process that did not
+    /// respond is never sent `initialize`. A server whose [`known_revision`](ConnectOptions::known_revision) is a
+    /// legacy revision receives `initialize` first.
     ///
     /// Some failed servers exit only when their input is closed. The client therefore closes the input of a silent
-    /// process after a sixth of the timeout, but not before five seconds (half of the timeout if that is less). A
-    /// slow server that responds afterwards is restarted, with the revision that it supports. The input stays open if
-    /// the revision is [`known_revision`](ConnectOptions::known_revision) or the client accepts only modern revisions. A command is run
-    /// at most three times.
+    /// process after a sixth of the timeout, but not before five seconds (half of the timeout if that is less). A slow
+    /// server that responds afterwards is restarted, with the revision that it supports. The input stays open if a
+    /// [`known_revision`](ConnectOptions::known_revision) is set or the client accepts only modern revisions. A command
+    /// is run at most three times.
     ///
     /// ```no_run
     /// # async fn run() -> Result<(), Box<dyn std::error::Error>> {
@@ -93,7 +94,7 @@ impl ClientBuilder {
             process.stop(GIVE_UP).await;
             let has_failed = process.has_spoken() || status.is_some_and(|status| !status.success());
             if plan.may_start_again(&error, input_was_closed && !has_failed) {
-                tracing::debug!(program = process.program(), %error, start = ?plan.start, "restarting the server");
+                tracing::debug!(program = process.program(), error = error_chain(&error), start = ?plan.start, "restarting the server");
                 continue;
             }
             let (program, stderr, method) = (process.program().into(), process.last_output(), plan.method());
@@ -174,7 +175,7 @@ impl Plan {
 #[non_exhaustive]
 pub enum CommandError {
     /// The program could not be started.
-    #[error("cannot start `{program}`: {source}{}", hint(source))]
+    #[error("cannot start `{program}`{}", hint(source))]
     Start {
         /// The program and its arguments, shortened.
         program: String,
@@ -194,7 +195,7 @@ pub enum CommandError {
         stderr: String,
     },
     /// The handshake failed. The process has been stopped.
-    #[error("the server `{program}`: {source}{}", trailer(stderr))]
+    #[error("cannot connect to the server `{program}`{}", trailer(stderr))]
     Handshake {
         /// The program and its arguments, shortened.
         program: String,
@@ -207,7 +208,7 @@ pub enum CommandError {
 
 fn hint(error: &io::Error) -> &'static str {
     match error.kind() {
-        io::ErrorKind::NotFound => "; is it installed and on PATH?",
+        io::ErrorKind::NotFound => "; install it or add its directory to PATH",
         _ => "",
     }
 }

@@ -21,8 +21,8 @@ use crate::util::lock::Mutex;
 
 /// A client that is connected to a server. Clones are handles to the same connection.
 ///
-/// Dropping the last clone ends the connection in the background, like [`close`](Self::close): queued messages are still
-/// written, an HTTP session is ended, and a child process is stopped. Clones of the [`peer`](Self::peer) and the
+/// Dropping the last clone ends the connection in the background, like [`close`](Self::close): queued messages are
+/// still written, an HTTP session is ended, and a child process is stopped. Clones of the [`peer`](Self::peer) and the
 /// client's subscriptions are disconnected. To keep the connection open without a client, use
 /// [`into_peer`](Self::into_peer).
 #[derive(Clone)]

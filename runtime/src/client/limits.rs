@@ -9,19 +9,20 @@ pub struct RoundLimits {
     pub rounds: usize,
     /// The maximum number of input requests in one result. Default: 64.
     pub requests: usize,
-    /// The pause before a request is sent again if the server did not ask for any input. It doubles each time, up to
+    /// The delay before a request is sent again if the server did not ask for any input. It doubles each time, up to
     /// five seconds. Default: 50 ms.
-    pub pause: Duration,
+    pub retry_delay: Duration,
 }
 
 impl Default for RoundLimits {
     fn default() -> Self {
-        Self { rounds: 16, requests: 64, pause: Duration::from_millis(50) }
+        Self { rounds: 16, requests: 64, retry_delay: Duration::from_millis(50) }
     }
 }
 
-/// Limits how much of a list a client reads with [`Client::tools`](crate::Client::tools), [`Client::pages`](crate::Client::pages) and similar methods, since a
-/// server could send pages without end. Set it with [`Client::page_limits`](crate::Client::page_limits).
+/// Limits how much of a list a client reads with [`Client::tools`](crate::Client::tools),
+/// [`Client::pages`](crate::Client::pages) and similar methods, since a server could send pages without end. Set it
+/// with [`Client::page_limits`](crate::Client::page_limits).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct PageLimits {
     /// The maximum number of pages of one list. Default: 1,000.

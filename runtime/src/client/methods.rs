@@ -75,8 +75,8 @@ impl<S: RequestService> Client<S> {
         let params =
             JsonObject::from_iter([("name".to_owned(), name.into()), ("arguments".to_owned(), arguments.into())]);
         let result = match self.finish::<CallToolRequest, CallToolResult>(params.clone()).await {
-            // Over HTTP, the tool may require other headers than when it was listed, or was never listed. List the
-            // tools again and retry.
+            // Over HTTP, a tool may require headers that the client does not know, because the list of tools is
+            // outdated or was never requested. Request it and retry.
             Err(CallError::ErrorResponse(error)) if error.code.0 == errors::HEADER_MISMATCH => {
                 self.tool_cache.clear();
                 self.tools().await?;

@@ -104,7 +104,7 @@ pub(crate) async fn rounds<R: MultiRoundTrip>(
 ) -> Result<RawJson, CallError> {
     let invalid = |error: mcpgen_types::Error| CallError::Invalid(error.into());
     let first = params.unwrap_or_else(|| RawJson::from(&JsonObject::new()));
-    let (mut params, mut pause) = (first.clone(), limits.pause);
+    let (mut params, mut pause) = (first.clone(), limits.retry_delay);
     let exceeds = |what: &str| CallError::Invalid(format!("{}: the server {what}", R::METHOD).into());
     for round in 0.. {
         let result = peer.request_as::<RawJson>(R::METHOD, R::REVISION, Some(params)).await?;

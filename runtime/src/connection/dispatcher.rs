@@ -63,20 +63,25 @@ impl<S: RequestService> Dispatcher<S> {
 
     /// Dispatches an incoming message or batch.
     pub(super) async fn dispatch(&mut self, mut inbound: Inbound) {
-        let (size, is_batch) = (inbound.size(), inbound.is_batch());
+        let (mut memory, is_batch) = (inbound.memory(), inbound.is_batch());
         let extensions = std::mem::take(&mut inbound.extensions);
         let extensions = (!extensions.is_empty()).then(|| Arc::new(extensions));
         if is_batch && !self.shared.protocol.allows_batches() {
             return self.send(invalid_message_response(ErrorId::Null, errors::not_in_batches())).await;
         }
         let dispatched = match inbound.into_document() {
-            Ok(document) if is_batch => self.dispatch_batch(&document, extensions.as_ref()),
-            Ok(document) => self.dispatch_one(document, extensions.as_ref()),
+            Ok(document) => {
+                memory = document.owned_bytes();
+                match is_batch {
+                    true => self.dispatch_batch(&document, extensions.as_ref()),
+                    false => self.dispatch_one(document, extensions.as_ref()),
+                }
+            }
             Err(invalid) => self.invalid(invalid).map_or(Ok(None), Err),
         };
         match dispatched {
             Ok(None) => {}
-            Ok(Some(task)) => self.executor.admit(task, size).await,
+            Ok(Some(task)) => self.executor.admit(task, memory).await,
             Err(response) => self.send(response).await,
         }
     }
@@ -150,7 +155,7 @@ impl<S: RequestService> Dispatcher<S> {
 
     /// Processes an invalid message. If it is a response, its call fails. Otherwise this returns an error response.
     fn invalid(&mut self, invalid: Invalid) -> Option<Outbound> {
-        match invalid.answers {
+        match invalid.response_to {
             Some(id) => {
                 self.shared.peer.complete(&id, Err(CallError::Invalid(invalid.error.into())));
                 None

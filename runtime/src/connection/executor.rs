@@ -31,7 +31,7 @@ pub(super) struct Executor<S> {
     queue: Queue<RequestId, Task>,
     running: JoinSet<()>,
     /// Running requests whose method [is long-lived](methods::is_long_lived).
-    lasting: JoinSet<()>,
+    long_lived: JoinSet<()>,
     inline: InlinePoll,
 }
 
@@ -51,25 +51,25 @@ impl<S: RequestService> Executor<S> {
             notification_queue,
             queue: Queue::new(),
             running: JoinSet::new(),
-            lasting: JoinSet::new(),
+            long_lived: JoinSet::new(),
             inline: InlinePoll::default(),
         }
     }
 
-    /// Starts a task if the limits allow it. Otherwise queues it, or rejects it if the queue is full. `size` is that of
-    /// the incoming message in bytes, or of the response for [`Task::Response`].
+    /// Starts a task if the limits allow it. Otherwise queues it, or rejects it if the queue is full. `size` is the
+    /// memory of the incoming message in bytes, or the length of the response for [`Task::Response`].
     pub(super) async fn admit(&mut self, task: Task, size: usize) {
         let limits = &self.shared.limits;
-        let lasts = matches!(&task, Task::Request(request) if methods::is_long_lived(&request.method));
-        if lasts && self.lasting.len() < limits.lasting {
-            self.lasting.spawn(self.run(task));
+        let is_long_lived = matches!(&task, Task::Request(request) if methods::is_long_lived(&request.method));
+        if is_long_lived && self.long_lived.len() < limits.long_lived {
+            self.long_lived.spawn(self.run(task));
             return;
         }
-        if !lasts && self.queue.is_empty() && self.has_room() {
+        if !is_long_lived && self.queue.is_empty() && self.has_room() {
             return self.start(task).await;
         }
-        let room = limits.waiting_bytes.saturating_sub(self.queue.size());
-        if !lasts && self.queue.len() < limits.waiting && size <= room {
+        let room = limits.queued_request_bytes.saturating_sub(self.queue.size());
+        if !is_long_lived && self.queue.len() < limits.queued_requests && size <= room {
             let id = match &task {
                 Task::Request(request) => request.context.id().cloned(),
                 Task::Batch(..) | Task::Response(_) => None,
@@ -116,7 +116,7 @@ impl<S: RequestService> Executor<S> {
         }
         let ended = tokio::select! {
             Some(ended) = self.running.join_next() => ended,
-            Some(ended) = self.lasting.join_next() => ended,
+            Some(ended) = self.long_lived.join_next() => ended,
             else => std::future::pending().await,
         };
         if let Err(error) = ended {
@@ -179,7 +179,7 @@ impl<S: RequestService> Executor<S> {
     /// Finishes running and queued tasks, for at most `limit`.
     pub(super) async fn drain(&mut self, limit: Duration) {
         let finished = tokio::time::timeout(limit, async {
-            while !(self.queue.is_empty() && self.running.is_empty() && self.lasting.is_empty()) {
+            while !(self.queue.is_empty() && self.running.is_empty() && self.long_lived.is_empty()) {
                 self.advance().await;
             }
         });
@@ -193,7 +193,7 @@ impl<S: RequestService> Executor<S> {
         let unfinished: Vec<RequestId> = self.shared.open_requests().keys().cloned().collect();
         self.queue.clear();
         self.running.shutdown().await;
-        self.lasting.shutdown().await;
+        self.long_lived.shutdown().await;
         for id in unfinished {
             let _ = self.shared.peer.try_send(response(id, Err(errors::ended())));
         }

@@ -31,9 +31,9 @@ impl<S: RequestService> RequestHandler<S> {
     pub(super) fn handle(self, request: AnyRequest) -> impl Future<Output = Option<Outbound>> + Send {
         let Self { service, shared } = self;
         let guard = RequestGuard { shared, context: request.context.clone() };
-        let Limits { handler, handlers, .. } = &guard.shared.limits;
-        let general = handler.filter(|_| !methods::is_long_lived(&request.method));
-        let limit = handlers.get(&*request.method).copied().or(general);
+        let Limits { handler_timeout, handler_timeouts, .. } = &guard.shared.limits;
+        let general = handler_timeout.filter(|_| !methods::is_long_lived(&request.method));
+        let limit = handler_timeouts.get(&*request.method).copied().or(general);
         let span = tracing::info_span!("request", method = &*request.method, id = ?request.context.id());
         let work = async move {
             let RequestGuard { shared, context } = &guard;

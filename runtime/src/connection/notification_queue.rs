@@ -15,7 +15,7 @@ use crate::service::router::{AnyNotification, Router};
 #[derive(Clone)]
 pub(super) struct NotificationQueue {
     sender: mpsc::Sender<QueuedNotification>,
-    /// The room that is left. One permit is one byte.
+    /// The free capacity, with one permit per byte.
     room: Arc<Semaphore>,
     capacity: usize,
 }
@@ -28,8 +28,8 @@ pub(super) struct QueuedNotification {
 
 impl NotificationQueue {
     pub(super) fn new(limits: &Limits) -> (Self, mpsc::Receiver<QueuedNotification>) {
-        let (sender, receiver) = mpsc::channel(limits.notifications.clamp(1, 1 << 20));
-        let capacity = limits.notification_bytes.clamp(1, u32::MAX as usize);
+        let (sender, receiver) = mpsc::channel(limits.queued_notifications.clamp(1, 1 << 20));
+        let capacity = limits.queued_notification_bytes.clamp(1, u32::MAX as usize);
         (Self { sender, room: Arc::new(Semaphore::new(capacity)), capacity }, receiver)
     }
 
@@ -42,7 +42,7 @@ impl NotificationQueue {
             return tracing::warn!(
                 method = &*notification.method,
                 size,
-                "dropping a notification: the queue would exceed `Limits::notification_bytes`"
+                "dropping a notification: the queue would exceed `Limits::queued_notification_bytes`"
             );
         };
         if let Err(error) = self.sender.try_send(QueuedNotification { notification, room }) {
@@ -66,7 +66,7 @@ pub(super) async fn handle_notifications(
         let method = notification.method.clone();
         let handled = async {
             tokio::select! {
-                () = router.notify(notification) => {}
+                () = router.handle_notification(notification) => {}
                 after = crate::util::time::expired(limit) => {
                     tracing::error!(method = &*method, ?after, "a notification handler timed out");
                 }

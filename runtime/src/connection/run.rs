@@ -31,8 +31,8 @@ pub struct Connection<S> {
 impl<S: RequestService> Connection<S> {
     /// Creates a connection that passes requests to `service` and notifications to `notifications`.
     pub fn new(service: S, notifications: Router, protocol: Arc<dyn Protocol>, limits: Limits) -> Self {
-        let (outbox, written) = Outbox::new(limits.outbox);
-        let peer = Peer::new(outbox, Arc::clone(&protocol), limits.idle, limits.call);
+        let (outbox, written) = Outbox::new(limits.outbox_bytes);
+        let peer = Peer::new(outbox, Arc::clone(&protocol), limits.idle_timeout, limits.call_timeout);
         Self { service, notifications, protocol, limits, peer, written }
     }
 
@@ -44,22 +44,22 @@ impl<S: RequestService> Connection<S> {
     /// Runs the connection.
     ///
     /// It ends when `incoming` ends and all requests have their responses, when writing ends, or when the peer is
-    /// [disconnected](Peer::disconnect). Unfinished requests get [`Limits::drain`] to finish, unless writing has ended.
-    /// Dropping the future closes the connection at once.
+    /// [disconnected](Peer::disconnect). Unfinished requests get [`Limits::drain_timeout`] to finish, unless writing
+    /// has ended. Dropping the future closes the connection at once.
     ///
     /// # Errors
     ///
-    /// Fails if reading or writing fails, or if the outgoing messages cannot be written within [`Limits::drain`]. The
-    /// end of `incoming` is not an error.
+    /// Fails if reading or writing fails, or if the outgoing messages cannot be written within
+    /// [`Limits::drain_timeout`]. The end of `incoming` is not an error.
     pub async fn run(self, incoming: impl Incoming, outgoing: impl Outgoing) -> io::Result<()> {
         let Self { service, notifications, protocol, limits, peer, written } = self;
         let (notification_queue, queued) = NotificationQueue::new(&limits);
         peer.set_transport_needs(outgoing.has_request_streams(), outgoing.needs_metadata());
         let mut writer = tokio::spawn(write(written, outgoing));
         let mut notification_handler =
-            tokio::spawn(handle_notifications(notifications.clone(), queued, limits.handler));
+            tokio::spawn(handle_notifications(notifications.clone(), queued, limits.handler_timeout));
         let _end = End { peer: peer.clone(), tasks: [writer.abort_handle(), notification_handler.abort_handle()] };
-        let drain = limits.drain;
+        let drain = limits.drain_timeout;
         let mut dispatcher =
             Dispatcher::new(service, notifications, protocol, limits, peer.clone(), notification_queue);
         let mut incoming = std::pin::pin!(incoming);
@@ -128,7 +128,7 @@ impl<S> fmt::Debug for Connection<S> {
 /// How many messages to read in a row before checking for finished requests and disconnection.
 const IN_A_ROW: u32 = 16;
 
-/// How long the last messages may take to be written if the handlers have used up [`Limits::drain`].
+/// How long the last messages may take to be written if the handlers have used up [`Limits::drain_timeout`].
 const LAST_WRITE: Duration = Duration::from_secs(1);
 
 /// Disconnects the peer and aborts the connection's tasks when it is dropped.

@@ -57,7 +57,7 @@ pub struct Invalid {
     pub id: ErrorId,
     /// The pending request that an invalid response belongs to. No error response is sent with this ID, because the
     /// peer would match it with one of its own requests.
-    pub answers: Option<RequestId>,
+    pub response_to: Option<RequestId>,
     /// The error. Its code is [`ErrorCode::PARSE_ERROR`] if the input is not JSON, and
     /// [`ErrorCode::INVALID_REQUEST`] if it is JSON but not a message.
     pub error: ErrorObject,
@@ -207,21 +207,21 @@ pub(crate) fn not_text(error: Utf8Error) -> Invalid {
 fn parse_error(why: String) -> Invalid {
     Invalid {
         id: ErrorId::Null,
-        answers: None,
+        response_to: None,
         error: ErrorObject::new(ErrorCode::PARSE_ERROR, format!("not JSON: {why}")),
     }
 }
 
 fn invalid(why: &str) -> Invalid {
     let error = ErrorObject::new(ErrorCode::INVALID_REQUEST, format!("not a JSON-RPC message: {why}"));
-    Invalid { id: ErrorId::Null, answers: None, error }
+    Invalid { id: ErrorId::Null, response_to: None, error }
 }
 
 /// The error for a message with a reserved key. `data` has the JSON pointer to the key.
 fn reserved(error: &mcpgen_types::Error) -> Invalid {
     let error =
         ErrorObject::new(ErrorCode::INVALID_REQUEST, error.to_string()).with_data(json!({ "path": error.path() }));
-    Invalid { id: ErrorId::Null, answers: None, error }
+    Invalid { id: ErrorId::Null, response_to: None, error }
 }
 
 /// The members that JSON-RPC defines.
@@ -266,12 +266,12 @@ impl<'a> Members<'a, '_> {
         RequestId::decode(id).map_err(|_| "`id` must be a string or an integer")
     }
 
-    /// Fills in whether the invalid message is a response (`answers`) or a request (`id`). Only a request gets an error
-    /// response with its ID.
+    /// Fills in whether the invalid message is a response (`response_to`) or a request (`id`). Only a request gets an
+    /// error response with its ID.
     fn blame(&self, invalid: Invalid) -> Invalid {
         let [_, _, method, _, result, error] = self.picked.values;
         match method {
-            None if result.is_some() || error.is_some() => Invalid { answers: self.id().ok(), ..invalid },
+            None if result.is_some() || error.is_some() => Invalid { response_to: self.id().ok(), ..invalid },
             _ => Invalid { id: self.error_id(), ..invalid },
         }
     }

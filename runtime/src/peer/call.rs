@@ -303,7 +303,7 @@ impl<T> SentRequest<T> {
                     sending = OptionFuture::default();
                     self.guard.notify = self.may_cancel;
                 }
-                // Before the reports: an endless series of them must not delay the timeout.
+                // Polled before the reports, so that an endless series of them cannot delay the timeout.
                 () = at(end) => return Err(CallError::Timeout(self.timeout.unwrap_or_default())),
                 Some(report) = next(&mut self.reports) => {
                     idle_end = after(Instant::now(), self.idle_timeout);

@@ -20,7 +20,7 @@ pub enum CallError {
     #[error(transparent)]
     Invalid(BoxError),
     /// The idle timeout or the total timeout of the call has passed without a response.
-    #[error("no response within {0:?}")]
+    #[error("no response within {0:?}; set a longer timeout if the peer is slow")]
     Timeout(Duration),
     /// The connection's revision, or the capabilities that both sides have declared, do not allow the message now.
     #[error("{0}")]

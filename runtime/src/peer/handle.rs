@@ -114,8 +114,8 @@ impl Peer {
         Arc::as_ptr(&self.shared) as usize
     }
 
-    /// Returns what the peer has declared about itself. Returns `None` if it is not known yet, or if the peer declares
-    /// it with each request.
+    /// Returns the information that the peer has declared about itself. Returns `None` if it is not known yet, or if
+    /// the peer declares it with each request.
     pub fn peer_info(&self) -> Option<Arc<PeerInfo>> {
         self.shared.protocol.peer_info()
     }
@@ -130,7 +130,7 @@ impl Peer {
         &*self.shared.protocol
     }
 
-    /// Adds the task on whose behalf messages are sent to the params.
+    /// Adds to the params the task on whose behalf messages are sent.
     pub(super) fn with_task_scope(&self, params: Option<RawJson>) -> Result<Option<RawJson>, CallError> {
         let Some(task_scope) = &self.task_scope else { return Ok(params) };
         if task_scope.has_ended() {

@@ -18,7 +18,7 @@ pub struct Closed;
 pub(crate) struct Outbox {
     /// The queue. `None` ends the writer.
     lines: mpsc::UnboundedSender<Option<Outbound>>,
-    /// The room that is left. Each permit is one byte.
+    /// The free capacity, with one permit per byte.
     room: Arc<Semaphore>,
     capacity: u32,
     /// Whether the transport has a stream for each request, and so needs to know when a request ends.
@@ -57,7 +57,7 @@ impl Outbox {
     /// Fails if the connection is closed.
     pub(crate) async fn send(&self, message: Outbound) -> Result<(), Closed> {
         let size = self.size(&message);
-        // The common case: there is room.
+        // The common case: the queue has room.
         let room = match Arc::clone(&self.room).try_acquire_many_owned(size) {
             Ok(room) => room,
             Err(TryAcquireError::NoPermits) => {

@@ -82,7 +82,7 @@ impl PendingRequests {
         self.lock().as_ref().and_then(|requests| requests.get(id)).is_some_and(|it| it.on_notification.is_some())
     }
 
-    /// Passes a notification to the callback of a request. Returns whether there is one.
+    /// Passes a notification to the callback of a request. Returns whether the request has one.
     pub(super) fn notify(&self, id: &RequestId, method: &str, params: Option<&RawJson>) -> bool {
         let requests = self.lock();
         let request = requests.as_ref().and_then(|requests| requests.get(id));

@@ -10,9 +10,9 @@ pub(crate) trait TaskScope: Send + Sync {
     fn meta(&self) -> (&'static str, String);
     /// Returns whether the task has ended. No messages may be sent for it then.
     fn has_ended(&self) -> bool;
-    /// Counts one more call to the peer in flight.
+    /// Increments the number of calls to the peer in flight.
     fn call_started(&self);
-    /// Counts one call to the peer less in flight.
+    /// Decrements the number of calls to the peer in flight.
     fn call_ended(&self);
     /// Updates the task's status, which shows whether the task waits for such a call.
     fn update_status(self: Arc<Self>) -> BoxFuture<'static, ()>;

@@ -13,7 +13,7 @@ use super::legacy::Legacy;
 use super::modern::Modern;
 use super::modern::ResultRules;
 
-/// The configuration of a server's protocol. Convert a [`LocalInfo`] for one without cache hints and extensions.
+/// The configuration of a server's protocol. Convert a [`LocalInfo`] to get one without cache hints and extensions.
 #[derive(Clone, Debug)]
 pub struct ServerConfig {
     /// The server's local info.

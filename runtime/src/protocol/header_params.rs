@@ -6,11 +6,12 @@ use mcpgen_types::{JsonObject, Value};
 
 /// An invalid `x-mcp-header` in an input schema. Clients ignore a tool with such a schema.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
 #[error("x-mcp-header of {argument:?}: {why}")]
 pub struct HeaderError {
     /// The path of the argument: property names, separated by dots.
     pub argument: String,
-    /// What is wrong with the header.
+    /// Why the header is invalid.
     pub why: &'static str,
 }
 

@@ -3,9 +3,11 @@
 use mcpgen_types::{JsonObject, MethodSpec, Revision, Value};
 use serde_json::json;
 
-use crate::protocol::{Level, Role, methods};
+use super::log_level::Level;
+use super::methods;
+use super::role::Role;
 
-/// What this side declares about itself, in the handshake or in the metadata of each message.
+/// The information that this side declares about itself, in the handshake or in the metadata of each message.
 #[derive(Clone, Debug)]
 pub struct LocalInfo {
     /// The supported revisions, preferred first.
@@ -118,7 +120,7 @@ impl HandlerCapabilities {
     }
 }
 
-/// What the peer has declared about itself.
+/// The information that the peer has declared about itself.
 #[derive(Clone, Debug, PartialEq)]
 pub struct PeerInfo {
     /// The negotiated revision or, for per-request metadata, the revision of the request.

@@ -151,8 +151,8 @@ impl Legacy {
         Ok(RawJson::from(&json!({})))
     }
 
-    /// Returns an error message if the method is not a request to the role `receiver`, or if a side has not declared the
-    /// capability that the method needs.
+    /// Returns an error message if the method is not a request to the role `receiver`, or if a side has not declared
+    /// the capability that the method needs.
     fn missing_capability(&self, method: &str, peer_info: &PeerInfo, receiver: Role) -> Option<String> {
         let spec = methods::in_or_near(peer_info.revision, method)?;
         if spec.is_request && !methods::is_received_by(spec, receiver) {
@@ -176,7 +176,7 @@ impl Legacy {
 #[non_exhaustive]
 pub enum InitializeError {
     /// The result is not a JSON object.
-    #[error("initialize: {0}")]
+    #[error("initialize: the result is not a JSON object")]
     Json(#[source] mcpgen_types::Error),
     /// A member is missing or has the wrong type.
     #[error("initialize: expected {0} in the result")]

@@ -20,7 +20,7 @@ pub(crate) fn in_or_near(revision: Revision, method: &str) -> Option<&'static Me
     revision.method(method).or_else(|| newest(method))
 }
 
-/// Returns whether a request is for this role. Requests that nobody may send are input requests, for clients.
+/// Returns whether a request is for this role. Requests that neither side may send are input requests for clients.
 pub(crate) fn is_received_by(spec: &MethodSpec, role: Role) -> bool {
     match role {
         Role::Server => spec.sent_by_client,
@@ -32,7 +32,7 @@ pub(crate) fn is_received_by(spec: &MethodSpec, role: Role) -> bool {
 mod tests {
     use super::*;
 
-    /// Returns the methods of a revision that a condition holds for.
+    /// Returns the methods of a revision that satisfy a condition.
     fn methods(revision: Revision, holds: impl Fn(&MethodSpec) -> bool) -> Vec<&'static str> {
         let mut methods: Vec<_> =
             revision.methods().iter().filter(|spec| holds(spec)).map(|spec| spec.method).collect();

@@ -57,7 +57,7 @@ pub struct Modern {
     last_scope: Mutex<Option<LastScope>>,
 }
 
-/// What a client knows about its server.
+/// The revision and peer info that a client uses.
 #[derive(Debug)]
 struct Negotiated {
     revision: Option<Revision>,
@@ -509,7 +509,7 @@ impl Protocol for Modern {
     }
 
     fn may_cancel(&self, method: &str, _: Option<&RawJson>) -> bool {
-        // The request takes no long work, and the server may not support modern revisions.
+        // Servers respond to this request quickly, and the server may not support modern revisions.
         method != DiscoverRequest::METHOD
     }
 

@@ -15,7 +15,7 @@ pub(crate) struct ParamsView {
     /// The name of a tool or a prompt, or the URI of a resource.
     pub(crate) subject: Option<Arc<str>>,
     /// The member `inputResponses`.
-    pub(crate) answers: JsonObject,
+    pub(crate) input_responses: JsonObject,
     /// The request state.
     pub(crate) state: Option<String>,
 }
@@ -29,11 +29,11 @@ impl ParamsView {
 
     fn of(method: &str, params: Cursor<'_>, interner: &mut ParamsInterner) -> Self {
         const NAMES: [&str; 5] = ["_meta", "name", "uri", "inputResponses", "requestState"];
-        let [meta, name, uri, answers, state] = Picked::values(params, &NAMES);
+        let [meta, name, uri, input_responses, state] = Picked::values(params, &NAMES);
         Self {
             meta: interner.meta(meta),
             subject: subject(method, name, uri).and_then(Cursor::as_str).map(|subject| interner.subject(&subject)),
-            answers: answers.and_then(object).unwrap_or_default(),
+            input_responses: input_responses.and_then(object).unwrap_or_default(),
             state: state.and_then(|state| state.string().ok()),
         }
     }

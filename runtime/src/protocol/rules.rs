@@ -10,7 +10,7 @@ use super::log_level::Level;
 /// The rules of a kind of revisions. The dispatcher applies them to incoming messages before it calls a handler, and to
 /// outgoing messages before it sends them.
 pub trait Protocol: Send + Sync + 'static {
-    /// Decides whether a request is handled, answered at once, or dropped.
+    /// Decides whether a request is handled, gets a response at once, or is dropped.
     ///
     /// # Errors
     ///

@@ -101,8 +101,8 @@ impl ServerBuilder {
     /// Adds a tool whose arguments are a Rust type. The type also defines the tool's `inputSchema`.
     ///
     /// If a call's arguments do not match the type, the error is reported to the model and the function is not called.
-    /// The function can return text, a number, content, [`Structured`](super::Structured) content, or a `Result` of any of
-    /// these. See [`ToolError`](super::ToolError) for errors.
+    /// The function can return text, a number, content, [`Structured`](super::Structured) content, or a `Result` of any
+    /// of these. See [`ToolError`](super::ToolError) for errors.
     ///
     /// ```
     /// use mcpgen_runtime::Server;
@@ -299,7 +299,8 @@ impl ServerBuilder {
     }
 
     /// Sets a function that returns the caller of a request, such as the name of a user that a middleware layer has
-    /// authenticated. It must return only what it can rely on. By default, callers are not distinguished.
+    /// authenticated. Return only authenticated data: clients can forge everything else. By default, callers are not
+    /// distinguished.
     ///
     /// A multi-round request can only be continued by the caller that started it.
     pub fn identity(mut self, identity: impl Fn(&Context) -> String + Send + Sync + 'static) -> Self {
@@ -333,7 +334,7 @@ impl ServerBuilder {
     /// Sets a function that is called with each change in this process.
     ///
     /// Use it if several processes serve the same clients: send the change to the other processes, which then call
-    /// [`Server::changed_elsewhere`]. Each subscriber is connected to only one of the processes.
+    /// [`Server::relay_change`]. Each subscriber is connected to only one of the processes.
     pub fn on_change(mut self, on_change: impl Fn(&Change) + Send + Sync + 'static) -> Self {
         self.state.config.on_change = Some(Box::new(on_change));
         self
@@ -387,9 +388,9 @@ mod tests {
     #[test]
     fn reports_that_no_key_could_be_created() {
         let mut builder = Server::builder("s", "1");
-        builder.state.config.request_state = Some(Err(RequestStateError::NoRandomness));
+        builder.state.config.request_state = Some(Err(RequestStateError::NoRandomness(getrandom::Error::UNSUPPORTED)));
         let error = builder.build().config().expect_err("no key");
-        assert!(matches!(error, ServeError::RequestState(RequestStateError::NoRandomness)));
+        assert!(matches!(error, ServeError::RequestState(RequestStateError::NoRandomness(_))));
         assert!(error.to_string().contains("ServerBuilder::request_state"), "{error}");
     }
 }

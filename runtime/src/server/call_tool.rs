@@ -17,11 +17,11 @@ use super::tool_error::ToolError;
 use crate::jsonrpc::errors;
 use crate::jsonrpc::json::Picked;
 use crate::service::context::Context;
-use crate::service::router::{Answer, AnyRequest};
+use crate::service::router::{AnyRequest, ResponseFuture};
 
 impl Server {
     /// Calls a tool. Returns an error if the tool cannot be called.
-    pub(super) fn call_tool(&self, request: AnyRequest) -> Result<Answer, ErrorObject> {
+    pub(super) fn call_tool(&self, request: AnyRequest) -> Result<ResponseFuture, ErrorObject> {
         if !self.0.tools.is_declared() {
             return Err(errors::method_not_found(&request.method));
         }

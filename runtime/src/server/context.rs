@@ -17,7 +17,8 @@ use super::tool_error::ToolError;
 use crate::protocol::input_requests::method_and_params;
 use crate::service::context::Context;
 
-/// The context of a call to a tool, prompt or resource. Dereferences to [`Context`], and can request input from the client.
+/// The context of a call to a tool, prompt or resource. Dereferences to [`Context`], and can request input from the
+/// client.
 ///
 /// In legacy revisions, the server sends a request to the client and the function waits for the response. In
 /// 2026-07-28, the function returns early with the error of [`elicit`](Self::elicit), [`sample`](Self::sample) or
@@ -93,8 +94,8 @@ impl RequestContext {
         let (method, params) = method_and_params(request);
         let params =
             params.map(|params| older_revisions::params(&method, self.context.revision(), params)).transpose()?;
-        let answer = self.context.peer().raw_request(&method, params.map(|params| RawJson::from(&params))).await?;
-        answer.decode().map_err(|error| error.with_type_name(format!("{method} result")).into())
+        let response = self.context.peer().raw_request(&method, params.map(|params| RawJson::from(&params))).await?;
+        response.decode().map_err(|error| error.with_type_name(format!("{method} result")).into())
     }
 
     /// Returns the input if the client has sent it, and otherwise requests it with an error (2026-07-28).

@@ -7,6 +7,7 @@ use std::sync::Arc;
 #[cfg(feature = "request-state")]
 use super::request_state::RequestStateError;
 use crate::protocol::header_params::HeaderError;
+use crate::util::error_chain::error_chain;
 
 /// An invalid definition of a tool, resource or prompt.
 #[derive(Clone, Debug, thiserror::Error)]
@@ -32,7 +33,7 @@ pub enum DefinitionError {
         found: String,
     },
     /// A schema is invalid or not supported.
-    #[error("tool {name:?}: {schema}: {source}")]
+    #[error("tool {name:?}: {schema} is invalid or not supported")]
     Schema {
         /// The tool.
         name: String,
@@ -42,7 +43,7 @@ pub enum DefinitionError {
         source: Arc<dyn Error + Send + Sync>,
     },
     /// An `x-mcp-header` in a tool's `inputSchema` is invalid.
-    #[error("tool {name:?}: {source}")]
+    #[error("tool {name:?}: inputSchema has an invalid x-mcp-header")]
     Header {
         /// The tool.
         name: String,
@@ -50,12 +51,12 @@ pub enum DefinitionError {
         source: HeaderError,
     },
     /// A URI template is invalid, or its variables cannot be extracted from a URI.
-    #[error("resource template {template:?}: {reason}")]
+    #[error("resource template {template:?} is invalid or not supported")]
     Template {
         /// The template.
         template: String,
         /// The reason.
-        reason: String,
+        source: Arc<dyn Error + Send + Sync>,
     },
 }
 
@@ -64,11 +65,11 @@ pub enum DefinitionError {
 #[non_exhaustive]
 pub enum ServeError {
     /// The server has invalid definitions.
-    #[error("{}", .0.iter().map(ToString::to_string).collect::<Vec<_>>().join("; "))]
+    #[error("{}", .0.iter().map(|error| error_chain(error)).collect::<Vec<_>>().join("; "))]
     Definition(Vec<DefinitionError>),
     #[cfg(feature = "request-state")]
     /// No key for the request state could be created.
-    #[error("no key for the request state: {0}; set a codec with `ServerBuilder::request_state`")]
+    #[error("no key for the request state; set a codec with `ServerBuilder::request_state`")]
     RequestState(#[source] RequestStateError),
     /// Reading or writing failed.
     #[error(transparent)]

@@ -29,7 +29,7 @@ where
     Fut: Future<Output = Result<T, ErrorObject>> + Send + 'static,
 {
     let server = server.clone();
-    router.handle(None, R::METHOD, move |request| {
+    router.raw_request(None, R::METHOD, move |request| {
         let context = request.context.clone();
         if !is_declared(&server) {
             return Box::pin(ready(Err(errors::method_not_found(R::METHOD))));

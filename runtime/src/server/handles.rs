@@ -46,7 +46,7 @@ pub enum HandleError {
     /// The handle has expired, does not exist, or belongs to another owner. The error does not reveal which.
     #[error("unknown or expired {0} {1:?}; create a new one")]
     Unknown(&'static str, String),
-    /// The maximum number of handles exists, in total or for this owner.
+    /// The maximum number of handles is reached, in total or for this owner.
     #[error("too many {0} handles; try again later")]
     Full(&'static str),
     /// Another call uses the value of the handle, and this call already uses the value of a handle.
@@ -54,7 +54,7 @@ pub enum HandleError {
     InUse(&'static str, String),
     /// The system's random number generator failed.
     #[error("the system's random number generator failed")]
-    NoRandomness,
+    NoRandomness(#[source] getrandom::Error),
 }
 
 impl<T> Handles<T> {
@@ -80,7 +80,7 @@ impl<T> Handles<T> {
     /// [`Full`](HandleError::Full) if the maximum number of values is reached, in total or for the owner.
     /// [`NoRandomness`](HandleError::NoRandomness) if the system's random number generator fails.
     pub fn create(&self, owner: &str, value: T) -> Result<String, HandleError> {
-        let random = random::<16>().map_err(|_| HandleError::NoRandomness)?;
+        let random = random::<16>().map_err(HandleError::NoRandomness)?;
         let hex: String = random.iter().map(|byte| format!("{byte:02x}")).collect();
         let handle = format!("{}_{hex}", self.kind);
         let value = Arc::new(Mutex::new(value));

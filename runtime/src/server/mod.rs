@@ -21,12 +21,12 @@
 //!
 //! # Files
 //!
-//! `builder` builds a server, `state` has its handle, `registration` changes it while it serves, and `serve` connects it
-//! to transports. `router` has its routes: `call_tool`, `read_resource` and `get_prompt` handle requests, with what
+//! `builder` builds a server, `state` has its handle, `registration` changes it while it serves, and `serve` connects
+//! it to transports. `router` has its routes: `call_tool`, `read_resource` and `get_prompt` handle requests, with what
 //! `handler` and `older_revisions` do for every revision. `registry` stores entries (`tool`, `resource`, `template`,
-//! `prompt`), whose functions take a `context`, with the `rounds` of a request, and return what `into_tool_result` and `into_contents` convert. `schema`
-//! derives schemas from types, and `validate` checks values against them. `subscriptions` notifies modern clients of
-//! changes, `listeners` legacy ones.
+//! `prompt`), whose functions take a `context`, with the `rounds` of a request, and return what `into_tool_result` and
+//! `into_contents` convert. `schema` derives schemas from types, and `validate` checks values against them.
+//! `subscriptions` notifies modern clients of changes, `listeners` legacy ones.
 
 mod builder;
 mod call_tool;

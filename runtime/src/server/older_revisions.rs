@@ -270,11 +270,11 @@ fn is_text(node: Node<'_>, wanted: &str) -> bool {
     matches!(node, Node::Str(text) if text == wanted)
 }
 
-/// Converts the params of a request to the client to a revision. The revision must have requests to the client.
+/// Converts the params of a server's request to a revision, in which servers must be able to send requests.
 ///
 /// # Errors
 ///
-/// The revision does not support the method, or something in its params.
+/// The revision does not support the method, or a part of its params.
 pub(crate) fn params(method: &str, revision: Revision, mut params: JsonObject) -> Result<JsonObject, UnsupportedValue> {
     let cannot = |what| Err(UnsupportedValue { revision: revision.as_str(), what });
     match method {

@@ -36,7 +36,8 @@ impl Server {
         self.insert(&self.0.tools, ToolEntry::typed(info.into(), function)?)
     }
 
-    /// Adds a tool and notifies subscribers. See [`ServerBuilder::tool_with_schema`](super::ServerBuilder::tool_with_schema).
+    /// Adds a tool and notifies subscribers. See
+    /// [`ServerBuilder::tool_with_schema`](super::ServerBuilder::tool_with_schema).
     ///
     /// # Errors
     ///
@@ -74,7 +75,8 @@ impl Server {
         self.remove(&self.0.resources, uri)
     }
 
-    /// Adds a resource template and notifies subscribers. See [`ServerBuilder::resource_template`](super::ServerBuilder::resource_template).
+    /// Adds a resource template and notifies subscribers. See
+    /// [`ServerBuilder::resource_template`](super::ServerBuilder::resource_template).
     ///
     /// # Errors
     ///
@@ -93,7 +95,8 @@ impl Server {
         self.insert(&self.0.templates, TemplateEntry::new(template, read)?)
     }
 
-    /// Removes a resource template and notifies subscribers. Returns `false` if no resource template has this URI template.
+    /// Removes a resource template and notifies subscribers. Returns `false` if no resource template has this URI
+    /// template.
     #[cfg(feature = "resource-templates")]
     pub fn remove_resource_template(&self, uri_template: &str) -> bool {
         self.remove(&self.0.templates, uri_template)

@@ -61,7 +61,7 @@ impl Server {
 
     fn call_routes(&self, router: Router) -> Router {
         let server = self.clone();
-        let router = router.handle(None, CallToolRequest::METHOD, move |request| {
+        let router = router.raw_request(None, CallToolRequest::METHOD, move |request| {
             server.call_tool(request).unwrap_or_else(|error| Box::pin(ready(Err(error))))
         });
         let router = handle::<ReadResourceRequest, _, _, _>(router, self, Server::has_resources, Server::read_resource);
@@ -73,22 +73,19 @@ impl Server {
 
     fn subscription_routes(&self, router: Router) -> Router {
         let listen = self.0.subscriptions.handler();
-        let router = router.handle(None, SubscriptionsListenRequest::METHOD, move |request| {
+        let router = router.raw_request(None, SubscriptionsListenRequest::METHOD, move |request| {
             if request.context.revision().is_legacy() {
                 return Box::pin(ready(Err(errors::method_not_found(&request.method))));
             }
             match router::params::<SubscriptionsListenRequest>(&request) {
-                Ok(params) => {
-                    let ended = listen(request.context, params);
-                    Box::pin(async move { ended.await.map(|result| RawJson::from(&result)) })
-                }
+                Ok(params) => router::encoded(listen(request.context, params)),
                 Err(error) => Box::pin(ready(Err(errors::invalid_params(&error)))),
             }
         });
         let methods = [("resources/subscribe", true), ("resources/unsubscribe", false)];
         let router = methods.into_iter().fold(router, |router, (method, subscribes)| {
             let server = self.clone();
-            router.handle(None, method, move |request| Box::pin(ready(server.subscribe(&request, subscribes))))
+            router.raw_request(None, method, move |request| Box::pin(ready(server.subscribe(&request, subscribes))))
         });
         let server = self.clone();
         router.custom_notification("notifications/initialized", move |context: Context, _: Value| {

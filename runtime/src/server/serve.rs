@@ -86,7 +86,7 @@ impl Server {
     /// The same as [`serve`].
     #[cfg(feature = "stdio")]
     pub async fn serve_stdio(&self) -> Result<(), ServeError> {
-        serve(self.clone(), crate::transport::stdio::stdio(crate::transport::lines::LONGEST)?).await
+        serve(self.clone(), crate::transport::stdio::stdio(crate::transport::lines::DEFAULT_LINE_LIMIT)?).await
     }
 
     /// Creates the server's HTTP endpoint, a service for axum or hyper; see [`http`](crate::http).

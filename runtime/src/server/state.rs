@@ -92,12 +92,12 @@ impl Server {
         if let Some(on_change) = &self.0.config.on_change {
             on_change(change);
         }
-        self.changed_elsewhere(change);
+        self.relay_change(change);
     }
 
-    /// Like [`changed`](Self::changed), but for a change in another process: it does not call the function set with
-    /// [`ServerBuilder::on_change`](super::ServerBuilder::on_change).
-    pub fn changed_elsewhere(&self, change: &Change) {
+    /// Notifies the subscribers in this process of a change in another process. Unlike [`changed`](Self::changed), this
+    /// does not call the function set with [`ServerBuilder::on_change`](super::ServerBuilder::on_change).
+    pub fn relay_change(&self, change: &Change) {
         self.0.subscriptions.changed(change);
         listeners::changed(&mut self.0.listeners.lock(), change);
     }

@@ -60,7 +60,7 @@ struct Shared {
 
 #[derive(Debug)]
 struct Subscriber {
-    wanted: Filter,
+    accepted: Filter,
     pending: Arc<Pending>,
 }
 
@@ -80,8 +80,8 @@ impl Subscriptions {
     /// Notifies the subscribers of a change. A subscription to a resource covers its parts: `file:///notes/` covers
     /// `file:///notes/today`.
     pub fn changed(&self, change: &Change) {
-        for subscriber in self.subscribers().values().filter(|subscriber| subscriber.wanted.matches(change)) {
-            subscriber.pending.add(change.clone(), &subscriber.wanted);
+        for subscriber in self.subscribers().values().filter(|subscriber| subscriber.accepted.matches(change)) {
+            subscriber.pending.add(change.clone(), &subscriber.accepted);
         }
     }
 
@@ -116,16 +116,16 @@ impl Subscriptions {
     async fn listen(
         self,
         context: Context,
-        asked: SubscriptionFilter,
+        requested: SubscriptionFilter,
     ) -> Result<SubscriptionsListenResult, ErrorObject> {
         let id = context.id().ok_or_else(errors::internal)?;
-        check_size(&asked)?;
+        check_size(&requested)?;
         let meta = json!({ SUBSCRIPTION_ID: mcpgen_types::to_value(id).unwrap_or_default() });
-        let wanted = self.honoured(asked);
+        let accepted = self.accept(requested);
         let acknowledged =
-            json!({ "_meta": meta, "notifications": mcpgen_types::to_value(&wanted).unwrap_or_default() });
-        let subscribed = self.subscribe(Filter::from(&wanted));
-        drop(wanted);
+            json!({ "_meta": meta, "notifications": mcpgen_types::to_value(&accepted).unwrap_or_default() });
+        let subscribed = self.subscribe(Filter::from(&accepted));
+        drop(accepted);
         // Errors are ignored: sending fails only if the connection has ended, which also ends this handler.
         let notify = async |method, params: serde_json::Value| {
             let _ = context.peer().notify_unchecked(method, Some(RawJson::from(&params))).await;
@@ -152,22 +152,24 @@ impl Subscriptions {
         Ok(SubscriptionsListenResult::new(SubscriptionsListenResultMetaObject::new(id.clone())))
     }
 
-    /// Returns the part of a filter that the server offers.
-    fn honoured(&self, asked: SubscriptionFilter) -> SubscriptionFilter {
+    /// Returns the part of a filter that the server supports.
+    fn accept(&self, requested: SubscriptionFilter) -> SubscriptionFilter {
         let offered = self.0.offered.lock();
         let offers = |path: [&str; 2]| can(&offered, &path);
-        let list = |asked: Option<bool>, what| asked.filter(|asked| *asked && offers([what, "listChanged"]));
-        let mut wanted = SubscriptionFilter::new();
-        wanted.tools_list_changed = list(asked.tools_list_changed, "tools");
-        wanted.prompts_list_changed = list(asked.prompts_list_changed, "prompts");
-        wanted.resources_list_changed = list(asked.resources_list_changed, "resources");
-        wanted.resource_subscriptions = asked.resource_subscriptions.filter(|_| offers(["resources", "subscribe"]));
-        wanted
+        let list =
+            |requested: Option<bool>, what| requested.filter(|requested| *requested && offers([what, "listChanged"]));
+        let mut accepted = SubscriptionFilter::new();
+        accepted.tools_list_changed = list(requested.tools_list_changed, "tools");
+        accepted.prompts_list_changed = list(requested.prompts_list_changed, "prompts");
+        accepted.resources_list_changed = list(requested.resources_list_changed, "resources");
+        accepted.resource_subscriptions =
+            requested.resource_subscriptions.filter(|_| offers(["resources", "subscribe"]));
+        accepted
     }
 
-    fn subscribe(&self, wanted: Filter) -> Subscribed {
+    fn subscribe(&self, accepted: Filter) -> Subscribed {
         let (key, pending) = (self.0.next.fetch_add(1, Ordering::Relaxed), Arc::<Pending>::default());
-        self.subscribers().insert(key, Subscriber { wanted, pending: Arc::clone(&pending) });
+        self.subscribers().insert(key, Subscriber { accepted, pending: Arc::clone(&pending) });
         Subscribed { all: self.clone(), key, pending }
     }
 

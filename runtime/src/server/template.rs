@@ -7,6 +7,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use futures_util::FutureExt;
 use futures_util::future::BoxFuture;
 use mcpgen_types::v2026_07_28::ResourceTemplate;
+use tower::BoxError;
 use uri_template_ex::UriTemplate;
 
 use super::context::RequestContext;
@@ -24,7 +25,7 @@ pub(super) struct TemplateEntry {
     read: Read,
 }
 
-/// Takes the URI and the template's MIME type, besides the context and the variables.
+/// Takes the URI and the template's MIME type, in addition to the context and the variables.
 type Read =
     Box<dyn Fn(RequestContext, Variables, String, Option<String>) -> BoxFuture<'static, Contents> + Send + Sync>;
 
@@ -39,11 +40,14 @@ impl TemplateEntry {
         T: IntoContents,
     {
         static NEXT: AtomicU64 = AtomicU64::new(0);
-        let invalid = |reason| DefinitionError::Template { template: template.uri_template.clone(), reason };
+        let invalid = |source: BoxError| DefinitionError::Template {
+            template: template.uri_template.clone(),
+            source: source.into(),
+        };
         if let Some(reason) = unsupported(&template.uri_template) {
-            return Err(invalid(reason.to_owned()));
+            return Err(invalid(reason.into()));
         }
-        let uri_template = UriTemplate::new(&template.uri_template).map_err(|error| invalid(error.to_string()))?;
+        let uri_template = UriTemplate::new(&template.uri_template).map_err(|error| invalid(error.into()))?;
         let read = move |context, variables, uri: String, mime_type: Option<String>| {
             let contents = read(context, variables);
             async move { contents.await.into_contents(&uri, mime_type.as_deref()) }.boxed()

@@ -21,7 +21,7 @@ use crate::jsonrpc::errors;
 use crate::protocol::change::Change;
 use crate::protocol::header_params::{self, Header};
 use crate::service::context::Context;
-use crate::service::router::Answer;
+use crate::service::router::ResponseFuture;
 
 /// A tool and its function.
 pub(super) struct ToolEntry {
@@ -34,7 +34,7 @@ pub(super) struct ToolEntry {
     schemas: Schemas,
 }
 
-type Run = Box<dyn Fn(Arc<ToolEntry>, RequestContext, Arguments) -> Answer + Send + Sync>;
+type Run = Box<dyn Fn(Arc<ToolEntry>, RequestContext, Arguments) -> ResponseFuture + Send + Sync>;
 
 impl ToolEntry {
     /// Creates a tool whose arguments are a Rust type.
@@ -97,7 +97,7 @@ impl Entry for ToolEntry {
 impl ToolEntry {
     /// Checks the arguments against the tool's schema, and runs its function.
     #[cfg(feature = "validate")]
-    pub(super) fn start(self: Arc<Self>, context: RequestContext, arguments: Arguments) -> Answer {
+    pub(super) fn start(self: Arc<Self>, context: RequestContext, arguments: Arguments) -> ResponseFuture {
         Box::pin(async move {
             let arguments = match arguments.object() {
                 Ok(arguments) => self.schemas.check_input(&self.tool.name, arguments).await,
@@ -112,7 +112,7 @@ impl ToolEntry {
 
     /// Runs the tool's function.
     #[cfg(not(feature = "validate"))]
-    pub(super) fn start(self: Arc<Self>, context: RequestContext, arguments: Arguments) -> Answer {
+    pub(super) fn start(self: Arc<Self>, context: RequestContext, arguments: Arguments) -> ResponseFuture {
         (self.run)(Arc::clone(&self), context, arguments)
     }
 

@@ -4,6 +4,8 @@ use mcpgen_types::codec::{Encode, Node};
 use mcpgen_types::v2026_07_28::InputRequiredResult;
 use mcpgen_types::{ErrorCode, ErrorObject};
 
+use crate::util::error_chain::error_chain;
+
 /// The error type of tools, prompts and resources.
 ///
 /// Every error type converts into it. A tool reports the messages of the error and its sources in its result, with
@@ -49,23 +51,9 @@ impl<E: std::error::Error + 'static> From<E> for ToolError {
     fn from(error: E) -> Self {
         match (&error as &dyn std::any::Any).downcast_ref::<ErrorObject>() {
             Some(error) => Self(Failure::Response(error.clone())),
-            None => Self(Failure::Message(with_sources(&error))),
+            None => Self(Failure::Message(error_chain(&error))),
         }
     }
-}
-
-fn with_sources(error: &dyn std::error::Error) -> String {
-    let mut message = error.to_string();
-    let mut source = error.source();
-    while let Some(error) = source {
-        let more = error.to_string();
-        // Some errors include the message of their source.
-        if !message.contains(&more) {
-            message = format!("{message}: {more}");
-        }
-        source = error.source();
-    }
-    message
 }
 
 /// A result, or a request for input that is required first.

@@ -40,8 +40,8 @@ struct Inner {
 
 /// A flag that is set once and can be awaited.
 ///
-/// Each request has two of them, and usually no task waits for either. A `CancellationToken` would allocate for each, and
-/// lock whenever it is cancelled or checked. This flag does neither unless a task waits.
+/// Each request has two of them, and usually no task waits for either. A `CancellationToken` would allocate for each,
+/// and lock whenever it is cancelled or checked. This flag does neither unless a task waits.
 #[derive(Debug, Default)]
 struct AwaitableFlag {
     is_set: AtomicBool,
@@ -205,7 +205,7 @@ impl Context {
         self.0.scope.revision
     }
 
-    /// Returns what is known about the peer that sent the request. In legacy revisions this comes from `initialize`, in
+    /// Returns the peer info of the sender of the request. In legacy revisions this comes from `initialize`, in
     /// modern ones from the request's metadata. `None` for a notification.
     #[must_use]
     pub fn peer_info(&self) -> Option<&Arc<PeerInfo>> {
@@ -226,7 +226,7 @@ impl Context {
         &self.0.peer
     }
 
-    /// Waits until the request is cancelled or over: it was cancelled, its sender disconnected, or its response is
+    /// Waits until the request has ended: it was cancelled, its sender disconnected, or its response is
     /// ready.
     ///
     /// When a request is cancelled, its handler's future is dropped. Await this in tokio tasks that the handler has
@@ -235,14 +235,14 @@ impl Context {
         self.0.cancelled.wait().await;
     }
 
-    /// Returns whether the request is cancelled or over: it was cancelled, its sender disconnected, or its response is
+    /// Returns whether the request has ended: it was cancelled, its sender disconnected, or its response is
     /// ready.
     #[must_use]
     pub fn is_cancelled(&self) -> bool {
         self.0.cancelled.is_set()
     }
 
-    /// Marks the request as cancelled or over.
+    /// Marks the request as ended.
     pub(crate) fn cancel(&self) {
         self.0.cancelled.set();
     }
@@ -271,14 +271,14 @@ impl Context {
     ///
     /// Fails if the response is not a valid result of `R`.
     pub fn input<R: Request>(&self, key: &str) -> Result<Option<R::Result>, ErrorObject> {
-        let Some(answer) = self.0.params_view.answers.get(key) else { return Ok(None) };
-        let decoded = mcpgen_types::from_value(answer.clone());
+        let Some(response) = self.0.params_view.input_responses.get(key) else { return Ok(None) };
+        let decoded = mcpgen_types::from_value(response.clone());
         decoded.map(Some).map_err(|error| {
             errors::invalid_params(&error.at_key(key.to_owned()).at_key("inputResponses").at_key("params"))
         })
     }
 
-    /// Returns the request state that an earlier response asked the client to send back.
+    /// Returns the request state that the client sends back from an earlier response.
     ///
     /// The client can change it. Use [`RequestStateCodec`](crate::server::request_state::RequestStateCodec) before you
     /// trust it.

@@ -8,6 +8,7 @@ use std::pin::Pin;
 use std::sync::Arc;
 use std::task::{Context as TaskContext, Poll};
 
+use mcpgen_types::codec::Encode;
 use mcpgen_types::{ErrorObject, JsonObject, Notification, Params, RawJson, Request, Revision};
 use serde::{Serialize, de::DeserializeOwned};
 use tower::{BoxError, Layer, Service, ServiceExt};
@@ -54,9 +55,9 @@ impl<S> RequestService for S where
 }
 
 /// The future that a handler returns. It resolves to the result as JSON, or to an error for the peer.
-pub type Answer = Pin<Box<dyn Future<Output = Result<RawJson, ErrorObject>> + Send>>;
+pub type ResponseFuture = Pin<Box<dyn Future<Output = Result<RawJson, ErrorObject>> + Send>>;
 
-type RequestFn = Arc<dyn Fn(AnyRequest) -> Answer + Send + Sync>;
+type RequestFn = Arc<dyn Fn(AnyRequest) -> ResponseFuture + Send + Sync>;
 type NotificationFn = Arc<dyn Fn(AnyNotification) -> Pin<Box<dyn Future<Output = ()> + Send>> + Send + Sync>;
 
 /// An async function that handles requests of type `R`.
@@ -147,6 +148,13 @@ pub(crate) fn params<R: Request>(request: &AnyRequest) -> Result<R::Params, mcpg
     }
 }
 
+/// Encodes the result of a handler's future.
+pub(crate) fn encoded<T: Encode, E: Into<ErrorObject>>(
+    result: impl Future<Output = Result<T, E>> + Send + 'static,
+) -> ResponseFuture {
+    Box::pin(async move { result.await.map(|result| RawJson::from(&result)).map_err(Into::into) })
+}
+
 impl Router {
     /// Creates a router without handlers.
     #[must_use]
@@ -161,26 +169,31 @@ impl Router {
 
     /// Adds a handler for requests of type `R`. Replaces an earlier handler of the same method and revision.
     #[must_use]
-    pub fn request<R: Request>(mut self, handler: impl RequestHandler<R>) -> Self {
-        let handle = move |request: AnyRequest| -> Answer {
-            match params::<R>(&request) {
-                Ok(params) => {
-                    let answer = handler(request.context, params);
-                    Box::pin(async move { answer.await.map(|result| RawJson::from(&result)).map_err(Into::into) })
-                }
-                Err(error) => Box::pin(ready(Err(errors::invalid_params(&error)))),
-            }
-        };
-        add(&mut self.routes().requests, Some(R::REVISION), R::METHOD.into(), Arc::new(handle));
-        self
+    pub fn request<R: Request>(self, handler: impl RequestHandler<R>) -> Self {
+        self.encoded_request::<R, R::Result, _, _, _>(handler)
+    }
+
+    /// Like [`request`](Self::request), but the result can have any type that encodes as `R`'s result.
+    pub(crate) fn encoded_request<R, T, F, Fut, E>(self, handler: F) -> Self
+    where
+        R: Request,
+        T: Encode,
+        F: Fn(Context, R::Params) -> Fut + Send + Sync + 'static,
+        Fut: Future<Output = Result<T, E>> + Send + 'static,
+        E: Into<ErrorObject>,
+    {
+        self.raw_request(Some(R::REVISION), R::METHOD, move |request| match params::<R>(&request) {
+            Ok(params) => encoded(handler(request.context, params)),
+            Err(error) => Box::pin(ready(Err(errors::invalid_params(&error)))),
+        })
     }
 
     /// Adds a handler that receives the undecoded params, for one revision or, with `None`, for all of them.
-    pub(crate) fn handle(
+    pub(crate) fn raw_request(
         mut self,
         revision: Option<Revision>,
         method: &'static str,
-        handler: impl Fn(AnyRequest) -> Answer + Send + Sync + 'static,
+        handler: impl Fn(AnyRequest) -> ResponseFuture + Send + Sync + 'static,
     ) -> Self {
         add(&mut self.routes().requests, revision, method.into(), Arc::new(handler));
         self
@@ -214,12 +227,12 @@ impl Router {
         Fut: Future<Output = Result<T, E>> + Send + 'static,
         E: Into<ErrorObject>,
     {
-        let handle = move |request: AnyRequest| -> Answer {
+        let handle = move |request: AnyRequest| -> ResponseFuture {
             match json::decode(request.params.as_ref()) {
                 Ok(params) => {
-                    let answer = handler(request.context, params);
+                    let result = handler(request.context, params);
                     Box::pin(async move {
-                        let result = answer.await.map_err(Into::into)?;
+                        let result = result.await.map_err(Into::into)?;
                         json::encode(&result).map_err(|error| errors::of(error.into()))
                     })
                 }
@@ -315,7 +328,7 @@ impl Router {
 
     /// Handles a request. If no handler matches, the fallback does; without one, the request fails with "method not
     /// found".
-    pub fn answer(&self, request: AnyRequest) -> Answer {
+    pub fn handle_request(&self, request: AnyRequest) -> ResponseFuture {
         let known = find(&self.0.requests, request.context.revision(), &request.method);
         match known.or(self.0.fallback.as_ref()) {
             Some(handle) => handle(request),
@@ -330,7 +343,7 @@ impl Router {
     }
 
     /// Handles a notification. Ignores it if it has no handler.
-    pub fn notify(&self, message: AnyNotification) -> Pin<Box<dyn Future<Output = ()> + Send>> {
+    pub fn handle_notification(&self, message: AnyNotification) -> Pin<Box<dyn Future<Output = ()> + Send>> {
         match find(&self.0.notifications, message.context.revision(), &message.method) {
             Some(handle) => handle(message),
             None => Box::pin(ready(())),
@@ -341,14 +354,14 @@ impl Router {
 impl Service<AnyRequest> for Router {
     type Response = RawJson;
     type Error = ErrorObject;
-    type Future = Answer;
+    type Future = ResponseFuture;
 
     fn poll_ready(&mut self, _: &mut TaskContext<'_>) -> Poll<Result<(), ErrorObject>> {
         Poll::Ready(Ok(()))
     }
 
-    fn call(&mut self, request: AnyRequest) -> Answer {
-        self.answer(request)
+    fn call(&mut self, request: AnyRequest) -> ResponseFuture {
+        self.handle_request(request)
     }
 }
 

@@ -14,7 +14,7 @@ use super::state::Tasks;
 use super::store::StoredTask;
 use crate::jsonrpc::errors;
 use crate::service::context::Context;
-use crate::service::router::Answer;
+use crate::service::router::ResponseFuture;
 use crate::util::random::random;
 
 impl Tasks {
@@ -23,7 +23,7 @@ impl Tasks {
         self,
         context: Context,
         metadata: TaskMetadata,
-        run: impl FnOnce(Context) -> Answer + Send + 'static,
+        run: impl FnOnce(Context) -> ResponseFuture + Send + 'static,
     ) -> Result<RawJson, ErrorObject> {
         let limits = &self.0.limits;
         let wanted = metadata.ttl.map(ttl).transpose()?;

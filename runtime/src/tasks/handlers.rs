@@ -1,6 +1,6 @@
 //! Handlers that run as tasks, and the handlers of the `tasks/*` requests.
 
-use std::future::{Future, ready};
+use std::future::ready;
 use std::sync::Arc;
 
 use mcpgen_types::codec::Decode;
@@ -20,7 +20,7 @@ use crate::jsonrpc::errors;
 use crate::jsonrpc::json::{Picked, with_meta};
 use crate::protocol::legacy::RELATED_TASK;
 use crate::service::context::Context;
-use crate::service::router::{Answer, AnyRequest, RequestHandler, Router};
+use crate::service::router::{AnyRequest, RequestHandler, ResponseFuture, Router, encoded};
 
 impl Tasks {
     /// Adds two things to a router: a handler that can also run as a task, and handlers for the `tasks/*` requests.
@@ -39,7 +39,8 @@ impl Tasks {
         handler: impl RequestHandler<R>,
     ) -> Router {
         let (this, handler) = (self.clone(), Arc::new(handler));
-        let handle = move |request: AnyRequest| -> Answer {
+        // This is not a `RequestHandler`: the result is a `CreateTaskResult` if the params contain `task`.
+        let handle = move |request: AnyRequest| -> ResponseFuture {
             let task = match task_metadata(&request) {
                 Ok(task) => task.filter(|_| declared::<R>(&request.context)),
                 Err(error) => return Box::pin(ready(Err(error))),
@@ -61,10 +62,7 @@ impl Tasks {
                 Err(error) => return Box::pin(ready(Err(errors::invalid_params(&error)))),
             };
             let handler = Arc::clone(&handler);
-            let run = move |context: Context| -> Answer {
-                let answer = handler(context, params);
-                Box::pin(async move { answer.await.map(|result| RawJson::from(&result)).map_err(Into::into) })
-            };
+            let run = move |context: Context| encoded(handler(context, params));
             match task {
                 None => run(request.context),
                 Some(task) => {
@@ -73,48 +71,32 @@ impl Tasks {
                 }
             }
         };
-        self.add_task_requests(router.handle(Some(R::REVISION), R::METHOD, handle))
+        self.add_task_requests(router.raw_request(Some(R::REVISION), R::METHOD, handle))
     }
 
     /// Adds handlers for the `tasks/*` requests.
+    ///
+    /// They do not return `GetTaskResult` and so on: a store holds a `Task`, which encodes as those results, and the
+    /// JSON of the outcome.
     fn add_task_requests(&self, router: Router) -> Router {
-        let this = self.clone();
-        let get = move |context: Context, params: <GetTaskRequest as Request>::Params| {
-            let this = this.clone();
-            async move { Ok::<_, ErrorObject>(this.find(&context, &params.task_id).await?.task) }
-        };
-        let this = self.clone();
-        let result = move |context: Context, params: <GetTaskPayloadRequest as Request>::Params| {
-            let this = this.clone();
-            async move { this.outcome(&context, &params.task_id).await }
-        };
-        let this = self.clone();
-        let cancel = move |context: Context, params: <CancelTaskRequest as Request>::Params| {
-            let this = this.clone();
-            async move { this.cancel(&context, &params.task_id).await }
-        };
-        let this = self.clone();
-        let list = move |context: Context, params: <ListTasksRequest as Request>::Params| {
-            let this = this.clone();
-            async move { this.list(&context, params.and_then(|params| params.cursor)).await }
-        };
+        let [get, result, cancel, list] = [(); 4].map(|()| self.clone());
         router
-            .handle(Some(GetTaskRequest::REVISION), GetTaskRequest::METHOD, typed::<GetTaskRequest, _, _, _>(get))
-            .handle(
-                Some(GetTaskPayloadRequest::REVISION),
-                GetTaskPayloadRequest::METHOD,
-                typed::<GetTaskPayloadRequest, _, _, _>(result),
-            )
-            .handle(
-                Some(CancelTaskRequest::REVISION),
-                CancelTaskRequest::METHOD,
-                typed::<CancelTaskRequest, _, _, _>(cancel),
-            )
-            .handle(
-                Some(ListTasksRequest::REVISION),
-                ListTasksRequest::METHOD,
-                typed::<ListTasksRequest, _, _, _>(list),
-            )
+            .encoded_request::<GetTaskRequest, _, _, _, _>(move |context, params| {
+                let this = get.clone();
+                async move { this.find(&context, &params.task_id).await.map(|stored| stored.task) }
+            })
+            .encoded_request::<GetTaskPayloadRequest, _, _, _, _>(move |context, params| {
+                let this = result.clone();
+                async move { this.outcome(&context, &params.task_id).await }
+            })
+            .encoded_request::<CancelTaskRequest, _, _, _, _>(move |context, params| {
+                let this = cancel.clone();
+                async move { this.cancel(&context, &params.task_id).await }
+            })
+            .request::<ListTasksRequest>(move |context, params| {
+                let this = list.clone();
+                async move { this.list(&context, params.and_then(|params| params.cursor)).await }
+            })
     }
 
     /// Waits until a task has ended and returns its outcome.
@@ -157,7 +139,7 @@ impl Tasks {
         if task.status == TaskStatus::Cancelled { Ok(task) } else { Err(ended()) }
     }
 
-    async fn list(&self, context: &Context, cursor: Option<String>) -> Result<RawJson, ErrorObject> {
+    async fn list(&self, context: &Context, cursor: Option<String>) -> Result<ListTasksResult, ErrorObject> {
         let after = match cursor {
             // A cursor is the ID of the last task on the previous page, in the format of `new_id`.
             Some(cursor) if cursor.len() == ID_LENGTH && cursor.bytes().all(|byte| byte.is_ascii_hexdigit()) => {
@@ -176,7 +158,7 @@ impl Tasks {
         let next = tasks.last().filter(|_| more).map(|task| task.task_id.clone());
         let mut result = ListTasksResult::new(tasks);
         result.next_cursor = next;
-        Ok(RawJson::from(&result))
+        Ok(result)
     }
 }
 
@@ -195,19 +177,4 @@ fn declared<R: Request>(context: &Context) -> bool {
     let mut path = vec!["tasks", "requests"];
     path.extend(R::METHOD.split('/'));
     context.peer().protocol().has_declared(&path)
-}
-
-fn typed<R: Request, T, F, Fut>(handler: F) -> impl Fn(AnyRequest) -> Answer + Send + Sync + 'static
-where
-    T: mcpgen_types::codec::Encode + 'static,
-    F: Fn(Context, R::Params) -> Fut + Send + Sync + 'static,
-    Fut: Future<Output = Result<T, ErrorObject>> + Send + 'static,
-{
-    move |request| match R::Params::from_member(request.params.as_ref()) {
-        Ok(params) => {
-            let answer = handler(request.context, params);
-            Box::pin(async move { answer.await.map(|result| RawJson::from(&result)) })
-        }
-        Err(error) => Box::pin(ready(Err(errors::invalid_params(&error)))),
-    }
 }

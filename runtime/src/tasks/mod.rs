@@ -4,8 +4,8 @@
 //! and handles the `tasks/*` requests. The sender uses [`Peer::call_task`](crate::Peer::call_task) and
 //! [`Peer::task_result`](crate::Peer::task_result).
 //!
-//! `store` has the trait of task stores, and `memory` the one in memory. `state` has [`Tasks`] itself: `handlers` handles
-//! requests with it, `create` creates tasks, and `runner` runs them.
+//! `store` has the trait of task stores, and `memory` the one in memory. `state` has [`Tasks`] itself: `handlers`
+//! handles requests with it, `create` creates tasks, and `runner` runs them.
 
 mod client;
 mod create;

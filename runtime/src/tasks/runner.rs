@@ -21,7 +21,7 @@ use crate::jsonrpc::json::Picked;
 use crate::peer::{Peer, TaskScope};
 use crate::protocol::legacy::RELATED_TASK;
 use crate::service::context::Context;
-use crate::service::router::Answer;
+use crate::service::router::ResponseFuture;
 
 /// The state of a task that runs in this process.
 pub(super) struct RunningTask {
@@ -67,7 +67,7 @@ impl RunningTask {
     pub(super) async fn run(
         self: &Arc<Self>,
         context: Context,
-        run: impl FnOnce(Context) -> Answer,
+        run: impl FnOnce(Context) -> ResponseFuture,
         stop: CancellationToken,
         ttl: Duration,
     ) -> Ending {

@@ -20,7 +20,7 @@ use crate::util::lock::Mutex;
 pub struct ChildProcess {
     child: Child,
     /// How long each step of [`close`](Self::close) waits for the process to exit. Defaults to 5 seconds.
-    pub patience: Duration,
+    pub exit_timeout: Duration,
 }
 
 /// A child process and its pipes.
@@ -35,7 +35,7 @@ pub(crate) struct Spawned {
 }
 
 impl ChildProcess {
-    /// Starts a server and returns the process and its two streams. `longest` is the maximum length of an incoming
+    /// Starts a server and returns the process and its two streams. `line_limit` is the maximum length of an incoming
     /// line, in bytes.
     ///
     /// Each line that the server writes to standard error is logged. To also connect to the server, and to restart it
@@ -44,9 +44,9 @@ impl ChildProcess {
     /// # Errors
     ///
     /// Fails if the process cannot be started.
-    pub fn start(mut command: Command, longest: usize) -> io::Result<(Self, impl Incoming, impl Outgoing)> {
+    pub fn start(mut command: Command, line_limit: usize) -> io::Result<(Self, impl Incoming, impl Outgoing)> {
         let Spawned { server, input, output, .. } = Self::spawn(&mut command)?;
-        Ok((server, lines::receive(output, longest), lines::send(input)))
+        Ok((server, lines::receive(output, line_limit), lines::send(input)))
     }
 
     /// Like [`start`](Self::start), but returns the pipes.
@@ -70,7 +70,7 @@ impl ChildProcess {
                 line.clear();
             }
         });
-        let server = Self { child, patience: Duration::from_secs(5) };
+        let server = Self { child, exit_timeout: Duration::from_secs(5) };
         Ok(Spawned { server, input, output, last_output, logging })
     }
 
@@ -82,19 +82,20 @@ impl ChildProcess {
     /// Waits for the process to exit. If it does not exit in time, sends `SIGTERM` (on Unix), waits again, and then
     /// kills it.
     ///
-    /// Close its standard input first, by dropping the outgoing sink. Each step waits for [`patience`](Self::patience).
+    /// Close its standard input first, by dropping the outgoing sink. Each step waits for
+    /// [`exit_timeout`](Self::exit_timeout).
     ///
     /// # Errors
     ///
     /// Fails if the process cannot be waited for, signalled or killed.
     pub async fn close(mut self) -> io::Result<ExitStatus> {
-        if let Ok(status) = tokio::time::timeout(self.patience, self.child.wait()).await {
+        if let Ok(status) = tokio::time::timeout(self.exit_timeout, self.child.wait()).await {
             return status;
         }
         #[cfg(unix)]
         if let Some(id) = self.child.id().and_then(|id| rustix::process::Pid::from_raw(i32::try_from(id).ok()?)) {
             rustix::process::kill_process(id, rustix::process::Signal::TERM)?;
-            if let Ok(status) = tokio::time::timeout(self.patience, self.child.wait()).await {
+            if let Ok(status) = tokio::time::timeout(self.exit_timeout, self.child.wait()).await {
                 return status;
             }
         }

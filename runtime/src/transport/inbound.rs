@@ -43,6 +43,13 @@ impl Inbound {
         self.parsed.as_ref().map_or(self.bytes.len(), |parsed| parsed.size)
     }
 
+    /// Returns the memory that the message takes, in bytes. A parsed message includes its index, which may be several
+    /// times as large as its text.
+    pub(crate) fn memory(&self) -> usize {
+        let document = self.parsed.as_ref().and_then(|parsed| parsed.document.as_ref().ok());
+        document.map_or(self.bytes.capacity(), Document::owned_bytes)
+    }
+
     /// Returns whether the message starts like a batch.
     #[must_use]
     pub fn is_batch(&self) -> bool {

@@ -14,14 +14,14 @@ use super::scan::Scanner;
 use super::seam::{Incoming, Outgoing, ReceiveError};
 
 /// The default maximum length of a line, in bytes: 64 MiB.
-pub const LONGEST: usize = 64 << 20;
+pub const DEFAULT_LINE_LIMIT: usize = 64 << 20;
 
 /// Creates a stream of the messages on a reader, one per line.
 ///
-/// A line of more than `longest` bytes yields [`ReceiveError::TooLong`], and reading continues with the next line.
+/// A line of more than `line_limit` bytes yields [`ReceiveError::TooLong`], and reading continues with the next line.
 /// Blank lines, white space around a message and a leading byte order mark are ignored.
-pub fn receive<R: AsyncRead + Send + 'static>(reader: R, longest: usize) -> impl Incoming + use<R> {
-    FramedRead::new(reader, Lines::new(longest)).map(|line| match line {
+pub fn receive<R: AsyncRead + Send + 'static>(reader: R, line_limit: usize) -> impl Incoming + use<R> {
+    FramedRead::new(reader, Lines::new(line_limit)).map(|line| match line {
         Ok(line) => line.map(Inbound::new),
         Err(error) => Err(error.into()),
     })
@@ -35,7 +35,7 @@ pub fn send<W: AsyncWrite + Send + 'static>(writer: W) -> impl Outgoing + use<W>
 /// The codec for newline-delimited messages.
 #[derive(Debug)]
 struct Lines {
-    longest: usize,
+    line_limit: usize,
     /// How many bytes of the buffer are known to contain no line feed.
     searched: usize,
     skip: Skip,
@@ -55,8 +55,8 @@ enum Skip {
 }
 
 impl Lines {
-    fn new(longest: usize) -> Self {
-        Self { longest, searched: 0, skip: Skip::No, at_start: true }
+    fn new(line_limit: usize) -> Self {
+        Self { line_limit, searched: 0, skip: Skip::No, at_start: true }
     }
 
     /// Returns the message of a line, without surrounding white space. `None` if the line is blank.
@@ -84,13 +84,13 @@ impl Lines {
         let Skip::Scanning(scanner) = &mut self.skip else { return None };
         let message = scanner.scan(bytes)?;
         self.skip = Skip::Reported;
-        Some(Err(ReceiveError::TooLong { limit: self.longest, message }))
+        Some(Err(ReceiveError::TooLong { limit: self.line_limit, message }))
     }
 
     /// Ends a line that is too long. Returns an error unless it was reported before.
     fn skip_end(&mut self) -> Option<<Self as Decoder>::Item> {
         let Skip::Scanning(scanner) = std::mem::take(&mut self.skip) else { return None };
-        Some(Err(ReceiveError::TooLong { limit: self.longest, message: scanner.finish() }))
+        Some(Err(ReceiveError::TooLong { limit: self.line_limit, message: scanner.finish() }))
     }
 }
 
@@ -103,7 +103,7 @@ impl Decoder for Lines {
         loop {
             let Some(end) = memchr(b'\n', &buffer[self.searched..]) else {
                 self.searched = buffer.len();
-                if !self.skips() && buffer.len() <= self.longest {
+                if !self.skips() && buffer.len() <= self.line_limit {
                     return Ok(None);
                 }
                 let reported = self.skip_part(buffer);
@@ -112,7 +112,7 @@ impl Decoder for Lines {
                 return Ok(reported);
             };
             let end = std::mem::take(&mut self.searched) + end;
-            let line = match self.skips() || end > self.longest {
+            let line = match self.skips() || end > self.line_limit {
                 true => {
                     let reported = self.skip_part(&buffer[..end]);
                     self.skip_end().or(reported)
@@ -160,7 +160,7 @@ mod tests {
     use super::*;
 
     /// Returns the messages and errors received if the bytes arrive in pieces of this size.
-    async fn received(bytes: &[u8], piece: usize, longest: usize) -> Vec<String> {
+    async fn received(bytes: &[u8], piece: usize, line_limit: usize) -> Vec<String> {
         let (mut writer, reader) = tokio::io::duplex(piece);
         let bytes = bytes.to_vec();
         tokio::spawn(async move {
@@ -169,9 +169,9 @@ mod tests {
         });
         let describe = |item: Result<Inbound, ReceiveError>| match item {
             Ok(message) => String::from_utf8(message.into_bytes().expect("not parsed")).expect("text"),
-            Err(error) => error.to_string(),
+            Err(error) => error.to_string().split(';').next().unwrap_or_default().to_owned(),
         };
-        receive(reader, longest).map(describe).collect().await
+        receive(reader, line_limit).map(describe).collect().await
     }
 
     #[tokio::test]

@@ -9,7 +9,7 @@ pub fn duplex() -> ((impl Incoming, impl Outgoing), (impl Incoming, impl Outgoin
     let (here, there) = tokio::io::duplex(64 << 10);
     let end = |pipe| {
         let (reader, writer) = tokio::io::split(pipe);
-        (lines::receive(reader, lines::LONGEST), lines::send(writer))
+        (lines::receive(reader, lines::DEFAULT_LINE_LIMIT), lines::send(writer))
     };
     (end(here), end(there))
 }

@@ -1,12 +1,12 @@
 //! Transports: streams of incoming messages and sinks for outgoing ones.
 //!
-//! A transport has two halves: a stream of [`Inbound`] messages and a sink for [`Outbound`] ones. The transports of this
-//! crate, Streamable HTTP included, use nothing else.
+//! A transport has two halves: a stream of [`Inbound`] messages and a sink for [`Outbound`] ones. The transports of
+//! this crate, Streamable HTTP included, use nothing else.
 //!
 //! # Writing a transport
 //!
-//! This transport runs over a pair of channels. Each message carries the address of its sender, which handlers read with
-//! [`Context::extensions`](crate::Context::extensions).
+//! This transport runs over a pair of channels. Each message carries the address of its sender, which handlers read
+//! with [`Context::extensions`](crate::Context::extensions).
 //!
 //! ```
 //! use std::{io, net::SocketAddr};
@@ -27,7 +27,7 @@
 //! });
 //!
 //! let (sent, mut from_server) = mpsc::unbounded_channel::<Outbound>();
-//! // A queued message counts toward `Limits::outbox` until it is dropped, so this queue needs no limit.
+//! // A queued message counts toward `Limits::outbox_bytes` until it is dropped, so this queue needs no limit.
 //! let outgoing = transport::sink(move |message| sent.send(message).map_err(|_| io::ErrorKind::BrokenPipe.into()));
 //!
 //! tokio::spawn(serve((LocalInfo::new("server", "1"), Router::new()), (incoming, outgoing)));

@@ -10,8 +10,8 @@ use crate::jsonrpc::envelope::{Envelope, scan_bytes};
 
 /// An outgoing message, and the incoming request that it belongs to.
 ///
-/// Holds a share of [`Limits::outbox`](crate::Limits) until it is dropped. Keep it until the message is written if the
-/// transport buffers without limit.
+/// Holds a share of [`Limits::outbox_bytes`](crate::Limits) until it is dropped. Keep it until the message is written
+/// if the transport buffers without limit.
 #[derive(Debug)]
 #[non_exhaustive]
 pub struct Outbound {
@@ -19,7 +19,7 @@ pub struct Outbound {
     pub bytes: Vec<u8>,
     /// The incoming request that the message belongs to.
     pub route: Route,
-    /// The facts of a request or notification. Present only if the transport
+    /// The metadata of a request or notification. Present only if the transport
     /// [asks for it](super::Outgoing::needs_metadata).
     pub metadata: Option<Box<Metadata>>,
     pub(crate) permit: Option<OwnedSemaphorePermit>,
@@ -53,7 +53,7 @@ pub enum Outcome {
     Refused(i64),
 }
 
-/// The facts of an outgoing request or notification.
+/// The metadata of an outgoing request or notification.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct Metadata {
@@ -66,7 +66,7 @@ pub struct Metadata {
 }
 
 impl Metadata {
-    /// Reads the facts of an encoded message. Returns `None` unless it is a request or a notification.
+    /// Reads the metadata of an encoded message. Returns `None` unless it is a request or a notification.
     #[must_use]
     pub fn read(bytes: &[u8]) -> Option<Self> {
         let document = scan_bytes(bytes).ok()?;

@@ -15,7 +15,7 @@ use super::outbound::Outbound;
 #[non_exhaustive]
 pub enum ReceiveError {
     /// A message is longer than the transport's limit. It is skipped, and the next one is read.
-    #[error("a message is longer than {limit} bytes")]
+    #[error("a message is longer than {limit} bytes; raise the transport's limit to accept it")]
     TooLong {
         /// The limit, in bytes.
         limit: usize,

@@ -15,17 +15,17 @@ pub type Reader = Pin<Box<dyn AsyncRead + Send>>;
 /// A boxed writer.
 pub type Writer = Pin<Box<dyn AsyncWrite + Send>>;
 
-/// Opens a transport over the process's standard input and output, with one message per line. `longest` is the maximum
-/// length of an incoming line, in bytes.
+/// Opens a transport over the process's standard input and output, with one message per line. `line_limit` is the
+/// maximum length of an incoming line, in bytes.
 ///
 /// Write nothing else to standard output. Write logs to standard error.
 ///
 /// # Errors
 ///
 /// Fails if standard input or output cannot be registered with the tokio runtime, which must have I/O enabled.
-pub fn stdio(longest: usize) -> io::Result<(impl Incoming, impl Outgoing)> {
+pub fn stdio(line_limit: usize) -> io::Result<(impl Incoming, impl Outgoing)> {
     let (reader, writer) = own()?;
-    Ok((lines::receive(reader, longest), lines::send(writer)))
+    Ok((lines::receive(reader, line_limit), lines::send(writer)))
 }
 
 /// Opens the process's standard input and output.

@@ -98,11 +98,11 @@ impl Process {
         self.0.last_output.text()
     }
 
-    /// Closes the input and waits up to `patience` for the process to exit. Then sends `SIGTERM`, waits as long again,
-    /// and kills it. If called more than once, the first `patience` applies.
-    pub(crate) async fn stop(&self, patience: Duration) {
+    /// Closes the input and waits up to `exit_timeout` for the process to exit. Then sends `SIGTERM`, waits as long
+    /// again, and kills it. If called more than once, the first `exit_timeout` applies.
+    pub(crate) async fn stop(&self, exit_timeout: Duration) {
         self.close_input();
-        self.0.stop.send_if_modified(|stop| stop.replace(patience).is_none());
+        self.0.stop.send_if_modified(|stop| stop.replace(exit_timeout).is_none());
         self.exited().await;
     }
 
@@ -166,14 +166,14 @@ async fn supervise(
     mut stop: watch::Receiver<Option<Duration>>,
 ) -> Exit {
     let asked = async {
-        let patience = stop.wait_for(Option::is_some).await;
-        patience.ok().and_then(|patience| *patience).unwrap_or(STOP)
+        let exit_timeout = stop.wait_for(Option::is_some).await;
+        exit_timeout.ok().and_then(|exit_timeout| *exit_timeout).unwrap_or(STOP)
     };
     let (status, is_unexpected) = tokio::select! {
         biased;
         status = server.wait() => (status, true),
-        patience = asked => {
-            server.patience = patience;
+        exit_timeout = asked => {
+            server.exit_timeout = exit_timeout;
             (server.close().await, false)
         }
     };

@@ -6,8 +6,8 @@ use std::hash::Hash;
 
 /// A map with a maximum number of entries, in total and per owner. Each entry expires at a time of type `T`.
 ///
-/// Expired entries are removed only by [`remove_expired`](Self::remove_expired), which takes time in proportion to their
-/// number.
+/// Expired entries are removed only by [`remove_expired`](Self::remove_expired), which takes time in proportion to
+/// their number.
 #[derive(Debug)]
 pub(crate) struct ExpiringMap<K, V, T, O = ()> {
     max: usize,

@@ -1,5 +1,6 @@
 //! Small additions to the standard library.
 
+pub(crate) mod error_chain;
 #[cfg(any(feature = "handles", feature = "request-state", feature = "tasks"))]
 pub(crate) mod expiring_map;
 pub(crate) mod lock;

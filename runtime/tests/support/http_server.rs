@@ -113,7 +113,7 @@ pub(crate) fn big_endpoint(change: impl FnOnce(&mut EndpointOptions)) -> (Endpoi
 
 fn serve(server: &Server, change: impl FnOnce(&mut EndpointOptions)) -> Endpoint {
     let mut options = EndpointOptions {
-        limits: Limits { drain: Duration::from_millis(200), ..Limits::default() },
+        limits: Limits { drain_timeout: Duration::from_millis(200), ..Limits::default() },
         ..EndpointOptions::default()
     };
     change(&mut options);

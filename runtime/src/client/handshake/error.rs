@@ -20,7 +20,7 @@ pub enum HandshakeError {
     )]
     Timeout(Duration),
     /// The server did not respond to `initialize` within this time.
-    #[error("no response to `initialize` within {0:?}; raise `Limits::idle` if the server starts slowly")]
+    #[error("no response to `initialize` within {0:?}; raise `Limits::idle_timeout` if the server starts slowly")]
     InitializeTimeout(Duration),
     /// The server's result of `initialize` is invalid, or its revision is not supported.
     #[error(transparent)]
@@ -50,7 +50,7 @@ pub enum HandshakeError {
     )]
     NotModern(String),
     /// The local info cannot be encoded as request metadata.
-    #[error("invalid `LocalInfo`: {0}")]
+    #[error("`LocalInfo` cannot be sent as request metadata")]
     LocalInfo(#[source] mcpgen_types::Error),
 }
 

@@ -9,6 +9,7 @@ use super::start::Start;
 use crate::peer::outbox::Closed;
 use crate::peer::{Call, CallError, Peer};
 use crate::protocol::dual::DualProtocol;
+use crate::util::error_chain::error_chain;
 
 /// Negotiates the revision of the connection, and completes the handshake if the revision has one.
 pub(crate) async fn negotiate(
@@ -61,7 +62,7 @@ pub(crate) async fn negotiate(
                 return Err(match (listed(&response), response) {
                     (Some(revisions), _) => HandshakeError::Incompatible(revisions),
                     (None, Ok(result)) => HandshakeError::NotModern(result.to_string()),
-                    (None, Err(error)) => HandshakeError::NotModern(error.to_string()),
+                    (None, Err(error)) => HandshakeError::NotModern(error_chain(&error)),
                 });
             }
             (ProbeOutcome::Legacy, _) => match initialize(peer, protocol).await {
@@ -159,7 +160,7 @@ async fn initialize(peer: &Peer, protocol: &DualProtocol) -> Result<Revision, Ha
 /// Performs the handshake of the legacy revisions.
 async fn perform_initialize(peer: &Peer, protocol: &DualProtocol) -> Result<Revision, HandshakeError> {
     let legacy = protocol.legacy().ok_or(HandshakeError::NoRevision)?;
-    // The result is processed before any later message: see `Protocol::answered`.
+    // The result is processed before any later message; see `Protocol::process_result`.
     peer.raw_request("initialize", Some(legacy.initialize_params())).await.map_err(|error| match error {
         CallError::Timeout(limit) => HandshakeError::InitializeTimeout(limit),
         error => error.into(),

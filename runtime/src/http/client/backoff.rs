@@ -21,7 +21,7 @@ pub(super) fn base(retry: Option<Duration>, pause: Duration) -> Duration {
 /// that the clients of a restarted server do not reconnect at the same time.
 pub(super) fn delay(base: Duration, attempts: u32) -> Duration {
     let delay = base.saturating_mul(1 << attempts.min(DOUBLINGS)).min(LONGEST);
-    // If the system has no random numbers, the pause is still long enough.
+    // Without random numbers, clients may reconnect at the same time, but the pause is still long enough.
     let random = getrandom::u32().unwrap_or(0);
     delay + (delay / 8).mul_f64(f64::from(random) / f64::from(u32::MAX))
 }

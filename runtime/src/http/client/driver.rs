@@ -12,6 +12,7 @@ use super::options::ClientOptions;
 use super::queue::{Notifications, QueueLimit, QueuedMessage};
 use super::state::{IncomingSender, Shared};
 use crate::transport::{Metadata, Outbound, Route};
+use crate::util::error_chain::error_chain;
 use crate::util::lock::Mutex;
 
 /// The maximum bytes of queued notifications.
@@ -83,12 +84,12 @@ impl Driver {
 
 impl Shared {
     /// Sends a message. Requests, cancellations and responses are sent concurrently, notifications in order. No kind
-    /// waits for another.
+    /// blocks another.
     async fn take(self: &Arc<Self>, mut outbound: Outbound) {
         let metadata = match (outbound.metadata.take(), &outbound.route) {
             (Some(metadata), _) => Some(*metadata),
             (None, Route::Response(..)) => None,
-            // A relay does not know what it passes on.
+            // A message that a proxy relays has no metadata.
             (None, _) => Metadata::read(&outbound.bytes),
         };
         let Some(Metadata { id, method, params }) = metadata else {
@@ -142,13 +143,13 @@ impl Shared {
         }
     }
 
-    /// Posts a message that gets no response, within [`ClientOptions::send_timeout`]. Logs a failure and returns whether the
-    /// server accepted the message.
+    /// Posts a message that gets no response, within [`ClientOptions::send_timeout`]. Logs a failure and returns
+    /// whether the server accepted the message.
     async fn post_in_time(self: &Arc<Self>, outgoing: &OutgoingMessage) -> bool {
         let method = outgoing.method.as_deref().unwrap_or("response");
         match tokio::time::timeout(self.options.send_timeout, self.post(outgoing)).await {
             Ok(Ok(_)) => return true,
-            Ok(Err(error)) => tracing::warn!(method, %error, "failed to send a message"),
+            Ok(Err(error)) => tracing::warn!(method, error = error_chain(&error), "failed to send a message"),
             Err(_) => tracing::warn!(method, "timed out sending a message"),
         }
         false

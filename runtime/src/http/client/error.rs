@@ -18,19 +18,19 @@ pub enum HttpError {
         body: String,
     },
     /// The server could not be reached, or the connection failed.
-    #[error("{}", chain(.0))]
-    Http(reqwest::Error),
+    #[error(transparent)]
+    Http(#[from] reqwest::Error),
     /// The response could not be read, or the server did not begin a new session in time.
     #[error(transparent)]
     Io(#[from] io::Error),
     /// [`Authorize`](super::Authorize) failed to provide a token.
-    #[error("not authorized: {0}")]
-    Authorization(BoxError),
+    #[error("`ClientOptions::authorization` failed to provide a token")]
+    Authorization(#[source] BoxError),
     /// The HTTP response ended without a JSON-RPC response and could not be resumed, or the connection closed.
     #[error("the stream ended before the response arrived")]
     NoResponse,
     /// The content type of the HTTP response is neither JSON nor an event stream.
-    #[error("the server responded with content type {0:?}, which is neither JSON nor an event stream")]
+    #[error("the server responded with content type {0:?}, which is neither JSON nor an event stream; check the URL")]
     ContentType(String),
     /// The server responded to a GET request with something other than an event stream.
     #[error("the server responded to GET with {status} and content type {content_type:?} instead of an event stream")]
@@ -41,7 +41,7 @@ pub enum HttpError {
         content_type: String,
     },
     /// The session was lost, and the server chose a different revision for the new one.
-    #[error("the session was lost, and the server chose another revision for the new one: {}", revision(.0.as_ref()))]
+    #[error("the session was lost, and the server chose another revision for the new one: {}; connect again", revision(.0.as_ref()))]
     Session(Option<HeaderValue>),
     /// The server lost too many sessions in a row without responding to a request in any of them. The client begins
     /// another session later: see [`ClientOptions::retry_delay`](super::ClientOptions::retry_delay).
@@ -73,31 +73,21 @@ fn beginning(body: &str) -> String {
     body.chars().take(512).map(|char| if char.is_control() { ' ' } else { char }).collect()
 }
 
-/// Not `#[from]`: the message already contains all causes, so they must not be a `source` too.
-impl From<reqwest::Error> for HttpError {
-    fn from(error: reqwest::Error) -> Self {
-        Self::Http(error)
-    }
-}
-
-/// Formats an error with all its causes.
-fn chain(error: &dyn std::error::Error) -> String {
-    let causes = std::iter::successors(Some(error), |error| error.source());
-    causes.map(ToString::to_string).collect::<Vec<_>>().join(": ")
-}
-
 /// An error from [`open`](super::open).
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum OpenError {
     /// The URL is invalid.
-    #[error("invalid server URL {url:?}: {why}")]
+    #[error("{url:?} is not a URL; pass an absolute URL such as `https://example.com/mcp`")]
     Url {
         /// The given URL.
         url: String,
-        /// Why the URL is invalid.
-        why: String,
+        /// The reason.
+        source: BoxError,
     },
+    /// The URL's scheme is neither `http` nor `https`.
+    #[error("the scheme of the URL {0:?} is not supported; use `http` or `https`")]
+    Scheme(String),
     /// The default HTTP client could not be created.
     #[error(transparent)]
     Http(#[from] reqwest::Error),

@@ -5,7 +5,8 @@
 //! use mcpgen_runtime::http::client::ClientOptions;
 //!
 //! # async fn run() -> Result<(), Box<dyn std::error::Error>> {
-//! let client = Client::builder("visitor", "1.0.0").connect_http("https://example.com/mcp", ClientOptions::default()).await?;
+//! let url = "https://example.com/mcp";
+//! let client = Client::builder("visitor", "1.0.0").connect_http(url, ClientOptions::default()).await?;
 //! println!("{:?}", client.tools().await?);
 //! # Ok(())
 //! # }
@@ -13,18 +14,18 @@
 //!
 //! With a server that keeps sessions, all messages belong to one session. If the session is lost, the client begins a
 //! new one. A session is lost when the server responds with 404 to a message, or to reopening a GET stream that had
-//! worked. A 404 to the first attempt to open the GET stream means, like 405, that the server has none.
+//! worked. A 404 to the first attempt to open the GET stream means, like 405, that the server
+//! has no GET stream.
 //!
 //! With a server of revision 2026-07-28, the client sets the headers that repeat parts of each request.
-
 //!
 //! # Files
 //!
 //! * `transport` opens a connection and hands outgoing messages to the `driver`, which sorts them.
 //! * `request` sends one request and delivers its response. `post` sends HTTP requests, with authorization.
 //! * `session` begins, replaces and ends sessions. `streams` resumes event streams. `backoff` computes pauses.
-//! * `state` is shared by these tasks. `message` is an outgoing message, `queue` limits those that wait, `response` reads
-//!   HTTP responses.
+//! * `state` is shared by these tasks. `message` is an outgoing message, `queue` limits those that wait, `response`
+//!   reads HTTP responses.
 
 mod backoff;
 mod driver;

@@ -39,8 +39,8 @@ pub struct ClientOptions {
     /// A `retry` below 100 ms counts as 100 ms. A pause is at most five minutes, plus up to an eighth at random.
     ///
     /// Restarts of lost sessions use the same pauses, except that the first lost session is replaced at once. After
-    /// five restarts without a response to a request, requests fail with [`SessionLost`](super::HttpError::SessionLost), and
-    /// one more session is begun after each pause.
+    /// five restarts without a response to a request, requests fail with
+    /// [`SessionLost`](super::HttpError::SessionLost), and one more session is begun after each pause.
     pub retry_delay: Duration,
     /// The timeout for the server to accept a notification or a response, to begin a new session in place of a lost
     /// one, or to end a session (at most 5 s). When the connection closes, queued messages are still sent within this
@@ -62,7 +62,7 @@ impl Default for ClientOptions {
             headers: HeaderMap::new(),
             authorization: None,
             requests: 256,
-            max_message_bytes: lines::LONGEST,
+            max_message_bytes: lines::DEFAULT_LINE_LIMIT,
             max_retries: 5,
             retry_delay: Duration::from_secs(1),
             send_timeout: Duration::from_secs(30),

@@ -49,8 +49,8 @@ impl Shared {
             biased;
             Ok(cancellation) = cancellation => cancellation,
             () = cancelled.cancelled() => return,
-            answered = &mut request => {
-                if let Err(error) = answered {
+            sent = &mut request => {
+                if let Err(error) = sent {
                     self.fail(id, error).await;
                 }
                 return;
@@ -125,7 +125,7 @@ impl Shared {
         }
     }
 
-    /// Learns from the result of `tools/list` which arguments are repeated in headers.
+    /// Records from the result of `tools/list` which arguments are repeated in headers.
     fn update_tool_headers(&self, message: &mut Inbound) {
         let known = !self.state().tools.is_empty();
         let has_headers = |message: &mut Inbound| {
@@ -175,7 +175,7 @@ fn is_response_to(message: &mut Inbound, id: &RequestId) -> bool {
     let Ok(document) = message.document() else { return false };
     match Envelope::read(document) {
         Ok(Envelope::Response { id: of, .. } | Envelope::Error { id: ErrorId::Id(of), .. }) => of == *id,
-        Err(invalid) => invalid.answers.as_ref() == Some(id),
+        Err(invalid) => invalid.response_to.as_ref() == Some(id),
         _ => false,
     }
 }

@@ -11,6 +11,7 @@ use super::message::OutgoingMessage;
 use super::response::{ResponseBody, check_status, negotiated_version};
 use super::state::{SessionHeaders, Shared};
 use crate::http::headers::SESSION;
+use crate::util::error_chain::error_chain;
 
 /// The notification that completes the handshake.
 const INITIALIZED: &[u8] = br#"{"jsonrpc":"2.0","method":"notifications/initialized"}"#;
@@ -45,7 +46,8 @@ impl Shared {
     }
 
     /// Begins a session after a pause, with the revision of the previous one. Ends the new session if the handshake
-    /// fails or exceeds [`ClientOptions::send_timeout`](super::ClientOptions::send_timeout), or if the connection closes meanwhile.
+    /// fails or exceeds [`ClientOptions::send_timeout`](super::ClientOptions::send_timeout), or if the connection
+    /// closes meanwhile.
     async fn begin(
         &self,
         initialize: &OutgoingMessage,
@@ -89,7 +91,7 @@ impl Shared {
         check_status(self.send(Method::POST, Some(&ready), begun).await?).await.map(drop)
     }
 
-    /// Sends `initialize`. Stores the session ID as soon as the response headers incoming, and the revision once the
+    /// Sends `initialize`. Stores the session ID as soon as the response headers arrive, and the revision once the
     /// result arrives.
     async fn initialize(&self, initialize: &OutgoingMessage, begun: &mut SessionHeaders) -> Result<(), HttpError> {
         let response = self.send(Method::POST, Some(initialize), &SessionHeaders::default()).await?;
@@ -112,16 +114,17 @@ impl Shared {
         Ok(())
     }
 
-    /// Ends a session on the server with DELETE. Waits for at most [`ClientOptions::send_timeout`](super::ClientOptions::send_timeout) or 5
-    /// seconds, whichever is shorter. A failure is logged.
+    /// Ends a session on the server with DELETE. Waits for at most
+    /// [`ClientOptions::send_timeout`](super::ClientOptions::send_timeout) or 5 seconds, whichever is shorter. A
+    /// failure is logged.
     pub(super) async fn delete_session(&self, session_headers: &SessionHeaders) {
         if session_headers.session.is_none() {
             return;
         }
-        let patience = self.options.send_timeout.min(Duration::from_secs(5));
-        match tokio::time::timeout(patience, self.send(Method::DELETE, None, session_headers)).await {
+        let timeout = self.options.send_timeout.min(Duration::from_secs(5));
+        match tokio::time::timeout(timeout, self.send(Method::DELETE, None, session_headers)).await {
             Ok(Ok(_)) => {}
-            Ok(Err(error)) => tracing::debug!(%error, "failed to end the session"),
+            Ok(Err(error)) => tracing::debug!(error = error_chain(&error), "failed to end the session"),
             Err(_) => tracing::debug!("timed out ending the session"),
         }
     }

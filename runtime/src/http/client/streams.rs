@@ -16,6 +16,7 @@ use super::response::{EventStream, check_status, content_type};
 use super::state::{SessionHeaders, Shared};
 use crate::http::headers::LAST_EVENT;
 use crate::transport::Inbound;
+use crate::util::error_chain::error_chain;
 
 /// How long requests wait for the session's GET stream to open.
 const OPENING: Duration = Duration::from_secs(1);
@@ -109,7 +110,7 @@ impl Shared {
                 ended = this.run_get_stream(session_headers, on_open) => match ended {
                     // The server has no GET stream.
                     Err(HttpError::Status { status: StatusCode::METHOD_NOT_ALLOWED, .. }) | Ok(()) => {}
-                    Err(error) => tracing::warn!(%error, "gave up the stream for messages outside of requests"),
+                    Err(error) => tracing::warn!(error = error_chain(&error), "gave up the stream for messages outside of requests"),
                 },
             }
         });

@@ -1,6 +1,5 @@
 //! Opens a connection: an incoming stream and an outgoing sink in front of the [`Driver`].
 
-use std::fmt;
 use std::future::Future;
 use std::io;
 use std::pin::Pin;
@@ -28,10 +27,10 @@ use crate::transport::{Incoming, Outbound, Outgoing};
 ///
 /// Panics if called outside of a Tokio runtime.
 pub fn open(url: &str, options: ClientOptions) -> Result<(impl Incoming, impl Outgoing), OpenError> {
-    let wrong = |why: &dyn fmt::Display| OpenError::Url { url: url.to_owned(), why: why.to_string() };
-    let parsed: reqwest::Url = url.parse().map_err(|why| wrong(&why))?;
+    let parsed =
+        reqwest::Url::parse(url).map_err(|error| OpenError::Url { url: url.to_owned(), source: error.into() })?;
     if !matches!(parsed.scheme(), "http" | "https") {
-        return Err(wrong(&"the scheme must be `http` or `https`"));
+        return Err(OpenError::Scheme(url.to_owned()));
     }
     let client = match &options.client {
         Some(client) => client.clone(),

@@ -46,7 +46,7 @@ pub struct Endpoint<S = Router> {
     shared: Arc<Shared>,
 }
 
-/// The maximum bytes of sessionless notifications whose handlers run at the same time.
+/// The maximum memory of sessionless notifications whose handlers run at the same time, in bytes.
 const NOTIFICATION_BYTES: usize = 16 << 20;
 
 /// The minimum that such a notification counts toward [`NOTIFICATION_BYTES`], so that their number is limited too.
@@ -97,23 +97,24 @@ impl<S: RequestService> Endpoint<S> {
     }
 
     /// Shuts the endpoint down. Refuses new requests, ends all streams and sessions, and waits until requests in flight
-    /// have their responses and the clients have read them, for at most [`Limits::drain`](crate::Limits::drain)
-    /// and a second. Call it before you stop the HTTP server, which waits for open streams.
+    /// have their responses and the clients have read them, for at most
+    /// [`Limits::drain_timeout`](crate::Limits::drain_timeout) and a second. Call it before you stop the HTTP server,
+    /// which waits for open streams.
     pub async fn close(&self) {
         self.shared.closing.cancel();
         self.shared.tasks.close();
-        let patience = self.shared.options.limits.drain.saturating_add(Duration::from_secs(1));
-        if tokio::time::timeout(patience, self.shared.tasks.wait()).await.is_err() {
+        let timeout = self.shared.options.limits.drain_timeout.saturating_add(Duration::from_secs(1));
+        if tokio::time::timeout(timeout, self.shared.tasks.wait()).await.is_err() {
             tracing::warn!(left = self.shared.tasks.len(), "shutdown timed out with unfinished requests or sessions");
         }
     }
 
-    async fn answer<B>(self, request: Request<B>) -> Response<Body>
+    async fn handle<B>(self, request: Request<B>) -> Response<Body>
     where
         B: http_body::Body<Error: Into<BoxError>>,
     {
         let (parts, body) = request.into_parts();
-        let answered = async {
+        let response = async {
             let operation = host_filter::admit(&parts, &self.shared.options.allowed_hosts, self.shared.keeps_sessions)?;
             self.shared.check_open()?;
             let owner = self.shared.options.owner.as_ref().map(|owner| owner(&parts).into());
@@ -124,7 +125,7 @@ impl<S: RequestService> Endpoint<S> {
                 Operation::End => self.end(&caller),
             }
         };
-        answered.await.unwrap_or_else(Into::into)
+        response.await.unwrap_or_else(Into::into)
     }
 
     async fn post<B>(&self, caller: Caller, body: B) -> Result<Response<Body>, Refusal>
@@ -236,7 +237,7 @@ impl<S: RequestService> Endpoint<S> {
                 "too many notifications of this owner are in progress (`EndpointOptions::requests_per_owner`)",
             )
         })?;
-        let cost = u32::try_from(inbound.size().clamp(NOTIFICATION_COST, NOTIFICATION_BYTES)).unwrap_or(u32::MAX);
+        let cost = u32::try_from(inbound.memory().clamp(NOTIFICATION_COST, NOTIFICATION_BYTES)).unwrap_or(u32::MAX);
         let room = Arc::clone(&shared.notifications).try_acquire_many_owned(cost);
         let room = room.map_err(|_| {
             Refusal::busy(format!("more than {NOTIFICATION_BYTES} bytes of notifications are in progress"))
@@ -331,7 +332,7 @@ where
     }
 
     fn call(&mut self, request: Request<B>) -> Self::Future {
-        self.clone().answer(request).map(Ok).boxed()
+        self.clone().handle(request).map(Ok).boxed()
     }
 }
 

@@ -59,8 +59,8 @@ impl Exchange {
     /// last event is the response.
     pub(super) async fn respond(mut self, keep_alive: Duration) -> Response<Body> {
         let first = match self.next_event(keep_alive).await {
-            ResponseEvent::Response(outcome, answer) => {
-                return body::json(status(outcome), body::holding(answer, self.permit));
+            ResponseEvent::Response(outcome, response) => {
+                return body::json(status(outcome), body::holding(response, self.permit));
             }
             ResponseEvent::End => {
                 return body::error(StatusCode::INTERNAL_SERVER_ERROR, ErrorId::Absent, errors::ended());
@@ -76,8 +76,8 @@ impl Exchange {
         stream::unfold(Some(self), move |this| async move {
             let mut this = this?;
             match this.next_event(keep_alive).await {
-                ResponseEvent::Response(_, answer) => {
-                    Some((body::holding(sse::event(None, &answer), this.permit), None))
+                ResponseEvent::Response(_, response) => {
+                    Some((body::holding(sse::event(None, &response), this.permit), None))
                 }
                 ResponseEvent::Message(message) => Some((sse::event(None, &message), Some(this))),
                 ResponseEvent::KeepAlive => Some((sse::COMMENT, Some(this))),
@@ -86,8 +86,8 @@ impl Exchange {
         })
     }
 
-    /// Waits for the next message, for at most `patience`.
-    async fn next_event(&mut self, patience: Duration) -> ResponseEvent {
+    /// Waits for the next message, for at most `timeout`.
+    async fn next_event(&mut self, timeout: Duration) -> ResponseEvent {
         let message = async {
             loop {
                 let Some(message) = self.next().await else { return ResponseEvent::End };
@@ -100,7 +100,7 @@ impl Exchange {
                 }
             }
         };
-        tokio::time::timeout(patience, message).await.unwrap_or(ResponseEvent::KeepAlive)
+        tokio::time::timeout(timeout, message).await.unwrap_or(ResponseEvent::KeepAlive)
     }
 }
 

@@ -57,16 +57,16 @@
 //! # }
 //! ```
 //!
-//! A response counts toward [`EndpointOptions::requests`] until it is written, so set a write timeout too. The `server` example
-//! does so in its acceptor: see `examples/support/listen.rs` in the crate. A write timeout does not disconnect an
-//! HTTP/2 client that keeps its flow-control window closed. Against such clients, set [`EndpointOptions::owner`], or use a
-//! proxy that buffers responses and limits how long a client may take to read them.
+//! A response counts toward [`EndpointOptions::requests`] until it is written, so set a write timeout too. The `server`
+//! example does so in its acceptor: see `examples/support/listen.rs` in the crate. A write timeout does not disconnect
+//! an HTTP/2 client that keeps its flow-control window closed. Against such clients, set [`EndpointOptions::owner`], or
+//! use a proxy that buffers responses and limits how long a client may take to read them.
 //!
 //! # Limits
 //!
 //! [`EndpointOptions`] limits the resources of all clients together, of each session and of each owner. Without
-//! [`EndpointOptions::owner`] one client can open enough sessions to exhaust the limits, so set it if clients do not trust each
-//! other: to the authenticated user or to the client's address.
+//! [`EndpointOptions::owner`] one client can open enough sessions to exhaust the limits, so set it if clients do not
+//! trust each other: to the authenticated user or to the client's address.
 //!
 //! # Files
 //!

@@ -18,7 +18,7 @@ use super::host_filter::Refusal;
 use super::options::EndpointOptions;
 use super::permit::Permit;
 use super::resumable::Resumable;
-use super::stream::{Answer, Next, Reader, Stream};
+use super::stream::{Next, Reader, ResponseInfo, Stream};
 use crate::connection::Connection;
 use crate::http::headers::SESSION;
 use crate::http::sse;
@@ -38,8 +38,8 @@ const UNCONFIRMED_TIMEOUT: Duration = Duration::from_secs(60);
 /// The minimum of the number of streams that a session keeps for clients that resume. See [`Resumable`].
 const MIN_RESUMABLE: usize = 256;
 
-/// The maximum bytes of received messages that the connection has not taken yet. If [`EndpointOptions::body`] is larger, that
-/// is the limit instead.
+/// The maximum memory of received messages that the connection has not taken yet, in bytes. A message that needs more
+/// is accepted if no other is queued. If [`EndpointOptions::body`] is larger, that is the limit instead.
 const INBOX_BYTES: usize = 16 << 20;
 
 /// The minimum that a message counts toward [`INBOX_BYTES`], so that the number of messages is limited too.
@@ -54,7 +54,9 @@ pub(super) struct Session {
     event_prefix: String,
     protocol: Arc<Legacy>,
     inbox: mpsc::UnboundedSender<Delivery>,
+    /// One permit per byte of the messages in the inbox.
     inbox_room: Arc<Semaphore>,
+    inbox_bytes: usize,
     /// One permit per request in flight.
     pub(super) requests: Arc<Semaphore>,
     /// One permit per open stream.
@@ -130,6 +132,7 @@ impl Session {
             protocol: Arc::clone(&protocol),
             inbox,
             inbox_room: Arc::new(Semaphore::new(inbox_bytes(options.body))),
+            inbox_bytes: inbox_bytes(options.body),
             requests: share,
             open_streams,
             streams: Mutex::default(),
@@ -254,7 +257,7 @@ impl Session {
             }
             Route::Response(id, outcome) => {
                 if let Some(stream) = self.finish_request(&id) {
-                    stream.push(bytes, Some(Answer { id, outcome }), room);
+                    stream.push(bytes, Some(ResponseInfo { id, outcome }), room);
                 }
             }
             Route::NoResponse(id) => {
@@ -287,7 +290,8 @@ impl Session {
     }
 
     /// Passes a POST to the connection. Completes with the first message of its stream: with plain JSON if that is the
-    /// response, otherwise, or after [`FIRST_MESSAGE_TIMEOUT`], with an event stream. A POST without requests completes at once.
+    /// response, otherwise, or after [`FIRST_MESSAGE_TIMEOUT`], with an event stream. A POST without requests completes
+    /// at once.
     pub(super) async fn post(
         self: &Arc<Self>,
         posted_message: PostedMessage,
@@ -297,7 +301,7 @@ impl Session {
         if self.has_ended() {
             return Err(not_found());
         }
-        let room = Arc::clone(&self.inbox_room).try_acquire_many_owned(inbox_cost(arrived.size()));
+        let room = Arc::clone(&self.inbox_room).try_acquire_many_owned(inbox_cost(arrived.memory(), self.inbox_bytes));
         let room = room.map_err(|_| Refusal::busy("too many unhandled messages in this session"))?;
         let delivery = Delivery { arrived, _room: room };
         let Some((ids, permit)) = requests else {
@@ -315,9 +319,9 @@ impl Session {
         let mut reader = stream.resume_undelivered();
         self.inbox.send(delivery).map_err(|_| not_found())?;
         let first = match tokio::time::timeout(FIRST_MESSAGE_TIMEOUT, reader.next()).await {
-            Ok(Some(Next::Message(_, answer, Some(outcome)))) => {
-                let answer = body::holding(answer, (used, permit));
-                return Ok((body::json(StatusCode::OK, answer), Some(outcome)));
+            Ok(Some(Next::Message(_, response, Some(outcome)))) => {
+                let response = body::holding(response, (used, permit));
+                return Ok((body::json(StatusCode::OK, response), Some(outcome)));
             }
             Ok(None) if self.has_ended() => return Err(not_found()),
             Ok(None) => return Ok((body::events(stream::empty()), None)),
@@ -441,9 +445,9 @@ fn inbox_bytes(body: usize) -> usize {
     body.clamp(INBOX_BYTES, u32::MAX as usize)
 }
 
-/// Returns the number of inbox permits for a message of this size.
-fn inbox_cost(size: usize) -> u32 {
-    u32::try_from(size.max(MESSAGE_COST)).unwrap_or(u32::MAX)
+/// Returns the number of inbox permits for a message that takes this memory.
+fn inbox_cost(memory: usize, inbox_bytes: usize) -> u32 {
+    u32::try_from(memory.clamp(MESSAGE_COST, inbox_bytes)).unwrap_or(u32::MAX)
 }
 
 /// Marks a session as in use until dropped, so that it is neither idle nor evicted.

@@ -50,13 +50,13 @@ struct State {
 struct Event {
     number: u64,
     message: Bytes,
-    answer: Option<Answer>,
+    response: Option<ResponseInfo>,
     room: Option<OwnedSemaphorePermit>,
 }
 
 /// The request that a response belongs to, and its outcome.
 #[derive(Clone, Debug, PartialEq)]
-pub(super) struct Answer {
+pub(super) struct ResponseInfo {
     pub(super) id: RequestId,
     pub(super) outcome: Outcome,
 }
@@ -78,15 +78,15 @@ impl Stream {
     }
 
     /// Appends a message. A response is the last message of the stream.
-    pub(super) fn push(&self, message: Vec<u8>, answer: Option<Answer>, room: Option<OwnedSemaphorePermit>) {
+    pub(super) fn push(&self, message: Vec<u8>, response: Option<ResponseInfo>, room: Option<OwnedSemaphorePermit>) {
         self.change(|state| {
             state.last += 1;
-            state.ended |= answer.is_some();
+            state.ended |= response.is_some();
             let (number, room) = (state.last, room.filter(|_| state.is_read));
             if !state.is_read {
                 state.retained += message.len();
             }
-            state.events.push_back(Event { number, message: message.into(), answer, room });
+            state.events.push_back(Event { number, message: message.into(), response, room });
         });
         self.changed.notify_waiters();
     }
@@ -108,7 +108,7 @@ impl Stream {
         self.state().ended
     }
 
-    /// Returns the bytes that wait for the current reader. Returns 0 without a reader.
+    /// Returns how many bytes the current reader has not read. Returns 0 without a reader.
     pub(super) fn unread(&self) -> usize {
         let state = self.state();
         if !state.is_read {
@@ -209,7 +209,7 @@ impl State {
         if self.retained <= most {
             return;
         }
-        self.replace_answer(most);
+        self.replace_response(most);
         while self.retained > most {
             let Some(first) = self.events.pop_front() else { break };
             self.retained = self.retained.saturating_sub(first.message.len());
@@ -221,13 +221,13 @@ impl State {
 
     /// Replaces a response that is too large to retain by an error response, so that a client that resumes still gets a
     /// response.
-    fn replace_answer(&mut self, most: usize) {
+    fn replace_response(&mut self, most: usize) {
         let Some(last) = self.events.back_mut() else { return };
         let size = last.message.len();
         if (!self.is_read || last.number <= self.delivered)
             && size > most
-            && let Some(answer) = &last.answer
-            && let Some(error) = too_large_to_keep(&answer.id, size)
+            && let Some(response) = &last.response
+            && let Some(error) = too_large_to_keep(&response.id, size)
         {
             self.retained -= size - error.len();
             last.message = error;
@@ -274,7 +274,7 @@ impl Reader {
             let place = state.events.partition_point(|event| event.number < wanted);
             if let Some(event) = state.events.get_mut(place) {
                 event.room = None;
-                let outcome = event.answer.as_ref().map(|answer| answer.outcome);
+                let outcome = event.response.as_ref().map(|response| response.outcome);
                 let next = Next::Message(event.number, event.message.clone(), outcome);
                 state.delivered = event.number;
                 state.retained += event.message.len();
@@ -349,7 +349,7 @@ mod tests {
         assert_eq!(items(&mut other), ["later 5"]);
         drop(other);
         push("0123456789");
-        stream.push(b"z".into(), answer(), None);
+        stream.push(b"z".into(), response(), None);
         assert!(stream.read(4).is_none(), "event 5 is no longer retained");
         assert!(stream.read(9).is_none(), "event 9 does not exist");
         let mut last = stream.read(5).expect("retained");
@@ -389,7 +389,7 @@ mod tests {
         let stream = Stream::new(1, 10, &total);
         let mut reader = stream.resume_undelivered();
         stream.push(b"0123456789".into(), None, None);
-        stream.push(b"01234567890".into(), answer(), None);
+        stream.push(b"01234567890".into(), response(), None);
         assert_eq!(items(&mut reader), ["1 0123456789", "2 01234567890", "end"]);
         assert_eq!(total.load(Ordering::SeqCst), 0);
         assert!(stream.read(1).is_none(), "the response is not retained");
@@ -401,7 +401,7 @@ mod tests {
         let total = Arc::<AtomicUsize>::default();
         let stream = Stream::new(1, 500, &total);
         let reader = stream.resume_undelivered();
-        stream.push(vec![b'x'; 501], answer(), None);
+        stream.push(vec![b'x'; 501], response(), None);
         drop(reader);
         assert!((1..=500).contains(&total.load(Ordering::SeqCst)));
         let error = items(&mut stream.read(0).expect("retained")).remove(0);
@@ -410,7 +410,7 @@ mod tests {
         assert_eq!(total.load(Ordering::SeqCst), 0);
     }
 
-    fn answer() -> Option<Answer> {
-        Some(Answer { id: RequestId::Integer(1), outcome: Outcome::Result })
+    fn response() -> Option<ResponseInfo> {
+        Some(ResponseInfo { id: RequestId::Integer(1), outcome: Outcome::Result })
     }
 }

@@ -74,7 +74,7 @@ impl Held {
             })
             .build();
         let server = InProcess::of(Dialect::Handshake, |(reader, writer)| {
-            let (incoming, outgoing) = (lines::receive(reader, lines::LONGEST), lines::send(writer));
+            let (incoming, outgoing) = (lines::receive(reader, lines::DEFAULT_LINE_LIMIT), lines::send(writer));
             tokio::spawn(async move { serve(held, (incoming, outgoing)).await.is_ok() });
         })?;
         Ok(Self { server, open })

@@ -92,7 +92,7 @@ async fn main() -> anyhow::Result<()> {
     let counts = Arc::<Counts>::default();
     let options = EndpointOptions {
         idle: Duration::from_secs(3),
-        limits: Limits { drain: Duration::from_secs(1), ..Limits::default() },
+        limits: Limits { drain_timeout: Duration::from_secs(1), ..Limits::default() },
         ..EndpointOptions::default()
     };
     let endpoint = server(&counts).http(options)?;

@@ -24,5 +24,5 @@ pub async fn serve(
     reader: impl AsyncRead + Send + 'static,
     writer: impl AsyncWrite + Send + 'static,
 ) -> Result<(), ServeError> {
-    mcpgen_runtime::serve(server(), (lines::receive(reader, lines::LONGEST), lines::send(writer))).await
+    mcpgen_runtime::serve(server(), (lines::receive(reader, lines::DEFAULT_LINE_LIMIT), lines::send(writer))).await
 }

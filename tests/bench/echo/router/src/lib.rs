@@ -22,7 +22,7 @@ pub async fn serve(
     reader: impl AsyncRead + Send + 'static,
     writer: impl AsyncWrite + Send + 'static,
 ) -> Result<(), ServeError> {
-    run(lines::receive(reader, lines::LONGEST), lines::send(writer)).await
+    run(lines::receive(reader, lines::DEFAULT_LINE_LIMIT), lines::send(writer)).await
 }
 
 fn router() -> Router {

@@ -5,6 +5,6 @@ use mcpgen_runtime::transport::{lines, stdio};
 
 #[tokio::main(flavor = "current_thread")]
 async fn main() -> Result<(), ServeError> {
-    let (incoming, outgoing) = stdio::stdio(lines::LONGEST)?;
+    let (incoming, outgoing) = stdio::stdio(lines::DEFAULT_LINE_LIMIT)?;
     echo_router::run(incoming, outgoing).await
 }

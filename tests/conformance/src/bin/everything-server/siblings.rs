@@ -30,7 +30,7 @@ pub(crate) async fn connect(server: ServerBuilder, port: u16, siblings: Vec<u16>
                 },
                 // Receiving fails after a send to a replica that is not listening yet.
                 Ok(size) = socket.recv(&mut buffer) => {
-                    receiver.changed_elsewhere(&change(&String::from_utf8_lossy(&buffer[..size])));
+                    receiver.relay_change(&change(&String::from_utf8_lossy(&buffer[..size])));
                 }
             }
         }

@@ -1,0 +1,25 @@
+//! The types and functions that most servers and clients use.
+//!
+//! ```
+//! use mcpgen_runtime::prelude::*;
+//!
+//! # tokio::runtime::Builder::new_current_thread().enable_all().build()?.block_on(async {
+//! # let (ours, (incoming, outgoing)) = mcpgen_runtime::transport::duplex();
+//! let server = Server::builder("greeter", "1.0.0").build();
+//! tokio::spawn(serve(server, ours));
+//! let client = Client::builder("visitor", "1.0.0").connect(incoming, outgoing).await?;
+//! assert_eq!(client.revision(), Revision::V2026_07_28);
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! # })?;
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+
+pub use mcpgen_types::{ErrorObject, JsonObject, Revision};
+
+pub use crate::client::{Client, ClientBuilder};
+pub use crate::peer::{CallError, Peer};
+pub use crate::protocol::change::Change;
+pub use crate::protocol::info::LocalInfo;
+pub use crate::server::{RequestContext, ServeError, Server, ServerBuilder, Structured, ToolError, ToolInfo, serve};
+pub use crate::service::context::Context;
+pub use crate::service::router::Router;
