@@ -1,7 +1,5 @@
 //! Subscriptions: the acknowledgment, the notifications and the end, for servers and clients.
 
-mod support;
-
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
@@ -18,7 +16,8 @@ use mcpgen_runtime::{Client, Limits, LocalInfo, Router, connect, serve};
 use mcpgen_types::Revision;
 use mcpgen_types::v2026_07_28::{SubscriptionFilter, SubscriptionsListenRequest};
 use serde_json::{Value, json};
-use support::RawPeer;
+
+use crate::support::{self, RawPeer};
 
 fn local_info() -> LocalInfo {
     LocalInfo::new("server", "1")

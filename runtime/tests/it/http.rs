@@ -1,11 +1,6 @@
 //! The server side of Streamable HTTP: requests, sessions, streams and shutdown.
 #![cfg(all(feature = "http-server", feature = "http-client"))]
 
-#[path = "support/http_server.rs"]
-mod http_server;
-#[path = "support/requests.rs"]
-mod requests;
-
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::time::Duration;
@@ -13,10 +8,11 @@ use std::time::Duration;
 use bytes::Bytes;
 use http::{Request, StatusCode};
 use http_body_util::BodyExt;
-use http_server::{endpoint, until};
-use requests::{ACCEPT_BOTH, MODERN, call, events, modern, modern_call, read, request, send, session};
 use serde_json::{Value, json};
 use tower::ServiceExt;
+
+use crate::support::http_server::{endpoint, until};
+use crate::support::requests::{ACCEPT_BOTH, MODERN, call, events, modern, modern_call, read, request, send, session};
 
 #[tokio::test]
 async fn handles_modern_requests_without_a_session() {

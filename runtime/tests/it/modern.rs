@@ -2,8 +2,6 @@
 
 #![allow(deprecated, reason = "what the newest revision deprecates is still served")]
 
-mod support;
-
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
@@ -26,7 +24,8 @@ use mcpgen_types::v2026_07_28::{
 };
 use mcpgen_types::{ErrorObject, RawJson, Revision, v2025_11_25};
 use serde_json::{Value, json};
-use support::RawPeer;
+
+use crate::support::{self, RawPeer};
 
 fn text(text: impl Into<String>) -> CallToolResult {
     CallToolResult::new(vec![TextContent::new(text).into()])

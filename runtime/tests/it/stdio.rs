@@ -1,9 +1,6 @@
 //! The stdio transport over pipes and files, and child processes that do not exit on their own.
 #![cfg(all(unix, feature = "stdio"))]
 
-#[path = "support/example.rs"]
-mod example;
-
 use std::fs::{self, File};
 use std::io::Write as _;
 use std::os::unix::process::ExitStatusExt;
@@ -11,9 +8,10 @@ use std::path::Path;
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
-use example::example;
 use mcpgen_runtime::transport::{ChildProcess, lines};
 use serde_json::{Value, json};
+
+use crate::support::example::example;
 
 /// Returns the messages of a client, with a byte order mark, CRLF, an empty line and an invalid line.
 fn input_text() -> String {

@@ -1,6 +1,5 @@
 //! Requests that run as tasks (2025-11-25), in servers and in clients.
-
-mod support;
+#![cfg(feature = "tasks")]
 
 use std::future::IntoFuture;
 use std::sync::Arc;
@@ -24,7 +23,8 @@ use mcpgen_types::v2025_11_25::{
 };
 use mcpgen_types::{ErrorObject, Revision};
 use serde_json::{Value, json};
-use support::RawPeer;
+
+use crate::support::{self, RawPeer};
 
 fn text(text: impl Into<String>) -> CallToolResult {
     CallToolResult::new(vec![TextContent::new(text).into()])

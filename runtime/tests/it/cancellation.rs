@@ -1,7 +1,5 @@
 //! Cancelled and timed out requests, in every state of their handlers.
 
-mod support;
-
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
@@ -12,7 +10,8 @@ use mcpgen_runtime::service::context::Context;
 use mcpgen_runtime::{Limits, Router};
 use mcpgen_types::{ErrorObject, Revision};
 use serde_json::{Value, json};
-use support::RawPeer;
+
+use crate::support::{self, RawPeer};
 
 /// Counts dropped handlers.
 #[derive(Clone, Default)]

@@ -1,7 +1,5 @@
 //! Lines that exceed the limit of a transport. Each fails its own request, and the connection continues.
 
-mod support;
-
 use std::sync::Arc;
 
 use mcpgen_runtime::connection::{Connection, Limits};
@@ -11,7 +9,8 @@ use mcpgen_runtime::service::router::Router;
 use mcpgen_runtime::transport::lines;
 use mcpgen_types::{ErrorObject, Revision};
 use serde_json::{Value, json};
-use support::RawPeer;
+
+use crate::support::RawPeer;
 
 /// The maximum length of a line in bytes.
 const LIMIT: usize = 200;

@@ -1,7 +1,5 @@
 //! Connections between two peers in one process, and between a peer and a remote end that the test drives.
 
-mod support;
-
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Condvar, Mutex};
@@ -20,8 +18,9 @@ use mcpgen_types::v2025_11_25::{
 };
 use mcpgen_types::{ErrorCode, ErrorObject, RawJson, Revision};
 use serde_json::json;
-use support::RawPeer;
 use tokio::io::DuplexStream;
+
+use crate::support::{self, RawPeer};
 
 /// Runs a connection over a pipe.
 fn run(router: Router, limits: Limits, pipe: DuplexStream) -> Peer {

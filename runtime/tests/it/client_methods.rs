@@ -2,8 +2,6 @@
 
 #![allow(deprecated, reason = "what the newest revision deprecates is still served")]
 
-mod support;
-
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
@@ -22,7 +20,8 @@ use mcpgen_types::v2026_07_28::{
 };
 use mcpgen_types::{JsonObject, Revision};
 use serde_json::{Value, json};
-use support::RawPeer;
+
+use crate::support::RawPeer;
 
 fn tool(name: &str) -> Tool {
     Tool::new(ToolInputSchema::new(), name)

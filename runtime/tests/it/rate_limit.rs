@@ -2,8 +2,6 @@
 
 #![cfg(feature = "rate-limit")]
 
-mod support;
-
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
@@ -13,7 +11,8 @@ use mcpgen_runtime::server::{RequestContext, ToolError};
 use mcpgen_runtime::{Context, Limits, Router, Server, ServerBuilder};
 use mcpgen_types::v2026_07_28::{ElicitRequestFormParams, Tool, ToolInputSchema};
 use serde_json::{Value, json};
-use support::RawPeer;
+
+use crate::support::{self, RawPeer};
 
 /// The number of completed payments.
 type Payments = Arc<AtomicUsize>;

@@ -1,9 +1,6 @@
 //! Limits of the HTTP client for servers that are slow, broken or hostile.
 #![cfg(feature = "http-client")]
 
-#[path = "support/sessions.rs"]
-mod sessions;
-
 use std::collections::HashSet;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
@@ -17,9 +14,10 @@ use mcpgen_runtime::Client;
 use mcpgen_runtime::http::client::{Authorize, Challenge, ClientOptions};
 use mcpgen_types::{JsonObject, Revision};
 use serde_json::{Value, json};
-use sessions::{Sessions, events, respond};
 use tokio::sync::{Notify, Semaphore, mpsc};
 use tower::BoxError;
+
+use crate::support::sessions::{Sessions, events, respond};
 
 /// A delay longer than any test.
 const NEVER: Duration = Duration::from_secs(3600);

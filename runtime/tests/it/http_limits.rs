@@ -1,11 +1,6 @@
 //! Limits of the HTTP server on memory, requests, streams and sessions.
 #![cfg(all(feature = "http-server", feature = "http-client"))]
 
-#[path = "support/http_server.rs"]
-mod http_server;
-#[path = "support/requests.rs"]
-mod requests;
-
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, OnceLock, mpsc};
 use std::time::Duration;
@@ -15,13 +10,14 @@ use futures_util::StreamExt;
 use http::{Request, StatusCode};
 use http_body::Frame;
 use http_body_util::{BodyExt, StreamBody};
-use http_server::big_endpoint as endpoint;
 use mcpgen_runtime::http::server::{Body, Endpoint, EndpointOptions};
 use mcpgen_runtime::{Limits, LocalInfo, Router};
 use mcpgen_types::ErrorObject;
-use requests::{ACCEPT_BOTH, MODERN, call, modern, modern_call, read, request, send, session};
 use serde_json::{Value, json};
 use tower::ServiceExt;
+
+use crate::support::http_server::big_endpoint as endpoint;
+use crate::support::requests::{self, ACCEPT_BOTH, MODERN, call, modern, modern_call, read, request, send, session};
 
 /// Sends a POST request whose body begins with `start` and never ends.
 async fn send_unfinished(endpoint: &Endpoint, headers: &[(&str, &str)], start: &[u8]) -> http::Response<Body> {

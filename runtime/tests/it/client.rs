@@ -1,7 +1,5 @@
 //! `Client`: its lifetime, its calls and its page limits.
 
-mod support;
-
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
@@ -13,7 +11,8 @@ use mcpgen_runtime::{CallError, Client, Limits, Server, serve};
 use mcpgen_types::v2026_07_28::{ListToolsRequest, PaginatedRequestParams, SubscriptionFilter, Tool, ToolInputSchema};
 use mcpgen_types::{RawJson, Revision};
 use serde_json::{Value, json};
-use support::RawPeer;
+
+use crate::support::RawPeer;
 
 const BOTH: [Revision; 2] = [Revision::V2025_11_25, Revision::V2026_07_28];
 

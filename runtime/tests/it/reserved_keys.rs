@@ -5,11 +5,6 @@
 
 #![allow(deprecated, reason = "what the newest revision deprecates is still served")]
 
-#[path = "../examples/support/dialect.rs"]
-#[allow(dead_code, reason = "this test translates only messages")]
-mod dialect;
-mod support;
-
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
@@ -19,7 +14,9 @@ use mcpgen_runtime::{Client, Server, transport::lines};
 use mcpgen_types::v2026_07_28::{Tool, ToolInputSchema};
 use mcpgen_types::{ErrorObject, JsonObject, RawJson, Revision};
 use serde_json::{Value, json};
-use support::RawPeer;
+
+use crate::support::RawPeer;
+use crate::support::dialect;
 
 /// Returns JSON text nested in strings, which `serde_json::Value` parses recursively.
 fn nested(levels: usize) -> String {

@@ -1,7 +1,5 @@
 //! Connections of peers that support legacy and modern revisions, and the handshake that chooses one.
 
-mod support;
-
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -14,8 +12,9 @@ use mcpgen_types::{ErrorObject, RawJson, Revision, v2025_03_26, v2025_06_18, v20
 use proptest::prelude::*;
 use proptest::test_runner::TestRunner;
 use serde_json::{Value, json};
-use support::RawPeer;
 use tokio::task::JoinHandle;
+
+use crate::support::{self, RawPeer};
 
 /// Returns a router whose tools report the revision, the peer info and the tool name of a call.
 fn router() -> Router {

@@ -1,11 +1,6 @@
 //! Slow clients of the documented HTTP setup. Time is paused, and advances only while all tasks are idle.
 #![cfg(feature = "http-server")]
 
-#[path = "support/http_server.rs"]
-mod http_server;
-#[path = "../examples/support/listen.rs"]
-mod listen;
-
 use std::net::SocketAddr;
 use std::time::Duration;
 
@@ -17,6 +12,9 @@ use tokio::net::{TcpSocket, TcpStream};
 use tokio::sync::oneshot;
 use tokio::task::JoinHandle;
 use tokio::time::{Instant, timeout};
+
+use crate::support::http_server;
+use crate::support::listen;
 
 /// Serves on a local port. Sending on the channel starts the shutdown.
 fn serve(change: impl FnOnce(&mut EndpointOptions)) -> (SocketAddr, oneshot::Sender<()>, JoinHandle<()>) {

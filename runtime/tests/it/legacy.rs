@@ -1,7 +1,5 @@
 //! The legacy protocol: the handshake, and the messages that each peer may send.
 
-mod support;
-
 use std::sync::Arc;
 
 use mcpgen_runtime::client::handshake::HandshakeError;
@@ -16,8 +14,9 @@ use mcpgen_runtime::transport::lines;
 use mcpgen_runtime::{Client, connect};
 use mcpgen_types::{ErrorObject, RawJson, Revision, v2024_11_05, v2025_03_26, v2025_11_25};
 use serde_json::{Value, json};
-use support::RawPeer;
 use tokio::task::JoinHandle;
+
+use crate::support::{self, RawPeer};
 
 /// Returns a router for three revisions. `tools/list` returns the revision of the request as the name of a tool.
 fn router() -> Router {

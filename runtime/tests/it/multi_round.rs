@@ -2,8 +2,6 @@
 
 #![allow(deprecated, reason = "what the newest revision deprecates is still served")]
 
-mod support;
-
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -23,7 +21,8 @@ use mcpgen_types::v2026_07_28::{
 };
 use mcpgen_types::{ErrorObject, JsonObject, RawJson, Revision};
 use serde_json::{Value, json};
-use support::RawPeer;
+
+use crate::support::{self, RawPeer};
 
 const KEY: &[u8] = b"a key of thirty-two random bytes";
 

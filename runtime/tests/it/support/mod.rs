@@ -1,6 +1,20 @@
-//! Connections in this process whose remote end the test drives.
+//! Connections in this process whose remote end the test drives. The modules contain servers, requests and examples.
 
-#![allow(dead_code, reason = "every test uses a part of it")]
+#![allow(dead_code, reason = "with fewer features, fewer tests use it")]
+
+#[path = "../../../examples/support/dialect.rs"]
+pub(crate) mod dialect;
+#[cfg(all(unix, feature = "stdio"))]
+pub(crate) mod example;
+#[cfg(feature = "http-server")]
+pub(crate) mod http_server;
+#[cfg(feature = "http-server")]
+#[path = "../../../examples/support/listen.rs"]
+pub(crate) mod listen;
+#[cfg(feature = "http-server")]
+pub(crate) mod requests;
+#[cfg(feature = "http-client")]
+pub(crate) mod sessions;
 
 use std::sync::Arc;
 use std::time::Duration;

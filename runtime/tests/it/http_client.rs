@@ -1,9 +1,6 @@
 //! The client side of Streamable HTTP, with the server of this crate and with scripted servers.
 #![cfg(all(feature = "http-server", feature = "http-client"))]
 
-#[path = "support/http_server.rs"]
-mod http_server;
-
 use std::collections::BTreeMap;
 use std::future::Future;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -15,7 +12,6 @@ use axum::extract::Request;
 use axum::response::{IntoResponse, Response};
 use futures_util::future::BoxFuture;
 use http::{HeaderValue, StatusCode};
-use http_server::{Observed, endpoint, until};
 use mcpgen_runtime::client::handshake::HandshakeError;
 use mcpgen_runtime::client::{ClientBuilder, ConnectError};
 use mcpgen_runtime::http::client::{Authorize, Challenge, ClientOptions, HttpError};
@@ -29,6 +25,8 @@ use mcpgen_types::v2026_07_28::{
 use mcpgen_types::{JsonObject, Revision};
 use serde_json::{Value, json};
 use tower::{BoxError, ServiceExt};
+
+use crate::support::http_server::{Observed, endpoint, until};
 
 /// Serves HTTP requests with a function. Returns the URL.
 async fn serve<F>(response: impl Fn(Request) -> F + Clone + Send + Sync + 'static) -> String

@@ -1,9 +1,5 @@
 //! The unofficial dialect of the protocol. Replays the seed that describes it, if the seed is available.
 
-#[path = "../examples/support/dialect.rs"]
-mod dialect;
-mod support;
-
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -14,7 +10,9 @@ use mcpgen_runtime::{Connection, Limits, Router, Server};
 use mcpgen_types::v2025_11_25::{CallToolResult, InitializeResult};
 use mcpgen_types::v2026_07_28::{Prompt, Resource, Tool, ToolInputSchema};
 use serde_json::{Value, json};
-use support::RawPeer;
+
+use crate::support::RawPeer;
+use crate::support::dialect;
 
 fn server() -> Server {
     Server::builder("dialect", "1")

@@ -2,8 +2,6 @@
 
 #![cfg(feature = "validate")]
 
-mod support;
-
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
@@ -14,7 +12,8 @@ use mcpgen_runtime::{Client, Server, serve};
 use mcpgen_types::v2026_07_28::{Tool, ToolInputSchema};
 use mcpgen_types::{JsonObject, Revision};
 use serde_json::{Map, Value, json};
-use support::RawPeer;
+
+use crate::support::RawPeer;
 
 /// Runs a test in a single-threaded runtime. Fails after a minute, even if the test blocks its thread.
 fn within_a_minute<F: Future<Output = ()> + 'static>(test: impl FnOnce() -> F + Send + 'static) {
