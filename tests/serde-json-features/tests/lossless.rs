@@ -1,5 +1,7 @@
 //! Checks that decoding and encoding are lossless, and give the same results, with every set of serde_json's features.
 
+#![allow(deprecated, reason = "deprecated types are checked, too")]
+
 use mcpgen_serde_json_features::Order::{Free, Kept};
 use mcpgen_serde_json_features::{Json, Number};
 use mcpgen_types::codec::{Decode, Encode};
