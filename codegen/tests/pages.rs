@@ -9,8 +9,8 @@ use std::process::Command;
 const PAGES: [&str; 3] = ["README.md", "CONTRIBUTING.md", "schema/README.md"];
 const ELSEWHERE: [&str; 4] = [
     "cargo test --workspace",
-    "cargo run --release -p mcpgen-tests --bin prove",
-    "MCPGEN_BLESS=1 cargo test -p mcpgen-tests --test api",
+    "cargo run --release -p mcpgen-proof --bin prove",
+    "MCPGEN_BLESS=1 cargo test -p mcpgen-proof api",
     "cargo run -p mcpgen -- import ../modelcontextprotocol/schema/2025-11-25/schema.json --revision 2025-11-25",
 ];
 

@@ -557,7 +557,7 @@ fn refused<T: codec::Decode>(text: &str, path: &str, words: &str) -> Error {
 }
 
 #[test]
-fn documents_survive() {
+fn round_trips_documents() {
     for text in [
         r#"{"name":"a","inputSchema":{"type":"object"}}"#,
         r#"{"inputSchema":{"x":{"y":[null,1.0,1e300,18446744073709551615]},"type":"object"},"name":"a","title":"\u00e9"}"#,
@@ -576,14 +576,14 @@ fn documents_survive() {
 }
 
 #[test]
-fn absent_and_null_differ() {
+fn keeps_absent_and_null_members_apart() {
     let absent: Tool = round_trip(r#"{"name":"a","inputSchema":{"type":"object"}}"#);
     let null: Tool = round_trip(r#"{"name":"a","parent":null,"inputSchema":{"type":"object"}}"#);
     assert_eq!((absent.parent, null.parent), (None, Some(None)));
 }
 
 #[test]
-fn numbers_survive() {
+fn round_trips_numbers() {
     for text in [
         "0",
         "1",
@@ -645,7 +645,7 @@ fn numbers_compare_exactly() {
 }
 
 #[test]
-fn ids() {
+fn ids_are_integers_or_strings() {
     assert_eq!(mcpgen_types::from_str::<RequestId>("1.0").unwrap(), RequestId::from(1));
     assert_eq!(mcpgen_types::from_str::<RequestId>("\"1\"").unwrap(), RequestId::from("1"));
     refused::<RequestId>("1.5", "", "RequestId: expected string or integer, found number 1.5");
@@ -660,7 +660,7 @@ fn ids() {
 }
 
 #[test]
-fn errors_say_where() {
+fn errors_have_type_path_and_expectation() {
     refused::<Tool>("5", "", "Tool: expected object, found number");
     refused::<Tool>("{}", "/name", "Tool: name: missing required member");
     refused::<Tool>(r#"{"name":[]}"#, "/name", "Tool: name: expected string, found array");
@@ -694,7 +694,7 @@ fn errors_say_where() {
 }
 
 #[test]
-fn errors_say_line_and_column() {
+fn errors_have_line_and_column() {
     let text = "{\n  \"name\": \"a\",\n  \"inputSchema\": {\n    \"type\": 5\n  }\n}";
     let error = mcpgen_types::from_str::<Tool>(text).unwrap_err();
     assert_eq!((error.line(), error.column()), (Some(4), Some(13)));
@@ -741,7 +741,7 @@ fn errors_say_line_and_column() {
 }
 
 #[test]
-fn unions_are_decided() {
+fn decides_unions_by_their_tag_in_any_order() {
     let early: ContentBlock = round_trip(r#"{"type":"text","text":"a","x":{"text":1}}"#);
     let late: ContentBlock = round_trip(r#"{"x":{"text":1},"text":"a","type":"text"}"#);
     assert_eq!(early, late);
@@ -770,7 +770,7 @@ fn unions_are_decided() {
 }
 
 #[test]
-fn guards_look_at_presence_type_and_nested_values() {
+fn guards_read_presence_type_and_nested_values() {
     for (text, expected) in [
         (r#"{"a":1,"text":null}"#, "Text"),
         (r#"{"items":{"enum":[]}}"#, "Multi"),
@@ -795,7 +795,7 @@ fn guards_look_at_presence_type_and_nested_values() {
 }
 
 #[test]
-fn nesting_is_limited() {
+fn limits_nesting() {
     let nested = |depth: usize| format!("{}{}", "[".repeat(depth), "]".repeat(depth));
     let tree = |depth: usize| (0..depth).fold(Value::Null, |inner, _| Value::Array(vec![inner]));
     let tool = |inner: &str| format!(r#"{{"name":"a","inputSchema":{{"type":"object"}},"deep":{inner}}}"#);
@@ -832,7 +832,7 @@ fn nesting_is_limited() {
 }
 
 #[test]
-fn extra_refuses_known_names() {
+fn extra_rejects_known_names() {
     let mut extra = Extra::<Tool>::default();
     assert_eq!(extra.insert("x", 1).unwrap(), None);
     assert_eq!(extra.insert("x", 2).unwrap(), Some(json!(1)));
@@ -846,14 +846,14 @@ fn extra_refuses_known_names() {
 }
 
 #[test]
-fn result_type_is_open() {
+fn result_type_accepts_unknown_values() {
     assert_eq!(ResultType::default().as_str(), "complete");
     assert_eq!(mcpgen_types::from_str::<ResultType>("\"complete\"").unwrap(), ResultType::COMPLETE);
     assert_eq!(round_trip::<ResultType>("\"later\""), ResultType::from("later"));
 }
 
 #[test]
-fn messages_are_classified() {
+fn classifies_messages() {
     for (text, expected) in [
         (r#"{"jsonrpc":"2.0","id":1,"method":"ping"}"#, "Request"),
         (r#"{"method":"ping","params":{"a":1},"jsonrpc":"2.0","id":"x"}"#, "Request"),
@@ -876,7 +876,7 @@ fn messages_are_classified() {
 }
 
 #[test]
-fn what_is_no_message_is_refused() {
+fn rejects_invalid_messages() {
     for (text, path, words) in [
         ("[]", "", "expected object, found array"),
         ("{}", "/jsonrpc", "jsonrpc: missing required member"),
@@ -937,7 +937,7 @@ fn what_is_no_message_is_refused() {
 }
 
 #[test]
-fn jsonrpc_and_id_never_land_in_extra() {
+fn extra_contains_neither_jsonrpc_nor_id() {
     for text in [
         r#"{"jsonrpc":"2.0","id":7,"method":"ping","x":1}"#,
         r#"{"method":"ping","x":1,"id":7,"jsonrpc":"2.0"}"#,
@@ -962,7 +962,7 @@ fn jsonrpc_and_id_never_land_in_extra() {
 }
 
 #[test]
-fn messages_come_in_batches_too() {
+fn decodes_batches() {
     let one = r#"{"method":"both","id":1,"jsonrpc":"2.0"}"#;
     let batch: Vec<OldMessage> = round_trip(&format!("[{one},{one}]"));
     assert_eq!(batch.len(), 2);
@@ -972,7 +972,7 @@ fn messages_come_in_batches_too() {
 
 /// What guards look at is looked at once, however often it stands there.
 #[test]
-fn repeated_keys_are_no_attack() {
+fn decodes_many_repeated_keys() {
     for key in ["items", "n", "x"] {
         let members = format!("\"{key}\":0,").repeat(100_000);
         let text = format!("{{{members}\"end\":0}}");
@@ -982,7 +982,7 @@ fn repeated_keys_are_no_attack() {
 }
 
 #[test]
-fn results_are_decoded_by_request() {
+fn decodes_results_by_request() {
     let text = r#"{"jsonrpc":"2.0","id":1,"result":{"name":"a",
         "inputSchema":{"type":"object"}}}"#;
     let response: ResponseMessage = mcpgen_types::from_str(text).unwrap();
@@ -1005,7 +1005,7 @@ fn results_are_decoded_by_request() {
 }
 
 #[test]
-fn responses_are_encoded_in_place() {
+fn into_vec_encodes_like_to_vec() {
     let read = r#"{"jsonrpc":"2.0","id":1,"result":{"a":[1,"é"]},"more":true}"#;
     let long = "x".repeat(5000);
     let mut response: ResponseMessage = mcpgen_types::from_str(read).unwrap();
@@ -1023,7 +1023,7 @@ fn responses_are_encoded_in_place() {
 }
 
 #[test]
-fn undecoded_strings_of_any_length() {
+fn decodes_raw_strings_of_any_length() {
     let texts = [0, 1, 63, 64, 65, 5000].map(|length| "é\n".repeat(length / 3) + &"x".repeat(length % 3));
     let keys = texts.iter().cloned().zip(texts.iter().rev());
     let value = json!({"all": &texts, "by": keys.map(|(key, text)| (key, json!({ "t": text }))).collect::<Value>()});
@@ -1046,7 +1046,7 @@ fn undecoded_strings_of_any_length() {
 }
 
 #[test]
-fn error_messages() {
+fn decodes_error_responses() {
     let text = r#"{"jsonrpc":"2.0","error":{"code":-32601,"message":"no","data":null}}"#;
     let Message::Error(message) = round_trip::<OldMessage>(text) else { panic!() };
     assert_eq!(message.id, ErrorId::Absent);
@@ -1055,7 +1055,7 @@ fn error_messages() {
 }
 
 #[test]
-fn params_may_be_absent_but_not_null() {
+fn accepts_absent_params_but_not_null() {
     use mcpgen_types::Params as _;
     type Optional = <OldPing as Request>::Params;
     assert_eq!(Optional::from_member(None).unwrap(), None);
@@ -1070,7 +1070,7 @@ fn params_may_be_absent_but_not_null() {
 }
 
 #[test]
-fn raw_json_takes_over_the_text_that_it_stands_in() {
+fn raw_json_reuses_the_text_of_its_document() {
     let long = "x".repeat(10_000);
     let deep = "[".repeat(200) + &"]".repeat(200);
     for (value, expected) in [
@@ -1109,7 +1109,7 @@ fn raw_json_compares_as_json() {
 }
 
 #[test]
-fn a_number_key_is_a_key() {
+fn keeps_keys_that_serde_json_reserves() {
     for text in [
         r#"{"$serde_json::private::Number":"1"}"#,
         r#"{"$serde_json::private::Number":5,"x":1}"#,
@@ -1122,7 +1122,7 @@ fn a_number_key_is_a_key() {
 
 #[cfg(feature = "schemars")]
 #[test]
-fn schemas_are_local_and_minimal() {
+fn schemas_contain_only_referenced_definitions() {
     const FACTS: &str = r##"{"$defs": {
         "Tree": {"properties": {"next": {"$ref": "#/$defs/Tree"}, "icon": {"$ref": "#/$defs/Leaf"}}},
         "Leaf": {"type": "string"},
@@ -1141,7 +1141,7 @@ fn schemas_are_local_and_minimal() {
 }
 
 #[test]
-fn strings_are_written_like_serde_json_writes_them() {
+fn writes_strings_like_serde_json() {
     let characters: String = (0..0x100).filter_map(char::from_u32).chain("漢🦀\u{2028}\u{2029}".chars()).collect();
     let alone = characters.chars().flat_map(|character| {
         (0..20).map(move |place| format!("{}{character}{}", "a".repeat(place), "a".repeat(19 - place)))

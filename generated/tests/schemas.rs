@@ -10,7 +10,7 @@ fn schema<T: JsonSchema>() -> Value {
 }
 
 #[test]
-fn a_definition_brings_what_it_refers_to() {
+fn schema_contains_referenced_definitions() {
     let tool = schema::<Tool>();
     assert_eq!(tool["required"], json!(["inputSchema", "name"]));
     assert_eq!(tool["properties"]["annotations"], json!({"$ref": "#/$defs/ToolAnnotations"}));
@@ -20,7 +20,7 @@ fn a_definition_brings_what_it_refers_to() {
 }
 
 #[test]
-fn a_type_inside_a_definition_has_its_part_of_it() {
+fn inline_type_has_its_part_of_the_schema() {
     assert_eq!(schema::<ToolInputSchema>(), {
         let mut whole = schema::<Tool>();
         whole["properties"]["inputSchema"].take()
@@ -28,7 +28,7 @@ fn a_type_inside_a_definition_has_its_part_of_it() {
 }
 
 #[test]
-fn what_refers_to_nothing_stands_alone() {
+fn schema_without_references_has_no_definitions() {
     let level = schema::<LoggingLevel>();
     assert_eq!(level["type"], "string");
     assert!(level.get("$defs").is_none());

@@ -164,7 +164,7 @@ const DOCUMENTS: &[&str] = &[
 ];
 
 #[test]
-fn values_are_those_of_serde_json() {
+fn deserializes_like_serde_json() {
     for text in DOCUMENTS {
         check::<()>(text);
         check::<bool>(text);
@@ -224,7 +224,7 @@ fn check<'a, T: Deserialize<'a> + Debug + PartialEq>(text: &'a str) {
 }
 
 #[test]
-fn ignored_values_are_not_read() {
+fn skips_ignored_values() {
     let document = Document::read(r#"[1, {"a": [null]}]"#).unwrap();
     document.root().deserialize::<IgnoredAny>().unwrap();
     assert_eq!(document.root().deserialize::<(u8, IgnoredAny)>().unwrap().0, 1);

@@ -4,7 +4,7 @@
 //! The SDKs are installed from the lock files in `peers` into the target folder. Without Node or Python, the tests of
 //! their SDKs are skipped with a note. `tests/README.md` lists the results; `MCPGEN_BLESS=1` updates it.
 
-#[path = "support/example.rs"]
+#[path = "it/support/example.rs"]
 mod example;
 
 use std::fmt::Write;

@@ -186,7 +186,7 @@ mod tests {
     }
 
     #[test]
-    fn names() {
+    fn accepts_valid_names_and_derives_modules() {
         for (name, status, module) in [
             ("2025-11-25", Status::Released, "v2025_11_25"),
             ("draft", Status::Draft, "draft"),

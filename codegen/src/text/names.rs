@@ -130,7 +130,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn names() {
+    fn converts_names_to_rust() {
         for (schema, rust) in [
             ("JSONRPCError", "JsonRpcError"),
             ("JSONRPCBatchRequest", "JsonRpcBatchRequest"),

@@ -89,7 +89,7 @@ fn scans_strings_at_every_alignment() {
 
 /// Puts each pair of special and harmless bytes at each place of a word.
 #[test]
-fn tells_neighbouring_bytes_apart() {
+fn distinguishes_neighbouring_bytes() {
     let bytes = ["\0", "\u{1f}", " ", "!", "\"", "#", "[", "\\", "]", "\u{7f}", "\u{80}", "\u{a0}", "ÿ", "\u{10ffff}"];
     for (first, second) in bytes.iter().flat_map(|first| bytes.map(|second| (first, second))) {
         for offset in 0..18 {
@@ -159,7 +159,7 @@ fn reads_exponents_of_very_long_numbers_exactly() {
 
 /// Nobody has to check the depth to be safe from it.
 #[test]
-fn values_that_are_nested_too_deep_read_as_null() {
+fn reads_values_beyond_the_depth_limit_as_null() {
     for (open, close) in [("[", "]"), ("{\"a\":", "}")] {
         let text = format!("{}0{}", open.repeat(100_000), close.repeat(100_000));
         let document = Document::read_any_depth(text).expect("JSON");
@@ -171,5 +171,19 @@ fn values_that_are_nested_too_deep_read_as_null() {
             (innermost, depth) = (inside, depth + 1);
         }
         assert_eq!((depth, innermost), (100, &Value::Null));
+    }
+}
+
+/// [`Document::read_any_depth`] asserts the size of the index in builds with debug assertions, as tests are.
+#[test]
+fn index_has_at_most_one_entry_for_each_byte() {
+    let elements = ["1", "[]", "\"\"", "{}", "[[]]", "[1]", "{\"\":0}", "{\"\":{}}"];
+    for count in [0, 1, 2, 3, 10, 100, 10_000, 40_000] {
+        let arrays = elements.map(|element| format!("[{}]", vec![element; count].join(",")));
+        let objects = elements.map(|value| format!("{{{}}}", vec![format!("\"\":{value}"); count].join(",")));
+        let nested = ["[".repeat(count) + "0" + &"]".repeat(count), "[".repeat(count + 1) + &"]".repeat(count + 1)];
+        for text in [&arrays[..], &objects, &nested].concat() {
+            Document::read_any_depth(text).unwrap();
+        }
     }
 }

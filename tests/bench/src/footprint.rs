@@ -115,5 +115,5 @@ fn allocations(binaries: &Binaries) -> Result<Vec<Case>> {
         bytes.push(((*name).to_owned(), *size));
     }
     let counts = Case::new("number", "allocations", counts).base(HAND);
-    Ok(vec![counts.goal(Goal::below(ALLOCATIONS)), Case::new("total size", "bytes", bytes).base(HAND)])
+    Ok(vec![counts.goal(Goal::limit(ALLOCATIONS)), Case::new("total size", "bytes", bytes).base(HAND)])
 }

@@ -34,7 +34,7 @@ fn revisions(workspace: &Workspace, turns: usize) -> anyhow::Result<Section> {
     let check = || drop(black_box(Workspace::open(Some(&root())).and_then(|all| vendored(&all, true))));
     let all = alternate(vec![Contender::new(OURS, check)], turns);
     let all = all.into_iter().map(|(contender, nanoseconds)| (contender, nanoseconds / 1e9)).collect();
-    let mut cases = vec![Case::new("all revisions", "s", all).goal(Goal::below(0.5))];
+    let mut cases = vec![Case::new("all revisions", "s", all).goal(Goal::limit(0.5))];
     let mut notes = vec![
         "All revisions are generated like in `mcpgen generate --check`: from the schemas to formatted Rust, which is \
          compared with the existing files. For each revision, typify generates types from the same schema, and \

@@ -118,7 +118,8 @@ impl Goal {
         Self { to: Some(to.to_owned()), bound: Bound::AtLeast(ratio) }
     }
 
-    pub fn below(figure: f64) -> Self {
+    /// The figure may be at most this.
+    pub fn limit(figure: f64) -> Self {
         Self { to: None, bound: Bound::AtMost(figure) }
     }
 }

@@ -2,4 +2,4 @@
 
 #![no_main]
 
-libfuzzer_sys::fuzz_target!(|data: &[u8]| mcpgen_tests::fuzz::run_json(data));
+libfuzzer_sys::fuzz_target!(|data: &[u8]| mcpgen_proof::fuzz::run_json(data));

@@ -150,9 +150,9 @@ async fn settle(endpoint: &Endpoint, counts: &Counts, idle: impl Fn() -> bool) {
 
 /// Returns the resident memory in MiB, or 0 if it is unknown.
 fn resident() -> usize {
-    let pages = std::fs::read_to_string("/proc/self/statm").ok();
-    let pages = pages.and_then(|pages| pages.split_whitespace().nth(1)?.parse::<usize>().ok());
-    pages.unwrap_or_default() * 4096 / (1 << 20)
+    let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
+    let resident = status.lines().find_map(|line| line.strip_prefix("VmRSS:")?.trim().strip_suffix(" kB"));
+    resident.and_then(|kib| kib.parse::<usize>().ok()).unwrap_or_default() / 1024
 }
 
 /// A client with its own connection.

@@ -23,15 +23,18 @@ pub(crate) async fn connect(server: ServerBuilder, port: u16, siblings: Vec<u16>
         let mut buffer = [0; 1024];
         loop {
             tokio::select! {
-                Some(change) = outgoing.recv() => for sibling in &siblings {
-                    if let Err(error) = socket.send_to(change.as_bytes(), (Ipv4Addr::LOCALHOST, *sibling)).await {
-                        eprintln!("cannot notify the replica at port {sibling}: {error}");
+                change = outgoing.recv() => {
+                    let Some(change) = change else { break };
+                    for sibling in &siblings {
+                        if let Err(error) = socket.send_to(change.as_bytes(), (Ipv4Addr::LOCALHOST, *sibling)).await {
+                            eprintln!("cannot notify the replica at port {sibling}: {error}");
+                        }
                     }
-                },
-                // Receiving fails after a send to a replica that is not listening yet.
-                Ok(size) = socket.recv(&mut buffer) => {
-                    receiver.relay_change(&change(&String::from_utf8_lossy(&buffer[..size])));
                 }
+                // Receiving fails after a send to a replica that is not listening yet.
+                received = socket.recv(&mut buffer) => if let Ok(size) = received {
+                    receiver.relay_change(&change(&String::from_utf8_lossy(&buffer[..size])));
+                },
             }
         }
     });

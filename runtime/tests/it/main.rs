@@ -1,0 +1,28 @@
+//! The integration tests of the runtime, in one binary because each binary takes long to link.
+
+mod support;
+
+mod cancellation;
+mod client;
+mod client_methods;
+mod connect_command;
+mod connection;
+mod dialect;
+mod dual_protocol;
+mod envelope;
+mod http;
+mod http_client;
+mod http_client_limits;
+mod http_limits;
+mod legacy;
+mod line_limit;
+mod listen;
+mod modern;
+mod multi_round;
+mod rate_limit;
+mod reserved_keys;
+mod server;
+mod stdio;
+mod subscriptions;
+mod tasks;
+mod validate;

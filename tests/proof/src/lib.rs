@@ -1,0 +1,388 @@
+//! Tests that involve more than one of mcpgen's crates, in particular the proof that the generated types accept exactly
+//! the documents that the schema accepts, without losing data.
+//!
+//! [`check`] compares a decoder with an independent [judge](judge::Judge) on [documents](instances::Instances) made
+//! from the schema alone. Both are independent of the generator.
+
+#![allow(deprecated, reason = "deprecated types are checked, too")]
+
+/// The README's examples are compiled and run.
+#[cfg(doctest)]
+#[doc = include_str!("../../../README.md")]
+pub struct Readme;
+
+pub mod decisions;
+pub mod fuzz;
+pub mod inspected;
+pub mod instances;
+pub mod judge;
+pub mod mutate;
+pub mod registry;
+pub mod settings;
+pub mod sweep;
+
+use instances::Instances;
+use judge::{Judge, within_limits};
+use serde_json::{Number, Value};
+use std::any::Any;
+use std::cmp::Ordering;
+use std::collections::HashMap;
+use std::fmt::Write as _;
+use std::ops::{AddAssign, Range};
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex};
+
+/// Compares a decoder of one definition with the judge, on `count` instances and as many near misses. The decoder must
+/// accept exactly the documents that the judge accepts, and encode them to equal documents.
+///
+/// A report names the seed, the kind and the index of its document. For example, `Valid 12` can be reproduced with
+/// `Proof::of(revision).instances.with_seed(seed).valid(definition, 12)`.
+///
+/// # Panics
+///
+/// Panics at the first disagreement, with a report to analyze and reproduce it.
+pub fn check<F>(revision: &str, definition: &str, seed: u64, count: u64, decode_encode: F) -> Tally
+where
+    F: Fn(&Value) -> Result<Value, String>,
+{
+    Proof::of(revision).check(revision, definition, seed, count, decode_encode)
+}
+
+/// The documents that [`check`] has compared, counted by the verdict of the judge.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
+pub struct Tally {
+    /// Instances made to be valid that the judge accepts.
+    pub valid_accepted: u64,
+    /// Instances made to be valid that the judge rejects, mostly because of a union's decision.
+    pub valid_refused: u64,
+    /// Near misses that the judge accepts, mostly because of another member of a union.
+    pub near_miss_accepted: u64,
+    /// Near misses that the judge rejects.
+    pub near_miss_refused: u64,
+}
+
+impl Tally {
+    fn count(&mut self, kind: Kind, accepted: bool) {
+        let counter = match (kind, accepted) {
+            (Kind::Valid, true) => &mut self.valid_accepted,
+            (Kind::Valid, false) => &mut self.valid_refused,
+            (Kind::NearMiss, true) => &mut self.near_miss_accepted,
+            (Kind::NearMiss, false) => &mut self.near_miss_refused,
+        };
+        *counter += 1;
+    }
+}
+
+impl AddAssign for Tally {
+    fn add_assign(&mut self, other: Tally) {
+        self.valid_accepted += other.valid_accepted;
+        self.valid_refused += other.valid_refused;
+        self.near_miss_accepted += other.near_miss_accepted;
+        self.near_miss_refused += other.near_miss_refused;
+    }
+}
+
+/// How a document was made.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Kind {
+    /// From [`Instances::valid`].
+    Valid,
+    /// From [`Instances::near_miss`].
+    NearMiss,
+}
+
+/// The judge and the instances of a schema. Those of a revision are created once per process.
+pub struct Proof {
+    /// Decides which documents are valid.
+    pub judge: Judge,
+    /// Makes the documents, with seed 0.
+    pub instances: Instances,
+}
+
+impl Proof {
+    /// Returns the proof of a released revision.
+    ///
+    /// # Panics
+    ///
+    /// Panics if the schema cannot be read.
+    #[must_use]
+    pub fn of(revision: &str) -> Arc<Proof> {
+        static PROOFS: Mutex<Option<HashMap<String, Arc<Proof>>>> = Mutex::new(None);
+        let mut proofs = PROOFS.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
+        let proofs = proofs.get_or_insert_default();
+        let make = || {
+            let schema = judge::fixed_up(revision, &schema(revision));
+            Arc::new(Proof::new(&schema, decisions::decisions(revision)))
+        };
+        Arc::clone(proofs.entry(revision.to_owned()).or_insert_with(make))
+    }
+
+    /// Creates the proof of any schema with these decisions.
+    ///
+    /// # Panics
+    ///
+    /// Panics if a decision does not match the schema, or if the schema has a keyword that instances do not support.
+    #[must_use]
+    pub fn new(schema: &Value, decisions: &[decisions::Decision]) -> Proof {
+        Proof { judge: Judge::with_decisions(schema, decisions), instances: Instances::new(schema, 0) }
+    }
+
+    /// Like [`crate::check`], but for a definition of this proof's schema. Reports refer to the schema as `origin`.
+    ///
+    /// # Panics
+    ///
+    /// Panics at the first disagreement, with a report to analyze and reproduce it.
+    pub fn check<F>(&self, origin: &str, definition: &str, seed: u64, count: u64, decode_encode: F) -> Tally
+    where
+        F: Fn(&Value) -> Result<Value, String>,
+    {
+        let mut tally = Tally::default();
+        match self.prove(origin, definition, seed, 0..count, &mut tally, decode_encode) {
+            Ok(()) => tally,
+            Err(report) => panic!("{report}"),
+        }
+    }
+
+    /// Like [`check`](Self::check), but for the instances with these indices. Adds the compared documents to `tally`.
+    ///
+    /// # Errors
+    ///
+    /// Returns the report of the first disagreement. `tally` then contains the documents before it.
+    pub fn prove<F>(
+        &self,
+        origin: &str,
+        definition: &str,
+        seed: u64,
+        indices: Range<u64>,
+        tally: &mut Tally,
+        decode_encode: F,
+    ) -> Result<(), String>
+    where
+        F: Fn(&Value) -> Result<Value, String>,
+    {
+        for (index, kind, document) in self.documents_at(definition, seed, indices) {
+            match self.try_one(definition, &document, &decode_encode) {
+                Ok(verdict) => tally.count(kind, verdict),
+                Err(reason) => {
+                    let origin = format!("{origin} {definition}, seed {seed}, {kind:?} {index}");
+                    return Err(self.report(&origin, definition, &document, &reason, &decode_encode));
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// Returns the documents that [`check`] compares, in order.
+    pub fn documents(&self, definition: &str, seed: u64, count: u64) -> impl Iterator<Item = (u64, Kind, Value)> {
+        self.documents_at(definition, seed, 0..count)
+    }
+
+    fn documents_at(
+        &self,
+        definition: &str,
+        seed: u64,
+        indices: Range<u64>,
+    ) -> impl Iterator<Item = (u64, Kind, Value)> {
+        let instances = self.instances.with_seed(seed);
+        let definition = definition.to_owned();
+        indices.flat_map(move |index| {
+            let valid = (index, Kind::Valid, instances.valid(&definition, index));
+            let near_miss = instances.near_miss(&definition, index);
+            let near_miss = near_miss.map(|(document, _)| (index, Kind::NearMiss, document));
+            [Some(valid), near_miss].into_iter().flatten()
+        })
+    }
+
+    /// Returns whether the definition accepts the document, and the document is within the limits.
+    #[must_use]
+    pub fn accepts(&self, definition: &str, document: &Value) -> bool {
+        within_limits(document) && self.judge.accepts(definition, document)
+    }
+
+    /// Compares both verdicts on one document. Returns the common verdict.
+    ///
+    /// # Errors
+    ///
+    /// Returns a description of the difference if the judge and the decoder disagree.
+    fn try_one<F>(&self, definition: &str, document: &Value, decode_encode: &F) -> Result<bool, String>
+    where
+        F: Fn(&Value) -> Result<Value, String>,
+    {
+        let decoded = catch_unwind(AssertUnwindSafe(|| decode_encode(document)))
+            .map_err(|panic| format!("{PANICS}: {}", panic_text(panic.as_ref())))?;
+        match (self.accepts(definition, document), decoded) {
+            (true, Ok(encoded)) if json_equal(document, &encoded) => Ok(true),
+            (true, Ok(encoded)) => Err(format!("{DIFFERENT}:\n{}", shortened(&encoded.to_string(), 4000))),
+            (true, Err(error)) => Err(format!("the judge accepts, the type rejects: {error}")),
+            (false, Ok(_)) if !within_limits(document) => {
+                Err(format!("the type accepts a depth of {}", judge::depth(document)))
+            }
+            (false, Ok(_)) => {
+                Err(format!("the type accepts, the judge rejects:\n{}", self.judge.objections(definition, document)))
+            }
+            (false, Err(_)) => Ok(false),
+        }
+    }
+
+    fn report<F>(&self, origin: &str, definition: &str, document: &Value, reason: &str, decode_encode: &F) -> String
+    where
+        F: Fn(&Value) -> Result<Value, String>,
+    {
+        // Does not shrink panics, because each attempt would print another panic.
+        let panics = reason.starts_with(PANICS);
+        let same_reason = |smaller: &Value| {
+            let same = |other: &String| same_disagreement(reason, other);
+            let verdict = || self.try_one(definition, smaller, decode_encode);
+            !panics && verdict().is_err_and(|other| same(&other))
+        };
+        let smallest = shrunk(document, same_reason);
+        let mut text = format!("disagreement at {origin}\n{reason}\n");
+        let whole = shortened(&document.to_string(), 4000);
+        if smallest != *document {
+            let smallest = shortened(&smallest.to_string(), 4000);
+            let _ = writeln!(text, "shrunk: {smallest}");
+        }
+        let _ = write!(text, "document: {whole}");
+        text
+    }
+}
+
+const PANICS: &str = "the type panics";
+const DIFFERENT: &str = "both accept, but the type encodes a different document";
+
+/// Returns whether two disagreements have the same reason. The encoded documents may differ.
+fn same_disagreement(reason: &str, other: &str) -> bool {
+    reason == other || reason.starts_with(DIFFERENT) && other.starts_with(DIFFERENT)
+}
+
+fn panic_text(panic: &(dyn Any + Send)) -> &str {
+    let text = panic.downcast_ref::<String>().map(String::as_str);
+    text.or_else(|| panic.downcast_ref::<&str>().copied()).unwrap_or("?")
+}
+
+/// Returns the text, or its beginning and its length if it is longer than `most` bytes.
+pub(crate) fn shortened(text: &str, most: usize) -> String {
+    if text.len() <= most {
+        return text.to_owned();
+    }
+    let end = (0..=most).rev().find(|end| text.is_char_boundary(*end)).unwrap_or(0);
+    format!("{}... ({} bytes)", &text[..end], text.len())
+}
+
+/// Returns a smaller document for which the predicate still holds, by removing members and items one at a time.
+pub fn shrunk(document: &Value, holds: impl Fn(&Value) -> bool) -> Value {
+    let mut smallest = document.clone();
+    let mut turns = 4000;
+    let mut at = 0;
+    while let Some(smaller) = without(&smallest, at) {
+        if turns == 0 {
+            break;
+        }
+        turns -= 1;
+        match holds(&smaller) {
+            true => smallest = smaller,
+            false => at += 1,
+        }
+    }
+    smallest
+}
+
+/// Returns the document without its nth member or item, or `None` if it has fewer. Members and items of a container are
+/// counted before those inside them.
+fn without(document: &Value, nth: usize) -> Option<Value> {
+    let mut document = document.clone();
+    let mut left = nth;
+    remove_nth(&mut document, &mut left).then_some(document)
+}
+
+fn remove_nth(value: &mut Value, left: &mut usize) -> bool {
+    match value {
+        Value::Object(members) => {
+            if *left < members.len() {
+                let name = members.keys().nth(*left).cloned();
+                return name.is_some_and(|name| members.remove(&name).is_some());
+            }
+            *left -= members.len();
+            members.values_mut().any(|member| remove_nth(member, left))
+        }
+        Value::Array(items) => {
+            if *left < items.len() {
+                items.remove(*left);
+                return true;
+            }
+            *left -= items.len();
+            items.iter_mut().any(|item| remove_nth(item, left))
+        }
+        _ => false,
+    }
+}
+
+/// Returns whether two documents are equal as defined by JSON Schema: numbers by value, and objects by their members in
+/// any order.
+#[must_use]
+pub fn json_equal(a: &Value, b: &Value) -> bool {
+    match (a, b) {
+        (Value::Number(a), Value::Number(b)) => compare(a, b).is_eq(),
+        (Value::Array(a), Value::Array(b)) => a.len() == b.len() && a.iter().zip(b).all(|(a, b)| json_equal(a, b)),
+        (Value::Object(a), Value::Object(b)) => {
+            let equal = |(name, a)| b.get(name).is_some_and(|b| json_equal(a, b));
+            a.len() == b.len() && a.iter().all(equal)
+        }
+        (a, b) => a == b,
+    }
+}
+
+/// Compares two numbers exactly by value, independent of their notation.
+#[must_use]
+pub fn compare(a: &Number, b: &Number) -> Ordering {
+    match (whole(a), whole(b)) {
+        (Some(a), Some(b)) => a.cmp(&b),
+        (Some(a), None) => against_float(a, float(b)),
+        (None, Some(b)) => against_float(b, float(a)).reverse(),
+        (None, None) => float(a).total_cmp(&float(b)),
+    }
+}
+
+/// Returns the number as an integer, or `None` if it is a fraction or a double beyond ±2^100.
+fn whole(number: &Number) -> Option<i128> {
+    let integer = number.as_i64().map(i128::from);
+    let integer = integer.or_else(|| number.as_u64().map(i128::from));
+    integer.or_else(|| {
+        let float = float(number);
+        // Every integral double up to 2^100 fits an i128.
+        let exact = float.fract() == 0.0 && float.abs() <= 2f64.powi(100);
+        exact.then_some(float as i128)
+    })
+}
+
+fn float(number: &Number) -> f64 {
+    number.as_f64().expect("numbers in serde_json are finite")
+}
+
+/// Compares an integer with a double that is a fraction or beyond ±2^100.
+fn against_float(integer: i128, float: f64) -> Ordering {
+    if float.abs() > 2f64.powi(100) {
+        return 0f64.total_cmp(&float);
+    }
+    // A fraction lies strictly between two integers.
+    match integer <= float.floor() as i128 {
+        true => Ordering::Less,
+        false => Ordering::Greater,
+    }
+}
+
+/// Reads the schema of a released revision from the vendored files, or from the directory in the environment variable
+/// `MCPGEN_SCHEMAS`.
+///
+/// # Panics
+///
+/// Panics if the schema cannot be read.
+#[must_use]
+pub fn schema(revision: &str) -> Value {
+    let vendored = || Path::new(env!("CARGO_MANIFEST_DIR")).join("../../schema");
+    let folder = std::env::var_os("MCPGEN_SCHEMAS").map_or_else(vendored, PathBuf::from);
+    let path = folder.join(revision).join("schema.json");
+    let text = std::fs::read_to_string(&path).unwrap_or_else(|error| panic!("{}: {error}", path.display()));
+    serde_json::from_str(&text).unwrap_or_else(|error| panic!("{}: {error}", path.display()))
+}

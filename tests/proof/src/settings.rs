@@ -1,0 +1,23 @@
+//! Environment variables that decide how much the tests do.
+
+use std::env;
+
+/// Returns whether `MCPGEN_THOROUGH` is set, as in CI. Without it, the longest tests use smaller samples.
+#[must_use]
+pub fn is_thorough() -> bool {
+    env::var_os("MCPGEN_THOROUGH").is_some_and(|value| !value.is_empty() && value != "0")
+}
+
+/// Returns the number in an environment variable. Without one, returns `quick`, or `thorough` if [`is_thorough`].
+///
+/// # Panics
+///
+/// Panics if the variable is not a number.
+#[must_use]
+pub fn setting(name: &str, quick: u64, thorough: u64) -> u64 {
+    match env::var(name) {
+        Ok(text) => text.parse().unwrap_or_else(|error| panic!("{name}={text}: {error}; set it to a number")),
+        Err(_) if is_thorough() => thorough,
+        Err(_) => quick,
+    }
+}

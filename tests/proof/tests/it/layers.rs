@@ -1,0 +1,356 @@
+//! The modules of the runtime and the generator: layers import only from lower layers, and no modules import each other
+//! in a circle.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use proc_macro2::{Delimiter, TokenStream, TokenTree};
+use syn::{Item, UseTree, Visibility};
+
+/// A crate, and the folders and files in its `src`, lowest layer first.
+struct Crate {
+    src: &'static str,
+    layers: &'static [&'static str],
+}
+
+const RUNTIME: Crate = Crate {
+    src: concat!(env!("CARGO_MANIFEST_DIR"), "/../../runtime/src"),
+    layers: &[
+        "util",
+        "jsonrpc",
+        "transport",
+        "protocol",
+        "peer",
+        "service",
+        "connection",
+        "tasks",
+        "http",
+        "server",
+        "client",
+        "prelude",
+    ],
+};
+
+const CODEGEN: Crate = Crate {
+    src: concat!(env!("CARGO_MANIFEST_DIR"), "/../../codegen/src"),
+    layers: &[
+        "error",
+        "graph",
+        "text",
+        "json",
+        "schema",
+        "model",
+        "build",
+        "docs",
+        "emit",
+        "diff",
+        "inspect",
+        "project",
+        "report",
+        "cli",
+        "internals",
+        "main",
+    ],
+};
+
+/// The path of a module or an item from the root of the crate.
+type ModulePath = Vec<String>;
+
+/// The modules of a crate, with what each of them imports.
+#[derive(Default)]
+struct Modules {
+    /// The names that a module exports from elsewhere, with the paths that they stand for.
+    exports: BTreeMap<ModulePath, BTreeMap<String, ModulePath>>,
+    /// The paths in a module, except those of its exports.
+    paths: BTreeMap<ModulePath, BTreeSet<ModulePath>>,
+}
+
+impl Modules {
+    /// Reads all files below `src`.
+    fn read(src: &Path) -> Self {
+        let mut modules = Self::default();
+        for file in files(src) {
+            let path = file.strip_prefix(src).expect("it is below the folder").with_extension("");
+            let mut module: ModulePath = path.iter().map(|name| name.to_str().expect("UTF-8").to_owned()).collect();
+            module.pop_if(|last| matches!(last.as_str(), "mod" | "lib"));
+            modules.add(module, &fs::read_to_string(&file).expect("a readable file"));
+        }
+        modules
+    }
+
+    fn add(&mut self, module: ModulePath, source: &str) {
+        let file = syn::parse_file(source).unwrap_or_else(|error| panic!("{}: {error}", module.join("::")));
+        let mut exports = BTreeMap::new();
+        let mut paths = BTreeSet::new();
+        for item in file.items.iter().filter(|item| !is_test(item)) {
+            match item {
+                Item::Use(item) if !matches!(item.vis, Visibility::Inherited) => {
+                    leaves(&item.tree, &mut Vec::new(), &mut |name, path| {
+                        exports.insert(name, absolute(&module, path).unwrap_or_default());
+                    });
+                }
+                item => collect(quote::ToTokens::to_token_stream(item), &module, &mut paths),
+            }
+        }
+        self.exports.insert(module.clone(), exports);
+        self.paths.insert(module, paths);
+    }
+
+    /// Returns the module that defines what a path leads to.
+    fn defined_in(&self, path: &[String]) -> Option<ModulePath> {
+        let mut module = ModulePath::new();
+        for (index, name) in path.iter().enumerate() {
+            let child = [module.as_slice(), std::slice::from_ref(name)].concat();
+            if self.paths.contains_key(&child) {
+                module = child;
+                continue;
+            }
+            return match self.exports.get(&module)?.get(name) {
+                Some(target) if !target.is_empty() && target[..] != path[..=index] => {
+                    self.defined_in(&[target, &path[index + 1..]].concat())
+                }
+                _ => Some(module),
+            };
+        }
+        Some(module)
+    }
+
+    /// Returns the modules that each module imports from.
+    fn imports(&self) -> BTreeMap<&ModulePath, BTreeSet<ModulePath>> {
+        let imports = self.paths.iter().map(|(module, paths)| {
+            let targets = paths.iter().filter_map(|path| self.defined_in(path));
+            (module, targets.filter(|target| target != module).collect())
+        });
+        imports.collect()
+    }
+
+    /// Returns the imports from higher layers, and the modules that are in no layer.
+    fn upward_imports(&self, layers: &[&str]) -> Vec<String> {
+        let height = |module: &ModulePath| layers.iter().position(|layer| module.first().is_some_and(|it| it == layer));
+        let mut upward = Vec::new();
+        for (module, targets) in self.imports() {
+            let own = height(module);
+            if own.is_none() && !module.is_empty() {
+                upward.push(format!("{} is in no layer", module.join("::")));
+            }
+            let is_upward =
+                |target: &&ModulePath| own.is_some() && height(target).is_none_or(|layer| Some(layer) > own);
+            for target in targets.iter().filter(is_upward) {
+                upward.push(format!("{} imports from crate::{}", module.join("::"), target.join("::")));
+            }
+        }
+        upward
+    }
+
+    /// Returns the groups of modules that import each other, directly or through others.
+    fn circles(&self) -> Vec<String> {
+        let imports = self.imports();
+        let reached: BTreeMap<&ModulePath, BTreeSet<&ModulePath>> =
+            imports.keys().map(|module| (*module, reachable(module, &imports))).collect();
+        let mut circles = BTreeSet::new();
+        for (module, others) in &reached {
+            let circle: Vec<String> = others
+                .iter()
+                .filter(|other| reached.get(**other).is_some_and(|back| back.contains(*module)))
+                .map(|module| module.join("::"))
+                .collect();
+            if !circle.is_empty() {
+                circles.insert(circle.join(", "));
+            }
+        }
+        circles.into_iter().collect()
+    }
+}
+
+/// Returns the modules that a module imports from, directly or through others.
+fn reachable<'m>(
+    module: &ModulePath,
+    imports: &'m BTreeMap<&ModulePath, BTreeSet<ModulePath>>,
+) -> BTreeSet<&'m ModulePath> {
+    let mut found = BTreeSet::new();
+    let mut next: Vec<&ModulePath> = imports[module].iter().collect();
+    while let Some(module) = next.pop() {
+        if found.insert(module) {
+            next.extend(imports.get(module).into_iter().flatten());
+        }
+    }
+    found
+}
+
+fn is_test(item: &Item) -> bool {
+    matches!(item, Item::Mod(module) if module.content.is_some() && module.ident == "tests")
+}
+
+/// Calls `leaf` with each name that a `use` introduces, and the path of the name.
+fn leaves(tree: &UseTree, path: &mut ModulePath, leaf: &mut impl FnMut(String, ModulePath)) {
+    match tree {
+        UseTree::Path(tree) => {
+            path.push(tree.ident.to_string());
+            leaves(&tree.tree, path, leaf);
+            path.pop();
+        }
+        UseTree::Name(name) => leaf(name.ident.to_string(), [&path[..], &[name.ident.to_string()]].concat()),
+        UseTree::Rename(name) => leaf(name.rename.to_string(), [&path[..], &[name.ident.to_string()]].concat()),
+        UseTree::Group(group) => group.items.iter().for_each(|tree| leaves(tree, path, leaf)),
+        UseTree::Glob(_) => leaf("*".to_owned(), path.clone()),
+    }
+}
+
+/// Returns the path from the root of the crate. Paths that begin with anything but `crate`, `self` or `super` are
+/// relative to the module, unless they lead to another crate.
+fn absolute(module: &ModulePath, mut path: ModulePath) -> Option<ModulePath> {
+    let mut from = module.clone();
+    match path.first()?.as_str() {
+        "crate" => from.clear(),
+        "super" => drop(from.pop()),
+        "self" => {}
+        _ => return Some([from, path].concat()),
+    }
+    path.remove(0);
+    if path.first().is_some_and(|first| first == "super") { absolute(&from, path) } else { Some([from, path].concat()) }
+}
+
+/// Adds all paths in the tokens that have more than one segment. Code in `quote!` belongs to another crate.
+fn collect(tokens: TokenStream, module: &ModulePath, paths: &mut BTreeSet<ModulePath>) {
+    let tokens: Vec<TokenTree> = tokens.into_iter().collect();
+    let is_colon = |at: usize| matches!(tokens.get(at), Some(TokenTree::Punct(punct)) if punct.as_char() == ':');
+    let mut path = ModulePath::new();
+    for (index, token) in tokens.iter().enumerate() {
+        let continues = is_colon(index + 1) && is_colon(index + 2);
+        match token {
+            TokenTree::Ident(ident) if continues || !path.is_empty() => {
+                path.push(ident.to_string());
+                if !continues {
+                    paths.extend(absolute(module, std::mem::take(&mut path)));
+                }
+            }
+            TokenTree::Group(group) if group.delimiter() == Delimiter::Brace && !path.is_empty() => {
+                for tree in branches(group.stream()) {
+                    paths.extend(absolute(module, [path.clone(), tree].concat()));
+                }
+                path.clear();
+            }
+            TokenTree::Group(_) if is_quoted(&tokens[..index]) => {}
+            TokenTree::Group(group) => collect(group.stream(), module, paths),
+            TokenTree::Punct(punct) if punct.as_char() == ':' && !path.is_empty() => {}
+            _ => path.clear(),
+        }
+    }
+}
+
+/// Whether the tokens end in the name of a macro that quotes what follows.
+fn is_quoted(before: &[TokenTree]) -> bool {
+    matches!(before, [.., TokenTree::Ident(name), TokenTree::Punct(bang)]
+        if bang.as_char() == '!' && (name == "quote" || name == "parse_quote"))
+}
+
+/// Returns the paths in the braces of a `use`.
+fn branches(group: TokenStream) -> Vec<ModulePath> {
+    let tree: syn::ItemUse = syn::parse2(quote::quote!(use {#group};)).expect("the rest of a `use`");
+    let mut paths = Vec::new();
+    leaves(&tree.tree, &mut Vec::new(), &mut |_, path| paths.push(path));
+    paths
+}
+
+fn files(folder: &Path) -> Vec<PathBuf> {
+    let mut found = Vec::new();
+    for entry in fs::read_dir(folder).expect("a readable folder") {
+        let path = entry.expect("a readable folder").path();
+        match path.is_dir() {
+            true => found.extend(files(&path)),
+            false => found.push(path),
+        }
+    }
+    found
+}
+
+#[track_caller]
+fn check_layers(checked: &Crate) {
+    let modules = Modules::read(Path::new(checked.src));
+    assert!(modules.paths.len() > 50, "{:?}", modules.paths.keys());
+    for layer in checked.layers {
+        let is_in_layer = |module: &ModulePath| module.first().is_some_and(|name| name == layer);
+        assert!(modules.paths.keys().any(is_in_layer), "the layer {layer} has no modules");
+    }
+    let upward = modules.upward_imports(checked.layers);
+    assert!(upward.is_empty(), "{}", upward.join("\n"));
+    let circles = modules.circles();
+    assert!(circles.is_empty(), "modules that import each other:\n{}", circles.join("\n"));
+}
+
+#[test]
+fn runtime_is_layered_without_import_circles() {
+    check_layers(&RUNTIME);
+}
+
+#[test]
+fn codegen_is_layered_without_import_circles() {
+    check_layers(&CODEGEN);
+}
+
+/// The paths of modules and their sources.
+type Sources<'s> = &'s [(&'s str, &'s str)];
+
+/// Creates modules from their paths and sources.
+fn modules(sources: Sources<'_>) -> Modules {
+    let mut modules = Modules::default();
+    for (module, source) in [("", "pub mod peer;")].iter().chain(sources) {
+        modules.add(module.split("::").filter(|name| !name.is_empty()).map(str::to_owned).collect(), source);
+    }
+    modules
+}
+
+#[test]
+fn finds_upward_imports() {
+    let others = [
+        ("protocol", "mod role; pub use role::Role;"),
+        ("protocol::role", "pub struct Role;"),
+        ("peer::outbox", ""),
+        ("service", ""),
+        ("service::router", ""),
+        ("server", ""),
+        ("client", ""),
+    ];
+    let table: &[(&str, &[&str])] = &[
+        ("use crate::protocol::Role;", &[]),
+        ("use crate::peer::outbox::Outbox;", &[]),
+        ("use crate::service::router::Router;", &["service::router"]),
+        ("use crate::{protocol, service};", &["service"]),
+        ("use crate::{protocol::{Role, client}, server::{Server}};", &["server"]),
+        ("fn run() { loop { crate::client::connect() } }", &["client"]),
+        ("fn run() { super::client::connect() }", &["client"]),
+        ("impl crate::server::Handler for Peer {}", &["server"]),
+        ("/// See [`crate::Server`].\nstruct Peer; // crate::server", &[]),
+        ("use crate::Server;", &[""]),
+        ("pub(crate) use outbox::Outbox;", &[]),
+        ("mod tests { use crate::server::Server; }", &[]),
+        ("fn code() { quote!(crate::server::Server {}) }", &[]),
+    ];
+    for (source, expected) in table {
+        let found = modules(&[&others[..], &[("peer", *source)]].concat()).upward_imports(RUNTIME.layers);
+        let expected: Vec<_> = expected.iter().map(|target| format!("peer imports from crate::{target}")).collect();
+        assert_eq!(found, expected, "{source}");
+    }
+    assert_eq!(modules(&[("elsewhere", "")]).upward_imports(RUNTIME.layers), ["elsewhere is in no layer"]);
+}
+
+#[test]
+fn finds_circles() {
+    let table: &[(Sources<'_>, &[&str])] = &[
+        (&[("a", "use crate::b::B;"), ("b", "use crate::c::C;"), ("c", "")], &[]),
+        (&[("a", "use crate::b::B;"), ("b", "use crate::c::C;"), ("c", "fn c() { crate::a::a() }")], &["a, b, c"]),
+        // A re-export is no import of the module that has it.
+        (&[("a", "mod x; mod y; pub use x::X;"), ("a::x", "use super::y::Y;"), ("a::y", "")], &[]),
+        (
+            &[("a", "mod x; mod y; pub use x::X;"), ("a::x", "use super::y::Y;"), ("a::y", "use super::X;")],
+            &["a::x, a::y"],
+        ),
+        (&[("a", "mod x; use x::X; struct A;"), ("a::x", "use super::A;")], &["a, a::x"]),
+        (&[("a", "mod x; fn a() { x::x() }"), ("a::x", "use super::A;")], &["a, a::x"]),
+        (&[("a", "mod x; pub struct A;"), ("a::x", "use super::A;")], &[]),
+    ];
+    for (sources, expected) in table {
+        assert_eq!(modules(sources).circles(), *expected, "{sources:?}");
+    }
+}

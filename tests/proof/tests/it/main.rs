@@ -1,0 +1,18 @@
+//! Tests across crates, in one binary because each binary takes long to link.
+
+mod api;
+mod corpus;
+mod diff;
+mod docs;
+mod envelope;
+mod errors;
+mod generate;
+mod hostile;
+mod judge;
+mod layers;
+mod methods;
+mod mutation;
+mod proof;
+mod requirements;
+mod serde_json_features;
+mod tables;
