@@ -11,7 +11,7 @@ use std::path::PathBuf;
 #[non_exhaustive]
 pub enum Error {
     /// The file is not JSON, has an object with a repeated key, or is nested too deeply.
-    #[error("{file}:{line}:{column}: not readable as JSON: {why}")]
+    #[error("{file}:{line}:{column}: invalid JSON: {why}")]
     Json {
         /// The file, as the caller named it.
         file: String,

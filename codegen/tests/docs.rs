@@ -103,7 +103,7 @@ fn rejects_malformed_entries() {
     }
     let twice = project(ENTRIES);
     twice.write("schema/docs/more.toml", "[types.How]\ndoc = \"Another tone.\"\n");
-    twice.run(&["docs"]).exits(2).prints(&["more.toml", "another entry for the type How"]);
+    twice.run(&["docs"]).exits(2).prints(&["more.toml", "the type How has two entries"]);
 }
 
 #[test]

@@ -105,10 +105,7 @@ fn generated(dir: &Path, path: &str) -> Result<Option<Vec<u8>>, Error> {
 }
 
 fn in_the_way(path: &Path) -> Error {
-    Error::Usage(format!(
-        "{} is in the way: mcpgen did not write it; move it, or choose another folder",
-        path.display()
-    ))
+    Error::Usage(format!("{} exists and was not written by mcpgen; move it, or choose another folder", path.display()))
 }
 
 /// Finds outdated generated files below `dir`.

@@ -45,7 +45,7 @@ impl Source {
         workspace: impl Fn() -> Result<Workspace, Error>,
     ) -> Result<(Source, Source), Error> {
         if (old, new) == ("-", "-") {
-            return Err(Error::Usage("standard input can be one of the two schemas, not both".into()));
+            return Err(Error::Usage("OLD and NEW cannot both be standard input; read one of them from a file".into()));
         }
         Ok((Source::read(old, &workspace)?, Source::read(new, &workspace)?))
     }
@@ -87,7 +87,9 @@ fn locator(name: &str) -> Result<Locator<'_>, Error> {
             Some((reference, path)) if !reference.is_empty() && !reference.starts_with('-') && !path.is_empty() => {
                 Ok(Locator::Git(reference, path))
             }
-            _ => Err(Error::Usage(format!("`{name}` is not git:REF:PATH, as in git:main:schema/draft/schema.json"))),
+            _ => Err(Error::Usage(format!(
+                "`{name}` is not of the form git:REF:PATH; write, for example, git:main:schema/draft/schema.json"
+            ))),
         }
     } else if path.is_file() || path.components().count() > 1 || path.extension().is_some_and(|end| end == "json") {
         Ok(Locator::File(path))

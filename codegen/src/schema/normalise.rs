@@ -57,7 +57,7 @@ pub fn normalise(mut document: Document, revision: &str, released: bool) -> Resu
 
     for name in circular(&lowered) {
         let why = "the definition refers to itself without an array or an object between, so it has no meaning";
-        problems.push(problem(&name, &document.pointer(&name), "$ref", why, "break the circle"));
+        problems.push(problem(&name, &document.pointer(&name), "$ref", why, "break the cycle"));
     }
     if !problems.is_empty() {
         return Err(Error::Schema(problems));
