@@ -10,7 +10,7 @@ use std::path::PathBuf;
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum Error {
-    /// The file is not JSON, has an object with a repeated key, or is nested too deeply.
+    /// The file is not JSON, has an object with a duplicate key, or is nested too deeply.
     #[error("{file}:{line}:{column}: invalid JSON: {why}")]
     Json {
         /// The file, as the caller named it.
@@ -63,7 +63,7 @@ impl Error {
     }
 }
 
-/// Something in a schema that mcpgen does not accept.
+/// A part of a schema that mcpgen does not accept.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Problem {
     /// The file, as the caller named it.

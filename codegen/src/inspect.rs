@@ -289,7 +289,7 @@ fn length(limit: &Length) -> String {
     }
 }
 
-/// Returns the decision of a union. A union that is an alias of its largest variant always decides for that one.
+/// Returns the decision of a union. A union that is an alias of its largest variant always selects that one.
 fn union<'p>(protocol: &'p Protocol, def: &'p TypeDef) -> Option<UnionRow<'p>> {
     let (variants, overlapping, guards, absorbed) = match &def.shape {
         Shape::Union(union) => {

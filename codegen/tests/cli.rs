@@ -18,7 +18,7 @@ const SMALL: &str = r##"{
   "$schema": "https://json-schema.org/draft/2020-12/schema",
   "$defs": {
     "PingRequest": {
-      "description": "Asks whether anybody is there.",
+      "description": "Checks whether the peer responds.",
       "type": "object",
       "properties": { "method": { "const": "ping" }, "params": { "$ref": "#/$defs/PingParams" } },
       "required": ["method"]
@@ -96,7 +96,7 @@ fn import_is_idempotent() {
 fn import_removes_prose_and_obeys_flags() {
     let project = Project::with_small();
     let kept = project.read("schema/draft/schema.json");
-    assert!(!kept.contains("anybody") && !kept.contains("prose"), "{kept}");
+    assert!(!kept.contains("the peer") && !kept.contains("prose"), "{kept}");
     assert!(kept.contains(r#""title": {"#), "{kept}");
     assert!(
         project.read("schema/revisions.toml").contains("era = \"modern\"\nupstream = \"schema/draft/schema.json\"")
@@ -113,7 +113,7 @@ fn changes_of_a_revision_need_accept() {
     let project = Project::with_small();
     let before = project.snapshot();
     for (name, text, change) in [
-        ("prose.json", SMALL.replace("anybody", "somebody"), "-sha256 = "),
+        ("prose.json", SMALL.replace("the peer", "the server"), "-sha256 = "),
         ("facts.json", SMALL.replace("\"const\": \"ping\"", "\"const\": \"pong\""), "+          \"const\": \"pong\""),
     ] {
         project.write(name, text);
@@ -402,7 +402,7 @@ fn timed<T>(work: impl FnOnce() -> T) -> (T, Duration) {
     (work(), start.elapsed())
 }
 
-/// Refuses members that the schema does not document.
+/// Makes the schema reject members that it does not document.
 fn refuse_other_members(schema: &mut serde_json::Value) {
     match schema {
         serde_json::Value::Object(members) => {

@@ -79,7 +79,7 @@ struct Output {
 }
 
 impl DiffArgs {
-    /// Compares. Every input is read before anything is written, and every file is written before standard output.
+    /// Compares the schemas. Reads every input before it writes anything, and writes every file before standard output.
     pub(super) fn run(self) -> Result<Answer, Error> {
         let outputs = self.outputs()?;
         let policy = Policy::find(self.config.as_deref(), &RULES)?;

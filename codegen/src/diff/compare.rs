@@ -379,7 +379,7 @@ impl<'p> Comparison<'p> {
         self.findings = merged.into_values().collect();
     }
 
-    /// Merges the findings of all messages whose definitions begin or cease to state the envelope.
+    /// Merges the findings of all messages whose definitions gain or lose the members of the envelope.
     fn envelope(&mut self) {
         for (rule, words) in [
             (&rules::ENVELOPE_STATED, "gained `jsonrpc` and `id`"),

@@ -1,4 +1,4 @@
-//! Compares two unions: matches their variants, and finds the variant that a reader decides for.
+//! Compares two unions: matches their variants, and finds the variant that a reader selects.
 
 use std::cmp::Reverse;
 
@@ -62,8 +62,7 @@ impl<'p> Values<'p> {
         }
     }
 
-    /// Whether the reader decides for the counterpart of a sender's variant, or for a variant that accepts everything
-    /// in it.
+    /// Whether the reader selects the counterpart of a sender's variant, or a variant that accepts everything in it.
     fn taken(
         &self,
         (content, index, choice): (&Type, usize, Option<&Choice<'p>>),

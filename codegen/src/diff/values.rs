@@ -32,10 +32,10 @@ type BothWays = (Verdict, Verdict);
 
 type Pair = (TypeId, TypeId);
 
-/// The verdicts on two named types without the named types in them, and the pairs of those.
+/// The verdicts on two named types without nested named types, and the pairs of nested named types.
 type Known = (BothWays, Vec<Pair>);
 
-/// Enough for any real schema. With malicious ones, the comparison still ends.
+/// Enough for any real schema. Bounds the comparison of malicious ones.
 const FUEL: u32 = 200_000;
 
 const COMPATIBLE: BothWays = (Verdict::Compatible, Verdict::Compatible);

@@ -1,4 +1,4 @@
-//! Verdicts on a change, and the points of view that they are for.
+//! Verdicts on a change, and the axes that they apply to.
 
 use std::fmt;
 
@@ -91,7 +91,7 @@ impl Bump {
 }
 
 impl Axis {
-    /// All.
+    /// All axes.
     pub const ALL: [Axis; 3] = [Axis::OldClientNewServer, Axis::NewClientOldServer, Axis::RustApi];
     /// The message axes.
     pub const WIRE: [Axis; 2] = [Axis::OldClientNewServer, Axis::NewClientOldServer];

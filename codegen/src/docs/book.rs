@@ -32,9 +32,9 @@ pub(super) struct TypeEntry {
     pub(super) values: BTreeMap<String, DocEntry>,
     #[serde(default)]
     pub(super) variants: BTreeMap<String, DocEntry>,
-    /// Rust that is compiled and run, shown with the newest revision.
+    /// Rust code, which is compiled and run. It is shown in the newest revision.
     pub(super) example: Option<String>,
-    /// What is different in a revision.
+    /// The differences in single revisions.
     #[serde(default, rename = "in")]
     pub(super) overrides: BTreeMap<String, Override>,
 }

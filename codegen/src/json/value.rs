@@ -1,4 +1,4 @@
-//! JSON values that keep the order of members. Repeated keys are refused.
+//! JSON values that keep the order of members. Duplicate keys are errors.
 
 use std::cmp::Ordering;
 use std::fmt;

@@ -82,14 +82,14 @@ pub struct Struct {
     pub rest: Rest,
 }
 
-/// How members are treated that a struct does not name.
+/// How members that a struct does not name are treated.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Rest {
     /// Kept as JSON.
     Open,
     /// Kept as values of this type.
     Typed(Type),
-    /// Refused.
+    /// Rejected.
     Closed,
 }
 

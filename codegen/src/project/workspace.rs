@@ -25,7 +25,7 @@ const HEADER: &str = "\
 /// A project root and its revisions.
 #[derive(Clone, Debug)]
 pub struct Workspace {
-    /// The folder that holds `schema/`.
+    /// The folder that contains `schema/`.
     pub root: PathBuf,
     /// The vendored revisions: released ones by name, then drafts by name.
     pub revisions: Vec<Revision>,

@@ -70,7 +70,7 @@ impl Source {
         }
     }
 
-    /// Reads a schema that is not vendored. It counts as a draft: fixups are applied where they match.
+    /// Reads a schema that is not vendored. It is treated as a draft: fixups that do not match are not errors.
     fn draft(name: &str, document: &str, file: Option<String>, text: Vec<u8>) -> Result<Source, Error> {
         let protocol = build::model(Document::parse(document, &text)?, Status::Draft.as_str(), false)?;
         Ok(Source { label: name.to_owned(), file, text, protocol })

@@ -21,7 +21,7 @@ pub struct Fixup {
     pub becomes: &'static str,
     /// The reason.
     pub reason: &'static str,
-    /// A page that shows the reason.
+    /// A link to the evidence.
     pub link: &'static str,
 }
 
@@ -95,7 +95,7 @@ pub(crate) struct CapabilityFixup {
     pub capability: &'static [&'static str],
     /// The reason.
     pub reason: &'static str,
-    /// A page that shows the reason.
+    /// A link to the evidence.
     pub link: &'static str,
 }
 

@@ -31,8 +31,7 @@ pub struct Normalised {
 
 /// Brings a document into normal form.
 ///
-/// # Errors
-/// [`Error::Schema`] with everything that is not understood.
+/// # Errors [`Error::Schema`] with all problems of the schema.
 pub fn normalise(mut document: Document, revision: &str, released: bool) -> Result<Normalised, Error> {
     let fixups = fixups::apply(&mut document, revision, released)?;
     let json = document.definitions();

@@ -1,4 +1,4 @@
-//! The choice of a format.
+//! The formats by name.
 
 use super::text::TextOptions;
 use super::{github, json, junit, markdown, sarif, text};

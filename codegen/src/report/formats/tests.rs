@@ -156,7 +156,7 @@ fn json_matches_its_schema() {
     assert!(!validator.is_valid(&with_more));
 }
 
-/// Refuses members that the schema does not document.
+/// Makes the schema reject members that it does not document.
 fn close(schema: &mut Value) {
     match schema {
         Value::Object(members) => {
