@@ -6,7 +6,7 @@ use crate::model::{
 };
 use crate::schema::normal::{first_integer, last_integer};
 
-/// What a type accepts.
+/// The values that a type accepts.
 #[derive(Clone, Debug)]
 pub(super) enum Resolved<'p> {
     Any,

@@ -21,7 +21,7 @@ pub struct DocEntry {
     pub doc: String,
     /// The first revision in which the specification deprecates it.
     pub deprecated_since: Option<String>,
-    /// What to use instead.
+    /// The replacement of a deprecated item.
     pub replacement: Option<String>,
 }
 

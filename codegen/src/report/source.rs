@@ -153,7 +153,7 @@ fn in_repository(path: &Path) -> String {
     shown(&found.unwrap_or_else(|| path.to_owned()))
 }
 
-/// Returns a path of git relative to the root of the repository. git reads `./x` and `../x` relative to the current
+/// Returns a git path relative to the root of the repository. git reads `./x` and `../x` relative to the current
 /// folder.
 fn from_root(path: &str) -> String {
     if !path.starts_with("./") && !path.starts_with("../") {

@@ -103,7 +103,7 @@ fn report(findings: Vec<Finding>, files: bool) -> Report {
     }
 }
 
-/// Empty, hostile with and without files, and long.
+/// Reports without findings, with malicious names (with and without files), and with many findings.
 fn reports() -> Vec<Report> {
     let each =
         || HOSTILE.iter().enumerate().flat_map(|(at, name)| [finding(at % 3, name, name), finding(1, name, "x")]);
