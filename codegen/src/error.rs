@@ -10,8 +10,8 @@ use std::path::PathBuf;
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum Error {
-    /// The file is not JSON, has an object with a repeated key, or is nested too deeply.
-    #[error("{file}:{line}:{column}: not readable as JSON: {why}")]
+    /// The file is not JSON, has an object with a duplicate key, or is nested too deeply.
+    #[error("{file}:{line}:{column}: invalid JSON: {why}")]
     Json {
         /// The file, as the caller named it.
         file: String,
@@ -63,7 +63,7 @@ impl Error {
     }
 }
 
-/// Something in a schema that mcpgen does not accept.
+/// A part of a schema that mcpgen does not accept.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Problem {
     /// The file, as the caller named it.

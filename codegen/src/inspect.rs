@@ -244,11 +244,11 @@ fn summary(protocol: &Protocol, shape: &Shape) -> String {
             format!("{}, {} {unit}", protocol.describe(inner), length(limit))
         }
         Shape::Alias(content, AliasRule::Absorbed(others)) => {
-            format!("{}, which accepts everything that {} accept", protocol.describe(content), others.join(", "))
+            format!("{}, which accepts all values of {}", protocol.describe(content), others.join(", "))
         }
         Shape::Alias(content, _) | Shape::Newtype(content) => protocol.describe(content),
         Shape::Core(name) => format!("{name} of the support core"),
-        Shape::Never => "no value".to_owned(),
+        Shape::Never => "no values".to_owned(),
     }
 }
 
@@ -289,7 +289,7 @@ fn length(limit: &Length) -> String {
     }
 }
 
-/// Returns the decision of a union. A union that is an alias of its largest variant always decides for that one.
+/// Returns the decision of a union. A union that is an alias of its largest variant always selects that one.
 fn union<'p>(protocol: &'p Protocol, def: &'p TypeDef) -> Option<UnionRow<'p>> {
     let (variants, overlapping, guards, absorbed) = match &def.shape {
         Shape::Union(union) => {
@@ -358,7 +358,7 @@ impl Inspection<'_> {
         for RequestRow { message, result, task_result } in &self.requests {
             write!(f, "  {:8} {:columns$}  {message} -> {result}", direction(&message.senders), message.method)?;
             match task_result {
-                Some(task) => writeln!(f, ", as a task {task}")?,
+                Some(task) => writeln!(f, " or, as a task, {task}")?,
                 None => writeln!(f)?,
             }
         }
@@ -416,11 +416,11 @@ impl Inspection<'_> {
     }
 
     fn conservation(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        heading(f, "Conservation", self.definitions)?;
+        heading(f, "Definitions", self.definitions)?;
         let ConservationRow { emitted, aliased, absorbed, definitions } = &self.conservation;
         let mut line = |fate: &str, detail: &str, count: usize| {
-            let label = if detail.is_empty() { fate.to_owned() } else { format!("{fate}: {detail}") };
-            write!(f, "  {label:24} {count:4}")?;
+            let label = if detail.is_empty() { fate.to_owned() } else { format!("{fate} ({detail})") };
+            write!(f, "  {label:26} {count:4}")?;
             let of_it = definitions.iter().filter(|def| def.fate == fate && def.detail.unwrap_or_default() == detail);
             let names: Vec<&str> = of_it.map(|def| def.name).collect();
             writeln!(f, "  {}", names.join(", "))
@@ -428,13 +428,13 @@ impl Inspection<'_> {
         emitted.iter().try_for_each(|(kind, count)| line("emitted", kind, *count))?;
         line("aliased", "", *aliased)?;
         absorbed.iter().try_for_each(|(rule, count)| line("absorbed", rule, *count))?;
-        writeln!(f, "  {:24} {:4}", "all", self.definitions)
+        writeln!(f, "  {:26} {:4}", "total", self.definitions)
     }
 }
 
 impl fmt::Display for Inspection<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        writeln!(f, "MCP {}, {} era", self.revision, self.era)?;
+        writeln!(f, "MCP {} ({})", self.revision, self.era)?;
         writeln!(f, "sha256 {}", self.sha256)?;
         writeln!(f, "{} definitions, {} types", self.definitions, self.types.len())?;
         self.messages(f)?;

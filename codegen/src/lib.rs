@@ -1,6 +1,7 @@
-//! From the official JSON schema of a Model Context Protocol revision to Rust types and method enums.
+//! Generates Rust types and method enums from the official JSON schema of a Model Context Protocol revision, and
+//! compares schemas.
 //!
-//! From a build script, [`Generator`] does everything:
+//! In a build script, use [`Generator`]:
 //!
 //! ```no_run
 //! # fn main() -> Result<(), mcpgen::Error> {
@@ -10,7 +11,7 @@
 //! // in the crate: include!(concat!(env!("OUT_DIR"), "/protocol.include.rs"));
 //! ```
 //!
-//! A tool can use the stages. [`model`](fn@model) reads the [`Protocol`] from a [`Document`], [`emit`] writes the Rust
+//! Tools can use the stages: [`model`](fn@model) reads the [`Protocol`] from a [`Document`], [`emit`] writes the Rust
 //! files, [`diff::diff`] compares two models, and [`inspect::inspect`] describes one. A [`Workspace`] is a project with
 //! vendored revisions.
 

@@ -18,7 +18,7 @@ const SMALL: &str = r##"{
   "$schema": "https://json-schema.org/draft/2020-12/schema",
   "$defs": {
     "PingRequest": {
-      "description": "Asks whether anybody is there.",
+      "description": "Checks whether the peer responds.",
       "type": "object",
       "properties": { "method": { "const": "ping" }, "params": { "$ref": "#/$defs/PingParams" } },
       "required": ["method"]
@@ -96,7 +96,7 @@ fn import_is_idempotent() {
 fn import_removes_prose_and_obeys_flags() {
     let project = Project::with_small();
     let kept = project.read("schema/draft/schema.json");
-    assert!(!kept.contains("anybody") && !kept.contains("prose"), "{kept}");
+    assert!(!kept.contains("the peer") && !kept.contains("prose"), "{kept}");
     assert!(kept.contains(r#""title": {"#), "{kept}");
     assert!(
         project.read("schema/revisions.toml").contains("era = \"modern\"\nupstream = \"schema/draft/schema.json\"")
@@ -113,7 +113,7 @@ fn changes_of_a_revision_need_accept() {
     let project = Project::with_small();
     let before = project.snapshot();
     for (name, text, change) in [
-        ("prose.json", SMALL.replace("anybody", "somebody"), "-sha256 = "),
+        ("prose.json", SMALL.replace("the peer", "the server"), "-sha256 = "),
         ("facts.json", SMALL.replace("\"const\": \"ping\"", "\"const\": \"pong\""), "+          \"const\": \"pong\""),
     ] {
         project.write(name, text);
@@ -199,7 +199,7 @@ fn removes_only_generated_files() {
             _ => project.write(&format!("{path}/keep.txt"), "By hand.\n"),
         }
         let before = project.snapshot();
-        project.run(&["generate"]).exits(2).prints(&["is in the way", path]);
+        project.run(&["generate"]).exits(2).prints(&["was not written by mcpgen", path]);
         assert_eq!(project.snapshot(), before, "{path}");
     }
 }
@@ -272,7 +272,7 @@ fn inspects_as_text_and_json() {
     let documented = jsonschema::validator_for(&schema).expect("a schema");
     for (revision, count) in REVISIONS.into_iter().zip(definitions) {
         let text = project.run(&["inspect", revision, "--root", &root]).exits(0);
-        text.prints(&[revision, &format!("Conservation ({count})"), "tools/call", "(CallToolRequestParams) -> "]);
+        text.prints(&[revision, &format!("Definitions ({count})"), "tools/call", "(CallToolRequestParams) -> "]);
         let json = project.run(&["inspect", revision, "--root", &root, "--format", "json"]).exits(0).out();
         let json: serde_json::Value = serde_json::from_str(&json).expect("JSON");
         let problems: Vec<String> = documented.iter_errors(&json).map(|error| error.to_string()).collect();
@@ -334,21 +334,17 @@ fn rejects_invalid_schemas() {
     let nested = format!("{}{}", "[".repeat(100_000), "]".repeat(100_000));
     let wrapped = format!("{}true{}", r#"{"items": "#.repeat(200), "}".repeat(200));
     let cases: &[(&str, String, &[&str])] = &[
-        ("empty", String::new(), &["bad.json:1:0: not readable as JSON"]),
+        ("empty", String::new(), &["bad.json:1:0: invalid JSON"]),
         ("no schema", "[]".into(), &["a schema document is an object"]),
         ("no types", schema(""), &["the document defines no types"]),
-        (
-            "key twice",
-            schema(r#""A": {"type": "string", "type": "null"}"#),
-            &["\"type\" is given twice", "bad.json:1:"],
-        ),
+        ("key twice", schema(r#""A": {"type": "string", "type": "null"}"#), &["duplicate key \"type\"", "bad.json:1:"]),
         ("deep arrays", nested, &["recursion limit"]),
         ("deep schema", schema(&format!(r#""A": {wrapped}"#)), &["recursion limit"]),
         ("dangling", schema(r##""A": {"$ref": "#/$defs/b"}, "B": {}"##), &["/$defs/A/$ref", "there is `B`"]),
         (
             "circular",
             schema(r##""A": {"$ref": "#/$defs/B"}, "B": {"$ref": "#/$defs/A"}"##),
-            &["definition `A`", "break the circle"],
+            &["definition `A`", "break the cycle"],
         ),
         ("empty anyOf", schema(r#""A": {"anyOf": []}"#), &["#/$defs/A/anyOf", "the list is empty"]),
         ("both at once", schema(r#""A": {"anyOf": []}, "B": {"if": {}}"#), &["definition `A`", "definition `B`"]),
@@ -406,7 +402,7 @@ fn timed<T>(work: impl FnOnce() -> T) -> (T, Duration) {
     (work(), start.elapsed())
 }
 
-/// Refuses members that the schema does not document.
+/// Makes the schema reject members that it does not document.
 fn refuse_other_members(schema: &mut serde_json::Value) {
     match schema {
         serde_json::Value::Object(members) => {

@@ -28,32 +28,32 @@ const SMALL: &str = r##"{
 /// Entries for everything in the schema.
 const ENTRIES: &str = r#"
 [members]
-params = "What it is asked with."
+params = "The params of the request."
 
 [methods.ping]
 doc = """
-Asks whether anybody is there.
+Checks the connection.
 
-Then [`How`] matters, and [`Nobody`] does not.
+[`How`] exists, and [`Missing`] does not.
 """
 
 [types.PingParams]
-doc = "The details. Of which there are few."
+doc = "The params of a ping. All are optional."
 example = "assert_eq!(1 + 1, 2);"
 [types.PingParams.members]
-title = { doc = "For people.", deprecated_since = "2030-01-01", replacement = "Use [`How`]." }
-how = "How it is asked."
+title = { doc = "The display title.", deprecated_since = "2030-01-01", replacement = "Use [`How`]." }
+how = "The tone of the ping."
 
 [types.How]
 doc = "A tone."
 [types.How.values]
-loud = "With a shout."
-quiet = { doc = "With a whisper.", deprecated_since = "2031-01-01" }
+loud = "A loud tone."
+quiet = { doc = "A quiet tone.", deprecated_since = "2031-01-01" }
 [types.How.in."2030-01-01"]
 doc = "A tone of voice."
 
 [types.ClientRequest]
-doc = "All that a client asks."
+doc = "The requests of a client."
 "#;
 
 fn project(entries: &str) -> Project {
@@ -66,16 +66,16 @@ fn project(entries: &str) -> Project {
 
 #[test]
 fn lists_missing_and_stale_entries() {
-    let whole = ENTRIES.replace(", and [`Nobody`] does not", "").replace("2031-01-01", "2030-01-01");
+    let whole = ENTRIES.replace(", and [`Missing`] does not", "").replace("2031-01-01", "2030-01-01");
     project(&whole).run(&["docs", "--missing"]).exits(0).prints(&["0 missing, 0 stale"]);
     let cases: [(&str, &str, &[&str]); 9] = [
-        ("params = \"What it is asked with.\"", "", &["missing: PingRequest.params (2030-01-01)"]),
+        ("params = \"The params of the request.\"", "", &["missing: PingRequest.params (2030-01-01)"]),
         ("[methods.ping]", "[methods.pong]", &["missing: method ping", "stale: method pong"]),
-        ("how = \"How it is asked.\"", "", &["missing: PingParams.how"]),
-        ("loud = \"With a shout.\"", "", &["missing: How = loud"]),
+        ("how = \"The tone of the ping.\"", "", &["missing: PingParams.how"]),
+        ("loud = \"A loud tone.\"", "", &["missing: How = loud"]),
         ("[types.ClientRequest]", "[types.Client]", &["missing: ClientRequest", "stale: Client"]),
         ("title = {", "titel = {", &["missing: PingParams.title", "stale: PingParams.titel"]),
-        ("[`How`] matters", "[`Hou`] matters", &["stale: method ping: links to `Hou`, which no revision has"]),
+        ("[`How`] exists", "[`Hou`] exists", &["stale: method ping: links to `Hou`, which no revision has"]),
         ("in.\"2030-01-01\"", "in.\"2029-01-01\"", &["stale: How in 2029-01-01"]),
         (
             "deprecated_since = \"2030-01-01\"",
@@ -103,7 +103,7 @@ fn rejects_malformed_entries() {
     }
     let twice = project(ENTRIES);
     twice.write("schema/docs/more.toml", "[types.How]\ndoc = \"Another tone.\"\n");
-    twice.run(&["docs"]).exits(2).prints(&["more.toml", "another entry for the type How"]);
+    twice.run(&["docs"]).exits(2).prints(&["more.toml", "the type How has two entries"]);
 }
 
 #[test]
@@ -114,11 +114,11 @@ fn entries_become_documentation() {
     let names = areas.map(|entry| entry.expect("a file").file_name().into_string().expect("a name"));
     let code: String = names.map(|name| project.read(&format!("generated/src/v2030_01_01/{name}"))).collect();
     for expected in [
-        "/// Asks whether anybody is there.\n",
+        "/// Checks the connection.\n",
         // Links to types that the revision does not have are removed.
-        "and `Nobody` does not.",
+        "and `Missing` does not.",
         "/// A tone of voice.\n",
-        "/// With a whisper.\n///\n/// `\"quiet\"`",
+        "/// A quiet tone.\n///\n/// `\"quiet\"`",
         "Since revision 2030-01-01.",
         "#[deprecated(note = \"since revision 2030-01-01: Use How.\")]",
         "| `ping` | [`PingRequest`]",
@@ -129,7 +129,10 @@ fn entries_become_documentation() {
     // The member is deprecated in a later revision, and without a released revision there are no examples.
     assert_eq!(code.matches("#[deprecated").count(), 2, "the field and its setter");
     assert!(!code.contains("1 + 1"));
-    project.run(&["inspect", "2030-01-01", "PingParams"]).exits(0).prints(&["The details.", "For people."]);
+    project
+        .run(&["inspect", "2030-01-01", "PingParams"])
+        .exits(0)
+        .prints(&["The params of a ping.", "The display title."]);
 }
 
 #[test]

@@ -1,4 +1,4 @@
-//! Runs the commands in pages of the repository, in a copy of the project.
+//! Runs the commands in pages of the repository, in a copy of the project, and checks the links between pages.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -14,6 +14,7 @@ const ELSEWHERE: [&str; 4] = [
     "cargo run -p mcpgen -- import ../modelcontextprotocol/schema/2025-11-25/schema.json --revision 2025-11-25",
 ];
 
+/// Returns the root of the repository.
 fn root() -> Option<PathBuf> {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).parent()?.to_owned();
     // A packaged crate does not contain the pages.
@@ -76,9 +77,9 @@ fn project(root: &Path, at: &Path) {
 
 #[test]
 fn commands_in_pages_work() {
-    let Some(root) = root() else { return eprintln!("skipped: the pages are not here") };
+    let Some(root) = root() else { return eprintln!("skipped: no pages") };
     if Command::new("git").arg("--version").output().is_err() {
-        return eprintln!("skipped: there is no git");
+        return eprintln!("skipped: git is not installed");
     }
     for page in PAGES {
         let home = tempfile::tempdir().expect("a temporary folder");
@@ -88,21 +89,92 @@ fn commands_in_pages_work() {
         for command in commands.iter().filter(|command| !ELSEWHERE.contains(&command.as_str())) {
             let arguments = ["cargo mcpgen ", "cargo run -p mcpgen -- "];
             let arguments = arguments.iter().find_map(|begin| command.strip_prefix(begin));
-            let arguments = arguments.unwrap_or_else(|| panic!("{page}: nobody runs {command:?}"));
+            let arguments = arguments.unwrap_or_else(|| panic!("{page}: cannot run {command:?}"));
             let output = Command::new(env!("CARGO_BIN_EXE_mcpgen"))
                 .args(arguments.split_whitespace())
                 .current_dir(home.path())
                 .output()
                 .expect("it runs");
-            // These commands find differences.
-            let looks = ["diff ", "docs --missing"].iter().any(|begin| arguments.starts_with(begin));
+            // These commands exit with 1 if they find differences.
+            let compares = ["diff ", "docs --missing"].iter().any(|begin| arguments.starts_with(begin));
             let code = output.status.code();
             assert!(
-                code == Some(0) || (looks && code == Some(1)),
+                code == Some(0) || (compares && code == Some(1)),
                 "{page}: {command}: {code:?}\n{}",
                 String::from_utf8_lossy(&output.stderr)
             );
-            assert!(!output.stdout.is_empty(), "{page}: {command}: says nothing");
+            assert!(!output.stdout.is_empty(), "{page}: {command}: no output");
+        }
+    }
+}
+
+/// Returns the Markdown pages in a folder, except in build directories.
+fn pages(folder: &Path, found: &mut Vec<PathBuf>) {
+    for entry in fs::read_dir(folder).expect("a folder") {
+        let path = entry.expect("an entry").path();
+        let name = path.file_name().expect("a name").to_string_lossy().into_owned();
+        if path.is_dir() && !name.starts_with('.') && name != "target" && name != "node_modules" {
+            pages(&path, found);
+        } else if path.extension().is_some_and(|extension| extension == "md") {
+            found.push(path);
+        }
+    }
+}
+
+/// Returns the targets of a page's links, outside of code.
+fn links(page: &str) -> Vec<&str> {
+    let prose = page.split("```").step_by(2);
+    prose.flat_map(|text| text.split("](").skip(1)).filter_map(|rest| rest.split_once(')')).map(|(to, _)| to).collect()
+}
+
+/// Returns the anchors of a page, as GitHub derives them from headings.
+fn anchors(page: &str) -> Vec<String> {
+    let headings = page.split("```").step_by(2).flat_map(str::lines).filter(|line| line.starts_with('#'));
+    let kept = |c: &char| c.is_alphanumeric() || matches!(c, ' ' | '-' | '_');
+    let slug = |line: &str| line.trim_start_matches('#').trim().to_lowercase().chars().filter(kept).collect::<String>();
+    headings.map(|line| slug(line).replace(' ', "-")).collect()
+}
+
+#[test]
+fn links_in_pages_resolve() {
+    let Some(root) = root() else { return eprintln!("skipped: no pages") };
+    let (mut found, mut broken) = (Vec::new(), Vec::new());
+    pages(&root, &mut found);
+    for page in &found {
+        let text = fs::read_to_string(page).expect("a page");
+        for link in links(&text).into_iter().filter(|link| !link.contains("://")) {
+            let (file, anchor) = link.split_once('#').unwrap_or((link, ""));
+            let target = if file.is_empty() { page.clone() } else { page.parent().expect("a folder").join(file) };
+            let has_anchor =
+                || fs::read_to_string(&target).is_ok_and(|text| anchors(&text).iter().any(|a| a == anchor));
+            if !target.exists() || (!anchor.is_empty() && !has_anchor()) {
+                broken.push(format!("{}: {link}", page.display()));
+            }
+        }
+    }
+    assert!(found.len() > 8 && broken.is_empty(), "{broken:#?}");
+}
+
+#[test]
+fn architecture_lists_the_folders_of_each_crate() {
+    let Some(root) = root() else { return eprintln!("skipped: no pages") };
+    let page = fs::read_to_string(root.join("ARCHITECTURE.md")).expect("the page");
+    let sections = page.split("\n## ").filter_map(|section| section.split_once('\n'));
+    let crates: Vec<_> = sections.filter(|(title, _)| title.ends_with("/src")).collect();
+    assert_eq!(crates.len(), 3, "{crates:?}");
+    for (src, text) in crates {
+        let words = text.split("```").skip(1).step_by(2).flat_map(str::lines).filter_map(|line| line.split(' ').next());
+        let is_path = |word: &&str| word.ends_with('/') || word.ends_with(".rs");
+        let listed: Vec<&str> = words.filter(is_path).filter(|word| !word.contains('*')).collect();
+        for path in &listed {
+            assert!(root.join(src).join(path).exists(), "{src}/{path} does not exist");
+        }
+        for entry in fs::read_dir(root.join(src)).expect("a folder") {
+            let path = entry.expect("an entry").path();
+            let name = path.file_name().expect("a name").to_string_lossy().into_owned();
+            let is_revision = name.starts_with("v20");
+            let is_listed = || listed.iter().any(|listed| listed.starts_with(&format!("{name}/")));
+            assert!(!path.is_dir() || is_revision || is_listed(), "ARCHITECTURE.md does not list {src}/{name}");
         }
     }
 }

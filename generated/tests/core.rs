@@ -1,4 +1,4 @@
-//! The support core, under types written as the generator writes them.
+//! Tests the support core with hand-written types in the style of the generated ones.
 #![allow(clippy::unwrap_used, unreachable_pub)]
 
 use mcpgen_types::codec::{self, Condition, Document, Guard, JsonTypes, Literal, Place};
@@ -10,7 +10,7 @@ use mcpgen_types::{
 use serde_json::json;
 
 mod types {
-    //! What a generated module contains.
+    //! Types like those in a generated module.
     use super::*;
 
     /// An open object.
@@ -418,7 +418,7 @@ mod types {
                     }
                 }
                 fn read(&mut self, json: codec::Cursor<'_>, unread: codec::Unread) -> codec::Result<()> {
-                    // `params` alone is optional.
+                    // Only `params` is optional.
                     let required: Vec<usize> = (0..Self::MEMBERS.len()).filter(|index| *index != 1).collect();
                     json.read_object(Self::MEMBERS, &required, &mut &mut *self, unread)
                 }
@@ -530,7 +530,7 @@ use types::*;
 type OldMessage = Message<OldRequest, OldNotification>;
 type NewMessage = Message<NewRequest, Never>;
 
-/// Text and `Value` decode alike, and what comes out is the same JSON value.
+/// Checks that text and `Value` decode to the same value, which encodes to the same JSON.
 fn round_trip<T: codec::Decode + codec::Encode>(text: &str) -> T {
     let value: Value = serde_json::from_str(text).unwrap();
     let decoded: T = mcpgen_types::from_str(text).unwrap_or_else(|error| panic!("{text}: {error}"));
@@ -543,8 +543,8 @@ fn round_trip<T: codec::Decode + codec::Encode>(text: &str) -> T {
     decoded
 }
 
-/// Both text and (if it has the same members in the same order) `Value` are refused with these words,
-/// at this path.
+/// Checks that decoding the text fails with this message at this path, and so does decoding the `Value` if it has the
+/// same members in the same order.
 fn refused<T: codec::Decode>(text: &str, path: &str, words: &str) -> Error {
     let error = mcpgen_types::from_str::<T>(text).err().unwrap_or_else(|| panic!("{text} decodes"));
     assert_eq!((error.path().as_str(), error.to_string().as_str()), (path, words), "{text}");
@@ -699,7 +699,7 @@ fn errors_have_line_and_column() {
     let error = mcpgen_types::from_str::<Tool>(text).unwrap_err();
     assert_eq!((error.line(), error.column()), (Some(4), Some(13)));
     let foreign = serde_json::from_str::<Tool>(text).unwrap_err();
-    // serde_json has read on to the end when the document is decoded.
+    // serde_json has read the text to its end when the document is decoded.
     assert_eq!((foreign.line(), foreign.to_string()), (0, error.to_string()));
     let error = mcpgen_types::from_str::<Tool>("\r\n\n  {\"x\":[],\"name\":5}").unwrap_err();
     assert_eq!((error.line(), error.column()), (Some(3), Some(18)), "white space before the value counts");
@@ -757,7 +757,7 @@ fn decides_unions_by_their_tag_in_any_order() {
     );
     refused::<ContentBlock>("[]", "", "ContentBlock: expected object, found array");
     refused::<ContentBlock>(r#"{"type":"text","data":""}"#, "/text", "ContentBlock: text: missing required member");
-    // Buffered, live, and astride.
+    // The tag is after both members, before them, and between them.
     for text in [
         r#"{"text":"a","text":"b","type":"text"}"#,
         r#"{"type":"text","text":"a","text":"b"}"#,
@@ -817,7 +817,7 @@ fn limits_nesting() {
         assert!(mcpgen_types::from_str::<Anything>(&text).is_err());
         assert!(serde_json::from_str::<Tool>(&text).is_err());
     }
-    // A result is read later, but its nesting counts from the message's root.
+    // A result is decoded later, but its nesting counts from the root of the message.
     let response = |depth| format!(r#"{{"jsonrpc":"2.0","id":1,"result":{}}}"#, tool(&nested(depth)));
     let deepest = response(98);
     let read: ResponseMessage = mcpgen_types::from_str(&deepest).unwrap();
@@ -970,7 +970,7 @@ fn decodes_batches() {
     assert_eq!(error.path(), "/1/jsonrpc");
 }
 
-/// What guards look at is looked at once, however often it stands there.
+/// Guards look up each key once, so repeated keys do not slow them down.
 #[test]
 fn decodes_many_repeated_keys() {
     for key in ["items", "n", "x"] {

@@ -1,4 +1,4 @@
-//! `JsonSchema` of generated types: the facts of their definitions, complete in themselves.
+//! The `JsonSchema` of generated types: self-contained schemas of their definitions.
 #![cfg(all(feature = "schemars", feature = "v2025_11_25"))]
 
 use mcpgen_types::v2025_11_25::{ClientRequest, LoggingLevel, Tool, ToolInputSchema};

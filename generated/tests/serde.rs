@@ -1,4 +1,4 @@
-//! Types that serde decodes, from a cursor: the same values as from serde_json.
+//! Decodes types with serde impls from a cursor. The values are the same as with serde_json.
 
 use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet};
@@ -209,7 +209,7 @@ fn deserializes_like_serde_json() {
     }
 }
 
-/// Both decode the text to the same value, or neither does.
+/// Checks that both decode the text to the same value, or both fail.
 fn check<'a, T: Deserialize<'a> + Debug + PartialEq>(text: &'a str) {
     // A value that borrows from the document must not live as long as the text.
     let document = Box::leak(Box::new(Document::read(text).expect(text)));

@@ -23,8 +23,7 @@ use crate::text::names::{Namespace, field_name, variant_name};
 
 /// Reads the model of a revision from a schema. For a `released` revision, every fixup must find what it expects.
 ///
-/// # Errors
-/// [`Error::Schema`] with everything that is not understood.
+/// # Errors [`Error::Schema`] with all problems of the schema.
 pub fn model(document: Document, revision: &str, released: bool) -> Result<Protocol, Error> {
     build(normalise(document, revision, released)?, revision)
 }
@@ -73,7 +72,7 @@ struct Builder<'a> {
     universal: BTreeSet<String>,
     types: Vec<TypeDef>,
     names: BTreeMap<String, TypeId>,
-    /// Inline types by what they accept. Equal ones are one type.
+    /// Inline types by the values that they accept. Equal types are merged.
     known: BTreeMap<String, TypeId>,
     /// The occurrences of each inline type. Empty for definitions.
     occurrences: Vec<Vec<Occurrence>>,
@@ -367,7 +366,7 @@ impl<'a> Builder<'a> {
         self.types.len() - 1
     }
 
-    /// Returns an inline type. Equal inline types are one type.
+    /// Returns an inline type. Equal inline types are merged.
     fn shared(&mut self, schema: &Schema, at: &Occurrence, shape: impl FnOnce(&mut Self) -> Shape) -> Type {
         let label = if matches!(schema.kind, Kind::Values(_) | Kind::Union(_)) { "" } else { &at.label };
         let key = format!("{label} {}", fingerprint(schema));
@@ -435,7 +434,7 @@ fn type_def(name: &str, origin: Origin, note: &Note) -> TypeDef {
     }
 }
 
-/// Returns the type of the hand-written core for a definition, if it has one that accepts the same.
+/// Returns the type of the hand-written core for a definition, if it has an equivalent one.
 fn core_type(name: &str, schema: &Schema) -> Option<&'static str> {
     let is_string = |schema: &Schema| matches!(&schema.kind, Kind::String(length) if length.is_free());
     let is_integer = |schema: &Schema| matches!(&schema.kind, Kind::Integer(bounds) if bounds.is_free());

@@ -111,7 +111,7 @@ impl<'a> Search<'a> {
             Some(split) => split,
             None => self.by_containment(&group)?,
         };
-        // An empty array has no first item, so a separate guard decides for it.
+        // An empty array has no first item, so a separate guard selects its variant.
         let has_otherwise = split.iter().any(|(condition, _)| condition.is_none());
         let takes_empty = |&variant: &usize| self.algebra.accepts(&self.variants[variant], &Json::Array(Vec::new()));
         let empty = group.iter().copied().find(takes_empty).filter(|_| types == JsonTypes::ARRAY && !has_otherwise);
@@ -312,7 +312,7 @@ struct KeyPath<'s> {
     at: Vec<AtPath<'s>>,
 }
 
-/// What a variant requires at a path.
+/// The requirements of a variant at a path.
 struct AtPath<'s> {
     /// Whether the value is required.
     required: bool,
@@ -358,7 +358,7 @@ fn paths<'s>(candidates: &'s [Candidate<'_>], base: &[String], algebra: &'s Alge
     found
 }
 
-/// Returns a key that only the remaining variant requires, if there is just one. Documents without the key are refused
+/// Returns a key that only the remaining variant requires, if there is just one. Documents without the key are rejected
 /// in either case, but the error can then list the keys of all variants. It does not use the first item of an array,
 /// because the array can be empty.
 fn required_only_by(

@@ -1,4 +1,4 @@
-//! What a command prints.
+//! Output and exit code of commands.
 
 /// The output of a command.
 #[derive(Debug, Default)]

@@ -13,7 +13,7 @@ use super::inspect::InspectArgs;
 use super::man::ManArgs;
 use crate::error::Error;
 
-/// Generates Rust types and method enums from the official JSON schema of a Model Context Protocol revision.
+/// Generate Rust types from the JSON schemas of the Model Context Protocol, and compare schemas
 #[derive(Debug, Parser)]
 #[command(
     version,

@@ -5,7 +5,7 @@ use clap_complete::Shell;
 
 use super::answer::Answer;
 
-/// Print the completions of a shell
+/// Print completions for a shell
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Example:

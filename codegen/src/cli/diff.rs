@@ -19,8 +19,8 @@ use jiff::civil::Date;
 
 /// Compare two schemas: does a change break old clients, old servers or Rust code?
 ///
-/// A schema is a vendored revision, a file, `-` for standard input, or `git:REF:PATH` for a file in a commit of the
-/// repository around the current folder. codegen/README.md documents reports, `mcpgen.toml` and baselines.
+/// A schema is a vendored revision, a file, `-` for standard input, or `git:REF:PATH` for a file in a commit of the git
+/// repository. codegen/README.md describes reports, `mcpgen.toml` and baselines.
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
@@ -39,10 +39,10 @@ pub(super) struct DiffArgs {
     /// The report on standard output [default: text]
     #[arg(long, value_name = "FORMAT", value_enum)]
     format: Option<Format>,
-    /// Write another report to a file, or to standard output with `-`; can be repeated
+    /// Write another report to a file, or to standard output if FILE is `-`; can be repeated
     #[arg(long = "output", value_name = "FORMAT=FILE")]
     outputs: Vec<Output>,
-    /// The axes that decide, separated by commas [default: the two axes of messages]
+    /// The axes to check, separated by commas [default: the two message axes]
     #[arg(long = "axis", value_name = "AXIS", value_delimiter = ',', value_enum)]
     axes: Vec<Axis>,
     /// Also show compatible and suppressed findings in the text report
@@ -54,10 +54,10 @@ pub(super) struct DiffArgs {
     /// The lowest severity for which the exit code is 1
     #[arg(long, value_name = "SEVERITY", default_value = "breaking", value_enum)]
     fail_on: FailOn,
-    /// The file with severities and ignores [default: mcpgen.toml in the current folder or above]
+    /// The file with severities and ignores [default: mcpgen.toml in the current folder or a parent]
     #[arg(long, value_name = "FILE")]
     config: Option<PathBuf>,
-    /// Suppress the findings in this file
+    /// Suppress the findings listed in this file
     #[arg(long, value_name = "FILE", conflicts_with = "write_baseline")]
     baseline: Option<PathBuf>,
     /// Write the dangerous and breaking findings to this file, and suppress them
@@ -79,7 +79,7 @@ struct Output {
 }
 
 impl DiffArgs {
-    /// Compares. Every input is read before anything is written, and every file is written before standard output.
+    /// Compares the schemas. Reads every input before it writes anything, and writes every file before standard output.
     pub(super) fn run(self) -> Result<Answer, Error> {
         let outputs = self.outputs()?;
         let policy = Policy::find(self.config.as_deref(), &RULES)?;

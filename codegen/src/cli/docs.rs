@@ -8,16 +8,16 @@ use clap::Args;
 use super::answer::Answer;
 use super::root::Root;
 
-/// Show how much of the vendored revisions is documented in schema/docs
+/// Count the entries of schema/docs, and list missing and stale ones
 ///
-/// An entry is missing if a definition, member, value, variant of a union or method has none. An entry is stale if it
-/// documents something that no revision has, or links to it.
+/// An entry is missing for a definition, member, value, union variant or method without documentation. An entry is stale
+/// if it documents an item that no revision has, or links to one.
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Example:
   mcpgen docs --missing
 
-Exit codes: 0 no missing or stale entries, or no --missing, 1 missing or stale entries, 2 invalid input or usage.")]
+Exit codes: 0 success, 1 missing or stale entries (with --missing), 2 invalid input or usage.")]
 pub(super) struct DocsArgs {
     /// List missing and stale entries, and exit with 1 if there are any
     #[arg(long)]

@@ -14,7 +14,7 @@ Examples:
   mcpgen explain
   mcpgen explain request-removed")]
 pub(super) struct ExplainArgs {
-    /// The name of the rule
+    /// The rule [default: list all rules]
     rule: Option<String>,
 }
 

@@ -11,8 +11,8 @@ use crate::project::generate::{self, Generated, Generator};
 
 /// Write the Rust modules of all vendored revisions, or of one schema
 ///
-/// Vendored revisions are written to generated/src. Outdated generated files are removed. Files that mcpgen did not
-/// write are never changed. After an error, all files are as before.
+/// Writes vendored revisions to generated/src, and removes outdated generated files. Never changes files that mcpgen did
+/// not write. If an error occurs, no file changes.
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
@@ -27,7 +27,7 @@ pub(super) struct GenerateArgs {
     root: Root,
     /// Generate from this schema instead of the vendored ones
     ///
-    /// It does not count as a released revision, whatever its name. Fixups are applied where they match.
+    /// Treats it as a draft, regardless of its name: fixups that do not match are not errors.
     #[arg(long, value_name = "FILE", requires_all = ["revision", "out"], conflicts_with = "root")]
     schema: Option<PathBuf>,
     /// The name of the revision of --schema
@@ -36,7 +36,7 @@ pub(super) struct GenerateArgs {
     /// The folder of the module of --schema: DIR/mod.rs and its files
     #[arg(long, value_name = "DIR", requires = "schema")]
     out: Option<PathBuf>,
-    /// The path of the support core for the module of --schema
+    /// The Rust path of mcpgen-types in the module of --schema
     #[arg(long, value_name = "PATH", requires = "schema", default_value = generate::SUPPORT)]
     support: String,
 }

@@ -20,18 +20,18 @@ use crate::project::workspace;
 Example:
   mcpgen import ../modelcontextprotocol/schema/2025-11-25/schema.json --revision 2025-11-25")]
 pub(super) struct ImportArgs {
-    /// The schema.json of a revision
+    /// The schema.json of the revision
     file: PathBuf,
     /// The name of the revision, such as 2025-11-25 or draft
     #[arg(long, value_name = "REV")]
     revision: String,
-    /// The status; all fixups for a released revision must match [default: released if the name is a date]
+    /// Whether the revision is final [default: released if the name is a date]
     #[arg(long, value_enum)]
     status: Option<Status>,
-    /// How sessions work [default: legacy if clients send `initialize`]
+    /// How connections begin [default: legacy if clients send `initialize`]
     #[arg(long, value_enum)]
     era: Option<Era>,
-    /// The path of the file in upstream's repository [default: schema/REV/schema.json]
+    /// The path of the file in the upstream repository [default: schema/REV/schema.json]
     #[arg(long, value_name = "PATH")]
     upstream: Option<String>,
     /// Change an existing revision

@@ -14,10 +14,10 @@ use crate::model::{Content, DocTarget, Protocol, Shape, Status, TypeDef};
 use crate::schema::Document;
 use crate::text::suggest::did_you_mean;
 
-/// Show a revision: methods, types, unions with their decisions, fixups, and the fate of every definition
+/// Show the methods, types, unions, fixups and definitions of a revision
 ///
-/// With names of types, show only these types with their documentation. The JSON format is stable;
-/// codegen/schemas/inspect.schema.json is its schema.
+/// With TYPE, show only these types, with their documentation. The JSON format is stable;
+/// codegen/schemas/inspect.schema.json describes it.
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
@@ -28,10 +28,10 @@ pub(super) struct InspectArgs {
     /// A vendored revision, or a schema file
     #[arg(value_name = "REV|FILE")]
     subject: String,
-    /// Types to show, by name in the schema or in Rust
+    /// Types to show, by their names in the schema or in Rust
     #[arg(value_name = "TYPE", conflicts_with = "format")]
     types: Vec<String>,
-    /// The format
+    /// The output format
     #[arg(long, default_value = "text", value_enum)]
     format: InspectFormat,
     #[command(flatten)]

@@ -12,7 +12,7 @@ Examples:
   mcpgen man | man -l -
   mcpgen man diff > mcpgen-diff.1")]
 pub(super) struct ManArgs {
-    /// The command
+    /// The command [default: mcpgen]
     command: Option<String>,
 }
 
@@ -23,9 +23,9 @@ impl ManArgs {
             None => cli,
             Some(name) => {
                 let known: Vec<String> = cli.get_subcommands().map(|command| command.get_name().to_owned()).collect();
-                cli.find_subcommand(name)
-                    .cloned()
-                    .ok_or_else(|| Error::Usage(format!("there is no command `{name}`, only {}", known.join(", "))))?
+                cli.find_subcommand(name).cloned().ok_or_else(|| {
+                    Error::Usage(format!("there is no command `{name}`; use one of {}", known.join(", ")))
+                })?
             }
         };
         let mut text = Vec::new();

@@ -9,8 +9,7 @@ use crate::project::Workspace;
 
 #[derive(Debug, Args)]
 pub(super) struct Root {
-    /// The folder that contains schema/ [default: the current folder or the nearest one above with
-    /// schema/revisions.toml]
+    /// The project folder [default: the current folder or the nearest parent with schema/revisions.toml]
     #[arg(long = "root", id = "root", value_name = "DIR")]
     pub(super) dir: Option<PathBuf>,
 }

@@ -379,16 +379,17 @@ impl<'p> Comparison<'p> {
         self.findings = merged.into_values().collect();
     }
 
-    /// Merges the findings of all messages whose definitions begin or cease to state the envelope.
+    /// Merges the findings of all messages whose definitions gain or lose the members of the envelope.
     fn envelope(&mut self) {
         for (rule, words) in [
-            (&rules::ENVELOPE_STATED, "now state `jsonrpc` and `id`"),
-            (&rules::ENVELOPE_UNSTATED, "no longer state `jsonrpc` and `id`"),
+            (&rules::ENVELOPE_STATED, "gained `jsonrpc` and `id`"),
+            (&rules::ENVELOPE_UNSTATED, "lost `jsonrpc` and `id`"),
         ] {
             let all: Vec<Finding> = self.findings.extract_if(.., |it| it.rule.id == rule.id).collect();
             let owners: BTreeSet<&str> = all.iter().filter_map(|it| it.subject.split('.').next()).collect();
             if let Some(first) = all.first() {
-                let message = format!("{} messages {words}, such as {}", owners.len(), first.subject);
+                let plural = if owners.len() == 1 { "" } else { "s" };
+                let message = format!("{} message{plural} {words}, such as {}", owners.len(), first.subject);
                 let senders = all.iter().fold(Senders::default(), |so_far, it| so_far.and(it.senders));
                 let verdicts = first.verdicts;
                 let subject = "messages".to_owned();

@@ -1,4 +1,4 @@
-//! Differences between two values, and where they are.
+//! Differences between two values, and their locations.
 
 use crate::diff::finding::Place;
 use crate::diff::rules::{self, Rule};
@@ -17,14 +17,14 @@ pub(super) struct Difference {
     pub(super) new: Option<Place>,
 }
 
-/// Where two values are compared.
+/// The location of a comparison.
 #[derive(Clone, Debug)]
 pub(super) struct Site {
     /// The subject, in names of the schema.
     pub(super) subject: String,
     pub(super) old: Option<Place>,
     pub(super) new: Option<Place>,
-    /// What the message is, if the value is a whole message. Schemas need not state its envelope.
+    /// The kind of message, if the value is a whole message. Schemas may omit its envelope.
     pub(super) message: Option<MessageKind>,
 }
 
@@ -89,7 +89,7 @@ impl Site {
         Difference { rule, subject, detail: detail.to_owned(), message, old, new }
     }
 
-    /// Returns the site of a value inside that has no name in Rust.
+    /// Returns the site of a nested value that has no name in Rust.
     pub(super) fn below(&self, name: &str, pointer: &str) -> Site {
         let inside = |place: &Option<Place>| {
             place.as_ref().map(|it| Place { pointer: format!("{}{pointer}", it.pointer), rust: it.rust.clone() })

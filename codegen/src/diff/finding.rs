@@ -23,7 +23,7 @@ pub struct Diff {
 pub struct TypeVerdict {
     /// The definition.
     pub name: String,
-    /// Who sends it.
+    /// The senders of the type.
     pub senders: Senders,
     /// The verdict on a value of the old revision for a reader of the new one.
     pub old_to_new: Verdict,
@@ -36,13 +36,13 @@ pub struct TypeVerdict {
 pub struct Finding {
     /// The rule.
     pub rule: &'static Rule,
-    /// Who sends the type.
+    /// The senders of the type.
     pub senders: Senders,
     /// The verdicts.
     pub verdicts: Verdicts,
     /// The subject, in names of the schema: `CallToolResult.content`, `tools/call`.
     pub subject: String,
-    /// What distinguishes it from other findings with the same rule and subject, such as a value.
+    /// Distinguishes it from other findings with the same rule and subject, such as a value.
     pub detail: String,
     /// The message, in one sentence.
     pub message: String,

@@ -1,4 +1,4 @@
-//! Finds the variant that a reader's union decides for.
+//! Finds the variant that a reader's union selects.
 
 use crate::diff::resolved::{Choice, MAX_DEPTH, Resolved, types, types_of_resolved};
 use crate::json::Json;
@@ -27,7 +27,7 @@ impl Holds {
     }
 }
 
-/// Facts about a document, because its sender's union decided for a variant.
+/// Facts about a document that follow from the variant that its sender's union selected.
 #[derive(Clone, Debug, Default)]
 pub(super) struct DocumentFacts<'d> {
     /// The conditions that hold.
@@ -49,7 +49,7 @@ impl<'d> DocumentFacts<'d> {
     }
 }
 
-/// A variant that a reader's union may decide for.
+/// A variant that a reader's union may select.
 #[derive(Debug, PartialEq)]
 pub(super) struct Reached<'d> {
     pub(super) variant: usize,
@@ -57,8 +57,7 @@ pub(super) struct Reached<'d> {
     pub(super) without: Vec<&'d str>,
 }
 
-/// Returns the variants that a reader's union may decide for, given a document of this type, and whether it may find
-/// none.
+/// Returns the variants that a reader's union may select for a document of this type, and whether it may select none.
 ///
 /// Documents do not use names of either revision for members that their type does not know. So a key that only the
 /// reader knows is absent.

@@ -1,4 +1,4 @@
-//! Who breaks when a schema changes: two models are compared, and each difference is judged by who sends it.
+//! Determines whom a schema change breaks. Compares two models, and judges each difference by its senders.
 //!
 //! ```text
 //! Protocol (old) ─┐
@@ -9,8 +9,9 @@
 //! A rule has a verdict for messages from an old sender to a new reader, and one for the reverse. `senders` turns them
 //! into verdicts for an old client at a new server, and for a new client at an old server.
 //!
-//! `resolved` is what a type accepts once names are followed, and `guards` which variant a reader's union decides for.
-//! `values`, `limits` and `unions` compare two types, `difference` is what they find, and `compare` pairs the types.
+//! `resolved` is what a type accepts after names are resolved, and `guards` finds the variant that a reader's union
+//! selects. `values`, `limits` and `unions` compare two types, `difference` is what they find, and `compare` pairs the
+//! types.
 
 mod compare;
 mod difference;

@@ -6,7 +6,7 @@ use crate::model::{
 };
 use crate::schema::normal::{first_integer, last_integer};
 
-/// What a type accepts.
+/// The values that a type accepts.
 #[derive(Clone, Debug)]
 pub(super) enum Resolved<'p> {
     Any,
@@ -132,7 +132,7 @@ impl Integers {
     }
 }
 
-/// The depth of types below which nothing is known.
+/// The maximum depth of types. Deeper types count as unknown.
 pub(super) const MAX_DEPTH: usize = 16;
 
 /// Returns the JSON types of the documents of a type.

@@ -11,13 +11,13 @@ use crate::diff::verdict::{Bump, Verdict};
 pub struct Rule {
     /// A stable name in kebab case.
     pub id: &'static str,
-    /// What the difference is, and why it has its verdicts: a sentence or two.
+    /// Explains the difference and its verdicts, in one or two sentences.
     pub meaning: String,
     /// The verdict on a message from an old sender to a new reader.
     pub old_to_new: Verdict,
     /// The verdict on a message from a new sender to an old reader.
     pub new_to_old: Verdict,
-    /// What the change asks of code that uses the generated types.
+    /// The version bump for crates that use the generated types.
     pub rust_api: Bump,
     /// An example.
     pub example: RuleExample,

@@ -1,11 +1,11 @@
-//! Who sends what.
+//! The senders of types.
 
 use serde::Serialize;
 
 use crate::diff::verdict::{Bump, Verdict, Verdicts};
 use crate::model::Side;
 
-/// Who sends a type.
+/// The sides that send a type.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize)]
 pub struct Senders {
     /// Whether the client sends it.
@@ -18,29 +18,29 @@ impl Senders {
     /// Both sides, or an unknown side.
     pub const BOTH: Senders = Senders { client: true, server: true };
 
-    /// One side.
+    /// Creates a set of one side.
     pub fn from(side: Side) -> Senders {
         Senders { client: side == Side::Client, server: side == Side::Server }
     }
 
-    /// These sides.
+    /// Creates a set of these sides.
     pub(super) fn of(sides: &[Side]) -> Senders {
         sides.iter().fold(Senders::default(), |so_far, side| so_far.and(Senders::from(*side)))
     }
 
-    /// The sides of either.
+    /// Returns the sides in either set.
     #[must_use]
     pub fn and(self, other: Senders) -> Senders {
         Senders { client: self.client || other.client, server: self.server || other.server }
     }
 
-    /// Returns `client`, `server`, `both` or `nobody`.
+    /// Returns `client`, `server`, `both` or `neither`.
     pub fn as_str(self) -> &'static str {
         match (self.client, self.server) {
             (true, false) => "client",
             (false, true) => "server",
             (true, true) => "both",
-            (false, false) => "nobody",
+            (false, false) => "neither",
         }
     }
 

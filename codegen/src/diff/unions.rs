@@ -1,4 +1,4 @@
-//! Compares two unions: matches their variants, and finds the variant that a reader decides for.
+//! Compares two unions: matches their variants, and finds the variant that a reader selects.
 
 use std::cmp::Reverse;
 
@@ -35,7 +35,7 @@ impl<'p> Values<'p> {
             match (formerly(index), taken) {
                 (_, true) => {}
                 (None, false) => {
-                    let message = format!("{} may be {}, which is new", site.subject, self.words(self.new, variant));
+                    let message = format!("{} has the new variant {}", site.subject, self.words(self.new, variant));
                     outcome.add(site, &rules::UNION_VARIANT_ADDED, &name, message);
                 }
                 (Some(_), false) => {
@@ -50,7 +50,8 @@ impl<'p> Values<'p> {
             match (newly(index), taken) {
                 (_, true) => {}
                 (None, false) => {
-                    let message = format!("{} may no longer be {}", site.subject, self.words(self.old, variant));
+                    let message =
+                        format!("{} no longer has the variant {}", site.subject, self.words(self.old, variant));
                     outcome.add(site, &rules::UNION_VARIANT_REMOVED, &name, message);
                 }
                 (Some(_), false) => {
@@ -61,8 +62,7 @@ impl<'p> Values<'p> {
         }
     }
 
-    /// Whether the reader decides for the counterpart of a sender's variant, or for a variant that accepts everything
-    /// in it.
+    /// Whether the reader selects the counterpart of a sender's variant, or a variant that accepts everything in it.
     fn taken(
         &self,
         (content, index, choice): (&Type, usize, Option<&Choice<'p>>),

@@ -32,10 +32,10 @@ type BothWays = (Verdict, Verdict);
 
 type Pair = (TypeId, TypeId);
 
-/// The verdicts on two named types without the named types in them, and the pairs of those.
+/// The verdicts on two named types without nested named types, and the pairs of nested named types.
 type Known = (BothWays, Vec<Pair>);
 
-/// Enough for any real schema. With malicious ones, the comparison still ends.
+/// Enough for any real schema. Bounds the comparison of malicious ones.
 const FUEL: u32 = 200_000;
 
 const COMPATIBLE: BothWays = (Verdict::Compatible, Verdict::Compatible);
@@ -170,7 +170,7 @@ impl<'p> Values<'p> {
         if let (Some(before), Some(after)) = (definition(self.old, old), definition(self.new, new))
             && before != after
         {
-            let message = format!("{} is of type {after} instead of {before}", site.subject);
+            let message = format!("{} has the type {after} instead of {before}", site.subject);
             outcome.differences.push(site.difference(&rules::TYPE_RENAMED_IN_USE, "", message));
         }
         match (self.old.follow(old), self.new.follow(new)) {
@@ -294,7 +294,7 @@ impl<'p> Values<'p> {
             return;
         }
         for value in new.iter().filter(|value| !old.contains(value)) {
-            let message = format!("{} may be {value}, which is new", site.subject);
+            let message = format!("{} has the new value {value}", site.subject);
             outcome.add(site, &rules::ENUM_VALUE_ADDED, &value.to_string(), message);
         }
         for value in old.iter().filter(|value| !new.contains(value)) {
@@ -324,7 +324,7 @@ impl<'p> Values<'p> {
             match named(old.members, &member.wire) {
                 Some(before) => self.members(before, member, &site, outcome),
                 None if self.is_envelope(&site, member) => {
-                    outcome.add(&site, &rules::ENVELOPE_STATED, "", format!("{} is stated", site.subject));
+                    outcome.add(&site, &rules::ENVELOPE_STATED, "", format!("{} is now included", site.subject));
                 }
                 None => self.member_added(old, member, &site, outcome),
             }
@@ -332,7 +332,9 @@ impl<'p> Values<'p> {
         for member in old.members.iter().filter(|member| named(new.members, &member.wire).is_none()) {
             let site = site.member(member, Some(member), None);
             match self.is_envelope(&site, member) {
-                true => outcome.add(&site, &rules::ENVELOPE_UNSTATED, "", format!("{} is unstated", site.subject)),
+                true => {
+                    outcome.add(&site, &rules::ENVELOPE_UNSTATED, "", format!("{} is no longer included", site.subject))
+                }
                 false => self.member_removed(new, member, &site, outcome),
             }
         }
@@ -378,7 +380,7 @@ impl<'p> Values<'p> {
             OtherMembers::Of(rest) => self.member_fits(Err(rest), Ok(member)),
         };
         if !fits {
-            let message = format!("{} is refused by the old schema, which does not know the member", site.subject);
+            let message = format!("{} is rejected by the old schema, which does not have the member", site.subject);
             outcome.add(site, &rules::MEMBER_REFUSED_BY_OLD, "", message);
         }
     }
@@ -392,7 +394,7 @@ impl<'p> Values<'p> {
             OtherMembers::Of(rest) => self.member_fits(Ok(member), Err(rest)),
         };
         if !fits {
-            let message = format!("{} is refused by the new schema, which no longer knows the member", site.subject);
+            let message = format!("{} is rejected by the new schema, which no longer has the member", site.subject);
             outcome.add(site, &rules::MEMBER_REFUSED_BY_NEW, "", message);
         }
     }

@@ -1,63 +1,63 @@
-//! Verdicts on a change, and the points of view that they are for.
+//! Verdicts on a change, and the axes that they apply to.
 
 use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
-/// What a change does to those who exchange messages.
+/// The effect of a change on messages.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, strum::IntoStaticStr)]
 #[strum(serialize_all = "kebab-case")]
 #[serde(rename_all = "lowercase")]
 pub enum Verdict {
-    /// What is sent stays valid for its reader.
+    /// The reader accepts all messages.
     Compatible,
-    /// Valid, but a reader may mishandle it.
+    /// The reader accepts all messages, but may misinterpret some.
     Dangerous,
-    /// Something that may be sent is not valid for its reader.
+    /// The reader rejects some messages.
     Breaking,
 }
 
-/// What a change asks of the version of a crate.
+/// The version bump that a change requires.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, strum::IntoStaticStr)]
 #[strum(serialize_all = "kebab-case")]
 #[serde(rename_all = "lowercase")]
 pub enum Bump {
-    /// Code that compiled still compiles and finds nothing new.
+    /// The public API is the same.
     Patch,
-    /// There is something new to use.
+    /// The public API has additions. Code still compiles.
     Minor,
-    /// Code that compiled may not.
+    /// Code may no longer compile.
     Major,
 }
 
-/// A point of view.
+/// An axis of a comparison.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, strum::IntoStaticStr)]
 #[strum(serialize_all = "kebab-case")]
 #[serde(rename_all = "kebab-case")]
 #[cfg_attr(feature = "cli", derive(clap::ValueEnum))]
 pub enum Axis {
-    /// A client of the old revision at a server of the new one.
+    /// A client of the old schema with a server of the new one.
     OldClientNewServer,
-    /// A client of the new revision at a server of the old one.
+    /// A client of the new schema with a server of the old one.
     NewClientOldServer,
     /// Code that uses the generated types.
     RustApi,
 }
 
-/// What a finding means on each axis.
+/// The verdicts of a finding on each axis.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub struct Verdicts {
-    /// For a client of the old revision at a server of the new one.
+    /// For a client of the old schema with a server of the new one.
     pub old_client_new_server: Verdict,
-    /// For a client of the new revision at a server of the old one.
+    /// For a client of the new schema with a server of the old one.
     pub new_client_old_server: Verdict,
     /// For code that uses the generated types.
     pub rust_api: Bump,
 }
 
 impl Verdicts {
-    /// The verdict on an axis, with what a version bump is in terms of breakage: a major one breaks, others do not.
+    /// Returns the verdict on an axis. On `rust-api`, a major bump is breaking, and others are compatible.
     pub fn on(&self, axis: Axis) -> Verdict {
         match (axis, self.rust_api) {
             (Axis::OldClientNewServer, _) => self.old_client_new_server,
@@ -67,36 +67,36 @@ impl Verdicts {
         }
     }
 
-    /// The worst verdict on these axes.
+    /// Returns the worst verdict on these axes.
     pub fn worst(&self, axes: &[Axis]) -> Verdict {
         axes.iter().map(|axis| self.on(*axis)).max().unwrap_or(Verdict::Compatible)
     }
 }
 
 impl Verdict {
-    /// All, mildest first.
+    /// All verdicts, compatible first.
     pub const ALL: [Verdict; 3] = [Verdict::Compatible, Verdict::Dangerous, Verdict::Breaking];
 
-    /// The verdict as reports spell it.
+    /// Returns the name of the verdict in reports.
     pub fn as_str(self) -> &'static str {
         self.into()
     }
 }
 
 impl Bump {
-    /// The bump as reports spell it.
+    /// Returns the name of the bump in reports.
     pub fn as_str(self) -> &'static str {
         self.into()
     }
 }
 
 impl Axis {
-    /// All.
+    /// All axes.
     pub const ALL: [Axis; 3] = [Axis::OldClientNewServer, Axis::NewClientOldServer, Axis::RustApi];
-    /// Those of messages.
+    /// The message axes.
     pub const WIRE: [Axis; 2] = [Axis::OldClientNewServer, Axis::NewClientOldServer];
 
-    /// The axis as reports and options spell it.
+    /// Returns the name of the axis in reports and options.
     pub fn as_str(self) -> &'static str {
         self.into()
     }

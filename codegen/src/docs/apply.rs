@@ -1,4 +1,4 @@
-//! Gives revisions their documentation.
+//! Applies the documentation to revisions.
 
 use std::collections::HashMap;
 
@@ -7,7 +7,7 @@ use crate::docs::targets::targets;
 use crate::model::{DocEntry, DocTarget, Docs, Protocol, Shape};
 
 impl DocBook {
-    /// Gives a revision its documentation, and marks what is deprecated in it.
+    /// Applies the documentation to a revision, and marks its deprecated items.
     pub fn apply(&self, protocol: &mut Protocol) {
         let mut docs = Docs::default();
         let mut deprecated = Vec::new();

@@ -8,7 +8,7 @@ use crate::model::{DocEntry, DocTarget, Protocol};
 use crate::text::markdown::links;
 
 impl DocBook {
-    /// Returns what is not documented, with the revisions that have it.
+    /// Returns the targets without documentation, with the revisions that have them.
     pub fn missing<'p>(&self, protocols: &'p [Protocol]) -> BTreeMap<DocTarget, Vec<&'p str>> {
         let mut missing: BTreeMap<DocTarget, Vec<&str>> = BTreeMap::new();
         for protocol in protocols {
@@ -21,7 +21,7 @@ impl DocBook {
         missing
     }
 
-    /// Returns the entries that document something no revision has, and links to it.
+    /// Returns the entries that document a target that no revision has, and the links to such targets.
     pub fn stale(&self, protocols: &[Protocol]) -> Vec<String> {
         let mut audit = Audit::new(protocols);
         self.types.iter().for_each(|(name, entry)| audit.type_entry(name, entry));
@@ -46,7 +46,7 @@ impl DocBook {
     }
 }
 
-/// What the revisions have, and the stale entries found so far.
+/// The targets of the revisions, and the stale entries found so far.
 struct Audit<'p> {
     protocols: &'p [Protocol],
     targets: BTreeSet<DocTarget>,

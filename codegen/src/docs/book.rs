@@ -32,9 +32,9 @@ pub(super) struct TypeEntry {
     pub(super) values: BTreeMap<String, DocEntry>,
     #[serde(default)]
     pub(super) variants: BTreeMap<String, DocEntry>,
-    /// Rust that is compiled and run, shown with the newest revision.
+    /// Rust code, which is compiled and run. It is shown in the newest revision.
     pub(super) example: Option<String>,
-    /// What is different in a revision.
+    /// The differences in single revisions.
     #[serde(default, rename = "in")]
     pub(super) overrides: BTreeMap<String, Override>,
 }
@@ -93,10 +93,11 @@ impl DocBook {
             let wrong = |why: String| Error::Usage(format!("{}: {why}", path.display()));
             let file: File = toml::from_str(&text).map_err(|error| wrong(error.to_string()))?;
             let File { types, methods, members } = file;
-            merge(&mut book.types, types).map_err(|key| wrong(format!("there is another entry for the type {key}")))?;
-            merge(&mut book.methods, methods).map_err(|key| wrong(format!("there is another entry for {key}")))?;
+            merge(&mut book.types, types)
+                .map_err(|key| wrong(format!("the type {key} has two entries; merge them")))?;
+            merge(&mut book.methods, methods).map_err(|key| wrong(format!("{key} has two entries; merge them")))?;
             merge(&mut book.members, members)
-                .map_err(|key| wrong(format!("there is another shared entry for {key}")))?;
+                .map_err(|key| wrong(format!("the shared member {key} has two entries; merge them")))?;
         }
         Ok(book)
     }

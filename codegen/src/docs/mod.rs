@@ -1,5 +1,5 @@
-//! Our own documentation, `schema/docs/*.toml`. `book` reads the entries, `apply` gives them to a revision, `audit` finds
-//! missing and stale ones, and `targets` lists what entries can document.
+//! Our own documentation, `schema/docs/*.toml`. `book` reads the entries, `apply` applies them to a revision, `audit`
+//! finds missing and stale ones, and `targets` lists what entries can document.
 
 mod apply;
 mod audit;

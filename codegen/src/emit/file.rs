@@ -93,7 +93,7 @@ fn head(area: &str, paths: &Paths<'_>) -> TokenStream {
 fn support(options: &Options) -> Result<syn::Path, Error> {
     syn::parse_str(&options.support).map_err(|error| {
         Error::Usage(format!(
-            "`{}` is not the path of a Rust module ({error}); give --support the place of the support core, such as \
+            "`{}` is not the path of a Rust module ({error}); set --support to the path of mcpgen-types, such as \
              `::mcpgen_types`",
             options.support
         ))

@@ -6,7 +6,7 @@ use crate::json::pointer::tokens;
 
 /// The lines of some places in a text.
 ///
-/// The text is read once, and nothing else of it is kept.
+/// Reads the text once, and keeps nothing else of it.
 #[derive(Debug)]
 pub(crate) struct Lines {
     /// The places and their ancestors, as a tree. The root of the document is the first node.
@@ -180,7 +180,7 @@ mod tests {
 
     #[test]
     fn finds_every_line_of_a_schema() {
-        // In indented text every member and every item is on a separate line, in the order of a walk.
+        // In indented text every member and every item is on a separate line, in the order of the traversal.
         fn walk(json: &crate::json::Json, pointer: String, found: &mut Vec<Option<String>>) {
             use crate::json::Json;
             use crate::json::pointer::escape;

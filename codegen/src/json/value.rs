@@ -1,4 +1,4 @@
-//! JSON values that keep the order of members. Repeated keys are refused.
+//! JSON values that keep the order of members. Duplicate keys are errors.
 
 use std::cmp::Ordering;
 use std::fmt;
@@ -212,7 +212,7 @@ impl<'de> Deserialize<'de> for Json {
                 while let Some(key) = access.next_key::<String>()? {
                     let value = access.next_value()?;
                     if members.contains_key(&key) {
-                        return Err(de::Error::custom(format!("the key {key:?} is given twice")));
+                        return Err(de::Error::custom(format!("duplicate key {key:?}")));
                     }
                     members.insert(key, value);
                 }
@@ -272,6 +272,6 @@ mod tests {
     #[test]
     fn rejects_repeated_keys() {
         let error = Json::parse(r#"{"a": 1, "b": {"c": 1, "c": 2}}"#).expect_err("twice");
-        assert!(error.to_string().contains("\"c\" is given twice"), "{error}");
+        assert!(error.to_string().contains("duplicate key \"c\""), "{error}");
     }
 }

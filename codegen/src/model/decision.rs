@@ -2,7 +2,7 @@
 //!
 //! In most unions of the protocol, a document can be valid against several variants, because objects are open. The
 //! first guard that holds decides, and the union accepts what that variant accepts. So it never accepts what `anyOf`
-//! refuses.
+//! rejects.
 
 use std::fmt;
 
@@ -16,7 +16,7 @@ pub struct Decision {
     pub guards: Vec<Guard>,
     /// Variants that another variant contains, as (contained, containing).
     pub absorbed: Vec<(usize, usize)>,
-    /// Whether two variants may accept the same document, so that the decision can refuse what `anyOf` accepts.
+    /// Whether two variants may accept the same document, so that the decision can reject what `anyOf` accepts.
     pub overlapping: bool,
 }
 

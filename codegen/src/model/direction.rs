@@ -1,4 +1,4 @@
-//! Who sends what.
+//! The sides of a connection, and the sets of messages that they send.
 
 /// A side of the connection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, strum::IntoStaticStr)]
@@ -23,21 +23,21 @@ pub enum MessageKind {
 /// One of the four sets of messages that the schema lists.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct MessageSet {
-    /// Who sends them.
+    /// The sender.
     pub sender: Side,
-    /// What they are.
+    /// The kind of the messages.
     pub kind: MessageKind,
 }
 
 impl Side {
-    /// The name of the side.
+    /// Returns the name of the side.
     pub fn as_str(self) -> &'static str {
         self.into()
     }
 }
 
 impl MessageKind {
-    /// The name of the kind.
+    /// Returns the name of the kind.
     pub fn as_str(self) -> &'static str {
         self.into()
     }
@@ -52,7 +52,7 @@ impl MessageSet {
         MessageSet { sender: Side::Server, kind: MessageKind::Notification },
     ];
 
-    /// The definition that lists the messages: `ClientRequest`, ….
+    /// Returns the definition that lists the messages: `ClientRequest`, ….
     pub fn definition(self) -> &'static str {
         match (self.sender, self.kind) {
             (Side::Client, MessageKind::Request) => "ClientRequest",
@@ -62,7 +62,7 @@ impl MessageSet {
         }
     }
 
-    /// The set that a definition of this name lists.
+    /// Returns the set that a definition of this name lists.
     pub fn named(definition: &str) -> Option<MessageSet> {
         MessageSet::ALL.into_iter().find(|set| set.definition() == definition)
     }

@@ -19,9 +19,9 @@ pub struct Docs {
 pub struct DocEntry {
     /// Markdown, with intra-doc links to Rust names.
     pub doc: String,
-    /// The revision from which on the specification deprecates it.
+    /// The first revision in which the specification deprecates it.
     pub deprecated_since: Option<String>,
-    /// What to use instead.
+    /// The replacement of a deprecated item.
     pub replacement: Option<String>,
 }
 
@@ -69,7 +69,7 @@ impl fmt::Display for DocTarget {
     }
 }
 
-/// How an entry is written: as a text, or as a table.
+/// The two forms of an entry: a text or a table.
 #[derive(Deserialize)]
 #[serde(untagged)]
 enum TextOrTable {

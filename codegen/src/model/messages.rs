@@ -10,7 +10,7 @@ pub struct Request {
     pub method: String,
     /// The request's type.
     pub type_id: TypeId,
-    /// Who sends it. Empty if it is embedded in other messages.
+    /// The senders. Empty if it is embedded in other messages.
     pub senders: Vec<Side>,
     /// The type of `params`, if the schema names it.
     pub params: Option<Params>,
@@ -27,7 +27,7 @@ pub struct Notification {
     pub method: String,
     /// The notification's type.
     pub type_id: TypeId,
-    /// Who sends it.
+    /// The senders.
     pub senders: Vec<Side>,
     /// The type of `params`, if the schema names it.
     pub params: Option<Params>,

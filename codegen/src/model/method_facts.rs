@@ -12,14 +12,14 @@ pub(crate) struct MethodFacts {
     pub method: String,
     /// Whether it is a request, sent as a message or inside a result. Otherwise it is a notification.
     pub is_request: bool,
-    /// Who may send it as a message. Empty for requests that are embedded in results.
+    /// The sides that may send it as a message. Empty for requests that are embedded in results.
     pub senders: Vec<Side>,
     /// The path of the capability that it needs. The receiver of a request declares it, and the sender of a
     /// notification.
     pub capability: Vec<String>,
     /// Whether the receiver can declare that it runs the request as a task.
     pub may_run_as_task: bool,
-    /// The params member with the name or the URI of what a request is about.
+    /// The member of the params that contains the name or the URI of the subject of a request.
     pub subject: Option<&'static str>,
     /// Whether its result carries a cache hint.
     pub cacheable: bool,

@@ -1,10 +1,10 @@
 //! The model of a revision, as plain data: [`Protocol`] with its types, unions with their decisions, methods with their
 //! direction, and documentation. Emitters, `inspect` and `diff` read it.
 //!
-//! `types` are the types and type expressions, `decision` is how a union is decided, `messages` has methods and
-//! `direction` who sends them, `docs` is our documentation, `revision` a vendored revision. `describe` writes type
-//! expressions in words, `method_facts` computes facts about methods, and `conservation` counts what became of each
-//! definition.
+//! `types` are the types and type expressions, `decision` is how a variant of a union is selected, `messages` has the
+//! methods and `direction` their senders, `docs` is our documentation, `revision` a vendored revision. `describe`
+//! writes type expressions in words, `method_facts` computes facts about methods, and `conservation` checks that no
+//! definition is lost.
 
 pub(crate) mod conservation;
 pub(crate) mod decision;

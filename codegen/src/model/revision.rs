@@ -13,11 +13,11 @@ pub struct Revision {
     pub name: String,
     /// Whether upstream may still change it.
     pub status: Status,
-    /// How its sessions work.
+    /// How its connections begin.
     pub era: Era,
-    /// Where upstream keeps its schema, below the root of upstream's repository.
+    /// The path of its schema in the upstream repository.
     pub upstream: String,
-    /// SHA-256 of upstream's file, in hex.
+    /// SHA-256 of the upstream file, in hex.
     pub sha256: String,
 }
 
@@ -27,21 +27,21 @@ pub struct Revision {
 #[serde(rename_all = "lowercase")]
 #[cfg_attr(feature = "cli", derive(clap::ValueEnum))]
 pub enum Status {
-    /// It does not change any more. Every fixup for it must match.
+    /// Does not change any more. All fixups for it must match.
     Released,
-    /// It can change.
+    /// May change.
     Draft,
 }
 
-/// How a session works.
+/// How connections begin.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize, strum::IntoStaticStr)]
 #[strum(serialize_all = "kebab-case")]
 #[serde(rename_all = "lowercase")]
 #[cfg_attr(feature = "cli", derive(clap::ValueEnum))]
 pub enum Era {
-    /// Connections begin with `initialize` and have state.
+    /// With `initialize`. Connections have state.
     Legacy,
-    /// Every request is independent of the others.
+    /// Without a handshake. Each request is self-contained.
     Modern,
 }
 

@@ -61,15 +61,15 @@ pub enum Shape {
     Never,
 }
 
-/// Why a definition is an alias.
+/// The reason why a definition is an alias.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum AliasRule {
     /// The definition is a plain type expression.
     Plain,
     /// The definition accepts every JSON value.
     AnyJson,
-    /// The definition is a union of which one variant accepts everything that the others accept. The names of the other
-    /// variants.
+    /// The definition is a union with a variant that accepts everything that the others accept. Contains the names of
+    /// the others.
     Absorbed(Vec<String>),
 }
 
@@ -82,14 +82,14 @@ pub struct Struct {
     pub rest: Rest,
 }
 
-/// How members are treated that a struct does not name.
+/// How members that a struct does not name are treated.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Rest {
     /// Kept as JSON.
     Open,
     /// Kept as values of this type.
     Typed(Type),
-    /// Refused.
+    /// Rejected.
     Closed,
 }
 

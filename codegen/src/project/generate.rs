@@ -51,8 +51,8 @@ pub struct Summary {
 
 /// Generates all vendored revisions of a workspace, or with `check` only compares them.
 ///
-/// # Errors
-/// The problems of all schemas together; [`Error::Usage`] if a file that mcpgen did not write is in the way; [`Error::Io`].
+/// # Errors The problems of all schemas together; [`Error::Usage`] if it would overwrite a file that mcpgen did not
+/// write; [`Error::Io`].
 pub fn vendored(workspace: &Workspace, check: bool) -> Result<Generated, Error> {
     let models = workspace.models()?;
     let mut files = BTreeMap::from([
@@ -107,7 +107,7 @@ fn module(row: &Revision, protocol: &Protocol, threads: usize) -> Result<Module,
 
 /// Generates a module from a schema.
 ///
-/// The schema does not count as a released revision, whatever its name. Fixups are applied where they match.
+/// The schema is treated as a draft, regardless of its name: fixups that do not match are not errors.
 #[derive(Clone, Debug)]
 pub struct Generator {
     schema: PathBuf,

@@ -20,7 +20,7 @@ pub(crate) struct Import {
     pub status: Option<Status>,
     /// The era. By default, legacy if `ClientRequest` contains `initialize`.
     pub era: Option<Era>,
-    /// The path in upstream's repository. By default, `schema/<revision>/schema.json`.
+    /// The path in the upstream repository. By default, `schema/<revision>/schema.json`.
     pub upstream: Option<String>,
     /// Whether an existing revision may change.
     pub accept: bool,
@@ -35,7 +35,7 @@ pub(crate) struct Imported {
     pub protocol: Protocol,
     /// The files below [`FOLDER`] that differ from before.
     pub changes: Changes,
-    /// Whether the changes were written. `false` if an existing revision would change and that was not accepted.
+    /// Whether the changes were written. `false` if they would change an existing revision, and `accept` is not set.
     pub written: bool,
     /// The released revision that is equal to the draft. Such a draft is not imported.
     pub same_as: Option<String>,

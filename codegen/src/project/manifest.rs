@@ -52,7 +52,7 @@ fn replaced(text: &str, region: &str) -> Option<String> {
 
 fn no_region(path: &Path) -> Error {
     Error::Usage(format!(
-        "{} has no region for the features of revisions; add the lines `{}` and `{}` below `[features]`",
+        "{} has no section for the features of revisions; add the lines `{}` and `{}` below `[features]`",
         path.display(),
         BEGIN.trim_end(),
         END.trim_end()

@@ -25,7 +25,7 @@ const HEADER: &str = "\
 /// A project root and its revisions.
 #[derive(Clone, Debug)]
 pub struct Workspace {
-    /// The folder that holds `schema/`.
+    /// The folder that contains `schema/`.
     pub root: PathBuf,
     /// The vendored revisions: released ones by name, then drafts by name.
     pub revisions: Vec<Revision>,
@@ -49,7 +49,7 @@ impl Workspace {
                 match here.ancestors().find(|folder| folder.join(REVISIONS).is_file()) {
                     Some(root) => Workspace::read(root),
                     None => Err(Error::Usage(format!(
-                        "neither {} nor a folder above it has {REVISIONS}; run mcpgen inside the project, or set its root \
+                        "neither {} nor a parent of it has {REVISIONS}; run mcpgen inside the project, or set its folder \
                          with --root DIR",
                         here.display()
                     ))),
@@ -103,7 +103,7 @@ impl Workspace {
             let (name, module) = (&row.name, row.module());
             let other = &other.name;
             return Err(Error::Usage(format!(
-                "the revisions `{other}` and `{name}` would both be the module `{module}`"
+                "the revisions `{other}` and `{name}` have the same module name `{module}`; rename one of them"
             )));
         }
         self.revisions.push(row);
@@ -119,9 +119,9 @@ impl Workspace {
         self.revisions.iter().find(|row| row.name == name).ok_or_else(|| {
             let known: Vec<&str> = self.revisions.iter().map(|row| row.name.as_str()).collect();
             Error::Usage(format!(
-                "there is no revision `{name}` in {}, only {}; `mcpgen import FILE --revision {name}` adds it",
+                "there is no revision `{name}` in {}, which lists {}; `mcpgen import FILE --revision {name}` adds it",
                 self.root.join(REVISIONS).display(),
-                if known.is_empty() { "an empty list".to_owned() } else { known.join(", ") },
+                if known.is_empty() { "none".to_owned() } else { known.join(", ") },
             ))
         })
     }

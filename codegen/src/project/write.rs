@@ -33,8 +33,7 @@ pub struct Change {
 /// Generated files (they begin with [`MARK`]) that are not in `files` are removed. Other files are never changed. After
 /// an error, all files are as before.
 ///
-/// # Errors
-/// [`Error::Usage`] if a file that mcpgen did not write is in the way; [`Error::Io`].
+/// # Errors [`Error::Usage`] if it would overwrite a file that mcpgen did not write; [`Error::Io`].
 pub(crate) fn sync(dir: &Path, files: &BTreeMap<String, String>, check: bool) -> Result<Changes, Error> {
     let mut changes = Changes::default();
     for (path, text) in files {
@@ -105,10 +104,7 @@ fn generated(dir: &Path, path: &str) -> Result<Option<Vec<u8>>, Error> {
 }
 
 fn in_the_way(path: &Path) -> Error {
-    Error::Usage(format!(
-        "{} is in the way: mcpgen did not write it; move it, or choose another folder",
-        path.display()
-    ))
+    Error::Usage(format!("{} exists and was not written by mcpgen; move it, or choose another folder", path.display()))
 }
 
 /// Finds outdated generated files below `dir`.

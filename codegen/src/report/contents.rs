@@ -1,4 +1,4 @@
-//! What a report contains. Every format is written from this alone.
+//! The contents of a report. The formats use nothing else.
 
 use crate::diff::{Axis, Place, Senders, TypeVerdict, Verdict};
 use crate::json::lines::Lines;
@@ -47,8 +47,8 @@ pub(crate) struct Reported {
     pub old: Option<Location>,
     /// The location in the new schema, if it has one.
     pub new: Option<Location>,
-    /// The line to show: in the file of the new schema if there is one, otherwise in that of the old. Removed things
-    /// are shown at the value that contained them.
+    /// The line to show: in the file of the new schema if there is one, otherwise in that of the old. A removed item is
+    /// shown at its former parent.
     pub shown: Option<Shown>,
 }
 
@@ -77,15 +77,15 @@ pub(crate) struct Shown {
 /// The number of findings of each kind.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Counts {
-    /// Breaking, and counted.
+    /// Breaking findings that are not suppressed.
     pub breaking: usize,
-    /// Dangerous, and counted.
+    /// Dangerous findings that are not suppressed.
     pub dangerous: usize,
-    /// Compatible, and counted.
+    /// Compatible findings that are not suppressed.
     pub compatible: usize,
-    /// Ignored.
+    /// Findings that `mcpgen.toml` ignores.
     pub ignored: usize,
-    /// In the baseline.
+    /// Findings in the baseline.
     pub in_baseline: usize,
 }
 
@@ -100,7 +100,7 @@ impl Report {
     ) -> Report {
         let Judgement { findings, stale, notes } = judgement;
         let (from, to) = (container(old), container(new));
-        // The place of a removed thing in the new schema, whose dialect can be different.
+        // The place of a removed item in the new schema, whose dialect can be different.
         let there = |place: &Place| place.pointer.replacen(from, to, 1);
         let old_places = findings.iter().filter_map(|judged| judged.finding.old.as_ref());
         let new_places = findings.iter().filter_map(|judged| judged.finding.new.as_ref());
@@ -209,7 +209,7 @@ impl Counts {
     }
 }
 
-/// Returns the sides that send.
+/// Returns the senders.
 pub(super) fn sides(senders: Senders) -> Vec<&'static str> {
     let sides = [("client", senders.client), ("server", senders.server)];
     sides.into_iter().filter(|(_, sends)| *sends).map(|(side, _)| side).collect()

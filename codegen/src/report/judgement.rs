@@ -2,12 +2,12 @@
 
 use crate::diff::{Finding, Verdict};
 
-/// Findings with their severity.
+/// Findings with their severities.
 #[derive(Debug)]
 pub(crate) struct Judgement {
     /// All findings, worst first.
     pub findings: Vec<Judged>,
-    /// Stale ignores, with their line and the reason.
+    /// Stale ignores, with their lines and the reasons.
     pub stale: Vec<String>,
     /// Remarks that are not findings.
     pub notes: Vec<String>,
@@ -20,13 +20,13 @@ pub(crate) struct Judged {
     pub finding: Finding,
     /// Its fingerprint.
     pub fingerprint: String,
-    /// The severity that the project gives the rule, or else the worst verdict on the axes.
+    /// The severity that `mcpgen.toml` sets for the rule, or else the worst verdict on the axes.
     pub severity: Verdict,
-    /// Why it is suppressed, if it is.
+    /// The reason if it is suppressed.
     pub suppressed: Option<Suppressed>,
 }
 
-/// Why a finding is suppressed.
+/// The reason why a finding is suppressed.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Suppressed {
     /// An ignore in `mcpgen.toml` matches, with this reason.
@@ -39,13 +39,13 @@ pub(crate) enum Suppressed {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum, strum::IntoStaticStr)]
 #[strum(serialize_all = "kebab-case")]
 pub(crate) enum FailOn {
-    /// Breaking findings.
+    /// Fail on breaking findings.
     Breaking,
-    /// Dangerous and breaking findings.
+    /// Fail on dangerous and breaking findings.
     Dangerous,
-    /// All findings.
+    /// Fail on any finding.
     Any,
-    /// No findings.
+    /// Never fail.
     None,
 }
 

@@ -16,7 +16,7 @@ use crate::report::explain;
 use crate::report::judgement::{Judged, Judgement, Suppressed};
 use crate::text::visible;
 
-/// The name of the file. It is in the current folder or above.
+/// The name of the file. It is in the current folder or a parent.
 pub(crate) const FILE: &str = "mcpgen.toml";
 
 /// The severities and ignores of a project.
@@ -41,7 +41,7 @@ struct Ignore {
 }
 
 impl Policy {
-    /// Reads the policy from this file, or from the nearest `mcpgen.toml` in the current folder or above.
+    /// Reads the policy from this file, or from the nearest `mcpgen.toml` in the current folder or a parent.
     ///
     /// # Errors
     /// [`Error::Io`], or [`Error::Usage`] if the file is malformed.
@@ -97,7 +97,7 @@ impl Policy {
         Err(Error::Usage(format!("{place}: {}", explain::unknown(id, rules))))
     }
 
-    /// Gives findings their severity, and suppresses ignored ones and those in the baseline.
+    /// Sets the severity of findings, and suppresses ignored ones and those in the baseline.
     pub(crate) fn judge(
         &self,
         findings: Vec<Finding>,

@@ -45,7 +45,7 @@ impl Source {
         workspace: impl Fn() -> Result<Workspace, Error>,
     ) -> Result<(Source, Source), Error> {
         if (old, new) == ("-", "-") {
-            return Err(Error::Usage("standard input can be one of the two schemas, not both".into()));
+            return Err(Error::Usage("OLD and NEW cannot both be standard input; read one of them from a file".into()));
         }
         Ok((Source::read(old, &workspace)?, Source::read(new, &workspace)?))
     }
@@ -70,7 +70,7 @@ impl Source {
         }
     }
 
-    /// Reads a schema that is not vendored. It counts as a draft: fixups are applied where they match.
+    /// Reads a schema that is not vendored. It is treated as a draft: fixups that do not match are not errors.
     fn draft(name: &str, document: &str, file: Option<String>, text: Vec<u8>) -> Result<Source, Error> {
         let protocol = build::model(Document::parse(document, &text)?, Status::Draft.as_str(), false)?;
         Ok(Source { label: name.to_owned(), file, text, protocol })
@@ -87,7 +87,9 @@ fn locator(name: &str) -> Result<Locator<'_>, Error> {
             Some((reference, path)) if !reference.is_empty() && !reference.starts_with('-') && !path.is_empty() => {
                 Ok(Locator::Git(reference, path))
             }
-            _ => Err(Error::Usage(format!("`{name}` is not git:REF:PATH, as in git:main:schema/draft/schema.json"))),
+            _ => Err(Error::Usage(format!(
+                "`{name}` is not of the form git:REF:PATH; write, for example, git:main:schema/draft/schema.json"
+            ))),
         }
     } else if path.is_file() || path.components().count() > 1 || path.extension().is_some_and(|end| end == "json") {
         Ok(Locator::File(path))
@@ -151,7 +153,7 @@ fn in_repository(path: &Path) -> String {
     shown(&found.unwrap_or_else(|| path.to_owned()))
 }
 
-/// Returns a path of git relative to the root of the repository. git reads `./x` and `../x` relative to the current
+/// Returns a git path relative to the root of the repository. git reads `./x` and `../x` relative to the current
 /// folder.
 fn from_root(path: &str) -> String {
     if !path.starts_with("./") && !path.starts_with("../") {

@@ -19,7 +19,7 @@ pub(crate) struct Algebra<'a> {
     proofs: Cell<u32>,
 }
 
-/// Why an intersection could not be computed.
+/// The reason why an intersection could not be computed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Unresolved {
     /// Recursive definitions are intersected.
@@ -32,7 +32,7 @@ pub(crate) enum Unresolved {
 const MAX_DEPTH: u32 = 48;
 /// The number of intersections after which a result counts as too large.
 const MAX_STEPS: u32 = 50_000;
-/// The number of pairs of nodes after which a proof is given up.
+/// The number of pairs of nodes after which a proof is abandoned.
 const MAX_PROOF: u32 = 50_000;
 
 type Pairs = BTreeSet<(String, String)>;
@@ -159,7 +159,7 @@ impl<'a> Algebra<'a> {
         &self.definitions[name]
     }
 
-    /// Follows references. Returns `None` if they form a circle.
+    /// Follows references. Returns `None` if they form a cycle.
     pub(crate) fn follow<'s>(&'s self, mut schema: &'s Schema) -> Option<&'s Schema> {
         for _ in 0..=self.definitions.len() {
             match &schema.kind {

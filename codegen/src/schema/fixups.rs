@@ -21,7 +21,7 @@ pub struct Fixup {
     pub becomes: &'static str,
     /// The reason.
     pub reason: &'static str,
-    /// A page that shows the reason.
+    /// A link to the evidence.
     pub link: &'static str,
 }
 
@@ -45,7 +45,7 @@ pub const FIXUPS: &[Fixup] = &[
         pointer: "/properties/content/additionalProperties/anyOf/1/type",
         expects: r#"["string", "integer", "boolean"]"#,
         becomes: r#"["string", "number", "boolean"]"#,
-        reason: "an elicitation may ask for a `number`, and the answer may then have a fraction; the exporter writes \
+        reason: "an elicitation may request a `number`, so the response may have a fraction; the exporter writes \
                  TypeScript's `number` as `integer` in a type list",
         link: "https://modelcontextprotocol.io/specification/2025-11-25/schema#elicitresult",
     },
@@ -56,7 +56,7 @@ pub const FIXUPS: &[Fixup] = &[
         pointer: "/properties/content/additionalProperties/type",
         expects: r#"["string", "integer", "boolean"]"#,
         becomes: r#"["string", "number", "boolean"]"#,
-        reason: "as elicit-content-fractions, in the revision whose content has no lists",
+        reason: "like elicit-content-fractions, for the revision whose content has no lists",
         link: "https://modelcontextprotocol.io/specification/2025-06-18/schema#elicitresult",
     },
     Fixup {
@@ -95,7 +95,7 @@ pub(crate) struct CapabilityFixup {
     pub capability: &'static [&'static str],
     /// The reason.
     pub reason: &'static str,
-    /// A page that shows the reason.
+    /// A link to the evidence.
     pub link: &'static str,
 }
 

@@ -40,7 +40,7 @@ impl JsonTypes {
         ("object", Self::OBJECT),
     ];
 
-    /// The type of a value.
+    /// Returns the type of a value.
     pub(crate) fn of(value: &Json) -> Self {
         match value {
             Json::Null => Self::NULL,
@@ -53,12 +53,12 @@ impl JsonTypes {
         }
     }
 
-    /// The types in the set, one by one.
+    /// Returns the types in the set.
     pub(crate) fn each(self) -> impl Iterator<Item = Self> {
         Self::NAMES.into_iter().map(|(_, one)| one).filter(move |one| self.intersects(*one))
     }
 
-    /// The names of the types in the set.
+    /// Returns the names of the types in the set.
     pub fn names(self) -> impl Iterator<Item = &'static str> {
         Self::NAMES.into_iter().filter(move |(_, one)| self.intersects(*one)).map(|(name, _)| name)
     }

@@ -11,7 +11,7 @@ use crate::json::{Json, compare, integer};
 /// A schema in normal form, with its annotations.
 #[derive(Clone, Debug)]
 pub struct Schema {
-    /// What it accepts.
+    /// The accepted values.
     pub kind: Kind,
     /// Its annotations.
     pub note: Note,
@@ -30,7 +30,7 @@ pub struct Note {
     pub deprecated: bool,
 }
 
-/// What a schema accepts.
+/// The values that a schema accepts.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Kind {
     /// Every JSON value.
@@ -53,21 +53,22 @@ pub enum Kind {
     Object(Box<Object>),
     /// One of these values.
     Values(Vec<Json>),
-    /// What any of the variants accepts. There are at least two variants, and none of them is a union, `Any` or
-    /// `Never`.
+    /// The values that any of the variants accepts. There are at least two variants, and none of them is a union, `Any`
+    /// or `Never`.
     Union(Vec<Schema>),
-    /// What the definition of this name accepts.
+    /// The values that the definition of this name accepts.
     Ref(String),
-    /// What all subschemas of an `allOf` accept. It exists only between lowering and [`crate::schema::normalise`].
+    /// The values that all subschemas of an `allOf` accept. It exists only between lowering and
+    /// [`crate::schema::normalise`].
     All(Vec<Schema>),
 }
 
 /// Arrays whose every item fits `items`.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Array {
-    /// What every item must be.
+    /// The schema of every item.
     pub items: Schema,
-    /// How many items.
+    /// The allowed number of items.
     pub length: Length,
 }
 
@@ -76,7 +77,7 @@ pub struct Array {
 pub struct Object {
     /// The members that the schema names, in its order.
     pub properties: IndexMap<String, Property>,
-    /// What every other member must be.
+    /// The schema of every other member.
     pub additional: Schema,
 }
 
@@ -85,7 +86,7 @@ pub struct Object {
 pub struct Property {
     /// Whether it must be present.
     pub required: bool,
-    /// What it must be.
+    /// Its schema.
     pub schema: Schema,
 }
 
@@ -103,7 +104,7 @@ pub struct Bounds {
 pub struct Bound {
     /// The limit.
     pub value: Number,
-    /// Whether the limit itself is outside.
+    /// Whether the limit is exclusive.
     pub exclusive: bool,
 }
 

@@ -31,8 +31,7 @@ pub struct Normalised {
 
 /// Brings a document into normal form.
 ///
-/// # Errors
-/// [`Error::Schema`] with everything that is not understood.
+/// # Errors [`Error::Schema`] with all problems of the schema.
 pub fn normalise(mut document: Document, revision: &str, released: bool) -> Result<Normalised, Error> {
     let fixups = fixups::apply(&mut document, revision, released)?;
     let json = document.definitions();
@@ -57,7 +56,7 @@ pub fn normalise(mut document: Document, revision: &str, released: bool) -> Resu
 
     for name in circular(&lowered) {
         let why = "the definition refers to itself without an array or an object between, so it has no meaning";
-        problems.push(problem(&name, &document.pointer(&name), "$ref", why, "break the circle"));
+        problems.push(problem(&name, &document.pointer(&name), "$ref", why, "break the cycle"));
     }
     if !problems.is_empty() {
         return Err(Error::Schema(problems));

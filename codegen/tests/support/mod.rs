@@ -65,7 +65,7 @@ impl Answer {
         assert!(!err.contains("panicked"), "{err}");
         if code == 2 {
             assert!(err.starts_with("error: "), "{err}");
-            assert_eq!(out, "", "mcpgen {}: an error says nothing on standard output", self.arguments);
+            assert_eq!(out, "", "mcpgen {}: an error prints nothing to standard output", self.arguments);
         }
         self
     }

@@ -1,11 +1,11 @@
-//! Texts of every kind that JSONTestSuite has, and whether each is accepted.
+//! Texts of every kind in JSONTestSuite, and whether each is accepted.
 
 /// One text. The expected value and the expected error are those of serde_json.
 pub struct Case {
     pub name: &'static str,
     pub text: &'static [u8],
     pub is_accepted: bool,
-    /// Why, where RFC 8259 leaves it to the implementation.
+    /// The reason, if RFC 8259 leaves it to the implementation.
     pub reason: Option<&'static str>,
 }
 

@@ -1,4 +1,4 @@
-//! What mcpgen does with a JSON text, held against serde_json. The fuzz target `json` calls it, too.
+//! Compares how mcpgen and serde_json decode a JSON text. The fuzz target `json` uses this check, too.
 #![allow(clippy::unwrap_used, reason = "a panic is a finding")]
 
 use std::collections::BTreeMap;
@@ -9,14 +9,14 @@ use mcpgen_types::{Error, ErrorKind, RawJson, from_reader, from_slice, from_str,
 use serde::de::{Deserialize, Deserializer, MapAccess, SeqAccess, Visitor};
 use serde_json::Value;
 
-/// Decodes a text by every entry point, and returns the result.
+/// Decodes a text with every function, and returns the result.
 ///
 /// # Panics
 ///
-/// The entry points disagree, or the result is not that of serde_json, with the same message and position.
-/// There are three exceptions:
+/// Panics if the functions disagree, or if the result differs from that of serde_json in its value, message or
+/// position. There are three exceptions:
 ///
-/// * Text that is not UTF-8 is reported as such, at the first invalid byte, before any other error.
+/// * Text that is not UTF-8 is reported at the first invalid byte, before any other error.
 /// * Arrays and objects are nested up to [`MAX_DEPTH`], and deeper ones are reported if there is no other error.
 /// * A number out of range is reported at its end; serde_json sometimes stops within the exponent.
 pub(crate) fn check(bytes: &[u8]) -> Result<Value, Error> {
@@ -88,7 +88,7 @@ fn check_with_serde_json(bytes: &[u8], ours: &Result<Value, Error>) {
     }
 }
 
-/// A value as serde_json's parser reads it. (`Value` itself takes objects with certain private names for something else.)
+/// A value as serde_json's parser reads it. (`Value` gives objects with certain private names a special meaning.)
 struct Read(Value);
 
 impl<'de> Deserialize<'de> for Read {
@@ -160,7 +160,7 @@ fn check_value(value: &Value) {
 }
 
 fn check_raw(text: &str, value: &Value) {
-    // JSON's white space, which is less than Rust's.
+    // Whether a character is JSON white space, which is a subset of Rust's.
     let expected = text.trim_matches([' ', '\t', '\r', '\n']).replace(['\r', '\n'], " ");
     let decoded: RawJson = from_str(text).unwrap();
     assert_eq!(decoded.text(), expected);
@@ -227,7 +227,7 @@ fn assert_same(a: &Value, b: &Value, what: &str) {
     assert!(is_same(a, b), "{what}: {a} is not {b}");
 }
 
-/// Whether two values are the same, doubles bit for bit.
+/// Whether two values are equal. Compares doubles bit for bit.
 fn is_same(a: &Value, b: &Value) -> bool {
     match (a, b) {
         (Value::Number(a), Value::Number(b)) if a.is_f64() && b.is_f64() => {
@@ -254,20 +254,20 @@ fn position(error: &Error) -> (usize, usize) {
     (error.line().expect("a line"), error.column().expect("a column"))
 }
 
-/// Line and column of the byte before `end`.
+/// Returns the line and column of the byte before `end`.
 fn line_and_column(bytes: &[u8], end: usize) -> (usize, usize) {
     let before = &bytes[..end];
     let start = before.iter().rposition(|byte| *byte == b'\n').map_or(0, |line_break| line_break + 1);
     (before.iter().filter(|byte| **byte == b'\n').count() + 1, end - start)
 }
 
-/// The number of digits after this position.
+/// Returns the number of digits after this position.
 fn digits_after(bytes: &[u8], (line, column): (usize, usize)) -> usize {
     let line = bytes.split(|byte| *byte == b'\n').nth(line - 1).unwrap_or_default();
     line[column..].iter().take_while(|byte| byte.is_ascii_digit()).count()
 }
 
-/// The offset of the first bracket that is nested too deep.
+/// Returns the offset of the first bracket that is nested too deep.
 fn first_too_deep(bytes: &[u8]) -> Option<usize> {
     let (mut depth, mut is_string, mut is_escaped) = (0, false, false);
     bytes.iter().position(|byte| {

@@ -1,4 +1,4 @@
-//! The scanner, and decoding by its index, held against serde_json.
+//! Compares the scanner and decoding with serde_json.
 #![allow(clippy::unwrap_used, unreachable_pub)]
 
 mod cases;
@@ -140,7 +140,7 @@ fn reads_long_numbers_exactly() {
     }
 }
 
-/// Exponents that make up for very many digits. `str::parse` drops the last digits of such exponents.
+/// Exponents that compensate for very many digits. `str::parse` drops the last digits of such exponents.
 #[test]
 fn reads_exponents_of_very_long_numbers_exactly() {
     for zeros in [66_000, 655_300] {
@@ -157,7 +157,7 @@ fn reads_exponents_of_very_long_numbers_exactly() {
     }
 }
 
-/// Nobody has to check the depth to be safe from it.
+/// Decoding is safe even if the caller does not check the depth.
 #[test]
 fn reads_values_beyond_the_depth_limit_as_null() {
     for (open, close) in [("[", "]"), ("{\"a\":", "}")] {

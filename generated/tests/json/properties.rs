@@ -1,4 +1,4 @@
-//! Random texts, and random damage to them.
+//! Compares mcpgen with serde_json on random texts, some of them damaged.
 
 use proptest::collection::vec;
 use proptest::prelude::*;
@@ -43,7 +43,7 @@ proptest! {
     }
 }
 
-/// Damage to a text; places are fractions of its length.
+/// A change that damages a text. Positions are fractions of its length.
 #[derive(Clone, Debug)]
 enum Edit {
     Truncate(f64),
@@ -81,7 +81,7 @@ fn edit() -> impl Strategy<Value = Edit> {
     ]
 }
 
-/// Mostly bytes with a meaning.
+/// Mostly bytes with a meaning in JSON.
 fn byte() -> impl Strategy<Value = u8> {
     prop_oneof![2 => select(&b"\"\\[]{},:-+.eE019u \n\r\t\0\x1f"[..]), 1 => any::<u8>()]
 }
@@ -121,13 +121,13 @@ fn container(open: char, content: &[String], empty: &str, close: char) -> String
     format!("{open}{content}{close}")
 }
 
-/// Often nothing.
+/// Often empty.
 fn space() -> BoxedStrategy<String> {
     prop_oneof![3 => Just(String::new()), 1 => "[ \\t\\r\\n]{1,3}", 1 => (0..70_usize).prop_map(|count| " ".repeat(count))]
     .boxed()
 }
 
-/// Few enough that some occur twice.
+/// So few that some occur twice.
 fn name() -> impl Strategy<Value = String> {
     const FEW: &[&str] =
         &["\"\"", "\"a\"", "\"\\u0061\"", "\"b\"", "\"aa\"", "\"resultType\"", "\"protocolVersion\"", "\"\\n\""];

@@ -17,7 +17,7 @@ use crate::sample::median;
 const RMCP: &str = "rmcp";
 const HAND: &str = "hand";
 
-/// Our size and memory are at most this multiple of those of the official SDK.
+/// The goal for our size and memory, as a multiple of the official SDK's.
 const RATIO: f64 = 0.75;
 /// The limit of allocations per call.
 const ALLOCATIONS: f64 = 5.0;

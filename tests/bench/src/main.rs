@@ -36,9 +36,9 @@ struct Args {
     /// The directory for report.md and report.json.
     #[arg(long, default_value = "target/bench")]
     out: PathBuf,
-    /// Also writes the tables into the repository's README.
+    /// Also writes the tables to RESULTS.md.
     #[arg(long)]
-    readme: bool,
+    write: bool,
     /// Fails if a goal is missed.
     #[arg(long)]
     strict: bool,
@@ -84,8 +84,8 @@ fn run(args: &Args) -> anyhow::Result<()> {
         eprintln!("measuring: {what:?}");
         let measured = measure(*what, args).with_context(|| format!("{what:?}"))?;
         measured.iter().for_each(|section| eprintln!("\n{}", section.markdown()));
-        if args.readme {
-            let page = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../README.md");
+        if args.write {
+            let page = Path::new(env!("CARGO_MANIFEST_DIR")).join("RESULTS.md");
             let report = Report::new(measured)?;
             update(&page, *what, &report.markdown())?;
             sections.extend(report.sections);
@@ -124,18 +124,15 @@ fn measure(what: What, args: &Args) -> anyhow::Result<Vec<Section>> {
 /// Adds the markers if the page does not have them.
 fn update(page: &Path, what: What, tables: &str) -> anyhow::Result<()> {
     let (begin, end) = markers(what);
-    let text = add_markers(fs::read_to_string(page)?, what)?;
-    let (before, rest) = text.split_once(&begin).with_context(|| format!("the README has no `{}`", begin.trim()))?;
-    let (_, after) = rest.split_once(&end).with_context(|| format!("the README has no `{end}`"))?;
+    let text = add_markers(fs::read_to_string(page)?, what);
+    let (before, rest) =
+        text.split_once(&begin).with_context(|| format!("{} has no `{}`", page.display(), begin.trim()))?;
+    let (_, after) = rest.split_once(&end).with_context(|| format!("{} has no `{end}`", page.display()))?;
     Ok(fs::write(page, [before, &begin, tables, &end, after].concat())?)
 }
 
-/// Adds the markers of a part after those of the previous part, if the page does not have them.
-///
-/// # Errors
-///
-/// Fails if the page has no previous part.
-fn add_markers(mut text: String, what: What) -> anyhow::Result<String> {
+/// Adds the markers of a part, if the page does not have them: after those of the nearest earlier part, or at the end.
+fn add_markers(mut text: String, what: What) -> String {
     let (begin, end) = markers(what);
     if !text.contains(&begin) {
         let earlier: Vec<What> = What::value_variants().iter().copied().take_while(|other| *other != what).collect();
@@ -143,10 +140,9 @@ fn add_markers(mut text: String, what: What) -> anyhow::Result<String> {
             let (_, end) = markers(*other);
             text.find(&end).map(|start| start + end.len())
         });
-        let last = last.with_context(|| format!("the README has no `{}` and no part before it", begin.trim()))?;
-        text.insert_str(last, &format!("\n\n{begin}{end}"));
+        text.insert_str(last.unwrap_or(text.len()), &format!("\n\n{begin}{end}"));
     }
-    Ok(text)
+    text
 }
 
 fn markers(what: What) -> (String, String) {

@@ -55,20 +55,20 @@ pub struct Tally {
     /// Instances made to be valid that the judge accepts.
     pub valid_accepted: u64,
     /// Instances made to be valid that the judge rejects, mostly because of a union's decision.
-    pub valid_refused: u64,
+    pub valid_rejected: u64,
     /// Near misses that the judge accepts, mostly because of another member of a union.
     pub near_miss_accepted: u64,
     /// Near misses that the judge rejects.
-    pub near_miss_refused: u64,
+    pub near_miss_rejected: u64,
 }
 
 impl Tally {
     fn count(&mut self, kind: Kind, accepted: bool) {
         let counter = match (kind, accepted) {
             (Kind::Valid, true) => &mut self.valid_accepted,
-            (Kind::Valid, false) => &mut self.valid_refused,
+            (Kind::Valid, false) => &mut self.valid_rejected,
             (Kind::NearMiss, true) => &mut self.near_miss_accepted,
-            (Kind::NearMiss, false) => &mut self.near_miss_refused,
+            (Kind::NearMiss, false) => &mut self.near_miss_rejected,
         };
         *counter += 1;
     }
@@ -77,9 +77,9 @@ impl Tally {
 impl AddAssign for Tally {
     fn add_assign(&mut self, other: Tally) {
         self.valid_accepted += other.valid_accepted;
-        self.valid_refused += other.valid_refused;
+        self.valid_rejected += other.valid_rejected;
         self.near_miss_accepted += other.near_miss_accepted;
-        self.near_miss_refused += other.near_miss_refused;
+        self.near_miss_rejected += other.near_miss_rejected;
     }
 }
 

@@ -147,8 +147,8 @@ impl fmt::Display for Table {
 
 impl Row {
     fn figures(&self) -> String {
-        let Tally { valid_accepted, valid_refused, near_miss_accepted, near_miss_refused } = self.tally;
-        let (accepted, rejected) = (valid_accepted + near_miss_accepted, valid_refused + near_miss_refused);
+        let Tally { valid_accepted, valid_rejected, near_miss_accepted, near_miss_rejected } = self.tally;
+        let (accepted, rejected) = (valid_accepted + near_miss_accepted, valid_rejected + near_miss_rejected);
         let mut text = String::new();
         for figure in [accepted + rejected, accepted, rejected, self.disagreements] {
             let _ = write!(text, " {} |", grouped(figure));

@@ -183,8 +183,8 @@ fn deep_documents_do_not_overflow_the_stack() {
         }
         // A `Value` of a million objects would take a gigabyte.
         for (shape, depth) in [(Shape::Arrays, 100_000), (Shape::Objects, 10_000), (Shape::Both, 10_000)] {
-            let refused = (target.entry.value)(with_value(template, shape.value(depth)));
-            assert!(refused.is_err(), "{target} from a value: {shape:?} {depth} {template}");
+            let rejected = (target.entry.value)(with_value(template, shape.value(depth)));
+            assert!(rejected.is_err(), "{target} from a value: {shape:?} {depth} {template}");
         }
     };
     let places = || DEEP_PLACES.iter().chain(SHALLOW_PLACES);

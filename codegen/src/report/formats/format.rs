@@ -1,4 +1,4 @@
-//! The choice of a format.
+//! The formats by name.
 
 use super::text::TextOptions;
 use super::{github, json, junit, markdown, sarif, text};
@@ -8,22 +8,22 @@ use crate::report::contents::Report;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum, strum::IntoStaticStr)]
 #[strum(serialize_all = "kebab-case")]
 pub(crate) enum Format {
-    /// For a terminal.
+    /// For terminals.
     Text,
-    /// For programs: `schemas/diff-report.schema.json`.
+    /// For programs; codegen/schemas/diff-report.schema.json describes it.
     Json,
     /// For a comment on a pull request.
     Markdown,
-    /// GitHub's workflow commands.
+    /// GitHub workflow commands.
     Github,
     /// SARIF 2.1.0.
     Sarif,
-    /// JUnit's XML.
+    /// JUnit XML.
     Junit,
 }
 
 impl Format {
-    /// All.
+    /// All formats.
     pub(crate) const ALL: [Format; 6] =
         [Format::Text, Format::Json, Format::Markdown, Format::Github, Format::Sarif, Format::Junit];
 

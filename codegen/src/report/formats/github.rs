@@ -1,4 +1,4 @@
-//! GitHub's workflow commands: an annotation for each finding that is not suppressed.
+//! GitHub workflow commands: an annotation for each finding that is not suppressed.
 
 use std::fmt::Write as _;
 

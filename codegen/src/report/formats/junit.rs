@@ -1,4 +1,4 @@
-//! JUnit's XML: a test case for each finding, and one for each rule without findings.
+//! JUnit XML: a test case for each finding, and one for each rule without findings.
 
 use std::collections::BTreeSet;
 use std::time::Duration;

@@ -63,8 +63,8 @@ fn result(report: &Report, entry: &Reported, rules: &[&Rule]) -> Value {
     result
 }
 
-/// Returns the locations. The first is the one that viewers show: in the new schema, or for removed things at the value
-/// that contained them.
+/// Returns the locations. The first is the one that viewers show: in the new schema, or, for a removed item, at its
+/// former parent.
 fn locations(report: &Report, entry: &Reported) -> Vec<Value> {
     let mut locations = Vec::new();
     if let (None, Some(file), Some(shown)) = (&entry.new, &report.new.file, &entry.shown) {

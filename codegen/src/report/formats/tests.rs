@@ -103,7 +103,7 @@ fn report(findings: Vec<Finding>, files: bool) -> Report {
     }
 }
 
-/// Empty, hostile with and without files, and long.
+/// Reports without findings, with malicious names (with and without files), and with many findings.
 fn reports() -> Vec<Report> {
     let each =
         || HOSTILE.iter().enumerate().flat_map(|(at, name)| [finding(at % 3, name, name), finding(1, name, "x")]);
@@ -156,7 +156,7 @@ fn json_matches_its_schema() {
     assert!(!validator.is_valid(&with_more));
 }
 
-/// Refuses members that the schema does not document.
+/// Makes the schema reject members that it does not document.
 fn close(schema: &mut Value) {
     match schema {
         Value::Object(members) => {

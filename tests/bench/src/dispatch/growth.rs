@@ -17,7 +17,7 @@ const DEPTHS: [usize; 5] = [1, 10, 100, 1_000, 10_000];
 const BASE: usize = 100;
 const BASE_NAME: &str = "100 in flight";
 
-/// With more calls in flight, the time of a call is at most this multiple of the time at the base depth.
+/// The goal for the time per call with more calls in flight, as a multiple of that at the base depth.
 const GROWTH: f64 = 1.5;
 
 pub(crate) fn run(quick: bool) -> Result<Section> {

@@ -17,11 +17,11 @@ use child::Process;
 
 const HAND: &str = "hand";
 
-/// Our rate is at least this multiple of that of the hand-written loop, in process and over pipes.
+/// The goals for our rate, as multiples of the hand-written loop's: in process and over pipes.
 const RATES: [f64; 2] = [0.5, 0.6];
-/// Our median time of a call is at most this multiple of that of the hand-written loop.
+/// The goal for our median time per call, as a multiple of the hand-written loop's.
 const TIME: f64 = 1.8;
-/// Our 99th percentile of the time of a call is at most this multiple of that of the hand-written loop.
+/// The goal for the 99th percentile of our time per call, as a multiple of the hand-written loop's.
 const TAIL: f64 = 2.0;
 
 /// The number of concurrent calls in the throughput benchmarks.

@@ -17,7 +17,7 @@ use crate::dispatch::binaries::Binaries;
 use crate::report::{Case, Goal};
 use crate::sample::median;
 
-/// Our memory is at most this multiple of rmcp's.
+/// The goal for our memory, as a multiple of rmcp's.
 const MEMORY: f64 = 1.0;
 
 const KIBIBYTE: f64 = 1024.0;

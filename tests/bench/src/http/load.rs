@@ -16,9 +16,9 @@ use crate::sample::median;
 
 const CONNECTIONS: [usize; 3] = [1, 64, 512];
 
-/// Our rate is at least this multiple of rmcp's.
+/// The goal for our rate, as a multiple of rmcp's.
 const RATE: f64 = 1.0;
-/// Our latency is at most this multiple of rmcp's.
+/// The goal for our latency, as a multiple of rmcp's.
 const LATENCY: f64 = 1.0;
 
 /// The lengths and the number of turns.

@@ -117,15 +117,15 @@ fn wrong_verdicts(
             [(ty.old_to_new, old, new, "old to new"), (ty.new_to_old, new, old, "new to old")]
         {
             let sent = (0..count).filter_map(|index| sender.sends(&ty.name, index));
-            let refused =
+            let rejected =
                 sent.inspect(|_| confirmed.documents += 1).find(|document| !reader.judge.accepts(&ty.name, document));
-            match (verdict, refused) {
+            match (verdict, rejected) {
                 (Verdict::Compatible, Some(document)) => {
                     let objections = reader.judge.objections(&ty.name, &document);
                     wrong.push(format!("{} {way} is not compatible: {document}\n{objections}", ty.name));
                 }
                 (Verdict::Compatible, None) => confirmed.compatible += 1,
-                (Verdict::Breaking, refused) => {
+                (Verdict::Breaking, rejected) => {
                     let here = diff.findings.iter().filter(|it| it.subject.split(['.', '[']).next() == Some(&ty.name));
                     let breaking = here.filter(|it| match way {
                         "old to new" => it.rule.old_to_new == Verdict::Breaking,
@@ -133,7 +133,7 @@ fn wrong_verdicts(
                     });
                     for rule in breaking.map(|it| it.rule.id).collect::<BTreeSet<_>>() {
                         let counter = confirmed.breaking.entry(rule).or_default();
-                        match refused {
+                        match rejected {
                             Some(_) => counter.0 += 1,
                             None => counter.1 += 1,
                         }
@@ -228,7 +228,7 @@ fn affected(old: &Value, new: &Value) -> Vec<String> {
 #[derive(Default)]
 struct Steps {
     compared: u64,
-    refused: u64,
+    rejected: u64,
     /// Mutants that could not be judged.
     unjudged: u64,
     confirmed: Confirmed,
@@ -246,7 +246,7 @@ impl Steps {
             mcpgen::model(document, "step", false).ok()
         };
         let (Some(old_model), Some(new_model)) = (model(&old), model(&new)) else {
-            self.refused += 1;
+            self.rejected += 1;
             return;
         };
         let judges = match judgeable(&old, &new) {
@@ -299,13 +299,13 @@ fn compatible_types_of_mutants_accept_all_samples() {
         for worker in workers {
             let steps = worker.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic));
             all.compared += steps.compared;
-            all.refused += steps.refused;
+            all.rejected += steps.rejected;
             all.unjudged += steps.unjudged;
             all.confirmed.add(steps.confirmed);
             all.wrong.extend(steps.wrong);
         }
     });
-    println!("{} mutants compared, {} rejected, {} not judged", all.compared, all.refused, all.unjudged);
+    println!("{} mutants compared, {} rejected, {} not judged", all.compared, all.rejected, all.unjudged);
     all.confirmed.print();
     assert!(all.wrong.is_empty(), "{}", all.wrong.join("\n\n"));
     if count >= 600 {

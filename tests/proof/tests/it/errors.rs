@@ -17,7 +17,7 @@ use mcpgen_types::{Error, ErrorKind, Never};
 use serde::Deserialize as _;
 use serde_json::{Map, Value};
 
-/// A document that a type refuses.
+/// A document that a type rejects.
 struct Case {
     /// The name of the [`ErrorKind`].
     kind: &'static str,

@@ -291,23 +291,23 @@ impl Coverage {
                 // Only a decision may reject an instance, not the schema as it is written.
                 let letter = self.letter.accepts(definition, &sample.value);
                 assert!(letter, "{} {definition} {index}: {}", self.revision, sample.value);
-                tally.valid_refused += 1;
+                tally.valid_rejected += 1;
             }
             let Some((document, violation)) = proof.instances.near_miss(definition, index) else {
                 continue;
             };
-            let refused = !proof.accepts(definition, &document);
+            let rejected = !proof.accepts(definition, &document);
             let counter = self.keywords.entry(violation.keyword).or_default();
-            *counter = (counter.0 + 1, counter.1 + u64::from(refused));
-            tally.near_miss_refused += u64::from(refused);
-            tally.near_miss_accepted += u64::from(!refused);
+            *counter = (counter.0 + 1, counter.1 + u64::from(rejected));
+            tally.near_miss_rejected += u64::from(rejected);
+            tally.near_miss_accepted += u64::from(!rejected);
         }
         // Decisions reject some instances of their unions. Nearly all others should be valid.
         let least = if self.is_decided(definition) { COUNT / 4 } else { COUNT * 9 / 10 };
         assert!(tally.valid_accepted >= least, "{} {definition}: {tally:?}", self.revision);
-        let misses = tally.near_miss_accepted + tally.near_miss_refused;
+        let misses = tally.near_miss_accepted + tally.near_miss_rejected;
         assert!(
-            tally.near_miss_refused * 2 >= misses || self.is_decided(definition) || ANYTHING.contains(&definition),
+            tally.near_miss_rejected * 2 >= misses || self.is_decided(definition) || ANYTHING.contains(&definition),
             "{} {definition}: {tally:?}",
             self.revision
         );
@@ -327,8 +327,8 @@ impl Coverage {
             assert!(self.visited.contains(at), "{}: no instance of {at}", self.revision);
         }
         for keyword in ASSERTIONS.iter().filter(|k| keywords.contains(**k)) {
-            let (_, refused) = self.keywords.get(*keyword).copied().unwrap_or_default();
-            assert!(refused > 0, "{}: no near miss of {keyword}", self.revision);
+            let (_, rejected) = self.keywords.get(*keyword).copied().unwrap_or_default();
+            assert!(rejected > 0, "{}: no near miss of {keyword}", self.revision);
         }
     }
 }
@@ -408,7 +408,7 @@ fn check_passes_for_a_decoder_that_uses_the_judge() {
             definitions += 1;
             total += check(revision, definition, 1, 20, |document| match proof.accepts(definition, document) {
                 true => Ok(document.clone()),
-                false => Err("refused".to_owned()),
+                false => Err("rejected".to_owned()),
             });
         }
     }
@@ -422,7 +422,7 @@ type Codec = fn(&Value) -> Result<Value, String>;
 fn check_detects_faulty_decoders() {
     let lossy: Codec = |document| {
         if !Proof::of("2025-11-25").accepts("Implementation", document) {
-            return Err("refused".to_owned());
+            return Err("rejected".to_owned());
         }
         let mut document = document.clone();
         if let Some(members) = document.as_object_mut() {

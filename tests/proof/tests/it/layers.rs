@@ -340,7 +340,7 @@ fn finds_circles() {
     let table: &[(Sources<'_>, &[&str])] = &[
         (&[("a", "use crate::b::B;"), ("b", "use crate::c::C;"), ("c", "")], &[]),
         (&[("a", "use crate::b::B;"), ("b", "use crate::c::C;"), ("c", "fn c() { crate::a::a() }")], &["a, b, c"]),
-        // A re-export is no import of the module that has it.
+        // A re-export is not an import of the module that contains it.
         (&[("a", "mod x; mod y; pub use x::X;"), ("a::x", "use super::y::Y;"), ("a::y", "")], &[]),
         (
             &[("a", "mod x; mod y; pub use x::X;"), ("a::x", "use super::y::Y;"), ("a::y", "use super::X;")],

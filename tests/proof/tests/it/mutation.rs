@@ -143,7 +143,7 @@ fn well_formed(problem: &Problem, document: &Json, released: bool) -> Result<(),
 #[derive(Default)]
 struct Outcome {
     accepted: Vec<u64>,
-    refused: u64,
+    rejected: u64,
     slowest: (Duration, u64),
     failures: Vec<(u64, String)>,
 }
@@ -202,7 +202,7 @@ fn run_all(originals: &'static [(String, Json)], first: u64, count: u64) -> Outc
                     outcome.slowest = outcome.slowest.max((elapsed, seed));
                     match result {
                         Ok(true) => outcome.accepted.push(seed),
-                        Ok(false) => outcome.refused += 1,
+                        Ok(false) => outcome.rejected += 1,
                         Err(why) => outcome.failures.push((seed, why)),
                     }
                     if outcome.failures.len() >= MAX_FAILURES {
@@ -237,7 +237,7 @@ fn generator_rejects_mutants_with_reasons_or_generates_valid_code() {
     println!(
         "{} accepted, {} rejected, {} failures, slowest {:?} (seed {})",
         outcome.accepted.len(),
-        outcome.refused,
+        outcome.rejected,
         outcome.failures.len(),
         outcome.slowest.0,
         outcome.slowest.1
@@ -254,7 +254,7 @@ fn generator_rejects_mutants_with_reasons_or_generates_valid_code() {
         outcome.failures.iter().map(|(seed, why)| format!("{}  {why}\n", history(originals, *seed))).collect();
     assert!(failures.is_empty(), "{failures}");
     assert!(
-        count < 300 || (outcome.accepted.len() as u64 > count / 10 && outcome.refused > count / 10),
+        count < 300 || (outcome.accepted.len() as u64 > count / 10 && outcome.rejected > count / 10),
         "too few mutants were accepted or rejected"
     );
 
@@ -267,7 +267,7 @@ fn generator_rejects_mutants_with_reasons_or_generates_valid_code() {
     assert!(failures.is_empty(), "{failures}");
 }
 
-/// Returns this many items, at most, evenly spaced.
+/// Returns at most this many items, evenly spaced.
 fn spread(all: &[u64], limit: usize) -> Vec<u64> {
     let count = limit.min(all.len());
     (0..count).map(|index| all[index * all.len() / count]).collect()

@@ -42,20 +42,20 @@ fn registry_contains_every_definition() {
             assert!(Entry::find(revision, name).is_some(), "{revision} {name}");
         }
         assert_eq!(REGISTRY.iter().filter(|entry| entry.revision == revision).count(), definitions.len());
-        let (mut accepted, mut refused) = (0, 0);
+        let (mut accepted, mut rejected) = (0, 0);
         for name in definitions.keys() {
             let proof = Proof::of(revision);
             for (_, kind, document) in proof.documents(name, seed(), 20) {
                 match (kind, proof.accepts(name, &document)) {
                     (Kind::Valid, true) => accepted += 1,
-                    (_, false) => refused += 1,
+                    (_, false) => rejected += 1,
                     _ => {}
                 }
             }
         }
         assert!(
-            accepted > 15 * definitions.len() && refused > 10 * definitions.len(),
-            "{revision}: only {accepted} accepted, {refused} rejected"
+            accepted > 15 * definitions.len() && rejected > 10 * definitions.len(),
+            "{revision}: only {accepted} accepted, {rejected} rejected"
         );
     }
 }

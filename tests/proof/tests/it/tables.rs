@@ -227,16 +227,16 @@ fn annotations_do_not_affect_validation() {
             let (annotated, places) = rewritten(&schema, &report_of(revision), fixup);
             let judges = [Judge::by_the_letter(&schema), Judge::by_the_letter(&annotated)];
             let instances = Instances::new(&schema, 13);
-            let (mut accepted, mut refused) = (0, 0);
+            let (mut accepted, mut rejected) = (0, 0);
             for definition in instances.definitions() {
                 for document in documents(&instances, definition) {
                     let [before, after] = [0, 1].map(|i: usize| judges[i].accepts(definition, &document));
                     assert_eq!(before, after, "{revision} {name}: {definition}: {document}");
-                    *(if before { &mut accepted } else { &mut refused }) += 1;
+                    *(if before { &mut accepted } else { &mut rejected }) += 1;
                 }
             }
-            println!("{revision} {name}: {places} places, {accepted} documents accepted, {refused} rejected by both");
-            assert!(places > 0 && accepted > 1000 && refused > 1000);
+            println!("{revision} {name}: {places} places, {accepted} documents accepted, {rejected} rejected by both");
+            assert!(places > 0 && accepted > 1000 && rejected > 1000);
         }
     }
 }
