@@ -6,13 +6,13 @@
 mod aliases;
 mod blanks;
 mod bounded;
+mod declarations;
 mod docs;
 mod emitter;
 mod enums;
 mod exports;
 pub(crate) mod file;
 mod imports;
-mod in_place;
 mod json_schema;
 mod messages;
 pub(crate) mod methods;
@@ -23,8 +23,9 @@ mod rust_type;
 mod structs;
 mod tokens;
 mod unions;
+mod width;
 
 pub(crate) use emitter::Emitter;
 pub use module::emit;
 pub use options::Options;
-pub(crate) use tokens::{binding, ident, literal, number_literal};
+pub(crate) use tokens::{ident, literal, number_literal};
