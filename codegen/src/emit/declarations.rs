@@ -20,10 +20,10 @@ pub(super) fn print(call: &syn::Macro) -> String {
     }
     let mut out = format!("{path}! {{\n");
     if is_list {
-        out.push_str(&fill(words.iter().map(|word| word.text.as_str()), "    ", "    "));
+        out.push_str(&fill(words.iter().map(|word| word.text.as_str()), WIDTH, "    ", "    "));
     } else {
         for entry in words.split_inclusive(|word| word.ends_entry) {
-            out.push_str(&fill(entry.iter().map(|word| word.text.as_str()), "    ", "        "));
+            out.push_str(&fill(entry.iter().map(|word| word.text.as_str()), WIDTH, "    ", "        "));
         }
     }
     out.push_str("}\n");

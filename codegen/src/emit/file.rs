@@ -128,7 +128,7 @@ fn head(area: &str, paths: &Paths<'_>) -> TokenStream {
         let names = paths.from_siblings.iter().map(|name| format_ident!("{}", names::escape(name)));
         quote!(use super::{#(#names),*};)
     });
-    quote!(#![doc = #title] #core #siblings)
+    quote!(#![doc = #title] #siblings #core)
 }
 
 fn support(options: &Options) -> Result<syn::Path, Error> {

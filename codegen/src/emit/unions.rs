@@ -37,8 +37,8 @@ impl Emitter<'_> {
             .zip(sources)
             .map(|(variant, sources)| {
                 let never = (!self.blanks.has(&variant.content)).then(|| quote!(never true));
-                let (rust, from) = (ident(&variant.rust), (!sources.is_empty()).then(|| quote!(from(#(#sources),*))));
-                quote!(#rust #from #never)
+                let rust = ident(&variant.rust);
+                quote!(#rust #sources #never)
             })
             .collect();
         let indices = (0..variants.len()).map(proc_macro2::Literal::usize_unsuffixed);
@@ -77,19 +77,20 @@ impl Emitter<'_> {
     }
 
     /// The types that convert into each variant: its type, unless another variant has the same one.
-    fn sources(&mut self, union: &Union) -> Result<Vec<Vec<TokenStream>>, Error> {
+    fn sources(&mut self, union: &Union) -> Result<Vec<TokenStream>, Error> {
         let contents: Vec<&Type> =
             union.variants.iter().map(|variant| self.protocol.follow(&variant.content)).collect();
         let mut sources = Vec::new();
         for (variant, content) in union.variants.iter().zip(&contents) {
             let is_unique = contents.iter().filter(|other| other == &content).count() == 1;
-            let mut of_variant = Vec::new();
-            if is_unique && !matches!(content, Type::Never) {
-                let target = self.resolver.resolve(&variant.content)?;
-                of_variant.push(quote!(#target));
-                of_variant.extend((**content == Type::String).then(|| quote!(&str)));
+            if !is_unique || matches!(content, Type::Never) {
+                sources.push(TokenStream::new());
+                continue;
             }
-            sources.push(of_variant);
+            let target = self.resolver.resolve(&variant.content)?;
+            let borrowed = (**content == Type::String).then(|| quote!(from_ref(&str)));
+            let source = if variant.boxed { quote!(boxed(#target)) } else { quote!(from(#target)) };
+            sources.push(quote!(#source #borrowed));
         }
         Ok(sources)
     }

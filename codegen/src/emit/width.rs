@@ -86,15 +86,16 @@ fn import(lines: &[&str]) -> String {
     if one.len() <= WIDTH {
         return one;
     }
-    format!("{first}\n{}{last}", fill(names, "    ", "    "))
+    // rustfmt does not use the last column of a filled list.
+    format!("{first}\n{}{last}", fill(names, WIDTH - 1, "    ", "    "))
 }
 
 /// Fills lines with words. `indent` begins the first line, and `hanging` begins the others.
-pub(super) fn fill<'w>(words: impl IntoIterator<Item = &'w str>, indent: &str, hanging: &str) -> String {
+pub(super) fn fill<'w>(words: impl IntoIterator<Item = &'w str>, width: usize, indent: &str, hanging: &str) -> String {
     let (mut out, mut line) = (String::new(), indent.to_owned());
     let mut is_new = true;
     for word in words {
-        if !is_new && line.len() + 1 + word.len() > WIDTH {
+        if !is_new && line.len() + 1 + word.len() > width {
             out.push_str(&line);
             out.push('\n');
             line = hanging.to_owned();

@@ -113,16 +113,29 @@ macro_rules! __object {
 macro_rules! __union {
     (
         $name:ident blank $blank:ident $(is_empty $is_empty:tt)?;
-        $($index:tt $variant:ident $(from($($from:ty),*))? $(never $never:tt)?),*;
+        $(
+            $index:tt $variant:ident
+            $(from($from:ty))? $(boxed($boxed:ty))? $(from_ref($borrowed:ty))? $(never $never:tt)?
+        ),*;
         $([$($when:tt)*] => $selected:tt),* $(,)?
     ) => {
-        $($($(
-            impl ::std::convert::From<$from> for $name {
+        $(
+            $(impl ::std::convert::From<$from> for $name {
                 fn from(value: $from) -> Self {
-                    Self::$variant(value.into())
+                    Self::$variant(value)
                 }
-            }
-        )*)?)*
+            })?
+            $(impl ::std::convert::From<$boxed> for $name {
+                fn from(value: $boxed) -> Self {
+                    Self::$variant(::std::boxed::Box::new(value))
+                }
+            })?
+            $(impl ::std::convert::From<$borrowed> for $name {
+                fn from(value: $borrowed) -> Self {
+                    Self::$variant(value.to_owned())
+                }
+            })?
+        )*
         impl $crate::codec::Decode for $name {
             const NAME: &'static str = stringify!($name);
             #[inline]
@@ -153,12 +166,12 @@ macro_rules! __union {
                         })?
                         $crate::codec::set(self, Self::$variant($crate::codec::DecodeInPlace::blank(unread)));
                         if let Self::$variant(value) = self {
-                            $crate::codec::DecodeInPlace::read(value, json, unread)?;
+                            return $crate::codec::DecodeInPlace::read(value, json, unread);
                         }
                     })*
-                    _ => return ::core::result::Result::Err(json.no_such_variant()),
+                    _ => {}
                 }
-                ::core::result::Result::Ok(())
+                ::core::result::Result::Err(json.no_such_variant())
             }
         }
         impl $crate::codec::Encode for $name {
@@ -178,16 +191,29 @@ macro_rules! __union {
 macro_rules! __boxed_union {
     (
         $name:ident blank $blank:ident $(is_empty $is_empty:tt)?;
-        $($index:tt $variant:ident $(from($($from:ty),*))? $(never $never:tt)?),*;
+        $(
+            $index:tt $variant:ident
+            $(from($from:ty))? $(boxed($boxed:ty))? $(from_ref($borrowed:ty))? $(never $never:tt)?
+        ),*;
         $([$($when:tt)*] => $selected:tt),* $(,)?
     ) => {
-        $($($(
-            impl ::std::convert::From<$from> for $name {
+        $(
+            $(impl ::std::convert::From<$from> for $name {
                 fn from(value: $from) -> Self {
-                    Self::$variant(value.into())
+                    Self::$variant(value)
                 }
-            }
-        )*)?)*
+            })?
+            $(impl ::std::convert::From<$boxed> for $name {
+                fn from(value: $boxed) -> Self {
+                    Self::$variant(::std::boxed::Box::new(value))
+                }
+            })?
+            $(impl ::std::convert::From<$borrowed> for $name {
+                fn from(value: $borrowed) -> Self {
+                    Self::$variant(value.to_owned())
+                }
+            })?
+        )*
         impl $crate::codec::Decode for $name {
             const NAME: &'static str = stringify!($name);
             #[inline]
@@ -210,8 +236,7 @@ macro_rules! __boxed_union {
                 Self::$blank($crate::codec::DecodeInPlace::blank(unread))
             }
             fn read(&mut self, json: $crate::codec::Cursor<'_>, _: $crate::codec::Unread) -> $crate::codec::Result<()> {
-                *self = $crate::codec::Decode::decode(json)?;
-                ::core::result::Result::Ok(())
+                $crate::codec::replace(self, json)
             }
         }
         impl $crate::codec::Encode for $name {
@@ -230,14 +255,19 @@ macro_rules! __boxed_union {
 macro_rules! __message_set {
     (
         $name:ident blank $blank:ident;
-        $($index:tt $method:tt $variant:ident from($from:ty)),* $(,)?
+        $($index:tt $method:tt $variant:ident $(from($from:ty))? $(boxed($boxed:ty))?),* $(,)?
     ) => {
         $(
-            impl ::std::convert::From<$from> for $name {
+            $(impl ::std::convert::From<$from> for $name {
                 fn from(value: $from) -> Self {
-                    Self::$variant(value.into())
+                    Self::$variant(value)
                 }
-            }
+            })?
+            $(impl ::std::convert::From<$boxed> for $name {
+                fn from(value: $boxed) -> Self {
+                    Self::$variant(::std::boxed::Box::new(value))
+                }
+            })?
         )*
         impl $crate::codec::Decode for $name {
             const NAME: &'static str = stringify!($name);
@@ -255,8 +285,7 @@ macro_rules! __message_set {
                 Self::$blank($crate::codec::DecodeInPlace::blank(unread))
             }
             fn read(&mut self, json: $crate::codec::Cursor<'_>, _: $crate::codec::Unread) -> $crate::codec::Result<()> {
-                *self = $crate::codec::Decode::decode(json)?;
-                ::core::result::Result::Ok(())
+                $crate::codec::replace(self, json)
             }
         }
         impl $crate::codec::Encode for $name {
@@ -362,8 +391,7 @@ macro_rules! __string_enum {
                 Self::ALL[0]
             }
             fn read(&mut self, json: $crate::codec::Cursor<'_>, _: $crate::codec::Unread) -> $crate::codec::Result<()> {
-                *self = $crate::codec::Decode::decode(json)?;
-                ::core::result::Result::Ok(())
+                $crate::codec::replace(self, json)
             }
         }
         impl $crate::codec::Encode for $name {
@@ -397,8 +425,7 @@ macro_rules! __literal_enum {
                 Self::ALL[0]
             }
             fn read(&mut self, json: $crate::codec::Cursor<'_>, _: $crate::codec::Unread) -> $crate::codec::Result<()> {
-                *self = $crate::codec::Decode::decode(json)?;
-                ::core::result::Result::Ok(())
+                $crate::codec::replace(self, json)
             }
         }
         impl $crate::codec::Encode for $name {
@@ -460,8 +487,7 @@ macro_rules! __newtype {
                 Self($crate::codec::DecodeInPlace::blank(unread))
             }
             fn read(&mut self, json: $crate::codec::Cursor<'_>, _: $crate::codec::Unread) -> $crate::codec::Result<()> {
-                *self = $crate::codec::Decode::decode(json)?;
-                ::core::result::Result::Ok(())
+                $crate::codec::replace(self, json)
             }
         }
         impl $crate::codec::Encode for $name {
@@ -565,8 +591,7 @@ macro_rules! __bounded {
                 Self($crate::codec::DecodeInPlace::blank(unread))
             }
             fn read(&mut self, json: $crate::codec::Cursor<'_>, _: $crate::codec::Unread) -> $crate::codec::Result<()> {
-                *self = $crate::codec::Decode::decode(json)?;
-                ::core::result::Result::Ok(())
+                $crate::codec::replace(self, json)
             }
         }
         impl $crate::codec::Encode for $name {

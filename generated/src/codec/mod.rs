@@ -108,7 +108,8 @@ pub use cursor::{Cursor, ElementCursors, MemberCursors, variant};
 pub use decode::Decode;
 pub use encode::{Elements, Encode, Members, Node, Object};
 pub use fields::{
-    DecodeInPlace, ReadMember, Unread, decode_in_place, no_value, read_optional, read_others, refuse_others, set,
+    DecodeInPlace, ReadMember, Unread, decode_in_place, no_value, read_optional, read_others, refuse_others, replace,
+    set,
 };
 pub use index::{Document, Place};
 pub use literal::Literal;

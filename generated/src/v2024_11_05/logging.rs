@@ -3,8 +3,8 @@
 
 //! Types of the area `logging`.
 
-use crate::{Extra, Revision, codec};
 use super::EmptyResult;
+use crate::{Extra, Revision, codec};
 
 /// The severity of a log message, as defined by syslog (RFC 5424).
 ///

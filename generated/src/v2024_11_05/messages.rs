@@ -3,7 +3,6 @@
 
 //! Requests, notifications and methods of each direction, and error codes.
 
-use crate::{Message, NotificationSet, RequestSet, codec};
 use super::{
     CallToolRequest, CancelledNotification, CompleteRequest, CreateMessageRequest, GetPromptRequest, InitializeRequest,
     InitializedNotification, ListPromptsRequest, ListResourceTemplatesRequest, ListResourcesRequest, ListRootsRequest,
@@ -11,6 +10,8 @@ use super::{
     ReadResourceRequest, ResourceListChangedNotification, ResourceUpdatedNotification, Result,
     RootsListChangedNotification, SetLevelRequest, SubscribeRequest, ToolListChangedNotification, UnsubscribeRequest,
 };
+
+use crate::{Message, NotificationSet, RequestSet, codec};
 
 /// Any notification that a client sends.
 ///
@@ -188,7 +189,7 @@ pub enum ServerRequest {
 codec::message_set! {
     ServerRequest blank ListRoots;
     0 "ping" Ping from(PingRequest),
-    1 "sampling/createMessage" CreateMessage from(CreateMessageRequest),
+    1 "sampling/createMessage" CreateMessage boxed(CreateMessageRequest),
     2 "roots/list" ListRoots from(ListRootsRequest),
 }
 

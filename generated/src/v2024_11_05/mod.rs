@@ -44,8 +44,8 @@ pub use self::capabilities::{
 };
 pub use self::common::{
     Annotated, AnnotatedAnnotationsPriority, Annotations, Cursor, EmbeddedResource, EmptyResult, ImageContent, Meta,
-    Notification, NotificationParams, PaginatedRequest, PaginatedRequestParams, PaginatedResult, ProgressToken, Request,
-    RequestParams, ResourceContents, Result, Role, TextContent,
+    Notification, NotificationParams, PaginatedRequest, PaginatedRequestParams, PaginatedResult, ProgressToken,
+    Request, RequestParams, ResourceContents, Result, Role, TextContent,
 };
 pub use self::completion::{
     CompleteRequest, CompleteRequestParams, CompleteRequestParamsArgument, CompleteResult, CompleteResultCompletion,
@@ -66,9 +66,9 @@ pub use self::prompts::{
     PromptMessage,
 };
 pub use self::resources::{
-    BlobResourceContents, ListResourceTemplatesRequest, ListResourceTemplatesRequestParams, ListResourceTemplatesResult,
-    ListResourcesRequest, ListResourcesRequestParams, ListResourcesResult, ReadResourceRequest,
-    ReadResourceRequestParams, ReadResourceResult, Resource, ResourceListChangedNotification,
+    BlobResourceContents, ListResourceTemplatesRequest, ListResourceTemplatesRequestParams,
+    ListResourceTemplatesResult, ListResourcesRequest, ListResourcesRequestParams, ListResourcesResult,
+    ReadResourceRequest, ReadResourceRequestParams, ReadResourceResult, Resource, ResourceListChangedNotification,
     ResourceListChangedNotificationParams, ResourceTemplate, ResourceUpdatedNotification,
     ResourceUpdatedNotificationParams, SubscribeRequest, SubscribeRequestParams, TextOrBlobResourceContents,
     TextResourceContents, UnsubscribeRequest, UnsubscribeRequestParams,

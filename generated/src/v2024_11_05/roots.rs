@@ -3,8 +3,8 @@
 
 //! Types of the area `roots`.
 
-use crate::{Extra, JsonObject, Revision, codec};
 use super::Meta;
+use crate::{Extra, JsonObject, Revision, codec};
 
 /// Lists the roots of the client, the directories and files that the server should work on.
 ///

@@ -3,8 +3,8 @@
 
 //! Types that several areas of the protocol use.
 
-use crate::{Extra, JsonObject, Number, codec};
 use super::TextOrBlobResourceContents;
+use crate::{Extra, JsonObject, Number, codec};
 
 /// Hints for the client about how to use or display an object.
 ///

@@ -3,8 +3,8 @@
 
 //! The messages of JSON-RPC 2.0, as the schema defines them.
 
-use crate::{Extra, JsonObject, Value, codec};
 use super::{Meta, RequestId, Result};
+use crate::{Extra, JsonObject, Value, codec};
 
 /// A batch of requests and notifications, sent as a JSON array.
 ///

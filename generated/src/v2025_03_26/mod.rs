@@ -44,8 +44,8 @@ pub use self::capabilities::{
 };
 pub use self::common::{
     Annotations, AnnotationsPriority, AudioContent, Cursor, EmbeddedResource, EmptyResult, ImageContent, Meta,
-    Notification, NotificationParams, PaginatedRequest, PaginatedRequestParams, PaginatedResult, ProgressToken, Request,
-    RequestParams, ResourceContents, Result, Role, TextContent,
+    Notification, NotificationParams, PaginatedRequest, PaginatedRequestParams, PaginatedResult, ProgressToken,
+    Request, RequestParams, ResourceContents, Result, Role, TextContent,
 };
 pub use self::completion::{
     CompleteRequest, CompleteRequestParams, CompleteRequestParamsArgument, CompleteResult, CompleteResultCompletion,
@@ -67,9 +67,9 @@ pub use self::prompts::{
     PromptMessage,
 };
 pub use self::resources::{
-    BlobResourceContents, ListResourceTemplatesRequest, ListResourceTemplatesRequestParams, ListResourceTemplatesResult,
-    ListResourcesRequest, ListResourcesRequestParams, ListResourcesResult, ReadResourceRequest,
-    ReadResourceRequestParams, ReadResourceResult, Resource, ResourceListChangedNotification,
+    BlobResourceContents, ListResourceTemplatesRequest, ListResourceTemplatesRequestParams,
+    ListResourceTemplatesResult, ListResourcesRequest, ListResourcesRequestParams, ListResourcesResult,
+    ReadResourceRequest, ReadResourceRequestParams, ReadResourceResult, Resource, ResourceListChangedNotification,
     ResourceListChangedNotificationParams, ResourceTemplate, ResourceUpdatedNotification,
     ResourceUpdatedNotificationParams, SubscribeRequest, SubscribeRequestParams, TextOrBlobResourceContents,
     TextResourceContents, UnsubscribeRequest, UnsubscribeRequestParams,

@@ -3,8 +3,8 @@
 
 //! Types of the area `prompts`.
 
-use crate::{Extra, JsonObject, Map, Revision, codec};
 use super::{CallToolResultContentItem, Role};
+use crate::{Extra, JsonObject, Map, Revision, codec};
 
 /// Gets a prompt with its arguments filled in.
 ///

@@ -269,7 +269,7 @@ pub enum ElicitResultContentValue {
 
 codec::union! {
     ElicitResultContentValue blank String;
-    0 String from(String, &str),
+    0 String from(String) from_ref(&str),
     1 Number from(Number),
     2 Boolean from(bool);
     [Type(JsonTypes::STRING)] => 0,

@@ -3,7 +3,6 @@
 
 //! Requests, notifications and methods of each direction, and error codes.
 
-use crate::{Message, NotificationSet, RequestSet, codec};
 use super::{
     CallToolRequest, CancelledNotification, CompleteRequest, CreateMessageRequest, ElicitRequest, GetPromptRequest,
     InitializeRequest, InitializedNotification, ListPromptsRequest, ListResourceTemplatesRequest, ListResourcesRequest,
@@ -12,6 +11,8 @@ use super::{
     Result, RootsListChangedNotification, SetLevelRequest, SubscribeRequest, ToolListChangedNotification,
     UnsubscribeRequest,
 };
+
+use crate::{Message, NotificationSet, RequestSet, codec};
 
 /// Any notification that a client sends.
 ///
@@ -96,7 +97,7 @@ pub enum ClientRequest {
 
 codec::message_set! {
     ClientRequest blank ListPrompts;
-    0 "initialize" Initialize from(InitializeRequest),
+    0 "initialize" Initialize boxed(InitializeRequest),
     1 "ping" Ping from(PingRequest),
     2 "resources/list" ListResources from(ListResourcesRequest),
     3 "resources/templates/list" ListResourceTemplates from(ListResourceTemplatesRequest),
@@ -192,7 +193,7 @@ pub enum ServerRequest {
 codec::message_set! {
     ServerRequest blank ListRoots;
     0 "ping" Ping from(PingRequest),
-    1 "sampling/createMessage" CreateMessage from(CreateMessageRequest),
+    1 "sampling/createMessage" CreateMessage boxed(CreateMessageRequest),
     2 "roots/list" ListRoots from(ListRootsRequest),
     3 "elicitation/create" Elicit from(ElicitRequest),
 }

@@ -51,14 +51,15 @@ pub use self::common::{
     Result, Role,
 };
 pub use self::completion::{
-    CompleteRequest, CompleteRequestParams, CompleteRequestParamsArgument, CompleteRequestParamsContext, CompleteResult,
-    CompleteResultCompletion, PromptOrResourceTemplateReference, PromptReference, ResourceTemplateReference,
+    CompleteRequest, CompleteRequestParams, CompleteRequestParamsArgument, CompleteRequestParamsContext,
+    CompleteResult, CompleteResultCompletion, PromptOrResourceTemplateReference, PromptReference,
+    ResourceTemplateReference,
 };
 pub use self::content::{AudioContent, ContentBlock, EmbeddedResource, ImageContent, ResourceLink, TextContent};
 pub use self::elicitation::{
     BooleanSchema, ElicitRequest, ElicitRequestParams, ElicitRequestParamsRequestedSchema, ElicitResult,
-    ElicitResultAction, ElicitResultContentValue, EnumSchema, NumberSchema, NumberSchemaType, PrimitiveSchemaDefinition,
-    StringSchema, StringSchemaFormat,
+    ElicitResultAction, ElicitResultContentValue, EnumSchema, NumberSchema, NumberSchemaType,
+    PrimitiveSchemaDefinition, StringSchema, StringSchemaFormat,
 };
 pub use self::json_rpc::{
     JsonRpcError, JsonRpcErrorError, JsonRpcMessage, JsonRpcNotification, JsonRpcNotificationParams, JsonRpcRequest,
@@ -75,9 +76,9 @@ pub use self::prompts::{
     PromptMessage,
 };
 pub use self::resources::{
-    BlobResourceContents, ListResourceTemplatesRequest, ListResourceTemplatesRequestParams, ListResourceTemplatesResult,
-    ListResourcesRequest, ListResourcesRequestParams, ListResourcesResult, ReadResourceRequest,
-    ReadResourceRequestParams, ReadResourceResult, Resource, ResourceListChangedNotification,
+    BlobResourceContents, ListResourceTemplatesRequest, ListResourceTemplatesRequestParams,
+    ListResourceTemplatesResult, ListResourcesRequest, ListResourcesRequestParams, ListResourcesResult,
+    ReadResourceRequest, ReadResourceRequestParams, ReadResourceResult, Resource, ResourceListChangedNotification,
     ResourceListChangedNotificationParams, ResourceTemplate, ResourceUpdatedNotification,
     ResourceUpdatedNotificationParams, SubscribeRequest, SubscribeRequestParams, TextOrBlobResourceContents,
     TextResourceContents, UnsubscribeRequest, UnsubscribeRequestParams,

@@ -3,8 +3,8 @@
 
 //! Types of the area `resources`.
 
-use crate::{Extra, JsonObject, Revision, codec};
 use super::{Annotations, EmptyResult};
+use crate::{Extra, JsonObject, Revision, codec};
 
 /// Binary contents of a resource or of a part of one.
 ///

@@ -3,8 +3,8 @@
 
 //! Types of the area `sampling`.
 
-use crate::{Extra, JsonObject, Number, Revision, codec};
 use super::{AudioContent, ImageContent, Role, TextContent};
+use crate::{Extra, JsonObject, Number, Revision, codec};
 
 /// Requests a message from the client's language model.
 ///

@@ -3,8 +3,8 @@
 
 //! Types of the area `tools`.
 
-use crate::{Extra, JsonObject, Map, Revision, codec};
 use super::ContentBlock;
+use crate::{Extra, JsonObject, Map, Revision, codec};
 
 /// Calls a tool of the server.
 ///

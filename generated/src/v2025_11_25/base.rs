@@ -3,11 +3,12 @@
 
 //! Methods without a namespace, such as `ping`.
 
-use crate::{Extra, JsonObject, Number, Revision, Value, codec};
 use super::{
     ClientCapabilities, EmptyResult, Implementation, LoggingLevel, Meta, NotificationParams, ProgressToken, RequestId,
     RequestParams, ServerCapabilities,
 };
+
+use crate::{Extra, JsonObject, Number, Revision, Value, codec};
 
 /// Cancels a request that the sender of the notification has issued.
 ///

@@ -3,8 +3,8 @@
 
 //! What clients and servers declare about themselves.
 
-use crate::{Extra, JsonObject, Map, codec};
 use super::Icon;
+use crate::{Extra, JsonObject, Map, codec};
 
 /// The optional features that a client supports.
 ///

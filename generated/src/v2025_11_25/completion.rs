@@ -3,8 +3,8 @@
 
 //! Types of the area `completion`.
 
-use crate::{Extra, JsonObject, Map, Revision, codec};
 use super::{Meta, RequestId};
+use crate::{Extra, JsonObject, Map, Revision, codec};
 
 /// Requests suggestions for an argument of a prompt or a variable of a resource template.
 ///

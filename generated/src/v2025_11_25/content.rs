@@ -3,8 +3,8 @@
 
 //! Types of the area `content`.
 
-use crate::{Extra, JsonObject, codec};
 use super::{Annotations, Icon, TextOrBlobResourceContents};
+use crate::{Extra, JsonObject, codec};
 
 /// Audio sent to or produced by a language model.
 ///
@@ -104,8 +104,8 @@ codec::union! {
     0 TextContent from(TextContent),
     1 ImageContent from(ImageContent),
     2 AudioContent from(AudioContent),
-    3 ResourceLink from(ResourceLink),
-    4 EmbeddedResource from(EmbeddedResource);
+    3 ResourceLink boxed(ResourceLink),
+    4 EmbeddedResource boxed(EmbeddedResource);
     [Value(&["type"], &[Str("text")])] => 0,
     [Value(&["type"], &[Str("image")])] => 1,
     [Value(&["type"], &[Str("audio")])] => 2,

@@ -3,8 +3,8 @@
 
 //! Types of the area `elicitation`.
 
-use crate::{Extra, JsonObject, Map, Number, Revision, TaskRequest, codec};
 use super::{CreateTaskResult, Meta, RequestId, TaskMetadata};
+use crate::{Extra, JsonObject, Map, Number, Revision, TaskRequest, codec};
 
 /// A form field for a boolean.
 ///
@@ -457,7 +457,7 @@ pub enum ElicitResultContentValue {
 codec::union! {
     ElicitResultContentValue blank StringArray;
     0 StringArray from(Vec<String>),
-    1 String from(String, &str),
+    1 String from(String) from_ref(&str),
     2 Number from(Number),
     3 Boolean from(bool);
     [Type(JsonTypes::ARRAY)] => 0,

@@ -3,8 +3,8 @@
 
 //! Errors with codes.
 
-use crate::{Extra, codec};
 use super::{RequestId, UrlElicitationRequiredErrorErrorData};
+use crate::{Extra, codec};
 
 /// The error response to a request that requires the user to visit one or more URLs first.
 ///

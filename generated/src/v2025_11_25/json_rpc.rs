@@ -3,8 +3,8 @@
 
 //! The messages of JSON-RPC 2.0, as the schema defines them.
 
-use crate::{Extra, JsonObject, codec};
 use super::{Error, RequestId, Result};
+use crate::{Extra, JsonObject, codec};
 
 /// The response to a request that failed.
 ///

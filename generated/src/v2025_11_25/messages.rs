@@ -3,7 +3,6 @@
 
 //! Requests, notifications and methods of each direction, and error codes.
 
-use crate::{ErrorCode, Message, NotificationSet, RequestSet, codec};
 use super::{
     CallToolRequest, CancelTaskRequest, CancelledNotification, CompleteRequest, CreateMessageRequest, ElicitRequest,
     ElicitationCompleteNotification, GetPromptRequest, GetTaskPayloadRequest, GetTaskRequest, InitializeRequest,
@@ -13,6 +12,8 @@ use super::{
     Result, RootsListChangedNotification, SetLevelRequest, SubscribeRequest, TaskStatusNotification,
     ToolListChangedNotification, UnsubscribeRequest,
 };
+
+use crate::{ErrorCode, Message, NotificationSet, RequestSet, codec};
 
 /// Any notification that a client sends.
 ///
@@ -113,7 +114,7 @@ pub enum ClientRequest {
 
 codec::message_set! {
     ClientRequest blank CallTool;
-    0 "initialize" Initialize from(InitializeRequest),
+    0 "initialize" Initialize boxed(InitializeRequest),
     1 "ping" Ping from(PingRequest),
     2 "resources/list" ListResources from(ListResourcesRequest),
     3 "resources/templates/list" ListResourceTemplates from(ListResourceTemplatesRequest),
@@ -129,7 +130,7 @@ codec::message_set! {
     13 "tasks/cancel" CancelTask from(CancelTaskRequest),
     14 "tasks/list" ListTasks from(ListTasksRequest),
     15 "logging/setLevel" SetLevel from(SetLevelRequest),
-    16 "completion/complete" Complete from(CompleteRequest),
+    16 "completion/complete" Complete boxed(CompleteRequest),
 }
 
 /// Any result that a client sends in response to a request.
@@ -238,9 +239,9 @@ codec::message_set! {
     2 "tasks/result" GetTaskPayload from(GetTaskPayloadRequest),
     3 "tasks/cancel" CancelTask from(CancelTaskRequest),
     4 "tasks/list" ListTasks from(ListTasksRequest),
-    5 "sampling/createMessage" CreateMessage from(CreateMessageRequest),
+    5 "sampling/createMessage" CreateMessage boxed(CreateMessageRequest),
     6 "roots/list" ListRoots from(ListRootsRequest),
-    7 "elicitation/create" Elicit from(ElicitRequest),
+    7 "elicitation/create" Elicit boxed(ElicitRequest),
 }
 
 /// Any result that a server sends in response to a request.

@@ -57,18 +57,20 @@ pub use self::common::{
     TaskAugmentedRequestParams, TaskMetadata,
 };
 pub use self::completion::{
-    CompleteRequest, CompleteRequestParams, CompleteRequestParamsArgument, CompleteRequestParamsContext, CompleteResult,
-    CompleteResultCompletion, PromptOrResourceTemplateReference, PromptReference, ResourceTemplateReference,
+    CompleteRequest, CompleteRequestParams, CompleteRequestParamsArgument, CompleteRequestParamsContext,
+    CompleteResult, CompleteResultCompletion, PromptOrResourceTemplateReference, PromptReference,
+    ResourceTemplateReference,
 };
 pub use self::content::{AudioContent, ContentBlock, EmbeddedResource, ImageContent, ResourceLink, TextContent};
 pub use self::elicitation::{
     BooleanSchema, ElicitRequest, ElicitRequestFormParams, ElicitRequestFormParamsRequestedSchema, ElicitRequestParams,
-    ElicitRequestUrlParams, ElicitResult, ElicitResultAction, ElicitResultContentValue, ElicitationCompleteNotification,
-    ElicitationCompleteNotificationParams, EnumSchema, LegacyTitledEnumSchema, MultiSelectEnumSchema, NumberSchema,
-    NumberSchemaType, PrimitiveSchemaDefinition, SingleSelectEnumSchema, StringSchema, StringSchemaFormat,
-    TitledMultiSelectEnumSchema, TitledMultiSelectEnumSchemaItems, TitledMultiSelectEnumSchemaItemsAnyOfItem,
-    TitledSingleSelectEnumSchema, TitledSingleSelectEnumSchemaOneOfItem, UntitledMultiSelectEnumSchema,
-    UntitledMultiSelectEnumSchemaItems, UntitledSingleSelectEnumSchema, UrlElicitationRequiredErrorErrorData,
+    ElicitRequestUrlParams, ElicitResult, ElicitResultAction, ElicitResultContentValue,
+    ElicitationCompleteNotification, ElicitationCompleteNotificationParams, EnumSchema, LegacyTitledEnumSchema,
+    MultiSelectEnumSchema, NumberSchema, NumberSchemaType, PrimitiveSchemaDefinition, SingleSelectEnumSchema,
+    StringSchema, StringSchemaFormat, TitledMultiSelectEnumSchema, TitledMultiSelectEnumSchemaItems,
+    TitledMultiSelectEnumSchemaItemsAnyOfItem, TitledSingleSelectEnumSchema, TitledSingleSelectEnumSchemaOneOfItem,
+    UntitledMultiSelectEnumSchema, UntitledMultiSelectEnumSchemaItems, UntitledSingleSelectEnumSchema,
+    UrlElicitationRequiredErrorErrorData,
 };
 pub use self::errors::{UrlElicitationRequiredError, UrlElicitationRequiredErrorError};
 pub use self::json_rpc::{

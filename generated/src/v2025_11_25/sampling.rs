@@ -3,10 +3,11 @@
 
 //! Types of the area `sampling`.
 
-use crate::{Extra, JsonObject, Number, Revision, TaskRequest, codec};
 use super::{
     AudioContent, ContentBlock, CreateTaskResult, ImageContent, Meta, RequestId, Role, TaskMetadata, TextContent, Tool,
 };
+
+use crate::{Extra, JsonObject, Number, Revision, TaskRequest, codec};
 
 /// Requests a message from the client's language model.
 ///

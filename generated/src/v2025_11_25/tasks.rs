@@ -3,8 +3,8 @@
 
 //! Types of the area `tasks`.
 
-use crate::{Extra, JsonObject, Revision, codec};
 use super::{PaginatedRequestParams, RequestId};
+use crate::{Extra, JsonObject, Revision, codec};
 
 /// Cancels a task.
 ///

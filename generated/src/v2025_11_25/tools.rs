@@ -3,10 +3,11 @@
 
 //! Types of the area `tools`.
 
-use crate::{Extra, JsonObject, Map, Revision, TaskRequest, codec};
 use super::{
     ContentBlock, CreateTaskResult, Icon, Meta, NotificationParams, PaginatedRequestParams, RequestId, TaskMetadata,
 };
+
+use crate::{Extra, JsonObject, Map, Revision, TaskRequest, codec};
 
 /// Calls a tool of the server.
 ///

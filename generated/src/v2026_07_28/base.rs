@@ -3,8 +3,8 @@
 
 //! Methods without a namespace, such as `ping`.
 
-use crate::{Extra, Number, Revision, Value, codec};
 use super::{LoggingLevel, NotificationMetaObject, ProgressToken, RequestId};
+use crate::{Extra, Number, Revision, Value, codec};
 
 /// Cancels a client's request or, if sent by the server, ends a subscription.
 ///

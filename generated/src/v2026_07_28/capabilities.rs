@@ -3,8 +3,8 @@
 
 //! What clients and servers declare about themselves.
 
-use crate::{Extra, Map, codec};
 use super::{Icon, JsonObject};
+use crate::{Extra, Map, codec};
 
 /// The optional features that a client supports.
 ///

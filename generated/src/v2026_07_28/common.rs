@@ -3,8 +3,8 @@
 
 //! Types that several areas of the protocol use.
 
-use crate::{Extra, Number, Value, codec};
 use super::{ClientCapabilities, Implementation};
+use crate::{Extra, Number, Value, codec};
 
 /// Hints for the client about how to use or display an object.
 ///

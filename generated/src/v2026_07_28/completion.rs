@@ -3,8 +3,8 @@
 
 //! Types of the area `completion`.
 
-use crate::{Extra, Map, Revision, codec};
 use super::{RequestId, RequestMetaObject, ResultMetaObject, ResultType};
+use crate::{Extra, Map, Revision, codec};
 
 /// Requests suggestions for an argument of a prompt or a variable of a resource template.
 ///

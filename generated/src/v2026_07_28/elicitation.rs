@@ -410,7 +410,7 @@ pub enum ElicitResultContentValue {
 codec::union! {
     ElicitResultContentValue blank StringArray;
     0 StringArray from(Vec<String>),
-    1 String from(String, &str),
+    1 String from(String) from_ref(&str),
     2 Number from(Number),
     3 Boolean from(bool);
     [Type(JsonTypes::ARRAY)] => 0,

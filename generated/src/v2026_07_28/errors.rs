@@ -3,8 +3,8 @@
 
 //! Errors with codes.
 
-use crate::{Extra, Value, codec};
 use super::{ClientCapabilities, RequestId};
+use crate::{Extra, Value, codec};
 
 /// The error response to a request whose HTTP headers are missing, malformed or inconsistent with its body.
 ///

@@ -3,11 +3,12 @@
 
 //! Types of the area `input`.
 
-use crate::{Extra, Map, codec};
 use super::{
     CreateMessageRequest, CreateMessageResult, ElicitRequest, ElicitResult, ListRootsRequest, ListRootsResult,
     RequestMetaObject, ResultMetaObject,
 };
+
+use crate::{Extra, Map, codec};
 
 /// A request for input from the client: a sampling request, a request for roots or an elicitation.
 ///
@@ -34,7 +35,7 @@ pub enum InputRequest {
 
 codec::union! {
     InputRequest blank ListRootsRequest;
-    0 CreateMessageRequest from(CreateMessageRequest),
+    0 CreateMessageRequest boxed(CreateMessageRequest),
     1 ListRootsRequest from(ListRootsRequest),
     2 ElicitRequest from(ElicitRequest);
     [Value(&["method"], &[Str("sampling/createMessage")])] => 0,
@@ -157,7 +158,7 @@ pub enum InputResponse {
 
 codec::union! {
     InputResponse blank ListRootsResult;
-    0 CreateMessageResult from(CreateMessageResult),
+    0 CreateMessageResult boxed(CreateMessageResult),
     1 ListRootsResult from(ListRootsResult),
     2 ElicitResult from(ElicitResult);
     [Present(&["model"])] => 0,

@@ -3,8 +3,8 @@
 
 //! The messages of JSON-RPC 2.0, as the schema defines them.
 
-use crate::{Extra, codec};
 use super::{Error, RequestId, Result};
+use crate::{Extra, codec};
 
 /// The response to a request that failed.
 ///
@@ -70,7 +70,7 @@ codec::union! {
     JsonRpcMessage blank JsonRpcErrorResponse;
     0 JsonRpcRequest from(JsonRpcRequest),
     1 JsonRpcNotification from(JsonRpcNotification),
-    2 JsonRpcResultResponse from(JsonRpcResultResponse),
+    2 JsonRpcResultResponse boxed(JsonRpcResultResponse),
     3 JsonRpcErrorResponse from(JsonRpcErrorResponse);
     [Present(&["method"]), Present(&["id"])] => 0,
     [Present(&["method"])] => 1,
@@ -177,7 +177,7 @@ pub enum JsonRpcResponse {
 
 codec::union! {
     JsonRpcResponse blank JsonRpcErrorResponse;
-    0 JsonRpcResultResponse from(JsonRpcResultResponse),
+    0 JsonRpcResultResponse boxed(JsonRpcResultResponse),
     1 JsonRpcErrorResponse from(JsonRpcErrorResponse);
     [Present(&["result"])] => 0,
     [Present(&["error"])] => 1,

@@ -3,7 +3,6 @@
 
 //! Requests, notifications and methods of each direction, and error codes.
 
-use crate::{ErrorCode, Message, MethodSet, NotificationSet, RequestSet, codec};
 use super::{
     CallToolRequest, CancelledNotification, CompleteRequest, DiscoverRequest, GetPromptRequest, ListPromptsRequest,
     ListResourceTemplatesRequest, ListResourcesRequest, ListToolsRequest, LoggingMessageNotification,
@@ -11,6 +10,8 @@ use super::{
     ResourceUpdatedNotification, Result, SubscriptionsAcknowledgedNotification, SubscriptionsListenRequest,
     ToolListChangedNotification,
 };
+
+use crate::{ErrorCode, Message, MethodSet, NotificationSet, RequestSet, codec};
 
 /// Any request that a server sends.
 ///
@@ -89,16 +90,16 @@ pub enum ClientRequest {
 
 codec::message_set! {
     ClientRequest blank Discover;
-    0 "server/discover" Discover from(DiscoverRequest),
-    1 "resources/list" ListResources from(ListResourcesRequest),
-    2 "resources/templates/list" ListResourceTemplates from(ListResourceTemplatesRequest),
-    3 "resources/read" ReadResource from(ReadResourceRequest),
-    4 "subscriptions/listen" SubscriptionsListen from(SubscriptionsListenRequest),
-    5 "prompts/list" ListPrompts from(ListPromptsRequest),
-    6 "prompts/get" GetPrompt from(GetPromptRequest),
-    7 "tools/list" ListTools from(ListToolsRequest),
-    8 "tools/call" CallTool from(CallToolRequest),
-    9 "completion/complete" Complete from(CompleteRequest),
+    0 "server/discover" Discover boxed(DiscoverRequest),
+    1 "resources/list" ListResources boxed(ListResourcesRequest),
+    2 "resources/templates/list" ListResourceTemplates boxed(ListResourceTemplatesRequest),
+    3 "resources/read" ReadResource boxed(ReadResourceRequest),
+    4 "subscriptions/listen" SubscriptionsListen boxed(SubscriptionsListenRequest),
+    5 "prompts/list" ListPrompts boxed(ListPromptsRequest),
+    6 "prompts/get" GetPrompt boxed(GetPromptRequest),
+    7 "tools/list" ListTools boxed(ListToolsRequest),
+    8 "tools/call" CallTool boxed(CallToolRequest),
+    9 "completion/complete" Complete boxed(CompleteRequest),
 }
 
 /// Any result that a client sends in response to a request.

@@ -54,9 +54,9 @@ pub use self::common::{
     RequestMetaObject, ResourceContents, ResourceRequestParams, Result, ResultMetaObject, ResultType, Role,
 };
 pub use self::completion::{
-    CompleteRequest, CompleteRequestParams, CompleteRequestParamsArgument, CompleteRequestParamsContext, CompleteResult,
-    CompleteResultCompletion, CompleteResultCompletionValues, CompleteResultResponse, PromptOrResourceTemplateReference,
-    PromptReference, ResourceTemplateReference,
+    CompleteRequest, CompleteRequestParams, CompleteRequestParamsArgument, CompleteRequestParamsContext,
+    CompleteResult, CompleteResultCompletion, CompleteResultCompletionValues, CompleteResultResponse,
+    PromptOrResourceTemplateReference, PromptReference, ResourceTemplateReference,
 };
 pub use self::content::{AudioContent, ContentBlock, EmbeddedResource, ImageContent, ResourceLink, TextContent};
 pub use self::elicitation::{

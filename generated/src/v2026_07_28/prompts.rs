@@ -3,11 +3,12 @@
 
 //! Types of the area `prompts`.
 
-use crate::{Extra, Map, Revision, codec};
 use super::{
     CacheScope, ContentBlock, Icon, InputRequiredResult, InputResponses, MetaObject, NotificationParams,
     PaginatedRequestParams, RequestId, RequestMetaObject, ResultMetaObject, ResultType, Role,
 };
+
+use crate::{Extra, Map, Revision, codec};
 
 /// Gets a prompt with its arguments filled in.
 ///
@@ -260,8 +261,8 @@ pub enum InputRequiredOrGetPromptResult {
 
 codec::boxed_union! {
     InputRequiredOrGetPromptResult blank InputRequiredResult;
-    0 InputRequiredResult from(InputRequiredResult),
-    1 GetPromptResult from(GetPromptResult);
+    0 InputRequiredResult boxed(InputRequiredResult),
+    1 GetPromptResult boxed(GetPromptResult);
     [Value(&["resultType"], &[Str("input_required")])] => 0,
     [] => 1,
 }

@@ -3,11 +3,12 @@
 
 //! Types of the area `resources`.
 
-use crate::{Extra, Revision, codec};
 use super::{
     Annotations, CacheScope, Icon, InputRequiredResult, InputResponses, MetaObject, NotificationMetaObject,
     NotificationParams, PaginatedRequestParams, RequestId, RequestMetaObject, ResultMetaObject, ResultType,
 };
+
+use crate::{Extra, Revision, codec};
 
 /// Binary contents of a resource or of a part of one.
 ///
@@ -650,8 +651,8 @@ pub enum InputRequiredOrReadResourceResult {
 
 codec::boxed_union! {
     InputRequiredOrReadResourceResult blank InputRequiredResult;
-    0 InputRequiredResult from(InputRequiredResult),
-    1 ReadResourceResult from(ReadResourceResult);
+    0 InputRequiredResult boxed(InputRequiredResult),
+    1 ReadResourceResult boxed(ReadResourceResult);
     [Value(&["resultType"], &[Str("input_required")])] => 0,
     [] => 1,
 }

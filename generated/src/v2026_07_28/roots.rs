@@ -3,8 +3,8 @@
 
 //! Types of the area `roots`.
 
-use crate::{Extra, Revision, codec};
 use super::MetaObject;
+use crate::{Extra, Revision, codec};
 
 /// Lists the roots of the client, the directories and files that the server should work on.
 ///

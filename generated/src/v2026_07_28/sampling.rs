@@ -3,8 +3,8 @@
 
 //! Types of the area `sampling`.
 
-use crate::{Extra, Number, Revision, Value, codec};
 use super::{AudioContent, ContentBlock, ImageContent, JsonObject, MetaObject, Role, TextContent, Tool};
+use crate::{Extra, Number, Revision, Value, codec};
 
 /// Requests a message from the client's language model.
 ///

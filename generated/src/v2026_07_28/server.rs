@@ -3,8 +3,8 @@
 
 //! Types of the area `server`.
 
-use crate::{Extra, Revision, codec};
 use super::{CacheScope, RequestId, RequestMetaObject, ResultMetaObject, ResultType, ServerCapabilities};
+use crate::{Extra, Revision, codec};
 
 /// Gets the supported revisions, the capabilities and other information of the server.
 ///

@@ -3,8 +3,8 @@
 
 //! Types of the area `subscriptions`.
 
-use crate::{Extra, Revision, codec};
 use super::{Implementation, NotificationMetaObject, RequestId, RequestMetaObject, ResultType};
+use crate::{Extra, Revision, codec};
 
 /// The kinds of change notifications that a client subscribes to.
 ///

@@ -3,11 +3,12 @@
 
 //! Types of the area `tools`.
 
-use crate::{Extra, Revision, Value, codec};
 use super::{
     CacheScope, ContentBlock, Icon, InputRequiredResult, InputResponses, MetaObject, NotificationParams,
     PaginatedRequestParams, RequestId, RequestMetaObject, ResultMetaObject, ResultType,
 };
+
+use crate::{Extra, Revision, Value, codec};
 
 /// Calls a tool of the server.
 ///
@@ -297,8 +298,8 @@ pub enum InputRequiredOrCallToolResult {
 
 codec::boxed_union! {
     InputRequiredOrCallToolResult blank InputRequiredResult;
-    0 InputRequiredResult from(InputRequiredResult),
-    1 CallToolResult from(CallToolResult);
+    0 InputRequiredResult boxed(InputRequiredResult),
+    1 CallToolResult boxed(CallToolResult);
     [Value(&["resultType"], &[Str("input_required")])] => 0,
     [] => 1,
 }
