@@ -1,5 +1,7 @@
 //! From the model to Rust files. `module` emits a revision, its areas on several threads. For each area, the `emitter`
-//! emits items with absolute paths, one file for each shape, `imports` shortens the paths, and `file` formats the items.
+//! emits items with absolute paths, one file for each shape, `imports` shortens the paths, and `file` formats the items,
+//! with `declarations` for the macros of the codec and `width` for long lines.
+//!
 //! `exports` knows what each area exports before anything is emitted, `rust_type` asks typify for the type of an
 //! expression, and `methods` and `revisions` are the two files that all revisions share.
 
