@@ -118,7 +118,7 @@ fn entries_become_documentation() {
         // Links to types that the revision does not have are removed.
         "and `Missing` does not.",
         "/// A tone of voice.\n",
-        "/// A quiet tone.\n///\n/// `\"quiet\"`",
+        "/// `\"quiet\"`: A quiet tone.\n",
         "Since revision 2030-01-01.",
         "#[deprecated(note = \"since revision 2030-01-01: Use How.\")]",
         "| `ping` | [`PingRequest`]",
