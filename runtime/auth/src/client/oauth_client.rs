@@ -1,0 +1,463 @@
+//! The OAuth client of one MCP server: gets access tokens, and authorizes requests with them.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::fmt;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use futures_util::future::BoxFuture;
+use http::header::AUTHORIZATION;
+use http::{HeaderMap, HeaderValue, StatusCode};
+use mcpgen_runtime::http::client::{Authorize, AuthorizeRequest, Challenge};
+use secrecy::{ExposeSecret, SecretString};
+use tower::BoxError;
+use url::Url;
+
+use super::authorization_code::{self, Authorized};
+use super::credentials::Credentials;
+use super::discovery::{Discovered, discover};
+use super::error::OAuthError;
+use super::grant::{Grant, IdentityProvider};
+use super::options::OAuthOptions;
+use super::registration::{self, Identification, identify};
+use super::token::{Nonces, TokenEndpoint, header};
+use super::user_agent::UserAgent;
+use crate::challenge::AuthChallenge;
+use crate::dpop::{DPOP, DpopKey};
+use crate::fetch::{Fetcher, NetworkPolicy};
+use crate::store::{EntryKind, StoreKey};
+
+const JWT_BEARER: &str = "urn:ietf:params:oauth:grant-type:jwt-bearer";
+
+/// Gets access tokens for one MCP server, and authorizes requests with them.
+///
+/// It does nothing until the server responds with 401. Then it finds the authorization server, gets a token, and the
+/// request is sent again. It refreshes tokens before they expire, and asks for more scopes if the server responds with
+/// 403 and `insufficient_scope`. Concurrent requests wait for the same token.
+pub struct OAuthClient {
+    server_url: Url,
+    options: OAuthOptions,
+    fetcher: Fetcher,
+    nonces: Nonces,
+    state: Mutex<State>,
+    /// Held while new credentials are requested, so that no token is refreshed twice.
+    renewing: tokio::sync::Mutex<()>,
+}
+
+#[derive(Default)]
+struct State {
+    /// Whether the store was read.
+    is_loaded: bool,
+    credentials: Option<Arc<Credentials>>,
+    /// Whether a response shows that the server has accepted the credentials.
+    is_accepted: bool,
+    /// How often each set of scopes was requested after a 403.
+    step_ups: BTreeMap<BTreeSet<String>, u32>,
+}
+
+impl OAuthClient {
+    /// Creates a client for the MCP server at this URL.
+    ///
+    /// # Errors
+    ///
+    /// The URL is invalid, or the HTTP client cannot be created.
+    pub fn new(server_url: &str, options: OAuthOptions) -> Result<Self, OAuthError> {
+        let server_url: Url = server_url.parse().map_err(|_| OAuthError::Url(server_url.to_owned()))?;
+        let policy = options.network_policy.unwrap_or_else(|| NetworkPolicy::for_server(&server_url));
+        Ok(Self::with_fetcher(server_url, options, Fetcher::new(policy)?))
+    }
+
+    /// Creates a client that sends its requests with this fetcher.
+    #[must_use]
+    pub fn with_fetcher(server_url: Url, options: OAuthOptions, fetcher: Fetcher) -> Self {
+        Self {
+            server_url,
+            options,
+            fetcher,
+            nonces: Nonces::default(),
+            state: Mutex::default(),
+            renewing: tokio::sync::Mutex::default(),
+        }
+    }
+
+    /// Forgets the credentials, also in the store. The next request that the server refuses starts a new login.
+    ///
+    /// # Errors
+    ///
+    /// The store cannot be written.
+    pub async fn log_out(&self) -> Result<(), OAuthError> {
+        let _renewing = self.renewing.lock().await;
+        *self.state() = State { is_loaded: true, ..State::default() };
+        Ok(self.options.store.remove(&self.store_key()).await?)
+    }
+
+    fn state(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn store_key(&self) -> StoreKey {
+        StoreKey { kind: EntryKind::Credentials, server: self.server_url.to_string(), user: self.options.user.clone() }
+    }
+
+    async fn headers(&self, request: AuthorizeRequest<'_>) -> Result<Option<HeaderMap>, OAuthError> {
+        let credentials = match request.refused {
+            None => self.current().await?,
+            Some(challenge) => self.respond(request.url, challenge).await?,
+        };
+        let Some(credentials) = credentials else { return Ok(None) };
+        // A token is sent only to the server that it is for, whatever the transport requests.
+        if request.url.origin() != self.server_url.origin() {
+            return Ok(None);
+        }
+        let mut headers = HeaderMap::from_iter([(AUTHORIZATION, credentials.authorization()?)]);
+        if let Some(key) = &credentials.dpop {
+            let (nonce, token) = (self.nonces.get(request.url), &credentials.access_token);
+            let proof = key.proof(request.method.as_str(), request.url, nonce.as_deref(), Some(token))?;
+            headers.insert(DPOP, header(&proof)?);
+        }
+        Ok(Some(headers))
+    }
+
+    /// Returns the credentials for a first attempt. Loads stored ones, and refreshes those that expire.
+    async fn current(&self) -> Result<Option<Arc<Credentials>>, OAuthError> {
+        let (credentials, is_loaded) = {
+            let state = self.state();
+            (state.credentials.clone(), state.is_loaded)
+        };
+        if is_loaded && !credentials.as_ref().is_some_and(|credentials| credentials.has_expired()) {
+            return Ok(credentials);
+        }
+        let _renewing = self.renewing.lock().await;
+        self.load().await?;
+        let credentials = self.state().credentials.clone();
+        match credentials {
+            Some(expired) if expired.has_expired() => match self.refresh(&expired).await? {
+                // The server then responds with 401, and the login starts again.
+                None => Ok(Some(expired)),
+                renewed => Ok(renewed),
+            },
+            credentials => Ok(credentials),
+        }
+    }
+
+    /// Reads the store. Another process may have renewed the credentials.
+    async fn load(&self) -> Result<(), OAuthError> {
+        let stored = self.options.store.load(&self.store_key()).await?;
+        let stored = stored.as_ref().and_then(Credentials::from_text);
+        let stored = stored.filter(|stored| stored.dpop.is_some() == self.options.dpop);
+        let mut state = self.state();
+        state.is_loaded = true;
+        if let Some(stored) = stored {
+            let is_same =
+                |known: &Arc<Credentials>| known.access_token.expose_secret() == stored.access_token.expose_secret();
+            if !state.credentials.as_ref().is_some_and(is_same) {
+                state.credentials = Some(Arc::new(stored));
+                state.is_accepted = true;
+            }
+        }
+        Ok(())
+    }
+
+    /// Responds to a refused request. Returns `None` to give up.
+    async fn respond(&self, url: &Url, refused: &Challenge) -> Result<Option<Arc<Credentials>>, OAuthError> {
+        self.nonces.read(url, &refused.headers);
+        let challenges = AuthChallenge::parse(refused.www_authenticate());
+        let challenge = challenges.iter().find(|challenge| matches!(challenge.scheme.as_str(), "bearer" | "dpop"));
+        let error = challenge.and_then(|challenge| challenge.get("error"));
+        let credentials = self.state().credentials.clone();
+        if error == Some("use_dpop_nonce") && credentials.as_ref().is_some_and(|known| known.dpop.is_some()) {
+            return Ok(credentials);
+        }
+        if refused.status == StatusCode::FORBIDDEN && error != Some("insufficient_scope") {
+            return Ok(None);
+        }
+        let _renewing = self.renewing.lock().await;
+        self.load().await?;
+        let credentials = self.state().credentials.clone();
+        if let Some(renewed) = credentials.as_ref().filter(|known| !is_sent(known, refused.authorization.as_ref())) {
+            return Ok(Some(Arc::clone(renewed)));
+        }
+        match refused.status {
+            StatusCode::FORBIDDEN => self.step_up(challenge).await,
+            _ => self.renew(challenge, credentials).await,
+        }
+    }
+
+    /// Replaces credentials that the server does not accept.
+    async fn renew(
+        &self,
+        challenge: Option<&AuthChallenge>,
+        refused: Option<Arc<Credentials>>,
+    ) -> Result<Option<Arc<Credentials>>, OAuthError> {
+        if refused.is_some() && !self.state().is_accepted {
+            // The server has refused a new token. Another login would not change that.
+            return Ok(None);
+        }
+        let preferred = self.options.client.as_ref().and_then(|client| client.issuer.as_deref());
+        let preferred = preferred.or(refused.as_ref().map(|credentials| credentials.issuer.as_str()));
+        let found = self.discover(challenge, preferred).await?;
+        if let Some(refused) = refused.as_ref().filter(|refused| refused.issuer == found.server.issuer) {
+            if let Some(renewed) = self.refresh(refused).await? {
+                return Ok(Some(renewed));
+            }
+        }
+        let mut scopes = self.initial_scopes(challenge, &found);
+        if let Some(refused) = refused.filter(|refused| refused.issuer == found.server.issuer) {
+            scopes.extend(refused.scopes.iter().cloned());
+        }
+        self.state().step_ups.clear();
+        self.grant(&found, scopes).await.map(Some)
+    }
+
+    /// Requests more scopes, in addition to those that were requested before.
+    async fn step_up(&self, challenge: Option<&AuthChallenge>) -> Result<Option<Arc<Credentials>>, OAuthError> {
+        let Some(required) = challenge.and_then(AuthChallenge::scopes) else { return Ok(None) };
+        let mut scopes: BTreeSet<String> = required.into_iter().collect();
+        let known = self.state().credentials.clone();
+        scopes.extend(known.iter().flat_map(|credentials| credentials.scopes.iter().cloned()));
+        {
+            let mut state = self.state();
+            let tries = state.step_ups.entry(scopes.clone()).or_default();
+            if *tries >= self.options.max_step_ups {
+                return Ok(None);
+            }
+            *tries += 1;
+        }
+        let found = self.discover(challenge, known.as_ref().map(|known| known.issuer.as_str())).await?;
+        self.grant(&found, scopes).await.map(Some)
+    }
+
+    async fn discover(
+        &self,
+        challenge: Option<&AuthChallenge>,
+        preferred: Option<&str>,
+    ) -> Result<Discovered, OAuthError> {
+        discover(&self.fetcher, &self.server_url, challenge, preferred, self.options.legacy_discovery).await
+    }
+
+    /// Returns the scopes for a first login.
+    fn initial_scopes(&self, challenge: Option<&AuthChallenge>, found: &Discovered) -> BTreeSet<String> {
+        let configured = self.options.scopes.clone();
+        let scopes = configured.or_else(|| challenge.and_then(AuthChallenge::scopes)).or_else(|| found.scopes.clone());
+        let mut scopes: BTreeSet<String> = scopes.unwrap_or_default().into_iter().collect();
+        let is_offered = found.server.scopes_supported.iter().flatten().any(|scope| scope == "offline_access");
+        let is_interactive = matches!(self.options.grant, Grant::AuthorizationCode(_));
+        // Alone, it would replace the default scopes of the authorization server.
+        if is_offered && is_interactive && !scopes.is_empty() {
+            scopes.insert("offline_access".to_owned());
+        }
+        scopes
+    }
+
+    /// Refreshes credentials. Returns `None` if they cannot be refreshed.
+    async fn refresh(&self, expired: &Credentials) -> Result<Option<Arc<Credentials>>, OAuthError> {
+        let Some(refresh_token) = &expired.refresh_token else { return Ok(None) };
+        let client = self.known_client(expired).await?;
+        let Some(client) = client else { return Ok(None) };
+        let endpoint = TokenEndpoint {
+            fetcher: &self.fetcher,
+            url: &expired.token_endpoint,
+            issuer: &expired.issuer,
+            methods: expired.methods.as_deref(),
+            client: &client,
+            dpop: expired.dpop.as_deref(),
+            nonces: &self.nonces,
+        };
+        let params = [
+            ("grant_type", "refresh_token"),
+            ("refresh_token", refresh_token.expose_secret()),
+            ("resource", expired.resource.as_str()),
+        ];
+        match endpoint.request(&params).await {
+            Ok(response) => self.store(expired.clone().updated(response)?).await.map(Some),
+            Err(OAuthError::Token(error)) => {
+                tracing::info!(%error, "the refresh token is no longer valid");
+                Ok(None)
+            }
+            Err(error) => Err(error),
+        }
+    }
+
+    /// Returns the client to which credentials were issued, if it is still registered.
+    async fn known_client(&self, credentials: &Credentials) -> Result<Option<Identification>, OAuthError> {
+        let known = match registration::registered(&self.options, &credentials.issuer) {
+            Ok(Some(configured)) => Some(configured),
+            Ok(None) => registration::stored(&self.options, &credentials.issuer).await?,
+            Err(_) => None,
+        };
+        let document = self.options.client_metadata_url.clone().map(Identification::public);
+        Ok([known, document].into_iter().flatten().find(|client| client.id == credentials.client_id))
+    }
+
+    /// Gets new credentials.
+    async fn grant(&self, found: &Discovered, scopes: BTreeSet<String>) -> Result<Arc<Credentials>, OAuthError> {
+        let scope = scopes.iter().map(String::as_str).collect::<Vec<_>>().join(" ");
+        let scope = (!scope.is_empty()).then_some(scope.as_str());
+        let mut params: Vec<(&str, &str)> = vec![("resource", &found.resource)];
+        match &self.options.grant {
+            Grant::AuthorizationCode(user_agent) => {
+                let (client, authorized) = self.log_in(user_agent.as_ref(), found, scope).await?;
+                params.extend([
+                    ("grant_type", "authorization_code"),
+                    ("code", authorized.code.expose_secret()),
+                    ("code_verifier", authorized.verifier.expose_secret()),
+                    ("redirect_uri", authorized.redirect_uri.as_str()),
+                ]);
+                self.request(found, &client, &params, scopes.clone()).await
+            }
+            Grant::ClientCredentials => {
+                params.push(("grant_type", "client_credentials"));
+                params.extend(scope.map(|scope| ("scope", scope)));
+                self.request(found, &self.configured(found)?, &params, scopes.clone()).await
+            }
+            Grant::JwtBearer(source) => {
+                let assertion = source.assertion(&found.server.issuer).await.map_err(OAuthError::Assertion)?;
+                params.extend([("grant_type", JWT_BEARER), ("assertion", assertion.expose_secret())]);
+                params.extend(scope.map(|scope| ("scope", scope)));
+                self.request(found, &self.configured(found)?, &params, scopes.clone()).await
+            }
+            Grant::EnterpriseManaged(provider) => {
+                let assertion = self.exchange(provider, found, scope).await?;
+                params.extend([("grant_type", JWT_BEARER), ("assertion", assertion.expose_secret())]);
+                params.extend(scope.map(|scope| ("scope", scope)));
+                self.request(found, &self.configured(found)?, &params, scopes.clone()).await
+            }
+        }
+    }
+
+    fn configured(&self, found: &Discovered) -> Result<Identification, OAuthError> {
+        registration::registered(&self.options, &found.server.issuer)?.ok_or(OAuthError::NoClient)
+    }
+
+    async fn log_in(
+        &self,
+        user_agent: &dyn UserAgent,
+        found: &Discovered,
+        scope: Option<&str>,
+    ) -> Result<(Identification, Authorized), OAuthError> {
+        let login = user_agent.prepare().await.map_err(OAuthError::UserAgent)?;
+        let client = identify(&self.fetcher, &self.options, found, &login.redirect_uri()).await?;
+        let authorized = authorization_code::authorize(&self.fetcher, found, &client.id, scope, login).await?;
+        Ok((client, authorized))
+    }
+
+    /// Exchanges the user's ID token for an assertion that the authorization server accepts.
+    async fn exchange(
+        &self,
+        provider: &IdentityProvider,
+        found: &Discovered,
+        scope: Option<&str>,
+    ) -> Result<SecretString, OAuthError> {
+        const ID_JAG: &str = "urn:ietf:params:oauth:token-type:id-jag";
+        let url: Url = provider.token_endpoint.parse().map_err(|_| OAuthError::Url(provider.token_endpoint.clone()))?;
+        let id_token = provider.id_token.assertion(provider.token_endpoint.as_str()).await;
+        let id_token = id_token.map_err(OAuthError::Assertion)?;
+        let client = Identification {
+            id: provider.client_id.clone(),
+            authentication: provider.authentication.clone(),
+            method: None,
+        };
+        let endpoint = TokenEndpoint {
+            fetcher: &self.fetcher,
+            url: &url,
+            issuer: &provider.token_endpoint,
+            methods: None,
+            client: &client,
+            dpop: None,
+            nonces: &self.nonces,
+        };
+        let mut params = vec![
+            ("grant_type", "urn:ietf:params:oauth:grant-type:token-exchange"),
+            ("requested_token_type", ID_JAG),
+            ("audience", found.server.issuer.as_str()),
+            ("resource", found.resource.as_str()),
+            ("subject_token", id_token.expose_secret()),
+            ("subject_token_type", "urn:ietf:params:oauth:token-type:id_token"),
+        ];
+        params.extend(scope.map(|scope| ("scope", scope)));
+        let response = endpoint.request(&params).await?;
+        match response.issued_token_type.as_deref() {
+            Some(ID_JAG) => Ok(response.access_token),
+            _ => Err(OAuthError::TokenResponse("the identity provider did not issue an ID-JAG")),
+        }
+    }
+
+    async fn request(
+        &self,
+        found: &Discovered,
+        client: &Identification,
+        params: &[(&str, &str)],
+        scopes: BTreeSet<String>,
+    ) -> Result<Arc<Credentials>, OAuthError> {
+        let server = &found.server;
+        let url = server
+            .token_endpoint
+            .as_ref()
+            .ok_or_else(|| OAuthError::MissingMember { issuer: server.issuer.clone(), member: "token_endpoint" })?;
+        let dpop = if self.options.dpop { Some(Arc::new(DpopKey::generate()?)) } else { None };
+        let methods = server.token_endpoint_auth_methods_supported.as_deref();
+        let endpoint = TokenEndpoint {
+            fetcher: &self.fetcher,
+            url,
+            issuer: &server.issuer,
+            methods,
+            client,
+            dpop: dpop.as_deref(),
+            nonces: &self.nonces,
+        };
+        let response = endpoint.request(params).await;
+        if matches!(&response, Err(OAuthError::Token(error)) if error.error == "invalid_client") {
+            registration::forget(&self.options, &server.issuer).await?;
+        }
+        let credentials = Credentials {
+            issuer: server.issuer.clone(),
+            token_endpoint: url.clone(),
+            methods: methods.map(<[String]>::to_vec),
+            client_id: client.id.clone(),
+            resource: found.resource.clone(),
+            access_token: String::new().into(),
+            refresh_token: None,
+            expires_at: None,
+            scopes,
+            dpop,
+        };
+        let credentials = self.store(credentials.updated(response?)?).await?;
+        self.state().is_accepted = false;
+        Ok(credentials)
+    }
+
+    /// Makes these the current credentials. If they cannot be stored, they are still used.
+    async fn store(&self, credentials: Credentials) -> Result<Arc<Credentials>, OAuthError> {
+        let text = credentials.to_text();
+        let credentials = Arc::new(credentials);
+        self.state().credentials = Some(Arc::clone(&credentials));
+        if let Err(error) = self.options.store.save(&self.store_key(), &text).await {
+            tracing::warn!(error = &error as &dyn std::error::Error, "credentials are not stored");
+        }
+        Ok(credentials)
+    }
+}
+
+/// Returns whether a request was sent with these credentials.
+fn is_sent(credentials: &Credentials, sent: Option<&HeaderValue>) -> bool {
+    credentials.authorization().is_ok_and(|header| Some(&header) == sent)
+}
+
+impl Authorize for OAuthClient {
+    fn authorize<'a>(&'a self, request: AuthorizeRequest<'a>) -> BoxFuture<'a, Result<Option<HeaderMap>, BoxError>> {
+        Box::pin(async move { self.headers(request).await.map_err(Into::into) })
+    }
+
+    fn on_response(&self, url: &Url, headers: &HeaderMap) {
+        self.nonces.read(url, headers);
+        self.state().is_accepted = true;
+    }
+}
+
+impl fmt::Debug for OAuthClient {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("OAuthClient")
+            .field("server_url", &crate::fetch::shown(&self.server_url))
+            .field("options", &self.options)
+            .finish_non_exhaustive()
+    }
+}
