@@ -116,7 +116,8 @@ mod tests {
 
     #[test]
     fn reads_challenges() {
-        let table: &[(&str, &[(&str, &[(&str, &str)])])] = &[
+        type Expected<'t> = &'t [(&'t str, &'t [(&'t str, &'t str)])];
+        let table: &[(&str, Expected<'_>)] = &[
             ("Bearer", &[("bearer", &[])]),
             ("Bearer realm=\"a, b\"", &[("bearer", &[("realm", "a, b")])]),
             (

@@ -7,7 +7,7 @@ use futures_util::future::BoxFuture;
 use secrecy::SecretString;
 use tower::BoxError;
 
-use super::options::ClientAuthentication;
+use super::registered_client::ClientAuthentication;
 use super::user_agent::UserAgent;
 
 /// How a client gets access tokens.

@@ -31,10 +31,12 @@ const PAGE: &str = "<!doctype html><html lang=\"en\"><meta charset=\"utf-8\"><ti
 /// response.
 #[derive(Clone)]
 pub struct Loopback {
-    open: Arc<dyn Fn(&Url) -> Result<(), BoxError> + Send + Sync>,
+    open: Arc<Open>,
     port: u16,
     timeout: Duration,
 }
+
+type Open = dyn Fn(&Url) -> Result<(), BoxError> + Send + Sync;
 
 impl Loopback {
     /// Creates a user agent that shows the authorization URL with this function, for example by opening a browser.

@@ -21,7 +21,8 @@
 //! # Files
 //!
 //! * `oauth_client` responds to the server's challenges. `options` and `grant` are its settings.
-//! * `discovery` finds the authorization server, and `registration` gets a client ID.
+//! * `discovery` finds the authorization server, and `registration` gets a client ID, unless there is a
+//!   `registered_client`.
 //! * `authorization_code` sends the user to the authorization server, with a `user_agent`: `loopback` or `manual`.
 //! * `token` sends token requests. `credentials` are their results.
 
@@ -34,6 +35,7 @@ mod loopback;
 mod manual;
 mod oauth_client;
 mod options;
+mod registered_client;
 mod registration;
 mod token;
 mod user_agent;
@@ -43,5 +45,6 @@ pub use grant::{AssertionSource, Grant, IdentityProvider};
 pub use loopback::Loopback;
 pub use manual::Manual;
 pub use oauth_client::OAuthClient;
-pub use options::{ClientAuthentication, OAuthOptions, RegisteredClient};
+pub use options::OAuthOptions;
+pub use registered_client::{ClientAuthentication, RegisteredClient};
 pub use user_agent::{PendingLogin, UserAgent};

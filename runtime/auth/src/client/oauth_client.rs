@@ -195,15 +195,15 @@ impl OAuthClient {
         let preferred = self.options.client.as_ref().and_then(|client| client.issuer.as_deref());
         let preferred = preferred.or(refused.as_ref().map(|credentials| credentials.issuer.as_str()));
         let found = self.discover(challenge, preferred).await?;
-        if let Some(refused) = refused.as_ref().filter(|refused| refused.issuer == found.server.issuer) {
-            if let Some(renewed) = self.refresh(refused).await? {
-                return Ok(Some(renewed));
-            }
+        // A refresh token is sent only to its issuer.
+        let refused = refused.filter(|refused| refused.issuer == found.server.issuer);
+        if let Some(refused) = &refused
+            && let Some(renewed) = self.refresh(refused).await?
+        {
+            return Ok(Some(renewed));
         }
         let mut scopes = self.initial_scopes(challenge, &found);
-        if let Some(refused) = refused.filter(|refused| refused.issuer == found.server.issuer) {
-            scopes.extend(refused.scopes.iter().cloned());
-        }
+        scopes.extend(refused.iter().flat_map(|refused| refused.scopes.iter().cloned()));
         self.state().step_ups.clear();
         self.grant(&found, scopes).await.map(Some)
     }

@@ -7,7 +7,8 @@ use url::Url;
 
 use super::discovery::Discovered;
 use super::error::{ErrorResponse, OAuthError};
-use super::options::{ClientAuthentication, OAuthOptions};
+use super::options::OAuthOptions;
+use super::registered_client::ClientAuthentication;
 use crate::fetch::{Fetcher, is_local};
 use crate::store::{EntryKind, StoreKey};
 

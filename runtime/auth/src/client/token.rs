@@ -14,7 +14,7 @@ use url::Url;
 use url::form_urlencoded::{Serializer, byte_serialize};
 
 use super::error::{ErrorResponse, OAuthError};
-use super::options::ClientAuthentication;
+use super::registered_client::ClientAuthentication;
 use super::registration::{Identification, error_response};
 use crate::dpop::{DPOP, DPOP_NONCE, DpopKey};
 use crate::fetch::{Fetcher, Reply};

@@ -5,6 +5,7 @@ use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
 
+use super::error::JoseError;
 use super::jwk::{Algorithm, Jwk};
 
 /// A compact JSON Web Signature whose signature is not verified yet.
@@ -33,27 +34,6 @@ pub struct Header {
     pub jwk: Option<serde_json::Value>,
     #[serde(default)]
     crit: Option<serde_json::Value>,
-}
-
-/// The reason why a signature or a key is rejected.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[non_exhaustive]
-pub enum JoseError {
-    /// The text is not a compact JSON Web Signature.
-    #[error("it is not a compact JSON Web Signature: {0}")]
-    Malformed(&'static str),
-    /// The algorithm is not supported.
-    #[error("the algorithm `{0}` is not supported")]
-    Algorithm(String),
-    /// The key does not fit the algorithm or its declared use.
-    #[error("the key is not suitable: {0}")]
-    Key(&'static str),
-    /// The signature does not match.
-    #[error("the signature does not match")]
-    Signature,
-    /// The system's random number generator failed.
-    #[error("the system's random number generator failed")]
-    Random,
 }
 
 /// The maximum length of a token. Servers accept about this many bytes of headers.

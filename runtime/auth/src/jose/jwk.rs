@@ -10,7 +10,7 @@ use ring::signature::{self, RsaParameters, RsaPublicKeyComponents, UnparsedPubli
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
-use super::compact::JoseError;
+use super::error::JoseError;
 
 /// An asymmetric signature algorithm (RFC 7518).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]

@@ -4,9 +4,11 @@
 //! The cryptography is ring's. There is no HMAC and no `none`, so a public key cannot be taken for a shared secret.
 
 mod compact;
+mod error;
 mod jwk;
 mod sign;
 
-pub use compact::{Header, JoseError, Jws};
+pub use compact::{Header, Jws};
+pub use error::JoseError;
 pub use jwk::{Algorithm, Jwk, JwkSet};
 pub use sign::SigningKey;

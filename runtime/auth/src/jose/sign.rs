@@ -9,7 +9,7 @@ use ring::signature::{self, EcdsaKeyPair, Ed25519KeyPair, KeyPair, RsaEncoding, 
 use secrecy::{ExposeSecret, SecretString};
 use serde_json::Value;
 
-use super::compact::JoseError;
+use super::error::JoseError;
 use super::jwk::{Algorithm, Jwk};
 
 /// A private key and the algorithm that it signs with.

@@ -1,0 +1,12 @@
+//! Tests of clients and resource servers, with an authorization server in the same process.
+
+mod authorization_server;
+mod bad_tokens;
+mod flow;
+mod introspection;
+mod loopback;
+mod peers;
+mod recorder;
+mod scopes;
+mod secrets;
+mod stores;
