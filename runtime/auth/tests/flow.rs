@@ -1,20 +1,23 @@
 //! Clients and a protected server, over HTTP.
 
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 
 use axum::body::{Body, Bytes};
 use axum::http::Request;
+use futures_util::future::BoxFuture;
 use http_body_util::{Either, Full};
-use mcpgen_auth::client::{Grant, OAuthClient, OAuthOptions};
+use mcpgen_auth::client::{Grant, OAuthClient, OAuthOptions, PendingLogin, RegisteredClient, UserAgent};
 use mcpgen_auth::server::{DpopPolicy, Identity, JwtVerifier, ProtectedResource, ResourceOptions, ScopePolicy};
-use mcpgen_auth::store::CredentialStore;
+use mcpgen_auth::store::{CredentialStore, EntryKind, MemoryStore, StoreError, StoreKey};
 use mcpgen_runtime::client::ClientBuilder;
 use mcpgen_runtime::http::client::{Authorize, ClientOptions};
 use mcpgen_runtime::http::server::{Endpoint, EndpointOptions};
 use mcpgen_runtime::{Client, Server};
 use mcpgen_types::v2026_07_28::{CallToolResult, Tool, ToolInputSchema};
 use mcpgen_types::{JsonObject, Revision};
-use tower::{Layer, ServiceExt};
+use secrecy::SecretString;
+use tower::{BoxError, Layer, ServiceExt};
 
 use crate::authorization_server::{AuthorizationServer, FollowsRedirect};
 
@@ -188,6 +191,67 @@ async fn a_lost_session_is_replaced_with_the_same_login() {
     assert_eq!(call(&client, "read").await, "alice");
     assert_eq!(server.sessions(), 1);
     assert!(issuer.log().is_empty());
+}
+
+/// A store that can be read, but not written.
+struct ReadOnly(MemoryStore);
+
+impl CredentialStore for ReadOnly {
+    fn load<'a>(&'a self, key: &'a StoreKey) -> BoxFuture<'a, Result<Option<SecretString>, StoreError>> {
+        self.0.load(key)
+    }
+
+    fn save<'a>(&'a self, _: &'a StoreKey, _: &'a SecretString) -> BoxFuture<'a, Result<(), StoreError>> {
+        Box::pin(std::future::ready(Err(StoreError::new("in memory", "it is read-only"))))
+    }
+
+    fn remove<'a>(&'a self, key: &'a StoreKey) -> BoxFuture<'a, Result<(), StoreError>> {
+        self.0.remove(key)
+    }
+}
+
+#[tokio::test]
+async fn uses_newer_credentials_than_the_store_can_keep() {
+    let issuer = AuthorizationServer::start(20).await;
+    let server = ProtectedServer::start(issuer.issuer(), DpopPolicy::Allowed).await;
+    let (mut options, store) = (options(), MemoryStore::default());
+    options.client = Some(RegisteredClient::with_secret("client", "client-secret"));
+    options.store = Arc::new(store);
+    let key = StoreKey { kind: EntryKind::Credentials, server: server.url.clone(), user: String::new() };
+    call(&connect(&server.url, options.clone(), None).await, "read").await;
+    let stored = options.store.load(&key).await.expect("a readable store").expect("credentials");
+    let read_only = MemoryStore::default();
+    read_only.save(&key, &stored).await.expect("a writable store");
+    options.store = Arc::new(ReadOnly(read_only));
+    let client = connect(&server.url, options, None).await;
+    issuer.log();
+    for _ in 0..3 {
+        assert_eq!(call(&client, "read").await, "alice");
+    }
+    assert_eq!(issuer.log(), ["refresh_token", "refresh_token", "refresh_token"]);
+}
+
+/// A user who does not log in.
+struct Absent(AtomicUsize);
+
+impl UserAgent for Absent {
+    fn prepare(&self) -> BoxFuture<'_, Result<Box<dyn PendingLogin>, BoxError>> {
+        self.0.fetch_add(1, Ordering::SeqCst);
+        Box::pin(std::future::ready(Err("nobody is here".into())))
+    }
+}
+
+#[tokio::test]
+async fn a_failed_login_is_not_repeated() {
+    let issuer = AuthorizationServer::start(300).await;
+    let server = ProtectedServer::start(issuer.issuer(), DpopPolicy::Allowed).await;
+    let absent = Arc::new(Absent(AtomicUsize::new(0)));
+    let options = OAuthOptions::new("test", Grant::AuthorizationCode(absent.clone()));
+    let oauth: Arc<dyn Authorize> = Arc::new(OAuthClient::new(&server.url, options).expect("a client"));
+    let options = ClientOptions { authorization: Some(oauth), ..ClientOptions::default() };
+    let error = builder(None).connect_http(&server.url, options).await.expect_err("no login");
+    assert!(error.to_string().contains("the user could not be asked to log in"), "{error}");
+    assert_eq!(absent.0.load(Ordering::SeqCst), 1);
 }
 
 #[tokio::test]

@@ -62,6 +62,11 @@ impl Credentials {
         self.expires_at.is_some_and(|at| at <= now().saturating_add(LEEWAY))
     }
 
+    /// Returns whether these credentials have the same access token.
+    pub(super) fn has_same_token(&self, other: &Self) -> bool {
+        self.access_token.expose_secret() == other.access_token.expose_secret()
+    }
+
     /// Returns the `Authorization` header.
     pub(super) fn authorization(&self) -> Result<HeaderValue, OAuthError> {
         let scheme = if self.dpop.is_some() { "DPoP" } else { "Bearer" };

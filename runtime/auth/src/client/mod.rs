@@ -21,6 +21,7 @@
 //! # Files
 //!
 //! * `oauth_client` responds to the server's challenges. `options` and `grant` are its settings.
+//!   `grants` gets new credentials.
 //! * `discovery` finds the authorization server, and `registration` gets a client ID, unless there is a
 //!   `registered_client`.
 //! * `authorization_code` sends the user to the authorization server, with a `user_agent`: `loopback` or `manual`.
@@ -31,6 +32,7 @@ mod credentials;
 mod discovery;
 mod error;
 mod grant;
+mod grants;
 mod loopback;
 mod manual;
 mod oauth_client;

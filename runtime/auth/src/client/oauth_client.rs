@@ -3,30 +3,32 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
 
 use futures_util::future::BoxFuture;
 use http::header::AUTHORIZATION;
 use http::{HeaderMap, HeaderValue, StatusCode};
 use mcpgen_runtime::http::client::{Authorize, AuthorizeRequest, Challenge};
-use secrecy::{ExposeSecret, SecretString};
+use secrecy::ExposeSecret;
+use tokio::time::Instant;
 use tower::BoxError;
 use url::Url;
 
-use super::authorization_code::{self, Authorized};
 use super::credentials::Credentials;
 use super::discovery::{Discovered, discover};
 use super::error::OAuthError;
-use super::grant::{Grant, IdentityProvider};
+use super::grant::Grant;
 use super::options::OAuthOptions;
-use super::registration::{self, Identification, identify};
+use super::registration::{self, Identification};
 use super::token::{Nonces, TokenEndpoint, header};
-use super::user_agent::UserAgent;
 use crate::challenge::AuthChallenge;
-use crate::dpop::{DPOP, DpopKey};
+use crate::dpop::DPOP;
 use crate::fetch::{Fetcher, NetworkPolicy};
 use crate::store::{EntryKind, StoreKey};
+use crate::util::sha256;
 
-const JWT_BEARER: &str = "urn:ietf:params:oauth:grant-type:jwt-bearer";
+/// How long a new token that the server refuses is not replaced.
+const GIVE_UP: Duration = Duration::from_secs(60);
 
 /// Gets access tokens for one MCP server, and authorizes requests with them.
 ///
@@ -35,21 +37,23 @@ const JWT_BEARER: &str = "urn:ietf:params:oauth:grant-type:jwt-bearer";
 /// 403 and `insufficient_scope`. Concurrent requests wait for the same token.
 pub struct OAuthClient {
     server_url: Url,
-    options: OAuthOptions,
-    fetcher: Fetcher,
-    nonces: Nonces,
+    pub(super) options: OAuthOptions,
+    pub(super) fetcher: Fetcher,
+    pub(super) nonces: Nonces,
     state: Mutex<State>,
     /// Held while new credentials are requested, so that no token is refreshed twice.
     renewing: tokio::sync::Mutex<()>,
 }
 
 #[derive(Default)]
-struct State {
+pub(super) struct State {
     /// Whether the store was read.
     is_loaded: bool,
+    /// The hash of the text that was last read from the store or written to it.
+    stored: Option<String>,
     credentials: Option<Arc<Credentials>>,
-    /// Whether a response shows that the server has accepted the credentials.
-    is_accepted: bool,
+    /// When the credentials were granted, until a response shows that the server has accepted them.
+    pub(super) granted: Option<Instant>,
     /// How often each set of scopes was requested after a 403.
     step_ups: BTreeMap<BTreeSet<String>, u32>,
 }
@@ -90,7 +94,7 @@ impl OAuthClient {
         Ok(self.options.store.remove(&self.store_key()).await?)
     }
 
-    fn state(&self) -> MutexGuard<'_, State> {
+    pub(super) fn state(&self) -> MutexGuard<'_, State> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
@@ -141,18 +145,18 @@ impl OAuthClient {
 
     /// Reads the store. Another process may have renewed the credentials.
     async fn load(&self) -> Result<(), OAuthError> {
-        let stored = self.options.store.load(&self.store_key()).await?;
-        let stored = stored.as_ref().and_then(Credentials::from_text);
-        let stored = stored.filter(|stored| stored.dpop.is_some() == self.options.dpop);
+        let text = self.options.store.load(&self.store_key()).await?;
         let mut state = self.state();
         state.is_loaded = true;
-        if let Some(stored) = stored {
-            let is_same =
-                |known: &Arc<Credentials>| known.access_token.expose_secret() == stored.access_token.expose_secret();
-            if !state.credentials.as_ref().is_some_and(is_same) {
-                state.credentials = Some(Arc::new(stored));
-                state.is_accepted = true;
-            }
+        let hash = text.as_ref().map(|text| sha256(text.expose_secret()));
+        // Without a change, the credentials in memory may be newer: the store may not be writable.
+        if hash == state.stored {
+            return Ok(());
+        }
+        state.stored = hash;
+        let stored = text.as_ref().and_then(Credentials::from_text);
+        if let Some(stored) = stored.filter(|stored| stored.dpop.is_some() == self.options.dpop) {
+            (state.credentials, state.granted) = (Some(Arc::new(stored)), None);
         }
         Ok(())
     }
@@ -161,7 +165,8 @@ impl OAuthClient {
     async fn respond(&self, url: &Url, refused: &Challenge) -> Result<Option<Arc<Credentials>>, OAuthError> {
         self.nonces.read(url, &refused.headers);
         let challenges = AuthChallenge::parse(refused.www_authenticate());
-        let challenge = challenges.iter().find(|challenge| matches!(challenge.scheme.as_str(), "bearer" | "dpop"));
+        let of = |scheme: &str| challenges.iter().find(|challenge| challenge.scheme == scheme);
+        let challenge = if self.options.dpop { of("dpop").or(of("bearer")) } else { of("bearer").or(of("dpop")) };
         let error = challenge.and_then(|challenge| challenge.get("error"));
         let credentials = self.state().credentials.clone();
         if error == Some("use_dpop_nonce") && credentials.as_ref().is_some_and(|known| known.dpop.is_some()) {
@@ -177,7 +182,11 @@ impl OAuthClient {
             return Ok(Some(Arc::clone(renewed)));
         }
         match refused.status {
-            StatusCode::FORBIDDEN => self.step_up(challenge).await,
+            StatusCode::FORBIDDEN => {
+                // The server knows the token, or it would have responded with 401.
+                self.state().granted = None;
+                self.step_up(challenge).await
+            }
             _ => self.renew(challenge, credentials).await,
         }
     }
@@ -188,7 +197,7 @@ impl OAuthClient {
         challenge: Option<&AuthChallenge>,
         refused: Option<Arc<Credentials>>,
     ) -> Result<Option<Arc<Credentials>>, OAuthError> {
-        if refused.is_some() && !self.state().is_accepted {
+        if refused.is_some() && self.state().granted.is_some_and(|granted| granted.elapsed() < GIVE_UP) {
             // The server has refused a new token. Another login would not change that.
             return Ok(None);
         }
@@ -268,10 +277,13 @@ impl OAuthClient {
             ("resource", expired.resource.as_str()),
         ];
         match endpoint.request(&params).await {
-            Ok(response) => self.store(expired.clone().updated(response)?).await.map(Some),
+            Ok(response) => Ok(Some(self.store(expired.clone().updated(response)?).await)),
             Err(OAuthError::Token(error)) => {
                 tracing::info!(%error, "the refresh token is no longer valid");
-                Ok(None)
+                // Another process may have used it, and stored its successor.
+                self.load().await?;
+                let current = self.state().credentials.clone();
+                Ok(current.filter(|current| !current.has_same_token(expired)))
             }
             Err(error) => Err(error),
         }
@@ -288,152 +300,16 @@ impl OAuthClient {
         Ok([known, document].into_iter().flatten().find(|client| client.id == credentials.client_id))
     }
 
-    /// Gets new credentials.
-    async fn grant(&self, found: &Discovered, scopes: BTreeSet<String>) -> Result<Arc<Credentials>, OAuthError> {
-        let scope = scopes.iter().map(String::as_str).collect::<Vec<_>>().join(" ");
-        let scope = (!scope.is_empty()).then_some(scope.as_str());
-        let mut params: Vec<(&str, &str)> = vec![("resource", &found.resource)];
-        match &self.options.grant {
-            Grant::AuthorizationCode(user_agent) => {
-                let (client, authorized) = self.log_in(user_agent.as_ref(), found, scope).await?;
-                params.extend([
-                    ("grant_type", "authorization_code"),
-                    ("code", authorized.code.expose_secret()),
-                    ("code_verifier", authorized.verifier.expose_secret()),
-                    ("redirect_uri", authorized.redirect_uri.as_str()),
-                ]);
-                self.request(found, &client, &params, scopes.clone()).await
-            }
-            Grant::ClientCredentials => {
-                params.push(("grant_type", "client_credentials"));
-                params.extend(scope.map(|scope| ("scope", scope)));
-                self.request(found, &self.configured(found)?, &params, scopes.clone()).await
-            }
-            Grant::JwtBearer(source) => {
-                let assertion = source.assertion(&found.server.issuer).await.map_err(OAuthError::Assertion)?;
-                params.extend([("grant_type", JWT_BEARER), ("assertion", assertion.expose_secret())]);
-                params.extend(scope.map(|scope| ("scope", scope)));
-                self.request(found, &self.configured(found)?, &params, scopes.clone()).await
-            }
-            Grant::EnterpriseManaged(provider) => {
-                let assertion = self.exchange(provider, found, scope).await?;
-                params.extend([("grant_type", JWT_BEARER), ("assertion", assertion.expose_secret())]);
-                params.extend(scope.map(|scope| ("scope", scope)));
-                self.request(found, &self.configured(found)?, &params, scopes.clone()).await
-            }
-        }
-    }
-
-    fn configured(&self, found: &Discovered) -> Result<Identification, OAuthError> {
-        registration::registered(&self.options, &found.server.issuer)?.ok_or(OAuthError::NoClient)
-    }
-
-    async fn log_in(
-        &self,
-        user_agent: &dyn UserAgent,
-        found: &Discovered,
-        scope: Option<&str>,
-    ) -> Result<(Identification, Authorized), OAuthError> {
-        let login = user_agent.prepare().await.map_err(OAuthError::UserAgent)?;
-        let client = identify(&self.fetcher, &self.options, found, &login.redirect_uri()).await?;
-        let authorized = authorization_code::authorize(&self.fetcher, found, &client.id, scope, login).await?;
-        Ok((client, authorized))
-    }
-
-    /// Exchanges the user's ID token for an assertion that the authorization server accepts.
-    async fn exchange(
-        &self,
-        provider: &IdentityProvider,
-        found: &Discovered,
-        scope: Option<&str>,
-    ) -> Result<SecretString, OAuthError> {
-        const ID_JAG: &str = "urn:ietf:params:oauth:token-type:id-jag";
-        let url: Url = provider.token_endpoint.parse().map_err(|_| OAuthError::Url(provider.token_endpoint.clone()))?;
-        let id_token = provider.id_token.assertion(provider.token_endpoint.as_str()).await;
-        let id_token = id_token.map_err(OAuthError::Assertion)?;
-        let client = Identification {
-            id: provider.client_id.clone(),
-            authentication: provider.authentication.clone(),
-            method: None,
-        };
-        let endpoint = TokenEndpoint {
-            fetcher: &self.fetcher,
-            url: &url,
-            issuer: &provider.token_endpoint,
-            methods: None,
-            client: &client,
-            dpop: None,
-            nonces: &self.nonces,
-        };
-        let mut params = vec![
-            ("grant_type", "urn:ietf:params:oauth:grant-type:token-exchange"),
-            ("requested_token_type", ID_JAG),
-            ("audience", found.server.issuer.as_str()),
-            ("resource", found.resource.as_str()),
-            ("subject_token", id_token.expose_secret()),
-            ("subject_token_type", "urn:ietf:params:oauth:token-type:id_token"),
-        ];
-        params.extend(scope.map(|scope| ("scope", scope)));
-        let response = endpoint.request(&params).await?;
-        match response.issued_token_type.as_deref() {
-            Some(ID_JAG) => Ok(response.access_token),
-            _ => Err(OAuthError::TokenResponse("the identity provider did not issue an ID-JAG")),
-        }
-    }
-
-    async fn request(
-        &self,
-        found: &Discovered,
-        client: &Identification,
-        params: &[(&str, &str)],
-        scopes: BTreeSet<String>,
-    ) -> Result<Arc<Credentials>, OAuthError> {
-        let server = &found.server;
-        let url = server
-            .token_endpoint
-            .as_ref()
-            .ok_or_else(|| OAuthError::MissingMember { issuer: server.issuer.clone(), member: "token_endpoint" })?;
-        let dpop = if self.options.dpop { Some(Arc::new(DpopKey::generate()?)) } else { None };
-        let methods = server.token_endpoint_auth_methods_supported.as_deref();
-        let endpoint = TokenEndpoint {
-            fetcher: &self.fetcher,
-            url,
-            issuer: &server.issuer,
-            methods,
-            client,
-            dpop: dpop.as_deref(),
-            nonces: &self.nonces,
-        };
-        let response = endpoint.request(params).await;
-        if matches!(&response, Err(OAuthError::Token(error)) if error.error == "invalid_client") {
-            registration::forget(&self.options, &server.issuer).await?;
-        }
-        let credentials = Credentials {
-            issuer: server.issuer.clone(),
-            token_endpoint: url.clone(),
-            methods: methods.map(<[String]>::to_vec),
-            client_id: client.id.clone(),
-            resource: found.resource.clone(),
-            access_token: String::new().into(),
-            refresh_token: None,
-            expires_at: None,
-            scopes,
-            dpop,
-        };
-        let credentials = self.store(credentials.updated(response?)?).await?;
-        self.state().is_accepted = false;
-        Ok(credentials)
-    }
-
     /// Makes these the current credentials. If they cannot be stored, they are still used.
-    async fn store(&self, credentials: Credentials) -> Result<Arc<Credentials>, OAuthError> {
+    pub(super) async fn store(&self, credentials: Credentials) -> Arc<Credentials> {
         let text = credentials.to_text();
         let credentials = Arc::new(credentials);
         self.state().credentials = Some(Arc::clone(&credentials));
-        if let Err(error) = self.options.store.save(&self.store_key(), &text).await {
-            tracing::warn!(error = &error as &dyn std::error::Error, "credentials are not stored");
+        match self.options.store.save(&self.store_key(), &text).await {
+            Ok(()) => self.state().stored = Some(sha256(text.expose_secret())),
+            Err(error) => tracing::warn!(error = &error as &dyn std::error::Error, "credentials are not stored"),
         }
-        Ok(credentials)
+        credentials
     }
 }
 
@@ -449,7 +325,7 @@ impl Authorize for OAuthClient {
 
     fn on_response(&self, url: &Url, headers: &HeaderMap) {
         self.nonces.read(url, headers);
-        self.state().is_accepted = true;
+        self.state().granted = None;
     }
 }
 
