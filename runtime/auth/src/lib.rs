@@ -31,4 +31,5 @@ pub mod metadata;
 pub mod server;
 #[cfg(feature = "client")]
 pub mod store;
+#[cfg(any(feature = "client", feature = "server"))]
 mod util;

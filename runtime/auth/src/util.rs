@@ -4,8 +4,10 @@ use std::time::{SystemTime, UNIX_EPOCH};
 
 use base64::Engine;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
+#[cfg(feature = "client")]
 use ring::rand::{SecureRandom, SystemRandom};
 
+#[cfg(feature = "client")]
 use crate::jose::JoseError;
 
 /// Returns the seconds since 1970.
@@ -14,6 +16,7 @@ pub(crate) fn now() -> u64 {
 }
 
 /// Returns 256 random bits as base64url: 43 characters, which are also a valid PKCE verifier.
+#[cfg(feature = "client")]
 pub(crate) fn random_text() -> Result<String, JoseError> {
     let mut bytes = [0; 32];
     SystemRandom::new().fill(&mut bytes).map_err(|_| JoseError::Random)?;

@@ -79,6 +79,7 @@ pub enum FetchError {
     },
 }
 
+#[cfg(any(feature = "client", feature = "server"))]
 impl FetchError {
     /// Returns whether the server has no such document.
     pub(crate) fn is_absent(&self) -> bool {

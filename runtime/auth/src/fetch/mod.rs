@@ -7,7 +7,11 @@ mod fetcher;
 mod policy;
 mod resolver;
 
+#[cfg(any(feature = "client", feature = "server"))]
+pub(crate) use fetcher::json;
+#[cfg(feature = "client")]
+pub(crate) use fetcher::shown;
 pub use fetcher::{FetchError, Fetcher, Reply};
-pub(crate) use fetcher::{json, shown};
+#[cfg(feature = "client")]
 pub(crate) use policy::is_local;
 pub use policy::{NetworkPolicy, PolicyError};

@@ -6,6 +6,7 @@ use base64::Engine;
 use base64::engine::general_purpose::{STANDARD, URL_SAFE_NO_PAD};
 use ring::rand::SystemRandom;
 use ring::signature::{self, EcdsaKeyPair, Ed25519KeyPair, KeyPair, RsaEncoding, RsaKeyPair};
+#[cfg(feature = "client")]
 use secrecy::{ExposeSecret, SecretString};
 use serde_json::Value;
 
@@ -19,6 +20,7 @@ pub struct SigningKey {
     /// Set in the header of signatures.
     kid: Option<String>,
     /// The PKCS #8 document, as base64.
+    #[cfg(feature = "client")]
     pkcs8: SecretString,
 }
 
@@ -66,7 +68,13 @@ impl SigningKey {
             Algorithm::EdDsa => PrivateKey::Ed25519(Ed25519KeyPair::from_pkcs8_maybe_unchecked(der).map_err(wrong)?),
             _ => PrivateKey::Rsa(RsaKeyPair::from_pkcs8(der).map_err(wrong)?),
         };
-        Ok(Self { algorithm, key, kid: None, pkcs8: STANDARD.encode(der).into() })
+        Ok(Self {
+            algorithm,
+            key,
+            kid: None,
+            #[cfg(feature = "client")]
+            pkcs8: STANDARD.encode(der).into(),
+        })
     }
 
     /// Sets the key ID in the headers of signatures.
@@ -95,11 +103,13 @@ impl SigningKey {
     }
 
     /// Returns the PKCS #8 document as base64, to store the key.
+    #[cfg(feature = "client")]
     pub(crate) fn to_base64(&self) -> &SecretString {
         &self.pkcs8
     }
 
     /// Reads an ES256 key that [`to_base64`](Self::to_base64) returned.
+    #[cfg(feature = "client")]
     pub(crate) fn from_base64(text: &SecretString) -> Result<Self, JoseError> {
         let der = STANDARD.decode(text.expose_secret()).map_err(|_| JoseError::Key("it is not base64"))?;
         Self::from_der(&der, Algorithm::Es256)
@@ -149,7 +159,7 @@ impl fmt::Debug for SigningKey {
     }
 }
 
-#[cfg(test)]
+#[cfg(all(test, feature = "client"))]
 mod tests {
     use serde_json::json;
 
