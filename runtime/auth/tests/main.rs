@@ -3,6 +3,7 @@
 mod authorization_server;
 mod bad_tokens;
 mod flow;
+mod hostile;
 mod introspection;
 mod loopback;
 mod peers;

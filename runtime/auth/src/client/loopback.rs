@@ -27,7 +27,7 @@ const PAGE: &str = "<!doctype html><html lang=\"en\"><meta charset=\"utf-8\"><ti
 
 /// Shows the authorization URL to the user, and listens on the loopback interface for the response.
 ///
-/// Each login listens on a port of its own choice on `127.0.0.1`, and on `[::1]` if that is available. It accepts one
+/// Each login listens on a random port on `127.0.0.1`, and on `[::1]` if that is available. It accepts one
 /// response.
 #[derive(Clone)]
 pub struct Loopback {
