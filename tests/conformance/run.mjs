@@ -1,8 +1,8 @@
 // Runs the scenarios that the official conformance suite requires of each revision against everything-server and
 // everything-client. Runs each scenario in a separate process, with that revision only. See --help.
 //
-// Selects the scenarios of the suite's `--requirements REVISION`, except those of extensions: the required ones, and
-// those that the suite runs but does not score. Stricter than the suite: warnings and failed unscored scenarios are
+// Selects the scenarios of the suite's `--requirements REVISION`: the required ones, and those that the suite runs but
+// does not score. Of extensions, only those of authorization. Adds two scenarios of 2025-03-26 for clients. Stricter than the suite: warnings and failed unscored scenarios are
 // failures.
 
 import { spawn, spawnSync } from 'node:child_process';
@@ -34,6 +34,8 @@ const PLACE = join(TARGET, 'tmp/conformance');
 const RESULTS = join(PLACE, 'results');
 const SUITE = join(PLACE, 'node_modules/@modelcontextprotocol/conformance');
 const REVISIONS = ['2025-11-25', '2026-07-28'];
+/** Scenarios of an older revision that clients still support. The suite has no requirements for that revision. */
+const OLDER = { revision: '2025-03-26', client: ['auth/2025-03-26-oauth-metadata-backcompat', 'auth/2025-03-26-oauth-endpoint-fallback'] };
 const LEGS = ['server', 'client'];
 /** Scenarios that affect others, and so run alone. */
 const ALONE = ['server-stateless'];
@@ -95,7 +97,7 @@ function parseOptions() {
     if (values[name] !== undefined && !all.includes(values[name])) throw new UserError(`--${name} must be one of ${all.join(', ')}`);
   };
   known('leg', LEGS);
-  known('revision', REVISIONS);
+  known('revision', [...REVISIONS, OLDER.revision]);
   if (values['server-url'] && values.leg === 'client') throw new UserError('--server-url cannot be combined with --leg client');
   if (values.replicas !== undefined) {
     if (!(Number(values.replicas) >= 1) || values['server-url']) throw new UserError('--replicas must be a number of at least 1, and cannot be combined with --server-url');
@@ -122,8 +124,7 @@ function readBaseline() {
     for (const entry of baseline[leg] ?? []) {
       const other = all.flatMap(({ others }) => others).find(({ scenario, leg: of }) => scenario === entry && of === leg);
       const isExtension = other?.reason === 'extension';
-      const isOAuth = leg === 'client' && typeof entry === 'string' && entry.startsWith('auth/');
-      if (!isExtension && !isOAuth) throw new UserError(`baseline.yaml: ${leg}: ${JSON.stringify(entry)} is not allowed: only client scenarios of auth/ and scenarios of extensions can be skipped`);
+      if (!isExtension) throw new UserError(`baseline.yaml: ${leg}: ${JSON.stringify(entry)} is not allowed: only scenarios of extensions can be skipped`);
       const isKnown = other !== undefined || all.some((required) => required[leg].includes(entry));
       if (!isKnown) throw new UserError(`baseline.yaml: ${leg}: no revision requires ${entry}`);
     }
@@ -131,18 +132,24 @@ function readBaseline() {
   return Object.fromEntries(LEGS.map((leg) => [leg, baseline[leg] ?? []]));
 }
 
+/** Returns whether the programs support an unscored scenario: of extensions, only those of authorization. */
+const isSupported = ({ leg, scenario, reason }) => reason !== 'extension' || (leg === 'client' && scenario.startsWith('auth/'));
+
 /** Returns the scenarios to run. */
 function plan(options, baseline) {
   const jobs = [];
   for (const leg of options['server-url'] ? ['server'] : LEGS) {
     for (const revision of REVISIONS) {
       const required = requirements(revision);
-      const others = required.others.filter((other) => other.leg === leg && other.reason !== 'extension');
+      const others = required.others.filter((other) => other.leg === leg && isSupported(other));
       const add = (scenario, reason) => {
         if (!baseline[leg].includes(scenario)) jobs.push({ leg, revision, scenario, reason });
       };
       for (const scenario of required[leg]) add(scenario);
       for (const { scenario, reason } of others) add(scenario, reason);
+    }
+    if (leg === 'client') {
+      for (const scenario of OLDER.client) jobs.push({ leg, revision: OLDER.revision, scenario, reason: 'older revision' });
     }
   }
   const isSelected = (job) => ['leg', 'revision'].every((name) => options[name] === undefined || options[name] === job[name]);
@@ -320,9 +327,9 @@ function report(jobs, baseline, options) {
   for (const job of jobs) details(job, options.verbose);
   const parts = [];
   for (const leg of LEGS) {
-    for (const revision of REVISIONS) {
+    for (const revision of [...REVISIONS, OLDER.revision]) {
       const tested = jobs.filter((job) => job.leg === leg && job.revision === revision);
-      if (tested.length > 0) parts.push(`${leg} ${revision}: ${tally(tested, requirements(revision)[leg], baseline[leg])}`);
+      if (tested.length > 0) parts.push(`${leg} ${revision}: ${tally(tested, revision === OLDER.revision ? [] : requirements(revision)[leg], baseline[leg])}`);
     }
   }
   const missing = jobs.find((job) => job.problem?.startsWith(MISSING));
@@ -336,7 +343,8 @@ function tally(jobs, required, baseline) {
   const ratio = (some) => `${some.filter(passed).length}/${some.length}`;
   const others = jobs.filter((job) => job.reason);
   const skipped = required.filter((scenario) => baseline.includes(scenario)).length;
-  const parts = [`${ratio(jobs.filter((job) => !job.reason))} required`];
+  const scored = jobs.filter((job) => !job.reason);
+  const parts = scored.length > 0 ? [`${ratio(scored)} required`] : [];
   if (others.length > 0) parts.push(`${ratio(others)} not scored`);
   if (skipped > 0) parts.push(`${skipped} skipped by baseline.yaml`);
   return parts.join(', ');

@@ -299,8 +299,8 @@ impl ServerBuilder {
     }
 
     /// Sets a function that returns the caller of a request, such as the name of a user that a middleware layer has
-    /// authenticated. Return only authenticated data: clients can forge everything else. By default, callers are not
-    /// distinguished.
+    /// authenticated. Return only authenticated data: clients can forge everything else. The default is the name of the
+    /// [`Principal`](crate::transport::Principal); requests without one all have the same caller.
     ///
     /// A multi-round request can only be continued by the caller that started it.
     pub fn identity(mut self, identity: impl Fn(&Context) -> String + Send + Sync + 'static) -> Self {
@@ -312,7 +312,7 @@ impl ServerBuilder {
     ///
     /// A call beyond the limit does not run the tool. Its result is an error that contains the number of seconds to
     /// wait. Every round of a multi-round call is charged, also if its request state is rejected.
-    /// [`identity`](Self::identity) distinguishes callers; without it, all calls count as one caller's.
+    /// [`identity`](Self::identity) or the principal distinguishes callers; without both, all calls count as one caller's.
     ///
     /// The limit remembers up to 100,000 callers (about 6 MB), see [`rate_limit_callers`](Self::rate_limit_callers).
     #[cfg(feature = "rate-limit")]

@@ -179,10 +179,14 @@ impl Server {
         RequestContext::new(context)
     }
 
-    /// Returns the caller of a request. Without [`identity`](super::ServerBuilder::identity), it is empty.
+    /// Returns the caller of a request. Without [`identity`](super::ServerBuilder::identity), it is the principal, or
+    /// empty if there is none.
     #[cfg(any(feature = "request-state", feature = "rate-limit"))]
     fn caller(&self, context: &Context) -> String {
-        self.0.config.identity.as_ref().map_or_else(String::new, |identity| identity(context))
+        match &self.0.config.identity {
+            Some(identity) => identity(context),
+            None => context.principal().map_or_else(String::new, |principal| principal.name().to_owned()),
+        }
     }
 
     /// Charges a call to its caller. If it exceeds the rate limit, returns how long the caller has to wait.

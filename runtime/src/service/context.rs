@@ -15,7 +15,7 @@ use crate::peer::outbox::Outbox;
 use crate::protocol::info::PeerInfo;
 use crate::protocol::params::{ParamsInterner, ParamsView};
 use crate::protocol::{FixedRevision, Level, RequestInfo, RequestScope};
-use crate::transport::{Extensions, Outbound, Route};
+use crate::transport::{Extensions, Outbound, Principal, Route};
 
 /// The context of a request or notification: its ID, method, revision, peer and metadata.
 ///
@@ -293,6 +293,12 @@ impl Context {
     pub fn extensions(&self) -> &Extensions {
         static EMPTY: LazyLock<Extensions> = LazyLock::new(Extensions::new);
         self.0.extensions.as_deref().unwrap_or(&EMPTY)
+    }
+
+    /// Returns the authenticated sender of the message, if the transport or an authentication layer has attached one.
+    #[must_use]
+    pub fn principal(&self) -> Option<&Principal> {
+        self.extensions().get()
     }
 
     /// Closes the SSE stream on which the client awaits the response, and asks it to reconnect after `retry`.

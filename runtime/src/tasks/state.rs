@@ -42,12 +42,15 @@ impl Default for Tasks {
 }
 
 impl Tasks {
-    /// Creates tasks that all have the same owner, so that every peer can see all of them.
+    /// Creates tasks that only their [`Principal`](crate::transport::Principal) can see. Tasks of requests without a
+    /// principal all have the same owner, so that every peer without a principal can see all of them.
     ///
-    /// If there are several clients, create one `Tasks` for each connection or use [`owned_by`](Self::owned_by). To
-    /// share a store, put it in an [`Arc`].
+    /// If there are several clients without authentication, create one `Tasks` for each connection or use
+    /// [`owned_by`](Self::owned_by). To share a store, put it in an [`Arc`].
     pub fn new(store: impl TaskStore, limits: TaskLimits) -> Self {
-        Self::owned_by(store, limits, |_| String::new())
+        Self::owned_by(store, limits, |context| {
+            context.principal().map_or_else(String::new, |principal| principal.name().to_owned())
+        })
     }
 
     /// Creates tasks that only their owners can see. For all others, a task does not exist.

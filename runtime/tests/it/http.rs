@@ -8,6 +8,7 @@ use std::time::Duration;
 use bytes::Bytes;
 use http::{Request, StatusCode};
 use http_body_util::BodyExt;
+use mcpgen_runtime::transport::Principal;
 use serde_json::{Value, json};
 use tower::ServiceExt;
 
@@ -282,6 +283,31 @@ async fn hides_sessions_from_other_owners() {
         }
     }
     assert_eq!(observed.calls.load(Ordering::SeqCst), 1);
+}
+
+#[tokio::test]
+async fn principals_own_sessions() {
+    let (endpoint, _) = endpoint(|_| {});
+    let send_as = |principal: Option<&str>, session: &str, body: String| {
+        let mut post = Request::post("/mcp").header("host", "localhost").header("accept", ACCEPT_BOTH);
+        post = post.header("content-type", "application/json");
+        if !session.is_empty() {
+            post = post.header("mcp-session-id", session);
+        }
+        let mut request = post.body(axum::body::Body::from(body)).expect("a request");
+        if let Some(principal) = principal {
+            request.extensions_mut().insert(Principal::new(principal));
+        }
+        endpoint.clone().oneshot(request)
+    };
+    let params =
+        json!({ "protocolVersion": "2025-11-25", "capabilities": {}, "clientInfo": { "name": "t", "version": "1" } });
+    let begun = send_as(Some("ann"), "", request(0, "initialize", params)).await.expect("a response");
+    let id = begun.headers()["mcp-session-id"].to_str().expect("text").to_owned();
+    for (principal, status) in [(Some("ann"), 200), (Some("bob"), 404), (None, 404)] {
+        let response = send_as(principal, &id, request(1, "ping", json!({}))).await.expect("a response");
+        assert_eq!(response.status(), status, "{principal:?}");
+    }
 }
 
 #[tokio::test]

@@ -11,10 +11,11 @@ use axum::body::Body;
 use axum::extract::Request;
 use axum::response::{IntoResponse, Response};
 use futures_util::future::BoxFuture;
-use http::{HeaderValue, StatusCode};
+use http::header::AUTHORIZATION;
+use http::{HeaderMap, HeaderValue, StatusCode};
 use mcpgen_runtime::client::handshake::HandshakeError;
 use mcpgen_runtime::client::{ClientBuilder, ConnectError};
-use mcpgen_runtime::http::client::{Authorize, Challenge, ClientOptions, HttpError};
+use mcpgen_runtime::http::client::{Authorize, AuthorizeRequest, ClientOptions, HttpError};
 use mcpgen_runtime::http::server::Endpoint;
 use mcpgen_runtime::peer::CallError;
 use mcpgen_runtime::protocol::change::Change;
@@ -279,20 +280,20 @@ struct Tokens {
 }
 
 impl Authorize for Tokens {
-    fn authorize<'a>(
-        &'a self,
-        challenge: Option<&'a Challenge>,
-    ) -> BoxFuture<'a, Result<Option<HeaderValue>, BoxError>> {
+    fn authorize<'a>(&'a self, request: AuthorizeRequest<'a>) -> BoxFuture<'a, Result<Option<HeaderMap>, BoxError>> {
         Box::pin(async move {
-            if let Some(challenge) = challenge {
+            if let Some(challenge) = request.refused {
                 assert_eq!(challenge.status, StatusCode::UNAUTHORIZED);
-                assert_eq!(challenge.challenges, ["Bearer realm=\"t\""]);
+                assert!(challenge.www_authenticate().eq(["Bearer realm=\"t\""]));
+                let refused = format!("Bearer {}", self.issued.load(Ordering::SeqCst));
+                assert!(challenge.authorization.as_ref().is_some_and(|sent| *sent == refused));
                 let issued = self.issued.fetch_add(1, Ordering::SeqCst) + 1;
                 if issued > self.valid_after + 1 {
                     return Ok(None);
                 }
             }
-            Ok(Some(HeaderValue::from_str(&format!("Bearer {}", self.issued.load(Ordering::SeqCst)))?))
+            let token = HeaderValue::from_str(&format!("Bearer {}", self.issued.load(Ordering::SeqCst)))?;
+            Ok(Some(HeaderMap::from_iter([(AUTHORIZATION, token)])))
         })
     }
 }

@@ -9,9 +9,10 @@ use std::time::{Duration, Instant};
 use axum::body::{Body, Bytes};
 use axum::response::Response;
 use futures_util::future::BoxFuture;
-use http::HeaderValue;
+use http::header::AUTHORIZATION;
+use http::{HeaderMap, HeaderValue};
 use mcpgen_runtime::Client;
-use mcpgen_runtime::http::client::{Authorize, Challenge, ClientOptions};
+use mcpgen_runtime::http::client::{Authorize, AuthorizeRequest, ClientOptions};
 use mcpgen_types::{JsonObject, Revision};
 use serde_json::{Value, json};
 use tokio::sync::{Notify, Semaphore, mpsc};
@@ -537,11 +538,9 @@ async fn reports_a_new_session_with_another_revision() {
 struct OneToken;
 
 impl Authorize for OneToken {
-    fn authorize<'a>(
-        &'a self,
-        challenge: Option<&'a Challenge>,
-    ) -> BoxFuture<'a, Result<Option<HeaderValue>, BoxError>> {
-        Box::pin(async move { Ok(challenge.is_none().then(|| HeaderValue::from_static("Bearer x"))) })
+    fn authorize<'a>(&'a self, request: AuthorizeRequest<'a>) -> BoxFuture<'a, Result<Option<HeaderMap>, BoxError>> {
+        let token = || HeaderMap::from_iter([(AUTHORIZATION, HeaderValue::from_static("Bearer x"))]);
+        Box::pin(async move { Ok(request.refused.is_none().then(token)) })
     }
 }
 

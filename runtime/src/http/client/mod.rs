@@ -42,5 +42,5 @@ mod streams;
 mod transport;
 
 pub use error::{HttpError, OpenError};
-pub use options::{Authorize, Challenge, ClientOptions};
+pub use options::{Authorize, AuthorizeRequest, Challenge, ClientOptions};
 pub use transport::open;

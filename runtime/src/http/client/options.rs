@@ -5,7 +5,8 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use futures_util::future::BoxFuture;
-use http::{HeaderMap, HeaderValue, StatusCode};
+use http::header::WWW_AUTHENTICATE;
+use http::{HeaderMap, HeaderValue, Method, StatusCode};
 use tower::BoxError;
 
 use crate::transport::lines;
@@ -21,7 +22,7 @@ pub struct ClientOptions {
     pub client: Option<reqwest::Client>,
     /// Headers to send with each request.
     pub headers: HeaderMap,
-    /// Provides the `Authorization` header of each request.
+    /// Provides the `Authorization` header of each request, and other headers that authorize it.
     pub authorization: Option<Arc<dyn Authorize>>,
     /// The maximum number of concurrent requests. Further requests wait. `subscriptions/listen` does not count.
     /// Default: 256.
@@ -77,24 +78,66 @@ impl fmt::Debug for ClientOptions {
     }
 }
 
-/// Provides the `Authorization` header of requests.
+/// Provides the headers that authorize requests, such as `Authorization` and `DPoP`.
 pub trait Authorize: Send + Sync + 'static {
-    /// Returns the value of `Authorization` for a request, such as `Bearer …`, or `None` to send no header.
+    /// Returns the headers that authorize a request, or `None` to send it without authorization.
     ///
-    /// If the server responds with 401 or 403, this is called again with the server's challenge, up to three times per
-    /// request. Return `None` to give up; the request then fails with the server's status.
+    /// If the server responds with 401 or 403, this is called again with [`AuthorizeRequest::refused`], up to three
+    /// times per request. Return `None` to give up; the request then fails with the server's status.
     ///
     /// # Errors
     ///
     /// Return an error if no token is available. The request fails with [`super::HttpError::Authorization`].
-    fn authorize<'a>(&'a self, refused: Option<&'a Challenge>) -> BoxFuture<'a, Result<Option<HeaderValue>, BoxError>>;
+    fn authorize<'a>(&'a self, request: AuthorizeRequest<'a>) -> BoxFuture<'a, Result<Option<HeaderMap>, BoxError>>;
+
+    /// Called with the headers of each response that is not passed to [`authorize`](Self::authorize) as a challenge.
+    /// Use it to read headers for later requests, such as `DPoP-Nonce`. By default it does nothing.
+    fn on_response(&self, url: &reqwest::Url, headers: &HeaderMap) {
+        let _ = (url, headers);
+    }
+}
+
+/// A request to authorize.
+#[derive(Clone, Copy, Debug)]
+#[non_exhaustive]
+pub struct AuthorizeRequest<'a> {
+    /// The HTTP method.
+    pub method: &'a Method,
+    /// The URL.
+    pub url: &'a reqwest::Url,
+    /// The server's response to the previous attempt to send this request. `None` for the first attempt.
+    pub refused: Option<&'a Challenge>,
+}
+
+impl<'a> AuthorizeRequest<'a> {
+    /// Creates a request to authorize.
+    #[must_use]
+    pub fn new(method: &'a Method, url: &'a reqwest::Url, refused: Option<&'a Challenge>) -> Self {
+        Self { method, url, refused }
+    }
 }
 
 /// The server's response to an unauthorized request.
 #[derive(Clone, Debug)]
+#[non_exhaustive]
 pub struct Challenge {
     /// The status: 401 or 403.
     pub status: StatusCode,
-    /// The values of `WWW-Authenticate`.
-    pub challenges: Vec<HeaderValue>,
+    /// The headers of the response.
+    pub headers: HeaderMap,
+    /// The `Authorization` header of the refused request.
+    pub authorization: Option<HeaderValue>,
+}
+
+impl Challenge {
+    /// Creates a challenge.
+    #[must_use]
+    pub fn new(status: StatusCode, headers: HeaderMap, authorization: Option<HeaderValue>) -> Self {
+        Self { status, headers, authorization }
+    }
+
+    /// Returns the values of `WWW-Authenticate`.
+    pub fn www_authenticate(&self) -> impl Iterator<Item = &HeaderValue> {
+        self.headers.get_all(WWW_AUTHENTICATE).iter()
+    }
 }

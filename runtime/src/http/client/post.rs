@@ -2,12 +2,12 @@
 
 use std::sync::Arc;
 
-use http::header::{ACCEPT, AUTHORIZATION, CONTENT_TYPE, WWW_AUTHENTICATE};
+use http::header::{ACCEPT, AUTHORIZATION, CONTENT_TYPE};
 use http::{HeaderMap, HeaderValue, Method, StatusCode};
 
 use super::error::HttpError;
 use super::message::{OutgoingMessage, Progress};
-use super::options::Challenge;
+use super::options::{AuthorizeRequest, Challenge};
 use super::response::check_status;
 use super::state::{SessionHeaders, Shared};
 use crate::http::headers::{PROTOCOL_VERSION, SESSION};
@@ -75,17 +75,19 @@ impl Shared {
             all.extend(headers.clone());
             if let Some(authorization) = &self.options.authorization {
                 let challenge = refused.as_ref().map(|(challenge, _)| challenge);
-                let token = authorization.authorize(challenge).await.map_err(HttpError::Authorization)?;
-                match (token, refused.take()) {
-                    (Some(mut token), _) => {
-                        token.set_sensitive(true);
-                        all.insert(AUTHORIZATION, token);
+                let request = AuthorizeRequest::new(&method, &self.url, challenge);
+                let authorized = authorization.authorize(request).await.map_err(HttpError::Authorization)?;
+                match (authorized, refused.take()) {
+                    (Some(mut authorized), _) => {
+                        authorized.values_mut().for_each(|value| value.set_sensitive(true));
+                        all.extend(authorized);
                     }
                     (None, None) => {}
                     // The caller reads the reason from the body.
                     (None, Some((_, response))) => return Ok(response),
                 }
             }
+            let sent = all.get(AUTHORIZATION).cloned();
             let mut request = self.client.request(method.clone(), self.url.clone()).headers(all);
             if let Some(outgoing) = outgoing {
                 request = request.body(outgoing.bytes.clone());
@@ -95,13 +97,14 @@ impl Shared {
             if let Some(outgoing) = outgoing {
                 outgoing.progress.send_replace(Progress::Received);
             }
+            let Some(authorization) = &self.options.authorization else { return Ok(response) };
             let status = response.status();
             let is_refused = matches!(status, StatusCode::UNAUTHORIZED | StatusCode::FORBIDDEN);
-            if !is_refused || self.options.authorization.is_none() || challenged >= MAX_CHALLENGES {
+            if !is_refused || challenged >= MAX_CHALLENGES {
+                authorization.on_response(&self.url, response.headers());
                 return Ok(response);
             }
-            let challenges = response.headers().get_all(WWW_AUTHENTICATE).iter().cloned().collect();
-            refused = Some((Challenge { status, challenges }, response));
+            refused = Some((Challenge::new(status, response.headers().clone(), sent), response));
             challenged += 1;
         }
     }

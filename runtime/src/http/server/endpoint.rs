@@ -33,13 +33,14 @@ use crate::protocol::Role;
 use crate::protocol::config::ServerConfig;
 use crate::protocol::info::HandlerCapabilities;
 use crate::service::router::{RequestService, Router};
-use crate::transport::{self, Extensions, Inbound, Outcome};
+use crate::transport::{self, Extensions, Inbound, Outcome, Principal};
 use crate::util::lock::Mutex;
 use crate::util::random::random;
 
 /// An HTTP endpoint of an MCP server. Clones share all state.
 ///
-/// Handlers find the [`Parts`] of the HTTP request in [`Context::extensions`](crate::Context::extensions).
+/// Handlers find the [`Parts`] of the HTTP request in [`Context::extensions`](crate::Context::extensions), and the
+/// [`Principal`] that an authentication layer has attached to it with [`Context::principal`](crate::Context::principal).
 #[derive(Clone)]
 pub struct Endpoint<S = Router> {
     requests: S,
@@ -117,7 +118,10 @@ impl<S: RequestService> Endpoint<S> {
         let response = async {
             let operation = host_filter::admit(&parts, &self.shared.options.allowed_hosts, self.shared.keeps_sessions)?;
             self.shared.check_open()?;
-            let owner = self.shared.options.owner.as_ref().map(|owner| owner(&parts).into());
+            let owner = match &self.shared.options.owner {
+                Some(owner) => Some(owner(&parts).into()),
+                None => parts.extensions.get::<Principal>().cloned().map(Into::into),
+            };
             let caller = Caller { parts, owner };
             match operation {
                 Operation::Post => self.post(caller, body).await,
@@ -349,6 +353,9 @@ impl<S> fmt::Debug for Endpoint<S> {
 /// Returns the extensions of a message that arrived in this HTTP request.
 fn extensions(parts: Parts) -> Extensions {
     let mut extensions = Extensions::new();
+    if let Some(principal) = parts.extensions.get::<Principal>() {
+        extensions.insert(principal.clone());
+    }
     extensions.insert(parts);
     extensions
 }

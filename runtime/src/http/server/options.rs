@@ -58,10 +58,10 @@ pub struct EndpointOptions {
     pub replay: usize,
     /// The interval of keep-alive comments on an idle stream. Default: 15 seconds.
     pub keep_alive: Duration,
-    /// Identifies the owner of a request, usually from the extensions that an authentication layer has set. A session
-    /// belongs to the owner that began it; requests of other owners get 404. The owner is also the key of the limits
-    /// per owner: without authentication, use the client's address. Called once per request, before the body is read.
-    /// Default: `None`.
+    /// Identifies the owner of a request. A session belongs to the owner that began it; requests of other owners get
+    /// 404. The owner is also the key of the limits per owner: without authentication, use the client's address. Called
+    /// once per request, before the body is read. Default: the [`Principal`](crate::transport::Principal) in the
+    /// request's extensions, if an authentication layer has attached one.
     pub owner: Option<Owner>,
     /// Returns the arguments of a tool that clients repeat in headers, by tool name.
     /// [`headers`](crate::protocol::header_params::headers) extracts them from a tool's schema. A

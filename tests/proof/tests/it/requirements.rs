@@ -1,4 +1,5 @@
-//! Checks that every requirement in `requirements.toml` has tests, and that these tests exist in the runtime.
+//! Checks that every requirement in `requirements.toml` has tests, and that these tests exist in the runtime or its
+//! add-on crates.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
@@ -56,7 +57,10 @@ fn every_requirement_has_existing_tests() {
     let text = fs::read_to_string(root.join("requirements.toml")).unwrap_or_else(|error| panic!("{error}"));
     let table: Table = toml::from_str(&text).unwrap_or_else(|error| panic!("{error}"));
     let mut known = BTreeSet::new();
-    for path in ["src", "tests"].iter().flat_map(|folder| files(&root.join("../../runtime").join(folder))) {
+    for path in ["src", "tests", "auth/src", "auth/tests"]
+        .iter()
+        .flat_map(|folder| files(&root.join("../../runtime").join(folder)))
+    {
         let text = fs::read_to_string(&path).unwrap_or_else(|error| panic!("{error}"));
         let file = syn::parse_file(&text).unwrap_or_else(|error| panic!("{}: {error}", path.display()));
         known.extend(tests(&file.items));

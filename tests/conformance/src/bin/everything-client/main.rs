@@ -1,20 +1,22 @@
 //! A client for the scenarios of the official conformance suite, in legacy and modern revisions.
 //!
-//! It uses only the public API of `mcpgen-runtime`. The suite determines the names and the values.
+//! It uses only the public API of `mcpgen-runtime` and `mcpgen-auth`. The suite determines the names and the values.
 
 #![allow(deprecated, reason = "the client supports features that the newest revision deprecates")]
 
+mod auth;
 mod responses;
 mod scenarios;
 #[cfg(test)]
 mod tests;
 
 use std::process::ExitCode;
+use std::sync::Arc;
 use std::time::Duration;
 
 use anyhow::anyhow;
 use clap::Parser;
-use mcpgen_runtime::http::client::ClientOptions;
+use mcpgen_runtime::http::client::{Authorize, ClientOptions};
 use mcpgen_runtime::{Client, ClientBuilder};
 use mcpgen_types::Revision;
 
@@ -53,8 +55,11 @@ async fn main() -> ExitCode {
 
 /// Connects, runs the scenario, and closes the connection.
 async fn run(Arguments { url, scenario, revision, context }: Arguments) -> anyhow::Result<()> {
+    let authorization = auth::oauth_client(&scenario, &url, &context.auth)?;
+    let authorization = authorization.map(|client| Arc::new(client) as Arc<dyn Authorize>);
+    let options = ClientOptions { authorization, ..ClientOptions::default() };
     let scenario = scenarios::find(&scenario)?;
-    let client = builder(revision).connect_http(&url, ClientOptions::default()).await?;
+    let client = builder(revision).connect_http(&url, options).await?;
     let run = Run { client, context };
     scenario(&run).await?;
     Ok(run.client.close().await?)

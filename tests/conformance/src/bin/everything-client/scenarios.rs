@@ -9,6 +9,8 @@ use mcpgen_types::JsonObject;
 use serde::Deserialize;
 use serde_json::{Value, json};
 
+use crate::auth::AuthContext;
+
 /// The connection and the context of a scenario.
 pub(crate) struct Run {
     pub(crate) client: Client,
@@ -21,6 +23,9 @@ pub(crate) struct Run {
 pub(crate) struct ScenarioContext {
     /// The calls to make.
     tool_calls: Vec<ToolCall>,
+    /// The credentials for authorization.
+    #[serde(flatten)]
+    pub(crate) auth: AuthContext,
 }
 
 #[derive(Clone, Debug, Deserialize)]
@@ -53,8 +58,11 @@ pub(crate) const SCENARIOS: &[(&str, Scenario)] = &[
     ("json-schema-2020-12-preservation", |run| Box::pin(echo_schema(run))),
 ];
 
-/// Returns the scenario with this name.
+/// Returns the scenario with this name. All scenarios of authorization make the same calls.
 pub(crate) fn find(name: &str) -> anyhow::Result<Scenario> {
+    if name.starts_with("auth/") {
+        return Ok(|run| Box::pin(call_protected_tool(run)));
+    }
     let entry = SCENARIOS.iter().find(|(known, _)| *known == name);
     entry.map(|(_, scenario)| *scenario).with_context(|| format!("unknown scenario {name:?}"))
 }
@@ -126,6 +134,15 @@ async fn make_calls_of_context(Run { client, context }: &Run) -> anyhow::Result<
     client.tools().await?;
     for ToolCall { name, arguments } in &context.tool_calls {
         call(client, name, Value::Object(arguments.clone())).await?;
+    }
+    Ok(())
+}
+
+/// Lists the tools of a protected server, and calls one of them twice.
+async fn call_protected_tool(Run { client, .. }: &Run) -> anyhow::Result<()> {
+    client.tools().await?;
+    for _ in 0..2 {
+        call(client, "test-tool", json!({})).await?;
     }
     Ok(())
 }

@@ -104,7 +104,7 @@ async fn reports_failed_tools() {
 
 #[test]
 fn rejects_unknown_scenarios() {
-    for name in ["auth/metadata-default", "", "tools-call"] {
+    for name in ["unknown", "", "tools-call"] {
         let error = scenarios::find(name).expect_err("an unknown scenario");
         assert!(error.to_string().contains(name), "{error:#}");
     }

@@ -1,0 +1,118 @@
+//! Access and refresh tokens, and what is needed to refresh them.
+
+use std::collections::BTreeSet;
+use std::sync::Arc;
+
+use http::HeaderValue;
+use secrecy::{ExposeSecret, SecretString};
+use serde_json::{Value, json};
+use url::Url;
+
+use super::error::OAuthError;
+use super::token::{TokenResponse, header};
+use crate::dpop::DpopKey;
+use crate::util::now;
+
+/// How long before its expiry an access token is no longer used, in seconds.
+const LEEWAY: u64 = 30;
+
+/// The tokens for an MCP server.
+#[derive(Clone, Debug)]
+pub(super) struct Credentials {
+    /// The issuer of the tokens. A refresh token is sent to no other.
+    pub(super) issuer: String,
+    pub(super) token_endpoint: Url,
+    pub(super) methods: Option<Vec<String>>,
+    pub(super) client_id: String,
+    pub(super) resource: String,
+    pub(super) access_token: SecretString,
+    pub(super) refresh_token: Option<SecretString>,
+    /// In seconds since 1970.
+    pub(super) expires_at: Option<u64>,
+    /// The scopes that were requested.
+    pub(super) scopes: BTreeSet<String>,
+    /// The key that the tokens are bound to.
+    pub(super) dpop: Option<Arc<DpopKey>>,
+}
+
+impl Credentials {
+    /// Takes the tokens of a response. Without a new refresh token, the old one remains valid.
+    ///
+    /// Fails if the type of the token is not the requested one.
+    pub(super) fn updated(mut self, response: TokenResponse) -> Result<Self, OAuthError> {
+        let expected = if self.dpop.is_some() { "DPoP" } else { "Bearer" };
+        if !response.token_type.eq_ignore_ascii_case(expected) {
+            return Err(OAuthError::TokenResponse(match self.dpop {
+                Some(_) => {
+                    "the token is not bound to the client's key; set `OAuthOptions::dpop` to `false` to accept it"
+                }
+                None => "the type of the token is not `Bearer`",
+            }));
+        }
+        self.access_token = response.access_token;
+        self.refresh_token = response.refresh_token.or(self.refresh_token);
+        self.expires_at = response.expires_in.map(|seconds| now().saturating_add(seconds));
+        let granted = response.scope.iter().flat_map(|scope| scope.split_ascii_whitespace());
+        self.scopes.extend(granted.map(ToOwned::to_owned));
+        Ok(self)
+    }
+
+    /// Returns whether the access token expires soon.
+    pub(super) fn has_expired(&self) -> bool {
+        self.expires_at.is_some_and(|at| at <= now().saturating_add(LEEWAY))
+    }
+
+    /// Returns whether these credentials have the same access token.
+    pub(super) fn has_same_token(&self, other: &Self) -> bool {
+        self.access_token.expose_secret() == other.access_token.expose_secret()
+    }
+
+    /// Returns the `Authorization` header.
+    pub(super) fn authorization(&self) -> Result<HeaderValue, OAuthError> {
+        let scheme = if self.dpop.is_some() { "DPoP" } else { "Bearer" };
+        header(&format!("{scheme} {}", self.access_token.expose_secret()))
+    }
+
+    /// Returns a text to store.
+    pub(super) fn to_text(&self) -> SecretString {
+        json!({
+            "issuer": self.issuer,
+            "token_endpoint": self.token_endpoint,
+            "methods": self.methods,
+            "client_id": self.client_id,
+            "resource": self.resource,
+            "access_token": self.access_token.expose_secret(),
+            "refresh_token": self.refresh_token.as_ref().map(ExposeSecret::expose_secret),
+            "expires_at": self.expires_at,
+            "scopes": self.scopes,
+            "dpop": self.dpop.as_ref().map(|key| key.to_base64().expose_secret()),
+        })
+        .to_string()
+        .into()
+    }
+
+    /// Reads a text that [`to_text`](Self::to_text) returned. Returns `None` if it is not such a text.
+    pub(super) fn from_text(text: &SecretString) -> Option<Self> {
+        let value: Value = serde_json::from_str(text.expose_secret()).ok()?;
+        let string = |name: &str| value.get(name)?.as_str().map(ToOwned::to_owned);
+        let strings = |name: &str| -> Option<Vec<String>> {
+            value.get(name)?.as_array()?.iter().map(|item| item.as_str().map(ToOwned::to_owned)).collect()
+        };
+        let dpop = match string("dpop") {
+            Some(key) => Some(Arc::new(DpopKey::from_base64(&key.into()).ok()?)),
+            None => None,
+        };
+        Some(Self {
+            issuer: string("issuer")?,
+            token_endpoint: string("token_endpoint")?.parse().ok()?,
+            methods: strings("methods"),
+            client_id: string("client_id")?,
+            resource: string("resource")?,
+            access_token: string("access_token")?.into(),
+            refresh_token: string("refresh_token").map(Into::into),
+            expires_at: value.get("expires_at").and_then(Value::as_u64),
+            scopes: strings("scopes")?.into_iter().collect(),
+            dpop,
+        })
+    }
+}

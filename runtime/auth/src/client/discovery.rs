@@ -1,0 +1,167 @@
+//! Finds the authorization server of an MCP server (RFC 9728, RFC 8414).
+
+use url::Url;
+
+use super::error::OAuthError;
+use crate::challenge::AuthChallenge;
+use crate::fetch::{FetchError, Fetcher};
+use crate::metadata::{
+    AuthorizationServerMetadata, ProtectedResourceMetadata, authorization_server_urls, protected_resource_urls,
+    with_path,
+};
+
+/// The authorization server of an MCP server.
+#[derive(Clone, Debug)]
+pub(super) struct Discovered {
+    /// The resource to request tokens for.
+    pub(super) resource: String,
+    /// The scopes in the resource's metadata.
+    pub(super) scopes: Option<Vec<String>>,
+    /// The validated metadata.
+    pub(super) server: AuthorizationServerMetadata,
+    /// Set if the server has no metadata (2025-03-26).
+    pub(super) has_no_metadata: bool,
+}
+
+/// Finds the authorization server. `preferred` is the issuer to use if the resource names several.
+pub(super) async fn discover(
+    fetcher: &Fetcher,
+    server_url: &Url,
+    challenge: Option<&AuthChallenge>,
+    preferred: Option<&str>,
+    legacy: bool,
+) -> Result<Discovered, OAuthError> {
+    let Some(resource) = resource_metadata(fetcher, server_url, challenge).await? else {
+        return match legacy {
+            true => discover_legacy(fetcher, server_url).await,
+            false => Err(OAuthError::NoMetadata(server_url.to_string())),
+        };
+    };
+    check_resource(&resource.resource, server_url)?;
+    let servers = &resource.authorization_servers;
+    let preferred = servers.iter().find(|issuer| Some(issuer.as_str()) == preferred);
+    let Some(issuer) = preferred.or(servers.first()) else {
+        return Err(OAuthError::MissingMember { issuer: resource.resource.clone(), member: "authorization_servers" });
+    };
+    let server = authorization_server(fetcher, issuer).await?;
+    let server = server.ok_or_else(|| OAuthError::NoMetadata(issuer.clone()))?;
+    Ok(Discovered { resource: resource.resource, scopes: resource.scopes_supported, server, has_no_metadata: false })
+}
+
+/// Requests the protected resource metadata that the challenge names, or else those at the well-known URLs.
+async fn resource_metadata(
+    fetcher: &Fetcher,
+    server_url: &Url,
+    challenge: Option<&AuthChallenge>,
+) -> Result<Option<ProtectedResourceMetadata>, OAuthError> {
+    if let Some(url) = challenge.and_then(|challenge| challenge.get("resource_metadata")) {
+        let url: Url = url.parse().map_err(|_| OAuthError::Url(url.to_owned()))?;
+        return Ok(Some(fetcher.get(&url).await?));
+    }
+    first(fetcher, protected_resource_urls(server_url)).await.map_err(Into::into)
+}
+
+/// Checks that the metadata are those of this server: the resource is the server's URL, or contains it.
+fn check_resource(resource: &str, server_url: &Url) -> Result<(), OAuthError> {
+    let mismatch = || OAuthError::ResourceMismatch { found: resource.to_owned(), expected: server_url.to_string() };
+    let parsed: Url = resource.parse().map_err(|_| mismatch())?;
+    let (prefix, path) = (parsed.path().trim_end_matches('/'), server_url.path());
+    let contains_path = path.strip_prefix(prefix).is_some_and(|rest| rest.is_empty() || rest.starts_with('/'));
+    let is_plain = parsed.fragment().is_none() && (parsed.query().is_none() || parsed.query() == server_url.query());
+    match parsed.origin() == server_url.origin() && contains_path && is_plain {
+        true => Ok(()),
+        false => Err(mismatch()),
+    }
+}
+
+/// Requests the metadata of an issuer, and checks that they are its own.
+async fn authorization_server(
+    fetcher: &Fetcher,
+    issuer: &str,
+) -> Result<Option<AuthorizationServerMetadata>, OAuthError> {
+    let url: Url = issuer.parse().map_err(|_| OAuthError::Url(issuer.to_owned()))?;
+    let metadata: Option<AuthorizationServerMetadata> = first(fetcher, authorization_server_urls(&url)).await?;
+    match metadata {
+        Some(metadata) if metadata.issuer != issuer => {
+            Err(OAuthError::IssuerMismatch { found: metadata.issuer, expected: issuer.to_owned() })
+        }
+        metadata => Ok(metadata),
+    }
+}
+
+/// The way of 2025-03-26: the authorization server is at the server's origin. Without metadata, its endpoints have
+/// default paths.
+async fn discover_legacy(fetcher: &Fetcher, server_url: &Url) -> Result<Discovered, OAuthError> {
+    let origin = server_url.origin().ascii_serialization();
+    let resource = canonical(server_url);
+    if let Some(server) = authorization_server(fetcher, &origin).await? {
+        return Ok(Discovered { resource, scopes: None, server, has_no_metadata: false });
+    }
+    let at = |path| Some(with_path(server_url, path));
+    let server = AuthorizationServerMetadata {
+        issuer: origin,
+        authorization_endpoint: at("/authorize"),
+        token_endpoint: at("/token"),
+        registration_endpoint: at("/register"),
+        ..AuthorizationServerMetadata::default()
+    };
+    Ok(Discovered { resource, scopes: None, server, has_no_metadata: true })
+}
+
+/// Returns the first document that exists.
+async fn first<T: serde::de::DeserializeOwned>(fetcher: &Fetcher, urls: Vec<Url>) -> Result<Option<T>, FetchError> {
+    for url in urls {
+        match fetcher.get(&url).await {
+            Ok(document) => return Ok(Some(document)),
+            Err(error) if error.is_absent() => tracing::debug!(%error, "no metadata"),
+            Err(error) => return Err(error),
+        }
+    }
+    Ok(None)
+}
+
+/// Returns the canonical form of a server's URL: without a fragment, and without the slash of an empty path.
+pub(super) fn canonical(url: &Url) -> String {
+    let mut url = url.clone();
+    url.set_fragment(None);
+    let is_bare = url.path() == "/" && url.query().is_none();
+    let text = url.to_string();
+    if is_bare { text.trim_end_matches('/').to_owned() } else { text }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn accepts_only_resources_that_contain_the_server() {
+        let table = [
+            ("https://a.example/mcp", "https://a.example/mcp", true),
+            ("https://a.example", "https://a.example/mcp", true),
+            ("https://a.example/", "https://a.example/mcp", true),
+            ("https://A.EXAMPLE/mcp", "https://a.example/mcp", true),
+            ("https://a.example/mcp/", "https://a.example/mcp", true),
+            ("https://a.example/mc", "https://a.example/mcp", false),
+            ("https://a.example/mcp/other", "https://a.example/mcp", false),
+            ("https://a.example:8443/mcp", "https://a.example/mcp", false),
+            ("http://a.example/mcp", "https://a.example/mcp", false),
+            ("https://evil.example/mcp", "https://a.example/mcp", false),
+            ("https://a.example/mcp#a", "https://a.example/mcp", false),
+            ("https://a.example/mcp?tenant=b", "https://a.example/mcp", false),
+            ("not a URL", "https://a.example/mcp", false),
+        ];
+        for (resource, server, expected) in table {
+            let server = server.parse().expect("a URL");
+            assert_eq!(check_resource(resource, &server).is_ok(), expected, "{resource}");
+        }
+    }
+
+    #[test]
+    fn formats_canonical_urls() {
+        for (url, expected) in
+            [("https://A.example/", "https://a.example"), ("https://a.example/mcp#b", "https://a.example/mcp")]
+        {
+            assert_eq!(canonical(&url.parse().expect("a URL")), expected);
+        }
+    }
+}

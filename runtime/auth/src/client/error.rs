@@ -1,0 +1,135 @@
+//! Errors of authorization.
+
+use tower::BoxError;
+
+use crate::fetch::FetchError;
+use crate::jose::JoseError;
+use crate::store::StoreError;
+
+/// The reason why a client gets no access token.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum OAuthError {
+    /// Metadata, the registration or the token could not be requested.
+    #[error(transparent)]
+    Fetch(#[from] FetchError),
+    /// The protected resource metadata is for another resource.
+    #[error(
+        "the protected resource metadata is for `{found}` and not for `{expected}`; its `resource` must be the server's \
+         URL or a part of its path"
+    )]
+    ResourceMismatch {
+        /// The resource of the metadata.
+        found: String,
+        /// The URL of the MCP server.
+        expected: String,
+    },
+    /// The authorization server metadata is that of another issuer.
+    #[error("the metadata of the authorization server `{expected}` has the issuer `{found}`; they must be equal")]
+    IssuerMismatch {
+        /// The issuer in the metadata.
+        found: String,
+        /// The issuer that the resource names.
+        expected: String,
+    },
+    /// No authorization server metadata was found.
+    #[error("the authorization server `{0}` has no metadata at its well-known URLs")]
+    NoMetadata(String),
+    /// The metadata lacks a member that the grant needs.
+    #[error("the metadata of the authorization server `{issuer}` has no `{member}`")]
+    MissingMember {
+        /// The issuer.
+        issuer: String,
+        /// The missing member.
+        member: &'static str,
+    },
+    /// The authorization server does not support PKCE with S256.
+    #[error("the authorization server `{0}` does not support PKCE with S256 (`code_challenge_methods_supported`)")]
+    NoPkce(String),
+    /// No URL in the metadata can be used.
+    #[error("`{0}` is not a valid URL")]
+    Url(String),
+    /// The configured client is registered with another authorization server.
+    #[error(
+        "the configured client is registered with `{configured}`, but the server now uses `{found}`; configure a client \
+         of that authorization server"
+    )]
+    OtherIssuer {
+        /// The issuer of the configured client.
+        configured: String,
+        /// The issuer that the server uses.
+        found: String,
+    },
+    /// There is no way to get a client ID.
+    #[error(
+        "the authorization server `{0}` supports neither client ID metadata documents nor dynamic registration; register \
+         a client and set `OAuthOptions::client`"
+    )]
+    NoRegistration(String),
+    /// The authorization server refused to register the client.
+    #[error(
+        "the authorization server refused the registration of a client with redirect URI `{redirect_uri}`: {error}"
+    )]
+    Registration {
+        /// The redirect URI of the registration.
+        redirect_uri: String,
+        /// The server's error.
+        error: ErrorResponse,
+    },
+    /// The authorization response is not for the request of this client. Its contents are not shown.
+    #[error("the authorization response is not valid: {0}; it may be an attack, so log in again")]
+    AuthorizationResponse(&'static str),
+    /// The user or the authorization server refused the authorization.
+    #[error("the authorization was refused: {0}")]
+    Refused(ErrorResponse),
+    /// The token endpoint refused the request.
+    #[error("the token endpoint refused the request: {0}")]
+    Token(ErrorResponse),
+    /// The token endpoint's response is not valid.
+    #[error("the response of the token endpoint is not valid: {0}")]
+    TokenResponse(&'static str),
+    /// The grant needs a confidential client.
+    #[error("this grant needs a client ID; set `OAuthOptions::client`")]
+    NoClient,
+    /// The user agent failed.
+    #[error("the user could not be asked to log in")]
+    UserAgent(#[source] BoxError),
+    /// The source of the assertion failed.
+    #[error("the assertion is not available")]
+    Assertion(#[source] BoxError),
+    /// A key could not be used.
+    #[error("the client's key cannot be used")]
+    Key(#[from] JoseError),
+    /// The credential store failed.
+    #[error(transparent)]
+    Store(#[from] StoreError),
+    /// The HTTP client could not be created.
+    #[error("the HTTP client cannot be created")]
+    Http(#[from] reqwest::Error),
+}
+
+/// The `error` and `error_description` of an OAuth error response.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ErrorResponse {
+    /// The error code, such as `invalid_grant`.
+    pub error: String,
+    /// The description, as far as it is printable, and at most 256 characters.
+    pub description: Option<String>,
+}
+
+impl ErrorResponse {
+    /// Creates an error response. Removes control characters and shortens the texts.
+    pub(super) fn new(error: &str, description: Option<&str>) -> Self {
+        let printable = |text: &str, most| text.chars().filter(|char| !char.is_control()).take(most).collect();
+        Self { error: printable(error, 64), description: description.map(|text| printable(text, 256)) }
+    }
+}
+
+impl std::fmt::Display for ErrorResponse {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match &self.description {
+            Some(description) => write!(f, "{}: {description}", self.error),
+            None => f.write_str(&self.error),
+        }
+    }
+}

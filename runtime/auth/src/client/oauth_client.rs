@@ -1,0 +1,339 @@
+//! The OAuth client of one MCP server: gets access tokens, and authorizes requests with them.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::fmt;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+use futures_util::future::BoxFuture;
+use http::header::AUTHORIZATION;
+use http::{HeaderMap, HeaderValue, StatusCode};
+use mcpgen_runtime::http::client::{Authorize, AuthorizeRequest, Challenge};
+use secrecy::ExposeSecret;
+use tokio::time::Instant;
+use tower::BoxError;
+use url::Url;
+
+use super::credentials::Credentials;
+use super::discovery::{Discovered, discover};
+use super::error::OAuthError;
+use super::grant::Grant;
+use super::options::OAuthOptions;
+use super::registration::{self, Identification};
+use super::token::{Nonces, TokenEndpoint, header};
+use crate::challenge::AuthChallenge;
+use crate::dpop::DPOP;
+use crate::fetch::{Fetcher, NetworkPolicy};
+use crate::store::{EntryKind, StoreKey};
+use crate::util::sha256;
+
+/// How long a new token that the server refuses is not replaced.
+const GIVE_UP: Duration = Duration::from_secs(60);
+
+/// Gets access tokens for one MCP server, and authorizes requests with them.
+///
+/// It does nothing until the server responds with 401. Then it finds the authorization server, gets a token, and the
+/// request is sent again. It refreshes tokens before they expire, and asks for more scopes if the server responds with
+/// 403 and `insufficient_scope`. Concurrent requests wait for the same token.
+pub struct OAuthClient {
+    server_url: Url,
+    pub(super) options: OAuthOptions,
+    pub(super) fetcher: Fetcher,
+    pub(super) nonces: Nonces,
+    state: Mutex<State>,
+    /// Held while new credentials are requested, so that no token is refreshed twice.
+    renewing: tokio::sync::Mutex<()>,
+}
+
+#[derive(Default)]
+pub(super) struct State {
+    /// Whether the store was read.
+    is_loaded: bool,
+    /// The hash of the text that was last read from the store or written to it.
+    stored: Option<String>,
+    credentials: Option<Arc<Credentials>>,
+    /// When the credentials were granted, until a response shows that the server has accepted them.
+    pub(super) granted: Option<Instant>,
+    /// How often each set of scopes was requested after a 403.
+    step_ups: BTreeMap<BTreeSet<String>, u32>,
+}
+
+impl OAuthClient {
+    /// Creates a client for the MCP server at this URL.
+    ///
+    /// # Errors
+    ///
+    /// The URL is invalid, or the HTTP client cannot be created.
+    pub fn new(server_url: &str, options: OAuthOptions) -> Result<Self, OAuthError> {
+        let server_url: Url = server_url.parse().map_err(|_| OAuthError::Url(server_url.to_owned()))?;
+        let policy = options.network_policy.unwrap_or_else(|| NetworkPolicy::for_server(&server_url));
+        Ok(Self::with_fetcher(server_url, options, Fetcher::new(policy)?))
+    }
+
+    /// Creates a client that sends its requests with this fetcher.
+    #[must_use]
+    pub fn with_fetcher(server_url: Url, options: OAuthOptions, fetcher: Fetcher) -> Self {
+        Self {
+            server_url,
+            options,
+            fetcher,
+            nonces: Nonces::default(),
+            state: Mutex::default(),
+            renewing: tokio::sync::Mutex::default(),
+        }
+    }
+
+    /// Forgets the credentials, also in the store. The next request that the server refuses starts a new login.
+    ///
+    /// # Errors
+    ///
+    /// The store cannot be written.
+    pub async fn log_out(&self) -> Result<(), OAuthError> {
+        let _renewing = self.renewing.lock().await;
+        *self.state() = State { is_loaded: true, ..State::default() };
+        Ok(self.options.store.remove(&self.store_key()).await?)
+    }
+
+    pub(super) fn state(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn store_key(&self) -> StoreKey {
+        StoreKey { kind: EntryKind::Credentials, server: self.server_url.to_string(), user: self.options.user.clone() }
+    }
+
+    async fn headers(&self, request: AuthorizeRequest<'_>) -> Result<Option<HeaderMap>, OAuthError> {
+        let credentials = match request.refused {
+            None => self.current().await?,
+            Some(challenge) => self.respond(request.url, challenge).await?,
+        };
+        let Some(credentials) = credentials else { return Ok(None) };
+        // A token is sent only to the server that it is for, whatever the transport requests.
+        if request.url.origin() != self.server_url.origin() {
+            return Ok(None);
+        }
+        let mut headers = HeaderMap::from_iter([(AUTHORIZATION, credentials.authorization()?)]);
+        if let Some(key) = &credentials.dpop {
+            let (nonce, token) = (self.nonces.get(request.url), &credentials.access_token);
+            let proof = key.proof(request.method.as_str(), request.url, nonce.as_deref(), Some(token))?;
+            headers.insert(DPOP, header(&proof)?);
+        }
+        Ok(Some(headers))
+    }
+
+    /// Returns the credentials for a first attempt. Loads stored ones, and refreshes those that expire.
+    async fn current(&self) -> Result<Option<Arc<Credentials>>, OAuthError> {
+        let (credentials, is_loaded) = {
+            let state = self.state();
+            (state.credentials.clone(), state.is_loaded)
+        };
+        if is_loaded && !credentials.as_ref().is_some_and(|credentials| credentials.has_expired()) {
+            return Ok(credentials);
+        }
+        let _renewing = self.renewing.lock().await;
+        self.load().await?;
+        let credentials = self.state().credentials.clone();
+        match credentials {
+            Some(expired) if expired.has_expired() => match self.refresh(&expired).await? {
+                // The server then responds with 401, and the login starts again.
+                None => Ok(Some(expired)),
+                renewed => Ok(renewed),
+            },
+            credentials => Ok(credentials),
+        }
+    }
+
+    /// Reads the store. Another process may have renewed the credentials.
+    async fn load(&self) -> Result<(), OAuthError> {
+        let text = self.options.store.load(&self.store_key()).await?;
+        let mut state = self.state();
+        state.is_loaded = true;
+        let hash = text.as_ref().map(|text| sha256(text.expose_secret()));
+        // Without a change, the credentials in memory may be newer: the store may not be writable.
+        if hash == state.stored {
+            return Ok(());
+        }
+        state.stored = hash;
+        let stored = text.as_ref().and_then(Credentials::from_text);
+        if let Some(stored) = stored.filter(|stored| stored.dpop.is_some() == self.options.dpop) {
+            (state.credentials, state.granted) = (Some(Arc::new(stored)), None);
+        }
+        Ok(())
+    }
+
+    /// Responds to a refused request. Returns `None` to give up.
+    async fn respond(&self, url: &Url, refused: &Challenge) -> Result<Option<Arc<Credentials>>, OAuthError> {
+        self.nonces.read(url, &refused.headers);
+        let challenges = AuthChallenge::parse(refused.www_authenticate());
+        let of = |scheme: &str| challenges.iter().find(|challenge| challenge.scheme == scheme);
+        let challenge = if self.options.dpop { of("dpop").or(of("bearer")) } else { of("bearer").or(of("dpop")) };
+        let error = challenge.and_then(|challenge| challenge.get("error"));
+        let credentials = self.state().credentials.clone();
+        if error == Some("use_dpop_nonce") && credentials.as_ref().is_some_and(|known| known.dpop.is_some()) {
+            return Ok(credentials);
+        }
+        if refused.status == StatusCode::FORBIDDEN && error != Some("insufficient_scope") {
+            return Ok(None);
+        }
+        let _renewing = self.renewing.lock().await;
+        self.load().await?;
+        let credentials = self.state().credentials.clone();
+        if let Some(renewed) = credentials.as_ref().filter(|known| !is_sent(known, refused.authorization.as_ref())) {
+            return Ok(Some(Arc::clone(renewed)));
+        }
+        match refused.status {
+            StatusCode::FORBIDDEN => {
+                // The server knows the token, or it would have responded with 401.
+                self.state().granted = None;
+                self.step_up(challenge).await
+            }
+            _ => self.renew(challenge, credentials).await,
+        }
+    }
+
+    /// Replaces credentials that the server does not accept.
+    async fn renew(
+        &self,
+        challenge: Option<&AuthChallenge>,
+        refused: Option<Arc<Credentials>>,
+    ) -> Result<Option<Arc<Credentials>>, OAuthError> {
+        if refused.is_some() && self.state().granted.is_some_and(|granted| granted.elapsed() < GIVE_UP) {
+            // The server has refused a new token. Another login would not change that.
+            return Ok(None);
+        }
+        let preferred = self.options.client.as_ref().and_then(|client| client.issuer.as_deref());
+        let preferred = preferred.or(refused.as_ref().map(|credentials| credentials.issuer.as_str()));
+        let found = self.discover(challenge, preferred).await?;
+        // A refresh token is sent only to its issuer.
+        let refused = refused.filter(|refused| refused.issuer == found.server.issuer);
+        if let Some(refused) = &refused
+            && let Some(renewed) = self.refresh(refused).await?
+        {
+            return Ok(Some(renewed));
+        }
+        let mut scopes = self.initial_scopes(challenge, &found);
+        scopes.extend(refused.iter().flat_map(|refused| refused.scopes.iter().cloned()));
+        self.state().step_ups.clear();
+        self.grant(&found, scopes).await.map(Some)
+    }
+
+    /// Requests more scopes, in addition to those that were requested before.
+    async fn step_up(&self, challenge: Option<&AuthChallenge>) -> Result<Option<Arc<Credentials>>, OAuthError> {
+        let Some(required) = challenge.and_then(AuthChallenge::scopes) else { return Ok(None) };
+        let mut scopes: BTreeSet<String> = required.into_iter().collect();
+        let known = self.state().credentials.clone();
+        scopes.extend(known.iter().flat_map(|credentials| credentials.scopes.iter().cloned()));
+        {
+            let mut state = self.state();
+            let tries = state.step_ups.entry(scopes.clone()).or_default();
+            if *tries >= self.options.max_step_ups {
+                return Ok(None);
+            }
+            *tries += 1;
+        }
+        let found = self.discover(challenge, known.as_ref().map(|known| known.issuer.as_str())).await?;
+        self.grant(&found, scopes).await.map(Some)
+    }
+
+    async fn discover(
+        &self,
+        challenge: Option<&AuthChallenge>,
+        preferred: Option<&str>,
+    ) -> Result<Discovered, OAuthError> {
+        discover(&self.fetcher, &self.server_url, challenge, preferred, self.options.legacy_discovery).await
+    }
+
+    /// Returns the scopes for a first login.
+    fn initial_scopes(&self, challenge: Option<&AuthChallenge>, found: &Discovered) -> BTreeSet<String> {
+        let configured = self.options.scopes.clone();
+        let scopes = configured.or_else(|| challenge.and_then(AuthChallenge::scopes)).or_else(|| found.scopes.clone());
+        let mut scopes: BTreeSet<String> = scopes.unwrap_or_default().into_iter().collect();
+        let is_offered = found.server.scopes_supported.iter().flatten().any(|scope| scope == "offline_access");
+        let is_interactive = matches!(self.options.grant, Grant::AuthorizationCode(_));
+        // Alone, it would replace the default scopes of the authorization server.
+        if is_offered && is_interactive && !scopes.is_empty() {
+            scopes.insert("offline_access".to_owned());
+        }
+        scopes
+    }
+
+    /// Refreshes credentials. Returns `None` if they cannot be refreshed.
+    async fn refresh(&self, expired: &Credentials) -> Result<Option<Arc<Credentials>>, OAuthError> {
+        let Some(refresh_token) = &expired.refresh_token else { return Ok(None) };
+        let client = self.known_client(expired).await?;
+        let Some(client) = client else { return Ok(None) };
+        let endpoint = TokenEndpoint {
+            fetcher: &self.fetcher,
+            url: &expired.token_endpoint,
+            issuer: &expired.issuer,
+            methods: expired.methods.as_deref(),
+            client: &client,
+            dpop: expired.dpop.as_deref(),
+            nonces: &self.nonces,
+        };
+        let params = [
+            ("grant_type", "refresh_token"),
+            ("refresh_token", refresh_token.expose_secret()),
+            ("resource", expired.resource.as_str()),
+        ];
+        match endpoint.request(&params).await {
+            Ok(response) => Ok(Some(self.store(expired.clone().updated(response)?).await)),
+            Err(OAuthError::Token(error)) => {
+                tracing::info!(%error, "the refresh token is no longer valid");
+                // Another process may have used it, and stored its successor.
+                self.load().await?;
+                let current = self.state().credentials.clone();
+                Ok(current.filter(|current| !current.has_same_token(expired)))
+            }
+            Err(error) => Err(error),
+        }
+    }
+
+    /// Returns the client to which credentials were issued, if it is still registered.
+    async fn known_client(&self, credentials: &Credentials) -> Result<Option<Identification>, OAuthError> {
+        let known = match registration::registered(&self.options, &credentials.issuer) {
+            Ok(Some(configured)) => Some(configured),
+            Ok(None) => registration::stored(&self.options, &credentials.issuer).await?,
+            Err(_) => None,
+        };
+        let document = self.options.client_metadata_url.clone().map(Identification::public);
+        Ok([known, document].into_iter().flatten().find(|client| client.id == credentials.client_id))
+    }
+
+    /// Makes these the current credentials. If they cannot be stored, they are still used.
+    pub(super) async fn store(&self, credentials: Credentials) -> Arc<Credentials> {
+        let text = credentials.to_text();
+        let credentials = Arc::new(credentials);
+        self.state().credentials = Some(Arc::clone(&credentials));
+        match self.options.store.save(&self.store_key(), &text).await {
+            Ok(()) => self.state().stored = Some(sha256(text.expose_secret())),
+            Err(error) => tracing::warn!(error = &error as &dyn std::error::Error, "credentials are not stored"),
+        }
+        credentials
+    }
+}
+
+/// Returns whether a request was sent with these credentials.
+fn is_sent(credentials: &Credentials, sent: Option<&HeaderValue>) -> bool {
+    credentials.authorization().is_ok_and(|header| Some(&header) == sent)
+}
+
+impl Authorize for OAuthClient {
+    fn authorize<'a>(&'a self, request: AuthorizeRequest<'a>) -> BoxFuture<'a, Result<Option<HeaderMap>, BoxError>> {
+        Box::pin(async move { self.headers(request).await.map_err(Into::into) })
+    }
+
+    fn on_response(&self, url: &Url, headers: &HeaderMap) {
+        self.nonces.read(url, headers);
+        self.state().granted = None;
+    }
+}
+
+impl fmt::Debug for OAuthClient {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("OAuthClient")
+            .field("server_url", &crate::fetch::shown(&self.server_url))
+            .field("options", &self.options)
+            .finish_non_exhaustive()
+    }
+}

@@ -1,0 +1,72 @@
+//! Settings of an OAuth client.
+
+use std::fmt;
+use std::sync::Arc;
+
+use super::grant::Grant;
+use super::registered_client::RegisteredClient;
+use crate::fetch::NetworkPolicy;
+use crate::store::{CredentialStore, MemoryStore};
+
+/// Settings of an [`OAuthClient`](super::OAuthClient).
+#[derive(Clone)]
+#[non_exhaustive]
+pub struct OAuthOptions {
+    /// How the client gets access tokens.
+    pub grant: Grant,
+    /// The name that users see when they authorize the client.
+    pub client_name: String,
+    /// The client, if it is registered with the authorization server. Default: `None`.
+    pub client: Option<RegisteredClient>,
+    /// The `https` URL of the client's client ID metadata document. It is used if the authorization server supports such
+    /// documents and no [`client`](Self::client) is set. Default: `None`.
+    pub client_metadata_url: Option<String>,
+    /// The scopes to request first. Default: those of the server's challenge, or else those of its metadata.
+    pub scopes: Option<Vec<String>>,
+    /// Whether to bind access tokens to a key (DPoP). A token that is not bound is then rejected. Default: `false`.
+    pub dpop: bool,
+    /// How often the client asks for more scopes after a request was refused for insufficient scope, for each set of
+    /// scopes. Default: 1.
+    pub max_step_ups: u32,
+    /// Whether to support servers of revision 2025-03-26, which have no protected resource metadata: the authorization
+    /// server is then at the server's origin, with or without metadata. Default: `true`.
+    pub legacy_discovery: bool,
+    /// Which URLs may be requested. Default: public addresses, and loopback addresses if the MCP server is on the
+    /// loopback interface.
+    pub network_policy: Option<NetworkPolicy>,
+    /// Stores credentials and registrations. Default: in memory.
+    pub store: Arc<dyn CredentialStore>,
+    /// The user whose credentials are stored. Set it if a process acts for several users. Default: empty.
+    pub user: String,
+}
+
+impl OAuthOptions {
+    /// Creates options with a grant and the name of the client.
+    pub fn new(client_name: impl Into<String>, grant: Grant) -> Self {
+        Self {
+            grant,
+            client_name: client_name.into(),
+            client: None,
+            client_metadata_url: None,
+            scopes: None,
+            dpop: false,
+            max_step_ups: 1,
+            legacy_discovery: true,
+            network_policy: None,
+            store: Arc::new(MemoryStore::default()),
+            user: String::new(),
+        }
+    }
+}
+
+impl fmt::Debug for OAuthOptions {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("OAuthOptions")
+            .field("grant", &self.grant)
+            .field("client_name", &self.client_name)
+            .field("client", &self.client)
+            .field("scopes", &self.scopes)
+            .field("dpop", &self.dpop)
+            .finish_non_exhaustive()
+    }
+}

@@ -1,0 +1,197 @@
+//! Gets a client ID: a registered client, a client ID metadata document, or dynamic registration (RFC 7591).
+
+use secrecy::{ExposeSecret, SecretString};
+use serde::Deserialize;
+use serde_json::json;
+use url::Url;
+
+use super::discovery::Discovered;
+use super::error::{ErrorResponse, OAuthError};
+use super::options::OAuthOptions;
+use super::registered_client::ClientAuthentication;
+use crate::fetch::{Fetcher, is_local};
+use crate::store::{EntryKind, StoreKey};
+
+/// A client ID, and how the client authenticates at the token endpoint.
+#[derive(Clone, Debug)]
+pub(super) struct Identification {
+    pub(super) id: String,
+    pub(super) authentication: ClientAuthentication,
+    /// The method that the authorization server has registered. `None` if the client chooses by the metadata.
+    pub(super) method: Option<String>,
+}
+
+impl Identification {
+    pub(super) fn public(id: String) -> Self {
+        Self { id, authentication: ClientAuthentication::None, method: None }
+    }
+}
+
+/// Returns the client ID for an authorization server. Registers the client if necessary.
+pub(super) async fn identify(
+    fetcher: &Fetcher,
+    options: &OAuthOptions,
+    found: &Discovered,
+    redirect_uri: &str,
+) -> Result<Identification, OAuthError> {
+    if let Some(registered) = registered(options, &found.server.issuer)? {
+        return Ok(registered);
+    }
+    let documents = found.server.client_id_metadata_document_supported == Some(true);
+    if let Some(url) = options.client_metadata_url.as_ref().filter(|_| documents) {
+        return Ok(Identification::public(url.clone()));
+    }
+    let Some(endpoint) = &found.server.registration_endpoint else {
+        return Err(OAuthError::NoRegistration(found.server.issuer.clone()));
+    };
+    let key = store_key(options, &found.server.issuer);
+    let stored = load(options, &key).await?;
+    if let Some(stored) = stored.filter(|stored| stored.fits(redirect_uri)) {
+        return Ok(stored.into());
+    }
+    let text = register(fetcher, options, found, endpoint, redirect_uri).await?;
+    let registered: Registered = crate::fetch::json(endpoint, &text)?;
+    let registered = Registered { redirect_uri: redirect_uri.to_owned(), ..registered };
+    options.store.save(&key, &registered.to_text()).await?;
+    Ok(registered.into())
+}
+
+/// Returns the configured client.
+///
+/// Fails if it is registered with another authorization server.
+pub(super) fn registered(options: &OAuthOptions, issuer: &str) -> Result<Option<Identification>, OAuthError> {
+    let Some(client) = &options.client else { return Ok(None) };
+    match &client.issuer {
+        Some(configured) if configured != issuer => {
+            Err(OAuthError::OtherIssuer { configured: configured.clone(), found: issuer.to_owned() })
+        }
+        _ => Ok(Some(Identification {
+            id: client.id.clone(),
+            authentication: client.authentication.clone(),
+            method: None,
+        })),
+    }
+}
+
+/// Returns the stored registration.
+pub(super) async fn stored(options: &OAuthOptions, issuer: &str) -> Result<Option<Identification>, OAuthError> {
+    Ok(load(options, &store_key(options, issuer)).await?.map(Into::into))
+}
+
+async fn load(options: &OAuthOptions, key: &StoreKey) -> Result<Option<Registered>, OAuthError> {
+    let stored = options.store.load(key).await?;
+    Ok(stored.and_then(|text| serde_json::from_str(text.expose_secret()).ok()))
+}
+
+/// Forgets a registration that the authorization server no longer accepts.
+pub(super) async fn forget(options: &OAuthOptions, issuer: &str) -> Result<(), OAuthError> {
+    Ok(options.store.remove(&store_key(options, issuer)).await?)
+}
+
+/// Registrations are kept by issuer, so that one authorization server never receives the client ID of another.
+fn store_key(options: &OAuthOptions, issuer: &str) -> StoreKey {
+    StoreKey { kind: EntryKind::Registration, server: issuer.to_owned(), user: options.user.clone() }
+}
+
+/// Registers the client and returns the response.
+async fn register(
+    fetcher: &Fetcher,
+    options: &OAuthOptions,
+    found: &Discovered,
+    endpoint: &Url,
+    redirect_uri: &str,
+) -> Result<SecretString, OAuthError> {
+    let is_native =
+        redirect_uri.parse().is_ok_and(|url: Url| is_local(&url) || !matches!(url.scheme(), "http" | "https"));
+    let mut metadata = json!({
+        "client_name": options.client_name,
+        "redirect_uris": [redirect_uri],
+        "grant_types": ["authorization_code", "refresh_token"],
+        "response_types": ["code"],
+        "token_endpoint_auth_method": preferred_method(found),
+        "application_type": if is_native { "native" } else { "web" },
+    });
+    if options.dpop {
+        metadata["dpop_bound_access_tokens"] = true.into();
+    }
+    let reply = fetcher.post_json(endpoint, &metadata).await?;
+    if reply.status.is_success() {
+        return Ok(reply.body);
+    }
+    let error = error_response(&reply.body).unwrap_or_else(|| ErrorResponse::new(reply.status.as_str(), None));
+    Err(OAuthError::Registration { redirect_uri: redirect_uri.to_owned(), error })
+}
+
+/// Returns the method to register with: the first that both sides support. A client on the user's machine cannot keep a
+/// secret, so `none` comes first.
+fn preferred_method(found: &Discovered) -> &'static str {
+    let supported = found.server.token_endpoint_auth_methods_supported.as_deref();
+    let Some(supported) = supported else { return "client_secret_basic" };
+    let ours = ["none", "client_secret_basic", "client_secret_post"];
+    ours.into_iter().find(|method| supported.iter().any(|known| known == method)).unwrap_or("none")
+}
+
+/// Reads the error of a response.
+pub(super) fn error_response(body: &SecretString) -> Option<ErrorResponse> {
+    #[derive(Deserialize)]
+    struct Body {
+        error: String,
+        #[serde(default)]
+        error_description: Option<String>,
+    }
+    let body: Body = serde_json::from_str(body.expose_secret()).ok()?;
+    Some(ErrorResponse::new(&body.error, body.error_description.as_deref()))
+}
+
+/// A registration, as the server sends it and as it is stored.
+#[derive(Deserialize)]
+struct Registered {
+    client_id: String,
+    #[serde(default)]
+    client_secret: Option<String>,
+    #[serde(default)]
+    token_endpoint_auth_method: Option<String>,
+    /// When the secret expires. 0 means never.
+    #[serde(default)]
+    client_secret_expires_at: u64,
+    #[serde(default)]
+    redirect_uri: String,
+}
+
+impl Registered {
+    /// Returns whether the registration is valid and covers a redirect URI. The port of a loopback URI may differ
+    /// (RFC 8252).
+    fn fits(&self, redirect_uri: &str) -> bool {
+        let is_current = self.client_secret_expires_at == 0 || self.client_secret_expires_at > crate::util::now();
+        let without_port = |uri: &str| {
+            let mut url: Url = uri.parse().ok()?;
+            let is_loopback = is_local(&url) && url.scheme() == "http";
+            (!is_loopback || url.set_port(None).is_ok()).then_some(url)
+        };
+        is_current && without_port(&self.redirect_uri) == without_port(redirect_uri)
+    }
+
+    fn to_text(&self) -> SecretString {
+        let Self { client_id, client_secret, token_endpoint_auth_method, client_secret_expires_at, redirect_uri } =
+            self;
+        json!({
+            "client_id": client_id,
+            "client_secret": client_secret,
+            "token_endpoint_auth_method": token_endpoint_auth_method,
+            "client_secret_expires_at": client_secret_expires_at,
+            "redirect_uri": redirect_uri,
+        })
+        .to_string()
+        .into()
+    }
+}
+
+impl From<Registered> for Identification {
+    fn from(registered: Registered) -> Self {
+        let secret = registered.client_secret.filter(|secret| !secret.is_empty());
+        let secret = secret.filter(|_| registered.token_endpoint_auth_method.as_deref() != Some("none"));
+        let authentication =
+            secret.map_or(ClientAuthentication::None, |secret| ClientAuthentication::Secret(secret.into()));
+        Self { id: registered.client_id, authentication, method: registered.token_endpoint_auth_method }
+    }
+}

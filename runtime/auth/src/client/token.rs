@@ -1,0 +1,165 @@
+//! Requests to the token endpoint.
+
+use std::collections::HashMap;
+use std::sync::{Mutex, PoisonError};
+
+use base64::Engine;
+use base64::engine::general_purpose::STANDARD;
+use http::header::AUTHORIZATION;
+use http::{HeaderMap, HeaderValue};
+use secrecy::{ExposeSecret, SecretString};
+use serde::Deserialize;
+use serde_json::json;
+use url::Url;
+use url::form_urlencoded::{Serializer, byte_serialize};
+
+use super::error::{ErrorResponse, OAuthError};
+use super::registered_client::ClientAuthentication;
+use super::registration::{Identification, error_response};
+use crate::dpop::{DPOP, DPOP_NONCE, DpopKey};
+use crate::fetch::{Fetcher, Reply};
+use crate::jose::JoseError;
+use crate::util::{now, random_text};
+
+/// The lifetime of client assertions, in seconds.
+const ASSERTION_LIFETIME: u64 = 60;
+
+/// The nonces that servers have provided for DPoP proofs, by origin.
+#[derive(Debug, Default)]
+pub(super) struct Nonces(Mutex<HashMap<String, String>>);
+
+impl Nonces {
+    pub(super) fn get(&self, url: &Url) -> Option<String> {
+        let nonces = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        nonces.get(&url.origin().ascii_serialization()).cloned()
+    }
+
+    /// Stores the nonce of a response, if it has one.
+    pub(super) fn read(&self, url: &Url, headers: &HeaderMap) {
+        let Some(nonce) = headers.get(DPOP_NONCE).and_then(|nonce| nonce.to_str().ok()) else { return };
+        let mut nonces = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        nonces.insert(url.origin().ascii_serialization(), nonce.to_owned());
+    }
+}
+
+/// A token endpoint, and how this client uses it.
+pub(super) struct TokenEndpoint<'a> {
+    pub(super) fetcher: &'a Fetcher,
+    pub(super) url: &'a Url,
+    /// The audience of client assertions.
+    pub(super) issuer: &'a str,
+    pub(super) methods: Option<&'a [String]>,
+    pub(super) client: &'a Identification,
+    pub(super) dpop: Option<&'a DpopKey>,
+    pub(super) nonces: &'a Nonces,
+}
+
+/// A response of the token endpoint.
+#[derive(Deserialize)]
+pub(super) struct TokenResponse {
+    #[serde(deserialize_with = "secret")]
+    pub(super) access_token: SecretString,
+    pub(super) token_type: String,
+    #[serde(default)]
+    pub(super) expires_in: Option<u64>,
+    #[serde(default, deserialize_with = "optional_secret")]
+    pub(super) refresh_token: Option<SecretString>,
+    #[serde(default)]
+    pub(super) scope: Option<String>,
+    #[serde(default)]
+    pub(super) issued_token_type: Option<String>,
+}
+
+fn secret<'de, D: serde::Deserializer<'de>>(deserializer: D) -> Result<SecretString, D::Error> {
+    String::deserialize(deserializer).map(Into::into)
+}
+
+fn optional_secret<'de, D: serde::Deserializer<'de>>(deserializer: D) -> Result<Option<SecretString>, D::Error> {
+    Ok(Option::<String>::deserialize(deserializer)?.map(Into::into))
+}
+
+impl TokenEndpoint<'_> {
+    /// Requests a token. If the server requires a nonce in the DPoP proof, repeats the request once with it.
+    pub(super) async fn request(&self, params: &[(&str, &str)]) -> Result<TokenResponse, OAuthError> {
+        let mut reply = self.send(params).await?;
+        let mut error = error_of(&reply);
+        if self.dpop.is_some() && error.as_ref().is_some_and(|error| error.error == "use_dpop_nonce") {
+            reply = self.send(params).await?;
+            error = error_of(&reply);
+        }
+        match error {
+            Some(error) => Err(OAuthError::Token(error)),
+            None => Ok(crate::fetch::json(self.url, &reply.body)?),
+        }
+    }
+
+    async fn send(&self, params: &[(&str, &str)]) -> Result<Reply, OAuthError> {
+        let (headers, form) = self.headers_and_form(params)?;
+        let reply = self.fetcher.post_form(self.url, headers, &form).await?;
+        self.nonces.read(self.url, &reply.headers);
+        Ok(reply)
+    }
+
+    fn headers_and_form(&self, params: &[(&str, &str)]) -> Result<(HeaderMap, SecretString), OAuthError> {
+        let (mut form, mut headers) = (Serializer::new(String::new()), HeaderMap::new());
+        form.extend_pairs(params);
+        self.authenticate(&mut form, &mut headers)?;
+        if let Some(key) = self.dpop {
+            let proof = key.proof("POST", self.url, self.nonces.get(self.url).as_deref(), None)?;
+            headers.insert(DPOP, header(&proof)?);
+        }
+        Ok((headers, form.finish().into()))
+    }
+
+    /// Adds the client ID and the client's authentication to a request.
+    fn authenticate(&self, form: &mut Serializer<'_, String>, headers: &mut HeaderMap) -> Result<(), OAuthError> {
+        let id = self.client.id.as_str();
+        match &self.client.authentication {
+            ClientAuthentication::None => {
+                form.append_pair("client_id", id);
+            }
+            ClientAuthentication::Secret(secret) if self.uses_post() => {
+                form.append_pair("client_id", id).append_pair("client_secret", secret.expose_secret());
+            }
+            ClientAuthentication::Secret(secret) => {
+                let encode = |text: &str| byte_serialize(text.as_bytes()).collect::<String>();
+                let pair = format!("{}:{}", encode(id), encode(secret.expose_secret()));
+                headers.insert(AUTHORIZATION, header(&format!("Basic {}", STANDARD.encode(pair)))?);
+            }
+            ClientAuthentication::PrivateKeyJwt(key) => {
+                let (iat, jti) = (now(), random_text()?);
+                let claims = json!({
+                    "iss": id, "sub": id, "aud": self.issuer, "jti": jti, "iat": iat, "exp": iat + ASSERTION_LIFETIME,
+                });
+                form.append_pair("client_id", id);
+                form.append_pair("client_assertion_type", "urn:ietf:params:oauth:client-assertion-type:jwt-bearer");
+                form.append_pair("client_assertion", &key.sign(json!({ "typ": "JWT" }), &claims)?);
+            }
+        }
+        Ok(())
+    }
+
+    /// Returns whether the secret is sent in the form. The default is the `Authorization` header.
+    fn uses_post(&self) -> bool {
+        let is_supported =
+            |method: &str| self.methods.is_some_and(|methods| methods.iter().any(|known| known == method));
+        match self.client.method.as_deref() {
+            Some(method) => method == "client_secret_post",
+            None => is_supported("client_secret_post") && !is_supported("client_secret_basic"),
+        }
+    }
+}
+
+fn error_of(reply: &Reply) -> Option<ErrorResponse> {
+    match reply.status.is_success() {
+        true => None,
+        false => Some(error_response(&reply.body).unwrap_or_else(|| ErrorResponse::new(reply.status.as_str(), None))),
+    }
+}
+
+/// Creates a header value that is not logged.
+pub(super) fn header(text: &str) -> Result<HeaderValue, OAuthError> {
+    let mut value = HeaderValue::from_str(text).map_err(|_| JoseError::Malformed("it cannot be sent in a header"))?;
+    value.set_sensitive(true);
+    Ok(value)
+}

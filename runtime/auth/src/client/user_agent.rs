@@ -1,0 +1,28 @@
+//! How a user is asked to log in.
+
+use futures_util::future::BoxFuture;
+use tower::BoxError;
+use url::Url;
+
+/// Sends a user to the authorization server, and receives the authorization response.
+pub trait UserAgent: Send + Sync + 'static {
+    /// Prepares a login, for example by listening on a port for the response.
+    ///
+    /// # Errors
+    ///
+    /// The login cannot be prepared.
+    fn prepare(&self) -> BoxFuture<'_, Result<Box<dyn PendingLogin>, BoxError>>;
+}
+
+/// A login that is prepared.
+pub trait PendingLogin: Send {
+    /// Returns the redirect URI, to which the authorization server sends the user back.
+    fn redirect_uri(&self) -> String;
+
+    /// Sends the user to `authorization_url` and returns the URL to which the user was redirected, with its query.
+    ///
+    /// # Errors
+    ///
+    /// The user cannot be asked, or does not respond in time.
+    fn log_in(self: Box<Self>, authorization_url: Url) -> BoxFuture<'static, Result<Url, BoxError>>;
+}

@@ -1,0 +1,221 @@
+//! Sends requests within limits of size and time.
+
+use std::fmt;
+use std::time::Duration;
+
+use http::header::{ACCEPT, CONTENT_TYPE, LOCATION};
+use http::{HeaderMap, HeaderValue, StatusCode};
+use secrecy::{ExposeSecret, SecretString};
+use serde::de::DeserializeOwned;
+use url::Url;
+
+use super::policy::{NetworkPolicy, PolicyError};
+use super::resolver::PolicyResolver;
+
+/// The maximum bytes of a response.
+const LONGEST: usize = 512 << 10;
+
+/// The maximum number of redirects of a GET request. POST requests are not redirected.
+const MAX_REDIRECTS: usize = 3;
+
+/// Requests metadata and tokens, within a [`NetworkPolicy`].
+#[derive(Clone)]
+pub struct Fetcher {
+    client: reqwest::Client,
+    policy: NetworkPolicy,
+}
+
+/// A response.
+pub struct Reply {
+    /// The status.
+    pub status: StatusCode,
+    /// The headers.
+    pub headers: HeaderMap,
+    /// The body, which may contain secrets.
+    pub body: SecretString,
+}
+
+/// The reason why a request failed.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum FetchError {
+    /// The policy does not allow the URL.
+    #[error("{url} is not requested: {source}")]
+    Refused {
+        /// The URL, without its query.
+        url: String,
+        /// Why it is refused.
+        source: PolicyError,
+    },
+    /// The request failed.
+    #[error("{url} cannot be requested")]
+    Http {
+        /// The URL, without its query.
+        url: String,
+        /// The cause, without the URL.
+        source: reqwest::Error,
+    },
+    /// The response is longer than 512 KiB or not UTF-8.
+    #[error("the response of {url} is longer than 512 KiB or not UTF-8")]
+    Body {
+        /// The URL, without its query.
+        url: String,
+    },
+    /// The server responded with an error or redirected too often.
+    #[error("{url} responded with {status}")]
+    Status {
+        /// The URL, without its query.
+        url: String,
+        /// The status.
+        status: StatusCode,
+    },
+    /// The response is not the expected JSON.
+    #[error("the response of {url} is not valid: {why}")]
+    Json {
+        /// The URL, without its query.
+        url: String,
+        /// What is wrong, without the response's values.
+        why: String,
+    },
+}
+
+#[cfg(any(feature = "client", feature = "server"))]
+impl FetchError {
+    /// Returns whether the server has no such document.
+    pub(crate) fn is_absent(&self) -> bool {
+        match self {
+            Self::Status { status, .. } => status.is_client_error(),
+            Self::Json { .. } => true,
+            _ => false,
+        }
+    }
+}
+
+impl Fetcher {
+    /// Creates a fetcher. It uses no proxy, because a proxy would resolve names without the policy.
+    ///
+    /// # Errors
+    ///
+    /// The system's certificates cannot be loaded.
+    pub fn new(policy: NetworkPolicy) -> Result<Self, reqwest::Error> {
+        if rustls::crypto::CryptoProvider::get_default().is_none() {
+            // Fails if another thread has just installed a provider, which is fine.
+            let _ = rustls::crypto::ring::default_provider().install_default();
+        }
+        let client = reqwest::Client::builder()
+            .dns_resolver(PolicyResolver(policy))
+            .redirect(reqwest::redirect::Policy::none())
+            .connect_timeout(Duration::from_secs(10))
+            .timeout(Duration::from_secs(20))
+            .no_proxy()
+            .build()?;
+        Ok(Self { client, policy })
+    }
+
+    /// Creates a fetcher with a configured client, such as one with a proxy or with other certificates.
+    ///
+    /// The client must not follow redirects. The policy is applied to URLs, but not to the addresses that the client
+    /// resolves names to.
+    #[must_use]
+    pub fn with_client(client: reqwest::Client, policy: NetworkPolicy) -> Self {
+        Self { client, policy }
+    }
+
+    /// Checks whether the policy allows a URL.
+    ///
+    /// # Errors
+    ///
+    /// The policy does not allow it.
+    pub fn check(&self, url: &Url) -> Result<(), FetchError> {
+        self.policy.check(url).map_err(|source| FetchError::Refused { url: shown(url), source })
+    }
+
+    /// Requests a JSON document. Follows at most three redirects.
+    ///
+    /// # Errors
+    ///
+    /// The policy does not allow the URL, the request fails, or the response is not such a document.
+    pub async fn get<T: DeserializeOwned>(&self, url: &Url) -> Result<T, FetchError> {
+        let mut url = url.clone();
+        for _ in 0..=MAX_REDIRECTS {
+            let request = self.client.get(url.clone()).header(ACCEPT, "application/json");
+            let reply = self.send(&url, request).await?;
+            if reply.status.is_success() {
+                return json(&url, &reply.body);
+            }
+            let location = reply.headers.get(LOCATION).filter(|_| reply.status.is_redirection());
+            let next = location.and_then(|location| url.join(location.to_str().ok()?).ok());
+            let Some(next) = next else { return Err(FetchError::Status { url: shown(&url), status: reply.status }) };
+            url = next;
+        }
+        Err(FetchError::Status { url: shown(&url), status: StatusCode::LOOP_DETECTED })
+    }
+
+    /// Posts a form.
+    ///
+    /// # Errors
+    ///
+    /// The policy does not allow the URL, or the request fails.
+    pub async fn post_form(&self, url: &Url, headers: HeaderMap, form: &SecretString) -> Result<Reply, FetchError> {
+        self.post(url, headers, "application/x-www-form-urlencoded", form.expose_secret().to_owned()).await
+    }
+
+    /// Posts a JSON document.
+    ///
+    /// # Errors
+    ///
+    /// The policy does not allow the URL, or the request fails.
+    pub async fn post_json(&self, url: &Url, body: &serde_json::Value) -> Result<Reply, FetchError> {
+        self.post(url, HeaderMap::new(), "application/json", body.to_string()).await
+    }
+
+    async fn post(
+        &self,
+        url: &Url,
+        mut headers: HeaderMap,
+        content_type: &'static str,
+        body: String,
+    ) -> Result<Reply, FetchError> {
+        headers.insert(ACCEPT, HeaderValue::from_static("application/json"));
+        headers.insert(CONTENT_TYPE, HeaderValue::from_static(content_type));
+        self.send(url, self.client.post(url.clone()).headers(headers).body(body)).await
+    }
+
+    async fn send(&self, url: &Url, request: reqwest::RequestBuilder) -> Result<Reply, FetchError> {
+        self.check(url)?;
+        let failed = |source: reqwest::Error| FetchError::Http { url: shown(url), source: source.without_url() };
+        let mut response = request.send().await.map_err(failed)?;
+        let mut body = Vec::new();
+        while let Some(chunk) = response.chunk().await.map_err(failed)? {
+            if body.len() + chunk.len() > LONGEST {
+                return Err(FetchError::Body { url: shown(url) });
+            }
+            body.extend_from_slice(&chunk);
+        }
+        let body = String::from_utf8(body).map_err(|_| FetchError::Body { url: shown(url) })?.into();
+        Ok(Reply { status: response.status(), headers: response.headers().clone(), body })
+    }
+}
+
+impl fmt::Debug for Fetcher {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Fetcher").field("policy", &self.policy).finish_non_exhaustive()
+    }
+}
+
+/// Decodes a body. The error does not contain values of the body.
+pub(crate) fn json<T: DeserializeOwned>(url: &Url, body: &SecretString) -> Result<T, FetchError> {
+    serde_json::from_str(body.expose_secret()).map_err(|error| {
+        let why = format!("{:?} error at line {} column {}", error.classify(), error.line(), error.column());
+        FetchError::Json { url: shown(url), why }
+    })
+}
+
+/// Returns a URL without its query, which may contain secrets.
+pub(crate) fn shown(url: &Url) -> String {
+    let mut url = url.clone();
+    url.set_query(None);
+    url.set_fragment(None);
+    let _ = url.set_username("").and_then(|()| url.set_password(None));
+    url.to_string()
+}

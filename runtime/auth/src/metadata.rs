@@ -1,0 +1,125 @@
+//! The metadata of protected resources (RFC 9728) and of authorization servers (RFC 8414, OpenID Connect Discovery).
+
+use serde::{Deserialize, Serialize};
+use url::Url;
+
+/// The metadata of a protected resource: an MCP server.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize, Serialize)]
+pub struct ProtectedResourceMetadata {
+    /// The resource's identifier: the canonical URL of the MCP server.
+    pub resource: String,
+    /// The issuers of access tokens for the resource.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub authorization_servers: Vec<String>,
+    /// The scopes that are needed for basic use.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub scopes_supported: Option<Vec<String>>,
+    /// How clients send access tokens.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub bearer_methods_supported: Option<Vec<String>>,
+    /// The name of the resource for users.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub resource_name: Option<String>,
+    /// A page for developers.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub resource_documentation: Option<String>,
+    /// The algorithms of DPoP proofs that the resource accepts.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub dpop_signing_alg_values_supported: Option<Vec<String>>,
+    /// Whether the resource accepts only access tokens that are bound to a DPoP key.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub dpop_bound_access_tokens_required: Option<bool>,
+}
+
+/// The members of an authorization server's metadata that clients and resource servers use.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize, Serialize)]
+#[serde(default)]
+pub struct AuthorizationServerMetadata {
+    /// The issuer.
+    pub issuer: String,
+    /// Where users authorize clients.
+    pub authorization_endpoint: Option<Url>,
+    /// Where clients get tokens.
+    pub token_endpoint: Option<Url>,
+    /// Where clients register.
+    pub registration_endpoint: Option<Url>,
+    /// The public keys that verify access tokens.
+    pub jwks_uri: Option<Url>,
+    /// Where resource servers introspect access tokens.
+    pub introspection_endpoint: Option<Url>,
+    /// The supported scopes.
+    pub scopes_supported: Option<Vec<String>>,
+    /// How clients authenticate at the token endpoint. Default: `client_secret_basic`.
+    pub token_endpoint_auth_methods_supported: Option<Vec<String>>,
+    /// The supported PKCE methods. A server without this member does not support PKCE.
+    pub code_challenge_methods_supported: Option<Vec<String>>,
+    /// Whether the client ID may be the URL of a client ID metadata document.
+    pub client_id_metadata_document_supported: Option<bool>,
+    /// Whether authorization responses contain `iss` (RFC 9207).
+    pub authorization_response_iss_parameter_supported: Option<bool>,
+}
+
+/// Returns the URLs of a resource's metadata, in the order in which clients request them: for its path, then for its
+/// host.
+#[must_use]
+pub fn protected_resource_urls(resource: &Url) -> Vec<Url> {
+    let at = |path: &str| with_path(resource, &format!("/.well-known/oauth-protected-resource{path}"));
+    match resource.path().trim_end_matches('/') {
+        "" => vec![at("")],
+        path => vec![at(path), at("")],
+    }
+}
+
+/// Returns the URLs of an authorization server's metadata, in the order in which clients request them.
+#[must_use]
+pub fn authorization_server_urls(issuer: &Url) -> Vec<Url> {
+    let at = |path: &str| with_path(issuer, path);
+    match issuer.path().trim_end_matches('/') {
+        "" => vec![at("/.well-known/oauth-authorization-server"), at("/.well-known/openid-configuration")],
+        path => vec![
+            at(&format!("/.well-known/oauth-authorization-server{path}")),
+            at(&format!("/.well-known/openid-configuration{path}")),
+            at(&format!("{path}/.well-known/openid-configuration")),
+        ],
+    }
+}
+
+/// Returns a URL with another path, and without a query.
+pub(crate) fn with_path(url: &Url, path: &str) -> Url {
+    let mut url = url.clone();
+    url.set_path(path);
+    url.set_query(None);
+    url.set_fragment(None);
+    url
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn lists_well_known_urls_in_order() {
+        let urls = |list: Vec<Url>| list.iter().map(ToString::to_string).collect::<Vec<_>>();
+        let url = |text: &str| text.parse::<Url>().expect("a URL");
+        assert_eq!(
+            urls(protected_resource_urls(&url("https://a.example/b/mcp?c=d"))),
+            [
+                "https://a.example/.well-known/oauth-protected-resource/b/mcp",
+                "https://a.example/.well-known/oauth-protected-resource",
+            ]
+        );
+        assert_eq!(
+            urls(protected_resource_urls(&url("https://a.example/"))),
+            ["https://a.example/.well-known/oauth-protected-resource"]
+        );
+        assert_eq!(
+            urls(authorization_server_urls(&url("https://a.example/t"))),
+            [
+                "https://a.example/.well-known/oauth-authorization-server/t",
+                "https://a.example/.well-known/openid-configuration/t",
+                "https://a.example/t/.well-known/openid-configuration",
+            ]
+        );
+        assert_eq!(urls(authorization_server_urls(&url("https://a.example"))).len(), 2);
+    }
+}

@@ -1,0 +1,101 @@
+//! The identity in a verified access token.
+
+use std::collections::BTreeSet;
+use std::fmt;
+
+use http::request::Parts;
+use mcpgen_runtime::Context;
+use mcpgen_runtime::transport::Principal;
+use serde_json::{Map, Value};
+
+/// The identity in a verified access token. It does not contain the token.
+///
+/// The [layer](super::ProtectedResource) attaches it to each request. Handlers get it with [`Identity::of`].
+#[derive(Clone)]
+#[non_exhaustive]
+pub struct Identity {
+    /// The issuer of the token.
+    pub issuer: String,
+    /// The user, or the client if it acts for itself. It is unique for the issuer.
+    pub subject: String,
+    /// The client that the token was issued to.
+    pub client_id: Option<String>,
+    /// The scopes of the token.
+    pub scopes: BTreeSet<String>,
+    /// When the token expires, in seconds since 1970.
+    pub expires_at: Option<u64>,
+    /// The thumbprint of the DPoP key that the token is bound to.
+    pub thumbprint: Option<String>,
+    /// All claims of the token.
+    pub claims: Map<String, Value>,
+}
+
+impl Identity {
+    /// Creates an identity without scopes and other claims.
+    pub fn new(issuer: impl Into<String>, subject: impl Into<String>) -> Self {
+        Self {
+            issuer: issuer.into(),
+            subject: subject.into(),
+            client_id: None,
+            scopes: BTreeSet::new(),
+            expires_at: None,
+            thumbprint: None,
+            claims: Map::new(),
+        }
+    }
+
+    /// Creates an identity from the claims of a token (RFC 9068, RFC 7662). Returns `None` if the token has no subject
+    /// and no client ID.
+    pub(super) fn from_claims(issuer: String, claims: Map<String, Value>) -> Option<Self> {
+        let text = |name: &str| claims.get(name)?.as_str().map(ToOwned::to_owned);
+        let client_id = text("client_id").or_else(|| text("azp"));
+        let subject = text("sub").or_else(|| client_id.clone()).filter(|subject| !subject.is_empty())?;
+        let thumbprint = claims.get("cnf").and_then(|cnf| cnf.get("jkt")?.as_str().map(ToOwned::to_owned));
+        let (scopes, expires_at) = (scopes(&claims), claims.get("exp").and_then(Value::as_u64));
+        Some(Self { issuer, subject, client_id, scopes, expires_at, thumbprint, claims })
+    }
+
+    /// Adds scopes.
+    #[must_use]
+    pub fn with_scopes<S: Into<String>>(mut self, scopes: impl IntoIterator<Item = S>) -> Self {
+        self.scopes.extend(scopes.into_iter().map(Into::into));
+        self
+    }
+
+    /// Returns the identity of a request, if the layer has verified one.
+    #[must_use]
+    pub fn of(context: &Context) -> Option<&Self> {
+        context.extensions().get::<Parts>()?.extensions.get()
+    }
+
+    /// Returns the name that sessions, request state and rate limits belong to: the issuer and the subject.
+    #[must_use]
+    pub fn principal(&self) -> Principal {
+        // An issuer is a URL, which contains no space, so different pairs have different names.
+        Principal::new(format!("{} {}", self.issuer.replace(' ', "%20"), self.subject))
+    }
+}
+
+/// Returns the scopes: `scope` is a string or a list, and some issuers use `scp`.
+fn scopes(claims: &Map<String, Value>) -> BTreeSet<String> {
+    let claim = claims.get("scope").or_else(|| claims.get("scp"));
+    let words = |text: &Value| text.as_str().unwrap_or_default().split(' ').map(ToOwned::to_owned).collect::<Vec<_>>();
+    let scopes = match claim {
+        Some(Value::Array(list)) => list.iter().flat_map(words).collect(),
+        Some(text) => words(text),
+        None => Vec::new(),
+    };
+    scopes.into_iter().filter(|scope| !scope.is_empty()).collect()
+}
+
+impl fmt::Debug for Identity {
+    /// Leaves out the claims, which may be personal.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Identity")
+            .field("issuer", &self.issuer)
+            .field("subject", &self.subject)
+            .field("client_id", &self.client_id)
+            .field("scopes", &self.scopes)
+            .finish_non_exhaustive()
+    }
+}

@@ -1,0 +1,49 @@
+//! Settings of a protected resource.
+
+use super::scopes::ScopePolicy;
+
+/// Settings of a [`ProtectedResource`](super::ProtectedResource).
+#[derive(Clone, Debug)]
+#[non_exhaustive]
+pub struct ResourceOptions {
+    /// The URL of the MCP server, as clients use it. It is the audience of access tokens.
+    pub resource: String,
+    /// The issuers of access tokens.
+    pub authorization_servers: Vec<String>,
+    /// The scopes in the metadata. List only those for basic use. Default: those that every request needs.
+    pub scopes_supported: Option<Vec<String>>,
+    /// The scopes that requests need. Default: none.
+    pub scopes: ScopePolicy,
+    /// Whether access tokens may or must be bound to a DPoP key. Default: [`DpopPolicy::Allowed`].
+    pub dpop: DpopPolicy,
+    /// The name of the server for users.
+    pub name: Option<String>,
+    /// The maximum bytes of a request body, if scopes depend on the operation. Default: 4 MiB.
+    pub max_body_bytes: usize,
+}
+
+/// Whether access tokens may or must be bound to a DPoP key.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum DpopPolicy {
+    /// A token that is bound to a key needs a proof. Other tokens are accepted without.
+    #[default]
+    Allowed,
+    /// Tokens that are not bound to a key are rejected.
+    Required,
+}
+
+impl ResourceOptions {
+    /// Creates options for the MCP server at this URL, with tokens of this issuer.
+    pub fn new(resource: impl Into<String>, authorization_server: impl Into<String>) -> Self {
+        Self {
+            resource: resource.into(),
+            authorization_servers: vec![authorization_server.into()],
+            scopes_supported: None,
+            scopes: ScopePolicy::default(),
+            dpop: DpopPolicy::default(),
+            name: None,
+            max_body_bytes: 4 << 20,
+        }
+    }
+}

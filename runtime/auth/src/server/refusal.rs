@@ -1,0 +1,87 @@
+//! Responses to requests that are not authorized (RFC 6750, RFC 9449, RFC 9728).
+
+use std::collections::BTreeSet;
+
+use bytes::Bytes;
+use http::header::{CACHE_CONTROL, CONTENT_TYPE, RETRY_AFTER, WWW_AUTHENTICATE};
+use http::{HeaderValue, Response, StatusCode};
+use http_body_util::Full;
+use serde_json::json;
+
+use super::dpop::ALGORITHMS;
+use super::options::{DpopPolicy, ResourceOptions};
+use crate::challenge::AuthChallenge;
+
+/// A request that is refused.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) enum Refusal {
+    /// The request has no token.
+    NoToken,
+    /// The token is not valid.
+    InvalidToken(&'static str),
+    /// The DPoP proof is not valid.
+    InvalidProof(&'static str),
+    /// The token lacks scopes. All required ones are listed.
+    InsufficientScope(BTreeSet<String>),
+    /// The request itself is not valid.
+    InvalidRequest(&'static str),
+    /// Tokens cannot be verified now.
+    Unavailable,
+}
+
+impl Refusal {
+    /// Creates the response.
+    pub(super) fn respond(self, options: &ResourceOptions, metadata_url: &str) -> Response<Full<Bytes>> {
+        let (status, error, description) = match &self {
+            Self::NoToken => (StatusCode::UNAUTHORIZED, None, "an access token is required"),
+            Self::InvalidToken(why) => (StatusCode::UNAUTHORIZED, Some("invalid_token"), *why),
+            Self::InvalidProof(why) => (StatusCode::UNAUTHORIZED, Some("invalid_dpop_proof"), *why),
+            Self::InsufficientScope(_) => {
+                (StatusCode::FORBIDDEN, Some("insufficient_scope"), "the token lacks a required scope")
+            }
+            Self::InvalidRequest(why) => (StatusCode::BAD_REQUEST, Some("invalid_request"), *why),
+            Self::Unavailable => {
+                (StatusCode::SERVICE_UNAVAILABLE, None, "tokens cannot be verified now; try again later")
+            }
+        };
+        let body = json!({ "error": error.unwrap_or("unauthorized"), "error_description": description });
+        let mut response = Response::new(Full::new(Bytes::from(body.to_string())));
+        *response.status_mut() = status;
+        let headers = response.headers_mut();
+        headers.insert(CONTENT_TYPE, HeaderValue::from_static("application/json"));
+        headers.insert(CACHE_CONTROL, HeaderValue::from_static("no-store"));
+        if self == Self::Unavailable {
+            headers.insert(RETRY_AFTER, HeaderValue::from_static("5"));
+            return response;
+        }
+        let mut params = vec![("resource_metadata", metadata_url.to_owned())];
+        if let Some(error) = error {
+            params.extend([("error", error.to_owned()), ("error_description", description.to_owned())]);
+        }
+        let scopes = match &self {
+            Self::InsufficientScope(required) => required,
+            _ => options.scopes.always(),
+        };
+        if !scopes.is_empty() {
+            params.push(("scope", scopes.iter().map(String::as_str).collect::<Vec<_>>().join(" ")));
+        }
+        for scheme in schemes(&self, options.dpop) {
+            let mut params = params.clone();
+            if *scheme == "DPoP" {
+                params.push(("algs", ALGORITHMS.map(crate::jose::Algorithm::name).join(" ")));
+            }
+            let params = params.into_iter().map(|(name, value)| (name.to_owned(), value)).collect();
+            let challenge = AuthChallenge { scheme: (*scheme).to_owned(), params };
+            headers.append(WWW_AUTHENTICATE, challenge.to_header());
+        }
+        response
+    }
+}
+
+/// Returns the schemes of the challenges.
+fn schemes(refusal: &Refusal, policy: DpopPolicy) -> &'static [&'static str] {
+    match (refusal, policy) {
+        (Refusal::InvalidProof(_), _) | (_, DpopPolicy::Required) => &["DPoP"],
+        (_, DpopPolicy::Allowed) => &["Bearer", "DPoP"],
+    }
+}

@@ -1,0 +1,306 @@
+//! A protected resource: the layer that authorizes requests, and the metadata.
+
+use std::convert::Infallible;
+use std::fmt;
+use std::sync::Arc;
+use std::task::{Context, Poll};
+
+use bytes::Bytes;
+use futures_util::future::{BoxFuture, FutureExt, Ready, ready};
+use http::header::{ACCESS_CONTROL_ALLOW_ORIGIN, ALLOW, AUTHORIZATION, CACHE_CONTROL, CONTENT_TYPE};
+use http::request::Parts;
+use http::{HeaderValue, Method, Request, Response, StatusCode};
+use http_body_util::{Either, Full};
+use secrecy::SecretString;
+use tower::{BoxError, Layer, Service};
+use url::Url;
+
+use super::dpop::{ALGORITHMS, Expected, ProofChecker};
+use super::identity::Identity;
+use super::operation::{self, operations};
+use super::options::{DpopPolicy, ResourceOptions};
+use super::refusal::Refusal;
+use super::verifier::{TokenError, TokenVerifier};
+use crate::metadata::{ProtectedResourceMetadata, protected_resource_urls};
+
+/// The header of proofs.
+const DPOP: &str = "dpop";
+
+/// An MCP server that accepts only requests with access tokens. Clones share all state.
+///
+/// As a [`Layer`] around an endpoint, it refuses other requests before their bodies are read. It passes on accepted
+/// requests with an [`Identity`] and a [`Principal`](mcpgen_runtime::transport::Principal) in their extensions, and
+/// without the token, so that handlers cannot send it elsewhere. [`metadata_service`](Self::metadata_service) serves the
+/// metadata with which clients find the authorization server.
+#[derive(Clone)]
+pub struct ProtectedResource(Arc<Shared>);
+
+struct Shared {
+    url: Url,
+    metadata_url: String,
+    metadata: Bytes,
+    options: ResourceOptions,
+    verifier: Box<dyn TokenVerifier>,
+    proofs: ProofChecker,
+}
+
+/// The reason why a [`ProtectedResource`] cannot be created.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum ResourceError {
+    /// The resource is not a URL that clients can use.
+    #[error("`{0}` is not the URL of an MCP server; it must be `http` or `https` and have no query and no fragment")]
+    Url(String),
+    /// There is no authorization server.
+    #[error("`ResourceOptions::authorization_servers` is empty; add the issuer of the access tokens")]
+    NoAuthorizationServer,
+}
+
+impl ProtectedResource {
+    /// Creates a protected resource.
+    ///
+    /// # Errors
+    ///
+    /// The resource is not a valid URL, or there is no authorization server.
+    pub fn new(options: ResourceOptions, verifier: impl TokenVerifier) -> Result<Self, ResourceError> {
+        let wrong = || ResourceError::Url(options.resource.clone());
+        let url: Url = options.resource.parse().map_err(|_| wrong())?;
+        if !matches!(url.scheme(), "http" | "https") || url.query().is_some() || url.fragment().is_some() {
+            return Err(wrong());
+        }
+        if options.authorization_servers.is_empty() {
+            return Err(ResourceError::NoAuthorizationServer);
+        }
+        let metadata_url = protected_resource_urls(&url).first().map(ToString::to_string).ok_or_else(wrong)?;
+        let metadata = serde_json::to_vec(&metadata(&options)).map_err(|_| wrong())?.into();
+        let (verifier, proofs) = (Box::new(verifier), ProofChecker::default());
+        Ok(Self(Arc::new(Shared { url, metadata_url, metadata, options, verifier, proofs })))
+    }
+
+    /// Returns the paths of the metadata: serve [`metadata_service`](Self::metadata_service) at each of them.
+    #[must_use]
+    pub fn metadata_paths(&self) -> Vec<String> {
+        protected_resource_urls(&self.0.url).iter().map(|url| url.path().to_owned()).collect()
+    }
+
+    /// Returns a service that serves the metadata.
+    #[must_use]
+    pub fn metadata_service(&self) -> MetadataService {
+        MetadataService(self.0.metadata.clone())
+    }
+}
+
+fn metadata(options: &ResourceOptions) -> ProtectedResourceMetadata {
+    let always: Vec<String> = options.scopes.always().iter().cloned().collect();
+    ProtectedResourceMetadata {
+        resource: options.resource.clone(),
+        authorization_servers: options.authorization_servers.clone(),
+        scopes_supported: options.scopes_supported.clone().or((!always.is_empty()).then_some(always)),
+        bearer_methods_supported: Some(vec!["header".to_owned()]),
+        resource_name: options.name.clone(),
+        resource_documentation: None,
+        dpop_signing_alg_values_supported: Some(ALGORITHMS.map(|algorithm| algorithm.name().to_owned()).to_vec()),
+        dpop_bound_access_tokens_required: (options.dpop == DpopPolicy::Required).then_some(true),
+    }
+}
+
+impl Shared {
+    /// Verifies the token of a request.
+    async fn verify(&self, parts: &Parts) -> Result<Identity, Refusal> {
+        let (scheme, token) = token(parts)?;
+        let identity = self.verifier.verify(&token).await.map_err(|error| match error {
+            TokenError::Invalid(why) => Refusal::InvalidToken(why),
+            TokenError::Unavailable(error) => {
+                tracing::warn!(%error, "access tokens cannot be verified");
+                Refusal::Unavailable
+            }
+        })?;
+        self.check_binding(parts, scheme, &token, &identity)?;
+        let always = self.options.scopes.always();
+        match self.options.scopes.is_sufficient(&identity.scopes, always) {
+            true => Ok(identity),
+            false => Err(Refusal::InsufficientScope(always.clone())),
+        }
+    }
+
+    /// Checks that a bound token is sent with a proof, and only a bound one.
+    fn check_binding(
+        &self,
+        parts: &Parts,
+        scheme: Scheme,
+        token: &SecretString,
+        identity: &Identity,
+    ) -> Result<(), Refusal> {
+        let Some(thumbprint) = &identity.thumbprint else {
+            return match (scheme, self.options.dpop) {
+                (Scheme::Bearer, DpopPolicy::Allowed) => Ok(()),
+                (Scheme::Bearer, DpopPolicy::Required) => {
+                    Err(Refusal::InvalidToken("the token must be bound to a key"))
+                }
+                (Scheme::Dpop, _) => Err(Refusal::InvalidToken("the token is not bound to a key")),
+            };
+        };
+        if scheme == Scheme::Bearer {
+            return Err(Refusal::InvalidToken("the token is bound to a key; use the scheme `DPoP`"));
+        }
+        let mut proofs = parts.headers.get_all(DPOP).iter();
+        let (proof, None) = (proofs.next(), proofs.next()) else {
+            return Err(Refusal::InvalidProof("the request has several proofs"));
+        };
+        let proof =
+            proof.and_then(|proof| proof.to_str().ok()).ok_or(Refusal::InvalidProof("the request has no proof"))?;
+        let expected = Expected { method: parts.method.as_str(), url: &self.url, token, thumbprint };
+        self.proofs.check(proof, &expected).map_err(Refusal::InvalidProof)
+    }
+
+    /// Checks the scopes of the operations in a body.
+    fn check_operations(&self, identity: &Identity, body: &[u8]) -> Result<(), Refusal> {
+        let operations = operations(body).map_err(|_| Refusal::InvalidRequest("the body is not a JSON-RPC message"))?;
+        let required = self.options.scopes.required(&operations);
+        match self.options.scopes.is_sufficient(&identity.scopes, &required) {
+            true => Ok(()),
+            false => Err(Refusal::InsufficientScope(required)),
+        }
+    }
+}
+
+/// The scheme of an `Authorization` header.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Scheme {
+    Bearer,
+    Dpop,
+}
+
+/// Returns the token of a request. It must be in the only `Authorization` header, and not in the query.
+fn token(parts: &Parts) -> Result<(Scheme, SecretString), Refusal> {
+    let query = parts.uri.query().unwrap_or_default();
+    if url::form_urlencoded::parse(query.as_bytes()).any(|(name, _)| name == "access_token") {
+        return Err(Refusal::InvalidRequest("the token must be in the `Authorization` header, not in the query"));
+    }
+    let mut headers = parts.headers.get_all(AUTHORIZATION).iter();
+    let Some(header) = headers.next() else { return Err(Refusal::NoToken) };
+    if headers.next().is_some() {
+        return Err(Refusal::InvalidRequest("the request has several `Authorization` headers"));
+    }
+    let text = header.to_str().map_err(|_| Refusal::InvalidToken("the token is not ASCII text"))?;
+    let (scheme, token) = text.split_once(' ').ok_or(Refusal::NoToken)?;
+    let scheme = match scheme.to_ascii_lowercase().as_str() {
+        "bearer" => Scheme::Bearer,
+        "dpop" => Scheme::Dpop,
+        _ => return Err(Refusal::NoToken),
+    };
+    let token = token.trim_matches(' ');
+    let is_token = |byte: u8| byte.is_ascii_alphanumeric() || b"-._~+/=".contains(&byte);
+    match !token.is_empty() && token.bytes().all(is_token) {
+        true => Ok((scheme, token.into())),
+        false => Err(Refusal::InvalidToken("the token is malformed")),
+    }
+}
+
+impl fmt::Debug for ProtectedResource {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("ProtectedResource").field("options", &self.0.options).finish_non_exhaustive()
+    }
+}
+
+impl<S> Layer<S> for ProtectedResource {
+    type Service = Protected<S>;
+
+    fn layer(&self, inner: S) -> Protected<S> {
+        Protected { inner, resource: Arc::clone(&self.0) }
+    }
+}
+
+/// A service that accepts only requests with access tokens.
+#[derive(Clone)]
+pub struct Protected<S> {
+    inner: S,
+    resource: Arc<Shared>,
+}
+
+impl<S: fmt::Debug> fmt::Debug for Protected<S> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Protected").field("inner", &self.inner).finish_non_exhaustive()
+    }
+}
+
+impl<S, B, R> Service<Request<B>> for Protected<S>
+where
+    S: Service<Request<Either<B, Full<Bytes>>>, Response = Response<R>, Future: Send> + Clone + Send + 'static,
+    B: http_body::Body<Data = Bytes, Error: Into<BoxError>> + Send + 'static,
+    R: http_body::Body<Data = Bytes>,
+{
+    type Response = Response<Either<R, Full<Bytes>>>;
+    type Error = S::Error;
+    type Future = BoxFuture<'static, Result<Self::Response, S::Error>>;
+
+    fn poll_ready(&mut self, context: &mut Context<'_>) -> Poll<Result<(), S::Error>> {
+        self.inner.poll_ready(context)
+    }
+
+    fn call(&mut self, request: Request<B>) -> Self::Future {
+        // The service that is ready is used, and replaced by one that may not be.
+        let spare = self.inner.clone();
+        let (mut inner, resource) = (std::mem::replace(&mut self.inner, spare), Arc::clone(&self.resource));
+        async move {
+            match authorize(&resource, request).await {
+                Ok(request) => Ok(inner.call(request).await?.map(Either::Left)),
+                Err(refusal) => Ok(refusal.respond(&resource.options, &resource.metadata_url).map(Either::Right)),
+            }
+        }
+        .boxed()
+    }
+}
+
+/// Checks a request, and attaches the identity. Reads the body only if scopes depend on it.
+async fn authorize<B>(resource: &Shared, request: Request<B>) -> Result<Request<Either<B, Full<Bytes>>>, Refusal>
+where
+    B: http_body::Body<Data = Bytes, Error: Into<BoxError>>,
+{
+    let (mut parts, body) = request.into_parts();
+    let identity = resource.verify(&parts).await?;
+    let body = match resource.options.scopes.depends_on_operation() && parts.method == Method::POST {
+        true => {
+            let body = operation::read(body, resource.options.max_body_bytes).await;
+            let body = body.map_err(|_| Refusal::InvalidRequest("the body is too large or incomplete"))?;
+            resource.check_operations(&identity, &body)?;
+            Either::Right(Full::new(body))
+        }
+        false => Either::Left(body),
+    };
+    // A handler must not pass the token on to other servers.
+    parts.headers.remove(AUTHORIZATION);
+    parts.headers.remove(DPOP);
+    parts.extensions.insert(identity.principal());
+    parts.extensions.insert(identity);
+    Ok(Request::from_parts(parts, body))
+}
+
+/// Serves the metadata of a protected resource.
+#[derive(Clone, Debug)]
+pub struct MetadataService(Bytes);
+
+impl<B> Service<Request<B>> for MetadataService {
+    type Response = Response<Full<Bytes>>;
+    type Error = Infallible;
+    type Future = Ready<Result<Self::Response, Infallible>>;
+
+    fn poll_ready(&mut self, _: &mut Context<'_>) -> Poll<Result<(), Infallible>> {
+        Poll::Ready(Ok(()))
+    }
+
+    fn call(&mut self, request: Request<B>) -> Self::Future {
+        let mut response = Response::new(Full::new(self.0.clone()));
+        let headers = response.headers_mut();
+        headers.insert(CONTENT_TYPE, HeaderValue::from_static("application/json"));
+        headers.insert(CACHE_CONTROL, HeaderValue::from_static("max-age=300"));
+        // The metadata are public, and clients in browsers read them.
+        headers.insert(ACCESS_CONTROL_ALLOW_ORIGIN, HeaderValue::from_static("*"));
+        if !matches!(*request.method(), Method::GET | Method::HEAD) {
+            headers.insert(ALLOW, HeaderValue::from_static("GET, HEAD"));
+            *response.status_mut() = StatusCode::METHOD_NOT_ALLOWED;
+            *response.body_mut() = Full::default();
+        }
+        ready(Ok(response))
+    }
+}

@@ -1,0 +1,80 @@
+//! The trait of credential stores.
+
+use std::fmt;
+
+use futures_util::future::BoxFuture;
+use secrecy::SecretString;
+use tower::BoxError;
+
+/// Stores secrets between runs of a client. All entries are secret.
+pub trait CredentialStore: Send + Sync + 'static {
+    /// Returns an entry, or `None` if it does not exist.
+    ///
+    /// # Errors
+    ///
+    /// The store cannot be read.
+    fn load<'a>(&'a self, key: &'a StoreKey) -> BoxFuture<'a, Result<Option<SecretString>, StoreError>>;
+
+    /// Stores an entry, in place of an earlier one with the same key.
+    ///
+    /// # Errors
+    ///
+    /// The store cannot be written.
+    fn save<'a>(&'a self, key: &'a StoreKey, value: &'a SecretString) -> BoxFuture<'a, Result<(), StoreError>>;
+
+    /// Removes an entry. Succeeds if it does not exist.
+    ///
+    /// # Errors
+    ///
+    /// The store cannot be written.
+    fn remove<'a>(&'a self, key: &'a StoreKey) -> BoxFuture<'a, Result<(), StoreError>>;
+}
+
+/// The key of an entry.
+#[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct StoreKey {
+    /// What the entry contains.
+    pub kind: EntryKind,
+    /// The MCP server's URL for credentials, and the authorization server's issuer for registrations.
+    pub server: String,
+    /// The user of this client. Users do not share entries.
+    pub user: String,
+}
+
+/// What an entry contains.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+#[non_exhaustive]
+pub enum EntryKind {
+    /// Access and refresh tokens, with the metadata that is needed to refresh them.
+    Credentials,
+    /// The client ID and secret from dynamic registration.
+    Registration,
+}
+
+impl fmt::Display for StoreKey {
+    /// Formats a text that is different for each key.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let kind = match self.kind {
+            EntryKind::Credentials => "credentials",
+            EntryKind::Registration => "registration",
+        };
+        // A URL contains no space, so the parts cannot be confused.
+        write!(f, "{kind} {} {}", self.server, self.user)
+    }
+}
+
+/// An error of a store.
+#[derive(Debug, thiserror::Error)]
+#[error("the credential store {place} failed; check that this user may read and write it")]
+pub struct StoreError {
+    place: String,
+    #[source]
+    source: BoxError,
+}
+
+impl StoreError {
+    /// Creates an error. `place` describes the store, such as the path of its file.
+    pub fn new(place: impl Into<String>, source: impl Into<BoxError>) -> Self {
+        Self { place: place.into(), source: source.into() }
+    }
+}

@@ -1,0 +1,131 @@
+//! A store in a file that only the user can read.
+
+use std::collections::BTreeMap;
+use std::fs::{self, File, OpenOptions};
+use std::io::{self, Write};
+use std::path::{Path, PathBuf};
+
+use futures_util::future::BoxFuture;
+use secrecy::{ExposeSecret, SecretString};
+
+use super::entry::{CredentialStore, StoreError, StoreKey};
+
+/// Stores entries in a JSON file.
+///
+/// The file has mode 0600 on Unix; a file that others can read is rejected. A change replaces the file atomically, and a
+/// lock file next to it (`.lock`) keeps several processes from losing each other's changes. The entries are not
+/// encrypted: prefer the keyring where there is one.
+#[derive(Clone, Debug)]
+pub struct FileStore {
+    path: PathBuf,
+}
+
+type Entries = BTreeMap<String, String>;
+
+impl FileStore {
+    /// Creates a store in this file, which is created with the first entry. Its directory must exist.
+    pub fn new(path: impl Into<PathBuf>) -> Self {
+        Self { path: path.into() }
+    }
+
+    async fn run<T: Send + 'static>(
+        &self,
+        work: impl FnOnce(&Path) -> io::Result<T> + Send + 'static,
+    ) -> Result<T, StoreError> {
+        let path = self.path.clone();
+        let done = tokio::task::spawn_blocking(move || work(&path)).await.map_err(io::Error::other);
+        done.and_then(|done| done).map_err(|error| StoreError::new(format!("`{}`", self.path.display()), error))
+    }
+}
+
+impl CredentialStore for FileStore {
+    fn load<'a>(&'a self, key: &'a StoreKey) -> BoxFuture<'a, Result<Option<SecretString>, StoreError>> {
+        let key = key.to_string();
+        Box::pin(self.run(move |path| Ok(read(path)?.remove(&key).map(SecretString::from))))
+    }
+
+    fn save<'a>(&'a self, key: &'a StoreKey, value: &'a SecretString) -> BoxFuture<'a, Result<(), StoreError>> {
+        let (key, value) = (key.to_string(), value.clone());
+        Box::pin(self.run(move |path| {
+            change(path, |entries| {
+                entries.insert(key, value.expose_secret().to_owned());
+            })
+        }))
+    }
+
+    fn remove<'a>(&'a self, key: &'a StoreKey) -> BoxFuture<'a, Result<(), StoreError>> {
+        let key = key.to_string();
+        Box::pin(self.run(move |path| {
+            change(path, |entries| {
+                entries.remove(&key);
+            })
+        }))
+    }
+}
+
+/// Changes the entries while holding the lock.
+fn change(path: &Path, change: impl FnOnce(&mut Entries)) -> io::Result<()> {
+    let lock = private(&mut OpenOptions::new()).create(true).truncate(false).write(true).open(beside(path, ".lock"))?;
+    // The system also releases the lock if the process is killed.
+    let mut lock = fd_lock::RwLock::new(lock);
+    let _held = lock.write()?;
+    let mut entries = read(path)?;
+    change(&mut entries);
+    replace(path, &entries)
+}
+
+fn read(path: &Path) -> io::Result<Entries> {
+    let file = match File::open(path) {
+        Ok(file) => file,
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Entries::new()),
+        Err(error) => return Err(error),
+    };
+    check_mode(&file)?;
+    // The error of serde_json would contain parts of the file.
+    serde_json::from_reader(io::BufReader::new(file)).map_err(|error| {
+        let place = format!("it is not a JSON object of strings (line {}); remove it to log in again", error.line());
+        io::Error::new(io::ErrorKind::InvalidData, place)
+    })
+}
+
+/// Replaces the file atomically: readers see the old entries or the new ones.
+fn replace(path: &Path, entries: &Entries) -> io::Result<()> {
+    let temporary = beside(path, ".new");
+    let _ = fs::remove_file(&temporary);
+    let mut file = private(&mut OpenOptions::new()).create_new(true).write(true).open(&temporary)?;
+    file.write_all(&serde_json::to_vec(entries)?)?;
+    file.sync_all()?;
+    fs::rename(&temporary, path)
+}
+
+fn beside(path: &Path, suffix: &str) -> PathBuf {
+    let mut name = path.as_os_str().to_owned();
+    name.push(suffix);
+    name.into()
+}
+
+#[cfg(unix)]
+fn private(options: &mut OpenOptions) -> &mut OpenOptions {
+    std::os::unix::fs::OpenOptionsExt::mode(options, 0o600)
+}
+
+#[cfg(not(unix))]
+fn private(options: &mut OpenOptions) -> &mut OpenOptions {
+    options
+}
+
+/// Rejects a file that other users can read or write.
+#[cfg(unix)]
+fn check_mode(file: &File) -> io::Result<()> {
+    let mode = std::os::unix::fs::PermissionsExt::mode(&file.metadata()?.permissions());
+    if mode & 0o077 == 0 {
+        return Ok(());
+    }
+    let why = format!("other users can access it (mode {:o}); run `chmod 600` on it", mode & 0o777);
+    Err(io::Error::new(io::ErrorKind::PermissionDenied, why))
+}
+
+#[cfg(not(unix))]
+fn check_mode(_: &File) -> io::Result<()> {
+    Ok(())
+}

@@ -1,0 +1,29 @@
+//! Time and random text.
+
+use std::time::{SystemTime, UNIX_EPOCH};
+
+use base64::Engine;
+use base64::engine::general_purpose::URL_SAFE_NO_PAD;
+#[cfg(feature = "client")]
+use ring::rand::{SecureRandom, SystemRandom};
+
+#[cfg(feature = "client")]
+use crate::jose::JoseError;
+
+/// Returns the seconds since 1970.
+pub(crate) fn now() -> u64 {
+    SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_secs())
+}
+
+/// Returns 256 random bits as base64url: 43 characters, which are also a valid PKCE verifier.
+#[cfg(feature = "client")]
+pub(crate) fn random_text() -> Result<String, JoseError> {
+    let mut bytes = [0; 32];
+    SystemRandom::new().fill(&mut bytes).map_err(|_| JoseError::Random)?;
+    Ok(URL_SAFE_NO_PAD.encode(bytes))
+}
+
+/// Returns the SHA-256 of a text as base64url.
+pub(crate) fn sha256(text: &str) -> String {
+    URL_SAFE_NO_PAD.encode(ring::digest::digest(&ring::digest::SHA256, text.as_bytes()))
+}

@@ -1,0 +1,254 @@
+//! An authorization server for tests, which asks no user.
+
+use std::collections::BTreeMap;
+use std::sync::atomic::{AtomicI64, AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex};
+use std::time::{SystemTime, UNIX_EPOCH};
+
+use axum::extract::{Form, Query, State};
+use axum::http::{HeaderMap, StatusCode};
+use axum::response::{IntoResponse, Redirect, Response};
+use axum::routing::{get, post};
+use axum::{Json, Router};
+use futures_util::future::BoxFuture;
+use mcpgen_auth::client::{PendingLogin, UserAgent};
+use mcpgen_auth::jose::{Jwk, Jws, SigningKey};
+use serde_json::{Value, json};
+use tower::BoxError;
+use url::Url;
+
+type Params = BTreeMap<String, String>;
+
+/// An authorization server on the loopback interface.
+#[derive(Clone)]
+pub(crate) struct AuthorizationServer(Arc<Shared>);
+
+struct Shared {
+    issuer: String,
+    key: SigningKey,
+    /// The lifetime of access tokens in seconds.
+    lifetime: AtomicI64,
+    /// The authorization requests by code, and the refresh tokens.
+    codes: Mutex<BTreeMap<String, Params>>,
+    refresh_tokens: Mutex<BTreeMap<String, Params>>,
+    issued: AtomicUsize,
+    /// The kinds of requests, in order.
+    log: Mutex<Vec<String>>,
+    /// All secrets that the server has issued or received.
+    secrets: Mutex<Vec<String>>,
+}
+
+impl AuthorizationServer {
+    pub(crate) async fn start(lifetime: i64) -> Self {
+        let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.expect("a free port");
+        let issuer = format!("http://{}", listener.local_addr().expect("an address"));
+        let server = Self(Arc::new(Shared {
+            issuer,
+            key: SigningKey::generate().expect("a key").with_kid("k1"),
+            lifetime: lifetime.into(),
+            codes: Mutex::default(),
+            refresh_tokens: Mutex::default(),
+            issued: AtomicUsize::new(0),
+            log: Mutex::default(),
+            secrets: Mutex::default(),
+        }));
+        let app = Router::new()
+            .route("/.well-known/oauth-authorization-server", get(metadata))
+            .route("/jwks", get(jwks))
+            .route("/register", post(register))
+            .route("/authorize", get(authorize))
+            .route("/token", post(token))
+            .route("/introspect", post(introspect))
+            .with_state(server.clone());
+        tokio::spawn(async move { axum::serve(listener, app).await });
+        server
+    }
+
+    pub(crate) fn issuer(&self) -> &str {
+        &self.0.issuer
+    }
+
+    /// Returns the kinds of requests so far, and forgets them.
+    pub(crate) fn log(&self) -> Vec<String> {
+        std::mem::take(&mut self.0.log.lock().expect("the log"))
+    }
+
+    pub(crate) fn secrets(&self) -> Vec<String> {
+        self.0.secrets.lock().expect("the secrets").clone()
+    }
+
+    /// Makes all refresh tokens invalid.
+    pub(crate) fn revoke(&self) {
+        self.0.refresh_tokens.lock().expect("the tokens").clear();
+    }
+
+    /// Sets the lifetime of access tokens in seconds.
+    pub(crate) fn set_lifetime(&self, seconds: i64) {
+        self.0.lifetime.store(seconds, Ordering::SeqCst);
+    }
+
+    fn record(&self, kind: &str) {
+        self.0.log.lock().expect("the log").push(kind.to_owned());
+    }
+
+    fn secret(&self, prefix: &str) -> String {
+        let secret = format!("{prefix}-secret-{}", self.0.issued.fetch_add(1, Ordering::SeqCst));
+        self.keep(&secret);
+        secret
+    }
+
+    fn keep(&self, secret: &str) {
+        self.0.secrets.lock().expect("the secrets").push(secret.to_owned());
+    }
+
+    /// Issues tokens for an authorization request.
+    fn issue(&self, request: Params, key: Option<&Jwk>) -> Response {
+        let lifetime = self.0.lifetime.load(Ordering::SeqCst);
+        let mut claims = json!({
+            "iss": self.0.issuer,
+            "aud": request.get("resource"),
+            "sub": "alice",
+            "client_id": request.get("client_id"),
+            "scope": request.get("scope"),
+            "iat": now(),
+            "exp": now() + lifetime,
+            "jti": self.0.issued.fetch_add(1, Ordering::SeqCst).to_string(),
+        });
+        if let Some(key) = key {
+            claims["cnf"] = json!({ "jkt": key.thumbprint().expect("a thumbprint") });
+        }
+        let access_token = self.0.key.sign(json!({ "typ": "at+jwt" }), &claims).expect("a token");
+        self.keep(&access_token);
+        let refresh_token = self.secret("refresh");
+        self.0.refresh_tokens.lock().expect("the tokens").insert(refresh_token.clone(), request);
+        let token_type = if key.is_some() { "DPoP" } else { "Bearer" };
+        let body = json!({
+            "access_token": access_token,
+            "token_type": token_type,
+            "expires_in": lifetime,
+            "refresh_token": refresh_token,
+        });
+        Json(body).into_response()
+    }
+}
+
+async fn metadata(State(server): State<AuthorizationServer>) -> Json<Value> {
+    let at = |path: &str| format!("{}{path}", server.issuer());
+    Json(json!({
+        "issuer": server.issuer(),
+        "authorization_endpoint": at("/authorize"),
+        "token_endpoint": at("/token"),
+        "registration_endpoint": at("/register"),
+        "jwks_uri": at("/jwks"),
+        "code_challenge_methods_supported": ["S256"],
+        "token_endpoint_auth_methods_supported": ["client_secret_post"],
+        "authorization_response_iss_parameter_supported": true,
+    }))
+}
+
+async fn jwks(State(server): State<AuthorizationServer>) -> Json<Value> {
+    server.record("jwks");
+    let mut key = serde_json::to_value(server.0.key.public_key().expect("a key")).expect("JSON");
+    key["kid"] = "k1".into();
+    Json(json!({ "keys": [key] }))
+}
+
+async fn register(State(server): State<AuthorizationServer>, Json(metadata): Json<Value>) -> Response {
+    server.record("register");
+    assert_eq!(metadata["application_type"], "native");
+    assert_eq!(metadata["grant_types"], json!(["authorization_code", "refresh_token"]));
+    let body = json!({
+        "client_id": "client",
+        "client_secret": server.secret("client"),
+        "token_endpoint_auth_method": "client_secret_post",
+    });
+    (StatusCode::CREATED, Json(body)).into_response()
+}
+
+async fn authorize(State(server): State<AuthorizationServer>, Query(request): Query<Params>) -> Redirect {
+    server.record(&format!("authorize {}", request.get("scope").map_or("", String::as_str)));
+    assert_eq!(request["code_challenge_method"], "S256");
+    let code = server.secret("code");
+    let mut url: Url = request["redirect_uri"].parse().expect("a redirect URI");
+    url.query_pairs_mut()
+        .append_pair("code", &code)
+        .append_pair("state", &request["state"])
+        .append_pair("iss", server.issuer());
+    server.0.codes.lock().expect("the codes").insert(code, request);
+    Redirect::to(url.as_str())
+}
+
+async fn token(State(server): State<AuthorizationServer>, headers: HeaderMap, Form(form): Form<Params>) -> Response {
+    let grant = form["grant_type"].clone();
+    server.record(&grant);
+    assert!(form.get("client_secret").is_some_and(|secret| secret.starts_with("client-secret")), "{form:?}");
+    let proof = headers.get("dpop").and_then(|proof| proof.to_str().ok());
+    let key = proof.map(|proof| {
+        let jws = Jws::parse(proof).expect("a proof");
+        let key = Jwk::from_untrusted(jws.header.jwk.as_ref().expect("a key")).expect("a public key");
+        assert_eq!(jws.verify(&key), Ok(()));
+        key
+    });
+    let request = match grant.as_str() {
+        "authorization_code" => {
+            let request = server.0.codes.lock().expect("the codes").remove(&form["code"]);
+            server.keep(&form["code_verifier"]);
+            request.filter(|request| {
+                request["redirect_uri"] == form["redirect_uri"]
+                    && request["code_challenge"] == challenge(&form["code_verifier"])
+                    && request.get("resource") == form.get("resource")
+            })
+        }
+        // Each refresh token is valid once.
+        _ => server.0.refresh_tokens.lock().expect("the tokens").remove(&form["refresh_token"]),
+    };
+    match request {
+        Some(request) => server.issue(request, key.as_ref()),
+        None => (StatusCode::BAD_REQUEST, Json(json!({ "error": "invalid_grant" }))).into_response(),
+    }
+}
+
+/// Tokens that start with `opaque` are valid. The rest of the token is the audience.
+async fn introspect(State(server): State<AuthorizationServer>, Form(form): Form<Params>) -> Json<Value> {
+    server.record("introspect");
+    let claims = form["token"].strip_prefix("opaque-").map(|rest| match rest {
+        "expired" => json!({ "active": true, "sub": "bob", "aud": "urn:mcp", "exp": now() - 60 }),
+        audience => json!({ "active": true, "sub": "bob", "aud": audience.replace('_', ":"), "scope": "a b" }),
+    });
+    Json(claims.unwrap_or_else(|| json!({ "active": false })))
+}
+
+fn challenge(verifier: &str) -> String {
+    use base64::Engine;
+    let hash = ring::digest::digest(&ring::digest::SHA256, verifier.as_bytes());
+    base64::engine::general_purpose::URL_SAFE_NO_PAD.encode(hash)
+}
+
+pub(crate) fn now() -> i64 {
+    let since = SystemTime::now().duration_since(UNIX_EPOCH).expect("a time after 1970");
+    i64::try_from(since.as_secs()).expect("a time before the end of time")
+}
+
+/// Requests the authorization URL, and returns the redirect.
+#[derive(Clone, Debug)]
+pub(crate) struct FollowsRedirect;
+
+impl UserAgent for FollowsRedirect {
+    fn prepare(&self) -> BoxFuture<'_, Result<Box<dyn PendingLogin>, BoxError>> {
+        Box::pin(std::future::ready(Ok(Box::new(self.clone()) as Box<dyn PendingLogin>)))
+    }
+}
+
+impl PendingLogin for FollowsRedirect {
+    fn redirect_uri(&self) -> String {
+        "http://127.0.0.1:7777/callback".to_owned()
+    }
+
+    fn log_in(self: Box<Self>, authorization_url: Url) -> BoxFuture<'static, Result<Url, BoxError>> {
+        Box::pin(async move {
+            let client = reqwest::Client::builder().redirect(reqwest::redirect::Policy::none()).build()?;
+            let response = client.get(authorization_url).send().await?;
+            Ok(response.headers()["location"].to_str()?.parse()?)
+        })
+    }
+}

@@ -1,0 +1,263 @@
+//! Clients and a protected server, over HTTP.
+
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex};
+
+use axum::body::{Body, Bytes};
+use axum::http::Request;
+use futures_util::future::BoxFuture;
+use http_body_util::{Either, Full};
+use mcpgen_auth::client::{Grant, OAuthClient, OAuthOptions, PendingLogin, RegisteredClient, UserAgent};
+use mcpgen_auth::server::{DpopPolicy, Identity, JwtVerifier, ProtectedResource, ResourceOptions, ScopePolicy};
+use mcpgen_auth::store::{CredentialStore, EntryKind, MemoryStore, StoreError, StoreKey};
+use mcpgen_runtime::client::ClientBuilder;
+use mcpgen_runtime::http::client::{Authorize, ClientOptions};
+use mcpgen_runtime::http::server::{Endpoint, EndpointOptions};
+use mcpgen_runtime::{Client, Server};
+use mcpgen_types::v2026_07_28::{CallToolResult, Tool, ToolInputSchema};
+use mcpgen_types::{JsonObject, Revision};
+use secrecy::SecretString;
+use tower::{BoxError, Layer, ServiceExt};
+
+use crate::authorization_server::{AuthorizationServer, FollowsRedirect};
+
+/// A protected server. The tool `write` needs the scope of the same name.
+pub(crate) struct ProtectedServer {
+    pub(crate) url: String,
+    server: Server,
+    endpoint: Arc<Mutex<Endpoint>>,
+}
+
+impl ProtectedServer {
+    pub(crate) async fn start(issuer: &str, dpop: DpopPolicy) -> Self {
+        let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.expect("a free port");
+        let url = format!("http://{}/mcp", listener.local_addr().expect("an address"));
+        let mut options = ResourceOptions::new(&url, issuer);
+        options.scopes = ScopePolicy::default().require(["read"]).for_tool("write", ["write"]);
+        options.dpop = dpop;
+        let verifier = JwtVerifier::new(issuer, &url).expect("a verifier").leeway(std::time::Duration::ZERO);
+        let resource = ProtectedResource::new(options, verifier).expect("a resource");
+        let tool = |name: &str| Tool::new(ToolInputSchema::new(), name);
+        let server = Server::builder("server", "1")
+            .tool_with_schema(tool("read"), |context, _| async move {
+                let identity = Identity::of(&context).expect("an identity");
+                let principal = context.principal().expect("a principal");
+                assert_eq!(principal.name(), format!("{} alice", identity.issuer));
+                identity.subject.clone()
+            })
+            .tool_with_schema(tool("write"), |_, _| async { "written" })
+            .build();
+        let endpoint = Arc::new(Mutex::new(server.http(EndpointOptions::default()).expect("a valid server")));
+        let current = Arc::clone(&endpoint);
+        let dispatch = tower::service_fn(move |request: Request<Either<Body, Full<Bytes>>>| {
+            let endpoint = current.lock().expect("a lock").clone();
+            endpoint.oneshot(request)
+        });
+        let mut app = axum::Router::new().route_service("/mcp", resource.layer(dispatch));
+        for path in resource.metadata_paths() {
+            app = app.route_service(&path, resource.metadata_service());
+        }
+        tokio::spawn(async move { axum::serve(listener, app).await });
+        Self { url, server, endpoint }
+    }
+
+    /// Ends all sessions, as a restart of the server would.
+    pub(crate) async fn lose_sessions(&self) {
+        let new = self.server.http(EndpointOptions::default()).expect("a valid server");
+        let old = std::mem::replace(&mut *self.endpoint.lock().expect("a lock"), new);
+        old.close().await;
+    }
+
+    fn sessions(&self) -> usize {
+        self.endpoint.lock().expect("a lock").sessions()
+    }
+}
+
+pub(crate) fn options() -> OAuthOptions {
+    OAuthOptions::new("test", Grant::AuthorizationCode(Arc::new(FollowsRedirect)))
+}
+
+fn builder(revision: Option<Revision>) -> ClientBuilder {
+    Client::builder("client", "1").options(|options| {
+        options.local_info.revisions.retain(|known| revision.is_none_or(|revision| revision == *known));
+    })
+}
+
+pub(crate) async fn connect(url: &str, options: OAuthOptions, revision: Option<Revision>) -> Client {
+    let oauth: Arc<dyn Authorize> = Arc::new(OAuthClient::new(url, options).expect("a client"));
+    let options = ClientOptions { authorization: Some(oauth), ..ClientOptions::default() };
+    builder(revision).connect_http(url, options).await.unwrap_or_else(|error| panic!("{error:?}"))
+}
+
+pub(crate) async fn call(client: &Client, tool: &str) -> String {
+    let result: CallToolResult = client.call_tool(tool, JsonObject::new()).await.expect("a result");
+    mcpgen_types::to_value(&result).expect("JSON")["content"][0]["text"].as_str().expect("text").to_owned()
+}
+
+const REVISIONS: [Revision; 2] = [Revision::V2025_11_25, Revision::V2026_07_28];
+
+#[tokio::test]
+async fn logs_in_and_steps_up() {
+    for (revision, dpop) in REVISIONS.into_iter().flat_map(|revision| [(revision, false), (revision, true)]) {
+        let issuer = AuthorizationServer::start(300).await;
+        let policy = if dpop { DpopPolicy::Required } else { DpopPolicy::Allowed };
+        let server = ProtectedServer::start(issuer.issuer(), policy).await;
+        let mut options = options();
+        options.dpop = dpop;
+        let client = connect(&server.url, options, Some(revision)).await;
+        assert_eq!(call(&client, "read").await, "alice");
+        assert_eq!(issuer.log(), ["register", "authorize read", "authorization_code", "jwks"], "{revision} {dpop}");
+        assert_eq!(call(&client, "write").await, "written");
+        assert_eq!(issuer.log(), ["authorize read write", "authorization_code"], "{revision} {dpop}");
+        assert_eq!(call(&client, "read").await, "alice");
+        assert!(issuer.log().is_empty());
+    }
+}
+
+#[tokio::test]
+async fn refreshes_tokens_before_they_expire() {
+    // The client refreshes tokens that expire within 30 s, so each request needs a new one.
+    let issuer = AuthorizationServer::start(20).await;
+    let server = ProtectedServer::start(issuer.issuer(), DpopPolicy::Allowed).await;
+    let client = connect(&server.url, options(), Some(Revision::V2026_07_28)).await;
+    issuer.log();
+    assert_eq!(call(&client, "read").await, "alice");
+    assert_eq!(issuer.log(), ["refresh_token"]);
+    // The refresh token is revoked, but the access token is still valid.
+    issuer.revoke();
+    assert_eq!(call(&client, "read").await, "alice");
+    assert_eq!(issuer.log(), ["refresh_token"]);
+}
+
+#[tokio::test]
+async fn logs_in_again_when_all_tokens_have_expired() {
+    let issuer = AuthorizationServer::start(3).await;
+    let server = ProtectedServer::start(issuer.issuer(), DpopPolicy::Allowed).await;
+    let client = connect(&server.url, options(), Some(Revision::V2026_07_28)).await;
+    issuer.revoke();
+    issuer.set_lifetime(300);
+    issuer.log();
+    tokio::time::sleep(std::time::Duration::from_secs(4)).await;
+    assert_eq!(call(&client, "read").await, "alice");
+    let log = issuer.log();
+    assert_eq!(log.last().map(String::as_str), Some("authorization_code"), "{log:?}");
+    assert!(log.contains(&"authorize read".to_owned()), "{log:?}");
+}
+
+#[tokio::test]
+async fn concurrent_requests_share_a_login() {
+    let issuer = AuthorizationServer::start(300).await;
+    let server = ProtectedServer::start(issuer.issuer(), DpopPolicy::Allowed).await;
+    let oauth: Arc<dyn Authorize> = Arc::new(OAuthClient::new(&server.url, options()).expect("a client"));
+    let connect = || async {
+        let options = ClientOptions { authorization: Some(Arc::clone(&oauth)), ..ClientOptions::default() };
+        let client = builder(None).connect_http(&server.url, options).await.expect("a connection");
+        call(&client, "read").await
+    };
+    let texts = tokio::join!(connect(), connect(), connect(), connect());
+    assert_eq!(texts, ("alice".into(), "alice".into(), "alice".into(), "alice".into()));
+    let log = issuer.log();
+    assert_eq!(log.iter().filter(|kind| *kind == "authorization_code").count(), 1, "{log:?}");
+}
+
+#[tokio::test]
+async fn stored_credentials_need_no_login() {
+    let issuer = AuthorizationServer::start(300).await;
+    let server = ProtectedServer::start(issuer.issuer(), DpopPolicy::Allowed).await;
+    for dpop in [false, true] {
+        let mut options = options();
+        options.dpop = dpop;
+        let store: Arc<dyn CredentialStore> = Arc::clone(&options.store);
+        assert_eq!(call(&connect(&server.url, options.clone(), None).await, "read").await, "alice");
+        issuer.log();
+        assert_eq!(call(&connect(&server.url, options.clone(), None).await, "read").await, "alice");
+        assert!(issuer.log().is_empty());
+        // Another user of the store has no credentials.
+        options.user = "bob".to_owned();
+        assert!(Arc::ptr_eq(&store, &options.store));
+        connect(&server.url, options, None).await;
+        assert!(!issuer.log().is_empty());
+    }
+}
+
+#[tokio::test]
+async fn a_lost_session_is_replaced_with_the_same_login() {
+    let issuer = AuthorizationServer::start(300).await;
+    let server = ProtectedServer::start(issuer.issuer(), DpopPolicy::Allowed).await;
+    let client = connect(&server.url, options(), Some(Revision::V2025_11_25)).await;
+    assert_eq!(call(&client, "read").await, "alice");
+    issuer.log();
+    server.lose_sessions().await;
+    assert_eq!(call(&client, "read").await, "alice");
+    assert_eq!(server.sessions(), 1);
+    assert!(issuer.log().is_empty());
+}
+
+/// A store that can be read, but not written.
+struct ReadOnly(MemoryStore);
+
+impl CredentialStore for ReadOnly {
+    fn load<'a>(&'a self, key: &'a StoreKey) -> BoxFuture<'a, Result<Option<SecretString>, StoreError>> {
+        self.0.load(key)
+    }
+
+    fn save<'a>(&'a self, _: &'a StoreKey, _: &'a SecretString) -> BoxFuture<'a, Result<(), StoreError>> {
+        Box::pin(std::future::ready(Err(StoreError::new("in memory", "it is read-only"))))
+    }
+
+    fn remove<'a>(&'a self, key: &'a StoreKey) -> BoxFuture<'a, Result<(), StoreError>> {
+        self.0.remove(key)
+    }
+}
+
+#[tokio::test]
+async fn uses_newer_credentials_than_the_store_can_keep() {
+    let issuer = AuthorizationServer::start(20).await;
+    let server = ProtectedServer::start(issuer.issuer(), DpopPolicy::Allowed).await;
+    let (mut options, store) = (options(), MemoryStore::default());
+    options.client = Some(RegisteredClient::with_secret("client", "client-secret"));
+    options.store = Arc::new(store);
+    let key = StoreKey { kind: EntryKind::Credentials, server: server.url.clone(), user: String::new() };
+    call(&connect(&server.url, options.clone(), None).await, "read").await;
+    let stored = options.store.load(&key).await.expect("a readable store").expect("credentials");
+    let read_only = MemoryStore::default();
+    read_only.save(&key, &stored).await.expect("a writable store");
+    options.store = Arc::new(ReadOnly(read_only));
+    let client = connect(&server.url, options, None).await;
+    issuer.log();
+    for _ in 0..3 {
+        assert_eq!(call(&client, "read").await, "alice");
+    }
+    assert_eq!(issuer.log(), ["refresh_token", "refresh_token", "refresh_token"]);
+}
+
+/// A user who does not log in.
+struct Absent(AtomicUsize);
+
+impl UserAgent for Absent {
+    fn prepare(&self) -> BoxFuture<'_, Result<Box<dyn PendingLogin>, BoxError>> {
+        self.0.fetch_add(1, Ordering::SeqCst);
+        Box::pin(std::future::ready(Err("nobody is here".into())))
+    }
+}
+
+#[tokio::test]
+async fn a_failed_login_is_not_repeated() {
+    let issuer = AuthorizationServer::start(300).await;
+    let server = ProtectedServer::start(issuer.issuer(), DpopPolicy::Allowed).await;
+    let absent = Arc::new(Absent(AtomicUsize::new(0)));
+    let options = OAuthOptions::new("test", Grant::AuthorizationCode(absent.clone()));
+    let oauth: Arc<dyn Authorize> = Arc::new(OAuthClient::new(&server.url, options).expect("a client"));
+    let options = ClientOptions { authorization: Some(oauth), ..ClientOptions::default() };
+    let error = builder(None).connect_http(&server.url, options).await.expect_err("no login");
+    assert!(error.to_string().contains("the user could not be asked to log in"), "{error}");
+    assert_eq!(absent.0.load(Ordering::SeqCst), 1);
+}
+
+#[tokio::test]
+async fn servers_refuse_clients_without_credentials() {
+    let issuer = AuthorizationServer::start(300).await;
+    let server = ProtectedServer::start(issuer.issuer(), DpopPolicy::Allowed).await;
+    let error = builder(None).connect_http(&server.url, ClientOptions::default()).await.expect_err("no token");
+    assert!(error.to_string().contains("401 Unauthorized"), "{error}");
+}

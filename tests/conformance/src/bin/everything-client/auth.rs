@@ -1,0 +1,100 @@
+//! The OAuth client of the scenarios of authorization. The suite's authorization servers need no user: they redirect at
+//! once.
+
+use std::sync::Arc;
+
+use anyhow::Context;
+use futures_util::future::BoxFuture;
+use mcpgen_auth::client::{
+    ClientAuthentication, Grant, IdentityProvider, OAuthClient, OAuthOptions, PendingLogin, RegisteredClient, UserAgent,
+};
+use mcpgen_auth::jose::SigningKey;
+use reqwest::Url;
+use reqwest::header::LOCATION;
+use secrecy::SecretString;
+use serde::Deserialize;
+use tower::BoxError;
+
+/// The client ID metadata document that the suite knows.
+const METADATA_URL: &str = "https://conformance-test.local/client-metadata.json";
+
+/// The part of a scenario's context that is about authorization.
+#[derive(Clone, Debug, Default, Deserialize)]
+#[serde(default)]
+pub(crate) struct AuthContext {
+    client_id: Option<String>,
+    client_secret: Option<SecretString>,
+    issuer: Option<String>,
+    private_key_pem: Option<SecretString>,
+    signing_algorithm: Option<String>,
+    valid_jwt: Option<SecretString>,
+    idp_client_id: Option<String>,
+    idp_id_token: Option<SecretString>,
+    idp_token_endpoint: Option<String>,
+}
+
+/// Returns the OAuth client for a scenario, or `None` if its server is not protected.
+pub(crate) fn oauth_client(scenario: &str, url: &str, context: &AuthContext) -> anyhow::Result<Option<OAuthClient>> {
+    let Some(name) = scenario.strip_prefix("auth/") else { return Ok(None) };
+    let mut options = OAuthOptions::new("everything-client", grant(name, context)?);
+    options.client = registered_client(context)?;
+    options.client_metadata_url = Some(METADATA_URL.to_owned());
+    options.dpop = name.starts_with("dpop");
+    Ok(Some(OAuthClient::new(url, options)?))
+}
+
+fn grant(name: &str, context: &AuthContext) -> anyhow::Result<Grant> {
+    Ok(match name {
+        "client-credentials-jwt" | "client-credentials-basic" => Grant::ClientCredentials,
+        "wif-jwt-bearer" => Grant::JwtBearer(Arc::new(context.valid_jwt.clone().context("no `valid_jwt`")?)),
+        "enterprise-managed-authorization" => Grant::EnterpriseManaged(Arc::new(IdentityProvider {
+            token_endpoint: context.idp_token_endpoint.clone().context("no `idp_token_endpoint`")?,
+            client_id: context.idp_client_id.clone().context("no `idp_client_id`")?,
+            authentication: ClientAuthentication::None,
+            id_token: Arc::new(context.idp_id_token.clone().context("no `idp_id_token`")?),
+        })),
+        _ => Grant::AuthorizationCode(Arc::new(Redirect)),
+    })
+}
+
+fn registered_client(context: &AuthContext) -> anyhow::Result<Option<RegisteredClient>> {
+    use secrecy::ExposeSecret;
+    let Some(id) = &context.client_id else { return Ok(None) };
+    let client = match (&context.client_secret, &context.private_key_pem) {
+        (Some(secret), _) => RegisteredClient::with_secret(id, secret.clone()),
+        (None, Some(pem)) => {
+            let algorithm = context.signing_algorithm.as_deref().unwrap_or("ES256").parse()?;
+            RegisteredClient::with_key(id, SigningKey::from_pem(pem.expose_secret(), algorithm)?)
+        }
+        (None, None) => RegisteredClient::public(id),
+    };
+    Ok(Some(match &context.issuer {
+        Some(issuer) => client.of_issuer(issuer),
+        None => client,
+    }))
+}
+
+/// Requests the authorization URL and returns the URL of the redirect, without requesting that.
+#[derive(Clone)]
+struct Redirect;
+
+impl UserAgent for Redirect {
+    fn prepare(&self) -> BoxFuture<'_, Result<Box<dyn PendingLogin>, BoxError>> {
+        Box::pin(std::future::ready(Ok(Box::new(self.clone()) as Box<dyn PendingLogin>)))
+    }
+}
+
+impl PendingLogin for Redirect {
+    fn redirect_uri(&self) -> String {
+        "http://127.0.0.1:3000/callback".to_owned()
+    }
+
+    fn log_in(self: Box<Self>, authorization_url: Url) -> BoxFuture<'static, Result<Url, BoxError>> {
+        Box::pin(async move {
+            let client = reqwest::Client::builder().redirect(reqwest::redirect::Policy::none()).build()?;
+            let response = client.get(authorization_url).send().await?;
+            let location = response.headers().get(LOCATION).ok_or("the authorization endpoint did not redirect")?;
+            Ok(location.to_str()?.parse()?)
+        })
+    }
+}
