@@ -36,7 +36,7 @@ const RUNTIME: Crate = Crate {
 };
 
 const AUTH: Crate = Crate {
-    src: concat!(env!("CARGO_MANIFEST_DIR"), "/../runtime/auth/src"),
+    src: concat!(env!("CARGO_MANIFEST_DIR"), "/../../runtime/auth/src"),
     layers: &["jose", "util", "challenge", "metadata", "fetch", "dpop", "store", "client", "server"],
     modules: 30,
 };
