@@ -71,7 +71,7 @@ pub(crate) fn area_of_method(method: &str) -> String {
     let path = method.strip_prefix("notifications/").unwrap_or(method);
     match path.split_once('/') {
         Some((area, _)) => match module_name(area) {
-            taken if [COMMON, MESSAGES, JSON_RPC, "mod", "json_schema"].contains(&taken.as_str()) => {
+            taken if [COMMON, MESSAGES, JSON_RPC, "mod", "json_schema", "checks"].contains(&taken.as_str()) => {
                 format!("{taken}_")
             }
             free => free,

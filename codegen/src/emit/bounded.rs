@@ -3,6 +3,7 @@
 use proc_macro2::TokenStream;
 use quote::quote;
 
+use super::checks::checks_function;
 use super::{Emitter, ident, number_literal};
 use crate::error::Error;
 use crate::model::{Bounded, Limit, Type, TypeId};
@@ -13,15 +14,50 @@ impl Emitter<'_> {
         let docs = self.docs.bounded(id, bounded);
         let (name, text) = (ident(&self.def(id).rust), self.def(id).rust.clone());
         let inner = self.resolver.resolve(&bounded.inner)?;
-        let is_number = matches!(bounded.limit, Limit::Bounds(_));
+        let is_number = matches!(bounded.limit, Some(Limit::Bounds(_)));
         let copy = is_number.then(|| quote!(Copy,));
-        let (limit_type, limit) = limit(&bounded.limit);
+        let limit = bounded.limit.as_ref().map(|bounded| {
+            let (limit_type, limit) = limit(bounded);
+            quote!(const LIMIT: #limit_type = #limit;)
+        });
         let check = match (&bounded.limit, &bounded.inner) {
-            (Limit::Bounds(_), Type::Number) => quote!(Self::LIMIT.check_number(value)?;),
-            (Limit::Bounds(_), _) => quote!(Self::LIMIT.check_number(value.into())?;),
-            (Limit::Length(_), Type::String) => quote!(Self::LIMIT.check_str(&value)?;),
-            (Limit::Length(_), _) => quote!(Self::LIMIT.check_length(value.len(), "items")?;),
+            (None, _) => quote!(),
+            (Some(Limit::Bounds(_)), Type::Number) => quote!(Self::LIMIT.check_number(value)?;),
+            (Some(Limit::Bounds(_)), _) => quote!(Self::LIMIT.check_number(value.into())?;),
+            (Some(Limit::Length(_)), Type::String) => quote!(Self::LIMIT.check_str(&value)?;),
+            (Some(Limit::Length(_)), _) => quote!(Self::LIMIT.check_length(value.len(), "items")?;),
         };
+        let checks = (!bounded.checks.is_empty()).then(|| checks_function(&bounded.checks));
+        let check_value = checks.is_some().then(|| quote!(Self::checks().check_value(&value)?;));
+        // The document is at hand, so it is not written again.
+        let decode = match checks.is_some() {
+            false => quote! {
+                let value: #inner = ::mcpgen_core::codec::Decode::decode(json)?;
+                <Self as ::std::convert::TryFrom<#inner>>::try_from(value).map_err(|error| json.locate(error))
+            },
+            true => quote! {
+                let value: #inner = ::mcpgen_core::codec::Decode::decode(json)?;
+                Self::within(&value).map_err(|error| json.locate(error))?;
+                Self::checks().check(json)?;
+                ::std::result::Result::Ok(Self(value))
+            },
+        };
+        let within = checks.is_some().then(|| {
+            let borrowed = match (&bounded.limit, &bounded.inner) {
+                (None, _) => quote!(),
+                (Some(Limit::Bounds(_)), Type::Number) => quote!(Self::LIMIT.check_number(*value)?;),
+                (Some(Limit::Bounds(_)), _) => quote!(Self::LIMIT.check_number((*value).into())?;),
+                (Some(Limit::Length(_)), Type::String) => quote!(Self::LIMIT.check_str(value)?;),
+                (Some(Limit::Length(_)), _) => quote!(Self::LIMIT.check_length(value.len(), "items")?;),
+            };
+            let value = super::binding("value", &borrowed);
+            quote! {
+                fn within(#value: &#inner) -> ::mcpgen_core::codec::Result<()> {
+                    #borrowed
+                    ::std::result::Result::Ok(())
+                }
+            }
+        });
         let get = if is_number {
             quote! {
                 /// The value.
@@ -62,13 +98,16 @@ impl Emitter<'_> {
             pub struct #name(#inner);
 
             impl #name {
-                const LIMIT: #limit_type = #limit;
+                #limit
+                #checks
+                #within
                 #get
             }
             impl ::std::convert::TryFrom<#inner> for #name {
                 type Error = ::mcpgen_core::Error;
                 fn try_from(value: #inner) -> ::mcpgen_core::codec::Result<Self> {
                     #check
+                    #check_value
                     ::std::result::Result::Ok(Self(value))
                 }
             }
@@ -81,8 +120,7 @@ impl Emitter<'_> {
             impl ::mcpgen_core::codec::Decode for #name {
                 const NAME: &'static str = #text;
                 fn decode(json: ::mcpgen_core::codec::Cursor<'_>) -> ::mcpgen_core::codec::Result<Self> {
-                    let value: #inner = ::mcpgen_core::codec::Decode::decode(json)?;
-                    <Self as ::std::convert::TryFrom<#inner>>::try_from(value).map_err(|error| json.locate(error))
+                    #decode
                 }
             }
             #in_place
@@ -95,7 +133,7 @@ impl Emitter<'_> {
     }
 }
 
-fn limit(limit: &Limit) -> (TokenStream, TokenStream) {
+pub(super) fn limit(limit: &Limit) -> (TokenStream, TokenStream) {
     match limit {
         Limit::Bounds(bounds) => {
             let (minimum, maximum) = (bound(bounds.min.as_ref()), bound(bounds.max.as_ref()));
@@ -113,7 +151,7 @@ fn limit(limit: &Limit) -> (TokenStream, TokenStream) {
     }
 }
 
-fn bound(bound: Option<&Bound>) -> TokenStream {
+pub(super) fn bound(bound: Option<&Bound>) -> TokenStream {
     match bound {
         None => quote!(::std::option::Option::None),
         Some(Bound { value, exclusive }) => {

@@ -6,6 +6,7 @@
 mod aliases;
 mod blanks;
 mod bounded;
+mod checks;
 mod docs;
 mod emitter;
 mod enums;

@@ -53,6 +53,16 @@ impl JsonTypes {
         }
     }
 
+    /// The type of this name in JSON Schema. Other names are no type.
+    pub(crate) fn named(name: &str) -> Self {
+        match name {
+            "number" => Self::NUMBER,
+            // It is no name of JSON Schema.
+            "fraction" => Self::NONE,
+            _ => Self::NAMES.into_iter().find(|(known, _)| *known == name).map_or(Self::NONE, |(_, one)| one),
+        }
+    }
+
     /// The types in the set, one by one.
     pub(crate) fn each(self) -> impl Iterator<Item = Self> {
         Self::NAMES.into_iter().map(|(_, one)| one).filter(move |one| self.intersects(*one))
@@ -61,6 +71,22 @@ impl JsonTypes {
     /// The names of the types in the set.
     pub fn names(self) -> impl Iterator<Item = &'static str> {
         Self::NAMES.into_iter().filter(move |(_, one)| self.intersects(*one)).map(|(name, _)| name)
+    }
+
+    /// The names of the types in the set, as in messages: `integer or null`.
+    pub(crate) fn words(self) -> String {
+        let number =
+            if self.contains(Self::FRACTION) { (Self::FRACTION, "number") } else { (Self::INTEGER, "integer") };
+        let names = [
+            (Self::NULL, "null"),
+            (Self::BOOLEAN, "boolean"),
+            number,
+            (Self::STRING, "string"),
+            (Self::ARRAY, "array"),
+            (Self::OBJECT, "object"),
+        ];
+        let names = names.iter().filter(|(types, _)| self.contains(*types)).map(|(_, name)| *name);
+        names.collect::<Vec<_>>().join(" or ")
     }
 
     /// Whether the set is empty.

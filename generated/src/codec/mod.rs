@@ -86,6 +86,7 @@
 //! ```
 
 mod bounds;
+mod check;
 mod cursor;
 mod decode;
 mod deserialize;
@@ -95,6 +96,8 @@ mod index;
 #[cfg(feature = "schemars")]
 pub mod json_schema;
 mod literal;
+#[cfg(feature = "pattern")]
+mod pattern;
 mod record;
 mod scan;
 mod ser;
@@ -103,6 +106,7 @@ mod union;
 mod write;
 
 pub use bounds::{Bound, Bounds, Length};
+pub use check::{Check, MemberChecks, Unevaluated, from_json};
 pub use cursor::{Cursor, ElementCursors, MemberCursors, variant};
 pub use decode::Decode;
 pub use encode::{Elements, Encode, Members, Node, Object};
@@ -111,6 +115,8 @@ pub use fields::{
 };
 pub use index::{Document, Place};
 pub use literal::Literal;
+#[cfg(feature = "pattern")]
+pub use pattern::Pattern;
 pub use union::{Condition, Guard, JsonTypes};
 
 #[cfg(feature = "schemars")]
