@@ -118,7 +118,7 @@ fn entries_become_documentation() {
         // Links to types that the revision does not have are removed.
         "and `Nobody` does not.",
         "/// A tone of voice.\n",
-        "/// With a whisper.\n///\n/// `\"quiet\"`",
+        "/// `\"quiet\"`: With a whisper.\n",
         "Since revision 2030-01-01.",
         "#[deprecated(note = \"since revision 2030-01-01: Use How.\")]",
         "| `ping` | [`PingRequest`]",

@@ -5,103 +5,50 @@ use crate::MethodSpec;
 
 /// The methods of revision `2024-11-05`, by length and name.
 pub(crate) const V2024_11_05: &[MethodSpec] = &[
-    MethodSpec {
-        sent_by_client: true,
-        sent_by_server: true,
-        ..MethodSpec::request("ping")
-    },
-    MethodSpec {
-        sent_by_client: true,
-        ..MethodSpec::request("initialize")
-    },
-    MethodSpec {
-        sent_by_server: true,
-        capability: &["roots"],
-        ..MethodSpec::request("roots/list")
-    },
+    MethodSpec { sent_by_client: true, sent_by_server: true,..MethodSpec::request("ping") },
+    MethodSpec { sent_by_client: true,..MethodSpec::request("initialize") },
+    MethodSpec { sent_by_server: true, capability: &["roots"],..MethodSpec::request("roots/list") },
     MethodSpec {
         sent_by_client: true,
         capability: &["tools"],
         subject: Some("name"),
         ..MethodSpec::request("tools/call")
     },
-    MethodSpec {
-        sent_by_client: true,
-        capability: &["tools"],
-        ..MethodSpec::request("tools/list")
-    },
+    MethodSpec { sent_by_client: true, capability: &["tools"],..MethodSpec::request("tools/list") },
     MethodSpec {
         sent_by_client: true,
         capability: &["prompts"],
         subject: Some("name"),
         ..MethodSpec::request("prompts/get")
     },
-    MethodSpec {
-        sent_by_client: true,
-        capability: &["prompts"],
-        ..MethodSpec::request("prompts/list")
-    },
-    MethodSpec {
-        sent_by_client: true,
-        capability: &["resources"],
-        ..MethodSpec::request("resources/list")
-    },
+    MethodSpec { sent_by_client: true, capability: &["prompts"],..MethodSpec::request("prompts/list") },
+    MethodSpec { sent_by_client: true, capability: &["resources"],..MethodSpec::request("resources/list") },
     MethodSpec {
         sent_by_client: true,
         capability: &["resources"],
         subject: Some("uri"),
         ..MethodSpec::request("resources/read")
     },
-    MethodSpec {
-        sent_by_client: true,
-        capability: &["logging"],
-        ..MethodSpec::request("logging/setLevel")
-    },
-    MethodSpec {
-        sent_by_client: true,
-        ..MethodSpec::request("completion/complete")
-    },
+    MethodSpec { sent_by_client: true, capability: &["logging"],..MethodSpec::request("logging/setLevel") },
+    MethodSpec { sent_by_client: true,..MethodSpec::request("completion/complete") },
     MethodSpec {
         sent_by_client: true,
         capability: &["resources", "subscribe"],
         subject: Some("uri"),
         ..MethodSpec::request("resources/subscribe")
     },
-    MethodSpec {
-        sent_by_server: true,
-        capability: &["logging"],
-        ..MethodSpec::notification("notifications/message")
-    },
+    MethodSpec { sent_by_server: true, capability: &["logging"],..MethodSpec::notification("notifications/message") },
     MethodSpec {
         sent_by_client: true,
         capability: &["resources", "subscribe"],
         subject: Some("uri"),
         ..MethodSpec::request("resources/unsubscribe")
     },
-    MethodSpec {
-        sent_by_client: true,
-        sent_by_server: true,
-        ..MethodSpec::notification("notifications/progress")
-    },
-    MethodSpec {
-        sent_by_server: true,
-        capability: &["sampling"],
-        ..MethodSpec::request("sampling/createMessage")
-    },
-    MethodSpec {
-        sent_by_client: true,
-        sent_by_server: true,
-        ..MethodSpec::notification("notifications/cancelled")
-    },
-    MethodSpec {
-        sent_by_client: true,
-        capability: &["resources"],
-        ..MethodSpec::request("resources/templates/list")
-    },
-    MethodSpec {
-        sent_by_client: true,
-        ..MethodSpec::notification("notifications/initialized")
-    },
+    MethodSpec { sent_by_client: true, sent_by_server: true,..MethodSpec::notification("notifications/progress") },
+    MethodSpec { sent_by_server: true, capability: &["sampling"],..MethodSpec::request("sampling/createMessage") },
+    MethodSpec { sent_by_client: true, sent_by_server: true,..MethodSpec::notification("notifications/cancelled") },
+    MethodSpec { sent_by_client: true, capability: &["resources"],..MethodSpec::request("resources/templates/list") },
+    MethodSpec { sent_by_client: true,..MethodSpec::notification("notifications/initialized") },
     MethodSpec {
         sent_by_server: true,
         capability: &["resources", "subscribe"],
@@ -131,104 +78,50 @@ pub(crate) const V2024_11_05: &[MethodSpec] = &[
 
 /// The methods of revision `2025-03-26`, by length and name.
 pub(crate) const V2025_03_26: &[MethodSpec] = &[
-    MethodSpec {
-        sent_by_client: true,
-        sent_by_server: true,
-        ..MethodSpec::request("ping")
-    },
-    MethodSpec {
-        sent_by_client: true,
-        ..MethodSpec::request("initialize")
-    },
-    MethodSpec {
-        sent_by_server: true,
-        capability: &["roots"],
-        ..MethodSpec::request("roots/list")
-    },
+    MethodSpec { sent_by_client: true, sent_by_server: true,..MethodSpec::request("ping") },
+    MethodSpec { sent_by_client: true,..MethodSpec::request("initialize") },
+    MethodSpec { sent_by_server: true, capability: &["roots"],..MethodSpec::request("roots/list") },
     MethodSpec {
         sent_by_client: true,
         capability: &["tools"],
         subject: Some("name"),
         ..MethodSpec::request("tools/call")
     },
-    MethodSpec {
-        sent_by_client: true,
-        capability: &["tools"],
-        ..MethodSpec::request("tools/list")
-    },
+    MethodSpec { sent_by_client: true, capability: &["tools"],..MethodSpec::request("tools/list") },
     MethodSpec {
         sent_by_client: true,
         capability: &["prompts"],
         subject: Some("name"),
         ..MethodSpec::request("prompts/get")
     },
-    MethodSpec {
-        sent_by_client: true,
-        capability: &["prompts"],
-        ..MethodSpec::request("prompts/list")
-    },
-    MethodSpec {
-        sent_by_client: true,
-        capability: &["resources"],
-        ..MethodSpec::request("resources/list")
-    },
+    MethodSpec { sent_by_client: true, capability: &["prompts"],..MethodSpec::request("prompts/list") },
+    MethodSpec { sent_by_client: true, capability: &["resources"],..MethodSpec::request("resources/list") },
     MethodSpec {
         sent_by_client: true,
         capability: &["resources"],
         subject: Some("uri"),
         ..MethodSpec::request("resources/read")
     },
-    MethodSpec {
-        sent_by_client: true,
-        capability: &["logging"],
-        ..MethodSpec::request("logging/setLevel")
-    },
-    MethodSpec {
-        sent_by_client: true,
-        capability: &["completions"],
-        ..MethodSpec::request("completion/complete")
-    },
+    MethodSpec { sent_by_client: true, capability: &["logging"],..MethodSpec::request("logging/setLevel") },
+    MethodSpec { sent_by_client: true, capability: &["completions"],..MethodSpec::request("completion/complete") },
     MethodSpec {
         sent_by_client: true,
         capability: &["resources", "subscribe"],
         subject: Some("uri"),
         ..MethodSpec::request("resources/subscribe")
     },
-    MethodSpec {
-        sent_by_server: true,
-        capability: &["logging"],
-        ..MethodSpec::notification("notifications/message")
-    },
+    MethodSpec { sent_by_server: true, capability: &["logging"],..MethodSpec::notification("notifications/message") },
     MethodSpec {
         sent_by_client: true,
         capability: &["resources", "subscribe"],
         subject: Some("uri"),
         ..MethodSpec::request("resources/unsubscribe")
     },
-    MethodSpec {
-        sent_by_client: true,
-        sent_by_server: true,
-        ..MethodSpec::notification("notifications/progress")
-    },
-    MethodSpec {
-        sent_by_server: true,
-        capability: &["sampling"],
-        ..MethodSpec::request("sampling/createMessage")
-    },
-    MethodSpec {
-        sent_by_client: true,
-        sent_by_server: true,
-        ..MethodSpec::notification("notifications/cancelled")
-    },
-    MethodSpec {
-        sent_by_client: true,
-        capability: &["resources"],
-        ..MethodSpec::request("resources/templates/list")
-    },
-    MethodSpec {
-        sent_by_client: true,
-        ..MethodSpec::notification("notifications/initialized")
-    },
+    MethodSpec { sent_by_client: true, sent_by_server: true,..MethodSpec::notification("notifications/progress") },
+    MethodSpec { sent_by_server: true, capability: &["sampling"],..MethodSpec::request("sampling/createMessage") },
+    MethodSpec { sent_by_client: true, sent_by_server: true,..MethodSpec::notification("notifications/cancelled") },
+    MethodSpec { sent_by_client: true, capability: &["resources"],..MethodSpec::request("resources/templates/list") },
+    MethodSpec { sent_by_client: true,..MethodSpec::notification("notifications/initialized") },
     MethodSpec {
         sent_by_server: true,
         capability: &["resources", "subscribe"],
@@ -258,109 +151,51 @@ pub(crate) const V2025_03_26: &[MethodSpec] = &[
 
 /// The methods of revision `2025-06-18`, by length and name.
 pub(crate) const V2025_06_18: &[MethodSpec] = &[
-    MethodSpec {
-        sent_by_client: true,
-        sent_by_server: true,
-        ..MethodSpec::request("ping")
-    },
-    MethodSpec {
-        sent_by_client: true,
-        ..MethodSpec::request("initialize")
-    },
-    MethodSpec {
-        sent_by_server: true,
-        capability: &["roots"],
-        ..MethodSpec::request("roots/list")
-    },
+    MethodSpec { sent_by_client: true, sent_by_server: true,..MethodSpec::request("ping") },
+    MethodSpec { sent_by_client: true,..MethodSpec::request("initialize") },
+    MethodSpec { sent_by_server: true, capability: &["roots"],..MethodSpec::request("roots/list") },
     MethodSpec {
         sent_by_client: true,
         capability: &["tools"],
         subject: Some("name"),
         ..MethodSpec::request("tools/call")
     },
-    MethodSpec {
-        sent_by_client: true,
-        capability: &["tools"],
-        ..MethodSpec::request("tools/list")
-    },
+    MethodSpec { sent_by_client: true, capability: &["tools"],..MethodSpec::request("tools/list") },
     MethodSpec {
         sent_by_client: true,
         capability: &["prompts"],
         subject: Some("name"),
         ..MethodSpec::request("prompts/get")
     },
-    MethodSpec {
-        sent_by_client: true,
-        capability: &["prompts"],
-        ..MethodSpec::request("prompts/list")
-    },
-    MethodSpec {
-        sent_by_client: true,
-        capability: &["resources"],
-        ..MethodSpec::request("resources/list")
-    },
+    MethodSpec { sent_by_client: true, capability: &["prompts"],..MethodSpec::request("prompts/list") },
+    MethodSpec { sent_by_client: true, capability: &["resources"],..MethodSpec::request("resources/list") },
     MethodSpec {
         sent_by_client: true,
         capability: &["resources"],
         subject: Some("uri"),
         ..MethodSpec::request("resources/read")
     },
-    MethodSpec {
-        sent_by_client: true,
-        capability: &["logging"],
-        ..MethodSpec::request("logging/setLevel")
-    },
-    MethodSpec {
-        sent_by_server: true,
-        capability: &["elicitation"],
-        ..MethodSpec::request("elicitation/create")
-    },
-    MethodSpec {
-        sent_by_client: true,
-        capability: &["completions"],
-        ..MethodSpec::request("completion/complete")
-    },
+    MethodSpec { sent_by_client: true, capability: &["logging"],..MethodSpec::request("logging/setLevel") },
+    MethodSpec { sent_by_server: true, capability: &["elicitation"],..MethodSpec::request("elicitation/create") },
+    MethodSpec { sent_by_client: true, capability: &["completions"],..MethodSpec::request("completion/complete") },
     MethodSpec {
         sent_by_client: true,
         capability: &["resources", "subscribe"],
         subject: Some("uri"),
         ..MethodSpec::request("resources/subscribe")
     },
-    MethodSpec {
-        sent_by_server: true,
-        capability: &["logging"],
-        ..MethodSpec::notification("notifications/message")
-    },
+    MethodSpec { sent_by_server: true, capability: &["logging"],..MethodSpec::notification("notifications/message") },
     MethodSpec {
         sent_by_client: true,
         capability: &["resources", "subscribe"],
         subject: Some("uri"),
         ..MethodSpec::request("resources/unsubscribe")
     },
-    MethodSpec {
-        sent_by_client: true,
-        sent_by_server: true,
-        ..MethodSpec::notification("notifications/progress")
-    },
-    MethodSpec {
-        sent_by_server: true,
-        capability: &["sampling"],
-        ..MethodSpec::request("sampling/createMessage")
-    },
-    MethodSpec {
-        sent_by_client: true,
-        sent_by_server: true,
-        ..MethodSpec::notification("notifications/cancelled")
-    },
-    MethodSpec {
-        sent_by_client: true,
-        capability: &["resources"],
-        ..MethodSpec::request("resources/templates/list")
-    },
-    MethodSpec {
-        sent_by_client: true,
-        ..MethodSpec::notification("notifications/initialized")
-    },
+    MethodSpec { sent_by_client: true, sent_by_server: true,..MethodSpec::notification("notifications/progress") },
+    MethodSpec { sent_by_server: true, capability: &["sampling"],..MethodSpec::request("sampling/createMessage") },
+    MethodSpec { sent_by_client: true, sent_by_server: true,..MethodSpec::notification("notifications/cancelled") },
+    MethodSpec { sent_by_client: true, capability: &["resources"],..MethodSpec::request("resources/templates/list") },
+    MethodSpec { sent_by_client: true,..MethodSpec::notification("notifications/initialized") },
     MethodSpec {
         sent_by_server: true,
         capability: &["resources", "subscribe"],
@@ -390,26 +225,15 @@ pub(crate) const V2025_06_18: &[MethodSpec] = &[
 
 /// The methods of revision `2025-11-25`, by length and name.
 pub(crate) const V2025_11_25: &[MethodSpec] = &[
-    MethodSpec {
-        sent_by_client: true,
-        sent_by_server: true,
-        ..MethodSpec::request("ping")
-    },
+    MethodSpec { sent_by_client: true, sent_by_server: true,..MethodSpec::request("ping") },
     MethodSpec {
         sent_by_client: true,
         sent_by_server: true,
         capability: &["tasks"],
         ..MethodSpec::request("tasks/get")
     },
-    MethodSpec {
-        sent_by_client: true,
-        ..MethodSpec::request("initialize")
-    },
-    MethodSpec {
-        sent_by_server: true,
-        capability: &["roots"],
-        ..MethodSpec::request("roots/list")
-    },
+    MethodSpec { sent_by_client: true,..MethodSpec::request("initialize") },
+    MethodSpec { sent_by_server: true, capability: &["roots"],..MethodSpec::request("roots/list") },
     MethodSpec {
         sent_by_client: true,
         sent_by_server: true,
@@ -423,22 +247,14 @@ pub(crate) const V2025_11_25: &[MethodSpec] = &[
         subject: Some("name"),
         ..MethodSpec::request("tools/call")
     },
-    MethodSpec {
-        sent_by_client: true,
-        capability: &["tools"],
-        ..MethodSpec::request("tools/list")
-    },
+    MethodSpec { sent_by_client: true, capability: &["tools"],..MethodSpec::request("tools/list") },
     MethodSpec {
         sent_by_client: true,
         capability: &["prompts"],
         subject: Some("name"),
         ..MethodSpec::request("prompts/get")
     },
-    MethodSpec {
-        sent_by_client: true,
-        capability: &["prompts"],
-        ..MethodSpec::request("prompts/list")
-    },
+    MethodSpec { sent_by_client: true, capability: &["prompts"],..MethodSpec::request("prompts/list") },
     MethodSpec {
         sent_by_client: true,
         sent_by_server: true,
@@ -451,75 +267,44 @@ pub(crate) const V2025_11_25: &[MethodSpec] = &[
         capability: &["tasks"],
         ..MethodSpec::request("tasks/result")
     },
-    MethodSpec {
-        sent_by_client: true,
-        capability: &["resources"],
-        ..MethodSpec::request("resources/list")
-    },
+    MethodSpec { sent_by_client: true, capability: &["resources"],..MethodSpec::request("resources/list") },
     MethodSpec {
         sent_by_client: true,
         capability: &["resources"],
         subject: Some("uri"),
         ..MethodSpec::request("resources/read")
     },
-    MethodSpec {
-        sent_by_client: true,
-        capability: &["logging"],
-        ..MethodSpec::request("logging/setLevel")
-    },
+    MethodSpec { sent_by_client: true, capability: &["logging"],..MethodSpec::request("logging/setLevel") },
     MethodSpec {
         sent_by_server: true,
         may_run_as_task: true,
         capability: &["elicitation"],
         ..MethodSpec::request("elicitation/create")
     },
-    MethodSpec {
-        sent_by_client: true,
-        capability: &["completions"],
-        ..MethodSpec::request("completion/complete")
-    },
+    MethodSpec { sent_by_client: true, capability: &["completions"],..MethodSpec::request("completion/complete") },
     MethodSpec {
         sent_by_client: true,
         capability: &["resources", "subscribe"],
         subject: Some("uri"),
         ..MethodSpec::request("resources/subscribe")
     },
-    MethodSpec {
-        sent_by_server: true,
-        capability: &["logging"],
-        ..MethodSpec::notification("notifications/message")
-    },
+    MethodSpec { sent_by_server: true, capability: &["logging"],..MethodSpec::notification("notifications/message") },
     MethodSpec {
         sent_by_client: true,
         capability: &["resources", "subscribe"],
         subject: Some("uri"),
         ..MethodSpec::request("resources/unsubscribe")
     },
-    MethodSpec {
-        sent_by_client: true,
-        sent_by_server: true,
-        ..MethodSpec::notification("notifications/progress")
-    },
+    MethodSpec { sent_by_client: true, sent_by_server: true,..MethodSpec::notification("notifications/progress") },
     MethodSpec {
         sent_by_server: true,
         may_run_as_task: true,
         capability: &["sampling"],
         ..MethodSpec::request("sampling/createMessage")
     },
-    MethodSpec {
-        sent_by_client: true,
-        sent_by_server: true,
-        ..MethodSpec::notification("notifications/cancelled")
-    },
-    MethodSpec {
-        sent_by_client: true,
-        capability: &["resources"],
-        ..MethodSpec::request("resources/templates/list")
-    },
-    MethodSpec {
-        sent_by_client: true,
-        ..MethodSpec::notification("notifications/initialized")
-    },
+    MethodSpec { sent_by_client: true, sent_by_server: true,..MethodSpec::notification("notifications/cancelled") },
+    MethodSpec { sent_by_client: true, capability: &["resources"],..MethodSpec::request("resources/templates/list") },
+    MethodSpec { sent_by_client: true,..MethodSpec::notification("notifications/initialized") },
     MethodSpec {
         sent_by_client: true,
         sent_by_server: true,
@@ -541,10 +326,7 @@ pub(crate) const V2025_11_25: &[MethodSpec] = &[
         capability: &["tools", "listChanged"],
         ..MethodSpec::notification("notifications/tools/list_changed")
     },
-    MethodSpec {
-        sent_by_server: true,
-        ..MethodSpec::notification("notifications/elicitation/complete")
-    },
+    MethodSpec { sent_by_server: true,..MethodSpec::notification("notifications/elicitation/complete") },
     MethodSpec {
         sent_by_server: true,
         capability: &["prompts", "listChanged"],
@@ -559,10 +341,7 @@ pub(crate) const V2025_11_25: &[MethodSpec] = &[
 
 /// The methods of revision `2026-07-28`, by length and name.
 pub(crate) const V2026_07_28: &[MethodSpec] = &[
-    MethodSpec {
-        capability: &["roots"],
-        ..MethodSpec::request("roots/list")
-    },
+    MethodSpec { capability: &["roots"],..MethodSpec::request("roots/list") },
     MethodSpec {
         sent_by_client: true,
         may_require_input: true,
@@ -570,12 +349,7 @@ pub(crate) const V2026_07_28: &[MethodSpec] = &[
         subject: Some("name"),
         ..MethodSpec::request("tools/call")
     },
-    MethodSpec {
-        sent_by_client: true,
-        cacheable: true,
-        capability: &["tools"],
-        ..MethodSpec::request("tools/list")
-    },
+    MethodSpec { sent_by_client: true, cacheable: true, capability: &["tools"],..MethodSpec::request("tools/list") },
     MethodSpec {
         sent_by_client: true,
         may_require_input: true,
@@ -603,42 +377,14 @@ pub(crate) const V2026_07_28: &[MethodSpec] = &[
         subject: Some("uri"),
         ..MethodSpec::request("resources/read")
     },
-    MethodSpec {
-        sent_by_client: true,
-        cacheable: true,
-        ..MethodSpec::request("server/discover")
-    },
-    MethodSpec {
-        capability: &["elicitation"],
-        ..MethodSpec::request("elicitation/create")
-    },
-    MethodSpec {
-        sent_by_client: true,
-        capability: &["completions"],
-        ..MethodSpec::request("completion/complete")
-    },
-    MethodSpec {
-        sent_by_client: true,
-        ..MethodSpec::request("subscriptions/listen")
-    },
-    MethodSpec {
-        sent_by_server: true,
-        capability: &["logging"],
-        ..MethodSpec::notification("notifications/message")
-    },
-    MethodSpec {
-        sent_by_server: true,
-        ..MethodSpec::notification("notifications/progress")
-    },
-    MethodSpec {
-        capability: &["sampling"],
-        ..MethodSpec::request("sampling/createMessage")
-    },
-    MethodSpec {
-        sent_by_client: true,
-        sent_by_server: true,
-        ..MethodSpec::notification("notifications/cancelled")
-    },
+    MethodSpec { sent_by_client: true, cacheable: true,..MethodSpec::request("server/discover") },
+    MethodSpec { capability: &["elicitation"],..MethodSpec::request("elicitation/create") },
+    MethodSpec { sent_by_client: true, capability: &["completions"],..MethodSpec::request("completion/complete") },
+    MethodSpec { sent_by_client: true,..MethodSpec::request("subscriptions/listen") },
+    MethodSpec { sent_by_server: true, capability: &["logging"],..MethodSpec::notification("notifications/message") },
+    MethodSpec { sent_by_server: true,..MethodSpec::notification("notifications/progress") },
+    MethodSpec { capability: &["sampling"],..MethodSpec::request("sampling/createMessage") },
+    MethodSpec { sent_by_client: true, sent_by_server: true,..MethodSpec::notification("notifications/cancelled") },
     MethodSpec {
         sent_by_client: true,
         cacheable: true,
@@ -665,8 +411,5 @@ pub(crate) const V2026_07_28: &[MethodSpec] = &[
         capability: &["resources", "listChanged"],
         ..MethodSpec::notification("notifications/resources/list_changed")
     },
-    MethodSpec {
-        sent_by_server: true,
-        ..MethodSpec::notification("notifications/subscriptions/acknowledged")
-    },
+    MethodSpec { sent_by_server: true,..MethodSpec::notification("notifications/subscriptions/acknowledged") },
 ];

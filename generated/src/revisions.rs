@@ -4,23 +4,23 @@
 mod methods;
 
 #[cfg(feature = "v2024_11_05")]
-#[allow(deprecated, reason = "what is deprecated is still there")]
+#[allow(deprecated, reason = "deprecated items remain")]
 pub mod v2024_11_05;
 
 #[cfg(feature = "v2025_03_26")]
-#[allow(deprecated, reason = "what is deprecated is still there")]
+#[allow(deprecated, reason = "deprecated items remain")]
 pub mod v2025_03_26;
 
 #[cfg(feature = "v2025_06_18")]
-#[allow(deprecated, reason = "what is deprecated is still there")]
+#[allow(deprecated, reason = "deprecated items remain")]
 pub mod v2025_06_18;
 
 #[cfg(feature = "v2025_11_25")]
-#[allow(deprecated, reason = "what is deprecated is still there")]
+#[allow(deprecated, reason = "deprecated items remain")]
 pub mod v2025_11_25;
 
 #[cfg(feature = "v2026_07_28")]
-#[allow(deprecated, reason = "what is deprecated is still there")]
+#[allow(deprecated, reason = "deprecated items remain")]
 pub mod v2026_07_28;
 
 /// A revision of the Model Context Protocol, whether its types are compiled in or not.
@@ -64,26 +64,30 @@ impl Revision {
         Self::V2025_11_25,
         Self::V2026_07_28,
     ];
-    /// A revision that this crate does not know, for types generated from a schema of one's own.
+    /// A revision that this crate does not know, for types that are generated from other schemas.
     #[must_use]
     pub const fn custom(name: &'static str) -> Self {
         Self { name, legacy: false }
     }
+
     /// The name on the wire.
     #[must_use]
     pub const fn as_str(self) -> &'static str {
         self.name
     }
+
     /// Whether a connection of this revision begins with `initialize`. `false` for a custom revision.
     #[must_use]
     pub const fn is_legacy(self) -> bool {
         self.legacy
     }
+
     /// Whether the revision defines batches: messages in an array. `false` for a custom revision.
     #[must_use]
     pub fn has_batches(self) -> bool {
         ["2025-03-26"].contains(&self.name)
     }
+
     /// The methods of the revision, in no particular order. Empty for a custom revision.
     #[must_use]
     pub fn methods(self) -> &'static [crate::MethodSpec] {
@@ -96,6 +100,7 @@ impl Revision {
             _ => &[],
         }
     }
+
     /// Returns the facts about a method of the revision.
     #[must_use]
     pub fn method(self, method: &str) -> Option<&'static crate::MethodSpec> {
@@ -105,6 +110,7 @@ impl Revision {
         };
         methods.get(methods.binary_search_by(order).ok()?)
     }
+
     /// Whether the types of this revision are compiled in: whether its feature is on.
     #[must_use]
     pub fn is_compiled_in(self) -> bool {
@@ -128,13 +134,7 @@ impl ::std::fmt::Display for Revision {
 impl ::std::str::FromStr for Revision {
     type Err = crate::Error;
     fn from_str(text: &str) -> Result<Self, crate::Error> {
-        const NAMES: &[&str] = &[
-            "2024-11-05",
-            "2025-03-26",
-            "2025-06-18",
-            "2025-11-25",
-            "2026-07-28",
-        ];
+        const NAMES: &[&str] = &["2024-11-05", "2025-03-26", "2025-06-18", "2025-11-25", "2026-07-28"];
         crate::codec::variant(text, NAMES).map(|index| Self::ALL[index])
     }
 }

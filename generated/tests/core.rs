@@ -285,8 +285,8 @@ mod types {
 
     impl ContentBlock {
         const GUARDS: &'static [Guard] = &[
-            Guard { when: &[Condition::Value { path: &["type"], any_of: &[Literal::Str("text")] }], variant: 0 },
-            Guard { when: &[Condition::Value { path: &["type"], any_of: &[Literal::Str("image")] }], variant: 1 },
+            Guard { when: &[Condition::Value(&["type"], &[Literal::Str("text")])], variant: 0 },
+            Guard { when: &[Condition::Value(&["type"], &[Literal::Str("image")])], variant: 1 },
         ];
     }
     impl codec::Decode for ContentBlock {
@@ -340,19 +340,19 @@ mod types {
 
     impl Anything {
         const GUARDS: &'static [Guard] = &[
-            Guard { when: &[Condition::Present { path: &["text"] }], variant: 0 },
-            Guard { when: &[Condition::Present { path: &["items", "enum"] }], variant: 1 },
+            Guard { when: &[Condition::Present(&["text"])], variant: 0 },
+            Guard { when: &[Condition::Present(&["items", "enum"])], variant: 1 },
             Guard {
                 when: &[
-                    Condition::Value { path: &["n"], any_of: &[Literal::Integer(1), Literal::Json(r#"{"a":[1]}"#)] },
-                    Condition::Absent { path: &["data"] },
+                    Condition::Value(&["n"], &[Literal::Integer(1), Literal::Json(r#"{"a":[1]}"#)]),
+                    Condition::Absent(&["data"]),
                 ],
                 variant: 2,
             },
-            Guard { when: &[Condition::Value { path: &["0"], any_of: &[Literal::Null] }], variant: 5 },
+            Guard { when: &[Condition::Value(&["0"], &[Literal::Null])], variant: 5 },
             Guard { when: &[Condition::Type(JsonTypes::STRING)], variant: 6 },
             Guard { when: &[Condition::Type(JsonTypes::INTEGER)], variant: 7 },
-            Guard { when: &[Condition::Type(JsonTypes::OBJECT), Condition::Absent { path: &["never"] }], variant: 3 },
+            Guard { when: &[Condition::Type(JsonTypes::OBJECT), Condition::Absent(&["never"])], variant: 3 },
         ];
     }
     impl codec::Decode for Anything {
@@ -479,7 +479,7 @@ mod types {
             impl $name {
                 const GUARDS: &'static [Guard] = &[$(
                     Guard {
-                        when: &[Condition::Value { path: &["method"], any_of: &[Literal::Str($method)] }],
+                        when: &[Condition::Value(&["method"], &[Literal::Str($method)])],
                         variant: $index,
                     },
                 )*];

@@ -51,6 +51,10 @@ fn file(
         let Ok(protocol) = document.and_then(|document| mcpgen::model(document, "suite", false)) else { continue };
         let root = protocol.types.iter().find(|def| def.name == "Root").ok_or("a group without a root")?;
         let module = format!("{}_{stem}_{index}", dialect.as_str().replace('-', "_")).replace("2020", "draft2020");
+        let module = module
+            .chars()
+            .flat_map(|c| if c.is_ascii_uppercase() { vec!['_', c.to_ascii_lowercase()] } else { vec![c] });
+        let module: String = module.collect();
         let emit = Options {
             support: "::mcpgen_types".into(),
             command: "cargo test".into(),

@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use crate::build::names::words;
-use crate::model::{Protocol, Shape, TypeId};
+use crate::model::{Content, Protocol, Shape, TypeId};
 use crate::text::names::module_name;
 
 /// Types that several areas use.
@@ -12,6 +12,10 @@ pub(crate) const COMMON: &str = "common";
 pub(crate) const MESSAGES: &str = "messages";
 /// Methods without a namespace: `initialize`, `ping`, `notifications/cancelled`, ….
 pub(crate) const BASE: &str = "base";
+/// Errors with codes.
+pub(crate) const ERRORS: &str = "errors";
+/// What clients and servers declare about themselves.
+pub(crate) const CAPABILITIES: &str = "capabilities";
 /// The envelope of JSON-RPC.
 pub(crate) const JSON_RPC: &str = "json_rpc";
 
@@ -50,6 +54,74 @@ pub(crate) fn assign(protocol: &mut Protocol) {
         };
         protocol.types[id].area = area;
     }
+    split_common(protocol, &uses);
+}
+
+/// Moves types to smaller areas, mostly from [`COMMON`]:
+///
+/// * the types of error codes to [`ERRORS`],
+/// * each union, with its variants and the types whose names begin with the same word, to an area with that name,
+/// * what the two sides declare about themselves to [`CAPABILITIES`],
+/// * types that only one of these areas uses.
+fn split_common(protocol: &mut Protocol, uses: &[Vec<TypeId>]) {
+    let mut claims: Vec<(String, TypeId)> = Vec::new();
+    claims.extend(protocol.error_codes.iter().map(|error| (ERRORS.to_owned(), error.type_id)));
+    for (id, def) in protocol.types.iter().enumerate().filter(|(_, def)| def.area == COMMON) {
+        if let Shape::Union(union) = &def.shape {
+            let word = words(&def.rust)[0];
+            let area = area_name(&word.to_lowercase());
+            let same_word = (0..protocol.types.len()).filter(|other| words(&protocol.types[*other].rust)[0] == word);
+            let variants = union.variants.iter().filter_map(|variant| variant.content.by_value());
+            claims.extend([id].into_iter().chain(variants).chain(same_word).map(|id| (area.clone(), id)));
+        }
+    }
+    claims.extend(declarations(protocol).map(|id| (CAPABILITIES.to_owned(), id)));
+    let mut new: BTreeSet<String> = BTreeSet::new();
+    for (area, id) in claims {
+        if may_move(&protocol.types[id].area, &area) {
+            protocol.types[id].area.clone_from(&area);
+            new.insert(area);
+        }
+    }
+    let mut users: Vec<Vec<TypeId>> = vec![Vec::new(); uses.len()];
+    uses.iter()
+        .enumerate()
+        .for_each(|(user, used)| used.iter().filter(|used| **used != user).for_each(|used| users[*used].push(user)));
+    loop {
+        let only = |id: TypeId| {
+            let areas: BTreeSet<&String> = users[id].iter().map(|user| &protocol.types[*user].area).collect();
+            (areas.len() == 1).then(|| areas.into_iter().next().filter(|area| new.contains(*area)).cloned()).flatten()
+        };
+        let moves = (0..uses.len()).filter_map(|id| Some((id, only(id)?)));
+        let moves: Vec<(TypeId, String)> =
+            moves.filter(|(id, area)| may_move(&protocol.types[*id].area, area)).collect();
+        if moves.is_empty() {
+            return;
+        }
+        moves.into_iter().for_each(|(id, area)| protocol.types[id].area = area);
+    }
+}
+
+/// Whether a type may leave an area for one of the areas that [`COMMON`] is split into.
+fn may_move(from: &str, to: &str) -> bool {
+    from == COMMON || (to == CAPABILITIES && from != CAPABILITIES)
+}
+
+/// Returns the types of members such as `clientInfo` and `capabilities`.
+fn declarations(protocol: &Protocol) -> impl Iterator<Item = TypeId> {
+    let bodies = protocol.types.iter().filter_map(|def| match &def.shape {
+        Shape::Struct(body) => Some(body),
+        _ => None,
+    });
+    bodies.flat_map(|body| &body.members).filter_map(|member| match &member.content {
+        Content::Value(content) if is_declaration(&member.wire) => content.by_value(),
+        _ => None,
+    })
+}
+
+fn is_declaration(member: &str) -> bool {
+    let last = words(member).last().copied().unwrap_or_default().to_lowercase();
+    ["capabilities", "info"].contains(&last.as_str())
 }
 
 /// Returns the messages of each area: its requests with their results, and its notifications.
@@ -70,13 +142,18 @@ fn roots(protocol: &Protocol) -> Vec<(String, Vec<TypeId>)> {
 pub(crate) fn area_of_method(method: &str) -> String {
     let path = method.strip_prefix("notifications/").unwrap_or(method);
     match path.split_once('/') {
-        Some((area, _)) => match module_name(area) {
-            taken if [COMMON, MESSAGES, JSON_RPC, "mod", "json_schema", "checks"].contains(&taken.as_str()) => {
-                format!("{taken}_")
-            }
-            free => free,
-        },
+        Some((area, _)) => area_name(area),
         None => BASE.to_owned(),
+    }
+}
+
+/// Returns the name of an area as a module that no other file has.
+fn area_name(name: &str) -> String {
+    match module_name(name) {
+        taken if [COMMON, MESSAGES, JSON_RPC, "mod", "json_schema", "checks"].contains(&taken.as_str()) => {
+            format!("{taken}_")
+        }
+        free => free,
     }
 }
 

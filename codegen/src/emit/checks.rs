@@ -3,10 +3,9 @@
 use proc_macro2::TokenStream;
 use quote::{format_ident, quote};
 
-use super::bounded::bound;
 use super::{Emitter, ident, literal, number_literal};
 use crate::error::Error;
-use crate::model::{Check, JsonTypes, Length, Protocol, TypeId, Undecided};
+use crate::model::{Bound, Bounded, Check, JsonTypes, Length, Limit, Protocol, Type, TypeId, Undecided};
 use crate::text::names::{Namespace, field_name};
 
 /// The area, and so the file, of the checks of definitions.
@@ -121,7 +120,7 @@ impl Patterns<'_> {
                 quote!(Type(#types))
             }
             Check::Values(values) => {
-                let values = values.iter().map(literal);
+                let values = values.iter().map(|value| qualified(&literal(value)));
                 quote!(Values(&[#(#values),*]))
             }
             Check::Bounds(bounds) => {
@@ -129,7 +128,7 @@ impl Patterns<'_> {
                 quote!(Bounds(::mcpgen_core::codec::Bounds { minimum: #minimum, maximum: #maximum }))
             }
             Check::MultipleOf(number) => {
-                let number = number_literal(number);
+                let number = qualified(&number_literal(number));
                 quote!(MultipleOf(#number))
             }
             Check::Length(limit) => {
@@ -200,6 +199,11 @@ impl Patterns<'_> {
     }
 }
 
+/// Literals are written for declarations, which import the variants.
+fn qualified(literal: &TokenStream) -> TokenStream {
+    quote!(::mcpgen_core::codec::Literal::#literal)
+}
+
 fn length(length: &Length) -> TokenStream {
     let min = proc_macro2::Literal::u64_unsuffixed(length.min);
     let max = match length.max.map(proc_macro2::Literal::u64_unsuffixed) {
@@ -215,11 +219,32 @@ fn json_types(types: JsonTypes) -> TokenStream {
     types.reduce(|all, next| quote!(#all.union(#next))).unwrap_or_else(|| quote!(::mcpgen_core::codec::JsonTypes::NONE))
 }
 
+fn bound(bound: Option<&Bound>) -> TokenStream {
+    match bound {
+        None => quote!(::std::option::Option::None),
+        Some(Bound { value, exclusive }) => {
+            let value = qualified(&number_literal(value));
+            quote!(::std::option::Option::Some(::mcpgen_core::codec::Bound { value: #value, exclusive: #exclusive }))
+        }
+    }
+}
+
 impl Emitter<'_> {
+    /// A value with checks. Its limit is one of them.
+    pub(super) fn checked(&mut self, id: TypeId, bounded: &Bounded) -> Result<TokenStream, Error> {
+        let docs = self.docs.bounded(id, bounded);
+        let limit = bounded.limit.as_ref().map(|limit| match (limit, &bounded.inner) {
+            (Limit::Bounds(bounds), _) => Check::Bounds(bounds.clone()),
+            (Limit::Length(length), Type::String) => Check::Length(length.clone()),
+            (Limit::Length(length), _) => Check::ItemCount(length.clone()),
+        });
+        let checks: Vec<Check> = limit.into_iter().chain(bounded.checks.iter().cloned()).collect();
+        let inner = self.resolver.resolve(&bounded.inner)?;
+        Ok(self.checked_type(id, &docs, (&quote!(#inner), &checks), &TokenStream::new()))
+    }
+
     pub(super) fn undecided(&mut self, id: TypeId, undecided: &Undecided) -> Result<TokenStream, Error> {
         let docs = self.docs.undecided(id, undecided);
-        let (name, text) = (ident(&self.def(id).rust), self.def(id).rust.clone());
-        let checks = checks_function(&undecided.checks);
         let mut methods = Namespace::default();
         let mut accessors = TokenStream::new();
         for variant in &undecided.alternatives {
@@ -237,52 +262,30 @@ impl Emitter<'_> {
                 }
             });
         }
-        let in_place = self.replaced_in_place(id, quote!(Self(::mcpgen_core::codec::DecodeInPlace::blank(unread))));
-        Ok(quote! {
+        let inner = quote!(::mcpgen_core::Value);
+        Ok(self.checked_type(id, &docs, (&inner, &undecided.checks), &accessors))
+    }
+
+    fn checked_type(
+        &self,
+        id: TypeId,
+        docs: &TokenStream,
+        (inner, checks): (&TokenStream, &[Check]),
+        accessors: &TokenStream,
+    ) -> TokenStream {
+        let (name, is_empty) = (ident(&self.def(id).rust), self.is_empty(id));
+        let checks = checks_function(checks);
+        quote! {
             #docs
             #[derive(Clone, Debug, PartialEq)]
-            pub struct #name(::mcpgen_core::Value);
+            pub struct #name(#inner);
 
             impl #name {
-                #checks
                 #accessors
-                /// The value.
-                #[must_use]
-                pub const fn get(&self) -> &::mcpgen_core::Value {
-                    &self.0
-                }
-                /// The value, to keep.
-                #[must_use]
-                pub fn into_inner(self) -> ::mcpgen_core::Value {
-                    self.0
-                }
+                #checks
             }
-            impl ::std::convert::TryFrom<::mcpgen_core::Value> for #name {
-                type Error = ::mcpgen_core::Error;
-                fn try_from(value: ::mcpgen_core::Value) -> ::mcpgen_core::codec::Result<Self> {
-                    Self::checks().check_value(&value)?;
-                    ::std::result::Result::Ok(Self(value))
-                }
-            }
-            impl ::std::convert::From<#name> for ::mcpgen_core::Value {
-                fn from(value: #name) -> Self {
-                    value.0
-                }
-            }
-            impl ::mcpgen_core::codec::Decode for #name {
-                const NAME: &'static str = #text;
-                fn decode(json: ::mcpgen_core::codec::Cursor<'_>) -> ::mcpgen_core::codec::Result<Self> {
-                    let value = ::mcpgen_core::codec::Decode::decode(json)?;
-                    Self::checks().check(json)?;
-                    ::std::result::Result::Ok(Self(value))
-                }
-            }
-            #in_place
-            impl ::mcpgen_core::codec::Encode for #name {
-                fn encode(&self) -> ::mcpgen_core::codec::Node<'_> {
-                    ::mcpgen_core::codec::Encode::encode(&self.0)
-                }
-            }
-        })
+
+            mcpgen_core::codec::checked! { #name(#inner) #is_empty }
+        }
     }
 }

@@ -1,16 +1,18 @@
-//! What the documentation says: the schema's own words if it has any, otherwise the facts.
+//! Writes documentation comments: our documentation or the schema's, then facts.
 
 use std::collections::BTreeMap;
 
+use heck::ToLowerCamelCase as _;
 use proc_macro2::TokenStream;
 use quote::quote;
 
 use super::Options;
+use super::width::WIDTH;
 use crate::model::{
-    AliasRule, Bounded, Content, DocEntry, DocTarget, Limit, Member, Origin, Protocol, Rest, Shape, Side, Struct,
+    AliasRule, Bounded, Content, DocEntry, DocTarget, Limit, Member, Origin, Protocol, Rest, Shape, Side, Struct, Type,
     TypeId, Undecided, Union, Value,
 };
-use crate::text::markdown::links;
+use crate::text::markdown::{is_prose, links, wrap};
 
 /// Writes documentation comments.
 pub(super) struct DocWriter<'a> {
@@ -18,6 +20,11 @@ pub(super) struct DocWriter<'a> {
     options: &'a Options,
     users: BTreeMap<TypeId, Vec<TypeId>>,
 }
+
+/// The indentation of items.
+pub(super) const TYPE: usize = 0;
+/// The indentation of fields, variants and functions.
+pub(super) const MEMBER: usize = 4;
 
 /// Users named in a type's documentation.
 const NAMED_USERS: usize = 6;
@@ -52,8 +59,8 @@ impl<'a> DocWriter<'a> {
                 self.type_docs(
                     id,
                     &[format!(
-                        "In the schema a union, of which this type accepts all that the others accept: {}. \
-                     Which of them a value is follows from the request that it answers.",
+                        "In the schema, this is a union. This type accepts everything that the other variants accept: {}. \
+                         The method of the request determines the variant of a result.",
                         variants.join(", ")
                     )],
                 )
@@ -66,7 +73,7 @@ impl<'a> DocWriter<'a> {
         if union.messages.is_some() {
             lines.push(self.methods(union));
         } else {
-            let mut text = String::from("Which one a value is:\n");
+            let mut text = String::from("The first condition that holds selects the variant:\n");
             for guard in &union.decision.guards {
                 let when: Vec<String> = guard.when.iter().map(|condition| escape(&condition.to_string())).collect();
                 let when = if when.is_empty() { "otherwise".to_owned() } else { when.join(", and ") };
@@ -75,9 +82,9 @@ impl<'a> DocWriter<'a> {
             lines.push(text);
         }
         if !union.absorbed.is_empty() {
-            let absorbed = union.absorbed.iter().map(|(variant, by)| format!("`{variant}` (within `{by}`)"));
+            let absorbed = union.absorbed.iter().map(|(variant, by)| format!("`{variant}` (by `{by}`)"));
             lines.push(format!(
-                "Left out, as another variant accepts all of it: {}.",
+                "Omitted variants, which another variant accepts: {}.",
                 absorbed.collect::<Vec<_>>().join(", ")
             ));
         }
@@ -86,11 +93,10 @@ impl<'a> DocWriter<'a> {
 
     /// The methods of a direction, as a table.
     fn methods(&self, union: &Union) -> String {
-        let mut table = String::from("| method | message | |\n|---|---|---|");
+        let mut table = String::from("| method | message |\n|---|---|");
         for id in union.variants.iter().filter_map(|variant| variant.content.by_value()) {
             let method = self.protocol.method_of(id).unwrap_or_default();
-            let gist = self.gist(id).unwrap_or_default().replace('|', "\\|");
-            table.push_str(&format!("\n| `{method}` | [`{}`] | {gist} |", self.protocol.types[id].rust));
+            table.push_str(&format!("\n| `{method}` | [`{}`] |", self.protocol.types[id].rust));
         }
         table
     }
@@ -107,15 +113,15 @@ impl<'a> DocWriter<'a> {
                     .max
                     .as_ref()
                     .map(|b| format!("{} {}", if b.exclusive { "less than" } else { "at most" }, b.value));
-                min.into_iter().chain(max).collect::<Vec<_>>().join(" and ")
+                format!("the value is {}", min.into_iter().chain(max).collect::<Vec<_>>().join(" and "))
             }
             Some(Limit::Length(length)) => {
                 let min = (length.min > 0).then(|| format!("at least {}", length.min));
                 let max = length.max.map(|max| format!("at most {max}"));
-                format!("of a length of {}", min.into_iter().chain(max).collect::<Vec<_>>().join(" and "))
+                format!("the length is {}", min.into_iter().chain(max).collect::<Vec<_>>().join(" and "))
             }
         };
-        let mut facts = vec![format!("Checked when it is made: {limit}.")];
+        let mut facts = vec![format!("The constructor checks that {limit}.")];
         facts.extend((!bounded.checks.is_empty()).then(|| CHECKED.to_owned()));
         self.type_docs(id, &facts)
     }
@@ -130,60 +136,64 @@ impl<'a> DocWriter<'a> {
         self.type_docs(id, &[fact])
     }
 
-    /// Our words, then facts, then links: the order of every type's documentation.
+    /// Our documentation or the schema's, then facts about the shape, a footer, and an example.
     fn type_docs(&self, id: TypeId, facts: &[String]) -> TokenStream {
         let def = &self.protocol.types[id];
         let entry = self.entry_of(id);
+        let mut footer = Vec::new();
         let mut paragraphs = match (entry, &def.description) {
             (Some(entry), _) => {
-                let ours = self.linked(&entry.doc);
-                std::iter::once(ours).chain(self.role(id)).collect()
+                footer.extend(self.role(id));
+                vec![self.linked(&entry.doc)]
             }
             (None, Some(description)) if !description.trim().is_empty() => vec![escape(description)],
             _ => vec![self.summary(id)],
         };
         paragraphs.extend(facts.iter().cloned());
-        paragraphs.extend(self.constants(id));
+        footer.extend(self.constants(id));
         let since = self.protocol.docs.since(&DocTarget::Type(def.name.clone()));
-        paragraphs.extend(since.map(|since| format!("Since revision {since}.")));
+        footer.extend(since.map(|since| format!("Since revision {since}.")));
         let deprecation = entry.map(|entry| self.deprecation(entry)).unwrap_or_default();
         if def.deprecated && deprecation.is_empty() {
-            paragraphs.push("Deprecated by the schema.".to_owned());
+            footer.push("Deprecated by the schema.".to_owned());
         }
-        if let Some(users) = self.users.get(&id).filter(|users| !users.is_empty()) {
-            let named = users.iter().take(NAMED_USERS).map(|user| format!("[`{}`]", self.protocol.types[*user].rust));
-            let more = users.len().saturating_sub(NAMED_USERS);
-            let more = if more > 0 { format!(" and {more} more") } else { String::new() };
-            paragraphs.push(format!("Used by {}{more}.", named.collect::<Vec<_>>().join(", ")));
-        }
+        footer.extend(self.users(id));
         if self.options.vendored.is_some() && def.origin == Origin::Definition {
             let (revision, anchor) = (&self.protocol.revision, def.name.to_lowercase());
-            paragraphs.push(format!(
-                "Specification: [`{}`](https://modelcontextprotocol.io/specification/{revision}/schema#{anchor})",
-                def.name
+            footer.push(format!(
+                "[Specification](https://modelcontextprotocol.io/specification/{revision}/schema#{anchor})"
             ));
         }
+        paragraphs.extend((!footer.is_empty()).then(|| footer.join(" ")));
         let example = self.protocol.docs.example(&def.name);
         paragraphs.extend(example.map(|example| format!("# Example\n\n```\n{example}\n```")));
-        let text = lines(&paragraphs.join("\n\n"));
+        let text = self.text(&paragraphs.join("\n\n"), TYPE);
         quote!(#text #deprecation)
     }
 
-    /// What is said of a type: of one that is a method as a whole, what is said of the method.
+    fn users(&self, id: TypeId) -> Option<String> {
+        let users = self.users.get(&id).filter(|users| !users.is_empty())?;
+        let named = users.iter().take(NAMED_USERS).map(|user| format!("[`{}`]", self.protocol.types[*user].rust));
+        let more = users.len().saturating_sub(NAMED_USERS);
+        let more = if more > 0 { format!(" and {more} more") } else { String::new() };
+        Some(format!("Used by {}{more}.", named.collect::<Vec<_>>().join(", ")))
+    }
+
+    /// Our documentation of a type, or of its method if it is a message.
     fn entry_of(&self, id: TypeId) -> Option<&DocEntry> {
         let words = &self.protocol.docs;
         let own = words.of(&DocTarget::Type(self.protocol.types[id].name.clone()));
         own.or_else(|| words.of(&DocTarget::Method(self.protocol.method_of(id)?.to_owned())))
     }
 
-    /// The first sentence of what is said of a type.
+    /// The first sentence of our documentation of a type.
     pub(super) fn gist(&self, id: TypeId) -> Option<String> {
         let first = self.entry_of(id)?.doc.split("\n\n").next().unwrap_or_default();
         let first = first.split_inclusive(". ").next().unwrap_or_default();
         Some(self.linked(first.trim()).replace('\n', " "))
     }
 
-    /// Links to what this revision does not have are no links.
+    /// Removes links to types that this revision does not have.
     fn linked(&self, text: &str) -> String {
         let mut text = text.to_owned();
         let names: Vec<String> = links(&text).map(str::to_owned).collect();
@@ -195,7 +205,7 @@ impl<'a> DocWriter<'a> {
         text
     }
 
-    /// What tells the compiler that something is deprecated.
+    /// The attribute of a deprecated item.
     fn deprecation(&self, entry: &DocEntry) -> TokenStream {
         let Some(since) = &entry.deprecated_since else { return TokenStream::new() };
         let replacement = entry.replacement.as_ref().map(|text| format!(": {}", text.replace(['[', ']', '`'], "")));
@@ -203,7 +213,7 @@ impl<'a> DocWriter<'a> {
         quote!(#[deprecated(note = #note)])
     }
 
-    /// Members that are always the same, and so are no fields.
+    /// The constant members, which have no fields.
     fn constants(&self, id: TypeId) -> Option<String> {
         let Shape::Struct(body) = &self.protocol.types[id].shape else { return None };
         let constants = body.members.iter().filter(|member| member.required);
@@ -213,14 +223,14 @@ impl<'a> DocWriter<'a> {
                 Content::Value(_) => None,
             })
             .collect();
-        (!constants.is_empty()).then(|| format!("On the wire, {}.", constants.join(", ")))
+        (!constants.is_empty()).then(|| format!("In JSON, {}.", constants.join(" and ")))
     }
 
     fn summary(&self, id: TypeId) -> String {
         self.role(id).unwrap_or_else(|| self.origin(id))
     }
 
-    /// What a type is to a method.
+    /// How a method uses the type.
     fn role(&self, id: TypeId) -> Option<String> {
         let protocol = self.protocol;
         if let Some(request) = protocol.requests.iter().find(|request| request.type_id == id) {
@@ -240,86 +250,109 @@ impl<'a> DocWriter<'a> {
             return Some(format!("The result of [`{}`] (`{}`).", protocol.types[request.type_id].rust, request.method));
         }
         let result = protocol.result_in_response(id)?;
-        Some(format!("A whole response that carries a [`{}`].", protocol.types[result].rust))
+        Some(format!("A complete response with a [`{}`].", protocol.types[result].rust))
     }
 
     fn origin(&self, id: TypeId) -> String {
         let (def, protocol) = (&self.protocol.types[id], self.protocol);
         match &def.origin {
-            Origin::Definition => format!("`{}` of the schema.", def.name),
-            Origin::Absent => format!("`{}`, of which this revision has none.", def.name),
+            Origin::Definition => format!("The definition `{}` of the schema.", def.name),
+            Origin::Absent => format!("`{}`, which has no variants in this revision.", def.name),
             Origin::Inline(pointers) => match self.users.get(&id).and_then(|users| users.first()) {
                 Some(user) => {
-                    format!("A value inside [`{}`], at `{}` of the schema.", protocol.types[*user].rust, pointers[0])
+                    format!("A value in [`{}`], at `{}` in the schema.", protocol.types[*user].rust, pointers[0])
                 }
-                None => format!("A value at `{}` of the schema.", pointers[0]),
+                None => format!("A value at `{}` in the schema.", pointers[0]),
             },
         }
     }
 
     pub(super) fn member(&self, id: TypeId, member: &Member) -> TokenStream {
-        let presence = if member.required { "required" } else { "optional" };
-        let words = &self.protocol.docs;
+        let docs = &self.protocol.docs;
         let name = &self.protocol.types[id].name;
         let place = DocTarget::Member(name.clone(), member.wire.clone());
-        let entry = words.of(&place);
-        let mut text = match (entry, &member.description) {
-            (Some(entry), _) => format!("{}\n\n{}, {presence}.", self.linked(&entry.doc), code(&member.wire)),
-            (None, Some(description)) if !description.trim().is_empty() => {
-                format!("{}\n\n{}, {presence}.", escape(description), code(&member.wire))
-            }
-            _ => format!("{}, {presence}.", code(&member.wire)),
-        };
-        let since = words.since(&place).filter(|since| words.since(&DocTarget::Type(name.clone())) != Some(since));
-        if let Some(since) = since {
-            text.push_str(&format!(" Since revision {since}."));
-        }
+        let entry = docs.of(&place);
+        let mut facts: Vec<String> = self.signature_facts(member).into_iter().collect();
+        let since = docs.since(&place).filter(|since| docs.since(&DocTarget::Type(name.clone())) != Some(since));
+        facts.extend(since.map(|since| format!("Since revision {since}.")));
         let deprecation = entry.map(|entry| self.deprecation(entry)).unwrap_or_default();
-        if let Some(default) = &member.default {
-            text.push_str(&format!(" Default: {}.", code(&default.to_string())));
-        }
+        facts.extend(member.default.as_ref().map(|default| format!("Default: {}.", code(&default.to_string()))));
         if member.deprecated && deprecation.is_empty() {
-            text.push_str(" Deprecated by the schema.");
+            facts.push("Deprecated by the schema.".to_owned());
         }
-        let text = lines(&text);
+        let facts = facts.join(" ");
+        let text = match (entry, &member.description) {
+            (Some(entry), _) => {
+                let ours = self.linked(&entry.doc);
+                // A list or a table would take the facts into its last entry.
+                let gap = if is_prose(&ours) { " " } else { "\n\n" };
+                format!("{ours}{gap}{facts}")
+            }
+            (None, Some(description)) if !description.trim().is_empty() => {
+                format!("{}\n\n{facts}", escape(description))
+            }
+            _ => format!("The member {}. {facts}", code(&member.wire)),
+        };
+        let text = self.text(text.trim_end(), MEMBER);
         quote!(#text #deprecation)
     }
 
-    /// What a setter says.
+    /// The facts that a field does not show: a JSON name that does not follow from the field's name, and `null`.
+    fn signature_facts(&self, member: &Member) -> Option<String> {
+        let wire = code(&member.wire);
+        let is_nullable = match &member.content {
+            Content::Value(content) => matches!(self.protocol.follow(content), Type::Nullable(_)),
+            Content::Constant(_) => false,
+        };
+        match (member.required, is_nullable) {
+            (true, true) => Some(format!("The member {wire} is required. `None` is `null`.")),
+            (false, true) => Some(format!("The member {wire} is optional. `Some(None)` is `null`.")),
+            _ => (member.rust.to_lower_camel_case() != member.wire).then(|| format!("In JSON, it is {wire}.")),
+        }
+    }
+
     pub(super) fn setter(&self, id: TypeId, member: &Member) -> TokenStream {
         let place = DocTarget::Member(self.protocol.types[id].name.clone(), member.wire.clone());
         let deprecation = self.protocol.docs.of(&place).map(|entry| self.deprecation(entry));
-        let text = lines(&format!("Sets {}.", code(&member.wire)));
+        let text = self.text(&format!("Sets {}.", code(&member.wire)), MEMBER);
         quote!(#text #deprecation)
     }
 
     pub(super) fn extra(&self, rest: &Rest) -> TokenStream {
-        match rest {
-            Rest::Typed(_) => lines("All other members."),
-            _ => lines("Members that the schema does not name, kept as they came."),
-        }
+        let text = match rest {
+            Rest::Typed(_) => "All other members.",
+            _ => "Members that the schema does not define.",
+        };
+        self.text(text, MEMBER)
     }
 
     pub(super) fn constructor(&self, id: TypeId, body: &Struct) -> TokenStream {
-        let has_defaults = body
-            .members
-            .iter()
-            .any(|member| member.required && member.default.is_some() && matches!(member.content, Content::Value(_)));
-        let defaults = if has_defaults { " and the defaults of the schema" } else { "" };
-        lines(&format!("A `{}` of the members that it requires{defaults}.", self.protocol.types[id].rust))
+        let values = || body.members.iter().filter(|member| matches!(member.content, Content::Value(_)));
+        let has_required = values().any(|member| member.required && member.default.is_none());
+        let has_defaults = values().any(|member| member.required && member.default.is_some());
+        let from = match (has_required, has_defaults) {
+            (true, false) => " from its required members",
+            (true, true) => " from its required members and the schema's defaults",
+            (false, true) => " from the schema's defaults",
+            (false, false) => " without optional members",
+        };
+        let rust = &self.protocol.types[id].rust;
+        let article = if rust.starts_with(['A', 'E', 'I', 'O']) { "an" } else { "a" };
+        self.text(&format!("Creates {article} `{rust}`{from}."), MEMBER)
     }
 
     pub(super) fn variant(&self, id: TypeId, union: &Union, index: usize) -> TokenStream {
         let variant = &union.variants[index];
         if let Some(content) = variant.content.by_value() {
             let link = format!("[`{}`]", self.protocol.types[content].rust);
-            return lines(&self.gist(content).map_or_else(|| link.clone(), |gist| format!("{link}: {gist}")));
+            let text = self.gist(content).map_or_else(|| link.clone(), |gist| format!("{link}: {gist}"));
+            return self.text(&text, MEMBER);
         }
         let place = DocTarget::Variant(self.protocol.types[id].name.clone(), variant.rust.clone());
         let described = format!("{}.", self.protocol.describe(&variant.content));
         match self.protocol.docs.of(&place) {
-            Some(entry) => lines(&format!("{}\n\nA {described}", self.linked(&entry.doc))),
-            None => lines(&described),
+            Some(entry) => self.text(&format!("{}\n\nType: {described}", self.linked(&entry.doc)), MEMBER),
+            None => self.text(&described, MEMBER),
         }
     }
 
@@ -329,17 +362,27 @@ impl<'a> DocWriter<'a> {
         match self.protocol.docs.of(&place) {
             Some(entry) => {
                 let (text, deprecation) = (self.linked(&entry.doc), self.deprecation(entry));
-                let text = lines(&format!("{text}\n\n{wire}"));
+                let text = self.text(&format!("{wire}: {text}"), MEMBER);
                 quote!(#text #deprecation)
             }
-            None => lines(&wire),
+            None => self.text(&wire, MEMBER),
         }
+    }
+}
+
+impl DocWriter<'_> {
+    /// A documentation comment with this indentation.
+    pub(super) fn text(&self, text: &str, indent: usize) -> TokenStream {
+        let lines = wrap(text, WIDTH - indent - "/// ".len());
+        let lines =
+            lines.iter().map(|line| if line.is_empty() { String::new() } else { format!(" {}", line.trim_end()) });
+        quote!(#(#[doc = #lines])*)
     }
 }
 
 fn sent_by(senders: &[Side]) -> String {
     match senders {
-        [] => "which travels inside another message".to_owned(),
+        [] => "sent inside another message".to_owned(),
         [one] => format!("sent by the {}", one.as_str()),
         _ => "sent by either side".to_owned(),
     }
@@ -406,9 +449,4 @@ fn escape_words(text: &str) -> String {
         out.push_str(&format!("{before}<{address}>{}", &rest[address.len()..]));
     }
     out
-}
-
-fn lines(text: &str) -> TokenStream {
-    let lines = text.lines().map(|line| if line.is_empty() { String::new() } else { format!(" {}", line.trim_end()) });
-    quote!(#(#[doc = #lines])*)
 }

@@ -2,9 +2,11 @@
 
 use std::collections::BTreeSet;
 
-use proc_macro2::TokenStream;
+use proc_macro2::{Group, Spacing, TokenStream, TokenTree};
+use quote::ToTokens as _;
 use syn::visit_mut::{self, VisitMut};
 
+use super::declarations;
 use super::exports::Exports;
 use super::rust_type::CORE;
 use crate::text::{names, visible};
@@ -118,11 +120,12 @@ impl VisitMut for Paths<'_> {
     }
 
     fn visit_macro_mut(&mut self, call: &mut syn::Macro) {
+        let is_list = declarations::is_list(call);
         visit_mut::visit_macro_mut(self, call);
-        self.visit_lists(call);
+        call.tokens = self.shorten_tokens(std::mem::take(&mut call.tokens), is_list);
     }
 
-    /// Qualifies the links in documentation.
+    /// Shows hidden characters in documentation.
     fn visit_attribute_mut(&mut self, attribute: &mut syn::Attribute) {
         let syn::Meta::NameValue(syn::MetaNameValue { value: syn::Expr::Lit(literal), .. }) = &mut attribute.meta
         else {
@@ -130,57 +133,98 @@ impl VisitMut for Paths<'_> {
         };
         let syn::Lit::Str(text) = &mut literal.lit else { return };
         let plain = text.value();
-        // Most lines have no links and no hidden characters.
-        if !plain.contains("[`") && plain.bytes().all(|byte| byte == b' ' || byte.is_ascii_graphic()) {
+        // Most lines have no hidden characters.
+        if plain.bytes().all(|byte| byte == b' ' || byte.is_ascii_graphic()) {
             return;
         }
-        let linked = self.link(&plain);
-        let linked = visible(&linked);
-        if linked != plain {
-            *text = syn::LitStr::new(&linked, text.span());
+        let visible = visible(&plain);
+        if visible != plain {
+            *text = syn::LitStr::new(&visible, text.span());
         }
     }
 }
 
 impl Paths<'_> {
-    /// Qualifies links to names of other areas, so that they do not depend on the imports of this file.
-    fn link(&self, text: &str) -> String {
-        let mut out = String::with_capacity(text.len());
-        let mut rest = text;
-        while let Some(start) = rest.find("[`") {
-            let Some(end) = rest[start..].find("`]").map(|end| start + end + 2) else { break };
-            let name = &rest[start + 2..end - 2];
-            out.push_str(&rest[..end]);
-            rest = &rest[end..];
-            let Some(home) = self.exports.home(name).filter(|_| !rest.starts_with('(')) else { continue };
-            let kind = if DERIVES.contains(&name) { "type@" } else { "" };
-            if home != self.area {
-                out.push_str(&format!("({kind}super::{})", names::escape(name)));
-            } else if !kind.is_empty() {
-                out.push_str(&format!("({kind}{name})"));
+    /// Adds the targets of links after each documentation comment, if the file neither defines nor imports them.
+    pub(super) fn link(&self, text: &str) -> String {
+        let mut out = String::with_capacity(text.len() + text.len() / 16);
+        let mut names = BTreeSet::new();
+        let mut lines = text.lines().peekable();
+        while let Some(line) = lines.next() {
+            out.push_str(line);
+            out.push('\n');
+            let bare = line.trim_start();
+            if !bare.starts_with("///") {
+                continue;
             }
-        }
-        out.push_str(rest);
-        out
-    }
-
-    /// Finds names in the arguments of macros. They are tokens, so every identifier counts.
-    fn visit_lists(&mut self, call: &syn::Macro) {
-        fn walk(tokens: TokenStream, names: &mut Vec<String>) {
-            for token in tokens {
-                match token {
-                    proc_macro2::TokenTree::Ident(ident) => names.push(ident.to_string()),
-                    proc_macro2::TokenTree::Group(group) => walk(group.stream(), names),
-                    _ => {}
+            self.linked_names(bare, &mut names);
+            if !names.is_empty() && !lines.peek().is_some_and(|next| next.trim_start().starts_with("///")) {
+                let indent = &line[..line.len() - bare.len()];
+                out.push_str(&format!("{indent}///\n"));
+                for name in std::mem::take(&mut names) {
+                    let kind = if DERIVES.contains(&name) { "type@" } else { "" };
+                    out.push_str(&format!("{indent}/// [`{name}`]: {kind}super::{}\n", names::escape(name)));
                 }
             }
         }
-        let mut names = Vec::new();
-        walk(call.tokens.clone(), &mut names);
-        for name in names {
-            if self.exports.home(&name).is_some_and(|home| home != self.area) {
-                self.from_siblings.insert(name);
+        out
+    }
+
+    /// Collects the links of a line that need a target.
+    fn linked_names<'t>(&self, mut line: &'t str, found: &mut BTreeSet<&'t str>) {
+        while let Some(start) = line.find("[`") {
+            let Some(end) = line[start..].find("`]").map(|end| start + end + 2) else { return };
+            let name = &line[start + 2..end - 2];
+            line = &line[end..];
+            let Some(home) = self.exports.home(name).filter(|_| !line.starts_with('(')) else { continue };
+            let is_in_scope = home == self.area || self.from_siblings.contains(name);
+            if !is_in_scope || DERIVES.contains(&name) {
+                found.insert(name);
             }
         }
+    }
+
+    /// Shortens the paths in the arguments of a macro. In lists, every identifier is a type.
+    fn shorten_tokens(&mut self, tokens: TokenStream, is_list: bool) -> TokenStream {
+        let mut tokens = tokens.into_iter().peekable();
+        let mut out = TokenStream::new();
+        while let Some(token) = tokens.next() {
+            match token {
+                TokenTree::Group(group) => {
+                    let tokens = self.shorten_tokens(group.stream(), is_list);
+                    out.extend([TokenTree::Group(Group::new(group.delimiter(), tokens))]);
+                }
+                TokenTree::Punct(colon) if colon.as_char() == ':' && colon.spacing() == Spacing::Joint => {
+                    let mut path = TokenStream::from(TokenTree::Punct(colon));
+                    while let Some(next) = tokens.next_if(is_in_path) {
+                        path.extend([next]);
+                    }
+                    match syn::parse2::<syn::Path>(path.clone()) {
+                        Ok(mut short) => {
+                            self.shorten(&mut short);
+                            out.extend(short.into_token_stream());
+                        }
+                        Err(_) => out.extend(path),
+                    }
+                }
+                TokenTree::Ident(name) => {
+                    if is_list {
+                        self.note_sibling(&name.clone().into());
+                    }
+                    out.extend([TokenTree::Ident(name)]);
+                }
+                other => out.extend([other]),
+            }
+        }
+        out
+    }
+}
+
+/// Whether a token can be part of a path without arguments.
+fn is_in_path(token: &TokenTree) -> bool {
+    match token {
+        TokenTree::Punct(punct) => punct.as_char() == ':',
+        TokenTree::Ident(_) => true,
+        _ => false,
     }
 }

@@ -3,8 +3,9 @@
 use proc_macro2::TokenStream;
 use quote::{format_ident, quote};
 
+use super::docs::MEMBER;
 use super::exports::MessageNames;
-use super::{Emitter, binding, ident};
+use super::{Emitter, ident};
 use crate::error::Error;
 use crate::model::{Condition, Content, Member, MessageKind, MessageSet, Params, Shape, Side, Type, TypeId, Union};
 
@@ -30,7 +31,7 @@ impl Emitter<'_> {
         items
     }
 
-    fn methods(&self, union: &Union) -> Vec<(String, TypeId)> {
+    pub(super) fn methods(&self, union: &Union) -> Vec<(String, TypeId)> {
         union
             .variants
             .iter()
@@ -64,68 +65,53 @@ impl Emitter<'_> {
     fn method_enum(&self, name: &str, set: MessageSet, union: &Union) -> TokenStream {
         let methods = self.methods(union);
         let rust = ident(name);
-        let docs = format!(" Methods of the {}s that a {} sends.", set.kind.as_str(), set.sender.as_str());
-        let texts: Vec<&String> = methods.iter().map(|(method, _)| method).collect();
+        let docs = format!(" The methods of the {}s that a {} sends.", set.kind.as_str(), set.sender.as_str());
+        let texts = methods.iter().map(|(method, _)| method);
         let variants: Vec<_> = union.variants.iter().map(|variant| ident(&variant.rust)).collect();
         let variant_docs = methods.iter().map(|(method, id)| {
             let gist = self.docs.gist(*id).map_or_else(String::new, |gist| format!(": {gist}"));
-            format!(" `{method}` ([`{}`]){gist}", self.def(*id).rust)
+            self.docs.text(&format!("`{method}` ([`{}`]){gist}", self.def(*id).rust), MEMBER)
         });
-        let as_str = if variants.is_empty() { quote!(match self {}) } else { quote!(Self::NAMES[self as usize]) };
-        let lookup = if variants.is_empty() {
-            quote!(::std::result::Result::Err(::mcpgen_core::Error::new(::mcpgen_core::ErrorKind::Uninhabited)))
+        let declaration = if variants.is_empty() {
+            quote!(mcpgen_core::codec::no_values! { #rust })
         } else {
-            quote!(::mcpgen_core::codec::variant(text, Self::NAMES).map(|index| Self::ALL[index]))
+            quote!(mcpgen_core::codec::string_values! { #rust; #(#variants = #texts,)* })
         };
-        let text = binding("text", &lookup);
-        let names = (!variants.is_empty()).then(|| quote!(const NAMES: &'static [&'static str] = &[#(#texts),*];));
         quote! {
             #[doc = #docs]
             #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-            pub enum #rust { #(#[doc = #variant_docs] #variants,)* }
+            pub enum #rust { #(#variant_docs #variants,)* }
 
-            impl #rust {
-                #names
-                /// All methods, in the order of the schema.
-                pub const ALL: &'static [Self] = &[#(Self::#variants),*];
-
-                /// The method on the wire.
-                #[must_use]
-                pub const fn as_str(self) -> &'static str {
-                    #as_str
-                }
-            }
-            impl ::std::fmt::Display for #rust {
-                fn fmt(&self, f: &mut ::std::fmt::Formatter<'_>) -> ::std::fmt::Result {
-                    f.pad(self.as_str())
-                }
-            }
-            impl ::std::str::FromStr for #rust {
-                type Err = ::mcpgen_core::Error;
-                fn from_str(#text: &str) -> ::mcpgen_core::codec::Result<Self> {
-                    #lookup
-                }
-            }
+            #declaration
         }
     }
 
-    /// Emits the traits of a message set.
+    /// Emits the traits of a message set that its declaration does not implement.
     fn message_set(&self, id: TypeId, set: MessageSet, union: &Union) -> TokenStream {
         let name = ident(&self.def(id).rust);
         let methods = self.methods(union);
         let variants: Vec<_> = union.variants.iter().map(|variant| ident(&variant.rust)).collect();
-        let texts: Vec<&String> = methods.iter().map(|(method, _)| method).collect();
-        let method = if variants.is_empty() {
-            quote!(match *self {})
-        } else {
-            quote!(match self { #(Self::#variants(_) => #texts,)* })
-        };
-        let of_method = if variants.is_empty() || !self.is_by_method(union) {
-            quote!(::mcpgen_core::codec::Decode::decode(json))
-        } else {
-            self.build_variant(union)
-        };
-        let index = binding("index", &of_method);
+        let method_set = (!self.is_message_set(id, union)).then(|| {
+            let texts: Vec<&String> = methods.iter().map(|(method, _)| method).collect();
+            let method = if variants.is_empty() {
+                quote!(match *self {})
+            } else {
+                quote!(match self { #(Self::#variants(_) => #texts,)* })
+            };
+            quote! {
+                impl ::mcpgen_core::MethodSet for #name {
+                    const METHODS: &'static [&'static str] = &[#(#texts),*];
+
+                    fn of_method(_: usize, json: ::mcpgen_core::codec::Cursor<'_>) -> ::mcpgen_core::codec::Result<Self> {
+                        ::mcpgen_core::codec::Decode::decode(json)
+                    }
+
+                    fn method(&self) -> &'static str {
+                        #method
+                    }
+                }
+            }
+        });
         let set_trait = match set.kind {
             MessageKind::Request => quote!(RequestSet),
             MessageKind::Notification => quote!(NotificationSet),
@@ -137,19 +123,7 @@ impl Emitter<'_> {
             quote!(fn set_id(&mut self, id: ::mcpgen_core::RequestId) { match self { #(#set)* } })
         });
         quote! {
-            impl ::mcpgen_core::MethodSet for #name {
-                const METHODS: &'static [&'static str] = &[#(#texts),*];
-
-                fn of_method(
-                    #index: usize,
-                    json: ::mcpgen_core::codec::Cursor<'_>,
-                ) -> ::mcpgen_core::codec::Result<Self> {
-                    #of_method
-                }
-                fn method(&self) -> &'static str {
-                    #method
-                }
-            }
+            #method_set
             impl ::mcpgen_core::#set_trait for #name { #set_id }
         }
     }
@@ -188,7 +162,7 @@ impl Emitter<'_> {
     }
 
     fn envelope(&self, side: Side, types: [TypeId; 2], name: &str) -> TokenStream {
-        let docs = format!(" A message that a {} sends, as it stands on the wire.", side.as_str());
+        let docs = format!(" A message that a {} sends, with its JSON-RPC envelope.", side.as_str());
         let [requests, notifications] = types.map(|id| ident(&self.def(id).rust));
         let rust = ident(name);
         quote!(#[doc = #docs] pub type #rust = ::mcpgen_core::Message<#requests, #notifications>;)

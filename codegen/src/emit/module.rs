@@ -86,7 +86,7 @@ fn root(protocol: &Protocol, exports: &Exports, options: &Options) -> TokenStrea
         (quote!(#gate mod #module;), exports)
     });
     let (modules, exports): (Vec<_>, Vec<_>) = modules.unzip();
-    // The layout of prose in other people's schemas is not ours.
+    // The layout of the prose in other schemas may not suit rustdoc.
     let layout = options.vendored.is_none().then(|| {
         quote!(#![allow(clippy::doc_lazy_continuation, clippy::doc_overindented_list_items, reason = "the schema's own prose")])
     });
@@ -115,7 +115,7 @@ fn map(protocol: &Protocol) -> Vec<String> {
             // Embedded requests are in results of the server.
             let is_inside = senders.is_empty() && side == Side::Server;
             if senders.contains(&side) || is_inside {
-                cell.push(if is_inside { format!("{link} (in an answer)") } else { link.clone() });
+                cell.push(if is_inside { format!("{link} (in a result)") } else { link.clone() });
             }
         }
     }

@@ -23,7 +23,7 @@ fn tokens(revisions: &[Revision], models: &[Protocol]) -> TokenStream {
         let feature = module.to_string();
         quote! {
             #[cfg(feature = #feature)]
-            #[allow(deprecated, reason = "what is deprecated is still there")]
+            #[allow(deprecated, reason = "deprecated items remain")]
             pub mod #module;
         }
     });
@@ -61,7 +61,7 @@ fn tokens(revisions: &[Revision], models: &[Protocol]) -> TokenStream {
             /// All revisions that this version of the crate knows, oldest first.
             pub const ALL: &'static [Self] = &[#(Self::#constants),*];
 
-            /// A revision that this crate does not know, for types generated from a schema of one's own.
+            /// A revision that this crate does not know, for types that are generated from other schemas.
             #[must_use]
             pub const fn custom(name: &'static str) -> Self {
                 Self { name, legacy: false }

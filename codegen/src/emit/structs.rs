@@ -1,6 +1,6 @@
 //! Objects with named members.
 
-use proc_macro2::{Ident, TokenStream};
+use proc_macro2::TokenStream;
 use quote::{format_ident, quote};
 
 use super::docs::code;
@@ -15,9 +15,12 @@ impl Emitter<'_> {
         let docs = self.docs.definition(id);
         let name = ident(&self.def(id).rust);
         let fields = self.fields(id, body)?;
-        let constructor = self.constructor(id, body)?;
         let setters = body.members.iter().map(|member| self.setter(id, member)).collect::<Result<TokenStream, _>>()?;
-        let default = body.members.iter().all(|member| !self.is_argument(member)).then(|| {
+        let is_plain = |member: &Member| !member.required || matches!(member.content, Content::Constant(_));
+        let derives_default = body.members.iter().all(is_plain);
+        let derived = derives_default.then(|| quote!(Default,));
+        let has_default = body.members.iter().all(|member| !self.is_argument(member));
+        let default = (has_default && !derives_default).then(|| {
             quote! {
                 impl ::std::default::Default for #name {
                     fn default() -> Self {
@@ -26,15 +29,16 @@ impl Emitter<'_> {
                 }
             }
         });
-        let codec = self.object_codec(id, body);
+        let constructor = self.constructor(id, body, derives_default)?;
+        let declaration = self.declaration(id, body);
         Ok(quote! {
             #docs
-            #[derive(Clone, Debug, PartialEq)]
+            #[derive(Clone, Debug, #derived PartialEq)]
             pub struct #name { #fields }
 
             impl #name { #constructor #setters }
             #default
-            #codec
+            #declaration
         })
     }
 
@@ -58,28 +62,36 @@ impl Emitter<'_> {
                 }
             }
         }
-        if let Some(extra) = self.extra(id, body)? {
+        if let Some(extra) = self.extra(body)? {
             let docs = self.docs.extra(&body.rest);
             fields.extend(quote!(#docs pub extra: #extra,));
         }
         Ok(fields)
     }
 
-    fn extra(&mut self, id: TypeId, body: &Struct) -> Result<Option<TokenStream>, Error> {
-        let name = ident(&self.def(id).rust);
+    fn extra(&mut self, body: &Struct) -> Result<Option<TokenStream>, Error> {
         Ok(match &body.rest {
             Rest::Closed => None,
-            Rest::Open => Some(quote!(::mcpgen_core::Extra<#name>)),
+            Rest::Open => Some(quote!(::mcpgen_core::Extra<Self>)),
             Rest::Typed(content) => {
                 let value = self.resolver.resolve(content)?;
-                Some(quote!(::mcpgen_core::Extra<#name, #value>))
+                Some(quote!(::mcpgen_core::Extra<Self, #value>))
             }
         })
     }
 
     /// `new` takes what must be given: required members that are neither constant nor have a default.
-    fn constructor(&mut self, id: TypeId, body: &Struct) -> Result<TokenStream, Error> {
+    fn constructor(&mut self, id: TypeId, body: &Struct, derives_default: bool) -> Result<TokenStream, Error> {
         let docs = self.docs.constructor(id, body);
+        if derives_default {
+            return Ok(quote! {
+                #docs
+                #[must_use]
+                pub fn new() -> Self {
+                    Self::default()
+                }
+            });
+        }
         let (mut arguments, mut values) = (TokenStream::new(), TokenStream::new());
         for member in &body.members {
             let name = ident(&member.rust);
@@ -178,140 +190,27 @@ impl Emitter<'_> {
         }
     }
 
-    fn object_codec(&self, id: TypeId, body: &Struct) -> TokenStream {
+    /// The declaration of the wire side.
+    fn declaration(&self, id: TypeId, body: &Struct) -> TokenStream {
         let name = ident(&self.def(id).rust);
-        let wires = body.members.iter().map(|member| &member.wire);
-        let decode = self.struct_decode(id, body);
-        let out = format_ident!("out");
-        let writes = body.members.iter().map(|member| write_member(member, &out));
-        let extra = (body.rest != Rest::Closed).then(|| quote!(#out.extra(&self.extra);));
-        quote! {
-            impl ::mcpgen_core::KnownMembers for #name {
-                const MEMBERS: &'static [&'static str] = &[#(#wires),*];
-            }
-            #decode
-            impl ::mcpgen_core::codec::Encode for #name {
-                fn encode(&self) -> ::mcpgen_core::codec::Node<'_> {
-                    ::mcpgen_core::codec::Node::Object(self)
-                }
-            }
-            impl ::mcpgen_core::codec::Object for #name {
-                fn members(&self, #out: &mut ::mcpgen_core::codec::Members<'_>) {
-                    #(#writes)*
-                    #extra
-                }
-            }
-        }
-    }
-}
-
-impl Emitter<'_> {
-    fn struct_decode(&self, id: TypeId, body: &Struct) -> TokenStream {
-        let (name, text) = (ident(&self.def(id).rust), &self.def(id).rust);
-        let blanks = body.members.iter().filter_map(blank_member);
-        let extra = (body.rest != Rest::Closed).then(|| quote!(extra: ::mcpgen_core::Extra::default(),));
-        let required = body.members.iter().enumerate().filter(|(_, member)| member.required);
-        let required = required.map(|(index, _)| proc_macro2::Literal::usize_unsuffixed(index));
         let members = body.members.iter().enumerate().map(|(index, member)| {
-            let index = proc_macro2::Literal::usize_unsuffixed(index);
-            let read = read_member(member);
-            quote!(#index => #read,)
-        });
-        let others = match body.rest {
-            Rest::Closed => quote!(::mcpgen_core::codec::refuse_others(
-                json,
-                <Self as ::mcpgen_core::KnownMembers>::MEMBERS,
-                unread
-            )),
-            Rest::Open | Rest::Typed(_) => {
-                quote!(::mcpgen_core::codec::read_others(
-                    json,
-                    <Self as ::mcpgen_core::KnownMembers>::MEMBERS,
-                    &mut self.extra,
-                    unread,
-                ))
-            }
-        };
-        let in_place = self.in_place(
-            id,
-            Some(quote!(Self { #(#blanks)* #extra })),
-            quote! {
-                json.read_object(
-                    <Self as ::mcpgen_core::KnownMembers>::MEMBERS,
-                    &[#(#required),*],
-                    &mut &mut *self,
-                    unread,
-                )
-            },
-        );
-        quote! {
-            impl ::mcpgen_core::codec::Decode for #name {
-                const NAME: &'static str = #text;
-                #[inline]
-                fn decode(json: ::mcpgen_core::codec::Cursor<'_>) -> ::mcpgen_core::codec::Result<Self> {
-                    ::mcpgen_core::codec::decode_in_place(json)
-                }
-            }
-            #in_place
-            impl ::mcpgen_core::codec::ReadMember for #name {
-                #[inline]
-                fn read_member(
-                    &mut self,
-                    index: usize,
-                    json: ::mcpgen_core::codec::Cursor<'_>,
-                    unread: ::mcpgen_core::codec::Unread,
-                ) -> ::mcpgen_core::codec::Result<()> {
-                    match index {
-                        #(#members)*
-                        _ => #others,
+            let (index, wire) = (proc_macro2::Literal::usize_unsuffixed(index), &member.wire);
+            let field = ident(&member.rust);
+            match &member.content {
+                Content::Value(_) if member.required => quote!(required #index #wire #field,),
+                Content::Value(_) => quote!(optional #index #wire #field,),
+                Content::Constant(value) => {
+                    let value = literal(value);
+                    if member.required {
+                        quote!(constant #index #wire = #value,)
+                    } else {
+                        quote!(flag #index #wire #field = #value,)
                     }
                 }
             }
-        }
-    }
-}
-
-/// A member's field in a blank value.
-fn blank_member(member: &Member) -> Option<TokenStream> {
-    let name = ident(&member.rust);
-    match &member.content {
-        Content::Constant(_) if member.required => None,
-        Content::Constant(_) => Some(quote!(#name: false,)),
-        Content::Value(_) if member.required => {
-            Some(quote!(#name: ::mcpgen_core::codec::DecodeInPlace::blank(unread),))
-        }
-        Content::Value(_) => Some(quote!(#name: ::std::option::Option::None,)),
-    }
-}
-
-/// Decodes a member into its field.
-fn read_member(member: &Member) -> TokenStream {
-    let name = ident(&member.rust);
-    match &member.content {
-        Content::Constant(value) => {
-            let value = literal(value);
-            if member.required {
-                quote!(json.read_constant(&#value))
-            } else {
-                quote!(json.read_optional_constant(&#value, &mut self.#name))
-            }
-        }
-        Content::Value(_) if member.required => {
-            quote!(::mcpgen_core::codec::DecodeInPlace::read(&mut self.#name, json, unread))
-        }
-        Content::Value(_) => quote!(::mcpgen_core::codec::read_optional(json, &mut self.#name, unread)),
-    }
-}
-
-fn write_member(member: &Member, out: &Ident) -> TokenStream {
-    let (name, wire) = (ident(&member.rust), &member.wire);
-    match &member.content {
-        Content::Constant(value) => {
-            let value = literal(value);
-            let write = quote!(#out.constant(#wire, #value););
-            if member.required { write } else { quote!(if self.#name { #write }) }
-        }
-        Content::Value(_) if member.required => quote!(#out.member(#wire, &self.#name);),
-        Content::Value(_) => quote!(#out.optional(#wire, &self.#name);),
+        });
+        let rest = if body.rest == Rest::Closed { quote!(else refuse_others) } else { quote!(..extra) };
+        let is_empty = self.is_empty(id);
+        quote!(mcpgen_core::codec::object! { #name #is_empty; #(#members)* #rest })
     }
 }

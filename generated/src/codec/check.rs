@@ -412,3 +412,59 @@ fn decimal(number: Number) -> Option<(u128, i32)> {
 pub fn from_json<T: Decode>(value: &crate::Value) -> Result<T, Error> {
     crate::from_str(&crate::to_string(value)).map_err(Error::without_position)
 }
+
+/// Implements the traits of a type with checks, which its function `checks` returns.
+#[doc(hidden)]
+#[macro_export]
+macro_rules! __checked {
+    ($name:ident($inner:ty) $(is_empty $is_empty:tt)?) => {
+        impl $name {
+            /// Returns the value.
+            #[must_use]
+            pub const fn get(&self) -> &$inner {
+                &self.0
+            }
+
+            /// Returns the value, and takes it out.
+            #[must_use]
+            pub fn into_inner(self) -> $inner {
+                self.0
+            }
+        }
+        impl ::std::convert::TryFrom<$inner> for $name {
+            type Error = $crate::Error;
+            fn try_from(value: $inner) -> $crate::codec::Result<Self> {
+                Self::checks().check_value(&value)?;
+                ::core::result::Result::Ok(Self(value))
+            }
+        }
+        impl ::std::convert::From<$name> for $inner {
+            fn from(value: $name) -> Self {
+                value.0
+            }
+        }
+        impl $crate::codec::Decode for $name {
+            const NAME: &'static str = stringify!($name);
+            fn decode(json: $crate::codec::Cursor<'_>) -> $crate::codec::Result<Self> {
+                let value: $inner = $crate::codec::Decode::decode(json)?;
+                Self::checks().check(json)?;
+                ::core::result::Result::Ok(Self(value))
+            }
+        }
+        impl $crate::codec::DecodeInPlace for $name {
+            $(const IS_EMPTY: bool = $is_empty;)?
+            #[inline]
+            fn blank(unread: $crate::codec::Unread) -> Self {
+                Self($crate::codec::DecodeInPlace::blank(unread))
+            }
+            fn read(&mut self, json: $crate::codec::Cursor<'_>, _: $crate::codec::Unread) -> $crate::codec::Result<()> {
+                $crate::codec::replace(self, json)
+            }
+        }
+        impl $crate::codec::Encode for $name {
+            fn encode(&self) -> $crate::codec::Node<'_> {
+                $crate::codec::Encode::encode(&self.0)
+            }
+        }
+    };
+}

@@ -193,6 +193,19 @@ pub fn set<T>(place: &mut T, value: T) {
     std::mem::forget(std::mem::replace(place, value));
 }
 
+/// Decodes a value as a whole, and replaces the blank one.
+#[doc(hidden)]
+#[inline]
+pub fn replace<T: Decode>(place: &mut T, json: Cursor<'_>) -> Result<(), Error> {
+    match T::decode(json) {
+        Ok(value) => {
+            *place = value;
+            Ok(())
+        }
+        Err(error) => Err(error),
+    }
+}
+
 /// Decodes the elements of an array in place.
 #[inline(never)]
 pub(super) fn read_elements<T: DecodeInPlace>(

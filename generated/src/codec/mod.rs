@@ -88,6 +88,7 @@
 mod bounds;
 mod check;
 mod cursor;
+mod declare;
 mod decode;
 mod deserialize;
 mod encode;
@@ -111,7 +112,8 @@ pub use cursor::{Cursor, ElementCursors, MemberCursors, variant};
 pub use decode::Decode;
 pub use encode::{Elements, Encode, Members, Node, Object};
 pub use fields::{
-    DecodeInPlace, ReadMember, Unread, decode_in_place, no_value, read_optional, read_others, refuse_others, set,
+    DecodeInPlace, ReadMember, Unread, decode_in_place, no_value, read_optional, read_others, refuse_others, replace,
+    set,
 };
 pub use index::{Document, Place};
 pub use literal::Literal;
@@ -123,7 +125,13 @@ pub use union::{Condition, Guard, JsonTypes};
 #[doc(hidden)]
 pub use crate::__json_schema_impls as json_schema_impls;
 #[doc(hidden)]
-pub use crate::{__generic_serde_impls as generic_serde_impls, __serde_impls as serde_impls};
+pub use crate::{
+    __bounded as bounded, __bounded_length as bounded_length, __bounded_number as bounded_number,
+    __boxed_union as boxed_union, __checked as checked, __generic_serde_impls as generic_serde_impls,
+    __literal_enum as literal_enum, __message_set as message_set, __never as never, __newtype as newtype,
+    __no_values as no_values, __object as object, __serde_impls as serde_impls, __string_enum as string_enum,
+    __string_values as string_values, __union as union,
+};
 #[doc(hidden)]
 pub use {record::deserialize, ser::serialize};
 

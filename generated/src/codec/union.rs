@@ -25,22 +25,11 @@ pub enum Condition {
     /// The value has one of these JSON types.
     Type(JsonTypes),
     /// There is a value at the path, and it is one of these.
-    Value {
-        /// The path.
-        path: &'static [&'static str],
-        /// The values.
-        any_of: &'static [Literal],
-    },
+    Value(&'static [&'static str], &'static [Literal]),
     /// There is a value at the path.
-    Present {
-        /// The path.
-        path: &'static [&'static str],
-    },
+    Present(&'static [&'static str]),
     /// There is no value at the path.
-    Absent {
-        /// The path.
-        path: &'static [&'static str],
-    },
+    Absent(&'static [&'static str]),
 }
 
 /// A set of JSON types.
@@ -153,6 +142,14 @@ impl<'a> Cursor<'a> {
         path.iter().try_fold(self, |value, segment| value.get(segment))
     }
 
+    /// Creates the error of an invalid variant index.
+    #[doc(hidden)]
+    #[cold]
+    #[must_use]
+    pub fn no_such_variant(self) -> Error {
+        self.no_variant("the index of a variant".to_owned(), None)
+    }
+
     #[cold]
     fn refusal(self, guards: &[Guard]) -> Error {
         let own = JsonTypes::of(self);
@@ -199,8 +196,8 @@ impl<'a> Cursor<'a> {
         let mut unwanted = Vec::new();
         for condition in failed {
             let (names, path) = match condition {
-                Condition::Present { path } => (&mut wanted, path),
-                Condition::Absent { path } => (&mut unwanted, path),
+                Condition::Present(path) => (&mut wanted, path),
+                Condition::Absent(path) => (&mut unwanted, path),
                 _ => continue,
             };
             let name = format!("`{}`", path.join("."));
@@ -230,7 +227,7 @@ fn or(names: &[String]) -> String {
 impl Condition {
     fn value(&self) -> Option<(&'static [&'static str], &'static [Literal])> {
         match *self {
-            Self::Value { path, any_of } => Some((path, any_of)),
+            Self::Value(path, any_of) => Some((path, any_of)),
             _ => None,
         }
     }
@@ -238,7 +235,7 @@ impl Condition {
     fn path(&self) -> &'static [&'static str] {
         match *self {
             Self::Type(_) => &[],
-            Self::Value { path, .. } | Self::Present { path } | Self::Absent { path } => path,
+            Self::Value(path, _) | Self::Present(path) | Self::Absent(path) => path,
         }
     }
 
@@ -246,9 +243,9 @@ impl Condition {
     fn holds(&self, value: Option<Cursor<'_>>) -> bool {
         match *self {
             Self::Type(types) => value.is_some_and(|value| types.contains(JsonTypes::of(value))),
-            Self::Present { .. } => value.is_some(),
-            Self::Absent { .. } => value.is_none(),
-            Self::Value { any_of, .. } => value.is_some_and(|value| any_of.iter().any(|literal| literal.is(value))),
+            Self::Present(_) => value.is_some(),
+            Self::Absent(_) => value.is_none(),
+            Self::Value(_, any_of) => value.is_some_and(|value| any_of.iter().any(|literal| literal.is(value))),
         }
     }
 
@@ -256,12 +253,12 @@ impl Condition {
     fn types(&self) -> JsonTypes {
         match *self {
             Self::Type(types) => types,
-            Self::Absent { .. } => JsonTypes::ANY,
-            Self::Value { path: [], any_of } => {
+            Self::Absent(_) => JsonTypes::ANY,
+            Self::Value([], any_of) => {
                 any_of.iter().fold(JsonTypes::NONE, |types, literal| types.union(literal.types()))
             }
-            Self::Present { path: [] } => JsonTypes::ANY,
-            Self::Value { path: [head, ..], .. } | Self::Present { path: [head, ..] } => match head.parse::<usize>() {
+            Self::Present([]) => JsonTypes::ANY,
+            Self::Value([head, ..], _) | Self::Present([head, ..]) => match head.parse::<usize>() {
                 Ok(_) => JsonTypes::ARRAY,
                 Err(_) => JsonTypes::OBJECT,
             },

@@ -2,33 +2,29 @@
 // Do not edit: run `cargo run -p mcpgen -- generate`.
 
 //! Types that several areas of the protocol use.
-use crate::{Error, Extra, JsonObject, KnownMembers, Number, codec};
+
 use super::TextOrBlobResourceContents;
+use crate::{Extra, JsonObject, Number, codec};
 
 /// The `annotations` member shared by all types that can carry annotations.
 ///
 /// Since revision 2024-11-05.
-///
-/// Specification: [`Annotated`](https://modelcontextprotocol.io/specification/2024-11-05/schema#annotated)
-#[derive(Clone, Debug, PartialEq)]
+/// [Specification](https://modelcontextprotocol.io/specification/2024-11-05/schema#annotated)
+#[derive(Clone, Debug, Default, PartialEq)]
 pub struct Annotated {
     /// The intended audience and the importance of the object.
-    ///
-    /// `annotations`, optional.
     pub annotations: Option<Annotations>,
-    /// Members that the schema does not name, kept as they came.
-    pub extra: Extra<Annotated>,
+    /// Members that the schema does not define.
+    pub extra: Extra<Self>,
 }
 
 impl Annotated {
-    /// A `Annotated` of the members that it requires.
+    /// Creates an `Annotated` without optional members.
     #[must_use]
     pub fn new() -> Self {
-        Self {
-            annotations: None,
-            extra: Default::default(),
-        }
+        Self::default()
     }
+
     /// Sets `annotations`.
     #[must_use]
     pub fn with_annotations(mut self, annotations: impl Into<Annotations>) -> Self {
@@ -37,318 +33,108 @@ impl Annotated {
     }
 }
 
-impl Default for Annotated {
-    fn default() -> Self {
-        Self::new()
-    }
-}
-
-impl KnownMembers for Annotated {
-    const MEMBERS: &'static [&'static str] = &["annotations"];
-}
-
-impl codec::Decode for Annotated {
-    const NAME: &'static str = "Annotated";
-    #[inline]
-    fn decode(json: codec::Cursor<'_>) -> codec::Result<Self> {
-        codec::decode_in_place(json)
-    }
-}
-
-impl codec::DecodeInPlace for Annotated {
-    #[inline]
-    fn blank(_: codec::Unread) -> Self {
-        Self {
-            annotations: None,
-            extra: Extra::default(),
-        }
-    }
-    fn read(
-        &mut self,
-        json: codec::Cursor<'_>,
-        unread: codec::Unread,
-    ) -> codec::Result<()> {
-        json.read_object(<Self as KnownMembers>::MEMBERS, &[], &mut &mut *self, unread)
-    }
-}
-
-impl codec::ReadMember for Annotated {
-    #[inline]
-    fn read_member(
-        &mut self,
-        index: usize,
-        json: codec::Cursor<'_>,
-        unread: codec::Unread,
-    ) -> codec::Result<()> {
-        match index {
-            0 => codec::read_optional(json, &mut self.annotations, unread),
-            _ => {
-                codec::read_others(
-                    json,
-                    <Self as KnownMembers>::MEMBERS,
-                    &mut self.extra,
-                    unread,
-                )
-            }
-        }
-    }
-}
-
-impl codec::Encode for Annotated {
-    fn encode(&self) -> codec::Node<'_> {
-        codec::Node::Object(self)
-    }
-}
-
-impl codec::Object for Annotated {
-    fn members(&self, out: &mut codec::Members<'_>) {
-        out.optional("annotations", &self.annotations);
-        out.extra(&self.extra);
-    }
+codec::object! {
+    Annotated;
+    optional 0 "annotations" annotations,
+    ..extra
 }
 
 /// Hints for the client about how to use or display an object.
 ///
-/// A client can use them to filter and sort, or to choose the content to include in the model's context. The server sets
-/// them, and clients are free to ignore them.
+/// A client can use them to filter and sort, or to choose the content to include in the model's context. The server
+/// sets them, and clients are free to ignore them.
 ///
-/// Since revision 2024-11-05.
+/// Since revision 2024-11-05. Used by [`Annotated`], [`EmbeddedResource`], [`ImageContent`], [`Resource`],
+/// [`ResourceTemplate`], [`TextContent`].
 ///
-/// Used by [`Annotated`], [`EmbeddedResource`], [`ImageContent`], [`Resource`](super::Resource), [`ResourceTemplate`](super::ResourceTemplate), [`TextContent`].
-#[derive(Clone, Debug, PartialEq)]
+/// [`Resource`]: super::Resource
+/// [`ResourceTemplate`]: super::ResourceTemplate
+#[derive(Clone, Debug, Default, PartialEq)]
 pub struct Annotations {
     /// The intended audience: the user, the model, or both. If absent, the audience is not specified.
-    ///
-    /// `audience`, optional.
     pub audience: Option<Vec<Role>>,
     /// The importance of the object, from 0 (optional) to 1 (effectively required).
-    ///
-    /// `priority`, optional.
     pub priority: Option<AnnotatedAnnotationsPriority>,
-    /// Members that the schema does not name, kept as they came.
-    pub extra: Extra<Annotations>,
+    /// Members that the schema does not define.
+    pub extra: Extra<Self>,
 }
 
 impl Annotations {
-    /// A `Annotations` of the members that it requires.
+    /// Creates an `Annotations` without optional members.
     #[must_use]
     pub fn new() -> Self {
-        Self {
-            audience: None,
-            priority: None,
-            extra: Default::default(),
-        }
+        Self::default()
     }
+
     /// Sets `audience`.
     #[must_use]
     pub fn with_audience(mut self, audience: impl Into<Vec<Role>>) -> Self {
         self.audience = Some(audience.into());
         self
     }
+
     /// Sets `priority`.
     #[must_use]
-    pub fn with_priority(
-        mut self,
-        priority: impl Into<AnnotatedAnnotationsPriority>,
-    ) -> Self {
+    pub fn with_priority(mut self, priority: impl Into<AnnotatedAnnotationsPriority>) -> Self {
         self.priority = Some(priority.into());
         self
     }
 }
 
-impl Default for Annotations {
-    fn default() -> Self {
-        Self::new()
-    }
-}
-
-impl KnownMembers for Annotations {
-    const MEMBERS: &'static [&'static str] = &["audience", "priority"];
-}
-
-impl codec::Decode for Annotations {
-    const NAME: &'static str = "Annotations";
-    #[inline]
-    fn decode(json: codec::Cursor<'_>) -> codec::Result<Self> {
-        codec::decode_in_place(json)
-    }
-}
-
-impl codec::DecodeInPlace for Annotations {
-    #[inline]
-    fn blank(_: codec::Unread) -> Self {
-        Self {
-            audience: None,
-            priority: None,
-            extra: Extra::default(),
-        }
-    }
-    fn read(
-        &mut self,
-        json: codec::Cursor<'_>,
-        unread: codec::Unread,
-    ) -> codec::Result<()> {
-        json.read_object(<Self as KnownMembers>::MEMBERS, &[], &mut &mut *self, unread)
-    }
-}
-
-impl codec::ReadMember for Annotations {
-    #[inline]
-    fn read_member(
-        &mut self,
-        index: usize,
-        json: codec::Cursor<'_>,
-        unread: codec::Unread,
-    ) -> codec::Result<()> {
-        match index {
-            0 => codec::read_optional(json, &mut self.audience, unread),
-            1 => codec::read_optional(json, &mut self.priority, unread),
-            _ => {
-                codec::read_others(
-                    json,
-                    <Self as KnownMembers>::MEMBERS,
-                    &mut self.extra,
-                    unread,
-                )
-            }
-        }
-    }
-}
-
-impl codec::Encode for Annotations {
-    fn encode(&self) -> codec::Node<'_> {
-        codec::Node::Object(self)
-    }
-}
-
-impl codec::Object for Annotations {
-    fn members(&self, out: &mut codec::Members<'_>) {
-        out.optional("audience", &self.audience);
-        out.optional("priority", &self.priority);
-        out.extra(&self.extra);
-    }
+codec::object! {
+    Annotations;
+    optional 0 "audience" audience,
+    optional 1 "priority" priority,
+    ..extra
 }
 
 /// The importance of an object, from 0 (optional) to 1 (effectively required).
 ///
-/// Checked when it is made: at least 0 and at most 1.
+/// The constructor checks that the value is at least 0 and at most 1.
 ///
-/// Since revision 2024-11-05.
-///
-/// Used by [`Annotations`].
+/// Since revision 2024-11-05. Used by [`Annotations`].
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct AnnotatedAnnotationsPriority(Number);
 
-impl AnnotatedAnnotationsPriority {
-    const LIMIT: codec::Bounds = codec::Bounds {
-        minimum: Some(codec::Bound {
-            value: codec::Literal::Integer(0),
-            exclusive: false,
-        }),
-        maximum: Some(codec::Bound {
-            value: codec::Literal::Integer(1),
-            exclusive: false,
-        }),
-    };
-    /// The value.
-    #[must_use]
-    pub const fn get(self) -> Number {
-        self.0
-    }
-}
-
-impl TryFrom<Number> for AnnotatedAnnotationsPriority {
-    type Error = Error;
-    fn try_from(value: Number) -> codec::Result<Self> {
-        Self::LIMIT.check_number(value)?;
-        Ok(Self(value))
-    }
-}
-
-impl TryFrom<f64> for AnnotatedAnnotationsPriority {
-    type Error = Error;
-    fn try_from(value: f64) -> codec::Result<Self> {
-        let value = Number::try_from(value)?;
-        <Self as TryFrom<Number>>::try_from(value)
-    }
-}
-
-impl From<AnnotatedAnnotationsPriority> for Number {
-    fn from(value: AnnotatedAnnotationsPriority) -> Self {
-        value.0
-    }
-}
-
-impl codec::Decode for AnnotatedAnnotationsPriority {
-    const NAME: &'static str = "AnnotatedAnnotationsPriority";
-    fn decode(json: codec::Cursor<'_>) -> codec::Result<Self> {
-        let value: Number = codec::Decode::decode(json)?;
-        <Self as TryFrom<Number>>::try_from(value).map_err(|error| json.locate(error))
-    }
-}
-
-impl codec::DecodeInPlace for AnnotatedAnnotationsPriority {
-    #[inline]
-    fn blank(unread: codec::Unread) -> Self {
-        Self(codec::DecodeInPlace::blank(unread))
-    }
-    fn read(&mut self, json: codec::Cursor<'_>, _: codec::Unread) -> codec::Result<()> {
-        codec::set(self, codec::Decode::decode(json)?);
-        Ok(())
-    }
-}
-
-impl codec::Encode for AnnotatedAnnotationsPriority {
-    fn encode(&self) -> codec::Node<'_> {
-        codec::Encode::encode(&self.0)
-    }
+codec::bounded_number! {
+    AnnotatedAnnotationsPriority(Number) from f64;
+    at_least(Integer(0)),
+    at_most(Integer(1))
 }
 
 /// A position in a paginated list, issued by the server.
 ///
-/// Cursors are opaque. Clients must not parse or modify them, or persist them across sessions. The server should respond to
-/// an invalid cursor with the invalid params error (-32602).
+/// Cursors are opaque. Clients must not parse or modify them, or persist them across sessions. The server should
+/// respond to an invalid cursor with the invalid params error (-32602).
 ///
-/// Since revision 2024-11-05.
-///
-/// Specification: [`Cursor`](https://modelcontextprotocol.io/specification/2024-11-05/schema#cursor)
+/// Since revision 2024-11-05. [Specification](https://modelcontextprotocol.io/specification/2024-11-05/schema#cursor)
 pub type Cursor = String;
 
 /// The contents of a resource, embedded in a prompt message or a tool result.
 ///
 /// The client decides how to show it to the user or pass it to the model.
 ///
-/// On the wire, `type` is `"resource"`.
+/// In JSON, `type` is `"resource"`. Since revision 2024-11-05. Used by [`CallToolResultContentItem`].
+/// [Specification](https://modelcontextprotocol.io/specification/2024-11-05/schema#embeddedresource)
 ///
-/// Since revision 2024-11-05.
-///
-/// Used by [`CallToolResultContentItem`](super::CallToolResultContentItem).
-///
-/// Specification: [`EmbeddedResource`](https://modelcontextprotocol.io/specification/2024-11-05/schema#embeddedresource)
+/// [`CallToolResultContentItem`]: super::CallToolResultContentItem
 #[derive(Clone, Debug, PartialEq)]
 pub struct EmbeddedResource {
     /// Hints for display and use, such as the audience and the priority.
-    ///
-    /// `annotations`, optional.
     pub annotations: Option<Annotations>,
     /// The text or binary contents, with their URI.
-    ///
-    /// `resource`, required.
     pub resource: TextOrBlobResourceContents,
-    /// Members that the schema does not name, kept as they came.
-    pub extra: Extra<EmbeddedResource>,
+    /// Members that the schema does not define.
+    pub extra: Extra<Self>,
 }
 
 impl EmbeddedResource {
-    /// A `EmbeddedResource` of the members that it requires.
+    /// Creates an `EmbeddedResource` from its required members.
     #[must_use]
     pub fn new(resource: impl Into<TextOrBlobResourceContents>) -> Self {
-        Self {
-            annotations: None,
-            resource: resource.into(),
-            extra: Default::default(),
-        }
+        Self { annotations: None, resource: resource.into(), extra: Default::default() }
     }
+
     /// Sets `annotations`.
     #[must_use]
     pub fn with_annotations(mut self, annotations: impl Into<Annotations>) -> Self {
@@ -357,127 +143,49 @@ impl EmbeddedResource {
     }
 }
 
-impl KnownMembers for EmbeddedResource {
-    const MEMBERS: &'static [&'static str] = &["annotations", "resource", "type"];
-}
-
-impl codec::Decode for EmbeddedResource {
-    const NAME: &'static str = "EmbeddedResource";
-    #[inline]
-    fn decode(json: codec::Cursor<'_>) -> codec::Result<Self> {
-        codec::decode_in_place(json)
-    }
-}
-
-impl codec::DecodeInPlace for EmbeddedResource {
-    #[inline]
-    fn blank(unread: codec::Unread) -> Self {
-        Self {
-            annotations: None,
-            resource: codec::DecodeInPlace::blank(unread),
-            extra: Extra::default(),
-        }
-    }
-    fn read(
-        &mut self,
-        json: codec::Cursor<'_>,
-        unread: codec::Unread,
-    ) -> codec::Result<()> {
-        json.read_object(
-            <Self as KnownMembers>::MEMBERS,
-            &[1, 2],
-            &mut &mut *self,
-            unread,
-        )
-    }
-}
-
-impl codec::ReadMember for EmbeddedResource {
-    #[inline]
-    fn read_member(
-        &mut self,
-        index: usize,
-        json: codec::Cursor<'_>,
-        unread: codec::Unread,
-    ) -> codec::Result<()> {
-        match index {
-            0 => codec::read_optional(json, &mut self.annotations, unread),
-            1 => codec::DecodeInPlace::read(&mut self.resource, json, unread),
-            2 => json.read_constant(&codec::Literal::Str("resource")),
-            _ => {
-                codec::read_others(
-                    json,
-                    <Self as KnownMembers>::MEMBERS,
-                    &mut self.extra,
-                    unread,
-                )
-            }
-        }
-    }
-}
-
-impl codec::Encode for EmbeddedResource {
-    fn encode(&self) -> codec::Node<'_> {
-        codec::Node::Object(self)
-    }
-}
-
-impl codec::Object for EmbeddedResource {
-    fn members(&self, out: &mut codec::Members<'_>) {
-        out.optional("annotations", &self.annotations);
-        out.member("resource", &self.resource);
-        out.constant("type", codec::Literal::Str("resource"));
-        out.extra(&self.extra);
-    }
+codec::object! {
+    EmbeddedResource;
+    optional 0 "annotations" annotations,
+    required 1 "resource" resource,
+    constant 2 "type" = Str("resource"),
+    ..extra
 }
 
 /// The result of a successful request that returns no data.
 ///
-/// The result of [`PingRequest`](super::PingRequest) (`ping`).
+/// The result of [`PingRequest`] (`ping`). Since revision 2024-11-05.
+/// [Specification](https://modelcontextprotocol.io/specification/2024-11-05/schema#emptyresult)
 ///
-/// Since revision 2024-11-05.
-///
-/// Specification: [`EmptyResult`](https://modelcontextprotocol.io/specification/2024-11-05/schema#emptyresult)
+/// [`PingRequest`]: super::PingRequest
 pub type EmptyResult = Result;
 
 /// An image sent to or produced by a language model.
 ///
-/// On the wire, `type` is `"image"`.
+/// In JSON, `type` is `"image"`. Since revision 2024-11-05. Used by [`CallToolResultContentItem`],
+/// [`TextOrImageContent`].
+/// [Specification](https://modelcontextprotocol.io/specification/2024-11-05/schema#imagecontent)
 ///
-/// Since revision 2024-11-05.
-///
-/// Used by [`CallToolResultContentItem`](super::CallToolResultContentItem), [`TextOrImageContent`](super::TextOrImageContent).
-///
-/// Specification: [`ImageContent`](https://modelcontextprotocol.io/specification/2024-11-05/schema#imagecontent)
+/// [`CallToolResultContentItem`]: super::CallToolResultContentItem
+/// [`TextOrImageContent`]: super::TextOrImageContent
 #[derive(Clone, Debug, PartialEq)]
 pub struct ImageContent {
     /// Hints for display and use, such as the audience and the priority.
-    ///
-    /// `annotations`, optional.
     pub annotations: Option<Annotations>,
     /// The image data, encoded as base64.
-    ///
-    /// `data`, required.
     pub data: String,
     /// The MIME type of `data`, such as `image/png`. The supported types depend on the model provider.
-    ///
-    /// `mimeType`, required.
     pub mime_type: String,
-    /// Members that the schema does not name, kept as they came.
-    pub extra: Extra<ImageContent>,
+    /// Members that the schema does not define.
+    pub extra: Extra<Self>,
 }
 
 impl ImageContent {
-    /// A `ImageContent` of the members that it requires.
+    /// Creates an `ImageContent` from its required members.
     #[must_use]
     pub fn new(data: impl Into<String>, mime_type: impl Into<String>) -> Self {
-        Self {
-            annotations: None,
-            data: data.into(),
-            mime_type: mime_type.into(),
-            extra: Default::default(),
-        }
+        Self { annotations: None, data: data.into(), mime_type: mime_type.into(), extra: Default::default() }
     }
+
     /// Sets `annotations`.
     #[must_use]
     pub fn with_annotations(mut self, annotations: impl Into<Annotations>) -> Self {
@@ -486,223 +194,74 @@ impl ImageContent {
     }
 }
 
-impl KnownMembers for ImageContent {
-    const MEMBERS: &'static [&'static str] = &[
-        "annotations",
-        "data",
-        "mimeType",
-        "type",
-    ];
-}
-
-impl codec::Decode for ImageContent {
-    const NAME: &'static str = "ImageContent";
-    #[inline]
-    fn decode(json: codec::Cursor<'_>) -> codec::Result<Self> {
-        codec::decode_in_place(json)
-    }
-}
-
-impl codec::DecodeInPlace for ImageContent {
-    #[inline]
-    fn blank(unread: codec::Unread) -> Self {
-        Self {
-            annotations: None,
-            data: codec::DecodeInPlace::blank(unread),
-            mime_type: codec::DecodeInPlace::blank(unread),
-            extra: Extra::default(),
-        }
-    }
-    fn read(
-        &mut self,
-        json: codec::Cursor<'_>,
-        unread: codec::Unread,
-    ) -> codec::Result<()> {
-        json.read_object(
-            <Self as KnownMembers>::MEMBERS,
-            &[1, 2, 3],
-            &mut &mut *self,
-            unread,
-        )
-    }
-}
-
-impl codec::ReadMember for ImageContent {
-    #[inline]
-    fn read_member(
-        &mut self,
-        index: usize,
-        json: codec::Cursor<'_>,
-        unread: codec::Unread,
-    ) -> codec::Result<()> {
-        match index {
-            0 => codec::read_optional(json, &mut self.annotations, unread),
-            1 => codec::DecodeInPlace::read(&mut self.data, json, unread),
-            2 => codec::DecodeInPlace::read(&mut self.mime_type, json, unread),
-            3 => json.read_constant(&codec::Literal::Str("image")),
-            _ => {
-                codec::read_others(
-                    json,
-                    <Self as KnownMembers>::MEMBERS,
-                    &mut self.extra,
-                    unread,
-                )
-            }
-        }
-    }
-}
-
-impl codec::Encode for ImageContent {
-    fn encode(&self) -> codec::Node<'_> {
-        codec::Node::Object(self)
-    }
-}
-
-impl codec::Object for ImageContent {
-    fn members(&self, out: &mut codec::Members<'_>) {
-        out.optional("annotations", &self.annotations);
-        out.member("data", &self.data);
-        out.member("mimeType", &self.mime_type);
-        out.constant("type", codec::Literal::Str("image"));
-        out.extra(&self.extra);
-    }
+codec::object! {
+    ImageContent;
+    optional 0 "annotations" annotations,
+    required 1 "data" data,
+    required 2 "mimeType" mime_type,
+    constant 3 "type" = Str("image"),
+    ..extra
 }
 
 /// The metadata of a request.
 ///
-/// Since revision 2024-11-05.
+/// Since revision 2024-11-05. Used by [`JsonRpcRequestParams`], [`ListRootsRequestParams`], [`PingRequestParams`],
+/// [`RequestParams`].
 ///
-/// Used by [`JsonRpcRequestParams`](super::JsonRpcRequestParams), [`ListRootsRequestParams`](super::ListRootsRequestParams), [`PingRequestParams`](super::PingRequestParams), [`RequestParams`].
-#[derive(Clone, Debug, PartialEq)]
+/// [`JsonRpcRequestParams`]: super::JsonRpcRequestParams
+/// [`ListRootsRequestParams`]: super::ListRootsRequestParams
+/// [`PingRequestParams`]: super::PingRequestParams
+#[derive(Clone, Debug, Default, PartialEq)]
 pub struct Meta {
-    /// The token that progress notifications for this request repeat. It must be unique among the sender's active requests. If
-    /// absent, the receiver sends no progress notifications. Even if present, the receiver may omit them.
-    ///
-    /// `progressToken`, optional.
+    /// The token that progress notifications for this request repeat. It must be unique among the sender's active
+    /// requests. If absent, the receiver sends no progress notifications. Even if present, the receiver may omit them.
     pub progress_token: Option<ProgressToken>,
-    /// Members that the schema does not name, kept as they came.
-    pub extra: Extra<Meta>,
+    /// Members that the schema does not define.
+    pub extra: Extra<Self>,
 }
 
 impl Meta {
-    /// A `Meta` of the members that it requires.
+    /// Creates a `Meta` without optional members.
     #[must_use]
     pub fn new() -> Self {
-        Self {
-            progress_token: None,
-            extra: Default::default(),
-        }
+        Self::default()
     }
+
     /// Sets `progressToken`.
     #[must_use]
-    pub fn with_progress_token(
-        mut self,
-        progress_token: impl Into<ProgressToken>,
-    ) -> Self {
+    pub fn with_progress_token(mut self, progress_token: impl Into<ProgressToken>) -> Self {
         self.progress_token = Some(progress_token.into());
         self
     }
 }
 
-impl Default for Meta {
-    fn default() -> Self {
-        Self::new()
-    }
-}
-
-impl KnownMembers for Meta {
-    const MEMBERS: &'static [&'static str] = &["progressToken"];
-}
-
-impl codec::Decode for Meta {
-    const NAME: &'static str = "Meta";
-    #[inline]
-    fn decode(json: codec::Cursor<'_>) -> codec::Result<Self> {
-        codec::decode_in_place(json)
-    }
-}
-
-impl codec::DecodeInPlace for Meta {
-    #[inline]
-    fn blank(_: codec::Unread) -> Self {
-        Self {
-            progress_token: None,
-            extra: Extra::default(),
-        }
-    }
-    fn read(
-        &mut self,
-        json: codec::Cursor<'_>,
-        unread: codec::Unread,
-    ) -> codec::Result<()> {
-        json.read_object(<Self as KnownMembers>::MEMBERS, &[], &mut &mut *self, unread)
-    }
-}
-
-impl codec::ReadMember for Meta {
-    #[inline]
-    fn read_member(
-        &mut self,
-        index: usize,
-        json: codec::Cursor<'_>,
-        unread: codec::Unread,
-    ) -> codec::Result<()> {
-        match index {
-            0 => codec::read_optional(json, &mut self.progress_token, unread),
-            _ => {
-                codec::read_others(
-                    json,
-                    <Self as KnownMembers>::MEMBERS,
-                    &mut self.extra,
-                    unread,
-                )
-            }
-        }
-    }
-}
-
-impl codec::Encode for Meta {
-    fn encode(&self) -> codec::Node<'_> {
-        codec::Node::Object(self)
-    }
-}
-
-impl codec::Object for Meta {
-    fn members(&self, out: &mut codec::Members<'_>) {
-        out.optional("progressToken", &self.progress_token);
-        out.extra(&self.extra);
-    }
+codec::object! {
+    Meta;
+    optional 0 "progressToken" progress_token,
+    ..extra
 }
 
 /// The members shared by all notifications: a method and optional parameters.
 ///
 /// Since revision 2024-11-05.
-///
-/// Specification: [`Notification`](https://modelcontextprotocol.io/specification/2024-11-05/schema#notification)
+/// [Specification](https://modelcontextprotocol.io/specification/2024-11-05/schema#notification)
 #[derive(Clone, Debug, PartialEq)]
 pub struct Notification {
     /// The name of the method, such as `tools/call`.
-    ///
-    /// `method`, required.
     pub method: String,
     /// The parameters of the method.
-    ///
-    /// `params`, optional.
     pub params: Option<NotificationParams>,
-    /// Members that the schema does not name, kept as they came.
-    pub extra: Extra<Notification>,
+    /// Members that the schema does not define.
+    pub extra: Extra<Self>,
 }
 
 impl Notification {
-    /// A `Notification` of the members that it requires.
+    /// Creates a `Notification` from its required members.
     #[must_use]
     pub fn new(method: impl Into<String>) -> Self {
-        Self {
-            method: method.into(),
-            params: None,
-            extra: Default::default(),
-        }
+        Self { method: method.into(), params: None, extra: Default::default() }
     }
+
     /// Sets `params`.
     #[must_use]
     pub fn with_params(mut self, params: impl Into<NotificationParams>) -> Self {
@@ -711,98 +270,32 @@ impl Notification {
     }
 }
 
-impl KnownMembers for Notification {
-    const MEMBERS: &'static [&'static str] = &["method", "params"];
-}
-
-impl codec::Decode for Notification {
-    const NAME: &'static str = "Notification";
-    #[inline]
-    fn decode(json: codec::Cursor<'_>) -> codec::Result<Self> {
-        codec::decode_in_place(json)
-    }
-}
-
-impl codec::DecodeInPlace for Notification {
-    #[inline]
-    fn blank(unread: codec::Unread) -> Self {
-        Self {
-            method: codec::DecodeInPlace::blank(unread),
-            params: None,
-            extra: Extra::default(),
-        }
-    }
-    fn read(
-        &mut self,
-        json: codec::Cursor<'_>,
-        unread: codec::Unread,
-    ) -> codec::Result<()> {
-        json.read_object(<Self as KnownMembers>::MEMBERS, &[0], &mut &mut *self, unread)
-    }
-}
-
-impl codec::ReadMember for Notification {
-    #[inline]
-    fn read_member(
-        &mut self,
-        index: usize,
-        json: codec::Cursor<'_>,
-        unread: codec::Unread,
-    ) -> codec::Result<()> {
-        match index {
-            0 => codec::DecodeInPlace::read(&mut self.method, json, unread),
-            1 => codec::read_optional(json, &mut self.params, unread),
-            _ => {
-                codec::read_others(
-                    json,
-                    <Self as KnownMembers>::MEMBERS,
-                    &mut self.extra,
-                    unread,
-                )
-            }
-        }
-    }
-}
-
-impl codec::Encode for Notification {
-    fn encode(&self) -> codec::Node<'_> {
-        codec::Node::Object(self)
-    }
-}
-
-impl codec::Object for Notification {
-    fn members(&self, out: &mut codec::Members<'_>) {
-        out.member("method", &self.method);
-        out.optional("params", &self.params);
-        out.extra(&self.extra);
-    }
+codec::object! {
+    Notification;
+    required 0 "method" method,
+    optional 1 "params" params,
+    ..extra
 }
 
 /// The parameters that any notification can have, which contain only metadata.
 ///
-/// Since revision 2024-11-05.
-///
-/// Used by [`Notification`].
-#[derive(Clone, Debug, PartialEq)]
+/// Since revision 2024-11-05. Used by [`Notification`].
+#[derive(Clone, Debug, Default, PartialEq)]
 pub struct NotificationParams {
     /// Metadata attached to the object. The protocol reserves some keys, such as those with the prefix
-    /// `io.modelcontextprotocol/` since 2025-11-25.
-    ///
-    /// `_meta`, optional.
+    /// `io.modelcontextprotocol/` since 2025-11-25. In JSON, it is `_meta`.
     pub meta: Option<JsonObject>,
-    /// Members that the schema does not name, kept as they came.
-    pub extra: Extra<NotificationParams>,
+    /// Members that the schema does not define.
+    pub extra: Extra<Self>,
 }
 
 impl NotificationParams {
-    /// A `NotificationParams` of the members that it requires.
+    /// Creates a `NotificationParams` without optional members.
     #[must_use]
     pub fn new() -> Self {
-        Self {
-            meta: None,
-            extra: Default::default(),
-        }
+        Self::default()
     }
+
     /// Sets `_meta`.
     #[must_use]
     pub fn with_meta(mut self, meta: impl Into<JsonObject>) -> Self {
@@ -811,105 +304,33 @@ impl NotificationParams {
     }
 }
 
-impl Default for NotificationParams {
-    fn default() -> Self {
-        Self::new()
-    }
-}
-
-impl KnownMembers for NotificationParams {
-    const MEMBERS: &'static [&'static str] = &["_meta"];
-}
-
-impl codec::Decode for NotificationParams {
-    const NAME: &'static str = "NotificationParams";
-    #[inline]
-    fn decode(json: codec::Cursor<'_>) -> codec::Result<Self> {
-        codec::decode_in_place(json)
-    }
-}
-
-impl codec::DecodeInPlace for NotificationParams {
-    #[inline]
-    fn blank(_: codec::Unread) -> Self {
-        Self {
-            meta: None,
-            extra: Extra::default(),
-        }
-    }
-    fn read(
-        &mut self,
-        json: codec::Cursor<'_>,
-        unread: codec::Unread,
-    ) -> codec::Result<()> {
-        json.read_object(<Self as KnownMembers>::MEMBERS, &[], &mut &mut *self, unread)
-    }
-}
-
-impl codec::ReadMember for NotificationParams {
-    #[inline]
-    fn read_member(
-        &mut self,
-        index: usize,
-        json: codec::Cursor<'_>,
-        unread: codec::Unread,
-    ) -> codec::Result<()> {
-        match index {
-            0 => codec::read_optional(json, &mut self.meta, unread),
-            _ => {
-                codec::read_others(
-                    json,
-                    <Self as KnownMembers>::MEMBERS,
-                    &mut self.extra,
-                    unread,
-                )
-            }
-        }
-    }
-}
-
-impl codec::Encode for NotificationParams {
-    fn encode(&self) -> codec::Node<'_> {
-        codec::Node::Object(self)
-    }
-}
-
-impl codec::Object for NotificationParams {
-    fn members(&self, out: &mut codec::Members<'_>) {
-        out.optional("_meta", &self.meta);
-        out.extra(&self.extra);
-    }
+codec::object! {
+    NotificationParams;
+    optional 0 "_meta" meta,
+    ..extra
 }
 
 /// The members shared by requests for paginated lists.
 ///
 /// Since revision 2024-11-05.
-///
-/// Specification: [`PaginatedRequest`](https://modelcontextprotocol.io/specification/2024-11-05/schema#paginatedrequest)
+/// [Specification](https://modelcontextprotocol.io/specification/2024-11-05/schema#paginatedrequest)
 #[derive(Clone, Debug, PartialEq)]
 pub struct PaginatedRequest {
     /// The name of the method, such as `tools/call`.
-    ///
-    /// `method`, required.
     pub method: String,
     /// The parameters of the method.
-    ///
-    /// `params`, optional.
     pub params: Option<PaginatedRequestParams>,
-    /// Members that the schema does not name, kept as they came.
-    pub extra: Extra<PaginatedRequest>,
+    /// Members that the schema does not define.
+    pub extra: Extra<Self>,
 }
 
 impl PaginatedRequest {
-    /// A `PaginatedRequest` of the members that it requires.
+    /// Creates a `PaginatedRequest` from its required members.
     #[must_use]
     pub fn new(method: impl Into<String>) -> Self {
-        Self {
-            method: method.into(),
-            params: None,
-            extra: Default::default(),
-        }
+        Self { method: method.into(), params: None, extra: Default::default() }
     }
+
     /// Sets `params`.
     #[must_use]
     pub fn with_params(mut self, params: impl Into<PaginatedRequestParams>) -> Self {
@@ -918,97 +339,31 @@ impl PaginatedRequest {
     }
 }
 
-impl KnownMembers for PaginatedRequest {
-    const MEMBERS: &'static [&'static str] = &["method", "params"];
-}
-
-impl codec::Decode for PaginatedRequest {
-    const NAME: &'static str = "PaginatedRequest";
-    #[inline]
-    fn decode(json: codec::Cursor<'_>) -> codec::Result<Self> {
-        codec::decode_in_place(json)
-    }
-}
-
-impl codec::DecodeInPlace for PaginatedRequest {
-    #[inline]
-    fn blank(unread: codec::Unread) -> Self {
-        Self {
-            method: codec::DecodeInPlace::blank(unread),
-            params: None,
-            extra: Extra::default(),
-        }
-    }
-    fn read(
-        &mut self,
-        json: codec::Cursor<'_>,
-        unread: codec::Unread,
-    ) -> codec::Result<()> {
-        json.read_object(<Self as KnownMembers>::MEMBERS, &[0], &mut &mut *self, unread)
-    }
-}
-
-impl codec::ReadMember for PaginatedRequest {
-    #[inline]
-    fn read_member(
-        &mut self,
-        index: usize,
-        json: codec::Cursor<'_>,
-        unread: codec::Unread,
-    ) -> codec::Result<()> {
-        match index {
-            0 => codec::DecodeInPlace::read(&mut self.method, json, unread),
-            1 => codec::read_optional(json, &mut self.params, unread),
-            _ => {
-                codec::read_others(
-                    json,
-                    <Self as KnownMembers>::MEMBERS,
-                    &mut self.extra,
-                    unread,
-                )
-            }
-        }
-    }
-}
-
-impl codec::Encode for PaginatedRequest {
-    fn encode(&self) -> codec::Node<'_> {
-        codec::Node::Object(self)
-    }
-}
-
-impl codec::Object for PaginatedRequest {
-    fn members(&self, out: &mut codec::Members<'_>) {
-        out.member("method", &self.method);
-        out.optional("params", &self.params);
-        out.extra(&self.extra);
-    }
+codec::object! {
+    PaginatedRequest;
+    required 0 "method" method,
+    optional 1 "params" params,
+    ..extra
 }
 
 /// The page of a list to return.
 ///
-/// Since revision 2024-11-05.
-///
-/// Used by [`PaginatedRequest`].
-#[derive(Clone, Debug, PartialEq)]
+/// Since revision 2024-11-05. Used by [`PaginatedRequest`].
+#[derive(Clone, Debug, Default, PartialEq)]
 pub struct PaginatedRequestParams {
     /// The position to continue from: the `nextCursor` of the previous page. If absent, the first page is returned.
-    ///
-    /// `cursor`, optional.
     pub cursor: Option<String>,
-    /// Members that the schema does not name, kept as they came.
-    pub extra: Extra<PaginatedRequestParams>,
+    /// Members that the schema does not define.
+    pub extra: Extra<Self>,
 }
 
 impl PaginatedRequestParams {
-    /// A `PaginatedRequestParams` of the members that it requires.
+    /// Creates a `PaginatedRequestParams` without optional members.
     #[must_use]
     pub fn new() -> Self {
-        Self {
-            cursor: None,
-            extra: Default::default(),
-        }
+        Self::default()
     }
+
     /// Sets `cursor`.
     #[must_use]
     pub fn with_cursor(mut self, cursor: impl Into<String>) -> Self {
@@ -1017,115 +372,44 @@ impl PaginatedRequestParams {
     }
 }
 
-impl Default for PaginatedRequestParams {
-    fn default() -> Self {
-        Self::new()
-    }
-}
-
-impl KnownMembers for PaginatedRequestParams {
-    const MEMBERS: &'static [&'static str] = &["cursor"];
-}
-
-impl codec::Decode for PaginatedRequestParams {
-    const NAME: &'static str = "PaginatedRequestParams";
-    #[inline]
-    fn decode(json: codec::Cursor<'_>) -> codec::Result<Self> {
-        codec::decode_in_place(json)
-    }
-}
-
-impl codec::DecodeInPlace for PaginatedRequestParams {
-    #[inline]
-    fn blank(_: codec::Unread) -> Self {
-        Self {
-            cursor: None,
-            extra: Extra::default(),
-        }
-    }
-    fn read(
-        &mut self,
-        json: codec::Cursor<'_>,
-        unread: codec::Unread,
-    ) -> codec::Result<()> {
-        json.read_object(<Self as KnownMembers>::MEMBERS, &[], &mut &mut *self, unread)
-    }
-}
-
-impl codec::ReadMember for PaginatedRequestParams {
-    #[inline]
-    fn read_member(
-        &mut self,
-        index: usize,
-        json: codec::Cursor<'_>,
-        unread: codec::Unread,
-    ) -> codec::Result<()> {
-        match index {
-            0 => codec::read_optional(json, &mut self.cursor, unread),
-            _ => {
-                codec::read_others(
-                    json,
-                    <Self as KnownMembers>::MEMBERS,
-                    &mut self.extra,
-                    unread,
-                )
-            }
-        }
-    }
-}
-
-impl codec::Encode for PaginatedRequestParams {
-    fn encode(&self) -> codec::Node<'_> {
-        codec::Node::Object(self)
-    }
-}
-
-impl codec::Object for PaginatedRequestParams {
-    fn members(&self, out: &mut codec::Members<'_>) {
-        out.optional("cursor", &self.cursor);
-        out.extra(&self.extra);
-    }
+codec::object! {
+    PaginatedRequestParams;
+    optional 0 "cursor" cursor,
+    ..extra
 }
 
 /// The members shared by results that contain a page of a list.
 ///
-/// The server determines the page size, which can vary between pages. If the list changes while a client pages through it,
-/// entries can appear twice or be missing.
+/// The server determines the page size, which can vary between pages. If the list changes while a client pages through
+/// it, entries can appear twice or be missing.
 ///
 /// Since revision 2024-11-05.
-///
-/// Specification: [`PaginatedResult`](https://modelcontextprotocol.io/specification/2024-11-05/schema#paginatedresult)
-#[derive(Clone, Debug, PartialEq)]
+/// [Specification](https://modelcontextprotocol.io/specification/2024-11-05/schema#paginatedresult)
+#[derive(Clone, Debug, Default, PartialEq)]
 pub struct PaginatedResult {
     /// Metadata attached to the object. The protocol reserves some keys, such as those with the prefix
-    /// `io.modelcontextprotocol/` since 2025-11-25.
-    ///
-    /// `_meta`, optional.
+    /// `io.modelcontextprotocol/` since 2025-11-25. In JSON, it is `_meta`.
     pub meta: Option<JsonObject>,
     /// The `cursor` for requesting the next page. If absent, this is the last page.
-    ///
-    /// `nextCursor`, optional.
     pub next_cursor: Option<String>,
-    /// Members that the schema does not name, kept as they came.
-    pub extra: Extra<PaginatedResult>,
+    /// Members that the schema does not define.
+    pub extra: Extra<Self>,
 }
 
 impl PaginatedResult {
-    /// A `PaginatedResult` of the members that it requires.
+    /// Creates a `PaginatedResult` without optional members.
     #[must_use]
     pub fn new() -> Self {
-        Self {
-            meta: None,
-            next_cursor: None,
-            extra: Default::default(),
-        }
+        Self::default()
     }
+
     /// Sets `_meta`.
     #[must_use]
     pub fn with_meta(mut self, meta: impl Into<JsonObject>) -> Self {
         self.meta = Some(meta.into());
         self
     }
+
     /// Sets `nextCursor`.
     #[must_use]
     pub fn with_next_cursor(mut self, next_cursor: impl Into<String>) -> Self {
@@ -1134,119 +418,43 @@ impl PaginatedResult {
     }
 }
 
-impl Default for PaginatedResult {
-    fn default() -> Self {
-        Self::new()
-    }
-}
-
-impl KnownMembers for PaginatedResult {
-    const MEMBERS: &'static [&'static str] = &["_meta", "nextCursor"];
-}
-
-impl codec::Decode for PaginatedResult {
-    const NAME: &'static str = "PaginatedResult";
-    #[inline]
-    fn decode(json: codec::Cursor<'_>) -> codec::Result<Self> {
-        codec::decode_in_place(json)
-    }
-}
-
-impl codec::DecodeInPlace for PaginatedResult {
-    #[inline]
-    fn blank(_: codec::Unread) -> Self {
-        Self {
-            meta: None,
-            next_cursor: None,
-            extra: Extra::default(),
-        }
-    }
-    fn read(
-        &mut self,
-        json: codec::Cursor<'_>,
-        unread: codec::Unread,
-    ) -> codec::Result<()> {
-        json.read_object(<Self as KnownMembers>::MEMBERS, &[], &mut &mut *self, unread)
-    }
-}
-
-impl codec::ReadMember for PaginatedResult {
-    #[inline]
-    fn read_member(
-        &mut self,
-        index: usize,
-        json: codec::Cursor<'_>,
-        unread: codec::Unread,
-    ) -> codec::Result<()> {
-        match index {
-            0 => codec::read_optional(json, &mut self.meta, unread),
-            1 => codec::read_optional(json, &mut self.next_cursor, unread),
-            _ => {
-                codec::read_others(
-                    json,
-                    <Self as KnownMembers>::MEMBERS,
-                    &mut self.extra,
-                    unread,
-                )
-            }
-        }
-    }
-}
-
-impl codec::Encode for PaginatedResult {
-    fn encode(&self) -> codec::Node<'_> {
-        codec::Node::Object(self)
-    }
-}
-
-impl codec::Object for PaginatedResult {
-    fn members(&self, out: &mut codec::Members<'_>) {
-        out.optional("_meta", &self.meta);
-        out.optional("nextCursor", &self.next_cursor);
-        out.extra(&self.extra);
-    }
+codec::object! {
+    PaginatedResult;
+    optional 0 "_meta" meta,
+    optional 1 "nextCursor" next_cursor,
+    ..extra
 }
 
 /// A string or integer that matches progress notifications to their request.
 ///
 /// The sender of the request chooses the token. It must be unique among the sender's active requests.
 ///
-/// Since revision 2024-11-05.
+/// Since revision 2024-11-05. Used by [`Meta`], [`ProgressNotificationParams`].
+/// [Specification](https://modelcontextprotocol.io/specification/2024-11-05/schema#progresstoken)
 ///
-/// Used by [`Meta`], [`ProgressNotificationParams`](super::ProgressNotificationParams).
-///
-/// Specification: [`ProgressToken`](https://modelcontextprotocol.io/specification/2024-11-05/schema#progresstoken)
+/// [`ProgressNotificationParams`]: super::ProgressNotificationParams
 pub type ProgressToken = crate::ProgressToken;
 
 /// The members shared by all requests: a method and optional parameters.
 ///
-/// Since revision 2024-11-05.
-///
-/// Specification: [`Request`](https://modelcontextprotocol.io/specification/2024-11-05/schema#request)
+/// Since revision 2024-11-05. [Specification](https://modelcontextprotocol.io/specification/2024-11-05/schema#request)
 #[derive(Clone, Debug, PartialEq)]
 pub struct Request {
     /// The name of the method, such as `tools/call`.
-    ///
-    /// `method`, required.
     pub method: String,
     /// The parameters of the method.
-    ///
-    /// `params`, optional.
     pub params: Option<RequestParams>,
-    /// Members that the schema does not name, kept as they came.
-    pub extra: Extra<Request>,
+    /// Members that the schema does not define.
+    pub extra: Extra<Self>,
 }
 
 impl Request {
-    /// A `Request` of the members that it requires.
+    /// Creates a `Request` from its required members.
     #[must_use]
     pub fn new(method: impl Into<String>) -> Self {
-        Self {
-            method: method.into(),
-            params: None,
-            extra: Default::default(),
-        }
+        Self { method: method.into(), params: None, extra: Default::default() }
     }
+
     /// Sets `params`.
     #[must_use]
     pub fn with_params(mut self, params: impl Into<RequestParams>) -> Self {
@@ -1255,98 +463,32 @@ impl Request {
     }
 }
 
-impl KnownMembers for Request {
-    const MEMBERS: &'static [&'static str] = &["method", "params"];
-}
-
-impl codec::Decode for Request {
-    const NAME: &'static str = "Request";
-    #[inline]
-    fn decode(json: codec::Cursor<'_>) -> codec::Result<Self> {
-        codec::decode_in_place(json)
-    }
-}
-
-impl codec::DecodeInPlace for Request {
-    #[inline]
-    fn blank(unread: codec::Unread) -> Self {
-        Self {
-            method: codec::DecodeInPlace::blank(unread),
-            params: None,
-            extra: Extra::default(),
-        }
-    }
-    fn read(
-        &mut self,
-        json: codec::Cursor<'_>,
-        unread: codec::Unread,
-    ) -> codec::Result<()> {
-        json.read_object(<Self as KnownMembers>::MEMBERS, &[0], &mut &mut *self, unread)
-    }
-}
-
-impl codec::ReadMember for Request {
-    #[inline]
-    fn read_member(
-        &mut self,
-        index: usize,
-        json: codec::Cursor<'_>,
-        unread: codec::Unread,
-    ) -> codec::Result<()> {
-        match index {
-            0 => codec::DecodeInPlace::read(&mut self.method, json, unread),
-            1 => codec::read_optional(json, &mut self.params, unread),
-            _ => {
-                codec::read_others(
-                    json,
-                    <Self as KnownMembers>::MEMBERS,
-                    &mut self.extra,
-                    unread,
-                )
-            }
-        }
-    }
-}
-
-impl codec::Encode for Request {
-    fn encode(&self) -> codec::Node<'_> {
-        codec::Node::Object(self)
-    }
-}
-
-impl codec::Object for Request {
-    fn members(&self, out: &mut codec::Members<'_>) {
-        out.member("method", &self.method);
-        out.optional("params", &self.params);
-        out.extra(&self.extra);
-    }
+codec::object! {
+    Request;
+    required 0 "method" method,
+    optional 1 "params" params,
+    ..extra
 }
 
 /// The parameters that any request can have, which contain only metadata.
 ///
-/// Since revision 2024-11-05.
-///
-/// Used by [`Request`].
-#[derive(Clone, Debug, PartialEq)]
+/// Since revision 2024-11-05. Used by [`Request`].
+#[derive(Clone, Debug, Default, PartialEq)]
 pub struct RequestParams {
     /// Metadata attached to the object. The protocol reserves some keys, such as those with the prefix
-    /// `io.modelcontextprotocol/` since 2025-11-25.
-    ///
-    /// `_meta`, optional.
+    /// `io.modelcontextprotocol/` since 2025-11-25. In JSON, it is `_meta`.
     pub meta: Option<Meta>,
-    /// Members that the schema does not name, kept as they came.
-    pub extra: Extra<RequestParams>,
+    /// Members that the schema does not define.
+    pub extra: Extra<Self>,
 }
 
 impl RequestParams {
-    /// A `RequestParams` of the members that it requires.
+    /// Creates a `RequestParams` without optional members.
     #[must_use]
     pub fn new() -> Self {
-        Self {
-            meta: None,
-            extra: Default::default(),
-        }
+        Self::default()
     }
+
     /// Sets `_meta`.
     #[must_use]
     pub fn with_meta(mut self, meta: impl Into<Meta>) -> Self {
@@ -1355,107 +497,38 @@ impl RequestParams {
     }
 }
 
-impl Default for RequestParams {
-    fn default() -> Self {
-        Self::new()
-    }
-}
-
-impl KnownMembers for RequestParams {
-    const MEMBERS: &'static [&'static str] = &["_meta"];
-}
-
-impl codec::Decode for RequestParams {
-    const NAME: &'static str = "RequestParams";
-    #[inline]
-    fn decode(json: codec::Cursor<'_>) -> codec::Result<Self> {
-        codec::decode_in_place(json)
-    }
-}
-
-impl codec::DecodeInPlace for RequestParams {
-    #[inline]
-    fn blank(_: codec::Unread) -> Self {
-        Self {
-            meta: None,
-            extra: Extra::default(),
-        }
-    }
-    fn read(
-        &mut self,
-        json: codec::Cursor<'_>,
-        unread: codec::Unread,
-    ) -> codec::Result<()> {
-        json.read_object(<Self as KnownMembers>::MEMBERS, &[], &mut &mut *self, unread)
-    }
-}
-
-impl codec::ReadMember for RequestParams {
-    #[inline]
-    fn read_member(
-        &mut self,
-        index: usize,
-        json: codec::Cursor<'_>,
-        unread: codec::Unread,
-    ) -> codec::Result<()> {
-        match index {
-            0 => codec::read_optional(json, &mut self.meta, unread),
-            _ => {
-                codec::read_others(
-                    json,
-                    <Self as KnownMembers>::MEMBERS,
-                    &mut self.extra,
-                    unread,
-                )
-            }
-        }
-    }
-}
-
-impl codec::Encode for RequestParams {
-    fn encode(&self) -> codec::Node<'_> {
-        codec::Node::Object(self)
-    }
-}
-
-impl codec::Object for RequestParams {
-    fn members(&self, out: &mut codec::Members<'_>) {
-        out.optional("_meta", &self.meta);
-        out.extra(&self.extra);
-    }
+codec::object! {
+    RequestParams;
+    optional 0 "_meta" meta,
+    ..extra
 }
 
 /// The members shared by text and binary resource contents.
 ///
-/// On the wire, the contents are always a [`TextResourceContents`](super::TextResourceContents) or a [`BlobResourceContents`](super::BlobResourceContents).
+/// On the wire, the contents are always a [`TextResourceContents`] or a [`BlobResourceContents`].
 ///
 /// Since revision 2024-11-05.
+/// [Specification](https://modelcontextprotocol.io/specification/2024-11-05/schema#resourcecontents)
 ///
-/// Specification: [`ResourceContents`](https://modelcontextprotocol.io/specification/2024-11-05/schema#resourcecontents)
+/// [`BlobResourceContents`]: super::BlobResourceContents
+/// [`TextResourceContents`]: super::TextResourceContents
 #[derive(Clone, Debug, PartialEq)]
 pub struct ResourceContents {
     /// The MIME type of the contents. If absent, the type is unknown.
-    ///
-    /// `mimeType`, optional.
     pub mime_type: Option<String>,
     /// The URI of these contents. It may identify a part of the requested resource.
-    ///
-    /// `uri`, required.
     pub uri: String,
-    /// Members that the schema does not name, kept as they came.
-    pub extra: Extra<ResourceContents>,
+    /// Members that the schema does not define.
+    pub extra: Extra<Self>,
 }
 
 impl ResourceContents {
-    /// A `ResourceContents` of the members that it requires.
+    /// Creates a `ResourceContents` from its required members.
     #[must_use]
     pub fn new(uri: impl Into<String>) -> Self {
-        Self {
-            mime_type: None,
-            uri: uri.into(),
-            extra: Default::default(),
-        }
+        Self { mime_type: None, uri: uri.into(), extra: Default::default() }
     }
+
     /// Sets `mimeType`.
     #[must_use]
     pub fn with_mime_type(mut self, mime_type: impl Into<String>) -> Self {
@@ -1464,100 +537,37 @@ impl ResourceContents {
     }
 }
 
-impl KnownMembers for ResourceContents {
-    const MEMBERS: &'static [&'static str] = &["mimeType", "uri"];
-}
-
-impl codec::Decode for ResourceContents {
-    const NAME: &'static str = "ResourceContents";
-    #[inline]
-    fn decode(json: codec::Cursor<'_>) -> codec::Result<Self> {
-        codec::decode_in_place(json)
-    }
-}
-
-impl codec::DecodeInPlace for ResourceContents {
-    #[inline]
-    fn blank(unread: codec::Unread) -> Self {
-        Self {
-            mime_type: None,
-            uri: codec::DecodeInPlace::blank(unread),
-            extra: Extra::default(),
-        }
-    }
-    fn read(
-        &mut self,
-        json: codec::Cursor<'_>,
-        unread: codec::Unread,
-    ) -> codec::Result<()> {
-        json.read_object(<Self as KnownMembers>::MEMBERS, &[1], &mut &mut *self, unread)
-    }
-}
-
-impl codec::ReadMember for ResourceContents {
-    #[inline]
-    fn read_member(
-        &mut self,
-        index: usize,
-        json: codec::Cursor<'_>,
-        unread: codec::Unread,
-    ) -> codec::Result<()> {
-        match index {
-            0 => codec::read_optional(json, &mut self.mime_type, unread),
-            1 => codec::DecodeInPlace::read(&mut self.uri, json, unread),
-            _ => {
-                codec::read_others(
-                    json,
-                    <Self as KnownMembers>::MEMBERS,
-                    &mut self.extra,
-                    unread,
-                )
-            }
-        }
-    }
-}
-
-impl codec::Encode for ResourceContents {
-    fn encode(&self) -> codec::Node<'_> {
-        codec::Node::Object(self)
-    }
-}
-
-impl codec::Object for ResourceContents {
-    fn members(&self, out: &mut codec::Members<'_>) {
-        out.optional("mimeType", &self.mime_type);
-        out.member("uri", &self.uri);
-        out.extra(&self.extra);
-    }
+codec::object! {
+    ResourceContents;
+    optional 0 "mimeType" mime_type,
+    required 1 "uri" uri,
+    ..extra
 }
 
 /// Any result, with the members shared by all results and any additional members.
 ///
-/// Since revision 2024-11-05.
+/// Since revision 2024-11-05. Used by [`ClientResult`], [`EmptyResult`], [`JsonRpcResponse`], [`ServerResult`].
+/// [Specification](https://modelcontextprotocol.io/specification/2024-11-05/schema#result)
 ///
-/// Used by [`ClientResult`](super::ClientResult), [`EmptyResult`], [`JsonRpcResponse`](super::JsonRpcResponse), [`ServerResult`](super::ServerResult).
-///
-/// Specification: [`Result`](https://modelcontextprotocol.io/specification/2024-11-05/schema#result)
-#[derive(Clone, Debug, PartialEq)]
+/// [`ClientResult`]: super::ClientResult
+/// [`JsonRpcResponse`]: super::JsonRpcResponse
+/// [`ServerResult`]: super::ServerResult
+#[derive(Clone, Debug, Default, PartialEq)]
 pub struct Result {
     /// Metadata attached to the object. The protocol reserves some keys, such as those with the prefix
-    /// `io.modelcontextprotocol/` since 2025-11-25.
-    ///
-    /// `_meta`, optional.
+    /// `io.modelcontextprotocol/` since 2025-11-25. In JSON, it is `_meta`.
     pub meta: Option<JsonObject>,
-    /// Members that the schema does not name, kept as they came.
-    pub extra: Extra<Result>,
+    /// Members that the schema does not define.
+    pub extra: Extra<Self>,
 }
 
 impl Result {
-    /// A `Result` of the members that it requires.
+    /// Creates a `Result` without optional members.
     #[must_use]
     pub fn new() -> Self {
-        Self {
-            meta: None,
-            extra: Default::default(),
-        }
+        Self::default()
     }
+
     /// Sets `_meta`.
     #[must_use]
     pub fn with_meta(mut self, meta: impl Into<JsonObject>) -> Self {
@@ -1566,179 +576,58 @@ impl Result {
     }
 }
 
-impl Default for Result {
-    fn default() -> Self {
-        Self::new()
-    }
-}
-
-impl KnownMembers for Result {
-    const MEMBERS: &'static [&'static str] = &["_meta"];
-}
-
-impl codec::Decode for Result {
-    const NAME: &'static str = "Result";
-    #[inline]
-    fn decode(json: codec::Cursor<'_>) -> codec::Result<Self> {
-        codec::decode_in_place(json)
-    }
-}
-
-impl codec::DecodeInPlace for Result {
-    #[inline]
-    fn blank(_: codec::Unread) -> Self {
-        Self {
-            meta: None,
-            extra: Extra::default(),
-        }
-    }
-    fn read(
-        &mut self,
-        json: codec::Cursor<'_>,
-        unread: codec::Unread,
-    ) -> codec::Result<()> {
-        json.read_object(<Self as KnownMembers>::MEMBERS, &[], &mut &mut *self, unread)
-    }
-}
-
-impl codec::ReadMember for Result {
-    #[inline]
-    fn read_member(
-        &mut self,
-        index: usize,
-        json: codec::Cursor<'_>,
-        unread: codec::Unread,
-    ) -> codec::Result<()> {
-        match index {
-            0 => codec::read_optional(json, &mut self.meta, unread),
-            _ => {
-                codec::read_others(
-                    json,
-                    <Self as KnownMembers>::MEMBERS,
-                    &mut self.extra,
-                    unread,
-                )
-            }
-        }
-    }
-}
-
-impl codec::Encode for Result {
-    fn encode(&self) -> codec::Node<'_> {
-        codec::Node::Object(self)
-    }
-}
-
-impl codec::Object for Result {
-    fn members(&self, out: &mut codec::Members<'_>) {
-        out.optional("_meta", &self.meta);
-        out.extra(&self.extra);
-    }
+codec::object! {
+    Result;
+    optional 0 "_meta" meta,
+    ..extra
 }
 
 /// The sender or recipient of a message in a conversation with a model.
 ///
-/// Since revision 2024-11-05.
+/// Since revision 2024-11-05. Used by [`CreateMessageResult`], [`PromptMessage`], [`SamplingMessage`], [`Annotations`].
+/// [Specification](https://modelcontextprotocol.io/specification/2024-11-05/schema#role)
 ///
-/// Used by [`CreateMessageResult`](super::CreateMessageResult), [`PromptMessage`](super::PromptMessage), [`SamplingMessage`](super::SamplingMessage), [`Annotations`].
-///
-/// Specification: [`Role`](https://modelcontextprotocol.io/specification/2024-11-05/schema#role)
+/// [`CreateMessageResult`]: super::CreateMessageResult
+/// [`PromptMessage`]: super::PromptMessage
+/// [`SamplingMessage`]: super::SamplingMessage
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Role {
-    /// The language model.
-    ///
-    /// `"assistant"`
+    /// `"assistant"`: The language model.
     Assistant,
-    /// The user who talks to the model.
-    ///
-    /// `"user"`
+    /// `"user"`: The user who talks to the model.
     User,
 }
 
-impl Role {
-    /// All values, in the order of the schema.
-    pub const ALL: &'static [Self] = &[Self::Assistant, Self::User];
-}
-
-impl Role {
-    const NAMES: &'static [&'static str] = &["assistant", "user"];
-    /// The value on the wire.
-    #[must_use]
-    pub const fn as_str(self) -> &'static str {
-        Self::NAMES[self as usize]
-    }
-}
-
-impl ::std::fmt::Display for Role {
-    fn fmt(&self, f: &mut ::std::fmt::Formatter<'_>) -> ::std::fmt::Result {
-        f.pad(self.as_str())
-    }
-}
-
-impl ::std::str::FromStr for Role {
-    type Err = Error;
-    fn from_str(text: &str) -> codec::Result<Self> {
-        codec::variant(text, Self::NAMES).map(|index| Self::ALL[index])
-    }
-}
-
-impl codec::Decode for Role {
-    const NAME: &'static str = "Role";
-    fn decode(json: codec::Cursor<'_>) -> codec::Result<Self> {
-        json.variant(Self::NAMES).map(|index| Self::ALL[index])
-    }
-}
-
-impl codec::Encode for Role {
-    fn encode(&self) -> codec::Node<'_> {
-        codec::Node::Str(self.as_str())
-    }
-}
-
-impl codec::DecodeInPlace for Role {
-    #[inline]
-    fn blank(_: codec::Unread) -> Self {
-        Self::Assistant
-    }
-    fn read(&mut self, json: codec::Cursor<'_>, _: codec::Unread) -> codec::Result<()> {
-        codec::set(self, codec::Decode::decode(json)?);
-        Ok(())
-    }
+codec::string_enum! {
+    Role;
+    Assistant = "assistant",
+    User = "user",
 }
 
 /// Text sent to or produced by a language model.
 ///
-/// On the wire, `type` is `"text"`.
+/// In JSON, `type` is `"text"`. Since revision 2024-11-05. Used by [`CallToolResultContentItem`],
+/// [`TextOrImageContent`]. [Specification](https://modelcontextprotocol.io/specification/2024-11-05/schema#textcontent)
 ///
-/// Since revision 2024-11-05.
-///
-/// Used by [`CallToolResultContentItem`](super::CallToolResultContentItem), [`TextOrImageContent`](super::TextOrImageContent).
-///
-/// Specification: [`TextContent`](https://modelcontextprotocol.io/specification/2024-11-05/schema#textcontent)
+/// [`CallToolResultContentItem`]: super::CallToolResultContentItem
+/// [`TextOrImageContent`]: super::TextOrImageContent
 #[derive(Clone, Debug, PartialEq)]
 pub struct TextContent {
     /// Hints for display and use, such as the audience and the priority.
-    ///
-    /// `annotations`, optional.
     pub annotations: Option<Annotations>,
     /// The text.
-    ///
-    /// `text`, required.
     pub text: String,
-    /// Members that the schema does not name, kept as they came.
-    pub extra: Extra<TextContent>,
+    /// Members that the schema does not define.
+    pub extra: Extra<Self>,
 }
 
 impl TextContent {
-    /// A `TextContent` of the members that it requires.
+    /// Creates a `TextContent` from its required members.
     #[must_use]
     pub fn new(text: impl Into<String>) -> Self {
-        Self {
-            annotations: None,
-            text: text.into(),
-            extra: Default::default(),
-        }
+        Self { annotations: None, text: text.into(), extra: Default::default() }
     }
+
     /// Sets `annotations`.
     #[must_use]
     pub fn with_annotations(mut self, annotations: impl Into<Annotations>) -> Self {
@@ -1747,82 +636,16 @@ impl TextContent {
     }
 }
 
-impl KnownMembers for TextContent {
-    const MEMBERS: &'static [&'static str] = &["annotations", "text", "type"];
-}
-
-impl codec::Decode for TextContent {
-    const NAME: &'static str = "TextContent";
-    #[inline]
-    fn decode(json: codec::Cursor<'_>) -> codec::Result<Self> {
-        codec::decode_in_place(json)
-    }
-}
-
-impl codec::DecodeInPlace for TextContent {
-    #[inline]
-    fn blank(unread: codec::Unread) -> Self {
-        Self {
-            annotations: None,
-            text: codec::DecodeInPlace::blank(unread),
-            extra: Extra::default(),
-        }
-    }
-    fn read(
-        &mut self,
-        json: codec::Cursor<'_>,
-        unread: codec::Unread,
-    ) -> codec::Result<()> {
-        json.read_object(
-            <Self as KnownMembers>::MEMBERS,
-            &[1, 2],
-            &mut &mut *self,
-            unread,
-        )
-    }
-}
-
-impl codec::ReadMember for TextContent {
-    #[inline]
-    fn read_member(
-        &mut self,
-        index: usize,
-        json: codec::Cursor<'_>,
-        unread: codec::Unread,
-    ) -> codec::Result<()> {
-        match index {
-            0 => codec::read_optional(json, &mut self.annotations, unread),
-            1 => codec::DecodeInPlace::read(&mut self.text, json, unread),
-            2 => json.read_constant(&codec::Literal::Str("text")),
-            _ => {
-                codec::read_others(
-                    json,
-                    <Self as KnownMembers>::MEMBERS,
-                    &mut self.extra,
-                    unread,
-                )
-            }
-        }
-    }
-}
-
-impl codec::Encode for TextContent {
-    fn encode(&self) -> codec::Node<'_> {
-        codec::Node::Object(self)
-    }
-}
-
-impl codec::Object for TextContent {
-    fn members(&self, out: &mut codec::Members<'_>) {
-        out.optional("annotations", &self.annotations);
-        out.member("text", &self.text);
-        out.constant("type", codec::Literal::Str("text"));
-        out.extra(&self.extra);
-    }
+codec::object! {
+    TextContent;
+    optional 0 "annotations" annotations,
+    required 1 "text" text,
+    constant 2 "type" = Str("text"),
+    ..extra
 }
 
 codec::serde_impls! {
-    Annotated, Annotations, AnnotatedAnnotationsPriority, EmbeddedResource, ImageContent,
-    Meta, Notification, NotificationParams, PaginatedRequest, PaginatedRequestParams,
-    PaginatedResult, Request, RequestParams, ResourceContents, Result, Role, TextContent
+    Annotated, Annotations, AnnotatedAnnotationsPriority, EmbeddedResource, ImageContent, Meta, Notification,
+    NotificationParams, PaginatedRequest, PaginatedRequestParams, PaginatedResult, Request, RequestParams,
+    ResourceContents, Result, Role, TextContent
 }

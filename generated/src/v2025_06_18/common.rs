@@ -2,60 +2,58 @@
 // Do not edit: run `cargo run -p mcpgen -- generate`.
 
 //! Types that several areas of the protocol use.
-use crate::{Error, Extra, JsonObject, KnownMembers, Number, codec};
-use super::TextOrBlobResourceContents;
+
+use crate::{Extra, JsonObject, Number, codec};
 
 /// Hints for the client about how to use or display an object.
 ///
-/// A client can use them to filter and sort, or to choose the content to include in the model's context. The server sets
-/// them, and clients are free to ignore them.
+/// A client can use them to filter and sort, or to choose the content to include in the model's context. The server
+/// sets them, and clients are free to ignore them.
 ///
-/// Since revision 2024-11-05.
+/// Since revision 2024-11-05. Used by [`AudioContent`], [`EmbeddedResource`], [`ImageContent`], [`Resource`],
+/// [`ResourceLink`], [`ResourceTemplate`] and 1 more.
+/// [Specification](https://modelcontextprotocol.io/specification/2025-06-18/schema#annotations)
 ///
-/// Used by [`AudioContent`], [`EmbeddedResource`], [`ImageContent`], [`Resource`](super::Resource), [`ResourceLink`], [`ResourceTemplate`](super::ResourceTemplate) and 1 more.
-///
-/// Specification: [`Annotations`](https://modelcontextprotocol.io/specification/2025-06-18/schema#annotations)
-#[derive(Clone, Debug, PartialEq)]
+/// [`AudioContent`]: super::AudioContent
+/// [`EmbeddedResource`]: super::EmbeddedResource
+/// [`ImageContent`]: super::ImageContent
+/// [`Resource`]: super::Resource
+/// [`ResourceLink`]: super::ResourceLink
+/// [`ResourceTemplate`]: super::ResourceTemplate
+#[derive(Clone, Debug, Default, PartialEq)]
 pub struct Annotations {
     /// The intended audience: the user, the model, or both. If absent, the audience is not specified.
-    ///
-    /// `audience`, optional.
     pub audience: Option<Vec<Role>>,
-    /// The time of the last modification, as an ISO 8601 timestamp such as `2025-01-12T15:00:58Z`.
-    ///
-    /// `lastModified`, optional. Since revision 2025-06-18.
+    /// The time of the last modification, as an ISO 8601 timestamp such as `2025-01-12T15:00:58Z`. Since revision
+    /// 2025-06-18.
     pub last_modified: Option<String>,
     /// The importance of the object, from 0 (optional) to 1 (effectively required).
-    ///
-    /// `priority`, optional.
     pub priority: Option<AnnotationsPriority>,
-    /// Members that the schema does not name, kept as they came.
-    pub extra: Extra<Annotations>,
+    /// Members that the schema does not define.
+    pub extra: Extra<Self>,
 }
 
 impl Annotations {
-    /// A `Annotations` of the members that it requires.
+    /// Creates an `Annotations` without optional members.
     #[must_use]
     pub fn new() -> Self {
-        Self {
-            audience: None,
-            last_modified: None,
-            priority: None,
-            extra: Default::default(),
-        }
+        Self::default()
     }
+
     /// Sets `audience`.
     #[must_use]
     pub fn with_audience(mut self, audience: impl Into<Vec<Role>>) -> Self {
         self.audience = Some(audience.into());
         self
     }
+
     /// Sets `lastModified`.
     #[must_use]
     pub fn with_last_modified(mut self, last_modified: impl Into<String>) -> Self {
         self.last_modified = Some(last_modified.into());
         self
     }
+
     /// Sets `priority`.
     #[must_use]
     pub fn with_priority(mut self, priority: impl Into<AnnotationsPriority>) -> Self {
@@ -64,299 +62,26 @@ impl Annotations {
     }
 }
 
-impl Default for Annotations {
-    fn default() -> Self {
-        Self::new()
-    }
-}
-
-impl KnownMembers for Annotations {
-    const MEMBERS: &'static [&'static str] = &["audience", "lastModified", "priority"];
-}
-
-impl codec::Decode for Annotations {
-    const NAME: &'static str = "Annotations";
-    #[inline]
-    fn decode(json: codec::Cursor<'_>) -> codec::Result<Self> {
-        codec::decode_in_place(json)
-    }
-}
-
-impl codec::DecodeInPlace for Annotations {
-    #[inline]
-    fn blank(_: codec::Unread) -> Self {
-        Self {
-            audience: None,
-            last_modified: None,
-            priority: None,
-            extra: Extra::default(),
-        }
-    }
-    fn read(
-        &mut self,
-        json: codec::Cursor<'_>,
-        unread: codec::Unread,
-    ) -> codec::Result<()> {
-        json.read_object(<Self as KnownMembers>::MEMBERS, &[], &mut &mut *self, unread)
-    }
-}
-
-impl codec::ReadMember for Annotations {
-    #[inline]
-    fn read_member(
-        &mut self,
-        index: usize,
-        json: codec::Cursor<'_>,
-        unread: codec::Unread,
-    ) -> codec::Result<()> {
-        match index {
-            0 => codec::read_optional(json, &mut self.audience, unread),
-            1 => codec::read_optional(json, &mut self.last_modified, unread),
-            2 => codec::read_optional(json, &mut self.priority, unread),
-            _ => {
-                codec::read_others(
-                    json,
-                    <Self as KnownMembers>::MEMBERS,
-                    &mut self.extra,
-                    unread,
-                )
-            }
-        }
-    }
-}
-
-impl codec::Encode for Annotations {
-    fn encode(&self) -> codec::Node<'_> {
-        codec::Node::Object(self)
-    }
-}
-
-impl codec::Object for Annotations {
-    fn members(&self, out: &mut codec::Members<'_>) {
-        out.optional("audience", &self.audience);
-        out.optional("lastModified", &self.last_modified);
-        out.optional("priority", &self.priority);
-        out.extra(&self.extra);
-    }
+codec::object! {
+    Annotations;
+    optional 0 "audience" audience,
+    optional 1 "lastModified" last_modified,
+    optional 2 "priority" priority,
+    ..extra
 }
 
 /// The importance of an object, from 0 (optional) to 1 (effectively required).
 ///
-/// Checked when it is made: at least 0 and at most 1.
+/// The constructor checks that the value is at least 0 and at most 1.
 ///
-/// Since revision 2025-03-26.
-///
-/// Used by [`Annotations`].
+/// Since revision 2025-03-26. Used by [`Annotations`].
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct AnnotationsPriority(Number);
 
-impl AnnotationsPriority {
-    const LIMIT: codec::Bounds = codec::Bounds {
-        minimum: Some(codec::Bound {
-            value: codec::Literal::Integer(0),
-            exclusive: false,
-        }),
-        maximum: Some(codec::Bound {
-            value: codec::Literal::Integer(1),
-            exclusive: false,
-        }),
-    };
-    /// The value.
-    #[must_use]
-    pub const fn get(self) -> Number {
-        self.0
-    }
-}
-
-impl TryFrom<Number> for AnnotationsPriority {
-    type Error = Error;
-    fn try_from(value: Number) -> codec::Result<Self> {
-        Self::LIMIT.check_number(value)?;
-        Ok(Self(value))
-    }
-}
-
-impl TryFrom<f64> for AnnotationsPriority {
-    type Error = Error;
-    fn try_from(value: f64) -> codec::Result<Self> {
-        let value = Number::try_from(value)?;
-        <Self as TryFrom<Number>>::try_from(value)
-    }
-}
-
-impl From<AnnotationsPriority> for Number {
-    fn from(value: AnnotationsPriority) -> Self {
-        value.0
-    }
-}
-
-impl codec::Decode for AnnotationsPriority {
-    const NAME: &'static str = "AnnotationsPriority";
-    fn decode(json: codec::Cursor<'_>) -> codec::Result<Self> {
-        let value: Number = codec::Decode::decode(json)?;
-        <Self as TryFrom<Number>>::try_from(value).map_err(|error| json.locate(error))
-    }
-}
-
-impl codec::DecodeInPlace for AnnotationsPriority {
-    #[inline]
-    fn blank(unread: codec::Unread) -> Self {
-        Self(codec::DecodeInPlace::blank(unread))
-    }
-    fn read(&mut self, json: codec::Cursor<'_>, _: codec::Unread) -> codec::Result<()> {
-        codec::set(self, codec::Decode::decode(json)?);
-        Ok(())
-    }
-}
-
-impl codec::Encode for AnnotationsPriority {
-    fn encode(&self) -> codec::Node<'_> {
-        codec::Encode::encode(&self.0)
-    }
-}
-
-/// Audio sent to or produced by a language model.
-///
-/// On the wire, `type` is `"audio"`.
-///
-/// Since revision 2025-03-26.
-///
-/// Used by [`ContentBlock`], [`Content`](super::Content).
-///
-/// Specification: [`AudioContent`](https://modelcontextprotocol.io/specification/2025-06-18/schema#audiocontent)
-#[derive(Clone, Debug, PartialEq)]
-pub struct AudioContent {
-    /// Metadata attached to the object. The protocol reserves some keys, such as those with the prefix
-    /// `io.modelcontextprotocol/` since 2025-11-25.
-    ///
-    /// `_meta`, optional. Since revision 2025-06-18.
-    pub meta: Option<JsonObject>,
-    /// Hints for display and use, such as the audience and the priority.
-    ///
-    /// `annotations`, optional.
-    pub annotations: Option<Annotations>,
-    /// The audio data, encoded as base64.
-    ///
-    /// `data`, required.
-    pub data: String,
-    /// The MIME type of `data`, such as `audio/wav`. The supported types depend on the model provider.
-    ///
-    /// `mimeType`, required.
-    pub mime_type: String,
-    /// Members that the schema does not name, kept as they came.
-    pub extra: Extra<AudioContent>,
-}
-
-impl AudioContent {
-    /// A `AudioContent` of the members that it requires.
-    #[must_use]
-    pub fn new(data: impl Into<String>, mime_type: impl Into<String>) -> Self {
-        Self {
-            meta: None,
-            annotations: None,
-            data: data.into(),
-            mime_type: mime_type.into(),
-            extra: Default::default(),
-        }
-    }
-    /// Sets `_meta`.
-    #[must_use]
-    pub fn with_meta(mut self, meta: impl Into<JsonObject>) -> Self {
-        self.meta = Some(meta.into());
-        self
-    }
-    /// Sets `annotations`.
-    #[must_use]
-    pub fn with_annotations(mut self, annotations: impl Into<Annotations>) -> Self {
-        self.annotations = Some(annotations.into());
-        self
-    }
-}
-
-impl KnownMembers for AudioContent {
-    const MEMBERS: &'static [&'static str] = &[
-        "_meta",
-        "annotations",
-        "data",
-        "mimeType",
-        "type",
-    ];
-}
-
-impl codec::Decode for AudioContent {
-    const NAME: &'static str = "AudioContent";
-    #[inline]
-    fn decode(json: codec::Cursor<'_>) -> codec::Result<Self> {
-        codec::decode_in_place(json)
-    }
-}
-
-impl codec::DecodeInPlace for AudioContent {
-    #[inline]
-    fn blank(unread: codec::Unread) -> Self {
-        Self {
-            meta: None,
-            annotations: None,
-            data: codec::DecodeInPlace::blank(unread),
-            mime_type: codec::DecodeInPlace::blank(unread),
-            extra: Extra::default(),
-        }
-    }
-    fn read(
-        &mut self,
-        json: codec::Cursor<'_>,
-        unread: codec::Unread,
-    ) -> codec::Result<()> {
-        json.read_object(
-            <Self as KnownMembers>::MEMBERS,
-            &[2, 3, 4],
-            &mut &mut *self,
-            unread,
-        )
-    }
-}
-
-impl codec::ReadMember for AudioContent {
-    #[inline]
-    fn read_member(
-        &mut self,
-        index: usize,
-        json: codec::Cursor<'_>,
-        unread: codec::Unread,
-    ) -> codec::Result<()> {
-        match index {
-            0 => codec::read_optional(json, &mut self.meta, unread),
-            1 => codec::read_optional(json, &mut self.annotations, unread),
-            2 => codec::DecodeInPlace::read(&mut self.data, json, unread),
-            3 => codec::DecodeInPlace::read(&mut self.mime_type, json, unread),
-            4 => json.read_constant(&codec::Literal::Str("audio")),
-            _ => {
-                codec::read_others(
-                    json,
-                    <Self as KnownMembers>::MEMBERS,
-                    &mut self.extra,
-                    unread,
-                )
-            }
-        }
-    }
-}
-
-impl codec::Encode for AudioContent {
-    fn encode(&self) -> codec::Node<'_> {
-        codec::Node::Object(self)
-    }
-}
-
-impl codec::Object for AudioContent {
-    fn members(&self, out: &mut codec::Members<'_>) {
-        out.optional("_meta", &self.meta);
-        out.optional("annotations", &self.annotations);
-        out.member("data", &self.data);
-        out.member("mimeType", &self.mime_type);
-        out.constant("type", codec::Literal::Str("audio"));
-        out.extra(&self.extra);
-    }
+codec::bounded_number! {
+    AnnotationsPriority(Number) from f64;
+    at_least(Integer(0)),
+    at_most(Integer(1))
 }
 
 /// The name and title shared by several types.
@@ -364,33 +89,27 @@ impl codec::Object for AudioContent {
 /// This type does not appear on the wire as a separate object. Other types include its members.
 ///
 /// Since revision 2025-06-18.
-///
-/// Specification: [`BaseMetadata`](https://modelcontextprotocol.io/specification/2025-06-18/schema#basemetadata)
+/// [Specification](https://modelcontextprotocol.io/specification/2025-06-18/schema#basemetadata)
 #[derive(Clone, Debug, PartialEq)]
 pub struct BaseMetadata {
     /// The programmatic name. It is displayed only if `title` is absent.
-    ///
-    /// `name`, required.
     pub name: String,
-    /// The display name, easy to understand without domain knowledge. If absent, `name` is displayed. For a tool, the `title`
-    /// of its [`ToolAnnotations`](super::ToolAnnotations) takes precedence over `name`.
+    /// The display name, easy to understand without domain knowledge. If absent, `name` is displayed. For a tool, the
+    /// `title` of its [`ToolAnnotations`] takes precedence over `name`.
     ///
-    /// `title`, optional.
+    /// [`ToolAnnotations`]: super::ToolAnnotations
     pub title: Option<String>,
-    /// Members that the schema does not name, kept as they came.
-    pub extra: Extra<BaseMetadata>,
+    /// Members that the schema does not define.
+    pub extra: Extra<Self>,
 }
 
 impl BaseMetadata {
-    /// A `BaseMetadata` of the members that it requires.
+    /// Creates a `BaseMetadata` from its required members.
     #[must_use]
     pub fn new(name: impl Into<String>) -> Self {
-        Self {
-            name: name.into(),
-            title: None,
-            extra: Default::default(),
-        }
+        Self { name: name.into(), title: None, extra: Default::default() }
     }
+
     /// Sets `title`.
     #[must_use]
     pub fn with_title(mut self, title: impl Into<String>) -> Self {
@@ -399,696 +118,88 @@ impl BaseMetadata {
     }
 }
 
-impl KnownMembers for BaseMetadata {
-    const MEMBERS: &'static [&'static str] = &["name", "title"];
-}
-
-impl codec::Decode for BaseMetadata {
-    const NAME: &'static str = "BaseMetadata";
-    #[inline]
-    fn decode(json: codec::Cursor<'_>) -> codec::Result<Self> {
-        codec::decode_in_place(json)
-    }
-}
-
-impl codec::DecodeInPlace for BaseMetadata {
-    #[inline]
-    fn blank(unread: codec::Unread) -> Self {
-        Self {
-            name: codec::DecodeInPlace::blank(unread),
-            title: None,
-            extra: Extra::default(),
-        }
-    }
-    fn read(
-        &mut self,
-        json: codec::Cursor<'_>,
-        unread: codec::Unread,
-    ) -> codec::Result<()> {
-        json.read_object(<Self as KnownMembers>::MEMBERS, &[0], &mut &mut *self, unread)
-    }
-}
-
-impl codec::ReadMember for BaseMetadata {
-    #[inline]
-    fn read_member(
-        &mut self,
-        index: usize,
-        json: codec::Cursor<'_>,
-        unread: codec::Unread,
-    ) -> codec::Result<()> {
-        match index {
-            0 => codec::DecodeInPlace::read(&mut self.name, json, unread),
-            1 => codec::read_optional(json, &mut self.title, unread),
-            _ => {
-                codec::read_others(
-                    json,
-                    <Self as KnownMembers>::MEMBERS,
-                    &mut self.extra,
-                    unread,
-                )
-            }
-        }
-    }
-}
-
-impl codec::Encode for BaseMetadata {
-    fn encode(&self) -> codec::Node<'_> {
-        codec::Node::Object(self)
-    }
-}
-
-impl codec::Object for BaseMetadata {
-    fn members(&self, out: &mut codec::Members<'_>) {
-        out.member("name", &self.name);
-        out.optional("title", &self.title);
-        out.extra(&self.extra);
-    }
-}
-
-/// A content block in a prompt message or a tool result.
-///
-/// Each kind of block can carry [`Annotations`]. Treat the content as untrusted input, especially before you pass it to a
-/// model.
-///
-/// Which one a value is:
-///
-/// * `type` is "text": `TextContent`
-/// * `type` is "image": `ImageContent`
-/// * `type` is "audio": `AudioContent`
-/// * `type` is "resource_link": `ResourceLink`
-/// * `type` is "resource": `EmbeddedResource`
-///
-/// Since revision 2025-06-18.
-///
-/// Used by [`CallToolResult`](super::CallToolResult), [`PromptMessage`](super::PromptMessage).
-///
-/// Specification: [`ContentBlock`](https://modelcontextprotocol.io/specification/2025-06-18/schema#contentblock)
-#[derive(Clone, Debug, PartialEq)]
-pub enum ContentBlock {
-    /// [`TextContent`]: Text sent to or produced by a language model.
-    TextContent(TextContent),
-    /// [`ImageContent`]: An image sent to or produced by a language model.
-    ImageContent(ImageContent),
-    /// [`AudioContent`]: Audio sent to or produced by a language model.
-    AudioContent(AudioContent),
-    /// [`ResourceLink`]: A link to a resource of the server, in a prompt message or a tool result.
-    ResourceLink(Box<ResourceLink>),
-    /// [`EmbeddedResource`]: The contents of a resource, embedded in a prompt message or a tool result.
-    EmbeddedResource(Box<EmbeddedResource>),
-}
-
-impl From<TextContent> for ContentBlock {
-    fn from(value: TextContent) -> Self {
-        Self::TextContent(value)
-    }
-}
-
-impl From<ImageContent> for ContentBlock {
-    fn from(value: ImageContent) -> Self {
-        Self::ImageContent(value)
-    }
-}
-
-impl From<AudioContent> for ContentBlock {
-    fn from(value: AudioContent) -> Self {
-        Self::AudioContent(value)
-    }
-}
-
-impl From<ResourceLink> for ContentBlock {
-    fn from(value: ResourceLink) -> Self {
-        Self::ResourceLink(Box::new(value))
-    }
-}
-
-impl From<EmbeddedResource> for ContentBlock {
-    fn from(value: EmbeddedResource) -> Self {
-        Self::EmbeddedResource(Box::new(value))
-    }
-}
-
-impl codec::Decode for ContentBlock {
-    const NAME: &'static str = "ContentBlock";
-    #[inline]
-    fn decode(json: codec::Cursor<'_>) -> codec::Result<Self> {
-        codec::decode_in_place(json)
-    }
-}
-
-impl codec::DecodeInPlace for ContentBlock {
-    #[inline]
-    fn blank(unread: codec::Unread) -> Self {
-        Self::AudioContent(codec::DecodeInPlace::blank(unread))
-    }
-    fn read(
-        &mut self,
-        json: codec::Cursor<'_>,
-        unread: codec::Unread,
-    ) -> codec::Result<()> {
-        const GUARDS: &[codec::Guard] = &[
-            codec::Guard {
-                when: &[
-                    codec::Condition::Value {
-                        path: &["type"],
-                        any_of: &[codec::Literal::Str("text")],
-                    },
-                ],
-                variant: 0,
-            },
-            codec::Guard {
-                when: &[
-                    codec::Condition::Value {
-                        path: &["type"],
-                        any_of: &[codec::Literal::Str("image")],
-                    },
-                ],
-                variant: 1,
-            },
-            codec::Guard {
-                when: &[
-                    codec::Condition::Value {
-                        path: &["type"],
-                        any_of: &[codec::Literal::Str("audio")],
-                    },
-                ],
-                variant: 2,
-            },
-            codec::Guard {
-                when: &[
-                    codec::Condition::Value {
-                        path: &["type"],
-                        any_of: &[codec::Literal::Str("resource_link")],
-                    },
-                ],
-                variant: 3,
-            },
-            codec::Guard {
-                when: &[
-                    codec::Condition::Value {
-                        path: &["type"],
-                        any_of: &[codec::Literal::Str("resource")],
-                    },
-                ],
-                variant: 4,
-            },
-        ];
-        match json.union(GUARDS)? {
-            0 => {
-                codec::set(self, Self::TextContent(codec::DecodeInPlace::blank(unread)));
-                if let Self::TextContent(value) = self {
-                    codec::DecodeInPlace::read(value, json, unread)?;
-                }
-            }
-            1 => {
-                codec::set(
-                    self,
-                    Self::ImageContent(codec::DecodeInPlace::blank(unread)),
-                );
-                if let Self::ImageContent(value) = self {
-                    codec::DecodeInPlace::read(value, json, unread)?;
-                }
-            }
-            2 => {
-                codec::set(
-                    self,
-                    Self::AudioContent(codec::DecodeInPlace::blank(unread)),
-                );
-                if let Self::AudioContent(value) = self {
-                    codec::DecodeInPlace::read(value, json, unread)?;
-                }
-            }
-            3 => {
-                codec::set(
-                    self,
-                    Self::ResourceLink(codec::DecodeInPlace::blank(unread)),
-                );
-                if let Self::ResourceLink(value) = self {
-                    codec::DecodeInPlace::read(value, json, unread)?;
-                }
-            }
-            _ => {
-                codec::set(
-                    self,
-                    Self::EmbeddedResource(codec::DecodeInPlace::blank(unread)),
-                );
-                if let Self::EmbeddedResource(value) = self {
-                    codec::DecodeInPlace::read(value, json, unread)?;
-                }
-            }
-        }
-        Ok(())
-    }
-}
-
-impl codec::Encode for ContentBlock {
-    fn encode(&self) -> codec::Node<'_> {
-        match self {
-            Self::TextContent(value) => codec::Encode::encode(value),
-            Self::ImageContent(value) => codec::Encode::encode(value),
-            Self::AudioContent(value) => codec::Encode::encode(value),
-            Self::ResourceLink(value) => codec::Encode::encode(value),
-            Self::EmbeddedResource(value) => codec::Encode::encode(value),
-        }
-    }
+codec::object! {
+    BaseMetadata;
+    required 0 "name" name,
+    optional 1 "title" title,
+    ..extra
 }
 
 /// A position in a paginated list, issued by the server.
 ///
-/// Cursors are opaque. Clients must not parse or modify them, or persist them across sessions. The server should respond to
-/// an invalid cursor with the invalid params error (-32602).
+/// Cursors are opaque. Clients must not parse or modify them, or persist them across sessions. The server should
+/// respond to an invalid cursor with the invalid params error (-32602).
 ///
-/// Since revision 2024-11-05.
-///
-/// Specification: [`Cursor`](https://modelcontextprotocol.io/specification/2025-06-18/schema#cursor)
+/// Since revision 2024-11-05. [Specification](https://modelcontextprotocol.io/specification/2025-06-18/schema#cursor)
 pub type Cursor = String;
-
-/// The contents of a resource, embedded in a prompt message or a tool result.
-///
-/// The client decides how to show it to the user or pass it to the model. A server that sends embedded resources should
-/// declare the `resources` capability. To send only the URI, use [`ResourceLink`].
-///
-/// On the wire, `type` is `"resource"`.
-///
-/// Since revision 2024-11-05.
-///
-/// Used by [`ContentBlock`].
-///
-/// Specification: [`EmbeddedResource`](https://modelcontextprotocol.io/specification/2025-06-18/schema#embeddedresource)
-#[derive(Clone, Debug, PartialEq)]
-pub struct EmbeddedResource {
-    /// Metadata attached to the object. The protocol reserves some keys, such as those with the prefix
-    /// `io.modelcontextprotocol/` since 2025-11-25.
-    ///
-    /// `_meta`, optional. Since revision 2025-06-18.
-    pub meta: Option<JsonObject>,
-    /// Hints for display and use, such as the audience and the priority.
-    ///
-    /// `annotations`, optional.
-    pub annotations: Option<Annotations>,
-    /// The text or binary contents, with their URI.
-    ///
-    /// `resource`, required.
-    pub resource: TextOrBlobResourceContents,
-    /// Members that the schema does not name, kept as they came.
-    pub extra: Extra<EmbeddedResource>,
-}
-
-impl EmbeddedResource {
-    /// A `EmbeddedResource` of the members that it requires.
-    #[must_use]
-    pub fn new(resource: impl Into<TextOrBlobResourceContents>) -> Self {
-        Self {
-            meta: None,
-            annotations: None,
-            resource: resource.into(),
-            extra: Default::default(),
-        }
-    }
-    /// Sets `_meta`.
-    #[must_use]
-    pub fn with_meta(mut self, meta: impl Into<JsonObject>) -> Self {
-        self.meta = Some(meta.into());
-        self
-    }
-    /// Sets `annotations`.
-    #[must_use]
-    pub fn with_annotations(mut self, annotations: impl Into<Annotations>) -> Self {
-        self.annotations = Some(annotations.into());
-        self
-    }
-}
-
-impl KnownMembers for EmbeddedResource {
-    const MEMBERS: &'static [&'static str] = &[
-        "_meta",
-        "annotations",
-        "resource",
-        "type",
-    ];
-}
-
-impl codec::Decode for EmbeddedResource {
-    const NAME: &'static str = "EmbeddedResource";
-    #[inline]
-    fn decode(json: codec::Cursor<'_>) -> codec::Result<Self> {
-        codec::decode_in_place(json)
-    }
-}
-
-impl codec::DecodeInPlace for EmbeddedResource {
-    #[inline]
-    fn blank(unread: codec::Unread) -> Self {
-        Self {
-            meta: None,
-            annotations: None,
-            resource: codec::DecodeInPlace::blank(unread),
-            extra: Extra::default(),
-        }
-    }
-    fn read(
-        &mut self,
-        json: codec::Cursor<'_>,
-        unread: codec::Unread,
-    ) -> codec::Result<()> {
-        json.read_object(
-            <Self as KnownMembers>::MEMBERS,
-            &[2, 3],
-            &mut &mut *self,
-            unread,
-        )
-    }
-}
-
-impl codec::ReadMember for EmbeddedResource {
-    #[inline]
-    fn read_member(
-        &mut self,
-        index: usize,
-        json: codec::Cursor<'_>,
-        unread: codec::Unread,
-    ) -> codec::Result<()> {
-        match index {
-            0 => codec::read_optional(json, &mut self.meta, unread),
-            1 => codec::read_optional(json, &mut self.annotations, unread),
-            2 => codec::DecodeInPlace::read(&mut self.resource, json, unread),
-            3 => json.read_constant(&codec::Literal::Str("resource")),
-            _ => {
-                codec::read_others(
-                    json,
-                    <Self as KnownMembers>::MEMBERS,
-                    &mut self.extra,
-                    unread,
-                )
-            }
-        }
-    }
-}
-
-impl codec::Encode for EmbeddedResource {
-    fn encode(&self) -> codec::Node<'_> {
-        codec::Node::Object(self)
-    }
-}
-
-impl codec::Object for EmbeddedResource {
-    fn members(&self, out: &mut codec::Members<'_>) {
-        out.optional("_meta", &self.meta);
-        out.optional("annotations", &self.annotations);
-        out.member("resource", &self.resource);
-        out.constant("type", codec::Literal::Str("resource"));
-        out.extra(&self.extra);
-    }
-}
 
 /// The result of a successful request that returns no data.
 ///
-/// The result of [`PingRequest`](super::PingRequest) (`ping`).
+/// The result of [`PingRequest`] (`ping`). Since revision 2024-11-05.
+/// [Specification](https://modelcontextprotocol.io/specification/2025-06-18/schema#emptyresult)
 ///
-/// Since revision 2024-11-05.
-///
-/// Specification: [`EmptyResult`](https://modelcontextprotocol.io/specification/2025-06-18/schema#emptyresult)
+/// [`PingRequest`]: super::PingRequest
 pub type EmptyResult = Result;
-
-/// An image sent to or produced by a language model.
-///
-/// On the wire, `type` is `"image"`.
-///
-/// Since revision 2024-11-05.
-///
-/// Used by [`ContentBlock`], [`Content`](super::Content).
-///
-/// Specification: [`ImageContent`](https://modelcontextprotocol.io/specification/2025-06-18/schema#imagecontent)
-#[derive(Clone, Debug, PartialEq)]
-pub struct ImageContent {
-    /// Metadata attached to the object. The protocol reserves some keys, such as those with the prefix
-    /// `io.modelcontextprotocol/` since 2025-11-25.
-    ///
-    /// `_meta`, optional. Since revision 2025-06-18.
-    pub meta: Option<JsonObject>,
-    /// Hints for display and use, such as the audience and the priority.
-    ///
-    /// `annotations`, optional.
-    pub annotations: Option<Annotations>,
-    /// The image data, encoded as base64.
-    ///
-    /// `data`, required.
-    pub data: String,
-    /// The MIME type of `data`, such as `image/png`. The supported types depend on the model provider.
-    ///
-    /// `mimeType`, required.
-    pub mime_type: String,
-    /// Members that the schema does not name, kept as they came.
-    pub extra: Extra<ImageContent>,
-}
-
-impl ImageContent {
-    /// A `ImageContent` of the members that it requires.
-    #[must_use]
-    pub fn new(data: impl Into<String>, mime_type: impl Into<String>) -> Self {
-        Self {
-            meta: None,
-            annotations: None,
-            data: data.into(),
-            mime_type: mime_type.into(),
-            extra: Default::default(),
-        }
-    }
-    /// Sets `_meta`.
-    #[must_use]
-    pub fn with_meta(mut self, meta: impl Into<JsonObject>) -> Self {
-        self.meta = Some(meta.into());
-        self
-    }
-    /// Sets `annotations`.
-    #[must_use]
-    pub fn with_annotations(mut self, annotations: impl Into<Annotations>) -> Self {
-        self.annotations = Some(annotations.into());
-        self
-    }
-}
-
-impl KnownMembers for ImageContent {
-    const MEMBERS: &'static [&'static str] = &[
-        "_meta",
-        "annotations",
-        "data",
-        "mimeType",
-        "type",
-    ];
-}
-
-impl codec::Decode for ImageContent {
-    const NAME: &'static str = "ImageContent";
-    #[inline]
-    fn decode(json: codec::Cursor<'_>) -> codec::Result<Self> {
-        codec::decode_in_place(json)
-    }
-}
-
-impl codec::DecodeInPlace for ImageContent {
-    #[inline]
-    fn blank(unread: codec::Unread) -> Self {
-        Self {
-            meta: None,
-            annotations: None,
-            data: codec::DecodeInPlace::blank(unread),
-            mime_type: codec::DecodeInPlace::blank(unread),
-            extra: Extra::default(),
-        }
-    }
-    fn read(
-        &mut self,
-        json: codec::Cursor<'_>,
-        unread: codec::Unread,
-    ) -> codec::Result<()> {
-        json.read_object(
-            <Self as KnownMembers>::MEMBERS,
-            &[2, 3, 4],
-            &mut &mut *self,
-            unread,
-        )
-    }
-}
-
-impl codec::ReadMember for ImageContent {
-    #[inline]
-    fn read_member(
-        &mut self,
-        index: usize,
-        json: codec::Cursor<'_>,
-        unread: codec::Unread,
-    ) -> codec::Result<()> {
-        match index {
-            0 => codec::read_optional(json, &mut self.meta, unread),
-            1 => codec::read_optional(json, &mut self.annotations, unread),
-            2 => codec::DecodeInPlace::read(&mut self.data, json, unread),
-            3 => codec::DecodeInPlace::read(&mut self.mime_type, json, unread),
-            4 => json.read_constant(&codec::Literal::Str("image")),
-            _ => {
-                codec::read_others(
-                    json,
-                    <Self as KnownMembers>::MEMBERS,
-                    &mut self.extra,
-                    unread,
-                )
-            }
-        }
-    }
-}
-
-impl codec::Encode for ImageContent {
-    fn encode(&self) -> codec::Node<'_> {
-        codec::Node::Object(self)
-    }
-}
-
-impl codec::Object for ImageContent {
-    fn members(&self, out: &mut codec::Members<'_>) {
-        out.optional("_meta", &self.meta);
-        out.optional("annotations", &self.annotations);
-        out.member("data", &self.data);
-        out.member("mimeType", &self.mime_type);
-        out.constant("type", codec::Literal::Str("image"));
-        out.extra(&self.extra);
-    }
-}
 
 /// The metadata of a request.
 ///
-/// Since revision 2024-11-05.
+/// Since revision 2024-11-05. Used by [`JsonRpcRequestParams`], [`ListRootsRequestParams`], [`PingRequestParams`],
+/// [`RequestParams`].
 ///
-/// Used by [`JsonRpcRequestParams`](super::JsonRpcRequestParams), [`ListRootsRequestParams`](super::ListRootsRequestParams), [`PingRequestParams`](super::PingRequestParams), [`RequestParams`].
-#[derive(Clone, Debug, PartialEq)]
+/// [`JsonRpcRequestParams`]: super::JsonRpcRequestParams
+/// [`ListRootsRequestParams`]: super::ListRootsRequestParams
+/// [`PingRequestParams`]: super::PingRequestParams
+#[derive(Clone, Debug, Default, PartialEq)]
 pub struct Meta {
-    /// The token that progress notifications for this request repeat. It must be unique among the sender's active requests. If
-    /// absent, the receiver sends no progress notifications. Even if present, the receiver may omit them.
-    ///
-    /// `progressToken`, optional.
+    /// The token that progress notifications for this request repeat. It must be unique among the sender's active
+    /// requests. If absent, the receiver sends no progress notifications. Even if present, the receiver may omit them.
     pub progress_token: Option<ProgressToken>,
-    /// Members that the schema does not name, kept as they came.
-    pub extra: Extra<Meta>,
+    /// Members that the schema does not define.
+    pub extra: Extra<Self>,
 }
 
 impl Meta {
-    /// A `Meta` of the members that it requires.
+    /// Creates a `Meta` without optional members.
     #[must_use]
     pub fn new() -> Self {
-        Self {
-            progress_token: None,
-            extra: Default::default(),
-        }
+        Self::default()
     }
+
     /// Sets `progressToken`.
     #[must_use]
-    pub fn with_progress_token(
-        mut self,
-        progress_token: impl Into<ProgressToken>,
-    ) -> Self {
+    pub fn with_progress_token(mut self, progress_token: impl Into<ProgressToken>) -> Self {
         self.progress_token = Some(progress_token.into());
         self
     }
 }
 
-impl Default for Meta {
-    fn default() -> Self {
-        Self::new()
-    }
-}
-
-impl KnownMembers for Meta {
-    const MEMBERS: &'static [&'static str] = &["progressToken"];
-}
-
-impl codec::Decode for Meta {
-    const NAME: &'static str = "Meta";
-    #[inline]
-    fn decode(json: codec::Cursor<'_>) -> codec::Result<Self> {
-        codec::decode_in_place(json)
-    }
-}
-
-impl codec::DecodeInPlace for Meta {
-    #[inline]
-    fn blank(_: codec::Unread) -> Self {
-        Self {
-            progress_token: None,
-            extra: Extra::default(),
-        }
-    }
-    fn read(
-        &mut self,
-        json: codec::Cursor<'_>,
-        unread: codec::Unread,
-    ) -> codec::Result<()> {
-        json.read_object(<Self as KnownMembers>::MEMBERS, &[], &mut &mut *self, unread)
-    }
-}
-
-impl codec::ReadMember for Meta {
-    #[inline]
-    fn read_member(
-        &mut self,
-        index: usize,
-        json: codec::Cursor<'_>,
-        unread: codec::Unread,
-    ) -> codec::Result<()> {
-        match index {
-            0 => codec::read_optional(json, &mut self.progress_token, unread),
-            _ => {
-                codec::read_others(
-                    json,
-                    <Self as KnownMembers>::MEMBERS,
-                    &mut self.extra,
-                    unread,
-                )
-            }
-        }
-    }
-}
-
-impl codec::Encode for Meta {
-    fn encode(&self) -> codec::Node<'_> {
-        codec::Node::Object(self)
-    }
-}
-
-impl codec::Object for Meta {
-    fn members(&self, out: &mut codec::Members<'_>) {
-        out.optional("progressToken", &self.progress_token);
-        out.extra(&self.extra);
-    }
+codec::object! {
+    Meta;
+    optional 0 "progressToken" progress_token,
+    ..extra
 }
 
 /// The members shared by all notifications: a method and optional parameters.
 ///
 /// Since revision 2024-11-05.
-///
-/// Specification: [`Notification`](https://modelcontextprotocol.io/specification/2025-06-18/schema#notification)
+/// [Specification](https://modelcontextprotocol.io/specification/2025-06-18/schema#notification)
 #[derive(Clone, Debug, PartialEq)]
 pub struct Notification {
     /// The name of the method, such as `tools/call`.
-    ///
-    /// `method`, required.
     pub method: String,
     /// The parameters of the method.
-    ///
-    /// `params`, optional.
     pub params: Option<NotificationParams>,
-    /// Members that the schema does not name, kept as they came.
-    pub extra: Extra<Notification>,
+    /// Members that the schema does not define.
+    pub extra: Extra<Self>,
 }
 
 impl Notification {
-    /// A `Notification` of the members that it requires.
+    /// Creates a `Notification` from its required members.
     #[must_use]
     pub fn new(method: impl Into<String>) -> Self {
-        Self {
-            method: method.into(),
-            params: None,
-            extra: Default::default(),
-        }
+        Self { method: method.into(), params: None, extra: Default::default() }
     }
+
     /// Sets `params`.
     #[must_use]
     pub fn with_params(mut self, params: impl Into<NotificationParams>) -> Self {
@@ -1097,98 +208,32 @@ impl Notification {
     }
 }
 
-impl KnownMembers for Notification {
-    const MEMBERS: &'static [&'static str] = &["method", "params"];
-}
-
-impl codec::Decode for Notification {
-    const NAME: &'static str = "Notification";
-    #[inline]
-    fn decode(json: codec::Cursor<'_>) -> codec::Result<Self> {
-        codec::decode_in_place(json)
-    }
-}
-
-impl codec::DecodeInPlace for Notification {
-    #[inline]
-    fn blank(unread: codec::Unread) -> Self {
-        Self {
-            method: codec::DecodeInPlace::blank(unread),
-            params: None,
-            extra: Extra::default(),
-        }
-    }
-    fn read(
-        &mut self,
-        json: codec::Cursor<'_>,
-        unread: codec::Unread,
-    ) -> codec::Result<()> {
-        json.read_object(<Self as KnownMembers>::MEMBERS, &[0], &mut &mut *self, unread)
-    }
-}
-
-impl codec::ReadMember for Notification {
-    #[inline]
-    fn read_member(
-        &mut self,
-        index: usize,
-        json: codec::Cursor<'_>,
-        unread: codec::Unread,
-    ) -> codec::Result<()> {
-        match index {
-            0 => codec::DecodeInPlace::read(&mut self.method, json, unread),
-            1 => codec::read_optional(json, &mut self.params, unread),
-            _ => {
-                codec::read_others(
-                    json,
-                    <Self as KnownMembers>::MEMBERS,
-                    &mut self.extra,
-                    unread,
-                )
-            }
-        }
-    }
-}
-
-impl codec::Encode for Notification {
-    fn encode(&self) -> codec::Node<'_> {
-        codec::Node::Object(self)
-    }
-}
-
-impl codec::Object for Notification {
-    fn members(&self, out: &mut codec::Members<'_>) {
-        out.member("method", &self.method);
-        out.optional("params", &self.params);
-        out.extra(&self.extra);
-    }
+codec::object! {
+    Notification;
+    required 0 "method" method,
+    optional 1 "params" params,
+    ..extra
 }
 
 /// The parameters that any notification can have, which contain only metadata.
 ///
-/// Since revision 2024-11-05.
-///
-/// Used by [`Notification`].
-#[derive(Clone, Debug, PartialEq)]
+/// Since revision 2024-11-05. Used by [`Notification`].
+#[derive(Clone, Debug, Default, PartialEq)]
 pub struct NotificationParams {
     /// Metadata attached to the object. The protocol reserves some keys, such as those with the prefix
-    /// `io.modelcontextprotocol/` since 2025-11-25.
-    ///
-    /// `_meta`, optional.
+    /// `io.modelcontextprotocol/` since 2025-11-25. In JSON, it is `_meta`.
     pub meta: Option<JsonObject>,
-    /// Members that the schema does not name, kept as they came.
-    pub extra: Extra<NotificationParams>,
+    /// Members that the schema does not define.
+    pub extra: Extra<Self>,
 }
 
 impl NotificationParams {
-    /// A `NotificationParams` of the members that it requires.
+    /// Creates a `NotificationParams` without optional members.
     #[must_use]
     pub fn new() -> Self {
-        Self {
-            meta: None,
-            extra: Default::default(),
-        }
+        Self::default()
     }
+
     /// Sets `_meta`.
     #[must_use]
     pub fn with_meta(mut self, meta: impl Into<JsonObject>) -> Self {
@@ -1197,105 +242,33 @@ impl NotificationParams {
     }
 }
 
-impl Default for NotificationParams {
-    fn default() -> Self {
-        Self::new()
-    }
-}
-
-impl KnownMembers for NotificationParams {
-    const MEMBERS: &'static [&'static str] = &["_meta"];
-}
-
-impl codec::Decode for NotificationParams {
-    const NAME: &'static str = "NotificationParams";
-    #[inline]
-    fn decode(json: codec::Cursor<'_>) -> codec::Result<Self> {
-        codec::decode_in_place(json)
-    }
-}
-
-impl codec::DecodeInPlace for NotificationParams {
-    #[inline]
-    fn blank(_: codec::Unread) -> Self {
-        Self {
-            meta: None,
-            extra: Extra::default(),
-        }
-    }
-    fn read(
-        &mut self,
-        json: codec::Cursor<'_>,
-        unread: codec::Unread,
-    ) -> codec::Result<()> {
-        json.read_object(<Self as KnownMembers>::MEMBERS, &[], &mut &mut *self, unread)
-    }
-}
-
-impl codec::ReadMember for NotificationParams {
-    #[inline]
-    fn read_member(
-        &mut self,
-        index: usize,
-        json: codec::Cursor<'_>,
-        unread: codec::Unread,
-    ) -> codec::Result<()> {
-        match index {
-            0 => codec::read_optional(json, &mut self.meta, unread),
-            _ => {
-                codec::read_others(
-                    json,
-                    <Self as KnownMembers>::MEMBERS,
-                    &mut self.extra,
-                    unread,
-                )
-            }
-        }
-    }
-}
-
-impl codec::Encode for NotificationParams {
-    fn encode(&self) -> codec::Node<'_> {
-        codec::Node::Object(self)
-    }
-}
-
-impl codec::Object for NotificationParams {
-    fn members(&self, out: &mut codec::Members<'_>) {
-        out.optional("_meta", &self.meta);
-        out.extra(&self.extra);
-    }
+codec::object! {
+    NotificationParams;
+    optional 0 "_meta" meta,
+    ..extra
 }
 
 /// The members shared by requests for paginated lists.
 ///
 /// Since revision 2024-11-05.
-///
-/// Specification: [`PaginatedRequest`](https://modelcontextprotocol.io/specification/2025-06-18/schema#paginatedrequest)
+/// [Specification](https://modelcontextprotocol.io/specification/2025-06-18/schema#paginatedrequest)
 #[derive(Clone, Debug, PartialEq)]
 pub struct PaginatedRequest {
     /// The name of the method, such as `tools/call`.
-    ///
-    /// `method`, required.
     pub method: String,
     /// The parameters of the method.
-    ///
-    /// `params`, optional.
     pub params: Option<PaginatedRequestParams>,
-    /// Members that the schema does not name, kept as they came.
-    pub extra: Extra<PaginatedRequest>,
+    /// Members that the schema does not define.
+    pub extra: Extra<Self>,
 }
 
 impl PaginatedRequest {
-    /// A `PaginatedRequest` of the members that it requires.
+    /// Creates a `PaginatedRequest` from its required members.
     #[must_use]
     pub fn new(method: impl Into<String>) -> Self {
-        Self {
-            method: method.into(),
-            params: None,
-            extra: Default::default(),
-        }
+        Self { method: method.into(), params: None, extra: Default::default() }
     }
+
     /// Sets `params`.
     #[must_use]
     pub fn with_params(mut self, params: impl Into<PaginatedRequestParams>) -> Self {
@@ -1304,97 +277,31 @@ impl PaginatedRequest {
     }
 }
 
-impl KnownMembers for PaginatedRequest {
-    const MEMBERS: &'static [&'static str] = &["method", "params"];
-}
-
-impl codec::Decode for PaginatedRequest {
-    const NAME: &'static str = "PaginatedRequest";
-    #[inline]
-    fn decode(json: codec::Cursor<'_>) -> codec::Result<Self> {
-        codec::decode_in_place(json)
-    }
-}
-
-impl codec::DecodeInPlace for PaginatedRequest {
-    #[inline]
-    fn blank(unread: codec::Unread) -> Self {
-        Self {
-            method: codec::DecodeInPlace::blank(unread),
-            params: None,
-            extra: Extra::default(),
-        }
-    }
-    fn read(
-        &mut self,
-        json: codec::Cursor<'_>,
-        unread: codec::Unread,
-    ) -> codec::Result<()> {
-        json.read_object(<Self as KnownMembers>::MEMBERS, &[0], &mut &mut *self, unread)
-    }
-}
-
-impl codec::ReadMember for PaginatedRequest {
-    #[inline]
-    fn read_member(
-        &mut self,
-        index: usize,
-        json: codec::Cursor<'_>,
-        unread: codec::Unread,
-    ) -> codec::Result<()> {
-        match index {
-            0 => codec::DecodeInPlace::read(&mut self.method, json, unread),
-            1 => codec::read_optional(json, &mut self.params, unread),
-            _ => {
-                codec::read_others(
-                    json,
-                    <Self as KnownMembers>::MEMBERS,
-                    &mut self.extra,
-                    unread,
-                )
-            }
-        }
-    }
-}
-
-impl codec::Encode for PaginatedRequest {
-    fn encode(&self) -> codec::Node<'_> {
-        codec::Node::Object(self)
-    }
-}
-
-impl codec::Object for PaginatedRequest {
-    fn members(&self, out: &mut codec::Members<'_>) {
-        out.member("method", &self.method);
-        out.optional("params", &self.params);
-        out.extra(&self.extra);
-    }
+codec::object! {
+    PaginatedRequest;
+    required 0 "method" method,
+    optional 1 "params" params,
+    ..extra
 }
 
 /// The page of a list to return.
 ///
-/// Since revision 2024-11-05.
-///
-/// Used by [`PaginatedRequest`].
-#[derive(Clone, Debug, PartialEq)]
+/// Since revision 2024-11-05. Used by [`PaginatedRequest`].
+#[derive(Clone, Debug, Default, PartialEq)]
 pub struct PaginatedRequestParams {
     /// The position to continue from: the `nextCursor` of the previous page. If absent, the first page is returned.
-    ///
-    /// `cursor`, optional.
     pub cursor: Option<String>,
-    /// Members that the schema does not name, kept as they came.
-    pub extra: Extra<PaginatedRequestParams>,
+    /// Members that the schema does not define.
+    pub extra: Extra<Self>,
 }
 
 impl PaginatedRequestParams {
-    /// A `PaginatedRequestParams` of the members that it requires.
+    /// Creates a `PaginatedRequestParams` without optional members.
     #[must_use]
     pub fn new() -> Self {
-        Self {
-            cursor: None,
-            extra: Default::default(),
-        }
+        Self::default()
     }
+
     /// Sets `cursor`.
     #[must_use]
     pub fn with_cursor(mut self, cursor: impl Into<String>) -> Self {
@@ -1403,115 +310,44 @@ impl PaginatedRequestParams {
     }
 }
 
-impl Default for PaginatedRequestParams {
-    fn default() -> Self {
-        Self::new()
-    }
-}
-
-impl KnownMembers for PaginatedRequestParams {
-    const MEMBERS: &'static [&'static str] = &["cursor"];
-}
-
-impl codec::Decode for PaginatedRequestParams {
-    const NAME: &'static str = "PaginatedRequestParams";
-    #[inline]
-    fn decode(json: codec::Cursor<'_>) -> codec::Result<Self> {
-        codec::decode_in_place(json)
-    }
-}
-
-impl codec::DecodeInPlace for PaginatedRequestParams {
-    #[inline]
-    fn blank(_: codec::Unread) -> Self {
-        Self {
-            cursor: None,
-            extra: Extra::default(),
-        }
-    }
-    fn read(
-        &mut self,
-        json: codec::Cursor<'_>,
-        unread: codec::Unread,
-    ) -> codec::Result<()> {
-        json.read_object(<Self as KnownMembers>::MEMBERS, &[], &mut &mut *self, unread)
-    }
-}
-
-impl codec::ReadMember for PaginatedRequestParams {
-    #[inline]
-    fn read_member(
-        &mut self,
-        index: usize,
-        json: codec::Cursor<'_>,
-        unread: codec::Unread,
-    ) -> codec::Result<()> {
-        match index {
-            0 => codec::read_optional(json, &mut self.cursor, unread),
-            _ => {
-                codec::read_others(
-                    json,
-                    <Self as KnownMembers>::MEMBERS,
-                    &mut self.extra,
-                    unread,
-                )
-            }
-        }
-    }
-}
-
-impl codec::Encode for PaginatedRequestParams {
-    fn encode(&self) -> codec::Node<'_> {
-        codec::Node::Object(self)
-    }
-}
-
-impl codec::Object for PaginatedRequestParams {
-    fn members(&self, out: &mut codec::Members<'_>) {
-        out.optional("cursor", &self.cursor);
-        out.extra(&self.extra);
-    }
+codec::object! {
+    PaginatedRequestParams;
+    optional 0 "cursor" cursor,
+    ..extra
 }
 
 /// The members shared by results that contain a page of a list.
 ///
-/// The server determines the page size, which can vary between pages. If the list changes while a client pages through it,
-/// entries can appear twice or be missing.
+/// The server determines the page size, which can vary between pages. If the list changes while a client pages through
+/// it, entries can appear twice or be missing.
 ///
 /// Since revision 2024-11-05.
-///
-/// Specification: [`PaginatedResult`](https://modelcontextprotocol.io/specification/2025-06-18/schema#paginatedresult)
-#[derive(Clone, Debug, PartialEq)]
+/// [Specification](https://modelcontextprotocol.io/specification/2025-06-18/schema#paginatedresult)
+#[derive(Clone, Debug, Default, PartialEq)]
 pub struct PaginatedResult {
     /// Metadata attached to the object. The protocol reserves some keys, such as those with the prefix
-    /// `io.modelcontextprotocol/` since 2025-11-25.
-    ///
-    /// `_meta`, optional.
+    /// `io.modelcontextprotocol/` since 2025-11-25. In JSON, it is `_meta`.
     pub meta: Option<JsonObject>,
     /// The `cursor` for requesting the next page. If absent, this is the last page.
-    ///
-    /// `nextCursor`, optional.
     pub next_cursor: Option<String>,
-    /// Members that the schema does not name, kept as they came.
-    pub extra: Extra<PaginatedResult>,
+    /// Members that the schema does not define.
+    pub extra: Extra<Self>,
 }
 
 impl PaginatedResult {
-    /// A `PaginatedResult` of the members that it requires.
+    /// Creates a `PaginatedResult` without optional members.
     #[must_use]
     pub fn new() -> Self {
-        Self {
-            meta: None,
-            next_cursor: None,
-            extra: Default::default(),
-        }
+        Self::default()
     }
+
     /// Sets `_meta`.
     #[must_use]
     pub fn with_meta(mut self, meta: impl Into<JsonObject>) -> Self {
         self.meta = Some(meta.into());
         self
     }
+
     /// Sets `nextCursor`.
     #[must_use]
     pub fn with_next_cursor(mut self, next_cursor: impl Into<String>) -> Self {
@@ -1520,119 +356,43 @@ impl PaginatedResult {
     }
 }
 
-impl Default for PaginatedResult {
-    fn default() -> Self {
-        Self::new()
-    }
-}
-
-impl KnownMembers for PaginatedResult {
-    const MEMBERS: &'static [&'static str] = &["_meta", "nextCursor"];
-}
-
-impl codec::Decode for PaginatedResult {
-    const NAME: &'static str = "PaginatedResult";
-    #[inline]
-    fn decode(json: codec::Cursor<'_>) -> codec::Result<Self> {
-        codec::decode_in_place(json)
-    }
-}
-
-impl codec::DecodeInPlace for PaginatedResult {
-    #[inline]
-    fn blank(_: codec::Unread) -> Self {
-        Self {
-            meta: None,
-            next_cursor: None,
-            extra: Extra::default(),
-        }
-    }
-    fn read(
-        &mut self,
-        json: codec::Cursor<'_>,
-        unread: codec::Unread,
-    ) -> codec::Result<()> {
-        json.read_object(<Self as KnownMembers>::MEMBERS, &[], &mut &mut *self, unread)
-    }
-}
-
-impl codec::ReadMember for PaginatedResult {
-    #[inline]
-    fn read_member(
-        &mut self,
-        index: usize,
-        json: codec::Cursor<'_>,
-        unread: codec::Unread,
-    ) -> codec::Result<()> {
-        match index {
-            0 => codec::read_optional(json, &mut self.meta, unread),
-            1 => codec::read_optional(json, &mut self.next_cursor, unread),
-            _ => {
-                codec::read_others(
-                    json,
-                    <Self as KnownMembers>::MEMBERS,
-                    &mut self.extra,
-                    unread,
-                )
-            }
-        }
-    }
-}
-
-impl codec::Encode for PaginatedResult {
-    fn encode(&self) -> codec::Node<'_> {
-        codec::Node::Object(self)
-    }
-}
-
-impl codec::Object for PaginatedResult {
-    fn members(&self, out: &mut codec::Members<'_>) {
-        out.optional("_meta", &self.meta);
-        out.optional("nextCursor", &self.next_cursor);
-        out.extra(&self.extra);
-    }
+codec::object! {
+    PaginatedResult;
+    optional 0 "_meta" meta,
+    optional 1 "nextCursor" next_cursor,
+    ..extra
 }
 
 /// A string or integer that matches progress notifications to their request.
 ///
 /// The sender of the request chooses the token. It must be unique among the sender's active requests.
 ///
-/// Since revision 2024-11-05.
+/// Since revision 2024-11-05. Used by [`Meta`], [`ProgressNotificationParams`].
+/// [Specification](https://modelcontextprotocol.io/specification/2025-06-18/schema#progresstoken)
 ///
-/// Used by [`Meta`], [`ProgressNotificationParams`](super::ProgressNotificationParams).
-///
-/// Specification: [`ProgressToken`](https://modelcontextprotocol.io/specification/2025-06-18/schema#progresstoken)
+/// [`ProgressNotificationParams`]: super::ProgressNotificationParams
 pub type ProgressToken = crate::ProgressToken;
 
 /// The members shared by all requests: a method and optional parameters.
 ///
-/// Since revision 2024-11-05.
-///
-/// Specification: [`Request`](https://modelcontextprotocol.io/specification/2025-06-18/schema#request)
+/// Since revision 2024-11-05. [Specification](https://modelcontextprotocol.io/specification/2025-06-18/schema#request)
 #[derive(Clone, Debug, PartialEq)]
 pub struct Request {
     /// The name of the method, such as `tools/call`.
-    ///
-    /// `method`, required.
     pub method: String,
     /// The parameters of the method.
-    ///
-    /// `params`, optional.
     pub params: Option<RequestParams>,
-    /// Members that the schema does not name, kept as they came.
-    pub extra: Extra<Request>,
+    /// Members that the schema does not define.
+    pub extra: Extra<Self>,
 }
 
 impl Request {
-    /// A `Request` of the members that it requires.
+    /// Creates a `Request` from its required members.
     #[must_use]
     pub fn new(method: impl Into<String>) -> Self {
-        Self {
-            method: method.into(),
-            params: None,
-            extra: Default::default(),
-        }
+        Self { method: method.into(), params: None, extra: Default::default() }
     }
+
     /// Sets `params`.
     #[must_use]
     pub fn with_params(mut self, params: impl Into<RequestParams>) -> Self {
@@ -1641,98 +401,32 @@ impl Request {
     }
 }
 
-impl KnownMembers for Request {
-    const MEMBERS: &'static [&'static str] = &["method", "params"];
-}
-
-impl codec::Decode for Request {
-    const NAME: &'static str = "Request";
-    #[inline]
-    fn decode(json: codec::Cursor<'_>) -> codec::Result<Self> {
-        codec::decode_in_place(json)
-    }
-}
-
-impl codec::DecodeInPlace for Request {
-    #[inline]
-    fn blank(unread: codec::Unread) -> Self {
-        Self {
-            method: codec::DecodeInPlace::blank(unread),
-            params: None,
-            extra: Extra::default(),
-        }
-    }
-    fn read(
-        &mut self,
-        json: codec::Cursor<'_>,
-        unread: codec::Unread,
-    ) -> codec::Result<()> {
-        json.read_object(<Self as KnownMembers>::MEMBERS, &[0], &mut &mut *self, unread)
-    }
-}
-
-impl codec::ReadMember for Request {
-    #[inline]
-    fn read_member(
-        &mut self,
-        index: usize,
-        json: codec::Cursor<'_>,
-        unread: codec::Unread,
-    ) -> codec::Result<()> {
-        match index {
-            0 => codec::DecodeInPlace::read(&mut self.method, json, unread),
-            1 => codec::read_optional(json, &mut self.params, unread),
-            _ => {
-                codec::read_others(
-                    json,
-                    <Self as KnownMembers>::MEMBERS,
-                    &mut self.extra,
-                    unread,
-                )
-            }
-        }
-    }
-}
-
-impl codec::Encode for Request {
-    fn encode(&self) -> codec::Node<'_> {
-        codec::Node::Object(self)
-    }
-}
-
-impl codec::Object for Request {
-    fn members(&self, out: &mut codec::Members<'_>) {
-        out.member("method", &self.method);
-        out.optional("params", &self.params);
-        out.extra(&self.extra);
-    }
+codec::object! {
+    Request;
+    required 0 "method" method,
+    optional 1 "params" params,
+    ..extra
 }
 
 /// The parameters that any request can have, which contain only metadata.
 ///
-/// Since revision 2024-11-05.
-///
-/// Used by [`Request`].
-#[derive(Clone, Debug, PartialEq)]
+/// Since revision 2024-11-05. Used by [`Request`].
+#[derive(Clone, Debug, Default, PartialEq)]
 pub struct RequestParams {
     /// Metadata attached to the object. The protocol reserves some keys, such as those with the prefix
-    /// `io.modelcontextprotocol/` since 2025-11-25.
-    ///
-    /// `_meta`, optional.
+    /// `io.modelcontextprotocol/` since 2025-11-25. In JSON, it is `_meta`.
     pub meta: Option<Meta>,
-    /// Members that the schema does not name, kept as they came.
-    pub extra: Extra<RequestParams>,
+    /// Members that the schema does not define.
+    pub extra: Extra<Self>,
 }
 
 impl RequestParams {
-    /// A `RequestParams` of the members that it requires.
+    /// Creates a `RequestParams` without optional members.
     #[must_use]
     pub fn new() -> Self {
-        Self {
-            meta: None,
-            extra: Default::default(),
-        }
+        Self::default()
     }
+
     /// Sets `_meta`.
     #[must_use]
     pub fn with_meta(mut self, meta: impl Into<Meta>) -> Self {
@@ -1741,119 +435,48 @@ impl RequestParams {
     }
 }
 
-impl Default for RequestParams {
-    fn default() -> Self {
-        Self::new()
-    }
-}
-
-impl KnownMembers for RequestParams {
-    const MEMBERS: &'static [&'static str] = &["_meta"];
-}
-
-impl codec::Decode for RequestParams {
-    const NAME: &'static str = "RequestParams";
-    #[inline]
-    fn decode(json: codec::Cursor<'_>) -> codec::Result<Self> {
-        codec::decode_in_place(json)
-    }
-}
-
-impl codec::DecodeInPlace for RequestParams {
-    #[inline]
-    fn blank(_: codec::Unread) -> Self {
-        Self {
-            meta: None,
-            extra: Extra::default(),
-        }
-    }
-    fn read(
-        &mut self,
-        json: codec::Cursor<'_>,
-        unread: codec::Unread,
-    ) -> codec::Result<()> {
-        json.read_object(<Self as KnownMembers>::MEMBERS, &[], &mut &mut *self, unread)
-    }
-}
-
-impl codec::ReadMember for RequestParams {
-    #[inline]
-    fn read_member(
-        &mut self,
-        index: usize,
-        json: codec::Cursor<'_>,
-        unread: codec::Unread,
-    ) -> codec::Result<()> {
-        match index {
-            0 => codec::read_optional(json, &mut self.meta, unread),
-            _ => {
-                codec::read_others(
-                    json,
-                    <Self as KnownMembers>::MEMBERS,
-                    &mut self.extra,
-                    unread,
-                )
-            }
-        }
-    }
-}
-
-impl codec::Encode for RequestParams {
-    fn encode(&self) -> codec::Node<'_> {
-        codec::Node::Object(self)
-    }
-}
-
-impl codec::Object for RequestParams {
-    fn members(&self, out: &mut codec::Members<'_>) {
-        out.optional("_meta", &self.meta);
-        out.extra(&self.extra);
-    }
+codec::object! {
+    RequestParams;
+    optional 0 "_meta" meta,
+    ..extra
 }
 
 /// The members shared by text and binary resource contents.
 ///
-/// On the wire, the contents are always a [`TextResourceContents`](super::TextResourceContents) or a [`BlobResourceContents`](super::BlobResourceContents).
+/// On the wire, the contents are always a [`TextResourceContents`] or a [`BlobResourceContents`].
 ///
 /// Since revision 2024-11-05.
+/// [Specification](https://modelcontextprotocol.io/specification/2025-06-18/schema#resourcecontents)
 ///
-/// Specification: [`ResourceContents`](https://modelcontextprotocol.io/specification/2025-06-18/schema#resourcecontents)
+/// [`BlobResourceContents`]: super::BlobResourceContents
+/// [`TextResourceContents`]: super::TextResourceContents
 #[derive(Clone, Debug, PartialEq)]
 pub struct ResourceContents {
     /// Metadata attached to the object. The protocol reserves some keys, such as those with the prefix
-    /// `io.modelcontextprotocol/` since 2025-11-25.
-    ///
-    /// `_meta`, optional. Since revision 2025-06-18.
+    /// `io.modelcontextprotocol/` since 2025-11-25. In JSON, it is `_meta`. Since revision 2025-06-18.
     pub meta: Option<JsonObject>,
     /// The MIME type of the contents. If absent, the type is unknown.
-    ///
-    /// `mimeType`, optional.
     pub mime_type: Option<String>,
     /// The URI of these contents. It may identify a part of the requested resource.
-    ///
-    /// `uri`, required.
     pub uri: String,
-    /// Members that the schema does not name, kept as they came.
-    pub extra: Extra<ResourceContents>,
+    /// Members that the schema does not define.
+    pub extra: Extra<Self>,
 }
 
 impl ResourceContents {
-    /// A `ResourceContents` of the members that it requires.
+    /// Creates a `ResourceContents` from its required members.
     #[must_use]
     pub fn new(uri: impl Into<String>) -> Self {
-        Self {
-            meta: None,
-            mime_type: None,
-            uri: uri.into(),
-            extra: Default::default(),
-        }
+        Self { meta: None, mime_type: None, uri: uri.into(), extra: Default::default() }
     }
+
     /// Sets `_meta`.
     #[must_use]
     pub fn with_meta(mut self, meta: impl Into<JsonObject>) -> Self {
         self.meta = Some(meta.into());
         self
     }
+
     /// Sets `mimeType`.
     #[must_use]
     pub fn with_mime_type(mut self, mime_type: impl Into<String>) -> Self {
@@ -1862,311 +485,38 @@ impl ResourceContents {
     }
 }
 
-impl KnownMembers for ResourceContents {
-    const MEMBERS: &'static [&'static str] = &["_meta", "mimeType", "uri"];
-}
-
-impl codec::Decode for ResourceContents {
-    const NAME: &'static str = "ResourceContents";
-    #[inline]
-    fn decode(json: codec::Cursor<'_>) -> codec::Result<Self> {
-        codec::decode_in_place(json)
-    }
-}
-
-impl codec::DecodeInPlace for ResourceContents {
-    #[inline]
-    fn blank(unread: codec::Unread) -> Self {
-        Self {
-            meta: None,
-            mime_type: None,
-            uri: codec::DecodeInPlace::blank(unread),
-            extra: Extra::default(),
-        }
-    }
-    fn read(
-        &mut self,
-        json: codec::Cursor<'_>,
-        unread: codec::Unread,
-    ) -> codec::Result<()> {
-        json.read_object(<Self as KnownMembers>::MEMBERS, &[2], &mut &mut *self, unread)
-    }
-}
-
-impl codec::ReadMember for ResourceContents {
-    #[inline]
-    fn read_member(
-        &mut self,
-        index: usize,
-        json: codec::Cursor<'_>,
-        unread: codec::Unread,
-    ) -> codec::Result<()> {
-        match index {
-            0 => codec::read_optional(json, &mut self.meta, unread),
-            1 => codec::read_optional(json, &mut self.mime_type, unread),
-            2 => codec::DecodeInPlace::read(&mut self.uri, json, unread),
-            _ => {
-                codec::read_others(
-                    json,
-                    <Self as KnownMembers>::MEMBERS,
-                    &mut self.extra,
-                    unread,
-                )
-            }
-        }
-    }
-}
-
-impl codec::Encode for ResourceContents {
-    fn encode(&self) -> codec::Node<'_> {
-        codec::Node::Object(self)
-    }
-}
-
-impl codec::Object for ResourceContents {
-    fn members(&self, out: &mut codec::Members<'_>) {
-        out.optional("_meta", &self.meta);
-        out.optional("mimeType", &self.mime_type);
-        out.member("uri", &self.uri);
-        out.extra(&self.extra);
-    }
-}
-
-/// A link to a resource of the server, in a prompt message or a tool result.
-///
-/// The link does not include the contents. Use `resources/read` to fetch them. A link returned by a tool need not appear in
-/// `resources/list`.
-///
-/// On the wire, `type` is `"resource_link"`.
-///
-/// Since revision 2025-06-18.
-///
-/// Used by [`ContentBlock`].
-///
-/// Specification: [`ResourceLink`](https://modelcontextprotocol.io/specification/2025-06-18/schema#resourcelink)
-#[derive(Clone, Debug, PartialEq)]
-pub struct ResourceLink {
-    /// Metadata attached to the object. The protocol reserves some keys, such as those with the prefix
-    /// `io.modelcontextprotocol/` since 2025-11-25.
-    ///
-    /// `_meta`, optional.
-    pub meta: Option<JsonObject>,
-    /// Hints for display and use, such as the audience and the priority.
-    ///
-    /// `annotations`, optional.
-    pub annotations: Option<Annotations>,
-    /// The description of the resource, which a client may pass to the model as a hint.
-    ///
-    /// `description`, optional.
-    pub description: Option<String>,
-    /// The MIME type of the contents. If absent, the type is unknown.
-    ///
-    /// `mimeType`, optional.
-    pub mime_type: Option<String>,
-    /// The programmatic name of the resource. Clients display it only if `title` is absent.
-    ///
-    /// `name`, required.
-    pub name: String,
-    /// The size of the contents in bytes, before base64 encoding. Clients can display it or use it to estimate context usage.
-    /// If absent, the size is unknown.
-    ///
-    /// `size`, optional.
-    pub size: Option<i64>,
-    /// The display name of the resource. If absent, clients display `name`.
-    ///
-    /// `title`, optional.
-    pub title: Option<String>,
-    /// The URI to read. It can use any scheme, and the server decides how to interpret it.
-    ///
-    /// `uri`, required.
-    pub uri: String,
-    /// Members that the schema does not name, kept as they came.
-    pub extra: Extra<ResourceLink>,
-}
-
-impl ResourceLink {
-    /// A `ResourceLink` of the members that it requires.
-    #[must_use]
-    pub fn new(name: impl Into<String>, uri: impl Into<String>) -> Self {
-        Self {
-            meta: None,
-            annotations: None,
-            description: None,
-            mime_type: None,
-            name: name.into(),
-            size: None,
-            title: None,
-            uri: uri.into(),
-            extra: Default::default(),
-        }
-    }
-    /// Sets `_meta`.
-    #[must_use]
-    pub fn with_meta(mut self, meta: impl Into<JsonObject>) -> Self {
-        self.meta = Some(meta.into());
-        self
-    }
-    /// Sets `annotations`.
-    #[must_use]
-    pub fn with_annotations(mut self, annotations: impl Into<Annotations>) -> Self {
-        self.annotations = Some(annotations.into());
-        self
-    }
-    /// Sets `description`.
-    #[must_use]
-    pub fn with_description(mut self, description: impl Into<String>) -> Self {
-        self.description = Some(description.into());
-        self
-    }
-    /// Sets `mimeType`.
-    #[must_use]
-    pub fn with_mime_type(mut self, mime_type: impl Into<String>) -> Self {
-        self.mime_type = Some(mime_type.into());
-        self
-    }
-    /// Sets `size`.
-    #[must_use]
-    pub fn with_size(mut self, size: i64) -> Self {
-        self.size = Some(size);
-        self
-    }
-    /// Sets `title`.
-    #[must_use]
-    pub fn with_title(mut self, title: impl Into<String>) -> Self {
-        self.title = Some(title.into());
-        self
-    }
-}
-
-impl KnownMembers for ResourceLink {
-    const MEMBERS: &'static [&'static str] = &[
-        "_meta",
-        "annotations",
-        "description",
-        "mimeType",
-        "name",
-        "size",
-        "title",
-        "type",
-        "uri",
-    ];
-}
-
-impl codec::Decode for ResourceLink {
-    const NAME: &'static str = "ResourceLink";
-    #[inline]
-    fn decode(json: codec::Cursor<'_>) -> codec::Result<Self> {
-        codec::decode_in_place(json)
-    }
-}
-
-impl codec::DecodeInPlace for ResourceLink {
-    #[inline]
-    fn blank(unread: codec::Unread) -> Self {
-        Self {
-            meta: None,
-            annotations: None,
-            description: None,
-            mime_type: None,
-            name: codec::DecodeInPlace::blank(unread),
-            size: None,
-            title: None,
-            uri: codec::DecodeInPlace::blank(unread),
-            extra: Extra::default(),
-        }
-    }
-    fn read(
-        &mut self,
-        json: codec::Cursor<'_>,
-        unread: codec::Unread,
-    ) -> codec::Result<()> {
-        json.read_object(
-            <Self as KnownMembers>::MEMBERS,
-            &[4, 7, 8],
-            &mut &mut *self,
-            unread,
-        )
-    }
-}
-
-impl codec::ReadMember for ResourceLink {
-    #[inline]
-    fn read_member(
-        &mut self,
-        index: usize,
-        json: codec::Cursor<'_>,
-        unread: codec::Unread,
-    ) -> codec::Result<()> {
-        match index {
-            0 => codec::read_optional(json, &mut self.meta, unread),
-            1 => codec::read_optional(json, &mut self.annotations, unread),
-            2 => codec::read_optional(json, &mut self.description, unread),
-            3 => codec::read_optional(json, &mut self.mime_type, unread),
-            4 => codec::DecodeInPlace::read(&mut self.name, json, unread),
-            5 => codec::read_optional(json, &mut self.size, unread),
-            6 => codec::read_optional(json, &mut self.title, unread),
-            7 => json.read_constant(&codec::Literal::Str("resource_link")),
-            8 => codec::DecodeInPlace::read(&mut self.uri, json, unread),
-            _ => {
-                codec::read_others(
-                    json,
-                    <Self as KnownMembers>::MEMBERS,
-                    &mut self.extra,
-                    unread,
-                )
-            }
-        }
-    }
-}
-
-impl codec::Encode for ResourceLink {
-    fn encode(&self) -> codec::Node<'_> {
-        codec::Node::Object(self)
-    }
-}
-
-impl codec::Object for ResourceLink {
-    fn members(&self, out: &mut codec::Members<'_>) {
-        out.optional("_meta", &self.meta);
-        out.optional("annotations", &self.annotations);
-        out.optional("description", &self.description);
-        out.optional("mimeType", &self.mime_type);
-        out.member("name", &self.name);
-        out.optional("size", &self.size);
-        out.optional("title", &self.title);
-        out.constant("type", codec::Literal::Str("resource_link"));
-        out.member("uri", &self.uri);
-        out.extra(&self.extra);
-    }
+codec::object! {
+    ResourceContents;
+    optional 0 "_meta" meta,
+    optional 1 "mimeType" mime_type,
+    required 2 "uri" uri,
+    ..extra
 }
 
 /// Any result, with the members shared by all results and any additional members.
 ///
-/// Since revision 2024-11-05.
+/// Since revision 2024-11-05. Used by [`ClientResult`], [`EmptyResult`], [`JsonRpcResponse`], [`ServerResult`].
+/// [Specification](https://modelcontextprotocol.io/specification/2025-06-18/schema#result)
 ///
-/// Used by [`ClientResult`](super::ClientResult), [`EmptyResult`], [`JsonRpcResponse`](super::JsonRpcResponse), [`ServerResult`](super::ServerResult).
-///
-/// Specification: [`Result`](https://modelcontextprotocol.io/specification/2025-06-18/schema#result)
-#[derive(Clone, Debug, PartialEq)]
+/// [`ClientResult`]: super::ClientResult
+/// [`JsonRpcResponse`]: super::JsonRpcResponse
+/// [`ServerResult`]: super::ServerResult
+#[derive(Clone, Debug, Default, PartialEq)]
 pub struct Result {
     /// Metadata attached to the object. The protocol reserves some keys, such as those with the prefix
-    /// `io.modelcontextprotocol/` since 2025-11-25.
-    ///
-    /// `_meta`, optional.
+    /// `io.modelcontextprotocol/` since 2025-11-25. In JSON, it is `_meta`.
     pub meta: Option<JsonObject>,
-    /// Members that the schema does not name, kept as they came.
-    pub extra: Extra<Result>,
+    /// Members that the schema does not define.
+    pub extra: Extra<Self>,
 }
 
 impl Result {
-    /// A `Result` of the members that it requires.
+    /// Creates a `Result` without optional members.
     #[must_use]
     pub fn new() -> Self {
-        Self {
-            meta: None,
-            extra: Default::default(),
-        }
+        Self::default()
     }
+
     /// Sets `_meta`.
     #[must_use]
     pub fn with_meta(mut self, meta: impl Into<JsonObject>) -> Self {
@@ -2175,279 +525,35 @@ impl Result {
     }
 }
 
-impl Default for Result {
-    fn default() -> Self {
-        Self::new()
-    }
-}
-
-impl KnownMembers for Result {
-    const MEMBERS: &'static [&'static str] = &["_meta"];
-}
-
-impl codec::Decode for Result {
-    const NAME: &'static str = "Result";
-    #[inline]
-    fn decode(json: codec::Cursor<'_>) -> codec::Result<Self> {
-        codec::decode_in_place(json)
-    }
-}
-
-impl codec::DecodeInPlace for Result {
-    #[inline]
-    fn blank(_: codec::Unread) -> Self {
-        Self {
-            meta: None,
-            extra: Extra::default(),
-        }
-    }
-    fn read(
-        &mut self,
-        json: codec::Cursor<'_>,
-        unread: codec::Unread,
-    ) -> codec::Result<()> {
-        json.read_object(<Self as KnownMembers>::MEMBERS, &[], &mut &mut *self, unread)
-    }
-}
-
-impl codec::ReadMember for Result {
-    #[inline]
-    fn read_member(
-        &mut self,
-        index: usize,
-        json: codec::Cursor<'_>,
-        unread: codec::Unread,
-    ) -> codec::Result<()> {
-        match index {
-            0 => codec::read_optional(json, &mut self.meta, unread),
-            _ => {
-                codec::read_others(
-                    json,
-                    <Self as KnownMembers>::MEMBERS,
-                    &mut self.extra,
-                    unread,
-                )
-            }
-        }
-    }
-}
-
-impl codec::Encode for Result {
-    fn encode(&self) -> codec::Node<'_> {
-        codec::Node::Object(self)
-    }
-}
-
-impl codec::Object for Result {
-    fn members(&self, out: &mut codec::Members<'_>) {
-        out.optional("_meta", &self.meta);
-        out.extra(&self.extra);
-    }
+codec::object! {
+    Result;
+    optional 0 "_meta" meta,
+    ..extra
 }
 
 /// The sender or recipient of a message in a conversation with a model.
 ///
-/// Since revision 2024-11-05.
+/// Since revision 2024-11-05. Used by [`Annotations`], [`CreateMessageResult`], [`PromptMessage`], [`SamplingMessage`].
+/// [Specification](https://modelcontextprotocol.io/specification/2025-06-18/schema#role)
 ///
-/// Used by [`Annotations`], [`CreateMessageResult`](super::CreateMessageResult), [`PromptMessage`](super::PromptMessage), [`SamplingMessage`](super::SamplingMessage).
-///
-/// Specification: [`Role`](https://modelcontextprotocol.io/specification/2025-06-18/schema#role)
+/// [`CreateMessageResult`]: super::CreateMessageResult
+/// [`PromptMessage`]: super::PromptMessage
+/// [`SamplingMessage`]: super::SamplingMessage
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Role {
-    /// The language model.
-    ///
-    /// `"assistant"`
+    /// `"assistant"`: The language model.
     Assistant,
-    /// The user who talks to the model.
-    ///
-    /// `"user"`
+    /// `"user"`: The user who talks to the model.
     User,
 }
 
-impl Role {
-    /// All values, in the order of the schema.
-    pub const ALL: &'static [Self] = &[Self::Assistant, Self::User];
-}
-
-impl Role {
-    const NAMES: &'static [&'static str] = &["assistant", "user"];
-    /// The value on the wire.
-    #[must_use]
-    pub const fn as_str(self) -> &'static str {
-        Self::NAMES[self as usize]
-    }
-}
-
-impl ::std::fmt::Display for Role {
-    fn fmt(&self, f: &mut ::std::fmt::Formatter<'_>) -> ::std::fmt::Result {
-        f.pad(self.as_str())
-    }
-}
-
-impl ::std::str::FromStr for Role {
-    type Err = Error;
-    fn from_str(text: &str) -> codec::Result<Self> {
-        codec::variant(text, Self::NAMES).map(|index| Self::ALL[index])
-    }
-}
-
-impl codec::Decode for Role {
-    const NAME: &'static str = "Role";
-    fn decode(json: codec::Cursor<'_>) -> codec::Result<Self> {
-        json.variant(Self::NAMES).map(|index| Self::ALL[index])
-    }
-}
-
-impl codec::Encode for Role {
-    fn encode(&self) -> codec::Node<'_> {
-        codec::Node::Str(self.as_str())
-    }
-}
-
-impl codec::DecodeInPlace for Role {
-    #[inline]
-    fn blank(_: codec::Unread) -> Self {
-        Self::Assistant
-    }
-    fn read(&mut self, json: codec::Cursor<'_>, _: codec::Unread) -> codec::Result<()> {
-        codec::set(self, codec::Decode::decode(json)?);
-        Ok(())
-    }
-}
-
-/// Text sent to or produced by a language model.
-///
-/// On the wire, `type` is `"text"`.
-///
-/// Since revision 2024-11-05.
-///
-/// Used by [`ContentBlock`], [`Content`](super::Content).
-///
-/// Specification: [`TextContent`](https://modelcontextprotocol.io/specification/2025-06-18/schema#textcontent)
-#[derive(Clone, Debug, PartialEq)]
-pub struct TextContent {
-    /// Metadata attached to the object. The protocol reserves some keys, such as those with the prefix
-    /// `io.modelcontextprotocol/` since 2025-11-25.
-    ///
-    /// `_meta`, optional. Since revision 2025-06-18.
-    pub meta: Option<JsonObject>,
-    /// Hints for display and use, such as the audience and the priority.
-    ///
-    /// `annotations`, optional.
-    pub annotations: Option<Annotations>,
-    /// The text.
-    ///
-    /// `text`, required.
-    pub text: String,
-    /// Members that the schema does not name, kept as they came.
-    pub extra: Extra<TextContent>,
-}
-
-impl TextContent {
-    /// A `TextContent` of the members that it requires.
-    #[must_use]
-    pub fn new(text: impl Into<String>) -> Self {
-        Self {
-            meta: None,
-            annotations: None,
-            text: text.into(),
-            extra: Default::default(),
-        }
-    }
-    /// Sets `_meta`.
-    #[must_use]
-    pub fn with_meta(mut self, meta: impl Into<JsonObject>) -> Self {
-        self.meta = Some(meta.into());
-        self
-    }
-    /// Sets `annotations`.
-    #[must_use]
-    pub fn with_annotations(mut self, annotations: impl Into<Annotations>) -> Self {
-        self.annotations = Some(annotations.into());
-        self
-    }
-}
-
-impl KnownMembers for TextContent {
-    const MEMBERS: &'static [&'static str] = &["_meta", "annotations", "text", "type"];
-}
-
-impl codec::Decode for TextContent {
-    const NAME: &'static str = "TextContent";
-    #[inline]
-    fn decode(json: codec::Cursor<'_>) -> codec::Result<Self> {
-        codec::decode_in_place(json)
-    }
-}
-
-impl codec::DecodeInPlace for TextContent {
-    #[inline]
-    fn blank(unread: codec::Unread) -> Self {
-        Self {
-            meta: None,
-            annotations: None,
-            text: codec::DecodeInPlace::blank(unread),
-            extra: Extra::default(),
-        }
-    }
-    fn read(
-        &mut self,
-        json: codec::Cursor<'_>,
-        unread: codec::Unread,
-    ) -> codec::Result<()> {
-        json.read_object(
-            <Self as KnownMembers>::MEMBERS,
-            &[2, 3],
-            &mut &mut *self,
-            unread,
-        )
-    }
-}
-
-impl codec::ReadMember for TextContent {
-    #[inline]
-    fn read_member(
-        &mut self,
-        index: usize,
-        json: codec::Cursor<'_>,
-        unread: codec::Unread,
-    ) -> codec::Result<()> {
-        match index {
-            0 => codec::read_optional(json, &mut self.meta, unread),
-            1 => codec::read_optional(json, &mut self.annotations, unread),
-            2 => codec::DecodeInPlace::read(&mut self.text, json, unread),
-            3 => json.read_constant(&codec::Literal::Str("text")),
-            _ => {
-                codec::read_others(
-                    json,
-                    <Self as KnownMembers>::MEMBERS,
-                    &mut self.extra,
-                    unread,
-                )
-            }
-        }
-    }
-}
-
-impl codec::Encode for TextContent {
-    fn encode(&self) -> codec::Node<'_> {
-        codec::Node::Object(self)
-    }
-}
-
-impl codec::Object for TextContent {
-    fn members(&self, out: &mut codec::Members<'_>) {
-        out.optional("_meta", &self.meta);
-        out.optional("annotations", &self.annotations);
-        out.member("text", &self.text);
-        out.constant("type", codec::Literal::Str("text"));
-        out.extra(&self.extra);
-    }
+codec::string_enum! {
+    Role;
+    Assistant = "assistant",
+    User = "user",
 }
 
 codec::serde_impls! {
-    Annotations, AnnotationsPriority, AudioContent, BaseMetadata, ContentBlock,
-    EmbeddedResource, ImageContent, Meta, Notification, NotificationParams,
-    PaginatedRequest, PaginatedRequestParams, PaginatedResult, Request, RequestParams,
-    ResourceContents, ResourceLink, Result, Role, TextContent
+    Annotations, AnnotationsPriority, BaseMetadata, Meta, Notification, NotificationParams, PaginatedRequest,
+    PaginatedRequestParams, PaginatedResult, Request, RequestParams, ResourceContents, Result, Role
 }

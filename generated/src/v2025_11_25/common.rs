@@ -2,60 +2,58 @@
 // Do not edit: run `cargo run -p mcpgen -- generate`.
 
 //! Types that several areas of the protocol use.
-use crate::{Extra, JsonObject, KnownMembers, Number, Value, codec};
-use super::{TextOrBlobResourceContents, UrlElicitationRequiredErrorErrorData};
+
+use crate::{Extra, JsonObject, Number, Value, codec};
 
 /// Hints for the client about how to use or display an object.
 ///
-/// A client can use them to filter and sort, or to choose the content to include in the model's context. The server sets
-/// them, and clients are free to ignore them.
+/// A client can use them to filter and sort, or to choose the content to include in the model's context. The server
+/// sets them, and clients are free to ignore them.
 ///
-/// Since revision 2024-11-05.
+/// Since revision 2024-11-05. Used by [`AudioContent`], [`EmbeddedResource`], [`ImageContent`], [`Resource`],
+/// [`ResourceLink`], [`ResourceTemplate`] and 1 more.
+/// [Specification](https://modelcontextprotocol.io/specification/2025-11-25/schema#annotations)
 ///
-/// Used by [`AudioContent`], [`EmbeddedResource`], [`ImageContent`], [`Resource`](super::Resource), [`ResourceLink`], [`ResourceTemplate`](super::ResourceTemplate) and 1 more.
-///
-/// Specification: [`Annotations`](https://modelcontextprotocol.io/specification/2025-11-25/schema#annotations)
-#[derive(Clone, Debug, PartialEq)]
+/// [`AudioContent`]: super::AudioContent
+/// [`EmbeddedResource`]: super::EmbeddedResource
+/// [`ImageContent`]: super::ImageContent
+/// [`Resource`]: super::Resource
+/// [`ResourceLink`]: super::ResourceLink
+/// [`ResourceTemplate`]: super::ResourceTemplate
+#[derive(Clone, Debug, Default, PartialEq)]
 pub struct Annotations {
     /// The intended audience: the user, the model, or both. If absent, the audience is not specified.
-    ///
-    /// `audience`, optional.
     pub audience: Option<Vec<Role>>,
-    /// The time of the last modification, as an ISO 8601 timestamp such as `2025-01-12T15:00:58Z`.
-    ///
-    /// `lastModified`, optional. Since revision 2025-06-18.
+    /// The time of the last modification, as an ISO 8601 timestamp such as `2025-01-12T15:00:58Z`. Since revision
+    /// 2025-06-18.
     pub last_modified: Option<String>,
     /// The importance of the object, from 0 (optional) to 1 (effectively required).
-    ///
-    /// `priority`, optional.
     pub priority: Option<AnnotationsPriority>,
-    /// Members that the schema does not name, kept as they came.
-    pub extra: Extra<Annotations>,
+    /// Members that the schema does not define.
+    pub extra: Extra<Self>,
 }
 
 impl Annotations {
-    /// A `Annotations` of the members that it requires.
+    /// Creates an `Annotations` without optional members.
     #[must_use]
     pub fn new() -> Self {
-        Self {
-            audience: None,
-            last_modified: None,
-            priority: None,
-            extra: Default::default(),
-        }
+        Self::default()
     }
+
     /// Sets `audience`.
     #[must_use]
     pub fn with_audience(mut self, audience: impl Into<Vec<Role>>) -> Self {
         self.audience = Some(audience.into());
         self
     }
+
     /// Sets `lastModified`.
     #[must_use]
     pub fn with_last_modified(mut self, last_modified: impl Into<String>) -> Self {
         self.last_modified = Some(last_modified.into());
         self
     }
+
     /// Sets `priority`.
     #[must_use]
     pub fn with_priority(mut self, priority: impl Into<AnnotationsPriority>) -> Self {
@@ -64,299 +62,26 @@ impl Annotations {
     }
 }
 
-impl Default for Annotations {
-    fn default() -> Self {
-        Self::new()
-    }
-}
-
-impl KnownMembers for Annotations {
-    const MEMBERS: &'static [&'static str] = &["audience", "lastModified", "priority"];
-}
-
-impl codec::Decode for Annotations {
-    const NAME: &'static str = "Annotations";
-    #[inline]
-    fn decode(json: codec::Cursor<'_>) -> codec::Result<Self> {
-        codec::decode_in_place(json)
-    }
-}
-
-impl codec::DecodeInPlace for Annotations {
-    #[inline]
-    fn blank(_: codec::Unread) -> Self {
-        Self {
-            audience: None,
-            last_modified: None,
-            priority: None,
-            extra: Extra::default(),
-        }
-    }
-    fn read(
-        &mut self,
-        json: codec::Cursor<'_>,
-        unread: codec::Unread,
-    ) -> codec::Result<()> {
-        json.read_object(<Self as KnownMembers>::MEMBERS, &[], &mut &mut *self, unread)
-    }
-}
-
-impl codec::ReadMember for Annotations {
-    #[inline]
-    fn read_member(
-        &mut self,
-        index: usize,
-        json: codec::Cursor<'_>,
-        unread: codec::Unread,
-    ) -> codec::Result<()> {
-        match index {
-            0 => codec::read_optional(json, &mut self.audience, unread),
-            1 => codec::read_optional(json, &mut self.last_modified, unread),
-            2 => codec::read_optional(json, &mut self.priority, unread),
-            _ => {
-                codec::read_others(
-                    json,
-                    <Self as KnownMembers>::MEMBERS,
-                    &mut self.extra,
-                    unread,
-                )
-            }
-        }
-    }
-}
-
-impl codec::Encode for Annotations {
-    fn encode(&self) -> codec::Node<'_> {
-        codec::Node::Object(self)
-    }
-}
-
-impl codec::Object for Annotations {
-    fn members(&self, out: &mut codec::Members<'_>) {
-        out.optional("audience", &self.audience);
-        out.optional("lastModified", &self.last_modified);
-        out.optional("priority", &self.priority);
-        out.extra(&self.extra);
-    }
+codec::object! {
+    Annotations;
+    optional 0 "audience" audience,
+    optional 1 "lastModified" last_modified,
+    optional 2 "priority" priority,
+    ..extra
 }
 
 /// The importance of an object, from 0 (optional) to 1 (effectively required).
 ///
-/// Checked when it is made: at least 0 and at most 1.
+/// The constructor checks that the value is at least 0 and at most 1.
 ///
-/// Since revision 2025-03-26.
-///
-/// Used by [`Annotations`].
+/// Since revision 2025-03-26. Used by [`Annotations`].
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct AnnotationsPriority(Number);
 
-impl AnnotationsPriority {
-    const LIMIT: codec::Bounds = codec::Bounds {
-        minimum: Some(codec::Bound {
-            value: codec::Literal::Integer(0),
-            exclusive: false,
-        }),
-        maximum: Some(codec::Bound {
-            value: codec::Literal::Integer(1),
-            exclusive: false,
-        }),
-    };
-    /// The value.
-    #[must_use]
-    pub const fn get(self) -> Number {
-        self.0
-    }
-}
-
-impl TryFrom<Number> for AnnotationsPriority {
-    type Error = crate::Error;
-    fn try_from(value: Number) -> codec::Result<Self> {
-        Self::LIMIT.check_number(value)?;
-        Ok(Self(value))
-    }
-}
-
-impl TryFrom<f64> for AnnotationsPriority {
-    type Error = crate::Error;
-    fn try_from(value: f64) -> codec::Result<Self> {
-        let value = Number::try_from(value)?;
-        <Self as TryFrom<Number>>::try_from(value)
-    }
-}
-
-impl From<AnnotationsPriority> for Number {
-    fn from(value: AnnotationsPriority) -> Self {
-        value.0
-    }
-}
-
-impl codec::Decode for AnnotationsPriority {
-    const NAME: &'static str = "AnnotationsPriority";
-    fn decode(json: codec::Cursor<'_>) -> codec::Result<Self> {
-        let value: Number = codec::Decode::decode(json)?;
-        <Self as TryFrom<Number>>::try_from(value).map_err(|error| json.locate(error))
-    }
-}
-
-impl codec::DecodeInPlace for AnnotationsPriority {
-    #[inline]
-    fn blank(unread: codec::Unread) -> Self {
-        Self(codec::DecodeInPlace::blank(unread))
-    }
-    fn read(&mut self, json: codec::Cursor<'_>, _: codec::Unread) -> codec::Result<()> {
-        codec::set(self, codec::Decode::decode(json)?);
-        Ok(())
-    }
-}
-
-impl codec::Encode for AnnotationsPriority {
-    fn encode(&self) -> codec::Node<'_> {
-        codec::Encode::encode(&self.0)
-    }
-}
-
-/// Audio sent to or produced by a language model.
-///
-/// On the wire, `type` is `"audio"`.
-///
-/// Since revision 2025-03-26.
-///
-/// Used by [`ContentBlock`], [`SamplingMessageContentBlock`](super::SamplingMessageContentBlock), [`Content`](super::Content).
-///
-/// Specification: [`AudioContent`](https://modelcontextprotocol.io/specification/2025-11-25/schema#audiocontent)
-#[derive(Clone, Debug, PartialEq)]
-pub struct AudioContent {
-    /// Metadata attached to the object. The protocol reserves some keys, such as those with the prefix
-    /// `io.modelcontextprotocol/` since 2025-11-25.
-    ///
-    /// `_meta`, optional. Since revision 2025-06-18.
-    pub meta: Option<JsonObject>,
-    /// Hints for display and use, such as the audience and the priority.
-    ///
-    /// `annotations`, optional.
-    pub annotations: Option<Annotations>,
-    /// The audio data, encoded as base64.
-    ///
-    /// `data`, required.
-    pub data: String,
-    /// The MIME type of `data`, such as `audio/wav`. The supported types depend on the model provider.
-    ///
-    /// `mimeType`, required.
-    pub mime_type: String,
-    /// Members that the schema does not name, kept as they came.
-    pub extra: Extra<AudioContent>,
-}
-
-impl AudioContent {
-    /// A `AudioContent` of the members that it requires.
-    #[must_use]
-    pub fn new(data: impl Into<String>, mime_type: impl Into<String>) -> Self {
-        Self {
-            meta: None,
-            annotations: None,
-            data: data.into(),
-            mime_type: mime_type.into(),
-            extra: Default::default(),
-        }
-    }
-    /// Sets `_meta`.
-    #[must_use]
-    pub fn with_meta(mut self, meta: impl Into<JsonObject>) -> Self {
-        self.meta = Some(meta.into());
-        self
-    }
-    /// Sets `annotations`.
-    #[must_use]
-    pub fn with_annotations(mut self, annotations: impl Into<Annotations>) -> Self {
-        self.annotations = Some(annotations.into());
-        self
-    }
-}
-
-impl KnownMembers for AudioContent {
-    const MEMBERS: &'static [&'static str] = &[
-        "_meta",
-        "annotations",
-        "data",
-        "mimeType",
-        "type",
-    ];
-}
-
-impl codec::Decode for AudioContent {
-    const NAME: &'static str = "AudioContent";
-    #[inline]
-    fn decode(json: codec::Cursor<'_>) -> codec::Result<Self> {
-        codec::decode_in_place(json)
-    }
-}
-
-impl codec::DecodeInPlace for AudioContent {
-    #[inline]
-    fn blank(unread: codec::Unread) -> Self {
-        Self {
-            meta: None,
-            annotations: None,
-            data: codec::DecodeInPlace::blank(unread),
-            mime_type: codec::DecodeInPlace::blank(unread),
-            extra: Extra::default(),
-        }
-    }
-    fn read(
-        &mut self,
-        json: codec::Cursor<'_>,
-        unread: codec::Unread,
-    ) -> codec::Result<()> {
-        json.read_object(
-            <Self as KnownMembers>::MEMBERS,
-            &[2, 3, 4],
-            &mut &mut *self,
-            unread,
-        )
-    }
-}
-
-impl codec::ReadMember for AudioContent {
-    #[inline]
-    fn read_member(
-        &mut self,
-        index: usize,
-        json: codec::Cursor<'_>,
-        unread: codec::Unread,
-    ) -> codec::Result<()> {
-        match index {
-            0 => codec::read_optional(json, &mut self.meta, unread),
-            1 => codec::read_optional(json, &mut self.annotations, unread),
-            2 => codec::DecodeInPlace::read(&mut self.data, json, unread),
-            3 => codec::DecodeInPlace::read(&mut self.mime_type, json, unread),
-            4 => json.read_constant(&codec::Literal::Str("audio")),
-            _ => {
-                codec::read_others(
-                    json,
-                    <Self as KnownMembers>::MEMBERS,
-                    &mut self.extra,
-                    unread,
-                )
-            }
-        }
-    }
-}
-
-impl codec::Encode for AudioContent {
-    fn encode(&self) -> codec::Node<'_> {
-        codec::Node::Object(self)
-    }
-}
-
-impl codec::Object for AudioContent {
-    fn members(&self, out: &mut codec::Members<'_>) {
-        out.optional("_meta", &self.meta);
-        out.optional("annotations", &self.annotations);
-        out.member("data", &self.data);
-        out.member("mimeType", &self.mime_type);
-        out.constant("type", codec::Literal::Str("audio"));
-        out.extra(&self.extra);
-    }
+codec::bounded_number! {
+    AnnotationsPriority(Number) from f64;
+    at_least(Integer(0)),
+    at_most(Integer(1))
 }
 
 /// The name and title shared by several types.
@@ -364,33 +89,27 @@ impl codec::Object for AudioContent {
 /// This type does not appear on the wire as a separate object. Other types include its members.
 ///
 /// Since revision 2025-06-18.
-///
-/// Specification: [`BaseMetadata`](https://modelcontextprotocol.io/specification/2025-11-25/schema#basemetadata)
+/// [Specification](https://modelcontextprotocol.io/specification/2025-11-25/schema#basemetadata)
 #[derive(Clone, Debug, PartialEq)]
 pub struct BaseMetadata {
     /// The programmatic name. It is displayed only if `title` is absent.
-    ///
-    /// `name`, required.
     pub name: String,
-    /// The display name, easy to understand without domain knowledge. If absent, `name` is displayed. For a tool, the `title`
-    /// of its [`ToolAnnotations`](super::ToolAnnotations) takes precedence over `name`.
+    /// The display name, easy to understand without domain knowledge. If absent, `name` is displayed. For a tool, the
+    /// `title` of its [`ToolAnnotations`] takes precedence over `name`.
     ///
-    /// `title`, optional.
+    /// [`ToolAnnotations`]: super::ToolAnnotations
     pub title: Option<String>,
-    /// Members that the schema does not name, kept as they came.
-    pub extra: Extra<BaseMetadata>,
+    /// Members that the schema does not define.
+    pub extra: Extra<Self>,
 }
 
 impl BaseMetadata {
-    /// A `BaseMetadata` of the members that it requires.
+    /// Creates a `BaseMetadata` from its required members.
     #[must_use]
     pub fn new(name: impl Into<String>) -> Self {
-        Self {
-            name: name.into(),
-            title: None,
-            extra: Default::default(),
-        }
+        Self { name: name.into(), title: None, extra: Default::default() }
     }
+
     /// Sets `title`.
     #[must_use]
     pub fn with_title(mut self, title: impl Into<String>) -> Self {
@@ -399,562 +118,100 @@ impl BaseMetadata {
     }
 }
 
-impl KnownMembers for BaseMetadata {
-    const MEMBERS: &'static [&'static str] = &["name", "title"];
-}
-
-impl codec::Decode for BaseMetadata {
-    const NAME: &'static str = "BaseMetadata";
-    #[inline]
-    fn decode(json: codec::Cursor<'_>) -> codec::Result<Self> {
-        codec::decode_in_place(json)
-    }
-}
-
-impl codec::DecodeInPlace for BaseMetadata {
-    #[inline]
-    fn blank(unread: codec::Unread) -> Self {
-        Self {
-            name: codec::DecodeInPlace::blank(unread),
-            title: None,
-            extra: Extra::default(),
-        }
-    }
-    fn read(
-        &mut self,
-        json: codec::Cursor<'_>,
-        unread: codec::Unread,
-    ) -> codec::Result<()> {
-        json.read_object(<Self as KnownMembers>::MEMBERS, &[0], &mut &mut *self, unread)
-    }
-}
-
-impl codec::ReadMember for BaseMetadata {
-    #[inline]
-    fn read_member(
-        &mut self,
-        index: usize,
-        json: codec::Cursor<'_>,
-        unread: codec::Unread,
-    ) -> codec::Result<()> {
-        match index {
-            0 => codec::DecodeInPlace::read(&mut self.name, json, unread),
-            1 => codec::read_optional(json, &mut self.title, unread),
-            _ => {
-                codec::read_others(
-                    json,
-                    <Self as KnownMembers>::MEMBERS,
-                    &mut self.extra,
-                    unread,
-                )
-            }
-        }
-    }
-}
-
-impl codec::Encode for BaseMetadata {
-    fn encode(&self) -> codec::Node<'_> {
-        codec::Node::Object(self)
-    }
-}
-
-impl codec::Object for BaseMetadata {
-    fn members(&self, out: &mut codec::Members<'_>) {
-        out.member("name", &self.name);
-        out.optional("title", &self.title);
-        out.extra(&self.extra);
-    }
+codec::object! {
+    BaseMetadata;
+    required 0 "name" name,
+    optional 1 "title" title,
+    ..extra
 }
 
 /// The metadata of a request.
 ///
-/// Since revision 2024-11-05.
+/// Since revision 2024-11-05. Used by [`CallToolRequestParams`], [`CompleteRequestParams`],
+/// [`CreateMessageRequestParams`], [`ElicitRequestFormParams`], [`ElicitRequestUrlParams`], [`GetPromptRequestParams`]
+/// and 9 more.
 ///
-/// Used by [`CallToolRequestParams`](super::CallToolRequestParams), [`CompleteRequestParams`](super::CompleteRequestParams), [`CreateMessageRequestParams`](super::CreateMessageRequestParams), [`ElicitRequestFormParams`](super::ElicitRequestFormParams), [`ElicitRequestUrlParams`](super::ElicitRequestUrlParams), [`GetPromptRequestParams`](super::GetPromptRequestParams) and 9 more.
-#[derive(Clone, Debug, PartialEq)]
+/// [`CallToolRequestParams`]: super::CallToolRequestParams
+/// [`CompleteRequestParams`]: super::CompleteRequestParams
+/// [`CreateMessageRequestParams`]: super::CreateMessageRequestParams
+/// [`ElicitRequestFormParams`]: super::ElicitRequestFormParams
+/// [`ElicitRequestUrlParams`]: super::ElicitRequestUrlParams
+/// [`GetPromptRequestParams`]: super::GetPromptRequestParams
+#[derive(Clone, Debug, Default, PartialEq)]
 pub struct Meta {
-    /// The token that progress notifications for this request repeat. It must be unique among the sender's active requests. If
-    /// absent, the receiver sends no progress notifications. Even if present, the receiver may omit them.
-    ///
-    /// `progressToken`, optional.
+    /// The token that progress notifications for this request repeat. It must be unique among the sender's active
+    /// requests. If absent, the receiver sends no progress notifications. Even if present, the receiver may omit them.
     pub progress_token: Option<ProgressToken>,
-    /// Members that the schema does not name, kept as they came.
-    pub extra: Extra<Meta>,
+    /// Members that the schema does not define.
+    pub extra: Extra<Self>,
 }
 
 impl Meta {
-    /// A `Meta` of the members that it requires.
+    /// Creates a `Meta` without optional members.
     #[must_use]
     pub fn new() -> Self {
-        Self {
-            progress_token: None,
-            extra: Default::default(),
-        }
+        Self::default()
     }
+
     /// Sets `progressToken`.
     #[must_use]
-    pub fn with_progress_token(
-        mut self,
-        progress_token: impl Into<ProgressToken>,
-    ) -> Self {
+    pub fn with_progress_token(mut self, progress_token: impl Into<ProgressToken>) -> Self {
         self.progress_token = Some(progress_token.into());
         self
     }
 }
 
-impl Default for Meta {
-    fn default() -> Self {
-        Self::new()
-    }
-}
-
-impl KnownMembers for Meta {
-    const MEMBERS: &'static [&'static str] = &["progressToken"];
-}
-
-impl codec::Decode for Meta {
-    const NAME: &'static str = "Meta";
-    #[inline]
-    fn decode(json: codec::Cursor<'_>) -> codec::Result<Self> {
-        codec::decode_in_place(json)
-    }
-}
-
-impl codec::DecodeInPlace for Meta {
-    #[inline]
-    fn blank(_: codec::Unread) -> Self {
-        Self {
-            progress_token: None,
-            extra: Extra::default(),
-        }
-    }
-    fn read(
-        &mut self,
-        json: codec::Cursor<'_>,
-        unread: codec::Unread,
-    ) -> codec::Result<()> {
-        json.read_object(<Self as KnownMembers>::MEMBERS, &[], &mut &mut *self, unread)
-    }
-}
-
-impl codec::ReadMember for Meta {
-    #[inline]
-    fn read_member(
-        &mut self,
-        index: usize,
-        json: codec::Cursor<'_>,
-        unread: codec::Unread,
-    ) -> codec::Result<()> {
-        match index {
-            0 => codec::read_optional(json, &mut self.progress_token, unread),
-            _ => {
-                codec::read_others(
-                    json,
-                    <Self as KnownMembers>::MEMBERS,
-                    &mut self.extra,
-                    unread,
-                )
-            }
-        }
-    }
-}
-
-impl codec::Encode for Meta {
-    fn encode(&self) -> codec::Node<'_> {
-        codec::Node::Object(self)
-    }
-}
-
-impl codec::Object for Meta {
-    fn members(&self, out: &mut codec::Members<'_>) {
-        out.optional("progressToken", &self.progress_token);
-        out.extra(&self.extra);
-    }
-}
-
-/// A content block in a prompt message or a tool result.
-///
-/// Each kind of block can carry [`Annotations`]. Treat the content as untrusted input, especially before you pass it to a
-/// model.
-///
-/// Which one a value is:
-///
-/// * `type` is "text": `TextContent`
-/// * `type` is "image": `ImageContent`
-/// * `type` is "audio": `AudioContent`
-/// * `type` is "resource_link": `ResourceLink`
-/// * `type` is "resource": `EmbeddedResource`
-///
-/// Since revision 2025-06-18.
-///
-/// Used by [`CallToolResult`](super::CallToolResult), [`PromptMessage`](super::PromptMessage), [`ToolResultContent`](super::ToolResultContent).
-///
-/// Specification: [`ContentBlock`](https://modelcontextprotocol.io/specification/2025-11-25/schema#contentblock)
-#[derive(Clone, Debug, PartialEq)]
-pub enum ContentBlock {
-    /// [`TextContent`]: Text sent to or produced by a language model.
-    TextContent(TextContent),
-    /// [`ImageContent`]: An image sent to or produced by a language model.
-    ImageContent(ImageContent),
-    /// [`AudioContent`]: Audio sent to or produced by a language model.
-    AudioContent(AudioContent),
-    /// [`ResourceLink`]: A link to a resource of the server, in a prompt message or a tool result.
-    ResourceLink(Box<ResourceLink>),
-    /// [`EmbeddedResource`]: The contents of a resource, embedded in a prompt message or a tool result.
-    EmbeddedResource(Box<EmbeddedResource>),
-}
-
-impl From<TextContent> for ContentBlock {
-    fn from(value: TextContent) -> Self {
-        Self::TextContent(value)
-    }
-}
-
-impl From<ImageContent> for ContentBlock {
-    fn from(value: ImageContent) -> Self {
-        Self::ImageContent(value)
-    }
-}
-
-impl From<AudioContent> for ContentBlock {
-    fn from(value: AudioContent) -> Self {
-        Self::AudioContent(value)
-    }
-}
-
-impl From<ResourceLink> for ContentBlock {
-    fn from(value: ResourceLink) -> Self {
-        Self::ResourceLink(Box::new(value))
-    }
-}
-
-impl From<EmbeddedResource> for ContentBlock {
-    fn from(value: EmbeddedResource) -> Self {
-        Self::EmbeddedResource(Box::new(value))
-    }
-}
-
-impl codec::Decode for ContentBlock {
-    const NAME: &'static str = "ContentBlock";
-    #[inline]
-    fn decode(json: codec::Cursor<'_>) -> codec::Result<Self> {
-        codec::decode_in_place(json)
-    }
-}
-
-impl codec::DecodeInPlace for ContentBlock {
-    #[inline]
-    fn blank(unread: codec::Unread) -> Self {
-        Self::AudioContent(codec::DecodeInPlace::blank(unread))
-    }
-    fn read(
-        &mut self,
-        json: codec::Cursor<'_>,
-        unread: codec::Unread,
-    ) -> codec::Result<()> {
-        const GUARDS: &[codec::Guard] = &[
-            codec::Guard {
-                when: &[
-                    codec::Condition::Value {
-                        path: &["type"],
-                        any_of: &[codec::Literal::Str("text")],
-                    },
-                ],
-                variant: 0,
-            },
-            codec::Guard {
-                when: &[
-                    codec::Condition::Value {
-                        path: &["type"],
-                        any_of: &[codec::Literal::Str("image")],
-                    },
-                ],
-                variant: 1,
-            },
-            codec::Guard {
-                when: &[
-                    codec::Condition::Value {
-                        path: &["type"],
-                        any_of: &[codec::Literal::Str("audio")],
-                    },
-                ],
-                variant: 2,
-            },
-            codec::Guard {
-                when: &[
-                    codec::Condition::Value {
-                        path: &["type"],
-                        any_of: &[codec::Literal::Str("resource_link")],
-                    },
-                ],
-                variant: 3,
-            },
-            codec::Guard {
-                when: &[
-                    codec::Condition::Value {
-                        path: &["type"],
-                        any_of: &[codec::Literal::Str("resource")],
-                    },
-                ],
-                variant: 4,
-            },
-        ];
-        match json.union(GUARDS)? {
-            0 => {
-                codec::set(self, Self::TextContent(codec::DecodeInPlace::blank(unread)));
-                if let Self::TextContent(value) = self {
-                    codec::DecodeInPlace::read(value, json, unread)?;
-                }
-            }
-            1 => {
-                codec::set(
-                    self,
-                    Self::ImageContent(codec::DecodeInPlace::blank(unread)),
-                );
-                if let Self::ImageContent(value) = self {
-                    codec::DecodeInPlace::read(value, json, unread)?;
-                }
-            }
-            2 => {
-                codec::set(
-                    self,
-                    Self::AudioContent(codec::DecodeInPlace::blank(unread)),
-                );
-                if let Self::AudioContent(value) = self {
-                    codec::DecodeInPlace::read(value, json, unread)?;
-                }
-            }
-            3 => {
-                codec::set(
-                    self,
-                    Self::ResourceLink(codec::DecodeInPlace::blank(unread)),
-                );
-                if let Self::ResourceLink(value) = self {
-                    codec::DecodeInPlace::read(value, json, unread)?;
-                }
-            }
-            _ => {
-                codec::set(
-                    self,
-                    Self::EmbeddedResource(codec::DecodeInPlace::blank(unread)),
-                );
-                if let Self::EmbeddedResource(value) = self {
-                    codec::DecodeInPlace::read(value, json, unread)?;
-                }
-            }
-        }
-        Ok(())
-    }
-}
-
-impl codec::Encode for ContentBlock {
-    fn encode(&self) -> codec::Node<'_> {
-        match self {
-            Self::TextContent(value) => codec::Encode::encode(value),
-            Self::ImageContent(value) => codec::Encode::encode(value),
-            Self::AudioContent(value) => codec::Encode::encode(value),
-            Self::ResourceLink(value) => codec::Encode::encode(value),
-            Self::EmbeddedResource(value) => codec::Encode::encode(value),
-        }
-    }
+codec::object! {
+    Meta;
+    optional 0 "progressToken" progress_token,
+    ..extra
 }
 
 /// A position in a paginated list, issued by the server.
 ///
-/// Cursors are opaque. Clients must not parse or modify them, or persist them across sessions. The server should respond to
-/// an invalid cursor with the invalid params error (-32602).
+/// Cursors are opaque. Clients must not parse or modify them, or persist them across sessions. The server should
+/// respond to an invalid cursor with the invalid params error (-32602).
 ///
-/// Since revision 2024-11-05.
-///
-/// Specification: [`Cursor`](https://modelcontextprotocol.io/specification/2025-11-25/schema#cursor)
+/// Since revision 2024-11-05. [Specification](https://modelcontextprotocol.io/specification/2025-11-25/schema#cursor)
 pub type Cursor = String;
-
-/// The contents of a resource, embedded in a prompt message or a tool result.
-///
-/// The client decides how to show it to the user or pass it to the model. A server that sends embedded resources should
-/// declare the `resources` capability. To send only the URI, use [`ResourceLink`].
-///
-/// On the wire, `type` is `"resource"`.
-///
-/// Since revision 2024-11-05.
-///
-/// Used by [`ContentBlock`].
-///
-/// Specification: [`EmbeddedResource`](https://modelcontextprotocol.io/specification/2025-11-25/schema#embeddedresource)
-#[derive(Clone, Debug, PartialEq)]
-pub struct EmbeddedResource {
-    /// Metadata attached to the object. The protocol reserves some keys, such as those with the prefix
-    /// `io.modelcontextprotocol/` since 2025-11-25.
-    ///
-    /// `_meta`, optional. Since revision 2025-06-18.
-    pub meta: Option<JsonObject>,
-    /// Hints for display and use, such as the audience and the priority.
-    ///
-    /// `annotations`, optional.
-    pub annotations: Option<Annotations>,
-    /// The text or binary contents, with their URI.
-    ///
-    /// `resource`, required.
-    pub resource: TextOrBlobResourceContents,
-    /// Members that the schema does not name, kept as they came.
-    pub extra: Extra<EmbeddedResource>,
-}
-
-impl EmbeddedResource {
-    /// A `EmbeddedResource` of the members that it requires.
-    #[must_use]
-    pub fn new(resource: impl Into<TextOrBlobResourceContents>) -> Self {
-        Self {
-            meta: None,
-            annotations: None,
-            resource: resource.into(),
-            extra: Default::default(),
-        }
-    }
-    /// Sets `_meta`.
-    #[must_use]
-    pub fn with_meta(mut self, meta: impl Into<JsonObject>) -> Self {
-        self.meta = Some(meta.into());
-        self
-    }
-    /// Sets `annotations`.
-    #[must_use]
-    pub fn with_annotations(mut self, annotations: impl Into<Annotations>) -> Self {
-        self.annotations = Some(annotations.into());
-        self
-    }
-}
-
-impl KnownMembers for EmbeddedResource {
-    const MEMBERS: &'static [&'static str] = &[
-        "_meta",
-        "annotations",
-        "resource",
-        "type",
-    ];
-}
-
-impl codec::Decode for EmbeddedResource {
-    const NAME: &'static str = "EmbeddedResource";
-    #[inline]
-    fn decode(json: codec::Cursor<'_>) -> codec::Result<Self> {
-        codec::decode_in_place(json)
-    }
-}
-
-impl codec::DecodeInPlace for EmbeddedResource {
-    #[inline]
-    fn blank(unread: codec::Unread) -> Self {
-        Self {
-            meta: None,
-            annotations: None,
-            resource: codec::DecodeInPlace::blank(unread),
-            extra: Extra::default(),
-        }
-    }
-    fn read(
-        &mut self,
-        json: codec::Cursor<'_>,
-        unread: codec::Unread,
-    ) -> codec::Result<()> {
-        json.read_object(
-            <Self as KnownMembers>::MEMBERS,
-            &[2, 3],
-            &mut &mut *self,
-            unread,
-        )
-    }
-}
-
-impl codec::ReadMember for EmbeddedResource {
-    #[inline]
-    fn read_member(
-        &mut self,
-        index: usize,
-        json: codec::Cursor<'_>,
-        unread: codec::Unread,
-    ) -> codec::Result<()> {
-        match index {
-            0 => codec::read_optional(json, &mut self.meta, unread),
-            1 => codec::read_optional(json, &mut self.annotations, unread),
-            2 => codec::DecodeInPlace::read(&mut self.resource, json, unread),
-            3 => json.read_constant(&codec::Literal::Str("resource")),
-            _ => {
-                codec::read_others(
-                    json,
-                    <Self as KnownMembers>::MEMBERS,
-                    &mut self.extra,
-                    unread,
-                )
-            }
-        }
-    }
-}
-
-impl codec::Encode for EmbeddedResource {
-    fn encode(&self) -> codec::Node<'_> {
-        codec::Node::Object(self)
-    }
-}
-
-impl codec::Object for EmbeddedResource {
-    fn members(&self, out: &mut codec::Members<'_>) {
-        out.optional("_meta", &self.meta);
-        out.optional("annotations", &self.annotations);
-        out.member("resource", &self.resource);
-        out.constant("type", codec::Literal::Str("resource"));
-        out.extra(&self.extra);
-    }
-}
 
 /// The result of a successful request that returns no data.
 ///
-/// The result of [`PingRequest`](super::PingRequest) (`ping`).
+/// The result of [`PingRequest`] (`ping`). Since revision 2024-11-05.
+/// [Specification](https://modelcontextprotocol.io/specification/2025-11-25/schema#emptyresult)
 ///
-/// Since revision 2024-11-05.
-///
-/// Specification: [`EmptyResult`](https://modelcontextprotocol.io/specification/2025-11-25/schema#emptyresult)
+/// [`PingRequest`]: super::PingRequest
 pub type EmptyResult = Result;
 
 /// The error object of a response, with a code for programs and a message for people.
 ///
-/// JSON-RPC defines the codes -32700 and -32600 to -32603. The code -32002 means that a resource was not found, and -32042
-/// is a [`UrlElicitationRequiredError`].
+/// JSON-RPC defines the codes -32700 and -32600 to -32603. The code -32002 means that a resource was not found, and
+/// -32042 is a [`UrlElicitationRequiredError`].
 ///
-/// Since revision 2025-11-25.
+/// Since revision 2025-11-25. Used by [`JsonRpcErrorResponse`].
+/// [Specification](https://modelcontextprotocol.io/specification/2025-11-25/schema#error)
 ///
-/// Used by [`JsonRpcErrorResponse`](super::JsonRpcErrorResponse).
-///
-/// Specification: [`Error`](https://modelcontextprotocol.io/specification/2025-11-25/schema#error)
+/// [`JsonRpcErrorResponse`]: super::JsonRpcErrorResponse
+/// [`UrlElicitationRequiredError`]: super::UrlElicitationRequiredError
 #[derive(Clone, Debug, PartialEq)]
 pub struct Error {
     /// The error code.
-    ///
-    /// `code`, required.
     pub code: i64,
     /// Additional information about the error, in any form, such as nested errors.
-    ///
-    /// `data`, optional.
     pub data: Option<Value>,
     /// A short description of the error, in one sentence.
-    ///
-    /// `message`, required.
     pub message: String,
-    /// Members that the schema does not name, kept as they came.
-    pub extra: Extra<Error>,
+    /// Members that the schema does not define.
+    pub extra: Extra<Self>,
 }
 
 impl Error {
-    /// A `Error` of the members that it requires.
+    /// Creates an `Error` from its required members.
     #[must_use]
     pub fn new(code: i64, message: impl Into<String>) -> Self {
-        Self {
-            code,
-            data: None,
-            message: message.into(),
-            extra: Default::default(),
-        }
+        Self { code, data: None, message: message.into(), extra: Default::default() }
     }
+
     /// Sets `data`.
     #[must_use]
     pub fn with_data(mut self, data: impl Into<Value>) -> Self {
@@ -963,140 +220,67 @@ impl Error {
     }
 }
 
-impl KnownMembers for Error {
-    const MEMBERS: &'static [&'static str] = &["code", "data", "message"];
-}
-
-impl codec::Decode for Error {
-    const NAME: &'static str = "Error";
-    #[inline]
-    fn decode(json: codec::Cursor<'_>) -> codec::Result<Self> {
-        codec::decode_in_place(json)
-    }
-}
-
-impl codec::DecodeInPlace for Error {
-    #[inline]
-    fn blank(unread: codec::Unread) -> Self {
-        Self {
-            code: codec::DecodeInPlace::blank(unread),
-            data: None,
-            message: codec::DecodeInPlace::blank(unread),
-            extra: Extra::default(),
-        }
-    }
-    fn read(
-        &mut self,
-        json: codec::Cursor<'_>,
-        unread: codec::Unread,
-    ) -> codec::Result<()> {
-        json.read_object(
-            <Self as KnownMembers>::MEMBERS,
-            &[0, 2],
-            &mut &mut *self,
-            unread,
-        )
-    }
-}
-
-impl codec::ReadMember for Error {
-    #[inline]
-    fn read_member(
-        &mut self,
-        index: usize,
-        json: codec::Cursor<'_>,
-        unread: codec::Unread,
-    ) -> codec::Result<()> {
-        match index {
-            0 => codec::DecodeInPlace::read(&mut self.code, json, unread),
-            1 => codec::read_optional(json, &mut self.data, unread),
-            2 => codec::DecodeInPlace::read(&mut self.message, json, unread),
-            _ => {
-                codec::read_others(
-                    json,
-                    <Self as KnownMembers>::MEMBERS,
-                    &mut self.extra,
-                    unread,
-                )
-            }
-        }
-    }
-}
-
-impl codec::Encode for Error {
-    fn encode(&self) -> codec::Node<'_> {
-        codec::Node::Object(self)
-    }
-}
-
-impl codec::Object for Error {
-    fn members(&self, out: &mut codec::Members<'_>) {
-        out.member("code", &self.code);
-        out.optional("data", &self.data);
-        out.member("message", &self.message);
-        out.extra(&self.extra);
-    }
+codec::object! {
+    Error;
+    required 0 "code" code,
+    optional 1 "data" data,
+    required 2 "message" message,
+    ..extra
 }
 
 /// An icon for a tool, prompt, resource or implementation in a user interface.
 ///
-/// Treat both this object and the image as untrusted. Accept only `data:` URIs, and `https:` URIs from the sender's origin
-/// or another trusted origin. Fetch images without cookies or credentials, and do not follow redirects to another origin or
-/// scheme. Limit the size of images, and check their content against a list of allowed image types. SVG images can contain
-/// scripts.
+/// Treat both this object and the image as untrusted. Accept only `data:` URIs, and `https:` URIs from the sender's
+/// origin or another trusted origin. Fetch images without cookies or credentials, and do not follow redirects to
+/// another origin or scheme. Limit the size of images, and check their content against a list of allowed image types.
+/// SVG images can contain scripts.
 ///
-/// Since revision 2025-11-25.
+/// Since revision 2025-11-25. Used by [`Icons`], [`Implementation`], [`Prompt`], [`Resource`], [`ResourceLink`],
+/// [`ResourceTemplate`] and 1 more.
+/// [Specification](https://modelcontextprotocol.io/specification/2025-11-25/schema#icon)
 ///
-/// Used by [`Icons`], [`Implementation`](super::Implementation), [`Prompt`](super::Prompt), [`Resource`](super::Resource), [`ResourceLink`], [`ResourceTemplate`](super::ResourceTemplate) and 1 more.
-///
-/// Specification: [`Icon`](https://modelcontextprotocol.io/specification/2025-11-25/schema#icon)
+/// [`Implementation`]: super::Implementation
+/// [`Prompt`]: super::Prompt
+/// [`Resource`]: super::Resource
+/// [`ResourceLink`]: super::ResourceLink
+/// [`ResourceTemplate`]: super::ResourceTemplate
 #[derive(Clone, Debug, PartialEq)]
 pub struct Icon {
-    /// The advisory MIME type of the image, such as `image/png`. Use it if the source provides no MIME type or a generic one.
-    ///
-    /// `mimeType`, optional.
+    /// The advisory MIME type of the image, such as `image/png`. Use it if the source provides no MIME type or a
+    /// generic one.
     pub mime_type: Option<String>,
-    /// The sizes that the image is intended for. Each item is a width and height such as `48x48`, or `any` for scalable formats
-    /// such as SVG. If absent, the image can be used at any size.
-    ///
-    /// `sizes`, optional.
+    /// The sizes that the image is intended for. Each item is a width and height such as `48x48`, or `any` for scalable
+    /// formats such as SVG. If absent, the image can be used at any size.
     pub sizes: Option<Vec<String>>,
     /// The source of the image: an `https:` or `http:` URL, or a `data:` URI with a base64-encoded image.
-    ///
-    /// `src`, required.
     pub src: String,
     /// The background that the image is designed for. If absent, the image can be used with any background.
-    ///
-    /// `theme`, optional.
     pub theme: Option<IconTheme>,
-    /// Members that the schema does not name, kept as they came.
-    pub extra: Extra<Icon>,
+    /// Members that the schema does not define.
+    pub extra: Extra<Self>,
 }
 
 impl Icon {
-    /// A `Icon` of the members that it requires.
+    /// Creates an `Icon` from its required members.
     #[must_use]
     pub fn new(src: impl Into<String>) -> Self {
-        Self {
-            mime_type: None,
-            sizes: None,
-            src: src.into(),
-            theme: None,
-            extra: Default::default(),
-        }
+        Self { mime_type: None, sizes: None, src: src.into(), theme: None, extra: Default::default() }
     }
+
     /// Sets `mimeType`.
     #[must_use]
     pub fn with_mime_type(mut self, mime_type: impl Into<String>) -> Self {
         self.mime_type = Some(mime_type.into());
         self
     }
+
     /// Sets `sizes`.
     #[must_use]
     pub fn with_sizes(mut self, sizes: impl Into<Vec<String>>) -> Self {
         self.sizes = Some(sizes.into());
         self
     }
+
     /// Sets `theme`.
     #[must_use]
     pub fn with_theme(mut self, theme: impl Into<IconTheme>) -> Self {
@@ -1105,174 +289,53 @@ impl Icon {
     }
 }
 
-impl KnownMembers for Icon {
-    const MEMBERS: &'static [&'static str] = &["mimeType", "sizes", "src", "theme"];
-}
-
-impl codec::Decode for Icon {
-    const NAME: &'static str = "Icon";
-    #[inline]
-    fn decode(json: codec::Cursor<'_>) -> codec::Result<Self> {
-        codec::decode_in_place(json)
-    }
-}
-
-impl codec::DecodeInPlace for Icon {
-    #[inline]
-    fn blank(unread: codec::Unread) -> Self {
-        Self {
-            mime_type: None,
-            sizes: None,
-            src: codec::DecodeInPlace::blank(unread),
-            theme: None,
-            extra: Extra::default(),
-        }
-    }
-    fn read(
-        &mut self,
-        json: codec::Cursor<'_>,
-        unread: codec::Unread,
-    ) -> codec::Result<()> {
-        json.read_object(<Self as KnownMembers>::MEMBERS, &[2], &mut &mut *self, unread)
-    }
-}
-
-impl codec::ReadMember for Icon {
-    #[inline]
-    fn read_member(
-        &mut self,
-        index: usize,
-        json: codec::Cursor<'_>,
-        unread: codec::Unread,
-    ) -> codec::Result<()> {
-        match index {
-            0 => codec::read_optional(json, &mut self.mime_type, unread),
-            1 => codec::read_optional(json, &mut self.sizes, unread),
-            2 => codec::DecodeInPlace::read(&mut self.src, json, unread),
-            3 => codec::read_optional(json, &mut self.theme, unread),
-            _ => {
-                codec::read_others(
-                    json,
-                    <Self as KnownMembers>::MEMBERS,
-                    &mut self.extra,
-                    unread,
-                )
-            }
-        }
-    }
-}
-
-impl codec::Encode for Icon {
-    fn encode(&self) -> codec::Node<'_> {
-        codec::Node::Object(self)
-    }
-}
-
-impl codec::Object for Icon {
-    fn members(&self, out: &mut codec::Members<'_>) {
-        out.optional("mimeType", &self.mime_type);
-        out.optional("sizes", &self.sizes);
-        out.member("src", &self.src);
-        out.optional("theme", &self.theme);
-        out.extra(&self.extra);
-    }
+codec::object! {
+    Icon;
+    optional 0 "mimeType" mime_type,
+    optional 1 "sizes" sizes,
+    required 2 "src" src,
+    optional 3 "theme" theme,
+    ..extra
 }
 
 /// The background that an [`Icon`] is designed for.
 ///
-/// Since revision 2025-11-25.
-///
-/// Used by [`Icon`].
+/// Since revision 2025-11-25. Used by [`Icon`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum IconTheme {
-    /// A dark background.
-    ///
-    /// `"dark"`
+    /// `"dark"`: A dark background.
     Dark,
-    /// A light background.
-    ///
-    /// `"light"`
+    /// `"light"`: A light background.
     Light,
 }
 
-impl IconTheme {
-    /// All values, in the order of the schema.
-    pub const ALL: &'static [Self] = &[Self::Dark, Self::Light];
-}
-
-impl IconTheme {
-    const NAMES: &'static [&'static str] = &["dark", "light"];
-    /// The value on the wire.
-    #[must_use]
-    pub const fn as_str(self) -> &'static str {
-        Self::NAMES[self as usize]
-    }
-}
-
-impl ::std::fmt::Display for IconTheme {
-    fn fmt(&self, f: &mut ::std::fmt::Formatter<'_>) -> ::std::fmt::Result {
-        f.pad(self.as_str())
-    }
-}
-
-impl ::std::str::FromStr for IconTheme {
-    type Err = crate::Error;
-    fn from_str(text: &str) -> codec::Result<Self> {
-        codec::variant(text, Self::NAMES).map(|index| Self::ALL[index])
-    }
-}
-
-impl codec::Decode for IconTheme {
-    const NAME: &'static str = "IconTheme";
-    fn decode(json: codec::Cursor<'_>) -> codec::Result<Self> {
-        json.variant(Self::NAMES).map(|index| Self::ALL[index])
-    }
-}
-
-impl codec::Encode for IconTheme {
-    fn encode(&self) -> codec::Node<'_> {
-        codec::Node::Str(self.as_str())
-    }
-}
-
-impl codec::DecodeInPlace for IconTheme {
-    #[inline]
-    fn blank(_: codec::Unread) -> Self {
-        Self::Dark
-    }
-    fn read(&mut self, json: codec::Cursor<'_>, _: codec::Unread) -> codec::Result<()> {
-        codec::set(self, codec::Decode::decode(json)?);
-        Ok(())
-    }
+codec::string_enum! {
+    IconTheme;
+    Dark = "dark",
+    Light = "light",
 }
 
 /// The `icons` member shared by several types.
 ///
 /// This type does not appear on the wire as a separate object. Other types include its member.
 ///
-/// Since revision 2025-11-25.
-///
-/// Specification: [`Icons`](https://modelcontextprotocol.io/specification/2025-11-25/schema#icons)
-#[derive(Clone, Debug, PartialEq)]
+/// Since revision 2025-11-25. [Specification](https://modelcontextprotocol.io/specification/2025-11-25/schema#icons)
+#[derive(Clone, Debug, Default, PartialEq)]
 pub struct Icons {
-    /// Icons for a user interface, from which the client selects the best fit. A client that displays icons must support PNG
-    /// and JPEG, and should support SVG and WebP.
-    ///
-    /// `icons`, optional.
+    /// Icons for a user interface, from which the client selects the best fit. A client that displays icons must
+    /// support PNG and JPEG, and should support SVG and WebP.
     pub icons: Option<Vec<Icon>>,
-    /// Members that the schema does not name, kept as they came.
-    pub extra: Extra<Icons>,
+    /// Members that the schema does not define.
+    pub extra: Extra<Self>,
 }
 
 impl Icons {
-    /// A `Icons` of the members that it requires.
+    /// Creates an `Icons` without optional members.
     #[must_use]
     pub fn new() -> Self {
-        Self {
-            icons: None,
-            extra: Default::default(),
-        }
+        Self::default()
     }
+
     /// Sets `icons`.
     #[must_use]
     pub fn with_icons(mut self, icons: impl Into<Vec<Icon>>) -> Self {
@@ -1281,249 +344,33 @@ impl Icons {
     }
 }
 
-impl Default for Icons {
-    fn default() -> Self {
-        Self::new()
-    }
-}
-
-impl KnownMembers for Icons {
-    const MEMBERS: &'static [&'static str] = &["icons"];
-}
-
-impl codec::Decode for Icons {
-    const NAME: &'static str = "Icons";
-    #[inline]
-    fn decode(json: codec::Cursor<'_>) -> codec::Result<Self> {
-        codec::decode_in_place(json)
-    }
-}
-
-impl codec::DecodeInPlace for Icons {
-    #[inline]
-    fn blank(_: codec::Unread) -> Self {
-        Self {
-            icons: None,
-            extra: Extra::default(),
-        }
-    }
-    fn read(
-        &mut self,
-        json: codec::Cursor<'_>,
-        unread: codec::Unread,
-    ) -> codec::Result<()> {
-        json.read_object(<Self as KnownMembers>::MEMBERS, &[], &mut &mut *self, unread)
-    }
-}
-
-impl codec::ReadMember for Icons {
-    #[inline]
-    fn read_member(
-        &mut self,
-        index: usize,
-        json: codec::Cursor<'_>,
-        unread: codec::Unread,
-    ) -> codec::Result<()> {
-        match index {
-            0 => codec::read_optional(json, &mut self.icons, unread),
-            _ => {
-                codec::read_others(
-                    json,
-                    <Self as KnownMembers>::MEMBERS,
-                    &mut self.extra,
-                    unread,
-                )
-            }
-        }
-    }
-}
-
-impl codec::Encode for Icons {
-    fn encode(&self) -> codec::Node<'_> {
-        codec::Node::Object(self)
-    }
-}
-
-impl codec::Object for Icons {
-    fn members(&self, out: &mut codec::Members<'_>) {
-        out.optional("icons", &self.icons);
-        out.extra(&self.extra);
-    }
-}
-
-/// An image sent to or produced by a language model.
-///
-/// On the wire, `type` is `"image"`.
-///
-/// Since revision 2024-11-05.
-///
-/// Used by [`ContentBlock`], [`SamplingMessageContentBlock`](super::SamplingMessageContentBlock), [`Content`](super::Content).
-///
-/// Specification: [`ImageContent`](https://modelcontextprotocol.io/specification/2025-11-25/schema#imagecontent)
-#[derive(Clone, Debug, PartialEq)]
-pub struct ImageContent {
-    /// Metadata attached to the object. The protocol reserves some keys, such as those with the prefix
-    /// `io.modelcontextprotocol/` since 2025-11-25.
-    ///
-    /// `_meta`, optional. Since revision 2025-06-18.
-    pub meta: Option<JsonObject>,
-    /// Hints for display and use, such as the audience and the priority.
-    ///
-    /// `annotations`, optional.
-    pub annotations: Option<Annotations>,
-    /// The image data, encoded as base64.
-    ///
-    /// `data`, required.
-    pub data: String,
-    /// The MIME type of `data`, such as `image/png`. The supported types depend on the model provider.
-    ///
-    /// `mimeType`, required.
-    pub mime_type: String,
-    /// Members that the schema does not name, kept as they came.
-    pub extra: Extra<ImageContent>,
-}
-
-impl ImageContent {
-    /// A `ImageContent` of the members that it requires.
-    #[must_use]
-    pub fn new(data: impl Into<String>, mime_type: impl Into<String>) -> Self {
-        Self {
-            meta: None,
-            annotations: None,
-            data: data.into(),
-            mime_type: mime_type.into(),
-            extra: Default::default(),
-        }
-    }
-    /// Sets `_meta`.
-    #[must_use]
-    pub fn with_meta(mut self, meta: impl Into<JsonObject>) -> Self {
-        self.meta = Some(meta.into());
-        self
-    }
-    /// Sets `annotations`.
-    #[must_use]
-    pub fn with_annotations(mut self, annotations: impl Into<Annotations>) -> Self {
-        self.annotations = Some(annotations.into());
-        self
-    }
-}
-
-impl KnownMembers for ImageContent {
-    const MEMBERS: &'static [&'static str] = &[
-        "_meta",
-        "annotations",
-        "data",
-        "mimeType",
-        "type",
-    ];
-}
-
-impl codec::Decode for ImageContent {
-    const NAME: &'static str = "ImageContent";
-    #[inline]
-    fn decode(json: codec::Cursor<'_>) -> codec::Result<Self> {
-        codec::decode_in_place(json)
-    }
-}
-
-impl codec::DecodeInPlace for ImageContent {
-    #[inline]
-    fn blank(unread: codec::Unread) -> Self {
-        Self {
-            meta: None,
-            annotations: None,
-            data: codec::DecodeInPlace::blank(unread),
-            mime_type: codec::DecodeInPlace::blank(unread),
-            extra: Extra::default(),
-        }
-    }
-    fn read(
-        &mut self,
-        json: codec::Cursor<'_>,
-        unread: codec::Unread,
-    ) -> codec::Result<()> {
-        json.read_object(
-            <Self as KnownMembers>::MEMBERS,
-            &[2, 3, 4],
-            &mut &mut *self,
-            unread,
-        )
-    }
-}
-
-impl codec::ReadMember for ImageContent {
-    #[inline]
-    fn read_member(
-        &mut self,
-        index: usize,
-        json: codec::Cursor<'_>,
-        unread: codec::Unread,
-    ) -> codec::Result<()> {
-        match index {
-            0 => codec::read_optional(json, &mut self.meta, unread),
-            1 => codec::read_optional(json, &mut self.annotations, unread),
-            2 => codec::DecodeInPlace::read(&mut self.data, json, unread),
-            3 => codec::DecodeInPlace::read(&mut self.mime_type, json, unread),
-            4 => json.read_constant(&codec::Literal::Str("image")),
-            _ => {
-                codec::read_others(
-                    json,
-                    <Self as KnownMembers>::MEMBERS,
-                    &mut self.extra,
-                    unread,
-                )
-            }
-        }
-    }
-}
-
-impl codec::Encode for ImageContent {
-    fn encode(&self) -> codec::Node<'_> {
-        codec::Node::Object(self)
-    }
-}
-
-impl codec::Object for ImageContent {
-    fn members(&self, out: &mut codec::Members<'_>) {
-        out.optional("_meta", &self.meta);
-        out.optional("annotations", &self.annotations);
-        out.member("data", &self.data);
-        out.member("mimeType", &self.mime_type);
-        out.constant("type", codec::Literal::Str("image"));
-        out.extra(&self.extra);
-    }
+codec::object! {
+    Icons;
+    optional 0 "icons" icons,
+    ..extra
 }
 
 /// The members shared by all notifications: a method and optional parameters.
 ///
 /// Since revision 2024-11-05.
-///
-/// Specification: [`Notification`](https://modelcontextprotocol.io/specification/2025-11-25/schema#notification)
+/// [Specification](https://modelcontextprotocol.io/specification/2025-11-25/schema#notification)
 #[derive(Clone, Debug, PartialEq)]
 pub struct Notification {
     /// The name of the method, such as `tools/call`.
-    ///
-    /// `method`, required.
     pub method: String,
     /// The parameters of the method.
-    ///
-    /// `params`, optional.
     pub params: Option<JsonObject>,
-    /// Members that the schema does not name, kept as they came.
-    pub extra: Extra<Notification>,
+    /// Members that the schema does not define.
+    pub extra: Extra<Self>,
 }
 
 impl Notification {
-    /// A `Notification` of the members that it requires.
+    /// Creates a `Notification` from its required members.
     #[must_use]
     pub fn new(method: impl Into<String>) -> Self {
-        Self {
-            method: method.into(),
-            params: None,
-            extra: Default::default(),
-        }
+        Self { method: method.into(), params: None, extra: Default::default() }
     }
+
     /// Sets `params`.
     #[must_use]
     pub fn with_params(mut self, params: impl Into<JsonObject>) -> Self {
@@ -1532,100 +379,40 @@ impl Notification {
     }
 }
 
-impl KnownMembers for Notification {
-    const MEMBERS: &'static [&'static str] = &["method", "params"];
-}
-
-impl codec::Decode for Notification {
-    const NAME: &'static str = "Notification";
-    #[inline]
-    fn decode(json: codec::Cursor<'_>) -> codec::Result<Self> {
-        codec::decode_in_place(json)
-    }
-}
-
-impl codec::DecodeInPlace for Notification {
-    #[inline]
-    fn blank(unread: codec::Unread) -> Self {
-        Self {
-            method: codec::DecodeInPlace::blank(unread),
-            params: None,
-            extra: Extra::default(),
-        }
-    }
-    fn read(
-        &mut self,
-        json: codec::Cursor<'_>,
-        unread: codec::Unread,
-    ) -> codec::Result<()> {
-        json.read_object(<Self as KnownMembers>::MEMBERS, &[0], &mut &mut *self, unread)
-    }
-}
-
-impl codec::ReadMember for Notification {
-    #[inline]
-    fn read_member(
-        &mut self,
-        index: usize,
-        json: codec::Cursor<'_>,
-        unread: codec::Unread,
-    ) -> codec::Result<()> {
-        match index {
-            0 => codec::DecodeInPlace::read(&mut self.method, json, unread),
-            1 => codec::read_optional(json, &mut self.params, unread),
-            _ => {
-                codec::read_others(
-                    json,
-                    <Self as KnownMembers>::MEMBERS,
-                    &mut self.extra,
-                    unread,
-                )
-            }
-        }
-    }
-}
-
-impl codec::Encode for Notification {
-    fn encode(&self) -> codec::Node<'_> {
-        codec::Node::Object(self)
-    }
-}
-
-impl codec::Object for Notification {
-    fn members(&self, out: &mut codec::Members<'_>) {
-        out.member("method", &self.method);
-        out.optional("params", &self.params);
-        out.extra(&self.extra);
-    }
+codec::object! {
+    Notification;
+    required 0 "method" method,
+    optional 1 "params" params,
+    ..extra
 }
 
 /// The parameters that any notification can have, which contain only metadata.
 ///
-/// Since revision 2024-11-05.
+/// Since revision 2024-11-05. Used by [`InitializedNotification`], [`PromptListChangedNotification`],
+/// [`ResourceListChangedNotification`], [`RootsListChangedNotification`], [`ToolListChangedNotification`].
+/// [Specification](https://modelcontextprotocol.io/specification/2025-11-25/schema#notificationparams)
 ///
-/// Used by [`InitializedNotification`](super::InitializedNotification), [`PromptListChangedNotification`](super::PromptListChangedNotification), [`ResourceListChangedNotification`](super::ResourceListChangedNotification), [`RootsListChangedNotification`](super::RootsListChangedNotification), [`ToolListChangedNotification`](super::ToolListChangedNotification).
-///
-/// Specification: [`NotificationParams`](https://modelcontextprotocol.io/specification/2025-11-25/schema#notificationparams)
-#[derive(Clone, Debug, PartialEq)]
+/// [`InitializedNotification`]: super::InitializedNotification
+/// [`PromptListChangedNotification`]: super::PromptListChangedNotification
+/// [`ResourceListChangedNotification`]: super::ResourceListChangedNotification
+/// [`RootsListChangedNotification`]: super::RootsListChangedNotification
+/// [`ToolListChangedNotification`]: super::ToolListChangedNotification
+#[derive(Clone, Debug, Default, PartialEq)]
 pub struct NotificationParams {
     /// Metadata attached to the object. The protocol reserves some keys, such as those with the prefix
-    /// `io.modelcontextprotocol/` since 2025-11-25.
-    ///
-    /// `_meta`, optional.
+    /// `io.modelcontextprotocol/` since 2025-11-25. In JSON, it is `_meta`.
     pub meta: Option<JsonObject>,
-    /// Members that the schema does not name, kept as they came.
-    pub extra: Extra<NotificationParams>,
+    /// Members that the schema does not define.
+    pub extra: Extra<Self>,
 }
 
 impl NotificationParams {
-    /// A `NotificationParams` of the members that it requires.
+    /// Creates a `NotificationParams` without optional members.
     #[must_use]
     pub fn new() -> Self {
-        Self {
-            meta: None,
-            extra: Default::default(),
-        }
+        Self::default()
     }
+
     /// Sets `_meta`.
     #[must_use]
     pub fn with_meta(mut self, meta: impl Into<JsonObject>) -> Self {
@@ -1634,112 +421,36 @@ impl NotificationParams {
     }
 }
 
-impl Default for NotificationParams {
-    fn default() -> Self {
-        Self::new()
-    }
-}
-
-impl KnownMembers for NotificationParams {
-    const MEMBERS: &'static [&'static str] = &["_meta"];
-}
-
-impl codec::Decode for NotificationParams {
-    const NAME: &'static str = "NotificationParams";
-    #[inline]
-    fn decode(json: codec::Cursor<'_>) -> codec::Result<Self> {
-        codec::decode_in_place(json)
-    }
-}
-
-impl codec::DecodeInPlace for NotificationParams {
-    #[inline]
-    fn blank(_: codec::Unread) -> Self {
-        Self {
-            meta: None,
-            extra: Extra::default(),
-        }
-    }
-    fn read(
-        &mut self,
-        json: codec::Cursor<'_>,
-        unread: codec::Unread,
-    ) -> codec::Result<()> {
-        json.read_object(<Self as KnownMembers>::MEMBERS, &[], &mut &mut *self, unread)
-    }
-}
-
-impl codec::ReadMember for NotificationParams {
-    #[inline]
-    fn read_member(
-        &mut self,
-        index: usize,
-        json: codec::Cursor<'_>,
-        unread: codec::Unread,
-    ) -> codec::Result<()> {
-        match index {
-            0 => codec::read_optional(json, &mut self.meta, unread),
-            _ => {
-                codec::read_others(
-                    json,
-                    <Self as KnownMembers>::MEMBERS,
-                    &mut self.extra,
-                    unread,
-                )
-            }
-        }
-    }
-}
-
-impl codec::Encode for NotificationParams {
-    fn encode(&self) -> codec::Node<'_> {
-        codec::Node::Object(self)
-    }
-}
-
-impl codec::Object for NotificationParams {
-    fn members(&self, out: &mut codec::Members<'_>) {
-        out.optional("_meta", &self.meta);
-        out.extra(&self.extra);
-    }
+codec::object! {
+    NotificationParams;
+    optional 0 "_meta" meta,
+    ..extra
 }
 
 /// The members shared by requests for paginated lists.
 ///
-/// On the wire, `jsonrpc` is `"2.0"`.
-///
-/// Since revision 2024-11-05.
-///
-/// Specification: [`PaginatedRequest`](https://modelcontextprotocol.io/specification/2025-11-25/schema#paginatedrequest)
+/// In JSON, `jsonrpc` is `"2.0"`. Since revision 2024-11-05.
+/// [Specification](https://modelcontextprotocol.io/specification/2025-11-25/schema#paginatedrequest)
 #[derive(Clone, Debug, PartialEq)]
 pub struct PaginatedRequest {
-    /// The ID that matches a response to its request. The sender of the request chooses it, and the response repeats it.
-    ///
-    /// `id`, required. Since revision 2025-11-25.
+    /// The ID that matches a response to its request. The sender of the request chooses it, and the response repeats
+    /// it. Since revision 2025-11-25.
     pub id: RequestId,
     /// The name of the method, such as `tools/call`.
-    ///
-    /// `method`, required.
     pub method: String,
     /// The parameters of the method.
-    ///
-    /// `params`, optional.
     pub params: Option<PaginatedRequestParams>,
-    /// Members that the schema does not name, kept as they came.
-    pub extra: Extra<PaginatedRequest>,
+    /// Members that the schema does not define.
+    pub extra: Extra<Self>,
 }
 
 impl PaginatedRequest {
-    /// A `PaginatedRequest` of the members that it requires.
+    /// Creates a `PaginatedRequest` from its required members.
     #[must_use]
     pub fn new(id: impl Into<RequestId>, method: impl Into<String>) -> Self {
-        Self {
-            id: id.into(),
-            method: method.into(),
-            params: None,
-            extra: Default::default(),
-        }
+        Self { id: id.into(), method: method.into(), params: None, extra: Default::default() }
     }
+
     /// Sets `params`.
     #[must_use]
     pub fn with_params(mut self, params: impl Into<PaginatedRequestParams>) -> Self {
@@ -1748,123 +459,52 @@ impl PaginatedRequest {
     }
 }
 
-impl KnownMembers for PaginatedRequest {
-    const MEMBERS: &'static [&'static str] = &["id", "jsonrpc", "method", "params"];
-}
-
-impl codec::Decode for PaginatedRequest {
-    const NAME: &'static str = "PaginatedRequest";
-    #[inline]
-    fn decode(json: codec::Cursor<'_>) -> codec::Result<Self> {
-        codec::decode_in_place(json)
-    }
-}
-
-impl codec::DecodeInPlace for PaginatedRequest {
-    #[inline]
-    fn blank(unread: codec::Unread) -> Self {
-        Self {
-            id: codec::DecodeInPlace::blank(unread),
-            method: codec::DecodeInPlace::blank(unread),
-            params: None,
-            extra: Extra::default(),
-        }
-    }
-    fn read(
-        &mut self,
-        json: codec::Cursor<'_>,
-        unread: codec::Unread,
-    ) -> codec::Result<()> {
-        json.read_object(
-            <Self as KnownMembers>::MEMBERS,
-            &[0, 1, 2],
-            &mut &mut *self,
-            unread,
-        )
-    }
-}
-
-impl codec::ReadMember for PaginatedRequest {
-    #[inline]
-    fn read_member(
-        &mut self,
-        index: usize,
-        json: codec::Cursor<'_>,
-        unread: codec::Unread,
-    ) -> codec::Result<()> {
-        match index {
-            0 => codec::DecodeInPlace::read(&mut self.id, json, unread),
-            1 => json.read_constant(&codec::Literal::Str("2.0")),
-            2 => codec::DecodeInPlace::read(&mut self.method, json, unread),
-            3 => codec::read_optional(json, &mut self.params, unread),
-            _ => {
-                codec::read_others(
-                    json,
-                    <Self as KnownMembers>::MEMBERS,
-                    &mut self.extra,
-                    unread,
-                )
-            }
-        }
-    }
-}
-
-impl codec::Encode for PaginatedRequest {
-    fn encode(&self) -> codec::Node<'_> {
-        codec::Node::Object(self)
-    }
-}
-
-impl codec::Object for PaginatedRequest {
-    fn members(&self, out: &mut codec::Members<'_>) {
-        out.member("id", &self.id);
-        out.constant("jsonrpc", codec::Literal::Str("2.0"));
-        out.member("method", &self.method);
-        out.optional("params", &self.params);
-        out.extra(&self.extra);
-    }
+codec::object! {
+    PaginatedRequest;
+    required 0 "id" id,
+    constant 1 "jsonrpc" = Str("2.0"),
+    required 2 "method" method,
+    optional 3 "params" params,
+    ..extra
 }
 
 /// The page of a list to return.
 ///
-/// The parameters of [`ListResourcesRequest`](super::ListResourcesRequest) (`resources/list`).
+/// The parameters of [`ListResourcesRequest`] (`resources/list`). Since revision 2024-11-05. Used by
+/// [`ListPromptsRequest`], [`ListResourceTemplatesRequest`], [`ListResourcesRequest`], [`ListTasksRequest`],
+/// [`ListToolsRequest`], [`PaginatedRequest`].
+/// [Specification](https://modelcontextprotocol.io/specification/2025-11-25/schema#paginatedrequestparams)
 ///
-/// Since revision 2024-11-05.
-///
-/// Used by [`ListPromptsRequest`](super::ListPromptsRequest), [`ListResourceTemplatesRequest`](super::ListResourceTemplatesRequest), [`ListResourcesRequest`](super::ListResourcesRequest), [`ListTasksRequest`](super::ListTasksRequest), [`ListToolsRequest`](super::ListToolsRequest), [`PaginatedRequest`].
-///
-/// Specification: [`PaginatedRequestParams`](https://modelcontextprotocol.io/specification/2025-11-25/schema#paginatedrequestparams)
-#[derive(Clone, Debug, PartialEq)]
+/// [`ListPromptsRequest`]: super::ListPromptsRequest
+/// [`ListResourceTemplatesRequest`]: super::ListResourceTemplatesRequest
+/// [`ListResourcesRequest`]: super::ListResourcesRequest
+/// [`ListTasksRequest`]: super::ListTasksRequest
+/// [`ListToolsRequest`]: super::ListToolsRequest
+#[derive(Clone, Debug, Default, PartialEq)]
 pub struct PaginatedRequestParams {
     /// Metadata attached to the object. The protocol reserves some keys, such as those with the prefix
-    /// `io.modelcontextprotocol/` since 2025-11-25.
-    ///
-    /// `_meta`, optional. Since revision 2025-11-25.
+    /// `io.modelcontextprotocol/` since 2025-11-25. In JSON, it is `_meta`. Since revision 2025-11-25.
     pub meta: Option<Meta>,
     /// The position to continue from: the `nextCursor` of the previous page. If absent, the first page is returned.
-    ///
-    /// `cursor`, optional.
     pub cursor: Option<String>,
-    /// Members that the schema does not name, kept as they came.
-    pub extra: Extra<PaginatedRequestParams>,
+    /// Members that the schema does not define.
+    pub extra: Extra<Self>,
 }
 
 impl PaginatedRequestParams {
-    /// A `PaginatedRequestParams` of the members that it requires.
+    /// Creates a `PaginatedRequestParams` without optional members.
     #[must_use]
     pub fn new() -> Self {
-        Self {
-            meta: None,
-            cursor: None,
-            extra: Default::default(),
-        }
+        Self::default()
     }
+
     /// Sets `_meta`.
     #[must_use]
     pub fn with_meta(mut self, meta: impl Into<Meta>) -> Self {
         self.meta = Some(meta.into());
         self
     }
+
     /// Sets `cursor`.
     #[must_use]
     pub fn with_cursor(mut self, cursor: impl Into<String>) -> Self {
@@ -1873,118 +513,45 @@ impl PaginatedRequestParams {
     }
 }
 
-impl Default for PaginatedRequestParams {
-    fn default() -> Self {
-        Self::new()
-    }
-}
-
-impl KnownMembers for PaginatedRequestParams {
-    const MEMBERS: &'static [&'static str] = &["_meta", "cursor"];
-}
-
-impl codec::Decode for PaginatedRequestParams {
-    const NAME: &'static str = "PaginatedRequestParams";
-    #[inline]
-    fn decode(json: codec::Cursor<'_>) -> codec::Result<Self> {
-        codec::decode_in_place(json)
-    }
-}
-
-impl codec::DecodeInPlace for PaginatedRequestParams {
-    #[inline]
-    fn blank(_: codec::Unread) -> Self {
-        Self {
-            meta: None,
-            cursor: None,
-            extra: Extra::default(),
-        }
-    }
-    fn read(
-        &mut self,
-        json: codec::Cursor<'_>,
-        unread: codec::Unread,
-    ) -> codec::Result<()> {
-        json.read_object(<Self as KnownMembers>::MEMBERS, &[], &mut &mut *self, unread)
-    }
-}
-
-impl codec::ReadMember for PaginatedRequestParams {
-    #[inline]
-    fn read_member(
-        &mut self,
-        index: usize,
-        json: codec::Cursor<'_>,
-        unread: codec::Unread,
-    ) -> codec::Result<()> {
-        match index {
-            0 => codec::read_optional(json, &mut self.meta, unread),
-            1 => codec::read_optional(json, &mut self.cursor, unread),
-            _ => {
-                codec::read_others(
-                    json,
-                    <Self as KnownMembers>::MEMBERS,
-                    &mut self.extra,
-                    unread,
-                )
-            }
-        }
-    }
-}
-
-impl codec::Encode for PaginatedRequestParams {
-    fn encode(&self) -> codec::Node<'_> {
-        codec::Node::Object(self)
-    }
-}
-
-impl codec::Object for PaginatedRequestParams {
-    fn members(&self, out: &mut codec::Members<'_>) {
-        out.optional("_meta", &self.meta);
-        out.optional("cursor", &self.cursor);
-        out.extra(&self.extra);
-    }
+codec::object! {
+    PaginatedRequestParams;
+    optional 0 "_meta" meta,
+    optional 1 "cursor" cursor,
+    ..extra
 }
 
 /// The members shared by results that contain a page of a list.
 ///
-/// The server determines the page size, which can vary between pages. If the list changes while a client pages through it,
-/// entries can appear twice or be missing.
+/// The server determines the page size, which can vary between pages. If the list changes while a client pages through
+/// it, entries can appear twice or be missing.
 ///
 /// Since revision 2024-11-05.
-///
-/// Specification: [`PaginatedResult`](https://modelcontextprotocol.io/specification/2025-11-25/schema#paginatedresult)
-#[derive(Clone, Debug, PartialEq)]
+/// [Specification](https://modelcontextprotocol.io/specification/2025-11-25/schema#paginatedresult)
+#[derive(Clone, Debug, Default, PartialEq)]
 pub struct PaginatedResult {
     /// Metadata attached to the object. The protocol reserves some keys, such as those with the prefix
-    /// `io.modelcontextprotocol/` since 2025-11-25.
-    ///
-    /// `_meta`, optional.
+    /// `io.modelcontextprotocol/` since 2025-11-25. In JSON, it is `_meta`.
     pub meta: Option<JsonObject>,
     /// The `cursor` for requesting the next page. If absent, this is the last page.
-    ///
-    /// `nextCursor`, optional.
     pub next_cursor: Option<String>,
-    /// Members that the schema does not name, kept as they came.
-    pub extra: Extra<PaginatedResult>,
+    /// Members that the schema does not define.
+    pub extra: Extra<Self>,
 }
 
 impl PaginatedResult {
-    /// A `PaginatedResult` of the members that it requires.
+    /// Creates a `PaginatedResult` without optional members.
     #[must_use]
     pub fn new() -> Self {
-        Self {
-            meta: None,
-            next_cursor: None,
-            extra: Default::default(),
-        }
+        Self::default()
     }
+
     /// Sets `_meta`.
     #[must_use]
     pub fn with_meta(mut self, meta: impl Into<JsonObject>) -> Self {
         self.meta = Some(meta.into());
         self
     }
+
     /// Sets `nextCursor`.
     #[must_use]
     pub fn with_next_cursor(mut self, next_cursor: impl Into<String>) -> Self {
@@ -1993,212 +560,73 @@ impl PaginatedResult {
     }
 }
 
-impl Default for PaginatedResult {
-    fn default() -> Self {
-        Self::new()
-    }
-}
-
-impl KnownMembers for PaginatedResult {
-    const MEMBERS: &'static [&'static str] = &["_meta", "nextCursor"];
-}
-
-impl codec::Decode for PaginatedResult {
-    const NAME: &'static str = "PaginatedResult";
-    #[inline]
-    fn decode(json: codec::Cursor<'_>) -> codec::Result<Self> {
-        codec::decode_in_place(json)
-    }
-}
-
-impl codec::DecodeInPlace for PaginatedResult {
-    #[inline]
-    fn blank(_: codec::Unread) -> Self {
-        Self {
-            meta: None,
-            next_cursor: None,
-            extra: Extra::default(),
-        }
-    }
-    fn read(
-        &mut self,
-        json: codec::Cursor<'_>,
-        unread: codec::Unread,
-    ) -> codec::Result<()> {
-        json.read_object(<Self as KnownMembers>::MEMBERS, &[], &mut &mut *self, unread)
-    }
-}
-
-impl codec::ReadMember for PaginatedResult {
-    #[inline]
-    fn read_member(
-        &mut self,
-        index: usize,
-        json: codec::Cursor<'_>,
-        unread: codec::Unread,
-    ) -> codec::Result<()> {
-        match index {
-            0 => codec::read_optional(json, &mut self.meta, unread),
-            1 => codec::read_optional(json, &mut self.next_cursor, unread),
-            _ => {
-                codec::read_others(
-                    json,
-                    <Self as KnownMembers>::MEMBERS,
-                    &mut self.extra,
-                    unread,
-                )
-            }
-        }
-    }
-}
-
-impl codec::Encode for PaginatedResult {
-    fn encode(&self) -> codec::Node<'_> {
-        codec::Node::Object(self)
-    }
-}
-
-impl codec::Object for PaginatedResult {
-    fn members(&self, out: &mut codec::Members<'_>) {
-        out.optional("_meta", &self.meta);
-        out.optional("nextCursor", &self.next_cursor);
-        out.extra(&self.extra);
-    }
+codec::object! {
+    PaginatedResult;
+    optional 0 "_meta" meta,
+    optional 1 "nextCursor" next_cursor,
+    ..extra
 }
 
 /// A string or integer that matches progress notifications to their request.
 ///
 /// The sender of the request chooses the token. It must be unique among the sender's active requests.
 ///
-/// Since revision 2024-11-05.
+/// Since revision 2024-11-05. Used by [`ProgressNotificationParams`], [`Meta`].
+/// [Specification](https://modelcontextprotocol.io/specification/2025-11-25/schema#progresstoken)
 ///
-/// Used by [`ProgressNotificationParams`](super::ProgressNotificationParams), [`Meta`].
-///
-/// Specification: [`ProgressToken`](https://modelcontextprotocol.io/specification/2025-11-25/schema#progresstoken)
+/// [`ProgressNotificationParams`]: super::ProgressNotificationParams
 pub type ProgressToken = crate::ProgressToken;
 
 /// The task that a message belongs to, in `_meta` under `io.modelcontextprotocol/related-task`.
 ///
-/// Messages about the task itself, such as `tasks/get`, should omit it, because they already contain the ID of the task.
-/// All other requests, notifications and responses related to a task must include it, as must the result of `tasks/result`.
+/// Messages about the task itself, such as `tasks/get`, should omit it, because they already contain the ID of the
+/// task. All other requests, notifications and responses related to a task must include it, as must the result of
+/// `tasks/result`.
 ///
 /// Since revision 2025-11-25.
-///
-/// Specification: [`RelatedTaskMetadata`](https://modelcontextprotocol.io/specification/2025-11-25/schema#relatedtaskmetadata)
+/// [Specification](https://modelcontextprotocol.io/specification/2025-11-25/schema#relatedtaskmetadata)
 #[derive(Clone, Debug, PartialEq)]
 pub struct RelatedTaskMetadata {
     /// The ID of the task that the message belongs to.
-    ///
-    /// `taskId`, required.
     pub task_id: String,
-    /// Members that the schema does not name, kept as they came.
-    pub extra: Extra<RelatedTaskMetadata>,
+    /// Members that the schema does not define.
+    pub extra: Extra<Self>,
 }
 
 impl RelatedTaskMetadata {
-    /// A `RelatedTaskMetadata` of the members that it requires.
+    /// Creates a `RelatedTaskMetadata` from its required members.
     #[must_use]
     pub fn new(task_id: impl Into<String>) -> Self {
-        Self {
-            task_id: task_id.into(),
-            extra: Default::default(),
-        }
+        Self { task_id: task_id.into(), extra: Default::default() }
     }
 }
 
-impl KnownMembers for RelatedTaskMetadata {
-    const MEMBERS: &'static [&'static str] = &["taskId"];
-}
-
-impl codec::Decode for RelatedTaskMetadata {
-    const NAME: &'static str = "RelatedTaskMetadata";
-    #[inline]
-    fn decode(json: codec::Cursor<'_>) -> codec::Result<Self> {
-        codec::decode_in_place(json)
-    }
-}
-
-impl codec::DecodeInPlace for RelatedTaskMetadata {
-    #[inline]
-    fn blank(unread: codec::Unread) -> Self {
-        Self {
-            task_id: codec::DecodeInPlace::blank(unread),
-            extra: Extra::default(),
-        }
-    }
-    fn read(
-        &mut self,
-        json: codec::Cursor<'_>,
-        unread: codec::Unread,
-    ) -> codec::Result<()> {
-        json.read_object(<Self as KnownMembers>::MEMBERS, &[0], &mut &mut *self, unread)
-    }
-}
-
-impl codec::ReadMember for RelatedTaskMetadata {
-    #[inline]
-    fn read_member(
-        &mut self,
-        index: usize,
-        json: codec::Cursor<'_>,
-        unread: codec::Unread,
-    ) -> codec::Result<()> {
-        match index {
-            0 => codec::DecodeInPlace::read(&mut self.task_id, json, unread),
-            _ => {
-                codec::read_others(
-                    json,
-                    <Self as KnownMembers>::MEMBERS,
-                    &mut self.extra,
-                    unread,
-                )
-            }
-        }
-    }
-}
-
-impl codec::Encode for RelatedTaskMetadata {
-    fn encode(&self) -> codec::Node<'_> {
-        codec::Node::Object(self)
-    }
-}
-
-impl codec::Object for RelatedTaskMetadata {
-    fn members(&self, out: &mut codec::Members<'_>) {
-        out.member("taskId", &self.task_id);
-        out.extra(&self.extra);
-    }
+codec::object! {
+    RelatedTaskMetadata;
+    required 0 "taskId" task_id,
+    ..extra
 }
 
 /// The members shared by all requests: a method and optional parameters.
 ///
-/// Since revision 2024-11-05.
-///
-/// Specification: [`Request`](https://modelcontextprotocol.io/specification/2025-11-25/schema#request)
+/// Since revision 2024-11-05. [Specification](https://modelcontextprotocol.io/specification/2025-11-25/schema#request)
 #[derive(Clone, Debug, PartialEq)]
 pub struct Request {
     /// The name of the method, such as `tools/call`.
-    ///
-    /// `method`, required.
     pub method: String,
     /// The parameters of the method.
-    ///
-    /// `params`, optional.
     pub params: Option<JsonObject>,
-    /// Members that the schema does not name, kept as they came.
-    pub extra: Extra<Request>,
+    /// Members that the schema does not define.
+    pub extra: Extra<Self>,
 }
 
 impl Request {
-    /// A `Request` of the members that it requires.
+    /// Creates a `Request` from its required members.
     #[must_use]
     pub fn new(method: impl Into<String>) -> Self {
-        Self {
-            method: method.into(),
-            params: None,
-            extra: Default::default(),
-        }
+        Self { method: method.into(), params: None, extra: Default::default() }
     }
+
     /// Sets `params`.
     #[must_use]
     pub fn with_params(mut self, params: impl Into<JsonObject>) -> Self {
@@ -2207,113 +635,52 @@ impl Request {
     }
 }
 
-impl KnownMembers for Request {
-    const MEMBERS: &'static [&'static str] = &["method", "params"];
-}
-
-impl codec::Decode for Request {
-    const NAME: &'static str = "Request";
-    #[inline]
-    fn decode(json: codec::Cursor<'_>) -> codec::Result<Self> {
-        codec::decode_in_place(json)
-    }
-}
-
-impl codec::DecodeInPlace for Request {
-    #[inline]
-    fn blank(unread: codec::Unread) -> Self {
-        Self {
-            method: codec::DecodeInPlace::blank(unread),
-            params: None,
-            extra: Extra::default(),
-        }
-    }
-    fn read(
-        &mut self,
-        json: codec::Cursor<'_>,
-        unread: codec::Unread,
-    ) -> codec::Result<()> {
-        json.read_object(<Self as KnownMembers>::MEMBERS, &[0], &mut &mut *self, unread)
-    }
-}
-
-impl codec::ReadMember for Request {
-    #[inline]
-    fn read_member(
-        &mut self,
-        index: usize,
-        json: codec::Cursor<'_>,
-        unread: codec::Unread,
-    ) -> codec::Result<()> {
-        match index {
-            0 => codec::DecodeInPlace::read(&mut self.method, json, unread),
-            1 => codec::read_optional(json, &mut self.params, unread),
-            _ => {
-                codec::read_others(
-                    json,
-                    <Self as KnownMembers>::MEMBERS,
-                    &mut self.extra,
-                    unread,
-                )
-            }
-        }
-    }
-}
-
-impl codec::Encode for Request {
-    fn encode(&self) -> codec::Node<'_> {
-        codec::Node::Object(self)
-    }
-}
-
-impl codec::Object for Request {
-    fn members(&self, out: &mut codec::Members<'_>) {
-        out.member("method", &self.method);
-        out.optional("params", &self.params);
-        out.extra(&self.extra);
-    }
+codec::object! {
+    Request;
+    required 0 "method" method,
+    optional 1 "params" params,
+    ..extra
 }
 
 /// A string or integer that matches a response to its request.
 ///
 /// It must not be `null`, and a sender must not reuse it within a session.
 ///
-/// Since revision 2024-11-05.
+/// Since revision 2024-11-05. Used by [`CallToolRequest`], [`CancelTaskRequest`], [`CancelledNotificationParams`],
+/// [`CompleteRequest`], [`CreateMessageRequest`], [`ElicitRequest`] and 20 more.
+/// [Specification](https://modelcontextprotocol.io/specification/2025-11-25/schema#requestid)
 ///
-/// Used by [`CallToolRequest`](super::CallToolRequest), [`CancelTaskRequest`](super::CancelTaskRequest), [`CancelledNotificationParams`](super::CancelledNotificationParams), [`CompleteRequest`](super::CompleteRequest), [`CreateMessageRequest`](super::CreateMessageRequest), [`ElicitRequest`](super::ElicitRequest) and 20 more.
-///
-/// Specification: [`RequestId`](https://modelcontextprotocol.io/specification/2025-11-25/schema#requestid)
+/// [`CallToolRequest`]: super::CallToolRequest
+/// [`CancelTaskRequest`]: super::CancelTaskRequest
+/// [`CancelledNotificationParams`]: super::CancelledNotificationParams
+/// [`CompleteRequest`]: super::CompleteRequest
+/// [`CreateMessageRequest`]: super::CreateMessageRequest
+/// [`ElicitRequest`]: super::ElicitRequest
 pub type RequestId = crate::RequestId;
 
 /// The parameters that any request can have, which contain only metadata.
 ///
-/// The parameters of [`PingRequest`](super::PingRequest) (`ping`).
+/// The parameters of [`PingRequest`] (`ping`). Since revision 2024-11-05. Used by [`ListRootsRequest`],
+/// [`PingRequest`]. [Specification](https://modelcontextprotocol.io/specification/2025-11-25/schema#requestparams)
 ///
-/// Since revision 2024-11-05.
-///
-/// Used by [`ListRootsRequest`](super::ListRootsRequest), [`PingRequest`](super::PingRequest).
-///
-/// Specification: [`RequestParams`](https://modelcontextprotocol.io/specification/2025-11-25/schema#requestparams)
-#[derive(Clone, Debug, PartialEq)]
+/// [`ListRootsRequest`]: super::ListRootsRequest
+/// [`PingRequest`]: super::PingRequest
+#[derive(Clone, Debug, Default, PartialEq)]
 pub struct RequestParams {
     /// Metadata attached to the object. The protocol reserves some keys, such as those with the prefix
-    /// `io.modelcontextprotocol/` since 2025-11-25.
-    ///
-    /// `_meta`, optional.
+    /// `io.modelcontextprotocol/` since 2025-11-25. In JSON, it is `_meta`.
     pub meta: Option<Meta>,
-    /// Members that the schema does not name, kept as they came.
-    pub extra: Extra<RequestParams>,
+    /// Members that the schema does not define.
+    pub extra: Extra<Self>,
 }
 
 impl RequestParams {
-    /// A `RequestParams` of the members that it requires.
+    /// Creates a `RequestParams` without optional members.
     #[must_use]
     pub fn new() -> Self {
-        Self {
-            meta: None,
-            extra: Default::default(),
-        }
+        Self::default()
     }
+
     /// Sets `_meta`.
     #[must_use]
     pub fn with_meta(mut self, meta: impl Into<Meta>) -> Self {
@@ -2322,119 +689,48 @@ impl RequestParams {
     }
 }
 
-impl Default for RequestParams {
-    fn default() -> Self {
-        Self::new()
-    }
-}
-
-impl KnownMembers for RequestParams {
-    const MEMBERS: &'static [&'static str] = &["_meta"];
-}
-
-impl codec::Decode for RequestParams {
-    const NAME: &'static str = "RequestParams";
-    #[inline]
-    fn decode(json: codec::Cursor<'_>) -> codec::Result<Self> {
-        codec::decode_in_place(json)
-    }
-}
-
-impl codec::DecodeInPlace for RequestParams {
-    #[inline]
-    fn blank(_: codec::Unread) -> Self {
-        Self {
-            meta: None,
-            extra: Extra::default(),
-        }
-    }
-    fn read(
-        &mut self,
-        json: codec::Cursor<'_>,
-        unread: codec::Unread,
-    ) -> codec::Result<()> {
-        json.read_object(<Self as KnownMembers>::MEMBERS, &[], &mut &mut *self, unread)
-    }
-}
-
-impl codec::ReadMember for RequestParams {
-    #[inline]
-    fn read_member(
-        &mut self,
-        index: usize,
-        json: codec::Cursor<'_>,
-        unread: codec::Unread,
-    ) -> codec::Result<()> {
-        match index {
-            0 => codec::read_optional(json, &mut self.meta, unread),
-            _ => {
-                codec::read_others(
-                    json,
-                    <Self as KnownMembers>::MEMBERS,
-                    &mut self.extra,
-                    unread,
-                )
-            }
-        }
-    }
-}
-
-impl codec::Encode for RequestParams {
-    fn encode(&self) -> codec::Node<'_> {
-        codec::Node::Object(self)
-    }
-}
-
-impl codec::Object for RequestParams {
-    fn members(&self, out: &mut codec::Members<'_>) {
-        out.optional("_meta", &self.meta);
-        out.extra(&self.extra);
-    }
+codec::object! {
+    RequestParams;
+    optional 0 "_meta" meta,
+    ..extra
 }
 
 /// The members shared by text and binary resource contents.
 ///
-/// On the wire, the contents are always a [`TextResourceContents`](super::TextResourceContents) or a [`BlobResourceContents`](super::BlobResourceContents).
+/// On the wire, the contents are always a [`TextResourceContents`] or a [`BlobResourceContents`].
 ///
 /// Since revision 2024-11-05.
+/// [Specification](https://modelcontextprotocol.io/specification/2025-11-25/schema#resourcecontents)
 ///
-/// Specification: [`ResourceContents`](https://modelcontextprotocol.io/specification/2025-11-25/schema#resourcecontents)
+/// [`BlobResourceContents`]: super::BlobResourceContents
+/// [`TextResourceContents`]: super::TextResourceContents
 #[derive(Clone, Debug, PartialEq)]
 pub struct ResourceContents {
     /// Metadata attached to the object. The protocol reserves some keys, such as those with the prefix
-    /// `io.modelcontextprotocol/` since 2025-11-25.
-    ///
-    /// `_meta`, optional. Since revision 2025-06-18.
+    /// `io.modelcontextprotocol/` since 2025-11-25. In JSON, it is `_meta`. Since revision 2025-06-18.
     pub meta: Option<JsonObject>,
     /// The MIME type of the contents. If absent, the type is unknown.
-    ///
-    /// `mimeType`, optional.
     pub mime_type: Option<String>,
     /// The URI of these contents. It may identify a part of the requested resource.
-    ///
-    /// `uri`, required.
     pub uri: String,
-    /// Members that the schema does not name, kept as they came.
-    pub extra: Extra<ResourceContents>,
+    /// Members that the schema does not define.
+    pub extra: Extra<Self>,
 }
 
 impl ResourceContents {
-    /// A `ResourceContents` of the members that it requires.
+    /// Creates a `ResourceContents` from its required members.
     #[must_use]
     pub fn new(uri: impl Into<String>) -> Self {
-        Self {
-            meta: None,
-            mime_type: None,
-            uri: uri.into(),
-            extra: Default::default(),
-        }
+        Self { meta: None, mime_type: None, uri: uri.into(), extra: Default::default() }
     }
+
     /// Sets `_meta`.
     #[must_use]
     pub fn with_meta(mut self, meta: impl Into<JsonObject>) -> Self {
         self.meta = Some(meta.into());
         self
     }
+
     /// Sets `mimeType`.
     #[must_use]
     pub fn with_mime_type(mut self, mime_type: impl Into<String>) -> Self {
@@ -2443,329 +739,36 @@ impl ResourceContents {
     }
 }
 
-impl KnownMembers for ResourceContents {
-    const MEMBERS: &'static [&'static str] = &["_meta", "mimeType", "uri"];
-}
-
-impl codec::Decode for ResourceContents {
-    const NAME: &'static str = "ResourceContents";
-    #[inline]
-    fn decode(json: codec::Cursor<'_>) -> codec::Result<Self> {
-        codec::decode_in_place(json)
-    }
-}
-
-impl codec::DecodeInPlace for ResourceContents {
-    #[inline]
-    fn blank(unread: codec::Unread) -> Self {
-        Self {
-            meta: None,
-            mime_type: None,
-            uri: codec::DecodeInPlace::blank(unread),
-            extra: Extra::default(),
-        }
-    }
-    fn read(
-        &mut self,
-        json: codec::Cursor<'_>,
-        unread: codec::Unread,
-    ) -> codec::Result<()> {
-        json.read_object(<Self as KnownMembers>::MEMBERS, &[2], &mut &mut *self, unread)
-    }
-}
-
-impl codec::ReadMember for ResourceContents {
-    #[inline]
-    fn read_member(
-        &mut self,
-        index: usize,
-        json: codec::Cursor<'_>,
-        unread: codec::Unread,
-    ) -> codec::Result<()> {
-        match index {
-            0 => codec::read_optional(json, &mut self.meta, unread),
-            1 => codec::read_optional(json, &mut self.mime_type, unread),
-            2 => codec::DecodeInPlace::read(&mut self.uri, json, unread),
-            _ => {
-                codec::read_others(
-                    json,
-                    <Self as KnownMembers>::MEMBERS,
-                    &mut self.extra,
-                    unread,
-                )
-            }
-        }
-    }
-}
-
-impl codec::Encode for ResourceContents {
-    fn encode(&self) -> codec::Node<'_> {
-        codec::Node::Object(self)
-    }
-}
-
-impl codec::Object for ResourceContents {
-    fn members(&self, out: &mut codec::Members<'_>) {
-        out.optional("_meta", &self.meta);
-        out.optional("mimeType", &self.mime_type);
-        out.member("uri", &self.uri);
-        out.extra(&self.extra);
-    }
-}
-
-/// A link to a resource of the server, in a prompt message or a tool result.
-///
-/// The link does not include the contents. Use `resources/read` to fetch them. A link returned by a tool need not appear in
-/// `resources/list`.
-///
-/// On the wire, `type` is `"resource_link"`.
-///
-/// Since revision 2025-06-18.
-///
-/// Used by [`ContentBlock`].
-///
-/// Specification: [`ResourceLink`](https://modelcontextprotocol.io/specification/2025-11-25/schema#resourcelink)
-#[derive(Clone, Debug, PartialEq)]
-pub struct ResourceLink {
-    /// Metadata attached to the object. The protocol reserves some keys, such as those with the prefix
-    /// `io.modelcontextprotocol/` since 2025-11-25.
-    ///
-    /// `_meta`, optional.
-    pub meta: Option<JsonObject>,
-    /// Hints for display and use, such as the audience and the priority.
-    ///
-    /// `annotations`, optional.
-    pub annotations: Option<Annotations>,
-    /// The description of the resource, which a client may pass to the model as a hint.
-    ///
-    /// `description`, optional.
-    pub description: Option<String>,
-    /// Icons for a user interface. A client that displays icons must support PNG and JPEG, and should support SVG and WebP.
-    ///
-    /// `icons`, optional. Since revision 2025-11-25.
-    pub icons: Option<Vec<Icon>>,
-    /// The MIME type of the contents. If absent, the type is unknown.
-    ///
-    /// `mimeType`, optional.
-    pub mime_type: Option<String>,
-    /// The programmatic name of the resource. Clients display it only if `title` is absent.
-    ///
-    /// `name`, required.
-    pub name: String,
-    /// The size of the contents in bytes, before base64 encoding. Clients can display it or use it to estimate context usage.
-    /// If absent, the size is unknown.
-    ///
-    /// `size`, optional.
-    pub size: Option<i64>,
-    /// The display name of the resource. If absent, clients display `name`.
-    ///
-    /// `title`, optional.
-    pub title: Option<String>,
-    /// The URI to read. It can use any scheme, and the server decides how to interpret it.
-    ///
-    /// `uri`, required.
-    pub uri: String,
-    /// Members that the schema does not name, kept as they came.
-    pub extra: Extra<ResourceLink>,
-}
-
-impl ResourceLink {
-    /// A `ResourceLink` of the members that it requires.
-    #[must_use]
-    pub fn new(name: impl Into<String>, uri: impl Into<String>) -> Self {
-        Self {
-            meta: None,
-            annotations: None,
-            description: None,
-            icons: None,
-            mime_type: None,
-            name: name.into(),
-            size: None,
-            title: None,
-            uri: uri.into(),
-            extra: Default::default(),
-        }
-    }
-    /// Sets `_meta`.
-    #[must_use]
-    pub fn with_meta(mut self, meta: impl Into<JsonObject>) -> Self {
-        self.meta = Some(meta.into());
-        self
-    }
-    /// Sets `annotations`.
-    #[must_use]
-    pub fn with_annotations(mut self, annotations: impl Into<Annotations>) -> Self {
-        self.annotations = Some(annotations.into());
-        self
-    }
-    /// Sets `description`.
-    #[must_use]
-    pub fn with_description(mut self, description: impl Into<String>) -> Self {
-        self.description = Some(description.into());
-        self
-    }
-    /// Sets `icons`.
-    #[must_use]
-    pub fn with_icons(mut self, icons: impl Into<Vec<Icon>>) -> Self {
-        self.icons = Some(icons.into());
-        self
-    }
-    /// Sets `mimeType`.
-    #[must_use]
-    pub fn with_mime_type(mut self, mime_type: impl Into<String>) -> Self {
-        self.mime_type = Some(mime_type.into());
-        self
-    }
-    /// Sets `size`.
-    #[must_use]
-    pub fn with_size(mut self, size: i64) -> Self {
-        self.size = Some(size);
-        self
-    }
-    /// Sets `title`.
-    #[must_use]
-    pub fn with_title(mut self, title: impl Into<String>) -> Self {
-        self.title = Some(title.into());
-        self
-    }
-}
-
-impl KnownMembers for ResourceLink {
-    const MEMBERS: &'static [&'static str] = &[
-        "_meta",
-        "annotations",
-        "description",
-        "icons",
-        "mimeType",
-        "name",
-        "size",
-        "title",
-        "type",
-        "uri",
-    ];
-}
-
-impl codec::Decode for ResourceLink {
-    const NAME: &'static str = "ResourceLink";
-    #[inline]
-    fn decode(json: codec::Cursor<'_>) -> codec::Result<Self> {
-        codec::decode_in_place(json)
-    }
-}
-
-impl codec::DecodeInPlace for ResourceLink {
-    #[inline]
-    fn blank(unread: codec::Unread) -> Self {
-        Self {
-            meta: None,
-            annotations: None,
-            description: None,
-            icons: None,
-            mime_type: None,
-            name: codec::DecodeInPlace::blank(unread),
-            size: None,
-            title: None,
-            uri: codec::DecodeInPlace::blank(unread),
-            extra: Extra::default(),
-        }
-    }
-    fn read(
-        &mut self,
-        json: codec::Cursor<'_>,
-        unread: codec::Unread,
-    ) -> codec::Result<()> {
-        json.read_object(
-            <Self as KnownMembers>::MEMBERS,
-            &[5, 8, 9],
-            &mut &mut *self,
-            unread,
-        )
-    }
-}
-
-impl codec::ReadMember for ResourceLink {
-    #[inline]
-    fn read_member(
-        &mut self,
-        index: usize,
-        json: codec::Cursor<'_>,
-        unread: codec::Unread,
-    ) -> codec::Result<()> {
-        match index {
-            0 => codec::read_optional(json, &mut self.meta, unread),
-            1 => codec::read_optional(json, &mut self.annotations, unread),
-            2 => codec::read_optional(json, &mut self.description, unread),
-            3 => codec::read_optional(json, &mut self.icons, unread),
-            4 => codec::read_optional(json, &mut self.mime_type, unread),
-            5 => codec::DecodeInPlace::read(&mut self.name, json, unread),
-            6 => codec::read_optional(json, &mut self.size, unread),
-            7 => codec::read_optional(json, &mut self.title, unread),
-            8 => json.read_constant(&codec::Literal::Str("resource_link")),
-            9 => codec::DecodeInPlace::read(&mut self.uri, json, unread),
-            _ => {
-                codec::read_others(
-                    json,
-                    <Self as KnownMembers>::MEMBERS,
-                    &mut self.extra,
-                    unread,
-                )
-            }
-        }
-    }
-}
-
-impl codec::Encode for ResourceLink {
-    fn encode(&self) -> codec::Node<'_> {
-        codec::Node::Object(self)
-    }
-}
-
-impl codec::Object for ResourceLink {
-    fn members(&self, out: &mut codec::Members<'_>) {
-        out.optional("_meta", &self.meta);
-        out.optional("annotations", &self.annotations);
-        out.optional("description", &self.description);
-        out.optional("icons", &self.icons);
-        out.optional("mimeType", &self.mime_type);
-        out.member("name", &self.name);
-        out.optional("size", &self.size);
-        out.optional("title", &self.title);
-        out.constant("type", codec::Literal::Str("resource_link"));
-        out.member("uri", &self.uri);
-        out.extra(&self.extra);
-    }
+codec::object! {
+    ResourceContents;
+    optional 0 "_meta" meta,
+    optional 1 "mimeType" mime_type,
+    required 2 "uri" uri,
+    ..extra
 }
 
 /// The parameters shared by all requests about a single resource.
 ///
 /// Since revision 2025-11-25.
-///
-/// Specification: [`ResourceRequestParams`](https://modelcontextprotocol.io/specification/2025-11-25/schema#resourcerequestparams)
+/// [Specification](https://modelcontextprotocol.io/specification/2025-11-25/schema#resourcerequestparams)
 #[derive(Clone, Debug, PartialEq)]
 pub struct ResourceRequestParams {
     /// Metadata attached to the object. The protocol reserves some keys, such as those with the prefix
-    /// `io.modelcontextprotocol/` since 2025-11-25.
-    ///
-    /// `_meta`, optional.
+    /// `io.modelcontextprotocol/` since 2025-11-25. In JSON, it is `_meta`.
     pub meta: Option<Meta>,
     /// The URI of the resource. It can use any scheme, and the server decides how to interpret it.
-    ///
-    /// `uri`, required.
     pub uri: String,
-    /// Members that the schema does not name, kept as they came.
-    pub extra: Extra<ResourceRequestParams>,
+    /// Members that the schema does not define.
+    pub extra: Extra<Self>,
 }
 
 impl ResourceRequestParams {
-    /// A `ResourceRequestParams` of the members that it requires.
+    /// Creates a `ResourceRequestParams` from its required members.
     #[must_use]
     pub fn new(uri: impl Into<String>) -> Self {
-        Self {
-            meta: None,
-            uri: uri.into(),
-            extra: Default::default(),
-        }
+        Self { meta: None, uri: uri.into(), extra: Default::default() }
     }
+
     /// Sets `_meta`.
     #[must_use]
     pub fn with_meta(mut self, meta: impl Into<Meta>) -> Self {
@@ -2774,100 +777,37 @@ impl ResourceRequestParams {
     }
 }
 
-impl KnownMembers for ResourceRequestParams {
-    const MEMBERS: &'static [&'static str] = &["_meta", "uri"];
-}
-
-impl codec::Decode for ResourceRequestParams {
-    const NAME: &'static str = "ResourceRequestParams";
-    #[inline]
-    fn decode(json: codec::Cursor<'_>) -> codec::Result<Self> {
-        codec::decode_in_place(json)
-    }
-}
-
-impl codec::DecodeInPlace for ResourceRequestParams {
-    #[inline]
-    fn blank(unread: codec::Unread) -> Self {
-        Self {
-            meta: None,
-            uri: codec::DecodeInPlace::blank(unread),
-            extra: Extra::default(),
-        }
-    }
-    fn read(
-        &mut self,
-        json: codec::Cursor<'_>,
-        unread: codec::Unread,
-    ) -> codec::Result<()> {
-        json.read_object(<Self as KnownMembers>::MEMBERS, &[1], &mut &mut *self, unread)
-    }
-}
-
-impl codec::ReadMember for ResourceRequestParams {
-    #[inline]
-    fn read_member(
-        &mut self,
-        index: usize,
-        json: codec::Cursor<'_>,
-        unread: codec::Unread,
-    ) -> codec::Result<()> {
-        match index {
-            0 => codec::read_optional(json, &mut self.meta, unread),
-            1 => codec::DecodeInPlace::read(&mut self.uri, json, unread),
-            _ => {
-                codec::read_others(
-                    json,
-                    <Self as KnownMembers>::MEMBERS,
-                    &mut self.extra,
-                    unread,
-                )
-            }
-        }
-    }
-}
-
-impl codec::Encode for ResourceRequestParams {
-    fn encode(&self) -> codec::Node<'_> {
-        codec::Node::Object(self)
-    }
-}
-
-impl codec::Object for ResourceRequestParams {
-    fn members(&self, out: &mut codec::Members<'_>) {
-        out.optional("_meta", &self.meta);
-        out.member("uri", &self.uri);
-        out.extra(&self.extra);
-    }
+codec::object! {
+    ResourceRequestParams;
+    optional 0 "_meta" meta,
+    required 1 "uri" uri,
+    ..extra
 }
 
 /// Any result, with the members shared by all results and any additional members.
 ///
-/// Since revision 2024-11-05.
+/// Since revision 2024-11-05. Used by [`ClientResult`], [`EmptyResult`], [`JsonRpcResultResponse`], [`ServerResult`].
+/// [Specification](https://modelcontextprotocol.io/specification/2025-11-25/schema#result)
 ///
-/// Used by [`ClientResult`](super::ClientResult), [`EmptyResult`], [`JsonRpcResultResponse`](super::JsonRpcResultResponse), [`ServerResult`](super::ServerResult).
-///
-/// Specification: [`Result`](https://modelcontextprotocol.io/specification/2025-11-25/schema#result)
-#[derive(Clone, Debug, PartialEq)]
+/// [`ClientResult`]: super::ClientResult
+/// [`JsonRpcResultResponse`]: super::JsonRpcResultResponse
+/// [`ServerResult`]: super::ServerResult
+#[derive(Clone, Debug, Default, PartialEq)]
 pub struct Result {
     /// Metadata attached to the object. The protocol reserves some keys, such as those with the prefix
-    /// `io.modelcontextprotocol/` since 2025-11-25.
-    ///
-    /// `_meta`, optional.
+    /// `io.modelcontextprotocol/` since 2025-11-25. In JSON, it is `_meta`.
     pub meta: Option<JsonObject>,
-    /// Members that the schema does not name, kept as they came.
-    pub extra: Extra<Result>,
+    /// Members that the schema does not define.
+    pub extra: Extra<Self>,
 }
 
 impl Result {
-    /// A `Result` of the members that it requires.
+    /// Creates a `Result` without optional members.
     #[must_use]
     pub fn new() -> Self {
-        Self {
-            meta: None,
-            extra: Default::default(),
-        }
+        Self::default()
     }
+
     /// Sets `_meta`.
     #[must_use]
     pub fn with_meta(mut self, meta: impl Into<JsonObject>) -> Self {
@@ -2876,185 +816,70 @@ impl Result {
     }
 }
 
-impl Default for Result {
-    fn default() -> Self {
-        Self::new()
-    }
-}
-
-impl KnownMembers for Result {
-    const MEMBERS: &'static [&'static str] = &["_meta"];
-}
-
-impl codec::Decode for Result {
-    const NAME: &'static str = "Result";
-    #[inline]
-    fn decode(json: codec::Cursor<'_>) -> codec::Result<Self> {
-        codec::decode_in_place(json)
-    }
-}
-
-impl codec::DecodeInPlace for Result {
-    #[inline]
-    fn blank(_: codec::Unread) -> Self {
-        Self {
-            meta: None,
-            extra: Extra::default(),
-        }
-    }
-    fn read(
-        &mut self,
-        json: codec::Cursor<'_>,
-        unread: codec::Unread,
-    ) -> codec::Result<()> {
-        json.read_object(<Self as KnownMembers>::MEMBERS, &[], &mut &mut *self, unread)
-    }
-}
-
-impl codec::ReadMember for Result {
-    #[inline]
-    fn read_member(
-        &mut self,
-        index: usize,
-        json: codec::Cursor<'_>,
-        unread: codec::Unread,
-    ) -> codec::Result<()> {
-        match index {
-            0 => codec::read_optional(json, &mut self.meta, unread),
-            _ => {
-                codec::read_others(
-                    json,
-                    <Self as KnownMembers>::MEMBERS,
-                    &mut self.extra,
-                    unread,
-                )
-            }
-        }
-    }
-}
-
-impl codec::Encode for Result {
-    fn encode(&self) -> codec::Node<'_> {
-        codec::Node::Object(self)
-    }
-}
-
-impl codec::Object for Result {
-    fn members(&self, out: &mut codec::Members<'_>) {
-        out.optional("_meta", &self.meta);
-        out.extra(&self.extra);
-    }
+codec::object! {
+    Result;
+    optional 0 "_meta" meta,
+    ..extra
 }
 
 /// The sender or recipient of a message in a conversation with a model.
 ///
-/// Since revision 2024-11-05.
+/// Since revision 2024-11-05. Used by [`Annotations`], [`CreateMessageResult`], [`PromptMessage`], [`SamplingMessage`].
+/// [Specification](https://modelcontextprotocol.io/specification/2025-11-25/schema#role)
 ///
-/// Used by [`Annotations`], [`CreateMessageResult`](super::CreateMessageResult), [`PromptMessage`](super::PromptMessage), [`SamplingMessage`](super::SamplingMessage).
-///
-/// Specification: [`Role`](https://modelcontextprotocol.io/specification/2025-11-25/schema#role)
+/// [`CreateMessageResult`]: super::CreateMessageResult
+/// [`PromptMessage`]: super::PromptMessage
+/// [`SamplingMessage`]: super::SamplingMessage
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Role {
-    /// The language model.
-    ///
-    /// `"assistant"`
+    /// `"assistant"`: The language model.
     Assistant,
-    /// The user who talks to the model.
-    ///
-    /// `"user"`
+    /// `"user"`: The user who talks to the model.
     User,
 }
 
-impl Role {
-    /// All values, in the order of the schema.
-    pub const ALL: &'static [Self] = &[Self::Assistant, Self::User];
-}
-
-impl Role {
-    const NAMES: &'static [&'static str] = &["assistant", "user"];
-    /// The value on the wire.
-    #[must_use]
-    pub const fn as_str(self) -> &'static str {
-        Self::NAMES[self as usize]
-    }
-}
-
-impl ::std::fmt::Display for Role {
-    fn fmt(&self, f: &mut ::std::fmt::Formatter<'_>) -> ::std::fmt::Result {
-        f.pad(self.as_str())
-    }
-}
-
-impl ::std::str::FromStr for Role {
-    type Err = crate::Error;
-    fn from_str(text: &str) -> codec::Result<Self> {
-        codec::variant(text, Self::NAMES).map(|index| Self::ALL[index])
-    }
-}
-
-impl codec::Decode for Role {
-    const NAME: &'static str = "Role";
-    fn decode(json: codec::Cursor<'_>) -> codec::Result<Self> {
-        json.variant(Self::NAMES).map(|index| Self::ALL[index])
-    }
-}
-
-impl codec::Encode for Role {
-    fn encode(&self) -> codec::Node<'_> {
-        codec::Node::Str(self.as_str())
-    }
-}
-
-impl codec::DecodeInPlace for Role {
-    #[inline]
-    fn blank(_: codec::Unread) -> Self {
-        Self::Assistant
-    }
-    fn read(&mut self, json: codec::Cursor<'_>, _: codec::Unread) -> codec::Result<()> {
-        codec::set(self, codec::Decode::decode(json)?);
-        Ok(())
-    }
+codec::string_enum! {
+    Role;
+    Assistant = "assistant",
+    User = "user",
 }
 
 /// The parameters shared by all requests that can run as a task.
 ///
-/// This type does not appear on the wire. Other types, such as [`CallToolRequestParams`](super::CallToolRequestParams), include its members.
+/// This type does not appear on the wire. Other types, such as [`CallToolRequestParams`], include its members.
 ///
 /// Since revision 2025-11-25.
+/// [Specification](https://modelcontextprotocol.io/specification/2025-11-25/schema#taskaugmentedrequestparams)
 ///
-/// Specification: [`TaskAugmentedRequestParams`](https://modelcontextprotocol.io/specification/2025-11-25/schema#taskaugmentedrequestparams)
-#[derive(Clone, Debug, PartialEq)]
+/// [`CallToolRequestParams`]: super::CallToolRequestParams
+#[derive(Clone, Debug, Default, PartialEq)]
 pub struct TaskAugmentedRequestParams {
-    /// Metadata of the request. Its progress token remains valid for the lifetime of the task.
-    ///
-    /// `_meta`, optional.
+    /// Metadata of the request. Its progress token remains valid for the lifetime of the task. In JSON, it is `_meta`.
     pub meta: Option<Meta>,
     /// The settings for running the request as a task. If present, the receiver responds immediately with a
-    /// [`CreateTaskResult`](super::CreateTaskResult). If absent, the request runs normally. Receivers that do not declare the `tasks` capability for
-    /// this request ignore it.
+    /// [`CreateTaskResult`]. If absent, the request runs normally. Receivers that do not declare the `tasks` capability
+    /// for this request ignore it.
     ///
-    /// `task`, optional.
+    /// [`CreateTaskResult`]: super::CreateTaskResult
     pub task: Option<TaskMetadata>,
-    /// Members that the schema does not name, kept as they came.
-    pub extra: Extra<TaskAugmentedRequestParams>,
+    /// Members that the schema does not define.
+    pub extra: Extra<Self>,
 }
 
 impl TaskAugmentedRequestParams {
-    /// A `TaskAugmentedRequestParams` of the members that it requires.
+    /// Creates a `TaskAugmentedRequestParams` without optional members.
     #[must_use]
     pub fn new() -> Self {
-        Self {
-            meta: None,
-            task: None,
-            extra: Default::default(),
-        }
+        Self::default()
     }
+
     /// Sets `_meta`.
     #[must_use]
     pub fn with_meta(mut self, meta: impl Into<Meta>) -> Self {
         self.meta = Some(meta.into());
         self
     }
+
     /// Sets `task`.
     #[must_use]
     pub fn with_task(mut self, task: impl Into<TaskMetadata>) -> Self {
@@ -3063,106 +888,41 @@ impl TaskAugmentedRequestParams {
     }
 }
 
-impl Default for TaskAugmentedRequestParams {
-    fn default() -> Self {
-        Self::new()
-    }
-}
-
-impl KnownMembers for TaskAugmentedRequestParams {
-    const MEMBERS: &'static [&'static str] = &["_meta", "task"];
-}
-
-impl codec::Decode for TaskAugmentedRequestParams {
-    const NAME: &'static str = "TaskAugmentedRequestParams";
-    #[inline]
-    fn decode(json: codec::Cursor<'_>) -> codec::Result<Self> {
-        codec::decode_in_place(json)
-    }
-}
-
-impl codec::DecodeInPlace for TaskAugmentedRequestParams {
-    #[inline]
-    fn blank(_: codec::Unread) -> Self {
-        Self {
-            meta: None,
-            task: None,
-            extra: Extra::default(),
-        }
-    }
-    fn read(
-        &mut self,
-        json: codec::Cursor<'_>,
-        unread: codec::Unread,
-    ) -> codec::Result<()> {
-        json.read_object(<Self as KnownMembers>::MEMBERS, &[], &mut &mut *self, unread)
-    }
-}
-
-impl codec::ReadMember for TaskAugmentedRequestParams {
-    #[inline]
-    fn read_member(
-        &mut self,
-        index: usize,
-        json: codec::Cursor<'_>,
-        unread: codec::Unread,
-    ) -> codec::Result<()> {
-        match index {
-            0 => codec::read_optional(json, &mut self.meta, unread),
-            1 => codec::read_optional(json, &mut self.task, unread),
-            _ => {
-                codec::read_others(
-                    json,
-                    <Self as KnownMembers>::MEMBERS,
-                    &mut self.extra,
-                    unread,
-                )
-            }
-        }
-    }
-}
-
-impl codec::Encode for TaskAugmentedRequestParams {
-    fn encode(&self) -> codec::Node<'_> {
-        codec::Node::Object(self)
-    }
-}
-
-impl codec::Object for TaskAugmentedRequestParams {
-    fn members(&self, out: &mut codec::Members<'_>) {
-        out.optional("_meta", &self.meta);
-        out.optional("task", &self.task);
-        out.extra(&self.extra);
-    }
+codec::object! {
+    TaskAugmentedRequestParams;
+    optional 0 "_meta" meta,
+    optional 1 "task" task,
+    ..extra
 }
 
 /// The settings for running a request as a task.
 ///
-/// Since revision 2025-11-25.
+/// Since revision 2025-11-25. Used by [`CallToolRequestParams`], [`CreateMessageRequestParams`],
+/// [`ElicitRequestFormParams`], [`ElicitRequestUrlParams`], [`TaskAugmentedRequestParams`].
+/// [Specification](https://modelcontextprotocol.io/specification/2025-11-25/schema#taskmetadata)
 ///
-/// Used by [`CallToolRequestParams`](super::CallToolRequestParams), [`CreateMessageRequestParams`](super::CreateMessageRequestParams), [`ElicitRequestFormParams`](super::ElicitRequestFormParams), [`ElicitRequestUrlParams`](super::ElicitRequestUrlParams), [`TaskAugmentedRequestParams`].
-///
-/// Specification: [`TaskMetadata`](https://modelcontextprotocol.io/specification/2025-11-25/schema#taskmetadata)
-#[derive(Clone, Debug, PartialEq)]
+/// [`CallToolRequestParams`]: super::CallToolRequestParams
+/// [`CreateMessageRequestParams`]: super::CreateMessageRequestParams
+/// [`ElicitRequestFormParams`]: super::ElicitRequestFormParams
+/// [`ElicitRequestUrlParams`]: super::ElicitRequestUrlParams
+#[derive(Clone, Debug, Default, PartialEq)]
 pub struct TaskMetadata {
-    /// The requested time to keep the task after its creation, in milliseconds. If absent, the receiver chooses the time. The
-    /// receiver may also override it. The actual value is in [`Task`](super::Task).
+    /// The requested time to keep the task after its creation, in milliseconds. If absent, the receiver chooses the
+    /// time. The receiver may also override it. The actual value is in [`Task`].
     ///
-    /// `ttl`, optional.
+    /// [`Task`]: super::Task
     pub ttl: Option<i64>,
-    /// Members that the schema does not name, kept as they came.
-    pub extra: Extra<TaskMetadata>,
+    /// Members that the schema does not define.
+    pub extra: Extra<Self>,
 }
 
 impl TaskMetadata {
-    /// A `TaskMetadata` of the members that it requires.
+    /// Creates a `TaskMetadata` without optional members.
     #[must_use]
     pub fn new() -> Self {
-        Self {
-            ttl: None,
-            extra: Default::default(),
-        }
+        Self::default()
     }
+
     /// Sets `ttl`.
     #[must_use]
     pub fn with_ttl(mut self, ttl: i64) -> Self {
@@ -3171,438 +931,14 @@ impl TaskMetadata {
     }
 }
 
-impl Default for TaskMetadata {
-    fn default() -> Self {
-        Self::new()
-    }
-}
-
-impl KnownMembers for TaskMetadata {
-    const MEMBERS: &'static [&'static str] = &["ttl"];
-}
-
-impl codec::Decode for TaskMetadata {
-    const NAME: &'static str = "TaskMetadata";
-    #[inline]
-    fn decode(json: codec::Cursor<'_>) -> codec::Result<Self> {
-        codec::decode_in_place(json)
-    }
-}
-
-impl codec::DecodeInPlace for TaskMetadata {
-    #[inline]
-    fn blank(_: codec::Unread) -> Self {
-        Self {
-            ttl: None,
-            extra: Extra::default(),
-        }
-    }
-    fn read(
-        &mut self,
-        json: codec::Cursor<'_>,
-        unread: codec::Unread,
-    ) -> codec::Result<()> {
-        json.read_object(<Self as KnownMembers>::MEMBERS, &[], &mut &mut *self, unread)
-    }
-}
-
-impl codec::ReadMember for TaskMetadata {
-    #[inline]
-    fn read_member(
-        &mut self,
-        index: usize,
-        json: codec::Cursor<'_>,
-        unread: codec::Unread,
-    ) -> codec::Result<()> {
-        match index {
-            0 => codec::read_optional(json, &mut self.ttl, unread),
-            _ => {
-                codec::read_others(
-                    json,
-                    <Self as KnownMembers>::MEMBERS,
-                    &mut self.extra,
-                    unread,
-                )
-            }
-        }
-    }
-}
-
-impl codec::Encode for TaskMetadata {
-    fn encode(&self) -> codec::Node<'_> {
-        codec::Node::Object(self)
-    }
-}
-
-impl codec::Object for TaskMetadata {
-    fn members(&self, out: &mut codec::Members<'_>) {
-        out.optional("ttl", &self.ttl);
-        out.extra(&self.extra);
-    }
-}
-
-/// Text sent to or produced by a language model.
-///
-/// On the wire, `type` is `"text"`.
-///
-/// Since revision 2024-11-05.
-///
-/// Used by [`ContentBlock`], [`SamplingMessageContentBlock`](super::SamplingMessageContentBlock), [`Content`](super::Content).
-///
-/// Specification: [`TextContent`](https://modelcontextprotocol.io/specification/2025-11-25/schema#textcontent)
-#[derive(Clone, Debug, PartialEq)]
-pub struct TextContent {
-    /// Metadata attached to the object. The protocol reserves some keys, such as those with the prefix
-    /// `io.modelcontextprotocol/` since 2025-11-25.
-    ///
-    /// `_meta`, optional. Since revision 2025-06-18.
-    pub meta: Option<JsonObject>,
-    /// Hints for display and use, such as the audience and the priority.
-    ///
-    /// `annotations`, optional.
-    pub annotations: Option<Annotations>,
-    /// The text.
-    ///
-    /// `text`, required.
-    pub text: String,
-    /// Members that the schema does not name, kept as they came.
-    pub extra: Extra<TextContent>,
-}
-
-impl TextContent {
-    /// A `TextContent` of the members that it requires.
-    #[must_use]
-    pub fn new(text: impl Into<String>) -> Self {
-        Self {
-            meta: None,
-            annotations: None,
-            text: text.into(),
-            extra: Default::default(),
-        }
-    }
-    /// Sets `_meta`.
-    #[must_use]
-    pub fn with_meta(mut self, meta: impl Into<JsonObject>) -> Self {
-        self.meta = Some(meta.into());
-        self
-    }
-    /// Sets `annotations`.
-    #[must_use]
-    pub fn with_annotations(mut self, annotations: impl Into<Annotations>) -> Self {
-        self.annotations = Some(annotations.into());
-        self
-    }
-}
-
-impl KnownMembers for TextContent {
-    const MEMBERS: &'static [&'static str] = &["_meta", "annotations", "text", "type"];
-}
-
-impl codec::Decode for TextContent {
-    const NAME: &'static str = "TextContent";
-    #[inline]
-    fn decode(json: codec::Cursor<'_>) -> codec::Result<Self> {
-        codec::decode_in_place(json)
-    }
-}
-
-impl codec::DecodeInPlace for TextContent {
-    #[inline]
-    fn blank(unread: codec::Unread) -> Self {
-        Self {
-            meta: None,
-            annotations: None,
-            text: codec::DecodeInPlace::blank(unread),
-            extra: Extra::default(),
-        }
-    }
-    fn read(
-        &mut self,
-        json: codec::Cursor<'_>,
-        unread: codec::Unread,
-    ) -> codec::Result<()> {
-        json.read_object(
-            <Self as KnownMembers>::MEMBERS,
-            &[2, 3],
-            &mut &mut *self,
-            unread,
-        )
-    }
-}
-
-impl codec::ReadMember for TextContent {
-    #[inline]
-    fn read_member(
-        &mut self,
-        index: usize,
-        json: codec::Cursor<'_>,
-        unread: codec::Unread,
-    ) -> codec::Result<()> {
-        match index {
-            0 => codec::read_optional(json, &mut self.meta, unread),
-            1 => codec::read_optional(json, &mut self.annotations, unread),
-            2 => codec::DecodeInPlace::read(&mut self.text, json, unread),
-            3 => json.read_constant(&codec::Literal::Str("text")),
-            _ => {
-                codec::read_others(
-                    json,
-                    <Self as KnownMembers>::MEMBERS,
-                    &mut self.extra,
-                    unread,
-                )
-            }
-        }
-    }
-}
-
-impl codec::Encode for TextContent {
-    fn encode(&self) -> codec::Node<'_> {
-        codec::Node::Object(self)
-    }
-}
-
-impl codec::Object for TextContent {
-    fn members(&self, out: &mut codec::Members<'_>) {
-        out.optional("_meta", &self.meta);
-        out.optional("annotations", &self.annotations);
-        out.member("text", &self.text);
-        out.constant("type", codec::Literal::Str("text"));
-        out.extra(&self.extra);
-    }
-}
-
-/// The error response to a request that requires the user to visit one or more URLs first.
-///
-/// It lists all the elicitations that the request requires. The client may retry the request after the user completes them,
-/// for example when it receives [`ElicitationCompleteNotificationParams`](super::ElicitationCompleteNotificationParams). Servers must not use this error for form
-/// elicitations or for other failures.
-///
-/// On the wire, `jsonrpc` is `"2.0"`.
-///
-/// Since revision 2025-11-25.
-///
-/// Specification: [`URLElicitationRequiredError`](https://modelcontextprotocol.io/specification/2025-11-25/schema#urlelicitationrequirederror)
-#[derive(Clone, Debug, PartialEq)]
-pub struct UrlElicitationRequiredError {
-    /// The error object, with the required elicitations.
-    ///
-    /// `error`, required.
-    pub error: UrlElicitationRequiredErrorError,
-    /// The ID that matches a response to its request. The sender of the request chooses it, and the response repeats it.
-    ///
-    /// `id`, optional.
-    pub id: Option<RequestId>,
-    /// Members that the schema does not name, kept as they came.
-    pub extra: Extra<UrlElicitationRequiredError>,
-}
-
-impl UrlElicitationRequiredError {
-    /// A `UrlElicitationRequiredError` of the members that it requires.
-    #[must_use]
-    pub fn new(error: impl Into<UrlElicitationRequiredErrorError>) -> Self {
-        Self {
-            error: error.into(),
-            id: None,
-            extra: Default::default(),
-        }
-    }
-    /// Sets `id`.
-    #[must_use]
-    pub fn with_id(mut self, id: impl Into<RequestId>) -> Self {
-        self.id = Some(id.into());
-        self
-    }
-}
-
-impl KnownMembers for UrlElicitationRequiredError {
-    const MEMBERS: &'static [&'static str] = &["error", "id", "jsonrpc"];
-}
-
-impl codec::Decode for UrlElicitationRequiredError {
-    const NAME: &'static str = "UrlElicitationRequiredError";
-    #[inline]
-    fn decode(json: codec::Cursor<'_>) -> codec::Result<Self> {
-        codec::decode_in_place(json)
-    }
-}
-
-impl codec::DecodeInPlace for UrlElicitationRequiredError {
-    #[inline]
-    fn blank(unread: codec::Unread) -> Self {
-        Self {
-            error: codec::DecodeInPlace::blank(unread),
-            id: None,
-            extra: Extra::default(),
-        }
-    }
-    fn read(
-        &mut self,
-        json: codec::Cursor<'_>,
-        unread: codec::Unread,
-    ) -> codec::Result<()> {
-        json.read_object(
-            <Self as KnownMembers>::MEMBERS,
-            &[0, 2],
-            &mut &mut *self,
-            unread,
-        )
-    }
-}
-
-impl codec::ReadMember for UrlElicitationRequiredError {
-    #[inline]
-    fn read_member(
-        &mut self,
-        index: usize,
-        json: codec::Cursor<'_>,
-        unread: codec::Unread,
-    ) -> codec::Result<()> {
-        match index {
-            0 => codec::DecodeInPlace::read(&mut self.error, json, unread),
-            1 => codec::read_optional(json, &mut self.id, unread),
-            2 => json.read_constant(&codec::Literal::Str("2.0")),
-            _ => {
-                codec::read_others(
-                    json,
-                    <Self as KnownMembers>::MEMBERS,
-                    &mut self.extra,
-                    unread,
-                )
-            }
-        }
-    }
-}
-
-impl codec::Encode for UrlElicitationRequiredError {
-    fn encode(&self) -> codec::Node<'_> {
-        codec::Node::Object(self)
-    }
-}
-
-impl codec::Object for UrlElicitationRequiredError {
-    fn members(&self, out: &mut codec::Members<'_>) {
-        out.member("error", &self.error);
-        out.optional("id", &self.id);
-        out.constant("jsonrpc", codec::Literal::Str("2.0"));
-        out.extra(&self.extra);
-    }
-}
-
-/// The error object of a [`UrlElicitationRequiredError`].
-///
-/// On the wire, `code` is `-32042`.
-///
-/// Since revision 2025-11-25.
-///
-/// Used by [`UrlElicitationRequiredError`].
-#[derive(Clone, Debug, PartialEq)]
-pub struct UrlElicitationRequiredErrorError {
-    /// The required elicitations.
-    ///
-    /// `data`, required.
-    pub data: UrlElicitationRequiredErrorErrorData,
-    /// A short description of the error, in one sentence.
-    ///
-    /// `message`, required.
-    pub message: String,
-    /// Members that the schema does not name, kept as they came.
-    pub extra: Extra<UrlElicitationRequiredErrorError>,
-}
-
-impl UrlElicitationRequiredErrorError {
-    /// A `UrlElicitationRequiredErrorError` of the members that it requires.
-    #[must_use]
-    pub fn new(
-        data: impl Into<UrlElicitationRequiredErrorErrorData>,
-        message: impl Into<String>,
-    ) -> Self {
-        Self {
-            data: data.into(),
-            message: message.into(),
-            extra: Default::default(),
-        }
-    }
-}
-
-impl KnownMembers for UrlElicitationRequiredErrorError {
-    const MEMBERS: &'static [&'static str] = &["code", "data", "message"];
-}
-
-impl codec::Decode for UrlElicitationRequiredErrorError {
-    const NAME: &'static str = "UrlElicitationRequiredErrorError";
-    #[inline]
-    fn decode(json: codec::Cursor<'_>) -> codec::Result<Self> {
-        codec::decode_in_place(json)
-    }
-}
-
-impl codec::DecodeInPlace for UrlElicitationRequiredErrorError {
-    #[inline]
-    fn blank(unread: codec::Unread) -> Self {
-        Self {
-            data: codec::DecodeInPlace::blank(unread),
-            message: codec::DecodeInPlace::blank(unread),
-            extra: Extra::default(),
-        }
-    }
-    fn read(
-        &mut self,
-        json: codec::Cursor<'_>,
-        unread: codec::Unread,
-    ) -> codec::Result<()> {
-        json.read_object(
-            <Self as KnownMembers>::MEMBERS,
-            &[0, 1, 2],
-            &mut &mut *self,
-            unread,
-        )
-    }
-}
-
-impl codec::ReadMember for UrlElicitationRequiredErrorError {
-    #[inline]
-    fn read_member(
-        &mut self,
-        index: usize,
-        json: codec::Cursor<'_>,
-        unread: codec::Unread,
-    ) -> codec::Result<()> {
-        match index {
-            0 => json.read_constant(&codec::Literal::Integer(-32042)),
-            1 => codec::DecodeInPlace::read(&mut self.data, json, unread),
-            2 => codec::DecodeInPlace::read(&mut self.message, json, unread),
-            _ => {
-                codec::read_others(
-                    json,
-                    <Self as KnownMembers>::MEMBERS,
-                    &mut self.extra,
-                    unread,
-                )
-            }
-        }
-    }
-}
-
-impl codec::Encode for UrlElicitationRequiredErrorError {
-    fn encode(&self) -> codec::Node<'_> {
-        codec::Node::Object(self)
-    }
-}
-
-impl codec::Object for UrlElicitationRequiredErrorError {
-    fn members(&self, out: &mut codec::Members<'_>) {
-        out.constant("code", codec::Literal::Integer(-32042));
-        out.member("data", &self.data);
-        out.member("message", &self.message);
-        out.extra(&self.extra);
-    }
+codec::object! {
+    TaskMetadata;
+    optional 0 "ttl" ttl,
+    ..extra
 }
 
 codec::serde_impls! {
-    Annotations, AnnotationsPriority, AudioContent, BaseMetadata, Meta, ContentBlock,
-    EmbeddedResource, Error, Icon, IconTheme, Icons, ImageContent, Notification,
-    NotificationParams, PaginatedRequest, PaginatedRequestParams, PaginatedResult,
-    RelatedTaskMetadata, Request, RequestParams, ResourceContents, ResourceLink,
-    ResourceRequestParams, Result, Role, TaskAugmentedRequestParams, TaskMetadata,
-    TextContent, UrlElicitationRequiredError, UrlElicitationRequiredErrorError
+    Annotations, AnnotationsPriority, BaseMetadata, Meta, Error, Icon, IconTheme, Icons, Notification,
+    NotificationParams, PaginatedRequest, PaginatedRequestParams, PaginatedResult, RelatedTaskMetadata, Request,
+    RequestParams, ResourceContents, ResourceRequestParams, Result, Role, TaskAugmentedRequestParams, TaskMetadata
 }

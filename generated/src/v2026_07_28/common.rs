@@ -2,22 +2,18 @@
 // Do not edit: run `cargo run -p mcpgen -- generate`.
 
 //! Types that several areas of the protocol use.
-use crate::{Extra, KnownMembers, Map, Number, Value, codec};
-use super::{
-    CreateMessageRequest, CreateMessageResult, ElicitRequest, ElicitResult,
-    ListRootsRequest, ListRootsResult, TextOrBlobResourceContents,
-};
+
+use super::{ClientCapabilities, Implementation};
+use crate::{Extra, Number, Value, codec};
 
 /// Hints for the client about how to use or display an object.
 ///
-/// A client can use them to filter and sort, or to choose the content to include in the model's context. The server sets
-/// them, and clients are free to ignore them.
+/// A client can use them to filter and sort, or to choose the content to include in the model's context. The server
+/// sets them, and clients are free to ignore them.
 ///
-/// Since revision 2024-11-05.
-///
-/// Used by [`AudioContent`], [`EmbeddedResource`], [`ImageContent`], [`Resource`](super::Resource), [`ResourceLink`], [`ResourceTemplate`](super::ResourceTemplate) and 1 more.
-///
-/// Specification: [`Annotations`](https://modelcontextprotocol.io/specification/2026-07-28/schema#annotations)
+/// Since revision 2024-11-05. Used by [`AudioContent`], [`EmbeddedResource`], [`ImageContent`], [`Resource`],
+/// [`ResourceLink`], [`ResourceTemplate`] and 1 more.
+/// [Specification](https://modelcontextprotocol.io/specification/2026-07-28/schema#annotations)
 ///
 /// # Example
 ///
@@ -32,47 +28,47 @@ use super::{
 /// assert_eq!(error.to_string(), "Annotations: priority: expected at most 1, found 2");
 /// # Ok::<(), mcpgen_types::Error>(())
 /// ```
-#[derive(Clone, Debug, PartialEq)]
+///
+/// [`AudioContent`]: super::AudioContent
+/// [`EmbeddedResource`]: super::EmbeddedResource
+/// [`ImageContent`]: super::ImageContent
+/// [`Resource`]: super::Resource
+/// [`ResourceLink`]: super::ResourceLink
+/// [`ResourceTemplate`]: super::ResourceTemplate
+#[derive(Clone, Debug, Default, PartialEq)]
 pub struct Annotations {
     /// The intended audience: the user, the model, or both. If absent, the audience is not specified.
-    ///
-    /// `audience`, optional.
     pub audience: Option<Vec<Role>>,
-    /// The time of the last modification, as an ISO 8601 timestamp such as `2025-01-12T15:00:58Z`.
-    ///
-    /// `lastModified`, optional. Since revision 2025-06-18.
+    /// The time of the last modification, as an ISO 8601 timestamp such as `2025-01-12T15:00:58Z`. Since revision
+    /// 2025-06-18.
     pub last_modified: Option<String>,
     /// The importance of the object, from 0 (optional) to 1 (effectively required).
-    ///
-    /// `priority`, optional.
     pub priority: Option<AnnotationsPriority>,
-    /// Members that the schema does not name, kept as they came.
-    pub extra: Extra<Annotations>,
+    /// Members that the schema does not define.
+    pub extra: Extra<Self>,
 }
 
 impl Annotations {
-    /// A `Annotations` of the members that it requires.
+    /// Creates an `Annotations` without optional members.
     #[must_use]
     pub fn new() -> Self {
-        Self {
-            audience: None,
-            last_modified: None,
-            priority: None,
-            extra: Default::default(),
-        }
+        Self::default()
     }
+
     /// Sets `audience`.
     #[must_use]
     pub fn with_audience(mut self, audience: impl Into<Vec<Role>>) -> Self {
         self.audience = Some(audience.into());
         self
     }
+
     /// Sets `lastModified`.
     #[must_use]
     pub fn with_last_modified(mut self, last_modified: impl Into<String>) -> Self {
         self.last_modified = Some(last_modified.into());
         self
     }
+
     /// Sets `priority`.
     #[must_use]
     pub fn with_priority(mut self, priority: impl Into<AnnotationsPriority>) -> Self {
@@ -81,299 +77,26 @@ impl Annotations {
     }
 }
 
-impl Default for Annotations {
-    fn default() -> Self {
-        Self::new()
-    }
-}
-
-impl KnownMembers for Annotations {
-    const MEMBERS: &'static [&'static str] = &["audience", "lastModified", "priority"];
-}
-
-impl codec::Decode for Annotations {
-    const NAME: &'static str = "Annotations";
-    #[inline]
-    fn decode(json: codec::Cursor<'_>) -> codec::Result<Self> {
-        codec::decode_in_place(json)
-    }
-}
-
-impl codec::DecodeInPlace for Annotations {
-    #[inline]
-    fn blank(_: codec::Unread) -> Self {
-        Self {
-            audience: None,
-            last_modified: None,
-            priority: None,
-            extra: Extra::default(),
-        }
-    }
-    fn read(
-        &mut self,
-        json: codec::Cursor<'_>,
-        unread: codec::Unread,
-    ) -> codec::Result<()> {
-        json.read_object(<Self as KnownMembers>::MEMBERS, &[], &mut &mut *self, unread)
-    }
-}
-
-impl codec::ReadMember for Annotations {
-    #[inline]
-    fn read_member(
-        &mut self,
-        index: usize,
-        json: codec::Cursor<'_>,
-        unread: codec::Unread,
-    ) -> codec::Result<()> {
-        match index {
-            0 => codec::read_optional(json, &mut self.audience, unread),
-            1 => codec::read_optional(json, &mut self.last_modified, unread),
-            2 => codec::read_optional(json, &mut self.priority, unread),
-            _ => {
-                codec::read_others(
-                    json,
-                    <Self as KnownMembers>::MEMBERS,
-                    &mut self.extra,
-                    unread,
-                )
-            }
-        }
-    }
-}
-
-impl codec::Encode for Annotations {
-    fn encode(&self) -> codec::Node<'_> {
-        codec::Node::Object(self)
-    }
-}
-
-impl codec::Object for Annotations {
-    fn members(&self, out: &mut codec::Members<'_>) {
-        out.optional("audience", &self.audience);
-        out.optional("lastModified", &self.last_modified);
-        out.optional("priority", &self.priority);
-        out.extra(&self.extra);
-    }
+codec::object! {
+    Annotations;
+    optional 0 "audience" audience,
+    optional 1 "lastModified" last_modified,
+    optional 2 "priority" priority,
+    ..extra
 }
 
 /// The importance of an object, from 0 (optional) to 1 (effectively required).
 ///
-/// Checked when it is made: at least 0 and at most 1.
+/// The constructor checks that the value is at least 0 and at most 1.
 ///
-/// Since revision 2025-03-26.
-///
-/// Used by [`Annotations`].
+/// Since revision 2025-03-26. Used by [`Annotations`].
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct AnnotationsPriority(Number);
 
-impl AnnotationsPriority {
-    const LIMIT: codec::Bounds = codec::Bounds {
-        minimum: Some(codec::Bound {
-            value: codec::Literal::Integer(0),
-            exclusive: false,
-        }),
-        maximum: Some(codec::Bound {
-            value: codec::Literal::Integer(1),
-            exclusive: false,
-        }),
-    };
-    /// The value.
-    #[must_use]
-    pub const fn get(self) -> Number {
-        self.0
-    }
-}
-
-impl TryFrom<Number> for AnnotationsPriority {
-    type Error = crate::Error;
-    fn try_from(value: Number) -> codec::Result<Self> {
-        Self::LIMIT.check_number(value)?;
-        Ok(Self(value))
-    }
-}
-
-impl TryFrom<f64> for AnnotationsPriority {
-    type Error = crate::Error;
-    fn try_from(value: f64) -> codec::Result<Self> {
-        let value = Number::try_from(value)?;
-        <Self as TryFrom<Number>>::try_from(value)
-    }
-}
-
-impl From<AnnotationsPriority> for Number {
-    fn from(value: AnnotationsPriority) -> Self {
-        value.0
-    }
-}
-
-impl codec::Decode for AnnotationsPriority {
-    const NAME: &'static str = "AnnotationsPriority";
-    fn decode(json: codec::Cursor<'_>) -> codec::Result<Self> {
-        let value: Number = codec::Decode::decode(json)?;
-        <Self as TryFrom<Number>>::try_from(value).map_err(|error| json.locate(error))
-    }
-}
-
-impl codec::DecodeInPlace for AnnotationsPriority {
-    #[inline]
-    fn blank(unread: codec::Unread) -> Self {
-        Self(codec::DecodeInPlace::blank(unread))
-    }
-    fn read(&mut self, json: codec::Cursor<'_>, _: codec::Unread) -> codec::Result<()> {
-        codec::set(self, codec::Decode::decode(json)?);
-        Ok(())
-    }
-}
-
-impl codec::Encode for AnnotationsPriority {
-    fn encode(&self) -> codec::Node<'_> {
-        codec::Encode::encode(&self.0)
-    }
-}
-
-/// Audio sent to or produced by a language model.
-///
-/// On the wire, `type` is `"audio"`.
-///
-/// Since revision 2025-03-26.
-///
-/// Used by [`ContentBlock`], [`SamplingMessageContentBlock`](super::SamplingMessageContentBlock), [`Content`](super::Content).
-///
-/// Specification: [`AudioContent`](https://modelcontextprotocol.io/specification/2026-07-28/schema#audiocontent)
-#[derive(Clone, Debug, PartialEq)]
-pub struct AudioContent {
-    /// Metadata attached to the object. The protocol reserves some keys, such as those with the prefix
-    /// `io.modelcontextprotocol/` since 2025-11-25.
-    ///
-    /// `_meta`, optional. Since revision 2025-06-18.
-    pub meta: Option<MetaObject>,
-    /// Hints for display and use, such as the audience and the priority.
-    ///
-    /// `annotations`, optional.
-    pub annotations: Option<Annotations>,
-    /// The audio data, encoded as base64.
-    ///
-    /// `data`, required.
-    pub data: String,
-    /// The MIME type of `data`, such as `audio/wav`. The supported types depend on the model provider.
-    ///
-    /// `mimeType`, required.
-    pub mime_type: String,
-    /// Members that the schema does not name, kept as they came.
-    pub extra: Extra<AudioContent>,
-}
-
-impl AudioContent {
-    /// A `AudioContent` of the members that it requires.
-    #[must_use]
-    pub fn new(data: impl Into<String>, mime_type: impl Into<String>) -> Self {
-        Self {
-            meta: None,
-            annotations: None,
-            data: data.into(),
-            mime_type: mime_type.into(),
-            extra: Default::default(),
-        }
-    }
-    /// Sets `_meta`.
-    #[must_use]
-    pub fn with_meta(mut self, meta: impl Into<MetaObject>) -> Self {
-        self.meta = Some(meta.into());
-        self
-    }
-    /// Sets `annotations`.
-    #[must_use]
-    pub fn with_annotations(mut self, annotations: impl Into<Annotations>) -> Self {
-        self.annotations = Some(annotations.into());
-        self
-    }
-}
-
-impl KnownMembers for AudioContent {
-    const MEMBERS: &'static [&'static str] = &[
-        "_meta",
-        "annotations",
-        "data",
-        "mimeType",
-        "type",
-    ];
-}
-
-impl codec::Decode for AudioContent {
-    const NAME: &'static str = "AudioContent";
-    #[inline]
-    fn decode(json: codec::Cursor<'_>) -> codec::Result<Self> {
-        codec::decode_in_place(json)
-    }
-}
-
-impl codec::DecodeInPlace for AudioContent {
-    #[inline]
-    fn blank(unread: codec::Unread) -> Self {
-        Self {
-            meta: None,
-            annotations: None,
-            data: codec::DecodeInPlace::blank(unread),
-            mime_type: codec::DecodeInPlace::blank(unread),
-            extra: Extra::default(),
-        }
-    }
-    fn read(
-        &mut self,
-        json: codec::Cursor<'_>,
-        unread: codec::Unread,
-    ) -> codec::Result<()> {
-        json.read_object(
-            <Self as KnownMembers>::MEMBERS,
-            &[2, 3, 4],
-            &mut &mut *self,
-            unread,
-        )
-    }
-}
-
-impl codec::ReadMember for AudioContent {
-    #[inline]
-    fn read_member(
-        &mut self,
-        index: usize,
-        json: codec::Cursor<'_>,
-        unread: codec::Unread,
-    ) -> codec::Result<()> {
-        match index {
-            0 => codec::read_optional(json, &mut self.meta, unread),
-            1 => codec::read_optional(json, &mut self.annotations, unread),
-            2 => codec::DecodeInPlace::read(&mut self.data, json, unread),
-            3 => codec::DecodeInPlace::read(&mut self.mime_type, json, unread),
-            4 => json.read_constant(&codec::Literal::Str("audio")),
-            _ => {
-                codec::read_others(
-                    json,
-                    <Self as KnownMembers>::MEMBERS,
-                    &mut self.extra,
-                    unread,
-                )
-            }
-        }
-    }
-}
-
-impl codec::Encode for AudioContent {
-    fn encode(&self) -> codec::Node<'_> {
-        codec::Node::Object(self)
-    }
-}
-
-impl codec::Object for AudioContent {
-    fn members(&self, out: &mut codec::Members<'_>) {
-        out.optional("_meta", &self.meta);
-        out.optional("annotations", &self.annotations);
-        out.member("data", &self.data);
-        out.member("mimeType", &self.mime_type);
-        out.constant("type", codec::Literal::Str("audio"));
-        out.extra(&self.extra);
-    }
+codec::bounded_number! {
+    AnnotationsPriority(Number) from f64;
+    at_least(Integer(0)),
+    at_most(Integer(1))
 }
 
 /// The name and title shared by several types.
@@ -381,33 +104,27 @@ impl codec::Object for AudioContent {
 /// This type does not appear on the wire as a separate object. Other types include its members.
 ///
 /// Since revision 2025-06-18.
-///
-/// Specification: [`BaseMetadata`](https://modelcontextprotocol.io/specification/2026-07-28/schema#basemetadata)
+/// [Specification](https://modelcontextprotocol.io/specification/2026-07-28/schema#basemetadata)
 #[derive(Clone, Debug, PartialEq)]
 pub struct BaseMetadata {
     /// The programmatic name. It is displayed only if `title` is absent.
-    ///
-    /// `name`, required.
     pub name: String,
-    /// The display name, easy to understand without domain knowledge. If absent, `name` is displayed. For a tool, the `title`
-    /// of its [`ToolAnnotations`](super::ToolAnnotations) takes precedence over `name`.
+    /// The display name, easy to understand without domain knowledge. If absent, `name` is displayed. For a tool, the
+    /// `title` of its [`ToolAnnotations`] takes precedence over `name`.
     ///
-    /// `title`, optional.
+    /// [`ToolAnnotations`]: super::ToolAnnotations
     pub title: Option<String>,
-    /// Members that the schema does not name, kept as they came.
-    pub extra: Extra<BaseMetadata>,
+    /// Members that the schema does not define.
+    pub extra: Extra<Self>,
 }
 
 impl BaseMetadata {
-    /// A `BaseMetadata` of the members that it requires.
+    /// Creates a `BaseMetadata` from its required members.
     #[must_use]
     pub fn new(name: impl Into<String>) -> Self {
-        Self {
-            name: name.into(),
-            title: None,
-            extra: Default::default(),
-        }
+        Self { name: name.into(), title: None, extra: Default::default() }
     }
+
     /// Sets `title`.
     #[must_use]
     pub fn with_title(mut self, title: impl Into<String>) -> Self {
@@ -416,71 +133,11 @@ impl BaseMetadata {
     }
 }
 
-impl KnownMembers for BaseMetadata {
-    const MEMBERS: &'static [&'static str] = &["name", "title"];
-}
-
-impl codec::Decode for BaseMetadata {
-    const NAME: &'static str = "BaseMetadata";
-    #[inline]
-    fn decode(json: codec::Cursor<'_>) -> codec::Result<Self> {
-        codec::decode_in_place(json)
-    }
-}
-
-impl codec::DecodeInPlace for BaseMetadata {
-    #[inline]
-    fn blank(unread: codec::Unread) -> Self {
-        Self {
-            name: codec::DecodeInPlace::blank(unread),
-            title: None,
-            extra: Extra::default(),
-        }
-    }
-    fn read(
-        &mut self,
-        json: codec::Cursor<'_>,
-        unread: codec::Unread,
-    ) -> codec::Result<()> {
-        json.read_object(<Self as KnownMembers>::MEMBERS, &[0], &mut &mut *self, unread)
-    }
-}
-
-impl codec::ReadMember for BaseMetadata {
-    #[inline]
-    fn read_member(
-        &mut self,
-        index: usize,
-        json: codec::Cursor<'_>,
-        unread: codec::Unread,
-    ) -> codec::Result<()> {
-        match index {
-            0 => codec::DecodeInPlace::read(&mut self.name, json, unread),
-            1 => codec::read_optional(json, &mut self.title, unread),
-            _ => {
-                codec::read_others(
-                    json,
-                    <Self as KnownMembers>::MEMBERS,
-                    &mut self.extra,
-                    unread,
-                )
-            }
-        }
-    }
-}
-
-impl codec::Encode for BaseMetadata {
-    fn encode(&self) -> codec::Node<'_> {
-        codec::Node::Object(self)
-    }
-}
-
-impl codec::Object for BaseMetadata {
-    fn members(&self, out: &mut codec::Members<'_>) {
-        out.member("name", &self.name);
-        out.optional("title", &self.title);
-        out.extra(&self.extra);
-    }
+codec::object! {
+    BaseMetadata;
+    required 0 "name" name,
+    optional 1 "title" title,
+    ..extra
 }
 
 /// The members shared by results that a client can cache.
@@ -489,35 +146,26 @@ impl codec::Object for BaseMetadata {
 /// resource templates. Each page of a list is cached separately.
 ///
 /// Since revision 2026-07-28.
-///
-/// Specification: [`CacheableResult`](https://modelcontextprotocol.io/specification/2026-07-28/schema#cacheableresult)
+/// [Specification](https://modelcontextprotocol.io/specification/2026-07-28/schema#cacheableresult)
 #[derive(Clone, Debug, PartialEq)]
 pub struct CacheableResult {
     /// Metadata attached to the object. The protocol reserves some keys, such as those with the prefix
-    /// `io.modelcontextprotocol/` since 2025-11-25.
-    ///
-    /// `_meta`, optional.
+    /// `io.modelcontextprotocol/` since 2025-11-25. In JSON, it is `_meta`.
     pub meta: Option<ResultMetaObject>,
     /// The scope of cached copies: shared by all clients, or limited to requests with the same authorization.
-    ///
-    /// `cacheScope`, required.
     pub cache_scope: CacheScope,
-    /// The kind of result: `complete` for a final result, or `input_required` if the server needs more input first. Servers of
-    /// older revisions omit it, and clients must then treat the result as `complete`.
-    ///
-    /// `resultType`, required. Default: `"complete"`.
+    /// The kind of result: `complete` for a final result, or `input_required` if the server needs more input first.
+    /// Servers of older revisions omit it, and clients must then treat the result as `complete`. Default: `"complete"`.
     pub result_type: ResultType,
-    /// The number of milliseconds after receipt for which clients should consider the result fresh. The value 0 means that the
-    /// result is stale immediately. The value is a hint: a change notification makes the result stale earlier.
-    ///
-    /// `ttlMs`, required.
+    /// The number of milliseconds after receipt for which clients should consider the result fresh. The value 0 means
+    /// that the result is stale immediately. The value is a hint: a change notification makes the result stale earlier.
     pub ttl_ms: u64,
-    /// Members that the schema does not name, kept as they came.
-    pub extra: Extra<CacheableResult>,
+    /// Members that the schema does not define.
+    pub extra: Extra<Self>,
 }
 
 impl CacheableResult {
-    /// A `CacheableResult` of the members that it requires and the defaults of the schema.
+    /// Creates a `CacheableResult` from its required members and the schema's defaults.
     #[must_use]
     pub fn new(cache_scope: impl Into<CacheScope>, ttl_ms: u64) -> Self {
         Self {
@@ -528,12 +176,14 @@ impl CacheableResult {
             extra: Default::default(),
         }
     }
+
     /// Sets `_meta`.
     #[must_use]
     pub fn with_meta(mut self, meta: impl Into<ResultMetaObject>) -> Self {
         self.meta = Some(meta.into());
         self
     }
+
     /// Sets `resultType`.
     #[must_use]
     pub fn with_result_type(mut self, result_type: impl Into<ResultType>) -> Self {
@@ -542,823 +192,41 @@ impl CacheableResult {
     }
 }
 
-impl KnownMembers for CacheableResult {
-    const MEMBERS: &'static [&'static str] = &[
-        "_meta",
-        "cacheScope",
-        "resultType",
-        "ttlMs",
-    ];
-}
-
-impl codec::Decode for CacheableResult {
-    const NAME: &'static str = "CacheableResult";
-    #[inline]
-    fn decode(json: codec::Cursor<'_>) -> codec::Result<Self> {
-        codec::decode_in_place(json)
-    }
-}
-
-impl codec::DecodeInPlace for CacheableResult {
-    #[inline]
-    fn blank(unread: codec::Unread) -> Self {
-        Self {
-            meta: None,
-            cache_scope: codec::DecodeInPlace::blank(unread),
-            result_type: codec::DecodeInPlace::blank(unread),
-            ttl_ms: codec::DecodeInPlace::blank(unread),
-            extra: Extra::default(),
-        }
-    }
-    fn read(
-        &mut self,
-        json: codec::Cursor<'_>,
-        unread: codec::Unread,
-    ) -> codec::Result<()> {
-        json.read_object(
-            <Self as KnownMembers>::MEMBERS,
-            &[1, 2, 3],
-            &mut &mut *self,
-            unread,
-        )
-    }
-}
-
-impl codec::ReadMember for CacheableResult {
-    #[inline]
-    fn read_member(
-        &mut self,
-        index: usize,
-        json: codec::Cursor<'_>,
-        unread: codec::Unread,
-    ) -> codec::Result<()> {
-        match index {
-            0 => codec::read_optional(json, &mut self.meta, unread),
-            1 => codec::DecodeInPlace::read(&mut self.cache_scope, json, unread),
-            2 => codec::DecodeInPlace::read(&mut self.result_type, json, unread),
-            3 => codec::DecodeInPlace::read(&mut self.ttl_ms, json, unread),
-            _ => {
-                codec::read_others(
-                    json,
-                    <Self as KnownMembers>::MEMBERS,
-                    &mut self.extra,
-                    unread,
-                )
-            }
-        }
-    }
-}
-
-impl codec::Encode for CacheableResult {
-    fn encode(&self) -> codec::Node<'_> {
-        codec::Node::Object(self)
-    }
-}
-
-impl codec::Object for CacheableResult {
-    fn members(&self, out: &mut codec::Members<'_>) {
-        out.optional("_meta", &self.meta);
-        out.member("cacheScope", &self.cache_scope);
-        out.member("resultType", &self.result_type);
-        out.member("ttlMs", &self.ttl_ms);
-        out.extra(&self.extra);
-    }
+codec::object! {
+    CacheableResult;
+    optional 0 "_meta" meta,
+    required 1 "cacheScope" cache_scope,
+    required 2 "resultType" result_type,
+    required 3 "ttlMs" ttl_ms,
+    ..extra
 }
 
 /// The scope in which a cached copy of a result can be shared.
 ///
 /// It controls caching, not access. The server must still protect restricted data.
 ///
-/// Since revision 2026-07-28.
+/// Since revision 2026-07-28. Used by [`CacheableResult`], [`DiscoverResult`], [`ListPromptsResult`],
+/// [`ListResourceTemplatesResult`], [`ListResourcesResult`], [`ListToolsResult`] and 1 more.
 ///
-/// Used by [`CacheableResult`], [`DiscoverResult`](super::DiscoverResult), [`ListPromptsResult`](super::ListPromptsResult), [`ListResourceTemplatesResult`](super::ListResourceTemplatesResult), [`ListResourcesResult`](super::ListResourcesResult), [`ListToolsResult`](super::ListToolsResult) and 1 more.
+/// [`DiscoverResult`]: super::DiscoverResult
+/// [`ListPromptsResult`]: super::ListPromptsResult
+/// [`ListResourceTemplatesResult`]: super::ListResourceTemplatesResult
+/// [`ListResourcesResult`]: super::ListResourcesResult
+/// [`ListToolsResult`]: super::ListToolsResult
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum CacheScope {
-    /// A copy that can be reused only for requests with the same authorization. Caches must keep separate copies, for example
-    /// one per access token.
-    ///
-    /// `"private"`
+    /// `"private"`: A copy that can be reused only for requests with the same authorization. Caches must keep separate
+    /// copies, for example one per access token.
     Private,
-    /// A copy that can be reused for all users, including by shared proxies. The result contains no user-specific data.
-    ///
-    /// `"public"`
+    /// `"public"`: A copy that can be reused for all users, including by shared proxies. The result contains no
+    /// user-specific data.
     Public,
 }
 
-impl CacheScope {
-    /// All values, in the order of the schema.
-    pub const ALL: &'static [Self] = &[Self::Private, Self::Public];
-}
-
-impl CacheScope {
-    const NAMES: &'static [&'static str] = &["private", "public"];
-    /// The value on the wire.
-    #[must_use]
-    pub const fn as_str(self) -> &'static str {
-        Self::NAMES[self as usize]
-    }
-}
-
-impl ::std::fmt::Display for CacheScope {
-    fn fmt(&self, f: &mut ::std::fmt::Formatter<'_>) -> ::std::fmt::Result {
-        f.pad(self.as_str())
-    }
-}
-
-impl ::std::str::FromStr for CacheScope {
-    type Err = crate::Error;
-    fn from_str(text: &str) -> codec::Result<Self> {
-        codec::variant(text, Self::NAMES).map(|index| Self::ALL[index])
-    }
-}
-
-impl codec::Decode for CacheScope {
-    const NAME: &'static str = "CacheScope";
-    fn decode(json: codec::Cursor<'_>) -> codec::Result<Self> {
-        json.variant(Self::NAMES).map(|index| Self::ALL[index])
-    }
-}
-
-impl codec::Encode for CacheScope {
-    fn encode(&self) -> codec::Node<'_> {
-        codec::Node::Str(self.as_str())
-    }
-}
-
-impl codec::DecodeInPlace for CacheScope {
-    #[inline]
-    fn blank(_: codec::Unread) -> Self {
-        Self::Private
-    }
-    fn read(&mut self, json: codec::Cursor<'_>, _: codec::Unread) -> codec::Result<()> {
-        codec::set(self, codec::Decode::decode(json)?);
-        Ok(())
-    }
-}
-
-/// The optional features that a client supports.
-///
-/// If the member for a feature is absent, the client does not support the feature and the server must not use it. Up to
-/// 2025-11-25, the client declares its capabilities once, in `InitializeRequestParams`. Since 2026-07-28, it declares
-/// them with each request, in [`RequestMetaObject`], and a server must not infer them from earlier requests. Clients may
-/// add capabilities that the specification does not define.
-///
-/// Since revision 2024-11-05.
-///
-/// Used by [`RequestMetaObject`], [`MissingRequiredClientCapabilityErrorErrorData`].
-///
-/// Specification: [`ClientCapabilities`](https://modelcontextprotocol.io/specification/2026-07-28/schema#clientcapabilities)
-///
-/// # Example
-///
-/// ```
-/// use mcpgen_types::JsonObject;
-/// use mcpgen_types::v2026_07_28::{ClientCapabilities, ClientCapabilitiesElicitation};
-///
-/// let capabilities = ClientCapabilities::new()
-///     .with_elicitation(ClientCapabilitiesElicitation::new().with_url(JsonObject::new()))
-///     .with_extensions([("com.example/maps".to_owned(), JsonObject::new())]);
-/// let text = r#"{"elicitation":{"url":{}},"extensions":{"com.example/maps":{}}}"#;
-/// assert_eq!(mcpgen_types::to_string(&capabilities), text);
-/// assert_eq!(mcpgen_types::from_str::<ClientCapabilities>("{}")?, ClientCapabilities::default());
-/// # Ok::<(), mcpgen_types::Error>(())
-/// ```
-#[derive(Clone, Debug, PartialEq)]
-pub struct ClientCapabilities {
-    /// Support for elicitation. Present if the client can ask its user for input on behalf of a server. An empty object means
-    /// that only forms are supported.
-    ///
-    /// `elicitation`, optional. Since revision 2025-06-18.
-    pub elicitation: Option<ClientCapabilitiesElicitation>,
-    /// Features outside the specification. Each key is the name of a feature, and each value is an object with its settings.
-    ///
-    /// `experimental`, optional.
-    pub experimental: Option<Map<String, JsonObject>>,
-    /// The supported protocol extensions. Each key is the identifier of an extension, and each value is an object with its
-    /// settings, which may be empty. Identifiers follow the rules for `_meta` keys and must have a prefix, as in
-    /// `io.modelcontextprotocol/ui`.
-    ///
-    /// `extensions`, optional. Since revision 2026-07-28.
-    pub extensions: Option<Map<String, JsonObject>>,
-    /// Support for roots. Present if the client can list the directories and files that servers should work on.
-    ///
-    /// `roots`, optional.
-    #[deprecated(
-        note = "since revision 2026-07-28: Name directories and files in tool arguments, in resource URIs or in the server's configuration."
-    )]
-    pub roots: Option<crate::JsonObject>,
-    /// Support for sampling. Present if servers can request messages from the client's language model.
-    ///
-    /// `sampling`, optional.
-    #[deprecated(
-        note = "since revision 2026-07-28: Let the server call the API of a model provider itself."
-    )]
-    pub sampling: Option<ClientCapabilitiesSampling>,
-    /// Members that the schema does not name, kept as they came.
-    pub extra: Extra<ClientCapabilities>,
-}
-
-impl ClientCapabilities {
-    /// A `ClientCapabilities` of the members that it requires.
-    #[must_use]
-    pub fn new() -> Self {
-        Self {
-            elicitation: None,
-            experimental: None,
-            extensions: None,
-            roots: None,
-            sampling: None,
-            extra: Default::default(),
-        }
-    }
-    /// Sets `elicitation`.
-    #[must_use]
-    pub fn with_elicitation(
-        mut self,
-        elicitation: impl Into<ClientCapabilitiesElicitation>,
-    ) -> Self {
-        self.elicitation = Some(elicitation.into());
-        self
-    }
-    /// Sets `experimental`.
-    #[must_use]
-    pub fn with_experimental(
-        mut self,
-        experimental: impl Into<Map<String, JsonObject>>,
-    ) -> Self {
-        self.experimental = Some(experimental.into());
-        self
-    }
-    /// Sets `extensions`.
-    #[must_use]
-    pub fn with_extensions(
-        mut self,
-        extensions: impl Into<Map<String, JsonObject>>,
-    ) -> Self {
-        self.extensions = Some(extensions.into());
-        self
-    }
-    /// Sets `roots`.
-    #[deprecated(
-        note = "since revision 2026-07-28: Name directories and files in tool arguments, in resource URIs or in the server's configuration."
-    )]
-    #[must_use]
-    pub fn with_roots(mut self, roots: impl Into<crate::JsonObject>) -> Self {
-        self.roots = Some(roots.into());
-        self
-    }
-    /// Sets `sampling`.
-    #[deprecated(
-        note = "since revision 2026-07-28: Let the server call the API of a model provider itself."
-    )]
-    #[must_use]
-    pub fn with_sampling(
-        mut self,
-        sampling: impl Into<ClientCapabilitiesSampling>,
-    ) -> Self {
-        self.sampling = Some(sampling.into());
-        self
-    }
-}
-
-impl Default for ClientCapabilities {
-    fn default() -> Self {
-        Self::new()
-    }
-}
-
-impl KnownMembers for ClientCapabilities {
-    const MEMBERS: &'static [&'static str] = &[
-        "elicitation",
-        "experimental",
-        "extensions",
-        "roots",
-        "sampling",
-    ];
-}
-
-impl codec::Decode for ClientCapabilities {
-    const NAME: &'static str = "ClientCapabilities";
-    #[inline]
-    fn decode(json: codec::Cursor<'_>) -> codec::Result<Self> {
-        codec::decode_in_place(json)
-    }
-}
-
-impl codec::DecodeInPlace for ClientCapabilities {
-    #[inline]
-    fn blank(_: codec::Unread) -> Self {
-        Self {
-            elicitation: None,
-            experimental: None,
-            extensions: None,
-            roots: None,
-            sampling: None,
-            extra: Extra::default(),
-        }
-    }
-    fn read(
-        &mut self,
-        json: codec::Cursor<'_>,
-        unread: codec::Unread,
-    ) -> codec::Result<()> {
-        json.read_object(<Self as KnownMembers>::MEMBERS, &[], &mut &mut *self, unread)
-    }
-}
-
-impl codec::ReadMember for ClientCapabilities {
-    #[inline]
-    fn read_member(
-        &mut self,
-        index: usize,
-        json: codec::Cursor<'_>,
-        unread: codec::Unread,
-    ) -> codec::Result<()> {
-        match index {
-            0 => codec::read_optional(json, &mut self.elicitation, unread),
-            1 => codec::read_optional(json, &mut self.experimental, unread),
-            2 => codec::read_optional(json, &mut self.extensions, unread),
-            3 => codec::read_optional(json, &mut self.roots, unread),
-            4 => codec::read_optional(json, &mut self.sampling, unread),
-            _ => {
-                codec::read_others(
-                    json,
-                    <Self as KnownMembers>::MEMBERS,
-                    &mut self.extra,
-                    unread,
-                )
-            }
-        }
-    }
-}
-
-impl codec::Encode for ClientCapabilities {
-    fn encode(&self) -> codec::Node<'_> {
-        codec::Node::Object(self)
-    }
-}
-
-impl codec::Object for ClientCapabilities {
-    fn members(&self, out: &mut codec::Members<'_>) {
-        out.optional("elicitation", &self.elicitation);
-        out.optional("experimental", &self.experimental);
-        out.optional("extensions", &self.extensions);
-        out.optional("roots", &self.roots);
-        out.optional("sampling", &self.sampling);
-        out.extra(&self.extra);
-    }
-}
-
-/// The elicitation modes that a client supports.
-///
-/// An empty object means that the client supports only `form`. A server must not use a mode that the client does not
-/// declare. Each member declares a mode by its presence. Its contents are not defined.
-///
-/// Since revision 2025-11-25.
-///
-/// Used by [`ClientCapabilities`].
-#[derive(Clone, Debug, PartialEq)]
-pub struct ClientCapabilitiesElicitation {
-    /// Support for form mode. Present if the client can show a form and return the values.
-    ///
-    /// `form`, optional.
-    pub form: Option<JsonObject>,
-    /// Support for URL mode. Present if the client can direct the user to a URL, where the user can enter secrets that must not
-    /// pass through the client.
-    ///
-    /// `url`, optional.
-    pub url: Option<JsonObject>,
-    /// Members that the schema does not name, kept as they came.
-    pub extra: Extra<ClientCapabilitiesElicitation>,
-}
-
-impl ClientCapabilitiesElicitation {
-    /// A `ClientCapabilitiesElicitation` of the members that it requires.
-    #[must_use]
-    pub fn new() -> Self {
-        Self {
-            form: None,
-            url: None,
-            extra: Default::default(),
-        }
-    }
-    /// Sets `form`.
-    #[must_use]
-    pub fn with_form(mut self, form: impl Into<JsonObject>) -> Self {
-        self.form = Some(form.into());
-        self
-    }
-    /// Sets `url`.
-    #[must_use]
-    pub fn with_url(mut self, url: impl Into<JsonObject>) -> Self {
-        self.url = Some(url.into());
-        self
-    }
-}
-
-impl Default for ClientCapabilitiesElicitation {
-    fn default() -> Self {
-        Self::new()
-    }
-}
-
-impl KnownMembers for ClientCapabilitiesElicitation {
-    const MEMBERS: &'static [&'static str] = &["form", "url"];
-}
-
-impl codec::Decode for ClientCapabilitiesElicitation {
-    const NAME: &'static str = "ClientCapabilitiesElicitation";
-    #[inline]
-    fn decode(json: codec::Cursor<'_>) -> codec::Result<Self> {
-        codec::decode_in_place(json)
-    }
-}
-
-impl codec::DecodeInPlace for ClientCapabilitiesElicitation {
-    #[inline]
-    fn blank(_: codec::Unread) -> Self {
-        Self {
-            form: None,
-            url: None,
-            extra: Extra::default(),
-        }
-    }
-    fn read(
-        &mut self,
-        json: codec::Cursor<'_>,
-        unread: codec::Unread,
-    ) -> codec::Result<()> {
-        json.read_object(<Self as KnownMembers>::MEMBERS, &[], &mut &mut *self, unread)
-    }
-}
-
-impl codec::ReadMember for ClientCapabilitiesElicitation {
-    #[inline]
-    fn read_member(
-        &mut self,
-        index: usize,
-        json: codec::Cursor<'_>,
-        unread: codec::Unread,
-    ) -> codec::Result<()> {
-        match index {
-            0 => codec::read_optional(json, &mut self.form, unread),
-            1 => codec::read_optional(json, &mut self.url, unread),
-            _ => {
-                codec::read_others(
-                    json,
-                    <Self as KnownMembers>::MEMBERS,
-                    &mut self.extra,
-                    unread,
-                )
-            }
-        }
-    }
-}
-
-impl codec::Encode for ClientCapabilitiesElicitation {
-    fn encode(&self) -> codec::Node<'_> {
-        codec::Node::Object(self)
-    }
-}
-
-impl codec::Object for ClientCapabilitiesElicitation {
-    fn members(&self, out: &mut codec::Members<'_>) {
-        out.optional("form", &self.form);
-        out.optional("url", &self.url);
-        out.extra(&self.extra);
-    }
-}
-
-/// The client's support for sampling.
-///
-/// An empty object means that the client supports messages without tools. Each member declares a feature by its presence.
-/// Its contents are not defined.
-///
-/// Since revision 2025-11-25.
-///
-/// Used by [`ClientCapabilities`].
-#[deprecated(
-    note = "since revision 2026-07-28: Let the server call the API of a model provider itself."
-)]
-#[derive(Clone, Debug, PartialEq)]
-pub struct ClientCapabilitiesSampling {
-    /// Support for `includeContext`. If absent, a server should omit `includeContext` or set it to `none`.
-    ///
-    /// `context`, optional.
-    #[deprecated(
-        note = "since revision 2025-11-25: Do without includeContext, or set it to none."
-    )]
-    pub context: Option<JsonObject>,
-    /// Support for tool use. If absent, a server must not send `tools` or `toolChoice`.
-    ///
-    /// `tools`, optional.
-    pub tools: Option<JsonObject>,
-    /// Members that the schema does not name, kept as they came.
-    pub extra: Extra<ClientCapabilitiesSampling>,
-}
-
-impl ClientCapabilitiesSampling {
-    /// A `ClientCapabilitiesSampling` of the members that it requires.
-    #[must_use]
-    pub fn new() -> Self {
-        Self {
-            context: None,
-            tools: None,
-            extra: Default::default(),
-        }
-    }
-    /// Sets `context`.
-    #[deprecated(
-        note = "since revision 2025-11-25: Do without includeContext, or set it to none."
-    )]
-    #[must_use]
-    pub fn with_context(mut self, context: impl Into<JsonObject>) -> Self {
-        self.context = Some(context.into());
-        self
-    }
-    /// Sets `tools`.
-    #[must_use]
-    pub fn with_tools(mut self, tools: impl Into<JsonObject>) -> Self {
-        self.tools = Some(tools.into());
-        self
-    }
-}
-
-impl Default for ClientCapabilitiesSampling {
-    fn default() -> Self {
-        Self::new()
-    }
-}
-
-impl KnownMembers for ClientCapabilitiesSampling {
-    const MEMBERS: &'static [&'static str] = &["context", "tools"];
-}
-
-impl codec::Decode for ClientCapabilitiesSampling {
-    const NAME: &'static str = "ClientCapabilitiesSampling";
-    #[inline]
-    fn decode(json: codec::Cursor<'_>) -> codec::Result<Self> {
-        codec::decode_in_place(json)
-    }
-}
-
-impl codec::DecodeInPlace for ClientCapabilitiesSampling {
-    #[inline]
-    fn blank(_: codec::Unread) -> Self {
-        Self {
-            context: None,
-            tools: None,
-            extra: Extra::default(),
-        }
-    }
-    fn read(
-        &mut self,
-        json: codec::Cursor<'_>,
-        unread: codec::Unread,
-    ) -> codec::Result<()> {
-        json.read_object(<Self as KnownMembers>::MEMBERS, &[], &mut &mut *self, unread)
-    }
-}
-
-impl codec::ReadMember for ClientCapabilitiesSampling {
-    #[inline]
-    fn read_member(
-        &mut self,
-        index: usize,
-        json: codec::Cursor<'_>,
-        unread: codec::Unread,
-    ) -> codec::Result<()> {
-        match index {
-            0 => codec::read_optional(json, &mut self.context, unread),
-            1 => codec::read_optional(json, &mut self.tools, unread),
-            _ => {
-                codec::read_others(
-                    json,
-                    <Self as KnownMembers>::MEMBERS,
-                    &mut self.extra,
-                    unread,
-                )
-            }
-        }
-    }
-}
-
-impl codec::Encode for ClientCapabilitiesSampling {
-    fn encode(&self) -> codec::Node<'_> {
-        codec::Node::Object(self)
-    }
-}
-
-impl codec::Object for ClientCapabilitiesSampling {
-    fn members(&self, out: &mut codec::Members<'_>) {
-        out.optional("context", &self.context);
-        out.optional("tools", &self.tools);
-        out.extra(&self.extra);
-    }
-}
-
-/// A content block in a prompt message or a tool result.
-///
-/// Each kind of block can carry [`Annotations`]. Treat the content as untrusted input, especially before you pass it to a
-/// model.
-///
-/// Which one a value is:
-///
-/// * `type` is "text": `TextContent`
-/// * `type` is "image": `ImageContent`
-/// * `type` is "audio": `AudioContent`
-/// * `type` is "resource_link": `ResourceLink`
-/// * `type` is "resource": `EmbeddedResource`
-///
-/// Since revision 2025-06-18.
-///
-/// Used by [`CallToolResult`](super::CallToolResult), [`PromptMessage`](super::PromptMessage), [`ToolResultContent`](super::ToolResultContent).
-///
-/// Specification: [`ContentBlock`](https://modelcontextprotocol.io/specification/2026-07-28/schema#contentblock)
-///
-/// # Example
-///
-/// ```
-/// use mcpgen_types::v2026_07_28::ContentBlock;
-///
-/// let block = mcpgen_types::from_str(r#"{"type":"resource_link","name":"log","uri":"file:///log.txt"}"#)?;
-/// let shown = match block {
-///     ContentBlock::TextContent(content) => content.text,
-///     ContentBlock::ImageContent(image) => image.mime_type,
-///     ContentBlock::AudioContent(audio) => audio.mime_type,
-///     ContentBlock::ResourceLink(link) => link.uri,
-///     ContentBlock::EmbeddedResource(_) => "a resource".to_owned(),
-/// };
-/// assert_eq!(shown, "file:///log.txt");
-/// # Ok::<(), mcpgen_types::Error>(())
-/// ```
-#[derive(Clone, Debug, PartialEq)]
-pub enum ContentBlock {
-    /// [`TextContent`]: Text sent to or produced by a language model.
-    TextContent(TextContent),
-    /// [`ImageContent`]: An image sent to or produced by a language model.
-    ImageContent(ImageContent),
-    /// [`AudioContent`]: Audio sent to or produced by a language model.
-    AudioContent(AudioContent),
-    /// [`ResourceLink`]: A link to a resource of the server, in a prompt message or a tool result.
-    ResourceLink(Box<ResourceLink>),
-    /// [`EmbeddedResource`]: The contents of a resource, embedded in a prompt message or a tool result.
-    EmbeddedResource(Box<EmbeddedResource>),
-}
-
-impl From<TextContent> for ContentBlock {
-    fn from(value: TextContent) -> Self {
-        Self::TextContent(value)
-    }
-}
-
-impl From<ImageContent> for ContentBlock {
-    fn from(value: ImageContent) -> Self {
-        Self::ImageContent(value)
-    }
-}
-
-impl From<AudioContent> for ContentBlock {
-    fn from(value: AudioContent) -> Self {
-        Self::AudioContent(value)
-    }
-}
-
-impl From<ResourceLink> for ContentBlock {
-    fn from(value: ResourceLink) -> Self {
-        Self::ResourceLink(Box::new(value))
-    }
-}
-
-impl From<EmbeddedResource> for ContentBlock {
-    fn from(value: EmbeddedResource) -> Self {
-        Self::EmbeddedResource(Box::new(value))
-    }
-}
-
-impl codec::Decode for ContentBlock {
-    const NAME: &'static str = "ContentBlock";
-    #[inline]
-    fn decode(json: codec::Cursor<'_>) -> codec::Result<Self> {
-        codec::decode_in_place(json)
-    }
-}
-
-impl codec::DecodeInPlace for ContentBlock {
-    #[inline]
-    fn blank(unread: codec::Unread) -> Self {
-        Self::AudioContent(codec::DecodeInPlace::blank(unread))
-    }
-    fn read(
-        &mut self,
-        json: codec::Cursor<'_>,
-        unread: codec::Unread,
-    ) -> codec::Result<()> {
-        const GUARDS: &[codec::Guard] = &[
-            codec::Guard {
-                when: &[
-                    codec::Condition::Value {
-                        path: &["type"],
-                        any_of: &[codec::Literal::Str("text")],
-                    },
-                ],
-                variant: 0,
-            },
-            codec::Guard {
-                when: &[
-                    codec::Condition::Value {
-                        path: &["type"],
-                        any_of: &[codec::Literal::Str("image")],
-                    },
-                ],
-                variant: 1,
-            },
-            codec::Guard {
-                when: &[
-                    codec::Condition::Value {
-                        path: &["type"],
-                        any_of: &[codec::Literal::Str("audio")],
-                    },
-                ],
-                variant: 2,
-            },
-            codec::Guard {
-                when: &[
-                    codec::Condition::Value {
-                        path: &["type"],
-                        any_of: &[codec::Literal::Str("resource_link")],
-                    },
-                ],
-                variant: 3,
-            },
-            codec::Guard {
-                when: &[
-                    codec::Condition::Value {
-                        path: &["type"],
-                        any_of: &[codec::Literal::Str("resource")],
-                    },
-                ],
-                variant: 4,
-            },
-        ];
-        match json.union(GUARDS)? {
-            0 => {
-                codec::set(self, Self::TextContent(codec::DecodeInPlace::blank(unread)));
-                if let Self::TextContent(value) = self {
-                    codec::DecodeInPlace::read(value, json, unread)?;
-                }
-            }
-            1 => {
-                codec::set(
-                    self,
-                    Self::ImageContent(codec::DecodeInPlace::blank(unread)),
-                );
-                if let Self::ImageContent(value) = self {
-                    codec::DecodeInPlace::read(value, json, unread)?;
-                }
-            }
-            2 => {
-                codec::set(
-                    self,
-                    Self::AudioContent(codec::DecodeInPlace::blank(unread)),
-                );
-                if let Self::AudioContent(value) = self {
-                    codec::DecodeInPlace::read(value, json, unread)?;
-                }
-            }
-            3 => {
-                codec::set(
-                    self,
-                    Self::ResourceLink(codec::DecodeInPlace::blank(unread)),
-                );
-                if let Self::ResourceLink(value) = self {
-                    codec::DecodeInPlace::read(value, json, unread)?;
-                }
-            }
-            _ => {
-                codec::set(
-                    self,
-                    Self::EmbeddedResource(codec::DecodeInPlace::blank(unread)),
-                );
-                if let Self::EmbeddedResource(value) = self {
-                    codec::DecodeInPlace::read(value, json, unread)?;
-                }
-            }
-        }
-        Ok(())
-    }
-}
-
-impl codec::Encode for ContentBlock {
-    fn encode(&self) -> codec::Node<'_> {
-        match self {
-            Self::TextContent(value) => codec::Encode::encode(value),
-            Self::ImageContent(value) => codec::Encode::encode(value),
-            Self::AudioContent(value) => codec::Encode::encode(value),
-            Self::ResourceLink(value) => codec::Encode::encode(value),
-            Self::EmbeddedResource(value) => codec::Encode::encode(value),
-        }
-    }
+codec::string_enum! {
+    CacheScope;
+    Private = "private",
+    Public = "public",
 }
 
 /// A position in a paginated list, issued by the server.
@@ -1366,154 +234,13 @@ impl codec::Encode for ContentBlock {
 /// Cursors are opaque. Clients must not parse or modify them. The server should respond to an invalid cursor with the
 /// invalid params error (-32602). The client then has to start from the first page again.
 ///
-/// Since revision 2024-11-05.
-///
-/// Specification: [`Cursor`](https://modelcontextprotocol.io/specification/2026-07-28/schema#cursor)
+/// Since revision 2024-11-05. [Specification](https://modelcontextprotocol.io/specification/2026-07-28/schema#cursor)
 pub type Cursor = String;
-
-/// The contents of a resource, embedded in a prompt message or a tool result.
-///
-/// The client decides how to show it to the user or pass it to the model. A server that sends embedded resources should
-/// declare the `resources` capability. To send only the URI, use [`ResourceLink`].
-///
-/// On the wire, `type` is `"resource"`.
-///
-/// Since revision 2024-11-05.
-///
-/// Used by [`ContentBlock`].
-///
-/// Specification: [`EmbeddedResource`](https://modelcontextprotocol.io/specification/2026-07-28/schema#embeddedresource)
-#[derive(Clone, Debug, PartialEq)]
-pub struct EmbeddedResource {
-    /// Metadata attached to the object. The protocol reserves some keys, such as those with the prefix
-    /// `io.modelcontextprotocol/` since 2025-11-25.
-    ///
-    /// `_meta`, optional. Since revision 2025-06-18.
-    pub meta: Option<MetaObject>,
-    /// Hints for display and use, such as the audience and the priority.
-    ///
-    /// `annotations`, optional.
-    pub annotations: Option<Annotations>,
-    /// The text or binary contents, with their URI.
-    ///
-    /// `resource`, required.
-    pub resource: TextOrBlobResourceContents,
-    /// Members that the schema does not name, kept as they came.
-    pub extra: Extra<EmbeddedResource>,
-}
-
-impl EmbeddedResource {
-    /// A `EmbeddedResource` of the members that it requires.
-    #[must_use]
-    pub fn new(resource: impl Into<TextOrBlobResourceContents>) -> Self {
-        Self {
-            meta: None,
-            annotations: None,
-            resource: resource.into(),
-            extra: Default::default(),
-        }
-    }
-    /// Sets `_meta`.
-    #[must_use]
-    pub fn with_meta(mut self, meta: impl Into<MetaObject>) -> Self {
-        self.meta = Some(meta.into());
-        self
-    }
-    /// Sets `annotations`.
-    #[must_use]
-    pub fn with_annotations(mut self, annotations: impl Into<Annotations>) -> Self {
-        self.annotations = Some(annotations.into());
-        self
-    }
-}
-
-impl KnownMembers for EmbeddedResource {
-    const MEMBERS: &'static [&'static str] = &[
-        "_meta",
-        "annotations",
-        "resource",
-        "type",
-    ];
-}
-
-impl codec::Decode for EmbeddedResource {
-    const NAME: &'static str = "EmbeddedResource";
-    #[inline]
-    fn decode(json: codec::Cursor<'_>) -> codec::Result<Self> {
-        codec::decode_in_place(json)
-    }
-}
-
-impl codec::DecodeInPlace for EmbeddedResource {
-    #[inline]
-    fn blank(unread: codec::Unread) -> Self {
-        Self {
-            meta: None,
-            annotations: None,
-            resource: codec::DecodeInPlace::blank(unread),
-            extra: Extra::default(),
-        }
-    }
-    fn read(
-        &mut self,
-        json: codec::Cursor<'_>,
-        unread: codec::Unread,
-    ) -> codec::Result<()> {
-        json.read_object(
-            <Self as KnownMembers>::MEMBERS,
-            &[2, 3],
-            &mut &mut *self,
-            unread,
-        )
-    }
-}
-
-impl codec::ReadMember for EmbeddedResource {
-    #[inline]
-    fn read_member(
-        &mut self,
-        index: usize,
-        json: codec::Cursor<'_>,
-        unread: codec::Unread,
-    ) -> codec::Result<()> {
-        match index {
-            0 => codec::read_optional(json, &mut self.meta, unread),
-            1 => codec::read_optional(json, &mut self.annotations, unread),
-            2 => codec::DecodeInPlace::read(&mut self.resource, json, unread),
-            3 => json.read_constant(&codec::Literal::Str("resource")),
-            _ => {
-                codec::read_others(
-                    json,
-                    <Self as KnownMembers>::MEMBERS,
-                    &mut self.extra,
-                    unread,
-                )
-            }
-        }
-    }
-}
-
-impl codec::Encode for EmbeddedResource {
-    fn encode(&self) -> codec::Node<'_> {
-        codec::Node::Object(self)
-    }
-}
-
-impl codec::Object for EmbeddedResource {
-    fn members(&self, out: &mut codec::Members<'_>) {
-        out.optional("_meta", &self.meta);
-        out.optional("annotations", &self.annotations);
-        out.member("resource", &self.resource);
-        out.constant("type", codec::Literal::Str("resource"));
-        out.extra(&self.extra);
-    }
-}
 
 /// The result of a successful request that returns no data.
 ///
 /// Since revision 2024-11-05.
-///
-/// Specification: [`EmptyResult`](https://modelcontextprotocol.io/specification/2026-07-28/schema#emptyresult)
+/// [Specification](https://modelcontextprotocol.io/specification/2026-07-28/schema#emptyresult)
 pub type EmptyResult = Result;
 
 /// The error object of a response, with a code for programs and a message for people.
@@ -1526,40 +253,29 @@ pub type EmptyResult = Result;
 ///
 /// Applications should define their error codes outside the range -32768 to -32000.
 ///
-/// Since revision 2025-11-25.
+/// Since revision 2025-11-25. Used by [`JsonRpcErrorResponse`].
+/// [Specification](https://modelcontextprotocol.io/specification/2026-07-28/schema#error)
 ///
-/// Used by [`JsonRpcErrorResponse`](super::JsonRpcErrorResponse).
-///
-/// Specification: [`Error`](https://modelcontextprotocol.io/specification/2026-07-28/schema#error)
+/// [`JsonRpcErrorResponse`]: super::JsonRpcErrorResponse
 #[derive(Clone, Debug, PartialEq)]
 pub struct Error {
     /// The error code.
-    ///
-    /// `code`, required.
     pub code: i64,
     /// Additional information about the error, in any form, such as nested errors.
-    ///
-    /// `data`, optional.
     pub data: Option<Value>,
     /// A short description of the error, in one sentence.
-    ///
-    /// `message`, required.
     pub message: String,
-    /// Members that the schema does not name, kept as they came.
-    pub extra: Extra<Error>,
+    /// Members that the schema does not define.
+    pub extra: Extra<Self>,
 }
 
 impl Error {
-    /// A `Error` of the members that it requires.
+    /// Creates an `Error` from its required members.
     #[must_use]
     pub fn new(code: i64, message: impl Into<String>) -> Self {
-        Self {
-            code,
-            data: None,
-            message: message.into(),
-            extra: Default::default(),
-        }
+        Self { code, data: None, message: message.into(), extra: Default::default() }
     }
+
     /// Sets `data`.
     #[must_use]
     pub fn with_data(mut self, data: impl Into<Value>) -> Self {
@@ -1568,370 +284,66 @@ impl Error {
     }
 }
 
-impl KnownMembers for Error {
-    const MEMBERS: &'static [&'static str] = &["code", "data", "message"];
-}
-
-impl codec::Decode for Error {
-    const NAME: &'static str = "Error";
-    #[inline]
-    fn decode(json: codec::Cursor<'_>) -> codec::Result<Self> {
-        codec::decode_in_place(json)
-    }
-}
-
-impl codec::DecodeInPlace for Error {
-    #[inline]
-    fn blank(unread: codec::Unread) -> Self {
-        Self {
-            code: codec::DecodeInPlace::blank(unread),
-            data: None,
-            message: codec::DecodeInPlace::blank(unread),
-            extra: Extra::default(),
-        }
-    }
-    fn read(
-        &mut self,
-        json: codec::Cursor<'_>,
-        unread: codec::Unread,
-    ) -> codec::Result<()> {
-        json.read_object(
-            <Self as KnownMembers>::MEMBERS,
-            &[0, 2],
-            &mut &mut *self,
-            unread,
-        )
-    }
-}
-
-impl codec::ReadMember for Error {
-    #[inline]
-    fn read_member(
-        &mut self,
-        index: usize,
-        json: codec::Cursor<'_>,
-        unread: codec::Unread,
-    ) -> codec::Result<()> {
-        match index {
-            0 => codec::DecodeInPlace::read(&mut self.code, json, unread),
-            1 => codec::read_optional(json, &mut self.data, unread),
-            2 => codec::DecodeInPlace::read(&mut self.message, json, unread),
-            _ => {
-                codec::read_others(
-                    json,
-                    <Self as KnownMembers>::MEMBERS,
-                    &mut self.extra,
-                    unread,
-                )
-            }
-        }
-    }
-}
-
-impl codec::Encode for Error {
-    fn encode(&self) -> codec::Node<'_> {
-        codec::Node::Object(self)
-    }
-}
-
-impl codec::Object for Error {
-    fn members(&self, out: &mut codec::Members<'_>) {
-        out.member("code", &self.code);
-        out.optional("data", &self.data);
-        out.member("message", &self.message);
-        out.extra(&self.extra);
-    }
-}
-
-/// The error response to a request whose HTTP headers are missing, malformed or inconsistent with its body.
-///
-/// The checked headers are `MCP-Protocol-Version`, `Mcp-Method`, `Mcp-Name` and those that begin with `Mcp-Param-`. The
-/// HTTP status is 400. If a parameter header caused the error, the tool may have changed. The client should then list the
-/// tools again and retry.
-///
-/// On the wire, `jsonrpc` is `"2.0"`.
-///
-/// Since revision 2026-07-28.
-///
-/// Specification: [`HeaderMismatchError`](https://modelcontextprotocol.io/specification/2026-07-28/schema#headermismatcherror)
-#[derive(Clone, Debug, PartialEq)]
-pub struct HeaderMismatchError {
-    /// The error that caused the request to fail.
-    ///
-    /// `error`, required.
-    pub error: HeaderMismatchErrorError,
-    /// The ID of the request. Absent only if the request was too malformed to read its ID.
-    ///
-    /// `id`, optional.
-    pub id: Option<RequestId>,
-    /// Members that the schema does not name, kept as they came.
-    pub extra: Extra<HeaderMismatchError>,
-}
-
-impl HeaderMismatchError {
-    /// A `HeaderMismatchError` of the members that it requires.
-    #[must_use]
-    pub fn new(error: impl Into<HeaderMismatchErrorError>) -> Self {
-        Self {
-            error: error.into(),
-            id: None,
-            extra: Default::default(),
-        }
-    }
-    /// Sets `id`.
-    #[must_use]
-    pub fn with_id(mut self, id: impl Into<RequestId>) -> Self {
-        self.id = Some(id.into());
-        self
-    }
-}
-
-impl KnownMembers for HeaderMismatchError {
-    const MEMBERS: &'static [&'static str] = &["error", "id", "jsonrpc"];
-}
-
-impl codec::Decode for HeaderMismatchError {
-    const NAME: &'static str = "HeaderMismatchError";
-    #[inline]
-    fn decode(json: codec::Cursor<'_>) -> codec::Result<Self> {
-        codec::decode_in_place(json)
-    }
-}
-
-impl codec::DecodeInPlace for HeaderMismatchError {
-    #[inline]
-    fn blank(unread: codec::Unread) -> Self {
-        Self {
-            error: codec::DecodeInPlace::blank(unread),
-            id: None,
-            extra: Extra::default(),
-        }
-    }
-    fn read(
-        &mut self,
-        json: codec::Cursor<'_>,
-        unread: codec::Unread,
-    ) -> codec::Result<()> {
-        json.read_object(
-            <Self as KnownMembers>::MEMBERS,
-            &[0, 2],
-            &mut &mut *self,
-            unread,
-        )
-    }
-}
-
-impl codec::ReadMember for HeaderMismatchError {
-    #[inline]
-    fn read_member(
-        &mut self,
-        index: usize,
-        json: codec::Cursor<'_>,
-        unread: codec::Unread,
-    ) -> codec::Result<()> {
-        match index {
-            0 => codec::DecodeInPlace::read(&mut self.error, json, unread),
-            1 => codec::read_optional(json, &mut self.id, unread),
-            2 => json.read_constant(&codec::Literal::Str("2.0")),
-            _ => {
-                codec::read_others(
-                    json,
-                    <Self as KnownMembers>::MEMBERS,
-                    &mut self.extra,
-                    unread,
-                )
-            }
-        }
-    }
-}
-
-impl codec::Encode for HeaderMismatchError {
-    fn encode(&self) -> codec::Node<'_> {
-        codec::Node::Object(self)
-    }
-}
-
-impl codec::Object for HeaderMismatchError {
-    fn members(&self, out: &mut codec::Members<'_>) {
-        out.member("error", &self.error);
-        out.optional("id", &self.id);
-        out.constant("jsonrpc", codec::Literal::Str("2.0"));
-        out.extra(&self.extra);
-    }
-}
-
-/// The error object of a [`HeaderMismatchError`].
-///
-/// On the wire, `code` is `-32020`.
-///
-/// Since revision 2026-07-28.
-///
-/// Used by [`HeaderMismatchError`].
-#[derive(Clone, Debug, PartialEq)]
-pub struct HeaderMismatchErrorError {
-    /// Additional information about the error, in any form.
-    ///
-    /// `data`, optional.
-    pub data: Option<Value>,
-    /// A short description of the error, in one sentence, such as which header does not match the body.
-    ///
-    /// `message`, required.
-    pub message: String,
-    /// Members that the schema does not name, kept as they came.
-    pub extra: Extra<HeaderMismatchErrorError>,
-}
-
-impl HeaderMismatchErrorError {
-    /// A `HeaderMismatchErrorError` of the members that it requires.
-    #[must_use]
-    pub fn new(message: impl Into<String>) -> Self {
-        Self {
-            data: None,
-            message: message.into(),
-            extra: Default::default(),
-        }
-    }
-    /// Sets `data`.
-    #[must_use]
-    pub fn with_data(mut self, data: impl Into<Value>) -> Self {
-        self.data = Some(data.into());
-        self
-    }
-}
-
-impl KnownMembers for HeaderMismatchErrorError {
-    const MEMBERS: &'static [&'static str] = &["code", "data", "message"];
-}
-
-impl codec::Decode for HeaderMismatchErrorError {
-    const NAME: &'static str = "HeaderMismatchErrorError";
-    #[inline]
-    fn decode(json: codec::Cursor<'_>) -> codec::Result<Self> {
-        codec::decode_in_place(json)
-    }
-}
-
-impl codec::DecodeInPlace for HeaderMismatchErrorError {
-    #[inline]
-    fn blank(unread: codec::Unread) -> Self {
-        Self {
-            data: None,
-            message: codec::DecodeInPlace::blank(unread),
-            extra: Extra::default(),
-        }
-    }
-    fn read(
-        &mut self,
-        json: codec::Cursor<'_>,
-        unread: codec::Unread,
-    ) -> codec::Result<()> {
-        json.read_object(
-            <Self as KnownMembers>::MEMBERS,
-            &[0, 2],
-            &mut &mut *self,
-            unread,
-        )
-    }
-}
-
-impl codec::ReadMember for HeaderMismatchErrorError {
-    #[inline]
-    fn read_member(
-        &mut self,
-        index: usize,
-        json: codec::Cursor<'_>,
-        unread: codec::Unread,
-    ) -> codec::Result<()> {
-        match index {
-            0 => json.read_constant(&codec::Literal::Integer(-32020)),
-            1 => codec::read_optional(json, &mut self.data, unread),
-            2 => codec::DecodeInPlace::read(&mut self.message, json, unread),
-            _ => {
-                codec::read_others(
-                    json,
-                    <Self as KnownMembers>::MEMBERS,
-                    &mut self.extra,
-                    unread,
-                )
-            }
-        }
-    }
-}
-
-impl codec::Encode for HeaderMismatchErrorError {
-    fn encode(&self) -> codec::Node<'_> {
-        codec::Node::Object(self)
-    }
-}
-
-impl codec::Object for HeaderMismatchErrorError {
-    fn members(&self, out: &mut codec::Members<'_>) {
-        out.constant("code", codec::Literal::Integer(-32020));
-        out.optional("data", &self.data);
-        out.member("message", &self.message);
-        out.extra(&self.extra);
-    }
+codec::object! {
+    Error;
+    required 0 "code" code,
+    optional 1 "data" data,
+    required 2 "message" message,
+    ..extra
 }
 
 /// An icon for a tool, prompt, resource or implementation in a user interface.
 ///
-/// Treat both this object and the image as untrusted. Accept only `data:` URIs, and `https:` URIs from the sender's origin
-/// or another trusted origin. Fetch images without cookies or credentials, and do not follow redirects to another origin or
-/// scheme. Limit the size of images, and check their content against a list of allowed image types. SVG images can contain
-/// scripts.
+/// Treat both this object and the image as untrusted. Accept only `data:` URIs, and `https:` URIs from the sender's
+/// origin or another trusted origin. Fetch images without cookies or credentials, and do not follow redirects to
+/// another origin or scheme. Limit the size of images, and check their content against a list of allowed image types.
+/// SVG images can contain scripts.
 ///
-/// Since revision 2025-11-25.
+/// Since revision 2025-11-25. Used by [`Icons`], [`Implementation`], [`Prompt`], [`Resource`], [`ResourceLink`],
+/// [`ResourceTemplate`] and 1 more.
+/// [Specification](https://modelcontextprotocol.io/specification/2026-07-28/schema#icon)
 ///
-/// Used by [`Icons`], [`Implementation`], [`Prompt`](super::Prompt), [`Resource`](super::Resource), [`ResourceLink`], [`ResourceTemplate`](super::ResourceTemplate) and 1 more.
-///
-/// Specification: [`Icon`](https://modelcontextprotocol.io/specification/2026-07-28/schema#icon)
+/// [`Prompt`]: super::Prompt
+/// [`Resource`]: super::Resource
+/// [`ResourceLink`]: super::ResourceLink
+/// [`ResourceTemplate`]: super::ResourceTemplate
 #[derive(Clone, Debug, PartialEq)]
 pub struct Icon {
-    /// The advisory MIME type of the image, such as `image/png`. Use it if the source provides no MIME type or a generic one.
-    ///
-    /// `mimeType`, optional.
+    /// The advisory MIME type of the image, such as `image/png`. Use it if the source provides no MIME type or a
+    /// generic one.
     pub mime_type: Option<String>,
-    /// The sizes that the image is intended for. Each item is a width and height such as `48x48`, or `any` for scalable formats
-    /// such as SVG. If absent, the image can be used at any size.
-    ///
-    /// `sizes`, optional.
+    /// The sizes that the image is intended for. Each item is a width and height such as `48x48`, or `any` for scalable
+    /// formats such as SVG. If absent, the image can be used at any size.
     pub sizes: Option<Vec<String>>,
     /// The source of the image: an `https:` or `http:` URL, or a `data:` URI with a base64-encoded image.
-    ///
-    /// `src`, required.
     pub src: String,
     /// The background that the image is designed for. If absent, the image can be used with any background.
-    ///
-    /// `theme`, optional.
     pub theme: Option<IconTheme>,
-    /// Members that the schema does not name, kept as they came.
-    pub extra: Extra<Icon>,
+    /// Members that the schema does not define.
+    pub extra: Extra<Self>,
 }
 
 impl Icon {
-    /// A `Icon` of the members that it requires.
+    /// Creates an `Icon` from its required members.
     #[must_use]
     pub fn new(src: impl Into<String>) -> Self {
-        Self {
-            mime_type: None,
-            sizes: None,
-            src: src.into(),
-            theme: None,
-            extra: Default::default(),
-        }
+        Self { mime_type: None, sizes: None, src: src.into(), theme: None, extra: Default::default() }
     }
+
     /// Sets `mimeType`.
     #[must_use]
     pub fn with_mime_type(mut self, mime_type: impl Into<String>) -> Self {
         self.mime_type = Some(mime_type.into());
         self
     }
+
     /// Sets `sizes`.
     #[must_use]
     pub fn with_sizes(mut self, sizes: impl Into<Vec<String>>) -> Self {
         self.sizes = Some(sizes.into());
         self
     }
+
     /// Sets `theme`.
     #[must_use]
     pub fn with_theme(mut self, theme: impl Into<IconTheme>) -> Self {
@@ -1940,174 +352,53 @@ impl Icon {
     }
 }
 
-impl KnownMembers for Icon {
-    const MEMBERS: &'static [&'static str] = &["mimeType", "sizes", "src", "theme"];
-}
-
-impl codec::Decode for Icon {
-    const NAME: &'static str = "Icon";
-    #[inline]
-    fn decode(json: codec::Cursor<'_>) -> codec::Result<Self> {
-        codec::decode_in_place(json)
-    }
-}
-
-impl codec::DecodeInPlace for Icon {
-    #[inline]
-    fn blank(unread: codec::Unread) -> Self {
-        Self {
-            mime_type: None,
-            sizes: None,
-            src: codec::DecodeInPlace::blank(unread),
-            theme: None,
-            extra: Extra::default(),
-        }
-    }
-    fn read(
-        &mut self,
-        json: codec::Cursor<'_>,
-        unread: codec::Unread,
-    ) -> codec::Result<()> {
-        json.read_object(<Self as KnownMembers>::MEMBERS, &[2], &mut &mut *self, unread)
-    }
-}
-
-impl codec::ReadMember for Icon {
-    #[inline]
-    fn read_member(
-        &mut self,
-        index: usize,
-        json: codec::Cursor<'_>,
-        unread: codec::Unread,
-    ) -> codec::Result<()> {
-        match index {
-            0 => codec::read_optional(json, &mut self.mime_type, unread),
-            1 => codec::read_optional(json, &mut self.sizes, unread),
-            2 => codec::DecodeInPlace::read(&mut self.src, json, unread),
-            3 => codec::read_optional(json, &mut self.theme, unread),
-            _ => {
-                codec::read_others(
-                    json,
-                    <Self as KnownMembers>::MEMBERS,
-                    &mut self.extra,
-                    unread,
-                )
-            }
-        }
-    }
-}
-
-impl codec::Encode for Icon {
-    fn encode(&self) -> codec::Node<'_> {
-        codec::Node::Object(self)
-    }
-}
-
-impl codec::Object for Icon {
-    fn members(&self, out: &mut codec::Members<'_>) {
-        out.optional("mimeType", &self.mime_type);
-        out.optional("sizes", &self.sizes);
-        out.member("src", &self.src);
-        out.optional("theme", &self.theme);
-        out.extra(&self.extra);
-    }
+codec::object! {
+    Icon;
+    optional 0 "mimeType" mime_type,
+    optional 1 "sizes" sizes,
+    required 2 "src" src,
+    optional 3 "theme" theme,
+    ..extra
 }
 
 /// The background that an [`Icon`] is designed for.
 ///
-/// Since revision 2025-11-25.
-///
-/// Used by [`Icon`].
+/// Since revision 2025-11-25. Used by [`Icon`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum IconTheme {
-    /// A dark background.
-    ///
-    /// `"dark"`
+    /// `"dark"`: A dark background.
     Dark,
-    /// A light background.
-    ///
-    /// `"light"`
+    /// `"light"`: A light background.
     Light,
 }
 
-impl IconTheme {
-    /// All values, in the order of the schema.
-    pub const ALL: &'static [Self] = &[Self::Dark, Self::Light];
-}
-
-impl IconTheme {
-    const NAMES: &'static [&'static str] = &["dark", "light"];
-    /// The value on the wire.
-    #[must_use]
-    pub const fn as_str(self) -> &'static str {
-        Self::NAMES[self as usize]
-    }
-}
-
-impl ::std::fmt::Display for IconTheme {
-    fn fmt(&self, f: &mut ::std::fmt::Formatter<'_>) -> ::std::fmt::Result {
-        f.pad(self.as_str())
-    }
-}
-
-impl ::std::str::FromStr for IconTheme {
-    type Err = crate::Error;
-    fn from_str(text: &str) -> codec::Result<Self> {
-        codec::variant(text, Self::NAMES).map(|index| Self::ALL[index])
-    }
-}
-
-impl codec::Decode for IconTheme {
-    const NAME: &'static str = "IconTheme";
-    fn decode(json: codec::Cursor<'_>) -> codec::Result<Self> {
-        json.variant(Self::NAMES).map(|index| Self::ALL[index])
-    }
-}
-
-impl codec::Encode for IconTheme {
-    fn encode(&self) -> codec::Node<'_> {
-        codec::Node::Str(self.as_str())
-    }
-}
-
-impl codec::DecodeInPlace for IconTheme {
-    #[inline]
-    fn blank(_: codec::Unread) -> Self {
-        Self::Dark
-    }
-    fn read(&mut self, json: codec::Cursor<'_>, _: codec::Unread) -> codec::Result<()> {
-        codec::set(self, codec::Decode::decode(json)?);
-        Ok(())
-    }
+codec::string_enum! {
+    IconTheme;
+    Dark = "dark",
+    Light = "light",
 }
 
 /// The `icons` member shared by several types.
 ///
 /// This type does not appear on the wire as a separate object. Other types include its member.
 ///
-/// Since revision 2025-11-25.
-///
-/// Specification: [`Icons`](https://modelcontextprotocol.io/specification/2026-07-28/schema#icons)
-#[derive(Clone, Debug, PartialEq)]
+/// Since revision 2025-11-25. [Specification](https://modelcontextprotocol.io/specification/2026-07-28/schema#icons)
+#[derive(Clone, Debug, Default, PartialEq)]
 pub struct Icons {
-    /// Icons for a user interface, from which the client selects the best fit. A client that displays icons must support PNG
-    /// and JPEG, and should support SVG and WebP.
-    ///
-    /// `icons`, optional.
+    /// Icons for a user interface, from which the client selects the best fit. A client that displays icons must
+    /// support PNG and JPEG, and should support SVG and WebP.
     pub icons: Option<Vec<Icon>>,
-    /// Members that the schema does not name, kept as they came.
-    pub extra: Extra<Icons>,
+    /// Members that the schema does not define.
+    pub extra: Extra<Self>,
 }
 
 impl Icons {
-    /// A `Icons` of the members that it requires.
+    /// Creates an `Icons` without optional members.
     #[must_use]
     pub fn new() -> Self {
-        Self {
-            icons: None,
-            extra: Default::default(),
-        }
+        Self::default()
     }
+
     /// Sets `icons`.
     #[must_use]
     pub fn with_icons(mut self, icons: impl Into<Vec<Icon>>) -> Self {
@@ -2116,1969 +407,124 @@ impl Icons {
     }
 }
 
-impl Default for Icons {
-    fn default() -> Self {
-        Self::new()
-    }
-}
-
-impl KnownMembers for Icons {
-    const MEMBERS: &'static [&'static str] = &["icons"];
-}
-
-impl codec::Decode for Icons {
-    const NAME: &'static str = "Icons";
-    #[inline]
-    fn decode(json: codec::Cursor<'_>) -> codec::Result<Self> {
-        codec::decode_in_place(json)
-    }
-}
-
-impl codec::DecodeInPlace for Icons {
-    #[inline]
-    fn blank(_: codec::Unread) -> Self {
-        Self {
-            icons: None,
-            extra: Extra::default(),
-        }
-    }
-    fn read(
-        &mut self,
-        json: codec::Cursor<'_>,
-        unread: codec::Unread,
-    ) -> codec::Result<()> {
-        json.read_object(<Self as KnownMembers>::MEMBERS, &[], &mut &mut *self, unread)
-    }
-}
-
-impl codec::ReadMember for Icons {
-    #[inline]
-    fn read_member(
-        &mut self,
-        index: usize,
-        json: codec::Cursor<'_>,
-        unread: codec::Unread,
-    ) -> codec::Result<()> {
-        match index {
-            0 => codec::read_optional(json, &mut self.icons, unread),
-            _ => {
-                codec::read_others(
-                    json,
-                    <Self as KnownMembers>::MEMBERS,
-                    &mut self.extra,
-                    unread,
-                )
-            }
-        }
-    }
-}
-
-impl codec::Encode for Icons {
-    fn encode(&self) -> codec::Node<'_> {
-        codec::Node::Object(self)
-    }
-}
-
-impl codec::Object for Icons {
-    fn members(&self, out: &mut codec::Members<'_>) {
-        out.optional("icons", &self.icons);
-        out.extra(&self.extra);
-    }
-}
-
-/// An image sent to or produced by a language model.
-///
-/// On the wire, `type` is `"image"`.
-///
-/// Since revision 2024-11-05.
-///
-/// Used by [`ContentBlock`], [`SamplingMessageContentBlock`](super::SamplingMessageContentBlock), [`Content`](super::Content).
-///
-/// Specification: [`ImageContent`](https://modelcontextprotocol.io/specification/2026-07-28/schema#imagecontent)
-///
-/// # Example
-///
-/// ```
-/// use mcpgen_types::JsonObject;
-/// use mcpgen_types::v2026_07_28::{ContentBlock, ImageContent};
-///
-/// let image = ImageContent::new("iVBORw0KGgo=", "image/png")
-///     .with_meta(JsonObject::from_iter([("com.example/width".to_owned(), 64.into())]));
-/// let block = ContentBlock::from(image);
-/// assert_eq!(
-///     mcpgen_types::to_string(&block),
-///     r#"{"_meta":{"com.example/width":64},"data":"iVBORw0KGgo=","mimeType":"image/png","type":"image"}"#
-/// );
-/// ```
-#[derive(Clone, Debug, PartialEq)]
-pub struct ImageContent {
-    /// Metadata attached to the object. The protocol reserves some keys, such as those with the prefix
-    /// `io.modelcontextprotocol/` since 2025-11-25.
-    ///
-    /// `_meta`, optional. Since revision 2025-06-18.
-    pub meta: Option<MetaObject>,
-    /// Hints for display and use, such as the audience and the priority.
-    ///
-    /// `annotations`, optional.
-    pub annotations: Option<Annotations>,
-    /// The image data, encoded as base64.
-    ///
-    /// `data`, required.
-    pub data: String,
-    /// The MIME type of `data`, such as `image/png`. The supported types depend on the model provider.
-    ///
-    /// `mimeType`, required.
-    pub mime_type: String,
-    /// Members that the schema does not name, kept as they came.
-    pub extra: Extra<ImageContent>,
-}
-
-impl ImageContent {
-    /// A `ImageContent` of the members that it requires.
-    #[must_use]
-    pub fn new(data: impl Into<String>, mime_type: impl Into<String>) -> Self {
-        Self {
-            meta: None,
-            annotations: None,
-            data: data.into(),
-            mime_type: mime_type.into(),
-            extra: Default::default(),
-        }
-    }
-    /// Sets `_meta`.
-    #[must_use]
-    pub fn with_meta(mut self, meta: impl Into<MetaObject>) -> Self {
-        self.meta = Some(meta.into());
-        self
-    }
-    /// Sets `annotations`.
-    #[must_use]
-    pub fn with_annotations(mut self, annotations: impl Into<Annotations>) -> Self {
-        self.annotations = Some(annotations.into());
-        self
-    }
-}
-
-impl KnownMembers for ImageContent {
-    const MEMBERS: &'static [&'static str] = &[
-        "_meta",
-        "annotations",
-        "data",
-        "mimeType",
-        "type",
-    ];
-}
-
-impl codec::Decode for ImageContent {
-    const NAME: &'static str = "ImageContent";
-    #[inline]
-    fn decode(json: codec::Cursor<'_>) -> codec::Result<Self> {
-        codec::decode_in_place(json)
-    }
-}
-
-impl codec::DecodeInPlace for ImageContent {
-    #[inline]
-    fn blank(unread: codec::Unread) -> Self {
-        Self {
-            meta: None,
-            annotations: None,
-            data: codec::DecodeInPlace::blank(unread),
-            mime_type: codec::DecodeInPlace::blank(unread),
-            extra: Extra::default(),
-        }
-    }
-    fn read(
-        &mut self,
-        json: codec::Cursor<'_>,
-        unread: codec::Unread,
-    ) -> codec::Result<()> {
-        json.read_object(
-            <Self as KnownMembers>::MEMBERS,
-            &[2, 3, 4],
-            &mut &mut *self,
-            unread,
-        )
-    }
-}
-
-impl codec::ReadMember for ImageContent {
-    #[inline]
-    fn read_member(
-        &mut self,
-        index: usize,
-        json: codec::Cursor<'_>,
-        unread: codec::Unread,
-    ) -> codec::Result<()> {
-        match index {
-            0 => codec::read_optional(json, &mut self.meta, unread),
-            1 => codec::read_optional(json, &mut self.annotations, unread),
-            2 => codec::DecodeInPlace::read(&mut self.data, json, unread),
-            3 => codec::DecodeInPlace::read(&mut self.mime_type, json, unread),
-            4 => json.read_constant(&codec::Literal::Str("image")),
-            _ => {
-                codec::read_others(
-                    json,
-                    <Self as KnownMembers>::MEMBERS,
-                    &mut self.extra,
-                    unread,
-                )
-            }
-        }
-    }
-}
-
-impl codec::Encode for ImageContent {
-    fn encode(&self) -> codec::Node<'_> {
-        codec::Node::Object(self)
-    }
-}
-
-impl codec::Object for ImageContent {
-    fn members(&self, out: &mut codec::Members<'_>) {
-        out.optional("_meta", &self.meta);
-        out.optional("annotations", &self.annotations);
-        out.member("data", &self.data);
-        out.member("mimeType", &self.mime_type);
-        out.constant("type", codec::Literal::Str("image"));
-        out.extra(&self.extra);
-    }
-}
-
-/// The name and version of a client or server implementation.
-///
-/// The values are self-reported and not verified. Use them for display, logging and debugging. Peers should not base their
-/// behavior or security decisions on them.
-///
-/// Since revision 2024-11-05.
-///
-/// Used by [`RequestMetaObject`], [`ResultMetaObject`], [`SubscriptionsListenResultMetaObject`](super::SubscriptionsListenResultMetaObject).
-///
-/// Specification: [`Implementation`](https://modelcontextprotocol.io/specification/2026-07-28/schema#implementation)
-///
-/// # Example
-///
-/// ```
-/// use mcpgen_types::v2026_07_28::{Icon, Implementation};
-///
-/// let server = Implementation::new("atlas", "1.4.0")
-///     .with_website_url("https://example.com/atlas")
-///     .with_icons([Icon::new("https://example.com/atlas.svg").with_mime_type("image/svg+xml")]);
-/// assert_eq!(mcpgen_types::to_value(&server)?["icons"][0]["mimeType"], "image/svg+xml");
-///
-/// let error = mcpgen_types::from_str::<Implementation>(r#"{"name":"atlas"}"#).unwrap_err();
-/// assert_eq!(error.to_string(), "Implementation: version: missing required member");
-/// # Ok::<(), mcpgen_types::Error>(())
-/// ```
-#[derive(Clone, Debug, PartialEq)]
-pub struct Implementation {
-    /// A description of the software, for people.
-    ///
-    /// `description`, optional. Since revision 2025-11-25.
-    pub description: Option<String>,
-    /// Icons of the software for a user interface, in one or more sizes or themes.
-    ///
-    /// `icons`, optional. Since revision 2025-11-25.
-    pub icons: Option<Vec<Icon>>,
-    /// The programmatic name of the software. It is displayed only if `title` is absent.
-    ///
-    /// `name`, required.
-    pub name: String,
-    /// The display name of the software. If absent, `name` is displayed.
-    ///
-    /// `title`, optional. Since revision 2025-06-18.
-    pub title: Option<String>,
-    /// The version of the software, in any versioning scheme.
-    ///
-    /// `version`, required.
-    pub version: String,
-    /// The URL of the software's website. Treat it like any other untrusted link.
-    ///
-    /// `websiteUrl`, optional. Since revision 2025-11-25.
-    pub website_url: Option<String>,
-    /// Members that the schema does not name, kept as they came.
-    pub extra: Extra<Implementation>,
-}
-
-impl Implementation {
-    /// A `Implementation` of the members that it requires.
-    #[must_use]
-    pub fn new(name: impl Into<String>, version: impl Into<String>) -> Self {
-        Self {
-            description: None,
-            icons: None,
-            name: name.into(),
-            title: None,
-            version: version.into(),
-            website_url: None,
-            extra: Default::default(),
-        }
-    }
-    /// Sets `description`.
-    #[must_use]
-    pub fn with_description(mut self, description: impl Into<String>) -> Self {
-        self.description = Some(description.into());
-        self
-    }
-    /// Sets `icons`.
-    #[must_use]
-    pub fn with_icons(mut self, icons: impl Into<Vec<Icon>>) -> Self {
-        self.icons = Some(icons.into());
-        self
-    }
-    /// Sets `title`.
-    #[must_use]
-    pub fn with_title(mut self, title: impl Into<String>) -> Self {
-        self.title = Some(title.into());
-        self
-    }
-    /// Sets `websiteUrl`.
-    #[must_use]
-    pub fn with_website_url(mut self, website_url: impl Into<String>) -> Self {
-        self.website_url = Some(website_url.into());
-        self
-    }
-}
-
-impl KnownMembers for Implementation {
-    const MEMBERS: &'static [&'static str] = &[
-        "description",
-        "icons",
-        "name",
-        "title",
-        "version",
-        "websiteUrl",
-    ];
-}
-
-impl codec::Decode for Implementation {
-    const NAME: &'static str = "Implementation";
-    #[inline]
-    fn decode(json: codec::Cursor<'_>) -> codec::Result<Self> {
-        codec::decode_in_place(json)
-    }
-}
-
-impl codec::DecodeInPlace for Implementation {
-    #[inline]
-    fn blank(unread: codec::Unread) -> Self {
-        Self {
-            description: None,
-            icons: None,
-            name: codec::DecodeInPlace::blank(unread),
-            title: None,
-            version: codec::DecodeInPlace::blank(unread),
-            website_url: None,
-            extra: Extra::default(),
-        }
-    }
-    fn read(
-        &mut self,
-        json: codec::Cursor<'_>,
-        unread: codec::Unread,
-    ) -> codec::Result<()> {
-        json.read_object(
-            <Self as KnownMembers>::MEMBERS,
-            &[2, 4],
-            &mut &mut *self,
-            unread,
-        )
-    }
-}
-
-impl codec::ReadMember for Implementation {
-    #[inline]
-    fn read_member(
-        &mut self,
-        index: usize,
-        json: codec::Cursor<'_>,
-        unread: codec::Unread,
-    ) -> codec::Result<()> {
-        match index {
-            0 => codec::read_optional(json, &mut self.description, unread),
-            1 => codec::read_optional(json, &mut self.icons, unread),
-            2 => codec::DecodeInPlace::read(&mut self.name, json, unread),
-            3 => codec::read_optional(json, &mut self.title, unread),
-            4 => codec::DecodeInPlace::read(&mut self.version, json, unread),
-            5 => codec::read_optional(json, &mut self.website_url, unread),
-            _ => {
-                codec::read_others(
-                    json,
-                    <Self as KnownMembers>::MEMBERS,
-                    &mut self.extra,
-                    unread,
-                )
-            }
-        }
-    }
-}
-
-impl codec::Encode for Implementation {
-    fn encode(&self) -> codec::Node<'_> {
-        codec::Node::Object(self)
-    }
-}
-
-impl codec::Object for Implementation {
-    fn members(&self, out: &mut codec::Members<'_>) {
-        out.optional("description", &self.description);
-        out.optional("icons", &self.icons);
-        out.member("name", &self.name);
-        out.optional("title", &self.title);
-        out.member("version", &self.version);
-        out.optional("websiteUrl", &self.website_url);
-        out.extra(&self.extra);
-    }
-}
-
-/// A request for input from the client: a sampling request, a request for roots or an elicitation.
-///
-/// It has no ID. Its key in [`InputRequests`] identifies it. A server must send only requests that the client's
-/// capabilities allow.
-///
-/// Which one a value is:
-///
-/// * `method` is "sampling/createMessage": `CreateMessageRequest`
-/// * `method` is "roots/list": `ListRootsRequest`
-/// * `method` is "elicitation/create": `ElicitRequest`
-///
-/// Since revision 2026-07-28.
-///
-/// Used by [`InputRequests`].
-///
-/// Specification: [`InputRequest`](https://modelcontextprotocol.io/specification/2026-07-28/schema#inputrequest)
-#[derive(Clone, Debug, PartialEq)]
-pub enum InputRequest {
-    /// [`CreateMessageRequest`](super::CreateMessageRequest): Requests a message from the client's language model.
-    CreateMessageRequest(Box<CreateMessageRequest>),
-    /// [`ListRootsRequest`](super::ListRootsRequest): Lists the roots of the client, the directories and files that the server should work on.
-    ListRootsRequest(ListRootsRequest),
-    /// [`ElicitRequest`](super::ElicitRequest): Requests input from the user through the client.
-    ElicitRequest(ElicitRequest),
-}
-
-impl From<CreateMessageRequest> for InputRequest {
-    fn from(value: CreateMessageRequest) -> Self {
-        Self::CreateMessageRequest(Box::new(value))
-    }
-}
-
-impl From<ListRootsRequest> for InputRequest {
-    fn from(value: ListRootsRequest) -> Self {
-        Self::ListRootsRequest(value)
-    }
-}
-
-impl From<ElicitRequest> for InputRequest {
-    fn from(value: ElicitRequest) -> Self {
-        Self::ElicitRequest(value)
-    }
-}
-
-impl codec::Decode for InputRequest {
-    const NAME: &'static str = "InputRequest";
-    #[inline]
-    fn decode(json: codec::Cursor<'_>) -> codec::Result<Self> {
-        codec::decode_in_place(json)
-    }
-}
-
-impl codec::DecodeInPlace for InputRequest {
-    #[inline]
-    fn blank(unread: codec::Unread) -> Self {
-        Self::ListRootsRequest(codec::DecodeInPlace::blank(unread))
-    }
-    fn read(
-        &mut self,
-        json: codec::Cursor<'_>,
-        unread: codec::Unread,
-    ) -> codec::Result<()> {
-        const GUARDS: &[codec::Guard] = &[
-            codec::Guard {
-                when: &[
-                    codec::Condition::Value {
-                        path: &["method"],
-                        any_of: &[codec::Literal::Str("sampling/createMessage")],
-                    },
-                ],
-                variant: 0,
-            },
-            codec::Guard {
-                when: &[
-                    codec::Condition::Value {
-                        path: &["method"],
-                        any_of: &[codec::Literal::Str("roots/list")],
-                    },
-                ],
-                variant: 1,
-            },
-            codec::Guard {
-                when: &[
-                    codec::Condition::Value {
-                        path: &["method"],
-                        any_of: &[codec::Literal::Str("elicitation/create")],
-                    },
-                ],
-                variant: 2,
-            },
-        ];
-        match json.union(GUARDS)? {
-            0 => {
-                codec::set(
-                    self,
-                    Self::CreateMessageRequest(codec::DecodeInPlace::blank(unread)),
-                );
-                if let Self::CreateMessageRequest(value) = self {
-                    codec::DecodeInPlace::read(value, json, unread)?;
-                }
-            }
-            1 => {
-                codec::set(
-                    self,
-                    Self::ListRootsRequest(codec::DecodeInPlace::blank(unread)),
-                );
-                if let Self::ListRootsRequest(value) = self {
-                    codec::DecodeInPlace::read(value, json, unread)?;
-                }
-            }
-            _ => {
-                codec::set(
-                    self,
-                    Self::ElicitRequest(codec::DecodeInPlace::blank(unread)),
-                );
-                if let Self::ElicitRequest(value) = self {
-                    codec::DecodeInPlace::read(value, json, unread)?;
-                }
-            }
-        }
-        Ok(())
-    }
-}
-
-impl codec::Encode for InputRequest {
-    fn encode(&self) -> codec::Node<'_> {
-        match self {
-            Self::CreateMessageRequest(value) => codec::Encode::encode(value),
-            Self::ListRootsRequest(value) => codec::Encode::encode(value),
-            Self::ElicitRequest(value) => codec::Encode::encode(value),
-        }
-    }
-}
-
-/// The input that a server needs from the client before it can complete a request.
-///
-/// The server chooses the keys, which are unique within the result. The client returns its [`InputResponses`] under the
-/// same keys.
-///
-/// Since revision 2026-07-28.
-///
-/// Used by [`InputRequiredResult`].
-///
-/// Specification: [`InputRequests`](https://modelcontextprotocol.io/specification/2026-07-28/schema#inputrequests)
-pub type InputRequests = Map<String, InputRequest>;
-
-/// The result of a request that the server can complete only with further input.
-///
-/// The client collects the input for the `inputRequests` and retries the request with a new `id`, the responses in
-/// `inputResponses`, and the unchanged `requestState`. If `inputRequests` is absent, the client may retry immediately. At
-/// least one of `inputRequests` and `requestState` must be present.
-///
-/// Only `tools/call`, `prompts/get` and `resources/read` can have this result. A request can require input several times in
-/// succession. The server must not assume that the client will retry the request.
-///
-/// On the wire, `resultType` is `"input_required"`.
-///
-/// Since revision 2026-07-28.
-///
-/// Used by [`InputRequiredOrCallToolResult`](super::InputRequiredOrCallToolResult), [`InputRequiredOrGetPromptResult`](super::InputRequiredOrGetPromptResult), [`InputRequiredOrReadResourceResult`](super::InputRequiredOrReadResourceResult).
-///
-/// Specification: [`InputRequiredResult`](https://modelcontextprotocol.io/specification/2026-07-28/schema#inputrequiredresult)
-///
-/// # Example
-///
-/// ```
-/// use mcpgen_types::v2026_07_28::{InputRequiredOrCallToolResult, InputRequiredResult};
-///
-/// let result = InputRequiredResult::new().with_request_state("step 2");
-/// let text = mcpgen_types::to_string(&result);
-/// assert_eq!(text, r#"{"requestState":"step 2","resultType":"input_required"}"#);
-///
-/// // `resultType` selects the variant.
-/// let answer: InputRequiredOrCallToolResult = mcpgen_types::from_str(&text)?;
-/// assert_eq!(answer, result.into());
-/// # Ok::<(), mcpgen_types::Error>(())
-/// ```
-#[derive(Clone, Debug, PartialEq)]
-pub struct InputRequiredResult {
-    /// Metadata attached to the object. The protocol reserves some keys, such as those with the prefix
-    /// `io.modelcontextprotocol/` since 2025-11-25.
-    ///
-    /// `_meta`, optional.
-    pub meta: Option<ResultMetaObject>,
-    /// The input to collect before the retry. If absent, the client may retry immediately.
-    ///
-    /// `inputRequests`, optional.
-    pub input_requests: Option<InputRequests>,
-    /// State that the client must return unchanged when it retries the request. It is opaque to the client. The server must
-    /// treat the returned state as attacker-controlled. If the state affects authorization, resource access or business logic,
-    /// the server must protect its integrity, for example with an HMAC.
-    ///
-    /// `requestState`, optional.
-    pub request_state: Option<String>,
-    /// Members that the schema does not name, kept as they came.
-    pub extra: Extra<InputRequiredResult>,
-}
-
-impl InputRequiredResult {
-    /// A `InputRequiredResult` of the members that it requires.
-    #[must_use]
-    pub fn new() -> Self {
-        Self {
-            meta: None,
-            input_requests: None,
-            request_state: None,
-            extra: Default::default(),
-        }
-    }
-    /// Sets `_meta`.
-    #[must_use]
-    pub fn with_meta(mut self, meta: impl Into<ResultMetaObject>) -> Self {
-        self.meta = Some(meta.into());
-        self
-    }
-    /// Sets `inputRequests`.
-    #[must_use]
-    pub fn with_input_requests(
-        mut self,
-        input_requests: impl Into<InputRequests>,
-    ) -> Self {
-        self.input_requests = Some(input_requests.into());
-        self
-    }
-    /// Sets `requestState`.
-    #[must_use]
-    pub fn with_request_state(mut self, request_state: impl Into<String>) -> Self {
-        self.request_state = Some(request_state.into());
-        self
-    }
-}
-
-impl Default for InputRequiredResult {
-    fn default() -> Self {
-        Self::new()
-    }
-}
-
-impl KnownMembers for InputRequiredResult {
-    const MEMBERS: &'static [&'static str] = &[
-        "_meta",
-        "inputRequests",
-        "requestState",
-        "resultType",
-    ];
-}
-
-impl codec::Decode for InputRequiredResult {
-    const NAME: &'static str = "InputRequiredResult";
-    #[inline]
-    fn decode(json: codec::Cursor<'_>) -> codec::Result<Self> {
-        codec::decode_in_place(json)
-    }
-}
-
-impl codec::DecodeInPlace for InputRequiredResult {
-    #[inline]
-    fn blank(_: codec::Unread) -> Self {
-        Self {
-            meta: None,
-            input_requests: None,
-            request_state: None,
-            extra: Extra::default(),
-        }
-    }
-    fn read(
-        &mut self,
-        json: codec::Cursor<'_>,
-        unread: codec::Unread,
-    ) -> codec::Result<()> {
-        json.read_object(<Self as KnownMembers>::MEMBERS, &[3], &mut &mut *self, unread)
-    }
-}
-
-impl codec::ReadMember for InputRequiredResult {
-    #[inline]
-    fn read_member(
-        &mut self,
-        index: usize,
-        json: codec::Cursor<'_>,
-        unread: codec::Unread,
-    ) -> codec::Result<()> {
-        match index {
-            0 => codec::read_optional(json, &mut self.meta, unread),
-            1 => codec::read_optional(json, &mut self.input_requests, unread),
-            2 => codec::read_optional(json, &mut self.request_state, unread),
-            3 => json.read_constant(&codec::Literal::Str("input_required")),
-            _ => {
-                codec::read_others(
-                    json,
-                    <Self as KnownMembers>::MEMBERS,
-                    &mut self.extra,
-                    unread,
-                )
-            }
-        }
-    }
-}
-
-impl codec::Encode for InputRequiredResult {
-    fn encode(&self) -> codec::Node<'_> {
-        codec::Node::Object(self)
-    }
-}
-
-impl codec::Object for InputRequiredResult {
-    fn members(&self, out: &mut codec::Members<'_>) {
-        out.optional("_meta", &self.meta);
-        out.optional("inputRequests", &self.input_requests);
-        out.optional("requestState", &self.request_state);
-        out.constant("resultType", codec::Literal::Str("input_required"));
-        out.extra(&self.extra);
-    }
-}
-
-/// The response to an [`InputRequest`].
-///
-/// Which one a value is:
-///
-/// * `model` is present: `CreateMessageResult`
-/// * `roots` is present: `ListRootsResult`
-/// * `action` is present: `ElicitResult`
-///
-/// Since revision 2026-07-28.
-///
-/// Used by [`InputResponses`].
-///
-/// Specification: [`InputResponse`](https://modelcontextprotocol.io/specification/2026-07-28/schema#inputresponse)
-#[derive(Clone, Debug, PartialEq)]
-pub enum InputResponse {
-    /// [`CreateMessageResult`](super::CreateMessageResult): A message generated by the client's language model.
-    CreateMessageResult(Box<CreateMessageResult>),
-    /// [`ListRootsResult`](super::ListRootsResult): The directories and files that the server should work on.
-    ListRootsResult(ListRootsResult),
-    /// [`ElicitResult`](super::ElicitResult): The user's response to an elicitation.
-    ElicitResult(ElicitResult),
-}
-
-impl From<CreateMessageResult> for InputResponse {
-    fn from(value: CreateMessageResult) -> Self {
-        Self::CreateMessageResult(Box::new(value))
-    }
-}
-
-impl From<ListRootsResult> for InputResponse {
-    fn from(value: ListRootsResult) -> Self {
-        Self::ListRootsResult(value)
-    }
-}
-
-impl From<ElicitResult> for InputResponse {
-    fn from(value: ElicitResult) -> Self {
-        Self::ElicitResult(value)
-    }
-}
-
-impl codec::Decode for InputResponse {
-    const NAME: &'static str = "InputResponse";
-    #[inline]
-    fn decode(json: codec::Cursor<'_>) -> codec::Result<Self> {
-        codec::decode_in_place(json)
-    }
-}
-
-impl codec::DecodeInPlace for InputResponse {
-    #[inline]
-    fn blank(unread: codec::Unread) -> Self {
-        Self::ListRootsResult(codec::DecodeInPlace::blank(unread))
-    }
-    fn read(
-        &mut self,
-        json: codec::Cursor<'_>,
-        unread: codec::Unread,
-    ) -> codec::Result<()> {
-        const GUARDS: &[codec::Guard] = &[
-            codec::Guard {
-                when: &[
-                    codec::Condition::Present {
-                        path: &["model"],
-                    },
-                ],
-                variant: 0,
-            },
-            codec::Guard {
-                when: &[
-                    codec::Condition::Present {
-                        path: &["roots"],
-                    },
-                ],
-                variant: 1,
-            },
-            codec::Guard {
-                when: &[
-                    codec::Condition::Present {
-                        path: &["action"],
-                    },
-                ],
-                variant: 2,
-            },
-        ];
-        match json.union(GUARDS)? {
-            0 => {
-                codec::set(
-                    self,
-                    Self::CreateMessageResult(codec::DecodeInPlace::blank(unread)),
-                );
-                if let Self::CreateMessageResult(value) = self {
-                    codec::DecodeInPlace::read(value, json, unread)?;
-                }
-            }
-            1 => {
-                codec::set(
-                    self,
-                    Self::ListRootsResult(codec::DecodeInPlace::blank(unread)),
-                );
-                if let Self::ListRootsResult(value) = self {
-                    codec::DecodeInPlace::read(value, json, unread)?;
-                }
-            }
-            _ => {
-                codec::set(
-                    self,
-                    Self::ElicitResult(codec::DecodeInPlace::blank(unread)),
-                );
-                if let Self::ElicitResult(value) = self {
-                    codec::DecodeInPlace::read(value, json, unread)?;
-                }
-            }
-        }
-        Ok(())
-    }
-}
-
-impl codec::Encode for InputResponse {
-    fn encode(&self) -> codec::Node<'_> {
-        match self {
-            Self::CreateMessageResult(value) => codec::Encode::encode(value),
-            Self::ListRootsResult(value) => codec::Encode::encode(value),
-            Self::ElicitResult(value) => codec::Encode::encode(value),
-        }
-    }
-}
-
-/// The parameters shared by requests that can have an [`InputRequiredResult`].
-///
-/// Since revision 2026-07-28.
-///
-/// Specification: [`InputResponseRequestParams`](https://modelcontextprotocol.io/specification/2026-07-28/schema#inputresponserequestparams)
-#[derive(Clone, Debug, PartialEq)]
-pub struct InputResponseRequestParams {
-    /// Metadata attached to the object. The protocol reserves some keys, such as those with the prefix
-    /// `io.modelcontextprotocol/` since 2025-11-25.
-    ///
-    /// `_meta`, required.
-    pub meta: RequestMetaObject,
-    /// The responses to the server's `inputRequests`, under the same keys. Clients send them only when they retry a request.
-    ///
-    /// `inputResponses`, optional.
-    pub input_responses: Option<InputResponses>,
-    /// The state from the server's last [`InputRequiredResult`], returned unchanged. If absent, the server sent no state.
-    ///
-    /// `requestState`, optional.
-    pub request_state: Option<String>,
-    /// Members that the schema does not name, kept as they came.
-    pub extra: Extra<InputResponseRequestParams>,
-}
-
-impl InputResponseRequestParams {
-    /// A `InputResponseRequestParams` of the members that it requires.
-    #[must_use]
-    pub fn new(meta: impl Into<RequestMetaObject>) -> Self {
-        Self {
-            meta: meta.into(),
-            input_responses: None,
-            request_state: None,
-            extra: Default::default(),
-        }
-    }
-    /// Sets `inputResponses`.
-    #[must_use]
-    pub fn with_input_responses(
-        mut self,
-        input_responses: impl Into<InputResponses>,
-    ) -> Self {
-        self.input_responses = Some(input_responses.into());
-        self
-    }
-    /// Sets `requestState`.
-    #[must_use]
-    pub fn with_request_state(mut self, request_state: impl Into<String>) -> Self {
-        self.request_state = Some(request_state.into());
-        self
-    }
-}
-
-impl KnownMembers for InputResponseRequestParams {
-    const MEMBERS: &'static [&'static str] = &[
-        "_meta",
-        "inputResponses",
-        "requestState",
-    ];
-}
-
-impl codec::Decode for InputResponseRequestParams {
-    const NAME: &'static str = "InputResponseRequestParams";
-    #[inline]
-    fn decode(json: codec::Cursor<'_>) -> codec::Result<Self> {
-        codec::decode_in_place(json)
-    }
-}
-
-impl codec::DecodeInPlace for InputResponseRequestParams {
-    #[inline]
-    fn blank(unread: codec::Unread) -> Self {
-        Self {
-            meta: codec::DecodeInPlace::blank(unread),
-            input_responses: None,
-            request_state: None,
-            extra: Extra::default(),
-        }
-    }
-    fn read(
-        &mut self,
-        json: codec::Cursor<'_>,
-        unread: codec::Unread,
-    ) -> codec::Result<()> {
-        json.read_object(<Self as KnownMembers>::MEMBERS, &[0], &mut &mut *self, unread)
-    }
-}
-
-impl codec::ReadMember for InputResponseRequestParams {
-    #[inline]
-    fn read_member(
-        &mut self,
-        index: usize,
-        json: codec::Cursor<'_>,
-        unread: codec::Unread,
-    ) -> codec::Result<()> {
-        match index {
-            0 => codec::DecodeInPlace::read(&mut self.meta, json, unread),
-            1 => codec::read_optional(json, &mut self.input_responses, unread),
-            2 => codec::read_optional(json, &mut self.request_state, unread),
-            _ => {
-                codec::read_others(
-                    json,
-                    <Self as KnownMembers>::MEMBERS,
-                    &mut self.extra,
-                    unread,
-                )
-            }
-        }
-    }
-}
-
-impl codec::Encode for InputResponseRequestParams {
-    fn encode(&self) -> codec::Node<'_> {
-        codec::Node::Object(self)
-    }
-}
-
-impl codec::Object for InputResponseRequestParams {
-    fn members(&self, out: &mut codec::Members<'_>) {
-        out.member("_meta", &self.meta);
-        out.optional("inputResponses", &self.input_responses);
-        out.optional("requestState", &self.request_state);
-        out.extra(&self.extra);
-    }
-}
-
-/// The client's responses to a server's [`InputRequests`], under the same keys.
-///
-/// The server should validate the responses like any other input and ignore responses that it did not request. If a
-/// required response is missing, the server should request it again.
-///
-/// Since revision 2026-07-28.
-///
-/// Used by [`CallToolRequestParams`](super::CallToolRequestParams), [`GetPromptRequestParams`](super::GetPromptRequestParams), [`InputResponseRequestParams`], [`ReadResourceRequestParams`](super::ReadResourceRequestParams).
-///
-/// Specification: [`InputResponses`](https://modelcontextprotocol.io/specification/2026-07-28/schema#inputresponses)
-pub type InputResponses = Map<String, InputResponse>;
-
-/// The error for an internal failure of the receiver.
-///
-/// On the wire, `code` is `-32603`.
-///
-/// Since revision 2026-07-28.
-///
-/// Specification: [`InternalError`](https://modelcontextprotocol.io/specification/2026-07-28/schema#internalerror)
-#[derive(Clone, Debug, PartialEq)]
-pub struct InternalError {
-    /// Additional information about the error, in any form.
-    ///
-    /// `data`, optional.
-    pub data: Option<Value>,
-    /// A short description of the error, in one sentence.
-    ///
-    /// `message`, required.
-    pub message: String,
-    /// Members that the schema does not name, kept as they came.
-    pub extra: Extra<InternalError>,
-}
-
-impl InternalError {
-    /// A `InternalError` of the members that it requires.
-    #[must_use]
-    pub fn new(message: impl Into<String>) -> Self {
-        Self {
-            data: None,
-            message: message.into(),
-            extra: Default::default(),
-        }
-    }
-    /// Sets `data`.
-    #[must_use]
-    pub fn with_data(mut self, data: impl Into<Value>) -> Self {
-        self.data = Some(data.into());
-        self
-    }
-}
-
-impl KnownMembers for InternalError {
-    const MEMBERS: &'static [&'static str] = &["code", "data", "message"];
-}
-
-impl codec::Decode for InternalError {
-    const NAME: &'static str = "InternalError";
-    #[inline]
-    fn decode(json: codec::Cursor<'_>) -> codec::Result<Self> {
-        codec::decode_in_place(json)
-    }
-}
-
-impl codec::DecodeInPlace for InternalError {
-    #[inline]
-    fn blank(unread: codec::Unread) -> Self {
-        Self {
-            data: None,
-            message: codec::DecodeInPlace::blank(unread),
-            extra: Extra::default(),
-        }
-    }
-    fn read(
-        &mut self,
-        json: codec::Cursor<'_>,
-        unread: codec::Unread,
-    ) -> codec::Result<()> {
-        json.read_object(
-            <Self as KnownMembers>::MEMBERS,
-            &[0, 2],
-            &mut &mut *self,
-            unread,
-        )
-    }
-}
-
-impl codec::ReadMember for InternalError {
-    #[inline]
-    fn read_member(
-        &mut self,
-        index: usize,
-        json: codec::Cursor<'_>,
-        unread: codec::Unread,
-    ) -> codec::Result<()> {
-        match index {
-            0 => json.read_constant(&codec::Literal::Integer(-32603)),
-            1 => codec::read_optional(json, &mut self.data, unread),
-            2 => codec::DecodeInPlace::read(&mut self.message, json, unread),
-            _ => {
-                codec::read_others(
-                    json,
-                    <Self as KnownMembers>::MEMBERS,
-                    &mut self.extra,
-                    unread,
-                )
-            }
-        }
-    }
-}
-
-impl codec::Encode for InternalError {
-    fn encode(&self) -> codec::Node<'_> {
-        codec::Node::Object(self)
-    }
-}
-
-impl codec::Object for InternalError {
-    fn members(&self, out: &mut codec::Members<'_>) {
-        out.constant("code", codec::Literal::Integer(-32603));
-        out.optional("data", &self.data);
-        out.member("message", &self.message);
-        out.extra(&self.extra);
-    }
-}
-
-/// The error for invalid method parameters.
-///
-/// Examples are an unknown tool, prompt, resource or cursor, a missing argument, an unknown log level, and a request
-/// without the required metadata.
-///
-/// On the wire, `code` is `-32602`.
-///
-/// Since revision 2026-07-28.
-///
-/// Specification: [`InvalidParamsError`](https://modelcontextprotocol.io/specification/2026-07-28/schema#invalidparamserror)
-#[derive(Clone, Debug, PartialEq)]
-pub struct InvalidParamsError {
-    /// Additional information about the error, in any form, such as the `uri` that was not found.
-    ///
-    /// `data`, optional.
-    pub data: Option<Value>,
-    /// A short description of the error, in one sentence.
-    ///
-    /// `message`, required.
-    pub message: String,
-    /// Members that the schema does not name, kept as they came.
-    pub extra: Extra<InvalidParamsError>,
-}
-
-impl InvalidParamsError {
-    /// A `InvalidParamsError` of the members that it requires.
-    #[must_use]
-    pub fn new(message: impl Into<String>) -> Self {
-        Self {
-            data: None,
-            message: message.into(),
-            extra: Default::default(),
-        }
-    }
-    /// Sets `data`.
-    #[must_use]
-    pub fn with_data(mut self, data: impl Into<Value>) -> Self {
-        self.data = Some(data.into());
-        self
-    }
-}
-
-impl KnownMembers for InvalidParamsError {
-    const MEMBERS: &'static [&'static str] = &["code", "data", "message"];
-}
-
-impl codec::Decode for InvalidParamsError {
-    const NAME: &'static str = "InvalidParamsError";
-    #[inline]
-    fn decode(json: codec::Cursor<'_>) -> codec::Result<Self> {
-        codec::decode_in_place(json)
-    }
-}
-
-impl codec::DecodeInPlace for InvalidParamsError {
-    #[inline]
-    fn blank(unread: codec::Unread) -> Self {
-        Self {
-            data: None,
-            message: codec::DecodeInPlace::blank(unread),
-            extra: Extra::default(),
-        }
-    }
-    fn read(
-        &mut self,
-        json: codec::Cursor<'_>,
-        unread: codec::Unread,
-    ) -> codec::Result<()> {
-        json.read_object(
-            <Self as KnownMembers>::MEMBERS,
-            &[0, 2],
-            &mut &mut *self,
-            unread,
-        )
-    }
-}
-
-impl codec::ReadMember for InvalidParamsError {
-    #[inline]
-    fn read_member(
-        &mut self,
-        index: usize,
-        json: codec::Cursor<'_>,
-        unread: codec::Unread,
-    ) -> codec::Result<()> {
-        match index {
-            0 => json.read_constant(&codec::Literal::Integer(-32602)),
-            1 => codec::read_optional(json, &mut self.data, unread),
-            2 => codec::DecodeInPlace::read(&mut self.message, json, unread),
-            _ => {
-                codec::read_others(
-                    json,
-                    <Self as KnownMembers>::MEMBERS,
-                    &mut self.extra,
-                    unread,
-                )
-            }
-        }
-    }
-}
-
-impl codec::Encode for InvalidParamsError {
-    fn encode(&self) -> codec::Node<'_> {
-        codec::Node::Object(self)
-    }
-}
-
-impl codec::Object for InvalidParamsError {
-    fn members(&self, out: &mut codec::Members<'_>) {
-        out.constant("code", codec::Literal::Integer(-32602));
-        out.optional("data", &self.data);
-        out.member("message", &self.message);
-        out.extra(&self.extra);
-    }
-}
-
-/// The error for JSON that is not a valid JSON-RPC request, for example because `method` is missing.
-///
-/// On the wire, `code` is `-32600`.
-///
-/// Since revision 2026-07-28.
-///
-/// Specification: [`InvalidRequestError`](https://modelcontextprotocol.io/specification/2026-07-28/schema#invalidrequesterror)
-#[derive(Clone, Debug, PartialEq)]
-pub struct InvalidRequestError {
-    /// Additional information about the error, in any form.
-    ///
-    /// `data`, optional.
-    pub data: Option<Value>,
-    /// A short description of the error, in one sentence.
-    ///
-    /// `message`, required.
-    pub message: String,
-    /// Members that the schema does not name, kept as they came.
-    pub extra: Extra<InvalidRequestError>,
-}
-
-impl InvalidRequestError {
-    /// A `InvalidRequestError` of the members that it requires.
-    #[must_use]
-    pub fn new(message: impl Into<String>) -> Self {
-        Self {
-            data: None,
-            message: message.into(),
-            extra: Default::default(),
-        }
-    }
-    /// Sets `data`.
-    #[must_use]
-    pub fn with_data(mut self, data: impl Into<Value>) -> Self {
-        self.data = Some(data.into());
-        self
-    }
-}
-
-impl KnownMembers for InvalidRequestError {
-    const MEMBERS: &'static [&'static str] = &["code", "data", "message"];
-}
-
-impl codec::Decode for InvalidRequestError {
-    const NAME: &'static str = "InvalidRequestError";
-    #[inline]
-    fn decode(json: codec::Cursor<'_>) -> codec::Result<Self> {
-        codec::decode_in_place(json)
-    }
-}
-
-impl codec::DecodeInPlace for InvalidRequestError {
-    #[inline]
-    fn blank(unread: codec::Unread) -> Self {
-        Self {
-            data: None,
-            message: codec::DecodeInPlace::blank(unread),
-            extra: Extra::default(),
-        }
-    }
-    fn read(
-        &mut self,
-        json: codec::Cursor<'_>,
-        unread: codec::Unread,
-    ) -> codec::Result<()> {
-        json.read_object(
-            <Self as KnownMembers>::MEMBERS,
-            &[0, 2],
-            &mut &mut *self,
-            unread,
-        )
-    }
-}
-
-impl codec::ReadMember for InvalidRequestError {
-    #[inline]
-    fn read_member(
-        &mut self,
-        index: usize,
-        json: codec::Cursor<'_>,
-        unread: codec::Unread,
-    ) -> codec::Result<()> {
-        match index {
-            0 => json.read_constant(&codec::Literal::Integer(-32600)),
-            1 => codec::read_optional(json, &mut self.data, unread),
-            2 => codec::DecodeInPlace::read(&mut self.message, json, unread),
-            _ => {
-                codec::read_others(
-                    json,
-                    <Self as KnownMembers>::MEMBERS,
-                    &mut self.extra,
-                    unread,
-                )
-            }
-        }
-    }
-}
-
-impl codec::Encode for InvalidRequestError {
-    fn encode(&self) -> codec::Node<'_> {
-        codec::Node::Object(self)
-    }
-}
-
-impl codec::Object for InvalidRequestError {
-    fn members(&self, out: &mut codec::Members<'_>) {
-        out.constant("code", codec::Literal::Integer(-32600));
-        out.optional("data", &self.data);
-        out.member("message", &self.message);
-        out.extra(&self.extra);
-    }
+codec::object! {
+    Icons;
+    optional 0 "icons" icons,
+    ..extra
 }
 
 /// Any JSON array.
 ///
 /// Since revision 2026-07-28.
-///
-/// Specification: [`JSONArray`](https://modelcontextprotocol.io/specification/2026-07-28/schema#jsonarray)
+/// [Specification](https://modelcontextprotocol.io/specification/2026-07-28/schema#jsonarray)
 pub type JsonArray = Vec<JsonValue>;
 
 /// Any JSON object.
 ///
-/// Since revision 2026-07-28.
+/// Since revision 2026-07-28. Used by [`ClientCapabilities`], [`CreateMessageRequestParams`], [`ServerCapabilities`],
+/// [`ClientCapabilitiesElicitation`], [`ClientCapabilitiesSampling`].
+/// [Specification](https://modelcontextprotocol.io/specification/2026-07-28/schema#jsonobject)
 ///
-/// Used by [`ClientCapabilities`], [`CreateMessageRequestParams`](super::CreateMessageRequestParams), [`ServerCapabilities`](super::ServerCapabilities), [`ClientCapabilitiesElicitation`], [`ClientCapabilitiesSampling`].
-///
-/// Specification: [`JSONObject`](https://modelcontextprotocol.io/specification/2026-07-28/schema#jsonobject)
+/// [`ClientCapabilitiesElicitation`]: super::ClientCapabilitiesElicitation
+/// [`ClientCapabilitiesSampling`]: super::ClientCapabilitiesSampling
+/// [`CreateMessageRequestParams`]: super::CreateMessageRequestParams
+/// [`ServerCapabilities`]: super::ServerCapabilities
 pub type JsonObject = crate::JsonObject;
 
 /// Any JSON value, including `null`.
 ///
 /// The schema accepts every JSON value here.
 ///
-/// Since revision 2026-07-28.
-///
-/// Used by [`JsonArray`].
-///
-/// Specification: [`JSONValue`](https://modelcontextprotocol.io/specification/2026-07-28/schema#jsonvalue)
+/// Since revision 2026-07-28. Used by [`JsonArray`].
+/// [Specification](https://modelcontextprotocol.io/specification/2026-07-28/schema#jsonvalue)
 pub type JsonValue = Value;
 
 /// The severity of a log message, as defined by syslog (RFC 5424).
 ///
 /// From least to most severe, the levels are `debug`, `info`, `notice`, `warning`, `error`, `critical`, `alert` and
-/// `emergency`. A minimum level includes all more severe levels. The variants are in alphabetical order, so their order is
-/// not the order of severity.
+/// `emergency`. A minimum level includes all more severe levels. The variants are in alphabetical order, so their order
+/// is not the order of severity.
 ///
-/// Since revision 2024-11-05.
+/// Since revision 2024-11-05. Used by [`LoggingMessageNotificationParams`], [`RequestMetaObject`].
+/// [Specification](https://modelcontextprotocol.io/specification/2026-07-28/schema#logginglevel)
 ///
-/// Used by [`LoggingMessageNotificationParams`](super::LoggingMessageNotificationParams), [`RequestMetaObject`].
-///
-/// Specification: [`LoggingLevel`](https://modelcontextprotocol.io/specification/2026-07-28/schema#logginglevel)
-#[deprecated(
-    note = "since revision 2026-07-28: Write logs to stderr on the stdio transport, or use OpenTelemetry."
-)]
+/// [`LoggingMessageNotificationParams`]: super::LoggingMessageNotificationParams
+#[deprecated(note = "since revision 2026-07-28: Write logs to stderr on the stdio transport, or use OpenTelemetry.")]
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum LoggingLevel {
-    /// A condition that requires immediate action, such as data corruption. Syslog severity 1.
-    ///
-    /// `"alert"`
+    /// `"alert"`: A condition that requires immediate action, such as data corruption. Syslog severity 1.
     Alert,
-    /// A critical condition, such as the failure of a component. Syslog severity 2.
-    ///
-    /// `"critical"`
+    /// `"critical"`: A critical condition, such as the failure of a component. Syslog severity 2.
     Critical,
-    /// Detailed debugging information, such as function entry and exit. Syslog severity 7, the least severe.
-    ///
-    /// `"debug"`
+    /// `"debug"`: Detailed debugging information, such as function entry and exit. Syslog severity 7, the least severe.
     Debug,
-    /// A condition that makes the system unusable. Syslog severity 0, the most severe.
-    ///
-    /// `"emergency"`
+    /// `"emergency"`: A condition that makes the system unusable. Syslog severity 0, the most severe.
     Emergency,
-    /// The failure of an operation. Syslog severity 3.
-    ///
-    /// `"error"`
+    /// `"error"`: The failure of an operation. Syslog severity 3.
     Error,
-    /// General information, such as the progress of an operation. Syslog severity 6.
-    ///
-    /// `"info"`
+    /// `"info"`: General information, such as the progress of an operation. Syslog severity 6.
     Info,
-    /// A normal but significant event, such as a configuration change. Syslog severity 5.
-    ///
-    /// `"notice"`
+    /// `"notice"`: A normal but significant event, such as a configuration change. Syslog severity 5.
     Notice,
-    /// A potential problem, such as the use of a deprecated feature. Syslog severity 4.
-    ///
-    /// `"warning"`
+    /// `"warning"`: A potential problem, such as the use of a deprecated feature. Syslog severity 4.
     Warning,
 }
 
-impl LoggingLevel {
-    /// All values, in the order of the schema.
-    pub const ALL: &'static [Self] = &[
-        Self::Alert,
-        Self::Critical,
-        Self::Debug,
-        Self::Emergency,
-        Self::Error,
-        Self::Info,
-        Self::Notice,
-        Self::Warning,
-    ];
-}
-
-impl LoggingLevel {
-    const NAMES: &'static [&'static str] = &[
-        "alert",
-        "critical",
-        "debug",
-        "emergency",
-        "error",
-        "info",
-        "notice",
-        "warning",
-    ];
-    /// The value on the wire.
-    #[must_use]
-    pub const fn as_str(self) -> &'static str {
-        Self::NAMES[self as usize]
-    }
-}
-
-impl ::std::fmt::Display for LoggingLevel {
-    fn fmt(&self, f: &mut ::std::fmt::Formatter<'_>) -> ::std::fmt::Result {
-        f.pad(self.as_str())
-    }
-}
-
-impl ::std::str::FromStr for LoggingLevel {
-    type Err = crate::Error;
-    fn from_str(text: &str) -> codec::Result<Self> {
-        codec::variant(text, Self::NAMES).map(|index| Self::ALL[index])
-    }
-}
-
-impl codec::Decode for LoggingLevel {
-    const NAME: &'static str = "LoggingLevel";
-    fn decode(json: codec::Cursor<'_>) -> codec::Result<Self> {
-        json.variant(Self::NAMES).map(|index| Self::ALL[index])
-    }
-}
-
-impl codec::Encode for LoggingLevel {
-    fn encode(&self) -> codec::Node<'_> {
-        codec::Node::Str(self.as_str())
-    }
-}
-
-impl codec::DecodeInPlace for LoggingLevel {
-    #[inline]
-    fn blank(_: codec::Unread) -> Self {
-        Self::Alert
-    }
-    fn read(&mut self, json: codec::Cursor<'_>, _: codec::Unread) -> codec::Result<()> {
-        codec::set(self, codec::Decode::decode(json)?);
-        Ok(())
-    }
+codec::string_enum! {
+    LoggingLevel;
+    Alert = "alert",
+    Critical = "critical",
+    Debug = "debug",
+    Emergency = "emergency",
+    Error = "error",
+    Info = "info",
+    Notice = "notice",
+    Warning = "warning",
 }
 
 /// The contents of a `_meta` member.
 ///
-/// A key consists of a name with an optional prefix, as in `com.example/trace`. The prefix is a series of labels separated
-/// by dots and followed by a slash. It should be a reversed domain name. A label begins with a letter, ends with a letter
-/// or digit, and can contain hyphens in between. A name begins and ends with a letter or digit, and can contain hyphens,
-/// underscores and dots in between.
+/// A key consists of a name with an optional prefix, as in `com.example/trace`. The prefix is a series of labels
+/// separated by dots and followed by a slash. It should be a reversed domain name. A label begins with a letter, ends
+/// with a letter or digit, and can contain hyphens in between. A name begins and ends with a letter or digit, and can
+/// contain hyphens, underscores and dots in between.
 ///
 /// Prefixes whose second label is `mcp` or `modelcontextprotocol` are reserved for the protocol and its extensions. The
 /// keys `traceparent`, `tracestate` and `baggage` hold an OpenTelemetry trace context in the W3C formats.
 ///
-/// Since revision 2026-07-28.
+/// Since revision 2026-07-28. Used by [`AudioContent`], [`BlobResourceContents`], [`CreateMessageResult`],
+/// [`EmbeddedResource`], [`ImageContent`], [`Prompt`] and 12 more.
+/// [Specification](https://modelcontextprotocol.io/specification/2026-07-28/schema#metaobject)
 ///
-/// Used by [`AudioContent`], [`BlobResourceContents`](super::BlobResourceContents), [`CreateMessageResult`](super::CreateMessageResult), [`EmbeddedResource`], [`ImageContent`], [`Prompt`](super::Prompt) and 12 more.
-///
-/// Specification: [`MetaObject`](https://modelcontextprotocol.io/specification/2026-07-28/schema#metaobject)
+/// [`AudioContent`]: super::AudioContent
+/// [`BlobResourceContents`]: super::BlobResourceContents
+/// [`CreateMessageResult`]: super::CreateMessageResult
+/// [`EmbeddedResource`]: super::EmbeddedResource
+/// [`ImageContent`]: super::ImageContent
+/// [`Prompt`]: super::Prompt
 pub type MetaObject = crate::JsonObject;
-
-/// The error for a method that the receiver does not support.
-///
-/// A server also sends it for a method of a capability that it does not declare. Over HTTP the status is 404. If a client
-/// capability is missing, the server sends [`MissingRequiredClientCapabilityError`] instead.
-///
-/// On the wire, `code` is `-32601`.
-///
-/// Since revision 2026-07-28.
-///
-/// Specification: [`MethodNotFoundError`](https://modelcontextprotocol.io/specification/2026-07-28/schema#methodnotfounderror)
-#[derive(Clone, Debug, PartialEq)]
-pub struct MethodNotFoundError {
-    /// Additional information about the error, in any form.
-    ///
-    /// `data`, optional.
-    pub data: Option<Value>,
-    /// A short description of the error, in one sentence.
-    ///
-    /// `message`, required.
-    pub message: String,
-    /// Members that the schema does not name, kept as they came.
-    pub extra: Extra<MethodNotFoundError>,
-}
-
-impl MethodNotFoundError {
-    /// A `MethodNotFoundError` of the members that it requires.
-    #[must_use]
-    pub fn new(message: impl Into<String>) -> Self {
-        Self {
-            data: None,
-            message: message.into(),
-            extra: Default::default(),
-        }
-    }
-    /// Sets `data`.
-    #[must_use]
-    pub fn with_data(mut self, data: impl Into<Value>) -> Self {
-        self.data = Some(data.into());
-        self
-    }
-}
-
-impl KnownMembers for MethodNotFoundError {
-    const MEMBERS: &'static [&'static str] = &["code", "data", "message"];
-}
-
-impl codec::Decode for MethodNotFoundError {
-    const NAME: &'static str = "MethodNotFoundError";
-    #[inline]
-    fn decode(json: codec::Cursor<'_>) -> codec::Result<Self> {
-        codec::decode_in_place(json)
-    }
-}
-
-impl codec::DecodeInPlace for MethodNotFoundError {
-    #[inline]
-    fn blank(unread: codec::Unread) -> Self {
-        Self {
-            data: None,
-            message: codec::DecodeInPlace::blank(unread),
-            extra: Extra::default(),
-        }
-    }
-    fn read(
-        &mut self,
-        json: codec::Cursor<'_>,
-        unread: codec::Unread,
-    ) -> codec::Result<()> {
-        json.read_object(
-            <Self as KnownMembers>::MEMBERS,
-            &[0, 2],
-            &mut &mut *self,
-            unread,
-        )
-    }
-}
-
-impl codec::ReadMember for MethodNotFoundError {
-    #[inline]
-    fn read_member(
-        &mut self,
-        index: usize,
-        json: codec::Cursor<'_>,
-        unread: codec::Unread,
-    ) -> codec::Result<()> {
-        match index {
-            0 => json.read_constant(&codec::Literal::Integer(-32601)),
-            1 => codec::read_optional(json, &mut self.data, unread),
-            2 => codec::DecodeInPlace::read(&mut self.message, json, unread),
-            _ => {
-                codec::read_others(
-                    json,
-                    <Self as KnownMembers>::MEMBERS,
-                    &mut self.extra,
-                    unread,
-                )
-            }
-        }
-    }
-}
-
-impl codec::Encode for MethodNotFoundError {
-    fn encode(&self) -> codec::Node<'_> {
-        codec::Node::Object(self)
-    }
-}
-
-impl codec::Object for MethodNotFoundError {
-    fn members(&self, out: &mut codec::Members<'_>) {
-        out.constant("code", codec::Literal::Integer(-32601));
-        out.optional("data", &self.data);
-        out.member("message", &self.message);
-        out.extra(&self.extra);
-    }
-}
-
-/// The error response to a request that requires capabilities that the client has not declared.
-///
-/// Over HTTP the status is 400. A client that has the capabilities can declare them and retry.
-///
-/// On the wire, `jsonrpc` is `"2.0"`.
-///
-/// Since revision 2026-07-28.
-///
-/// Specification: [`MissingRequiredClientCapabilityError`](https://modelcontextprotocol.io/specification/2026-07-28/schema#missingrequiredclientcapabilityerror)
-#[derive(Clone, Debug, PartialEq)]
-pub struct MissingRequiredClientCapabilityError {
-    /// The error that caused the request to fail.
-    ///
-    /// `error`, required.
-    pub error: MissingRequiredClientCapabilityErrorError,
-    /// The ID of the request. Absent only if the request was too malformed to read its ID.
-    ///
-    /// `id`, optional.
-    pub id: Option<RequestId>,
-    /// Members that the schema does not name, kept as they came.
-    pub extra: Extra<MissingRequiredClientCapabilityError>,
-}
-
-impl MissingRequiredClientCapabilityError {
-    /// A `MissingRequiredClientCapabilityError` of the members that it requires.
-    #[must_use]
-    pub fn new(error: impl Into<MissingRequiredClientCapabilityErrorError>) -> Self {
-        Self {
-            error: error.into(),
-            id: None,
-            extra: Default::default(),
-        }
-    }
-    /// Sets `id`.
-    #[must_use]
-    pub fn with_id(mut self, id: impl Into<RequestId>) -> Self {
-        self.id = Some(id.into());
-        self
-    }
-}
-
-impl KnownMembers for MissingRequiredClientCapabilityError {
-    const MEMBERS: &'static [&'static str] = &["error", "id", "jsonrpc"];
-}
-
-impl codec::Decode for MissingRequiredClientCapabilityError {
-    const NAME: &'static str = "MissingRequiredClientCapabilityError";
-    #[inline]
-    fn decode(json: codec::Cursor<'_>) -> codec::Result<Self> {
-        codec::decode_in_place(json)
-    }
-}
-
-impl codec::DecodeInPlace for MissingRequiredClientCapabilityError {
-    #[inline]
-    fn blank(unread: codec::Unread) -> Self {
-        Self {
-            error: codec::DecodeInPlace::blank(unread),
-            id: None,
-            extra: Extra::default(),
-        }
-    }
-    fn read(
-        &mut self,
-        json: codec::Cursor<'_>,
-        unread: codec::Unread,
-    ) -> codec::Result<()> {
-        json.read_object(
-            <Self as KnownMembers>::MEMBERS,
-            &[0, 2],
-            &mut &mut *self,
-            unread,
-        )
-    }
-}
-
-impl codec::ReadMember for MissingRequiredClientCapabilityError {
-    #[inline]
-    fn read_member(
-        &mut self,
-        index: usize,
-        json: codec::Cursor<'_>,
-        unread: codec::Unread,
-    ) -> codec::Result<()> {
-        match index {
-            0 => codec::DecodeInPlace::read(&mut self.error, json, unread),
-            1 => codec::read_optional(json, &mut self.id, unread),
-            2 => json.read_constant(&codec::Literal::Str("2.0")),
-            _ => {
-                codec::read_others(
-                    json,
-                    <Self as KnownMembers>::MEMBERS,
-                    &mut self.extra,
-                    unread,
-                )
-            }
-        }
-    }
-}
-
-impl codec::Encode for MissingRequiredClientCapabilityError {
-    fn encode(&self) -> codec::Node<'_> {
-        codec::Node::Object(self)
-    }
-}
-
-impl codec::Object for MissingRequiredClientCapabilityError {
-    fn members(&self, out: &mut codec::Members<'_>) {
-        out.member("error", &self.error);
-        out.optional("id", &self.id);
-        out.constant("jsonrpc", codec::Literal::Str("2.0"));
-        out.extra(&self.extra);
-    }
-}
-
-/// The error object of a [`MissingRequiredClientCapabilityError`].
-///
-/// On the wire, `code` is `-32021`.
-///
-/// Since revision 2026-07-28.
-///
-/// Used by [`MissingRequiredClientCapabilityError`].
-#[derive(Clone, Debug, PartialEq)]
-pub struct MissingRequiredClientCapabilityErrorError {
-    /// The missing capabilities.
-    ///
-    /// `data`, required.
-    pub data: MissingRequiredClientCapabilityErrorErrorData,
-    /// A short description of the error, in one sentence.
-    ///
-    /// `message`, required.
-    pub message: String,
-    /// Members that the schema does not name, kept as they came.
-    pub extra: Extra<MissingRequiredClientCapabilityErrorError>,
-}
-
-impl MissingRequiredClientCapabilityErrorError {
-    /// A `MissingRequiredClientCapabilityErrorError` of the members that it requires.
-    #[must_use]
-    pub fn new(
-        data: impl Into<MissingRequiredClientCapabilityErrorErrorData>,
-        message: impl Into<String>,
-    ) -> Self {
-        Self {
-            data: data.into(),
-            message: message.into(),
-            extra: Default::default(),
-        }
-    }
-}
-
-impl KnownMembers for MissingRequiredClientCapabilityErrorError {
-    const MEMBERS: &'static [&'static str] = &["code", "data", "message"];
-}
-
-impl codec::Decode for MissingRequiredClientCapabilityErrorError {
-    const NAME: &'static str = "MissingRequiredClientCapabilityErrorError";
-    #[inline]
-    fn decode(json: codec::Cursor<'_>) -> codec::Result<Self> {
-        codec::decode_in_place(json)
-    }
-}
-
-impl codec::DecodeInPlace for MissingRequiredClientCapabilityErrorError {
-    #[inline]
-    fn blank(unread: codec::Unread) -> Self {
-        Self {
-            data: codec::DecodeInPlace::blank(unread),
-            message: codec::DecodeInPlace::blank(unread),
-            extra: Extra::default(),
-        }
-    }
-    fn read(
-        &mut self,
-        json: codec::Cursor<'_>,
-        unread: codec::Unread,
-    ) -> codec::Result<()> {
-        json.read_object(
-            <Self as KnownMembers>::MEMBERS,
-            &[0, 1, 2],
-            &mut &mut *self,
-            unread,
-        )
-    }
-}
-
-impl codec::ReadMember for MissingRequiredClientCapabilityErrorError {
-    #[inline]
-    fn read_member(
-        &mut self,
-        index: usize,
-        json: codec::Cursor<'_>,
-        unread: codec::Unread,
-    ) -> codec::Result<()> {
-        match index {
-            0 => json.read_constant(&codec::Literal::Integer(-32021)),
-            1 => codec::DecodeInPlace::read(&mut self.data, json, unread),
-            2 => codec::DecodeInPlace::read(&mut self.message, json, unread),
-            _ => {
-                codec::read_others(
-                    json,
-                    <Self as KnownMembers>::MEMBERS,
-                    &mut self.extra,
-                    unread,
-                )
-            }
-        }
-    }
-}
-
-impl codec::Encode for MissingRequiredClientCapabilityErrorError {
-    fn encode(&self) -> codec::Node<'_> {
-        codec::Node::Object(self)
-    }
-}
-
-impl codec::Object for MissingRequiredClientCapabilityErrorError {
-    fn members(&self, out: &mut codec::Members<'_>) {
-        out.constant("code", codec::Literal::Integer(-32021));
-        out.member("data", &self.data);
-        out.member("message", &self.message);
-        out.extra(&self.extra);
-    }
-}
-
-/// The details of a [`MissingRequiredClientCapabilityError`].
-///
-/// Since revision 2026-07-28.
-///
-/// Used by [`MissingRequiredClientCapabilityErrorError`].
-#[derive(Clone, Debug, PartialEq)]
-pub struct MissingRequiredClientCapabilityErrorErrorData {
-    /// The capabilities that the request requires and that the client has not declared.
-    ///
-    /// `requiredCapabilities`, required.
-    pub required_capabilities: ClientCapabilities,
-    /// Members that the schema does not name, kept as they came.
-    pub extra: Extra<MissingRequiredClientCapabilityErrorErrorData>,
-}
-
-impl MissingRequiredClientCapabilityErrorErrorData {
-    /// A `MissingRequiredClientCapabilityErrorErrorData` of the members that it requires.
-    #[must_use]
-    pub fn new(required_capabilities: impl Into<ClientCapabilities>) -> Self {
-        Self {
-            required_capabilities: required_capabilities.into(),
-            extra: Default::default(),
-        }
-    }
-}
-
-impl KnownMembers for MissingRequiredClientCapabilityErrorErrorData {
-    const MEMBERS: &'static [&'static str] = &["requiredCapabilities"];
-}
-
-impl codec::Decode for MissingRequiredClientCapabilityErrorErrorData {
-    const NAME: &'static str = "MissingRequiredClientCapabilityErrorErrorData";
-    #[inline]
-    fn decode(json: codec::Cursor<'_>) -> codec::Result<Self> {
-        codec::decode_in_place(json)
-    }
-}
-
-impl codec::DecodeInPlace for MissingRequiredClientCapabilityErrorErrorData {
-    #[inline]
-    fn blank(unread: codec::Unread) -> Self {
-        Self {
-            required_capabilities: codec::DecodeInPlace::blank(unread),
-            extra: Extra::default(),
-        }
-    }
-    fn read(
-        &mut self,
-        json: codec::Cursor<'_>,
-        unread: codec::Unread,
-    ) -> codec::Result<()> {
-        json.read_object(<Self as KnownMembers>::MEMBERS, &[0], &mut &mut *self, unread)
-    }
-}
-
-impl codec::ReadMember for MissingRequiredClientCapabilityErrorErrorData {
-    #[inline]
-    fn read_member(
-        &mut self,
-        index: usize,
-        json: codec::Cursor<'_>,
-        unread: codec::Unread,
-    ) -> codec::Result<()> {
-        match index {
-            0 => {
-                codec::DecodeInPlace::read(&mut self.required_capabilities, json, unread)
-            }
-            _ => {
-                codec::read_others(
-                    json,
-                    <Self as KnownMembers>::MEMBERS,
-                    &mut self.extra,
-                    unread,
-                )
-            }
-        }
-    }
-}
-
-impl codec::Encode for MissingRequiredClientCapabilityErrorErrorData {
-    fn encode(&self) -> codec::Node<'_> {
-        codec::Node::Object(self)
-    }
-}
-
-impl codec::Object for MissingRequiredClientCapabilityErrorErrorData {
-    fn members(&self, out: &mut codec::Members<'_>) {
-        out.member("requiredCapabilities", &self.required_capabilities);
-        out.extra(&self.extra);
-    }
-}
 
 /// The members shared by all notifications: a method and optional parameters.
 ///
 /// Since revision 2024-11-05.
-///
-/// Specification: [`Notification`](https://modelcontextprotocol.io/specification/2026-07-28/schema#notification)
+/// [Specification](https://modelcontextprotocol.io/specification/2026-07-28/schema#notification)
 #[derive(Clone, Debug, PartialEq)]
 pub struct Notification {
     /// The name of the method, such as `tools/call`.
-    ///
-    /// `method`, required.
     pub method: String,
     /// The parameters of the method.
-    ///
-    /// `params`, optional.
     pub params: Option<crate::JsonObject>,
-    /// Members that the schema does not name, kept as they came.
-    pub extra: Extra<Notification>,
+    /// Members that the schema does not define.
+    pub extra: Extra<Self>,
 }
 
 impl Notification {
-    /// A `Notification` of the members that it requires.
+    /// Creates a `Notification` from its required members.
     #[must_use]
     pub fn new(method: impl Into<String>) -> Self {
-        Self {
-            method: method.into(),
-            params: None,
-            extra: Default::default(),
-        }
+        Self { method: method.into(), params: None, extra: Default::default() }
     }
+
     /// Sets `params`.
     #[must_use]
     pub fn with_params(mut self, params: impl Into<crate::JsonObject>) -> Self {
@@ -4087,208 +533,81 @@ impl Notification {
     }
 }
 
-impl KnownMembers for Notification {
-    const MEMBERS: &'static [&'static str] = &["method", "params"];
-}
-
-impl codec::Decode for Notification {
-    const NAME: &'static str = "Notification";
-    #[inline]
-    fn decode(json: codec::Cursor<'_>) -> codec::Result<Self> {
-        codec::decode_in_place(json)
-    }
-}
-
-impl codec::DecodeInPlace for Notification {
-    #[inline]
-    fn blank(unread: codec::Unread) -> Self {
-        Self {
-            method: codec::DecodeInPlace::blank(unread),
-            params: None,
-            extra: Extra::default(),
-        }
-    }
-    fn read(
-        &mut self,
-        json: codec::Cursor<'_>,
-        unread: codec::Unread,
-    ) -> codec::Result<()> {
-        json.read_object(<Self as KnownMembers>::MEMBERS, &[0], &mut &mut *self, unread)
-    }
-}
-
-impl codec::ReadMember for Notification {
-    #[inline]
-    fn read_member(
-        &mut self,
-        index: usize,
-        json: codec::Cursor<'_>,
-        unread: codec::Unread,
-    ) -> codec::Result<()> {
-        match index {
-            0 => codec::DecodeInPlace::read(&mut self.method, json, unread),
-            1 => codec::read_optional(json, &mut self.params, unread),
-            _ => {
-                codec::read_others(
-                    json,
-                    <Self as KnownMembers>::MEMBERS,
-                    &mut self.extra,
-                    unread,
-                )
-            }
-        }
-    }
-}
-
-impl codec::Encode for Notification {
-    fn encode(&self) -> codec::Node<'_> {
-        codec::Node::Object(self)
-    }
-}
-
-impl codec::Object for Notification {
-    fn members(&self, out: &mut codec::Members<'_>) {
-        out.member("method", &self.method);
-        out.optional("params", &self.params);
-        out.extra(&self.extra);
-    }
+codec::object! {
+    Notification;
+    required 0 "method" method,
+    optional 1 "params" params,
+    ..extra
 }
 
 /// The metadata of a notification. For custom keys, see [`MetaObject`].
 ///
-/// Since revision 2026-07-28.
+/// Since revision 2026-07-28. Used by [`CancelledNotificationParams`], [`LoggingMessageNotificationParams`],
+/// [`NotificationParams`], [`ProgressNotificationParams`], [`ResourceUpdatedNotificationParams`],
+/// [`SubscriptionsAcknowledgedNotificationParams`].
+/// [Specification](https://modelcontextprotocol.io/specification/2026-07-28/schema#notificationmetaobject)
 ///
-/// Used by [`CancelledNotificationParams`](super::CancelledNotificationParams), [`LoggingMessageNotificationParams`](super::LoggingMessageNotificationParams), [`NotificationParams`], [`ProgressNotificationParams`](super::ProgressNotificationParams), [`ResourceUpdatedNotificationParams`](super::ResourceUpdatedNotificationParams), [`SubscriptionsAcknowledgedNotificationParams`](super::SubscriptionsAcknowledgedNotificationParams).
-///
-/// Specification: [`NotificationMetaObject`](https://modelcontextprotocol.io/specification/2026-07-28/schema#notificationmetaobject)
-#[derive(Clone, Debug, PartialEq)]
+/// [`CancelledNotificationParams`]: super::CancelledNotificationParams
+/// [`LoggingMessageNotificationParams`]: super::LoggingMessageNotificationParams
+/// [`ProgressNotificationParams`]: super::ProgressNotificationParams
+/// [`ResourceUpdatedNotificationParams`]: super::ResourceUpdatedNotificationParams
+/// [`SubscriptionsAcknowledgedNotificationParams`]: super::SubscriptionsAcknowledgedNotificationParams
+#[derive(Clone, Debug, Default, PartialEq)]
 pub struct NotificationMetaObject {
-    /// The ID of the `subscriptions/listen` request that the notification belongs to. Over stdio, only this ID distinguishes
-    /// the streams. Absent if the notification does not belong to a subscription, as with progress notifications.
-    ///
-    /// `io.modelcontextprotocol/subscriptionId`, optional.
+    /// The ID of the `subscriptions/listen` request that the notification belongs to. Over stdio, only this ID
+    /// distinguishes the streams. Absent if the notification does not belong to a subscription, as with progress
+    /// notifications. In JSON, it is `io.modelcontextprotocol/subscriptionId`.
     pub subscription_id: Option<RequestId>,
-    /// Members that the schema does not name, kept as they came.
-    pub extra: Extra<NotificationMetaObject>,
+    /// Members that the schema does not define.
+    pub extra: Extra<Self>,
 }
 
 impl NotificationMetaObject {
-    /// A `NotificationMetaObject` of the members that it requires.
+    /// Creates a `NotificationMetaObject` without optional members.
     #[must_use]
     pub fn new() -> Self {
-        Self {
-            subscription_id: None,
-            extra: Default::default(),
-        }
+        Self::default()
     }
+
     /// Sets `io.modelcontextprotocol/subscriptionId`.
     #[must_use]
-    pub fn with_subscription_id(
-        mut self,
-        subscription_id: impl Into<RequestId>,
-    ) -> Self {
+    pub fn with_subscription_id(mut self, subscription_id: impl Into<RequestId>) -> Self {
         self.subscription_id = Some(subscription_id.into());
         self
     }
 }
 
-impl Default for NotificationMetaObject {
-    fn default() -> Self {
-        Self::new()
-    }
-}
-
-impl KnownMembers for NotificationMetaObject {
-    const MEMBERS: &'static [&'static str] = &["io.modelcontextprotocol/subscriptionId"];
-}
-
-impl codec::Decode for NotificationMetaObject {
-    const NAME: &'static str = "NotificationMetaObject";
-    #[inline]
-    fn decode(json: codec::Cursor<'_>) -> codec::Result<Self> {
-        codec::decode_in_place(json)
-    }
-}
-
-impl codec::DecodeInPlace for NotificationMetaObject {
-    #[inline]
-    fn blank(_: codec::Unread) -> Self {
-        Self {
-            subscription_id: None,
-            extra: Extra::default(),
-        }
-    }
-    fn read(
-        &mut self,
-        json: codec::Cursor<'_>,
-        unread: codec::Unread,
-    ) -> codec::Result<()> {
-        json.read_object(<Self as KnownMembers>::MEMBERS, &[], &mut &mut *self, unread)
-    }
-}
-
-impl codec::ReadMember for NotificationMetaObject {
-    #[inline]
-    fn read_member(
-        &mut self,
-        index: usize,
-        json: codec::Cursor<'_>,
-        unread: codec::Unread,
-    ) -> codec::Result<()> {
-        match index {
-            0 => codec::read_optional(json, &mut self.subscription_id, unread),
-            _ => {
-                codec::read_others(
-                    json,
-                    <Self as KnownMembers>::MEMBERS,
-                    &mut self.extra,
-                    unread,
-                )
-            }
-        }
-    }
-}
-
-impl codec::Encode for NotificationMetaObject {
-    fn encode(&self) -> codec::Node<'_> {
-        codec::Node::Object(self)
-    }
-}
-
-impl codec::Object for NotificationMetaObject {
-    fn members(&self, out: &mut codec::Members<'_>) {
-        out.optional("io.modelcontextprotocol/subscriptionId", &self.subscription_id);
-        out.extra(&self.extra);
-    }
+codec::object! {
+    NotificationMetaObject;
+    optional 0 "io.modelcontextprotocol/subscriptionId" subscription_id,
+    ..extra
 }
 
 /// The parameters that any notification can have, which contain only metadata.
 ///
-/// Since revision 2024-11-05.
+/// Since revision 2024-11-05. Used by [`PromptListChangedNotification`], [`ResourceListChangedNotification`],
+/// [`ToolListChangedNotification`].
+/// [Specification](https://modelcontextprotocol.io/specification/2026-07-28/schema#notificationparams)
 ///
-/// Used by [`PromptListChangedNotification`](super::PromptListChangedNotification), [`ResourceListChangedNotification`](super::ResourceListChangedNotification), [`ToolListChangedNotification`](super::ToolListChangedNotification).
-///
-/// Specification: [`NotificationParams`](https://modelcontextprotocol.io/specification/2026-07-28/schema#notificationparams)
-#[derive(Clone, Debug, PartialEq)]
+/// [`PromptListChangedNotification`]: super::PromptListChangedNotification
+/// [`ResourceListChangedNotification`]: super::ResourceListChangedNotification
+/// [`ToolListChangedNotification`]: super::ToolListChangedNotification
+#[derive(Clone, Debug, Default, PartialEq)]
 pub struct NotificationParams {
     /// Metadata attached to the object. The protocol reserves some keys, such as those with the prefix
-    /// `io.modelcontextprotocol/` since 2025-11-25.
-    ///
-    /// `_meta`, optional.
+    /// `io.modelcontextprotocol/` since 2025-11-25. In JSON, it is `_meta`.
     pub meta: Option<NotificationMetaObject>,
-    /// Members that the schema does not name, kept as they came.
-    pub extra: Extra<NotificationParams>,
+    /// Members that the schema does not define.
+    pub extra: Extra<Self>,
 }
 
 impl NotificationParams {
-    /// A `NotificationParams` of the members that it requires.
+    /// Creates a `NotificationParams` without optional members.
     #[must_use]
     pub fn new() -> Self {
-        Self {
-            meta: None,
-            extra: Default::default(),
-        }
+        Self::default()
     }
+
     /// Sets `_meta`.
     #[must_use]
     pub fn with_meta(mut self, meta: impl Into<NotificationMetaObject>) -> Self {
@@ -4297,229 +616,75 @@ impl NotificationParams {
     }
 }
 
-impl Default for NotificationParams {
-    fn default() -> Self {
-        Self::new()
-    }
-}
-
-impl KnownMembers for NotificationParams {
-    const MEMBERS: &'static [&'static str] = &["_meta"];
-}
-
-impl codec::Decode for NotificationParams {
-    const NAME: &'static str = "NotificationParams";
-    #[inline]
-    fn decode(json: codec::Cursor<'_>) -> codec::Result<Self> {
-        codec::decode_in_place(json)
-    }
-}
-
-impl codec::DecodeInPlace for NotificationParams {
-    #[inline]
-    fn blank(_: codec::Unread) -> Self {
-        Self {
-            meta: None,
-            extra: Extra::default(),
-        }
-    }
-    fn read(
-        &mut self,
-        json: codec::Cursor<'_>,
-        unread: codec::Unread,
-    ) -> codec::Result<()> {
-        json.read_object(<Self as KnownMembers>::MEMBERS, &[], &mut &mut *self, unread)
-    }
-}
-
-impl codec::ReadMember for NotificationParams {
-    #[inline]
-    fn read_member(
-        &mut self,
-        index: usize,
-        json: codec::Cursor<'_>,
-        unread: codec::Unread,
-    ) -> codec::Result<()> {
-        match index {
-            0 => codec::read_optional(json, &mut self.meta, unread),
-            _ => {
-                codec::read_others(
-                    json,
-                    <Self as KnownMembers>::MEMBERS,
-                    &mut self.extra,
-                    unread,
-                )
-            }
-        }
-    }
-}
-
-impl codec::Encode for NotificationParams {
-    fn encode(&self) -> codec::Node<'_> {
-        codec::Node::Object(self)
-    }
-}
-
-impl codec::Object for NotificationParams {
-    fn members(&self, out: &mut codec::Members<'_>) {
-        out.optional("_meta", &self.meta);
-        out.extra(&self.extra);
-    }
+codec::object! {
+    NotificationParams;
+    optional 0 "_meta" meta,
+    ..extra
 }
 
 /// The members shared by requests for paginated lists.
 ///
-/// On the wire, `jsonrpc` is `"2.0"`.
-///
-/// Since revision 2024-11-05.
-///
-/// Specification: [`PaginatedRequest`](https://modelcontextprotocol.io/specification/2026-07-28/schema#paginatedrequest)
+/// In JSON, `jsonrpc` is `"2.0"`. Since revision 2024-11-05.
+/// [Specification](https://modelcontextprotocol.io/specification/2026-07-28/schema#paginatedrequest)
 #[derive(Clone, Debug, PartialEq)]
 pub struct PaginatedRequest {
-    /// The ID that matches a response to its request. The sender of the request chooses it, and the response repeats it.
-    ///
-    /// `id`, required. Since revision 2025-11-25.
+    /// The ID that matches a response to its request. The sender of the request chooses it, and the response repeats
+    /// it. Since revision 2025-11-25.
     pub id: RequestId,
     /// The name of the method, such as `tools/call`.
-    ///
-    /// `method`, required.
     pub method: String,
     /// The parameters of the method.
-    ///
-    /// `params`, required.
     pub params: PaginatedRequestParams,
-    /// Members that the schema does not name, kept as they came.
-    pub extra: Extra<PaginatedRequest>,
+    /// Members that the schema does not define.
+    pub extra: Extra<Self>,
 }
 
 impl PaginatedRequest {
-    /// A `PaginatedRequest` of the members that it requires.
+    /// Creates a `PaginatedRequest` from its required members.
     #[must_use]
-    pub fn new(
-        id: impl Into<RequestId>,
-        method: impl Into<String>,
-        params: impl Into<PaginatedRequestParams>,
-    ) -> Self {
-        Self {
-            id: id.into(),
-            method: method.into(),
-            params: params.into(),
-            extra: Default::default(),
-        }
+    pub fn new(id: impl Into<RequestId>, method: impl Into<String>, params: impl Into<PaginatedRequestParams>) -> Self {
+        Self { id: id.into(), method: method.into(), params: params.into(), extra: Default::default() }
     }
 }
 
-impl KnownMembers for PaginatedRequest {
-    const MEMBERS: &'static [&'static str] = &["id", "jsonrpc", "method", "params"];
-}
-
-impl codec::Decode for PaginatedRequest {
-    const NAME: &'static str = "PaginatedRequest";
-    #[inline]
-    fn decode(json: codec::Cursor<'_>) -> codec::Result<Self> {
-        codec::decode_in_place(json)
-    }
-}
-
-impl codec::DecodeInPlace for PaginatedRequest {
-    #[inline]
-    fn blank(unread: codec::Unread) -> Self {
-        Self {
-            id: codec::DecodeInPlace::blank(unread),
-            method: codec::DecodeInPlace::blank(unread),
-            params: codec::DecodeInPlace::blank(unread),
-            extra: Extra::default(),
-        }
-    }
-    fn read(
-        &mut self,
-        json: codec::Cursor<'_>,
-        unread: codec::Unread,
-    ) -> codec::Result<()> {
-        json.read_object(
-            <Self as KnownMembers>::MEMBERS,
-            &[0, 1, 2, 3],
-            &mut &mut *self,
-            unread,
-        )
-    }
-}
-
-impl codec::ReadMember for PaginatedRequest {
-    #[inline]
-    fn read_member(
-        &mut self,
-        index: usize,
-        json: codec::Cursor<'_>,
-        unread: codec::Unread,
-    ) -> codec::Result<()> {
-        match index {
-            0 => codec::DecodeInPlace::read(&mut self.id, json, unread),
-            1 => json.read_constant(&codec::Literal::Str("2.0")),
-            2 => codec::DecodeInPlace::read(&mut self.method, json, unread),
-            3 => codec::DecodeInPlace::read(&mut self.params, json, unread),
-            _ => {
-                codec::read_others(
-                    json,
-                    <Self as KnownMembers>::MEMBERS,
-                    &mut self.extra,
-                    unread,
-                )
-            }
-        }
-    }
-}
-
-impl codec::Encode for PaginatedRequest {
-    fn encode(&self) -> codec::Node<'_> {
-        codec::Node::Object(self)
-    }
-}
-
-impl codec::Object for PaginatedRequest {
-    fn members(&self, out: &mut codec::Members<'_>) {
-        out.member("id", &self.id);
-        out.constant("jsonrpc", codec::Literal::Str("2.0"));
-        out.member("method", &self.method);
-        out.member("params", &self.params);
-        out.extra(&self.extra);
-    }
+codec::object! {
+    PaginatedRequest;
+    required 0 "id" id,
+    constant 1 "jsonrpc" = Str("2.0"),
+    required 2 "method" method,
+    required 3 "params" params,
+    ..extra
 }
 
 /// The page of a list to return.
 ///
-/// The parameters of [`ListResourcesRequest`](super::ListResourcesRequest) (`resources/list`).
+/// The parameters of [`ListResourcesRequest`] (`resources/list`). Since revision 2024-11-05. Used by
+/// [`ListPromptsRequest`], [`ListResourceTemplatesRequest`], [`ListResourcesRequest`], [`ListToolsRequest`],
+/// [`PaginatedRequest`].
+/// [Specification](https://modelcontextprotocol.io/specification/2026-07-28/schema#paginatedrequestparams)
 ///
-/// Since revision 2024-11-05.
-///
-/// Used by [`ListPromptsRequest`](super::ListPromptsRequest), [`ListResourceTemplatesRequest`](super::ListResourceTemplatesRequest), [`ListResourcesRequest`](super::ListResourcesRequest), [`ListToolsRequest`](super::ListToolsRequest), [`PaginatedRequest`].
-///
-/// Specification: [`PaginatedRequestParams`](https://modelcontextprotocol.io/specification/2026-07-28/schema#paginatedrequestparams)
+/// [`ListPromptsRequest`]: super::ListPromptsRequest
+/// [`ListResourceTemplatesRequest`]: super::ListResourceTemplatesRequest
+/// [`ListResourcesRequest`]: super::ListResourcesRequest
+/// [`ListToolsRequest`]: super::ListToolsRequest
 #[derive(Clone, Debug, PartialEq)]
 pub struct PaginatedRequestParams {
     /// Metadata attached to the object. The protocol reserves some keys, such as those with the prefix
-    /// `io.modelcontextprotocol/` since 2025-11-25.
-    ///
-    /// `_meta`, required. Since revision 2025-11-25.
+    /// `io.modelcontextprotocol/` since 2025-11-25. In JSON, it is `_meta`. Since revision 2025-11-25.
     pub meta: RequestMetaObject,
     /// The position to continue from: the `nextCursor` of the previous page. If absent, the first page is returned.
-    ///
-    /// `cursor`, optional.
     pub cursor: Option<String>,
-    /// Members that the schema does not name, kept as they came.
-    pub extra: Extra<PaginatedRequestParams>,
+    /// Members that the schema does not define.
+    pub extra: Extra<Self>,
 }
 
 impl PaginatedRequestParams {
-    /// A `PaginatedRequestParams` of the members that it requires.
+    /// Creates a `PaginatedRequestParams` from its required members.
     #[must_use]
     pub fn new(meta: impl Into<RequestMetaObject>) -> Self {
-        Self {
-            meta: meta.into(),
-            cursor: None,
-            extra: Default::default(),
-        }
+        Self { meta: meta.into(), cursor: None, extra: Default::default() }
     }
+
     /// Sets `cursor`.
     #[must_use]
     pub fn with_cursor(mut self, cursor: impl Into<String>) -> Self {
@@ -4528,124 +693,56 @@ impl PaginatedRequestParams {
     }
 }
 
-impl KnownMembers for PaginatedRequestParams {
-    const MEMBERS: &'static [&'static str] = &["_meta", "cursor"];
-}
-
-impl codec::Decode for PaginatedRequestParams {
-    const NAME: &'static str = "PaginatedRequestParams";
-    #[inline]
-    fn decode(json: codec::Cursor<'_>) -> codec::Result<Self> {
-        codec::decode_in_place(json)
-    }
-}
-
-impl codec::DecodeInPlace for PaginatedRequestParams {
-    #[inline]
-    fn blank(unread: codec::Unread) -> Self {
-        Self {
-            meta: codec::DecodeInPlace::blank(unread),
-            cursor: None,
-            extra: Extra::default(),
-        }
-    }
-    fn read(
-        &mut self,
-        json: codec::Cursor<'_>,
-        unread: codec::Unread,
-    ) -> codec::Result<()> {
-        json.read_object(<Self as KnownMembers>::MEMBERS, &[0], &mut &mut *self, unread)
-    }
-}
-
-impl codec::ReadMember for PaginatedRequestParams {
-    #[inline]
-    fn read_member(
-        &mut self,
-        index: usize,
-        json: codec::Cursor<'_>,
-        unread: codec::Unread,
-    ) -> codec::Result<()> {
-        match index {
-            0 => codec::DecodeInPlace::read(&mut self.meta, json, unread),
-            1 => codec::read_optional(json, &mut self.cursor, unread),
-            _ => {
-                codec::read_others(
-                    json,
-                    <Self as KnownMembers>::MEMBERS,
-                    &mut self.extra,
-                    unread,
-                )
-            }
-        }
-    }
-}
-
-impl codec::Encode for PaginatedRequestParams {
-    fn encode(&self) -> codec::Node<'_> {
-        codec::Node::Object(self)
-    }
-}
-
-impl codec::Object for PaginatedRequestParams {
-    fn members(&self, out: &mut codec::Members<'_>) {
-        out.member("_meta", &self.meta);
-        out.optional("cursor", &self.cursor);
-        out.extra(&self.extra);
-    }
+codec::object! {
+    PaginatedRequestParams;
+    required 0 "_meta" meta,
+    optional 1 "cursor" cursor,
+    ..extra
 }
 
 /// The members shared by results that contain a page of a list.
 ///
-/// The server determines the page size, which can vary between pages. If the list changes while a client pages through it,
-/// entries can appear twice or be missing.
+/// The server determines the page size, which can vary between pages. If the list changes while a client pages through
+/// it, entries can appear twice or be missing.
 ///
 /// Since revision 2024-11-05.
-///
-/// Specification: [`PaginatedResult`](https://modelcontextprotocol.io/specification/2026-07-28/schema#paginatedresult)
+/// [Specification](https://modelcontextprotocol.io/specification/2026-07-28/schema#paginatedresult)
 #[derive(Clone, Debug, PartialEq)]
 pub struct PaginatedResult {
     /// Metadata attached to the object. The protocol reserves some keys, such as those with the prefix
-    /// `io.modelcontextprotocol/` since 2025-11-25.
-    ///
-    /// `_meta`, optional.
+    /// `io.modelcontextprotocol/` since 2025-11-25. In JSON, it is `_meta`.
     pub meta: Option<ResultMetaObject>,
     /// The `cursor` for requesting the next page. If absent, this is the last page.
-    ///
-    /// `nextCursor`, optional.
     pub next_cursor: Option<String>,
-    /// The kind of result: `complete` for a final result, or `input_required` if the server needs more input first. Servers of
-    /// older revisions omit it, and clients must then treat the result as `complete`.
-    ///
-    /// `resultType`, required. Since revision 2026-07-28. Default: `"complete"`.
+    /// The kind of result: `complete` for a final result, or `input_required` if the server needs more input first.
+    /// Servers of older revisions omit it, and clients must then treat the result as `complete`. Since revision
+    /// 2026-07-28. Default: `"complete"`.
     pub result_type: ResultType,
-    /// Members that the schema does not name, kept as they came.
-    pub extra: Extra<PaginatedResult>,
+    /// Members that the schema does not define.
+    pub extra: Extra<Self>,
 }
 
 impl PaginatedResult {
-    /// A `PaginatedResult` of the members that it requires and the defaults of the schema.
+    /// Creates a `PaginatedResult` from the schema's defaults.
     #[must_use]
     pub fn new() -> Self {
-        Self {
-            meta: None,
-            next_cursor: None,
-            result_type: crate::ResultType::COMPLETE,
-            extra: Default::default(),
-        }
+        Self { meta: None, next_cursor: None, result_type: crate::ResultType::COMPLETE, extra: Default::default() }
     }
+
     /// Sets `_meta`.
     #[must_use]
     pub fn with_meta(mut self, meta: impl Into<ResultMetaObject>) -> Self {
         self.meta = Some(meta.into());
         self
     }
+
     /// Sets `nextCursor`.
     #[must_use]
     pub fn with_next_cursor(mut self, next_cursor: impl Into<String>) -> Self {
         self.next_cursor = Some(next_cursor.into());
         self
     }
+
     /// Sets `resultType`.
     #[must_use]
     pub fn with_result_type(mut self, result_type: impl Into<ResultType>) -> Self {
@@ -4660,229 +757,44 @@ impl Default for PaginatedResult {
     }
 }
 
-impl KnownMembers for PaginatedResult {
-    const MEMBERS: &'static [&'static str] = &["_meta", "nextCursor", "resultType"];
-}
-
-impl codec::Decode for PaginatedResult {
-    const NAME: &'static str = "PaginatedResult";
-    #[inline]
-    fn decode(json: codec::Cursor<'_>) -> codec::Result<Self> {
-        codec::decode_in_place(json)
-    }
-}
-
-impl codec::DecodeInPlace for PaginatedResult {
-    #[inline]
-    fn blank(unread: codec::Unread) -> Self {
-        Self {
-            meta: None,
-            next_cursor: None,
-            result_type: codec::DecodeInPlace::blank(unread),
-            extra: Extra::default(),
-        }
-    }
-    fn read(
-        &mut self,
-        json: codec::Cursor<'_>,
-        unread: codec::Unread,
-    ) -> codec::Result<()> {
-        json.read_object(<Self as KnownMembers>::MEMBERS, &[2], &mut &mut *self, unread)
-    }
-}
-
-impl codec::ReadMember for PaginatedResult {
-    #[inline]
-    fn read_member(
-        &mut self,
-        index: usize,
-        json: codec::Cursor<'_>,
-        unread: codec::Unread,
-    ) -> codec::Result<()> {
-        match index {
-            0 => codec::read_optional(json, &mut self.meta, unread),
-            1 => codec::read_optional(json, &mut self.next_cursor, unread),
-            2 => codec::DecodeInPlace::read(&mut self.result_type, json, unread),
-            _ => {
-                codec::read_others(
-                    json,
-                    <Self as KnownMembers>::MEMBERS,
-                    &mut self.extra,
-                    unread,
-                )
-            }
-        }
-    }
-}
-
-impl codec::Encode for PaginatedResult {
-    fn encode(&self) -> codec::Node<'_> {
-        codec::Node::Object(self)
-    }
-}
-
-impl codec::Object for PaginatedResult {
-    fn members(&self, out: &mut codec::Members<'_>) {
-        out.optional("_meta", &self.meta);
-        out.optional("nextCursor", &self.next_cursor);
-        out.member("resultType", &self.result_type);
-        out.extra(&self.extra);
-    }
-}
-
-/// The error for a message that is not valid JSON.
-///
-/// On the wire, `code` is `-32700`.
-///
-/// Since revision 2026-07-28.
-///
-/// Specification: [`ParseError`](https://modelcontextprotocol.io/specification/2026-07-28/schema#parseerror)
-#[derive(Clone, Debug, PartialEq)]
-pub struct ParseError {
-    /// Additional information about the error, in any form.
-    ///
-    /// `data`, optional.
-    pub data: Option<Value>,
-    /// A short description of the error, in one sentence.
-    ///
-    /// `message`, required.
-    pub message: String,
-    /// Members that the schema does not name, kept as they came.
-    pub extra: Extra<ParseError>,
-}
-
-impl ParseError {
-    /// A `ParseError` of the members that it requires.
-    #[must_use]
-    pub fn new(message: impl Into<String>) -> Self {
-        Self {
-            data: None,
-            message: message.into(),
-            extra: Default::default(),
-        }
-    }
-    /// Sets `data`.
-    #[must_use]
-    pub fn with_data(mut self, data: impl Into<Value>) -> Self {
-        self.data = Some(data.into());
-        self
-    }
-}
-
-impl KnownMembers for ParseError {
-    const MEMBERS: &'static [&'static str] = &["code", "data", "message"];
-}
-
-impl codec::Decode for ParseError {
-    const NAME: &'static str = "ParseError";
-    #[inline]
-    fn decode(json: codec::Cursor<'_>) -> codec::Result<Self> {
-        codec::decode_in_place(json)
-    }
-}
-
-impl codec::DecodeInPlace for ParseError {
-    #[inline]
-    fn blank(unread: codec::Unread) -> Self {
-        Self {
-            data: None,
-            message: codec::DecodeInPlace::blank(unread),
-            extra: Extra::default(),
-        }
-    }
-    fn read(
-        &mut self,
-        json: codec::Cursor<'_>,
-        unread: codec::Unread,
-    ) -> codec::Result<()> {
-        json.read_object(
-            <Self as KnownMembers>::MEMBERS,
-            &[0, 2],
-            &mut &mut *self,
-            unread,
-        )
-    }
-}
-
-impl codec::ReadMember for ParseError {
-    #[inline]
-    fn read_member(
-        &mut self,
-        index: usize,
-        json: codec::Cursor<'_>,
-        unread: codec::Unread,
-    ) -> codec::Result<()> {
-        match index {
-            0 => json.read_constant(&codec::Literal::Integer(-32700)),
-            1 => codec::read_optional(json, &mut self.data, unread),
-            2 => codec::DecodeInPlace::read(&mut self.message, json, unread),
-            _ => {
-                codec::read_others(
-                    json,
-                    <Self as KnownMembers>::MEMBERS,
-                    &mut self.extra,
-                    unread,
-                )
-            }
-        }
-    }
-}
-
-impl codec::Encode for ParseError {
-    fn encode(&self) -> codec::Node<'_> {
-        codec::Node::Object(self)
-    }
-}
-
-impl codec::Object for ParseError {
-    fn members(&self, out: &mut codec::Members<'_>) {
-        out.constant("code", codec::Literal::Integer(-32700));
-        out.optional("data", &self.data);
-        out.member("message", &self.message);
-        out.extra(&self.extra);
-    }
+codec::object! {
+    PaginatedResult;
+    optional 0 "_meta" meta,
+    optional 1 "nextCursor" next_cursor,
+    required 2 "resultType" result_type,
+    ..extra
 }
 
 /// A string or integer that matches progress notifications to their request.
 ///
 /// The sender of the request chooses the token. It must be unique among the sender's active requests.
 ///
-/// Since revision 2024-11-05.
+/// Since revision 2024-11-05. Used by [`ProgressNotificationParams`], [`RequestMetaObject`].
+/// [Specification](https://modelcontextprotocol.io/specification/2026-07-28/schema#progresstoken)
 ///
-/// Used by [`ProgressNotificationParams`](super::ProgressNotificationParams), [`RequestMetaObject`].
-///
-/// Specification: [`ProgressToken`](https://modelcontextprotocol.io/specification/2026-07-28/schema#progresstoken)
+/// [`ProgressNotificationParams`]: super::ProgressNotificationParams
 pub type ProgressToken = crate::ProgressToken;
 
 /// The members shared by all requests: a method and optional parameters.
 ///
-/// Since revision 2024-11-05.
-///
-/// Specification: [`Request`](https://modelcontextprotocol.io/specification/2026-07-28/schema#request)
+/// Since revision 2024-11-05. [Specification](https://modelcontextprotocol.io/specification/2026-07-28/schema#request)
 #[derive(Clone, Debug, PartialEq)]
 pub struct Request {
     /// The name of the method, such as `tools/call`.
-    ///
-    /// `method`, required.
     pub method: String,
     /// The parameters of the method.
-    ///
-    /// `params`, optional.
     pub params: Option<crate::JsonObject>,
-    /// Members that the schema does not name, kept as they came.
-    pub extra: Extra<Request>,
+    /// Members that the schema does not define.
+    pub extra: Extra<Self>,
 }
 
 impl Request {
-    /// A `Request` of the members that it requires.
+    /// Creates a `Request` from its required members.
     #[must_use]
     pub fn new(method: impl Into<String>) -> Self {
-        Self {
-            method: method.into(),
-            params: None,
-            extra: Default::default(),
-        }
+        Self { method: method.into(), params: None, extra: Default::default() }
     }
+
     /// Sets `params`.
     #[must_use]
     pub fn with_params(mut self, params: impl Into<crate::JsonObject>) -> Self {
@@ -4891,82 +803,28 @@ impl Request {
     }
 }
 
-impl KnownMembers for Request {
-    const MEMBERS: &'static [&'static str] = &["method", "params"];
-}
-
-impl codec::Decode for Request {
-    const NAME: &'static str = "Request";
-    #[inline]
-    fn decode(json: codec::Cursor<'_>) -> codec::Result<Self> {
-        codec::decode_in_place(json)
-    }
-}
-
-impl codec::DecodeInPlace for Request {
-    #[inline]
-    fn blank(unread: codec::Unread) -> Self {
-        Self {
-            method: codec::DecodeInPlace::blank(unread),
-            params: None,
-            extra: Extra::default(),
-        }
-    }
-    fn read(
-        &mut self,
-        json: codec::Cursor<'_>,
-        unread: codec::Unread,
-    ) -> codec::Result<()> {
-        json.read_object(<Self as KnownMembers>::MEMBERS, &[0], &mut &mut *self, unread)
-    }
-}
-
-impl codec::ReadMember for Request {
-    #[inline]
-    fn read_member(
-        &mut self,
-        index: usize,
-        json: codec::Cursor<'_>,
-        unread: codec::Unread,
-    ) -> codec::Result<()> {
-        match index {
-            0 => codec::DecodeInPlace::read(&mut self.method, json, unread),
-            1 => codec::read_optional(json, &mut self.params, unread),
-            _ => {
-                codec::read_others(
-                    json,
-                    <Self as KnownMembers>::MEMBERS,
-                    &mut self.extra,
-                    unread,
-                )
-            }
-        }
-    }
-}
-
-impl codec::Encode for Request {
-    fn encode(&self) -> codec::Node<'_> {
-        codec::Node::Object(self)
-    }
-}
-
-impl codec::Object for Request {
-    fn members(&self, out: &mut codec::Members<'_>) {
-        out.member("method", &self.method);
-        out.optional("params", &self.params);
-        out.extra(&self.extra);
-    }
+codec::object! {
+    Request;
+    required 0 "method" method,
+    optional 1 "params" params,
+    ..extra
 }
 
 /// A string or integer that matches a response to its request.
 ///
-/// It must not be `null`. It must differ from the IDs of all requests for which the sender has not yet received a response.
+/// It must not be `null`. It must differ from the IDs of all requests for which the sender has not yet received a
+/// response.
 ///
-/// Since revision 2024-11-05.
+/// Since revision 2024-11-05. Used by [`CallToolRequest`], [`CallToolResultResponse`], [`CancelledNotificationParams`],
+/// [`CompleteRequest`], [`CompleteResultResponse`], [`DiscoverRequest`] and 24 more.
+/// [Specification](https://modelcontextprotocol.io/specification/2026-07-28/schema#requestid)
 ///
-/// Used by [`CallToolRequest`](super::CallToolRequest), [`CallToolResultResponse`](super::CallToolResultResponse), [`CancelledNotificationParams`](super::CancelledNotificationParams), [`CompleteRequest`](super::CompleteRequest), [`CompleteResultResponse`](super::CompleteResultResponse), [`DiscoverRequest`](super::DiscoverRequest) and 24 more.
-///
-/// Specification: [`RequestId`](https://modelcontextprotocol.io/specification/2026-07-28/schema#requestid)
+/// [`CallToolRequest`]: super::CallToolRequest
+/// [`CallToolResultResponse`]: super::CallToolResultResponse
+/// [`CancelledNotificationParams`]: super::CancelledNotificationParams
+/// [`CompleteRequest`]: super::CompleteRequest
+/// [`CompleteResultResponse`]: super::CompleteResultResponse
+/// [`DiscoverRequest`]: super::DiscoverRequest
 pub type RequestId = crate::RequestId;
 
 /// The metadata of a request: the client, the protocol version and the capabilities.
@@ -4974,11 +832,9 @@ pub type RequestId = crate::RequestId;
 /// Each request is independent. A server must not reuse the metadata of an earlier request. For custom keys, see
 /// [`MetaObject`].
 ///
-/// Since revision 2026-07-28.
-///
-/// Used by [`CallToolRequestParams`](super::CallToolRequestParams), [`CompleteRequestParams`](super::CompleteRequestParams), [`GetPromptRequestParams`](super::GetPromptRequestParams), [`InputResponseRequestParams`], [`PaginatedRequestParams`], [`ReadResourceRequestParams`](super::ReadResourceRequestParams) and 3 more.
-///
-/// Specification: [`RequestMetaObject`](https://modelcontextprotocol.io/specification/2026-07-28/schema#requestmetaobject)
+/// Since revision 2026-07-28. Used by [`CallToolRequestParams`], [`CompleteRequestParams`], [`GetPromptRequestParams`],
+/// [`InputResponseRequestParams`], [`PaginatedRequestParams`], [`ReadResourceRequestParams`] and 3 more.
+/// [Specification](https://modelcontextprotocol.io/specification/2026-07-28/schema#requestmetaobject)
 ///
 /// # Example
 ///
@@ -4995,46 +851,44 @@ pub type RequestId = crate::RequestId;
 /// assert_eq!(value["progressToken"], 7);
 /// # Ok::<(), mcpgen_types::Error>(())
 /// ```
+///
+/// [`CallToolRequestParams`]: super::CallToolRequestParams
+/// [`CompleteRequestParams`]: super::CompleteRequestParams
+/// [`GetPromptRequestParams`]: super::GetPromptRequestParams
+/// [`InputResponseRequestParams`]: super::InputResponseRequestParams
+/// [`ReadResourceRequestParams`]: super::ReadResourceRequestParams
 #[derive(Clone, Debug, PartialEq)]
 pub struct RequestMetaObject {
     /// The capabilities of the client for this request. An empty object means that the client supports no optional
-    /// capabilities.
-    ///
-    /// `io.modelcontextprotocol/clientCapabilities`, required.
+    /// capabilities. In JSON, it is `io.modelcontextprotocol/clientCapabilities`.
     pub client_capabilities: ClientCapabilities,
-    /// The name and version of the client, as reported by the client. Use it for display, logging and debugging, but not for
-    /// decisions. A client should include it unless it is configured not to.
-    ///
-    /// `io.modelcontextprotocol/clientInfo`, optional.
+    /// The name and version of the client, as reported by the client. Use it for display, logging and debugging, but
+    /// not for decisions. A client should include it unless it is configured not to. In JSON, it is
+    /// `io.modelcontextprotocol/clientInfo`.
     pub client_info: Option<Implementation>,
-    /// The minimum severity of the log messages to receive while the server processes the request. If absent, the server must not send log messages for the request.
-    ///
-    /// `io.modelcontextprotocol/logLevel`, optional.
+    /// The minimum severity of the log messages to receive while the server processes the request. If absent, the
+    /// server must not send log messages for the request. In JSON, it is `io.modelcontextprotocol/logLevel`.
     #[deprecated(
         note = "since revision 2026-07-28: Read the server's stderr where the transport is stdio, or use OpenTelemetry."
     )]
     pub log_level: Option<LoggingLevel>,
-    /// The protocol version of the request, such as `2026-07-28`. Over HTTP it must equal the `MCP-Protocol-Version` header. If
-    /// the server does not support it, it must respond with [`UnsupportedProtocolVersionError`].
+    /// The protocol version of the request, such as `2026-07-28`. Over HTTP it must equal the `MCP-Protocol-Version`
+    /// header. If the server does not support it, it must respond with [`UnsupportedProtocolVersionError`]. In JSON, it
+    /// is `io.modelcontextprotocol/protocolVersion`.
     ///
-    /// `io.modelcontextprotocol/protocolVersion`, required.
+    /// [`UnsupportedProtocolVersionError`]: super::UnsupportedProtocolVersionError
     pub protocol_version: String,
-    /// The token that progress notifications for this request repeat. It must be unique among the sender's active requests. If
-    /// absent, the receiver sends no progress notifications. Even if present, the receiver may omit them.
-    ///
-    /// `progressToken`, optional.
+    /// The token that progress notifications for this request repeat. It must be unique among the sender's active
+    /// requests. If absent, the receiver sends no progress notifications. Even if present, the receiver may omit them.
     pub progress_token: Option<ProgressToken>,
-    /// Members that the schema does not name, kept as they came.
-    pub extra: Extra<RequestMetaObject>,
+    /// Members that the schema does not define.
+    pub extra: Extra<Self>,
 }
 
 impl RequestMetaObject {
-    /// A `RequestMetaObject` of the members that it requires.
+    /// Creates a `RequestMetaObject` from its required members.
     #[must_use]
-    pub fn new(
-        client_capabilities: impl Into<ClientCapabilities>,
-        protocol_version: impl Into<String>,
-    ) -> Self {
+    pub fn new(client_capabilities: impl Into<ClientCapabilities>, protocol_version: impl Into<String>) -> Self {
         Self {
             client_capabilities: client_capabilities.into(),
             client_info: None,
@@ -5044,12 +898,14 @@ impl RequestMetaObject {
             extra: Default::default(),
         }
     }
+
     /// Sets `io.modelcontextprotocol/clientInfo`.
     #[must_use]
     pub fn with_client_info(mut self, client_info: impl Into<Implementation>) -> Self {
         self.client_info = Some(client_info.into());
         self
     }
+
     /// Sets `io.modelcontextprotocol/logLevel`.
     #[deprecated(
         note = "since revision 2026-07-28: Read the server's stderr where the transport is stdio, or use OpenTelemetry."
@@ -5059,150 +915,61 @@ impl RequestMetaObject {
         self.log_level = Some(log_level.into());
         self
     }
+
     /// Sets `progressToken`.
     #[must_use]
-    pub fn with_progress_token(
-        mut self,
-        progress_token: impl Into<ProgressToken>,
-    ) -> Self {
+    pub fn with_progress_token(mut self, progress_token: impl Into<ProgressToken>) -> Self {
         self.progress_token = Some(progress_token.into());
         self
     }
 }
 
-impl KnownMembers for RequestMetaObject {
-    const MEMBERS: &'static [&'static str] = &[
-        "io.modelcontextprotocol/clientCapabilities",
-        "io.modelcontextprotocol/clientInfo",
-        "io.modelcontextprotocol/logLevel",
-        "io.modelcontextprotocol/protocolVersion",
-        "progressToken",
-    ];
-}
-
-impl codec::Decode for RequestMetaObject {
-    const NAME: &'static str = "RequestMetaObject";
-    #[inline]
-    fn decode(json: codec::Cursor<'_>) -> codec::Result<Self> {
-        codec::decode_in_place(json)
-    }
-}
-
-impl codec::DecodeInPlace for RequestMetaObject {
-    #[inline]
-    fn blank(unread: codec::Unread) -> Self {
-        Self {
-            client_capabilities: codec::DecodeInPlace::blank(unread),
-            client_info: None,
-            log_level: None,
-            protocol_version: codec::DecodeInPlace::blank(unread),
-            progress_token: None,
-            extra: Extra::default(),
-        }
-    }
-    fn read(
-        &mut self,
-        json: codec::Cursor<'_>,
-        unread: codec::Unread,
-    ) -> codec::Result<()> {
-        json.read_object(
-            <Self as KnownMembers>::MEMBERS,
-            &[0, 3],
-            &mut &mut *self,
-            unread,
-        )
-    }
-}
-
-impl codec::ReadMember for RequestMetaObject {
-    #[inline]
-    fn read_member(
-        &mut self,
-        index: usize,
-        json: codec::Cursor<'_>,
-        unread: codec::Unread,
-    ) -> codec::Result<()> {
-        match index {
-            0 => codec::DecodeInPlace::read(&mut self.client_capabilities, json, unread),
-            1 => codec::read_optional(json, &mut self.client_info, unread),
-            2 => codec::read_optional(json, &mut self.log_level, unread),
-            3 => codec::DecodeInPlace::read(&mut self.protocol_version, json, unread),
-            4 => codec::read_optional(json, &mut self.progress_token, unread),
-            _ => {
-                codec::read_others(
-                    json,
-                    <Self as KnownMembers>::MEMBERS,
-                    &mut self.extra,
-                    unread,
-                )
-            }
-        }
-    }
-}
-
-impl codec::Encode for RequestMetaObject {
-    fn encode(&self) -> codec::Node<'_> {
-        codec::Node::Object(self)
-    }
-}
-
-impl codec::Object for RequestMetaObject {
-    fn members(&self, out: &mut codec::Members<'_>) {
-        out.member(
-            "io.modelcontextprotocol/clientCapabilities",
-            &self.client_capabilities,
-        );
-        out.optional("io.modelcontextprotocol/clientInfo", &self.client_info);
-        out.optional("io.modelcontextprotocol/logLevel", &self.log_level);
-        out.member("io.modelcontextprotocol/protocolVersion", &self.protocol_version);
-        out.optional("progressToken", &self.progress_token);
-        out.extra(&self.extra);
-    }
+codec::object! {
+    RequestMetaObject;
+    required 0 "io.modelcontextprotocol/clientCapabilities" client_capabilities,
+    optional 1 "io.modelcontextprotocol/clientInfo" client_info,
+    optional 2 "io.modelcontextprotocol/logLevel" log_level,
+    required 3 "io.modelcontextprotocol/protocolVersion" protocol_version,
+    optional 4 "progressToken" progress_token,
+    ..extra
 }
 
 /// The members shared by text and binary resource contents.
 ///
-/// On the wire, the contents are always a [`TextResourceContents`](super::TextResourceContents) or a [`BlobResourceContents`](super::BlobResourceContents).
+/// On the wire, the contents are always a [`TextResourceContents`] or a [`BlobResourceContents`].
 ///
 /// Since revision 2024-11-05.
+/// [Specification](https://modelcontextprotocol.io/specification/2026-07-28/schema#resourcecontents)
 ///
-/// Specification: [`ResourceContents`](https://modelcontextprotocol.io/specification/2026-07-28/schema#resourcecontents)
+/// [`BlobResourceContents`]: super::BlobResourceContents
+/// [`TextResourceContents`]: super::TextResourceContents
 #[derive(Clone, Debug, PartialEq)]
 pub struct ResourceContents {
     /// Metadata attached to the object. The protocol reserves some keys, such as those with the prefix
-    /// `io.modelcontextprotocol/` since 2025-11-25.
-    ///
-    /// `_meta`, optional. Since revision 2025-06-18.
+    /// `io.modelcontextprotocol/` since 2025-11-25. In JSON, it is `_meta`. Since revision 2025-06-18.
     pub meta: Option<MetaObject>,
     /// The MIME type of the contents. If absent, the type is unknown.
-    ///
-    /// `mimeType`, optional.
     pub mime_type: Option<String>,
     /// The URI of these contents. It may identify a part of the requested resource.
-    ///
-    /// `uri`, required.
     pub uri: String,
-    /// Members that the schema does not name, kept as they came.
-    pub extra: Extra<ResourceContents>,
+    /// Members that the schema does not define.
+    pub extra: Extra<Self>,
 }
 
 impl ResourceContents {
-    /// A `ResourceContents` of the members that it requires.
+    /// Creates a `ResourceContents` from its required members.
     #[must_use]
     pub fn new(uri: impl Into<String>) -> Self {
-        Self {
-            meta: None,
-            mime_type: None,
-            uri: uri.into(),
-            extra: Default::default(),
-        }
+        Self { meta: None, mime_type: None, uri: uri.into(), extra: Default::default() }
     }
+
     /// Sets `_meta`.
     #[must_use]
     pub fn with_meta(mut self, meta: impl Into<MetaObject>) -> Self {
         self.meta = Some(meta.into());
         self
     }
+
     /// Sets `mimeType`.
     #[must_use]
     pub fn with_mime_type(mut self, mime_type: impl Into<String>) -> Self {
@@ -5211,442 +978,79 @@ impl ResourceContents {
     }
 }
 
-impl KnownMembers for ResourceContents {
-    const MEMBERS: &'static [&'static str] = &["_meta", "mimeType", "uri"];
-}
-
-impl codec::Decode for ResourceContents {
-    const NAME: &'static str = "ResourceContents";
-    #[inline]
-    fn decode(json: codec::Cursor<'_>) -> codec::Result<Self> {
-        codec::decode_in_place(json)
-    }
-}
-
-impl codec::DecodeInPlace for ResourceContents {
-    #[inline]
-    fn blank(unread: codec::Unread) -> Self {
-        Self {
-            meta: None,
-            mime_type: None,
-            uri: codec::DecodeInPlace::blank(unread),
-            extra: Extra::default(),
-        }
-    }
-    fn read(
-        &mut self,
-        json: codec::Cursor<'_>,
-        unread: codec::Unread,
-    ) -> codec::Result<()> {
-        json.read_object(<Self as KnownMembers>::MEMBERS, &[2], &mut &mut *self, unread)
-    }
-}
-
-impl codec::ReadMember for ResourceContents {
-    #[inline]
-    fn read_member(
-        &mut self,
-        index: usize,
-        json: codec::Cursor<'_>,
-        unread: codec::Unread,
-    ) -> codec::Result<()> {
-        match index {
-            0 => codec::read_optional(json, &mut self.meta, unread),
-            1 => codec::read_optional(json, &mut self.mime_type, unread),
-            2 => codec::DecodeInPlace::read(&mut self.uri, json, unread),
-            _ => {
-                codec::read_others(
-                    json,
-                    <Self as KnownMembers>::MEMBERS,
-                    &mut self.extra,
-                    unread,
-                )
-            }
-        }
-    }
-}
-
-impl codec::Encode for ResourceContents {
-    fn encode(&self) -> codec::Node<'_> {
-        codec::Node::Object(self)
-    }
-}
-
-impl codec::Object for ResourceContents {
-    fn members(&self, out: &mut codec::Members<'_>) {
-        out.optional("_meta", &self.meta);
-        out.optional("mimeType", &self.mime_type);
-        out.member("uri", &self.uri);
-        out.extra(&self.extra);
-    }
-}
-
-/// A link to a resource of the server, in a prompt message or a tool result.
-///
-/// The link does not include the contents. Use `resources/read` to fetch them. A link returned by a tool need not appear in
-/// `resources/list`.
-///
-/// On the wire, `type` is `"resource_link"`.
-///
-/// Since revision 2025-06-18.
-///
-/// Used by [`ContentBlock`].
-///
-/// Specification: [`ResourceLink`](https://modelcontextprotocol.io/specification/2026-07-28/schema#resourcelink)
-#[derive(Clone, Debug, PartialEq)]
-pub struct ResourceLink {
-    /// Metadata attached to the object. The protocol reserves some keys, such as those with the prefix
-    /// `io.modelcontextprotocol/` since 2025-11-25.
-    ///
-    /// `_meta`, optional.
-    pub meta: Option<MetaObject>,
-    /// Hints for display and use, such as the audience and the priority.
-    ///
-    /// `annotations`, optional.
-    pub annotations: Option<Annotations>,
-    /// The description of the resource, which a client may pass to the model as a hint.
-    ///
-    /// `description`, optional.
-    pub description: Option<String>,
-    /// Icons for a user interface. A client that displays icons must support PNG and JPEG, and should support SVG and WebP.
-    ///
-    /// `icons`, optional. Since revision 2025-11-25.
-    pub icons: Option<Vec<Icon>>,
-    /// The MIME type of the contents. If absent, the type is unknown.
-    ///
-    /// `mimeType`, optional.
-    pub mime_type: Option<String>,
-    /// The programmatic name of the resource. Clients display it only if `title` is absent.
-    ///
-    /// `name`, required.
-    pub name: String,
-    /// The size of the contents in bytes, before base64 encoding. Clients can display it or use it to estimate context usage.
-    /// If absent, the size is unknown.
-    ///
-    /// `size`, optional.
-    pub size: Option<i64>,
-    /// The display name of the resource. If absent, clients display `name`.
-    ///
-    /// `title`, optional.
-    pub title: Option<String>,
-    /// The URI to read. It can use any scheme, and the server decides how to interpret it.
-    ///
-    /// `uri`, required.
-    pub uri: String,
-    /// Members that the schema does not name, kept as they came.
-    pub extra: Extra<ResourceLink>,
-}
-
-impl ResourceLink {
-    /// A `ResourceLink` of the members that it requires.
-    #[must_use]
-    pub fn new(name: impl Into<String>, uri: impl Into<String>) -> Self {
-        Self {
-            meta: None,
-            annotations: None,
-            description: None,
-            icons: None,
-            mime_type: None,
-            name: name.into(),
-            size: None,
-            title: None,
-            uri: uri.into(),
-            extra: Default::default(),
-        }
-    }
-    /// Sets `_meta`.
-    #[must_use]
-    pub fn with_meta(mut self, meta: impl Into<MetaObject>) -> Self {
-        self.meta = Some(meta.into());
-        self
-    }
-    /// Sets `annotations`.
-    #[must_use]
-    pub fn with_annotations(mut self, annotations: impl Into<Annotations>) -> Self {
-        self.annotations = Some(annotations.into());
-        self
-    }
-    /// Sets `description`.
-    #[must_use]
-    pub fn with_description(mut self, description: impl Into<String>) -> Self {
-        self.description = Some(description.into());
-        self
-    }
-    /// Sets `icons`.
-    #[must_use]
-    pub fn with_icons(mut self, icons: impl Into<Vec<Icon>>) -> Self {
-        self.icons = Some(icons.into());
-        self
-    }
-    /// Sets `mimeType`.
-    #[must_use]
-    pub fn with_mime_type(mut self, mime_type: impl Into<String>) -> Self {
-        self.mime_type = Some(mime_type.into());
-        self
-    }
-    /// Sets `size`.
-    #[must_use]
-    pub fn with_size(mut self, size: i64) -> Self {
-        self.size = Some(size);
-        self
-    }
-    /// Sets `title`.
-    #[must_use]
-    pub fn with_title(mut self, title: impl Into<String>) -> Self {
-        self.title = Some(title.into());
-        self
-    }
-}
-
-impl KnownMembers for ResourceLink {
-    const MEMBERS: &'static [&'static str] = &[
-        "_meta",
-        "annotations",
-        "description",
-        "icons",
-        "mimeType",
-        "name",
-        "size",
-        "title",
-        "type",
-        "uri",
-    ];
-}
-
-impl codec::Decode for ResourceLink {
-    const NAME: &'static str = "ResourceLink";
-    #[inline]
-    fn decode(json: codec::Cursor<'_>) -> codec::Result<Self> {
-        codec::decode_in_place(json)
-    }
-}
-
-impl codec::DecodeInPlace for ResourceLink {
-    #[inline]
-    fn blank(unread: codec::Unread) -> Self {
-        Self {
-            meta: None,
-            annotations: None,
-            description: None,
-            icons: None,
-            mime_type: None,
-            name: codec::DecodeInPlace::blank(unread),
-            size: None,
-            title: None,
-            uri: codec::DecodeInPlace::blank(unread),
-            extra: Extra::default(),
-        }
-    }
-    fn read(
-        &mut self,
-        json: codec::Cursor<'_>,
-        unread: codec::Unread,
-    ) -> codec::Result<()> {
-        json.read_object(
-            <Self as KnownMembers>::MEMBERS,
-            &[5, 8, 9],
-            &mut &mut *self,
-            unread,
-        )
-    }
-}
-
-impl codec::ReadMember for ResourceLink {
-    #[inline]
-    fn read_member(
-        &mut self,
-        index: usize,
-        json: codec::Cursor<'_>,
-        unread: codec::Unread,
-    ) -> codec::Result<()> {
-        match index {
-            0 => codec::read_optional(json, &mut self.meta, unread),
-            1 => codec::read_optional(json, &mut self.annotations, unread),
-            2 => codec::read_optional(json, &mut self.description, unread),
-            3 => codec::read_optional(json, &mut self.icons, unread),
-            4 => codec::read_optional(json, &mut self.mime_type, unread),
-            5 => codec::DecodeInPlace::read(&mut self.name, json, unread),
-            6 => codec::read_optional(json, &mut self.size, unread),
-            7 => codec::read_optional(json, &mut self.title, unread),
-            8 => json.read_constant(&codec::Literal::Str("resource_link")),
-            9 => codec::DecodeInPlace::read(&mut self.uri, json, unread),
-            _ => {
-                codec::read_others(
-                    json,
-                    <Self as KnownMembers>::MEMBERS,
-                    &mut self.extra,
-                    unread,
-                )
-            }
-        }
-    }
-}
-
-impl codec::Encode for ResourceLink {
-    fn encode(&self) -> codec::Node<'_> {
-        codec::Node::Object(self)
-    }
-}
-
-impl codec::Object for ResourceLink {
-    fn members(&self, out: &mut codec::Members<'_>) {
-        out.optional("_meta", &self.meta);
-        out.optional("annotations", &self.annotations);
-        out.optional("description", &self.description);
-        out.optional("icons", &self.icons);
-        out.optional("mimeType", &self.mime_type);
-        out.member("name", &self.name);
-        out.optional("size", &self.size);
-        out.optional("title", &self.title);
-        out.constant("type", codec::Literal::Str("resource_link"));
-        out.member("uri", &self.uri);
-        out.extra(&self.extra);
-    }
+codec::object! {
+    ResourceContents;
+    optional 0 "_meta" meta,
+    optional 1 "mimeType" mime_type,
+    required 2 "uri" uri,
+    ..extra
 }
 
 /// The parameters shared by all requests about a single resource.
 ///
 /// Since revision 2025-11-25.
-///
-/// Specification: [`ResourceRequestParams`](https://modelcontextprotocol.io/specification/2026-07-28/schema#resourcerequestparams)
+/// [Specification](https://modelcontextprotocol.io/specification/2026-07-28/schema#resourcerequestparams)
 #[derive(Clone, Debug, PartialEq)]
 pub struct ResourceRequestParams {
     /// Metadata attached to the object. The protocol reserves some keys, such as those with the prefix
-    /// `io.modelcontextprotocol/` since 2025-11-25.
-    ///
-    /// `_meta`, required.
+    /// `io.modelcontextprotocol/` since 2025-11-25. In JSON, it is `_meta`.
     pub meta: RequestMetaObject,
     /// The URI of the resource. It can use any scheme, and the server decides how to interpret it.
-    ///
-    /// `uri`, required.
     pub uri: String,
-    /// Members that the schema does not name, kept as they came.
-    pub extra: Extra<ResourceRequestParams>,
+    /// Members that the schema does not define.
+    pub extra: Extra<Self>,
 }
 
 impl ResourceRequestParams {
-    /// A `ResourceRequestParams` of the members that it requires.
+    /// Creates a `ResourceRequestParams` from its required members.
     #[must_use]
     pub fn new(meta: impl Into<RequestMetaObject>, uri: impl Into<String>) -> Self {
-        Self {
-            meta: meta.into(),
-            uri: uri.into(),
-            extra: Default::default(),
-        }
+        Self { meta: meta.into(), uri: uri.into(), extra: Default::default() }
     }
 }
 
-impl KnownMembers for ResourceRequestParams {
-    const MEMBERS: &'static [&'static str] = &["_meta", "uri"];
-}
-
-impl codec::Decode for ResourceRequestParams {
-    const NAME: &'static str = "ResourceRequestParams";
-    #[inline]
-    fn decode(json: codec::Cursor<'_>) -> codec::Result<Self> {
-        codec::decode_in_place(json)
-    }
-}
-
-impl codec::DecodeInPlace for ResourceRequestParams {
-    #[inline]
-    fn blank(unread: codec::Unread) -> Self {
-        Self {
-            meta: codec::DecodeInPlace::blank(unread),
-            uri: codec::DecodeInPlace::blank(unread),
-            extra: Extra::default(),
-        }
-    }
-    fn read(
-        &mut self,
-        json: codec::Cursor<'_>,
-        unread: codec::Unread,
-    ) -> codec::Result<()> {
-        json.read_object(
-            <Self as KnownMembers>::MEMBERS,
-            &[0, 1],
-            &mut &mut *self,
-            unread,
-        )
-    }
-}
-
-impl codec::ReadMember for ResourceRequestParams {
-    #[inline]
-    fn read_member(
-        &mut self,
-        index: usize,
-        json: codec::Cursor<'_>,
-        unread: codec::Unread,
-    ) -> codec::Result<()> {
-        match index {
-            0 => codec::DecodeInPlace::read(&mut self.meta, json, unread),
-            1 => codec::DecodeInPlace::read(&mut self.uri, json, unread),
-            _ => {
-                codec::read_others(
-                    json,
-                    <Self as KnownMembers>::MEMBERS,
-                    &mut self.extra,
-                    unread,
-                )
-            }
-        }
-    }
-}
-
-impl codec::Encode for ResourceRequestParams {
-    fn encode(&self) -> codec::Node<'_> {
-        codec::Node::Object(self)
-    }
-}
-
-impl codec::Object for ResourceRequestParams {
-    fn members(&self, out: &mut codec::Members<'_>) {
-        out.member("_meta", &self.meta);
-        out.member("uri", &self.uri);
-        out.extra(&self.extra);
-    }
+codec::object! {
+    ResourceRequestParams;
+    required 0 "_meta" meta,
+    required 1 "uri" uri,
+    ..extra
 }
 
 /// Any result, with the members shared by all results and any additional members.
 ///
-/// Since revision 2024-11-05.
+/// Since revision 2024-11-05. Used by [`ClientResult`], [`EmptyResult`], [`JsonRpcResultResponse`], [`ServerResult`].
+/// [Specification](https://modelcontextprotocol.io/specification/2026-07-28/schema#result)
 ///
-/// Used by [`ClientResult`](super::ClientResult), [`EmptyResult`], [`JsonRpcResultResponse`](super::JsonRpcResultResponse), [`ServerResult`](super::ServerResult).
-///
-/// Specification: [`Result`](https://modelcontextprotocol.io/specification/2026-07-28/schema#result)
+/// [`ClientResult`]: super::ClientResult
+/// [`JsonRpcResultResponse`]: super::JsonRpcResultResponse
+/// [`ServerResult`]: super::ServerResult
 #[derive(Clone, Debug, PartialEq)]
 pub struct Result {
     /// Metadata attached to the object. The protocol reserves some keys, such as those with the prefix
-    /// `io.modelcontextprotocol/` since 2025-11-25.
-    ///
-    /// `_meta`, optional.
+    /// `io.modelcontextprotocol/` since 2025-11-25. In JSON, it is `_meta`.
     pub meta: Option<ResultMetaObject>,
-    /// The kind of result: `complete` for a final result, or `input_required` if the server needs more input first. Servers of
-    /// older revisions omit it, and clients must then treat the result as `complete`.
-    ///
-    /// `resultType`, required. Since revision 2026-07-28. Default: `"complete"`.
+    /// The kind of result: `complete` for a final result, or `input_required` if the server needs more input first.
+    /// Servers of older revisions omit it, and clients must then treat the result as `complete`. Since revision
+    /// 2026-07-28. Default: `"complete"`.
     pub result_type: ResultType,
-    /// Members that the schema does not name, kept as they came.
-    pub extra: Extra<Result>,
+    /// Members that the schema does not define.
+    pub extra: Extra<Self>,
 }
 
 impl Result {
-    /// A `Result` of the members that it requires and the defaults of the schema.
+    /// Creates a `Result` from the schema's defaults.
     #[must_use]
     pub fn new() -> Self {
-        Self {
-            meta: None,
-            result_type: crate::ResultType::COMPLETE,
-            extra: Default::default(),
-        }
+        Self { meta: None, result_type: crate::ResultType::COMPLETE, extra: Default::default() }
     }
+
     /// Sets `_meta`.
     #[must_use]
     pub fn with_meta(mut self, meta: impl Into<ResultMetaObject>) -> Self {
         self.meta = Some(meta.into());
         self
     }
+
     /// Sets `resultType`.
     #[must_use]
     pub fn with_result_type(mut self, result_type: impl Into<ResultType>) -> Self {
@@ -5661,100 +1065,41 @@ impl Default for Result {
     }
 }
 
-impl KnownMembers for Result {
-    const MEMBERS: &'static [&'static str] = &["_meta", "resultType"];
-}
-
-impl codec::Decode for Result {
-    const NAME: &'static str = "Result";
-    #[inline]
-    fn decode(json: codec::Cursor<'_>) -> codec::Result<Self> {
-        codec::decode_in_place(json)
-    }
-}
-
-impl codec::DecodeInPlace for Result {
-    #[inline]
-    fn blank(unread: codec::Unread) -> Self {
-        Self {
-            meta: None,
-            result_type: codec::DecodeInPlace::blank(unread),
-            extra: Extra::default(),
-        }
-    }
-    fn read(
-        &mut self,
-        json: codec::Cursor<'_>,
-        unread: codec::Unread,
-    ) -> codec::Result<()> {
-        json.read_object(<Self as KnownMembers>::MEMBERS, &[1], &mut &mut *self, unread)
-    }
-}
-
-impl codec::ReadMember for Result {
-    #[inline]
-    fn read_member(
-        &mut self,
-        index: usize,
-        json: codec::Cursor<'_>,
-        unread: codec::Unread,
-    ) -> codec::Result<()> {
-        match index {
-            0 => codec::read_optional(json, &mut self.meta, unread),
-            1 => codec::DecodeInPlace::read(&mut self.result_type, json, unread),
-            _ => {
-                codec::read_others(
-                    json,
-                    <Self as KnownMembers>::MEMBERS,
-                    &mut self.extra,
-                    unread,
-                )
-            }
-        }
-    }
-}
-
-impl codec::Encode for Result {
-    fn encode(&self) -> codec::Node<'_> {
-        codec::Node::Object(self)
-    }
-}
-
-impl codec::Object for Result {
-    fn members(&self, out: &mut codec::Members<'_>) {
-        out.optional("_meta", &self.meta);
-        out.member("resultType", &self.result_type);
-        out.extra(&self.extra);
-    }
+codec::object! {
+    Result;
+    optional 0 "_meta" meta,
+    required 1 "resultType" result_type,
+    ..extra
 }
 
 /// The metadata of a result. For custom keys, see [`MetaObject`].
 ///
-/// Since revision 2026-07-28.
+/// Since revision 2026-07-28. Used by [`CacheableResult`], [`CallToolResult`], [`CompleteResult`], [`DiscoverResult`],
+/// [`GetPromptResult`], [`InputRequiredResult`] and 7 more.
+/// [Specification](https://modelcontextprotocol.io/specification/2026-07-28/schema#resultmetaobject)
 ///
-/// Used by [`CacheableResult`], [`CallToolResult`](super::CallToolResult), [`CompleteResult`](super::CompleteResult), [`DiscoverResult`](super::DiscoverResult), [`GetPromptResult`](super::GetPromptResult), [`InputRequiredResult`] and 7 more.
-///
-/// Specification: [`ResultMetaObject`](https://modelcontextprotocol.io/specification/2026-07-28/schema#resultmetaobject)
-#[derive(Clone, Debug, PartialEq)]
+/// [`CallToolResult`]: super::CallToolResult
+/// [`CompleteResult`]: super::CompleteResult
+/// [`DiscoverResult`]: super::DiscoverResult
+/// [`GetPromptResult`]: super::GetPromptResult
+/// [`InputRequiredResult`]: super::InputRequiredResult
+#[derive(Clone, Debug, Default, PartialEq)]
 pub struct ResultMetaObject {
-    /// The name and version of the server, as reported by the server. Use it for display, logging and debugging, but not for
-    /// decisions. A server should include it unless it is configured not to.
-    ///
-    /// `io.modelcontextprotocol/serverInfo`, optional.
+    /// The name and version of the server, as reported by the server. Use it for display, logging and debugging, but
+    /// not for decisions. A server should include it unless it is configured not to. In JSON, it is
+    /// `io.modelcontextprotocol/serverInfo`.
     pub server_info: Option<Implementation>,
-    /// Members that the schema does not name, kept as they came.
-    pub extra: Extra<ResultMetaObject>,
+    /// Members that the schema does not define.
+    pub extra: Extra<Self>,
 }
 
 impl ResultMetaObject {
-    /// A `ResultMetaObject` of the members that it requires.
+    /// Creates a `ResultMetaObject` without optional members.
     #[must_use]
     pub fn new() -> Self {
-        Self {
-            server_info: None,
-            extra: Default::default(),
-        }
+        Self::default()
     }
+
     /// Sets `io.modelcontextprotocol/serverInfo`.
     #[must_use]
     pub fn with_server_info(mut self, server_info: impl Into<Implementation>) -> Self {
@@ -5763,645 +1108,52 @@ impl ResultMetaObject {
     }
 }
 
-impl Default for ResultMetaObject {
-    fn default() -> Self {
-        Self::new()
-    }
-}
-
-impl KnownMembers for ResultMetaObject {
-    const MEMBERS: &'static [&'static str] = &["io.modelcontextprotocol/serverInfo"];
-}
-
-impl codec::Decode for ResultMetaObject {
-    const NAME: &'static str = "ResultMetaObject";
-    #[inline]
-    fn decode(json: codec::Cursor<'_>) -> codec::Result<Self> {
-        codec::decode_in_place(json)
-    }
-}
-
-impl codec::DecodeInPlace for ResultMetaObject {
-    #[inline]
-    fn blank(_: codec::Unread) -> Self {
-        Self {
-            server_info: None,
-            extra: Extra::default(),
-        }
-    }
-    fn read(
-        &mut self,
-        json: codec::Cursor<'_>,
-        unread: codec::Unread,
-    ) -> codec::Result<()> {
-        json.read_object(<Self as KnownMembers>::MEMBERS, &[], &mut &mut *self, unread)
-    }
-}
-
-impl codec::ReadMember for ResultMetaObject {
-    #[inline]
-    fn read_member(
-        &mut self,
-        index: usize,
-        json: codec::Cursor<'_>,
-        unread: codec::Unread,
-    ) -> codec::Result<()> {
-        match index {
-            0 => codec::read_optional(json, &mut self.server_info, unread),
-            _ => {
-                codec::read_others(
-                    json,
-                    <Self as KnownMembers>::MEMBERS,
-                    &mut self.extra,
-                    unread,
-                )
-            }
-        }
-    }
-}
-
-impl codec::Encode for ResultMetaObject {
-    fn encode(&self) -> codec::Node<'_> {
-        codec::Node::Object(self)
-    }
-}
-
-impl codec::Object for ResultMetaObject {
-    fn members(&self, out: &mut codec::Members<'_>) {
-        out.optional("io.modelcontextprotocol/serverInfo", &self.server_info);
-        out.extra(&self.extra);
-    }
+codec::object! {
+    ResultMetaObject;
+    optional 0 "io.modelcontextprotocol/serverInfo" server_info,
+    ..extra
 }
 
 /// The kind of a result: `complete`, `input_required`, or a value defined by an extension.
 ///
-/// A client accepts the values of the protocol and of the extensions that it has declared. It must treat a result with any
-/// other value as invalid. Servers of older revisions omit it, which means `complete`.
+/// A client accepts the values of the protocol and of the extensions that it has declared. It must treat a result with
+/// any other value as invalid. Servers of older revisions omit it, which means `complete`.
 ///
-/// Since revision 2026-07-28.
+/// Since revision 2026-07-28. Used by [`CacheableResult`], [`CallToolResult`], [`CompleteResult`], [`DiscoverResult`],
+/// [`GetPromptResult`], [`ListPromptsResult`] and 7 more.
+/// [Specification](https://modelcontextprotocol.io/specification/2026-07-28/schema#resulttype)
 ///
-/// Used by [`CacheableResult`], [`CallToolResult`](super::CallToolResult), [`CompleteResult`](super::CompleteResult), [`DiscoverResult`](super::DiscoverResult), [`GetPromptResult`](super::GetPromptResult), [`ListPromptsResult`](super::ListPromptsResult) and 7 more.
-///
-/// Specification: [`ResultType`](https://modelcontextprotocol.io/specification/2026-07-28/schema#resulttype)
+/// [`CallToolResult`]: super::CallToolResult
+/// [`CompleteResult`]: super::CompleteResult
+/// [`DiscoverResult`]: super::DiscoverResult
+/// [`GetPromptResult`]: super::GetPromptResult
+/// [`ListPromptsResult`]: super::ListPromptsResult
 pub type ResultType = crate::ResultType;
 
 /// The sender or recipient of a message in a conversation with a model.
 ///
-/// Since revision 2024-11-05.
+/// Since revision 2024-11-05. Used by [`Annotations`], [`CreateMessageResult`], [`PromptMessage`], [`SamplingMessage`].
+/// [Specification](https://modelcontextprotocol.io/specification/2026-07-28/schema#role)
 ///
-/// Used by [`Annotations`], [`CreateMessageResult`](super::CreateMessageResult), [`PromptMessage`](super::PromptMessage), [`SamplingMessage`](super::SamplingMessage).
-///
-/// Specification: [`Role`](https://modelcontextprotocol.io/specification/2026-07-28/schema#role)
+/// [`CreateMessageResult`]: super::CreateMessageResult
+/// [`PromptMessage`]: super::PromptMessage
+/// [`SamplingMessage`]: super::SamplingMessage
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Role {
-    /// The language model.
-    ///
-    /// `"assistant"`
+    /// `"assistant"`: The language model.
     Assistant,
-    /// The user who talks to the model.
-    ///
-    /// `"user"`
+    /// `"user"`: The user who talks to the model.
     User,
 }
 
-impl Role {
-    /// All values, in the order of the schema.
-    pub const ALL: &'static [Self] = &[Self::Assistant, Self::User];
-}
-
-impl Role {
-    const NAMES: &'static [&'static str] = &["assistant", "user"];
-    /// The value on the wire.
-    #[must_use]
-    pub const fn as_str(self) -> &'static str {
-        Self::NAMES[self as usize]
-    }
-}
-
-impl ::std::fmt::Display for Role {
-    fn fmt(&self, f: &mut ::std::fmt::Formatter<'_>) -> ::std::fmt::Result {
-        f.pad(self.as_str())
-    }
-}
-
-impl ::std::str::FromStr for Role {
-    type Err = crate::Error;
-    fn from_str(text: &str) -> codec::Result<Self> {
-        codec::variant(text, Self::NAMES).map(|index| Self::ALL[index])
-    }
-}
-
-impl codec::Decode for Role {
-    const NAME: &'static str = "Role";
-    fn decode(json: codec::Cursor<'_>) -> codec::Result<Self> {
-        json.variant(Self::NAMES).map(|index| Self::ALL[index])
-    }
-}
-
-impl codec::Encode for Role {
-    fn encode(&self) -> codec::Node<'_> {
-        codec::Node::Str(self.as_str())
-    }
-}
-
-impl codec::DecodeInPlace for Role {
-    #[inline]
-    fn blank(_: codec::Unread) -> Self {
-        Self::Assistant
-    }
-    fn read(&mut self, json: codec::Cursor<'_>, _: codec::Unread) -> codec::Result<()> {
-        codec::set(self, codec::Decode::decode(json)?);
-        Ok(())
-    }
-}
-
-/// Text sent to or produced by a language model.
-///
-/// On the wire, `type` is `"text"`.
-///
-/// Since revision 2024-11-05.
-///
-/// Used by [`ContentBlock`], [`SamplingMessageContentBlock`](super::SamplingMessageContentBlock), [`Content`](super::Content).
-///
-/// Specification: [`TextContent`](https://modelcontextprotocol.io/specification/2026-07-28/schema#textcontent)
-///
-/// # Example
-///
-/// ```
-/// use mcpgen_types::v2026_07_28::TextContent;
-///
-/// let content: TextContent = mcpgen_types::from_str(r#"{"type":"text","text":"Hello","vendor/lang":"en"}"#)?;
-/// assert_eq!(content.text, "Hello");
-/// assert_eq!(content.extra.get("vendor/lang"), Some(&"en".into()));
-///
-/// // `type` is a constant. It is checked while decoding and written while encoding, and it has no field.
-/// let error = mcpgen_types::from_str::<TextContent>(r#"{"type":"image","text":"Hello"}"#).unwrap_err();
-/// assert_eq!(error.to_string(), r#"TextContent: type: expected constant "text", found "image""#);
-/// # Ok::<(), mcpgen_types::Error>(())
-/// ```
-#[derive(Clone, Debug, PartialEq)]
-pub struct TextContent {
-    /// Metadata attached to the object. The protocol reserves some keys, such as those with the prefix
-    /// `io.modelcontextprotocol/` since 2025-11-25.
-    ///
-    /// `_meta`, optional. Since revision 2025-06-18.
-    pub meta: Option<MetaObject>,
-    /// Hints for display and use, such as the audience and the priority.
-    ///
-    /// `annotations`, optional.
-    pub annotations: Option<Annotations>,
-    /// The text.
-    ///
-    /// `text`, required.
-    pub text: String,
-    /// Members that the schema does not name, kept as they came.
-    pub extra: Extra<TextContent>,
-}
-
-impl TextContent {
-    /// A `TextContent` of the members that it requires.
-    #[must_use]
-    pub fn new(text: impl Into<String>) -> Self {
-        Self {
-            meta: None,
-            annotations: None,
-            text: text.into(),
-            extra: Default::default(),
-        }
-    }
-    /// Sets `_meta`.
-    #[must_use]
-    pub fn with_meta(mut self, meta: impl Into<MetaObject>) -> Self {
-        self.meta = Some(meta.into());
-        self
-    }
-    /// Sets `annotations`.
-    #[must_use]
-    pub fn with_annotations(mut self, annotations: impl Into<Annotations>) -> Self {
-        self.annotations = Some(annotations.into());
-        self
-    }
-}
-
-impl KnownMembers for TextContent {
-    const MEMBERS: &'static [&'static str] = &["_meta", "annotations", "text", "type"];
-}
-
-impl codec::Decode for TextContent {
-    const NAME: &'static str = "TextContent";
-    #[inline]
-    fn decode(json: codec::Cursor<'_>) -> codec::Result<Self> {
-        codec::decode_in_place(json)
-    }
-}
-
-impl codec::DecodeInPlace for TextContent {
-    #[inline]
-    fn blank(unread: codec::Unread) -> Self {
-        Self {
-            meta: None,
-            annotations: None,
-            text: codec::DecodeInPlace::blank(unread),
-            extra: Extra::default(),
-        }
-    }
-    fn read(
-        &mut self,
-        json: codec::Cursor<'_>,
-        unread: codec::Unread,
-    ) -> codec::Result<()> {
-        json.read_object(
-            <Self as KnownMembers>::MEMBERS,
-            &[2, 3],
-            &mut &mut *self,
-            unread,
-        )
-    }
-}
-
-impl codec::ReadMember for TextContent {
-    #[inline]
-    fn read_member(
-        &mut self,
-        index: usize,
-        json: codec::Cursor<'_>,
-        unread: codec::Unread,
-    ) -> codec::Result<()> {
-        match index {
-            0 => codec::read_optional(json, &mut self.meta, unread),
-            1 => codec::read_optional(json, &mut self.annotations, unread),
-            2 => codec::DecodeInPlace::read(&mut self.text, json, unread),
-            3 => json.read_constant(&codec::Literal::Str("text")),
-            _ => {
-                codec::read_others(
-                    json,
-                    <Self as KnownMembers>::MEMBERS,
-                    &mut self.extra,
-                    unread,
-                )
-            }
-        }
-    }
-}
-
-impl codec::Encode for TextContent {
-    fn encode(&self) -> codec::Node<'_> {
-        codec::Node::Object(self)
-    }
-}
-
-impl codec::Object for TextContent {
-    fn members(&self, out: &mut codec::Members<'_>) {
-        out.optional("_meta", &self.meta);
-        out.optional("annotations", &self.annotations);
-        out.member("text", &self.text);
-        out.constant("type", codec::Literal::Str("text"));
-        out.extra(&self.extra);
-    }
-}
-
-/// The error response to a request with a protocol version that the server does not support.
-///
-/// Over HTTP the status is 400. The client should retry with a listed version that it supports. A client that also supports
-/// older revisions should do the same instead of falling back to `initialize`.
-///
-/// On the wire, `jsonrpc` is `"2.0"`.
-///
-/// Since revision 2026-07-28.
-///
-/// Specification: [`UnsupportedProtocolVersionError`](https://modelcontextprotocol.io/specification/2026-07-28/schema#unsupportedprotocolversionerror)
-#[derive(Clone, Debug, PartialEq)]
-pub struct UnsupportedProtocolVersionError {
-    /// The error that caused the request to fail.
-    ///
-    /// `error`, required.
-    pub error: UnsupportedProtocolVersionErrorError,
-    /// The ID of the request. Absent only if the request was too malformed to read its ID.
-    ///
-    /// `id`, optional.
-    pub id: Option<RequestId>,
-    /// Members that the schema does not name, kept as they came.
-    pub extra: Extra<UnsupportedProtocolVersionError>,
-}
-
-impl UnsupportedProtocolVersionError {
-    /// A `UnsupportedProtocolVersionError` of the members that it requires.
-    #[must_use]
-    pub fn new(error: impl Into<UnsupportedProtocolVersionErrorError>) -> Self {
-        Self {
-            error: error.into(),
-            id: None,
-            extra: Default::default(),
-        }
-    }
-    /// Sets `id`.
-    #[must_use]
-    pub fn with_id(mut self, id: impl Into<RequestId>) -> Self {
-        self.id = Some(id.into());
-        self
-    }
-}
-
-impl KnownMembers for UnsupportedProtocolVersionError {
-    const MEMBERS: &'static [&'static str] = &["error", "id", "jsonrpc"];
-}
-
-impl codec::Decode for UnsupportedProtocolVersionError {
-    const NAME: &'static str = "UnsupportedProtocolVersionError";
-    #[inline]
-    fn decode(json: codec::Cursor<'_>) -> codec::Result<Self> {
-        codec::decode_in_place(json)
-    }
-}
-
-impl codec::DecodeInPlace for UnsupportedProtocolVersionError {
-    #[inline]
-    fn blank(unread: codec::Unread) -> Self {
-        Self {
-            error: codec::DecodeInPlace::blank(unread),
-            id: None,
-            extra: Extra::default(),
-        }
-    }
-    fn read(
-        &mut self,
-        json: codec::Cursor<'_>,
-        unread: codec::Unread,
-    ) -> codec::Result<()> {
-        json.read_object(
-            <Self as KnownMembers>::MEMBERS,
-            &[0, 2],
-            &mut &mut *self,
-            unread,
-        )
-    }
-}
-
-impl codec::ReadMember for UnsupportedProtocolVersionError {
-    #[inline]
-    fn read_member(
-        &mut self,
-        index: usize,
-        json: codec::Cursor<'_>,
-        unread: codec::Unread,
-    ) -> codec::Result<()> {
-        match index {
-            0 => codec::DecodeInPlace::read(&mut self.error, json, unread),
-            1 => codec::read_optional(json, &mut self.id, unread),
-            2 => json.read_constant(&codec::Literal::Str("2.0")),
-            _ => {
-                codec::read_others(
-                    json,
-                    <Self as KnownMembers>::MEMBERS,
-                    &mut self.extra,
-                    unread,
-                )
-            }
-        }
-    }
-}
-
-impl codec::Encode for UnsupportedProtocolVersionError {
-    fn encode(&self) -> codec::Node<'_> {
-        codec::Node::Object(self)
-    }
-}
-
-impl codec::Object for UnsupportedProtocolVersionError {
-    fn members(&self, out: &mut codec::Members<'_>) {
-        out.member("error", &self.error);
-        out.optional("id", &self.id);
-        out.constant("jsonrpc", codec::Literal::Str("2.0"));
-        out.extra(&self.extra);
-    }
-}
-
-/// The error object of an [`UnsupportedProtocolVersionError`].
-///
-/// On the wire, `code` is `-32022`.
-///
-/// Since revision 2026-07-28.
-///
-/// Used by [`UnsupportedProtocolVersionError`].
-#[derive(Clone, Debug, PartialEq)]
-pub struct UnsupportedProtocolVersionErrorError {
-    /// The requested version and the supported versions.
-    ///
-    /// `data`, required.
-    pub data: UnsupportedProtocolVersionErrorErrorData,
-    /// A short description of the error, in one sentence.
-    ///
-    /// `message`, required.
-    pub message: String,
-    /// Members that the schema does not name, kept as they came.
-    pub extra: Extra<UnsupportedProtocolVersionErrorError>,
-}
-
-impl UnsupportedProtocolVersionErrorError {
-    /// A `UnsupportedProtocolVersionErrorError` of the members that it requires.
-    #[must_use]
-    pub fn new(
-        data: impl Into<UnsupportedProtocolVersionErrorErrorData>,
-        message: impl Into<String>,
-    ) -> Self {
-        Self {
-            data: data.into(),
-            message: message.into(),
-            extra: Default::default(),
-        }
-    }
-}
-
-impl KnownMembers for UnsupportedProtocolVersionErrorError {
-    const MEMBERS: &'static [&'static str] = &["code", "data", "message"];
-}
-
-impl codec::Decode for UnsupportedProtocolVersionErrorError {
-    const NAME: &'static str = "UnsupportedProtocolVersionErrorError";
-    #[inline]
-    fn decode(json: codec::Cursor<'_>) -> codec::Result<Self> {
-        codec::decode_in_place(json)
-    }
-}
-
-impl codec::DecodeInPlace for UnsupportedProtocolVersionErrorError {
-    #[inline]
-    fn blank(unread: codec::Unread) -> Self {
-        Self {
-            data: codec::DecodeInPlace::blank(unread),
-            message: codec::DecodeInPlace::blank(unread),
-            extra: Extra::default(),
-        }
-    }
-    fn read(
-        &mut self,
-        json: codec::Cursor<'_>,
-        unread: codec::Unread,
-    ) -> codec::Result<()> {
-        json.read_object(
-            <Self as KnownMembers>::MEMBERS,
-            &[0, 1, 2],
-            &mut &mut *self,
-            unread,
-        )
-    }
-}
-
-impl codec::ReadMember for UnsupportedProtocolVersionErrorError {
-    #[inline]
-    fn read_member(
-        &mut self,
-        index: usize,
-        json: codec::Cursor<'_>,
-        unread: codec::Unread,
-    ) -> codec::Result<()> {
-        match index {
-            0 => json.read_constant(&codec::Literal::Integer(-32022)),
-            1 => codec::DecodeInPlace::read(&mut self.data, json, unread),
-            2 => codec::DecodeInPlace::read(&mut self.message, json, unread),
-            _ => {
-                codec::read_others(
-                    json,
-                    <Self as KnownMembers>::MEMBERS,
-                    &mut self.extra,
-                    unread,
-                )
-            }
-        }
-    }
-}
-
-impl codec::Encode for UnsupportedProtocolVersionErrorError {
-    fn encode(&self) -> codec::Node<'_> {
-        codec::Node::Object(self)
-    }
-}
-
-impl codec::Object for UnsupportedProtocolVersionErrorError {
-    fn members(&self, out: &mut codec::Members<'_>) {
-        out.constant("code", codec::Literal::Integer(-32022));
-        out.member("data", &self.data);
-        out.member("message", &self.message);
-        out.extra(&self.extra);
-    }
-}
-
-/// The details of an [`UnsupportedProtocolVersionError`].
-///
-/// Since revision 2026-07-28.
-///
-/// Used by [`UnsupportedProtocolVersionErrorError`].
-#[derive(Clone, Debug, PartialEq)]
-pub struct UnsupportedProtocolVersionErrorErrorData {
-    /// The version that the client requested.
-    ///
-    /// `requested`, required.
-    pub requested: String,
-    /// The versions that the server supports.
-    ///
-    /// `supported`, required.
-    pub supported: Vec<String>,
-    /// Members that the schema does not name, kept as they came.
-    pub extra: Extra<UnsupportedProtocolVersionErrorErrorData>,
-}
-
-impl UnsupportedProtocolVersionErrorErrorData {
-    /// A `UnsupportedProtocolVersionErrorErrorData` of the members that it requires.
-    #[must_use]
-    pub fn new(requested: impl Into<String>, supported: impl Into<Vec<String>>) -> Self {
-        Self {
-            requested: requested.into(),
-            supported: supported.into(),
-            extra: Default::default(),
-        }
-    }
-}
-
-impl KnownMembers for UnsupportedProtocolVersionErrorErrorData {
-    const MEMBERS: &'static [&'static str] = &["requested", "supported"];
-}
-
-impl codec::Decode for UnsupportedProtocolVersionErrorErrorData {
-    const NAME: &'static str = "UnsupportedProtocolVersionErrorErrorData";
-    #[inline]
-    fn decode(json: codec::Cursor<'_>) -> codec::Result<Self> {
-        codec::decode_in_place(json)
-    }
-}
-
-impl codec::DecodeInPlace for UnsupportedProtocolVersionErrorErrorData {
-    #[inline]
-    fn blank(unread: codec::Unread) -> Self {
-        Self {
-            requested: codec::DecodeInPlace::blank(unread),
-            supported: codec::DecodeInPlace::blank(unread),
-            extra: Extra::default(),
-        }
-    }
-    fn read(
-        &mut self,
-        json: codec::Cursor<'_>,
-        unread: codec::Unread,
-    ) -> codec::Result<()> {
-        json.read_object(
-            <Self as KnownMembers>::MEMBERS,
-            &[0, 1],
-            &mut &mut *self,
-            unread,
-        )
-    }
-}
-
-impl codec::ReadMember for UnsupportedProtocolVersionErrorErrorData {
-    #[inline]
-    fn read_member(
-        &mut self,
-        index: usize,
-        json: codec::Cursor<'_>,
-        unread: codec::Unread,
-    ) -> codec::Result<()> {
-        match index {
-            0 => codec::DecodeInPlace::read(&mut self.requested, json, unread),
-            1 => codec::DecodeInPlace::read(&mut self.supported, json, unread),
-            _ => {
-                codec::read_others(
-                    json,
-                    <Self as KnownMembers>::MEMBERS,
-                    &mut self.extra,
-                    unread,
-                )
-            }
-        }
-    }
-}
-
-impl codec::Encode for UnsupportedProtocolVersionErrorErrorData {
-    fn encode(&self) -> codec::Node<'_> {
-        codec::Node::Object(self)
-    }
-}
-
-impl codec::Object for UnsupportedProtocolVersionErrorErrorData {
-    fn members(&self, out: &mut codec::Members<'_>) {
-        out.member("requested", &self.requested);
-        out.member("supported", &self.supported);
-        out.extra(&self.extra);
-    }
+codec::string_enum! {
+    Role;
+    Assistant = "assistant",
+    User = "user",
 }
 
 codec::serde_impls! {
-    Annotations, AnnotationsPriority, AudioContent, BaseMetadata, CacheableResult,
-    CacheScope, ClientCapabilities, ClientCapabilitiesElicitation,
-    ClientCapabilitiesSampling, ContentBlock, EmbeddedResource, Error,
-    HeaderMismatchError, HeaderMismatchErrorError, Icon, IconTheme, Icons, ImageContent,
-    Implementation, InputRequest, InputRequiredResult, InputResponse,
-    InputResponseRequestParams, InternalError, InvalidParamsError, InvalidRequestError,
-    LoggingLevel, MethodNotFoundError, MissingRequiredClientCapabilityError,
-    MissingRequiredClientCapabilityErrorError,
-    MissingRequiredClientCapabilityErrorErrorData, Notification, NotificationMetaObject,
-    NotificationParams, PaginatedRequest, PaginatedRequestParams, PaginatedResult,
-    ParseError, Request, RequestMetaObject, ResourceContents, ResourceLink,
-    ResourceRequestParams, Result, ResultMetaObject, Role, TextContent,
-    UnsupportedProtocolVersionError, UnsupportedProtocolVersionErrorError,
-    UnsupportedProtocolVersionErrorErrorData
+    Annotations, AnnotationsPriority, BaseMetadata, CacheableResult, CacheScope, Error, Icon, IconTheme, Icons,
+    LoggingLevel, Notification, NotificationMetaObject, NotificationParams, PaginatedRequest, PaginatedRequestParams,
+    PaginatedResult, Request, RequestMetaObject, ResourceContents, ResourceRequestParams, Result, ResultMetaObject, Role
 }

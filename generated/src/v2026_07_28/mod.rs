@@ -9,18 +9,23 @@
 //! |---|---|---|
 //! | `base` | [`notifications/cancelled`](self::CancelledNotification) | [`notifications/cancelled`](self::CancelledNotification), [`notifications/progress`](self::ProgressNotification), [`notifications/message`](self::LoggingMessageNotification) |
 //! | `completion` | [`completion/complete`](self::CompleteRequest) |  |
-//! | `elicitation` |  | [`elicitation/create`](self::ElicitRequest) (in an answer) |
+//! | `elicitation` |  | [`elicitation/create`](self::ElicitRequest) (in a result) |
 //! | `prompts` | [`prompts/list`](self::ListPromptsRequest), [`prompts/get`](self::GetPromptRequest) | [`notifications/prompts/list_changed`](self::PromptListChangedNotification) |
 //! | `resources` | [`resources/list`](self::ListResourcesRequest), [`resources/templates/list`](self::ListResourceTemplatesRequest), [`resources/read`](self::ReadResourceRequest) | [`notifications/resources/list_changed`](self::ResourceListChangedNotification), [`notifications/resources/updated`](self::ResourceUpdatedNotification) |
-//! | `roots` |  | [`roots/list`](self::ListRootsRequest) (in an answer) |
-//! | `sampling` |  | [`sampling/createMessage`](self::CreateMessageRequest) (in an answer) |
+//! | `roots` |  | [`roots/list`](self::ListRootsRequest) (in a result) |
+//! | `sampling` |  | [`sampling/createMessage`](self::CreateMessageRequest) (in a result) |
 //! | `server` | [`server/discover`](self::DiscoverRequest) |  |
 //! | `subscriptions` | [`subscriptions/listen`](self::SubscriptionsListenRequest) | [`notifications/subscriptions/acknowledged`](self::SubscriptionsAcknowledgedNotification) |
 //! | `tools` | [`tools/list`](self::ListToolsRequest), [`tools/call`](self::CallToolRequest) | [`notifications/tools/list_changed`](self::ToolListChangedNotification) |
+
 mod base;
+mod capabilities;
 mod common;
 mod completion;
+mod content;
 mod elicitation;
+mod errors;
+mod input;
 mod json_rpc;
 
 #[cfg(feature = "schemars")]
@@ -35,92 +40,79 @@ mod subscriptions;
 mod tools;
 
 pub use self::base::{
-    CancelledNotification, CancelledNotificationParams, LoggingMessageNotification,
-    LoggingMessageNotificationParams, ProgressNotification, ProgressNotificationParams,
+    CancelledNotification, CancelledNotificationParams, LoggingMessageNotification, LoggingMessageNotificationParams,
+    ProgressNotification, ProgressNotificationParams,
+};
+pub use self::capabilities::{
+    ClientCapabilities, ClientCapabilitiesElicitation, ClientCapabilitiesSampling, Implementation, ServerCapabilities,
+    ServerCapabilitiesPrompts, ServerCapabilitiesResources, ServerCapabilitiesTools,
 };
 pub use self::common::{
-    Annotations, AnnotationsPriority, AudioContent, BaseMetadata, CacheScope,
-    CacheableResult, ClientCapabilities, ClientCapabilitiesElicitation,
-    ClientCapabilitiesSampling, ContentBlock, Cursor, EmbeddedResource, EmptyResult,
-    Error, HeaderMismatchError, HeaderMismatchErrorError, Icon, IconTheme, Icons,
-    ImageContent, Implementation, InputRequest, InputRequests, InputRequiredResult,
-    InputResponse, InputResponseRequestParams, InputResponses, InternalError,
-    InvalidParamsError, InvalidRequestError, JsonArray, JsonObject, JsonValue,
-    LoggingLevel, MetaObject, MethodNotFoundError, MissingRequiredClientCapabilityError,
-    MissingRequiredClientCapabilityErrorError,
-    MissingRequiredClientCapabilityErrorErrorData, Notification, NotificationMetaObject,
-    NotificationParams, PaginatedRequest, PaginatedRequestParams, PaginatedResult,
-    ParseError, ProgressToken, Request, RequestId, RequestMetaObject, ResourceContents,
-    ResourceLink, ResourceRequestParams, Result, ResultMetaObject, ResultType, Role,
-    TextContent, UnsupportedProtocolVersionError, UnsupportedProtocolVersionErrorError,
-    UnsupportedProtocolVersionErrorErrorData,
+    Annotations, AnnotationsPriority, BaseMetadata, CacheScope, CacheableResult, Cursor, EmptyResult, Error, Icon,
+    IconTheme, Icons, JsonArray, JsonObject, JsonValue, LoggingLevel, MetaObject, Notification, NotificationMetaObject,
+    NotificationParams, PaginatedRequest, PaginatedRequestParams, PaginatedResult, ProgressToken, Request, RequestId,
+    RequestMetaObject, ResourceContents, ResourceRequestParams, Result, ResultMetaObject, ResultType, Role,
 };
 pub use self::completion::{
-    CompleteRequest, CompleteRequestParams, CompleteRequestParamsArgument,
-    CompleteRequestParamsContext, CompleteResult, CompleteResultCompletion,
-    CompleteResultCompletionValues, CompleteResultResponse,
+    CompleteRequest, CompleteRequestParams, CompleteRequestParamsArgument, CompleteRequestParamsContext,
+    CompleteResult, CompleteResultCompletion, CompleteResultCompletionValues, CompleteResultResponse,
     PromptOrResourceTemplateReference, PromptReference, ResourceTemplateReference,
 };
+pub use self::content::{AudioContent, ContentBlock, EmbeddedResource, ImageContent, ResourceLink, TextContent};
 pub use self::elicitation::{
-    BooleanSchema, ElicitRequest, ElicitRequestFormParams,
-    ElicitRequestFormParamsRequestedSchema, ElicitRequestParams, ElicitRequestUrlParams,
-    ElicitResult, ElicitResultAction, ElicitResultContentValue, EnumSchema,
-    LegacyTitledEnumSchema, MultiSelectEnumSchema, NumberSchema, NumberSchemaType,
-    PrimitiveSchemaDefinition, SingleSelectEnumSchema, StringSchema, StringSchemaFormat,
-    TitledMultiSelectEnumSchema, TitledMultiSelectEnumSchemaItems,
-    TitledMultiSelectEnumSchemaItemsAnyOfItem, TitledSingleSelectEnumSchema,
-    TitledSingleSelectEnumSchemaOneOfItem, UntitledMultiSelectEnumSchema,
-    UntitledMultiSelectEnumSchemaItems, UntitledSingleSelectEnumSchema,
+    BooleanSchema, ElicitRequest, ElicitRequestFormParams, ElicitRequestFormParamsRequestedSchema, ElicitRequestParams,
+    ElicitRequestUrlParams, ElicitResult, ElicitResultAction, ElicitResultContentValue, EnumSchema,
+    LegacyTitledEnumSchema, MultiSelectEnumSchema, NumberSchema, NumberSchemaType, PrimitiveSchemaDefinition,
+    SingleSelectEnumSchema, StringSchema, StringSchemaFormat, TitledMultiSelectEnumSchema,
+    TitledMultiSelectEnumSchemaItems, TitledMultiSelectEnumSchemaItemsAnyOfItem, TitledSingleSelectEnumSchema,
+    TitledSingleSelectEnumSchemaOneOfItem, UntitledMultiSelectEnumSchema, UntitledMultiSelectEnumSchemaItems,
+    UntitledSingleSelectEnumSchema,
+};
+pub use self::errors::{
+    HeaderMismatchError, HeaderMismatchErrorError, InternalError, InvalidParamsError, InvalidRequestError,
+    MethodNotFoundError, MissingRequiredClientCapabilityError, MissingRequiredClientCapabilityErrorError,
+    MissingRequiredClientCapabilityErrorErrorData, ParseError, UnsupportedProtocolVersionError,
+    UnsupportedProtocolVersionErrorError, UnsupportedProtocolVersionErrorErrorData,
+};
+pub use self::input::{
+    InputRequest, InputRequests, InputRequiredResult, InputResponse, InputResponseRequestParams, InputResponses,
 };
 pub use self::json_rpc::{
-    JsonRpcErrorResponse, JsonRpcMessage, JsonRpcNotification, JsonRpcRequest,
-    JsonRpcResponse, JsonRpcResultResponse,
+    JsonRpcErrorResponse, JsonRpcMessage, JsonRpcNotification, JsonRpcRequest, JsonRpcResponse, JsonRpcResultResponse,
 };
 pub use self::messages::{
-    ClientMessage, ClientNotification, ClientNotificationMethod, ClientRequest,
-    ClientRequestMethod, ClientResult, HEADER_MISMATCH_ERROR, INTERNAL_ERROR,
-    INVALID_PARAMS_ERROR, INVALID_REQUEST_ERROR, METHOD_NOT_FOUND_ERROR,
-    MISSING_REQUIRED_CLIENT_CAPABILITY_ERROR, PARSE_ERROR, ServerMessage,
-    ServerNotification, ServerNotificationMethod, ServerRequest, ServerRequestMethod,
-    ServerResult, UNSUPPORTED_PROTOCOL_VERSION_ERROR,
+    ClientMessage, ClientNotification, ClientNotificationMethod, ClientRequest, ClientRequestMethod, ClientResult,
+    HEADER_MISMATCH_ERROR, INTERNAL_ERROR, INVALID_PARAMS_ERROR, INVALID_REQUEST_ERROR, METHOD_NOT_FOUND_ERROR,
+    MISSING_REQUIRED_CLIENT_CAPABILITY_ERROR, PARSE_ERROR, ServerMessage, ServerNotification, ServerNotificationMethod,
+    ServerRequest, ServerRequestMethod, ServerResult, UNSUPPORTED_PROTOCOL_VERSION_ERROR,
 };
 pub use self::prompts::{
-    GetPromptRequest, GetPromptRequestParams, GetPromptResult, GetPromptResultResponse,
-    InputRequiredOrGetPromptResult, ListPromptsRequest, ListPromptsResult,
-    ListPromptsResultResponse, Prompt, PromptArgument, PromptListChangedNotification,
-    PromptMessage,
+    GetPromptRequest, GetPromptRequestParams, GetPromptResult, GetPromptResultResponse, InputRequiredOrGetPromptResult,
+    ListPromptsRequest, ListPromptsResult, ListPromptsResultResponse, Prompt, PromptArgument,
+    PromptListChangedNotification, PromptMessage,
 };
 pub use self::resources::{
-    BlobResourceContents, InputRequiredOrReadResourceResult,
-    ListResourceTemplatesRequest, ListResourceTemplatesResult,
-    ListResourceTemplatesResultResponse, ListResourcesRequest, ListResourcesResult,
-    ListResourcesResultResponse, ReadResourceRequest, ReadResourceRequestParams,
-    ReadResourceResult, ReadResourceResultResponse, Resource,
-    ResourceListChangedNotification, ResourceTemplate, ResourceUpdatedNotification,
-    ResourceUpdatedNotificationParams, TextOrBlobResourceContents, TextResourceContents,
+    BlobResourceContents, InputRequiredOrReadResourceResult, ListResourceTemplatesRequest, ListResourceTemplatesResult,
+    ListResourceTemplatesResultResponse, ListResourcesRequest, ListResourcesResult, ListResourcesResultResponse,
+    ReadResourceRequest, ReadResourceRequestParams, ReadResourceResult, ReadResourceResultResponse, Resource,
+    ResourceListChangedNotification, ResourceTemplate, ResourceUpdatedNotification, ResourceUpdatedNotificationParams,
+    TextOrBlobResourceContents, TextResourceContents,
 };
 pub use self::roots::{ListRootsRequest, ListRootsRequestParams, ListRootsResult, Root};
 pub use self::sampling::{
-    Content, CreateMessageRequest, CreateMessageRequestParams,
-    CreateMessageRequestParamsIncludeContext, CreateMessageResult, ModelHint,
-    ModelPreferences, ModelPreferencesCostPriority, ModelPreferencesIntelligencePriority,
-    ModelPreferencesSpeedPriority, SamplingMessage, SamplingMessageContentBlock,
+    Content, CreateMessageRequest, CreateMessageRequestParams, CreateMessageRequestParamsIncludeContext,
+    CreateMessageResult, ModelHint, ModelPreferences, ModelPreferencesCostPriority,
+    ModelPreferencesIntelligencePriority, ModelPreferencesSpeedPriority, SamplingMessage, SamplingMessageContentBlock,
     ToolChoice, ToolChoiceMode, ToolResultContent, ToolUseContent,
 };
-pub use self::server::{
-    DiscoverRequest, DiscoverResult, DiscoverResultResponse, RequestParams,
-    ServerCapabilities, ServerCapabilitiesPrompts, ServerCapabilitiesResources,
-    ServerCapabilitiesTools,
-};
+pub use self::server::{DiscoverRequest, DiscoverResult, DiscoverResultResponse, RequestParams};
 pub use self::subscriptions::{
-    SubscriptionFilter, SubscriptionsAcknowledgedNotification,
-    SubscriptionsAcknowledgedNotificationParams, SubscriptionsListenRequest,
-    SubscriptionsListenRequestParams, SubscriptionsListenResult,
+    SubscriptionFilter, SubscriptionsAcknowledgedNotification, SubscriptionsAcknowledgedNotificationParams,
+    SubscriptionsListenRequest, SubscriptionsListenRequestParams, SubscriptionsListenResult,
     SubscriptionsListenResultMetaObject, SubscriptionsListenResultResponse,
 };
 pub use self::tools::{
-    CallToolRequest, CallToolRequestParams, CallToolResult, CallToolResultResponse,
-    InputRequiredOrCallToolResult, ListToolsRequest, ListToolsResult,
-    ListToolsResultResponse, Tool, ToolAnnotations, ToolInputSchema,
+    CallToolRequest, CallToolRequestParams, CallToolResult, CallToolResultResponse, InputRequiredOrCallToolResult,
+    ListToolsRequest, ListToolsResult, ListToolsResultResponse, Tool, ToolAnnotations, ToolInputSchema,
     ToolListChangedNotification, ToolOutputSchema,
 };

@@ -1,0 +1,157 @@
+//! Prints the macros of the core, one entry on each line. prettyplease and rustfmt do not format them.
+
+use proc_macro2::{Delimiter, Spacing, TokenStream, TokenTree};
+use quote::ToTokens as _;
+
+use super::width::{WIDTH, fill};
+
+/// Macros that take a list of types. Their lines are filled.
+const LISTS: [&str; 2] = ["serde_impls", "json_schema_impls"];
+
+/// Prints a macro call as an item.
+pub(super) fn print(call: &syn::Macro) -> String {
+    let path: String = words(call.path.to_token_stream()).into_iter().map(|word| word.text).collect();
+    let is_list = is_list(call);
+    let words = words(call.tokens.clone());
+    let one_line = words.iter().map(|word| word.text.as_str()).collect::<Vec<_>>().join(" ");
+    let one_line = format!("{path}! {{ {one_line} }}");
+    if one_line.len() <= WIDTH && words.iter().filter(|word| word.ends_entry).count() < 2 {
+        return format!("{one_line}\n");
+    }
+    let mut out = format!("{path}! {{\n");
+    if is_list {
+        out.push_str(&fill(words.iter().map(|word| word.text.as_str()), WIDTH, "    ", "    "));
+    } else {
+        for entry in words.split_inclusive(|word| word.ends_entry) {
+            out.push_str(&fill(entry.iter().map(|word| word.text.as_str()), WIDTH, "    ", "        "));
+        }
+    }
+    out.push_str("}\n");
+    out
+}
+
+/// Whether the macro takes a list of types.
+pub(super) fn is_list(call: &syn::Macro) -> bool {
+    call.path.segments.last().is_some_and(|last| LISTS.iter().any(|name| last.ident == name))
+}
+
+/// Text between spaces.
+struct Word {
+    text: String,
+    /// Whether it ends with a comma or semicolon that is not in brackets.
+    ends_entry: bool,
+}
+
+/// Splits tokens into words, with the spacing of rustfmt.
+fn words(tokens: TokenStream) -> Vec<Word> {
+    let mut words = Words { done: Vec::new(), is_tight: false };
+    words.push_all(tokens, true);
+    words.done
+}
+
+struct Words {
+    done: Vec<Word>,
+    /// Whether the next token continues the last word.
+    is_tight: bool,
+}
+
+impl Words {
+    fn push_all(&mut self, tokens: TokenStream, is_outside: bool) {
+        // The characters of an operator such as `=>`.
+        let mut operator = String::new();
+        for token in tokens {
+            match token {
+                TokenTree::Punct(punct) => {
+                    operator.push(punct.as_char());
+                    if punct.spacing() == Spacing::Alone || operator.ends_with([',', ';']) {
+                        self.operator(&std::mem::take(&mut operator), is_outside);
+                    }
+                }
+                other => {
+                    if !operator.is_empty() {
+                        self.operator(&std::mem::take(&mut operator), is_outside);
+                    }
+                    match other {
+                        TokenTree::Group(group) => self.group(group.delimiter(), group.stream()),
+                        other => self.push(&other.to_string()),
+                    }
+                }
+            }
+        }
+    }
+
+    fn push(&mut self, text: &str) {
+        match self.done.last_mut().filter(|_| self.is_tight) {
+            Some(last) => last.text.push_str(text),
+            None => self.done.push(Word { text: text.to_owned(), ends_entry: false }),
+        }
+        self.is_tight = false;
+    }
+
+    fn operator(&mut self, text: &str, is_outside: bool) {
+        match text {
+            "," | ";" => {
+                self.is_tight = true;
+                self.push(text);
+                if let Some(last) = self.done.last_mut() {
+                    last.ends_entry = is_outside;
+                }
+            }
+            "=" | "=>" => self.push(text),
+            "&" | "-" | ".." => {
+                self.push(text);
+                self.is_tight = true;
+            }
+            // `::`, `.`, `<`, `>`
+            _ => {
+                self.is_tight |= self.done.last().is_some_and(|last| !last.text.ends_with(','));
+                self.push(text);
+                self.is_tight = !text.ends_with('>');
+            }
+        }
+    }
+
+    fn group(&mut self, delimiter: Delimiter, tokens: TokenStream) {
+        let (open, close) = match delimiter {
+            Delimiter::Parenthesis => ("(", ")"),
+            Delimiter::Bracket => ("[", "]"),
+            Delimiter::Brace => ("{", "}"),
+            Delimiter::None => ("", ""),
+        };
+        // Parentheses follow the name of what is called.
+        self.is_tight |= delimiter == Delimiter::Parenthesis;
+        self.push(open);
+        self.is_tight = true;
+        self.push_all(tokens, false);
+        self.is_tight = true;
+        self.push(close);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::print;
+
+    #[test]
+    fn prints_an_entry_on_each_line() {
+        let cases = [
+            ("a::b! { Name }", "a::b! { Name }\n"),
+            (
+                "b! { Name(Vec<Map<String,X>>) from f64; at_least(Integer(-1)), at_most(Integer(2)) }",
+                "b! {\n    Name(Vec<Map<String, X>>) from f64;\n    at_least(Integer(-1)),\n    at_most(Integer(2))\n}\n",
+            ),
+            (
+                "b! { N; required 0 \"a\" r#type, constant 1 \"b\" = Str(\"x, y\"), ..extra }",
+                "b! {\n    N;\n    required 0 \"a\" r#type,\n    constant 1 \"b\" = Str(\"x, y\"),\n    ..extra\n}\n",
+            ),
+            (
+                "b! { N blank A; 0 A from(String, &str), [Value(&[\"t\"], &[Null]), Type(J::A.union(J::B))] => 0, [] => 1, }",
+                "b! {\n    N blank A;\n    0 A from(String, &str),\n    [Value(&[\"t\"], &[Null]), Type(J::A.union(J::B))] => 0,\n    [] => 1,\n}\n",
+            ),
+        ];
+        for (source, printed) in cases {
+            let item: syn::ItemMacro = syn::parse_str(source).expect("a macro");
+            assert_eq!(print(&item.mac), printed);
+        }
+    }
+}

@@ -1,0 +1,603 @@
+//! Macros that implement the traits of the codec for generated types. A declaration lists the members, variants or
+//! values of a type; everything else is the same for all types.
+//!
+//! Members and variants come with their indices, because a macro cannot count.
+
+/// Implements the traits of an object. `required`, `optional` and `constant` members are in the order of the schema, as
+/// index, JSON name and field. A `flag` is an optional constant whose field is a `bool`. The last line names the field
+/// of all other members, or `refuse_others`.
+#[doc(hidden)]
+#[macro_export]
+macro_rules! __object {
+    (
+        $name:ident $(is_empty $is_empty:tt)?;
+        $(
+            $(required $r:tt $r_wire:tt $r_field:ident)?
+            $(optional $o:tt $o_wire:tt $o_field:ident)?
+            $(constant $c:tt $c_wire:tt = $c_kind:ident $(($($c_value:tt)*))?)?
+            $(flag $f:tt $f_wire:tt $f_field:ident = $f_kind:ident $(($($f_value:tt)*))?)?,
+        )*
+        $(..$extra:ident)? $(else $refuse_others:ident)?
+    ) => {
+        impl $crate::KnownMembers for $name {
+            const MEMBERS: &'static [&'static str] = &[$($($r_wire,)? $($o_wire,)? $($c_wire,)? $($f_wire,)?)*];
+        }
+        impl $crate::codec::Decode for $name {
+            const NAME: &'static str = stringify!($name);
+            #[inline]
+            fn decode(json: $crate::codec::Cursor<'_>) -> $crate::codec::Result<Self> {
+                $crate::codec::decode_in_place(json)
+            }
+        }
+        impl $crate::codec::DecodeInPlace for $name {
+            $(const IS_EMPTY: bool = $is_empty;)?
+            #[inline]
+            fn blank(_unread: $crate::codec::Unread) -> Self {
+                Self {
+                    $(
+                        $($r_field: $crate::codec::DecodeInPlace::blank(_unread),)?
+                        $($o_field: ::core::option::Option::None,)?
+                        $($f_field: false,)?
+                    )*
+                    $($extra: ::core::default::Default::default(),)?
+                }
+            }
+            fn read(
+                &mut self,
+                json: $crate::codec::Cursor<'_>,
+                unread: $crate::codec::Unread,
+            ) -> $crate::codec::Result<()> {
+                json.read_object(
+                    <Self as $crate::KnownMembers>::MEMBERS,
+                    &[$($($r,)? $($c,)?)*],
+                    &mut &mut *self,
+                    unread,
+                )
+            }
+        }
+        impl $crate::codec::ReadMember for $name {
+            #[inline]
+            fn read_member(
+                &mut self,
+                index: usize,
+                json: $crate::codec::Cursor<'_>,
+                unread: $crate::codec::Unread,
+            ) -> $crate::codec::Result<()> {
+                match index {
+                    $(
+                        $($r => $crate::codec::DecodeInPlace::read(&mut self.$r_field, json, unread),)?
+                        $($o => $crate::codec::read_optional(json, &mut self.$o_field, unread),)?
+                        $($c => json.read_constant(&$crate::codec::Literal::$c_kind $(($($c_value)*))?),)?
+                        $($f => json.read_optional_constant(
+                            &$crate::codec::Literal::$f_kind $(($($f_value)*))?,
+                            &mut self.$f_field,
+                        ),)?
+                    )*
+                    _ => {
+                        $($crate::codec::read_others(
+                            json,
+                            <Self as $crate::KnownMembers>::MEMBERS,
+                            &mut self.$extra,
+                            unread,
+                        ))?
+                        $($crate::codec::$refuse_others(json, <Self as $crate::KnownMembers>::MEMBERS, unread))?
+                    }
+                }
+            }
+        }
+        impl $crate::codec::Encode for $name {
+            fn encode(&self) -> $crate::codec::Node<'_> {
+                $crate::codec::Node::Object(self)
+            }
+        }
+        impl $crate::codec::Object for $name {
+            fn members(&self, _out: &mut $crate::codec::Members<'_>) {
+                $(
+                    $(_out.member($r_wire, &self.$r_field);)?
+                    $(_out.optional($o_wire, &self.$o_field);)?
+                    $(_out.constant($c_wire, $crate::codec::Literal::$c_kind $(($($c_value)*))?);)?
+                    $(if self.$f_field {
+                        _out.constant($f_wire, $crate::codec::Literal::$f_kind $(($($f_value)*))?);
+                    })?
+                )*
+                $(_out.extra(&self.$extra);)?
+            }
+        }
+    };
+}
+
+/// Implements the traits of a union that is decoded in place. First the variant of a blank value, then the variants
+/// with the types that convert into them, then the guards with the indices that they select.
+#[doc(hidden)]
+#[macro_export]
+macro_rules! __union {
+    (
+        $name:ident blank $blank:ident $(is_empty $is_empty:tt)?;
+        $(
+            $index:tt $variant:ident
+            $(from($from:ty))? $(boxed($boxed:ty))? $(from_ref($borrowed:ty))? $(never $never:tt)?
+        ),*;
+        $([$($when:tt)*] => $selected:tt),* $(,)?
+    ) => {
+        $(
+            $(impl ::std::convert::From<$from> for $name {
+                fn from(value: $from) -> Self {
+                    Self::$variant(value)
+                }
+            })?
+            $(impl ::std::convert::From<$boxed> for $name {
+                fn from(value: $boxed) -> Self {
+                    Self::$variant(::std::boxed::Box::new(value))
+                }
+            })?
+            $(impl ::std::convert::From<$borrowed> for $name {
+                fn from(value: $borrowed) -> Self {
+                    Self::$variant(value.to_owned())
+                }
+            })?
+        )*
+        impl $crate::codec::Decode for $name {
+            const NAME: &'static str = stringify!($name);
+            #[inline]
+            fn decode(json: $crate::codec::Cursor<'_>) -> $crate::codec::Result<Self> {
+                $crate::codec::decode_in_place(json)
+            }
+        }
+        impl $crate::codec::DecodeInPlace for $name {
+            $(const IS_EMPTY: bool = $is_empty;)?
+            #[inline]
+            fn blank(unread: $crate::codec::Unread) -> Self {
+                Self::$blank($crate::codec::DecodeInPlace::blank(unread))
+            }
+            fn read(
+                &mut self,
+                json: $crate::codec::Cursor<'_>,
+                unread: $crate::codec::Unread,
+            ) -> $crate::codec::Result<()> {
+                #[allow(unused_imports, reason = "not every union needs all of them")]
+                const GUARDS: &[$crate::codec::Guard] = {
+                    use $crate::codec::{Condition::*, JsonTypes, Literal::*};
+                    &[$($crate::codec::Guard { when: &[$($when)*], variant: $selected }),*]
+                };
+                match json.union(GUARDS)? {
+                    $($index => {
+                        $(if $never {
+                            return ::core::result::Result::Err(json.uninhabited(unread));
+                        })?
+                        $crate::codec::set(self, Self::$variant($crate::codec::DecodeInPlace::blank(unread)));
+                        if let Self::$variant(value) = self {
+                            return $crate::codec::DecodeInPlace::read(value, json, unread);
+                        }
+                    })*
+                    _ => {}
+                }
+                ::core::result::Result::Err(json.no_such_variant())
+            }
+        }
+        impl $crate::codec::Encode for $name {
+            fn encode(&self) -> $crate::codec::Node<'_> {
+                match self {
+                    $(Self::$variant(value) => $crate::codec::Encode::encode(value),)*
+                }
+            }
+        }
+    };
+}
+
+/// The same for a union whose variants are boxed. It is decoded as a whole: in place, a box would be allocated for the
+/// blank value, and another one for the result.
+#[doc(hidden)]
+#[macro_export]
+macro_rules! __boxed_union {
+    (
+        $name:ident blank $blank:ident $(is_empty $is_empty:tt)?;
+        $(
+            $index:tt $variant:ident
+            $(from($from:ty))? $(boxed($boxed:ty))? $(from_ref($borrowed:ty))? $(never $never:tt)?
+        ),*;
+        $([$($when:tt)*] => $selected:tt),* $(,)?
+    ) => {
+        $(
+            $(impl ::std::convert::From<$from> for $name {
+                fn from(value: $from) -> Self {
+                    Self::$variant(value)
+                }
+            })?
+            $(impl ::std::convert::From<$boxed> for $name {
+                fn from(value: $boxed) -> Self {
+                    Self::$variant(::std::boxed::Box::new(value))
+                }
+            })?
+            $(impl ::std::convert::From<$borrowed> for $name {
+                fn from(value: $borrowed) -> Self {
+                    Self::$variant(value.to_owned())
+                }
+            })?
+        )*
+        impl $crate::codec::Decode for $name {
+            const NAME: &'static str = stringify!($name);
+            #[inline]
+            fn decode(json: $crate::codec::Cursor<'_>) -> $crate::codec::Result<Self> {
+                #[allow(unused_imports, reason = "not every union needs all of them")]
+                const GUARDS: &[$crate::codec::Guard] = {
+                    use $crate::codec::{Condition::*, JsonTypes, Literal::*};
+                    &[$($crate::codec::Guard { when: &[$($when)*], variant: $selected }),*]
+                };
+                ::core::result::Result::Ok(match json.union(GUARDS)? {
+                    $($index => Self::$variant($crate::codec::Decode::decode(json)?),)*
+                    _ => return ::core::result::Result::Err(json.no_such_variant()),
+                })
+            }
+        }
+        impl $crate::codec::DecodeInPlace for $name {
+            $(const IS_EMPTY: bool = $is_empty;)?
+            #[inline]
+            fn blank(unread: $crate::codec::Unread) -> Self {
+                Self::$blank($crate::codec::DecodeInPlace::blank(unread))
+            }
+            fn read(&mut self, json: $crate::codec::Cursor<'_>, _: $crate::codec::Unread) -> $crate::codec::Result<()> {
+                $crate::codec::replace(self, json)
+            }
+        }
+        impl $crate::codec::Encode for $name {
+            fn encode(&self) -> $crate::codec::Node<'_> {
+                match self {
+                    $(Self::$variant(value) => $crate::codec::Encode::encode(value),)*
+                }
+            }
+        }
+    };
+}
+
+/// Implements the traits of a union of messages whose method selects the variant: index, method, variant and type.
+#[doc(hidden)]
+#[macro_export]
+macro_rules! __message_set {
+    (
+        $name:ident blank $blank:ident;
+        $($index:tt $method:tt $variant:ident $(from($from:ty))? $(boxed($boxed:ty))?),* $(,)?
+    ) => {
+        $(
+            $(impl ::std::convert::From<$from> for $name {
+                fn from(value: $from) -> Self {
+                    Self::$variant(value)
+                }
+            })?
+            $(impl ::std::convert::From<$boxed> for $name {
+                fn from(value: $boxed) -> Self {
+                    Self::$variant(::std::boxed::Box::new(value))
+                }
+            })?
+        )*
+        impl $crate::codec::Decode for $name {
+            const NAME: &'static str = stringify!($name);
+            fn decode(json: $crate::codec::Cursor<'_>) -> $crate::codec::Result<Self> {
+                const GUARDS: &[$crate::codec::Guard] = &[$($crate::codec::Guard {
+                    when: &[$crate::codec::Condition::Value(&["method"], &[$crate::codec::Literal::Str($method)])],
+                    variant: $index,
+                }),*];
+                <Self as $crate::MethodSet>::of_method(json.union(GUARDS)?, json)
+            }
+        }
+        impl $crate::codec::DecodeInPlace for $name {
+            #[inline]
+            fn blank(unread: $crate::codec::Unread) -> Self {
+                Self::$blank($crate::codec::DecodeInPlace::blank(unread))
+            }
+            fn read(&mut self, json: $crate::codec::Cursor<'_>, _: $crate::codec::Unread) -> $crate::codec::Result<()> {
+                $crate::codec::replace(self, json)
+            }
+        }
+        impl $crate::codec::Encode for $name {
+            fn encode(&self) -> $crate::codec::Node<'_> {
+                match self {
+                    $(Self::$variant(value) => $crate::codec::Encode::encode(value),)*
+                }
+            }
+        }
+        impl $crate::MethodSet for $name {
+            const METHODS: &'static [&'static str] = &[$($method),*];
+
+            fn of_method(index: usize, json: $crate::codec::Cursor<'_>) -> $crate::codec::Result<Self> {
+                ::core::result::Result::Ok(match index {
+                    $($index => Self::$variant($crate::codec::Decode::decode(json)?),)*
+                    _ => return ::core::result::Result::Err(json.no_such_variant()),
+                })
+            }
+            fn method(&self) -> &'static str {
+                match self {
+                    $(Self::$variant(_) => $method,)*
+                }
+            }
+        }
+    };
+}
+
+/// Implements what string enums and method enums have in common.
+#[doc(hidden)]
+#[macro_export]
+macro_rules! __string_values {
+    ($name:ident; $($variant:ident = $text:tt),* $(,)?) => {
+        impl $name {
+            /// All values, in the order of the schema.
+            pub const ALL: &'static [Self] = &[$(Self::$variant),*];
+
+            const NAMES: &'static [&'static str] = &[$($text),*];
+
+            /// Returns the value on the wire.
+            #[must_use]
+            pub const fn as_str(self) -> &'static str {
+                Self::NAMES[self as usize]
+            }
+        }
+        impl ::std::fmt::Display for $name {
+            fn fmt(&self, f: &mut ::std::fmt::Formatter<'_>) -> ::std::fmt::Result {
+                f.pad(self.as_str())
+            }
+        }
+        impl ::std::str::FromStr for $name {
+            type Err = $crate::Error;
+            fn from_str(text: &str) -> $crate::codec::Result<Self> {
+                $crate::codec::variant(text, Self::NAMES).map(|index| Self::ALL[index])
+            }
+        }
+    };
+}
+
+/// The same for an enum without variants.
+#[doc(hidden)]
+#[macro_export]
+macro_rules! __no_values {
+    ($name:ident) => {
+        impl $name {
+            /// All values: none.
+            pub const ALL: &'static [Self] = &[];
+
+            /// Returns the value on the wire.
+            #[must_use]
+            pub const fn as_str(self) -> &'static str {
+                match self {}
+            }
+        }
+        impl ::std::fmt::Display for $name {
+            fn fmt(&self, f: &mut ::std::fmt::Formatter<'_>) -> ::std::fmt::Result {
+                f.pad(self.as_str())
+            }
+        }
+        impl ::std::str::FromStr for $name {
+            type Err = $crate::Error;
+            fn from_str(_: &str) -> $crate::codec::Result<Self> {
+                ::core::result::Result::Err($crate::Error::new($crate::ErrorKind::Uninhabited))
+            }
+        }
+    };
+}
+
+/// Implements the traits of an enum of strings.
+#[doc(hidden)]
+#[macro_export]
+macro_rules! __string_enum {
+    ($name:ident; $($variant:ident = $text:tt),* $(,)?) => {
+        $crate::codec::string_values! { $name; $($variant = $text),* }
+        impl $crate::codec::Decode for $name {
+            const NAME: &'static str = stringify!($name);
+            fn decode(json: $crate::codec::Cursor<'_>) -> $crate::codec::Result<Self> {
+                json.variant(Self::NAMES).map(|index| Self::ALL[index])
+            }
+        }
+        impl $crate::codec::DecodeInPlace for $name {
+            #[inline]
+            fn blank(_: $crate::codec::Unread) -> Self {
+                Self::ALL[0]
+            }
+            fn read(&mut self, json: $crate::codec::Cursor<'_>, _: $crate::codec::Unread) -> $crate::codec::Result<()> {
+                $crate::codec::replace(self, json)
+            }
+        }
+        impl $crate::codec::Encode for $name {
+            fn encode(&self) -> $crate::codec::Node<'_> {
+                $crate::codec::Node::Str(self.as_str())
+            }
+        }
+    };
+}
+
+/// Implements the traits of an enum of other constants.
+#[doc(hidden)]
+#[macro_export]
+macro_rules! __literal_enum {
+    ($name:ident; $($variant:ident = $kind:ident $(($($value:tt)*))?),* $(,)?) => {
+        impl $name {
+            /// All values, in the order of the schema.
+            pub const ALL: &'static [Self] = &[$(Self::$variant),*];
+
+            const LITERALS: &'static [$crate::codec::Literal] = &[$($crate::codec::Literal::$kind $(($($value)*))?),*];
+        }
+        impl $crate::codec::Decode for $name {
+            const NAME: &'static str = stringify!($name);
+            fn decode(json: $crate::codec::Cursor<'_>) -> $crate::codec::Result<Self> {
+                json.literal(Self::LITERALS).map(|index| Self::ALL[index])
+            }
+        }
+        impl $crate::codec::DecodeInPlace for $name {
+            #[inline]
+            fn blank(_: $crate::codec::Unread) -> Self {
+                Self::ALL[0]
+            }
+            fn read(&mut self, json: $crate::codec::Cursor<'_>, _: $crate::codec::Unread) -> $crate::codec::Result<()> {
+                $crate::codec::replace(self, json)
+            }
+        }
+        impl $crate::codec::Encode for $name {
+            fn encode(&self) -> $crate::codec::Node<'_> {
+                $crate::codec::Encode::encode(&Self::LITERALS[*self as usize])
+            }
+        }
+    };
+}
+
+/// Implements the traits of a type without values: a union without variants.
+#[doc(hidden)]
+#[macro_export]
+macro_rules! __never {
+    ($name:ident) => {
+        impl $crate::codec::Decode for $name {
+            const NAME: &'static str = stringify!($name);
+            fn decode(json: $crate::codec::Cursor<'_>) -> $crate::codec::Result<Self> {
+                $crate::codec::decode_in_place(json)
+            }
+        }
+        impl $crate::codec::DecodeInPlace for $name {
+            const IS_EMPTY: bool = true;
+            fn blank(unread: $crate::codec::Unread) -> Self {
+                $crate::codec::no_value(unread)
+            }
+            fn read(&mut self, _: $crate::codec::Cursor<'_>, _: $crate::codec::Unread) -> $crate::codec::Result<()> {
+                match *self {}
+            }
+        }
+        impl $crate::codec::Encode for $name {
+            fn encode(&self) -> $crate::codec::Node<'_> {
+                match *self {}
+            }
+        }
+    };
+}
+
+/// Implements the traits of a newtype around a value without limits.
+#[doc(hidden)]
+#[macro_export]
+macro_rules! __newtype {
+    ($name:ident($inner:ty) $(is_empty $is_empty:tt)?) => {
+        impl ::std::convert::From<$inner> for $name {
+            fn from(value: $inner) -> Self {
+                Self(value)
+            }
+        }
+        impl $crate::codec::Decode for $name {
+            const NAME: &'static str = stringify!($name);
+            fn decode(json: $crate::codec::Cursor<'_>) -> $crate::codec::Result<Self> {
+                $crate::codec::Decode::decode(json).map(Self)
+            }
+        }
+        impl $crate::codec::DecodeInPlace for $name {
+            $(const IS_EMPTY: bool = $is_empty;)?
+            #[inline]
+            fn blank(unread: $crate::codec::Unread) -> Self {
+                Self($crate::codec::DecodeInPlace::blank(unread))
+            }
+            fn read(&mut self, json: $crate::codec::Cursor<'_>, _: $crate::codec::Unread) -> $crate::codec::Result<()> {
+                $crate::codec::replace(self, json)
+            }
+        }
+        impl $crate::codec::Encode for $name {
+            fn encode(&self) -> $crate::codec::Node<'_> {
+                $crate::codec::Encode::encode(&self.0)
+            }
+        }
+    };
+}
+
+/// Implements the traits of a number with limits. The limits are calls of the methods of `Bounds`.
+#[doc(hidden)]
+#[macro_export]
+macro_rules! __bounded_number {
+    ($name:ident($inner:ty) $(from $float:ty)?; $($limit:ident($($value:tt)*)),*) => {
+        impl $name {
+            #[allow(unused_imports, reason = "a number may have no limits")]
+            const LIMIT: $crate::codec::Bounds = {
+                use $crate::codec::Literal::*;
+                $crate::codec::Bounds::ANY$(.$limit($($value)*))*
+            };
+
+            /// Returns the value.
+            #[must_use]
+            pub const fn get(self) -> $inner {
+                self.0
+            }
+        }
+        impl ::std::convert::TryFrom<$inner> for $name {
+            type Error = $crate::Error;
+            fn try_from(value: $inner) -> $crate::codec::Result<Self> {
+                Self::LIMIT.check_number(value.into())?;
+                ::core::result::Result::Ok(Self(value))
+            }
+        }
+        $(
+            impl ::std::convert::TryFrom<$float> for $name {
+                type Error = $crate::Error;
+                fn try_from(value: $float) -> $crate::codec::Result<Self> {
+                    let value = $crate::Number::try_from(value)?;
+                    <Self as ::std::convert::TryFrom<$inner>>::try_from(value)
+                }
+            }
+        )?
+        $crate::codec::bounded! { $name($inner) }
+    };
+}
+
+/// Implements the traits of a string or a list with a limited length. The limits are calls of the methods of `Length`.
+#[doc(hidden)]
+#[macro_export]
+macro_rules! __bounded_length {
+    ($name:ident($inner:ty) $check:ident $(is_empty $is_empty:tt)?; $($limit:ident($value:tt)),*) => {
+        impl $name {
+            const LIMIT: $crate::codec::Length = $crate::codec::Length::ANY$(.$limit($value))*;
+
+            /// Returns the value.
+            #[must_use]
+            pub const fn get(&self) -> &$inner {
+                &self.0
+            }
+
+            /// Returns the value, and takes it out.
+            #[must_use]
+            pub fn into_inner(self) -> $inner {
+                self.0
+            }
+        }
+        impl ::std::convert::TryFrom<$inner> for $name {
+            type Error = $crate::Error;
+            fn try_from(value: $inner) -> $crate::codec::Result<Self> {
+                Self::LIMIT.$check(&value)?;
+                ::core::result::Result::Ok(Self(value))
+            }
+        }
+        $crate::codec::bounded! { $name($inner) $(is_empty $is_empty)? }
+    };
+}
+
+/// Implements what all types with limits have in common.
+#[doc(hidden)]
+#[macro_export]
+macro_rules! __bounded {
+    ($name:ident($inner:ty) $(is_empty $is_empty:tt)?) => {
+        impl ::std::convert::From<$name> for $inner {
+            fn from(value: $name) -> Self {
+                value.0
+            }
+        }
+        impl $crate::codec::Decode for $name {
+            const NAME: &'static str = stringify!($name);
+            fn decode(json: $crate::codec::Cursor<'_>) -> $crate::codec::Result<Self> {
+                let value: $inner = $crate::codec::Decode::decode(json)?;
+                <Self as ::std::convert::TryFrom<$inner>>::try_from(value).map_err(|error| json.locate(error))
+            }
+        }
+        impl $crate::codec::DecodeInPlace for $name {
+            $(const IS_EMPTY: bool = $is_empty;)?
+            #[inline]
+            fn blank(unread: $crate::codec::Unread) -> Self {
+                Self($crate::codec::DecodeInPlace::blank(unread))
+            }
+            fn read(&mut self, json: $crate::codec::Cursor<'_>, _: $crate::codec::Unread) -> $crate::codec::Result<()> {
+                $crate::codec::replace(self, json)
+            }
+        }
+        impl $crate::codec::Encode for $name {
+            fn encode(&self) -> $crate::codec::Node<'_> {
+                $crate::codec::Encode::encode(&self.0)
+            }
+        }
+    };
+}
