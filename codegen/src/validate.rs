@@ -6,7 +6,7 @@ use crate::json::{Json, compare, integer};
 use crate::model::{Bounded, Condition, Content, Guard, JsonTypes, Limit, Protocol, Rest, Shape, Struct, Type, TypeId};
 use crate::schema::check::{check_bounds, check_length};
 pub use crate::schema::failure::Failure;
-use crate::schema::failure::{describe, describe_type, literal, one_of};
+use crate::schema::failure::{describe, describe_type, literal, number_text, one_of};
 
 /// Validates a document against a type, as decoding it does.
 ///
@@ -189,10 +189,10 @@ fn whole(json: &Json, minimum: i128, maximum: i128) -> Result {
     }
     let bound = |value: i128| serde_json::Number::from_i128(value);
     if bound(minimum).is_some_and(|minimum| compare(number, &minimum).is_lt()) {
-        return Err(Failure::expected(format_args!("at least {minimum}"), number));
+        return Err(Failure::expected(format_args!("at least {minimum}"), number_text(number)));
     }
     if bound(maximum).is_some_and(|maximum| compare(number, &maximum).is_gt()) {
-        return Err(Failure::expected(format_args!("at most {maximum}"), number));
+        return Err(Failure::expected(format_args!("at most {maximum}"), number_text(number)));
     }
     Ok(())
 }

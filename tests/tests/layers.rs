@@ -45,6 +45,7 @@ const CODEGEN: Crate = Crate {
         "emit",
         "diff",
         "inspect",
+        "validate",
         "project",
         "report",
         "cli",

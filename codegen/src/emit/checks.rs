@@ -8,9 +8,6 @@ use crate::error::Error;
 use crate::model::{Bound, Bounded, Check, JsonTypes, Length, Limit, Protocol, Type, TypeId, Undecided};
 use crate::text::names::{Namespace, field_name};
 
-/// The area, and so the file, of the checks of definitions.
-pub(super) const AREA: &str = "checks";
-
 /// Emits the function `checks`, which returns the checks of a type.
 pub(super) fn checks_function(checks: &[Check]) -> TokenStream {
     let check = match checks {
@@ -21,7 +18,7 @@ pub(super) fn checks_function(checks: &[Check]) -> TokenStream {
 }
 
 /// Emits a function for each definition that checks refer to.
-pub(super) fn definitions(protocol: &Protocol) -> TokenStream {
+fn definitions(protocol: &Protocol) -> TokenStream {
     let functions = protocol.checks.iter().map(|(name, check)| {
         let name = ident(&function_name(name));
         let docs = format!(" The checks of a value of `{name}`.");
@@ -230,6 +227,11 @@ fn bound(bound: Option<&Bound>) -> TokenStream {
 }
 
 impl Emitter<'_> {
+    /// Emits the definitions that checks refer to.
+    pub(super) fn check_definitions(&self) -> TokenStream {
+        definitions(self.protocol)
+    }
+
     /// A value with checks. Its limit is one of them.
     pub(super) fn checked(&mut self, id: TypeId, bounded: &Bounded) -> Result<TokenStream, Error> {
         let docs = self.docs.bounded(id, bounded);

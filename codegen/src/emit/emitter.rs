@@ -7,8 +7,8 @@ use super::blanks::Blanks;
 use super::docs::DocWriter;
 use super::exports::Exports;
 use super::rust_type::Resolver;
-use super::{Options, checks, json_schema};
-use crate::build::areas::MESSAGES;
+use super::{Options, json_schema};
+use crate::build::areas::{CHECKS, MESSAGES};
 use crate::error::Error;
 use crate::model::{Protocol, Shape, Type, TypeDef, TypeId};
 
@@ -52,8 +52,8 @@ impl<'a> Emitter<'a> {
         if area == json_schema::AREA {
             items.push(Item { serde: None, tokens: json_schema::tokens(protocol) });
         }
-        if area == checks::AREA {
-            items.push(Item { serde: None, tokens: checks::definitions(protocol) });
+        if area == CHECKS {
+            items.push(Item { serde: None, tokens: self.check_definitions() });
         }
         Ok(items)
     }

@@ -3,8 +3,8 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::{Options, checks, json_schema};
-use crate::build::areas::MESSAGES;
+use super::{Options, json_schema};
+use crate::build::areas::{CHECKS, MESSAGES};
 use crate::model::{MessageKind, MessageSet, Protocol, Shape, Side, TypeId};
 use crate::text::names::Namespace;
 
@@ -46,7 +46,7 @@ impl Exports {
             areas.insert(json_schema::AREA.to_owned(), BTreeSet::new());
         }
         if !protocol.checks.is_empty() {
-            areas.insert(checks::AREA.to_owned(), BTreeSet::new());
+            areas.insert(CHECKS.to_owned(), BTreeSet::new());
         }
         Self { areas, sizes, homes, message_names }
     }

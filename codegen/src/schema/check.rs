@@ -9,7 +9,7 @@ use indexmap::IndexMap;
 use serde_json::Number;
 
 use crate::json::{Json, compare};
-use crate::schema::failure::{Failure, describe, json_text, literal, one_of};
+use crate::schema::failure::{Failure, describe, json_text, literal, number_text, one_of};
 use crate::schema::json_types::JsonTypes;
 use crate::schema::limits::{Bounds, Length};
 use crate::text::pattern;
@@ -181,7 +181,7 @@ impl Check {
             },
             (Check::Bounds(bounds), Json::Number(number)) => check_bounds(bounds, number),
             (Check::MultipleOf(divisor), Json::Number(number)) if !is_multiple(number, divisor) => {
-                Err(Failure::expected(format_args!("a multiple of {divisor}"), number))
+                Err(Failure::expected(format_args!("a multiple of {}", number_text(divisor)), number_text(number)))
             }
             (Check::Length(length), Json::String(text)) => check_length(length, text.chars().count(), "characters"),
             (Check::Pattern(pattern), Json::String(text)) if !pattern::matches(pattern, text) => {
@@ -204,9 +204,11 @@ impl Check {
                 let result = check.eval(&Json::String(name.clone()), definitions, None);
                 result.map_err(|failure| failure.in_name().at_key(name))
             }),
-            (Check::Members(checks), Json::Object(members)) => members.iter().try_for_each(|(name, member)| {
-                checks.eval(name, member, definitions, seen.as_deref_mut()).map_err(|failure| failure.at_key(name))
-            }),
+            (Check::Members(checks), Json::Object(members)) => {
+                by_name(members).into_iter().try_for_each(|(name, member)| {
+                    checks.eval(name, member, definitions, seen.as_deref_mut()).map_err(|failure| failure.at_key(name))
+                })
+            }
             (Check::IfPresent(name, check), Json::Object(members)) if members.contains_key(name) => {
                 check.eval(value, definitions, seen)
             }
@@ -249,7 +251,7 @@ impl Unevaluated {
         self.base.eval(value, definitions, Some(&mut evaluated))?;
         match (value, &self.members, &self.items) {
             (Json::Object(members), Some(check), _) => {
-                for (name, member) in members {
+                for (name, member) in by_name(members) {
                     if evaluated.insert(address(member)) {
                         let result = match check {
                             Check::Nothing => Err(Failure::new("unexpected member")),
@@ -273,6 +275,13 @@ impl Unevaluated {
         }
         Ok(())
     }
+}
+
+/// Returns members in the order of their names.
+fn by_name(members: &IndexMap<String, Json>) -> Vec<(&String, &Json)> {
+    let mut members: Vec<_> = members.iter().collect();
+    members.sort_by_key(|(name, _)| *name);
+    members
 }
 
 fn address(value: &Json) -> usize {
@@ -380,13 +389,21 @@ pub(crate) fn check_bounds(bounds: &Bounds, number: &Number) -> Result<(), Failu
         min.map(|bound| (compare(number, &bound.value), bound)),
         max.map(|bound| (compare(number, &bound.value), bound)),
     ) {
-        (Some((order, bound)), _) if order.is_lt() && !bound.exclusive => format!("at least {}", bound.value),
-        (Some((order, bound)), _) if order.is_le() && bound.exclusive => format!("more than {}", bound.value),
-        (_, Some((order, bound))) if order.is_gt() && !bound.exclusive => format!("at most {}", bound.value),
-        (_, Some((order, bound))) if order.is_ge() && bound.exclusive => format!("less than {}", bound.value),
+        (Some((order, bound)), _) if order.is_lt() && !bound.exclusive => {
+            format!("at least {}", number_text(&bound.value))
+        }
+        (Some((order, bound)), _) if order.is_le() && bound.exclusive => {
+            format!("more than {}", number_text(&bound.value))
+        }
+        (_, Some((order, bound))) if order.is_gt() && !bound.exclusive => {
+            format!("at most {}", number_text(&bound.value))
+        }
+        (_, Some((order, bound))) if order.is_ge() && bound.exclusive => {
+            format!("less than {}", number_text(&bound.value))
+        }
         _ => return Ok(()),
     };
-    Err(Failure::expected(relation, number))
+    Err(Failure::expected(relation, number_text(number)))
 }
 
 /// Checks a number of characters, items or members.

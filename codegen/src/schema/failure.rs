@@ -2,6 +2,8 @@
 
 use std::fmt;
 
+use serde_json::Number;
+
 use crate::json::Json;
 
 /// A violation of a schema. [`Display`](fmt::Display) writes the path and the message, as the generated types do.
@@ -59,7 +61,8 @@ impl Failure {
 pub(crate) fn describe(value: &Json) -> String {
     match value {
         Json::String(text) => json_text(text),
-        Json::Bool(_) | Json::Number(_) => value.to_string(),
+        Json::Number(number) => number_text(number),
+        Json::Bool(_) => value.to_string(),
         other => other.type_name().to_owned(),
     }
 }
@@ -67,9 +70,14 @@ pub(crate) fn describe(value: &Json) -> String {
 /// Describes the type of a value, and the value of a number if an integer is expected.
 pub(crate) fn describe_type(value: &Json, is_integer_expected: bool) -> String {
     match value {
-        Json::Number(number) if is_integer_expected => format!("number {number}"),
+        Json::Number(number) if is_integer_expected => format!("number {}", number_text(number)),
         other => other.type_name().to_owned(),
     }
+}
+
+/// Writes a number as the generated types do: `1e300`, not `1e+300`.
+pub(crate) fn number_text(number: &Number) -> String {
+    number.to_string().replace("e+", "e")
 }
 
 /// Describes a constant: a short string or other value as JSON text.

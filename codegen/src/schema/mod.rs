@@ -2,7 +2,8 @@
 //! and the targets of references by their `uri`, `lower` reads keywords into the normal form (`normal`, with `limits`),
 //! `algebra` reasons about what schemas accept, and `normalise` does all of it.
 //!
-//! `check` has the assertions that do not shape a type, as data, and evaluates them. `compile` reads them from a schema.
+//! `check` has the assertions that do not shape a type, as data, and evaluates them. `lower_checks` finds their
+//! problems, and `compile` reads them from a schema.
 //! `failure` is a violation with its place.
 
 pub(crate) mod algebra;
@@ -15,6 +16,7 @@ pub(crate) mod fixups;
 pub(crate) mod json_types;
 mod limits;
 pub(crate) mod lower;
+mod lower_checks;
 pub(crate) mod normal;
 pub(crate) mod normalise;
 pub(crate) mod references;
