@@ -236,12 +236,29 @@ fn summary(protocol: &Protocol, shape: &Shape) -> String {
             let values: Vec<String> = values.iter().map(|value| value.json.to_string()).collect();
             format!("one of {}", values.join(", "))
         }
-        Shape::Bounded(Bounded { inner, limit: Limit::Bounds(limit) }) => {
-            format!("{}, {}", protocol.describe(inner), bounds(limit))
+        Shape::Bounded(Bounded { inner, limit, checks }) => {
+            let limit = match limit {
+                Some(Limit::Bounds(limit)) => format!(", {}", bounds(limit)),
+                Some(Limit::Length(limit)) => {
+                    let unit = if matches!(inner, Type::List(_)) { "items" } else { "characters" };
+                    format!(", {} {unit}", length(limit))
+                }
+                None => String::new(),
+            };
+            let checks = match checks.len() {
+                0 => String::new(),
+                1 => ", checked".to_owned(),
+                count => format!(", {count} checks"),
+            };
+            format!("{}{limit}{checks}", protocol.describe(inner))
         }
-        Shape::Bounded(Bounded { inner, limit: Limit::Length(limit) }) => {
-            let unit = if matches!(inner, Type::List(_)) { "items" } else { "characters" };
-            format!("{}, {} {unit}", protocol.describe(inner), length(limit))
+        Shape::Undecided(undecided) => {
+            let alternatives: Vec<String> =
+                undecided.alternatives.iter().map(|variant| protocol.describe(&variant.content)).collect();
+            let (a, b) = undecided.conflict;
+            let example = undecided.example.as_ref().map_or(String::new(), |it| format!("; both may accept {it}"));
+            let (a, b) = (&alternatives[a], &alternatives[b]);
+            format!("undecided: any of {}; no guard separates {a} from {b}{example}", alternatives.join(", "))
         }
         Shape::Alias(content, AliasRule::Absorbed(others)) => {
             format!("{}, which accepts all values of {}", protocol.describe(content), others.join(", "))

@@ -50,6 +50,9 @@ pub mod diff;
 // Protocol -> text or JSON.
 pub mod inspect;
 
+// Protocol and documents -> failures.
+pub mod validate;
+
 // The workspace with its revisions: import and generate.
 mod project;
 
@@ -72,4 +75,4 @@ pub use emit::{Options, emit};
 pub use error::{Error, Problem};
 pub use model::Protocol;
 pub use project::{Change, Changes, Generated, Generator, Summary, Workspace};
-pub use schema::{Dialect, Document};
+pub use schema::{Dialect, Document, ReadOptions};

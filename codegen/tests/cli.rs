@@ -208,13 +208,13 @@ fn removes_only_generated_files() {
 fn errors_leave_the_output_unchanged() {
     let project = Project::with_small();
     project.run(&["generate"]).exits(0);
-    project.write("schema/draft/schema.json", schema(r##""A": {"$ref": "#/$defs/B"}, "C": {"not": {}}"##));
+    project.write("schema/draft/schema.json", schema(r##""A": {"$ref": "#/$defs/B"}, "C": {"unheardOf": {}}"##));
     let before = project.snapshot();
     let answer = project.run(&["generate"]).exits(2);
     answer.prints(&[
         "schema/draft/schema.json#/$defs/A/$ref: ",
         "there is no definition `B`",
-        "definition `C`: keyword `not`",
+        "definition `C`: keyword `unheardOf`",
     ]);
     assert_eq!(project.snapshot(), before);
 }
@@ -347,7 +347,11 @@ fn rejects_invalid_schemas() {
             &["definition `A`", "break the cycle"],
         ),
         ("empty anyOf", schema(r#""A": {"anyOf": []}"#), &["#/$defs/A/anyOf", "the list is empty"]),
-        ("both at once", schema(r#""A": {"anyOf": []}, "B": {"if": {}}"#), &["definition `A`", "definition `B`"]),
+        (
+            "both at once",
+            schema(r#""A": {"anyOf": []}, "B": {"unheardOf": {}}"#),
+            &["definition `A`", "definition `B`"],
+        ),
         ("dialect", r#"{"$schema": "urn:x", "$defs": {"A": {}}}"#.into(), &["is not a dialect"]),
     ];
     for (name, text, parts) in cases {

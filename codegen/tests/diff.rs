@@ -392,7 +392,7 @@ fn baselines_survive_moved_lines() {
 fn errors_exit_with_2() {
     let project = Project::new();
     project.write("bad.json", "{");
-    project.write("odd.json", NEW.replace("\"maximum\"", "\"multipleOf\""));
+    project.write("odd.json", NEW.replace("\"maximum\"", "\"unheardOf\""));
     project.write("bad/mcpgen.toml", "[[ignore]]\nrule = \"type-removed\"\n");
     let cases: &[(&[&str], &[&str])] = &[
         (&["diff"], &["OLD", "NEW"]),
@@ -400,7 +400,7 @@ fn errors_exit_with_2() {
         (&["diff", "old.json", "gone.json"], &["reading gone.json"]),
         (&["diff", "gone.json", "new.json"], &["reading gone.json"]),
         (&["diff", "old.json", "bad.json"], &["bad.json:1:", "invalid JSON"]),
-        (&["diff", "old.json", "odd.json"], &["odd.json#/$defs/", "multipleOf"]),
+        (&["diff", "old.json", "odd.json"], &["odd.json#/$defs/", "unheardOf"]),
         (&["diff", "old.json", "."], &["schema/revisions.toml"]),
         (&["diff", "old.json", "2025-11-25"], &["schema/revisions.toml", "--root DIR"]),
         (&["diff", "-", "-"], &["standard input"]),

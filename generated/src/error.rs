@@ -86,6 +86,11 @@ pub enum ErrorKind {
         /// The actual length, in the unit of the limit.
         found: u64,
     },
+    /// The value violates an assertion of the schema that does not shape its type, such as `pattern` or `not`.
+    Assertion {
+        /// What was expected, and what was found.
+        message: String,
+    },
     /// The value matches no variant of a union.
     NoVariant {
         /// The values that select a variant, such as `one of "text", "image"`.
@@ -302,7 +307,10 @@ impl fmt::Display for ErrorKind {
             }
             Self::Uninhabited => f.write_str("no value is valid here"),
             Self::Depth => write!(f, "more than {} arrays and objects inside one another", crate::codec::MAX_DEPTH),
-            Self::Json { message } | Self::Custom { message } | Self::Io { message, .. } => f.write_str(message),
+            Self::Assertion { message }
+            | Self::Json { message }
+            | Self::Custom { message }
+            | Self::Io { message, .. } => f.write_str(message),
         }
     }
 }

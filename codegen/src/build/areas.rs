@@ -8,6 +8,8 @@ use crate::text::names::module_name;
 
 /// Types that several areas use.
 pub(crate) const COMMON: &str = "common";
+/// Checks of definitions that other checks refer to. It exports no type.
+pub(crate) const CHECKS: &str = "checks";
 /// Message and method enums of all areas.
 pub(crate) const MESSAGES: &str = "messages";
 /// Methods without a namespace: `initialize`, `ping`, `notifications/cancelled`, ….
@@ -150,7 +152,9 @@ pub(crate) fn area_of_method(method: &str) -> String {
 /// Returns the name of an area as a module that no other file has.
 fn area_name(name: &str) -> String {
     match module_name(name) {
-        taken if [COMMON, MESSAGES, JSON_RPC, "mod", "json_schema"].contains(&taken.as_str()) => format!("{taken}_"),
+        taken if [COMMON, MESSAGES, JSON_RPC, CHECKS, "mod", "json_schema"].contains(&taken.as_str()) => {
+            format!("{taken}_")
+        }
         free => free,
     }
 }

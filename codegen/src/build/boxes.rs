@@ -29,7 +29,10 @@ pub(crate) fn mark_boxes(types: &mut [TypeDef]) {
         .iter()
         .map(|def| {
             let mut held = Vec::new();
-            def.shape.visit(&mut |content| held.extend(content.by_value()));
+            // An undecided union holds JSON.
+            if !matches!(def.shape, Shape::Undecided(_)) {
+                def.shape.visit(&mut |content| held.extend(content.by_value()));
+            }
             held
         })
         .collect();
@@ -101,6 +104,7 @@ impl Sizes {
             }
             Shape::Enum(_) => 1,
             Shape::Core(_) => 24,
+            Shape::Undecided(_) => 32,
             Shape::Never => 0,
         };
         self.known[id] = Some(size);

@@ -3,19 +3,23 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use indexmap::IndexMap;
+
 use crate::build::areas;
 use crate::build::boxes::{break_alias_cycles, mark_boxes};
 use crate::build::methods;
 use crate::build::names::{GENERIC_LABELS, Occurrence, name_types, name_variants};
-use crate::build::unions::{Conflict, absorbing, decide};
+use crate::build::unions::{Conflict, absorbing, decide, is_exact};
 use crate::error::{Error, Problem};
 use crate::json::Json;
 use crate::json::pointer::unescape;
 use crate::model::{
     AliasRule, Bounded, Condition, Content, Decision, Docs, Era, Guard, Limit, Member, MessageSet, Origin, Protocol,
-    Rest, Shape, Struct, Type, TypeDef, TypeId, Union, Value, Variant,
+    Rest, Shape, Struct, Type, TypeDef, TypeId, Undecided, Union, Value, Variant,
 };
 use crate::schema::algebra::{Algebra, is_unsigned};
+use crate::schema::check::{Check, Definitions};
+use crate::schema::compile::of_schema;
 use crate::schema::document::Document;
 use crate::schema::normal::{Bounds, Kind, Note, Object, Schema, first_integer};
 use crate::schema::normalise::{Normalised, normalise};
@@ -33,7 +37,7 @@ pub fn model(document: Document, revision: &str, released: bool) -> Result<Proto
 /// # Errors
 /// [`Error::Schema`] with every union that cannot be decided and every message that cannot be understood.
 pub fn build(normalised: Normalised, revision: &str) -> Result<Protocol, Error> {
-    let algebra = Algebra::new(&normalised.definitions);
+    let algebra = Algebra::new(&normalised.definitions, &normalised.checks);
     let mut builder = Builder::new(&normalised, &algebra);
     for (name, schema) in &normalised.definitions {
         builder.definition(name, schema);
@@ -53,11 +57,13 @@ pub fn build(normalised: Normalised, revision: &str) -> Result<Protocol, Error> 
         requests: Vec::new(),
         notifications: Vec::new(),
         error_codes: Vec::new(),
+        checks: IndexMap::new(),
         fixups: normalised.fixups.clone(),
         facts: normalised.facts.clone(),
         docs: Docs::default(),
     };
     mark_boxes(&mut protocol.types);
+    protocol.checks = used_checks(&protocol.types, &normalised.checks);
     if !problems.is_empty() {
         return Err(Error::Schema(problems));
     }
@@ -130,6 +136,7 @@ impl<'a> Builder<'a> {
                 }
                 None => self.union(variants, at),
             },
+            Kind::Checked(inner, checks) => self.checked(inner, checks, at),
             kind => match self.limited(kind, at) {
                 Some(bounded) => Shape::Bounded(bounded),
                 None => Shape::Alias(self.content(schema, at), AliasRule::Plain),
@@ -169,6 +176,7 @@ impl<'a> Builder<'a> {
                     None => self.shared(schema, at, |builder| builder.union(variants, at)),
                 },
             },
+            Kind::Checked(inner, checks) => self.shared(schema, at, |builder| builder.checked(inner, checks, at)),
             kind => match self.limited(kind, at) {
                 Some(bounded) => self.shared(schema, at, |_| Shape::Bounded(bounded)),
                 None => self.plain(kind, at),
@@ -197,7 +205,43 @@ impl<'a> Builder<'a> {
             Kind::Integer(bounds) if !bounds.is_free() && !is_all_unsigned(bounds) => Limit::Bounds(bounds.clone()),
             _ => return None,
         };
-        Some(Bounded { inner: self.plain(kind, at), limit })
+        Some(Bounded { inner: self.plain(kind, at), limit: Some(limit), checks: Vec::new() })
+    }
+
+    /// Returns the shape of a schema with checks.
+    fn checked(&mut self, inner: &Schema, checks: &[Check], at: &Occurrence) -> Shape {
+        let checks = checks.to_vec();
+        if let Kind::Union(variants) = &inner.kind
+            && nullable(variants).is_none()
+            && absorbing(variants, self.algebra).is_none()
+        {
+            // Only with an exact decision, the union does not refuse what the checks accept.
+            match decide(variants, self.algebra) {
+                Ok(decision) if is_exact(&decision, variants, self.algebra) => {}
+                Ok(_) => return self.undecided(variants, Conflict { a: 0, b: 1, example: None }, checks, at),
+                Err(conflict) => return self.undecided(variants, conflict, checks, at),
+            }
+        }
+        let below = Occurrence { pointer: inner.note.pointer.clone(), ..at.below("Unchecked") };
+        match self.limited(&inner.kind, at) {
+            Some(bounded) => Shape::Bounded(Bounded { checks, ..bounded }),
+            None => Shape::Bounded(Bounded { inner: self.content(inner, &below), limit: None, checks }),
+        }
+    }
+
+    /// Returns the shape of a union that no guard decides.
+    fn undecided(&mut self, variants: &[Schema], conflict: Conflict, mut checks: Vec<Check>, at: &Occurrence) -> Shape {
+        checks.insert(0, Check::Any(variants.iter().map(of_schema).collect()));
+        let alternatives = variants
+            .iter()
+            .map(|variant| {
+                let label = variant_label(variant);
+                let content = self.content(variant, &at.below(&label));
+                Variant { rust: label, content, boxed: false }
+            })
+            .collect();
+        let Conflict { a, b, example } = conflict;
+        Shape::Undecided(Undecided { alternatives, checks, conflict: (a, b), example })
     }
 
     fn body(&mut self, object: &Object, at: &Occurrence) -> Struct {
@@ -258,10 +302,7 @@ impl<'a> Builder<'a> {
         }
         let decision = match decide(variants, self.algebra) {
             Ok(decision) => decision,
-            Err(conflict) => {
-                self.conflict(variants, &conflict, at);
-                return Shape::Never;
-            }
+            Err(conflict) => return self.undecided(variants, conflict, Vec::new(), at),
         };
         let absorbed =
             decision.absorbed.iter().map(|(a, b)| (readable(&variants[*a]), readable(&variants[*b]))).collect();
@@ -384,19 +425,6 @@ impl<'a> Builder<'a> {
         Type::Named(id)
     }
 
-    fn conflict(&mut self, variants: &[Schema], conflict: &Conflict, at: &Occurrence) {
-        let (a, b) = (readable(&variants[conflict.a]), readable(&variants[conflict.b]));
-        let example = match &conflict.example {
-            Some(example) => format!("; both may accept {example}"),
-            None => String::new(),
-        };
-        let why = format!(
-            "no tag, key or JSON type separates `{a}` from `{b}`, and it is not proven that one contains the other{example}"
-        );
-        let remedy = "give one of them a constant member, or a required member that the other does not name";
-        self.problem(at, &at.pointer, "anyOf", &why, remedy);
-    }
-
     fn problem(&mut self, at: &Occurrence, pointer: &str, keyword: &str, why: &str, remedy: &str) {
         // The problem can be in another definition than the union.
         let within = pointer.split('/').nth(2).map(unescape);
@@ -448,6 +476,28 @@ fn core_type(name: &str, schema: &Schema) -> Option<&'static str> {
     }
 }
 
+/// Returns the definitions that the checks of types refer to, directly or not, in the order of the schema.
+fn used_checks(types: &[TypeDef], all: &Definitions) -> Definitions {
+    let mut names: Vec<&str> = Vec::new();
+    for def in types {
+        let checks = match &def.shape {
+            Shape::Bounded(bounded) => &bounded.checks,
+            Shape::Undecided(undecided) => &undecided.checks,
+            _ => continue,
+        };
+        checks.iter().for_each(|check| check.definitions(&mut names));
+    }
+    let mut used: BTreeSet<&str> = BTreeSet::new();
+    while let Some(name) = names.pop() {
+        if used.insert(name)
+            && let Some(check) = all.get(name)
+        {
+            check.definitions(&mut names);
+        }
+    }
+    all.iter().filter(|(name, _)| used.contains(name.as_str())).map(|(n, c)| (n.clone(), c.clone())).collect()
+}
+
 /// Whether the bounds are those of `u64`.
 fn is_all_unsigned(bounds: &Bounds) -> bool {
     bounds.max.is_none() && bounds.min.as_ref().is_some_and(|min| first_integer(min) == 0)
@@ -484,7 +534,7 @@ fn enumeration(values: &[Json]) -> Vec<Value> {
 
 /// Returns the part of an inline type's name that stands for a variant of a union.
 fn variant_label(schema: &Schema) -> String {
-    match &schema.kind {
+    match &schema.unchecked().kind {
         Kind::Ref(name) => name.clone(),
         Kind::Object(object) => {
             let tag = object.properties.values().find_map(|property| match &property.schema.kind {
@@ -525,6 +575,7 @@ fn fingerprint(schema: &Schema) -> String {
                 .collect();
             format!("{{{} {}}}", properties.join(","), fingerprint(&object.additional))
         }
+        Kind::Checked(inner, checks) => format!("<{} {checks:?}>", fingerprint(inner)),
         Kind::Union(variants) => format!("({})", variants.iter().map(fingerprint).collect::<Vec<_>>().join("|")),
         kind => format!("{kind:?}"),
     }

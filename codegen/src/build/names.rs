@@ -74,15 +74,18 @@ pub(crate) fn words(name: &str) -> Vec<&str> {
 /// Names variants after their content. Names of messages lose the suffix `Request` or `Notification`.
 pub(crate) fn name_variants(types: &mut [TypeDef]) {
     for id in 0..types.len() {
-        let Shape::Union(union) = &types[id].shape else { continue };
-        let suffix = match union.messages {
+        let (variants, messages) = match &types[id].shape {
+            Shape::Union(union) => (&union.variants, union.messages),
+            Shape::Undecided(undecided) => (&undecided.alternatives, None),
+            _ => continue,
+        };
+        let suffix = match messages {
             Some(MessageSet { kind: MessageKind::Request, .. }) => "Request",
             Some(MessageSet { kind: MessageKind::Notification, .. }) => "Notification",
             None => "",
         };
         let mut names = Namespace::default();
-        let named: Vec<String> = union
-            .variants
+        let named: Vec<String> = variants
             .iter()
             .map(|variant| {
                 let name = content_name(types, &variant.content, &variant.rust);
@@ -90,8 +93,13 @@ pub(crate) fn name_variants(types: &mut [TypeDef]) {
                 names.claim(&type_name(short))
             })
             .collect();
-        if let Shape::Union(union) = &mut types[id].shape {
-            union.variants.iter_mut().zip(named).for_each(|(variant, name)| variant.rust = name);
+        let variants = match &mut types[id].shape {
+            Shape::Union(union) => Some(&mut union.variants),
+            Shape::Undecided(undecided) => Some(&mut undecided.alternatives),
+            _ => None,
+        };
+        if let Some(variants) = variants {
+            variants.iter_mut().zip(named).for_each(|(variant, name)| variant.rust = name);
         }
     }
 }

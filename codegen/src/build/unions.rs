@@ -2,11 +2,13 @@
 
 use std::collections::BTreeSet;
 
+use indexmap::IndexMap;
+
 use crate::json::Json;
 use crate::model::decision::{Condition, Decision, Guard};
 use crate::schema::algebra::Algebra;
 use crate::schema::json_types::JsonTypes;
-use crate::schema::normal::{Kind, Object, Schema};
+use crate::schema::normal::{Array, Bounds, Kind, Length, Object, Property, Schema};
 
 /// Two variants that no guard separates.
 #[derive(Clone, Debug, PartialEq)]
@@ -30,6 +32,75 @@ pub(super) fn decide(variants: &[Schema], algebra: &Algebra<'_>) -> Result<Decis
         all.iter().any(|&a| all[a + 1..].iter().any(|&b| !algebra.disjoint(&variants[a], &variants[b])));
     search.by_type(all)?;
     Ok(search.decision)
+}
+
+/// Whether the decision accepts everything that a variant accepts: what a guard sends to another variant is valid there.
+pub(super) fn is_exact(decision: &Decision, variants: &[Schema], algebra: &Algebra<'_>) -> bool {
+    let guards: Vec<Option<Schema>> = decision.guards.iter().map(|guard| guarded(&guard.when)).collect();
+    variants.iter().enumerate().all(|(index, variant)| {
+        for (guard, schema) in decision.guards.iter().zip(&guards) {
+            let Some(schema) = schema else { return false };
+            let is_sent_here = algebra.contains(schema, variant);
+            let fits = guard.variant == index
+                || algebra.disjoint(variant, schema)
+                || algebra.contains(&variants[guard.variant], variant);
+            if !fits {
+                return false;
+            }
+            // No later guard sees a document of this variant.
+            if is_sent_here {
+                return true;
+            }
+        }
+        true
+    })
+}
+
+/// Returns the schema of the documents for which a guard holds, or `None` if it is about more than one member.
+fn guarded(when: &[Condition]) -> Option<Schema> {
+    let mut all = Vec::new();
+    for condition in when {
+        let kind = match condition {
+            Condition::Type(types) => {
+                let kinds = types.each().map(|one| match one {
+                    JsonTypes::NULL => Some(Kind::Null),
+                    JsonTypes::BOOLEAN => Some(Kind::Boolean),
+                    JsonTypes::INTEGER => Some(Kind::Integer(Bounds::default())),
+                    JsonTypes::FRACTION => Some(Kind::Number(Bounds::default())),
+                    JsonTypes::STRING => Some(Kind::String(Length::default())),
+                    JsonTypes::ARRAY => {
+                        Some(Kind::Array(Box::new(Array { items: Schema::any(), length: Length::default() })))
+                    }
+                    _ => Some(object(IndexMap::new())),
+                });
+                Kind::union(kinds.map(|kind| kind.map(|kind| Schema::at("", kind))).collect::<Option<_>>()?)
+            }
+            Condition::Value(path, values) => member(path, true, Kind::Values(values.clone()))?,
+            Condition::Present(path) => member(path, true, Kind::Any)?,
+            Condition::Absent(path) => member(path, false, Kind::Never)?,
+        };
+        all.push(Schema::at("", kind));
+    }
+    Some(match all.len() {
+        0 => Schema::any(),
+        1 => all.remove(0),
+        _ => Schema::at("", Kind::All(all)),
+    })
+}
+
+/// Returns the objects with a member at the path.
+fn member(path: &[String], required: bool, kind: Kind) -> Option<Kind> {
+    let (name, rest) = path.split_first()?;
+    let kind = if rest.is_empty() { kind } else { member(rest, required, kind)? };
+    // An index may be that of an array.
+    (name != "0").then(|| {
+        let schema = Schema::at("", kind);
+        object([(name.clone(), Property { required, schema })].into_iter().collect())
+    })
+}
+
+fn object(properties: IndexMap<String, Property>) -> Kind {
+    Kind::Object(Box::new(Object { properties, additional: Schema::any() }))
 }
 
 /// Returns the first variant that accepts everything that the others accept. The union is an alias of it.
@@ -276,6 +347,7 @@ impl<'a> Search<'a> {
             (Kind::Object(object), []) => Some(vec![&**object]),
             (Kind::Array(array), [_, rest @ ..]) => self.objects(&array.items, rest, depth + 1),
             (Kind::Ref(name), _) => self.objects(self.algebra.target(name), base, depth + 1),
+            (Kind::Checked(inner, _), _) => self.objects(inner, base, depth + 1),
             (Kind::Union(variants), _) => {
                 let wanted = if base.is_empty() { JsonTypes::OBJECT } else { JsonTypes::ARRAY };
                 let of_type = variants.iter().filter(|variant| self.types(variant, depth).intersects(wanted));
@@ -302,6 +374,7 @@ impl<'a> Search<'a> {
             Kind::Values(values) => values.iter().map(JsonTypes::of).collect(),
             Kind::Union(variants) => variants.iter().map(|variant| self.types(variant, depth + 1)).collect(),
             Kind::Ref(name) => self.types(self.algebra.target(name), depth + 1),
+            Kind::Checked(inner, _) => self.types(inner, depth + 1),
         }
     }
 }

@@ -11,6 +11,7 @@ use super::generate::GenerateArgs;
 use super::import::ImportArgs;
 use super::inspect::InspectArgs;
 use super::man::ManArgs;
+use super::validate::ValidateArgs;
 use crate::error::Error;
 
 /// Generate Rust types from the JSON schemas of the Model Context Protocol, and compare schemas
@@ -33,6 +34,7 @@ enum Command {
     Generate(GenerateArgs),
     Import(ImportArgs),
     Inspect(InspectArgs),
+    Validate(ValidateArgs),
     Docs(DocsArgs),
     Diff(DiffArgs),
     Explain(ExplainArgs),
@@ -50,6 +52,7 @@ impl Cli {
             Command::Generate(args) => args.run(),
             Command::Import(args) => args.run(),
             Command::Inspect(args) => args.run(),
+            Command::Validate(args) => args.run(),
             Command::Docs(args) => args.run(),
             Command::Diff(args) => args.run(),
             Command::Explain(args) => args.run(),

@@ -6,6 +6,7 @@ use clap::Args;
 
 use super::answer::Answer;
 use super::root::Root;
+use super::schema_args::SchemaArgs;
 use crate::error::Error;
 use crate::project::generate::{self, Generated, Generator};
 
@@ -39,13 +40,16 @@ pub(super) struct GenerateArgs {
     /// The Rust path of mcpgen-types in the module of --schema
     #[arg(long, value_name = "PATH", requires = "schema", default_value = generate::SUPPORT)]
     support: String,
+    #[command(flatten)]
+    options: SchemaArgs,
 }
 
 impl GenerateArgs {
     pub(super) fn run(self) -> Result<Answer, Error> {
         let (generated, folder) = match (&self.schema, &self.revision, &self.out) {
             (Some(schema), Some(revision), Some(out)) => {
-                let generator = Generator::new(schema, revision).support(&self.support);
+                let generator =
+                    Generator::new(schema, revision).support(&self.support).read_options(self.options.options());
                 let generated = if self.check { generator.compare_with(out)? } else { generator.write_to(out)? };
                 (generated, out.display().to_string())
             }

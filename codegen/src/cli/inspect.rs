@@ -7,11 +7,11 @@ use clap::{Args, ValueEnum};
 
 use super::answer::Answer;
 use super::root::Root;
+use super::schema_args::SchemaArgs;
 use crate::build;
 use crate::error::Error;
 use crate::inspect::inspect;
 use crate::model::{Content, DocTarget, Protocol, Shape, Status, TypeDef};
-use crate::schema::Document;
 use crate::text::suggest::did_you_mean;
 
 /// Show the methods, types, unions, fixups and definitions of a revision
@@ -23,7 +23,8 @@ use crate::text::suggest::did_you_mean;
 Examples:
   mcpgen inspect 2025-11-25
   mcpgen inspect 2025-11-25 Tool CallToolResult
-  mcpgen inspect my-schema.json --format json")]
+  mcpgen inspect my-schema.json --format json
+  mcpgen inspect my-schema.json --check")]
 pub(super) struct InspectArgs {
     /// A vendored revision, or a schema file
     #[arg(value_name = "REV|FILE")]
@@ -34,6 +35,11 @@ pub(super) struct InspectArgs {
     /// The output format
     #[arg(long, default_value = "text", value_enum)]
     format: InspectFormat,
+    /// List what mcpgen does not accept in the schema file, and exit with 1 if there is anything
+    #[arg(long, conflicts_with_all = ["types", "format"])]
+    check: bool,
+    #[command(flatten)]
+    options: SchemaArgs,
     #[command(flatten)]
     root: Root,
 }
@@ -47,9 +53,12 @@ enum InspectFormat {
 impl InspectArgs {
     pub(super) fn run(self) -> Result<Answer, Error> {
         let path = Path::new(&self.subject);
+        if self.check {
+            return self.check(path);
+        }
         let protocol =
             if path.is_file() || path.components().count() > 1 || path.extension().is_some_and(|end| end == "json") {
-                build::model(Document::read(path)?, Status::Draft.as_str(), false)?
+                build::model(self.options.read(path)?, Status::Draft.as_str(), false)?
             } else {
                 let workspace = self.root.open()?;
                 let known = workspace.revisions.iter().map(|row| row.name.as_str());
@@ -64,6 +73,29 @@ impl InspectArgs {
         let report = inspect(&protocol)?;
         let text = if self.format == InspectFormat::Json { report.to_json() } else { report.to_string() };
         Ok(Answer { text, ..Answer::default() })
+    }
+}
+
+impl InspectArgs {
+    /// Lists the problems of a schema, and its undecided unions.
+    fn check(&self, path: &Path) -> Result<Answer, Error> {
+        let model = self.options.read(path).and_then(|document| build::model(document, Status::Draft.as_str(), false));
+        match model {
+            Ok(protocol) => {
+                let is_undecided = |def: &&TypeDef| matches!(def.shape, Shape::Undecided(_));
+                let undecided = protocol.types.iter().filter(is_undecided);
+                let mut text = format!("{} types, no problems\n", protocol.types.len());
+                for def in undecided {
+                    text.push_str(&format!("undecided: {} ({})\n", def.name, def.pointer));
+                }
+                Ok(Answer { text, ..Answer::default() })
+            }
+            Err(Error::Schema(problems)) => {
+                let text = problems.iter().map(|problem| format!("{problem}\n")).collect();
+                Ok(Answer { text, differs: true, ..Answer::default() })
+            }
+            Err(error) => Err(error),
+        }
     }
 }
 
@@ -117,6 +149,11 @@ fn show(text: &mut String, protocol: &Protocol, def: &TypeDef) {
                 line(1, value.json.to_string());
                 let key = value.json.plain();
                 doc(DocTarget::Value(def.name.clone(), key)).into_iter().for_each(|doc| line(2, doc.to_owned()));
+            }
+        }
+        Shape::Undecided(undecided) => {
+            for variant in &undecided.alternatives {
+                line(1, format!("undecided {}: {}", variant.rust, protocol.describe(&variant.content)));
             }
         }
         Shape::Bounded(bounded) => line(1, format!("{} with a limit", protocol.describe(&bounded.inner))),

@@ -12,6 +12,8 @@ mod import;
 mod inspect;
 mod man;
 mod root;
+mod schema_args;
+mod validate;
 
 pub use answer::Answer;
 pub use args::Cli;

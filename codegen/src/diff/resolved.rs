@@ -2,7 +2,7 @@
 
 use crate::json::Json;
 use crate::model::{
-    Bounded, Bounds, Content, Decision, JsonTypes, Length, Limit, Member, Protocol, Rest, Shape, Type, Union,
+    Bounded, Bounds, Check, Content, Decision, JsonTypes, Length, Limit, Member, Protocol, Rest, Shape, Type, Union,
 };
 use crate::schema::normal::{first_integer, last_integer};
 
@@ -90,7 +90,8 @@ impl Protocol {
                 decision: Some(decision),
             }),
             Shape::Enum(values) => Resolved::Values(values.iter().map(|value| value.json.clone()).collect()),
-            Shape::Bounded(Bounded { inner, limit }) => match (self.resolved(inner), limit) {
+            Shape::Bounded(Bounded { inner, limit: None, .. }) => self.resolved(inner),
+            Shape::Bounded(Bounded { inner, limit: Some(limit), .. }) => match (self.resolved(inner), limit) {
                 (Resolved::String(_), Limit::Length(length)) => Resolved::String(length.clone()),
                 (Resolved::List(items, _), Limit::Length(length)) => Resolved::List(items, length.clone()),
                 (Resolved::Integer(range), Limit::Bounds(bounds)) => {
@@ -102,10 +103,32 @@ impl Protocol {
             Shape::Newtype(content) => self.resolved(content),
             Shape::Core("ResultType") => Resolved::String(Length::default()),
             Shape::Core(_) => Resolved::Union(Choice { variants: vec![Type::String, Type::Signed], decision: None }),
+            Shape::Undecided(_) => Resolved::Any,
             Shape::Never => Resolved::Never,
             // `follow` has followed it, unless it is recursive.
             Shape::Alias(..) => Resolved::Never,
         }
+    }
+
+    /// Returns the checks of a type, which [`Self::resolved`] leaves out.
+    pub(super) fn checks_of<'p>(&'p self, content: &'p Type) -> Vec<&'p Check> {
+        let mut checks = Vec::new();
+        let mut content = self.follow(content);
+        for _ in 0..MAX_DEPTH {
+            let Type::Named(id) = content else { break };
+            match &self.types[*id].shape {
+                Shape::Bounded(bounded) => {
+                    checks.extend(&bounded.checks);
+                    content = self.follow(&bounded.inner);
+                }
+                Shape::Undecided(undecided) => {
+                    checks.extend(&undecided.checks);
+                    break;
+                }
+                _ => break,
+            }
+        }
+        checks
     }
 
     /// Resolves the content of a member.

@@ -108,6 +108,9 @@ rules! {
     LIMIT_LOOSENED = "limit-loosened";
     LIMIT_TIGHTENED = "limit-tightened";
     LIMIT_SHIFTED = "limit-shifted";
+    CHECK_ADDED = "check-added";
+    CHECK_REMOVED = "check-removed";
+    INCOMPARABLE = "incomparable";
     DEFAULT_CHANGED = "default-changed";
     UNION_VARIANT_ADDED = "union-variant-added";
     UNION_VARIANT_REMOVED = "union-variant-removed";

@@ -10,7 +10,7 @@ use crate::diff::rules::{self, Rule};
 use crate::diff::verdict::Verdict;
 use crate::json::{Json, integer};
 use crate::model::{
-    Bounds, Content, JsonTypes, Length, Member, MessageKind, MessageSet, Protocol, Shape, Type, TypeId,
+    Bounds, Check, Content, JsonTypes, Length, Member, MessageKind, MessageSet, Protocol, Shape, Type, TypeId,
 };
 
 /// Compares values of two models.
@@ -180,6 +180,9 @@ impl<'p> Values<'p> {
     }
 
     fn compare_resolved(&self, old: &Type, new: &Type, site: &Site, outcome: &mut Outcome) {
+        if self.checks(old, new, site, outcome) {
+            return;
+        }
         let takes_null = |protocol: &Protocol, content: &Type| types(protocol, content, 0).intersects(JsonTypes::NULL);
         match (self.old.follow(old), self.new.follow(new)) {
             (Type::Nullable(old), Type::Nullable(new)) => return self.expressions(old, new, site, outcome),
@@ -220,6 +223,41 @@ impl<'p> Values<'p> {
             (Resolved::Integer(a), Resolved::Number(b)) if within(*a, b) => self.widened(old, new, site, outcome),
             (Resolved::Number(a), Resolved::Integer(b)) if within(*b, a) => self.narrowed(old, new, site, outcome),
             _ => self.changed(old, new, site, outcome),
+        }
+    }
+
+    /// Compares the checks of two types. Returns whether nothing else can be compared.
+    fn checks(&self, old: &Type, new: &Type, site: &Site, outcome: &mut Outcome) -> bool {
+        let (was, is) = (self.old.checks_of(old), self.new.checks_of(new));
+        let includes = |all: &[&Check], some: &[&Check]| some.iter().all(|check| all.contains(check));
+        let subject = &site.subject;
+        let is_same_scope = is_same_scope(&was, self.old, &is, self.new);
+        match (includes(&is, &was), includes(&was, &is)) {
+            (true, true) if is_same_scope => {}
+            (true, false) if is_same_scope => {
+                outcome.add(site, &rules::CHECK_ADDED, "", format!("{subject} has a check that it did not have"));
+            }
+            (false, true) if is_same_scope => {
+                outcome.add(site, &rules::CHECK_REMOVED, "", format!("{subject} lacks a check that it had"));
+            }
+            _ => {
+                let message = format!("the checks of {subject} differ, and neither is proven to contain the other");
+                outcome.add(site, &rules::INCOMPARABLE, "", message);
+            }
+        }
+        // The checks are all that is known of an undecided union.
+        let is_undecided = |protocol: &Protocol, content: &Type| {
+            matches!(protocol.follow(content), Type::Named(id)
+                if matches!(protocol.types[*id].shape, Shape::Undecided(_)))
+        };
+        match (is_undecided(self.old, old), is_undecided(self.new, new)) {
+            (true, true) => true,
+            (false, false) => false,
+            _ => {
+                let message = format!("{subject} is a union that no guard decides, on one side only");
+                outcome.add(site, &rules::INCOMPARABLE, "", message);
+                true
+            }
         }
     }
 
@@ -314,7 +352,9 @@ impl<'p> Values<'p> {
             (Resolved::Boolean, Json::Bool(_)) | (Resolved::Null, Json::Null) => true,
             _ => false,
         };
-        !types(protocol, content, 0).is_empty() && values.iter().all(within)
+        let checks = protocol.checks_of(content);
+        let holds = |value: &Json| checks.iter().all(|check| check.accepts(value, &protocol.checks));
+        !types(protocol, content, 0).is_empty() && values.iter().all(|value| within(value) && holds(value))
     }
 
     fn objects(&self, old: &ResolvedObject<'p>, new: &ResolvedObject<'p>, site: &Site, outcome: &mut Outcome) {
@@ -422,7 +462,7 @@ impl<'p> Values<'p> {
     fn takes(&self, protocol: &Protocol, content: &Type, value: Json) -> bool {
         let resolved = protocol.resolved(content);
         match &resolved {
-            Resolved::Any => true,
+            Resolved::Any => protocol.checks_of(content).iter().all(|check| check.accepts(&value, &protocol.checks)),
             Resolved::Values(values) => values.contains(&value),
             resolved => self.accepts(protocol, &[value], resolved, content),
         }
@@ -505,6 +545,25 @@ fn messages(protocol: &Protocol) -> HashMap<TypeId, Option<MessageKind>> {
         })
     });
     bases.chain(requests).chain(notifications).collect()
+}
+
+/// Whether the definitions that checks refer to are the same on both sides.
+fn is_same_scope(old: &[&Check], before: &Protocol, new: &[&Check], after: &Protocol) -> bool {
+    let mut names: Vec<&str> = Vec::new();
+    old.iter().chain(new).for_each(|check| check.definitions(&mut names));
+    let mut seen = HashSet::new();
+    while let Some(name) = names.pop() {
+        if !seen.insert(name) {
+            continue;
+        }
+        let (was, is) = (before.checks.get(name), after.checks.get(name));
+        match (was, is) {
+            (Some(was), Some(is)) if was != is => return false,
+            (None, None) => return false,
+            (was, is) => was.into_iter().chain(is).for_each(|check| check.definitions(&mut names)),
+        }
+    }
+    true
 }
 
 fn within(range: Integers, bounds: &Bounds) -> bool {

@@ -48,7 +48,7 @@ impl Blanks {
             Shape::Bounded(Bounded { inner, .. }) | Shape::Alias(inner, _) | Shape::Newtype(inner) => {
                 self.allocates(inner)
             }
-            Shape::Enum(_) | Shape::Core(_) | Shape::Never => false,
+            Shape::Enum(_) | Shape::Core(_) | Shape::Never | Shape::Undecided(_) => false,
         }
     }
 
@@ -67,6 +67,7 @@ impl Blanks {
             Shape::Enum(values) => !values.is_empty(),
             Shape::Bounded(Bounded { inner, .. }) | Shape::Alias(inner, _) | Shape::Newtype(inner) => self.has(inner),
             Shape::Core(name) => *name != "Never",
+            Shape::Undecided(_) => true,
             Shape::Never => false,
         }
     }

@@ -10,10 +10,13 @@ use crate::schema::normal::Bound;
 
 impl Emitter<'_> {
     pub(super) fn bounded(&mut self, id: TypeId, bounded: &Bounded) -> Result<TokenStream, Error> {
+        let Some(bounds) = bounded.limit.as_ref().filter(|_| bounded.checks.is_empty()) else {
+            return self.checked(id, bounded);
+        };
         let docs = self.docs.bounded(id, bounded);
         let (name, is_empty) = (ident(&self.def(id).rust), self.is_empty(id));
         let inner = self.resolver.resolve(&bounded.inner)?;
-        let (copy, declaration) = match &bounded.limit {
+        let (copy, declaration) = match bounds {
             Limit::Bounds(bounds) => {
                 let min = bounds.min.as_ref().map(|bound| limit(bound, ["at_least", "more_than"]));
                 let max = bounds.max.as_ref().map(|bound| limit(bound, ["at_most", "less_than"]));

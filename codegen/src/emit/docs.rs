@@ -10,7 +10,7 @@ use super::Options;
 use super::width::WIDTH;
 use crate::model::{
     AliasRule, Bounded, Content, DocEntry, DocTarget, Limit, Member, Origin, Protocol, Rest, Shape, Side, Struct, Type,
-    TypeId, Union, Value,
+    TypeId, Undecided, Union, Value,
 };
 use crate::text::markdown::{is_prose, links, wrap};
 
@@ -28,6 +28,9 @@ pub(super) const MEMBER: usize = 4;
 
 /// Users named in a type's documentation.
 const NAMED_USERS: usize = 6;
+
+/// What the documentation says of types with checks.
+const CHECKED: &str = "Checked against the schema when it is created.";
 
 impl<'a> DocWriter<'a> {
     pub(super) fn new(protocol: &'a Protocol, options: &'a Options) -> Self {
@@ -100,7 +103,8 @@ impl<'a> DocWriter<'a> {
 
     pub(super) fn bounded(&self, id: TypeId, bounded: &Bounded) -> TokenStream {
         let limit = match &bounded.limit {
-            Limit::Bounds(bounds) => {
+            None => return self.type_docs(id, &[CHECKED.to_owned()]),
+            Some(Limit::Bounds(bounds)) => {
                 let min = bounds
                     .min
                     .as_ref()
@@ -111,13 +115,25 @@ impl<'a> DocWriter<'a> {
                     .map(|b| format!("{} {}", if b.exclusive { "less than" } else { "at most" }, b.value));
                 format!("the value is {}", min.into_iter().chain(max).collect::<Vec<_>>().join(" and "))
             }
-            Limit::Length(length) => {
+            Some(Limit::Length(length)) => {
                 let min = (length.min > 0).then(|| format!("at least {}", length.min));
                 let max = length.max.map(|max| format!("at most {max}"));
                 format!("the length is {}", min.into_iter().chain(max).collect::<Vec<_>>().join(" and "))
             }
         };
-        self.type_docs(id, &[format!("The constructor checks that {limit}.")])
+        let mut facts = vec![format!("The constructor checks that {limit}.")];
+        facts.extend((!bounded.checks.is_empty()).then(|| CHECKED.to_owned()));
+        self.type_docs(id, &facts)
+    }
+
+    pub(super) fn undecided(&self, id: TypeId, undecided: &Undecided) -> TokenStream {
+        let names: Vec<String> =
+            undecided.alternatives.iter().map(|variant| self.protocol.describe(&variant.content)).collect();
+        let fact = format!(
+            "JSON that is valid for one of several alternatives: {}. A value can be valid for more than one.",
+            names.join(", ")
+        );
+        self.type_docs(id, &[fact])
     }
 
     /// Our documentation or the schema's, then facts about the shape, a footer, and an example.

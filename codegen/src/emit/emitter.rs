@@ -8,7 +8,7 @@ use super::docs::DocWriter;
 use super::exports::Exports;
 use super::rust_type::Resolver;
 use super::{Options, json_schema};
-use crate::build::areas::MESSAGES;
+use crate::build::areas::{CHECKS, MESSAGES};
 use crate::error::Error;
 use crate::model::{Protocol, Shape, Type, TypeDef, TypeId};
 
@@ -52,6 +52,9 @@ impl<'a> Emitter<'a> {
         if area == json_schema::AREA {
             items.push(Item { serde: None, tokens: json_schema::tokens(protocol) });
         }
+        if area == CHECKS {
+            items.push(Item { serde: None, tokens: self.check_definitions() });
+        }
         Ok(items)
     }
 
@@ -62,6 +65,7 @@ impl<'a> Emitter<'a> {
             Shape::Union(union) => self.union(id, union)?,
             Shape::Enum(values) => self.enumeration(id, values),
             Shape::Bounded(bounded) => self.bounded(id, bounded)?,
+            Shape::Undecided(undecided) => self.undecided(id, undecided)?,
             Shape::Alias(target, rule) => self.alias(id, target, rule)?,
             Shape::Newtype(inner) => self.newtype(id, inner)?,
             Shape::Core(core) => self.core_type(id, core),

@@ -4,7 +4,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::{Options, json_schema};
-use crate::build::areas::MESSAGES;
+use crate::build::areas::{CHECKS, MESSAGES};
 use crate::model::{MessageKind, MessageSet, Protocol, Shape, Side, TypeId};
 use crate::text::names::Namespace;
 
@@ -44,6 +44,9 @@ impl Exports {
         }
         if options.vendored.is_some() {
             areas.insert(json_schema::AREA.to_owned(), BTreeSet::new());
+        }
+        if !protocol.checks.is_empty() {
+            areas.insert(CHECKS.to_owned(), BTreeSet::new());
         }
         Self { areas, sizes, homes, message_names }
     }

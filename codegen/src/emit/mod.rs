@@ -8,6 +8,7 @@
 mod aliases;
 mod blanks;
 mod bounded;
+mod checks;
 mod declarations;
 mod docs;
 mod emitter;

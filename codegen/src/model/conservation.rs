@@ -53,6 +53,7 @@ pub(crate) fn kind(shape: &Shape) -> &'static str {
         Shape::Union(_) => "union",
         Shape::Enum(_) => "enum",
         Shape::Bounded(_) => "bounded",
+        Shape::Undecided(_) => "undecided",
         Shape::Alias(..) => "alias",
         Shape::Newtype(_) => "newtype",
         Shape::Core(_) => "core",

@@ -18,6 +18,7 @@ pub(crate) mod revision;
 mod types;
 
 pub use crate::json::Json;
+pub use crate::schema::check::{Check, Members, Unevaluated};
 pub use crate::schema::fixups::Applied;
 pub use crate::schema::json_types::JsonTypes;
 pub use crate::schema::normal::{Bound, Bounds, Length};
@@ -29,6 +30,6 @@ pub use protocol::Protocol;
 pub use revision::{Era, Revision, Status};
 pub(crate) use revision::{check_name, schema_path};
 pub use types::{
-    AliasRule, Bounded, Content, Limit, Member, Origin, Rest, Shape, Struct, Type, TypeDef, TypeId, Union, Value,
-    Variant,
+    AliasRule, Bounded, Content, Limit, Member, Origin, Rest, Shape, Struct, Type, TypeDef, TypeId, Undecided, Union,
+    Value, Variant,
 };

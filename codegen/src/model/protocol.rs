@@ -7,6 +7,7 @@ use crate::model::docs::Docs;
 use crate::model::messages::{ErrorCode, Notification, Request};
 use crate::model::revision::Era;
 use crate::model::types::{Origin, Shape, Struct, Type, TypeDef, TypeId};
+use crate::schema::check::Check;
 use crate::schema::fixups::Applied;
 
 /// A revision of the protocol.
@@ -28,6 +29,8 @@ pub struct Protocol {
     pub notifications: Vec<Notification>,
     /// The error codes in the schema.
     pub error_codes: Vec<ErrorCode>,
+    /// The definitions that checks refer to.
+    pub checks: IndexMap<String, Check>,
     /// The results of the fixups.
     pub fixups: Vec<Applied>,
     /// The definitions as JSON without prose, for `JsonSchema` impls.
@@ -56,11 +59,18 @@ impl Protocol {
         content
     }
 
-    /// Returns the struct of a type expression. It follows aliases.
+    /// Returns the struct of a type expression. It follows aliases and leaves out checks.
     pub fn as_struct(&self, content: &Type) -> Option<&Struct> {
         match self.follow(content) {
             Type::Named(id) => match &self.types[*id].shape {
                 Shape::Struct(body) => Some(body),
+                Shape::Bounded(bounded) => match self.follow(&bounded.inner) {
+                    Type::Named(inner) => match &self.types[*inner].shape {
+                        Shape::Struct(body) => Some(body),
+                        _ => None,
+                    },
+                    _ => None,
+                },
                 _ => None,
             },
             _ => None,

@@ -3,6 +3,7 @@
 use crate::json::Json;
 use crate::model::decision::Decision;
 use crate::model::direction::MessageSet;
+use crate::schema::check::Check;
 use crate::schema::normal::{Bounds, Length};
 
 /// Index into [`Protocol::types`](crate::Protocol::types).
@@ -51,6 +52,8 @@ pub enum Shape {
     Enum(Vec<Value>),
     /// A value with a limit that Rust's type does not have.
     Bounded(Bounded),
+    /// A union that no guard decides.
+    Undecided(Undecided),
     /// An alias, with the rule that made it one.
     Alias(Type, AliasRule),
     /// A recursive alias, which Rust allows only as a newtype.
@@ -156,13 +159,28 @@ pub struct Value {
     pub rust: String,
 }
 
-/// A value with a limit.
+/// A value with a limit or with checks.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Bounded {
     /// The type without the limit.
     pub inner: Type,
     /// The limit.
-    pub limit: Limit,
+    pub limit: Option<Limit>,
+    /// The assertions that do not shape the type.
+    pub checks: Vec<Check>,
+}
+
+/// A union that no guard decides. The value is kept as JSON.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Undecided {
+    /// The alternatives. A value can be valid for several of them.
+    pub alternatives: Vec<Variant>,
+    /// What the union accepts.
+    pub checks: Vec<Check>,
+    /// Two alternatives that no guard separates, by their index.
+    pub conflict: (usize, usize),
+    /// A document that both accept, if one was found.
+    pub example: Option<Json>,
 }
 
 /// A limit.
@@ -220,6 +238,7 @@ impl Shape {
                 }
             }
             Shape::Union(union) => union.variants.iter().for_each(|variant| seen(&variant.content)),
+            Shape::Undecided(it) => it.alternatives.iter().for_each(|variant| seen(&variant.content)),
             Shape::Bounded(Bounded { inner, .. }) => seen(inner),
             Shape::Alias(content, _) | Shape::Newtype(content) => seen(content),
             Shape::Enum(_) | Shape::Core(_) | Shape::Never => {}

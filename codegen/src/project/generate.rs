@@ -14,7 +14,7 @@ use crate::model::{Protocol, Revision, check_name, schema_path};
 use crate::project::manifest;
 use crate::project::workspace::Workspace;
 use crate::project::write::{Changes, sync};
-use crate::schema::document::Document;
+use crate::schema::document::{Document, ReadOptions};
 use crate::text::names::escape;
 
 /// The folder of the modules of vendored revisions, below the root.
@@ -113,18 +113,30 @@ pub struct Generator {
     schema: PathBuf,
     revision: String,
     support: String,
+    options: ReadOptions,
 }
 
 impl Generator {
     /// Creates a generator for a schema file. The revision gets this name.
     pub fn new(schema: impl Into<PathBuf>, revision: impl Into<String>) -> Generator {
-        Generator { schema: schema.into(), revision: revision.into(), support: SUPPORT.to_owned() }
+        Generator {
+            schema: schema.into(),
+            revision: revision.into(),
+            support: SUPPORT.to_owned(),
+            options: ReadOptions::default(),
+        }
     }
 
     /// Sets the path of the support core. The default is `::mcpgen_types`.
     #[must_use]
     pub fn support(self, path: impl Into<String>) -> Generator {
         Generator { support: path.into(), ..self }
+    }
+
+    /// Sets the dialect of the schema, or the name of the type at its root.
+    #[must_use]
+    pub fn read_options(self, options: ReadOptions) -> Generator {
+        Generator { options, ..self }
     }
 
     /// Writes the module to the folder `out`: `mod.rs` and its files. Outdated files of an earlier run are removed.
@@ -166,7 +178,7 @@ impl Generator {
 
     fn sync(&self, out: &Path, check: bool) -> Result<Generated, Error> {
         check_name(&self.revision)?;
-        let protocol = model(Document::read(&self.schema)?, &self.revision, false)?;
+        let protocol = model(Document::read_with(&self.schema, &self.options)?, &self.revision, false)?;
         conservation(&protocol)?;
         let files = emit(&protocol, &self.options())?;
         let changes = sync(out, &files, check)?;
@@ -180,6 +192,12 @@ impl Generator {
         let mut command = format!("mcpgen generate --schema {source} --revision {} --out DIR", self.revision);
         if self.support != SUPPORT {
             command.push_str(&format!(" --support {}", self.support));
+        }
+        if let Some(dialect) = self.options.dialect {
+            command.push_str(&format!(" --dialect {dialect}"));
+        }
+        if let Some(name) = &self.options.root_name {
+            command.push_str(&format!(" --root-name {name}"));
         }
         Options { support: self.support.clone(), command, source, vendored: None }
     }

@@ -72,7 +72,10 @@ impl Source {
 
     /// Reads a schema that is not vendored. It is treated as a draft: fixups that do not match are not errors.
     fn draft(name: &str, document: &str, file: Option<String>, text: Vec<u8>) -> Result<Source, Error> {
-        let protocol = build::model(Document::parse(document, &text)?, Status::Draft.as_str(), false)?;
+        let mut parsed = Document::parse(document, &text)?;
+        // The names of the files may differ, but the types at the roots are the same.
+        parsed.set_root_name("Root");
+        let protocol = build::model(parsed, Status::Draft.as_str(), false)?;
         Ok(Source { label: name.to_owned(), file, text, protocol })
     }
 }

@@ -9,12 +9,15 @@ use indexmap::IndexMap;
 use serde_json::Number;
 
 use crate::json::{Json, integer};
+use crate::schema::check::{Check, Definitions};
 use crate::schema::json_types::JsonTypes;
 use crate::schema::normal::{Array, Bound, Bounds, Kind, Object, Property, Schema, first_integer};
 
 /// The definitions that references lead to.
 pub(crate) struct Algebra<'a> {
     definitions: &'a IndexMap<String, Schema>,
+    /// The checks of all definitions.
+    checks: &'a Definitions,
     steps: Cell<u32>,
     proofs: Cell<u32>,
 }
@@ -39,8 +42,8 @@ type Pairs = BTreeSet<(String, String)>;
 
 impl<'a> Algebra<'a> {
     /// Creates an algebra for these definitions.
-    pub(crate) fn new(definitions: &'a IndexMap<String, Schema>) -> Self {
-        Algebra { definitions, steps: Cell::new(0), proofs: Cell::new(0) }
+    pub(crate) fn new(definitions: &'a IndexMap<String, Schema>, checks: &'a Definitions) -> Self {
+        Algebra { definitions, checks, steps: Cell::new(0), proofs: Cell::new(0) }
     }
 
     /// Returns a copy without `All`, in which every intersection is computed.
@@ -76,6 +79,10 @@ impl<'a> Algebra<'a> {
             Kind::Union(variants) => {
                 Kind::union(variants.iter().map(|m| self.resolve_at(m, depth)).collect::<Result<_, _>>()?)
             }
+            Kind::Checked(inner, checks) => match self.resolve_at(inner, depth)?.checked(checks.clone()).kind {
+                Kind::Checked(inner, checks) => self.checked(*inner, checks),
+                kind => kind,
+            },
             Kind::String(length) if length.is_empty() => Kind::Never,
             Kind::Integer(bounds) if bounds.is_empty(true) => Kind::Never,
             Kind::Number(bounds) if bounds.is_empty(false) => Kind::Never,
@@ -83,6 +90,17 @@ impl<'a> Algebra<'a> {
             other => other.clone(),
         };
         Ok(Schema { kind, note: schema.note.clone() })
+    }
+
+    /// Adds checks to a schema. Constant values are filtered instead.
+    fn checked(&self, inner: Schema, checks: Vec<Check>) -> Kind {
+        match &inner.kind {
+            Kind::Values(values) => {
+                let holds = |value: &&Json| checks.iter().all(|check| check.accepts(value, self.checks));
+                empty_is_never(Kind::Values(values.iter().filter(holds).cloned().collect()))
+            }
+            _ => inner.checked(checks).kind,
+        }
     }
 
     /// As [`Self::meet`], but if one side contains the other, the smaller one is kept as it is written. This keeps
@@ -116,6 +134,8 @@ impl<'a> Algebra<'a> {
             (Kind::All(_), _) => self.meet(&self.resolve_at(a, depth + 1)?, b, depth + 1)?.kind,
             (_, Kind::All(_)) => self.meet(a, &self.resolve_at(b, depth + 1)?, depth + 1)?.kind,
             (Kind::Never, _) | (_, Kind::Never) => Kind::Never,
+            (Kind::Checked(inner, checks), _) => self.checked(self.meet_narrowing(inner, b, depth)?, checks.clone()),
+            (_, Kind::Checked(inner, checks)) => self.checked(self.meet_narrowing(a, inner, depth)?, checks.clone()),
             (Kind::Ref(x), Kind::Ref(y)) if x == y => a.kind.clone(),
             (Kind::Ref(name), _) => self.meet(self.target(name), b, depth + 1)?.kind,
             (_, Kind::Ref(name)) => self.meet(a, self.target(name), depth + 1)?.kind,
@@ -188,6 +208,9 @@ impl<'a> Algebra<'a> {
             (Kind::Values(values), _) => values.contains(value),
             (Kind::Union(variants), _) => variants.iter().any(|variant| self.accepts(variant, value)),
             (Kind::All(schemas), _) => schemas.iter().all(|schema| self.accepts(schema, value)),
+            (Kind::Checked(inner, checks), _) => {
+                self.accepts(inner, value) && checks.iter().all(|check| check.accepts(value, self.checks))
+            }
             _ => false,
         }
     }
@@ -208,6 +231,10 @@ impl<'a> Algebra<'a> {
             (Kind::Any, _) | (_, Kind::Never) => return true,
             (Kind::Ref(a), Kind::Ref(b)) if a == b => return true,
             (Kind::All(schemas), _) => return schemas.iter().all(|m| self.contains_in(m, small, assumed, depth)),
+            (Kind::Checked(inner, checks), Kind::Checked(other, known)) => {
+                let holds = checks.iter().all(|check| known.contains(check));
+                return holds && self.contains_in(inner, other, assumed, depth);
+            }
             (Kind::Ref(a), Kind::Ref(b)) if !assumed.insert((a.clone(), b.clone())) => return true,
             (_, Kind::Ref(name)) => return self.contains_in(large, self.target(name), assumed, depth),
             (Kind::Ref(name), _) => return self.contains_in(self.target(name), small, assumed, depth),
@@ -215,6 +242,7 @@ impl<'a> Algebra<'a> {
             (_, Kind::Values(values)) => return values.iter().all(|value| self.accepts(large, value)),
             (Kind::Union(variants), _) => return variants.iter().any(|m| self.contains_in(m, small, assumed, depth)),
             (_, Kind::All(schemas)) => return schemas.iter().any(|m| self.contains_in(large, m, assumed, depth)),
+            (_, Kind::Checked(inner, _)) => return self.contains_in(large, inner, assumed, depth),
             _ => {}
         }
         match (&large.kind, &small.kind) {
@@ -258,10 +286,12 @@ impl<'a> Algebra<'a> {
             (_, Kind::Ref(name)) => return self.disjoint_in(a, self.target(name), seen, depth),
             (Kind::All(schemas), _) => return schemas.iter().any(|m| self.disjoint_in(m, b, seen, depth)),
             (_, Kind::All(schemas)) => return schemas.iter().any(|m| self.disjoint_in(a, m, seen, depth)),
-            (Kind::Union(variants), _) => return variants.iter().all(|m| self.disjoint_in(m, b, seen, depth)),
-            (_, Kind::Union(variants)) => return variants.iter().all(|m| self.disjoint_in(a, m, seen, depth)),
             (Kind::Values(values), _) => return !values.iter().any(|value| self.accepts(b, value)),
             (_, Kind::Values(values)) => return !values.iter().any(|value| self.accepts(a, value)),
+            (Kind::Checked(inner, _), _) => return self.disjoint_in(inner, b, seen, depth),
+            (_, Kind::Checked(inner, _)) => return self.disjoint_in(a, inner, seen, depth),
+            (Kind::Union(variants), _) => return variants.iter().all(|m| self.disjoint_in(m, b, seen, depth)),
+            (_, Kind::Union(variants)) => return variants.iter().all(|m| self.disjoint_in(a, m, seen, depth)),
             _ => {}
         }
         match (&a.kind, &b.kind) {
@@ -385,6 +415,10 @@ impl<'a> Algebra<'a> {
             Kind::Values(values) => values.first()?.clone(),
             Kind::Union(variants) => variants.iter().find_map(|variant| self.example(variant, depth + 1))?,
             Kind::Ref(name) => self.example(self.target(name), depth + 1)?,
+            Kind::Checked(inner, checks) => {
+                let example = self.example(inner, depth + 1)?;
+                checks.iter().all(|check| check.accepts(&example, self.checks)).then_some(example)?
+            }
             Kind::All(_) => self.example(&self.resolve_at(schema, 0).ok()?, depth + 1)?,
         })
     }
@@ -408,6 +442,7 @@ pub(crate) fn replace_never(schema: &Schema, never: &BTreeSet<String>) -> Schema
             })
         }
         Kind::Union(variants) => Kind::union(variants.iter().map(|variant| replace_never(variant, never)).collect()),
+        Kind::Checked(inner, checks) => replace_never(inner, never).checked(checks.clone()).kind,
         other => other.clone(),
     };
     Schema { kind, note: schema.note.clone() }

@@ -8,7 +8,9 @@ use sha2::{Digest, Sha256};
 use crate::error::{Error, Problem};
 use crate::json::Json;
 use crate::json::pointer::escape;
+use crate::schema::dialect::{CONTAINERS, Dialect};
 use crate::text::hex;
+use crate::text::names::type_name;
 
 /// The maximum size of a schema file. The official ones have less than 200 KB.
 pub(crate) const MAX_BYTES: u64 = 32 * 1024 * 1024;
@@ -24,25 +26,17 @@ pub struct Document {
     pub dialect: Dialect,
     /// The whole document.
     pub root: Json,
+    /// The name of the type at the root, if it was given.
+    root_name: Option<String>,
 }
 
-/// The JSON Schema dialects of official MCP schemas.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Dialect {
-    /// draft-07: `definitions`; keywords next to `$ref` are ignored.
-    Draft07,
-    /// 2020-12: `$defs`; keywords next to `$ref` apply.
-    Draft202012,
-}
-
-impl Dialect {
-    /// Returns the keyword that contains the definitions.
-    pub fn container(self) -> &'static str {
-        match self {
-            Dialect::Draft07 => "definitions",
-            Dialect::Draft202012 => "$defs",
-        }
-    }
+/// How a document is read.
+#[derive(Clone, Debug, Default)]
+pub struct ReadOptions {
+    /// The dialect of a document whose `$schema` is not known. A known `$schema` must agree with it.
+    pub dialect: Option<Dialect>,
+    /// The name of the type at the root of the document. By default it is made from the name of the file.
+    pub root_name: Option<String>,
 }
 
 impl Document {
@@ -51,12 +45,20 @@ impl Document {
     /// # Errors
     /// [`Error::Io`], [`Error::Json`], or [`Error::Schema`] if it is too large or not a schema of a known dialect.
     pub fn read(path: &Path) -> Result<Document, Error> {
+        Document::read_with(path, &ReadOptions::default())
+    }
+
+    /// Reads a file, with options.
+    ///
+    /// # Errors
+    /// As [`Self::read`].
+    pub fn read_with(path: &Path, options: &ReadOptions) -> Result<Document, Error> {
         let file = path.display().to_string();
         let size = std::fs::metadata(path).map_err(Error::io("reading", path))?.len();
         if size > MAX_BYTES {
             return Err(too_large(&file, size));
         }
-        Document::parse(file, &std::fs::read(path).map_err(Error::io("reading", path))?)
+        Document::parse_with(file, &std::fs::read(path).map_err(Error::io("reading", path))?, options)
     }
 
     /// Reads bytes. Messages refer to them as `file`.
@@ -64,6 +66,14 @@ impl Document {
     /// # Errors
     /// [`Error::Json`], or [`Error::Schema`] if it is too large or not a schema of a known dialect.
     pub fn parse(file: impl Into<String>, bytes: &[u8]) -> Result<Document, Error> {
+        Document::parse_with(file, bytes, &ReadOptions::default())
+    }
+
+    /// Reads bytes, with options.
+    ///
+    /// # Errors
+    /// As [`Self::parse`].
+    pub fn parse_with(file: impl Into<String>, bytes: &[u8], options: &ReadOptions) -> Result<Document, Error> {
         let file = file.into();
         if bytes.len() as u64 > MAX_BYTES {
             return Err(too_large(&file, bytes.len() as u64));
@@ -75,26 +85,54 @@ impl Document {
             column: error.column(),
             why: error.to_string(),
         })?;
-        let dialect = dialect(&file, &root)?;
-        Ok(Document { file, sha256: hex(&Sha256::digest(bytes)), dialect, root })
+        let dialect = dialect(&file, &root, options.dialect)?;
+        let root_name = options.root_name.clone();
+        Ok(Document { file, sha256: hex(&Sha256::digest(bytes)), dialect, root, root_name })
     }
 
     /// Returns the definitions by name, in the order of the file.
     pub fn definitions(&self) -> &IndexMap<String, Json> {
         static NONE: std::sync::LazyLock<IndexMap<String, Json>> = std::sync::LazyLock::new(IndexMap::new);
-        self.root.get(self.dialect.container()).and_then(Json::as_object).unwrap_or(&NONE)
+        self.root.get(self.container()).and_then(Json::as_object).unwrap_or(&NONE)
+    }
+
+    /// Returns the keyword that contains the definitions: that of the dialect, or the other one.
+    pub(crate) fn container(&self) -> &'static str {
+        let own = self.dialect.container();
+        let other = if own == "$defs" { "definitions" } else { "$defs" };
+        if self.root.get(own).is_none() && self.root.get(other).is_some() { other } else { own }
+    }
+
+    /// Returns the name of the type at the root of the document: the given one, or that of the file.
+    pub(crate) fn root_name(&self) -> String {
+        self.root_name.clone().unwrap_or_else(|| {
+            let file = self.file.rsplit(['/', '\\']).next().unwrap_or_default();
+            let stem = file.strip_suffix(".json").unwrap_or(file);
+            let stem = stem.strip_suffix(".schema").unwrap_or(stem);
+            if stem.is_empty() || stem == "-" { "Root".to_owned() } else { type_name(stem) }
+        })
+    }
+
+    /// Sets the name of the type at the root.
+    pub fn set_root_name(&mut self, name: impl Into<String>) {
+        self.root_name = Some(name.into());
     }
 
     /// Returns the JSON pointer of a definition.
     pub fn pointer(&self, definition: &str) -> String {
-        format!("/{}/{}", self.dialect.container(), escape(definition))
+        format!("/{}/{}", self.container(), escape(definition))
     }
 }
 
-/// The keywords that are allowed at the root of a document.
-const ROOT_KEYWORDS: &[&str] = &["$schema", "$id", "$comment", "title", "description", "definitions", "$defs"];
+/// The keywords at the root of a document that do not make it a type.
+const ROOT_KEYWORDS: &[&str] = &["$schema", "$id", "id", "$comment", "title", "description", "definitions", "$defs"];
 
-fn dialect(file: &str, root: &Json) -> Result<Dialect, Error> {
+/// Whether the root of a document is a type, beside its definitions.
+pub(super) fn is_type(root: &Json) -> bool {
+    root.as_object().is_none_or(|members| members.keys().any(|key| !ROOT_KEYWORDS.contains(&key.as_str())))
+}
+
+fn dialect(file: &str, root: &Json, given: Option<Dialect>) -> Result<Dialect, Error> {
     let problem = |pointer: &str, keyword: &str, why: String, remedy: &str| Problem {
         file: file.to_owned(),
         definition: String::new(),
@@ -103,61 +141,58 @@ fn dialect(file: &str, root: &Json) -> Result<Dialect, Error> {
         why,
         remedy: remedy.to_owned(),
     };
-    let Json::Object(members) = root else {
-        let why = format!("a schema document is an object, this is {}", root.type_name());
-        return Err(Error::Schema(vec![problem("", "", why, "use the schema.json of an MCP revision")]));
+    let members = match root {
+        Json::Object(members) => members,
+        Json::Bool(_) => return Ok(given.unwrap_or(Dialect::Draft202012)),
+        other => {
+            let why = format!("a schema document is an object, this is {}", other.type_name());
+            return Err(Error::Schema(vec![problem(
+                "",
+                "",
+                why,
+                "use a JSON Schema, such as that of an MCP revision",
+            )]));
+        }
     };
     let mut problems = Vec::new();
-    for key in members.keys().filter(|key| !ROOT_KEYWORDS.contains(&key.as_str())) {
-        problems.push(problem(
-            &format!("/{}", escape(key)),
-            key,
-            "mcpgen does not implement this keyword at the root of a document".into(),
-            "move it into a definition",
-        ));
-    }
-    let dialect =
-        match (members.get("$schema").map(|uri| uri.as_str().unwrap_or_default()), members.contains_key("$defs")) {
-            (Some(uri), _) if uri.contains("draft-07/schema") => Dialect::Draft07,
-            (Some(uri), _) if uri.contains("draft/2020-12/schema") => Dialect::Draft202012,
-            (Some(uri), _) => {
-                problems.push(problem(
-                    "/$schema",
-                    "$schema",
-                    format!("{uri:?} is not a dialect that mcpgen reads"),
-                    "use JSON Schema draft-07 or 2020-12",
-                ));
-                Dialect::Draft202012
-            }
-            (None, true) => Dialect::Draft202012,
-            (None, false) => Dialect::Draft07,
-        };
-    let (container, other) = match dialect {
-        Dialect::Draft07 => ("definitions", "$defs"),
-        Dialect::Draft202012 => ("$defs", "definitions"),
+    let declared = members.get("$schema").map(|uri| uri.as_str().unwrap_or_default());
+    let dialect = match (declared, declared.and_then(Dialect::of_uri), given) {
+        (_, Some(declared), Some(given)) if declared != given => {
+            let why = format!("the document is written in {declared}, not in {given}");
+            problems.push(problem("/$schema", "$schema", why, "leave out `--dialect`"));
+            declared
+        }
+        (_, Some(declared), _) => declared,
+        (_, None, Some(given)) => given,
+        (Some(uri), None, None) => {
+            let why = format!("{uri:?} is not a dialect that mcpgen reads");
+            let remedy = "use JSON Schema draft-04, draft-07, 2019-09 or 2020-12, or name one with `--dialect`";
+            problems.push(problem("/$schema", "$schema", why, remedy));
+            Dialect::Draft202012
+        }
+        (None, None, None) if members.contains_key("$defs") => Dialect::Draft202012,
+        (None, None, None) => Dialect::Draft07,
     };
-    if members.contains_key(other) {
-        problems.push(problem(
-            &format!("/{other}"),
-            other,
-            format!("in the dialect of this document, definitions are in `{container}`"),
-            "move the definitions to the keyword of the dialect",
-        ));
+    let mut has_definitions = false;
+    for container in CONTAINERS {
+        match members.get(container) {
+            Some(Json::Object(definitions)) => has_definitions |= !definitions.is_empty(),
+            None => {}
+            Some(other) => problems.push(problem(
+                &format!("/{container}"),
+                container,
+                format!("expected an object of definitions, found {}", other.type_name()),
+                "make it an object of schemas by name",
+            )),
+        }
     }
-    match members.get(container) {
-        Some(Json::Object(definitions)) if !definitions.is_empty() => {}
-        Some(Json::Object(_)) | None => problems.push(problem(
+    if problems.is_empty() && !has_definitions && !is_type(root) {
+        problems.push(problem(
             "",
-            container,
+            dialect.container(),
             "the document defines no types".into(),
-            "use the schema.json of an MCP revision",
-        )),
-        Some(other) => problems.push(problem(
-            &format!("/{container}"),
-            container,
-            format!("expected an object of definitions, found {}", other.type_name()),
-            "make it an object of schemas by name",
-        )),
+            "use a JSON Schema, such as that of an MCP revision",
+        ));
     }
     if problems.is_empty() { Ok(dialect) } else { Err(Error::Schema(problems)) }
 }

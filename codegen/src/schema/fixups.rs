@@ -162,7 +162,7 @@ pub(crate) fn apply(document: &mut Document, revision: &str, released: bool) -> 
 
 impl Fixup {
     fn apply(&self, document: &mut Document) -> Vec<String> {
-        let container = document.dialect.container();
+        let container = document.container();
         let parse = |text: &str| Json::parse(text).expect("fixups hold JSON; a test reads them all");
         let (expects, becomes) =
             (parse(self.expects), parse(&self.becomes.replace("#/$defs/", &format!("#/{container}/"))));

@@ -53,6 +53,16 @@ impl JsonTypes {
         }
     }
 
+    /// Returns the type with this name in JSON Schema, or none.
+    pub(crate) fn named(name: &str) -> Self {
+        match name {
+            "number" => Self::NUMBER,
+            // A name of ours, not of JSON Schema.
+            "fraction" => Self::NONE,
+            _ => Self::NAMES.into_iter().find(|(known, _)| *known == name).map_or(Self::NONE, |(_, one)| one),
+        }
+    }
+
     /// Returns the types in the set.
     pub(crate) fn each(self) -> impl Iterator<Item = Self> {
         Self::NAMES.into_iter().map(|(_, one)| one).filter(move |one| self.intersects(*one))
@@ -61,6 +71,22 @@ impl JsonTypes {
     /// Returns the names of the types in the set.
     pub fn names(self) -> impl Iterator<Item = &'static str> {
         Self::NAMES.into_iter().filter(move |(_, one)| self.intersects(*one)).map(|(name, _)| name)
+    }
+
+    /// The names of the types in the set, as in messages: `integer or null`.
+    pub(crate) fn words(self) -> String {
+        let number =
+            if self.contains(Self::FRACTION) { (Self::FRACTION, "number") } else { (Self::INTEGER, "integer") };
+        let names = [
+            (Self::NULL, "null"),
+            (Self::BOOLEAN, "boolean"),
+            number,
+            (Self::STRING, "string"),
+            (Self::ARRAY, "array"),
+            (Self::OBJECT, "object"),
+        ];
+        let names = names.iter().filter(|(types, _)| self.contains(*types)).map(|(_, name)| *name);
+        names.collect::<Vec<_>>().join(" or ")
     }
 
     /// Whether the set is empty.

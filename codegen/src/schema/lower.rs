@@ -1,23 +1,27 @@
 //! Lowers the keywords of JSON Schema into the normal form of [`crate::schema::normal`]. The grammar is closed: a
 //! keyword that is not listed here is an error with its JSON pointer.
 
-use std::borrow::Cow;
 use std::collections::BTreeSet;
 
 use indexmap::IndexMap;
 use serde_json::Number;
 
 use crate::error::Problem;
-use crate::json::pointer::{escape, unescape};
+use crate::json::pointer::escape;
 use crate::json::{Json, integer};
-use crate::schema::document::Dialect;
-use crate::schema::normal::{Array, Bound, Bounds, Kind, Length, Note, Object, Property, Schema};
+use crate::schema::check::Check;
+use crate::schema::compile::{self, Compile};
+use crate::schema::dialect::Dialect;
+use crate::schema::json_types::JsonTypes;
+use crate::schema::normal::{Array, Bounds, Kind, Length, Note, Object, Property, Schema};
+use crate::schema::references::{Definition, References};
 
-/// Keywords that do not affect what is accepted.
+/// Keywords that do not affect what is accepted. `x-` and what follows is one as well.
 const ANNOTATIONS: &[&str] = &[
     "title",
     "description",
     "$comment",
+    "example",
     "examples",
     "default",
     "deprecated",
@@ -26,7 +30,16 @@ const ANNOTATIONS: &[&str] = &[
     "format",
     "contentEncoding",
     "contentMediaType",
+    "contentSchema",
+    "enumDescriptions",
+    // A union is decided by its variants, and so by the property that is named here.
+    "discriminator",
+    // The dialect is that of the document.
+    "$schema",
 ];
+
+/// Keywords that name schemas, or contain them to be referred to.
+const LOCATIONS: &[&str] = &["$defs", "definitions"];
 
 /// The JSON types, in the order of the variants of a schema without `type`.
 const TYPES: &[&str] = &["null", "boolean", "number", "string", "array", "object"];
@@ -44,45 +57,54 @@ pub(crate) struct Lower<'a> {
     pub file: &'a str,
     /// The dialect, which determines whether keywords next to `$ref` apply.
     pub dialect: Dialect,
-    /// All definitions. References are checked against them.
-    pub definitions: &'a IndexMap<String, Json>,
+    /// All definitions, and the targets of references.
+    pub references: &'a References<'a>,
     /// The problems found so far.
     pub problems: Vec<Problem>,
     /// The `oneOf`s found so far. They are checked later, when references can be followed.
     pub one_ofs: Vec<OneOf>,
 }
 
-/// A `oneOf`. It is read as `anyOf`, which is equivalent if its subschemas are disjoint.
+/// A `oneOf`. It is read as `anyOf`, which is equivalent if its subschemas are disjoint. Otherwise, it is also a check.
 pub(crate) struct OneOf {
-    /// The definition that contains it.
-    pub definition: String,
-    /// Its JSON pointer.
-    pub pointer: String,
+    /// The name of the definition that stands for the check until it is known whether it is needed.
+    pub marker: String,
     /// Its subschemas.
     pub subschemas: Vec<Schema>,
+    /// The check.
+    pub check: Check,
 }
 
 /// The definition and the pointer of a schema.
 #[derive(Clone)]
-struct SchemaPath<'a> {
-    definition: &'a str,
-    pointer: String,
+pub(super) struct SchemaPath<'a> {
+    pub(super) definition: &'a str,
+    pub(super) pointer: String,
 }
 
 impl SchemaPath<'_> {
-    fn down(&self, token: &str) -> Self {
+    pub(super) fn down(&self, token: &str) -> Self {
         SchemaPath { definition: self.definition, pointer: format!("{}/{}", self.pointer, escape(token)) }
     }
 }
 
 impl Lower<'_> {
     /// Lowers one definition.
-    pub(crate) fn definition(&mut self, name: &str, json: &Json) -> Schema {
-        let pointer = format!("/{}/{}", self.dialect.container(), escape(name));
-        self.schema(json, &SchemaPath { definition: name, pointer })
+    pub(crate) fn definition(&mut self, name: &str, definition: &Definition<'_>) -> Schema {
+        self.schema(definition.json, &SchemaPath { definition: name, pointer: definition.pointer.clone() })
     }
 
-    fn problem(&mut self, path: &SchemaPath<'_>, keyword: &str, why: impl Into<String>, remedy: impl Into<String>) {
+    pub(super) fn compile(&self) -> Compile<'_> {
+        Compile { dialect: self.dialect, references: self.references }
+    }
+
+    pub(super) fn problem(
+        &mut self,
+        path: &SchemaPath<'_>,
+        keyword: &str,
+        why: impl Into<String>,
+        remedy: impl Into<String>,
+    ) {
         self.problems.push(Problem {
             file: self.file.to_owned(),
             definition: path.definition.to_owned(),
@@ -93,7 +115,7 @@ impl Lower<'_> {
         });
     }
 
-    fn schema(&mut self, json: &Json, path: &SchemaPath<'_>) -> Schema {
+    pub(super) fn schema(&mut self, json: &Json, path: &SchemaPath<'_>) -> Schema {
         let keywords = match json {
             Json::Bool(true) => return Schema::at(&path.pointer, Kind::Any),
             Json::Bool(false) => return Schema::at(&path.pointer, Kind::Never),
@@ -105,7 +127,7 @@ impl Lower<'_> {
             }
         };
         let note = self.note(keywords, path);
-        let beside_ref_is_ignored = self.dialect == Dialect::Draft07 && keywords.contains_key("$ref");
+        let beside_ref_is_ignored = self.dialect.ignores_beside_ref() && keywords.contains_key("$ref");
         let mut schema = if beside_ref_is_ignored {
             Schema::any()
         } else {
@@ -117,9 +139,17 @@ impl Lower<'_> {
             schema = self.and(schema, reference, path);
         }
         if !beside_ref_is_ignored {
+            let checks = self.checks(keywords, path);
+            if checks.contains(&Check::Nothing) {
+                schema = Schema::at(&path.pointer, Kind::Never);
+            }
+            if !checks.is_empty() {
+                let checked = Schema::at(&path.pointer, Kind::Any).checked(checks);
+                schema = self.and(schema, checked, path);
+            }
             for (keyword, combine) in [("allOf", true), ("anyOf", false), ("oneOf", false)] {
                 if let Some(subschemas) = self.subschemas(keywords, keyword, path) {
-                    schema = self.combine(schema, subschemas, combine, keyword, path);
+                    schema = self.combine(schema, subschemas, combine, keyword, (keywords, path));
                 }
             }
         }
@@ -136,68 +166,44 @@ impl Lower<'_> {
     }
 
     fn check_keywords(&mut self, keywords: &IndexMap<String, Json>, path: &SchemaPath<'_>) {
-        const ASSERTIONS: &[&str] = &[
-            "type",
-            "const",
-            "enum",
-            "properties",
-            "required",
-            "additionalProperties",
-            "items",
-            "minimum",
-            "maximum",
-            "exclusiveMinimum",
-            "exclusiveMaximum",
-            "minLength",
-            "maxLength",
-            "minItems",
-            "maxItems",
-            "anyOf",
-            "oneOf",
-            "allOf",
-            "$ref",
-        ];
+        let dialect = self.dialect;
         for keyword in keywords.keys() {
-            if !ASSERTIONS.contains(&keyword.as_str()) && !ANNOTATIONS.contains(&keyword.as_str()) {
-                self.problem(
-                    &path.down(keyword),
-                    keyword,
-                    "mcpgen does not implement this keyword",
-                    "use keywords that mcpgen implements, or remove it",
-                );
+            let key = keyword.as_str();
+            let since = keyword_dialects(key);
+            let is_annotation = ANNOTATIONS.contains(&key) || LOCATIONS.contains(&key) || key.starts_with("x-");
+            if is_annotation || key == dialect.id() || since.is_some_and(|since| since.contains(&dialect)) {
+                continue;
             }
+            let (why, remedy) = match since {
+                Some(_) => (
+                    format!("the dialect {dialect} does not have this keyword"),
+                    "declare its dialect in `$schema`, or remove it",
+                ),
+                None => (
+                    "mcpgen does not implement this keyword".to_owned(),
+                    "use keywords that mcpgen implements, or remove it",
+                ),
+            };
+            self.problem(&path.down(keyword), keyword, why, remedy);
         }
     }
 
     fn reference(&mut self, target: &Json, path: &SchemaPath<'_>) -> Schema {
-        let prefix = format!("#/{}/", self.dialect.container());
-        let name = target
-            .as_str()
-            .and_then(|target| target.strip_prefix(&prefix))
-            .map(|token| unescape(&percent_decoded(token)));
-        let kind = match name {
-            Some(name) if self.definitions.contains_key(&name) => Kind::Ref(name),
-            Some(name) => {
-                let why = format!("there is no definition `{name}`{}", self.nearest(&name));
-                self.problem(&path.down("$ref"), "$ref", why, "define it, or correct the reference");
+        let kind = match self.references.target(&path.pointer) {
+            Some(Ok(name)) => Kind::Ref(name.clone()),
+            Some(Err(unresolved)) => {
+                let unresolved = unresolved.clone();
+                self.problem(&path.down("$ref"), "$ref", unresolved.why, unresolved.remedy);
                 Kind::Any
             }
             None => {
-                let remedy = format!("write \"{prefix}NAME\"");
+                let remedy = format!("write \"#/{}/NAME\"", self.dialect.container());
                 let why = format!("{target} is not a reference to a definition of this document");
                 self.problem(&path.down("$ref"), "$ref", why, remedy);
                 Kind::Any
             }
         };
         Schema::at(&path.pointer, kind)
-    }
-
-    fn nearest(&self, name: &str) -> String {
-        let lower = name.to_lowercase();
-        self.definitions
-            .keys()
-            .find(|candidate| candidate.to_lowercase() == lower)
-            .map_or(String::new(), |candidate| format!(" (there is `{candidate}`)"))
     }
 
     /// Lowers the subschemas of `allOf`, `anyOf` or `oneOf`.
@@ -235,21 +241,22 @@ impl Lower<'_> {
         subschemas: Vec<Schema>,
         all: bool,
         keyword: &str,
-        path: &SchemaPath<'_>,
+        (keywords, path): (&IndexMap<String, Json>, &SchemaPath<'_>),
     ) -> Schema {
         if all {
             return subschemas.into_iter().fold(base, |schema, subschema| self.and(schema, subschema, path));
         }
         let subschemas =
             subschemas.into_iter().map(|subschema| self.and(base.clone(), subschema, path)).collect::<Vec<_>>();
-        if keyword == "oneOf" {
-            // With disjoint subschemas, `oneOf` and `anyOf` are the same. That is checked after everything is lowered.
-            let definition = path.definition.to_owned();
-            self.one_ofs.push(OneOf {
-                definition,
-                pointer: format!("{}/oneOf", path.pointer),
-                subschemas: subschemas.clone(),
-            });
+        if keyword == "oneOf"
+            && subschemas.len() > 1
+            && let Some(check) = self.compile().list(keywords, keyword, &path.pointer)
+        {
+            // With disjoint subschemas, `oneOf` and `anyOf` are the same. That is decided after everything is lowered.
+            let marker = format!("{}/oneOf", path.pointer);
+            self.one_ofs.push(OneOf { marker: marker.clone(), subschemas: subschemas.clone(), check });
+            let union = Schema::at(&path.pointer, Kind::union(subschemas));
+            return union.checked(vec![Check::Definition(marker)]);
         }
         Schema::at(&path.pointer, Kind::union(subschemas))
     }
@@ -319,27 +326,53 @@ impl Lower<'_> {
             "string" => {
                 let length = self.length(keywords, "minLength", "maxLength", path);
                 let constrained = !length.is_free();
-                (Kind::String(length), constrained)
+                self.with_checks(Kind::String(length), constrained, JsonTypes::STRING, keywords, path)
             }
             "array" => {
                 let length = self.length(keywords, "minItems", "maxItems", path);
-                let items = keywords.get("items").map(|items| self.schema(items, &path.down("items")));
+                let items = match keywords.get("items") {
+                    Some(items) if !has_first_items(keywords) => Some(self.schema(items, &path.down("items"))),
+                    _ => None,
+                };
                 let constrained = items.is_some() || !length.is_free();
                 let items = items.unwrap_or_else(|| Schema::at(&path.pointer, Kind::Any));
-                (Kind::Array(Box::new(Array { items, length })), constrained)
+                let kind = Kind::Array(Box::new(Array { items, length }));
+                self.with_checks(kind, constrained, JsonTypes::ARRAY, keywords, path)
             }
-            "object" => self.object(keywords, path),
+            "object" => {
+                let (kind, constrained) = self.object(keywords, path);
+                self.with_checks(kind, constrained, JsonTypes::OBJECT, keywords, path)
+            }
             number => {
                 let bounds = self.bounds(keywords, path);
                 let constrained = !bounds.is_free();
-                (if number == "integer" { Kind::Integer(bounds) } else { Kind::Number(bounds) }, constrained)
+                let kind = if number == "integer" { Kind::Integer(bounds) } else { Kind::Number(bounds) };
+                self.with_checks(kind, constrained, JsonTypes::NUMBER, keywords, path)
             }
         }
     }
 
+    pub(super) fn count(
+        &mut self,
+        keywords: &IndexMap<String, Json>,
+        keyword: &str,
+        path: &SchemaPath<'_>,
+    ) -> Option<u64> {
+        let number = self.number(keywords, keyword, path)?;
+        let count = integer(&number).and_then(|count| u64::try_from(count).ok());
+        if count.is_none() {
+            let why = format!("{number} is not a count");
+            self.problem(&path.down(keyword), keyword, why, "write an integer of at least 0");
+        }
+        count
+    }
+
     fn object(&mut self, keywords: &IndexMap<String, Json>, path: &SchemaPath<'_>) -> (Kind, bool) {
         let additional = match keywords.get("additionalProperties") {
-            Some(json) => self.schema(json, &path.down("additionalProperties")),
+            Some(json) => {
+                let additional = self.schema(json, &path.down("additionalProperties"));
+                self.beside_patterns(additional, keywords, path)
+            }
             None => Schema::at(&path.pointer, Kind::Any),
         };
         let mut properties = IndexMap::new();
@@ -363,6 +396,23 @@ impl Lower<'_> {
         self.required(keywords, &mut properties, &additional, path);
         let constrained = ["additionalProperties", "properties", "required"].iter().any(|k| keywords.contains_key(*k));
         (Kind::Object(Box::new(Object { properties, additional })), constrained)
+    }
+
+    /// Returns what members without a name may be. With `patternProperties`, those that match a pattern need not be
+    /// what `additionalProperties` says.
+    fn beside_patterns(
+        &mut self,
+        additional: Schema,
+        keywords: &IndexMap<String, Json>,
+        path: &SchemaPath<'_>,
+    ) -> Schema {
+        let Some(Json::Object(patterns)) = keywords.get("patternProperties") else { return additional };
+        let here = path.down("patternProperties");
+        let schemas: Vec<Schema> = patterns.iter().map(|(name, json)| self.schema(json, &here.down(name))).collect();
+        match schemas.as_slice() {
+            [one] if additional.kind == Kind::Never => one.clone(),
+            _ => Schema::at(&path.pointer, Kind::Any),
+        }
     }
 
     fn required(
@@ -403,19 +453,13 @@ impl Lower<'_> {
     }
 
     fn bounds(&mut self, keywords: &IndexMap<String, Json>, path: &SchemaPath<'_>) -> Bounds {
-        let mut bounds = Bounds::default();
-        for (keyword, exclusive, upper) in [
-            ("minimum", false, false),
-            ("exclusiveMinimum", true, false),
-            ("maximum", false, true),
-            ("exclusiveMaximum", true, true),
-        ] {
-            let Some(value) = self.number(keywords, keyword, path) else { continue };
-            let bound = Some(Bound { value, exclusive });
-            let limit = if upper { Bounds { min: None, max: bound } } else { Bounds { min: bound, max: None } };
-            bounds = bounds.and(&limit);
+        for keyword in ["minimum", "exclusiveMinimum", "maximum", "exclusiveMaximum"] {
+            let is_flag = self.dialect == Dialect::Draft04 && keyword.starts_with("exclusive");
+            if !(is_flag && matches!(keywords.get(keyword), Some(Json::Bool(_)))) {
+                self.number(keywords, keyword, path);
+            }
         }
-        bounds
+        compile::bounds(keywords, self.dialect)
     }
 
     fn number(&mut self, keywords: &IndexMap<String, Json>, keyword: &str, path: &SchemaPath<'_>) -> Option<Number> {
@@ -430,16 +474,8 @@ impl Lower<'_> {
     }
 
     fn length(&mut self, keywords: &IndexMap<String, Json>, min: &str, max: &str, path: &SchemaPath<'_>) -> Length {
-        let mut limit = |keyword: &str| {
-            let number = self.number(keywords, keyword, path)?;
-            let count = integer(&number).and_then(|count| u64::try_from(count).ok());
-            if count.is_none() {
-                let why = format!("{number} is not a count");
-                self.problem(&path.down(keyword), keyword, why, "write an integer of at least 0");
-            }
-            count
-        };
-        Length { min: limit(min).unwrap_or(0), max: limit(max) }
+        let (min, max) = (self.count(keywords, min, path), self.count(keywords, max, path));
+        Length { min: min.unwrap_or(0), max }
     }
 
     fn values(&mut self, keywords: &IndexMap<String, Json>, path: &SchemaPath<'_>) -> Option<Vec<Json>> {
@@ -471,7 +507,51 @@ impl Lower<'_> {
     }
 }
 
-/// Decodes a reference, which is a URI.
-fn percent_decoded(text: &str) -> Cow<'_, str> {
-    percent_encoding::percent_decode_str(text).decode_utf8().unwrap_or(Cow::Borrowed(text))
+/// Whether the first items of an array have schemas of their place.
+pub(super) fn has_first_items(keywords: &IndexMap<String, Json>) -> bool {
+    keywords.contains_key("prefixItems") || matches!(keywords.get("items"), Some(Json::Array(_)))
+}
+
+/// Returns the dialects that have an assertion keyword, or `None` if mcpgen does not implement it.
+fn keyword_dialects(keyword: &str) -> Option<&'static [Dialect]> {
+    let all = &Dialect::ALL;
+    match keyword {
+        "type"
+        | "enum"
+        | "properties"
+        | "required"
+        | "additionalProperties"
+        | "patternProperties"
+        | "items"
+        | "minimum"
+        | "maximum"
+        | "exclusiveMinimum"
+        | "exclusiveMaximum"
+        | "multipleOf"
+        | "minLength"
+        | "maxLength"
+        | "pattern"
+        | "minItems"
+        | "maxItems"
+        | "uniqueItems"
+        | "minProperties"
+        | "maxProperties"
+        | "anyOf"
+        | "oneOf"
+        | "allOf"
+        | "not"
+        | "$ref"
+        | "dependencies" => Some(all),
+        "additionalItems" => Some(&all[..3]),
+        "const" | "contains" | "propertyNames" | "if" | "then" | "else" => Some(&all[1..]),
+        "dependentRequired"
+        | "dependentSchemas"
+        | "unevaluatedProperties"
+        | "unevaluatedItems"
+        | "minContains"
+        | "maxContains"
+        | "$anchor" => Some(&all[2..]),
+        "prefixItems" | "$dynamicAnchor" => Some(&all[3..]),
+        _ => None,
+    }
 }

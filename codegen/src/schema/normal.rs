@@ -4,9 +4,11 @@
 //! the accepted grammar can express has exactly one representation.
 
 use indexmap::IndexMap;
-use serde_json::Number;
 
-use crate::json::{Json, compare, integer};
+use crate::json::Json;
+use crate::schema::check::Check;
+pub use crate::schema::limits::{Bound, Bounds, Length};
+pub(crate) use crate::schema::limits::{first_integer, last_integer};
 
 /// A schema in normal form, with its annotations.
 #[derive(Clone, Debug)]
@@ -58,6 +60,8 @@ pub enum Kind {
     Union(Vec<Schema>),
     /// The values that the definition of this name accepts.
     Ref(String),
+    /// The values that the inner schema accepts and for which all checks hold. Checks do not shape the type.
+    Checked(Box<Schema>, Vec<Check>),
     /// The values that all subschemas of an `allOf` accept. It exists only between lowering and
     /// [`crate::schema::normalise`].
     All(Vec<Schema>),
@@ -90,33 +94,6 @@ pub struct Property {
     pub schema: Schema,
 }
 
-/// Limits of a number.
-#[derive(Clone, Debug, Default, PartialEq)]
-pub struct Bounds {
-    /// The lower limit.
-    pub min: Option<Bound>,
-    /// The upper limit.
-    pub max: Option<Bound>,
-}
-
-/// One limit of a number.
-#[derive(Clone, Debug)]
-pub struct Bound {
-    /// The limit.
-    pub value: Number,
-    /// Whether the limit is exclusive.
-    pub exclusive: bool,
-}
-
-/// Limits of a string's code points or an array's items.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Length {
-    /// The minimum.
-    pub min: u64,
-    /// The maximum, if there is one.
-    pub max: Option<u64>,
-}
-
 impl PartialEq for Schema {
     /// Compares structure, without annotations.
     fn eq(&self, other: &Schema) -> bool {
@@ -124,16 +101,61 @@ impl PartialEq for Schema {
     }
 }
 
-impl PartialEq for Bound {
-    fn eq(&self, other: &Bound) -> bool {
-        self.exclusive == other.exclusive && compare(&self.value, &other.value).is_eq()
-    }
-}
-
 impl Schema {
     /// Creates a schema without annotations.
     pub fn at(pointer: impl Into<String>, kind: Kind) -> Schema {
         Schema { kind, note: Note { pointer: pointer.into(), ..Note::default() } }
+    }
+
+    /// Adds checks that do not shape the type.
+    pub fn checked(self, checks: Vec<Check>) -> Schema {
+        if checks.is_empty() {
+            return self;
+        }
+        let note = self.note.clone();
+        let kind = match self.kind {
+            Kind::Never => Kind::Never,
+            Kind::Checked(inner, mut all) => {
+                all.extend(checks.into_iter().filter(|check| !all.contains(check)).collect::<Vec<_>>());
+                Kind::Checked(inner, all)
+            }
+            _ => Kind::Checked(Box::new(self), checks),
+        };
+        Schema { kind, note }
+    }
+
+    /// Returns the schema without its checks, which accepts at least what the schema accepts.
+    pub fn unchecked(&self) -> &Schema {
+        match &self.kind {
+            Kind::Checked(inner, _) => inner,
+            _ => self,
+        }
+    }
+
+    /// Replaces each check in the schema, or removes it.
+    pub(crate) fn map_checks(&mut self, replace: &dyn Fn(&Check) -> Option<Check>) {
+        match &mut self.kind {
+            Kind::Checked(inner, checks) => {
+                inner.map_checks(replace);
+                *checks = checks.iter().filter_map(replace).collect();
+                if checks.is_empty() {
+                    self.kind = std::mem::replace(&mut inner.kind, Kind::Any);
+                }
+            }
+            Kind::Array(array) => array.items.map_checks(replace),
+            Kind::Object(object) => {
+                object.properties.values_mut().for_each(|property| property.schema.map_checks(replace));
+                object.additional.map_checks(replace);
+            }
+            Kind::Union(schemas) => {
+                schemas.iter_mut().for_each(|schema| schema.map_checks(replace));
+                // A variant that lost its checks can be a union now.
+                let schemas = std::mem::take(schemas);
+                self.kind = Kind::union(schemas);
+            }
+            Kind::All(schemas) => schemas.iter_mut().for_each(|schema| schema.map_checks(replace)),
+            _ => {}
+        }
     }
 
     /// Creates the schema that accepts everything.
@@ -171,99 +193,5 @@ impl Object {
     /// Whether the member must be present.
     pub fn requires(&self, name: &str) -> bool {
         self.properties.get(name).is_some_and(|property| property.required)
-    }
-}
-
-impl Bounds {
-    /// Whether there is no limit at all.
-    pub fn is_free(&self) -> bool {
-        self.min.is_none() && self.max.is_none()
-    }
-
-    /// Returns the intersection.
-    pub fn and(&self, other: &Bounds) -> Bounds {
-        let tighter = |a: &Option<Bound>, b: &Option<Bound>, upper: bool| match (a, b) {
-            (None, x) | (x, None) => x.clone(),
-            (Some(a), Some(b)) => {
-                let order = if upper { compare(&b.value, &a.value) } else { compare(&a.value, &b.value) };
-                Some(if order.is_gt() || (order.is_eq() && a.exclusive) { a.clone() } else { b.clone() })
-            }
-        };
-        Bounds { min: tighter(&self.min, &other.min, false), max: tighter(&self.max, &other.max, true) }
-    }
-
-    /// Whether a number is within the bounds.
-    pub fn contain(&self, number: &Number) -> bool {
-        let above = self.min.as_ref().is_none_or(|bound| {
-            let order = compare(number, &bound.value);
-            order.is_gt() || (order.is_eq() && !bound.exclusive)
-        });
-        above
-            && self.max.as_ref().is_none_or(|bound| {
-                let order = compare(number, &bound.value);
-                order.is_lt() || (order.is_eq() && !bound.exclusive)
-            })
-    }
-
-    /// Whether no number is within the bounds, or with `integers` no integer.
-    pub fn is_empty(&self, integers: bool) -> bool {
-        let (Some(min), Some(max)) = (&self.min, &self.max) else { return false };
-        match compare(&min.value, &max.value) {
-            std::cmp::Ordering::Greater => true,
-            std::cmp::Ordering::Equal => min.exclusive || max.exclusive || (integers && integer(&min.value).is_none()),
-            std::cmp::Ordering::Less => integers && first_integer(min) > last_integer(max),
-        }
-    }
-
-    /// Whether every number within `other` is within these bounds.
-    pub fn include(&self, other: &Bounds) -> bool {
-        self.and(other) == *other
-    }
-}
-
-/// Returns the least integer that a lower bound allows.
-pub(crate) fn first_integer(bound: &Bound) -> i128 {
-    match integer(&bound.value) {
-        Some(value) => value + i128::from(bound.exclusive),
-        None => bound.value.as_f64().unwrap_or(0.0).ceil() as i128,
-    }
-}
-
-/// Returns the greatest integer that an upper bound allows.
-pub(crate) fn last_integer(bound: &Bound) -> i128 {
-    match integer(&bound.value) {
-        Some(value) => value - i128::from(bound.exclusive),
-        None => bound.value.as_f64().unwrap_or(0.0).floor() as i128,
-    }
-}
-
-impl Length {
-    /// Whether every length is allowed.
-    pub fn is_free(&self) -> bool {
-        self.min == 0 && self.max.is_none()
-    }
-
-    /// Returns the intersection.
-    pub fn and(&self, other: &Length) -> Length {
-        let max = match (self.max, other.max) {
-            (None, x) | (x, None) => x,
-            (Some(a), Some(b)) => Some(a.min(b)),
-        };
-        Length { min: self.min.max(other.min), max }
-    }
-
-    /// Whether no length is allowed.
-    pub fn is_empty(&self) -> bool {
-        self.max.is_some_and(|max| max < self.min)
-    }
-
-    /// Whether a length is allowed.
-    pub fn contains(&self, length: u64) -> bool {
-        length >= self.min && self.max.is_none_or(|max| length <= max)
-    }
-
-    /// Whether every length that `other` allows is allowed.
-    pub fn includes(&self, other: &Length) -> bool {
-        self.and(other) == *other
     }
 }

@@ -1,17 +1,21 @@
-//! Stage 2: applies fixups, and brings both dialects into one normal form without `allOf`.
+//! Stage 2: applies fixups, and brings all dialects into one normal form without `allOf`.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeSet, HashMap};
 
 use indexmap::IndexMap;
 
 use crate::error::{Error, Problem};
 use crate::graph;
 use crate::json::Json;
+use crate::json::pointer::escape;
 use crate::schema::algebra::{Algebra, Unresolved, replace_never};
+use crate::schema::check::{Check, Definitions};
+use crate::schema::compile::Compile;
 use crate::schema::document::Document;
 use crate::schema::fixups::{self, Applied};
-use crate::schema::lower::Lower;
+use crate::schema::lower::{Lower, OneOf};
 use crate::schema::normal::{Kind, Schema};
+use crate::schema::references::References;
 
 /// A document in normal form.
 #[derive(Clone, Debug)]
@@ -22,6 +26,10 @@ pub struct Normalised {
     pub sha256: String,
     /// The definitions by name, in the order of the file.
     pub definitions: IndexMap<String, Schema>,
+    /// The definitions as checks.
+    pub checks: Definitions,
+    /// The JSON pointers of the definitions.
+    pub pointers: IndexMap<String, String>,
     /// The results of the fixups.
     pub fixups: Vec<Applied>,
     /// The definitions as JSON without prose, after fixups. References are written for `$defs`. The `JsonSchema` impls
@@ -31,19 +39,21 @@ pub struct Normalised {
 
 /// Brings a document into normal form.
 ///
-/// # Errors [`Error::Schema`] with all problems of the schema.
+/// # Errors
+/// [`Error::Schema`] with all problems of the schema.
 pub fn normalise(mut document: Document, revision: &str, released: bool) -> Result<Normalised, Error> {
     let fixups = fixups::apply(&mut document, revision, released)?;
-    let json = document.definitions();
+    let references = References::of(&document);
     let mut lower = Lower {
         file: &document.file,
         dialect: document.dialect,
-        definitions: json,
+        references: &references,
         problems: Vec::new(),
         one_ofs: Vec::new(),
     };
-    let lowered: IndexMap<String, Schema> =
-        json.iter().map(|(name, json)| (name.clone(), lower.definition(name, json))).collect();
+    let located = &references.definitions;
+    let mut lowered: IndexMap<String, Schema> =
+        located.iter().map(|(name, definition)| (name.clone(), lower.definition(name, definition))).collect();
     let (mut problems, one_ofs) = (lower.problems, lower.one_ofs);
     let problem = |definition: &str, pointer: &str, keyword: &str, why: &str, remedy: &str| Problem {
         file: document.file.clone(),
@@ -54,15 +64,21 @@ pub fn normalise(mut document: Document, revision: &str, released: bool) -> Resu
         remedy: remedy.to_owned(),
     };
 
-    for name in circular(&lowered) {
+    let compile = Compile { dialect: document.dialect, references: &references };
+    let checks: Definitions = located
+        .iter()
+        .map(|(name, definition)| (name.clone(), compile.schema(definition.json, &definition.pointer)))
+        .collect();
+    for name in circular(&lowered, &checks) {
         let why = "the definition refers to itself without an array or an object between, so it has no meaning";
-        problems.push(problem(&name, &document.pointer(&name), "$ref", why, "break the cycle"));
+        problems.push(problem(&name, &located[&name].pointer, "$ref", why, "break the cycle"));
     }
     if !problems.is_empty() {
         return Err(Error::Schema(problems));
     }
+    settle_one_ofs(&mut lowered, &checks, one_ofs);
 
-    let algebra = Algebra::new(&lowered);
+    let algebra = Algebra::new(&lowered, &checks);
     let mut definitions = IndexMap::new();
     for (name, schema) in &lowered {
         match algebra.resolve(schema) {
@@ -77,29 +93,47 @@ pub fn normalise(mut document: Document, revision: &str, released: bool) -> Resu
             }
         }
     }
-    for one_of in one_ofs {
-        let pairs = one_of
-            .subschemas
-            .iter()
-            .enumerate()
-            .flat_map(|(i, a)| one_of.subschemas[i + 1..].iter().map(move |b| (a, b)));
-        for (a, b) in pairs.filter(|(a, b)| !algebra.disjoint(a, b)).take(1) {
-            let why = match algebra.example_of_both(a, b) {
-                Some(example) => {
-                    format!("two subschemas may not exclude each other; both may accept {example}")
-                }
-                None => "two subschemas may not exclude each other".to_owned(),
-            };
-            let remedy = "write `anyOf`, which mcpgen decides by tag, key or JSON type";
-            problems.push(problem(&one_of.definition, &one_of.pointer, "oneOf", &why, remedy));
-        }
-    }
     if !problems.is_empty() {
         return Err(Error::Schema(problems));
     }
     propagate_never(&mut definitions);
-    let facts = json.iter().map(|(name, json)| (name.clone(), facts(json, document.dialect.container()))).collect();
-    Ok(Normalised { file: document.file.clone(), sha256: document.sha256.clone(), definitions, fixups, facts })
+    let container = document.container();
+    let facts = located
+        .iter()
+        .map(|(name, definition)| {
+            let facts = Facts { container, references: Some(&references) };
+            (name.clone(), facts.schema(definition.json, &definition.pointer))
+        })
+        .collect();
+    let pointers = located.iter().map(|(name, definition)| (name.clone(), definition.pointer.clone())).collect();
+    let (file, sha256) = (document.file.clone(), document.sha256.clone());
+    Ok(Normalised { file, sha256, definitions, checks, pointers, fixups, facts })
+}
+
+/// Replaces the marker of each `oneOf` by its check, or by nothing if its subschemas are disjoint.
+fn settle_one_ofs(lowered: &mut IndexMap<String, Schema>, checks: &Definitions, one_ofs: Vec<OneOf>) {
+    let algebra = Algebra::new(lowered, checks);
+    let settled: HashMap<String, Option<Check>> = one_ofs
+        .into_iter()
+        .map(|one_of| {
+            let mut pairs = one_of
+                .subschemas
+                .iter()
+                .enumerate()
+                .flat_map(|(i, a)| one_of.subschemas[i + 1..].iter().map(move |b| (a, b)));
+            let is_disjoint = pairs.all(|(a, b)| algebra.disjoint(a, b));
+            (one_of.marker, (!is_disjoint).then_some(one_of.check))
+        })
+        .collect();
+    for schema in lowered.values_mut() {
+        schema.map_checks(&|check| match check {
+            Check::Definition(marker) => match settled.get(marker) {
+                Some(settled) => settled.clone(),
+                None => Some(check.clone()),
+            },
+            _ => Some(check.clone()),
+        });
+    }
 }
 
 /// The rounds in which [`propagate_never`] goes over all definitions. It changes direction each time, so that a chain of
@@ -131,19 +165,25 @@ fn propagate_never(definitions: &mut IndexMap<String, Schema>) {
 }
 
 /// Returns the definitions that contain themselves without an array or an object between.
-fn circular(definitions: &IndexMap<String, Schema>) -> Vec<String> {
+fn circular(definitions: &IndexMap<String, Schema>, checks: &Definitions) -> Vec<String> {
     fn direct<'s>(schema: &'s Schema, found: &mut Vec<&'s str>) {
         match &schema.kind {
             Kind::Ref(name) => found.push(name),
             Kind::Union(schemas) | Kind::All(schemas) => schemas.iter().for_each(|schema| direct(schema, found)),
+            Kind::Checked(inner, _) => direct(inner, found),
             _ => {}
         }
     }
     let edges: Vec<Vec<usize>> = definitions
-        .values()
-        .map(|schema| {
+        .iter()
+        .map(|(name, schema)| {
             let mut names = Vec::new();
             direct(schema, &mut names);
+            let mut in_checks = Vec::new();
+            if let Some(check) = checks.get(name) {
+                check.direct(&mut in_checks);
+            }
+            names.extend(in_checks);
             names.into_iter().filter_map(|name| definitions.get_index_of(name)).collect()
         })
         .collect();
@@ -151,34 +191,57 @@ fn circular(definitions: &IndexMap<String, Schema>) -> Vec<String> {
     definitions.keys().zip(on_a_circle).filter(|(_, cycle)| cycle.is_some()).map(|(name, _)| name.clone()).collect()
 }
 
-/// Returns a schema without its prose. References are written for `$defs`.
-pub(crate) fn facts(schema: &Json, container: &str) -> Json {
-    const PROSE: &[&str] = &["description", "$comment", "examples", "title"];
-    const MAPS: &[&str] = &["properties", "definitions", "$defs"];
-    const DATA: &[&str] = &["const", "enum", "default", "required", "type"];
-    let Json::Object(members) = schema else { return schema.clone() };
-    let mut kept = IndexMap::new();
-    for (key, value) in members.iter().filter(|(key, _)| !PROSE.contains(&key.as_str())) {
-        let value = match value {
-            Json::Object(map) if MAPS.contains(&key.as_str()) => {
-                Json::Object(map.iter().map(|(name, schema)| (name.clone(), facts(schema, container))).collect())
+/// Removes prose from schemas.
+struct Facts<'a> {
+    /// The keyword of definitions. References to it are written for `$defs`.
+    container: &'a str,
+    /// If given, references are written as `#/$defs/NAME`, and definitions inside a schema are left out.
+    references: Option<&'a References<'a>>,
+}
+
+impl Facts<'_> {
+    fn schema(&self, schema: &Json, pointer: &str) -> Json {
+        const PROSE: &[&str] = &["description", "$comment", "examples", "title"];
+        const MAPS: &[&str] =
+            &["properties", "definitions", "$defs", "patternProperties", "dependentSchemas", "dependencies"];
+        const DATA: &[&str] = &["const", "enum", "default", "required", "type"];
+        const LOCATIONS: &[&str] = &["$schema", "$id", "id", "$anchor", "$dynamicAnchor", "definitions", "$defs"];
+        let Json::Object(members) = schema else { return schema.clone() };
+        let mut kept = IndexMap::new();
+        for (key, value) in members.iter().filter(|(key, _)| !PROSE.contains(&key.as_str())) {
+            if self.references.is_some() && LOCATIONS.contains(&key.as_str()) {
+                continue;
             }
-            value if DATA.contains(&key.as_str()) => value.clone(),
-            Json::Array(items) => Json::Array(items.iter().map(|item| facts(item, container)).collect()),
-            Json::String(target) if key == "$ref" && container != "$defs" => {
-                Json::String(target.replacen(&format!("#/{container}/"), "#/$defs/", 1))
-            }
-            other => facts(other, container),
-        };
-        kept.insert(key.clone(), value);
+            let below = |name: &str| format!("{pointer}/{}/{}", escape(key), escape(name));
+            let value = match value {
+                Json::Object(map) if MAPS.contains(&key.as_str()) => Json::Object(
+                    map.iter().map(|(name, json)| (name.clone(), self.schema(json, &below(name)))).collect(),
+                ),
+                value if DATA.contains(&key.as_str()) => value.clone(),
+                Json::Array(items) => {
+                    let items = items.iter().enumerate();
+                    Json::Array(items.map(|(index, item)| self.schema(item, &below(&index.to_string()))).collect())
+                }
+                Json::String(target) if key == "$ref" => Json::String(self.reference(target, pointer)),
+                other => self.schema(other, &format!("{pointer}/{}", escape(key))),
+            };
+            kept.insert(key.clone(), value);
+        }
+        Json::Object(kept)
     }
-    Json::Object(kept)
+
+    fn reference(&self, target: &str, pointer: &str) -> String {
+        match self.references.and_then(|references| references.target(pointer)) {
+            Some(Ok(name)) => format!("#/$defs/{}", escape(name)),
+            _ => target.replacen(&format!("#/{}/", self.container), "#/$defs/", 1),
+        }
+    }
 }
 
 /// Returns the text of a schema without its prose, in the order of the file.
 pub fn facts_only(document: &Document) -> String {
     // With this container, references do not change.
-    facts(&document.root, "$defs").to_pretty()
+    Facts { container: "$defs", references: None }.schema(&document.root, "").to_pretty()
 }
 
 #[cfg(test)]

@@ -1,9 +1,10 @@
 //! Text: `names` makes Rust names, `markdown` reads links, `visible` escapes what a reader cannot see, `suggest` finds
-//! similar names, `hex` writes bytes.
+//! similar names, `pattern` matches regular expressions, `hex` writes bytes.
 
 mod hex;
 pub(crate) mod markdown;
 pub(crate) mod names;
+pub(crate) mod pattern;
 #[cfg(feature = "cli")]
 pub(crate) mod suggest;
 mod visible;

@@ -86,6 +86,7 @@
 //! ```
 
 mod bounds;
+mod check;
 mod cursor;
 mod declare;
 mod decode;
@@ -96,6 +97,8 @@ mod index;
 #[cfg(feature = "schemars")]
 pub mod json_schema;
 mod literal;
+#[cfg(feature = "pattern")]
+mod pattern;
 mod record;
 mod scan;
 mod ser;
@@ -104,6 +107,7 @@ mod union;
 mod write;
 
 pub use bounds::{Bound, Bounds, Length};
+pub use check::{Check, MemberChecks, Unevaluated, from_json};
 pub use cursor::{Cursor, ElementCursors, MemberCursors, variant};
 pub use decode::Decode;
 pub use encode::{Elements, Encode, Members, Node, Object};
@@ -113,6 +117,8 @@ pub use fields::{
 };
 pub use index::{Document, Place};
 pub use literal::Literal;
+#[cfg(feature = "pattern")]
+pub use pattern::Pattern;
 pub use union::{Condition, Guard, JsonTypes};
 
 #[cfg(feature = "schemars")]
@@ -121,9 +127,10 @@ pub use crate::__json_schema_impls as json_schema_impls;
 #[doc(hidden)]
 pub use crate::{
     __bounded as bounded, __bounded_length as bounded_length, __bounded_number as bounded_number,
-    __boxed_union as boxed_union, __generic_serde_impls as generic_serde_impls, __literal_enum as literal_enum,
-    __message_set as message_set, __never as never, __newtype as newtype, __no_values as no_values, __object as object,
-    __serde_impls as serde_impls, __string_enum as string_enum, __string_values as string_values, __union as union,
+    __boxed_union as boxed_union, __checked as checked, __generic_serde_impls as generic_serde_impls,
+    __literal_enum as literal_enum, __message_set as message_set, __never as never, __newtype as newtype,
+    __no_values as no_values, __object as object, __serde_impls as serde_impls, __string_enum as string_enum,
+    __string_values as string_values, __union as union,
 };
 #[doc(hidden)]
 pub use {record::deserialize, ser::serialize};

@@ -106,6 +106,16 @@ impl JsonTypes {
 }
 
 impl<'a> Cursor<'a> {
+    /// Checks that the value has one of these JSON types.
+    pub(super) fn has_type(self, types: JsonTypes) -> Result<(), Error> {
+        if types.contains(JsonTypes::of(self)) {
+            return Ok(());
+        }
+        let expected = types.words();
+        let found = self.describe_type(expected.contains("integer"));
+        Err(self.error(ErrorKind::Type { expected: expected.into(), found }))
+    }
+
     /// Selects the variant of the value and returns its index.
     ///
     /// # Errors

@@ -55,6 +55,7 @@ const CODEGEN: Crate = Crate {
         "emit",
         "diff",
         "inspect",
+        "validate",
         "project",
         "report",
         "cli",

@@ -1,0 +1,29 @@
+//! Options of commands that read one schema file.
+
+use std::path::Path;
+
+use clap::Args;
+
+use crate::error::Error;
+use crate::schema::{Dialect, Document, ReadOptions};
+
+/// How a schema file is read.
+#[derive(Clone, Debug, Default, Args)]
+pub(super) struct SchemaArgs {
+    /// The dialect of a schema whose `$schema` is not known: draft-04, draft-07, 2019-09 or 2020-12
+    #[arg(long, value_name = "DIALECT")]
+    dialect: Option<Dialect>,
+    /// The name of the type at the root of the schema [default: from the name of the file]
+    #[arg(long, value_name = "NAME")]
+    root_name: Option<String>,
+}
+
+impl SchemaArgs {
+    pub(super) fn options(&self) -> ReadOptions {
+        ReadOptions { dialect: self.dialect, root_name: self.root_name.clone() }
+    }
+
+    pub(super) fn read(&self, path: &Path) -> Result<Document, Error> {
+        Document::read_with(path, &self.options())
+    }
+}

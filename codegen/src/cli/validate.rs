@@ -1,0 +1,77 @@
+//! `mcpgen validate`.
+
+use std::io::Read as _;
+use std::path::PathBuf;
+
+use clap::Args;
+
+use super::answer::Answer;
+use super::schema_args::SchemaArgs;
+use crate::build;
+use crate::error::Error;
+use crate::json::Json;
+use crate::model::Status;
+use crate::text::suggest::did_you_mean;
+use crate::validate::validate;
+
+/// Validate documents against a type of a schema, with the messages of the generated types
+///
+/// No Rust is compiled. Each document that is not valid gives one line on standard output.
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  mcpgen validate Tool --schema my-schema.json tool.json
+  mcpgen validate Tool --schema my-schema.json < tool.json
+
+Exit codes: 0 all documents are valid, 1 some are not, 2 invalid input or usage.")]
+pub(super) struct ValidateArgs {
+    /// The type, by name in the schema or in Rust
+    #[arg(value_name = "TYPE")]
+    type_name: String,
+    /// The schema file
+    #[arg(long, value_name = "FILE")]
+    schema: PathBuf,
+    /// The documents; `-` or nothing is standard input
+    #[arg(value_name = "DOCUMENT")]
+    documents: Vec<PathBuf>,
+    #[command(flatten)]
+    options: SchemaArgs,
+}
+
+impl ValidateArgs {
+    pub(super) fn run(self) -> Result<Answer, Error> {
+        let protocol = build::model(self.options.read(&self.schema)?, Status::Draft.as_str(), false)?;
+        let is_wanted = |name: &String| *name == self.type_name;
+        let found = protocol.types.iter().position(|def| is_wanted(&def.name) || is_wanted(&def.rust));
+        let id = found.ok_or_else(|| {
+            let known = protocol.types.iter().flat_map(|def| [def.name.as_str(), def.rust.as_str()]);
+            let hint = did_you_mean(&self.type_name, known).map_or(String::new(), |hint| format!("; {hint}"));
+            Error::Usage(format!("there is no type `{}` in {}{hint}", self.type_name, self.schema.display()))
+        })?;
+        let stdin = vec![PathBuf::from("-")];
+        let documents = if self.documents.is_empty() { &stdin } else { &self.documents };
+        let mut answer = Answer::default();
+        for path in documents {
+            let name = if path.as_os_str() == "-" { "standard input".to_owned() } else { path.display().to_string() };
+            let text = read(path)?;
+            let result = match Json::parse(&text) {
+                Ok(document) => validate(&protocol, id, &document).map_err(|failure| failure.to_string()),
+                Err(error) => Err(format!("not readable as JSON: {error}")),
+            };
+            if let Err(why) = result {
+                answer.text.push_str(&format!("{name}: {}: {why}\n", protocol.types[id].rust));
+                answer.differs = true;
+            }
+        }
+        Ok(answer)
+    }
+}
+
+fn read(path: &PathBuf) -> Result<String, Error> {
+    if path.as_os_str() != "-" {
+        return std::fs::read_to_string(path).map_err(Error::io("reading", path));
+    }
+    let mut text = String::new();
+    std::io::stdin().read_to_string(&mut text).map_err(Error::io("reading", "standard input"))?;
+    Ok(text)
+}

@@ -1,0 +1,490 @@
+//! Checks: assertions of JSON Schema as data, and their evaluation on a document.
+//!
+//! As in JSON Schema, a check on strings accepts all other values, and so on. `generated/src/codec/check.rs` evaluates
+//! the same data on an index of JSON text.
+
+use std::collections::HashSet;
+
+use indexmap::IndexMap;
+use serde_json::Number;
+
+use crate::json::{Json, compare};
+use crate::schema::failure::{Failure, describe, json_text, literal, number_text, one_of};
+use crate::schema::json_types::JsonTypes;
+use crate::schema::limits::{Bounds, Length};
+use crate::text::pattern;
+
+/// An assertion.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Check {
+    /// Every value.
+    Anything,
+    /// No value.
+    Nothing,
+    /// All checks hold.
+    All(Vec<Check>),
+    /// At least one check holds.
+    Any(Vec<Check>),
+    /// Exactly one check holds.
+    One(Vec<Check>),
+    /// The check does not hold.
+    Not(Box<Check>),
+    /// If the first check holds, the second must hold, and otherwise the third.
+    If(Box<[Check; 3]>),
+    /// The check of the definition of this name.
+    Definition(String),
+    /// The JSON type is one of these.
+    Type(JsonTypes),
+    /// The value is one of these.
+    Values(Vec<Json>),
+    /// A number is within bounds.
+    Bounds(Bounds),
+    /// A number is a multiple of another one.
+    MultipleOf(Number),
+    /// The number of code points of a string.
+    Length(Length),
+    /// A part of a string matches a regular expression of ECMA-262.
+    Pattern(String),
+    /// The number of items of an array.
+    ItemCount(Length),
+    /// The first items of an array, and the others.
+    Items(Vec<Check>, Option<Box<Check>>),
+    /// The items of an array are different.
+    UniqueItems,
+    /// The number of items of an array for which a check holds.
+    Contains(Box<Check>, Length),
+    /// The number of members of an object.
+    MemberCount(Length),
+    /// An object has these members.
+    Required(Vec<String>),
+    /// The names of an object's members.
+    Names(Box<Check>),
+    /// The members of an object.
+    Members(Box<Members>),
+    /// If an object has the member, a check on the object holds.
+    IfPresent(String, Box<Check>),
+    /// A check holds, and others on what it did not evaluate.
+    Unevaluated(Box<Unevaluated>),
+}
+
+/// Checks on the members of an object.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Members {
+    /// By name.
+    pub named: Vec<(String, Check)>,
+    /// By a pattern of the name.
+    pub patterns: Vec<(String, Check)>,
+    /// On the members without a name and pattern here.
+    pub others: Option<Check>,
+}
+
+/// Checks on what another one did not evaluate.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Unevaluated {
+    /// The other check.
+    pub base: Check,
+    /// On the members of an object.
+    pub members: Option<Check>,
+    /// On the items of an array.
+    pub items: Option<Check>,
+}
+
+/// The checks of the definitions that others refer to.
+pub(crate) type Definitions = IndexMap<String, Check>;
+
+/// The members and items that were evaluated, by their address. `None` if nobody asks.
+type Evaluated<'e> = Option<&'e mut HashSet<usize>>;
+
+impl Check {
+    /// Whether the check holds.
+    pub fn accepts(&self, value: &Json, definitions: &Definitions) -> bool {
+        self.eval(value, definitions, None).is_ok()
+    }
+
+    /// Checks a value.
+    ///
+    /// # Errors
+    /// The first violation.
+    pub fn check(&self, value: &Json, definitions: &Definitions) -> Result<(), Failure> {
+        self.eval(value, definitions, None)
+    }
+
+    /// Collects the definitions that are checked on the same value.
+    pub(crate) fn direct<'c>(&'c self, names: &mut Vec<&'c str>) {
+        match self {
+            Check::Definition(name) => names.push(name),
+            Check::All(checks) | Check::Any(checks) | Check::One(checks) => {
+                checks.iter().for_each(|check| check.direct(names));
+            }
+            Check::Not(check) | Check::IfPresent(_, check) => check.direct(names),
+            Check::If(parts) => parts.iter().for_each(|check| check.direct(names)),
+            Check::Unevaluated(unevaluated) => unevaluated.base.direct(names),
+            _ => {}
+        }
+    }
+
+    /// Collects the definitions in the check.
+    pub(crate) fn definitions<'c>(&'c self, names: &mut Vec<&'c str>) {
+        match self {
+            Check::Items(first, rest) => {
+                first.iter().chain(rest.as_deref()).for_each(|check| check.definitions(names));
+            }
+            Check::Contains(check, _) | Check::Names(check) | Check::Not(check) | Check::IfPresent(_, check) => {
+                check.definitions(names);
+            }
+            Check::Members(members) => {
+                let checks = members.named.iter().chain(&members.patterns).map(|(_, check)| check);
+                checks.chain(&members.others).for_each(|check| check.definitions(names));
+            }
+            Check::Unevaluated(it) => {
+                let checks = [Some(&it.base), it.members.as_ref(), it.items.as_ref()];
+                checks.into_iter().flatten().for_each(|check| check.definitions(names));
+            }
+            Check::All(checks) | Check::Any(checks) | Check::One(checks) => {
+                checks.iter().for_each(|check| check.definitions(names));
+            }
+            Check::If(parts) => parts.iter().for_each(|check| check.definitions(names)),
+            other => other.direct(names),
+        }
+    }
+
+    fn eval(&self, value: &Json, definitions: &Definitions, mut seen: Evaluated<'_>) -> Result<(), Failure> {
+        match (self, value) {
+            (Check::Anything, _) => Ok(()),
+            (Check::Nothing, _) => Err(Failure::new("no value is valid here")),
+            (Check::All(checks), _) => {
+                checks.iter().try_for_each(|check| check.eval(value, definitions, seen.as_deref_mut()))
+            }
+            (Check::Any(checks), _) => any(checks, value, definitions, seen),
+            (Check::One(checks), _) => one(checks, value, definitions, seen),
+            (Check::Not(check), _) => match check.eval(value, definitions, None) {
+                Ok(()) => Err(Failure::expected("a value that `not` does not exclude", describe(value))),
+                Err(_) => Ok(()),
+            },
+            (Check::If(parts), _) => {
+                let [condition, then, otherwise] = &**parts;
+                let holds = collect(condition, value, definitions, seen.as_deref_mut()).is_ok();
+                let next = if holds { then } else { otherwise };
+                next.eval(value, definitions, seen)
+            }
+            (Check::Definition(name), _) => match definitions.get(name) {
+                Some(check) => check.eval(value, definitions, seen),
+                None => Ok(()),
+            },
+            (Check::Type(types), _) => check_type(*types, value),
+            (Check::Values(values), _) => match values.contains(value) {
+                true => Ok(()),
+                false => {
+                    let expected: Vec<String> = values.iter().map(literal).collect();
+                    Err(Failure::expected(one_of(&expected), describe(value)))
+                }
+            },
+            (Check::Bounds(bounds), Json::Number(number)) => check_bounds(bounds, number),
+            (Check::MultipleOf(divisor), Json::Number(number)) if !is_multiple(number, divisor) => {
+                Err(Failure::expected(format_args!("a multiple of {}", number_text(divisor)), number_text(number)))
+            }
+            (Check::Length(length), Json::String(text)) => check_length(length, text.chars().count(), "characters"),
+            (Check::Pattern(pattern), Json::String(text)) if !pattern::matches(pattern, text) => {
+                Err(Failure::expected(format_args!("a string that matches {}", json_text(pattern)), json_text(text)))
+            }
+            (Check::ItemCount(length), Json::Array(items)) => check_length(length, items.len(), "items"),
+            (Check::UniqueItems, Json::Array(items)) => unique(items),
+            (Check::Contains(check, count), Json::Array(items)) => contains(check, count, items, definitions, seen),
+            (Check::Items(first, rest), Json::Array(items)) => {
+                check_items(first, rest.as_deref(), items, definitions, seen)
+            }
+            (Check::MemberCount(length), Json::Object(members)) => check_length(length, members.len(), "members"),
+            (Check::Required(names), Json::Object(members)) => {
+                match names.iter().find(|name| !members.contains_key(*name)) {
+                    Some(name) => Err(Failure::new("missing required member").at_key(name)),
+                    None => Ok(()),
+                }
+            }
+            (Check::Names(check), Json::Object(members)) => members.keys().try_for_each(|name| {
+                let result = check.eval(&Json::String(name.clone()), definitions, None);
+                result.map_err(|failure| failure.in_name().at_key(name))
+            }),
+            (Check::Members(checks), Json::Object(members)) => {
+                by_name(members).into_iter().try_for_each(|(name, member)| {
+                    checks.eval(name, member, definitions, seen.as_deref_mut()).map_err(|failure| failure.at_key(name))
+                })
+            }
+            (Check::IfPresent(name, check), Json::Object(members)) if members.contains_key(name) => {
+                check.eval(value, definitions, seen)
+            }
+            (Check::Unevaluated(unevaluated), _) => unevaluated.eval(value, definitions, seen),
+            _ => Ok(()),
+        }
+    }
+}
+
+impl Members {
+    fn eval(
+        &self,
+        name: &str,
+        member: &Json,
+        definitions: &Definitions,
+        mut seen: Evaluated<'_>,
+    ) -> Result<(), Failure> {
+        let named = self.named.iter().filter(|(known, _)| known == name);
+        let matching = self.patterns.iter().filter(|(pattern, _)| pattern::matches(pattern, name));
+        let mut is_known = false;
+        for (_, check) in named.chain(matching) {
+            is_known = true;
+            check.eval(member, definitions, None)?;
+        }
+        if !is_known {
+            let Some(check) = &self.others else { return Ok(()) };
+            if *check == Check::Nothing {
+                return Err(Failure::new("unexpected member"));
+            }
+            check.eval(member, definitions, None)?;
+        }
+        mark(&mut seen, member);
+        Ok(())
+    }
+}
+
+impl Unevaluated {
+    fn eval(&self, value: &Json, definitions: &Definitions, seen: Evaluated<'_>) -> Result<(), Failure> {
+        let mut evaluated = HashSet::new();
+        self.base.eval(value, definitions, Some(&mut evaluated))?;
+        match (value, &self.members, &self.items) {
+            (Json::Object(members), Some(check), _) => {
+                for (name, member) in by_name(members) {
+                    if evaluated.insert(address(member)) {
+                        let result = match check {
+                            Check::Nothing => Err(Failure::new("unexpected member")),
+                            check => check.eval(member, definitions, None),
+                        };
+                        result.map_err(|failure| failure.at_key(name))?;
+                    }
+                }
+            }
+            (Json::Array(items), _, Some(check)) => {
+                for (index, item) in items.iter().enumerate() {
+                    if evaluated.insert(address(item)) {
+                        check.eval(item, definitions, None).map_err(|failure| failure.at_index(index))?;
+                    }
+                }
+            }
+            _ => {}
+        }
+        if let Some(seen) = seen {
+            seen.extend(evaluated);
+        }
+        Ok(())
+    }
+}
+
+/// Returns members in the order of their names.
+fn by_name(members: &IndexMap<String, Json>) -> Vec<(&String, &Json)> {
+    let mut members: Vec<_> = members.iter().collect();
+    members.sort_by_key(|(name, _)| *name);
+    members
+}
+
+fn address(value: &Json) -> usize {
+    std::ptr::from_ref(value) as usize
+}
+
+fn mark(seen: &mut Evaluated<'_>, value: &Json) {
+    if let Some(seen) = seen {
+        seen.insert(address(value));
+    }
+}
+
+/// Evaluates a check. Only one that holds has evaluated members and items.
+fn collect(check: &Check, value: &Json, definitions: &Definitions, seen: Evaluated<'_>) -> Result<(), Failure> {
+    let Some(seen) = seen else { return check.eval(value, definitions, None) };
+    let mut evaluated = HashSet::new();
+    check.eval(value, definitions, Some(&mut evaluated))?;
+    seen.extend(evaluated);
+    Ok(())
+}
+
+fn any(checks: &[Check], value: &Json, definitions: &Definitions, mut seen: Evaluated<'_>) -> Result<(), Failure> {
+    let (mut holds, mut failure) = (false, None);
+    for check in checks {
+        match collect(check, value, definitions, seen.as_deref_mut()) {
+            Ok(()) => holds = true,
+            Err(error) => failure = failure.or(Some(error)),
+        }
+        // Without a reason to continue, the first is enough.
+        if holds && seen.is_none() {
+            return Ok(());
+        }
+    }
+    match (holds, checks, failure) {
+        (true, ..) => Ok(()),
+        (false, [_], Some(failure)) => Err(failure),
+        _ => Err(Failure::expected(
+            format_args!("a value that one of {} alternatives accepts", checks.len()),
+            describe(value),
+        )),
+    }
+}
+
+fn one(checks: &[Check], value: &Json, definitions: &Definitions, mut seen: Evaluated<'_>) -> Result<(), Failure> {
+    let mut holding = 0_usize;
+    for check in checks {
+        holding += usize::from(collect(check, value, definitions, seen.as_deref_mut()).is_ok());
+    }
+    match holding {
+        1 => Ok(()),
+        0 => Err(Failure::expected(
+            format_args!("a value that one of {} alternatives accepts", checks.len()),
+            describe(value),
+        )),
+        _ => Err(Failure::expected(
+            format_args!("a value that exactly one of {} alternatives accepts", checks.len()),
+            format_args!("one that {holding} accept"),
+        )),
+    }
+}
+
+fn check_type(types: JsonTypes, value: &Json) -> Result<(), Failure> {
+    if types.contains(JsonTypes::of(value)) {
+        return Ok(());
+    }
+    Err(Failure::mismatch(&types.words(), value))
+}
+
+fn check_items(
+    first: &[Check],
+    rest: Option<&Check>,
+    items: &[Json],
+    definitions: &Definitions,
+    mut seen: Evaluated<'_>,
+) -> Result<(), Failure> {
+    for (index, item) in items.iter().enumerate() {
+        let Some(check) = first.get(index).or(rest) else { break };
+        check.eval(item, definitions, None).map_err(|failure| failure.at_index(index))?;
+        mark(&mut seen, item);
+    }
+    Ok(())
+}
+
+fn contains(
+    check: &Check,
+    count: &Length,
+    items: &[Json],
+    definitions: &Definitions,
+    mut seen: Evaluated<'_>,
+) -> Result<(), Failure> {
+    let mut found = 0;
+    for item in items {
+        if check.accepts(item, definitions) {
+            found += 1;
+            mark(&mut seen, item);
+        }
+    }
+    check_length(count, found, "items that `contains` accepts")
+}
+
+/// Checks a number against bounds.
+pub(crate) fn check_bounds(bounds: &Bounds, number: &Number) -> Result<(), Failure> {
+    let (min, max) = (bounds.min.as_ref(), bounds.max.as_ref());
+    let relation = match (
+        min.map(|bound| (compare(number, &bound.value), bound)),
+        max.map(|bound| (compare(number, &bound.value), bound)),
+    ) {
+        (Some((order, bound)), _) if order.is_lt() && !bound.exclusive => {
+            format!("at least {}", number_text(&bound.value))
+        }
+        (Some((order, bound)), _) if order.is_le() && bound.exclusive => {
+            format!("more than {}", number_text(&bound.value))
+        }
+        (_, Some((order, bound))) if order.is_gt() && !bound.exclusive => {
+            format!("at most {}", number_text(&bound.value))
+        }
+        (_, Some((order, bound))) if order.is_ge() && bound.exclusive => {
+            format!("less than {}", number_text(&bound.value))
+        }
+        _ => return Ok(()),
+    };
+    Err(Failure::expected(relation, number_text(number)))
+}
+
+/// Checks a number of characters, items or members.
+pub(crate) fn check_length(length: &Length, found: usize, unit: &str) -> Result<(), Failure> {
+    let (relation, limit) = match length.max {
+        _ if (found as u64) < length.min => ("at least", length.min),
+        Some(max) if found as u64 > max => ("at most", max),
+        _ => return Ok(()),
+    };
+    let unit = if limit == 1 { unit.trim_end_matches('s') } else { unit };
+    Err(Failure::expected(format_args!("{relation} {limit} {unit}"), found))
+}
+
+fn unique(items: &[Json]) -> Result<(), Failure> {
+    let mut seen: HashSet<String> = HashSet::new();
+    match items.iter().position(|item| !seen.insert(item.key())) {
+        None => Ok(()),
+        Some(index) => {
+            let failure = Failure::expected("different items", "one that occurs twice");
+            Err(failure.at_index(index))
+        }
+    }
+}
+
+/// Whether a number is an integer times the divisor, in decimal arithmetic.
+pub(crate) fn is_multiple(number: &Number, divisor: &Number) -> bool {
+    let (Some(number), Some(divisor)) = (decimal(number), decimal(divisor)) else { return false };
+    let ((digits, exponent), (unit, unit_exponent)) = (number, divisor);
+    if digits == 0 || unit == 0 {
+        return digits == 0;
+    }
+    let power = exponent - unit_exponent;
+    if power < 0 {
+        // The unit has more than the number's digits if the power of ten does not fit.
+        return 10_u128
+            .checked_pow(power.unsigned_abs())
+            .and_then(|scale| scale.checked_mul(unit))
+            .is_some_and(|unit| digits % unit == 0);
+    }
+    (0..power).fold(digits % unit, |rest, _| rest * 10 % unit) == 0
+}
+
+/// The digits and the exponent of a number's absolute value.
+fn decimal(number: &Number) -> Option<(u128, i32)> {
+    let text = match (number.as_u64(), number.as_i64()) {
+        (Some(value), _) => value.to_string(),
+        (None, Some(value)) => value.unsigned_abs().to_string(),
+        (None, None) => number.as_f64()?.abs().to_string(),
+    };
+    let (integral, fraction) = text.split_once('.').unwrap_or((&text, ""));
+    let digits = format!("{integral}{fraction}");
+    let significant = digits.trim_end_matches('0');
+    let zeros = i32::try_from(digits.len() - significant.len()).ok()?;
+    let exponent = zeros - i32::try_from(fraction.len()).ok()?;
+    if significant.is_empty() { Some((0, 0)) } else { Some((significant.parse().ok()?, exponent)) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn multiples_are_exact() {
+        let number = |text: &str| text.parse::<Number>().expect("a number");
+        for (value, divisor, expected) in [
+            ("4.5", "1.5", true),
+            ("35", "1.5", false),
+            ("0.0075", "0.0001", true),
+            ("0.00751", "0.0001", false),
+            ("0.3", "0.1", true),
+            ("1e300", "3", false),
+            ("1e300", "10", true),
+            ("12391239123", "1e-8", true),
+            ("-7", "7", true),
+            ("0", "5", true),
+            ("18446744073709551615", "5", true),
+            ("1", "2.0", false),
+            ("1e308", "0.123456789", false),
+            ("1e-300", "1e-301", true),
+        ] {
+            assert_eq!(is_multiple(&number(value), &number(divisor)), expected, "{value} of {divisor}");
+        }
+    }
+}

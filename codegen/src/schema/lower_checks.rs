@@ -1,0 +1,166 @@
+//! Lowers the keywords that do not shape a type: reports their problems, and compiles them into checks.
+
+use indexmap::IndexMap;
+use serde_json::Number;
+
+use crate::json::{Json, compare};
+use crate::schema::check::Check;
+use crate::schema::failure::describe;
+use crate::schema::json_types::JsonTypes;
+use crate::schema::lower::{Lower, SchemaPath, has_first_items};
+use crate::schema::normal::{Kind, Schema};
+use crate::text::pattern;
+
+impl Lower<'_> {
+    /// Adds the checks on values of a type, unless they are at the schema as a whole.
+    pub(super) fn with_checks(
+        &mut self,
+        kind: Kind,
+        constrained: bool,
+        of: JsonTypes,
+        keywords: &IndexMap<String, Json>,
+        path: &SchemaPath<'_>,
+    ) -> (Kind, bool) {
+        if is_refinement(keywords) {
+            return (kind, constrained);
+        }
+        let checks = self.typed_checks(of, keywords, path);
+        let constrained = constrained || !checks.is_empty();
+        (Schema::at(&path.pointer, kind).checked(checks).kind, constrained)
+    }
+
+    /// Returns the checks on values of one type that do not shape it.
+    fn typed_checks(&self, of: JsonTypes, keywords: &IndexMap<String, Json>, path: &SchemaPath<'_>) -> Vec<Check> {
+        let (compile, pointer) = (self.compile(), path.pointer.as_str());
+        if of == JsonTypes::STRING {
+            return compile.pattern(keywords).into_iter().collect();
+        }
+        if of == JsonTypes::NUMBER {
+            return compile.multiple_of(keywords).into_iter().collect();
+        }
+        if of == JsonTypes::ARRAY {
+            let items = has_first_items(keywords).then(|| compile.items(keywords, pointer)).flatten();
+            return items.into_iter().chain(compile.array(keywords, pointer)).collect();
+        }
+        let members = keywords.contains_key("patternProperties").then(|| compile.members(keywords, pointer)).flatten();
+        members.into_iter().chain(compile.object(keywords, pointer)).collect()
+    }
+
+    /// Returns the checks on the schema as a whole, and reports the problems of all keywords that are checks.
+    pub(super) fn checks(&mut self, keywords: &IndexMap<String, Json>, path: &SchemaPath<'_>) -> Vec<Check> {
+        self.check_schemas(keywords, path);
+        let mut checks = Vec::new();
+        if is_refinement(keywords) {
+            for of in [JsonTypes::STRING, JsonTypes::NUMBER, JsonTypes::ARRAY, JsonTypes::OBJECT] {
+                checks.extend(self.typed_checks(of, keywords, path));
+            }
+        }
+        if ["unevaluatedProperties", "unevaluatedItems"].iter().any(|keyword| keywords.contains_key(*keyword)) {
+            checks.push(self.compile().schema(&Json::Object(keywords.clone()), &path.pointer));
+        } else {
+            checks.extend(self.compile().logic(keywords, &path.pointer));
+        }
+        checks.retain(|check| *check != Check::Anything);
+        checks
+    }
+
+    /// Reports the problems of keywords that are checks.
+    fn check_schemas(&mut self, keywords: &IndexMap<String, Json>, path: &SchemaPath<'_>) {
+        const SCHEMAS: &[&str] = &[
+            "additionalItems",
+            "contains",
+            "else",
+            "if",
+            "not",
+            "propertyNames",
+            "then",
+            "unevaluatedItems",
+            "unevaluatedProperties",
+        ];
+        const COUNTS: &[&str] = &["maxContains", "maxProperties", "minContains", "minProperties"];
+        for (keyword, value) in keywords {
+            let here = path.down(keyword);
+            let problem = match (keyword.as_str(), value) {
+                (key, json) if SCHEMAS.contains(&key) => {
+                    self.schema(json, &here);
+                    None
+                }
+                (key, _) if COUNTS.contains(&key) => {
+                    self.count(keywords, key, path);
+                    None
+                }
+                ("pattern", Json::String(text)) => {
+                    self.pattern(text, keyword, &here);
+                    None
+                }
+                ("pattern", other) => Some(("a regular expression", other)),
+                ("multipleOf", Json::Number(number)) if compare(number, &Number::from(0)).is_gt() => None,
+                ("multipleOf", other) => Some(("a number above 0", other)),
+                ("uniqueItems", Json::Bool(_)) => None,
+                ("uniqueItems", other) => Some(("true or false", other)),
+                ("items" | "prefixItems", Json::Array(items))
+                    if keyword == "prefixItems" || self.dialect.has_item_lists() =>
+                {
+                    for (index, json) in items.iter().enumerate() {
+                        self.schema(json, &here.down(&index.to_string()));
+                    }
+                    None
+                }
+                ("prefixItems", other) => Some(("an array of schemas", other)),
+                ("items", json) if has_first_items(keywords) => {
+                    self.schema(json, &here);
+                    None
+                }
+                (
+                    "patternProperties" | "dependentSchemas" | "dependencies" | "dependentRequired",
+                    Json::Object(members),
+                ) => {
+                    for (name, json) in members {
+                        if keyword == "patternProperties" {
+                            self.pattern(name, keyword, &here);
+                        }
+                        self.member_schema(keyword, json, &here.down(name));
+                    }
+                    None
+                }
+                ("patternProperties" | "dependentSchemas" | "dependencies" | "dependentRequired", other) => {
+                    Some(("an object", other))
+                }
+                _ => None,
+            };
+            if let Some((expected, found)) = problem {
+                let why = format!("expected {expected}, found {}", describe(found));
+                self.problem(&here, keyword, why, format!("write {expected}"));
+            }
+        }
+    }
+
+    fn member_schema(&mut self, keyword: &str, json: &Json, path: &SchemaPath<'_>) {
+        match json {
+            Json::Array(names) if keyword == "dependencies" || keyword == "dependentRequired" => {
+                if let Some(name) = names.iter().find(|name| name.as_str().is_none()) {
+                    let why = format!("{name} is not the name of a member");
+                    self.problem(path, keyword, why, "write an array of member names");
+                }
+            }
+            other if keyword == "dependentRequired" => {
+                let why = format!("expected an array of names, found {}", other.type_name());
+                self.problem(path, keyword, why, "write an array of member names");
+            }
+            json => drop(self.schema(json, path)),
+        }
+    }
+
+    fn pattern(&mut self, text: &str, keyword: &str, path: &SchemaPath<'_>) {
+        if let Err(error) = pattern::compile(text) {
+            let why = format!("{} is not a regular expression of ECMA-262: {error}", Json::String(text.to_owned()));
+            self.problem(path, keyword, why, "correct the expression");
+        }
+    }
+}
+
+/// Whether the schema only narrows others. Its checks then apply to the whole, so that references are kept.
+fn is_refinement(keywords: &IndexMap<String, Json>) -> bool {
+    !keywords.contains_key("type")
+        && ["$ref", "allOf", "anyOf", "oneOf"].iter().any(|keyword| keywords.contains_key(*keyword))
+}

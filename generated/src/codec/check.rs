@@ -1,0 +1,470 @@
+//! Checks: assertions of JSON Schema that do not shape a Rust type.
+//!
+//! As in JSON Schema, a check on strings accepts all other values, and so on.
+
+use std::fmt;
+
+#[cfg(feature = "pattern")]
+use crate::error::json_text;
+use crate::{Error, ErrorKind, Number};
+
+use super::index::{Document, Kind};
+#[cfg(feature = "pattern")]
+use super::pattern::Pattern;
+use super::{Bounds, Cursor, Decode, Encode, JsonTypes, Length, Literal};
+
+/// An assertion of a schema, as data.
+#[derive(Clone, Copy)]
+pub enum Check {
+    /// Every value.
+    Anything,
+    /// No value.
+    Nothing,
+    /// All checks hold.
+    All(&'static [Check]),
+    /// At least one check holds.
+    Any(&'static [Check]),
+    /// Exactly one check holds.
+    One(&'static [Check]),
+    /// The check does not hold.
+    Not(&'static Check),
+    /// If the first check holds, the second must hold, and otherwise the third.
+    If(&'static [Check; 3]),
+    /// The check of a definition.
+    Definition(fn() -> &'static Check),
+    /// The JSON type is one of these.
+    Type(JsonTypes),
+    /// The value is one of these.
+    Values(&'static [Literal]),
+    /// A number is within bounds.
+    Bounds(Bounds),
+    /// A number is a multiple of another one.
+    MultipleOf(Literal),
+    /// The number of code points of a string.
+    Length(Length),
+    /// A part of a string matches.
+    #[cfg(feature = "pattern")]
+    Pattern(&'static Pattern),
+    /// The number of items of an array.
+    ItemCount(Length),
+    /// The first items of an array, and the others.
+    Items(&'static [Check], Option<&'static Check>),
+    /// The items of an array are different.
+    UniqueItems,
+    /// The number of items of an array for which the check holds.
+    Contains(&'static Check, Length),
+    /// The number of members of an object.
+    MemberCount(Length),
+    /// An object has these members.
+    Required(&'static [&'static str]),
+    /// The names of an object's members.
+    Names(&'static Check),
+    /// The members of an object.
+    Members(&'static MemberChecks),
+    /// If an object has the member, the check on the object holds.
+    IfPresent(&'static str, &'static Check),
+    /// A check holds, and others on what it did not evaluate.
+    Unevaluated(&'static Unevaluated),
+}
+
+/// Checks on the members of an object.
+pub struct MemberChecks {
+    /// By name.
+    pub named: &'static [(&'static str, Check)],
+    /// By a pattern of the name.
+    #[cfg(feature = "pattern")]
+    pub patterns: &'static [(&'static Pattern, Check)],
+    /// Without the feature `pattern`, there are none.
+    #[cfg(not(feature = "pattern"))]
+    pub patterns: &'static [(); 0],
+    /// On the members without a name and pattern here.
+    pub others: Option<&'static Check>,
+}
+
+/// Checks on what another one did not evaluate.
+pub struct Unevaluated {
+    /// The other check.
+    pub base: Check,
+    /// On the members of an object.
+    pub members: Option<&'static Check>,
+    /// On the items of an array.
+    pub items: Option<&'static Check>,
+}
+
+/// The members and items that were evaluated, by their place in the document.
+#[derive(Default)]
+struct Evaluated(Vec<u32>);
+
+impl Evaluated {
+    fn insert(&mut self, value: Cursor<'_>) {
+        if !self.contains(value) {
+            self.0.push(value.place().0);
+        }
+    }
+
+    fn contains(&self, value: Cursor<'_>) -> bool {
+        self.0.contains(&value.place().0)
+    }
+}
+
+type Seen<'e> = Option<&'e mut Evaluated>;
+
+impl Check {
+    /// Checks a value.
+    ///
+    /// # Errors
+    ///
+    /// Returns the first violation, with its place.
+    pub fn check(&self, json: Cursor<'_>) -> Result<(), Error> {
+        self.eval(json, None)
+    }
+
+    /// Checks a value that has not been decoded from a document.
+    ///
+    /// # Errors
+    ///
+    /// Returns the first violation, with its path.
+    pub fn check_value<T: Encode + ?Sized>(&self, value: &T) -> Result<(), Error> {
+        let text = crate::to_string(value);
+        let document = Document::read(&text)?;
+        let root = document.root();
+        self.check(root).map_err(|error| error.located_from(root).without_position())
+    }
+
+    fn eval(&self, json: Cursor<'_>, mut seen: Seen<'_>) -> Result<(), Error> {
+        match *self {
+            Self::Anything => Ok(()),
+            Self::Nothing => Err(json.error(ErrorKind::Uninhabited)),
+            Self::All(checks) => checks.iter().try_for_each(|check| check.eval(json, seen.as_deref_mut())),
+            Self::Any(checks) => any(checks, json, seen),
+            Self::One(checks) => one(checks, json, seen),
+            Self::Not(check) => match check.eval(json, None) {
+                Ok(()) => Err(violation(json, "a value that `not` does not exclude", json.describe())),
+                Err(_) => Ok(()),
+            },
+            Self::If([condition, then, otherwise]) => {
+                let holds = collect(condition, json, seen.as_deref_mut()).is_ok();
+                if holds { then.eval(json, seen) } else { otherwise.eval(json, seen) }
+            }
+            Self::Definition(check) => check().eval(json, seen),
+            Self::Type(types) => json.has_type(types),
+            Self::Values(values) => json.literal(values).map(drop),
+            Self::Unevaluated(unevaluated) => unevaluated.eval(json, seen),
+            _ => match json.kind() {
+                Kind::Number => self.number(json),
+                Kind::Plain | Kind::Escaped => self.string(json),
+                Kind::Array => self.array(json, seen),
+                Kind::Object => self.object(json, seen),
+                _ => Ok(()),
+            },
+        }
+    }
+
+    fn number(&self, json: Cursor<'_>) -> Result<(), Error> {
+        match self {
+            Self::Bounds(bounds) => bounds.check_number(json.number()?).map_err(|error| json.locate(error)),
+            Self::MultipleOf(divisor) => {
+                let number = json.number()?;
+                match divisor.as_number() {
+                    Some(divisor) if !is_multiple(number, divisor) => {
+                        Err(violation(json, format_args!("a multiple of {divisor}"), number))
+                    }
+                    _ => Ok(()),
+                }
+            }
+            _ => Ok(()),
+        }
+    }
+
+    fn string(&self, json: Cursor<'_>) -> Result<(), Error> {
+        let text = json.as_str().unwrap_or_default();
+        match self {
+            Self::Length(length) => length.check_str(&text).map_err(|error| json.locate(error)),
+            #[cfg(feature = "pattern")]
+            Self::Pattern(pattern) if !pattern.matches(&text) => {
+                let expected = format!("a string that matches {}", json_text(pattern.source()));
+                Err(violation(json, expected, json_text(&text)))
+            }
+            _ => Ok(()),
+        }
+    }
+
+    fn array(&self, json: Cursor<'_>, mut seen: Seen<'_>) -> Result<(), Error> {
+        let items = json.elements()?;
+        match self {
+            Self::ItemCount(length) => length.check_length(items.count(), "items").map_err(|error| json.locate(error)),
+            Self::UniqueItems => {
+                let items: Vec<_> = items.collect();
+                let twice =
+                    items.iter().enumerate().find(|(at, item)| items[..*at].iter().any(|it| it.is_same(**item)));
+                match twice {
+                    Some((_, item)) => Err(violation(*item, "different items", "one that occurs twice")),
+                    None => Ok(()),
+                }
+            }
+            Self::Contains(check, length) => {
+                let mut found = 0;
+                for item in items.filter(|item| check.eval(*item, None).is_ok()) {
+                    found += 1;
+                    mark(&mut seen, item);
+                }
+                let unit = "items that `contains` accepts";
+                length.check_length(found, unit).map_err(|error| json.locate(error))
+            }
+            Self::Items(first, rest) => {
+                for (index, item) in items.enumerate() {
+                    let Some(check) = first.get(index).or(*rest) else { break };
+                    check.eval(item, None)?;
+                    mark(&mut seen, item);
+                }
+                Ok(())
+            }
+            _ => Ok(()),
+        }
+    }
+
+    fn object(&self, json: Cursor<'_>, mut seen: Seen<'_>) -> Result<(), Error> {
+        match self {
+            Self::MemberCount(length) => {
+                let count = json.members_by_name(&[])?.len();
+                length.check_length(count, "members").map_err(|error| json.locate(error))
+            }
+            Self::Required(names) => match names.iter().find(|name| json.get(name).is_none()) {
+                Some(name) => Err(json.missing(name)),
+                None => Ok(()),
+            },
+            Self::Names(check) => json.members()?.try_for_each(|(name, value)| {
+                check
+                    .eval(name, None)
+                    .map_err(|error| value.error(ErrorKind::Assertion { message: format!("name: {}", error.kind()) }))
+            }),
+            Self::Members(checks) => {
+                for (name, value) in json.members_by_name(&[])? {
+                    checks.eval((json, name, value), &mut seen)?;
+                }
+                Ok(())
+            }
+            Self::IfPresent(name, check) if json.get(name).is_some() => check.eval(json, seen),
+            _ => Ok(()),
+        }
+    }
+}
+
+impl MemberChecks {
+    fn eval(
+        &self,
+        (object, name, value): (Cursor<'_>, Cursor<'_>, Cursor<'_>),
+        seen: &mut Seen<'_>,
+    ) -> Result<(), Error> {
+        let mut is_known = false;
+        for (_, check) in self.named.iter().filter(|(known, _)| name.is_str(known)) {
+            is_known = true;
+            check.eval(value, None)?;
+        }
+        #[cfg(feature = "pattern")]
+        if !self.patterns.is_empty() {
+            let text = name.as_str().unwrap_or_default();
+            for (_, check) in self.patterns.iter().filter(|(pattern, _)| pattern.matches(&text)) {
+                is_known = true;
+                check.eval(value, None)?;
+            }
+        }
+        match self.others {
+            None if !is_known => return Ok(()),
+            Some(_) if !is_known && object.is_body && name.is_of_envelope() => return Ok(()),
+            Some(check) if !is_known => other(check, value)?,
+            _ => {}
+        }
+        mark(seen, value);
+        Ok(())
+    }
+}
+
+impl Unevaluated {
+    fn eval(&self, json: Cursor<'_>, mut seen: Seen<'_>) -> Result<(), Error> {
+        let mut evaluated = Evaluated::default();
+        self.base.eval(json, Some(&mut evaluated))?;
+        if let (Kind::Object, Some(check)) = (json.kind(), self.members) {
+            for (_, value) in json.members_by_name(&[])? {
+                if !evaluated.contains(value) {
+                    other(check, value)?;
+                    evaluated.insert(value);
+                }
+            }
+        }
+        if let (Kind::Array, Some(check)) = (json.kind(), self.items) {
+            for item in json.elements()? {
+                if !evaluated.contains(item) {
+                    check.eval(item, None)?;
+                    evaluated.insert(item);
+                }
+            }
+        }
+        if let Some(seen) = &mut seen {
+            seen.0.extend(evaluated.0);
+        }
+        Ok(())
+    }
+}
+
+/// Checks a member that no other check is about.
+fn other(check: &Check, value: Cursor<'_>) -> Result<(), Error> {
+    match check {
+        Check::Nothing => Err(value.error(ErrorKind::Unexpected)),
+        check => check.eval(value, None),
+    }
+}
+
+fn mark(seen: &mut Seen<'_>, value: Cursor<'_>) {
+    if let Some(seen) = seen {
+        seen.insert(value);
+    }
+}
+
+/// Evaluates a check. Only one that holds has evaluated members and items.
+fn collect(check: &Check, json: Cursor<'_>, seen: Seen<'_>) -> Result<(), Error> {
+    let Some(seen) = seen else { return check.eval(json, None) };
+    let mut evaluated = Evaluated::default();
+    check.eval(json, Some(&mut evaluated))?;
+    seen.0.extend(evaluated.0);
+    Ok(())
+}
+
+fn any(checks: &[Check], json: Cursor<'_>, mut seen: Seen<'_>) -> Result<(), Error> {
+    let (mut holds, mut failure) = (false, None);
+    for check in checks {
+        match collect(check, json, seen.as_deref_mut()) {
+            // Without a reason to continue, the first is enough.
+            Ok(()) if seen.is_none() => return Ok(()),
+            Ok(()) => holds = true,
+            Err(error) => failure = failure.or(Some(error)),
+        }
+    }
+    match (holds, checks, failure) {
+        (true, ..) => Ok(()),
+        (false, [_], Some(failure)) => Err(failure),
+        _ => Err(none(checks, json)),
+    }
+}
+
+fn one(checks: &[Check], json: Cursor<'_>, mut seen: Seen<'_>) -> Result<(), Error> {
+    let mut holding = 0_usize;
+    for check in checks {
+        holding += usize::from(collect(check, json, seen.as_deref_mut()).is_ok());
+    }
+    match holding {
+        1 => Ok(()),
+        0 => Err(none(checks, json)),
+        _ => {
+            let expected = format!("a value that exactly one of {} alternatives accepts", checks.len());
+            Err(violation(json, expected, format_args!("one that {holding} accept")))
+        }
+    }
+}
+
+#[cold]
+fn none(checks: &[Check], json: Cursor<'_>) -> Error {
+    violation(json, format_args!("a value that one of {} alternatives accepts", checks.len()), json.describe())
+}
+
+#[cold]
+fn violation(json: Cursor<'_>, expected: impl fmt::Display, found: impl fmt::Display) -> Error {
+    json.error(ErrorKind::Assertion { message: format!("expected {expected}, found {found}") })
+}
+
+/// Returns whether a number is an integer times the divisor, in decimal arithmetic.
+fn is_multiple(number: Number, divisor: Number) -> bool {
+    let (Some((digits, exponent)), Some((unit, unit_exponent))) = (decimal(number), decimal(divisor)) else {
+        return false;
+    };
+    if digits == 0 || unit == 0 {
+        return digits == 0;
+    }
+    let power = exponent - unit_exponent;
+    if power < 0 {
+        let scale = 10_u128.checked_pow(power.unsigned_abs());
+        // If the scaled unit does not fit, it is larger than the number.
+        return scale.and_then(|scale| scale.checked_mul(unit)).is_some_and(|unit| digits % unit == 0);
+    }
+    (0..power).fold(digits % unit, |rest, _| rest * 10 % unit) == 0
+}
+
+/// Returns the digits and the exponent of a number's absolute value.
+fn decimal(number: Number) -> Option<(u128, i32)> {
+    let text = match (number.as_u64(), number.as_i64()) {
+        (Some(value), _) => value.to_string(),
+        (None, Some(value)) => value.unsigned_abs().to_string(),
+        (None, None) => number.as_f64().abs().to_string(),
+    };
+    let (integral, fraction) = text.split_once('.').unwrap_or((&text, ""));
+    let digits = format!("{integral}{fraction}");
+    let significant = digits.trim_end_matches('0');
+    let zeros = i32::try_from(digits.len() - significant.len()).ok()?;
+    let exponent = zeros - i32::try_from(fraction.len()).ok()?;
+    if significant.is_empty() { Some((0, 0)) } else { Some((significant.parse().ok()?, exponent)) }
+}
+
+/// Decodes a JSON value as an alternative of a union.
+///
+/// # Errors
+///
+/// Returns an error if the value is not valid for the type.
+pub fn from_json<T: Decode>(value: &crate::Value) -> Result<T, Error> {
+    crate::from_str(&crate::to_string(value)).map_err(Error::without_position)
+}
+
+/// Implements the traits of a type with checks, which its function `checks` returns.
+#[doc(hidden)]
+#[macro_export]
+macro_rules! __checked {
+    ($name:ident($inner:ty) $(is_empty $is_empty:tt)?) => {
+        impl $name {
+            /// Returns the value.
+            #[must_use]
+            pub const fn get(&self) -> &$inner {
+                &self.0
+            }
+
+            /// Returns the value, and takes it out.
+            #[must_use]
+            pub fn into_inner(self) -> $inner {
+                self.0
+            }
+        }
+        impl ::std::convert::TryFrom<$inner> for $name {
+            type Error = $crate::Error;
+            fn try_from(value: $inner) -> $crate::codec::Result<Self> {
+                Self::checks().check_value(&value)?;
+                ::core::result::Result::Ok(Self(value))
+            }
+        }
+        impl ::std::convert::From<$name> for $inner {
+            fn from(value: $name) -> Self {
+                value.0
+            }
+        }
+        impl $crate::codec::Decode for $name {
+            const NAME: &'static str = stringify!($name);
+            fn decode(json: $crate::codec::Cursor<'_>) -> $crate::codec::Result<Self> {
+                let value: $inner = $crate::codec::Decode::decode(json)?;
+                Self::checks().check(json)?;
+                ::core::result::Result::Ok(Self(value))
+            }
+        }
+        impl $crate::codec::DecodeInPlace for $name {
+            $(const IS_EMPTY: bool = $is_empty;)?
+            #[inline]
+            fn blank(unread: $crate::codec::Unread) -> Self {
+                Self($crate::codec::DecodeInPlace::blank(unread))
+            }
+            fn read(&mut self, json: $crate::codec::Cursor<'_>, _: $crate::codec::Unread) -> $crate::codec::Result<()> {
+                $crate::codec::replace(self, json)
+            }
+        }
+        impl $crate::codec::Encode for $name {
+            fn encode(&self) -> $crate::codec::Node<'_> {
+                $crate::codec::Encode::encode(&self.0)
+            }
+        }
+    };
+}

@@ -1,0 +1,34 @@
+//! Regular expressions of schemas.
+
+use std::sync::OnceLock;
+
+use regress::Regex;
+
+/// A regular expression of ECMA-262. It is compiled when it is first used.
+#[derive(Debug)]
+pub struct Pattern {
+    source: &'static str,
+    compiled: OnceLock<Option<Regex>>,
+}
+
+impl Pattern {
+    /// Creates a pattern. The generator has checked that it can be compiled.
+    #[must_use]
+    pub const fn new(source: &'static str) -> Self {
+        Self { source, compiled: OnceLock::new() }
+    }
+
+    /// Returns the text of the expression.
+    #[must_use]
+    pub const fn source(&self) -> &'static str {
+        self.source
+    }
+
+    /// Returns whether a part of the text matches.
+    #[must_use]
+    pub fn matches(&self, text: &str) -> bool {
+        // JSON Schema asks for the flag `u`. Many patterns in use are only valid without it.
+        let compile = || Regex::with_flags(self.source, "u").or_else(|_| Regex::new(self.source)).ok();
+        self.compiled.get_or_init(compile).as_ref().is_some_and(|regex| regex.find(text).is_some())
+    }
+}

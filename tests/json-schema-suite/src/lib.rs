@@ -1,0 +1,24 @@
+//! Modules generated from the groups of the JSON-Schema-Test-Suite.
+
+#![deny(warnings, missing_docs)]
+
+use mcpgen_types::codec::{Decode, Encode};
+
+include!(concat!(env!("OUT_DIR"), "/modules.rs"));
+include!(concat!(env!("OUT_DIR"), "/groups.rs"));
+
+/// A group of tests, with the generated type of its schema.
+pub struct Group {
+    /// The file.
+    pub file: &'static str,
+    /// The index of the group in the file.
+    pub index: usize,
+    /// The dialect of its folder.
+    pub dialect: &'static str,
+    /// Decodes a document, and encodes it again.
+    pub decode: fn(&str) -> Result<String, String>,
+}
+
+fn decode<T: Decode + Encode>(text: &str) -> Result<String, String> {
+    mcpgen_types::from_str::<T>(text).map(|value| mcpgen_types::to_string(&value)).map_err(|error| error.to_string())
+}
