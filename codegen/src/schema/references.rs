@@ -113,8 +113,8 @@ impl<'d> References<'d> {
         let last = all.last().cloned().unwrap_or_default();
         let mut name = last;
         if !is_entry || self.definitions.contains_key(&name) {
-            let ends = pointer.match_indices('/').map(|(end, _)| &pointer[..end]);
-            let parent = ends.filter(|end| names.contains_key(*end)).last().unwrap_or_default();
+            let mut ends = pointer.match_indices('/').map(|(end, _)| &pointer[..end]);
+            let parent = ends.rfind(|end| names.contains_key(*end)).unwrap_or_default();
             let path: Vec<String> = tokens(&pointer[parent.len()..])
                 .filter(|token| token != "properties" && !CONTAINERS.contains(&token.as_str()))
                 .collect();

@@ -198,11 +198,12 @@ fn judgeable(old: &Value, new: &Value) -> bool {
     // Unions that result from `allOf` have no place in the schema.
     let intersections = |schema: &Value| schema.to_string().matches("\"allOf\"").count();
     // The validator is stricter than the generator, which accepts duplicate names in `required` and references that are
-    // not URIs.
+    // not URIs. The judge puts the schema of a definition at the root, so it cannot judge references to the root.
     let references = subschemas(new);
     let mut references = references.iter().filter_map(|at| new.pointer(at)?["$ref"].as_str());
-    let plain =
-        references.all(|target| target.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"#/$_".contains(&byte)));
+    let plain = references.all(|target| {
+        target != "#" && target.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"#/$_".contains(&byte))
+    });
     intersections(new) <= intersections(old) && jsonschema::meta::is_valid(new) && unsupported(new).is_none() && plain
 }
 
@@ -310,7 +311,7 @@ fn compatible_types_of_mutants_accept_all_samples() {
     assert!(all.wrong.is_empty(), "{}", all.wrong.join("\n\n"));
     if count >= 600 {
         assert!(all.compared * 3 > count, "only {} mutants compared", all.compared);
-        assert!(all.unjudged * 8 < count, "{} mutants not judged", all.unjudged);
+        assert!(all.unjudged * 7 < count, "{} mutants not judged", all.unjudged);
     }
 }
 

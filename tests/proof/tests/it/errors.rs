@@ -12,7 +12,9 @@ use mcpgen_proof::decisions::REVISIONS;
 use mcpgen_proof::judge::subschemas;
 use mcpgen_proof::registry::{Entry, REGISTRY};
 use mcpgen_proof::{Proof, schema};
-use mcpgen_types::codec::{self, Bound, Bounds, Cursor, Decode, DecodeInPlace, Encode, Length, Literal, Node, Unread};
+use mcpgen_types::codec::{
+    self, Bound, Bounds, Check, Cursor, Decode, DecodeInPlace, Encode, Length, Literal, Node, Unread,
+};
 use mcpgen_types::{Error, ErrorKind, Never};
 use serde::Deserialize as _;
 use serde_json::{Map, Value};
@@ -195,6 +197,7 @@ const CORE: &[(&str, Entry, &str)] = &[
     ("Bound", Entry::of::<Digit>("core", "Digit", None), "10"),
     ("Length", Entry::of::<Short>("core", "Short", None), r#""""#),
     ("Length", Entry::of::<Short>("core", "Short", None), r#""four""#),
+    ("Assertion", Entry::of::<Even>("core", "Even", None), "7"),
     ("Constant", Entry::of::<Origin>("core", "Origin", None), "[0, 1]"),
     ("Uninhabited", Entry::of::<Never>("core", "Never", None), "null"),
     ("Custom", Entry::of::<Host>("core", "Host", None), r#""localhost""#),
@@ -213,6 +216,11 @@ fn absence(kind: &str) -> Option<(&'static str, Holds)> {
         "Length" => Some(("this revision has no limits on lengths", |schema| {
             let limits = ["minLength", "maxLength", "minItems", "maxItems"];
             !limits.iter().any(|limit| schema.contains_key(*limit))
+        })),
+        "Assertion" => Some(("every assertion of this revision shapes a type", |schema| {
+            let assertions = ["contains", "if", "multipleOf", "not", "pattern", "patternProperties", "propertyNames"];
+            let others = ["minProperties", "maxProperties", "uniqueItems", "dependencies", "dependentRequired"];
+            !assertions.iter().chain(&others).any(|assertion| schema.contains_key(*assertion))
         })),
         "Custom" => Some(("only types that serde decodes cause it", |_| true)),
         "Uninhabited" => Some(("every schema of this revision accepts a value", |schema| {
@@ -505,6 +513,25 @@ impl Encode for Digit {
     }
 }
 
+/// An even integer.
+#[derive(Debug, PartialEq)]
+struct Even(i64);
+
+impl Decode for Even {
+    const NAME: &'static str = "Even";
+
+    fn decode(json: Cursor<'_>) -> Result<Self, Error> {
+        Check::MultipleOf(Literal::Integer(2)).check(json)?;
+        i64::decode(json).map(Self)
+    }
+}
+
+impl Encode for Even {
+    fn encode(&self) -> Node<'_> {
+        Node::Signed(self.0)
+    }
+}
+
 /// A string of one to three characters.
 #[derive(Debug, PartialEq)]
 struct Short(String);
@@ -561,4 +588,4 @@ impl Encode for Host {
     }
 }
 
-codec::serde_impls!(Closed, Digit, Short, Origin, Host);
+codec::serde_impls!(Closed, Digit, Even, Short, Origin, Host);
