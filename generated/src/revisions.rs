@@ -116,7 +116,11 @@ impl Revision {
         let mut as_long = methods[shorter..]
             .iter()
             .take_while(|spec| spec.method.len() == method.len());
-        as_long.find(|spec| spec.method == method)
+        as_long
+            .find(|spec| {
+                spec.method.as_bytes().last() == method.as_bytes().last()
+                    && spec.method == method
+            })
     }
 
     /// Whether the types of this revision are compiled in: whether its feature is on.

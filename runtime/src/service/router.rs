@@ -119,8 +119,9 @@ struct Routes {
     fallback: Option<RequestFn>,
 }
 
-/// The handlers of each method and their revisions. Handlers of custom methods have no revision.
-type Handlers<H> = HashMap<Cow<'static, str>, Vec<(Option<Revision>, H)>>;
+/// The handlers of each method and their revisions. Handlers of custom methods have no revision. The peer cannot add keys,
+/// so the hash function may be a fast one.
+type Handlers<H> = HashMap<Cow<'static, str>, Vec<(Option<Revision>, H)>, foldhash::fast::RandomState>;
 
 fn add<H>(handlers: &mut Handlers<H>, revision: Option<Revision>, method: Cow<'static, str>, handler: H) {
     let of_method = handlers.entry(method).or_default();
