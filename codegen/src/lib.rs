@@ -17,7 +17,7 @@
 
 #![warn(clippy::print_stdout)]
 
-// The stages in order. A module imports only from those above it; a test checks that.
+// The stages in order. A module imports only from modules above it, which a test checks.
 
 // Errors, cycles in graphs.
 mod error;

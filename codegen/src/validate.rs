@@ -1,4 +1,4 @@
-//! Validates documents by the model, with the answers and the messages of the generated types.
+//! Validates documents with the model. Results and messages are those of the generated types.
 
 use std::collections::BTreeSet;
 
@@ -8,10 +8,10 @@ use crate::schema::check::{check_bounds, check_length};
 pub use crate::schema::failure::Failure;
 use crate::schema::failure::{describe, describe_type, literal, number_text, one_of};
 
-/// Validates a document against a type, as decoding it does.
+/// Validates a document against a type. Decoding the document into the generated type gives the same result.
 ///
 /// # Errors
-/// The first violation, with its path.
+/// Returns the first violation, with its path.
 pub fn validate(protocol: &Protocol, type_id: TypeId, document: &Json) -> std::result::Result<(), Failure> {
     let uninhabited = uninhabited(protocol);
     Validator { protocol, uninhabited }.named(type_id, document)
@@ -19,7 +19,7 @@ pub fn validate(protocol: &Protocol, type_id: TypeId, document: &Json) -> std::r
 
 struct Validator<'p> {
     protocol: &'p Protocol,
-    /// The types without values, such as those that require themselves.
+    /// The types without values, such as a type that requires a value of itself.
     uninhabited: BTreeSet<TypeId>,
 }
 
@@ -136,7 +136,7 @@ impl Validator<'_> {
         }
     }
 
-    /// Validates the members without a name in `known`, sorted by name.
+    /// Validates the members that `known` does not contain, sorted by name.
     fn others(&self, content: &Type, known: &[&str], json: &Json) -> Result {
         let mut members: Vec<(&String, &Json)> =
             json.as_object().into_iter().flatten().filter(|(name, _)| !known.contains(&name.as_str())).collect();
@@ -145,7 +145,7 @@ impl Validator<'_> {
     }
 }
 
-/// Returns the types without values: those whose required parts have none.
+/// Returns the types without values: each of their values would contain a value of such a type.
 fn uninhabited(protocol: &Protocol) -> BTreeSet<TypeId> {
     let mut empty: BTreeSet<TypeId> = (0..protocol.types.len()).collect();
     loop {
@@ -197,7 +197,7 @@ fn whole(json: &Json, minimum: i128, maximum: i128) -> Result {
     Ok(())
 }
 
-/// Returns the variant that the guards decide for.
+/// Returns the variant that the guards select.
 fn choose(guards: &[Guard], json: &Json) -> Result<usize> {
     match guards.iter().find(|guard| guard.when.iter().all(|condition| holds(condition, json))) {
         Some(guard) => Ok(guard.variant),
@@ -230,7 +230,7 @@ fn holds(condition: &Condition, json: &Json) -> bool {
     }
 }
 
-/// The JSON types of values that can satisfy a condition.
+/// Returns the JSON types of values that can satisfy a condition.
 fn types(condition: &Condition) -> JsonTypes {
     match condition {
         Condition::Type(types) => *types,
@@ -244,7 +244,7 @@ fn types(condition: &Condition) -> JsonTypes {
     }
 }
 
-/// The failure of a value for which no guard holds: what the guards that come closest expect.
+/// Returns the failure for a value that no guard accepts. It names the expectations of the closest guards.
 fn refusal(guards: &[Guard], json: &Json) -> Failure {
     let own = JsonTypes::of(json);
     let of_guard = |guard: &Guard| guard.when.iter().fold(JsonTypes::ALL, |all, condition| all & types(condition));

@@ -406,7 +406,7 @@ fn timed<T>(work: impl FnOnce() -> T) -> (T, Duration) {
     (work(), start.elapsed())
 }
 
-/// Makes the schema reject members that it does not document.
+/// Makes the schema reject undocumented members.
 fn refuse_other_members(schema: &mut serde_json::Value) {
     match schema {
         serde_json::Value::Object(members) => {
@@ -430,7 +430,7 @@ fn generated(schema: &str) -> String {
     names.map(|name| project.read(&format!("out/{name}"))).collect()
 }
 
-/// The order of the schema has no meaning: `alert` would be less than `debug`.
+/// Enums do not implement `Ord`, because the order in the schema has no meaning: `alert` would be less than `debug`.
 #[test]
 fn values_of_enumerations_have_no_order() {
     let code = generated(&schema(r#""Level": {"enum": ["alert", "debug"]}"#));

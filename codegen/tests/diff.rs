@@ -97,7 +97,7 @@ impl Answer {
     }
 }
 
-/// Returns what does not depend on the kind of source: rule, fingerprint, message and lines.
+/// Returns the parts of a report that do not depend on the kind of source: rule, fingerprint, message and lines.
 fn essence(report: &Value) -> Vec<String> {
     let line = |place: &Value| place["line"].to_string();
     let findings = report["findings"].as_array().expect("findings");
@@ -281,7 +281,7 @@ fn exit_codes_follow_the_threshold() {
     project.write("dangerous.json", dangerous);
     let compatible = OLD.replace("\"id\": {", "\"extra\": { \"type\": \"string\" }, \"id\": {");
     project.write("compatible.json", compatible);
-    // The new schema; the exit code for breaking, dangerous, any and none.
+    // The new schema, and the exit codes with `--fail-on` breaking, dangerous, any and none.
     for (new, codes) in [
         ("new.json", [1, 1, 1, 0]),
         ("dangerous.json", [0, 1, 1, 0]),
@@ -350,7 +350,7 @@ fn reports_stale_ignores() {
     assert_eq!(accepted["summary"]["ignored"], failing.len());
     let expired = project.diff(&["--today", "2027-01-01"]).exits(1);
     expired.prints(&["mcpgen.toml:2: stale ignore of ", "expired after 2026-12-31"]);
-    // A stale ignore fails the run, unless nothing can.
+    // A stale ignore fails the run, except with `--fail-on none`.
     project.write("mcpgen.toml", format!("{}{all}", ignore(failing[0], "").replace("subject = ", "subject = 'x' # ")));
     let stale = project.diff(&["--today", "2026-12-31", "--format", "json"]).exits(1).prints(&["matches no finding"]);
     assert_eq!(stale.json()["stale_ignores"].as_array().map(Vec::len), Some(1));
@@ -374,7 +374,7 @@ fn baselines_survive_moved_lines() {
         NEW.replacen("\"$defs\": {", "\"$defs\": {\n\n\n    \"Unrelated\": { \"type\": \"string\" },\n", 1);
     project.write("new.json", definitions);
     project.diff(&["--baseline", "baseline.txt"]).exits(0);
-    // A new finding counts, and an entry without a finding is noted.
+    // A new finding fails the run. A note lists the entry without a finding.
     project.write("new.json", NEW.replace("\"const\": \"tasks/add\"", "\"const\": \"tasks/insert\""));
     project.diff(&["--baseline", "baseline.txt"]).exits(1);
     project

@@ -73,7 +73,7 @@ fn runs_the_documented_workflow() {
     let location = &sarif["runs"][0]["results"][0]["locations"][0]["physicalLocation"]["artifactLocation"];
     assert_eq!(location["uri"], "schema/schema.json");
 
-    // The reviewers accept everything, by ignores or by a baseline.
+    // The reviewers accept all findings, with ignores or with a baseline.
     let rules: Vec<&Value> =
         sarif["runs"][0]["results"].as_array().expect("results").iter().map(|it| &it["ruleId"]).collect();
     let ignores: String =

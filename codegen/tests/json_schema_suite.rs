@@ -1,7 +1,7 @@
-//! The JSON-Schema-Test-Suite, decided by the model. Each group passes, or is refused for a reason in [`REASONS`].
+//! Runs the JSON-Schema-Test-Suite with the model. Each group passes, or is rejected for a reason in [`REASONS`].
 //!
-//! The suite is not part of the repository. `MCPGEN_JSON_SCHEMA_SUITE` is the folder of its tests; without it, only the
-//! sample in `suite/` runs.
+//! The suite is not part of the repository. `MCPGEN_JSON_SCHEMA_SUITE` is the folder of its tests; without it, this
+//! test does nothing.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -10,7 +10,7 @@ use mcpgen::model::Json;
 use mcpgen::validate::validate;
 use mcpgen::{Dialect, Document, Error, ReadOptions};
 
-/// Why groups are refused: the beginning of the problem's text, and what it means.
+/// The reasons for rejecting a group, each with a part of the problem's text.
 const REASONS: &[(&str, &str)] = &[
     ("remote reference", "is not a reference to a definition of this document"),
     ("unknown keyword", "mcpgen does not implement this keyword"),
@@ -34,7 +34,7 @@ fn model(schema: &Json, dialect: Dialect) -> Result<mcpgen::Protocol, Error> {
     mcpgen::model(Document::parse_with("group.json", schema.to_string().as_bytes(), &options)?, "suite", false)
 }
 
-/// Decides a group of tests.
+/// Runs a group of tests.
 fn group(group: &Json, file: &str, dialect: Dialect, counts: &mut Counts) {
     let text = |json: &Json, key: &str| json.get(key).and_then(Json::as_str).unwrap_or_default().to_owned();
     let name = format!("{file}: {}", text(group, "description"));

@@ -8,7 +8,7 @@ use crate::text::names::module_name;
 
 /// Types that several areas use.
 pub(crate) const COMMON: &str = "common";
-/// Checks of definitions that other checks refer to. It exports no type.
+/// Checks of definitions that other checks refer to. This area exports no types.
 pub(crate) const CHECKS: &str = "checks";
 /// Message and method enums of all areas.
 pub(crate) const MESSAGES: &str = "messages";
@@ -16,7 +16,7 @@ pub(crate) const MESSAGES: &str = "messages";
 pub(crate) const BASE: &str = "base";
 /// Errors with codes.
 pub(crate) const ERRORS: &str = "errors";
-/// What clients and servers declare about themselves.
+/// Declarations of clients and servers, such as their capabilities.
 pub(crate) const CAPABILITIES: &str = "capabilities";
 /// The envelope of JSON-RPC.
 pub(crate) const JSON_RPC: &str = "json_rpc";
@@ -63,7 +63,7 @@ pub(crate) fn assign(protocol: &mut Protocol) {
 ///
 /// * the types of error codes to [`ERRORS`],
 /// * each union, with its variants and the types whose names begin with the same word, to an area with that name,
-/// * what the two sides declare about themselves to [`CAPABILITIES`],
+/// * the types of members such as `clientInfo` and `capabilities` to [`CAPABILITIES`],
 /// * types that only one of these areas uses.
 fn split_common(protocol: &mut Protocol, uses: &[Vec<TypeId>]) {
     let mut claims: Vec<(String, TypeId)> = Vec::new();
@@ -140,7 +140,7 @@ fn roots(protocol: &Protocol) -> Vec<(String, Vec<TypeId>)> {
     roots
 }
 
-/// `tools/call` and `notifications/tools/list_changed` belong to `tools`.
+/// Returns the area of a method: `tools` for `tools/call` and `notifications/tools/list_changed`.
 pub(crate) fn area_of_method(method: &str) -> String {
     let path = method.strip_prefix("notifications/").unwrap_or(method);
     match path.split_once('/') {
@@ -149,7 +149,7 @@ pub(crate) fn area_of_method(method: &str) -> String {
     }
 }
 
-/// Returns the name of an area as a module that no other file has.
+/// Returns the name of an area as a module name. It differs from the names of all other files.
 fn area_name(name: &str) -> String {
     match module_name(name) {
         taken if [COMMON, MESSAGES, JSON_RPC, CHECKS, "mod", "json_schema"].contains(&taken.as_str()) => {

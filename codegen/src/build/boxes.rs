@@ -1,4 +1,4 @@
-//! Recursive types in Rust: newtypes for recursive aliases, and boxes.
+//! Recursive types: replaces recursive aliases by newtypes, and adds boxes.
 
 use crate::graph;
 use crate::model::{Bounded, Content, Shape, Type, TypeDef};
@@ -29,7 +29,7 @@ pub(crate) fn mark_boxes(types: &mut [TypeDef]) {
         .iter()
         .map(|def| {
             let mut held = Vec::new();
-            // An undecided union holds JSON.
+            // An undecided union contains JSON, so it needs no boxes.
             if !matches!(def.shape, Shape::Undecided(_)) {
                 def.shape.visit(&mut |content| held.extend(content.by_value()));
             }

@@ -215,7 +215,7 @@ impl<'a> Builder<'a> {
             && nullable(variants).is_none()
             && absorbing(variants, self.algebra).is_none()
         {
-            // Only with an exact decision, the union does not refuse what the checks accept.
+            // If the decision is not exact, it can reject values that the checks accept.
             match decide(variants, self.algebra) {
                 Ok(decision) if is_exact(&decision, variants, self.algebra) => {}
                 Ok(_) => return self.undecided(variants, Conflict { a: 0, b: 1, example: None }, checks, at),
@@ -319,7 +319,7 @@ impl<'a> Builder<'a> {
         Shape::Union(Union { variants, decision: decision.renumbered(&kept), absorbed, messages: None })
     }
 
-    /// Returns the union of a message set. `method` alone decides it.
+    /// Returns the union of a message set, which `method` alone decides.
     fn messages(&mut self, schema: &Schema, messages: Option<MessageSet>, at: &Occurrence) -> Shape {
         let mut variants = Vec::new();
         self.flatten(schema, &mut variants);
@@ -440,7 +440,7 @@ impl<'a> Builder<'a> {
 }
 
 impl Decision {
-    /// Returns the decision with new numbers, after unreachable variants were removed.
+    /// Renumbers the variants of the decision after unreachable ones were removed.
     fn renumbered(mut self, kept: &[usize]) -> Decision {
         for guard in &mut self.guards {
             guard.variant = kept.iter().position(|&variant| variant == guard.variant).unwrap_or_default();
@@ -503,7 +503,7 @@ fn is_all_unsigned(bounds: &Bounds) -> bool {
     bounds.max.is_none() && bounds.min.as_ref().is_some_and(|min| first_integer(min) == 0)
 }
 
-/// Returns what the other variants accept if one of them is `null`.
+/// Returns the kind of the other variants if one variant is `null`.
 fn nullable(variants: &[Schema]) -> Option<Kind> {
     let rest: Vec<Schema> = variants.iter().filter(|variant| variant.kind != Kind::Null).cloned().collect();
     (rest.len() < variants.len()).then(|| Kind::union(rest))

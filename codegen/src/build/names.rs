@@ -21,7 +21,7 @@ pub(crate) fn name_types(types: &mut [TypeDef], occurrences: Vec<Vec<Occurrence>
     for (id, occurrences) in occurrences.iter().enumerate().filter(|(_, occurrences)| !occurrences.is_empty()) {
         wanted.insert(id, short_name(types, id, occurrences).unwrap_or_else(|| occurrences[0].long_name()));
     }
-    // If several types want a short name, or a definition has it, none of them gets it.
+    // A short name is used only if no other inline type or definition would have it.
     let mut demand: BTreeMap<&str, usize> = BTreeMap::new();
     wanted.values().for_each(|name| *demand.entry(name).or_default() += 1);
     for (id, name) in &wanted {
@@ -58,7 +58,7 @@ fn either(a: &str, b: &str) -> String {
     format!("{head_text}{}Or{}{tail_text}", middle(&a_words), middle(&b_words))
 }
 
-/// The words of a `CamelCase` name.
+/// Returns the words of a `CamelCase` name.
 pub(crate) fn words(name: &str) -> Vec<&str> {
     let mut starts: Vec<usize> = name.char_indices().filter(|(_, c)| c.is_uppercase()).map(|(at, _)| at).collect();
     if starts.first() != Some(&0) {

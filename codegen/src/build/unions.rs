@@ -34,7 +34,7 @@ pub(super) fn decide(variants: &[Schema], algebra: &Algebra<'_>) -> Result<Decis
     Ok(search.decision)
 }
 
-/// Whether the decision accepts everything that a variant accepts: what a guard sends to another variant is valid there.
+/// Returns whether the decision accepts every document that some variant accepts, even if a guard selects another one.
 pub(super) fn is_exact(decision: &Decision, variants: &[Schema], algebra: &Algebra<'_>) -> bool {
     let guards: Vec<Option<Schema>> = decision.guards.iter().map(|guard| guarded(&guard.when)).collect();
     variants.iter().enumerate().all(|(index, variant)| {
@@ -47,7 +47,7 @@ pub(super) fn is_exact(decision: &Decision, variants: &[Schema], algebra: &Algeb
             if !fits {
                 return false;
             }
-            // No later guard sees a document of this variant.
+            // Later guards are not evaluated for documents of this variant.
             if is_sent_here {
                 return true;
             }
@@ -56,7 +56,7 @@ pub(super) fn is_exact(decision: &Decision, variants: &[Schema], algebra: &Algeb
     })
 }
 
-/// Returns the schema of the documents for which a guard holds, or `None` if it is about more than one member.
+/// Returns the schema of the documents for which a guard holds, or `None` if the guard tests several members.
 fn guarded(when: &[Condition]) -> Option<Schema> {
     let mut all = Vec::new();
     for condition in when {
@@ -410,7 +410,7 @@ impl AtPath<'_> {
     }
 }
 
-/// Returns all keys that a variant of the group names, and the keys below those that all of them require.
+/// Returns the keys that any variant of the group names, and the keys in members that all of them require.
 fn paths<'s>(candidates: &'s [Candidate<'_>], base: &[String], algebra: &'s Algebra<'_>) -> Vec<KeyPath<'s>> {
     let mut found = Vec::new();
     for key in keys(candidates.iter().flat_map(|candidate| &candidate.objects).copied()) {

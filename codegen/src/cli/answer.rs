@@ -7,6 +7,6 @@ pub struct Answer {
     pub text: String,
     /// The lines for stderr.
     pub notes: Vec<String>,
-    /// Whether the command found differences, which is exit code 1.
+    /// Whether the command found differences. The exit code is then 1.
     pub differs: bool,
 }

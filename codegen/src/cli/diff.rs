@@ -105,7 +105,7 @@ impl DiffArgs {
                 Some(file) => write(&file, &format.render(&report, TextOptions { all: self.all, color: false }))?,
                 None => {
                     answer.text = format.render(&report, TextOptions { all: self.all, color: self.colors() });
-                    // Programs read the other formats, and people read stderr.
+                    // The other formats are for programs, so a summary for people goes to stderr.
                     if format != Format::Text {
                         answer.notes.extend(report.stale.iter().map(|stale| format!("error: {stale}")));
                     }
@@ -137,7 +137,7 @@ impl DiffArgs {
         match self.color {
             ColorChoice::Always => true,
             ColorChoice::Never => false,
-            // This respects terminals, NO_COLOR, CLICOLOR_FORCE and other conventions.
+            // `choice` respects terminals, NO_COLOR, CLICOLOR_FORCE and other conventions.
             ColorChoice::Auto => anstream::AutoStream::choice(&stdout()) != anstream::ColorChoice::Never,
         }
     }

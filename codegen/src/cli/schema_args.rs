@@ -7,7 +7,7 @@ use clap::Args;
 use crate::error::Error;
 use crate::schema::{Dialect, Document, ReadOptions};
 
-/// How a schema file is read.
+/// Options for reading a schema file.
 #[derive(Clone, Debug, Default, Args)]
 pub(super) struct SchemaArgs {
     /// The dialect of a schema whose `$schema` is not known: draft-04, draft-07, 2019-09 or 2020-12

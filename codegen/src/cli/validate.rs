@@ -16,7 +16,7 @@ use crate::validate::validate;
 
 /// Validate documents against a type of a schema, with the messages of the generated types
 ///
-/// No Rust is compiled. Each document that is not valid gives one line on standard output.
+/// Does not compile any Rust. Prints one line for each invalid document.
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
@@ -31,7 +31,7 @@ pub(super) struct ValidateArgs {
     /// The schema file
     #[arg(long, value_name = "FILE")]
     schema: PathBuf,
-    /// The documents; `-` or nothing is standard input
+    /// The documents, or `-` for standard input [default: -]
     #[arg(value_name = "DOCUMENT")]
     documents: Vec<PathBuf>,
     #[command(flatten)]

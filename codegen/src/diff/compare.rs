@@ -1,4 +1,4 @@
-//! Pairs the types of two models, compares each pair once, and finds who sends it.
+//! Pairs the types of two models, compares each pair once, and finds its senders.
 //!
 //! Two types are a pair if one replaces the other, whatever their names: in the params and results of a method, in a
 //! member, or in matching variants of a union. Definitions that no method uses are compared by name, as if both sides

@@ -6,7 +6,7 @@ use crate::json::pointer::escape;
 use crate::model::{Member, MessageKind, Origin, Protocol, Type, TypeDef, TypeId};
 use crate::text::names;
 
-/// A difference, before it is known who sends it.
+/// A difference whose senders are not known yet.
 #[derive(Clone, Debug)]
 pub(super) struct Difference {
     pub(super) rule: &'static Rule,

@@ -5,7 +5,7 @@ use crate::json::Json;
 use crate::json::pointer::escape;
 use crate::model::{Condition, Content, Decision, Guard, JsonTypes, Protocol, Type};
 
-/// Whether something is true of all, of none or of some documents of a type.
+/// Whether a condition holds for all documents of a type, for none, or perhaps for some.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Holds {
     Always,
@@ -53,11 +53,12 @@ impl<'d> DocumentFacts<'d> {
 #[derive(Debug, PartialEq)]
 pub(super) struct Reached<'d> {
     pub(super) variant: usize,
-    /// Keys that such a document does not have, because otherwise another guard would hold.
+    /// Keys that the document does not have, because otherwise another guard would hold.
     pub(super) without: Vec<&'d str>,
 }
 
-/// Returns the variants that a reader's union may select for a document of this type, and whether it may select none.
+/// Returns the variants that a reader's union may select for a document of this type, and whether it may reject the
+/// document.
 ///
 /// Documents do not use names of either revision for members that their type does not know. So a key that only the
 /// reader knows is absent.
@@ -171,7 +172,7 @@ fn at(protocol: &Protocol, resolved: Resolved<'_>, path: &[String], values: Opti
     };
     match resolved {
         Resolved::Any => Holds::Perhaps,
-        // A key that the object does not name is unknown in both revisions.
+        // Documents do not use keys that both revisions do not know.
         Resolved::Object(object) => match object.members.iter().find(|member| member.wire == *step) {
             None => Holds::Never,
             Some(member) => {

@@ -9,9 +9,8 @@
 //! A rule has a verdict for messages from an old sender to a new reader, and one for the reverse. `senders` turns them
 //! into verdicts for an old client at a new server, and for a new client at an old server.
 //!
-//! `resolved` is what a type accepts after names are resolved, and `guards` finds the variant that a reader's union
-//! selects. `values`, `limits` and `unions` compare two types, `difference` is what they find, and `compare` pairs the
-//! types.
+//! `resolved` resolves the names in a type, and `guards` finds the variant that a reader's union selects. `values`,
+//! `limits` and `unions` compare two types, `difference` describes their differences, and `compare` pairs the types.
 
 mod compare;
 mod difference;

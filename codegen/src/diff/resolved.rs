@@ -105,7 +105,7 @@ impl Protocol {
             Shape::Core(_) => Resolved::Union(Choice { variants: vec![Type::String, Type::Signed], decision: None }),
             Shape::Undecided(_) => Resolved::Any,
             Shape::Never => Resolved::Never,
-            // `follow` has followed it, unless it is recursive.
+            // Only a recursive alias remains after `follow`.
             Shape::Alias(..) => Resolved::Never,
         }
     }
@@ -167,7 +167,7 @@ pub(super) fn types(protocol: &Protocol, content: &Type, depth: usize) -> JsonTy
     }
 }
 
-/// As [`types`], of a type that is not a union.
+/// Like [`types`], but for a resolved type that is not a union.
 pub(super) fn types_of_resolved(resolved: &Resolved<'_>) -> JsonTypes {
     match resolved {
         Resolved::Any | Resolved::Union(_) => JsonTypes::ALL,

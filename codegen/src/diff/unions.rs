@@ -62,7 +62,8 @@ impl<'p> Values<'p> {
         }
     }
 
-    /// Whether the reader selects the counterpart of a sender's variant, or a variant that accepts everything in it.
+    /// Returns whether the reader selects the counterpart of the sender's variant, or a variant that accepts its
+    /// documents.
     fn taken(
         &self,
         (content, index, choice): (&Type, usize, Option<&Choice<'p>>),
@@ -87,7 +88,7 @@ impl<'p> Values<'p> {
         possible.into_iter().all(|(reached, may_fail)| !may_fail && reached.into_iter().all(fits))
     }
 
-    /// Matches the remaining objects that have most members in common, if they have enough.
+    /// Matches the remaining objects that have the most members in common, if they have enough.
     fn by_likeness(&self, olds: &[Type], news: &[Type], matches: &mut Vec<(usize, usize)>) {
         let members = |protocol: &'p Protocol, content: &Type| match protocol.resolved(content) {
             Resolved::Object(object) => object.members.to_vec(),
@@ -139,7 +140,7 @@ impl<'p> Values<'p> {
             }
         }
         self.by_likeness(olds, news, &mut matches);
-        // If one variant remains on each side, the two are compared, so that their differences are reported.
+        // If one variant remains on each side, compares the two, so that their differences are reported.
         let left = |all: &[Type], side: fn(&(usize, usize)) -> usize| -> Vec<usize> {
             (0..all.len()).filter(|index| !matches.iter().any(|pair| side(pair) == *index)).collect()
         };

@@ -19,7 +19,7 @@ pub(super) struct Values<'p> {
     pub(super) new: &'p Protocol,
     /// The differences of pairs of named types.
     known: RefCell<HashMap<Pair, Known>>,
-    /// The pairs that are being compared. Nothing is known about them yet.
+    /// The pairs that are being compared. Their results are not known yet.
     open: RefCell<HashSet<Pair>>,
     /// The number of pairs that may still be compared for unions.
     fuel: Cell<u32>,
@@ -107,7 +107,7 @@ impl<'p> Values<'p> {
         self.worst_within(&self.compare(old, new, &Site::nowhere()))
     }
 
-    /// As [`Self::worst`], for documents without these keys.
+    /// Like [`Self::worst`], but for documents without these keys.
     pub(super) fn worst_without(&self, old: &Type, new: &Type, keys: &[&str]) -> BothWays {
         let (Type::Named(before), Type::Named(after)) = (self.old.follow(old), self.new.follow(new)) else {
             return self.worst(old, new);
@@ -154,7 +154,7 @@ impl<'p> Values<'p> {
         self.open.borrow_mut().remove(&pair);
         let result =
             (worst_of(&outcome), outcome.children.iter().map(|(old, new, _)| (*old, *new)).collect::<Vec<_>>());
-        // A result inside another comparison can depend on it.
+        // Inside another comparison, the result may depend on the pairs that are being compared.
         if alone {
             self.known.borrow_mut().insert(pair, result.clone());
         }
@@ -226,7 +226,7 @@ impl<'p> Values<'p> {
         }
     }
 
-    /// Compares the checks of two types. Returns whether nothing else can be compared.
+    /// Compares the checks of two types. Returns whether the comparison is complete.
     fn checks(&self, old: &Type, new: &Type, site: &Site, outcome: &mut Outcome) -> bool {
         let (was, is) = (self.old.checks_of(old), self.new.checks_of(new));
         let includes = |all: &[&Check], some: &[&Check]| some.iter().all(|check| all.contains(check));
@@ -245,7 +245,7 @@ impl<'p> Values<'p> {
                 outcome.add(site, &rules::INCOMPARABLE, "", message);
             }
         }
-        // The checks are all that is known of an undecided union.
+        // An undecided union has only checks.
         let is_undecided = |protocol: &Protocol, content: &Type| {
             matches!(protocol.follow(content), Type::Named(id)
                 if matches!(protocol.types[*id].shape, Shape::Undecided(_)))
@@ -439,7 +439,7 @@ impl<'p> Values<'p> {
         }
     }
 
-    /// Whether the other side accepts a member as one that it does not name.
+    /// Returns whether an unnamed member on one side accepts the named member on the other side.
     fn member_fits(&self, old: Result<&Member, &Type>, new: Result<&Member, &Type>) -> bool {
         let content = |side: Result<&Member, &Type>| match side {
             Err(content) => Some(content.clone()),
@@ -530,7 +530,7 @@ impl<'p> Values<'p> {
     }
 }
 
-/// The types of whole messages, with their kind if it is known.
+/// Returns the types of whole messages, with their kind if it is known.
 fn messages(protocol: &Protocol) -> HashMap<TypeId, Option<MessageKind>> {
     let requests = protocol.requests.iter().filter(|it| !it.senders.is_empty());
     let requests = requests.map(|it| (it.type_id, Some(MessageKind::Request)));

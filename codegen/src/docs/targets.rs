@@ -28,8 +28,8 @@ fn in_type(def: &TypeDef) -> Vec<DocTarget> {
     std::iter::once(DocTarget::Type(name())).chain(inner).collect()
 }
 
-/// Whether the generator documents a target without an entry: the type of a message, a whole response, or a direction
-/// without messages.
+/// Returns whether a target needs no entry because the generator documents it: the type of a message, a whole response,
+/// or a direction without messages.
 pub(super) fn needs_no_entry(protocol: &Protocol, target: &DocTarget) -> bool {
     let DocTarget::Type(name) = target else { return false };
     let id = protocol.types.iter().position(|def| def.name == *name);

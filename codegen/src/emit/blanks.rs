@@ -1,12 +1,12 @@
-//! Blank values, which types are decoded into.
+//! Blank values: the initial values of fields, which decoding replaces.
 
 use crate::model::{Bounded, Content, Protocol, Shape, Struct, Type, TypeId, Union, Variant};
 
-/// Which types have a blank value.
+/// Determines which types have a blank value.
 pub(super) struct Blanks {
-    /// The order in which types were found to have one. `None`: no finite value of the type exists.
+    /// The order in which the types were found. `None` if a type has no finite value, and so no blank value.
     rank: Vec<Option<usize>>,
-    /// Whether the blank value of a type has a box in it, and must be dropped.
+    /// Whether the blank value of a type contains a box, and so must be dropped.
     allocates: Vec<bool>,
 }
 
@@ -14,7 +14,7 @@ impl Blanks {
     pub(super) fn new(protocol: &Protocol) -> Self {
         let count = protocol.types.len();
         let mut blanks = Self { rank: vec![None; count], allocates: vec![false; count] };
-        // A type has a blank value if what it cannot do without has one, found before it.
+        // A type has a blank value if its required parts have one that was found before.
         let mut found = 0;
         loop {
             let before = found;
@@ -84,8 +84,8 @@ impl Blanks {
         self.rank[id].is_some()
     }
 
-    /// A variant whose content was found before the union, so that it does not contain the union itself. Best one that
-    /// does not allocate.
+    /// Returns the variant of a union's blank value. Its content was found before the union, so it does not contain the
+    /// union. Prefers variants that do not allocate.
     pub(super) fn variant<'u>(&self, id: TypeId, union: &'u Union) -> Option<&'u Variant> {
         let rank = |variant: &Variant| match &variant.content {
             Type::Named(id) => self.rank[*id],
@@ -98,7 +98,7 @@ impl Blanks {
     }
 }
 
-/// The contents of the fields that are not optional.
+/// Returns the types of the required fields.
 fn required(body: &Struct) -> impl Iterator<Item = &Type> {
     body.members.iter().filter(|member| member.required).filter_map(|member| match &member.content {
         Content::Value(content) => Some(content),

@@ -1,4 +1,4 @@
-//! Checks as data of the core, and unions that no guard decides.
+//! Types with checks, including undecided unions. Checks are emitted as constants of the core's `Check`.
 
 use proc_macro2::TokenStream;
 use quote::{format_ident, quote};
@@ -28,13 +28,13 @@ fn definitions(protocol: &Protocol) -> TokenStream {
     quote!(#(#functions)*)
 }
 
-/// The name of the function of a definition. Different definitions have different names.
+/// Returns the name of the function for a definition. Different definitions get different names.
 fn function_name(name: &str) -> String {
     let is_plain = name.chars().all(|c| c.is_ascii_alphanumeric());
     let hash = name.bytes().fold(0_u32, |hash, byte| hash.wrapping_mul(31).wrapping_add(byte.into()));
     let mut names = Namespace::default();
     let base = names.claim(&field_name(name));
-    // Only plain names in camel case are sure to be different in snake case.
+    // Other names can become equal in snake case, so a hash distinguishes them.
     if is_plain && name.starts_with(|c: char| c.is_ascii_uppercase()) { base } else { format!("{base}_{hash:08x}") }
 }
 
@@ -51,9 +51,9 @@ fn function(head: &TokenStream, check: &Check, path: &TokenStream) -> TokenStrea
     }
 }
 
-/// Collects the regular expressions, each of which is a `static` that is compiled once.
+/// Emits a check, and a `static` for each regular expression in it.
 struct Patterns<'p> {
-    /// The path of the functions of definitions.
+    /// The path of the functions for definitions.
     path: &'p TokenStream,
     statics: TokenStream,
     count: usize,
@@ -196,7 +196,7 @@ impl Patterns<'_> {
     }
 }
 
-/// Literals are written for declarations, which import the variants.
+/// Adds the path to a literal. In declarations, literals have no path because the macros import the variants.
 fn qualified(literal: &TokenStream) -> TokenStream {
     quote!(::mcpgen_core::codec::Literal::#literal)
 }
@@ -232,7 +232,7 @@ impl Emitter<'_> {
         definitions(self.protocol)
     }
 
-    /// A value with checks. Its limit is one of them.
+    /// Emits a value with checks, which include its limit.
     pub(super) fn checked(&mut self, id: TypeId, bounded: &Bounded) -> Result<TokenStream, Error> {
         let docs = self.docs.bounded(id, bounded);
         let limit = bounded.limit.as_ref().map(|limit| match (limit, &bounded.inner) {

@@ -1,11 +1,11 @@
-//! Prints the macros of the core, one entry on each line. prettyplease and rustfmt do not format them.
+//! Prints calls of the core's macros with one entry per line. prettyplease and rustfmt do not format them.
 
 use proc_macro2::{Delimiter, Spacing, TokenStream, TokenTree};
 use quote::ToTokens as _;
 
 use super::width::{WIDTH, fill};
 
-/// Macros that take a list of types. Their lines are filled.
+/// Macros that take a list of types. Their lines contain as many types as fit.
 const LISTS: [&str; 2] = ["serde_impls", "json_schema_impls"];
 
 /// Prints a macro call as an item.
@@ -30,19 +30,19 @@ pub(super) fn print(call: &syn::Macro) -> String {
     out
 }
 
-/// Whether the macro takes a list of types.
+/// Returns whether the macro takes a list of types.
 pub(super) fn is_list(call: &syn::Macro) -> bool {
     call.path.segments.last().is_some_and(|last| LISTS.iter().any(|name| last.ident == name))
 }
 
-/// Text between spaces.
+/// A word: text without spaces.
 struct Word {
     text: String,
-    /// Whether it ends with a comma or semicolon that is not in brackets.
+    /// Whether the word ends with a comma or semicolon outside of brackets.
     ends_entry: bool,
 }
 
-/// Splits tokens into words, with the spacing of rustfmt.
+/// Splits tokens into words, spaced like rustfmt does.
 fn words(tokens: TokenStream) -> Vec<Word> {
     let mut words = Words { done: Vec::new(), is_tight: false };
     words.push_all(tokens, true);
@@ -118,7 +118,7 @@ impl Words {
             Delimiter::Brace => ("{", "}"),
             Delimiter::None => ("", ""),
         };
-        // Parentheses follow the name of what is called.
+        // There is no space between the name in a call and its parentheses.
         self.is_tight |= delimiter == Delimiter::Parenthesis;
         self.push(open);
         self.is_tight = true;

@@ -26,10 +26,10 @@ pub(super) const TYPE: usize = 0;
 /// The indentation of fields, variants and functions.
 pub(super) const MEMBER: usize = 4;
 
-/// Users named in a type's documentation.
+/// The maximum number of users that a type's documentation names.
 const NAMED_USERS: usize = 6;
 
-/// What the documentation says of types with checks.
+/// The note in the documentation of types with checks.
 const CHECKED: &str = "Checked against the schema when it is created.";
 
 impl<'a> DocWriter<'a> {
@@ -91,7 +91,7 @@ impl<'a> DocWriter<'a> {
         self.type_docs(id, &lines)
     }
 
-    /// The methods of a direction, as a table.
+    /// Writes the methods of a direction as a table.
     fn methods(&self, union: &Union) -> String {
         let mut table = String::from("| method | message |\n|---|---|");
         for id in union.variants.iter().filter_map(|variant| variant.content.by_value()) {
@@ -136,7 +136,8 @@ impl<'a> DocWriter<'a> {
         self.type_docs(id, &[fact])
     }
 
-    /// Our documentation or the schema's, then facts about the shape, a footer, and an example.
+    /// Writes the documentation of a type: our documentation or the schema's, then facts about the shape, a footer, and
+    /// an example.
     fn type_docs(&self, id: TypeId, facts: &[String]) -> TokenStream {
         let def = &self.protocol.types[id];
         let entry = self.entry_of(id);
@@ -179,14 +180,14 @@ impl<'a> DocWriter<'a> {
         Some(format!("Used by {}{more}.", named.collect::<Vec<_>>().join(", ")))
     }
 
-    /// Our documentation of a type, or of its method if it is a message.
+    /// Returns our documentation of a type, or of its method if the type is a message.
     fn entry_of(&self, id: TypeId) -> Option<&DocEntry> {
         let words = &self.protocol.docs;
         let own = words.of(&DocTarget::Type(self.protocol.types[id].name.clone()));
         own.or_else(|| words.of(&DocTarget::Method(self.protocol.method_of(id)?.to_owned())))
     }
 
-    /// The first sentence of our documentation of a type.
+    /// Returns the first sentence of our documentation of a type.
     pub(super) fn gist(&self, id: TypeId) -> Option<String> {
         let first = self.entry_of(id)?.doc.split("\n\n").next().unwrap_or_default();
         let first = first.split_inclusive(". ").next().unwrap_or_default();
@@ -205,7 +206,7 @@ impl<'a> DocWriter<'a> {
         text
     }
 
-    /// The attribute of a deprecated item.
+    /// Emits the attribute of a deprecated item.
     fn deprecation(&self, entry: &DocEntry) -> TokenStream {
         let Some(since) = &entry.deprecated_since else { return TokenStream::new() };
         let replacement = entry.replacement.as_ref().map(|text| format!(": {}", text.replace(['[', ']', '`'], "")));
@@ -213,7 +214,7 @@ impl<'a> DocWriter<'a> {
         quote!(#[deprecated(note = #note)])
     }
 
-    /// The constant members, which have no fields.
+    /// Describes the constant members, which have no fields.
     fn constants(&self, id: TypeId) -> Option<String> {
         let Shape::Struct(body) = &self.protocol.types[id].shape else { return None };
         let constants = body.members.iter().filter(|member| member.required);
@@ -230,7 +231,7 @@ impl<'a> DocWriter<'a> {
         self.role(id).unwrap_or_else(|| self.origin(id))
     }
 
-    /// How a method uses the type.
+    /// Describes how a method uses the type.
     fn role(&self, id: TypeId) -> Option<String> {
         let protocol = self.protocol;
         if let Some(request) = protocol.requests.iter().find(|request| request.type_id == id) {
@@ -284,7 +285,7 @@ impl<'a> DocWriter<'a> {
         let text = match (entry, &member.description) {
             (Some(entry), _) => {
                 let ours = self.linked(&entry.doc);
-                // A list or a table would take the facts into its last entry.
+                // Without a blank line, the facts would become part of a list's or table's last entry.
                 let gap = if is_prose(&ours) { " " } else { "\n\n" };
                 format!("{ours}{gap}{facts}")
             }
@@ -297,7 +298,7 @@ impl<'a> DocWriter<'a> {
         quote!(#text #deprecation)
     }
 
-    /// The facts that a field does not show: a JSON name that does not follow from the field's name, and `null`.
+    /// Describes facts that a field's signature does not show: an unusual JSON name, and `null`.
     fn signature_facts(&self, member: &Member) -> Option<String> {
         let wire = code(&member.wire);
         let is_nullable = match &member.content {
@@ -371,7 +372,7 @@ impl<'a> DocWriter<'a> {
 }
 
 impl DocWriter<'_> {
-    /// A documentation comment with this indentation.
+    /// Emits a documentation comment with this indentation.
     pub(super) fn text(&self, text: &str, indent: usize) -> TokenStream {
         let lines = wrap(text, WIDTH - indent - "/// ".len());
         let lines =
@@ -388,7 +389,7 @@ fn sent_by(senders: &[Side]) -> String {
     }
 }
 
-/// A code span of any text.
+/// Returns a code span that contains the text.
 pub(super) fn code(text: &str) -> String {
     if !text.contains('`') {
         return format!("`{text}`");
@@ -398,7 +399,7 @@ pub(super) fn code(text: &str) -> String {
     format!("{mark} {text} {mark}")
 }
 
-/// Prose is Markdown to rustdoc: what would be a link, a tag or a Rust example there is shown as it is.
+/// Escapes prose for rustdoc, which would otherwise treat parts of it as links, HTML tags or Rust examples.
 fn escape(text: &str) -> String {
     let text = text.replace("\r\n", "\n").replace('\r', "\n").replace('\t', "    ");
     let (mut out, mut fence) = (Vec::new(), String::new());
@@ -414,7 +415,7 @@ fn escape(text: &str) -> String {
             out.push(format!("{mark}text"));
             fence = mark;
         } else {
-            // Four spaces would make it an example.
+            // Markdown treats lines with four spaces as code.
             let indent = line.len() - line.trim_start().len();
             out.push(format!("{}{}", " ".repeat(indent.min(3)), escape_line(bare)));
         }
@@ -433,7 +434,7 @@ fn escape_line(line: &str) -> String {
     pieces.collect::<Vec<_>>().join("`")
 }
 
-/// Addresses become links.
+/// Escapes brackets, and turns URLs into links.
 fn escape_words(text: &str) -> String {
     let escaped = text.replace('[', "\\[").replace(']', "\\]").replace('<', "\\<").replace('>', "\\>");
     let mut out = String::with_capacity(escaped.len());

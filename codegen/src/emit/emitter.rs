@@ -76,7 +76,7 @@ impl<'a> Emitter<'a> {
         Ok(Item { serde: needs_serde.then(|| def.rust.clone()), tokens })
     }
 
-    /// The mark of a type without values in its declaration.
+    /// Returns the keyword that marks a type without values in its declaration.
     pub(super) fn is_empty(&self, id: TypeId) -> Option<TokenStream> {
         (!self.blanks.has_type(id)).then(|| quote!(is_empty true))
     }

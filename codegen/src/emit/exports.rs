@@ -22,7 +22,7 @@ pub(super) struct Exports {
 
 /// The names of items that are not types of the model. All of them belong to the area of messages.
 pub(super) struct MessageNames {
-    /// The enums of methods, with the sets of messages that they are for.
+    /// The method enums, with their message sets.
     pub(super) method_enums: Vec<(MessageSet, TypeId, String)>,
     /// The types of all messages of a side, with the request and the notification type.
     pub(super) envelopes: Vec<(Side, [TypeId; 2], String)>,
@@ -51,12 +51,12 @@ impl Exports {
         Self { areas, sizes, homes, message_names }
     }
 
-    /// The area that exports a name.
+    /// Returns the area that exports a name.
     pub(super) fn home(&self, name: &str) -> Option<&str> {
         self.homes.get(name).map(String::as_str)
     }
 
-    /// The areas, largest first.
+    /// Returns the areas, largest first.
     pub(super) fn by_size(&self) -> Vec<&str> {
         let mut areas: Vec<&str> = self.areas.keys().map(String::as_str).collect();
         areas.sort_by_key(|area| std::cmp::Reverse(self.sizes.get(*area).copied().unwrap_or_default()));

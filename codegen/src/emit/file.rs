@@ -1,4 +1,4 @@
-//! Formats the files. Nothing else turns tokens into text.
+//! Formats generated files.
 
 use proc_macro2::TokenStream;
 use quote::{format_ident, quote};
@@ -45,12 +45,12 @@ fn empty() -> syn::File {
     syn::File { shebang: None, frontmatter: None, attrs: Vec::new(), items: Vec::new() }
 }
 
-/// Parses tokens as a file. An error is a defect of an emitter.
+/// Parses tokens as a file. Errors are defects of an emitter.
 fn parse(file: &str, tokens: TokenStream) -> Result<syn::File, Error> {
     syn::parse2(tokens).map_err(|error| Error::Emit { item: file.to_owned(), why: error.to_string() })
 }
 
-/// Adds blank lines between items and between functions, which prettyplease does not do.
+/// Adds blank lines between items and between functions. prettyplease does not.
 fn spaced(text: &str) -> String {
     let mut out = String::with_capacity(text.len() + text.len() / 32);
     let mut previous = "";

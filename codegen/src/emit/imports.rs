@@ -48,7 +48,7 @@ impl<'a> Paths<'a> {
     }
 
     fn shorten(&mut self, path: &mut syn::Path) {
-        // A macro in item position cannot begin with `::`, so the name of the core may be without it.
+        // A macro in item position cannot begin with `::`, so the core's path may lack it.
         if path.segments[0].ident == CORE.trim_start_matches("::") {
             self.shorten_core(path);
             return;
@@ -57,7 +57,7 @@ impl<'a> Paths<'a> {
             self.note_sibling(path);
             return;
         }
-        // The prelude name can be the whole path or its beginning (`Default::default`).
+        // The prelude's path can be the whole path or a prefix of it, as in `Default::default`.
         let last = PRELUDE.iter().filter(|known| begins(path, known)).map(|known| known.len() - 1).max();
         if let Some(last) = last.filter(|&last| self.is_free(path, last)) {
             cut(path, last);
@@ -110,7 +110,7 @@ impl VisitMut for Paths<'_> {
         self.shorten(path);
     }
 
-    /// The position in `<T as ::a::Trait>::name` counts the segments of the trait.
+    /// Adapts the position in `<T as ::a::Trait>::name`, which counts the segments of the trait.
     fn visit_expr_path_mut(&mut self, expr: &mut syn::ExprPath) {
         let before = expr.path.segments.len();
         visit_mut::visit_expr_path_mut(self, expr);
@@ -125,7 +125,7 @@ impl VisitMut for Paths<'_> {
         call.tokens = self.shorten_tokens(std::mem::take(&mut call.tokens), is_list);
     }
 
-    /// Shows hidden characters in documentation.
+    /// Escapes hidden characters in documentation.
     fn visit_attribute_mut(&mut self, attribute: &mut syn::Attribute) {
         let syn::Meta::NameValue(syn::MetaNameValue { value: syn::Expr::Lit(literal), .. }) = &mut attribute.meta
         else {

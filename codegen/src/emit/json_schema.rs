@@ -1,4 +1,5 @@
-//! `schemars::JsonSchema` for every type of a revision: the facts of its definition, behind the feature `schemars`.
+//! Implementations of `schemars::JsonSchema`, behind the feature `schemars`. They return the definitions of the schema
+//! without prose ("facts").
 
 use indexmap::IndexMap;
 use proc_macro2::TokenStream;
@@ -8,10 +9,10 @@ use super::ident;
 use crate::json::Json;
 use crate::model::{Origin, Protocol, Shape, TypeDef};
 
-/// The area, and so the file, of the facts.
+/// The area of the implementations, which is also their file.
 pub(super) const AREA: &str = "json_schema";
 
-/// The facts and the impls of all types that are not aliases.
+/// Emits the facts, and the implementations for all types that are not aliases.
 pub(super) fn tokens(protocol: &Protocol) -> TokenStream {
     let mut definitions = protocol.facts.clone();
     let facts = Json::Object(protocol.facts.clone());
@@ -34,7 +35,8 @@ pub(super) fn tokens(protocol: &Protocol) -> TokenStream {
     }
 }
 
-/// Returns the schema of an inline type. The result of an intersection has no schema, so it accepts everything.
+/// Returns the schema of an inline type. If the type results from an intersection, it has no schema in the document,
+/// and the returned one accepts everything.
 fn inline(facts: &Json, def: &TypeDef) -> Json {
     let pointer = def.pointer.splitn(3, '/').nth(2).map(|rest| format!("/{rest}"));
     pointer.and_then(|pointer| facts.pointer(&pointer).cloned()).unwrap_or(Json::Bool(true))

@@ -8,7 +8,7 @@ use crate::error::Error;
 use crate::model::method_facts::{MethodFacts, method_facts};
 use crate::model::{Protocol, Revision, Side};
 
-/// The text of the file.
+/// Returns the text of the file.
 ///
 /// # Errors
 /// [`Error::Emit`], which is a defect of mcpgen.
@@ -23,7 +23,7 @@ pub(crate) fn file(revisions: &[Revision], models: &[Protocol]) -> Result<String
     render("methods.rs", &header, quote!(use crate::MethodSpec; #(#tables)*))
 }
 
-/// Members with their default values are left out.
+/// Emits a row. Omits members that have their default values.
 fn row(facts: MethodFacts) -> TokenStream {
     let MethodFacts { method, is_request, senders, capability, may_run_as_task, subject, cacheable, may_require_input } =
         facts;

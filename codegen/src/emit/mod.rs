@@ -1,9 +1,9 @@
-//! From the model to Rust files. `module` emits a revision, its areas on several threads. For each area, the `emitter`
-//! emits items with absolute paths, one file for each shape, `imports` shortens the paths, and `file` formats the items,
-//! with `declarations` for the macros of the codec and `width` for long lines.
+//! Writes Rust files from the model. `module` emits a revision, with its areas on several threads. For each area,
+//! `emitter` emits items with absolute paths, `imports` shortens the paths, and `file` formats the items.
+//! `declarations` formats macro calls, and `width` joins lines. Each shape of a type has its own file.
 //!
-//! `exports` knows what each area exports before anything is emitted, `rust_type` asks typify for the type of an
-//! expression, and `methods` and `revisions` are the two files that all revisions share.
+//! `exports` computes the names that each area exports, `rust_type` resolves type expressions with typify, and
+//! `methods` and `revisions` write the two files that all revisions share.
 
 mod aliases;
 mod blanks;

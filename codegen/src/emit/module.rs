@@ -25,7 +25,7 @@ pub fn emit(protocol: &Protocol, options: &Options) -> Result<BTreeMap<String, S
     emit_on(threads(), protocol, options)
 }
 
-/// As [`emit`], on this many threads. The text does not depend on the number.
+/// Like [`emit`], but with a number of threads. The text does not depend on it.
 pub(crate) fn emit_on(
     threads: usize,
     protocol: &Protocol,
@@ -35,7 +35,7 @@ pub(crate) fn emit_on(
     let header = header(protocol, options);
     let areas = exports.by_size();
     let next = AtomicUsize::new(0);
-    // Tokens stay on the thread that made them.
+    // Tokens are not `Send`, so each thread formats its own areas.
     let emit_areas = || -> Result<Vec<(String, String)>, Error> {
         let (mut emitter, mut files) = (Emitter::new(protocol, options)?, Vec::new());
         while let Some(area) = areas.get(next.fetch_add(1, Ordering::Relaxed)) {
@@ -50,14 +50,14 @@ pub(crate) fn emit_on(
         let others: Vec<_> = (1..threads.min(areas.len())).map(|_| scope.spawn(emit_areas)).collect();
         files.extend(emit_areas()?);
         for thread in others {
-            // A panic on another thread continues on this thread.
+            // Propagates a panic to this thread.
             files.extend(thread.join().unwrap_or_else(|cause| resume_unwind(cause))?);
         }
         Ok(files)
     })
 }
 
-/// The number of threads that can run at the same time.
+/// Returns the number of threads that can run in parallel.
 pub(crate) fn threads() -> usize {
     thread::available_parallelism().map_or(1, NonZero::get)
 }
@@ -86,7 +86,7 @@ fn root(protocol: &Protocol, exports: &Exports, options: &Options) -> TokenStrea
         (quote!(#gate mod #module;), exports)
     });
     let (modules, exports): (Vec<_>, Vec<_>) = modules.unzip();
-    // The layout of the prose in other schemas may not suit rustdoc.
+    // Prose in other schemas may use a layout that rustdoc lints reject.
     let layout = options.vendored.is_none().then(|| {
         quote!(#![allow(clippy::doc_lazy_continuation, clippy::doc_overindented_list_items, reason = "the schema's own prose")])
     });
@@ -112,7 +112,7 @@ fn map(protocol: &Protocol) -> Vec<String> {
         let link = format!("[`{method}`](self::{})", names::escape(&def.rust));
         let cells = areas.entry(&def.area).or_default();
         for (cell, side) in cells.iter_mut().zip([Side::Client, Side::Server]) {
-            // Embedded requests are in results of the server.
+            // Embedded requests occur in the server's results.
             let is_inside = senders.is_empty() && side == Side::Server;
             if senders.contains(&side) || is_inside {
                 cell.push(if is_inside { format!("{link} (in a result)") } else { link.clone() });

@@ -7,7 +7,7 @@ use crate::emit::file::{MARK, render};
 use crate::error::Error;
 use crate::model::{Era, Protocol, Revision};
 
-/// The text of the file.
+/// Returns the text of the file.
 ///
 /// # Errors
 /// [`Error::Emit`], which is a defect of mcpgen.

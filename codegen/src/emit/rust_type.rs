@@ -1,8 +1,8 @@
-//! Finds the Rust type of a type expression. No other file uses typify.
+//! Resolves type expressions to Rust types. No other file uses typify.
 //!
-//! Every named type is a replacement, so that typify only combines them into lists, maps and options. The keys are
-//! `T0`, `T1`, …, which it does not rename. A key that is not replaced would become a struct, and is an error. typify
-//! does not see numbers and formats.
+//! Each named type is registered with typify as a replacement, so that typify only combines them into lists, maps and
+//! options. The keys are `T0`, `T1`, …, which typify does not rename. It is an error if typify defines a struct for a
+//! key. Numbers and formats are not passed to typify.
 
 use std::collections::HashMap;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -16,7 +16,7 @@ use crate::model::{Protocol, Type};
 /// The path of the support core before [`crate::emit::imports`] replaces it.
 pub(super) const CORE: &str = "::mcpgen_core";
 
-/// Scalars and types of the core, which typify does not choose.
+/// The Rust types of scalars and of types of the core.
 const LEAVES: &[(&str, &str)] = &[
     ("Any", "::mcpgen_core::Value"),
     ("Never", "::mcpgen_core::Never"),
@@ -26,7 +26,7 @@ const LEAVES: &[(&str, &str)] = &[
     ("Object", "::mcpgen_core::JsonObject"),
 ];
 
-/// Finds the Rust types of type expressions.
+/// Resolves type expressions to Rust types.
 pub(super) struct Resolver {
     space: TypeSpace,
     known: HashMap<Type, syn::Type>,

@@ -80,7 +80,7 @@ impl Emitter<'_> {
         })
     }
 
-    /// `new` takes what must be given: required members that are neither constant nor have a default.
+    /// Emits `new`. Its arguments are the required members that are not constant and have no default.
     fn constructor(&mut self, id: TypeId, body: &Struct, derives_default: bool) -> Result<TokenStream, Error> {
         let docs = self.docs.constructor(id, body);
         if derives_default {
@@ -129,7 +129,7 @@ impl Emitter<'_> {
         member.required && matches!(member.content, Content::Value(_)) && self.default_value(member).is_none()
     }
 
-    /// The expression for a required member's `default`, where its type makes that plain.
+    /// Returns the expression for a required member's `default`, if its type has a simple one.
     fn default_value(&self, member: &Member) -> Option<TokenStream> {
         let Content::Value(content) = &member.content else { return None };
         match (self.protocol.follow(content), member.default.as_ref()?) {
@@ -190,7 +190,7 @@ impl Emitter<'_> {
         }
     }
 
-    /// The declaration of the wire side.
+    /// Emits the declaration, which implements encoding and decoding.
     fn declaration(&self, id: TypeId, body: &Struct) -> TokenStream {
         let name = ident(&self.def(id).rust);
         let members = body.members.iter().enumerate().map(|(index, member)| {

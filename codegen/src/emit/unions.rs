@@ -25,10 +25,10 @@ impl Emitter<'_> {
         })
     }
 
-    /// The declaration of the wire side.
+    /// Emits the declaration, which implements encoding and decoding.
     fn union_declaration(&mut self, id: TypeId, union: &Union) -> Result<TokenStream, Error> {
         let (name, is_empty) = (ident(&self.def(id).rust), self.is_empty(id));
-        // Without values, the blank value is never created.
+        // The declaration requires a variant. It is not used if the union has no values.
         let blank = self.blanks.variant(id, union).or(union.variants.first()).map(|variant| ident(&variant.rust));
         let sources = self.sources(union)?;
         let variants: Vec<TokenStream> = union
@@ -76,7 +76,7 @@ impl Emitter<'_> {
         Ok(variants)
     }
 
-    /// The types that convert into each variant: its type, unless another variant has the same one.
+    /// Returns the types that convert into each variant: its type, unless another variant has the same type.
     fn sources(&mut self, union: &Union) -> Result<Vec<TokenStream>, Error> {
         let contents: Vec<&Type> =
             union.variants.iter().map(|variant| self.protocol.follow(&variant.content)).collect();

@@ -1,6 +1,6 @@
 //! Joins lines as rustfmt would with `max_width = 120`. prettyplease formats for 89 columns, and has no options.
 
-/// The longest line.
+/// The maximum length of a line.
 pub(super) const WIDTH: usize = 120;
 
 /// Joins each list, call and struct literal that fits on one line, and fills the lines of imports.
@@ -51,7 +51,7 @@ fn is_import(line: &str) -> bool {
     line.trim_start().trim_start_matches("pub ").starts_with("use ") && line.ends_with('{')
 }
 
-/// The line that closes the group of the line `at`: the next one with the same indentation.
+/// Returns the index of the line that closes the group at `at`: the next one with the same indentation.
 fn end(lines: &[&str], at: usize) -> Option<usize> {
     let indent = |line: &str| line.len() - line.trim_start().len();
     let own = indent(lines[at]);
@@ -59,7 +59,7 @@ fn end(lines: &[&str], at: usize) -> Option<usize> {
     lines[end].trim_start().starts_with([')', ']', '}']).then_some(end)
 }
 
-/// The group as one line, if it fits and has no comments and no statements.
+/// Joins a group into one line, if it fits and has no comments and no statements.
 fn join(lines: &[&str]) -> Option<String> {
     let (first, rest) = lines.split_first()?;
     let mut joined = (*first).to_owned();
@@ -78,7 +78,7 @@ fn join(lines: &[&str]) -> Option<String> {
     (joined.len() <= WIDTH).then_some(joined)
 }
 
-/// An import with filled lines.
+/// Formats an import with as many names per line as fit.
 fn import(lines: &[&str]) -> String {
     let (first, last) = (lines[0], lines[lines.len() - 1]);
     let names: Vec<&str> = lines[1..lines.len() - 1].iter().flat_map(|line| line.split_whitespace()).collect();

@@ -1,4 +1,4 @@
-//! Conservation: every definition has a Rust name, and a known reason if it is not a separate type.
+//! Conservation: checks that every definition has a Rust name, and a known reason if it is not a separate type.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -28,7 +28,7 @@ impl Fate {
         }
     }
 
-    /// `emitted`, `aliased` or `absorbed`.
+    /// Returns `emitted`, `aliased` or `absorbed`.
     pub(crate) fn as_str(self) -> &'static str {
         match self {
             Fate::Emitted(_) => "emitted",

@@ -65,7 +65,7 @@ fn of_notification(protocol: &Protocol, notification: &Notification) -> MethodFa
     }
 }
 
-/// Embedded requests are for the client.
+/// Returns the sides that receive a request. Clients receive embedded requests.
 fn receivers(request: &Request) -> Vec<Side> {
     let of = |side: &Side| match side {
         Side::Client => Side::Server,
@@ -74,8 +74,8 @@ fn receivers(request: &Request) -> Vec<Side> {
     if request.senders.is_empty() { vec![Side::Client] } else { request.senders.iter().map(of).collect() }
 }
 
-/// The capability has the name of the method's first segment, in the singular or the plural. If it has a member with
-/// the name of the last segment, that member is needed, too.
+/// Returns the path of a method's capability, which has the name of the method's first segment, in the singular or the
+/// plural. If the capability has a member with the name of the last segment, the path includes it.
 fn capability(protocol: &Protocol, declared_by: &[Side], method: &str) -> Vec<String> {
     if let Some(fixup) = fixups::CAPABILITIES.iter().find(|fixup| fixup.method == method) {
         let path: Vec<String> = fixup.capability.iter().map(|name| (*name).to_owned()).collect();
@@ -100,7 +100,7 @@ fn capability(protocol: &Protocol, declared_by: &[Side], method: &str) -> Vec<St
     Vec::new()
 }
 
-/// The capability `tasks.requests` has a member for each segment of the methods that can run as tasks.
+/// Returns whether a method may run as a task: the capability `tasks.requests` has members for its segments.
 fn may_run_as_task(protocol: &Protocol, declared_by: &[Side], method: &str) -> bool {
     let path: Vec<String> = ["tasks", "requests"].into_iter().chain(method.split('/')).map(str::to_owned).collect();
     declared_by.iter().any(|side| find(protocol, *side, &path).is_some())
@@ -124,7 +124,7 @@ fn find<'p>(protocol: &'p Protocol, side: Side, path: &[String]) -> Option<&'p M
     member(body, last)
 }
 
-/// The required member `name` or `uri`, if it is a string.
+/// Returns the member of the params with the subject: `name` or `uri`, if it is a required string.
 fn subject(protocol: &Protocol, params: &Params) -> Option<&'static str> {
     let bodies = structs(protocol, &params.content);
     ["name", "uri"].into_iter().find(|name| {

@@ -18,7 +18,7 @@ pub struct TypeDef {
     pub rust: String,
     /// Its origin.
     pub origin: Origin,
-    /// The area of the protocol, and so the file.
+    /// The area of the protocol, which determines the file.
     pub area: String,
     /// The description in the schema.
     pub description: Option<String>,
@@ -50,7 +50,7 @@ pub enum Shape {
     Union(Union),
     /// An enumeration of values.
     Enum(Vec<Value>),
-    /// A value with a limit that Rust's type does not have.
+    /// A value with limits or checks that its Rust type does not have.
     Bounded(Bounded),
     /// A union that no guard decides.
     Undecided(Undecided),
@@ -166,7 +166,7 @@ pub struct Bounded {
     pub inner: Type,
     /// The limit.
     pub limit: Option<Limit>,
-    /// The assertions that do not shape the type.
+    /// The assertions that the Rust type does not express.
     pub checks: Vec<Check>,
 }
 
@@ -175,7 +175,7 @@ pub struct Bounded {
 pub struct Undecided {
     /// The alternatives. A value can be valid for several of them.
     pub alternatives: Vec<Variant>,
-    /// What the union accepts.
+    /// The checks that the union's values pass.
     pub checks: Vec<Check>,
     /// Two alternatives that no guard separates, by their index.
     pub conflict: (usize, usize),
@@ -186,9 +186,9 @@ pub struct Undecided {
 /// A limit.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Limit {
-    /// Of a number.
+    /// Limits of a number.
     Bounds(Bounds),
-    /// Of the code points of a string, or the items of an array.
+    /// Limits of the number of code points of a string, or of items of an array.
     Length(Length),
 }
 
@@ -256,7 +256,7 @@ impl Type {
         }
     }
 
-    /// Returns the named type in the expression, if there is no list or map around it.
+    /// Returns the named type in the expression, unless it is inside a list or map.
     pub fn by_value(&self) -> Option<TypeId> {
         match self {
             Type::Named(id) => Some(*id),

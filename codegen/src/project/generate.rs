@@ -88,7 +88,7 @@ fn modules(workspace: &Workspace, models: &[Protocol]) -> Vec<Result<Module, Err
         let rows = workspace.revisions.iter().zip(models);
         let threads: Vec<_> =
             rows.map(|(row, protocol)| scope.spawn(move || module(row, protocol, threads_of_each))).collect();
-        // A panic on another thread continues on this thread.
+        // Propagates a panic to this thread.
         threads.into_iter().map(|thread| thread.join().unwrap_or_else(|cause| resume_unwind(cause))).collect()
     })
 }
@@ -152,7 +152,7 @@ impl Generator {
     /// "/NAME.include.rs"));`. Cargo runs the script again when the schema changes.
     ///
     /// # Errors
-    /// As [`Generator::write_to`]; [`Error::Usage`] outside a build script.
+    /// The errors of [`Generator::write_to`]; [`Error::Usage`] outside a build script.
     pub fn build_script(&self, name: &str) -> Result<Generated, Error> {
         let out = std::env::var_os("OUT_DIR").map(PathBuf::from).ok_or_else(|| {
             Error::Usage("OUT_DIR is not set; outside a build script, use `Generator::write_to`".to_owned())
@@ -171,7 +171,7 @@ impl Generator {
     /// Returns the changes that [`Generator::write_to`] would make.
     ///
     /// # Errors
-    /// As [`Generator::write_to`].
+    /// The errors of [`Generator::write_to`].
     pub fn compare_with(&self, out: impl AsRef<Path>) -> Result<Generated, Error> {
         self.sync(out.as_ref(), true)
     }

@@ -1,5 +1,5 @@
-//! A project: `workspace` is its folder and its revisions, `import` adds a schema, `generate` writes the Rust modules,
-//! `manifest` keeps the features of the generated crate, and `write` compares and replaces files.
+//! A project: `workspace` reads its revisions, `import` adds a schema, `generate` writes the Rust modules, `manifest`
+//! updates the features of the generated crate, and `write` compares and replaces files.
 
 pub(crate) mod generate;
 #[cfg(feature = "cli")]

@@ -58,10 +58,10 @@ impl Workspace {
         }
     }
 
-    /// As [`Workspace::open`], but the folder `root` need not have a list of revisions yet.
+    /// Like [`Workspace::open`], but the folder `root` need not have a list of revisions yet.
     ///
     /// # Errors
-    /// As [`Workspace::open`].
+    /// The errors of [`Workspace::open`].
     pub fn open_or_new(root: Option<&Path>) -> Result<Workspace, Error> {
         match root {
             Some(root) if root.is_dir() && !root.join(REVISIONS).exists() => {

@@ -157,7 +157,7 @@ pub(crate) fn replace(dir: &Path, changes: &[Change]) -> Result<(), Error> {
             fs::write(new(index), text).map_err(Error::io("writing", new(index)))?;
         }
     }
-    // It is declared after `staged`, and so dropped before it, because `staged` contains the old files.
+    // Declared after `staged`, so that it is dropped first: `staged` contains the old files.
     let mut undo = Undo::default();
     for (index, change) in changes.iter().enumerate() {
         let path = dir.join(&change.path);
@@ -245,7 +245,7 @@ mod tests {
         let changes = [
             change("a.rs", Some("old"), Some("new")),
             change("b/c/d.rs", None, Some("new")),
-            // It is not there, so moving it away fails.
+            // The file does not exist, so moving it fails.
             change("gone.rs", Some("old"), None),
         ];
         replace(&dir, &changes).expect_err("gone.rs is not there");

@@ -100,7 +100,7 @@ impl Report {
     ) -> Report {
         let Judgement { findings, stale, notes } = judgement;
         let (from, to) = (container(old), container(new));
-        // The place of a removed item in the new schema, whose dialect can be different.
+        // Adapts the pointer of a removed item to the new schema, whose dialect can be different.
         let there = |place: &Place| place.pointer.replacen(from, to, 1);
         let old_places = findings.iter().filter_map(|judged| judged.finding.old.as_ref());
         let new_places = findings.iter().filter_map(|judged| judged.finding.new.as_ref());
@@ -144,7 +144,7 @@ impl Report {
         entry.judged.suppressed.is_none() && self.fail_on.reached(entry.judged.severity)
     }
 
-    /// The number of findings of each kind.
+    /// Counts the findings of each kind.
     pub(crate) fn counts(&self) -> Counts {
         let mut counts = Counts::default();
         for Reported { judged, .. } in &self.findings {

@@ -1,6 +1,6 @@
-//! Reports of a comparison. `source` reads the two schemas, `policy` applies `mcpgen.toml` and `baseline` earlier
-//! findings, which gives a `judgement`. `contents` is what a report contains, `formats` writes it, and `explain` describes
-//! rules.
+//! Reports of a comparison. `source` reads the two schemas. `policy` applies `mcpgen.toml`, and `baseline` suppresses
+//! earlier findings; the result is a `judgement`. `contents` defines the contents of a report, `formats` writes it, and
+//! `explain` describes rules.
 
 pub(crate) mod baseline;
 pub(crate) mod contents;

@@ -1,4 +1,4 @@
-//! Reasoning about what schemas accept: intersection, containment, disjointness, universality, examples.
+//! Compares the values that schemas accept: intersection, containment, disjointness, universality, examples.
 //!
 //! Containment and disjointness are sound but not complete: `true` is proven, `false` means that no proof was found.
 
@@ -54,7 +54,7 @@ impl<'a> Algebra<'a> {
 
     fn resolve_at(&self, schema: &Schema, depth: u32) -> Result<Schema, Unresolved> {
         let kind = match &schema.kind {
-            // The resolved schema can contain the same intersection again, without end.
+            // Resolving can produce the same intersection again and again.
             Kind::All(_) if depth > MAX_DEPTH => return Err(Unresolved::Recursive),
             Kind::All(schemas) => {
                 let mut schemas = schemas.iter();
@@ -103,7 +103,7 @@ impl<'a> Algebra<'a> {
         }
     }
 
-    /// As [`Self::meet`], but if one side contains the other, the smaller one is kept as it is written. This keeps
+    /// Like [`Self::meet`], but if one schema contains the other, returns the smaller one unchanged. This keeps
     /// references.
     fn meet_narrowing(&self, a: &Schema, b: &Schema, depth: u32) -> Result<Schema, Unresolved> {
         if self.contains(b, a) {
@@ -448,7 +448,7 @@ pub(crate) fn replace_never(schema: &Schema, never: &BTreeSet<String>) -> Schema
     Schema { kind, note: schema.note.clone() }
 }
 
-/// An array schema without values is `Never`.
+/// Creates an array schema, or `Never` if it accepts no value.
 fn array_kind(array: Array) -> Kind {
     if array.length.is_empty() || (array.length.min > 0 && array.items.kind == Kind::Never) {
         Kind::Never
@@ -457,7 +457,7 @@ fn array_kind(array: Array) -> Kind {
     }
 }
 
-/// An object schema without values is `Never`.
+/// Creates an object schema, or `Never` if it accepts no value.
 fn object_kind(object: Object) -> Kind {
     if object.properties.values().any(|property| property.required && property.schema.kind == Kind::Never) {
         Kind::Never

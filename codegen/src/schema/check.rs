@@ -1,7 +1,7 @@
 //! Checks: assertions of JSON Schema as data, and their evaluation on a document.
 //!
-//! As in JSON Schema, a check on strings accepts all other values, and so on. `generated/src/codec/check.rs` evaluates
-//! the same data on an index of JSON text.
+//! As in JSON Schema, a check for one JSON type accepts all values of other types. `generated/src/codec/check.rs`
+//! evaluates the same checks on an index of JSON text.
 
 use std::collections::HashSet;
 
@@ -17,9 +17,9 @@ use crate::text::pattern;
 /// An assertion.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Check {
-    /// Every value.
+    /// Accepts every value.
     Anything,
-    /// No value.
+    /// Accepts no value.
     Nothing,
     /// All checks hold.
     All(Vec<Check>),
@@ -29,9 +29,9 @@ pub enum Check {
     One(Vec<Check>),
     /// The check does not hold.
     Not(Box<Check>),
-    /// If the first check holds, the second must hold, and otherwise the third.
+    /// The second check holds if the first one does, otherwise the third.
     If(Box<[Check; 3]>),
-    /// The check of the definition of this name.
+    /// The check of the definition with this name holds.
     Definition(String),
     /// The JSON type is one of these.
     Type(JsonTypes),
@@ -39,64 +39,64 @@ pub enum Check {
     Values(Vec<Json>),
     /// A number is within bounds.
     Bounds(Bounds),
-    /// A number is a multiple of another one.
+    /// A number is a multiple of this number.
     MultipleOf(Number),
-    /// The number of code points of a string.
+    /// The number of code points of a string is within limits.
     Length(Length),
-    /// A part of a string matches a regular expression of ECMA-262.
+    /// A part of a string matches this ECMA-262 regular expression.
     Pattern(String),
-    /// The number of items of an array.
+    /// The number of items of an array is within limits.
     ItemCount(Length),
-    /// The first items of an array, and the others.
+    /// The checks on the first items of an array hold, and the check on all other items.
     Items(Vec<Check>, Option<Box<Check>>),
-    /// The items of an array are different.
+    /// No two items of an array are equal.
     UniqueItems,
-    /// The number of items of an array for which a check holds.
+    /// The number of items of an array that the check accepts is within limits.
     Contains(Box<Check>, Length),
-    /// The number of members of an object.
+    /// The number of members of an object is within limits.
     MemberCount(Length),
     /// An object has these members.
     Required(Vec<String>),
-    /// The names of an object's members.
+    /// The check holds for the name of each member of an object.
     Names(Box<Check>),
-    /// The members of an object.
+    /// Checks on the members of an object hold.
     Members(Box<Members>),
-    /// If an object has the member, a check on the object holds.
+    /// If an object has this member, the check on the object holds.
     IfPresent(String, Box<Check>),
-    /// A check holds, and others on what it did not evaluate.
+    /// A check holds, and so do checks on the members and items that it did not evaluate.
     Unevaluated(Box<Unevaluated>),
 }
 
 /// Checks on the members of an object.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Members {
-    /// By name.
+    /// The checks on members with these names.
     pub named: Vec<(String, Check)>,
-    /// By a pattern of the name.
+    /// The checks on members whose names match these patterns.
     pub patterns: Vec<(String, Check)>,
-    /// On the members without a name and pattern here.
+    /// The check on all other members.
     pub others: Option<Check>,
 }
 
-/// Checks on what another one did not evaluate.
+/// Checks on the members and items that another check did not evaluate.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Unevaluated {
     /// The other check.
     pub base: Check,
-    /// On the members of an object.
+    /// The check on members.
     pub members: Option<Check>,
-    /// On the items of an array.
+    /// The check on items.
     pub items: Option<Check>,
 }
 
-/// The checks of the definitions that others refer to.
+/// The checks of the definitions that other checks refer to, by name.
 pub(crate) type Definitions = IndexMap<String, Check>;
 
-/// The members and items that were evaluated, by their address. `None` if nobody asks.
+/// The addresses of the members and items that were evaluated. `None` if the caller does not need them.
 type Evaluated<'e> = Option<&'e mut HashSet<usize>>;
 
 impl Check {
-    /// Whether the check holds.
+    /// Returns whether the check holds for a value.
     pub fn accepts(&self, value: &Json, definitions: &Definitions) -> bool {
         self.eval(value, definitions, None).is_ok()
     }
@@ -104,12 +104,12 @@ impl Check {
     /// Checks a value.
     ///
     /// # Errors
-    /// The first violation.
+    /// Returns the first violation.
     pub fn check(&self, value: &Json, definitions: &Definitions) -> Result<(), Failure> {
         self.eval(value, definitions, None)
     }
 
-    /// Collects the definitions that are checked on the same value.
+    /// Collects the definitions that the check applies to the same value.
     pub(crate) fn direct<'c>(&'c self, names: &mut Vec<&'c str>) {
         match self {
             Check::Definition(name) => names.push(name),
@@ -123,7 +123,7 @@ impl Check {
         }
     }
 
-    /// Collects the definitions in the check.
+    /// Collects all definitions that the check refers to.
     pub(crate) fn definitions<'c>(&'c self, names: &mut Vec<&'c str>) {
         match self {
             Check::Items(first, rest) => {
@@ -277,7 +277,7 @@ impl Unevaluated {
     }
 }
 
-/// Returns members in the order of their names.
+/// Returns members sorted by name.
 fn by_name(members: &IndexMap<String, Json>) -> Vec<(&String, &Json)> {
     let mut members: Vec<_> = members.iter().collect();
     members.sort_by_key(|(name, _)| *name);
@@ -294,7 +294,7 @@ fn mark(seen: &mut Evaluated<'_>, value: &Json) {
     }
 }
 
-/// Evaluates a check. Only one that holds has evaluated members and items.
+/// Evaluates a check. If it fails, its members and items do not count as evaluated.
 fn collect(check: &Check, value: &Json, definitions: &Definitions, seen: Evaluated<'_>) -> Result<(), Failure> {
     let Some(seen) = seen else { return check.eval(value, definitions, None) };
     let mut evaluated = HashSet::new();
@@ -310,7 +310,7 @@ fn any(checks: &[Check], value: &Json, definitions: &Definitions, mut seen: Eval
             Ok(()) => holds = true,
             Err(error) => failure = failure.or(Some(error)),
         }
-        // Without a reason to continue, the first is enough.
+        // The other checks matter only for the evaluated members and items.
         if holds && seen.is_none() {
             return Ok(());
         }
@@ -428,7 +428,7 @@ fn unique(items: &[Json]) -> Result<(), Failure> {
     }
 }
 
-/// Whether a number is an integer times the divisor, in decimal arithmetic.
+/// Returns whether a number is an integer multiple of the divisor. Uses decimal arithmetic.
 pub(crate) fn is_multiple(number: &Number, divisor: &Number) -> bool {
     let (Some(number), Some(divisor)) = (decimal(number), decimal(divisor)) else { return false };
     let ((digits, exponent), (unit, unit_exponent)) = (number, divisor);
@@ -437,7 +437,7 @@ pub(crate) fn is_multiple(number: &Number, divisor: &Number) -> bool {
     }
     let power = exponent - unit_exponent;
     if power < 0 {
-        // The unit has more than the number's digits if the power of ten does not fit.
+        // If the scaled divisor overflows, it is larger than the number.
         return 10_u128
             .checked_pow(power.unsigned_abs())
             .and_then(|scale| scale.checked_mul(unit))
@@ -446,7 +446,7 @@ pub(crate) fn is_multiple(number: &Number, divisor: &Number) -> bool {
     (0..power).fold(digits % unit, |rest, _| rest * 10 % unit) == 0
 }
 
-/// The digits and the exponent of a number's absolute value.
+/// Returns the digits and the exponent of a number's absolute value.
 fn decimal(number: &Number) -> Option<(u128, i32)> {
     let text = match (number.as_u64(), number.as_i64()) {
         (Some(value), _) => value.to_string(),

@@ -1,5 +1,5 @@
-//! Compiles schemas into checks, keyword by keyword. [`crate::schema::lower`] reports the problems of a schema, so a
-//! keyword that cannot be read is skipped here.
+//! Compiles schemas into checks, keyword by keyword. Skips invalid keywords, because [`crate::schema::lower`] reports
+//! them.
 
 use indexmap::IndexMap;
 use serde_json::Number;
@@ -53,12 +53,12 @@ impl Compile<'_> {
         self.unevaluated(keywords, pointer, all(checks))
     }
 
-    /// `pattern`, without lengths.
+    /// Compiles `pattern`.
     pub(super) fn pattern(&self, keywords: &Keywords) -> Option<Check> {
         Some(Check::Pattern(keywords.get("pattern")?.as_str()?.to_owned()))
     }
 
-    /// `multipleOf`.
+    /// Compiles `multipleOf`.
     pub(super) fn multiple_of(&self, keywords: &Keywords) -> Option<Check> {
         Some(Check::MultipleOf(number(keywords, "multipleOf")?))
     }
@@ -74,7 +74,7 @@ impl Compile<'_> {
         bounds.into_iter().chain(self.multiple_of(keywords)).collect()
     }
 
-    /// `prefixItems`, `items` and `additionalItems`.
+    /// Compiles `prefixItems`, `items` and `additionalItems`.
     pub(super) fn items(&self, keywords: &Keywords, pointer: &str) -> Option<Check> {
         let one = |keyword: &str| {
             let json = keywords.get(keyword).filter(|json| !matches!(json, Json::Array(_)))?;
@@ -93,7 +93,7 @@ impl Compile<'_> {
         (!first.is_empty() || rest.is_some()).then_some(Check::Items(first, rest))
     }
 
-    /// `uniqueItems` and `contains`.
+    /// Compiles `uniqueItems` and `contains`.
     pub(super) fn array(&self, keywords: &Keywords, pointer: &str) -> Vec<Check> {
         let unique = matches!(keywords.get("uniqueItems"), Some(Json::Bool(true))).then_some(Check::UniqueItems);
         let contains = keywords.get("contains").map(|json| {
@@ -101,7 +101,7 @@ impl Compile<'_> {
                 Length { min: count(keywords, "minContains").unwrap_or(1), max: count(keywords, "maxContains") };
             let check = Check::Contains(Box::new(self.schema(json, &format!("{pointer}/contains"))), count);
             match self.dialect {
-                // There, `contains` does not evaluate items for `unevaluatedItems`.
+                // In 2019-09, `contains` does not evaluate items. `not` discards evaluated items.
                 Dialect::Draft201909 => Check::Not(Box::new(Check::Not(Box::new(check)))),
                 _ => check,
             }
@@ -109,7 +109,7 @@ impl Compile<'_> {
         unique.into_iter().chain(contains).collect()
     }
 
-    /// `properties`, `patternProperties` and `additionalProperties`.
+    /// Compiles `properties`, `patternProperties` and `additionalProperties`.
     pub(super) fn members(&self, keywords: &Keywords, pointer: &str) -> Option<Check> {
         let map = |keyword: &str| {
             let members = keywords.get(keyword).and_then(Json::as_object).into_iter().flatten();
@@ -123,13 +123,13 @@ impl Compile<'_> {
         (members != Members::default()).then(|| Check::Members(Box::new(members)))
     }
 
-    /// Counts, names and dependencies of members.
+    /// Compiles limits on the number of members, `propertyNames`, and dependencies.
     pub(super) fn object(&self, keywords: &Keywords, pointer: &str) -> Vec<Check> {
         let mut checks = Vec::new();
         checks.extend(self.length(keywords, "minProperties", "maxProperties").map(Check::MemberCount));
         if let Some(json) = keywords.get("propertyNames") {
             let check = self.schema(json, &format!("{pointer}/propertyNames"));
-            // Names are strings.
+            // Omits a check that accepts every string, because names are strings.
             let is_free = match &check {
                 Check::Anything => true,
                 Check::Type(types) => types.contains(JsonTypes::STRING),
@@ -149,7 +149,7 @@ impl Compile<'_> {
         checks
     }
 
-    /// `not`, and `if` with `then` and `else`.
+    /// Compiles `not`, and `if` with `then` and `else`.
     pub(super) fn logic(&self, keywords: &Keywords, pointer: &str) -> Vec<Check> {
         let one = |keyword: &str| Some(self.schema(keywords.get(keyword)?, &format!("{pointer}/{keyword}")));
         let not = one("not").map(|check| match check {
@@ -164,7 +164,7 @@ impl Compile<'_> {
         not.into_iter().chain(condition).collect()
     }
 
-    /// `allOf`, `anyOf` or `oneOf`.
+    /// Compiles `allOf`, `anyOf` and `oneOf`.
     pub(super) fn combined(&self, keywords: &Keywords, pointer: &str) -> Vec<Check> {
         ["allOf", "anyOf", "oneOf"].into_iter().filter_map(|keyword| self.list(keywords, keyword, pointer)).collect()
     }
@@ -181,7 +181,7 @@ impl Compile<'_> {
         })
     }
 
-    /// `unevaluatedProperties` and `unevaluatedItems`, after all other checks of the schema.
+    /// Compiles `unevaluatedProperties` and `unevaluatedItems`. `base` contains all other checks of the schema.
     fn unevaluated(&self, keywords: &Keywords, pointer: &str, base: Check) -> Check {
         let one = |keyword: &str| Some(self.schema(keywords.get(keyword)?, &format!("{pointer}/{keyword}")));
         match (one("unevaluatedProperties"), one("unevaluatedItems")) {
@@ -203,7 +203,7 @@ impl Compile<'_> {
     }
 }
 
-/// Returns one check for several.
+/// Combines checks into one that holds if all of them hold.
 pub(crate) fn all(mut checks: Vec<Check>) -> Check {
     checks.retain(|check| *check != Check::Anything);
     match checks.len() {
@@ -247,12 +247,12 @@ fn number(keywords: &Keywords, keyword: &str) -> Option<Number> {
     }
 }
 
-/// Returns a keyword whose value is a count.
+/// Returns the value of a keyword that is a count.
 pub(super) fn count(keywords: &Keywords, keyword: &str) -> Option<u64> {
     integer(&number(keywords, keyword)?).and_then(|count| u64::try_from(count).ok())
 }
 
-/// Returns the bounds of a number.
+/// Returns the bounds that a schema sets for numbers.
 pub(super) fn bounds(keywords: &Keywords, dialect: Dialect) -> Bounds {
     let is_set = |keyword: &str| dialect == Dialect::Draft04 && matches!(keywords.get(keyword), Some(Json::Bool(true)));
     let mut bounds = Bounds::default();

@@ -1,4 +1,4 @@
-//! The dialects of JSON Schema, and where schemas are in schemas.
+//! The dialects of JSON Schema, and the keywords that contain subschemas.
 
 use std::fmt;
 use std::str::FromStr;
@@ -23,7 +23,7 @@ impl Dialect {
     /// All dialects, oldest first.
     pub const ALL: [Dialect; 4] = [Dialect::Draft04, Dialect::Draft07, Dialect::Draft201909, Dialect::Draft202012];
 
-    /// The name of the dialect, as on the command line.
+    /// Returns the name of the dialect on the command line.
     pub fn as_str(self) -> &'static str {
         match self {
             Dialect::Draft04 => "draft-04",
@@ -33,7 +33,7 @@ impl Dialect {
         }
     }
 
-    /// Returns the dialect of a `$schema`.
+    /// Returns the dialect that a `$schema` names.
     pub(crate) fn of_uri(uri: &str) -> Option<Dialect> {
         let known = ["draft-04/schema", "draft-07/schema", "draft/2019-09/schema", "draft/2020-12/schema"];
         let host = uri.trim_end_matches('#').split_once("://json-schema.org/")?.1;
@@ -45,17 +45,17 @@ impl Dialect {
         if self < Dialect::Draft201909 { "definitions" } else { "$defs" }
     }
 
-    /// Whether keywords next to `$ref` are ignored.
+    /// Returns whether keywords next to `$ref` are ignored.
     pub(crate) fn ignores_beside_ref(self) -> bool {
         self < Dialect::Draft201909
     }
 
-    /// The keyword that names a schema.
+    /// Returns the keyword that identifies a schema: `id` or `$id`.
     pub(super) fn id(self) -> &'static str {
         if self == Dialect::Draft04 { "id" } else { "$id" }
     }
 
-    /// Whether `items` may be a list, and `additionalItems` applies to the rest.
+    /// Returns whether `items` may be a list, with `additionalItems` for the remaining items.
     pub(crate) fn has_item_lists(self) -> bool {
         self < Dialect::Draft202012
     }
@@ -100,7 +100,7 @@ const LISTS: &[&str] = &["allOf", "anyOf", "items", "oneOf", "prefixItems"];
 /// Keywords with subschemas by name.
 const MAPS: &[&str] = &["$defs", "definitions", "dependencies", "dependentSchemas", "patternProperties", "properties"];
 
-/// Returns the direct subschemas of a schema, each with the tokens of its JSON pointer in the schema.
+/// Returns the direct subschemas of a schema, with their JSON pointers relative to it.
 pub(super) fn subschemas(schema: &Json) -> Vec<(String, &Json)> {
     let mut found = Vec::new();
     let is_schema = |json: &Json| matches!(json, Json::Object(_) | Json::Bool(_));

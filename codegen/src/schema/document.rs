@@ -1,4 +1,4 @@
-//! Stage 1: reads a schema file. Nothing is interpreted yet.
+//! Stage 1: reads a schema file without interpreting it.
 
 use std::path::Path;
 
@@ -15,7 +15,7 @@ use crate::text::names::type_name;
 /// The maximum size of a schema file. The official ones have less than 200 KB.
 pub(crate) const MAX_BYTES: u64 = 32 * 1024 * 1024;
 
-/// A JSON schema document: its text's digest, its dialect and its definitions.
+/// A JSON schema document.
 #[derive(Clone, Debug)]
 pub struct Document {
     /// The name of the document in messages: the path as the caller gave it.
@@ -30,12 +30,12 @@ pub struct Document {
     root_name: Option<String>,
 }
 
-/// How a document is read.
+/// Options for reading a document.
 #[derive(Clone, Debug, Default)]
 pub struct ReadOptions {
-    /// The dialect of a document whose `$schema` is not known. A known `$schema` must agree with it.
+    /// The dialect of a document whose `$schema` is absent or unknown. A known `$schema` must agree with it.
     pub dialect: Option<Dialect>,
-    /// The name of the type at the root of the document. By default it is made from the name of the file.
+    /// The name of the type at the root of the document. By default, it is derived from the name of the file.
     pub root_name: Option<String>,
 }
 
@@ -51,7 +51,7 @@ impl Document {
     /// Reads a file, with options.
     ///
     /// # Errors
-    /// As [`Self::read`].
+    /// The errors of [`Self::read`].
     pub fn read_with(path: &Path, options: &ReadOptions) -> Result<Document, Error> {
         let file = path.display().to_string();
         let size = std::fs::metadata(path).map_err(Error::io("reading", path))?.len();
@@ -72,7 +72,7 @@ impl Document {
     /// Reads bytes, with options.
     ///
     /// # Errors
-    /// As [`Self::parse`].
+    /// The errors of [`Self::parse`].
     pub fn parse_with(file: impl Into<String>, bytes: &[u8], options: &ReadOptions) -> Result<Document, Error> {
         let file = file.into();
         if bytes.len() as u64 > MAX_BYTES {
@@ -96,14 +96,14 @@ impl Document {
         self.root.get(self.container()).and_then(Json::as_object).unwrap_or(&NONE)
     }
 
-    /// Returns the keyword that contains the definitions: that of the dialect, or the other one.
+    /// Returns the keyword that contains the definitions: that of the dialect, or else the other one.
     pub(crate) fn container(&self) -> &'static str {
         let own = self.dialect.container();
         let other = if own == "$defs" { "definitions" } else { "$defs" };
         if self.root.get(own).is_none() && self.root.get(other).is_some() { other } else { own }
     }
 
-    /// Returns the name of the type at the root of the document: the given one, or that of the file.
+    /// Returns the name of the type at the root of the document: the given name, or else the name of the file.
     pub(crate) fn root_name(&self) -> String {
         self.root_name.clone().unwrap_or_else(|| {
             let file = self.file.rsplit(['/', '\\']).next().unwrap_or_default();
@@ -127,7 +127,7 @@ impl Document {
 /// The keywords at the root of a document that do not make it a type.
 const ROOT_KEYWORDS: &[&str] = &["$schema", "$id", "id", "$comment", "title", "description", "definitions", "$defs"];
 
-/// Whether the root of a document is a type, beside its definitions.
+/// Returns whether the root of a document is a type, and not only a container for definitions.
 pub(super) fn is_type(root: &Json) -> bool {
     root.as_object().is_none_or(|members| members.keys().any(|key| !ROOT_KEYWORDS.contains(&key.as_str())))
 }

@@ -1,4 +1,4 @@
-//! Why a document is not valid: the place, and the message of the generated types.
+//! Violations of a schema, with the same messages as the errors of the generated types.
 
 use std::fmt;
 
@@ -6,12 +6,12 @@ use serde_json::Number;
 
 use crate::json::Json;
 
-/// A violation of a schema. [`Display`](fmt::Display) writes the path and the message, as the generated types do.
+/// A violation of a schema. Its [`Display`](fmt::Display) output equals that of the generated types' errors.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Failure {
     /// The path of the value, innermost step first.
     path: Vec<Step>,
-    /// What was expected, and what was found.
+    /// The expected and the found value.
     message: String,
 }
 
@@ -28,12 +28,12 @@ impl Failure {
         Failure { path: Vec::new(), message: message.into() }
     }
 
-    /// Creates the failure of a value that is not what was expected.
+    /// Creates a failure with an expected and a found value.
     pub(crate) fn expected(expected: impl fmt::Display, found: impl fmt::Display) -> Failure {
         Failure::new(format!("expected {expected}, found {found}"))
     }
 
-    /// Creates the failure of a value of another JSON type.
+    /// Creates a failure for a value of the wrong JSON type.
     pub(crate) fn mismatch(expected: &str, found: &Json) -> Failure {
         Failure::expected(expected, describe_type(found, expected.contains("integer")))
     }
@@ -44,7 +44,7 @@ impl Failure {
         self
     }
 
-    /// States that the failure is about the name of a member.
+    /// Adds to the message that the failure is about the name of a member.
     pub(crate) fn in_name(mut self) -> Failure {
         self.message.insert_str(0, "name: ");
         self
@@ -57,7 +57,7 @@ impl Failure {
     }
 }
 
-/// Describes a value: a scalar as JSON text, an array or object by its type.
+/// Describes a value. Strings, numbers and booleans are JSON text; other values are described by their type.
 pub(crate) fn describe(value: &Json) -> String {
     match value {
         Json::String(text) => json_text(text),
@@ -67,7 +67,7 @@ pub(crate) fn describe(value: &Json) -> String {
     }
 }
 
-/// Describes the type of a value, and the value of a number if an integer is expected.
+/// Describes the type of a value. Includes the value of a number if an integer is expected.
 pub(crate) fn describe_type(value: &Json, is_integer_expected: bool) -> String {
     match value {
         Json::Number(number) if is_integer_expected => format!("number {}", number_text(number)),
@@ -75,17 +75,17 @@ pub(crate) fn describe_type(value: &Json, is_integer_expected: bool) -> String {
     }
 }
 
-/// Writes a number as the generated types do: `1e300`, not `1e+300`.
+/// Formats a number like the generated types: `1e300`, not `1e+300`.
 pub(crate) fn number_text(number: &Number) -> String {
     number.to_string().replace("e+", "e")
 }
 
-/// Describes a constant: a short string or other value as JSON text.
+/// Describes a constant as JSON text. Shortens long strings.
 pub(crate) fn literal(value: &Json) -> String {
     value.as_str().map_or_else(|| value.to_string(), json_text)
 }
 
-/// A single value as it is, and several as `one of a, b, c`.
+/// Returns a single value unchanged, and several as `one of a, b, c`.
 pub(crate) fn one_of(values: &[String]) -> String {
     match values {
         [value] => value.clone(),
@@ -115,9 +115,9 @@ pub(crate) fn json_text(text: &str) -> String {
     quoted
 }
 
-/// The number of characters of a string that a message shows.
+/// The maximum number of characters of a string in a message.
 const WIDTH: usize = 60;
-/// The number of characters that a message shows at each end of a path.
+/// The maximum number of characters in a message at each end of a path.
 const PATH_END_WIDTH: usize = 150;
 
 impl fmt::Display for Failure {
@@ -140,7 +140,7 @@ impl fmt::Display for Failure {
     }
 }
 
-/// Returns the number of steps that fit at one end of a path.
+/// Returns the number of steps that fit into [`PATH_END_WIDTH`].
 fn fitting<'a>(steps: impl Iterator<Item = &'a String>) -> usize {
     let widths = steps.scan(0, |width, step| {
         *width += step.chars().count();

@@ -4,7 +4,7 @@ use crate::error::{Error, Problem};
 use crate::json::Json;
 use crate::schema::document::Document;
 
-/// A correction of a schema. It is applied before anything is interpreted.
+/// A correction of a schema. It is applied before the schema is interpreted.
 #[derive(Debug)]
 pub struct Fixup {
     /// A stable name.
@@ -17,7 +17,7 @@ pub struct Fixup {
     pub pointer: &'static str,
     /// JSON text of the value that the fixup replaces.
     pub expects: &'static str,
-    /// JSON text of the replacement. References are written for `$defs` and are adapted to the dialect of the document.
+    /// JSON text of the replacement. References to `$defs` are adapted to the dialect of the document.
     pub becomes: &'static str,
     /// The reason.
     pub reason: &'static str,
@@ -191,7 +191,7 @@ impl Fixup {
     }
 }
 
-/// Fixups ignore descriptions, because official files have them and vendored ones do not.
+/// Removes descriptions, which official files have and vendored ones do not.
 fn without_prose(json: &Json) -> Json {
     match json {
         Json::Object(members) => Json::Object(

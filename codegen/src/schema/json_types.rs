@@ -53,11 +53,11 @@ impl JsonTypes {
         }
     }
 
-    /// Returns the type with this name in JSON Schema, or none.
+    /// Returns the type with this name in JSON Schema, or [`Self::NONE`].
     pub(crate) fn named(name: &str) -> Self {
         match name {
             "number" => Self::NUMBER,
-            // A name of ours, not of JSON Schema.
+            // JSON Schema does not have this name.
             "fraction" => Self::NONE,
             _ => Self::NAMES.into_iter().find(|(known, _)| *known == name).map_or(Self::NONE, |(_, one)| one),
         }
@@ -73,7 +73,7 @@ impl JsonTypes {
         Self::NAMES.into_iter().filter(move |(_, one)| self.intersects(*one)).map(|(name, _)| name)
     }
 
-    /// The names of the types in the set, as in messages: `integer or null`.
+    /// Describes the set in a message: `integer or null`.
     pub(crate) fn words(self) -> String {
         let number =
             if self.contains(Self::FRACTION) { (Self::FRACTION, "number") } else { (Self::INTEGER, "integer") };

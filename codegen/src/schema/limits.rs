@@ -38,7 +38,7 @@ impl PartialEq for Bound {
 }
 
 impl Bounds {
-    /// Whether there is no limit at all.
+    /// Returns whether every number is allowed.
     pub fn is_free(&self) -> bool {
         self.min.is_none() && self.max.is_none()
     }
@@ -55,7 +55,7 @@ impl Bounds {
         Bounds { min: tighter(&self.min, &other.min, false), max: tighter(&self.max, &other.max, true) }
     }
 
-    /// Whether a number is within the bounds.
+    /// Returns whether a number is within the bounds.
     pub fn contain(&self, number: &Number) -> bool {
         let above = self.min.as_ref().is_none_or(|bound| {
             let order = compare(number, &bound.value);
@@ -68,7 +68,7 @@ impl Bounds {
             })
     }
 
-    /// Whether no number is within the bounds, or with `integers` no integer.
+    /// Returns whether no number is within the bounds, or no integer if `integers` is set.
     pub fn is_empty(&self, integers: bool) -> bool {
         let (Some(min), Some(max)) = (&self.min, &self.max) else { return false };
         match compare(&min.value, &max.value) {
@@ -78,7 +78,7 @@ impl Bounds {
         }
     }
 
-    /// Whether every number within `other` is within these bounds.
+    /// Returns whether every number within `other` is within these bounds.
     pub fn include(&self, other: &Bounds) -> bool {
         self.and(other) == *other
     }
@@ -101,7 +101,7 @@ pub(crate) fn last_integer(bound: &Bound) -> i128 {
 }
 
 impl Length {
-    /// Whether every length is allowed.
+    /// Returns whether every length is allowed.
     pub fn is_free(&self) -> bool {
         self.min == 0 && self.max.is_none()
     }
@@ -115,17 +115,17 @@ impl Length {
         Length { min: self.min.max(other.min), max }
     }
 
-    /// Whether no length is allowed.
+    /// Returns whether no length is allowed.
     pub fn is_empty(&self) -> bool {
         self.max.is_some_and(|max| max < self.min)
     }
 
-    /// Whether a length is allowed.
+    /// Returns whether a length is allowed.
     pub fn contains(&self, length: u64) -> bool {
         length >= self.min && self.max.is_none_or(|max| length <= max)
     }
 
-    /// Whether every length that `other` allows is allowed.
+    /// Returns whether every length that `other` allows is allowed.
     pub fn includes(&self, other: &Length) -> bool {
         self.and(other) == *other
     }

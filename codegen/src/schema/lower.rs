@@ -16,7 +16,7 @@ use crate::schema::json_types::JsonTypes;
 use crate::schema::normal::{Array, Bounds, Kind, Length, Note, Object, Property, Schema};
 use crate::schema::references::{Definition, References};
 
-/// Keywords that do not affect what is accepted. `x-` and what follows is one as well.
+/// Keywords that do not affect which values are accepted. Keywords that begin with `x-` are annotations, too.
 const ANNOTATIONS: &[&str] = &[
     "title",
     "description",
@@ -32,13 +32,13 @@ const ANNOTATIONS: &[&str] = &[
     "contentMediaType",
     "contentSchema",
     "enumDescriptions",
-    // A union is decided by its variants, and so by the property that is named here.
+    // The decision of a union is derived from its variants.
     "discriminator",
-    // The dialect is that of the document.
+    // The root determines the dialect.
     "$schema",
 ];
 
-/// Keywords that name schemas, or contain them to be referred to.
+/// Keywords that contain definitions.
 const LOCATIONS: &[&str] = &["$defs", "definitions"];
 
 /// The JSON types, in the order of the variants of a schema without `type`.
@@ -65,9 +65,10 @@ pub(crate) struct Lower<'a> {
     pub one_ofs: Vec<OneOf>,
 }
 
-/// A `oneOf`. It is read as `anyOf`, which is equivalent if its subschemas are disjoint. Otherwise, it is also a check.
+/// A `oneOf`. It is lowered like `anyOf`, which is equivalent if the subschemas are disjoint. Otherwise, a check is
+/// added.
 pub(crate) struct OneOf {
-    /// The name of the definition that stands for the check until it is known whether it is needed.
+    /// The name of a placeholder for the check. It is replaced when it is known whether the check is needed.
     pub marker: String,
     /// Its subschemas.
     pub subschemas: Vec<Schema>,
@@ -252,7 +253,7 @@ impl Lower<'_> {
             && subschemas.len() > 1
             && let Some(check) = self.compile().list(keywords, keyword, &path.pointer)
         {
-            // With disjoint subschemas, `oneOf` and `anyOf` are the same. That is decided after everything is lowered.
+            // Whether the subschemas are disjoint is known only after all definitions are lowered.
             let marker = format!("{}/oneOf", path.pointer);
             self.one_ofs.push(OneOf { marker: marker.clone(), subschemas: subschemas.clone(), check });
             let union = Schema::at(&path.pointer, Kind::union(subschemas));
@@ -398,8 +399,8 @@ impl Lower<'_> {
         (Kind::Object(Box::new(Object { properties, additional })), constrained)
     }
 
-    /// Returns what members without a name may be. With `patternProperties`, those that match a pattern need not be
-    /// what `additionalProperties` says.
+    /// Returns a schema for the members that `properties` does not name. It also accepts the members that match
+    /// `patternProperties`, which `additionalProperties` does not apply to.
     fn beside_patterns(
         &mut self,
         additional: Schema,
@@ -507,7 +508,7 @@ impl Lower<'_> {
     }
 }
 
-/// Whether the first items of an array have schemas of their place.
+/// Returns whether the first items of an array have separate schemas.
 pub(super) fn has_first_items(keywords: &IndexMap<String, Json>) -> bool {
     keywords.contains_key("prefixItems") || matches!(keywords.get("items"), Some(Json::Array(_)))
 }

@@ -1,4 +1,4 @@
-//! Lowers the keywords that do not shape a type: reports their problems, and compiles them into checks.
+//! Lowers the keywords that become checks: reports their problems, and compiles them.
 
 use indexmap::IndexMap;
 use serde_json::Number;
@@ -12,7 +12,7 @@ use crate::schema::normal::{Kind, Schema};
 use crate::text::pattern;
 
 impl Lower<'_> {
-    /// Adds the checks on values of a type, unless they are at the schema as a whole.
+    /// Adds the checks for one JSON type. Does nothing for a refinement, whose checks [`Self::checks`] returns.
     pub(super) fn with_checks(
         &mut self,
         kind: Kind,
@@ -29,7 +29,7 @@ impl Lower<'_> {
         (Schema::at(&path.pointer, kind).checked(checks).kind, constrained)
     }
 
-    /// Returns the checks on values of one type that do not shape it.
+    /// Returns the checks for one JSON type.
     fn typed_checks(&self, of: JsonTypes, keywords: &IndexMap<String, Json>, path: &SchemaPath<'_>) -> Vec<Check> {
         let (compile, pointer) = (self.compile(), path.pointer.as_str());
         if of == JsonTypes::STRING {
@@ -46,7 +46,7 @@ impl Lower<'_> {
         members.into_iter().chain(compile.object(keywords, pointer)).collect()
     }
 
-    /// Returns the checks on the schema as a whole, and reports the problems of all keywords that are checks.
+    /// Returns the checks that do not belong to one JSON type. Reports the problems of all keywords that become checks.
     pub(super) fn checks(&mut self, keywords: &IndexMap<String, Json>, path: &SchemaPath<'_>) -> Vec<Check> {
         self.check_schemas(keywords, path);
         let mut checks = Vec::new();
@@ -64,7 +64,7 @@ impl Lower<'_> {
         checks
     }
 
-    /// Reports the problems of keywords that are checks.
+    /// Reports the problems of keywords that become checks.
     fn check_schemas(&mut self, keywords: &IndexMap<String, Json>, path: &SchemaPath<'_>) {
         const SCHEMAS: &[&str] = &[
             "additionalItems",
@@ -159,7 +159,8 @@ impl Lower<'_> {
     }
 }
 
-/// Whether the schema only narrows others. Its checks then apply to the whole, so that references are kept.
+/// Returns whether the schema only narrows other schemas. Its checks then apply to the whole schema, which keeps the
+/// references in it.
 fn is_refinement(keywords: &IndexMap<String, Json>) -> bool {
     !keywords.contains_key("type")
         && ["$ref", "allOf", "anyOf", "oneOf"].iter().any(|keyword| keywords.contains_key(*keyword))

@@ -60,14 +60,14 @@ pub enum Kind {
     Union(Vec<Schema>),
     /// The values that the definition of this name accepts.
     Ref(String),
-    /// The values that the inner schema accepts and for which all checks hold. Checks do not shape the type.
+    /// The values that the inner schema accepts and for which all checks hold. Checks do not affect the Rust type.
     Checked(Box<Schema>, Vec<Check>),
     /// The values that all subschemas of an `allOf` accept. It exists only between lowering and
     /// [`crate::schema::normalise`].
     All(Vec<Schema>),
 }
 
-/// Arrays whose every item fits `items`.
+/// Arrays whose items all match `items`.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Array {
     /// The schema of every item.
@@ -88,7 +88,7 @@ pub struct Object {
 /// A member that the schema names.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Property {
-    /// Whether it must be present.
+    /// Whether the member must be present.
     pub required: bool,
     /// Its schema.
     pub schema: Schema,
@@ -107,7 +107,7 @@ impl Schema {
         Schema { kind, note: Note { pointer: pointer.into(), ..Note::default() } }
     }
 
-    /// Adds checks that do not shape the type.
+    /// Adds checks.
     pub fn checked(self, checks: Vec<Check>) -> Schema {
         if checks.is_empty() {
             return self;
@@ -124,7 +124,7 @@ impl Schema {
         Schema { kind, note }
     }
 
-    /// Returns the schema without its checks, which accepts at least what the schema accepts.
+    /// Returns the schema without its checks. It accepts at least the same values.
     pub fn unchecked(&self) -> &Schema {
         match &self.kind {
             Kind::Checked(inner, _) => inner,
@@ -149,7 +149,7 @@ impl Schema {
             }
             Kind::Union(schemas) => {
                 schemas.iter_mut().for_each(|schema| schema.map_checks(replace));
-                // A variant that lost its checks can be a union now.
+                // A variant without its checks can be a union.
                 let schemas = std::mem::take(schemas);
                 self.kind = Kind::union(schemas);
             }

@@ -32,8 +32,8 @@ pub struct Normalised {
     pub pointers: IndexMap<String, String>,
     /// The results of the fixups.
     pub fixups: Vec<Applied>,
-    /// The definitions as JSON without prose, after fixups. References are written for `$defs`. The `JsonSchema` impls
-    /// return them.
+    /// The definitions as JSON without prose, after fixups, with references to `$defs`. The `JsonSchema` impls return
+    /// them.
     pub facts: IndexMap<String, Json>,
 }
 
@@ -136,11 +136,11 @@ fn settle_one_ofs(lowered: &mut IndexMap<String, Schema>, checks: &Definitions, 
     }
 }
 
-/// The rounds in which [`propagate_never`] goes over all definitions. It changes direction each time, so that a chain of
+/// The maximum number of rounds of [`propagate_never`]. Rounds alternate between both directions, so a chain of
 /// definitions takes two.
 const MAX_ROUNDS: usize = 64;
 
-/// Marks definitions as [`Kind::Never`] if they require a value of one that is.
+/// Marks definitions as [`Kind::Never`] if they require a value of a definition that is `Never`.
 fn propagate_never(definitions: &mut IndexMap<String, Schema>) {
     let mut never: BTreeSet<String> =
         definitions.iter().filter(|(_, schema)| schema.kind == Kind::Never).map(|(name, _)| name.clone()).collect();
@@ -193,9 +193,9 @@ fn circular(definitions: &IndexMap<String, Schema>, checks: &Definitions) -> Vec
 
 /// Removes prose from schemas.
 struct Facts<'a> {
-    /// The keyword of definitions. References to it are written for `$defs`.
+    /// The keyword that contains definitions. It is replaced by `$defs` in references.
     container: &'a str,
-    /// If given, references are written as `#/$defs/NAME`, and definitions inside a schema are left out.
+    /// If set, references become `#/$defs/NAME`, and definitions inside a schema are omitted.
     references: Option<&'a References<'a>>,
 }
 

@@ -12,13 +12,14 @@ use crate::schema::uri::{percent_decoded, resolve, split_fragment};
 
 /// The definitions of a document.
 pub(crate) struct References<'d> {
-    /// By name: those in `definitions` and `$defs`, the root if it is a type, and other targets of references.
+    /// The definitions by name: the entries of `definitions` and `$defs`, the root if it is a type, and all other
+    /// targets of references.
     pub definitions: IndexMap<String, Definition<'d>>,
-    /// The name of the definition, or the problem, by the pointer of the schema with the `$ref`.
+    /// The target of each `$ref`, by the pointer of the schema that contains it.
     targets: HashMap<String, Result<String, Unresolved>>,
 }
 
-/// A definition and its place.
+/// A definition and its location.
 pub(crate) struct Definition<'d> {
     /// Its JSON pointer.
     pub pointer: String,
@@ -26,7 +27,7 @@ pub(crate) struct Definition<'d> {
     pub json: &'d Json,
 }
 
-/// A reference that leads nowhere.
+/// The problem of a reference without a target.
 #[derive(Clone, Debug)]
 pub(crate) struct Unresolved {
     /// The reason.
@@ -35,20 +36,20 @@ pub(crate) struct Unresolved {
     pub remedy: String,
 }
 
-/// A schema with its identifiers.
+/// The identifiers, references and definitions in a document.
 #[derive(Default)]
 struct Index {
-    /// The pointers of schemas with an identifier, by URI.
+    /// The pointers of schemas with `$id`, by URI.
     resources: HashMap<String, String>,
     /// The pointers of schemas with an anchor, by URI and fragment.
     anchors: HashMap<String, String>,
     /// The `$ref`s: the pointer of the schema, the text, and the base URI.
     refs: Vec<(String, String, String)>,
-    /// The entries of `definitions` and `$defs`, shallow ones first.
+    /// The pointers of the entries of `definitions` and `$defs`, by depth.
     entries: BTreeMap<usize, Vec<String>>,
-    /// The base URI of each schema that was seen.
+    /// The base URI of each visited schema, by pointer.
     bases: HashMap<String, String>,
-    /// The pointers of schemas below the root with a `$schema`, which is only meant for a document of its kind.
+    /// The pointers of schemas below the root with `$schema`. They were separate documents.
     embedded: HashSet<String>,
 }
 
@@ -63,7 +64,7 @@ impl<'d> References<'d> {
         let root_name = document.root_name();
         let entries: Vec<String> = index.entries.values().flatten().cloned().collect();
         if is_type(&document.root) || index.refs.iter().any(|(_, text, _)| text == "#") {
-            // Definitions keep their names.
+            // If a definition has the name of the root, the root gets another name.
             let is_taken = |name: &str| entries.iter().any(|entry| tokens(entry).nth(1).as_deref() == Some(name));
             let name = if is_taken(&root_name) { format!("{root_name}Document") } else { root_name };
             references.add(document, String::new(), name, &mut names);
@@ -106,7 +107,7 @@ impl<'d> References<'d> {
         }
     }
 
-    /// Returns the name of a new definition: its key, or if that is taken, the path from the nearest definition.
+    /// Returns a unique name for a new definition: its key, or else the path from the nearest definition around it.
     fn name_of(&self, pointer: &str, names: &HashMap<String, String>) -> String {
         let all: Vec<String> = tokens(pointer).collect();
         let is_entry = all.len() >= 2 && CONTAINERS.contains(&all[all.len() - 2].as_str());
@@ -205,8 +206,8 @@ impl Index {
         })
     }
 
-    /// Returns the target inside the nearest schema around the reference that was a document before it was copied here:
-    /// it has a `$schema`. Exporters do not adapt the references of such a schema.
+    /// Returns the target relative to the nearest schema around the reference that has `$schema`. Exporters copy such
+    /// documents without adapting their references.
     fn embedded_target(&self, document: &Document, from: &str, text: &str) -> Option<String> {
         let pointer = percent_decoded(text.strip_prefix('#').filter(|pointer| pointer.starts_with('/'))?);
         let mut around: Vec<&str> = from.match_indices('/').map(|(end, _)| &from[..end]).chain([from]).collect();

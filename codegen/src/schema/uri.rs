@@ -10,17 +10,17 @@ struct Parts<'a> {
     query: Option<&'a str>,
 }
 
-/// Splits off the fragment.
+/// Splits a URI at its fragment. The fragment is empty if there is none.
 pub(super) fn split_fragment(uri: &str) -> (&str, &str) {
     uri.split_once('#').unwrap_or((uri, ""))
 }
 
-/// Decodes percent escapes.
+/// Decodes percent escapes. Returns the text unchanged if the result is not UTF-8.
 pub(super) fn percent_decoded(text: &str) -> Cow<'_, str> {
     percent_encoding::percent_decode_str(text).decode_utf8().unwrap_or(Cow::Borrowed(text))
 }
 
-/// Resolves a reference against a base. The result has the fragment of the reference.
+/// Resolves a reference against a base URI. Keeps the fragment of the reference.
 pub(super) fn resolve(base: &str, reference: &str) -> String {
     let (target, fragment) = reference.split_once('#').map_or((reference, None), |(uri, f)| (uri, Some(f)));
     let (base, _) = split_fragment(base);

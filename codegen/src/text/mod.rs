@@ -1,5 +1,5 @@
-//! Text: `names` makes Rust names, `markdown` reads links, `visible` escapes what a reader cannot see, `suggest` finds
-//! similar names, `pattern` matches regular expressions, `hex` writes bytes.
+//! Text: `names` makes Rust names, `markdown` reads links, `visible` escapes invisible characters, `suggest` finds
+//! similar names, `pattern` matches regular expressions, `hex` formats bytes.
 
 mod hex;
 pub(crate) mod markdown;

@@ -7,7 +7,7 @@ use heck::{ToShoutySnakeCase, ToSnakeCase, ToUpperCamelCase};
 /// Acronyms that the protocol writes in capitals.
 const ACRONYMS: &[&str] = &["JSONRPC", "JSON", "RPC", "URL", "URI", "HTTP", "ID"];
 
-/// `CamelCase`, with acronyms cased as Rust does: `JSONRPCError` becomes `JsonRpcError`.
+/// Converts a name to `CamelCase`. Acronyms follow Rust's conventions: `JSONRPCError` becomes `JsonRpcError`.
 pub(crate) fn type_name(name: &str) -> String {
     let camel = spaced(name).to_upper_camel_case();
     // These names would shadow a variant, or are keywords that cannot be raw.
@@ -17,24 +17,24 @@ pub(crate) fn type_name(name: &str) -> String {
     }
 }
 
-/// `snake_case` for a member, without its namespace (`io.modelcontextprotocol/serverInfo`) and symbols (`_meta`,
-/// `$schema`).
+/// Converts the name of a member to `snake_case`. Removes its namespace (`io.modelcontextprotocol/serverInfo`) and
+/// symbols (`_meta`, `$schema`).
 pub(crate) fn field_name(wire: &str) -> String {
     let local = wire.rsplit('/').next().unwrap_or(wire);
     identifier(&spaced(local).to_snake_case(), "member")
 }
 
-/// `SHOUTY_SNAKE_CASE` for a constant.
+/// Converts the name of a constant to `SHOUTY_SNAKE_CASE`.
 pub(crate) fn constant_name(name: &str) -> String {
     identifier(&spaced(name).to_shouty_snake_case(), "CONSTANT")
 }
 
-/// `CamelCase` for the value of an enumeration.
+/// Converts a value of an enumeration to `CamelCase`.
 pub(crate) fn variant_name(value: &str) -> String {
     type_name(value)
 }
 
-/// A file and module name.
+/// Converts a name to that of a file and module.
 pub(crate) fn module_name(name: &str) -> String {
     let name = identifier(&spaced(name).to_snake_case(), "area");
     if is_keyword(&name) { format!("{name}_") } else { name }
@@ -49,7 +49,7 @@ pub fn escape(name: &str) -> String {
     }
 }
 
-/// Returns the name of a setter. It is made from the plain field name, not from a raw identifier.
+/// Returns the name of a setter, without the `r#` of a raw field name.
 pub fn setter_name(field: &str) -> String {
     format!("with_{field}")
 }
@@ -89,7 +89,7 @@ fn identifier(name: &str, fallback: &str) -> String {
     }
 }
 
-/// `abstract`, `continue`, `override`.
+/// The length of `abstract`, `continue` and `override`.
 const LONGEST_KEYWORD: usize = 8;
 
 fn is_keyword(name: &str) -> bool {
@@ -97,11 +97,11 @@ fn is_keyword(name: &str) -> bool {
     name == "gen" || (name.len() <= LONGEST_KEYWORD && syn::parse_str::<syn::Ident>(name).is_err())
 }
 
-/// A set of unique names. A name that is taken gets a number.
+/// A set of unique names. Appends numbers to duplicates.
 #[derive(Debug, Default)]
 pub(crate) struct Namespace {
     taken: BTreeSet<String>,
-    /// The last number of each wanted name.
+    /// The last number that was appended to each wanted name.
     numbers: BTreeMap<String, usize>,
 }
 

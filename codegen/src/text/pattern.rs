@@ -5,24 +5,24 @@ use std::sync::{Arc, LazyLock, Mutex, PoisonError};
 
 use regress::Regex;
 
-/// Returns the compiled pattern. Each is compiled once.
+/// Compiles a pattern, or returns it from a cache.
 ///
 /// # Errors
-/// The reason why it is not a pattern.
+/// Returns the reason if the pattern is invalid.
 pub(crate) fn compile(pattern: &str) -> Result<Arc<Regex>, String> {
     static COMPILED: LazyLock<Mutex<HashMap<String, Arc<Regex>>>> = LazyLock::new(Mutex::default);
     let mut compiled = COMPILED.lock().unwrap_or_else(PoisonError::into_inner);
     if let Some(known) = compiled.get(pattern) {
         return Ok(Arc::clone(known));
     }
-    // JSON Schema asks for the flag `u`. Many patterns in use are only valid without it.
+    // JSON Schema requires the flag `u`, but many patterns in use are valid only without it.
     let regex = Regex::with_flags(pattern, "u").or_else(|_| Regex::new(pattern)).map_err(|error| error.to_string())?;
     let regex = Arc::new(regex);
     compiled.insert(pattern.to_owned(), Arc::clone(&regex));
     Ok(regex)
 }
 
-/// Whether a part of the text matches. A pattern that cannot be compiled matches nothing.
+/// Returns whether a part of the text matches. An invalid pattern matches nothing.
 pub(crate) fn matches(pattern: &str, text: &str) -> bool {
     compile(pattern).is_ok_and(|regex| regex.find(text).is_some())
 }

@@ -1,4 +1,4 @@
-//! Text without characters that a reader cannot see.
+//! Escapes invisible characters.
 
 use std::borrow::Cow;
 

@@ -1,4 +1,4 @@
-//! The generated types accept what the suite accepts, lose nothing, and agree with the interpreter of the model.
+//! Checks that the generated types accept what the suite accepts, are lossless, and agree with `mcpgen::validate`.
 
 use mcpgen::model::Json;
 use mcpgen::validate::validate;

@@ -31,7 +31,7 @@ pub(crate) static RULES: LazyLock<[Rule; 3]> = LazyLock::new(|| {
     ]
 });
 
-/// References to the rules.
+/// Returns references to the rules.
 pub(crate) fn rules() -> Vec<&'static Rule> {
     RULES.iter().collect()
 }
@@ -42,7 +42,7 @@ fn rule(id: &'static str, old_to_new: Verdict, new_to_old: Verdict, rust_api: Bu
     Rule { id, meaning, old_to_new, new_to_old, rust_api, example }
 }
 
-/// A finding of one of the rules, sent by the client.
+/// Creates a finding of one of the rules, sent by the client.
 pub(crate) fn finding(rule: usize, subject: &str, detail: &str) -> Finding {
     let rule = &RULES[rule];
     let senders = Senders { client: true, server: false };
@@ -63,7 +63,7 @@ fn location(file: Option<&str>, place: &Place) -> Location {
     Location { file: file.map(str::to_owned), pointer: place.pointer.clone(), line: 7, rust: place.rust.clone() }
 }
 
-/// A report of these findings, in every state that they can be in.
+/// Creates a report with these findings in every possible state.
 fn report(findings: Vec<Finding>, files: bool) -> Report {
     let file = files.then_some("schema/ä, b:%.json");
     let input = |label: &str| Input { label: label.into(), file: file.map(str::to_owned), sha256: "0".repeat(64) };
@@ -103,7 +103,7 @@ fn report(findings: Vec<Finding>, files: bool) -> Report {
     }
 }
 
-/// Reports without findings, with malicious names (with and without files), and with many findings.
+/// Creates reports without findings, with malicious names (with and without files), and with many findings.
 fn reports() -> Vec<Report> {
     let each =
         || HOSTILE.iter().enumerate().flat_map(|(at, name)| [finding(at % 3, name, name), finding(1, name, "x")]);
@@ -156,7 +156,7 @@ fn json_matches_its_schema() {
     assert!(!validator.is_valid(&with_more));
 }
 
-/// Makes the schema reject members that it does not document.
+/// Makes the schema reject undocumented members.
 fn close(schema: &mut Value) {
     match schema {
         Value::Object(members) => {
