@@ -1,4 +1,4 @@
-//! `WWW-Authenticate` (RFC 9110, RFC 6750, RFC 9449, RFC 9728).
+//! The `WWW-Authenticate` header (RFC 9110, RFC 6750, RFC 9449, RFC 9728).
 
 use std::collections::BTreeMap;
 use std::fmt::Write;
@@ -15,7 +15,7 @@ pub struct AuthChallenge {
 }
 
 impl AuthChallenge {
-    /// Reads the challenges of all `WWW-Authenticate` headers of a response. Skips what it cannot read.
+    /// Parses the challenges in all `WWW-Authenticate` headers of a response. Skips malformed ones.
     pub fn parse<'h>(headers: impl IntoIterator<Item = &'h HeaderValue>) -> Vec<Self> {
         let texts = headers.into_iter().filter_map(|header| header.to_str().ok());
         texts.flat_map(|text| Parser { rest: text }.challenges()).collect()

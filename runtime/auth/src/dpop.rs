@@ -31,7 +31,7 @@ impl DpopKey {
         Self::new(SigningKey::generate()?)
     }
 
-    /// Reads a key that [`to_base64`](Self::to_base64) returned.
+    /// Decodes a key that [`to_base64`](Self::to_base64) returned.
     pub(crate) fn from_base64(text: &SecretString) -> Result<Self, JoseError> {
         Self::new(SigningKey::from_base64(text)?)
     }
@@ -53,8 +53,8 @@ impl DpopKey {
         &self.thumbprint
     }
 
-    /// Creates a proof for one request. Requests to a resource are made with an access token; token requests are made
-    /// without.
+    /// Creates a proof for one request. Pass the access token for requests to a resource, and `None` for token
+    /// requests.
     ///
     /// # Errors
     ///

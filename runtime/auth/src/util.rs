@@ -1,4 +1,4 @@
-//! Time and random text.
+//! Time, random text and hashes.
 
 use std::time::{SystemTime, UNIX_EPOCH};
 
@@ -10,7 +10,7 @@ use ring::rand::{SecureRandom, SystemRandom};
 #[cfg(feature = "client")]
 use crate::jose::JoseError;
 
-/// Returns the seconds since 1970.
+/// Returns the current time in seconds since 1970.
 pub(crate) fn now() -> u64 {
     SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_secs())
 }

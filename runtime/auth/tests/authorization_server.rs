@@ -1,4 +1,4 @@
-//! An authorization server for tests, which asks no user.
+//! An authorization server for tests. It needs no user.
 
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicI64, AtomicUsize, Ordering};
@@ -68,7 +68,7 @@ impl AuthorizationServer {
         &self.0.issuer
     }
 
-    /// Returns the kinds of requests so far, and forgets them.
+    /// Returns the kinds of requests since the last call.
     pub(crate) fn log(&self) -> Vec<String> {
         std::mem::take(&mut self.0.log.lock().expect("the log"))
     }

@@ -1,4 +1,4 @@
-//! Tokens and proofs that must be refused.
+//! Tests that servers reject invalid tokens and proofs.
 
 use std::convert::Infallible;
 use std::sync::Arc;

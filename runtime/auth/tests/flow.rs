@@ -1,4 +1,4 @@
-//! Clients and a protected server, over HTTP.
+//! Tests clients with a protected server, over HTTP.
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
@@ -116,7 +116,7 @@ async fn logs_in_and_steps_up() {
 
 #[tokio::test]
 async fn refreshes_tokens_before_they_expire() {
-    // The client refreshes tokens that expire within 30 s, so each request needs a new one.
+    // The client refreshes tokens that expire within 30 s, so it refreshes before each request.
     let issuer = AuthorizationServer::start(20).await;
     let server = ProtectedServer::start(issuer.issuer(), DpopPolicy::Allowed).await;
     let client = connect(&server.url, options(), Some(Revision::V2026_07_28)).await;

@@ -1,4 +1,4 @@
-//! Malicious MCP servers, and tokens that cause requests.
+//! Tests clients with malicious MCP servers, and servers with tokens that cause requests.
 
 use axum::http::StatusCode;
 use axum::response::{IntoResponse, Redirect};
@@ -41,7 +41,7 @@ async fn requests_no_metadata_of_internal_machines() {
         (&server, format!("{local}/redirect"), "not public"),
         (&server, format!("{local}/loop"), "508"),
         (&server, format!("{local}/long"), "longer than 512 KiB"),
-        // A server elsewhere must not make the client request its own machine.
+        // A remote server must not make the client send requests to the client's machine.
         ("https://mcp.example/mcp", format!("{local}/redirect"), "loopback interface"),
         ("https://mcp.example/mcp", "https://localhost/metadata".to_owned(), "loopback interface"),
     ];

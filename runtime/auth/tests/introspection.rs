@@ -1,4 +1,4 @@
-//! Opaque tokens.
+//! Tests opaque tokens.
 
 use mcpgen_auth::server::{IntrospectionVerifier, TokenError, TokenVerifier};
 

@@ -1,4 +1,4 @@
-//! The loopback listener.
+//! Tests the loopback listener.
 
 use std::sync::{Arc, Mutex};
 use std::time::Duration;

@@ -1,4 +1,4 @@
-//! Tests of clients and resource servers, with an authorization server in the same process.
+//! Tests clients and resource servers, with an authorization server in the same process.
 
 mod authorization_server;
 mod bad_tokens;

@@ -1,4 +1,4 @@
-//! Our client and server with a real authorization server (`oidc-provider`) and with the official TypeScript SDK.
+//! Tests our client and server with a real authorization server (`oidc-provider`) and the official TypeScript SDK.
 //!
 //! Both are installed from the lock file in `peers` into the target folder. Without npm, the tests are skipped with a
 //! note.
@@ -55,7 +55,7 @@ async fn start(directory: &Path, program: &str, argument: &str) -> (Child, Strin
     let mut lines = BufReader::new(child.stdout.take().expect("an output")).lines();
     let line = tokio::time::timeout(Duration::from_secs(60), lines.next_line()).await.expect("a line in time");
     let line = line.expect("text").unwrap_or_else(|| panic!("{program} ended"));
-    // The program must be able to write more.
+    // Reads the remaining output, so that the program does not block.
     tokio::spawn(async move { while let Ok(Some(_)) = lines.next_line().await {} });
     (child, line)
 }

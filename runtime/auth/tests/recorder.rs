@@ -1,4 +1,4 @@
-//! Records everything that is logged.
+//! Records all log output.
 
 use std::fmt::{Debug, Write};
 use std::sync::{Arc, Mutex};

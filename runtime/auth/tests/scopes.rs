@@ -1,4 +1,4 @@
-//! Scopes of methods and tools.
+//! Tests scopes of methods and tools.
 
 use std::convert::Infallible;
 

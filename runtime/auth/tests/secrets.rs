@@ -1,4 +1,4 @@
-//! No secret is logged or shown.
+//! Tests that no secret is logged or shown.
 
 use std::sync::Arc;
 

@@ -1,4 +1,4 @@
-//! The contract of credential stores.
+//! Tests the contract of credential stores.
 
 use mcpgen_auth::store::{CredentialStore, EntryKind, FileStore, MemoryStore, StoreKey};
 use secrecy::ExposeSecret;

@@ -10,7 +10,7 @@ use super::user_agent::PendingLogin;
 use crate::fetch::Fetcher;
 use crate::util::{random_text, sha256};
 
-/// An authorization code, and what the token endpoint needs to accept it.
+/// An authorization code, with the values that the token endpoint checks.
 pub(super) struct Authorized {
     pub(super) code: SecretString,
     pub(super) verifier: SecretString,
@@ -44,7 +44,7 @@ pub(super) async fn authorize(
         .append_pair("resource", &found.resource);
     if let Some(scope) = scope {
         url.query_pairs_mut().append_pair("scope", scope);
-        // OpenID providers issue a refresh token only if the user is asked again.
+        // OpenID providers issue a refresh token only if the user consents again.
         if scope.split(' ').any(|scope| scope == "offline_access") {
             url.query_pairs_mut().append_pair("prompt", "consent");
         }
@@ -65,7 +65,7 @@ fn check_pkce(found: &Discovered) -> Result<(), OAuthError> {
 
 /// Checks that the response is from the expected authorization server and for this request, and returns its code.
 ///
-/// The state and the issuer are checked first: nothing else in a response from elsewhere is used or shown.
+/// Checks the state and the issuer first, so that nothing in a forged response is used or shown.
 fn read_response(response: &Url, state: &str, found: &Discovered) -> Result<SecretString, OAuthError> {
     let invalid = OAuthError::AuthorizationResponse;
     let value = |name: &str| -> Result<Option<String>, OAuthError> {

@@ -1,4 +1,4 @@
-//! Access and refresh tokens, and what is needed to refresh them.
+//! Access and refresh tokens, with the data that refreshing them requires.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -13,13 +13,13 @@ use super::token::{TokenResponse, header};
 use crate::dpop::DpopKey;
 use crate::util::now;
 
-/// How long before its expiry an access token is no longer used, in seconds.
+/// The remaining lifetime at which an access token counts as expired, in seconds.
 const LEEWAY: u64 = 30;
 
 /// The tokens for an MCP server.
 #[derive(Clone, Debug)]
 pub(super) struct Credentials {
-    /// The issuer of the tokens. A refresh token is sent to no other.
+    /// The issuer of the tokens. The refresh token is sent only to this issuer.
     pub(super) issuer: String,
     pub(super) token_endpoint: Url,
     pub(super) methods: Option<Vec<String>>,
@@ -36,9 +36,9 @@ pub(super) struct Credentials {
 }
 
 impl Credentials {
-    /// Takes the tokens of a response. Without a new refresh token, the old one remains valid.
+    /// Replaces the tokens by those of a response. Keeps the refresh token if the response has no new one.
     ///
-    /// Fails if the type of the token is not the requested one.
+    /// Fails if the token does not have the requested type.
     pub(super) fn updated(mut self, response: TokenResponse) -> Result<Self, OAuthError> {
         let expected = if self.dpop.is_some() { "DPoP" } else { "Bearer" };
         if !response.token_type.eq_ignore_ascii_case(expected) {
@@ -73,7 +73,7 @@ impl Credentials {
         header(&format!("{scheme} {}", self.access_token.expose_secret()))
     }
 
-    /// Returns a text to store.
+    /// Serializes the credentials, to store them.
     pub(super) fn to_text(&self) -> SecretString {
         json!({
             "issuer": self.issuer,
@@ -91,7 +91,7 @@ impl Credentials {
         .into()
     }
 
-    /// Reads a text that [`to_text`](Self::to_text) returned. Returns `None` if it is not such a text.
+    /// Parses a text that [`to_text`](Self::to_text) returned. Returns `None` if the text is invalid.
     pub(super) fn from_text(text: &SecretString) -> Option<Self> {
         let value: Value = serde_json::from_str(text.expose_secret()).ok()?;
         let string = |name: &str| value.get(name)?.as_str().map(ToOwned::to_owned);

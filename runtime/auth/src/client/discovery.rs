@@ -48,7 +48,7 @@ pub(super) async fn discover(
     Ok(Discovered { resource: resource.resource, scopes: resource.scopes_supported, server, has_no_metadata: false })
 }
 
-/// Requests the protected resource metadata that the challenge names, or else those at the well-known URLs.
+/// Requests the protected resource metadata at the URL in the challenge, or else at the well-known URLs.
 async fn resource_metadata(
     fetcher: &Fetcher,
     server_url: &Url,
@@ -61,7 +61,7 @@ async fn resource_metadata(
     first(fetcher, protected_resource_urls(server_url)).await.map_err(Into::into)
 }
 
-/// Checks that the metadata are those of this server: the resource is the server's URL, or contains it.
+/// Checks that the metadata describe this server: the resource is the server's URL or a prefix of it.
 fn check_resource(resource: &str, server_url: &Url) -> Result<(), OAuthError> {
     let mismatch = || OAuthError::ResourceMismatch { found: resource.to_owned(), expected: server_url.to_string() };
     let parsed: Url = resource.parse().map_err(|_| mismatch())?;
@@ -74,7 +74,7 @@ fn check_resource(resource: &str, server_url: &Url) -> Result<(), OAuthError> {
     }
 }
 
-/// Requests the metadata of an issuer, and checks that they are its own.
+/// Requests the metadata of an issuer, and checks that they name this issuer.
 async fn authorization_server(
     fetcher: &Fetcher,
     issuer: &str,
@@ -89,7 +89,7 @@ async fn authorization_server(
     }
 }
 
-/// The way of 2025-03-26: the authorization server is at the server's origin. Without metadata, its endpoints have
+/// Finds the authorization server as in 2025-03-26: at the server's origin. If it has no metadata, its endpoints have
 /// default paths.
 async fn discover_legacy(fetcher: &Fetcher, server_url: &Url) -> Result<Discovered, OAuthError> {
     let origin = server_url.origin().ascii_serialization();
@@ -108,7 +108,7 @@ async fn discover_legacy(fetcher: &Fetcher, server_url: &Url) -> Result<Discover
     Ok(Discovered { resource, scopes: None, server, has_no_metadata: true })
 }
 
-/// Returns the first document that exists.
+/// Requests the URLs in order, and returns the first document that exists.
 async fn first<T: serde::de::DeserializeOwned>(fetcher: &Fetcher, urls: Vec<Url>) -> Result<Option<T>, FetchError> {
     for url in urls {
         match fetcher.get(&url).await {

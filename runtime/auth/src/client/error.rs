@@ -6,7 +6,7 @@ use crate::fetch::FetchError;
 use crate::jose::JoseError;
 use crate::store::StoreError;
 
-/// The reason why a client gets no access token.
+/// An error of obtaining an access token.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum OAuthError {
@@ -60,7 +60,7 @@ pub enum OAuthError {
         /// The issuer that the server uses.
         found: String,
     },
-    /// There is no way to get a client ID.
+    /// The client has no client ID, and cannot register with the authorization server.
     #[error(
         "the authorization server `{0}` supports neither client ID metadata documents nor dynamic registration; register \
          a client and set `OAuthOptions::client`"
@@ -113,7 +113,7 @@ pub enum OAuthError {
 pub struct ErrorResponse {
     /// The error code, such as `invalid_grant`.
     pub error: String,
-    /// The description, as far as it is printable, and at most 256 characters.
+    /// The description, without control characters, shortened to 256 characters.
     pub description: Option<String>,
 }
 

@@ -16,13 +16,13 @@ use super::user_agent::UserAgent;
 pub enum Grant {
     /// A user logs in and authorizes the client: an authorization code with PKCE.
     AuthorizationCode(Arc<dyn UserAgent>),
-    /// The client acts for itself. Needs [`OAuthOptions::client`](super::OAuthOptions::client).
+    /// The client acts on its own behalf. Requires [`OAuthOptions::client`](super::OAuthOptions::client).
     ClientCredentials,
     /// The client presents an assertion of its platform, such as a Kubernetes service account token: workload identity
     /// federation (RFC 7523).
     JwtBearer(Arc<dyn AssertionSource>),
-    /// The client exchanges the user's ID token at the enterprise's identity provider for an assertion (ID-JAG), and the
-    /// assertion for an access token: enterprise-managed authorization.
+    /// The client exchanges the user's ID token at the enterprise's identity provider for an assertion (ID-JAG), and
+    /// the assertion for an access token: enterprise-managed authorization.
     EnterpriseManaged(Arc<IdentityProvider>),
 }
 
@@ -43,7 +43,7 @@ pub trait AssertionSource: Send + Sync + 'static {
     ///
     /// # Errors
     ///
-    /// No assertion is available.
+    /// Returns an error if no assertion is available.
     fn assertion<'a>(&'a self, audience: &'a str) -> BoxFuture<'a, Result<SecretString, BoxError>>;
 }
 

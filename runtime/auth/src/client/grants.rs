@@ -1,4 +1,4 @@
-//! Gets new credentials, in the ways of each grant.
+//! Obtains new credentials with each kind of grant.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -21,7 +21,7 @@ use crate::dpop::DpopKey;
 const JWT_BEARER: &str = "urn:ietf:params:oauth:grant-type:jwt-bearer";
 
 impl OAuthClient {
-    /// Gets new credentials.
+    /// Obtains new credentials.
     pub(super) async fn grant(
         &self,
         found: &Discovered,

@@ -17,7 +17,7 @@ use super::user_agent::{PendingLogin, UserAgent};
 /// The path of the redirect URI.
 const PATH: &str = "/callback";
 
-/// The maximum bytes of a request's head.
+/// The maximum size of a request's head, in bytes.
 const LONGEST: usize = 16 << 10;
 
 /// The page that the user sees at the end.
@@ -51,7 +51,7 @@ impl Loopback {
         Self::new(|url| Ok(open::that_detached(url.as_str())?))
     }
 
-    /// Listens on a fixed port, for authorization servers that accept no other. Default: a random port.
+    /// Listens on a fixed port, for authorization servers that require one. Default: a random port.
     #[must_use]
     pub fn port(mut self, port: u16) -> Self {
         self.port = port;
@@ -71,7 +71,7 @@ impl UserAgent for Loopback {
         Box::pin(async move {
             let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, self.port)).await?;
             let port = listener.local_addr()?.port();
-            // A browser may resolve `localhost` to either address. The machine may have no IPv6.
+            // A browser may resolve `localhost` to either address. Binding fails if the machine has no IPv6.
             let second = TcpListener::bind((Ipv6Addr::LOCALHOST, port)).await.ok();
             Ok(Box::new(Listening { agent: self.clone(), listener, second, port }) as Box<dyn PendingLogin>)
         })
@@ -106,7 +106,7 @@ impl PendingLogin for Listening {
 }
 
 impl Listening {
-    /// Waits for the request of the redirect URI. Other requests, such as for an icon, get 404.
+    /// Waits for a request of the redirect URI. Responds with 404 to other requests, such as for an icon.
     async fn response(&self) -> Result<Url, BoxError> {
         loop {
             let mut stream = self.accept().await?;

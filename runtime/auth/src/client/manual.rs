@@ -1,4 +1,4 @@
-//! A user agent for machines without a browser: the user opens the URL elsewhere, and pastes the result.
+//! A user agent for machines without a browser: the user opens the URL on another machine, and pastes the result.
 
 use std::fmt;
 use std::sync::Arc;
@@ -9,7 +9,7 @@ use url::Url;
 
 use super::user_agent::{PendingLogin, UserAgent};
 
-/// Shows the authorization URL, and lets the user paste the URL to which the browser was redirected.
+/// Shows the authorization URL, and asks the user to paste the URL to which the browser was redirected.
 ///
 /// ```no_run
 /// use std::io::{BufRead, stdin};

@@ -27,14 +27,14 @@ use crate::fetch::{Fetcher, NetworkPolicy};
 use crate::store::{EntryKind, StoreKey};
 use crate::util::sha256;
 
-/// How long a new token that the server refuses is not replaced.
+/// The time after a login in which a 401 does not start another login.
 const GIVE_UP: Duration = Duration::from_secs(60);
 
 /// Gets access tokens for one MCP server, and authorizes requests with them.
 ///
-/// It does nothing until the server responds with 401. Then it finds the authorization server, gets a token, and the
-/// request is sent again. It refreshes tokens before they expire, and asks for more scopes if the server responds with
-/// 403 and `insufficient_scope`. Concurrent requests wait for the same token.
+/// It does nothing until the server responds with 401. Then it finds the authorization server and obtains a token, and
+/// the request is sent again. It refreshes tokens before they expire, and requests more scopes if the server responds
+/// with 403 and `insufficient_scope`. Concurrent requests wait for the same token.
 pub struct OAuthClient {
     server_url: Url,
     pub(super) options: OAuthOptions,
@@ -63,7 +63,7 @@ impl OAuthClient {
     ///
     /// # Errors
     ///
-    /// The URL is invalid, or the HTTP client cannot be created.
+    /// Returns an error if the URL is invalid, or if the HTTP client cannot be created.
     pub fn new(server_url: &str, options: OAuthOptions) -> Result<Self, OAuthError> {
         let server_url: Url = server_url.parse().map_err(|_| OAuthError::Url(server_url.to_owned()))?;
         let policy = options.network_policy.unwrap_or_else(|| NetworkPolicy::for_server(&server_url));
@@ -83,11 +83,11 @@ impl OAuthClient {
         }
     }
 
-    /// Forgets the credentials, also in the store. The next request that the server refuses starts a new login.
+    /// Deletes the credentials, also from the store. The next 401 starts a new login.
     ///
     /// # Errors
     ///
-    /// The store cannot be written.
+    /// Returns an error if the store cannot be written.
     pub async fn log_out(&self) -> Result<(), OAuthError> {
         let _renewing = self.renewing.lock().await;
         *self.state() = State { is_loaded: true, ..State::default() };
@@ -108,7 +108,7 @@ impl OAuthClient {
             Some(challenge) => self.respond(request.url, challenge).await?,
         };
         let Some(credentials) = credentials else { return Ok(None) };
-        // A token is sent only to the server that it is for, whatever the transport requests.
+        // A token is sent only to its server, whatever URL the transport requests.
         if request.url.origin() != self.server_url.origin() {
             return Ok(None);
         }
@@ -149,7 +149,7 @@ impl OAuthClient {
         let mut state = self.state();
         state.is_loaded = true;
         let hash = text.as_ref().map(|text| sha256(text.expose_secret()));
-        // Without a change, the credentials in memory may be newer: the store may not be writable.
+        // If the store has not changed, keep the credentials in memory: they are newer if the store is read-only.
         if hash == state.stored {
             return Ok(());
         }
@@ -161,7 +161,7 @@ impl OAuthClient {
         Ok(())
     }
 
-    /// Responds to a refused request. Returns `None` to give up.
+    /// Obtains credentials after a request was refused. Returns `None` to give up.
     async fn respond(&self, url: &Url, refused: &Challenge) -> Result<Option<Arc<Credentials>>, OAuthError> {
         self.nonces.read(url, &refused.headers);
         let challenges = AuthChallenge::parse(refused.www_authenticate());
@@ -183,7 +183,7 @@ impl OAuthClient {
         }
         match refused.status {
             StatusCode::FORBIDDEN => {
-                // The server knows the token, or it would have responded with 401.
+                // The server accepted the token, or it would have responded with 401.
                 self.state().granted = None;
                 self.step_up(challenge).await
             }
@@ -250,7 +250,7 @@ impl OAuthClient {
         let mut scopes: BTreeSet<String> = scopes.unwrap_or_default().into_iter().collect();
         let is_offered = found.server.scopes_supported.iter().flatten().any(|scope| scope == "offline_access");
         let is_interactive = matches!(self.options.grant, Grant::AuthorizationCode(_));
-        // Alone, it would replace the default scopes of the authorization server.
+        // If it were the only scope, it would replace the default scopes of the authorization server.
         if is_offered && is_interactive && !scopes.is_empty() {
             scopes.insert("offline_access".to_owned());
         }
@@ -280,7 +280,7 @@ impl OAuthClient {
             Ok(response) => Ok(Some(self.store(expired.clone().updated(response)?).await)),
             Err(OAuthError::Token(error)) => {
                 tracing::info!(%error, "the refresh token is no longer valid");
-                // Another process may have used it, and stored its successor.
+                // Another process may have used the refresh token, and stored the next one.
                 self.load().await?;
                 let current = self.state().credentials.clone();
                 Ok(current.filter(|current| !current.has_same_token(expired)))

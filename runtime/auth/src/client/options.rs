@@ -18,21 +18,20 @@ pub struct OAuthOptions {
     pub client_name: String,
     /// The client, if it is registered with the authorization server. Default: `None`.
     pub client: Option<RegisteredClient>,
-    /// The `https` URL of the client's client ID metadata document. It is used if the authorization server supports such
-    /// documents and no [`client`](Self::client) is set. Default: `None`.
+    /// The `https` URL of the client's client ID metadata document. It is used if the authorization server supports
+    /// such documents and no [`client`](Self::client) is set. Default: `None`.
     pub client_metadata_url: Option<String>,
     /// The scopes to request first. Default: those of the server's challenge, or else those of its metadata.
     pub scopes: Option<Vec<String>>,
     /// Whether to bind access tokens to a key (DPoP). A token that is not bound is then rejected. Default: `false`.
     pub dpop: bool,
-    /// How often the client asks for more scopes after a request was refused for insufficient scope, for each set of
-    /// scopes. Default: 1.
+    /// How often the client requests the same additional scopes after a response with `insufficient_scope`. Default: 1.
     pub max_step_ups: u32,
     /// Whether to support servers of revision 2025-03-26, which have no protected resource metadata: the authorization
     /// server is then at the server's origin, with or without metadata. Default: `true`.
     pub legacy_discovery: bool,
-    /// Which URLs may be requested. Default: public addresses, and loopback addresses if the MCP server is on the
-    /// loopback interface.
+    /// The URLs that the client may request. Default: public addresses, and loopback addresses if the MCP server is on
+    /// the loopback interface.
     pub network_policy: Option<NetworkPolicy>,
     /// Stores credentials and registrations. Default: in memory.
     pub store: Arc<dyn CredentialStore>,

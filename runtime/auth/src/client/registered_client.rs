@@ -46,7 +46,7 @@ impl RegisteredClient {
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub enum ClientAuthentication {
-    /// Not at all: a public client.
+    /// The client does not authenticate: it is a public client.
     None,
     /// With a secret: `client_secret_basic`, or `client_secret_post` if the server supports only that.
     Secret(SecretString),

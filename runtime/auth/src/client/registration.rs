@@ -83,12 +83,13 @@ async fn load(options: &OAuthOptions, key: &StoreKey) -> Result<Option<Registere
     Ok(stored.and_then(|text| serde_json::from_str(text.expose_secret()).ok()))
 }
 
-/// Forgets a registration that the authorization server no longer accepts.
+/// Deletes a registration that the authorization server no longer accepts.
 pub(super) async fn forget(options: &OAuthOptions, issuer: &str) -> Result<(), OAuthError> {
     Ok(options.store.remove(&store_key(options, issuer)).await?)
 }
 
-/// Registrations are kept by issuer, so that one authorization server never receives the client ID of another.
+/// Returns the key of a registration. It contains the issuer, so that one authorization server never receives the
+/// client ID of another.
 fn store_key(options: &OAuthOptions, issuer: &str) -> StoreKey {
     StoreKey { kind: EntryKind::Registration, server: issuer.to_owned(), user: options.user.clone() }
 }
@@ -143,7 +144,7 @@ pub(super) fn error_response(body: &SecretString) -> Option<ErrorResponse> {
     Some(ErrorResponse::new(&body.error, body.error_description.as_deref()))
 }
 
-/// A registration, as the server sends it and as it is stored.
+/// A registration. The authorization server and the store use the same format.
 #[derive(Deserialize)]
 struct Registered {
     client_id: String,

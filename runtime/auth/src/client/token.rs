@@ -42,7 +42,7 @@ impl Nonces {
     }
 }
 
-/// A token endpoint, and how this client uses it.
+/// A token endpoint, and the client that uses it.
 pub(super) struct TokenEndpoint<'a> {
     pub(super) fetcher: &'a Fetcher,
     pub(super) url: &'a Url,
@@ -157,7 +157,7 @@ fn error_of(reply: &Reply) -> Option<ErrorResponse> {
     }
 }
 
-/// Creates a header value that is not logged.
+/// Creates a header value that is marked as sensitive.
 pub(super) fn header(text: &str) -> Result<HeaderValue, OAuthError> {
     let mut value = HeaderValue::from_str(text).map_err(|_| JoseError::Malformed("it cannot be sent in a header"))?;
     value.set_sensitive(true);

@@ -1,4 +1,4 @@
-//! How a user is asked to log in.
+//! The trait of user agents, with which users log in.
 
 use futures_util::future::BoxFuture;
 use tower::BoxError;
@@ -10,11 +10,11 @@ pub trait UserAgent: Send + Sync + 'static {
     ///
     /// # Errors
     ///
-    /// The login cannot be prepared.
+    /// Returns an error if the login cannot be prepared.
     fn prepare(&self) -> BoxFuture<'_, Result<Box<dyn PendingLogin>, BoxError>>;
 }
 
-/// A login that is prepared.
+/// A prepared login.
 pub trait PendingLogin: Send {
     /// Returns the redirect URI, to which the authorization server sends the user back.
     fn redirect_uri(&self) -> String;
@@ -23,6 +23,6 @@ pub trait PendingLogin: Send {
     ///
     /// # Errors
     ///
-    /// The user cannot be asked, or does not respond in time.
+    /// Returns an error if the user cannot be asked, or does not respond in time.
     fn log_in(self: Box<Self>, authorization_url: Url) -> BoxFuture<'static, Result<Url, BoxError>>;
 }

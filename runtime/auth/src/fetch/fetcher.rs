@@ -12,7 +12,7 @@ use url::Url;
 use super::policy::{NetworkPolicy, PolicyError};
 use super::resolver::PolicyResolver;
 
-/// The maximum bytes of a response.
+/// The maximum size of a response, in bytes.
 const LONGEST: usize = 512 << 10;
 
 /// The maximum number of redirects of a GET request. POST requests are not redirected.
@@ -35,7 +35,7 @@ pub struct Reply {
     pub body: SecretString,
 }
 
-/// The reason why a request failed.
+/// An error of a request.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum FetchError {
@@ -44,7 +44,7 @@ pub enum FetchError {
     Refused {
         /// The URL, without its query.
         url: String,
-        /// Why it is refused.
+        /// The reason.
         source: PolicyError,
     },
     /// The request failed.
@@ -74,14 +74,14 @@ pub enum FetchError {
     Json {
         /// The URL, without its query.
         url: String,
-        /// What is wrong, without the response's values.
+        /// The problem, without values of the response.
         why: String,
     },
 }
 
 #[cfg(any(feature = "client", feature = "server"))]
 impl FetchError {
-    /// Returns whether the server has no such document.
+    /// Returns whether the document does not exist.
     pub(crate) fn is_absent(&self) -> bool {
         match self {
             Self::Status { status, .. } => status.is_client_error(),
@@ -96,7 +96,7 @@ impl Fetcher {
     ///
     /// # Errors
     ///
-    /// The system's certificates cannot be loaded.
+    /// Returns an error if the system's certificates cannot be loaded.
     pub fn new(policy: NetworkPolicy) -> Result<Self, reqwest::Error> {
         if rustls::crypto::CryptoProvider::get_default().is_none() {
             // Fails if another thread has just installed a provider, which is fine.
@@ -125,7 +125,7 @@ impl Fetcher {
     ///
     /// # Errors
     ///
-    /// The policy does not allow it.
+    /// Returns an error if the policy does not allow the URL.
     pub fn check(&self, url: &Url) -> Result<(), FetchError> {
         self.policy.check(url).map_err(|source| FetchError::Refused { url: shown(url), source })
     }
@@ -134,7 +134,8 @@ impl Fetcher {
     ///
     /// # Errors
     ///
-    /// The policy does not allow the URL, the request fails, or the response is not such a document.
+    /// Returns an error if the policy does not allow the URL, if the request fails, or if the response is not a JSON
+    /// document of type `T`.
     pub async fn get<T: DeserializeOwned>(&self, url: &Url) -> Result<T, FetchError> {
         let mut url = url.clone();
         for _ in 0..=MAX_REDIRECTS {

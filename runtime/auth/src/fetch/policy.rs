@@ -1,11 +1,11 @@
-//! Which URLs and addresses may be requested.
+//! The policy for requested URLs and addresses.
 
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
 use url::{Host, Url};
 
-/// Which URLs and addresses may be requested. Protects against server-side request forgery: a malicious server must not
-/// make this process send requests to machines that only this process can reach.
+/// Determines which URLs and addresses may be requested. Protects against server-side request forgery: a malicious
+/// server must not make this process send requests to machines that only this process can reach.
 ///
 /// URLs must be `https`, except on the loopback interface. The default allows only public addresses.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -17,7 +17,7 @@ pub struct NetworkPolicy {
     pub private: bool,
 }
 
-/// The reason why a URL or an address may not be requested.
+/// The reason for which a URL or an address may not be requested.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum PolicyError {
@@ -46,7 +46,7 @@ impl NetworkPolicy {
     ///
     /// # Errors
     ///
-    /// The URL may not be requested.
+    /// Returns an error if the URL may not be requested.
     pub fn check(self, url: &Url) -> Result<(), PolicyError> {
         let host = url.host().ok_or(PolicyError::Form)?;
         if !url.username().is_empty() || url.password().is_some() || url.fragment().is_some() {

@@ -6,7 +6,7 @@ use reqwest::dns::{Addrs, Name, Resolve, Resolving};
 
 use super::policy::{NetworkPolicy, PolicyError, is_local_name};
 
-/// Resolves with the system's resolver, and leaves out addresses that the policy does not allow.
+/// Resolves names with the system's resolver, and omits addresses that the policy does not allow.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct PolicyResolver(pub(super) NetworkPolicy);
 

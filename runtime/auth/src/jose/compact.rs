@@ -21,7 +21,7 @@ pub struct Jws<'t> {
 /// The members of a protected header that are used. A header with `crit` is rejected.
 #[derive(Clone, Debug, Deserialize)]
 pub struct Header {
-    /// The algorithm's name. It may be one that is not supported.
+    /// The name of the algorithm, which may be unsupported.
     pub alg: String,
     /// The ID of the key.
     #[serde(default)]
@@ -44,7 +44,8 @@ impl<'t> Jws<'t> {
     ///
     /// # Errors
     ///
-    /// The text is longer than 32 KiB, is not a compact signature, or its header is invalid or has `crit`.
+    /// Returns an error if the text is longer than 32 KiB or not a compact signature, or if its header is invalid or
+    /// has `crit`.
     pub fn parse(text: &'t str) -> Result<Self, JoseError> {
         if text.len() > LONGEST {
             return Err(JoseError::Malformed("it is longer than 32 KiB"));
@@ -73,7 +74,7 @@ impl<'t> Jws<'t> {
     ///
     /// # Errors
     ///
-    /// The algorithm is not supported or does not fit the key, or the signature does not match.
+    /// Returns an error if the algorithm is not supported or does not fit the key, or if the signature does not match.
     pub fn verify(&self, key: &Jwk) -> Result<(), JoseError> {
         key.verify(self.algorithm()?, self.signed.as_bytes(), &self.signature)
     }
@@ -82,7 +83,7 @@ impl<'t> Jws<'t> {
     ///
     /// # Errors
     ///
-    /// The payload is not a JSON object of this type.
+    /// Returns an error if the payload is not a JSON object of this type.
     pub fn payload<T: DeserializeOwned>(&self) -> Result<T, JoseError> {
         serde_json::from_slice(&self.payload).map_err(|_| JoseError::Malformed("its claims are not valid"))
     }

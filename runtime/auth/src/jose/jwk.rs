@@ -113,11 +113,11 @@ impl Jwk {
         Ok(Self { kty: "EC".to_owned(), crv: Some("P-256".to_owned()), x: encode(x), y: encode(y), ..Self::default() })
     }
 
-    /// Reads a key that a sender included in a token.
+    /// Parses a key that a sender included in a token.
     ///
     /// # Errors
     ///
-    /// The key is not valid, or it contains private or symmetric key material.
+    /// Returns an error if the key is invalid, or if it contains private or symmetric key material.
     pub fn from_untrusted(value: &Value) -> Result<Self, JoseError> {
         if ["d", "p", "q", "dp", "dq", "qi", "oth", "k"].iter().any(|name| value.get(name).is_some()) {
             return Err(JoseError::Key("it contains private key material"));
@@ -150,7 +150,7 @@ impl Jwk {
     ///
     /// # Errors
     ///
-    /// The key lacks a member that its type requires, or its type is not supported.
+    /// Returns an error if the type of the key is not supported, or if the key lacks a required member.
     pub fn thumbprint(&self) -> Result<String, JoseError> {
         let missing = || JoseError::Key("it lacks a required member");
         let text = |member: &Option<String>| member.clone().ok_or_else(missing);
@@ -217,7 +217,7 @@ fn decode(member: &Option<String>) -> Result<Vec<u8>, JoseError> {
     URL_SAFE_NO_PAD.decode(text).map_err(|_| JoseError::Key("a member is not base64url"))
 }
 
-/// A set of public keys, as an issuer publishes it. Keys that cannot be read are left out.
+/// A set of public keys that an issuer publishes. Invalid and unsupported keys are omitted.
 #[derive(Clone, Debug, Default)]
 pub struct JwkSet {
     /// The keys.

@@ -1,7 +1,8 @@
 //! JSON Web Signatures and JSON Web Keys, with asymmetric algorithms only.
 //!
-//! `compact` reads and creates compact signatures, `sign` has private keys, and `jwk` has public keys, which verify.
-//! The cryptography is ring's. There is no HMAC and no `none`, so a public key cannot be taken for a shared secret.
+//! `compact` parses compact signatures, `sign` creates them with private keys, and `jwk` verifies them with public
+//! keys. The cryptography is ring's. HMAC and `none` are not supported, so a public key cannot be mistaken for a shared
+//! secret.
 
 mod compact;
 mod error;

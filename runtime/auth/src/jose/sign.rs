@@ -1,4 +1,4 @@
-//! Private keys that sign.
+//! Private keys, which create signatures.
 
 use std::fmt;
 
@@ -17,7 +17,7 @@ use super::jwk::{Algorithm, Jwk};
 pub struct SigningKey {
     algorithm: Algorithm,
     key: PrivateKey,
-    /// Set in the header of signatures.
+    /// The key ID in the header of signatures.
     kid: Option<String>,
     /// The PKCS #8 document, as base64.
     #[cfg(feature = "client")]
@@ -42,13 +42,12 @@ impl SigningKey {
         Self::from_der(document.as_ref(), Algorithm::Es256)
     }
 
-    /// Reads a private key in PEM format (`-----BEGIN PRIVATE KEY-----`), which signs with this algorithm. Supports all
-    /// algorithms.
+    /// Parses a private key in PEM format (`-----BEGIN PRIVATE KEY-----`), for any of the algorithms.
     ///
     /// # Errors
     ///
-    /// The text is not a PKCS #8 private key that fits the algorithm. A key in another format can be converted with
-    /// `openssl pkcs8 -topk8 -nocrypt`.
+    /// Returns an error if the text is not a PKCS #8 private key that fits the algorithm. Convert keys in other formats
+    /// with `openssl pkcs8 -topk8 -nocrypt`.
     pub fn from_pem(pem: &str, algorithm: Algorithm) -> Result<Self, JoseError> {
         let wrong = || {
             JoseError::Key("it is not PEM of a PKCS #8 private key; convert it with `openssl pkcs8 -topk8 -nocrypt`")
@@ -94,7 +93,7 @@ impl SigningKey {
     ///
     /// # Errors
     ///
-    /// The key is for another algorithm.
+    /// Returns an error if the key is for another algorithm.
     pub fn public_key(&self) -> Result<Jwk, JoseError> {
         match (&self.key, self.algorithm) {
             (PrivateKey::Ecdsa(key), Algorithm::Es256) => Jwk::p256(key.public_key().as_ref()),
@@ -108,7 +107,7 @@ impl SigningKey {
         &self.pkcs8
     }
 
-    /// Reads an ES256 key that [`to_base64`](Self::to_base64) returned.
+    /// Decodes an ES256 key that [`to_base64`](Self::to_base64) returned.
     #[cfg(feature = "client")]
     pub(crate) fn from_base64(text: &SecretString) -> Result<Self, JoseError> {
         let der = STANDARD.decode(text.expose_secret()).map_err(|_| JoseError::Key("it is not base64"))?;

@@ -30,8 +30,8 @@ const DPOP: &str = "dpop";
 ///
 /// As a [`Layer`] around an endpoint, it refuses other requests before their bodies are read. It passes on accepted
 /// requests with an [`Identity`] and a [`Principal`](mcpgen_runtime::transport::Principal) in their extensions, and
-/// without the token, so that handlers cannot send it elsewhere. [`metadata_service`](Self::metadata_service) serves the
-/// metadata with which clients find the authorization server.
+/// without the token, so that handlers cannot send it elsewhere. [`metadata_service`](Self::metadata_service) serves
+/// the metadata with which clients find the authorization server.
 #[derive(Clone)]
 pub struct ProtectedResource(Arc<Shared>);
 
@@ -123,7 +123,7 @@ impl Shared {
         }
     }
 
-    /// Checks that a bound token is sent with a proof, and only a bound one.
+    /// Checks that a bound token is sent with a proof, and an unbound token without one.
     fn check_binding(
         &self,
         parts: &Parts,
@@ -239,7 +239,7 @@ where
     }
 
     fn call(&mut self, request: Request<B>) -> Self::Future {
-        // The service that is ready is used, and replaced by one that may not be.
+        // Uses the service that is ready. The clone may not be ready.
         let spare = self.inner.clone();
         let (mut inner, resource) = (std::mem::replace(&mut self.inner, spare), Arc::clone(&self.resource));
         async move {
@@ -294,7 +294,7 @@ impl<B> Service<Request<B>> for MetadataService {
         let headers = response.headers_mut();
         headers.insert(CONTENT_TYPE, HeaderValue::from_static("application/json"));
         headers.insert(CACHE_CONTROL, HeaderValue::from_static("max-age=300"));
-        // The metadata are public, and clients in browsers read them.
+        // The metadata are public. Clients in browsers need this header to read them.
         headers.insert(ACCESS_CONTROL_ALLOW_ORIGIN, HeaderValue::from_static("*"));
         if !matches!(*request.method(), Method::GET | Method::HEAD) {
             headers.insert(ALLOW, HeaderValue::from_static("GET, HEAD"));

@@ -1,10 +1,10 @@
-//! Which scopes a request needs.
+//! The scopes that requests need.
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::operation::Operation;
 
-/// Which scopes a request needs: some for every request, and more for methods and tools.
+/// The scopes that requests need: some for every request, and others for methods and tools.
 ///
 /// ```
 /// use mcpgen_auth::server::ScopePolicy;
@@ -31,14 +31,14 @@ impl ScopePolicy {
         self
     }
 
-    /// Also requires these scopes for a method.
+    /// Requires these additional scopes for a method.
     #[must_use]
     pub fn for_method<S: Into<String>>(mut self, method: &str, scopes: impl IntoIterator<Item = S>) -> Self {
         self.methods.entry(method.to_owned()).or_default().extend(scopes.into_iter().map(Into::into));
         self
     }
 
-    /// Also requires these scopes for calls of a tool.
+    /// Requires these additional scopes for calls of a tool.
     #[must_use]
     pub fn for_tool<S: Into<String>>(mut self, name: &str, scopes: impl IntoIterator<Item = S>) -> Self {
         self.tools.entry(name.to_owned()).or_default().extend(scopes.into_iter().map(Into::into));

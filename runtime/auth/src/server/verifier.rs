@@ -14,11 +14,11 @@ pub trait TokenVerifier: Send + Sync + 'static {
     ///
     /// # Errors
     ///
-    /// The token is not valid, or cannot be verified now.
+    /// Returns an error if the token is not valid, or cannot be verified now.
     fn verify<'a>(&'a self, token: &'a SecretString) -> BoxFuture<'a, Result<Identity, TokenError>>;
 }
 
-/// The reason why a token is not accepted.
+/// The reason for which a token is not accepted.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum TokenError {

@@ -12,10 +12,10 @@ pub trait CredentialStore: Send + Sync + 'static {
     ///
     /// # Errors
     ///
-    /// The store cannot be read.
+    /// Returns an error if the store cannot be read.
     fn load<'a>(&'a self, key: &'a StoreKey) -> BoxFuture<'a, Result<Option<SecretString>, StoreError>>;
 
-    /// Stores an entry, in place of an earlier one with the same key.
+    /// Stores an entry. Replaces an entry with the same key.
     ///
     /// # Errors
     ///
@@ -33,7 +33,7 @@ pub trait CredentialStore: Send + Sync + 'static {
 /// The key of an entry.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct StoreKey {
-    /// What the entry contains.
+    /// The contents of the entry.
     pub kind: EntryKind,
     /// The MCP server's URL for credentials, and the authorization server's issuer for registrations.
     pub server: String,
@@ -41,24 +41,24 @@ pub struct StoreKey {
     pub user: String,
 }
 
-/// What an entry contains.
+/// The contents of an entry.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 #[non_exhaustive]
 pub enum EntryKind {
-    /// Access and refresh tokens, with the metadata that is needed to refresh them.
+    /// Access and refresh tokens, with the metadata that refreshing them requires.
     Credentials,
     /// The client ID and secret from dynamic registration.
     Registration,
 }
 
 impl fmt::Display for StoreKey {
-    /// Formats a text that is different for each key.
+    /// Writes a text that is different for each key.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let kind = match self.kind {
             EntryKind::Credentials => "credentials",
             EntryKind::Registration => "registration",
         };
-        // A URL contains no space, so the parts cannot be confused.
+        // URLs contain no spaces, so different keys have different texts.
         write!(f, "{kind} {} {}", self.server, self.user)
     }
 }

@@ -12,9 +12,9 @@ use super::entry::{CredentialStore, StoreError, StoreKey};
 
 /// Stores entries in a JSON file.
 ///
-/// The file has mode 0600 on Unix; a file that others can read is rejected. A change replaces the file atomically, and a
-/// lock file next to it (`.lock`) keeps several processes from losing each other's changes. The entries are not
-/// encrypted: prefer the keyring where there is one.
+/// The file has mode 0600 on Unix; a file that others can read is rejected. A change replaces the file atomically, and
+/// a lock file next to it (`.lock`) keeps several processes from losing each other's changes. The entries are not
+/// encrypted: prefer the system's keyring if it has one.
 #[derive(Clone, Debug)]
 pub struct FileStore {
     path: PathBuf,
@@ -23,7 +23,7 @@ pub struct FileStore {
 type Entries = BTreeMap<String, String>;
 
 impl FileStore {
-    /// Creates a store in this file, which is created with the first entry. Its directory must exist.
+    /// Creates a store. The file is created with the first entry; its directory must exist.
     pub fn new(path: impl Into<PathBuf>) -> Self {
         Self { path: path.into() }
     }

@@ -19,7 +19,7 @@ impl KeyringStore {
         Self { service: service.into() }
     }
 
-    /// The keyring may ask the user to unlock it, so it is called on a blocking thread.
+    /// Calls the keyring on a blocking thread, because it may ask the user to unlock it.
     async fn run<T: Send + 'static>(
         &self,
         key: &StoreKey,

@@ -1,7 +1,7 @@
 //! Stores for the credentials and registrations of clients.
 //!
-//! `entry` has the trait and its keys. `memory` keeps entries until the process ends, `file` in a file that only the
-//! user can read, and `keyring` (feature `keyring`) in the system's keyring.
+//! `entry` defines the trait. `memory` stores entries until the process ends, `file` in a file that only the user can
+//! read, and `keyring` (feature `keyring`) in the system's keyring.
 
 mod entry;
 mod file;
