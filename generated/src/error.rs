@@ -86,9 +86,9 @@ pub enum ErrorKind {
         /// The actual length, in the unit of the limit.
         found: u64,
     },
-    /// The value violates an assertion of the schema that does not shape its type, such as `pattern` or `not`.
+    /// The value violates an assertion of the schema that its Rust type does not express, such as `pattern` or `not`.
     Assertion {
-        /// What was expected, and what was found.
+        /// The expected and the found value, in words.
         message: String,
     },
     /// The value matches no variant of a union.
@@ -345,9 +345,9 @@ pub(crate) fn json_text(text: &str) -> String {
     quoted
 }
 
-/// The number of characters of a string that a message shows.
+/// The maximum number of characters of a string in a message.
 const WIDTH: usize = 60;
-/// The number of characters that a message shows at each end of a path.
+/// The maximum number of characters in a message at each end of a path.
 const PATH_END_WIDTH: usize = 150;
 
 /// Writes all segments, or only those at the beginning and the end if the path is too long.
@@ -364,7 +364,7 @@ fn write_path(path: &[Segment], f: &mut fmt::Formatter<'_>) -> fmt::Result {
     write!(f, "{}…{}", segments[..begin].concat(), segments[end..].concat())
 }
 
-/// Returns the number of segments that fit at one end of a path.
+/// Returns the number of segments that fit into [`PATH_END_WIDTH`].
 fn fitting<'a>(segments: impl Iterator<Item = &'a String>) -> usize {
     let widths = segments.scan(0, |width, segment| {
         *width += segment.chars().count();

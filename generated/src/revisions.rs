@@ -71,31 +71,31 @@ impl Revision {
         Self::V2025_11_25,
         Self::V2026_07_28,
     ];
-    /// A revision that this crate does not know, for types that are generated from other schemas.
+    /// Creates a revision that this crate does not know, for types that are generated from other schemas.
     #[must_use]
     pub const fn custom(name: &'static str) -> Self {
         Self { name, legacy: false, index: None }
     }
 
-    /// The name on the wire.
+    /// Returns the name on the wire.
     #[must_use]
     pub const fn as_str(self) -> &'static str {
         self.name
     }
 
-    /// Whether a connection of this revision begins with `initialize`. `false` for a custom revision.
+    /// Returns whether connections of this revision begin with `initialize`. `false` for a custom revision.
     #[must_use]
     pub const fn is_legacy(self) -> bool {
         self.legacy
     }
 
-    /// Whether the revision defines batches: messages in an array. `false` for a custom revision.
+    /// Returns whether the revision defines batches: messages in an array. `false` for a custom revision.
     #[must_use]
     pub fn has_batches(self) -> bool {
         ["2025-03-26"].contains(&self.name)
     }
 
-    /// The methods of the revision, in no particular order. Empty for a custom revision.
+    /// Returns the methods of the revision, in no particular order. Empty for a custom revision.
     #[must_use]
     pub fn methods(self) -> &'static [crate::MethodSpec] {
         const METHODS: &[&[crate::MethodSpec]] = &[
@@ -123,7 +123,7 @@ impl Revision {
             })
     }
 
-    /// Whether the types of this revision are compiled in: whether its feature is on.
+    /// Returns whether the types of this revision are compiled in: whether its feature is enabled.
     #[must_use]
     pub fn is_compiled_in(self) -> bool {
         const FEATURES: &[(&str, bool)] = &[

@@ -104,7 +104,7 @@ fn split_common(protocol: &mut Protocol, uses: &[Vec<TypeId>]) {
     }
 }
 
-/// Whether a type may leave an area for one of the areas that [`COMMON`] is split into.
+/// Returns whether a type may leave an area for one of the areas that [`COMMON`] is split into.
 fn may_move(from: &str, to: &str) -> bool {
     from == COMMON || (to == CAPABILITIES && from != CAPABILITIES)
 }

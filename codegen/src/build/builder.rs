@@ -498,7 +498,7 @@ fn used_checks(types: &[TypeDef], all: &Definitions) -> Definitions {
     all.iter().filter(|(name, _)| used.contains(name.as_str())).map(|(n, c)| (n.clone(), c.clone())).collect()
 }
 
-/// Whether the bounds are those of `u64`.
+/// Returns whether the bounds are those of `u64`.
 fn is_all_unsigned(bounds: &Bounds) -> bool {
     bounds.max.is_none() && bounds.min.as_ref().is_some_and(|min| first_integer(min) == 0)
 }

@@ -117,7 +117,7 @@ fn known(condition: &Condition, facts: &DocumentFacts<'_>) -> Option<Holds> {
     refuted.then_some(Holds::Never)
 }
 
-/// Whether the first condition implies the second.
+/// Returns whether the first condition implies the second.
 fn implies(one: &Condition, other: &Condition) -> bool {
     match (one, other) {
         (Condition::Type(a), Condition::Type(b)) => b.contains(*a),
@@ -127,7 +127,7 @@ fn implies(one: &Condition, other: &Condition) -> bool {
     }
 }
 
-/// Whether the two conditions exclude each other.
+/// Returns whether the two conditions exclude each other.
 fn excludes(one: &Condition, other: &Condition) -> bool {
     match (one, other) {
         (Condition::Type(a), Condition::Type(b)) => !a.intersects(*b),
@@ -140,7 +140,7 @@ fn excludes(one: &Condition, other: &Condition) -> bool {
     }
 }
 
-/// Whether a condition holds for the documents of a type.
+/// Returns whether a condition holds for the documents of a type.
 fn holds(protocol: &Protocol, content: &Type, condition: &Condition) -> Holds {
     match condition {
         Condition::Type(wanted) => match types(protocol, content, 0) {
@@ -158,7 +158,7 @@ fn holds(protocol: &Protocol, content: &Type, condition: &Condition) -> Holds {
     }
 }
 
-/// Whether there is a value at the path, and if `values` is given, whether it is one of these.
+/// Returns whether there is a value at the path, and if `values` is given, whether it is one of these.
 fn at(protocol: &Protocol, resolved: Resolved<'_>, path: &[String], values: Option<&[Json]>, depth: usize) -> Holds {
     if depth > MAX_DEPTH {
         return Holds::Perhaps;

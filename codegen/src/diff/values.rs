@@ -81,7 +81,7 @@ impl<'p> Values<'p> {
         outcome
     }
 
-    /// Whether two definitions have the same structure, so that one is the other renamed.
+    /// Returns whether two definitions have the same structure, so that one is the other renamed.
     pub(super) fn same(&self, old: TypeId, new: TypeId) -> bool {
         let telling = |protocol: &Protocol, id: TypeId| match &protocol.types[id].shape {
             Shape::Struct(body) => !body.members.is_empty(),
@@ -341,7 +341,7 @@ impl<'p> Values<'p> {
         }
     }
 
-    /// Whether a scalar type accepts all of these values.
+    /// Returns whether a scalar type accepts all of these values.
     fn accepts(&self, protocol: &Protocol, values: &[Json], resolved: &Resolved<'_>, content: &Type) -> bool {
         let within = |value: &Json| match (resolved, value) {
             (Resolved::String(length), Json::String(text)) => length.contains(text.chars().count() as u64),
@@ -398,8 +398,8 @@ impl<'p> Values<'p> {
         }
     }
 
-    /// Whether this is `jsonrpc` or `id` of a message. On the wire they are present even if the schema does not state
-    /// them.
+    /// Returns whether this is `jsonrpc` or `id` of a message. On the wire they are present even if the schema does not
+    /// state them.
     fn is_envelope(&self, site: &Site, member: &Member) -> bool {
         match member.wire.as_str() {
             "jsonrpc" => site.message.is_some() && member.content == Content::Constant(Json::String("2.0".into())),
@@ -547,7 +547,7 @@ fn messages(protocol: &Protocol) -> HashMap<TypeId, Option<MessageKind>> {
     bases.chain(requests).chain(notifications).collect()
 }
 
-/// Whether the definitions that checks refer to are the same on both sides.
+/// Returns whether the definitions that checks refer to are the same on both sides.
 fn is_same_scope(old: &[&Check], before: &Protocol, new: &[&Check], after: &Protocol) -> bool {
     let mut names: Vec<&str> = Vec::new();
     old.iter().chain(new).for_each(|check| check.definitions(&mut names));

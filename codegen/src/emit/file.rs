@@ -79,7 +79,7 @@ fn spaced(text: &str) -> String {
     out
 }
 
-/// Whether a line is an item.
+/// Returns whether a line is an item.
 fn is_one_line(line: &str) -> bool {
     !line.starts_with([' ', '/', '#']) && line.ends_with([';', '}'])
 }

@@ -64,7 +64,7 @@ impl<'a> Paths<'a> {
         }
     }
 
-    /// Whether the revision has no type with the name of a segment.
+    /// Returns whether the revision has no type with the name of a segment.
     fn is_free(&self, path: &syn::Path, segment: usize) -> bool {
         self.exports.home(&path.segments[segment].ident.to_string()).is_none()
     }
@@ -93,7 +93,7 @@ impl<'a> Paths<'a> {
     }
 }
 
-/// Whether a path begins with these segments.
+/// Returns whether a path begins with these segments.
 fn begins(path: &syn::Path, with: &[&str]) -> bool {
     path.segments.len() >= with.len() && path.segments.iter().zip(with).all(|(segment, name)| segment.ident == name)
 }
@@ -220,7 +220,7 @@ impl Paths<'_> {
     }
 }
 
-/// Whether a token can be part of a path without arguments.
+/// Returns whether a token can be part of a path without arguments.
 fn is_in_path(token: &TokenTree) -> bool {
     match token {
         TokenTree::Punct(punct) => punct.as_char() == ':',

@@ -47,7 +47,7 @@ impl Emitter<'_> {
         }
     }
 
-    /// Whether each variant has a different method, and the method alone decides.
+    /// Returns whether each variant has a different method, and the method alone decides.
     pub(super) fn is_by_method(&self, union: &Union) -> bool {
         let methods = self.methods(union);
         let guards = &union.decision.guards;

@@ -28,7 +28,7 @@ pub(super) fn widen(text: &str) -> String {
     out
 }
 
-/// Whether the line ends with an opening bracket of a list, a call, a struct literal or an import.
+/// Returns whether the line ends with an opening bracket of a list, a call, a struct literal or an import.
 fn opens_group(line: &str) -> bool {
     let bare = line.trim_start();
     if bare.starts_with("//") {

@@ -73,7 +73,7 @@ impl Baseline {
         format!("{HEADER}{lines}")
     }
 
-    /// Whether a finding is listed.
+    /// Returns whether a finding is listed.
     pub(super) fn contains(&self, fingerprint: &str) -> bool {
         self.entries.contains_key(fingerprint)
     }

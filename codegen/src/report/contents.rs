@@ -133,13 +133,13 @@ impl Report {
         Report { old: input(old), new: input(new), axes: axes.to_vec(), fail_on, findings, types, stale, notes }
     }
 
-    /// Whether the run fails.
+    /// Returns whether the run fails.
     pub(crate) fn fails(&self) -> bool {
         let stale = !self.stale.is_empty() && self.fail_on != FailOn::None;
         stale || self.findings.iter().any(|entry| self.fails_by(entry))
     }
 
-    /// Whether this finding fails the run.
+    /// Returns whether this finding fails the run.
     pub(crate) fn fails_by(&self, entry: &Reported) -> bool {
         entry.judged.suppressed.is_none() && self.fail_on.reached(entry.judged.severity)
     }

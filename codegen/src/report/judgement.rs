@@ -55,7 +55,7 @@ impl FailOn {
         self.into()
     }
 
-    /// Whether a finding with this severity fails the run.
+    /// Returns whether a finding with this severity fails the run.
     pub(crate) fn reached(self, severity: Verdict) -> bool {
         match self {
             FailOn::Breaking => severity == Verdict::Breaking,

@@ -190,7 +190,7 @@ impl<'a> Algebra<'a> {
         None
     }
 
-    /// Whether a value is valid.
+    /// Returns whether a value is valid.
     pub(crate) fn accepts(&self, schema: &Schema, value: &Json) -> bool {
         let Some(schema) = self.follow(schema) else { return false };
         match (&schema.kind, value) {
@@ -215,7 +215,7 @@ impl<'a> Algebra<'a> {
         }
     }
 
-    /// Whether it is proven that `large` accepts everything that `small` accepts.
+    /// Returns whether it is proven that `large` accepts everything that `small` accepts.
     pub(crate) fn contains(&self, large: &Schema, small: &Schema) -> bool {
         self.proofs.set(0);
         self.contains_in(large, small, &mut Pairs::new(), 0)
@@ -266,7 +266,7 @@ impl<'a> Algebra<'a> {
         }
     }
 
-    /// Whether it is proven that no value is accepted by both.
+    /// Returns whether it is proven that no value is accepted by both.
     pub(crate) fn disjoint(&self, a: &Schema, b: &Schema) -> bool {
         self.proofs.set(0);
         self.disjoint_in(a, b, &mut Pairs::new(), 0)
@@ -476,7 +476,7 @@ fn empty_is_never(kind: Kind) -> Kind {
     }
 }
 
-/// Whether the bounds admit no negative integer, so that integers are stored as `u64`.
+/// Returns whether the bounds admit no negative integer, so that integers are stored as `u64`.
 pub(crate) fn is_unsigned(bounds: &Bounds) -> bool {
     bounds.min.as_ref().is_some_and(|min| first_integer(min) >= 0)
 }

@@ -89,17 +89,17 @@ impl JsonTypes {
         names.collect::<Vec<_>>().join(" or ")
     }
 
-    /// Whether the set is empty.
+    /// Returns whether the set is empty.
     pub fn is_empty(self) -> bool {
         self == Self::NONE
     }
 
-    /// Whether the two sets have a type in common.
+    /// Returns whether the two sets have a type in common.
     pub fn intersects(self, other: Self) -> bool {
         !(self & other).is_empty()
     }
 
-    /// Whether every type of the other set is in this one.
+    /// Returns whether every type of the other set is in this one.
     pub fn contains(self, other: Self) -> bool {
         (other - self).is_empty()
     }

@@ -190,7 +190,7 @@ impl Object {
         self.properties.get(name).map_or(&self.additional, |property| &property.schema)
     }
 
-    /// Whether the member must be present.
+    /// Returns whether the member must be present.
     pub fn requires(&self, name: &str) -> bool {
         self.properties.get(name).is_some_and(|property| property.required)
     }

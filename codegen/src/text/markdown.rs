@@ -26,7 +26,7 @@ pub(crate) fn wrap(text: &str, width: usize) -> Vec<String> {
     out
 }
 
-/// Whether a paragraph keeps its meaning if its words move to other lines.
+/// Returns whether a paragraph keeps its meaning if its words move to other lines.
 pub(crate) fn is_prose(paragraph: &str) -> bool {
     let is_marker = |word: &str| {
         word.starts_with(['#', '>', '|', '=', '+', '~'])

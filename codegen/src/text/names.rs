@@ -119,7 +119,7 @@ impl Namespace {
         name
     }
 
-    /// Whether a name is free.
+    /// Returns whether a name is free.
     pub(crate) fn is_free(&self, name: &str) -> bool {
         !self.taken.contains(name)
     }

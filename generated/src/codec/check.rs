@@ -1,6 +1,6 @@
-//! Checks: assertions of JSON Schema that do not shape a Rust type.
+//! Checks: assertions of JSON Schema that Rust types do not express.
 //!
-//! As in JSON Schema, a check on strings accepts all other values, and so on.
+//! As in JSON Schema, a check for one JSON type accepts all values of other types.
 
 use std::fmt;
 
@@ -13,12 +13,12 @@ use super::index::{Document, Kind};
 use super::pattern::Pattern;
 use super::{Bounds, Cursor, Decode, Encode, JsonTypes, Length, Literal};
 
-/// An assertion of a schema, as data.
+/// An assertion of a schema.
 #[derive(Clone, Copy)]
 pub enum Check {
-    /// Every value.
+    /// Accepts every value.
     Anything,
-    /// No value.
+    /// Accepts no value.
     Nothing,
     /// All checks hold.
     All(&'static [Check]),
@@ -28,9 +28,9 @@ pub enum Check {
     One(&'static [Check]),
     /// The check does not hold.
     Not(&'static Check),
-    /// If the first check holds, the second must hold, and otherwise the third.
+    /// The second check holds if the first one does, otherwise the third.
     If(&'static [Check; 3]),
-    /// The check of a definition.
+    /// The check of a definition holds.
     Definition(fn() -> &'static Check),
     /// The JSON type is one of these.
     Type(JsonTypes),
@@ -38,60 +38,60 @@ pub enum Check {
     Values(&'static [Literal]),
     /// A number is within bounds.
     Bounds(Bounds),
-    /// A number is a multiple of another one.
+    /// A number is a multiple of this number.
     MultipleOf(Literal),
-    /// The number of code points of a string.
+    /// The number of code points of a string is within limits.
     Length(Length),
-    /// A part of a string matches.
+    /// A part of a string matches this regular expression.
     #[cfg(feature = "pattern")]
     Pattern(&'static Pattern),
-    /// The number of items of an array.
+    /// The number of items of an array is within limits.
     ItemCount(Length),
-    /// The first items of an array, and the others.
+    /// The checks on the first items of an array hold, and the check on all other items.
     Items(&'static [Check], Option<&'static Check>),
-    /// The items of an array are different.
+    /// No two items of an array are equal.
     UniqueItems,
-    /// The number of items of an array for which the check holds.
+    /// The number of items of an array that the check accepts is within limits.
     Contains(&'static Check, Length),
-    /// The number of members of an object.
+    /// The number of members of an object is within limits.
     MemberCount(Length),
     /// An object has these members.
     Required(&'static [&'static str]),
-    /// The names of an object's members.
+    /// The check holds for the name of each member of an object.
     Names(&'static Check),
-    /// The members of an object.
+    /// Checks on the members of an object hold.
     Members(&'static MemberChecks),
-    /// If an object has the member, the check on the object holds.
+    /// If an object has this member, the check on the object holds.
     IfPresent(&'static str, &'static Check),
-    /// A check holds, and others on what it did not evaluate.
+    /// A check holds, and so do checks on the members and items that it did not evaluate.
     Unevaluated(&'static Unevaluated),
 }
 
 /// Checks on the members of an object.
 pub struct MemberChecks {
-    /// By name.
+    /// The checks on members with these names.
     pub named: &'static [(&'static str, Check)],
-    /// By a pattern of the name.
+    /// The checks on members whose names match these patterns.
     #[cfg(feature = "pattern")]
     pub patterns: &'static [(&'static Pattern, Check)],
-    /// Without the feature `pattern`, there are none.
+    /// Always empty without the feature `pattern`.
     #[cfg(not(feature = "pattern"))]
     pub patterns: &'static [(); 0],
-    /// On the members without a name and pattern here.
+    /// The check on all other members.
     pub others: Option<&'static Check>,
 }
 
-/// Checks on what another one did not evaluate.
+/// Checks on the members and items that another check did not evaluate.
 pub struct Unevaluated {
-    /// The other check.
+    /// The check that is evaluated first.
     pub base: Check,
-    /// On the members of an object.
+    /// The check on members.
     pub members: Option<&'static Check>,
-    /// On the items of an array.
+    /// The check on items.
     pub items: Option<&'static Check>,
 }
 
-/// The members and items that were evaluated, by their place in the document.
+/// The members and items that were evaluated, by their tokens in the document.
 #[derive(Default)]
 struct Evaluated(Vec<u32>);
 
@@ -307,7 +307,7 @@ impl Unevaluated {
     }
 }
 
-/// Checks a member that no other check is about.
+/// Checks a member that neither a name nor a pattern matches.
 fn other(check: &Check, value: Cursor<'_>) -> Result<(), Error> {
     match check {
         Check::Nothing => Err(value.error(ErrorKind::Unexpected)),
@@ -321,7 +321,7 @@ fn mark(seen: &mut Seen<'_>, value: Cursor<'_>) {
     }
 }
 
-/// Evaluates a check. Only one that holds has evaluated members and items.
+/// Evaluates a check. If it fails, its members and items do not count as evaluated.
 fn collect(check: &Check, json: Cursor<'_>, seen: Seen<'_>) -> Result<(), Error> {
     let Some(seen) = seen else { return check.eval(json, None) };
     let mut evaluated = Evaluated::default();
@@ -334,7 +334,7 @@ fn any(checks: &[Check], json: Cursor<'_>, mut seen: Seen<'_>) -> Result<(), Err
     let (mut holds, mut failure) = (false, None);
     for check in checks {
         match collect(check, json, seen.as_deref_mut()) {
-            // Without a reason to continue, the first is enough.
+            // The other checks matter only for the evaluated members and items.
             Ok(()) if seen.is_none() => return Ok(()),
             Ok(()) => holds = true,
             Err(error) => failure = failure.or(Some(error)),
@@ -372,7 +372,7 @@ fn violation(json: Cursor<'_>, expected: impl fmt::Display, found: impl fmt::Dis
     json.error(ErrorKind::Assertion { message: format!("expected {expected}, found {found}") })
 }
 
-/// Returns whether a number is an integer times the divisor, in decimal arithmetic.
+/// Returns whether a number is an integer multiple of the divisor. Uses decimal arithmetic.
 fn is_multiple(number: Number, divisor: Number) -> bool {
     let (Some((digits, exponent)), Some((unit, unit_exponent))) = (decimal(number), decimal(divisor)) else {
         return false;
@@ -383,7 +383,7 @@ fn is_multiple(number: Number, divisor: Number) -> bool {
     let power = exponent - unit_exponent;
     if power < 0 {
         let scale = 10_u128.checked_pow(power.unsigned_abs());
-        // If the scaled unit does not fit, it is larger than the number.
+        // If the scaled divisor overflows, it is larger than the number.
         return scale.and_then(|scale| scale.checked_mul(unit)).is_some_and(|unit| digits % unit == 0);
     }
     (0..power).fold(digits % unit, |rest, _| rest * 10 % unit) == 0
@@ -413,7 +413,7 @@ pub fn from_json<T: Decode>(value: &crate::Value) -> Result<T, Error> {
     crate::from_str(&crate::to_string(value)).map_err(Error::without_position)
 }
 
-/// Implements the traits of a type with checks, which its function `checks` returns.
+/// Implements the traits of a type with checks. The type must have a function `checks`, which returns them.
 #[doc(hidden)]
 #[macro_export]
 macro_rules! __checked {
@@ -425,7 +425,7 @@ macro_rules! __checked {
                 &self.0
             }
 
-            /// Returns the value, and takes it out.
+            /// Returns the inner value.
             #[must_use]
             pub fn into_inner(self) -> $inner {
                 self.0

@@ -1,11 +1,11 @@
-//! Macros that implement the traits of the codec for generated types. A declaration lists the members, variants or
-//! values of a type; everything else is the same for all types.
+//! Macros that implement the traits of the codec for generated types. A declaration is a call of such a macro with the
+//! members, variants or values of a type.
 //!
 //! Members and variants come with their indices, because a macro cannot count.
 
-/// Implements the traits of an object. `required`, `optional` and `constant` members are in the order of the schema, as
-/// index, JSON name and field. A `flag` is an optional constant whose field is a `bool`. The last line names the field
-/// of all other members, or `refuse_others`.
+/// Implements the traits of an object. The arguments are its `required`, `optional` and `constant` members in the order
+/// of the schema, each with index, JSON name and field. A `flag` is an optional constant whose field is a `bool`. The
+/// last argument is the field of all other members, or `refuse_others`.
 #[doc(hidden)]
 #[macro_export]
 macro_rules! __object {
@@ -106,8 +106,8 @@ macro_rules! __object {
     };
 }
 
-/// Implements the traits of a union that is decoded in place. First the variant of a blank value, then the variants
-/// with the types that convert into them, then the guards with the indices that they select.
+/// Implements the traits of a union that is decoded in place. The arguments are the variant of a blank value, the
+/// variants with the types that convert into them, and the guards with the indices of the variants that they select.
 #[doc(hidden)]
 #[macro_export]
 macro_rules! __union {
@@ -184,8 +184,8 @@ macro_rules! __union {
     };
 }
 
-/// The same for a union whose variants are boxed. It is decoded as a whole: in place, a box would be allocated for the
-/// blank value, and another one for the result.
+/// Like `union`, but for a union with boxed variants. It is not decoded in place, which would allocate one box for the
+/// blank value and another one for the result.
 #[doc(hidden)]
 #[macro_export]
 macro_rules! __boxed_union {
@@ -249,7 +249,7 @@ macro_rules! __boxed_union {
     };
 }
 
-/// Implements the traits of a union of messages whose method selects the variant: index, method, variant and type.
+/// Implements the traits of a union of messages. The arguments are the index, method, variant and type of each message.
 #[doc(hidden)]
 #[macro_export]
 macro_rules! __message_set {
@@ -313,7 +313,7 @@ macro_rules! __message_set {
     };
 }
 
-/// Implements what string enums and method enums have in common.
+/// Implements the common functions and traits of string enums and method enums.
 #[doc(hidden)]
 #[macro_export]
 macro_rules! __string_values {
@@ -344,13 +344,13 @@ macro_rules! __string_values {
     };
 }
 
-/// The same for an enum without variants.
+/// Like `string_values`, but for an enum without variants.
 #[doc(hidden)]
 #[macro_export]
 macro_rules! __no_values {
     ($name:ident) => {
         impl $name {
-            /// All values: none.
+            /// All values. The list is empty.
             pub const ALL: &'static [Self] = &[];
 
             /// Returns the value on the wire.
@@ -498,7 +498,7 @@ macro_rules! __newtype {
     };
 }
 
-/// Implements the traits of a number with limits. The limits are calls of the methods of `Bounds`.
+/// Implements the traits of a number with limits, which are given as calls of the methods of `Bounds`.
 #[doc(hidden)]
 #[macro_export]
 macro_rules! __bounded_number {
@@ -536,7 +536,7 @@ macro_rules! __bounded_number {
     };
 }
 
-/// Implements the traits of a string or a list with a limited length. The limits are calls of the methods of `Length`.
+/// Implements the traits of a string or a list with a limited length, given as calls of the methods of `Length`.
 #[doc(hidden)]
 #[macro_export]
 macro_rules! __bounded_length {
@@ -550,7 +550,7 @@ macro_rules! __bounded_length {
                 &self.0
             }
 
-            /// Returns the value, and takes it out.
+            /// Returns the inner value.
             #[must_use]
             pub fn into_inner(self) -> $inner {
                 self.0
@@ -567,7 +567,7 @@ macro_rules! __bounded_length {
     };
 }
 
-/// Implements what all types with limits have in common.
+/// Implements the traits that all types with limits have in common.
 #[doc(hidden)]
 #[macro_export]
 macro_rules! __bounded {

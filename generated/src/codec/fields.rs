@@ -60,7 +60,7 @@ pub fn decode_in_place<T: DecodeInPlace>(json: Cursor<'_>) -> Result<T, Error> {
     }
 }
 
-/// The blank value of a type without values. Never called.
+/// Replaces the blank value for a type without values. It is never called.
 ///
 /// # Panics
 ///

@@ -152,7 +152,7 @@ macro_rules! __serde_impls {
     };
 }
 
-/// The same for a generic type, after the bounds of its parameters in each of the two traits.
+/// Like `serde_impls`, but for a generic type. The first arguments are the bounds of its parameters in each trait.
 #[doc(hidden)]
 #[macro_export]
 macro_rules! __generic_serde_impls {

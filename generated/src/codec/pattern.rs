@@ -4,7 +4,7 @@ use std::sync::OnceLock;
 
 use regress::Regex;
 
-/// A regular expression of ECMA-262. It is compiled when it is first used.
+/// A regular expression of ECMA-262, which is compiled when it is first used.
 #[derive(Debug)]
 pub struct Pattern {
     source: &'static str,
@@ -12,7 +12,7 @@ pub struct Pattern {
 }
 
 impl Pattern {
-    /// Creates a pattern. The generator has checked that it can be compiled.
+    /// Creates a pattern. An invalid pattern matches nothing; the generator rejects invalid patterns.
     #[must_use]
     pub const fn new(source: &'static str) -> Self {
         Self { source, compiled: OnceLock::new() }
@@ -27,7 +27,7 @@ impl Pattern {
     /// Returns whether a part of the text matches.
     #[must_use]
     pub fn matches(&self, text: &str) -> bool {
-        // JSON Schema asks for the flag `u`. Many patterns in use are only valid without it.
+        // JSON Schema requires the flag `u`, but many patterns in use are valid only without it.
         let compile = || Regex::with_flags(self.source, "u").or_else(|_| Regex::new(self.source)).ok();
         self.compiled.get_or_init(compile).as_ref().is_some_and(|regex| regex.find(text).is_some())
     }

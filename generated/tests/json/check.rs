@@ -227,7 +227,7 @@ fn assert_same(a: &Value, b: &Value, what: &str) {
     assert!(is_same(a, b), "{what}: {a} is not {b}");
 }
 
-/// Whether two values are equal. Compares doubles bit for bit.
+/// Returns whether two values are equal. Compares doubles bit for bit.
 fn is_same(a: &Value, b: &Value) -> bool {
     match (a, b) {
         (Value::Number(a), Value::Number(b)) if a.is_f64() && b.is_f64() => {

@@ -26,7 +26,7 @@ impl DpopKey {
     ///
     /// # Errors
     ///
-    /// The system's random number generator failed.
+    /// Returns an error if the system's random number generator fails.
     pub fn generate() -> Result<Self, JoseError> {
         Self::new(SigningKey::generate()?)
     }
@@ -58,7 +58,7 @@ impl DpopKey {
     ///
     /// # Errors
     ///
-    /// The system's random number generator failed.
+    /// Returns an error if the system's random number generator fails.
     pub fn proof(
         &self,
         method: &str,

@@ -1,4 +1,4 @@
-//! OAuth authorization for `mcpgen-runtime`: clients that log in, and servers that verify access tokens.
+//! OAuth authorization for `mcpgen-runtime`: clients that obtain access tokens, and servers that verify them.
 //!
 //! * `client` (default feature) gets access tokens and sends them: [`client::OAuthClient`].
 //! * `server` (feature `server`) verifies access tokens in a tower layer: [`server::ProtectedResource`].
@@ -7,14 +7,14 @@
 //!
 //! # Modules
 //!
-//! Each imports only from those above it in this list:
+//! Each module imports only from modules above it in this list:
 //!
 //! * [`jose`] signs and verifies JSON Web Tokens.
-//! * `util` has time and random text.
+//! * `util` provides time, random text and hashes.
 //! * [`challenge`] reads and writes `WWW-Authenticate`, and [`metadata`] describes resources and authorization servers.
-//! * [`fetch`] requests metadata and tokens, and refuses URLs that could reach internal machines.
+//! * [`fetch`] requests metadata and tokens, and rejects URLs that could lead to internal machines.
 //! * [`dpop`] creates proofs of possession.
-//! * [`store`] keeps credentials.
+//! * [`store`] stores credentials.
 //! * [`client`] and [`server`] are the entry points for applications.
 
 #[doc = include_str!("../docs/authorization.md")]

@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 use url::Url;
 
-/// The metadata of a protected resource: an MCP server.
+/// The metadata of a protected resource, such as an MCP server.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize, Serialize)]
 pub struct ProtectedResourceMetadata {
     /// The resource's identifier: the canonical URL of the MCP server.
@@ -37,15 +37,15 @@ pub struct ProtectedResourceMetadata {
 pub struct AuthorizationServerMetadata {
     /// The issuer.
     pub issuer: String,
-    /// Where users authorize clients.
+    /// The endpoint where users authorize clients.
     pub authorization_endpoint: Option<Url>,
-    /// Where clients get tokens.
+    /// The endpoint where clients obtain tokens.
     pub token_endpoint: Option<Url>,
-    /// Where clients register.
+    /// The endpoint where clients register.
     pub registration_endpoint: Option<Url>,
-    /// The public keys that verify access tokens.
+    /// The URL of the public keys that verify access tokens.
     pub jwks_uri: Option<Url>,
-    /// Where resource servers introspect access tokens.
+    /// The endpoint where resource servers introspect access tokens.
     pub introspection_endpoint: Option<Url>,
     /// The supported scopes.
     pub scopes_supported: Option<Vec<String>>,

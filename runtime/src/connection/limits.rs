@@ -34,9 +34,9 @@ pub struct Limits {
     pub idle_timeout: Option<Duration>,
     /// How long a call waits for its response in total, regardless of progress. Defaults to 30 minutes.
     pub call_timeout: Option<Duration>,
-    /// How long running requests and queued messages may take to finish after the connection stops reading. Applies
-    /// to requests, queued notifications and writing together, except that writing gets at least a second of it.
-    /// Defaults to 10 seconds.
+    /// How long running requests and queued messages may take to finish after the connection stops reading. This
+    /// covers requests, queued notifications and writing. Writing gets at least one second of it. Defaults to 10
+    /// seconds.
     pub drain_timeout: Duration,
 }
 

@@ -10,7 +10,7 @@ pub(crate) struct Queue<K, T> {
     /// The position of each item that has a key.
     positions: HashMap<K, u64>,
     next: u64,
-    /// The sizes of all items together.
+    /// The total size of all items.
     size: usize,
 }
 
@@ -69,7 +69,7 @@ impl<K: Hash + Eq + Clone, T> Queue<K, T> {
         self.items.is_empty()
     }
 
-    /// The sizes of all items together.
+    /// Returns the total size of all items.
     pub(crate) fn size(&self) -> usize {
         self.size
     }

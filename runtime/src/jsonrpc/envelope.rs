@@ -199,7 +199,7 @@ impl fmt::Display for Invalid {
 
 impl std::error::Error for Invalid {}
 
-/// The error for input that is not UTF-8.
+/// Returns the error for input that is not UTF-8.
 pub(crate) fn not_text(error: Utf8Error) -> Invalid {
     parse_error(format!("invalid UTF-8 after byte {}", error.valid_up_to()))
 }
@@ -217,7 +217,7 @@ fn invalid(why: &str) -> Invalid {
     Invalid { id: ErrorId::Null, response_to: None, error }
 }
 
-/// The error for a message with a reserved key. `data` has the JSON pointer to the key.
+/// Returns the error for a message with a reserved key. `data` has the JSON pointer to the key.
 fn reserved(error: &mcpgen_types::Error) -> Invalid {
     let error =
         ErrorObject::new(ErrorCode::INVALID_REQUEST, error.to_string()).with_data(json!({ "path": error.path() }));
@@ -266,7 +266,7 @@ impl<'a> Members<'a, '_> {
         RequestId::decode(id).map_err(|_| "`id` must be a string or an integer")
     }
 
-    /// Fills in whether the invalid message is a response (`response_to`) or a request (`id`). Only a request gets an
+    /// Sets `response_to` if the invalid message is a response, and `id` if it is a request. Only a request gets an
     /// error response with its ID.
     fn blame(&self, invalid: Invalid) -> Invalid {
         let [_, _, method, _, result, error] = self.picked.values;

@@ -40,7 +40,7 @@ impl PendingRequests {
     ///
     /// # Errors
     ///
-    /// The connection is closed.
+    /// Fails if the connection is closed.
     pub(super) fn insert(&self, id: RequestId, request: PendingRequest) -> Result<(), Closed> {
         let mut requests = self.lock();
         let requests = requests.as_mut().ok_or(Closed)?;

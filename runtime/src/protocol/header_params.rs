@@ -11,7 +11,7 @@ use mcpgen_types::{JsonObject, Value};
 pub struct HeaderError {
     /// The path of the argument: property names, separated by dots.
     pub argument: String,
-    /// Why the header is invalid.
+    /// The reason.
     pub why: &'static str,
 }
 
@@ -83,7 +83,7 @@ const DEEPEST: usize = 32;
 /// Keywords whose values are data, not schemas.
 const DATA: [&str; 4] = ["default", "const", "enum", "examples"];
 
-/// Returns whether schemas contain an `x-mcp-header` anywhere, or are nested too deeply to be sure that they do not.
+/// Returns whether schemas contain an `x-mcp-header`, or are nested too deeply to exclude it.
 fn mentions(value: &Value, deepest: usize) -> bool {
     match value {
         Value::Object(object) => {

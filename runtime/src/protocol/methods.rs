@@ -4,8 +4,8 @@ use mcpgen_types::{MethodSpec, Revision};
 
 use super::Role;
 
-/// Returns whether the response to a request of this method comes only when something else ends, such as a subscription
-/// or a task. The schemas do not contain this fact.
+/// Returns whether the response to a request of this method is sent only when something else ends, such as a
+/// subscription or a task. The schemas do not contain this fact.
 pub(crate) fn is_long_lived(method: &str) -> bool {
     matches!(method, "subscriptions/listen" | "tasks/result")
 }

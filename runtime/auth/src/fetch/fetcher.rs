@@ -156,7 +156,7 @@ impl Fetcher {
     ///
     /// # Errors
     ///
-    /// The policy does not allow the URL, or the request fails.
+    /// Returns an error if the policy does not allow the URL, or if the request fails.
     pub async fn post_form(&self, url: &Url, headers: HeaderMap, form: &SecretString) -> Result<Reply, FetchError> {
         self.post(url, headers, "application/x-www-form-urlencoded", form.expose_secret().to_owned()).await
     }
@@ -165,7 +165,7 @@ impl Fetcher {
     ///
     /// # Errors
     ///
-    /// The policy does not allow the URL, or the request fails.
+    /// Returns an error if the policy does not allow the URL, or if the request fails.
     pub async fn post_json(&self, url: &Url, body: &serde_json::Value) -> Result<Reply, FetchError> {
         self.post(url, HeaderMap::new(), "application/json", body.to_string()).await
     }

@@ -65,7 +65,7 @@ impl<'t> Jws<'t> {
     ///
     /// # Errors
     ///
-    /// The algorithm is not supported.
+    /// Returns an error if the algorithm is not supported.
     pub fn algorithm(&self) -> Result<Algorithm, JoseError> {
         self.header.alg.parse()
     }

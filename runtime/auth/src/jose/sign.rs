@@ -35,7 +35,7 @@ impl SigningKey {
     ///
     /// # Errors
     ///
-    /// The system's random number generator failed.
+    /// Returns an error if the system's random number generator fails.
     pub fn generate() -> Result<Self, JoseError> {
         let document = EcdsaKeyPair::generate_pkcs8(&signature::ECDSA_P256_SHA256_FIXED_SIGNING, &SystemRandom::new());
         let document = document.map_err(|_| JoseError::Random)?;
@@ -118,7 +118,7 @@ impl SigningKey {
     ///
     /// # Errors
     ///
-    /// The system's random number generator failed.
+    /// Returns an error if the system's random number generator fails.
     pub fn sign(&self, mut header: Value, claims: &Value) -> Result<String, JoseError> {
         header["alg"] = self.algorithm.name().into();
         if let Some(kid) = &self.kid {

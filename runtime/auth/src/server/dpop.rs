@@ -10,7 +10,7 @@ use url::Url;
 use crate::jose::{Algorithm, Jwk, Jws};
 use crate::util::{now, sha256};
 
-/// How much the time of a proof may differ from the server's, in seconds.
+/// The maximum difference between the time of a proof and the server's time, in seconds.
 const WINDOW: u64 = 60;
 
 /// The maximum number of proofs that are remembered.
@@ -37,7 +37,7 @@ struct Claims {
     ath: Option<String>,
 }
 
-/// What a proof must be for.
+/// The request and the token that a proof must match.
 pub(super) struct Expected<'a> {
     pub(super) method: &'a str,
     pub(super) url: &'a Url,

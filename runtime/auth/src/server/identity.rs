@@ -16,7 +16,7 @@ use serde_json::{Map, Value};
 pub struct Identity {
     /// The issuer of the token.
     pub issuer: String,
-    /// The user, or the client if it acts for itself. It is unique for the issuer.
+    /// The user, or the client if it acts on its own behalf. Unique for the issuer.
     pub subject: String,
     /// The client that the token was issued to.
     pub client_id: Option<String>,
@@ -76,7 +76,7 @@ impl Identity {
     }
 }
 
-/// Returns the scopes: `scope` is a string or a list, and some issuers use `scp`.
+/// Returns the scopes in `scope`, or in `scp`, which some issuers use. The claim is a string or a list.
 fn scopes(claims: &Map<String, Value>) -> BTreeSet<String> {
     let claim = claims.get("scope").or_else(|| claims.get("scp"));
     let words = |text: &Value| text.as_str().unwrap_or_default().split(' ').map(ToOwned::to_owned).collect::<Vec<_>>();
@@ -89,7 +89,7 @@ fn scopes(claims: &Map<String, Value>) -> BTreeSet<String> {
 }
 
 impl fmt::Debug for Identity {
-    /// Leaves out the claims, which may be personal.
+    /// Omits the claims, which may contain personal data.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Identity")
             .field("issuer", &self.issuer)

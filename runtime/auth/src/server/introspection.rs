@@ -25,7 +25,7 @@ use crate::util::{now, sha256};
 /// The maximum number of cached tokens.
 const MAX_CACHED: usize = 10_000;
 
-/// Asks the authorization server whether a token is valid.
+/// Verifies tokens by introspection: requests the status of a token from the authorization server.
 ///
 /// The response must have the server's URL in `aud`, unless [`any_audience`](Self::any_audience) is set. Valid tokens
 /// are cached for a short time, during which a revoked token is still accepted.
@@ -46,7 +46,7 @@ impl IntrospectionVerifier {
     ///
     /// # Errors
     ///
-    /// The HTTP client cannot be created.
+    /// Returns an error if the HTTP client cannot be created.
     pub fn new(
         issuer: impl Into<String>,
         endpoint: Url,

@@ -11,16 +11,16 @@ use crate::fetch::{FetchError, Fetcher};
 use crate::jose::{Algorithm, Jwk, JwkSet};
 use crate::metadata::{AuthorizationServerMetadata, authorization_server_urls};
 
-/// How long keys are used before they are requested again.
+/// The time for which keys are cached.
 const LIFETIME: Duration = Duration::from_secs(600);
 
-/// The minimum time between two requests. Clients could otherwise cause requests with unknown key IDs.
+/// The minimum time between two requests. Limits the requests that clients cause with unknown key IDs.
 const MIN_INTERVAL: Duration = Duration::from_secs(30);
 
 /// The maximum number of keys that are tried for a token without a key ID.
 const MAX_TRIED: usize = 8;
 
-/// Where the keys are.
+/// The source of the keys.
 #[derive(Clone, Debug)]
 pub(super) enum KeySource {
     /// These keys, which do not change.
@@ -126,7 +126,7 @@ impl KeyCache {
     }
 }
 
-/// Returns the key with this ID, or without an ID all keys for the algorithm.
+/// Returns the key with this ID. Returns all keys for the algorithm if there is no ID.
 fn select(keys: &JwkSet, kid: Option<&str>, algorithm: Algorithm) -> Vec<Jwk> {
     let suitable = keys.keys.iter().filter(|key| key.supports(algorithm));
     suitable.filter(|key| kid.is_none() || key.kid() == kid).take(MAX_TRIED).cloned().collect()

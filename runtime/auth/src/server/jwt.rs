@@ -28,19 +28,19 @@ pub struct JwtVerifier {
     keys: KeyCache,
 }
 
-/// The types of tokens that may be access tokens. Issuers that do not follow RFC 9068 use `JWT`, or none.
+/// The types of access tokens in RFC 9068. Other issuers use `JWT`, or no type.
 const ACCESS_TOKEN_TYPES: [&str; 2] = ["at+jwt", "application/at+jwt"];
 
 impl JwtVerifier {
-    /// Creates a verifier for tokens of this issuer, for this audience: the URL of the MCP server. Requests the
-    /// issuer's keys as its metadata describe.
+    /// Creates a verifier for tokens of this issuer. The audience is the URL of the MCP server. The verifier requests
+    /// the issuer's keys from the URL in its metadata.
     ///
     /// # Errors
     ///
-    /// The HTTP client cannot be created.
+    /// Returns an error if the HTTP client cannot be created.
     pub fn new(issuer: impl Into<String>, audience: impl Into<String>) -> Result<Self, reqwest::Error> {
         let issuer = issuer.into();
-        // The issuer is configured, not chosen by a client.
+        // Clients do not choose the issuer, so its address needs no restrictions.
         let policy = NetworkPolicy { loopback: true, private: true };
         let keys = KeyCache::new(KeySource::Issuer(issuer.clone()), Fetcher::new(policy)?);
         Ok(Self {
@@ -57,24 +57,24 @@ impl JwtVerifier {
     ///
     /// # Errors
     ///
-    /// The HTTP client cannot be created.
+    /// Returns an error if the HTTP client cannot be created.
     pub fn jwks_url(mut self, url: Url) -> Result<Self, reqwest::Error> {
         let policy = NetworkPolicy { loopback: true, private: true };
         self.keys = KeyCache::new(KeySource::Url(url), Fetcher::new(policy)?);
         Ok(self)
     }
 
-    /// Uses these keys, and requests none.
+    /// Uses these keys instead of requesting them.
     ///
     /// # Errors
     ///
-    /// The HTTP client cannot be created.
+    /// Returns an error if the HTTP client cannot be created.
     pub fn jwks(mut self, keys: JwkSet) -> Result<Self, reqwest::Error> {
         self.keys = KeyCache::new(KeySource::Fixed(keys.into()), Fetcher::new(NetworkPolicy::default())?);
         Ok(self)
     }
 
-    /// Accepts tokens for another audience too, such as an older URL of the server.
+    /// Also accepts tokens for another audience, such as a former URL of the server.
     #[must_use]
     pub fn also_audience(mut self, audience: impl Into<String>) -> Self {
         self.audiences.push(audience.into());
@@ -88,7 +88,7 @@ impl JwtVerifier {
         self
     }
 
-    /// Sets how much the clocks of issuer and server may differ. Default: 30 seconds.
+    /// Sets the maximum difference between the clocks of issuer and server. Default: 30 seconds.
     #[must_use]
     pub fn leeway(mut self, leeway: Duration) -> Self {
         self.leeway = leeway.as_secs();

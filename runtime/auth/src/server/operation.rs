@@ -1,4 +1,4 @@
-//! Which operation a request performs, to decide which scopes it needs.
+//! Reads the operation of a request, which determines the scopes that it needs.
 
 use std::time::Duration;
 
@@ -32,7 +32,7 @@ struct Subject {
     uri: Option<serde_json::Value>,
 }
 
-/// How long a request body may take.
+/// The time limit for reading a request body.
 const TIMEOUT: Duration = Duration::from_secs(30);
 
 /// Reads a body of at most `most` bytes.
@@ -44,8 +44,8 @@ where
     Ok(read.map_err(|_| "the body did not arrive in time")??.to_bytes())
 }
 
-/// Returns the operations of a message or batch. Fails if it is not JSON-RPC, or if a
-/// member that is read occurs twice.
+/// Returns the operations of a message or batch. Fails if the body is not JSON-RPC, or if a relevant member occurs
+/// twice.
 pub(super) fn operations(body: &[u8]) -> Result<Vec<Operation>, serde_json::Error> {
     let is_batch = body.iter().find(|byte| !byte.is_ascii_whitespace()) == Some(&b'[');
     let messages: Vec<Message> =

@@ -6,7 +6,7 @@ use super::scopes::ScopePolicy;
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct ResourceOptions {
-    /// The URL of the MCP server, as clients use it. It is the audience of access tokens.
+    /// The URL at which clients reach the MCP server. It is the audience of access tokens.
     pub resource: String,
     /// The issuers of access tokens.
     pub authorization_servers: Vec<String>,
@@ -18,7 +18,7 @@ pub struct ResourceOptions {
     pub dpop: DpopPolicy,
     /// The name of the server for users.
     pub name: Option<String>,
-    /// The maximum bytes of a request body, if scopes depend on the operation. Default: 4 MiB.
+    /// The maximum size of a request body in bytes, if scopes depend on the operation. Default: 4 MiB.
     pub max_body_bytes: usize,
 }
 
@@ -26,7 +26,7 @@ pub struct ResourceOptions {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum DpopPolicy {
-    /// A token that is bound to a key needs a proof. Other tokens are accepted without.
+    /// Tokens that are bound to a key need a proof. Other tokens need none.
     #[default]
     Allowed,
     /// Tokens that are not bound to a key are rejected.

@@ -12,7 +12,7 @@ use super::dpop::ALGORITHMS;
 use super::options::{DpopPolicy, ResourceOptions};
 use crate::challenge::AuthChallenge;
 
-/// A request that is refused.
+/// The reason for which a request is refused.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Refusal {
     /// The request has no token.
@@ -21,7 +21,7 @@ pub(super) enum Refusal {
     InvalidToken(&'static str),
     /// The DPoP proof is not valid.
     InvalidProof(&'static str),
-    /// The token lacks scopes. All required ones are listed.
+    /// The token lacks scopes. Contains all required scopes.
     InsufficientScope(BTreeSet<String>),
     /// The request itself is not valid.
     InvalidRequest(&'static str),

@@ -44,7 +44,7 @@ struct Shared {
     proofs: ProofChecker,
 }
 
-/// The reason why a [`ProtectedResource`] cannot be created.
+/// An error of creating a [`ProtectedResource`].
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum ResourceError {
@@ -61,7 +61,7 @@ impl ProtectedResource {
     ///
     /// # Errors
     ///
-    /// The resource is not a valid URL, or there is no authorization server.
+    /// Returns an error if the resource is not a valid URL, or if there is no authorization server.
     pub fn new(options: ResourceOptions, verifier: impl TokenVerifier) -> Result<Self, ResourceError> {
         let wrong = || ResourceError::Url(options.resource.clone());
         let url: Url = options.resource.parse().map_err(|_| wrong())?;
@@ -77,7 +77,7 @@ impl ProtectedResource {
         Ok(Self(Arc::new(Shared { url, metadata_url, metadata, options, verifier, proofs })))
     }
 
-    /// Returns the paths of the metadata: serve [`metadata_service`](Self::metadata_service) at each of them.
+    /// Returns the paths of the metadata. Serve [`metadata_service`](Self::metadata_service) at each of them.
     #[must_use]
     pub fn metadata_paths(&self) -> Vec<String> {
         protected_resource_urls(&self.0.url).iter().map(|url| url.path().to_owned()).collect()

@@ -19,14 +19,14 @@ pub trait CredentialStore: Send + Sync + 'static {
     ///
     /// # Errors
     ///
-    /// The store cannot be written.
+    /// Returns an error if the store cannot be written.
     fn save<'a>(&'a self, key: &'a StoreKey, value: &'a SecretString) -> BoxFuture<'a, Result<(), StoreError>>;
 
     /// Removes an entry. Succeeds if it does not exist.
     ///
     /// # Errors
     ///
-    /// The store cannot be written.
+    /// Returns an error if the store cannot be written.
     fn remove<'a>(&'a self, key: &'a StoreKey) -> BoxFuture<'a, Result<(), StoreError>>;
 }
 

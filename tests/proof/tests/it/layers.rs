@@ -250,7 +250,7 @@ fn collect(tokens: TokenStream, module: &ModulePath, paths: &mut BTreeSet<Module
     }
 }
 
-/// Whether the tokens end in the name of a macro that quotes what follows.
+/// Returns whether the tokens end in the name of a macro that quotes what follows.
 fn is_quoted(before: &[TokenTree]) -> bool {
     matches!(before, [.., TokenTree::Ident(name), TokenTree::Punct(bang)]
         if bang.as_char() == '!' && (name == "quote" || name == "parse_quote"))
