@@ -159,7 +159,7 @@ impl ClientBuilder {
     ///
     /// # Errors
     ///
-    /// The server rejects the handshake, does not respond, or supports no revision that this client supports.
+    /// Fails if the server rejects the handshake, does not respond, or supports no revision that this client supports.
     pub async fn connect(self, incoming: impl Incoming, outgoing: impl Outgoing) -> Result<Client, HandshakeError> {
         let Self { options, handlers, limits, decoder, .. } = self;
         let mut client = connect(options, handlers.clone(), handlers, incoming, outgoing, limits).await?;
@@ -176,8 +176,8 @@ impl ClientBuilder {
     ///
     /// # Errors
     ///
-    /// The URL is invalid, or the server rejects the handshake, does not respond, or supports no revision that this
-    /// client supports.
+    /// Fails if the URL is invalid, or if the server rejects the handshake, does not respond, or supports no revision
+    /// that this client supports.
     #[cfg(feature = "http-client")]
     pub async fn connect_http(
         mut self,

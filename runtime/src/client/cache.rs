@@ -50,7 +50,7 @@ impl Cache {
     ///
     /// # Errors
     ///
-    /// The call fails, or the result cannot be decoded.
+    /// Returns an error if the call fails, or if the result cannot be decoded.
     pub async fn call<R: Request>(&self, peer: &Peer, params: R::Params) -> Result<R::Result, CallError> {
         let invalid = |error: mcpgen_types::Error| {
             CallError::Invalid(error.with_type_name(format!("{} result", R::METHOD)).into())

@@ -58,8 +58,8 @@ impl ClientBuilder {
     ///
     /// # Errors
     ///
-    /// The program cannot be started, the server exits, or the handshake fails. Error messages quote the program and
-    /// its arguments, so pass secrets in environment variables.
+    /// Fails if the program cannot be started, if the server exits, or if the handshake fails. Error messages quote the
+    /// program and its arguments, so pass secrets in environment variables.
     pub async fn connect_command(self, mut command: Command) -> Result<Client, CommandError> {
         let mut plan = Plan::new(self.options.clone());
         loop {

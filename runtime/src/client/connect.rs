@@ -28,8 +28,8 @@ use crate::util::lock::Mutex;
 ///
 /// # Errors
 ///
-/// The server rejects the handshake, does not respond, or supports no revision that the client supports. The connection
-/// is closed then.
+/// Fails if the server rejects the handshake, does not respond, or supports no revision that the client supports. The
+/// connection is closed then.
 pub async fn connect<S: RequestService>(
     options: impl Into<ConnectOptions>,
     requests: S,

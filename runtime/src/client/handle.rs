@@ -82,8 +82,8 @@ impl<S: RequestService> Client<S> {
     ///
     /// # Errors
     ///
-    /// Reading or writing failed, during this call or before it. If several clones are closed, only one of them returns
-    /// the error.
+    /// Fails if reading or writing failed, during this call or before it. If several clones are closed, only one of
+    /// them returns the error.
     pub async fn close(self) -> io::Result<()> {
         self.peer.disconnect();
         let task = self.task.lock().take();
@@ -131,7 +131,7 @@ impl<S: RequestService> Client<S> {
     ///
     /// # Errors
     ///
-    /// The call fails.
+    /// Returns an error if the call fails.
     pub async fn listen(&self, filter: SubscriptionFilter) -> Result<Subscription, CallError> {
         Subscription::open(&self.peer, filter).await
     }

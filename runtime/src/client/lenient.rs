@@ -1,7 +1,7 @@
 //! Decodes results that deviate from the schema.
 //!
 //! Decoding is strict by default: a server responds to invalid params with error -32602, and a client returns an error
-//! for an invalid result. A client that has to work with inexact servers can decode results leniently. Lenient decoding
+//! for an invalid result. A client can decode results leniently, to work with servers that deviate. Lenient decoding
 //! repairs a short list of known [deviations](Deviation), reports each repair, and rejects everything else. Servers
 //! always decode strictly, so that clients learn about their errors.
 
@@ -66,7 +66,7 @@ const LISTS: [&str; 7] = ["tools", "resources", "resourceTemplates", "prompts", 
 ///
 /// # Errors
 ///
-/// The result does not match the schema, and the policy is strict, the deviation is not a known one, or the result
+/// Fails if the result does not match the schema, and the policy is strict, the deviation is unknown, or the result
 /// needs more than 64 repairs.
 pub fn decode<T: Decode>(result: &RawJson, policy: DecodePolicy) -> Result<(T, Vec<Repair>), Error> {
     let mut error = match result.decode() {

@@ -9,7 +9,7 @@ pub struct RoundLimits {
     pub rounds: usize,
     /// The maximum number of input requests in one result. Default: 64.
     pub requests: usize,
-    /// The delay before a request is sent again if the server did not ask for any input. It doubles each time, up to
+    /// The delay before a request is sent again if the result has no input requests. It doubles each time, up to
     /// five seconds. Default: 50 ms.
     pub retry_delay: Duration,
 }

@@ -33,7 +33,7 @@ impl<S: RequestService> Client<S> {
     ///
     /// # Errors
     ///
-    /// A call fails, or the list exceeds [`page_limits`](Self::page_limits).
+    /// Returns an error if a call fails, or if the list exceeds [`page_limits`](Self::page_limits).
     pub async fn tools(&self) -> Result<Arc<Vec<Tool>>, CallError> {
         if let Some(list) = self.tool_cache.unexpired() {
             return Ok(list);
@@ -69,8 +69,8 @@ impl<S: RequestService> Client<S> {
     ///
     /// # Errors
     ///
-    /// The call fails. With the feature `validate`, also if the structured content is invalid, or if its validation
-    /// takes more than 2 seconds.
+    /// Returns an error if the call fails. With the feature `validate`, also if the structured content is invalid, or
+    /// if its validation takes more than 2 seconds.
     pub async fn call_tool(&self, name: &str, arguments: JsonObject) -> Result<CallToolResult, CallError> {
         let params =
             JsonObject::from_iter([("name".to_owned(), name.into()), ("arguments".to_owned(), arguments.into())]);
@@ -93,7 +93,7 @@ impl<S: RequestService> Client<S> {
     ///
     /// # Errors
     ///
-    /// A call fails, or the list exceeds [`page_limits`](Self::page_limits).
+    /// Returns an error if a call fails, or if the list exceeds [`page_limits`](Self::page_limits).
     pub async fn resources(&self) -> Result<Vec<Resource>, CallError> {
         self.all::<ListResourcesRequest, _>(|page| page.resources).await
     }
@@ -102,7 +102,7 @@ impl<S: RequestService> Client<S> {
     ///
     /// # Errors
     ///
-    /// A call fails, or the list exceeds [`page_limits`](Self::page_limits).
+    /// Returns an error if a call fails, or if the list exceeds [`page_limits`](Self::page_limits).
     pub async fn resource_templates(&self) -> Result<Vec<ResourceTemplate>, CallError> {
         self.all::<ListResourceTemplatesRequest, _>(|page| page.resource_templates).await
     }
@@ -111,7 +111,7 @@ impl<S: RequestService> Client<S> {
     ///
     /// # Errors
     ///
-    /// The call fails. If the resource does not exist,
+    /// Returns an error if the call fails. If the resource does not exist,
     /// [`is_resource_not_found`](crate::jsonrpc::errors::is_resource_not_found) returns `true` for the error response.
     pub async fn read_resource(&self, uri: &str) -> Result<ReadResourceResult, CallError> {
         let params = JsonObject::from_iter([("uri".to_owned(), uri.into())]);
@@ -123,7 +123,7 @@ impl<S: RequestService> Client<S> {
     ///
     /// # Errors
     ///
-    /// The call fails.
+    /// Returns an error if the call fails.
     pub async fn subscribe(&self, uri: &str) -> Result<(), CallError> {
         let params = JsonObject::from_iter([("uri".to_owned(), uri.into())]);
         self.raw_call("resources/subscribe", params).await.map(drop)
@@ -133,7 +133,7 @@ impl<S: RequestService> Client<S> {
     ///
     /// # Errors
     ///
-    /// The call fails.
+    /// Returns an error if the call fails.
     pub async fn unsubscribe(&self, uri: &str) -> Result<(), CallError> {
         let params = JsonObject::from_iter([("uri".to_owned(), uri.into())]);
         self.raw_call("resources/unsubscribe", params).await.map(drop)
@@ -143,7 +143,7 @@ impl<S: RequestService> Client<S> {
     ///
     /// # Errors
     ///
-    /// A call fails, or the list exceeds [`page_limits`](Self::page_limits).
+    /// Returns an error if a call fails, or if the list exceeds [`page_limits`](Self::page_limits).
     pub async fn prompts(&self) -> Result<Vec<Prompt>, CallError> {
         self.all::<ListPromptsRequest, _>(|page| page.prompts).await
     }
@@ -152,7 +152,7 @@ impl<S: RequestService> Client<S> {
     ///
     /// # Errors
     ///
-    /// The call fails.
+    /// Returns an error if the call fails.
     pub async fn prompt(&self, name: &str, arguments: BTreeMap<String, String>) -> Result<GetPromptResult, CallError> {
         let arguments: JsonObject = arguments.into_iter().map(|(name, value)| (name, value.into())).collect();
         let params =
@@ -164,7 +164,7 @@ impl<S: RequestService> Client<S> {
     ///
     /// # Errors
     ///
-    /// The call fails.
+    /// Returns an error if the call fails.
     pub async fn complete_argument(
         &self,
         of: impl Into<PromptOrResourceTemplateReference>,
@@ -182,7 +182,7 @@ impl<S: RequestService> Client<S> {
     ///
     /// # Errors
     ///
-    /// The call fails.
+    /// Returns an error if the call fails.
     pub async fn ping(&self) -> Result<(), CallError> {
         let method = if self.revision().is_legacy() { "ping" } else { "server/discover" };
         self.peer.raw_request(method, None).await.map(drop)
@@ -193,7 +193,7 @@ impl<S: RequestService> Client<S> {
     ///
     /// # Errors
     ///
-    /// The call fails.
+    /// Returns an error if the call fails.
     pub async fn set_level(&self, level: Level) -> Result<(), CallError> {
         let params = RawJson::from(&json!({ "level": level.as_str() }));
         self.peer.raw_request("logging/setLevel", Some(params)).await.map(drop)

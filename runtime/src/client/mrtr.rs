@@ -21,7 +21,7 @@ use crate::protocol::input_requests::method_and_params;
 use crate::service::context::Context;
 use crate::service::router::{AnyRequest, RequestService};
 
-/// A request whose result may ask the client for input.
+/// A request whose result may request input from the client.
 pub trait MultiRoundTrip: Request<Result: Send + 'static, Params: Send> {
     /// The final result.
     type Complete;
@@ -30,7 +30,7 @@ pub trait MultiRoundTrip: Request<Result: Send + 'static, Params: Send> {
     ///
     /// # Errors
     ///
-    /// The result asks for input.
+    /// Returns the input requests if the result contains any.
     fn outcome(result: Self::Result) -> Result<Self::Complete, Box<InputRequiredResult>>;
 }
 
@@ -63,7 +63,7 @@ const LONGEST_PAUSE: Duration = Duration::from_secs(5);
 ///
 /// # Errors
 ///
-/// The params are not a JSON object.
+/// Fails if the params are not a JSON object.
 pub fn next_params(
     params: &RawJson,
     input_required: &InputRequiredResult,
@@ -79,7 +79,7 @@ pub fn next_params(
     Ok(RawJson::from(&params))
 }
 
-/// Sends a request, and sends it again as long as the result asks for input. `requests` handles the input requests.
+/// Sends a request, and sends it again as long as the result requests input. `requests` handles the input requests.
 pub(crate) async fn complete<R: MultiRoundTrip>(
     peer: &Peer,
     requests: impl RequestService,

@@ -36,8 +36,8 @@ impl<S: RequestService, R: Request> Pages<'_, S, R> {
     ///
     /// # Errors
     ///
-    /// The call fails. The error is [`Invalid`](CallError::Invalid) if the list exceeds [`Client::page_limits`] or
-    /// if the `nextCursor` of a page is the cursor of the same page.
+    /// Returns an error if the call fails. The error is [`Invalid`](CallError::Invalid) if the list exceeds
+    /// [`Client::page_limits`] or if the `nextCursor` of a page is the cursor of the same page.
     pub async fn next(&mut self) -> Result<Option<R::Result>, CallError> {
         let Some(cursor) = self.cursor.clone() else { return Ok(None) };
         let invalid = |why: &str| CallError::Invalid(format!("{}: {why}", R::METHOD).into());

@@ -103,8 +103,8 @@ impl Subscription {
     ///
     /// # Errors
     ///
-    /// The call fails, for example because the connection is closed. The error is returned once, and `None` from then
-    /// on.
+    /// Returns an error if the call fails, for example because the connection is closed. The error is returned once,
+    /// and `None` from then on.
     pub async fn next(&mut self) -> Result<Option<Change>, CallError> {
         if let Ok(call) = &mut self.call {
             let ended = tokio::select! {

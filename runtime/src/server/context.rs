@@ -52,8 +52,8 @@ impl RequestContext {
     ///
     /// # Errors
     ///
-    /// Return the error with `?`. The client has not responded yet (2026-07-28), it cannot or does not respond with a
-    /// valid result, the revision does not support the request, or the request state is invalid.
+    /// Fails if the client has not responded yet (2026-07-28), if it does not respond with a valid result, if the
+    /// revision does not support the request, or if the request state is invalid. Return the error with `?`.
     pub async fn elicit(&self, key: &str, params: impl Into<ElicitRequestParams>) -> Result<ElicitResult, ToolError> {
         self.ask::<ElicitRequest>(key, ElicitRequest::new(params.into())).await
     }
@@ -62,7 +62,7 @@ impl RequestContext {
     ///
     /// # Errors
     ///
-    /// The same as [`elicit`](Self::elicit).
+    /// Fails like [`elicit`](Self::elicit).
     pub async fn sample(
         &self,
         key: &str,
@@ -76,7 +76,7 @@ impl RequestContext {
     ///
     /// # Errors
     ///
-    /// The same as [`elicit`](Self::elicit).
+    /// Fails like [`elicit`](Self::elicit).
     pub async fn roots(&self, key: &str) -> Result<ListRootsResult, ToolError> {
         self.ask::<ListRootsRequest>(key, ListRootsRequest::new()).await
     }

@@ -142,7 +142,7 @@ impl<T> Handles<T> {
     }
 }
 
-/// The start of a handle, for error messages.
+/// Returns the start of a handle, for error messages.
 fn shown(handle: &str) -> String {
     handle.chars().take(64).collect()
 }

@@ -16,7 +16,7 @@ pub trait IntoContents {
     ///
     /// # Errors
     ///
-    /// The resource cannot be read, or reading it asks for input.
+    /// Returns an error if the resource cannot be read, or if reading it requires input from the client.
     fn into_contents(
         self,
         uri: &str,

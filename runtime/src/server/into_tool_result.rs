@@ -14,7 +14,8 @@ pub trait IntoToolResult {
     ///
     /// # Errors
     ///
-    /// The tool failed, asks for input, or its value cannot be serialized as JSON.
+    /// Returns an error if the tool failed, if it requires input from the client, or if its value cannot be serialized
+    /// as JSON.
     fn into_tool_result(self) -> Result<CallToolResult, ToolError>;
 
     /// Returns the JSON Schema of the structured content. Returns `None` if not every result has structured content.

@@ -56,7 +56,7 @@ pub trait IntoPrompt {
     ///
     /// # Errors
     ///
-    /// The prompt failed, or asks for input.
+    /// Returns an error if the prompt failed, or if it requires input from the client.
     fn into_prompt(self) -> Result<GetPromptResult, ToolError>;
 }
 

@@ -24,7 +24,7 @@ impl Server {
     ///
     /// # Errors
     ///
-    /// The name is invalid or already used, or a schema is invalid.
+    /// Fails if the name is invalid or already used, or if a schema is invalid.
     #[cfg(feature = "schemars")]
     pub fn add_tool<A, F, Fut, T>(&self, info: impl Into<ToolInfo>, function: F) -> Result<(), DefinitionError>
     where
@@ -41,7 +41,7 @@ impl Server {
     ///
     /// # Errors
     ///
-    /// The name is invalid or already used, or a schema is invalid.
+    /// Fails if the name is invalid or already used, or if a schema is invalid.
     pub fn add_tool_with_schema<F, Fut, T>(&self, tool: Tool, function: F) -> Result<(), DefinitionError>
     where
         F: Fn(RequestContext, JsonObject) -> Fut + Send + Sync + 'static,
@@ -60,7 +60,7 @@ impl Server {
     ///
     /// # Errors
     ///
-    /// Another resource has the same URI.
+    /// Fails if another resource has the same URI.
     pub fn add_resource<F, Fut, T>(&self, resource: Resource, read: F) -> Result<(), DefinitionError>
     where
         F: Fn(RequestContext) -> Fut + Send + Sync + 'static,
@@ -80,7 +80,7 @@ impl Server {
     ///
     /// # Errors
     ///
-    /// Another template has the same URI template, or the template is invalid or not supported.
+    /// Fails if another template has the same URI template, or if the template is invalid or not supported.
     #[cfg(feature = "resource-templates")]
     pub fn add_resource_template<F, Fut, T>(
         &self,
@@ -106,7 +106,7 @@ impl Server {
     ///
     /// # Errors
     ///
-    /// Another prompt has the same name.
+    /// Fails if another prompt has the same name.
     pub fn add_prompt<F, Fut, T>(&self, prompt: Prompt, function: F) -> Result<(), DefinitionError>
     where
         F: Fn(RequestContext, BTreeMap<String, String>) -> Fut + Send + Sync + 'static,

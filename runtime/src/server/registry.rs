@@ -43,7 +43,7 @@ impl<T: Entry> Registry<T> {
     ///
     /// # Errors
     ///
-    /// Another entry has the same key.
+    /// Fails if another entry has the same key.
     pub(super) fn insert(&self, entry: T) -> Result<(), DefinitionError> {
         let mut entries = self.entries.write();
         if entries.contains_key(entry.key()) {
@@ -77,7 +77,7 @@ impl<T: Entry> Registry<T> {
     ///
     /// # Errors
     ///
-    /// The cursor was not created by this function.
+    /// Fails if the cursor was not created by this function.
     pub(super) fn page(&self, cursor: Option<&str>, size: usize) -> Result<(Vec<Arc<T>>, Option<String>), ErrorObject> {
         let after = cursor.map(decode_cursor::<T>).transpose()?;
         let start = after.as_deref().map_or(Bound::Unbounded, Bound::Excluded);

@@ -14,7 +14,7 @@ use super::error::DefinitionError;
 ///
 /// # Errors
 ///
-/// The type is not an object.
+/// Fails if the type is not an object.
 pub(super) fn input_schema<A: JsonSchema>(tool: &str) -> Result<(ToolInputSchema, Option<String>), DefinitionError> {
     let mut schema = schema_of::<A>(SchemaSettings::draft2020_12());
     let description = schema.remove("description").and_then(|text| text.as_str().map(str::to_owned));

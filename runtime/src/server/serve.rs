@@ -34,7 +34,8 @@ use crate::transport::{Incoming, Outgoing};
 ///
 /// # Errors
 ///
-/// The server has invalid definitions, no key for the request state could be created, or reading or writing fails.
+/// Fails if the server has invalid definitions, if no key for the request state could be created, or if reading or
+/// writing fails.
 pub async fn serve(
     server: impl IntoConnection,
     (incoming, outgoing): (impl Incoming, impl Outgoing),
@@ -48,7 +49,7 @@ pub trait IntoConnection {
     ///
     /// # Errors
     ///
-    /// The server has invalid definitions, or no key for the request state could be created.
+    /// Fails if the server has invalid definitions, or if no key for the request state could be created.
     fn into_connection(self) -> Result<Connection<Router>, ServeError>;
 }
 
@@ -83,7 +84,7 @@ impl Server {
     ///
     /// # Errors
     ///
-    /// The same as [`serve`].
+    /// Fails like [`serve`].
     #[cfg(feature = "stdio")]
     pub async fn serve_stdio(&self) -> Result<(), ServeError> {
         serve(self.clone(), crate::transport::stdio::stdio(crate::transport::lines::DEFAULT_LINE_LIMIT)?).await
@@ -93,7 +94,7 @@ impl Server {
     ///
     /// # Errors
     ///
-    /// The server has invalid definitions, or no key for the request state could be created.
+    /// Fails if the server has invalid definitions, or if no key for the request state could be created.
     #[cfg(feature = "http-server")]
     pub fn http(
         &self,

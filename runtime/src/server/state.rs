@@ -78,7 +78,7 @@ pub(super) type Completion =
     Box<dyn Fn(Context, CompleteRequestParams) -> BoxFuture<'static, Vec<String>> + Send + Sync>;
 /// Returns the name of a request's caller.
 pub(super) type Identity = Box<dyn Fn(&Context) -> String + Send + Sync>;
-/// Is called with each change.
+/// A callback for each change.
 pub(super) type OnChange = Box<dyn Fn(&Change) + Send + Sync>;
 /// Wraps a router in a middleware layer.
 pub(super) type RouterLayer = Box<dyn Fn(Router) -> Router + Send + Sync>;
@@ -106,7 +106,7 @@ impl Server {
     ///
     /// # Errors
     ///
-    /// The server has invalid definitions, or no key for the request state could be created.
+    /// Fails if the server has invalid definitions, or if no key for the request state could be created.
     pub fn config(&self) -> Result<ServerConfig, ServeError> {
         let Config { invalid, cache_hints, .. } = &self.0.config;
         if !invalid.is_empty() {

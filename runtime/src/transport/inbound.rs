@@ -1,4 +1,4 @@
-//! Incoming messages, as transports pass them to a connection.
+//! Incoming messages, which transports pass to a connection.
 
 pub use http::Extensions;
 use mcpgen_types::codec::Document;
@@ -10,9 +10,9 @@ use crate::jsonrpc::envelope::{Frame, Invalid, not_text, scan};
 /// A transport creates it from the bytes of the message. The text is parsed once: when the transport calls
 /// [`frame`](Self::frame), or otherwise by the connection.
 ///
-/// The ID of a request is also the route back. The connection sends one [`Outbound`](super::Outbound) with the route
-/// [`Response`](super::Route::Response) or [`NoResponse`](super::Route::NoResponse) for it, and until then routes
-/// messages on behalf of the request by that ID.
+/// For each request, the connection sends one [`Outbound`](super::Outbound) whose route is
+/// [`Response`](super::Route::Response) or [`NoResponse`](super::Route::NoResponse), with the ID of the request. The
+/// messages on behalf of the request precede it, with the same ID in their routes.
 #[derive(Clone, Debug)]
 pub struct Inbound {
     /// The bytes, until they are parsed.

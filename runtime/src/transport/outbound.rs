@@ -1,4 +1,4 @@
-//! Outgoing messages, as a connection passes them to transports.
+//! Outgoing messages, which a connection passes to transports.
 
 use std::time::Duration;
 

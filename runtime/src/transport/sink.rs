@@ -1,4 +1,4 @@
-//! A sink for outgoing messages that is made of a function.
+//! A sink that passes outgoing messages to a function.
 
 use std::pin::Pin;
 use std::task::{Context, Poll};

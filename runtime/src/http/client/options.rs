@@ -29,7 +29,7 @@ pub struct ClientOptions {
     pub requests: usize,
     /// The maximum bytes of a received message. Default: 64 MiB.
     pub max_message_bytes: usize,
-    /// How often a stream that ended is reopened before the client gives it up. Only a message resets the count: a new
+    /// How often a stream that ended is reopened before the client gives up. Only a message resets the count: a new
     /// event ID does not, nor does a stream that opens and ends. Default: 5.
     ///
     /// The session's GET stream is reopened for as long as the session lasts, once it has worked.

@@ -121,8 +121,8 @@ impl Shared {
     /// Delivers the messages of the session's stream.
     ///
     /// A stream that has worked is reopened for as long as the session lasts. Without it the client would receive no
-    /// more notifications although its requests still succeed. A stream that never worked is given up after
-    /// `ClientOptions::max_retries`.
+    /// more notifications although its requests still succeed. A stream that never worked is reopened at most
+    /// `ClientOptions::max_retries` times.
     async fn run_get_stream(
         self: &Arc<Self>,
         session_headers: SessionHeaders,

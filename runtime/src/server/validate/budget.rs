@@ -53,7 +53,7 @@ impl Budget {
     ///
     /// # Errors
     ///
-    /// The evaluation used up the budget.
+    /// Fails if the evaluation uses up the budget.
     pub(super) fn run<T>(self, evaluate: impl FnOnce() -> T) -> Result<T, Exhausted> {
         let meter = Meter {
             steps: self.steps,

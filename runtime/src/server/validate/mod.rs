@@ -2,7 +2,7 @@
 //! rejected, so nothing is fetched.
 //!
 //! `schemas` has the schemas of a tool, and `schema` compiles one. Before that, `rewrite` adds keywords that count the
-//! work of a check, whose `budget` ends it. `graph`, `size` and `pattern` measure a schema.
+//! work of a check, and `budget` ends a check with too much work. `graph`, `size` and `pattern` measure a schema.
 
 mod budget;
 mod error;

@@ -33,7 +33,7 @@ const MAX_UNEVALUATED: u64 = 5_000;
 ///
 /// # Errors
 ///
-/// The schema exceeds a limit, or uses something that is not supported.
+/// Fails if the schema exceeds a limit, or uses something that is not supported.
 pub(super) fn rewrite(schema: &Value) -> Result<(Value, Draft), SchemaError> {
     let graph = Graph::new(schema)?;
     let sizes = expanded_sizes(&graph)?;

@@ -32,7 +32,7 @@ impl Schemas {
     ///
     /// # Errors
     ///
-    /// The arguments are invalid, or the check takes too long. The message is written for the model.
+    /// Fails if the arguments are invalid, or if the check takes too long. The message is written for the model.
     pub(crate) async fn check_input(&self, tool: &str, arguments: JsonObject) -> Result<JsonObject, ToolError> {
         let (arguments, verdict) = self.input.check(Value::Object(arguments)).await;
         match (verdict, arguments) {
@@ -49,8 +49,8 @@ impl Schemas {
     ///
     /// # Errors
     ///
-    /// The result does not match the schema, which is logged and reported as an internal error, or the check takes too
-    /// long.
+    /// Fails if the result does not match the schema, which is logged and reported as an internal error, or if the
+    /// check takes too long.
     pub(crate) async fn check_output(
         &self,
         tool: &str,
@@ -106,7 +106,8 @@ impl OutputSchema {
     ///
     /// # Errors
     ///
-    /// The content does not match the schema, or the check takes too long. The message is written for people.
+    /// Fails if the content does not match the schema, or if the check takes too long. The message is written for
+    /// people.
     pub(crate) async fn check(&self, mut result: CallToolResult) -> Result<CallToolResult, String> {
         match check_content(&self.0, &mut result).await {
             Verdict::Valid => Ok(result),

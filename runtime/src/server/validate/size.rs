@@ -17,8 +17,8 @@ const MAX_NESTED: usize = 100;
 ///
 /// # Errors
 ///
-/// More than [`MAX_EXPANDED`] subschemas apply to one value, or more than [`MAX_NESTED`] nested ones, as in a reference
-/// loop.
+/// Fails if more than [`MAX_EXPANDED`] subschemas apply to one value, or more than [`MAX_NESTED`] nested ones, as in a
+/// reference loop.
 pub(super) fn expanded_sizes(graph: &Graph<'_>) -> Result<Vec<u64>, SchemaError> {
     let mut sizes = Sizes { graph, of: vec![None; graph.nodes.len()] };
     (0..graph.nodes.len()).map(|node| sizes.measure(node, 0).map(|measured| measured.size)).collect()
