@@ -264,8 +264,8 @@ impl<'a> Search<'a> {
         })
     }
 
-    /// Splits by a key that some variants require and the others do not know. Prefers the most even split, and the
-    /// first of equals. If the key has constant values, other values lead to the other variants.
+    /// Splits by a key that some variants require and the others do not know. Prefers the most even split, or the
+    /// first one of several. If the key has constant values, other values lead to the other variants.
     fn by_key(&self, candidates: &[Candidate<'_>], paths: &[KeyPath<'_>]) -> Option<Split> {
         let mut best: Option<(usize, Split)> = None;
         for path in paths {

@@ -1,4 +1,4 @@
-//! Fixups: corrections of defects in official schemas. There are no exceptions anywhere else.
+//! Fixups: corrections of defects in official schemas. No other file makes exceptions for certain schemas.
 
 use crate::error::{Error, Problem};
 use crate::json::Json;

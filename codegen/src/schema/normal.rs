@@ -19,7 +19,7 @@ pub struct Schema {
     pub note: Note,
 }
 
-/// Annotations. They do not affect what is accepted.
+/// Annotations. They do not affect which values are accepted.
 #[derive(Clone, Debug, Default)]
 pub struct Note {
     /// JSON pointer of the schema in the document.

@@ -92,7 +92,7 @@ impl ClientBuilder {
                 _ => None,
             };
             process.stop(GIVE_UP).await;
-            let has_failed = process.has_spoken() || status.is_some_and(|status| !status.success());
+            let has_failed = process.has_output() || status.is_some_and(|status| !status.success());
             if plan.may_start_again(&error, input_was_closed && !has_failed) {
                 tracing::debug!(program = process.program(), error = error_chain(&error), start = ?plan.start, "restarting the server");
                 continue;
@@ -131,7 +131,7 @@ impl Plan {
         if let Some(silence) = self.close_input_after {
             match tokio::time::timeout(silence, &mut connecting).await {
                 Ok(connected) => return (connected, false),
-                Err(_) if !process.has_spoken() => {
+                Err(_) if !process.has_output() => {
                     process.close_input();
                     return (connecting.await, true);
                 }

@@ -29,7 +29,7 @@ struct Shared {
     program: String,
     input: Input,
     last_output: LastOutput,
-    has_spoken: AtomicBool,
+    has_output: AtomicBool,
     /// How long to wait at each step of stopping the process. `None` until it is asked to stop.
     stop: watch::Sender<Option<Duration>>,
     exit: watch::Receiver<Option<Exit>>,
@@ -61,8 +61,8 @@ impl Process {
         let outgoing = lines::send(input.clone());
         let (stop, stopped) = watch::channel(None);
         let (exited, exit) = watch::channel(None);
-        let (program, has_spoken) = (describe(command), AtomicBool::new(false));
-        let shared = Shared { program, input, last_output, has_spoken, stop, exit };
+        let (program, has_output) = (describe(command), AtomicBool::new(false));
+        let shared = Shared { program, input, last_output, has_output, stop, exit };
         tokio::spawn(async move {
             let exit = supervise(server, logging, stopped).await;
             exited.send_replace(Some(exit));
@@ -70,7 +70,7 @@ impl Process {
         let process = Self(Arc::new(shared));
         let (speaks, ends) = (process.clone(), process.clone());
         let incoming = lines::receive(output, line_limit)
-            .inspect(move |_| speaks.0.has_spoken.store(true, Ordering::Relaxed))
+            .inspect(move |_| speaks.0.has_output.store(true, Ordering::Relaxed))
             .chain(
                 stream::once(async move { ends.failure().await })
                     .filter_map(|failure| std::future::ready(failure.map(|error| Err(ReceiveError::Io(error))))),
@@ -84,8 +84,8 @@ impl Process {
     }
 
     /// Returns whether the process has written a line.
-    pub(crate) fn has_spoken(&self) -> bool {
-        self.0.has_spoken.load(Ordering::Relaxed)
+    pub(crate) fn has_output(&self) -> bool {
+        self.0.has_output.load(Ordering::Relaxed)
     }
 
     /// Returns the program and its arguments.

@@ -83,7 +83,7 @@ impl AddAssign for Tally {
     }
 }
 
-/// How a document was made.
+/// The function that made a document.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Kind {
     /// From [`Instances::valid`].

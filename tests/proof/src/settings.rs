@@ -1,4 +1,4 @@
-//! Environment variables that decide how much the tests do.
+//! Environment variables that set the sample sizes of the tests.
 
 use std::env;
 

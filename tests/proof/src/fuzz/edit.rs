@@ -1,4 +1,4 @@
-//! Edits valid documents as the bytes from the fuzzer direct.
+//! Edits valid documents. The bytes from the fuzzer select the edits.
 
 use serde_json::{Map, Value, json};
 

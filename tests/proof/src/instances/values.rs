@@ -6,7 +6,7 @@ use fastrand::Rng;
 use serde_json::{Map, Number, Value, json};
 use std::cmp::Ordering;
 
-/// Strings that careless implementations often corrupt.
+/// Strings that implementations often corrupt.
 const STRINGS: &[&str] = &[
     "",
     " ",

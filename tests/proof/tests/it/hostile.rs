@@ -1,5 +1,5 @@
-//! Documents that are huge, deep, circular or not schemas: for each, the generator soon returns code or an error with a
-//! reason.
+//! Tests the generator with documents that are huge, deep, circular or not schemas. It must terminate, and return code
+//! or an error with a reason.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::mpsc;

@@ -1,5 +1,4 @@
-//! The modules of the runtime and the generator: layers import only from lower layers, and no modules import each other
-//! in a circle.
+//! Checks the imports between modules of our crates: layers import only from lower layers, and there are no cycles.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
@@ -71,7 +70,7 @@ type ModulePath = Vec<String>;
 /// The modules of a crate, with what each of them imports.
 #[derive(Default)]
 struct Modules {
-    /// The names that a module exports from elsewhere, with the paths that they stand for.
+    /// The names that a module re-exports, with the paths that they refer to.
     exports: BTreeMap<ModulePath, BTreeMap<String, ModulePath>>,
     /// The paths in a module, except those of its exports.
     paths: BTreeMap<ModulePath, BTreeSet<ModulePath>>,
@@ -108,7 +107,7 @@ impl Modules {
         self.paths.insert(module, paths);
     }
 
-    /// Returns the module that defines what a path leads to.
+    /// Returns the module that defines the item at a path.
     fn defined_in(&self, path: &[String]) -> Option<ModulePath> {
         let mut module = ModulePath::new();
         for (index, name) in path.iter().enumerate() {

@@ -74,7 +74,7 @@ fn registered_client(context: &AuthContext) -> anyhow::Result<Option<RegisteredC
     }))
 }
 
-/// Requests the authorization URL and returns the URL of the redirect, without requesting that.
+/// Requests the authorization URL and returns the URL of the redirect, without following it.
 #[derive(Clone)]
 struct Redirect;
 

@@ -162,7 +162,7 @@ async fn echo_schema(Run { client, .. }: &Run) -> anyhow::Result<()> {
 ///
 /// # Errors
 ///
-/// Fails if the call fails, or if its result has `is_error` set.
+/// Returns an error if the call fails, or if its result has `is_error` set.
 async fn call(client: &Client, name: &str, arguments: Value) -> anyhow::Result<()> {
     let Value::Object(arguments) = arguments else { bail!("{name}: the arguments must be an object") };
     let result = client.call_tool(name, arguments).await.with_context(|| name.to_owned())?;
