@@ -1,7 +1,7 @@
 //! Macros that implement the traits of the codec for generated types. A declaration is a call of such a macro with the
 //! members, variants or values of a type.
 //!
-//! Members and variants come with their indices, because a macro cannot count.
+//! The arguments include the indices of members and variants, because a macro cannot count.
 
 /// Implements the traits of an object. The arguments are its `required`, `optional` and `constant` members in the order
 /// of the schema, each with index, JSON name and field. A `flag` is an optional constant whose field is a `bool`. The

@@ -30,7 +30,7 @@ pub enum CallError {
     Input {
         /// The method of the server's input request.
         method: String,
-        /// The reason for which the client does not provide it.
+        /// The reason why the client does not provide it.
         #[source]
         error: ErrorObject,
     },

@@ -68,11 +68,11 @@ impl Process {
             exited.send_replace(Some(exit));
         });
         let process = Self(Arc::new(shared));
-        let (speaks, ends) = (process.clone(), process.clone());
+        let (on_line, at_end) = (process.clone(), process.clone());
         let incoming = lines::receive(output, line_limit)
-            .inspect(move |_| speaks.0.has_output.store(true, Ordering::Relaxed))
+            .inspect(move |_| on_line.0.has_output.store(true, Ordering::Relaxed))
             .chain(
-                stream::once(async move { ends.failure().await })
+                stream::once(async move { at_end.failure().await })
                     .filter_map(|failure| std::future::ready(failure.map(|error| Err(ReceiveError::Io(error))))),
             );
         Ok((process, incoming, outgoing))

@@ -129,7 +129,7 @@ fn words(axis: Axis) -> &'static str {
     }
 }
 
-/// Returns a name in a code span that the name cannot end.
+/// Wraps a name in a code span, with a delimiter that does not occur in the name.
 fn code(name: &str) -> String {
     let name = clipped(name);
     let longest = name.split(|c| c != '`').map(str::len).max().unwrap_or(0);

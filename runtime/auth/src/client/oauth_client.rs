@@ -27,7 +27,7 @@ use crate::fetch::{Fetcher, NetworkPolicy};
 use crate::store::{EntryKind, StoreKey};
 use crate::util::sha256;
 
-/// The time after a login in which a 401 does not start another login.
+/// How long after a login a 401 does not start another login.
 const GIVE_UP: Duration = Duration::from_secs(60);
 
 /// Gets access tokens for one MCP server, and authorizes requests with them.

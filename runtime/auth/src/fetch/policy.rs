@@ -17,7 +17,7 @@ pub struct NetworkPolicy {
     pub private: bool,
 }
 
-/// The reason for which a URL or an address may not be requested.
+/// The reason why a URL or an address may not be requested.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum PolicyError {

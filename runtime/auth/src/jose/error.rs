@@ -1,6 +1,6 @@
 //! The error of signatures and keys.
 
-/// The reason for which a signature or a key is rejected.
+/// The reason why a signature or a key is rejected.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum JoseError {

@@ -11,7 +11,7 @@ use crate::fetch::{FetchError, Fetcher};
 use crate::jose::{Algorithm, Jwk, JwkSet};
 use crate::metadata::{AuthorizationServerMetadata, authorization_server_urls};
 
-/// The time for which keys are cached.
+/// How long keys are cached.
 const LIFETIME: Duration = Duration::from_secs(600);
 
 /// The minimum time between two requests. Limits the requests that clients cause with unknown key IDs.

@@ -12,7 +12,7 @@ use super::dpop::ALGORITHMS;
 use super::options::{DpopPolicy, ResourceOptions};
 use crate::challenge::AuthChallenge;
 
-/// The reason for which a request is refused.
+/// The reason why a request is refused.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Refusal {
     /// The request has no token.

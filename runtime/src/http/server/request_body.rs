@@ -68,7 +68,8 @@ impl RequestBody {
         Ok(posted)
     }
 
-    /// Picks members from the params. Ignores members of the wrong type: the handler's params decoding reports those.
+    /// Picks members from the params. Ignores members of the wrong type: decoding the params for the handler reports
+    /// them.
     fn read_params(&mut self, method: &str, params: Option<Cursor<'_>>) {
         let Some(params) = params else { return };
         let [meta, name, uri, arguments] = Picked::values(params, &["_meta", "name", "uri", "arguments"]);

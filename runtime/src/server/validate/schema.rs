@@ -42,7 +42,7 @@ const MAX_PATTERN_BYTES: usize = 1 << 20;
 /// The maximum memory that matching a pattern may use, in bytes.
 const MAX_MATCHER_BYTES: usize = 1 << 20;
 
-/// The maximum units of work to list the errors of a value. It bounds the number of errors that are collected.
+/// The maximum work of listing the errors of a value, in units. It bounds the number of errors that are collected.
 const MAX_EXPLAINED: u64 = 100_000;
 
 /// The maximum number of errors in a message.

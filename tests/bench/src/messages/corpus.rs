@@ -87,7 +87,7 @@ fn request(method: &str, params: Option<Value>) -> Value {
     message
 }
 
-/// Returns a request with the members in the order of clients that add the envelope last.
+/// Returns a request whose `jsonrpc` and `id` are the last members, as some clients write it.
 fn last(method: &str, params: &Value) -> Value {
     json!({ "method": method, "params": params, "jsonrpc": "2.0", "id": 7 })
 }
