@@ -25,7 +25,7 @@ pub fn emit(protocol: &Protocol, options: &Options) -> Result<BTreeMap<String, S
     emit_on(threads(), protocol, options)
 }
 
-/// Like [`emit`], but with a number of threads. The text does not depend on it.
+/// Like [`emit`], but on the given number of threads, which does not affect the text.
 pub(crate) fn emit_on(
     threads: usize,
     protocol: &Protocol,

@@ -28,7 +28,7 @@ pub const SUPPORT: &str = "::mcpgen_types";
 pub struct Generated {
     /// The revisions, in the order of the workspace.
     pub revisions: Vec<Summary>,
-    /// The files that differ from before.
+    /// The files that were created, changed or removed.
     pub changes: Changes,
 }
 

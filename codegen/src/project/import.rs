@@ -33,7 +33,7 @@ pub(crate) struct Imported {
     pub row: Revision,
     /// The model of the schema.
     pub protocol: Protocol,
-    /// The files below [`FOLDER`] that differ from before.
+    /// The files below [`FOLDER`] that the import creates or changes.
     pub changes: Changes,
     /// Whether the changes were written. `false` if they would change an existing revision, and `accept` is not set.
     pub written: bool,

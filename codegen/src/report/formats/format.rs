@@ -1,4 +1,4 @@
-//! The formats by name.
+//! The list of formats.
 
 use super::text::TextOptions;
 use super::{github, json, junit, markdown, sarif, text};

@@ -138,7 +138,7 @@ fn code(name: &str) -> String {
     format!("{fence}{gap}{name}{gap}{fence}")
 }
 
-/// Escapes a sentence of ours that contains names from a schema. Names in backticks become code.
+/// Escapes a message that contains names from a schema. Names in backticks become code.
 fn prose(sentence: &str) -> String {
     let sentence = clipped(sentence);
     let parts: Vec<&str> = sentence.split('`').collect();

@@ -5,7 +5,7 @@
 //!
 //! * `options` are the [`ConnectOptions`], `error` the [`HandshakeError`].
 //! * `probe` interprets the response to `server/discover`. `negotiate` sends the requests of the handshake.
-//! * `start` is how a connection starts: on streams, or with a process that can be restarted.
+//! * `start` distinguishes connections on streams from those to a process that can be restarted.
 
 mod error;
 mod negotiate;

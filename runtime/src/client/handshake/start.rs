@@ -1,4 +1,4 @@
-//! How a connection starts.
+//! The ways in which a connection starts.
 
 #[cfg(feature = "stdio")]
 use super::error::HandshakeError;

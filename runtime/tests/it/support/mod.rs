@@ -75,7 +75,7 @@ impl RawPeer {
         (RawPeer::new(here), run(there))
     }
 
-    /// Uses one end of a pipe.
+    /// Creates a peer at one end of a pipe.
     pub(crate) fn new(pipe: DuplexStream) -> RawPeer {
         let (reader, writer) = tokio::io::split(pipe);
         RawPeer { reader: RawReader(BufReader::new(reader).lines()), writer: RawWriter(writer) }

@@ -82,7 +82,7 @@ fn corpus_covers_all_goals() {
 
 /// A coverage goal: something that the corpus should contain a document for.
 struct Goal {
-    /// `2025-11-25-ContentBlock-TextContent`
+    /// The name, such as `2025-11-25-ContentBlock-TextContent`.
     name: String,
     /// The index of the target that accepts it.
     target: usize,
