@@ -81,7 +81,7 @@ impl<'p> Values<'p> {
         outcome
     }
 
-    /// Returns whether two definitions have the same structure, so that one is the other renamed.
+    /// Returns whether two definitions have the same structure, as a renamed definition does.
     pub(super) fn same(&self, old: TypeId, new: TypeId) -> bool {
         let telling = |protocol: &Protocol, id: TypeId| match &protocol.types[id].shape {
             Shape::Struct(body) => !body.members.is_empty(),

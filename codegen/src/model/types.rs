@@ -88,11 +88,11 @@ pub struct Struct {
 /// How members that a struct does not name are treated.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Rest {
-    /// Kept as JSON.
+    /// Other members are kept as JSON.
     Open,
-    /// Kept as values of this type.
+    /// Other members are kept as values of this type.
     Typed(Type),
-    /// Rejected.
+    /// Other members are rejected.
     Closed,
 }
 

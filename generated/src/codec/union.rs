@@ -161,7 +161,7 @@ impl<'a> Cursor<'a> {
         let fails = |condition: &Condition| !condition.holds(self.descend(condition.path()));
         let failed = possible.filter_map(|guard| guard.when.iter().enumerate().find(|(_, condition)| fails(condition)));
         let failed: Vec<_> = failed.collect();
-        // Report the guards whose conditions hold the longest: they are closest to the intended variant.
+        // Reports the guards whose first failing condition comes last: they are closest to the intended variant.
         let most = failed.iter().map(|(first, _)| *first).max();
         let closest = failed.into_iter().filter(|(first, _)| Some(*first) == most).map(|(_, condition)| condition);
         let closest: Vec<_> = closest.collect();

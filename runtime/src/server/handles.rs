@@ -25,8 +25,8 @@ use crate::util::random::random;
 
 /// Values that are stored under handles.
 ///
-/// A handle cannot be guessed, belongs to one owner, and expires when it was not used for its lifetime. State the
-/// lifetime in the description of the tool that creates handles, where the model can read it.
+/// A handle cannot be guessed, belongs to one owner, and expires if it is not used for its lifetime. State the
+/// lifetime in the description of the tool that creates handles, so that the model knows it.
 #[derive(Debug)]
 pub struct Handles<T> {
     kind: &'static str,

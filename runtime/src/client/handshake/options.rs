@@ -12,7 +12,7 @@ use crate::protocol::modern::ResultRules;
 pub struct ConnectOptions {
     /// The local info: the client's revisions, capabilities, name and version.
     pub local_info: LocalInfo,
-    /// How results of modern revisions are read.
+    /// The rules for results of modern revisions.
     pub result_rules: ResultRules,
     /// How long to wait for the response to `server/discover` before the server is considered silent. The default is 30
     /// seconds, since a cold start through a package manager can take more than 15 seconds.

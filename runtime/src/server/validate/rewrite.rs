@@ -192,7 +192,7 @@ impl Rewriter<'_> {
         }
     }
 
-    /// Returns whether a node is cheap enough to be evaluated without a charge of its cost. The node that applies it is
+    /// Returns whether a node is cheap enough to be evaluated without charging its cost. The node that applies it is
     /// charged instead.
     fn is_light(&self, node: usize) -> bool {
         let cheap = |keyword: &String| match self.role(keyword) {
