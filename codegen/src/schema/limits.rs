@@ -125,7 +125,7 @@ impl Length {
         length >= self.min && self.max.is_none_or(|max| length <= max)
     }
 
-    /// Returns whether every length that `other` allows is allowed.
+    /// Returns whether these limits allow every length that `other` allows.
     pub fn includes(&self, other: &Length) -> bool {
         self.and(other) == *other
     }

@@ -43,7 +43,7 @@ pub enum Kind {
     Null,
     /// `true` and `false`.
     Boolean,
-    /// Strings of a length.
+    /// Strings with a length within limits.
     String(Length),
     /// Numbers without a fraction, within bounds.
     Integer(Bounds),

@@ -86,7 +86,7 @@ impl HandlerCapabilities {
         Self { revisions, capabilities }
     }
 
-    /// Returns whether a revision has a handler, or all handlers are for all revisions.
+    /// Returns whether a revision is supported: it has a handler, or all handlers work in every revision.
     pub(crate) fn supports(&self, revision: Revision) -> bool {
         self.revisions.is_empty() || self.revisions.contains(&revision)
     }

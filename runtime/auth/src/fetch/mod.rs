@@ -1,4 +1,4 @@
-//! HTTP requests to authorization servers and for metadata.
+//! HTTP requests for metadata and tokens.
 //!
 //! The URLs come from servers that may be malicious. `policy` decides which URLs and addresses may be requested,
 //! `resolver` applies it to the addresses of host names, and `fetcher` sends requests within limits of size and time.
