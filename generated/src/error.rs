@@ -114,7 +114,7 @@ pub enum ErrorKind {
         /// The parser's message.
         message: String,
     },
-    /// A type that is not generated rejected the value.
+    /// The value was rejected by a type that is not generated.
     Custom {
         /// The type's message.
         message: String,

@@ -81,7 +81,7 @@ pub struct Members {
 /// Checks on the members and items that another check did not evaluate.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Unevaluated {
-    /// The other check.
+    /// The check that is evaluated first.
     pub base: Check,
     /// The check on members.
     pub members: Option<Check>,

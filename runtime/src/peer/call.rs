@@ -124,7 +124,7 @@ impl<T: 'static> RequestBuilder<T> {
         &self.id
     }
 
-    /// Sets the time limit without a response or a progress report. `None` means no limit.
+    /// Sets how long to wait for the response or the next progress report. `None` means no limit.
     pub fn idle_timeout(mut self, idle_timeout: impl Into<Option<Duration>>) -> Self {
         self.idle_timeout = idle_timeout.into();
         self
