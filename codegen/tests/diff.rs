@@ -431,7 +431,7 @@ fn errors_exit_with_2() {
             project.run(&json).exits(2);
         }
     }
-    assert!(!project.path("x").exists(), "nothing is written for a command that is refused");
+    assert!(!project.path("x").exists(), "a rejected command writes nothing");
 }
 
 #[test]
