@@ -64,7 +64,7 @@ impl Revision {
 }
 
 impl Status {
-    /// Both statuses.
+    /// All statuses.
     pub const ALL: [Status; 2] = [Status::Released, Status::Draft];
 
     /// Returns the name of the status.
