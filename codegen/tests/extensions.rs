@@ -11,7 +11,7 @@ use mcpgen::validate::validate;
 use mcpgen::{Document, Protocol};
 use serde_json::{Map, Value, json};
 
-/// A random number generator (xorshift).
+/// A small generator of random numbers (xorshift).
 struct Random(u64);
 
 impl Random {
@@ -31,7 +31,7 @@ impl Random {
     }
 }
 
-/// Makes documents that are valid against a schema, except for occasional violations.
+/// Makes documents that a schema should accept, with violations here and there.
 struct Maker<'s> {
     root: &'s Value,
     random: Random,
@@ -163,7 +163,7 @@ fn merged(a: Value, b: Value) -> Value {
     }
 }
 
-/// Moves the definitions of nested schemas to the root, where the references in these schemas expect them.
+/// Moves definitions inside a schema to the root. The references of such a schema refer to them as if they were there.
 fn hoisted(mut schema: Value) -> Value {
     fn collect(json: &Value, depth: usize, found: &mut Map<String, Value>) {
         match json {
@@ -273,7 +273,7 @@ fn extensions_agree_with_a_published_validator() {
         let document = Document::parse(&*file, text.as_bytes()).expect("a schema");
         let protocol = mcpgen::model(document, "proof", false).unwrap_or_else(|error| panic!("{error}"));
         let mut schema = hoisted(serde_json::from_str(&text).expect("JSON"));
-        // No other fixup changes what these schemas accept.
+        // The only fixup that changes what these schemas accept.
         if let Some(types) = schema.pointer_mut("/$defs/JSONValue/anyOf/2/type") {
             *types = json!(["string", "number", "boolean", "null"]);
         }

@@ -77,7 +77,7 @@ impl Revision {
         Self { name, legacy: false, index: None }
     }
 
-    /// Returns the name on the wire.
+    /// The name on the wire.
     #[must_use]
     pub const fn as_str(self) -> &'static str {
         self.name

@@ -1,6 +1,5 @@
-//! Builds the model from the normal form. `builder` creates the types, `unions` finds the decision of each union,
-//! `names` names types and variants, `boxes` breaks cycles, `methods` pairs requests with results, and `areas` assigns
-//! types to files.
+//! From normal form to the model. `builder` makes the types, `unions` finds the decision of each union, `names` names
+//! types and variants, `boxes` breaks cycles, `methods` pairs requests with results, and `areas` assigns types to files.
 
 pub(crate) mod areas;
 mod boxes;

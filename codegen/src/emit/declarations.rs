@@ -5,7 +5,7 @@ use quote::ToTokens as _;
 
 use super::width::{WIDTH, fill};
 
-/// Macros that take a list of types. Their lines contain as many types as fit.
+/// Macros that take a list of types. Their lines are filled.
 const LISTS: [&str; 2] = ["serde_impls", "json_schema_impls"];
 
 /// Prints a macro call as an item.
@@ -30,7 +30,7 @@ pub(super) fn print(call: &syn::Macro) -> String {
     out
 }
 
-/// Returns whether the macro takes a list of types.
+/// Whether the macro takes a list of types.
 pub(super) fn is_list(call: &syn::Macro) -> bool {
     call.path.segments.last().is_some_and(|last| LISTS.iter().any(|name| last.ident == name))
 }
@@ -118,7 +118,7 @@ impl Words {
             Delimiter::Brace => ("{", "}"),
             Delimiter::None => ("", ""),
         };
-        // There is no space between the name in a call and its parentheses.
+        // Parentheses follow the name of what is called.
         self.is_tight |= delimiter == Delimiter::Parenthesis;
         self.push(open);
         self.is_tight = true;

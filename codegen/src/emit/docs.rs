@@ -389,7 +389,7 @@ fn sent_by(senders: &[Side]) -> String {
     }
 }
 
-/// Returns a code span that contains the text.
+/// A code span of any text.
 pub(super) fn code(text: &str) -> String {
     if !text.contains('`') {
         return format!("`{text}`");

@@ -69,7 +69,7 @@ fn tokens(revisions: &[Revision], models: &[Protocol]) -> TokenStream {
                 Self { name, legacy: false, index: None }
             }
 
-            /// Returns the name on the wire.
+            /// The name on the wire.
             #[must_use]
             pub const fn as_str(self) -> &'static str {
                 self.name

@@ -448,7 +448,7 @@ pub(crate) fn replace_never(schema: &Schema, never: &BTreeSet<String>) -> Schema
     Schema { kind, note: schema.note.clone() }
 }
 
-/// Creates an array schema, or `Never` if it accepts no value.
+/// An array schema without values is `Never`.
 fn array_kind(array: Array) -> Kind {
     if array.length.is_empty() || (array.length.min > 0 && array.items.kind == Kind::Never) {
         Kind::Never

@@ -159,8 +159,7 @@ impl Lower<'_> {
     }
 }
 
-/// Returns whether the schema only narrows other schemas. Its checks then apply to the whole schema, which keeps the
-/// references in it.
+/// Whether the schema only narrows others. Its checks then apply to the whole, so that references are kept.
 fn is_refinement(keywords: &IndexMap<String, Json>) -> bool {
     !keywords.contains_key("type")
         && ["$ref", "allOf", "anyOf", "oneOf"].iter().any(|keyword| keywords.contains_key(*keyword))

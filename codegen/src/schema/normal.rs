@@ -67,7 +67,7 @@ pub enum Kind {
     All(Vec<Schema>),
 }
 
-/// Arrays whose items all match `items`.
+/// Arrays whose every item fits `items`.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Array {
     /// The schema of every item.
