@@ -60,6 +60,9 @@ pub enum OAuthError {
         /// The issuer that the server uses.
         found: String,
     },
+    /// The URL of the client ID metadata document cannot be a client ID.
+    #[error("`OAuthOptions::client_metadata_url` is `{0}`; it must be an `https` URL with a path")]
+    ClientMetadataUrl(String),
     /// There is no way to get a client ID.
     #[error(
         "the authorization server `{0}` supports neither client ID metadata documents nor dynamic registration; register \
