@@ -45,6 +45,8 @@ pub struct AuthorizationServerMetadata {
     pub registration_endpoint: Option<Url>,
     /// The URL of the public keys that verify access tokens.
     pub jwks_uri: Option<Url>,
+    /// The endpoint where clients revoke tokens.
+    pub revocation_endpoint: Option<Url>,
     /// The endpoint where resource servers introspect access tokens.
     pub introspection_endpoint: Option<Url>,
     /// The supported scopes.

@@ -1,7 +1,7 @@
 //! An authorization server for tests. It needs no user.
 
 use std::collections::BTreeMap;
-use std::sync::atomic::{AtomicI64, AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicI64, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::{SystemTime, UNIX_EPOCH};
 
@@ -32,6 +32,7 @@ struct Shared {
     codes: Mutex<BTreeMap<String, Params>>,
     refresh_tokens: Mutex<BTreeMap<String, Params>>,
     issued: AtomicUsize,
+    rejects_registrations: AtomicBool,
     /// The kinds of requests, in order.
     log: Mutex<Vec<String>>,
     /// All secrets that the server has issued or received.
@@ -49,6 +50,7 @@ impl AuthorizationServer {
             codes: Mutex::default(),
             refresh_tokens: Mutex::default(),
             issued: AtomicUsize::new(0),
+            rejects_registrations: AtomicBool::new(false),
             log: Mutex::default(),
             secrets: Mutex::default(),
         }));
@@ -58,6 +60,7 @@ impl AuthorizationServer {
             .route("/register", post(register))
             .route("/authorize", get(authorize))
             .route("/token", post(token))
+            .route("/revoke", post(revoke))
             .route("/introspect", post(introspect))
             .with_state(server.clone());
         tokio::spawn(async move { axum::serve(listener, app).await });
@@ -82,6 +85,10 @@ impl AuthorizationServer {
         self.0.refresh_tokens.lock().expect("the tokens").clear();
     }
 
+    pub(crate) fn reject_registrations(&self) {
+        self.0.rejects_registrations.store(true, Ordering::SeqCst);
+    }
+
     /// Sets the lifetime of access tokens in seconds.
     pub(crate) fn set_lifetime(&self, seconds: i64) {
         self.0.lifetime.store(seconds, Ordering::SeqCst);
@@ -104,12 +111,14 @@ impl AuthorizationServer {
     /// Issues tokens for an authorization request.
     fn issue(&self, request: Params, key: Option<&Jwk>) -> Response {
         let lifetime = self.0.lifetime.load(Ordering::SeqCst);
+        // Nobody gets the scope `admin`.
+        let scope = request.get("scope").map(|scope| scope.replace("admin", ""));
         let mut claims = json!({
             "iss": self.0.issuer,
             "aud": request.get("resource"),
             "sub": "alice",
             "client_id": request.get("client_id"),
-            "scope": request.get("scope"),
+            "scope": scope,
             "iat": now(),
             "exp": now() + lifetime,
             "jti": self.0.issued.fetch_add(1, Ordering::SeqCst).to_string(),
@@ -138,6 +147,7 @@ async fn metadata(State(server): State<AuthorizationServer>) -> Json<Value> {
         "issuer": server.issuer(),
         "authorization_endpoint": at("/authorize"),
         "token_endpoint": at("/token"),
+        "revocation_endpoint": at("/revoke"),
         "registration_endpoint": at("/register"),
         "jwks_uri": at("/jwks"),
         "code_challenge_methods_supported": ["S256"],
@@ -155,6 +165,10 @@ async fn jwks(State(server): State<AuthorizationServer>) -> Json<Value> {
 
 async fn register(State(server): State<AuthorizationServer>, Json(metadata): Json<Value>) -> Response {
     server.record("register");
+    if server.0.rejects_registrations.load(Ordering::SeqCst) {
+        let body = json!({ "error": "invalid_redirect_uri", "error_description": "no loopback" });
+        return (StatusCode::BAD_REQUEST, Json(body)).into_response();
+    }
     assert_eq!(metadata["application_type"], "native");
     assert_eq!(metadata["grant_types"], json!(["authorization_code", "refresh_token"]));
     let body = json!({
@@ -204,8 +218,18 @@ async fn token(State(server): State<AuthorizationServer>, headers: HeaderMap, Fo
     };
     match request {
         Some(request) => server.issue(request, key.as_ref()),
-        None => (StatusCode::BAD_REQUEST, Json(json!({ "error": "invalid_grant" }))).into_response(),
+        None => {
+            server.record("invalid_grant");
+            (StatusCode::BAD_REQUEST, Json(json!({ "error": "invalid_grant" }))).into_response()
+        }
     }
+}
+
+async fn revoke(State(server): State<AuthorizationServer>, Form(form): Form<Params>) -> StatusCode {
+    assert!(form.get("client_secret").is_some_and(|secret| secret.starts_with("client-secret")), "{form:?}");
+    let known = server.0.refresh_tokens.lock().expect("the tokens").remove(&form["token"]).is_some();
+    server.record(&format!("revoke {} {known}", form["token_type_hint"]));
+    StatusCode::OK
 }
 
 /// Tokens that start with `opaque` are valid. The rest of the token is the audience.

@@ -4,14 +4,14 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 
 use axum::body::{Body, Bytes};
-use axum::http::Request;
+use axum::http::{HeaderMap, Request};
 use futures_util::future::BoxFuture;
 use http_body_util::{Either, Full};
 use mcpgen_auth::client::{Grant, OAuthClient, OAuthOptions, PendingLogin, RegisteredClient, UserAgent};
 use mcpgen_auth::server::{DpopPolicy, Identity, JwtVerifier, ProtectedResource, ResourceOptions, ScopePolicy};
-use mcpgen_auth::store::{CredentialStore, EntryKind, MemoryStore, StoreError, StoreKey};
+use mcpgen_auth::store::{CredentialStore, EntryKind, FileStore, MemoryStore, StoreError, StoreKey};
 use mcpgen_runtime::client::ClientBuilder;
-use mcpgen_runtime::http::client::{Authorize, ClientOptions};
+use mcpgen_runtime::http::client::{Authorize, AuthorizeRequest, ClientOptions};
 use mcpgen_runtime::http::server::{Endpoint, EndpointOptions};
 use mcpgen_runtime::{Client, Server};
 use mcpgen_types::v2026_07_28::{CallToolResult, Tool, ToolInputSchema};
@@ -21,7 +21,7 @@ use tower::{BoxError, Layer, ServiceExt};
 
 use crate::authorization_server::{AuthorizationServer, FollowsRedirect};
 
-/// A protected server. The tool `write` needs the scope of the same name.
+/// A protected server. The tools `write` and `admin` need the scopes of the same names.
 pub(crate) struct ProtectedServer {
     pub(crate) url: String,
     server: Server,
@@ -33,7 +33,8 @@ impl ProtectedServer {
         let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.expect("a free port");
         let url = format!("http://{}/mcp", listener.local_addr().expect("an address"));
         let mut options = ResourceOptions::new(&url, issuer);
-        options.scopes = ScopePolicy::default().require(["read"]).for_tool("write", ["write"]);
+        options.scopes =
+            ScopePolicy::default().require(["read"]).for_tool("write", ["write"]).for_tool("admin", ["admin"]);
         options.dpop = dpop;
         let verifier = JwtVerifier::new(issuer, &url).expect("a verifier").leeway(std::time::Duration::ZERO);
         let resource = ProtectedResource::new(options, verifier).expect("a resource");
@@ -46,6 +47,7 @@ impl ProtectedServer {
                 identity.subject.clone()
             })
             .tool_with_schema(tool("write"), |_, _| async { "written" })
+            .tool_with_schema(tool("admin"), |_, _| async { "never called" })
             .build();
         let endpoint = Arc::new(Mutex::new(server.http(EndpointOptions::default()).expect("a valid server")));
         let current = Arc::clone(&endpoint);
@@ -115,6 +117,26 @@ async fn logs_in_and_steps_up() {
 }
 
 #[tokio::test]
+async fn stops_stepping_up_without_success() {
+    let issuer = AuthorizationServer::start(300).await;
+    let server = ProtectedServer::start(issuer.issuer(), DpopPolicy::Allowed).await;
+    let client = connect(&server.url, options(), Some(Revision::V2026_07_28)).await;
+    issuer.log();
+    for expected in [&["authorize admin read", "authorization_code"][..], &[]] {
+        let error = client.call_tool("admin", JsonObject::new()).await.expect_err("insufficient scope");
+        assert!(messages(&error).contains("403"), "{error:?}");
+        assert_eq!(issuer.log(), expected);
+    }
+    assert_eq!(call(&client, "read").await, "alice");
+}
+
+/// Returns the messages of an error and its sources.
+fn messages(error: &dyn std::error::Error) -> String {
+    let chain = std::iter::successors(Some(error), |error| error.source());
+    chain.map(ToString::to_string).collect::<Vec<_>>().join(": ")
+}
+
+#[tokio::test]
 async fn refreshes_tokens_before_they_expire() {
     // The client refreshes tokens that expire within 30 s, so it refreshes before each request.
     let issuer = AuthorizationServer::start(20).await;
@@ -126,7 +148,7 @@ async fn refreshes_tokens_before_they_expire() {
     // The refresh token is revoked, but the access token is still valid.
     issuer.revoke();
     assert_eq!(call(&client, "read").await, "alice");
-    assert_eq!(issuer.log(), ["refresh_token"]);
+    assert_eq!(issuer.log(), ["refresh_token", "invalid_grant"]);
 }
 
 #[tokio::test]
@@ -193,6 +215,50 @@ async fn a_lost_session_is_replaced_with_the_same_login() {
     assert!(issuer.log().is_empty());
 }
 
+/// Authorization servers may revoke all tokens of a login if a refresh token is used twice.
+#[tokio::test(flavor = "multi_thread")]
+async fn clients_with_a_common_store_use_each_refresh_token_once() {
+    let directory = tempfile::tempdir().expect("a directory");
+    let memory: Arc<dyn CredentialStore> = Arc::new(MemoryStore::default());
+    let file = || -> Arc<dyn CredentialStore> { Arc::new(FileStore::new(directory.path().join("credentials.json"))) };
+    for stores in [[Arc::clone(&memory), memory], [file(), file()]] {
+        // The client refreshes tokens that expire within 30 s, so each request needs a new one.
+        let issuer = AuthorizationServer::start(20).await;
+        let server = ProtectedServer::start(issuer.issuer(), DpopPolicy::Allowed).await;
+        let mut clients = Vec::new();
+        for store in stores {
+            let mut options = options();
+            options.store = store;
+            clients.push(connect(&server.url, options, Some(Revision::V2026_07_28)).await);
+        }
+        issuer.log();
+        let calls = async |client: &Client| {
+            for _ in 0..10 {
+                assert_eq!(call(client, "read").await, "alice");
+            }
+        };
+        tokio::join!(calls(&clients[0]), calls(&clients[1]));
+        let log = issuer.log();
+        assert!(log.iter().all(|kind| kind == "refresh_token"), "{log:?}");
+    }
+}
+
+#[tokio::test]
+async fn logging_out_revokes_the_refresh_token() {
+    let issuer = AuthorizationServer::start(300).await;
+    let server = ProtectedServer::start(issuer.issuer(), DpopPolicy::Allowed).await;
+    let options = options();
+    connect(&server.url, options.clone(), None).await;
+    issuer.log();
+    // Another client of the same store, as in another run of the program.
+    let oauth = OAuthClient::new(&server.url, options.clone()).expect("a client");
+    oauth.log_out().await.expect("a writable store");
+    assert_eq!(issuer.log(), ["revoke refresh_token true"]);
+    connect(&server.url, options, None).await;
+    assert_eq!(issuer.log(), ["authorize read", "authorization_code"]);
+    oauth.log_out().await.expect("a writable store");
+}
+
 /// A store that can be read, but not written.
 struct ReadOnly(MemoryStore);
 
@@ -250,8 +316,64 @@ async fn a_failed_login_is_not_repeated() {
     let oauth: Arc<dyn Authorize> = Arc::new(OAuthClient::new(&server.url, options).expect("a client"));
     let options = ClientOptions { authorization: Some(oauth), ..ClientOptions::default() };
     let error = builder(None).connect_http(&server.url, options).await.expect_err("no login");
-    assert!(error.to_string().contains("the user could not be asked to log in"), "{error}");
+    assert!(messages(&error).contains("the user could not be asked to log in"), "{error:?}");
     assert_eq!(absent.0.load(Ordering::SeqCst), 1);
+}
+
+#[tokio::test]
+async fn verifies_tokens_within_sessions() {
+    let issuer = AuthorizationServer::start(300).await;
+    let server = ProtectedServer::start(issuer.issuer(), DpopPolicy::Allowed).await;
+    let oauth: Arc<dyn Authorize> = Arc::new(OAuthClient::new(&server.url, options()).expect("a client"));
+    let transport = ClientOptions { authorization: Some(Arc::clone(&oauth)), ..ClientOptions::default() };
+    let _client = builder(Some(Revision::V2025_11_25)).connect_http(&server.url, transport).await.expect("a session");
+    let url = server.url.parse().expect("a URL");
+    let request = AuthorizeRequest::new(&axum::http::Method::POST, &url, None);
+    let token = oauth.authorize(request).await.expect("credentials").expect("a token");
+    let post = async |headers: HeaderMap, body: &str| {
+        let request = reqwest::Client::new().post(&server.url).headers(headers).body(body.to_owned());
+        let request = request.header("content-type", "application/json");
+        request.header("accept", "application/json, text/event-stream").send().await.expect("a response")
+    };
+    let initialize = r#"{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"2025-11-25",
+        "capabilities":{},"clientInfo":{"name":"client","version":"1"}}}"#;
+    let response = post(token.clone(), initialize).await;
+    let session = response.headers()["mcp-session-id"].clone();
+    let ping = r#"{"jsonrpc":"2.0","id":2,"method":"ping"}"#;
+    for (headers, status) in [(token, 200), (HeaderMap::new(), 401)] {
+        let mut headers = headers;
+        headers.insert("mcp-session-id", session.clone());
+        headers.insert("mcp-protocol-version", "2025-11-25".parse().expect("a value"));
+        assert_eq!(post(headers, ping).await.status().as_u16(), status);
+    }
+}
+
+/// The transport may request another URL, for example after a redirect.
+#[tokio::test]
+async fn refuses_to_send_tokens_elsewhere() {
+    let issuer = AuthorizationServer::start(300).await;
+    let server = ProtectedServer::start(issuer.issuer(), DpopPolicy::Allowed).await;
+    let oauth: Arc<dyn Authorize> = Arc::new(OAuthClient::new(&server.url, options()).expect("a client"));
+    let transport = ClientOptions { authorization: Some(Arc::clone(&oauth)), ..ClientOptions::default() };
+    builder(None).connect_http(&server.url, transport).await.expect("a connection");
+    for (url, is_sent) in [(server.url.as_str(), true), (issuer.issuer(), false), ("https://mcp.example/mcp", false)] {
+        let url = url.parse().expect("a URL");
+        let request = AuthorizeRequest::new(&axum::http::Method::POST, &url, None);
+        assert_eq!(oauth.authorize(request).await.expect("credentials").is_some(), is_sent, "{url}");
+    }
+}
+
+#[tokio::test]
+async fn explains_rejected_registrations() {
+    let issuer = AuthorizationServer::start(300).await;
+    issuer.reject_registrations();
+    let server = ProtectedServer::start(issuer.issuer(), DpopPolicy::Allowed).await;
+    let oauth: Arc<dyn Authorize> = Arc::new(OAuthClient::new(&server.url, options()).expect("a client"));
+    let options = ClientOptions { authorization: Some(oauth), ..ClientOptions::default() };
+    let error = builder(None).connect_http(&server.url, options).await.expect_err("no client ID");
+    let expected = "refused the registration of a client with redirect URI `http://127.0.0.1:7777/callback`: \
+                    invalid_redirect_uri: no loopback";
+    assert!(messages(&error).contains(expected), "{error:?}");
 }
 
 #[tokio::test]

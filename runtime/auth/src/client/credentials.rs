@@ -22,6 +22,7 @@ pub(super) struct Credentials {
     /// The issuer of the tokens. The refresh token is sent only to this issuer.
     pub(super) issuer: String,
     pub(super) token_endpoint: Url,
+    pub(super) revocation_endpoint: Option<Url>,
     pub(super) methods: Option<Vec<String>>,
     pub(super) client_id: String,
     pub(super) resource: String,
@@ -78,6 +79,7 @@ impl Credentials {
         json!({
             "issuer": self.issuer,
             "token_endpoint": self.token_endpoint,
+            "revocation_endpoint": self.revocation_endpoint,
             "methods": self.methods,
             "client_id": self.client_id,
             "resource": self.resource,
@@ -105,6 +107,7 @@ impl Credentials {
         Some(Self {
             issuer: string("issuer")?,
             token_endpoint: string("token_endpoint")?.parse().ok()?,
+            revocation_endpoint: string("revocation_endpoint").and_then(|url| url.parse().ok()),
             methods: strings("methods"),
             client_id: string("client_id")?,
             resource: string("resource")?,

@@ -60,6 +60,9 @@ pub enum OAuthError {
         /// The issuer that the server uses.
         found: String,
     },
+    /// The URL of the client ID metadata document cannot be a client ID.
+    #[error("`OAuthOptions::client_metadata_url` is `{0}`; it must be an `https` URL with a path")]
+    ClientMetadataUrl(String),
     /// The client has no client ID, and cannot register with the authorization server.
     #[error(
         "the authorization server `{0}` supports neither client ID metadata documents nor dynamic registration; register \

@@ -148,6 +148,7 @@ impl OAuthClient {
         let credentials = Credentials {
             issuer: server.issuer.clone(),
             token_endpoint: url.clone(),
+            revocation_endpoint: server.revocation_endpoint.clone(),
             methods: methods.map(<[String]>::to_vec),
             client_id: client.id.clone(),
             resource: found.resource.clone(),

@@ -63,35 +63,76 @@ impl OAuthClient {
     ///
     /// # Errors
     ///
-    /// Returns an error if the URL is invalid, or if the HTTP client cannot be created.
+    /// Returns an error if the URL is invalid, if the client metadata URL in the options is invalid, or if the HTTP
+    /// client cannot be created.
     pub fn new(server_url: &str, options: OAuthOptions) -> Result<Self, OAuthError> {
         let server_url: Url = server_url.parse().map_err(|_| OAuthError::Url(server_url.to_owned()))?;
         let policy = options.network_policy.unwrap_or_else(|| NetworkPolicy::for_server(&server_url));
-        Ok(Self::with_fetcher(server_url, options, Fetcher::new(policy)?))
+        Self::with_fetcher(server_url, options, Fetcher::new(policy)?)
     }
 
     /// Creates a client that sends its requests with this fetcher.
-    #[must_use]
-    pub fn with_fetcher(server_url: Url, options: OAuthOptions, fetcher: Fetcher) -> Self {
-        Self {
+    ///
+    /// # Errors
+    ///
+    /// Returns an error if the client metadata URL in the options is invalid.
+    pub fn with_fetcher(server_url: Url, options: OAuthOptions, fetcher: Fetcher) -> Result<Self, OAuthError> {
+        if let Some(url) = &options.client_metadata_url {
+            let is_valid = |url: &Url| url.scheme() == "https" && url.path() != "/";
+            url.parse().ok().filter(is_valid).ok_or_else(|| OAuthError::ClientMetadataUrl(url.clone()))?;
+        }
+        Ok(Self {
             server_url,
             options,
             fetcher,
             nonces: Nonces::default(),
             state: Mutex::default(),
             renewing: tokio::sync::Mutex::default(),
-        }
+        })
     }
 
-    /// Deletes the credentials, also from the store. The next 401 starts a new login.
+    /// Deletes the credentials, also from the store, and revokes the tokens if the authorization server supports it
+    /// (RFC 7009). The next 401 starts a new login.
     ///
     /// # Errors
     ///
-    /// Returns an error if the store cannot be written.
+    /// Returns an error if the store cannot be read or written, or if the tokens could not be revoked. The credentials
+    /// are deleted from memory in any case.
     pub async fn log_out(&self) -> Result<(), OAuthError> {
         let _renewing = self.renewing.lock().await;
-        *self.state() = State { is_loaded: true, ..State::default() };
-        Ok(self.options.store.remove(&self.store_key()).await?)
+        let loaded = self.load().await;
+        let credentials =
+            std::mem::replace(&mut *self.state(), State { is_loaded: true, ..State::default() }).credentials;
+        self.options.store.remove(&self.store_key()).await?;
+        loaded?;
+        match credentials {
+            Some(credentials) => self.revoke(&credentials).await,
+            None => Ok(()),
+        }
+    }
+
+    async fn revoke(&self, credentials: &Credentials) -> Result<(), OAuthError> {
+        let Some(url) = &credentials.revocation_endpoint else { return Ok(()) };
+        let Some(client) = self.known_client(credentials).await? else { return Ok(()) };
+        let endpoint = TokenEndpoint { url, ..self.token_endpoint(credentials, &client) };
+        // Servers that revoke a refresh token also revoke its access tokens, if they can.
+        match &credentials.refresh_token {
+            Some(token) => endpoint.revoke(token, "refresh_token").await,
+            None => endpoint.revoke(&credentials.access_token, "access_token").await,
+        }
+    }
+
+    /// Returns the token endpoint that issued these credentials.
+    fn token_endpoint<'a>(&'a self, issued: &'a Credentials, client: &'a Identification) -> TokenEndpoint<'a> {
+        TokenEndpoint {
+            fetcher: &self.fetcher,
+            url: &issued.token_endpoint,
+            issuer: &issued.issuer,
+            methods: issued.methods.as_deref(),
+            client,
+            dpop: issued.dpop.as_deref(),
+            nonces: &self.nonces,
+        }
     }
 
     pub(super) fn state(&self) -> MutexGuard<'_, State> {
@@ -258,32 +299,36 @@ impl OAuthClient {
     }
 
     /// Refreshes credentials. Returns `None` if they cannot be refreshed.
-    async fn refresh(&self, expired: &Credentials) -> Result<Option<Arc<Credentials>>, OAuthError> {
-        let Some(refresh_token) = &expired.refresh_token else { return Ok(None) };
-        let client = self.known_client(expired).await?;
-        let Some(client) = client else { return Ok(None) };
-        let endpoint = TokenEndpoint {
-            fetcher: &self.fetcher,
-            url: &expired.token_endpoint,
-            issuer: &expired.issuer,
-            methods: expired.methods.as_deref(),
-            client: &client,
-            dpop: expired.dpop.as_deref(),
-            nonces: &self.nonces,
+    async fn refresh(&self, expired: &Arc<Credentials>) -> Result<Option<Arc<Credentials>>, OAuthError> {
+        let key = self.store_key();
+        let lock = self.options.store.lock(&key).await;
+        let _locked = lock.inspect_err(|error| {
+            tracing::warn!(error = error as &dyn std::error::Error, "another client may refresh the same tokens");
+        });
+        // Another client may have refreshed the tokens.
+        self.load().await?;
+        let stored = self.state().credentials.clone().filter(|stored| stored.issuer == expired.issuer);
+        let expired = match stored {
+            Some(stored) if !stored.has_same_token(expired) && !stored.has_expired() => return Ok(Some(stored)),
+            Some(stored) => stored,
+            None => Arc::clone(expired),
         };
+        let Some(refresh_token) = &expired.refresh_token else { return Ok(None) };
+        let Some(client) = self.known_client(&expired).await? else { return Ok(None) };
+        let endpoint = self.token_endpoint(&expired, &client);
         let params = [
             ("grant_type", "refresh_token"),
             ("refresh_token", refresh_token.expose_secret()),
             ("resource", expired.resource.as_str()),
         ];
         match endpoint.request(&params).await {
-            Ok(response) => Ok(Some(self.store(expired.clone().updated(response)?).await)),
+            Ok(response) => Ok(Some(self.store(Credentials::clone(&expired).updated(response)?).await)),
             Err(OAuthError::Token(error)) => {
                 tracing::info!(%error, "the refresh token is no longer valid");
                 // Another process may have used the refresh token, and stored the next one.
                 self.load().await?;
                 let current = self.state().credentials.clone();
-                Ok(current.filter(|current| !current.has_same_token(expired)))
+                Ok(current.filter(|current| !current.has_same_token(&expired)))
             }
             Err(error) => Err(error),
         }
@@ -335,5 +380,57 @@ impl fmt::Debug for OAuthClient {
             .field("server_url", &crate::fetch::shown(&self.server_url))
             .field("options", &self.options)
             .finish_non_exhaustive()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::metadata::AuthorizationServerMetadata;
+
+    #[test]
+    fn requests_the_scopes_of_the_challenge_or_else_of_the_metadata() {
+        let list = |text: &str| text.split_whitespace().map(ToOwned::to_owned).collect::<Vec<_>>();
+        let interactive = || Grant::AuthorizationCode(Arc::new(crate::client::Loopback::new(|_| Ok(()))));
+        // The scopes of the options, of the challenge, of the resource's metadata and of the authorization server, and
+        // those that are requested.
+        let table = [
+            (None, None, None, None, ""),
+            (None, None, Some("a b"), None, "a b"),
+            (None, Some("c"), Some("a b"), None, "c"),
+            (Some("d"), Some("c"), Some("a b"), None, "d"),
+            (Some(""), Some("c"), Some("a b"), None, ""),
+            (None, Some("c"), None, Some("offline_access e"), "c offline_access"),
+            (None, None, None, Some("offline_access e"), ""),
+        ];
+        for (configured, challenged, resource, server, expected) in table {
+            let mut options = OAuthOptions::new("test", interactive());
+            options.scopes = configured.map(list);
+            let client = OAuthClient::new("https://mcp.example/mcp", options).expect("a client");
+            let header = challenged.map(|scopes| format!("Bearer scope=\"{scopes}\""));
+            let headers: Vec<HeaderValue> = header.iter().map(|header| header.parse().expect("a header")).collect();
+            let challenge = AuthChallenge::parse(&headers).into_iter().next();
+            let server = AuthorizationServerMetadata {
+                scopes_supported: server.map(list),
+                ..AuthorizationServerMetadata::default()
+            };
+            let found =
+                Discovered { resource: String::new(), scopes: resource.map(list), server, has_no_metadata: false };
+            let scopes = client.initial_scopes(challenge.as_ref(), &found);
+            assert_eq!(scopes.into_iter().collect::<Vec<_>>().join(" "), expected);
+        }
+    }
+
+    #[test]
+    fn metadata_documents_are_at_https_urls_with_a_path() {
+        let accepts = |url: &str| {
+            let mut options = OAuthOptions::new("test", Grant::ClientCredentials);
+            options.client_metadata_url = Some(url.to_owned());
+            OAuthClient::new("https://mcp.example/mcp", options).is_ok()
+        };
+        assert!(accepts("https://app.example/client.json"));
+        for url in ["http://app.example/client.json", "https://app.example", "https://app.example/", "client.json"] {
+            assert!(!accepts(url), "{url}");
+        }
     }
 }

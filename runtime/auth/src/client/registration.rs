@@ -196,3 +196,45 @@ impl From<Registered> for Identification {
         Self { id: registered.client_id, authentication, method: registered.token_endpoint_auth_method }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::client::{Grant, RegisteredClient};
+    use crate::fetch::NetworkPolicy;
+    use crate::metadata::AuthorizationServerMetadata;
+
+    #[tokio::test]
+    async fn prefers_registered_clients_and_then_metadata_documents() {
+        const DOCUMENT: &str = "https://app.example/client.json";
+        let client = || RegisteredClient::public("registered");
+        let fetcher = Fetcher::new(NetworkPolicy::for_server(&"https://mcp.example".parse().expect("a URL")));
+        let fetcher = fetcher.expect("an HTTP client");
+        // The client, whether it has a document, and whether the authorization server supports documents.
+        let table = [
+            (Some(client()), true, true, Ok("registered")),
+            (Some(client().of_issuer("https://auth.example")), true, true, Ok("registered")),
+            (Some(client().of_issuer("https://other.example")), true, true, Err("https://other.example")),
+            (None, true, true, Ok(DOCUMENT)),
+            (None, true, false, Err("neither client ID metadata documents nor dynamic registration")),
+            (None, false, true, Err("neither client ID metadata documents nor dynamic registration")),
+        ];
+        for (client, has_document, supports_documents, expected) in table {
+            let mut options = OAuthOptions::new("test", Grant::ClientCredentials);
+            options.client = client;
+            options.client_metadata_url = has_document.then(|| DOCUMENT.to_owned());
+            let server = AuthorizationServerMetadata {
+                issuer: "https://auth.example".to_owned(),
+                client_id_metadata_document_supported: Some(supports_documents),
+                ..AuthorizationServerMetadata::default()
+            };
+            let found = Discovered { resource: String::new(), scopes: None, server, has_no_metadata: false };
+            let found = identify(&fetcher, &options, &found, "http://127.0.0.1/").await;
+            match (found, expected) {
+                (Ok(found), Ok(expected)) => assert_eq!(found.id, expected),
+                (Err(error), Err(expected)) => assert!(error.to_string().contains(expected), "{error}"),
+                (found, expected) => panic!("{found:?} instead of {expected:?}"),
+            }
+        }
+    }
+}

@@ -93,6 +93,13 @@ impl TokenEndpoint<'_> {
         }
     }
 
+    /// Revokes a token, at the revocation endpoint instead of the token endpoint (RFC 7009). An unknown token is not an
+    /// error.
+    pub(super) async fn revoke(&self, token: &SecretString, kind: &str) -> Result<(), OAuthError> {
+        let reply = self.send(&[("token", token.expose_secret()), ("token_type_hint", kind)]).await?;
+        error_of(&reply).map_or(Ok(()), |error| Err(OAuthError::Token(error)))
+    }
+
     async fn send(&self, params: &[(&str, &str)]) -> Result<Reply, OAuthError> {
         let (headers, form) = self.headers_and_form(params)?;
         let reply = self.fetcher.post_form(self.url, headers, &form).await?;

@@ -28,6 +28,37 @@ pub trait CredentialStore: Send + Sync + 'static {
     ///
     /// Returns an error if the store cannot be written.
     fn remove<'a>(&'a self, key: &'a StoreKey) -> BoxFuture<'a, Result<(), StoreError>>;
+
+    /// Waits until no other client, in this process or another one, holds the lock of this entry.
+    ///
+    /// A client holds the lock while it refreshes tokens: authorization servers may revoke all tokens of a login if its
+    /// refresh token is used twice. By default there is no lock, which suits stores that only one client uses.
+    ///
+    /// # Errors
+    ///
+    /// Returns an error if the lock is not available. The client then continues without it.
+    fn lock<'a>(&'a self, key: &'a StoreKey) -> BoxFuture<'a, Result<StoreLock, StoreError>> {
+        let _ = key;
+        Box::pin(std::future::ready(Ok(StoreLock::new(()))))
+    }
+}
+
+/// The lock of an entry. It is released when this value is dropped.
+pub struct StoreLock {
+    _guard: Box<dyn Send + Sync>,
+}
+
+impl StoreLock {
+    /// Creates a lock that drops `guard` to release the entry.
+    pub fn new(guard: impl Send + Sync + 'static) -> Self {
+        Self { _guard: Box::new(guard) }
+    }
+}
+
+impl fmt::Debug for StoreLock {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("StoreLock").finish_non_exhaustive()
+    }
 }
 
 /// The key of an entry.

@@ -4,17 +4,28 @@ use std::collections::BTreeMap;
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
+use std::sync::mpsc;
+use std::thread;
+use std::time::{Duration, Instant};
 
 use futures_util::future::BoxFuture;
 use secrecy::{ExposeSecret, SecretString};
+use tokio::sync::oneshot;
 
-use super::entry::{CredentialStore, StoreError, StoreKey};
+use super::entry::{CredentialStore, StoreError, StoreKey, StoreLock};
+use crate::util::sha256;
+
+/// How long to wait for the lock of an entry. Its holder waits for the authorization server.
+const LOCK_TIMEOUT: Duration = Duration::from_secs(60);
+/// How often to try to get the lock.
+const LOCK_INTERVAL: Duration = Duration::from_millis(20);
 
 /// Stores entries in a JSON file.
 ///
 /// The file has mode 0600 on Unix; a file that others can read is rejected. A change replaces the file atomically, and
-/// a lock file next to it (`.lock`) keeps several processes from losing each other's changes. The entries are not
-/// encrypted: prefer the system's keyring if it has one.
+/// a lock file next to it (`.lock`) keeps several processes from losing each other's changes. Each entry has another
+/// lock file, so that only one process refreshes its tokens. The entries are not encrypted: prefer the system's keyring
+/// if it has one.
 #[derive(Clone, Debug)]
 pub struct FileStore {
     path: PathBuf,
@@ -34,7 +45,11 @@ impl FileStore {
     ) -> Result<T, StoreError> {
         let path = self.path.clone();
         let done = tokio::task::spawn_blocking(move || work(&path)).await.map_err(io::Error::other);
-        done.and_then(|done| done).map_err(|error| StoreError::new(format!("`{}`", self.path.display()), error))
+        done.and_then(|done| done).map_err(|error| self.error(error))
+    }
+
+    fn error(&self, error: io::Error) -> StoreError {
+        StoreError::new(format!("`{}`", self.path.display()), error)
     }
 }
 
@@ -61,13 +76,54 @@ impl CredentialStore for FileStore {
             })
         }))
     }
+
+    fn lock<'a>(&'a self, key: &'a StoreKey) -> BoxFuture<'a, Result<StoreLock, StoreError>> {
+        let suffix = format!(".{}.lock", &sha256(&key.to_string())[..16]);
+        let (locked, is_locked) = oneshot::channel();
+        let (guard, released) = mpsc::channel::<()>();
+        let held = self.run(move |path| hold(&beside(path, &suffix), locked, &released));
+        Box::pin(async move {
+            tokio::select! {
+                biased;
+                Ok(()) = is_locked => Ok(StoreLock::new(guard)),
+                held = held => Err(held.err().unwrap_or_else(|| self.error(io::ErrorKind::Interrupted.into()))),
+            }
+        })
+    }
+}
+
+/// Locks a file, reports it, and holds the lock until the guard is dropped.
+fn hold(path: &Path, locked: oneshot::Sender<()>, released: &mpsc::Receiver<()>) -> io::Result<()> {
+    let mut lock = fd_lock::RwLock::new(lock_file(path)?);
+    let start = Instant::now();
+    // Waiting in the system would keep the runtime from shutting down.
+    let _held = loop {
+        match lock.try_write() {
+            Ok(held) => break held,
+            Err(error) if error.kind() != io::ErrorKind::WouldBlock => return Err(error),
+            Err(_) if locked.is_closed() => return Ok(()),
+            Err(_) if start.elapsed() > LOCK_TIMEOUT => {
+                let why = format!("another process has held `{}` for {LOCK_TIMEOUT:?}", path.display());
+                return Err(io::Error::new(io::ErrorKind::TimedOut, why));
+            }
+            Err(_) => thread::sleep(LOCK_INTERVAL),
+        }
+    };
+    if locked.send(()).is_ok() {
+        // The sender is the guard. It sends nothing, so this is an error as soon as it is dropped.
+        let _ = released.recv();
+    }
+    Ok(())
+}
+
+/// Opens a lock file. The system releases the lock also if the process is killed.
+fn lock_file(path: &Path) -> io::Result<File> {
+    private(&mut OpenOptions::new()).create(true).truncate(false).write(true).open(path)
 }
 
 /// Changes the entries while holding the lock.
 fn change(path: &Path, change: impl FnOnce(&mut Entries)) -> io::Result<()> {
-    let lock = private(&mut OpenOptions::new()).create(true).truncate(false).write(true).open(beside(path, ".lock"))?;
-    // The system also releases the lock if the process is killed.
-    let mut lock = fd_lock::RwLock::new(lock);
+    let mut lock = fd_lock::RwLock::new(lock_file(&beside(path, ".lock"))?);
     let _held = lock.write()?;
     let mut entries = read(path)?;
     change(&mut entries);

@@ -2,20 +2,23 @@
 
 use std::collections::HashMap;
 use std::fmt;
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Arc, Mutex, PoisonError};
 
 use futures_util::future::{BoxFuture, ready};
 use secrecy::SecretString;
 
-use super::entry::{CredentialStore, StoreError, StoreKey};
+use super::entry::{CredentialStore, StoreError, StoreKey, StoreLock};
 
 /// Stores entries until the process ends.
 #[derive(Default)]
-pub struct MemoryStore(Mutex<HashMap<StoreKey, SecretString>>);
+pub struct MemoryStore {
+    entries: Mutex<HashMap<StoreKey, SecretString>>,
+    locks: Mutex<HashMap<StoreKey, Arc<tokio::sync::Mutex<()>>>>,
+}
 
 impl MemoryStore {
     fn with<T>(&self, work: impl FnOnce(&mut HashMap<StoreKey, SecretString>) -> T) -> T {
-        work(&mut self.0.lock().unwrap_or_else(PoisonError::into_inner))
+        work(&mut self.entries.lock().unwrap_or_else(PoisonError::into_inner))
     }
 }
 
@@ -32,6 +35,14 @@ impl CredentialStore for MemoryStore {
     fn remove<'a>(&'a self, key: &'a StoreKey) -> BoxFuture<'a, Result<(), StoreError>> {
         self.with(|entries| entries.remove(key));
         Box::pin(ready(Ok(())))
+    }
+
+    fn lock<'a>(&'a self, key: &'a StoreKey) -> BoxFuture<'a, Result<StoreLock, StoreError>> {
+        let mut locks = self.locks.lock().unwrap_or_else(PoisonError::into_inner);
+        // Locks that nobody holds or waits for.
+        locks.retain(|_, lock| Arc::strong_count(lock) > 1);
+        let lock = Arc::clone(locks.entry(key.clone()).or_default());
+        Box::pin(async move { Ok(StoreLock::new(lock.lock_owned().await)) })
     }
 }
 

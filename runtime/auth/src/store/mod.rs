@@ -9,7 +9,7 @@ mod file;
 mod keyring;
 mod memory;
 
-pub use entry::{CredentialStore, EntryKind, StoreError, StoreKey};
+pub use entry::{CredentialStore, EntryKind, StoreError, StoreKey, StoreLock};
 pub use file::FileStore;
 #[cfg(feature = "keyring")]
 pub use keyring::KeyringStore;
