@@ -1,4 +1,4 @@
-//! Compares the schemas of MCP's extensions with a published validator, using random documents.
+//! The schemas of MCP's extensions against a published validator, with random documents.
 //!
 //! The schemas are not part of the repository. `MCPGEN_EXTENSIONS` is their folder; without it, nothing runs.
 //! `MCPGEN_INSTANCES` is the number of documents for each definition, by default 200.
@@ -189,7 +189,7 @@ fn hoisted(mut schema: Value) -> Value {
     schema
 }
 
-/// Returns whether a type contains a union whose decision can reject what `anyOf` accepts, as documented.
+/// Whether a type contains a union whose decision can refuse what `anyOf` accepts, which is documented.
 fn is_decided(protocol: &Protocol, id: usize) -> bool {
     let (mut seen, mut stack) = (BTreeSet::from([id]), vec![id]);
     while let Some(id) = stack.pop() {
@@ -201,12 +201,12 @@ fn is_decided(protocol: &Protocol, id: usize) -> bool {
     false
 }
 
-/// The number of compared documents.
+/// The documents that were compared.
 #[derive(Debug, Default)]
 struct Tally {
     valid: usize,
     not_valid: usize,
-    /// Documents that are valid but rejected by the decision of a union.
+    /// Valid, but refused by the decision of a union.
     decided: usize,
 }
 
@@ -322,8 +322,7 @@ fn mutate(schema: &Value, random: &mut Random) -> Value {
     mutant
 }
 
-/// The generator accepts mutants, or rejects them with problems. `MCPGEN_MUTANTS` is the number of mutants for each
-/// schema, by default 20.
+/// Mutants are generated, or refused with problems. `MCPGEN_MUTANTS` is their number for each schema, by default 20.
 #[test]
 fn mutants_are_generated_or_refused() {
     let Some(folder) = std::env::var_os("MCPGEN_EXTENSIONS").map(PathBuf::from) else { return };

@@ -95,7 +95,7 @@ impl Revision {
         ["2025-03-26"].contains(&self.name)
     }
 
-    /// Returns the methods of the revision, in no particular order. Empty for a custom revision.
+    /// The methods of the revision, in no particular order. Empty for a custom revision.
     #[must_use]
     pub fn methods(self) -> &'static [crate::MethodSpec] {
         const METHODS: &[&[crate::MethodSpec]] = &[

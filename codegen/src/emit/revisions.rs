@@ -87,7 +87,7 @@ fn tokens(revisions: &[Revision], models: &[Protocol]) -> TokenStream {
                 [#(#with_batches),*].contains(&self.name)
             }
 
-            /// Returns the methods of the revision, in no particular order. Empty for a custom revision.
+            /// The methods of the revision, in no particular order. Empty for a custom revision.
             #[must_use]
             pub fn methods(self) -> &'static [crate::MethodSpec] {
                 const METHODS: &[&[crate::MethodSpec]] = &[#(crate::methods::#constants),*];

@@ -266,7 +266,7 @@ impl<'a> Algebra<'a> {
         }
     }
 
-    /// Returns whether it is proven that no value is accepted by both.
+    /// Whether it is proven that no value is accepted by both.
     pub(crate) fn disjoint(&self, a: &Schema, b: &Schema) -> bool {
         self.proofs.set(0);
         self.disjoint_in(a, b, &mut Pairs::new(), 0)

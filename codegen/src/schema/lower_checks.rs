@@ -46,7 +46,7 @@ impl Lower<'_> {
         members.into_iter().chain(compile.object(keywords, pointer)).collect()
     }
 
-    /// Returns the checks that do not belong to one JSON type. Reports the problems of all keywords that become checks.
+    /// Returns the checks on the schema as a whole, and reports the problems of all keywords that are checks.
     pub(super) fn checks(&mut self, keywords: &IndexMap<String, Json>, path: &SchemaPath<'_>) -> Vec<Check> {
         self.check_schemas(keywords, path);
         let mut checks = Vec::new();

@@ -110,7 +110,7 @@ static RESULTS: &[(&str, Shape)] = &[
 ///
 /// # Errors
 ///
-/// Fails if the revision does not support the result's `resultType` or content.
+/// The revision does not support the result's `resultType` or content.
 pub(super) fn encode<T: Encode>(context: &Context, value: &T) -> Result<RawJson, ErrorObject> {
     if !context.revision().is_legacy() {
         return Ok(RawJson::from(value));
@@ -125,7 +125,7 @@ pub(super) fn encode<T: Encode>(context: &Context, value: &T) -> Result<RawJson,
 ///
 /// # Errors
 ///
-/// Fails if the revision does not support the result's `resultType` or content.
+/// The revision does not support the result's `resultType` or content.
 pub(crate) fn result<T: Encode>(method: &str, revision: Revision, result: &T) -> Result<RawJson, UnsupportedValue> {
     let kind = RESULTS.iter().find(|(known, _)| *known == method).map_or(&PLAIN, |(_, kind)| kind);
     let converter = Converter::of(revision);
@@ -274,7 +274,7 @@ fn is_text(node: Node<'_>, wanted: &str) -> bool {
 ///
 /// # Errors
 ///
-/// Fails if the revision does not support the method, or a part of its params.
+/// The revision does not support the method, or a part of its params.
 pub(crate) fn params(method: &str, revision: Revision, mut params: JsonObject) -> Result<JsonObject, UnsupportedValue> {
     let cannot = |what| Err(UnsupportedValue { revision: revision.as_str(), what });
     match method {
