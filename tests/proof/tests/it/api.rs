@@ -261,7 +261,9 @@ impl Listing<'_> {
                 let order: Vec<String> = item.variants.iter().map(|variant| variant.ident.to_string()).collect();
                 self.line(&item.attrs, format!("{path}: enum{} of {}", text(&item.generics), order.join(", ")));
                 for variant in &item.variants {
-                    self.line(&variant.attrs, format!("{path}::{}: variant{}", variant.ident, text(&variant.fields)));
+                    let mut fields = variant.fields.clone();
+                    fields.iter_mut().for_each(|field| field.attrs.clear());
+                    self.line(&variant.attrs, format!("{path}::{}: variant{}", variant.ident, text(&fields)));
                 }
                 self.derives(&item.attrs, &path);
             }

@@ -117,18 +117,25 @@ fn well_formed(problem: &Problem, document: &Json, released: bool) -> Result<(),
     let within = ["$defs", "definitions"]
         .iter()
         .any(|container| problem.pointer.starts_with(&format!("/{container}/{}", escape(&problem.definition))));
+    // The name of a nested definition may be derived from its path.
+    let nested = problem.pointer.match_indices('/').map(|(end, _)| &problem.pointer[..end]).chain([&*problem.pointer]);
+    let is_nested = nested.filter(|pointer| pointer.matches('/').count() > 2).any(|pointer| {
+        let parent = pointer.rsplit('/').nth(1);
+        matches!(parent, Some("$defs" | "definitions")) && document.pointer(pointer).is_some()
+    });
     // A fixup may fail because its place does not exist.
     let fixup = released && problem.why.contains("fixup");
     let faults = [
         (problem.file != FILE, "does not name the file"),
         (
             !fixup
+                && !is_nested
                 && !problem.definition.is_empty()
                 && definitions.and_then(|all| all.get(&problem.definition)).is_none(),
             "names a definition that does not exist",
         ),
         (!problem.pointer.is_empty() && !problem.pointer.starts_with('/'), "has an invalid pointer"),
-        (!problem.definition.is_empty() && !within, "has a pointer outside its definition"),
+        (!problem.definition.is_empty() && !within && !is_nested, "has a pointer outside its definition"),
         (!fixup && !exists(&problem.pointer), "has a pointer to a place that does not exist"),
         (problem.why.trim().is_empty(), "has no reason"),
         (problem.remedy.trim().is_empty(), "has no remedy"),
