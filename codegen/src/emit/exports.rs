@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use super::{Options, json_schema};
 use crate::build::areas::{CHECKS, MESSAGES};
-use crate::model::{MessageKind, MessageSet, Protocol, Shape, Side, TypeId};
+use crate::model::{MessageKind, MessageSet, Protocol, Shape, Side, Tag, TypeId};
 use crate::text::names::Namespace;
 
 /// The areas of a revision, and the names that they export.
@@ -64,6 +64,11 @@ impl Exports {
     }
 }
 
+/// Whether the member `method` names the method of each message of a set. Other messages have no envelope of JSON-RPC.
+fn is_json_rpc(protocol: &Protocol, set: TypeId) -> bool {
+    protocol.uses(set).iter().all(|id| Tag::of(&protocol.types[*id]).is_none_or(|tag| tag.member == "method"))
+}
+
 impl MessageNames {
     fn new(protocol: &Protocol) -> Self {
         let mut names = Namespace::default();
@@ -77,7 +82,9 @@ impl MessageNames {
         for (sender, name) in [(Side::Client, "ClientMessage"), (Side::Server, "ServerMessage")] {
             let [requests, notifications] =
                 [MessageKind::Request, MessageKind::Notification].map(|kind| id(MessageSet { sender, kind }));
-            if let (Some(requests), Some(notifications)) = (requests, notifications) {
+            if let (Some(requests), Some(notifications)) = (requests, notifications)
+                && [requests, notifications].iter().all(|id| is_json_rpc(protocol, *id))
+            {
                 envelopes.push((sender, [requests, notifications], names.claim(name)));
             }
         }
