@@ -576,3 +576,16 @@ fn names_of_a_map_may_have_a_schema() {
     project.write("schema.json", schema(map));
     project.run(&["inspect", "schema.json", "Meta"]).exits(0).prints(&["= map to string"]);
 }
+
+/// In the Agent Client Protocol, the definition is one message with any method.
+#[test]
+fn definitions_with_the_name_of_a_message_set_may_be_other_types() {
+    let project = Project::empty();
+    let request =
+        r#""ClientRequest": {"type": "object", "properties": {"method": {"type": "string"}}, "required": ["method"]}"#;
+    project.write("schema.json", schema(request));
+    project.run(&["inspect", "schema.json", "ClientRequest"]).exits(0).prints(&["method: string, required"]);
+    let arguments = ["generate", "--schema", "schema.json", "--revision", "x", "--out", "out"];
+    project.run(&arguments).exits(0);
+    assert!(!project.path("out/messages.rs").exists(), "there are no message sets");
+}

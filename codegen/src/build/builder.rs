@@ -118,7 +118,7 @@ impl<'a> Builder<'a> {
             own: false,
         };
         let id = self.names[name];
-        let messages = MessageSet::named(name);
+        let messages = MessageSet::named(name).filter(|_| self.is_message_set(schema));
         let shape = match core_type(name, schema) {
             Some(core) => Shape::Core(core),
             None if messages.is_some() => self.messages(schema, messages, &at),
@@ -393,6 +393,13 @@ impl<'a> Builder<'a> {
         Shape::Union(Union { variants, decision: decision.renumbered(&kept), absorbed, messages: None })
     }
 
+    /// Whether a definition with the name of a message set is one. In other protocols, it can be any type.
+    fn is_message_set(&self, schema: &Schema) -> bool {
+        let mut variants = Vec::new();
+        self.flatten(schema, &mut variants);
+        variants.is_empty() || variants.iter().any(|variant| self.method_of(variant).is_some())
+    }
+
     /// Returns the union of a message set. `method` alone decides it.
     fn messages(&mut self, schema: &Schema, messages: Option<MessageSet>, at: &Occurrence) -> Shape {
         let mut variants = Vec::new();
@@ -459,7 +466,10 @@ impl<'a> Builder<'a> {
 
     /// Adds the message sets that the schema does not define, unless it is not a protocol of a client and a server.
     fn absent_directions(&mut self) {
-        let is_defined = |set: &MessageSet| self.names.contains_key(set.definition());
+        let is_defined = |set: &MessageSet| {
+            let id = self.names.get(set.definition());
+            id.is_some_and(|id| self.types[*id].is_message_set())
+        };
         let mapping = self.normalised.mapping.as_ref();
         let is_mapped = mapping.is_some_and(|it| it.messages.iter().any(|it| it.entry.direction.is_some()));
         if !is_mapped && !MessageSet::ALL.iter().any(is_defined) {

@@ -19,6 +19,9 @@ pub(super) fn collect(
 ) -> Vec<Problem> {
     for messages in MessageSet::ALL {
         let Some(&union) = names.get(messages.definition()) else { continue };
+        if !protocol.types[union].is_message_set() {
+            continue;
+        }
         for type_id in protocol.uses(union) {
             add(protocol, names, type_id, Some(messages));
         }

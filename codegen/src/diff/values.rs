@@ -11,8 +11,7 @@ use crate::diff::verdict::Verdict;
 use crate::json::pointer::escape;
 use crate::json::{Json, integer};
 use crate::model::{
-    Bounds, Check, Content, JsonTypes, Length, Member, MessageKind, MessageSet, Protocol, Shape, Tuple, Type, TypeId,
-    Value,
+    Bounds, Check, Content, JsonTypes, Length, Member, MessageKind, Protocol, Shape, Tuple, Type, TypeId, Value,
 };
 
 /// Compares values of two models.
@@ -164,8 +163,7 @@ impl<'p> Values<'p> {
     }
 
     fn is_message_set(&self, old: TypeId, new: TypeId) -> bool {
-        let is_set = |protocol: &Protocol, id: TypeId| MessageSet::named(&protocol.types[id].name).is_some();
-        is_set(self.old, old) && is_set(self.new, new)
+        self.old.types[old].is_message_set() && self.new.types[new].is_message_set()
     }
 
     pub(super) fn expressions(&self, old: &Type, new: &Type, site: &Site, outcome: &mut Outcome) {

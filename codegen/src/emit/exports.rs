@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use super::{Options, json_schema};
 use crate::build::areas::{CHECKS, MESSAGES};
-use crate::model::{MessageKind, MessageSet, Protocol, Shape, Side, Tag, TypeId};
+use crate::model::{MessageKind, MessageSet, Protocol, Side, Tag, TypeDef, TypeId};
 use crate::text::names::Namespace;
 
 /// The areas of a revision, and the names that they export.
@@ -73,9 +73,9 @@ impl MessageNames {
     fn new(protocol: &Protocol) -> Self {
         let mut names = Namespace::default();
         protocol.types.iter().for_each(|def| drop(names.claim(&def.rust)));
-        let id = |set: MessageSet| protocol.types.iter().position(|def| def.name == set.definition());
-        let is_union = |id: &TypeId| matches!(protocol.types[*id].shape, Shape::Union(_));
-        let sets = MessageSet::ALL.into_iter().filter_map(|set| Some((set, id(set).filter(is_union)?)));
+        let is_set = |def: &TypeDef, set: MessageSet| def.name == set.definition() && def.is_message_set();
+        let id = |set: MessageSet| protocol.types.iter().position(|def| is_set(def, set));
+        let sets = MessageSet::ALL.into_iter().filter_map(|set| Some((set, id(set)?)));
         let method_enums =
             sets.map(|(set, id)| (set, id, names.claim(&format!("{}Method", protocol.types[id].rust)))).collect();
         let mut envelopes = Vec::new();

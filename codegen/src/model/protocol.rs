@@ -79,7 +79,7 @@ impl Protocol {
 
     /// Whether the messages of a direction are known.
     pub fn has_message_sets(&self) -> bool {
-        self.types.iter().any(|def| matches!(&def.shape, Shape::Union(union) if union.messages.is_some()))
+        self.types.iter().any(TypeDef::is_message_set)
     }
 
     /// Whether the schema defines batches: several messages in an array.

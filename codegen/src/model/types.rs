@@ -258,6 +258,13 @@ pub enum Type {
     Named(TypeId),
 }
 
+impl TypeDef {
+    /// Whether it is the union of the messages of a direction.
+    pub fn is_message_set(&self) -> bool {
+        matches!(&self.shape, Shape::Union(union) if union.messages.is_some())
+    }
+}
+
 impl Shape {
     /// Calls `seen` for every type expression of the shape.
     pub fn visit(&self, seen: &mut dyn FnMut(&Type)) {

@@ -195,13 +195,23 @@ pub(crate) fn mutate(schema: &Value, random: &mut Random) -> Value {
         }
         found.push(pointer);
     }
+    // Most places are schemas, because other changes are mostly refused.
+    let is_schema = |pointer: &String| {
+        let mut steps = pointer.rsplit('/');
+        let (last, before) = (steps.next().unwrap_or_default(), steps.next().unwrap_or_default());
+        ["items", "additionalProperties", "not"].contains(&last)
+            || ["$defs", "definitions", "properties", "anyOf", "oneOf", "allOf"].contains(&before)
+    };
     let mut mutant = schema.clone();
     for _ in 0..=random.next(4) {
         let mut found = Vec::new();
         pointers(&mutant, String::new(), &mut found);
+        if !random.chance(5) {
+            found.retain(is_schema);
+        }
         let (place, other) = (random.pick(&found).clone(), random.pick(&found).clone());
         let inner = mutant.pointer(&other).cloned().unwrap_or_default();
-        let value = match random.next(8) {
+        let value = match random.next(12) {
             0 => inner,
             1 => json!(random.chance(50)),
             2 => json!({ "not": inner }),
@@ -209,6 +219,10 @@ pub(crate) fn mutate(schema: &Value, random: &mut Random) -> Value {
             4 => json!({ "anyOf": [inner, { "type": "object", "propertyNames": { "pattern": "^a" } }] }),
             5 => json!({ "if": { "type": "string" }, "then": { "pattern": "x" }, "else": inner }),
             6 => json!({ "type": "array", "prefixItems": [inner], "unevaluatedItems": false }),
+            7 => json!({ "type": "array", "prefixItems": [inner, { "type": "string" }], "minItems": 2 }),
+            8 => json!({ "type": "object", "patternProperties": { "^x": inner }, "required": ["x-a"] }),
+            9 => json!({ "type": "object", "patternProperties": { "^x": inner }, "additionalProperties": false }),
+            10 => json!({ "type": "string", "_enum": ["a", "", "Other", "self", "a b"] }),
             _ => json!({ "allOf": [inner], "patternProperties": { "^x": { "multipleOf": 0.5 } } }),
         };
         if let Some(target) = mutant.pointer_mut(&place).filter(|_| place.matches('/').count() > 1) {

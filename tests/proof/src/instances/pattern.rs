@@ -58,6 +58,7 @@ fn character(rng: &mut Rng, class: &regex_syntax::hir::Class) -> Option<char> {
     };
     let ascii: Vec<(u32, u32)> =
         ranges.iter().filter(|(start, _)| *start < 127).map(|(start, end)| (*start, (*end).min(126))).collect();
-    let (start, end) = rng.choice(if ascii.is_empty() || rng.u8(0..8) == 0 { ranges } else { ascii })?;
+    let ranges = if ascii.is_empty() || rng.u8(0..8) == 0 { ranges } else { ascii };
+    let (start, end) = rng.choice(ranges)?;
     char::from_u32(rng.u32(start..=end)).or(char::from_u32(start))
 }
