@@ -232,9 +232,18 @@ fn summary(protocol: &Protocol, shape: &Shape) -> String {
                 union.variants.iter().map(|variant| protocol.describe(&variant.content)).collect();
             if variants.is_empty() { "no variants".to_owned() } else { format!("one of {}", variants.join(", ")) }
         }
+        Shape::Tuple(tuple) => {
+            let first: Vec<String> = tuple.first.iter().map(|item| protocol.describe(&item.content)).collect();
+            let rest = tuple.rest.as_ref().map(|rest| format!("; others: {}", protocol.describe(rest)));
+            format!("[{}{}]", first.join(", "), rest.unwrap_or_default())
+        }
         Shape::Enum(values) => {
             let values: Vec<String> = values.iter().map(|value| value.json.to_string()).collect();
             format!("one of {}", values.join(", "))
+        }
+        Shape::OpenEnum(values) => {
+            let values: Vec<String> = values.iter().map(|value| value.json.to_string()).collect();
+            format!("one of {}, or another string", values.join(", "))
         }
         Shape::Bounded(Bounded { inner, limit, checks }) => {
             let limit = match limit {
@@ -282,12 +291,14 @@ fn members(protocol: &Protocol, body: &Struct) -> String {
             format!("{}{optional}: {content}", member.wire)
         })
         .collect();
+    let pattern = body.pattern.as_ref();
+    let pattern = pattern.map(|it| format!("; /{}/: {}", it.pattern, protocol.describe(&it.content)));
     let rest = match &body.rest {
         Rest::Open => String::new(),
         Rest::Typed(content) => format!("; others: {}", protocol.describe(content)),
         Rest::Closed => "; no others".to_owned(),
     };
-    format!("{{{}{rest}}}", members.join(", "))
+    format!("{{{}{}{rest}}}", members.join(", "), pattern.unwrap_or_default())
 }
 
 fn bounds(limit: &Bounds) -> String {

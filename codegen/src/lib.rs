@@ -75,4 +75,4 @@ pub use emit::{Options, emit};
 pub use error::{Error, Problem};
 pub use model::Protocol;
 pub use project::{Change, Changes, Generated, Generator, Summary, Workspace};
-pub use schema::{Dialect, Document, ReadOptions};
+pub use schema::{Dialect, Document, Mapping, ReadOptions};

@@ -3,10 +3,13 @@
 use std::collections::BTreeSet;
 
 use crate::json::{Json, compare, integer};
-use crate::model::{Bounded, Condition, Content, Guard, JsonTypes, Limit, Protocol, Rest, Shape, Struct, Type, TypeId};
+use crate::model::{
+    Bounded, Condition, Content, Guard, JsonTypes, Length, Limit, Protocol, Rest, Shape, Struct, Tuple, Type, TypeId,
+};
 use crate::schema::check::{check_bounds, check_length};
 pub use crate::schema::failure::Failure;
 use crate::schema::failure::{describe, describe_type, literal, number_text, one_of};
+use crate::text::pattern;
 
 /// Validates a document against a type. Decoding the document into the generated type gives the same result.
 ///
@@ -47,7 +50,7 @@ impl Validator<'_> {
                 .enumerate()
                 .try_for_each(|(index, item)| self.content(inner, item).map_err(|error| error.at_index(index))),
             (Type::List(_), _) => Err(Failure::mismatch("array", json)),
-            (Type::Map(inner), _) => self.others(inner, &[], json),
+            (Type::Map(inner), _) => self.others(inner, &|_| true, json),
             (Type::Nullable(_), Json::Null) => Ok(()),
             (Type::Nullable(inner), _) => self.content(inner, json),
             (Type::Named(id), _) => self.named(*id, json),
@@ -77,6 +80,8 @@ impl Validator<'_> {
                 let expected: Vec<String> = values.iter().map(|value| literal(&value.json)).collect();
                 Err(Failure::expected(one_of(&expected), describe(json)))
             }
+            Shape::OpenEnum(_) => self.content(&Type::String, json),
+            Shape::Tuple(tuple) => self.tuple(tuple, json),
             Shape::Bounded(bounded) => self.bounded(bounded, json),
             Shape::Undecided(undecided) => self.checks(&undecided.checks, json),
             Shape::Alias(content, _) | Shape::Newtype(content) => self.content(content, json),
@@ -121,11 +126,17 @@ impl Validator<'_> {
             };
             result.map_err(|error| error.at_key(name))?;
         }
+        let is_matching = |name: &str| body.pattern.as_ref().is_some_and(|it| pattern::matches(&it.pattern, name));
+        let is_other = |name: &str| !known.contains(&name);
+        if let Some(pattern) = &body.pattern {
+            self.others(&pattern.content, &|name| is_other(name) && is_matching(name), json)?;
+        }
+        let is_other = |name: &str| is_other(name) && !is_matching(name);
         match &body.rest {
             Rest::Open => {}
-            Rest::Typed(content) => self.others(content, &known, json)?,
+            Rest::Typed(content) => self.others(content, &is_other, json)?,
             Rest::Closed => {
-                if let Some(name) = members.keys().find(|name| !known.contains(&name.as_str())) {
+                if let Some(name) = members.keys().find(|name| is_other(name)) {
                     return Err(Failure::new("unexpected member").at_key(name));
                 }
             }
@@ -136,10 +147,20 @@ impl Validator<'_> {
         }
     }
 
-    /// Validates the members without a name in `known`, sorted by name.
-    fn others(&self, content: &Type, known: &[&str], json: &Json) -> Result {
+    fn tuple(&self, tuple: &Tuple, json: &Json) -> Result {
+        let Json::Array(items) = json else { return Err(Failure::mismatch("array", json)) };
+        let min = tuple.first.len();
+        let max = tuple.rest.is_none().then_some(min as u64);
+        check_length(&Length { min: min as u64, max }, items.len(), "items")?;
+        let contents = tuple.first.iter().map(|item| &item.content).chain(tuple.rest.iter().cycle());
+        let mut items = items.iter().zip(contents).enumerate();
+        items.try_for_each(|(index, (item, content))| self.content(content, item).map_err(|it| it.at_index(index)))
+    }
+
+    /// Validates the members with these names, sorted by name.
+    fn others(&self, content: &Type, is_other: &dyn Fn(&str) -> bool, json: &Json) -> Result {
         let mut members: Vec<(&String, &Json)> =
-            json.as_object().into_iter().flatten().filter(|(name, _)| !known.contains(&name.as_str())).collect();
+            json.as_object().into_iter().flatten().filter(|(name, _)| is_other(name)).collect();
         members.sort_by_key(|(name, _)| *name);
         members.into_iter().try_for_each(|(name, value)| self.content(content, value).map_err(|it| it.at_key(name)))
     }
@@ -163,11 +184,12 @@ fn uninhabited(protocol: &Protocol) -> BTreeSet<TypeId> {
                     Content::Constant(_) => true,
                 }),
                 Shape::Union(union) => union.variants.iter().any(|variant| has(&variant.content, &empty)),
+                Shape::Tuple(tuple) => tuple.first.iter().all(|item| has(&item.content, &empty)),
                 Shape::Enum(values) => !values.is_empty(),
                 Shape::Bounded(Bounded { inner, .. }) | Shape::Alias(inner, _) | Shape::Newtype(inner) => {
                     has(inner, &empty)
                 }
-                Shape::Core(_) | Shape::Undecided(_) => true,
+                Shape::OpenEnum(_) | Shape::Core(_) | Shape::Undecided(_) => true,
                 Shape::Never => false,
             })
             .collect();

@@ -442,3 +442,150 @@ fn escapes_hidden_characters_in_descriptions() {
     let code = generated(&schema(r#""Level": {"type": "string", "description": "a\u200eb\u061cc\u202ed"}"#));
     assert!(code.contains(r"/// a\u{200e}b\u{61c}c\u{202e}d"), "{code}");
 }
+
+/// A definition with a limit and a check.
+const CARD: &str = r#"{"$schema": "https://json-schema.org/draft/2020-12/schema", "$defs": {"Card": {
+  "type": "object",
+  "properties": {"name": {"type": "string", "pattern": "^[a-z]+$"}, "tags": {"type": "array", "maxItems": 1}},
+  "required": ["name"]
+}}}"#;
+
+#[test]
+fn validates_documents() {
+    let project = Project::empty();
+    for (path, text) in [
+        ("card.schema.json", CARD),
+        ("good.json", r#"{"name": "a"}"#),
+        ("bad.json", r#"{"name": "A"}"#),
+        ("long.json", r#"{"name": "a", "tags": [1, 2]}"#),
+        ("broken.json", "{"),
+    ] {
+        project.write(path, text);
+    }
+    let run = |documents: &[&str]| {
+        let arguments: Vec<&str> =
+            ["validate", "Card", "--schema", "card.schema.json"].iter().chain(documents).copied().collect();
+        project.run(&arguments)
+    };
+    assert_eq!(run(&["good.json", "good.json"]).exits(0).out(), "");
+    assert_eq!(
+        run(&["bad.json", "good.json", "long.json"]).exits(1).out(),
+        "bad.json: Card: name: expected a string that matches \"^[a-z]+$\", found \"A\"\n\
+         long.json: Card: tags: expected at most 1 item, found 2\n"
+    );
+    run(&["broken.json"]).exits(1).prints(&["broken.json: Card: not readable as JSON"]);
+    run(&["missing.json"]).exits(2).prints(&["missing.json"]);
+    project.run(&["validate", "Crad", "--schema", "card.schema.json"]).exits(2).prints(&["`Crad`", "`Card`"]);
+}
+
+#[test]
+fn validates_standard_input() {
+    let project = Project::empty();
+    project.write("card.schema.json", CARD);
+    for (arguments, text, code, out) in [
+        (&[][..], r#"{"name": "a"}"#, 0, ""),
+        (&["-"][..], r#"{"tags": []}"#, 1, "standard input: Card: name: missing required member\n"),
+    ] {
+        let mut command = project.command(&["validate", "Card", "--schema", "card.schema.json"]);
+        let mut child =
+            command.args(arguments).stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().expect("mcpgen runs");
+        let mut input = child.stdin.take().expect("standard input");
+        std::io::Write::write_all(&mut input, text.as_bytes()).expect("written");
+        drop(input);
+        let output = child.wait_with_output().expect("mcpgen ends");
+        assert_eq!((output.status.code(), String::from_utf8_lossy(&output.stdout).as_ref()), (Some(code), out));
+    }
+}
+
+/// A protocol whose schema does not state directions, and a method that it does not name.
+const MESSAGES: &str = r##"{"$schema": "http://json-schema.org/draft-07/schema#", "definitions": {
+  "NextRequest": {
+    "type": "object",
+    "properties": {"type": {"const": "request"}, "command": {"const": "next"}, "arguments": {"$ref": "#/definitions/Arguments"}},
+    "required": ["type", "command"]
+  },
+  "NextResponse": {"type": "object", "properties": {"body": {"$ref": "#/definitions/Body"}}, "required": ["body"]},
+  "StoppedEvent": {
+    "type": "object",
+    "properties": {"type": {"const": "event"}, "event": {"const": "stopped"}, "body": {"type": "string"}},
+    "required": ["type", "event"]
+  },
+  "Arguments": {"type": "object", "properties": {"id": {"type": "integer"}}},
+  "Body": {"type": "object"},
+  "Started": {"type": "object", "properties": {"at": {"type": "string"}}}
+}}"##;
+
+#[test]
+fn maps_messages() {
+    let project = Project::empty();
+    project.write("messages.json", MESSAGES);
+    // By rule, the messages have no direction.
+    let report: serde_json::Value =
+        serde_json::from_str(&project.run(&["inspect", "messages.json", "--format", "json"]).exits(0).out())
+            .expect("JSON");
+    assert_eq!(report["requests"][0]["method"], "next");
+    assert_eq!(report["requests"][0]["params"], "Arguments");
+    assert_eq!(report["requests"][0]["result"], "Body");
+    assert_eq!(report["requests"][0]["senders"], serde_json::json!([]));
+    assert_eq!(report["notifications"][0]["method"], "stopped");
+    project.write(
+        "protocol.toml",
+        "[[request]]\ndefinition = \"NextRequest\"\ndirection = \"client-to-server\"\n\
+         [[notification]]\ndefinition = \"StoppedEvent\"\ndirection = \"server-to-client\"\n\
+         [[request]]\ndefinition = \"Started\"\nmethod = \"start\"\nresult = \"Body\"\n",
+    );
+    let arguments = ["inspect", "messages.json", "--format", "json", "--protocol", "protocol.toml"];
+    let report: serde_json::Value = serde_json::from_str(&project.run(&arguments).exits(0).out()).expect("JSON");
+    let request = |method: &str| {
+        let requests = report["requests"].as_array().expect("a list");
+        requests.iter().find(|request| request["method"] == method).expect("the request").clone()
+    };
+    assert_eq!(request("next")["senders"], serde_json::json!(["client"]));
+    assert_eq!(request("start")["params"], "Started");
+    assert_eq!(request("start")["result"], "Body");
+    let arguments = ["generate", "--schema", "messages.json", "--revision", "m", "--out", "out", "--protocol"];
+    project.run(&[&arguments[..], &["protocol.toml"]].concat()).exits(0);
+    let messages = project.read("out/messages.rs");
+    assert!(messages.contains("pub enum ClientRequestMethod"), "{messages}");
+    assert!(!messages.contains("ClientMessage"), "the messages have no envelope of JSON-RPC: {messages}");
+}
+
+#[test]
+fn rejects_wrong_mappings() {
+    let project = Project::empty();
+    project.write("messages.json", MESSAGES);
+    for (text, expected) in [
+        ("[[request]]\n", &["missing field `definition`", "write tables [[request]]"][..]),
+        ("[[request]]\ndefinition = \"Next\"\n", &["there is no definition `Next`"]),
+        ("[[request]]\ndefinition = \"Body\"\nmethod = \"x\"\n", &["its Rust type is an alias"]),
+        ("[[request]]\ndefinition = \"Started\"\n", &["no constant member `method` or `command`", "add `method`"]),
+        ("[[request]]\ndefinition = \"NextRequest\"\nmethod = \"x\"\n", &["\"x\", but the definition has \"next\""]),
+        ("[[request]]\ndefinition = \"NextRequest\"\nresult = \"Bodi\"\n", &["there is no definition `Bodi`"]),
+        ("[[notification]]\ndefinition = \"StoppedEvent\"\nresult = \"Body\"\n", &["a notification has no result"]),
+    ] {
+        project.write("protocol.toml", text);
+        project.run(&["inspect", "messages.json", "--protocol", "protocol.toml"]).exits(2).prints(expected);
+    }
+}
+
+/// The schema of the draft of 2025-11-14 has `propertyNames` beside a map.
+#[test]
+fn names_of_a_map_may_have_a_schema() {
+    let project = Project::empty();
+    let map = r#""Meta": {"type": "object", "propertyNames": {"type": "string"}, "additionalProperties": {"type": "string"}}"#;
+    project.write("schema.json", schema(map));
+    project.run(&["inspect", "schema.json", "Meta"]).exits(0).prints(&["= map to string"]);
+}
+
+/// In the Agent Client Protocol, the definition is one message with any method.
+#[test]
+fn definitions_with_the_name_of_a_message_set_may_be_other_types() {
+    let project = Project::empty();
+    let request =
+        r#""ClientRequest": {"type": "object", "properties": {"method": {"type": "string"}}, "required": ["method"]}"#;
+    project.write("schema.json", schema(request));
+    project.run(&["inspect", "schema.json", "ClientRequest"]).exits(0).prints(&["method: string, required"]);
+    let arguments = ["generate", "--schema", "schema.json", "--revision", "x", "--out", "out"];
+    project.run(&arguments).exits(0);
+    assert!(!project.path("out/messages.rs").exists(), "there are no message sets");
+}

@@ -6,6 +6,8 @@ use std::marker::PhantomData;
 use serde_json::Value;
 
 use crate::Map;
+#[cfg(feature = "pattern")]
+use crate::codec::Pattern;
 use crate::map::{Iter, iterate};
 
 /// The members of an object that its type `T` has no field for, by name.
@@ -25,6 +27,23 @@ pub(crate) type Others<V> = Option<Box<Map<String, V>>>;
 pub trait KnownMembers {
     /// The JSON names of the members that the type has fields or constants for.
     const MEMBERS: &'static [&'static str];
+
+    /// Returns the pattern of the names of members that are separate from the other ones, if the type has one.
+    #[cfg(feature = "pattern")]
+    #[must_use]
+    fn pattern() -> Option<&'static Pattern> {
+        None
+    }
+
+    /// Returns whether [`Extra::insert`] accepts a member of this name.
+    #[must_use]
+    fn is_extra(name: &str) -> bool {
+        #[cfg(feature = "pattern")]
+        if Self::pattern().is_some_and(|pattern| pattern.matches(name)) {
+            return false;
+        }
+        !Self::MEMBERS.contains(&name)
+    }
 }
 
 impl<T, V> Extra<T, V> {
@@ -32,14 +51,15 @@ impl<T, V> Extra<T, V> {
     ///
     /// # Errors
     ///
-    /// Returns [`ExtraError`] if `T` has a field for this name.
+    /// Returns [`ExtraError`] if `T` has a field for this name, or another place because of its pattern.
     pub fn insert(&mut self, name: impl Into<String>, value: impl Into<V>) -> Result<Option<V>, ExtraError>
     where
         T: KnownMembers,
     {
         let name = name.into();
-        if T::MEMBERS.contains(&name.as_str()) {
-            return Err(ExtraError { name });
+        if !T::is_extra(&name) {
+            let is_known = T::MEMBERS.contains(&name.as_str());
+            return Err(ExtraError { name, is_known });
         }
         Ok(self.members.get_or_insert_default().insert(name, value.into()))
     }
@@ -99,13 +119,18 @@ impl<T, V> Extra<T, V> {
 pub struct ExtraError {
     /// The name of the member.
     pub name: String,
+    /// Whether the type has a field for it. Otherwise, a pattern decides where it belongs.
+    pub is_known: bool,
 }
 
 impl std::error::Error for ExtraError {}
 
 impl fmt::Display for ExtraError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "`{}` is a member that the type knows", self.name)
+        match self.is_known {
+            true => write!(f, "`{}` is a member that the type knows", self.name),
+            false => write!(f, "`{}` does not belong here, because of the pattern of the type", self.name),
+        }
     }
 }
 

@@ -1,79 +1,170 @@
-//! Generates a module from each group of the suite that the generator accepts.
+//! Generates modules from schemas: each group of the JSON-Schema-Test-Suite that the generator accepts, and each schema
+//! of MCP's extensions.
 //!
-//! `MCPGEN_JSON_SCHEMA_SUITE` is the folder of the suite's tests. Without it, only the sample is generated.
+//! `MCPGEN_JSON_SCHEMA_SUITE` is the folder of the suite's tests, and `MCPGEN_EXTENSIONS` that of the extensions. Without
+//! them, only the samples are generated. `MCPGEN_COMPILED_MUTANTS` is the number of mutants of each extension that are
+//! compiled, too; by default none.
 
+use std::error::Error;
 use std::path::{Path, PathBuf};
 
-use mcpgen::model::Json;
-use mcpgen::{Dialect, Document, Options, ReadOptions};
+use mcpgen::model::{Json, Origin, Shape};
+use mcpgen::{Dialect, Document, Options, Protocol, ReadOptions};
 
-fn main() -> Result<(), Box<dyn std::error::Error>> {
-    println!("cargo::rerun-if-changed=build.rs");
-    println!("cargo::rerun-if-changed=sample");
-    println!("cargo::rerun-if-env-changed=MCPGEN_JSON_SCHEMA_SUITE");
-    let out = PathBuf::from(std::env::var_os("OUT_DIR").ok_or("OUT_DIR is not set")?);
+#[allow(dead_code, reason = "the build script makes no documents")]
+#[path = "../../codegen/tests/support/documents.rs"]
+mod documents;
+
+/// What `lib.rs` includes.
+#[derive(Default)]
+struct Output {
+    folder: PathBuf,
+    modules: String,
+    groups: String,
+    definitions: String,
+}
+
+fn main() -> Result<(), Box<dyn Error>> {
+    for name in ["MCPGEN_JSON_SCHEMA_SUITE", "MCPGEN_EXTENSIONS", "MCPGEN_COMPILED_MUTANTS"] {
+        println!("cargo::rerun-if-env-changed={name}");
+    }
+    for path in ["build.rs", "sample", "../../codegen/tests/support/documents.rs"] {
+        println!("cargo::rerun-if-changed={path}");
+    }
+    let folder = PathBuf::from(std::env::var_os("OUT_DIR").ok_or("OUT_DIR is not set")?);
+    let mut out = Output { folder, ..Output::default() };
     let mut folders = vec![(PathBuf::from("sample"), Dialect::Draft202012)];
     if let Some(suite) = std::env::var_os("MCPGEN_JSON_SCHEMA_SUITE").map(PathBuf::from) {
         folders.push((suite.join("draft7"), Dialect::Draft07));
         folders.push((suite.join("draft2020-12"), Dialect::Draft202012));
     }
-    let (mut modules, mut entries) = (String::new(), String::new());
     for (folder, dialect) in folders {
-        let mut files: Vec<PathBuf> =
-            std::fs::read_dir(&folder)?.map(|entry| Ok(entry?.path())).collect::<Result<_, std::io::Error>>()?;
-        files.retain(|path| path.extension().is_some_and(|end| end == "json"));
-        files.sort();
-        for path in files {
-            file(&path, dialect, &out, (&mut modules, &mut entries))?;
+        for path in documents::files(&folder) {
+            out.suite(&path, dialect)?;
         }
     }
-    let registry = format!("/// All groups.\npub static GROUPS: &[Group] = &[\n{entries}];\n");
-    std::fs::write(out.join("modules.rs"), modules)?;
-    std::fs::write(out.join("groups.rs"), registry)?;
+    if let Some(extensions) = std::env::var_os("MCPGEN_EXTENSIONS").map(PathBuf::from) {
+        let mutants = std::env::var("MCPGEN_COMPILED_MUTANTS").ok().and_then(|text| text.parse().ok()).unwrap_or(0);
+        for path in documents::files(&extensions) {
+            out.extension(&path)?;
+            out.mutants(&path, mutants)?;
+        }
+    }
+    let (groups, definitions) = (&out.groups, &out.definitions);
+    let registry = format!(
+        "/// All groups.\npub static GROUPS: &[Group] = &[\n{groups}];\n\
+         /// All definitions of the extensions.\npub static DEFINITIONS: &[Definition] = &[\n{definitions}];\n"
+    );
+    std::fs::write(out.folder.join("modules.rs"), &out.modules)?;
+    std::fs::write(out.folder.join("registry.rs"), registry)?;
     Ok(())
 }
 
-fn file(
-    path: &Path,
-    dialect: Dialect,
-    out: &Path,
-    (modules, entries): (&mut String, &mut String),
-) -> Result<(), Box<dyn std::error::Error>> {
-    let path = path.canonicalize()?;
-    let Json::Array(groups) = Json::parse(&std::fs::read_to_string(&path)?)? else { return Err("no groups".into()) };
-    let stem = path.file_stem().unwrap_or_default().to_string_lossy().replace('-', "_");
-    for (index, group) in groups.iter().enumerate() {
-        let schema = group.get("schema").ok_or("a group without a schema")?;
-        let has_dialect = schema.get("$schema").is_some();
-        let options = ReadOptions { dialect: (!has_dialect).then_some(dialect), root_name: Some("Root".into()) };
-        let document = Document::parse_with("group.json", schema.to_string().as_bytes(), &options);
-        // `codegen/tests/json_schema_suite.rs` checks why groups are refused.
-        let Ok(protocol) = document.and_then(|document| mcpgen::model(document, "suite", false)) else { continue };
-        let root = protocol.types.iter().find(|def| def.name == "Root").ok_or("a group without a root")?;
-        let module = format!("{}_{stem}_{index}", dialect.as_str().replace('-', "_")).replace("2020", "draft2020");
-        let module = module
+impl Output {
+    /// Generates the groups of a file.
+    fn suite(&mut self, path: &Path, dialect: Dialect) -> Result<(), Box<dyn Error>> {
+        let path = path.canonicalize()?;
+        let Json::Array(groups) = Json::parse(&std::fs::read_to_string(&path)?)? else {
+            return Err("no groups".into());
+        };
+        for (index, group) in groups.iter().enumerate() {
+            let schema = group.get("schema").ok_or("a group without a schema")?;
+            let has_dialect = schema.get("$schema").is_some();
+            let options = ReadOptions {
+                dialect: (!has_dialect).then_some(dialect),
+                root_name: Some("Root".into()),
+                ..ReadOptions::default()
+            };
+            let document = Document::parse_with("group.json", schema.to_string().as_bytes(), &options);
+            // `codegen/tests/json_schema_suite.rs` checks why groups are refused.
+            let Ok(protocol) = document.and_then(|document| mcpgen::model(document, "suite", false)) else { continue };
+            let root = protocol.types.iter().find(|def| def.name == "Root").ok_or("a group without a root")?;
+            let name = format!("{}_{}_{index}", dialect.as_str(), stem(&path)).replace("2020", "draft2020");
+            let module = self.module(&name, &protocol)?;
+            self.groups.push_str(&format!(
+                "Group {{ file: {:?}, index: {index}, dialect: {:?}, decode: decode::<crate::{module}::{}> }},\n",
+                path.display().to_string(),
+                dialect.as_str(),
+                root.rust,
+            ));
+        }
+        Ok(())
+    }
+
+    /// Generates all definitions of a schema.
+    fn extension(&mut self, path: &Path) -> Result<(), Box<dyn Error>> {
+        let path = path.canonicalize()?;
+        let protocol = mcpgen::model(Document::read(&path)?, "extension", false)?;
+        let module = self.module(&stem(&path), &protocol)?;
+        let is_definition = |origin: &Origin| *origin == Origin::Definition;
+        for (id, def) in protocol.types.iter().enumerate().filter(|(_, def)| is_definition(&def.origin)) {
+            let overlapping = has_overlapping_union(&protocol, id);
+            self.definitions.push_str(&format!(
+                "Definition {{ file: {:?}, name: {:?}, pointer: {:?}, id: {id}, overlapping: {overlapping}, \
+                 decode: decode::<crate::{module}::{}> }},\n",
+                path.display().to_string(),
+                def.name,
+                def.pointer,
+                def.rust,
+            ));
+        }
+        Ok(())
+    }
+
+    /// Generates mutants of a schema, to compile them.
+    fn mutants(&mut self, path: &Path, count: usize) -> Result<(), Box<dyn Error>> {
+        let schema = serde_json::from_str(&std::fs::read_to_string(path)?)?;
+        let (mut seed, mut done) = (0_u64, 0);
+        while done < count {
+            seed += 1;
+            let mut random = documents::Random(seed.wrapping_mul(0x9E37_79B9_7F4A_7C15) | 1);
+            let mutant = documents::mutate(&schema, &mut random).to_string();
+            let model = Document::parse("mutant.json", mutant.as_bytes())
+                .and_then(|document| mcpgen::model(document, "mutant", false));
+            if let Ok(protocol) = model {
+                self.module(&format!("{}_mutant_{seed}", stem(path)), &protocol)?;
+                done += 1;
+            }
+        }
+        Ok(())
+    }
+
+    /// Writes a module. Returns its name.
+    fn module(&mut self, name: &str, protocol: &Protocol) -> Result<String, Box<dyn Error>> {
+        let name: String = name
+            .replace(['-', '.'], "_")
             .chars()
-            .flat_map(|c| if c.is_ascii_uppercase() { vec!['_', c.to_ascii_lowercase()] } else { vec![c] });
-        let module: String = module.collect();
-        let emit = Options {
+            .flat_map(|c| if c.is_ascii_uppercase() { vec!['_', c.to_ascii_lowercase()] } else { vec![c] })
+            .collect();
+        let options = Options {
             support: "::mcpgen_types".into(),
             command: "cargo test".into(),
-            source: "group.json".into(),
+            source: "schema.json".into(),
             vendored: None,
         };
-        let folder = out.join(&module);
+        let folder = self.folder.join(&name);
         std::fs::create_dir_all(&folder)?;
-        for (name, text) in mcpgen::emit(&protocol, &emit)? {
-            std::fs::write(folder.join(name), text)?;
+        for (file, text) in mcpgen::emit(protocol, &options)? {
+            std::fs::write(folder.join(file), text)?;
         }
         let main = folder.join("mod.rs");
-        modules.push_str(&format!("#[path = {:?}]\npub mod {module};\n", main.display().to_string()));
-        entries.push_str(&format!(
-            "Group {{ file: {:?}, index: {index}, dialect: {:?}, decode: decode::<crate::{module}::{}> }},\n",
-            path.display().to_string(),
-            dialect.as_str(),
-            root.rust,
-        ));
+        self.modules.push_str(&format!("#[path = {:?}]\npub mod {name};\n", main.display().to_string()));
+        Ok(name)
     }
-    Ok(())
+}
+
+fn stem(path: &Path) -> String {
+    path.file_stem().unwrap_or_default().to_string_lossy().into_owned()
+}
+
+/// Whether a type contains a union whose decision can refuse what `anyOf` accepts, which is documented.
+fn has_overlapping_union(protocol: &Protocol, id: usize) -> bool {
+    let (mut seen, mut stack) = (std::collections::BTreeSet::from([id]), vec![id]);
+    while let Some(id) = stack.pop() {
+        if matches!(&protocol.types[id].shape, Shape::Union(union) if union.decision.overlapping) {
+            return true;
+        }
+        stack.extend(protocol.uses(id).into_iter().filter(|used| seen.insert(*used)));
+    }
+    false
 }

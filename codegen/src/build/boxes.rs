@@ -29,9 +29,12 @@ pub(crate) fn mark_boxes(types: &mut [TypeDef]) {
         .iter()
         .map(|def| {
             let mut held = Vec::new();
-            // An undecided union holds JSON.
-            if !matches!(def.shape, Shape::Undecided(_)) {
-                def.shape.visit(&mut |content| held.extend(content.by_value()));
+            match &def.shape {
+                // An undecided union holds JSON.
+                Shape::Undecided(_) => {}
+                // The other items are in a list.
+                Shape::Tuple(tuple) => held.extend(tuple.first.iter().filter_map(|item| item.content.by_value())),
+                shape => shape.visit(&mut |content| held.extend(content.by_value())),
             }
             held
         })
@@ -48,6 +51,7 @@ pub(crate) fn mark_boxes(types: &mut [TypeDef]) {
             Shape::Union(union) => {
                 union.variants.iter_mut().for_each(|variant| variant.boxed = on_cycle(&variant.content))
             }
+            Shape::Tuple(tuple) => tuple.first.iter_mut().for_each(|item| item.boxed = on_cycle(&item.content)),
             _ => {}
         }
     }
@@ -92,7 +96,13 @@ impl Sizes {
                     Content::Value(content) => self.of(types, content, depth + 1),
                     Content::Constant(_) => usize::from(!member.required),
                 });
-                members.sum::<usize>().next_multiple_of(8) + 8
+                let pattern = if body.pattern.is_some() { 8 } else { 0 };
+                members.sum::<usize>().next_multiple_of(8) + 8 + pattern
+            }
+            Shape::Tuple(tuple) => {
+                let first = tuple.first.iter();
+                let first = first.map(|it| if it.boxed { 8 } else { self.of(types, &it.content, depth + 1) });
+                first.sum::<usize>().next_multiple_of(8) + if tuple.rest.is_some() { 24 } else { 0 }
             }
             Shape::Union(union) => {
                 let variants =
@@ -103,7 +113,7 @@ impl Sizes {
                 self.of(types, inner, depth + 1)
             }
             Shape::Enum(_) => 1,
-            Shape::Core(_) => 24,
+            Shape::OpenEnum(_) | Shape::Core(_) => 24,
             Shape::Undecided(_) => 32,
             Shape::Never => 0,
         };

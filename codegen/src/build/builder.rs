@@ -14,14 +14,16 @@ use crate::error::{Error, Problem};
 use crate::json::Json;
 use crate::json::pointer::unescape;
 use crate::model::{
-    AliasRule, Bounded, Condition, Content, Decision, Docs, Era, Guard, Limit, Member, MessageSet, Origin, Protocol,
-    Rest, Shape, Struct, Type, TypeDef, TypeId, Undecided, Union, Value, Variant,
+    AliasRule, Bounded, Condition, Content, Decision, Docs, Era, Guard, Item, Limit, Member, MessageKind, MessageSet,
+    Origin, PatternMembers, Protocol, Rest, Shape, Side, Struct, Tag, Tuple, Type, TypeDef, TypeId, Undecided, Union,
+    Value, Variant,
 };
 use crate::schema::algebra::{Algebra, is_unsigned};
 use crate::schema::check::{Check, Definitions};
-use crate::schema::compile::of_schema;
+use crate::schema::compile::{of_items, of_schema};
 use crate::schema::document::Document;
-use crate::schema::normal::{Bounds, Kind, Note, Object, Schema, first_integer};
+use crate::schema::mapping::{Direction, MappedMessage};
+use crate::schema::normal::{Array, Bounds, Discriminator, Kind, Length, Note, Object, Schema, first_integer};
 use crate::schema::normalise::{Normalised, normalise};
 use crate::text::names::{Namespace, field_name, variant_name};
 
@@ -67,7 +69,10 @@ pub fn build(normalised: Normalised, revision: &str) -> Result<Protocol, Error> 
     if !problems.is_empty() {
         return Err(Error::Schema(problems));
     }
-    methods::collect(&mut protocol, &names);
+    let problems = methods::collect(&mut protocol, &names, normalised.mapping.as_ref());
+    if !problems.is_empty() {
+        return Err(Error::Schema(problems));
+    }
     areas::assign(&mut protocol);
     Ok(protocol)
 }
@@ -113,7 +118,7 @@ impl<'a> Builder<'a> {
             own: false,
         };
         let id = self.names[name];
-        let messages = MessageSet::named(name);
+        let messages = MessageSet::named(name).filter(|_| self.is_message_set(schema));
         let shape = match core_type(name, schema) {
             Some(core) => Shape::Core(core),
             None if messages.is_some() => self.messages(schema, messages, &at),
@@ -127,14 +132,19 @@ impl<'a> Builder<'a> {
     fn shape(&mut self, schema: &Schema, at: &Occurrence) -> Shape {
         match &schema.kind {
             Kind::Never => Shape::Never,
-            Kind::Object(object) if !object.properties.is_empty() => Shape::Struct(self.body(object, at)),
+            Kind::Object(object) if is_struct(object) => Shape::Struct(self.body(object, at)),
+            Kind::Object(object) if object.pattern.is_some() => self.matching_map(object, at),
+            Kind::Array(array) if !array.first.is_empty() => self.array(array, at),
             Kind::Values(values) => Shape::Enum(enumeration(values)),
+            Kind::String(length) if length.is_free() && !schema.note.known_values.is_empty() => {
+                Shape::OpenEnum(open_enumeration(&schema.note.known_values))
+            }
             Kind::Union(variants) => match nullable(variants) {
                 Some(rest) => {
                     let inner = self.content(&Schema::at(&schema.note.pointer, rest), &at.below("Value"));
                     Shape::Alias(Type::Nullable(Box::new(inner)), AliasRule::Plain)
                 }
-                None => self.union(variants, at),
+                None => self.union(variants, schema.note.discriminator.as_ref(), at),
             },
             Kind::Checked(inner, checks) => self.checked(inner, checks, at),
             kind => match self.limited(kind, at) {
@@ -153,12 +163,21 @@ impl<'a> Builder<'a> {
             Kind::Null => Type::Null,
             Kind::Boolean => Type::Boolean,
             Kind::Ref(name) => Type::Named(self.names[name]),
-            Kind::Object(object) if object.properties.is_empty() => {
+            Kind::Object(object) if object.properties.is_empty() && object.pattern.is_none() => {
                 if self.is_any(&object.additional) {
                     Type::Object
                 } else {
                     Type::Map(Box::new(self.content(&object.additional, &at.below("Value"))))
                 }
+            }
+            Kind::Object(object) if !is_struct(object) => {
+                self.shared(schema, at, |builder| builder.matching_map(object, at))
+            }
+            Kind::Array(array) if !array.first.is_empty() => {
+                self.shared(schema, at, |builder| builder.array(array, at))
+            }
+            Kind::String(length) if length.is_free() && !schema.note.known_values.is_empty() => {
+                self.shared(schema, at, |_| Shape::OpenEnum(open_enumeration(&schema.note.known_values)))
             }
             Kind::Object(object) if at.own || GENERIC_LABELS.contains(&at.label.as_str()) => {
                 let id = self.inline(schema, at);
@@ -173,7 +192,10 @@ impl<'a> Builder<'a> {
                 }
                 None => match absorbing(variants, self.algebra) {
                     Some(variant) => self.content(&variants[variant], at),
-                    None => self.shared(schema, at, |builder| builder.union(variants, at)),
+                    None => {
+                        let discriminator = schema.note.discriminator.as_ref();
+                        self.shared(schema, at, |builder| builder.union(variants, discriminator, at))
+                    }
                 },
             },
             Kind::Checked(inner, checks) => self.shared(schema, at, |builder| builder.checked(inner, checks, at)),
@@ -200,12 +222,49 @@ impl<'a> Builder<'a> {
     fn limited(&mut self, kind: &Kind, at: &Occurrence) -> Option<Bounded> {
         let limit = match kind {
             Kind::String(length) if !length.is_free() => Limit::Length(length.clone()),
-            Kind::Array(array) if !array.length.is_free() => Limit::Length(array.length.clone()),
+            Kind::Array(array) if array.first.is_empty() && !array.length.is_free() => {
+                Limit::Length(array.length.clone())
+            }
             Kind::Number(bounds) if !bounds.is_free() => Limit::Bounds(bounds.clone()),
             Kind::Integer(bounds) if !bounds.is_free() && !is_all_unsigned(bounds) => Limit::Bounds(bounds.clone()),
             _ => return None,
         };
         Some(Bounded { inner: self.plain(kind, at), limit: Some(limit), checks: Vec::new() })
+    }
+
+    /// Returns the shape of an object whose members all match a pattern.
+    fn matching_map(&mut self, object: &Object, at: &Occurrence) -> Shape {
+        let pattern = object.pattern.as_ref();
+        let content = pattern.map_or(Type::Any, |it| self.content(&it.schema, &at.below("Value")));
+        let names = pattern.map(|it| Check::Names(Box::new(Check::Pattern(it.pattern.clone()))));
+        let inner = Type::Map(Box::new(content));
+        Shape::Bounded(Bounded { inner, limit: None, checks: names.into_iter().collect() })
+    }
+
+    /// Returns the shape of an array whose first items have schemas of their place: a tuple if all of them must be
+    /// present, or else a list with a check.
+    fn array(&mut self, array: &Array, at: &Occurrence) -> Shape {
+        let count = array.first.len() as u64;
+        if array.length.min < count || array.first.len() > MAX_TUPLE {
+            let length = (!array.length.is_free()).then(|| Limit::Length(array.length.clone()));
+            let inner = Type::List(Box::new(Type::Any));
+            return Shape::Bounded(Bounded { inner, limit: length, checks: of_items(array).into_iter().collect() });
+        }
+        let length = array.length.clone();
+        if !is_tuple(array) {
+            // A tuple has no limits.
+            let plain = Array { length: Length { min: count, max: None }, ..array.clone() };
+            let plain = Schema::at(&at.pointer, Kind::Array(Box::new(plain)));
+            let inner = self.content(&plain, &at.below("Items"));
+            return Shape::Bounded(Bounded { inner, limit: None, checks: vec![Check::ItemCount(length)] });
+        }
+        let first = array.first.iter().enumerate().map(|(index, item)| {
+            let content = self.content(item, &at.below(&format!("Item{index}")));
+            Item { content, boxed: false }
+        });
+        let first = first.collect();
+        let rest = length.max.is_none().then(|| self.content(&array.items, &at.below("Item")));
+        Shape::Tuple(Tuple { first, rest })
     }
 
     /// Returns the shape of a schema with checks.
@@ -216,13 +275,23 @@ impl<'a> Builder<'a> {
             && absorbing(variants, self.algebra).is_none()
         {
             // Only with an exact decision, the union does not refuse what the checks accept.
-            match decide(variants, self.algebra) {
+            match decide(variants, inner.note.discriminator.as_ref(), self.algebra) {
                 Ok(decision) if is_exact(&decision, variants, self.algebra) => {}
                 Ok(_) => return self.undecided(variants, Conflict { a: 0, b: 1, example: None }, checks, at),
                 Err(conflict) => return self.undecided(variants, conflict, checks, at),
             }
         }
         let below = Occurrence { pointer: inner.note.pointer.clone(), ..at.below("Unchecked") };
+        let own = match &inner.kind {
+            Kind::Array(array) if !array.first.is_empty() && !is_tuple(array) => Some(self.array(array, &below)),
+            Kind::Object(object) if object.pattern.is_some() && !is_struct(object) => {
+                Some(self.matching_map(object, &below))
+            }
+            _ => None,
+        };
+        if let Some(Shape::Bounded(own)) = own {
+            return Shape::Bounded(Bounded { checks: own.checks.iter().chain(&checks).cloned().collect(), ..own });
+        }
         match self.limited(&inner.kind, at) {
             Some(bounded) => Shape::Bounded(Bounded { checks, ..bounded }),
             None => Shape::Bounded(Bounded { inner: self.content(inner, &below), limit: None, checks }),
@@ -275,12 +344,17 @@ impl<'a> Builder<'a> {
             }
         });
         let members = members.collect();
+        let pattern = object.pattern.as_ref().map(|it| PatternMembers {
+            pattern: it.pattern.clone(),
+            rust: fields.claim("matching"),
+            content: self.content(&it.schema, &at.below("Value")),
+        });
         let rest = match &object.additional.kind {
             Kind::Never => Rest::Closed,
             _ if self.is_any(&object.additional) => Rest::Open,
             _ => Rest::Typed(self.content(&object.additional, &at.below("Value"))),
         };
-        Struct { members, rest }
+        Struct { members, pattern, rest }
     }
 
     fn is_any(&self, schema: &Schema) -> bool {
@@ -294,13 +368,13 @@ impl<'a> Builder<'a> {
         }
     }
 
-    fn union(&mut self, variants: &[Schema], at: &Occurrence) -> Shape {
+    fn union(&mut self, variants: &[Schema], discriminator: Option<&Discriminator>, at: &Occurrence) -> Shape {
         if let Some(variant) = absorbing(variants, self.algebra) {
             let others = variants.iter().enumerate().filter(|(index, _)| *index != variant);
             let absorbed = others.map(|(_, schema)| readable(schema)).collect();
             return Shape::Alias(self.content(&variants[variant], at), AliasRule::Absorbed(absorbed));
         }
-        let decision = match decide(variants, self.algebra) {
+        let decision = match decide(variants, discriminator, self.algebra) {
             Ok(decision) => decision,
             Err(conflict) => return self.undecided(variants, conflict, Vec::new(), at),
         };
@@ -317,6 +391,13 @@ impl<'a> Builder<'a> {
             })
             .collect();
         Shape::Union(Union { variants, decision: decision.renumbered(&kept), absorbed, messages: None })
+    }
+
+    /// Returns whether a definition with the name of a message set is one. In other protocols, it can be any type.
+    fn is_message_set(&self, schema: &Schema) -> bool {
+        let mut variants = Vec::new();
+        self.flatten(schema, &mut variants);
+        variants.is_empty() || variants.iter().any(|variant| self.method_of(variant).is_some())
     }
 
     /// Returns the union of a message set, which `method` alone decides.
@@ -383,19 +464,54 @@ impl<'a> Builder<'a> {
         copies.next().map(|(name, _)| self.names[name])
     }
 
+    /// Adds the message sets that the schema does not define, unless it is not a protocol of a client and a server.
     fn absent_directions(&mut self) {
+        let is_defined = |set: &MessageSet| {
+            let id = self.names.get(set.definition());
+            id.is_some_and(|id| self.types[*id].is_message_set())
+        };
+        let mapping = self.normalised.mapping.as_ref();
+        let is_mapped = mapping.is_some_and(|it| it.messages.iter().any(|it| it.entry.direction.is_some()));
+        if !is_mapped && !MessageSet::ALL.iter().any(is_defined) {
+            return;
+        }
         for messages in MessageSet::ALL {
             if self.names.contains_key(messages.definition()) {
                 continue;
             }
+            let Some(union) = self.mapped(messages) else { continue };
             let mut def = type_def(messages.definition(), Origin::Absent, &Note::default());
-            let decision = Decision::default();
-            def.shape =
-                Shape::Union(Union { variants: Vec::new(), decision, absorbed: Vec::new(), messages: Some(messages) });
+            def.shape = Shape::Union(union);
             self.names.insert(def.name.clone(), self.types.len());
             self.types.push(def);
             self.occurrences.push(Vec::new());
         }
+    }
+
+    /// Returns the union of the messages that the mapping lists for a set, if all of them have a constant that names
+    /// their method.
+    fn mapped(&self, messages: MessageSet) -> Option<Union> {
+        let mut union = Union { messages: Some(messages), ..Union::default() };
+        let mapping = self.normalised.mapping.as_ref();
+        for MappedMessage { is_request, entry } in mapping.into_iter().flat_map(|mapping| &mapping.messages) {
+            let direction = match messages.sender {
+                Side::Client => Direction::ClientToServer,
+                Side::Server => Direction::ServerToClient,
+            };
+            let is_sent = entry.direction.is_some_and(|it| it == direction || it == Direction::Both);
+            if !is_sent || *is_request != (messages.kind == MessageKind::Request) {
+                continue;
+            }
+            let id = *self.names.get(&entry.definition)?;
+            let tag = Tag::of(&self.types[id])?;
+            let when = vec![Condition::Value(vec![tag.member.to_owned()], vec![Json::String(tag.method.to_owned())])];
+            if union.decision.guards.iter().any(|guard| guard.when == when) {
+                return None;
+            }
+            union.decision.guards.push(Guard { when, variant: union.variants.len() });
+            union.variants.push(Variant { rust: String::new(), content: Type::Named(id), boxed: false });
+        }
+        Some(union)
     }
 
     /// Adds an inline type.
@@ -410,7 +526,10 @@ impl<'a> Builder<'a> {
     /// Returns an inline type. Equal inline types are merged.
     fn shared(&mut self, schema: &Schema, at: &Occurrence, shape: impl FnOnce(&mut Self) -> Shape) -> Type {
         let label = if matches!(schema.kind, Kind::Values(_) | Kind::Union(_)) { "" } else { &at.label };
-        let key = format!("{label} {}", fingerprint(schema));
+        let mut key = format!("{label} {}", fingerprint(schema));
+        if let Some(discriminator) = &schema.note.discriminator {
+            key.push_str(&format!(" {discriminator:?}"));
+        }
         if let Some(&id) = self.known.get(&key) {
             if let Origin::Inline(pointers) = &mut self.types[id].origin {
                 pointers.push(at.pointer.clone());
@@ -503,10 +622,32 @@ fn is_all_unsigned(bounds: &Bounds) -> bool {
     bounds.max.is_none() && bounds.min.as_ref().is_some_and(|min| first_integer(min) == 0)
 }
 
+/// The maximum number of first items of a tuple. Longer ones are lists with a check.
+const MAX_TUPLE: usize = 32;
+
+/// Whether an array is a tuple without other limits.
+fn is_tuple(array: &Array) -> bool {
+    let count = array.first.len() as u64;
+    array.first.len() <= MAX_TUPLE && array.length.min == count && array.length.max.is_none_or(|max| max == count)
+}
+
+/// Whether an object has members to name, or members beside those that match a pattern.
+fn is_struct(object: &Object) -> bool {
+    !object.properties.is_empty() || (object.pattern.is_some() && object.additional.kind != Kind::Never)
+}
+
 /// Returns what the other variants accept if one of them is `null`.
 fn nullable(variants: &[Schema]) -> Option<Kind> {
     let rest: Vec<Schema> = variants.iter().filter(|variant| variant.kind != Kind::Null).cloned().collect();
     (rest.len() < variants.len()).then(|| Kind::union(rest))
+}
+
+/// Returns the known values of an open enumeration. The variant `Other` has the other ones.
+fn open_enumeration(values: &[String]) -> Vec<Value> {
+    let mut names = Namespace::default();
+    names.claim("Other");
+    let name = |text: &String| if text.is_empty() { "Empty".to_owned() } else { variant_name(text) };
+    values.iter().map(|text| Value { json: Json::String(text.clone()), rust: names.claim(&name(text)) }).collect()
 }
 
 /// Returns the values of an enumeration with their names.
@@ -564,7 +705,13 @@ fn readable(schema: &Schema) -> String {
 /// Returns a text that is the same for two schemas if and only if their structure is equal.
 fn fingerprint(schema: &Schema) -> String {
     match &schema.kind {
-        Kind::Array(array) => format!("[{} {:?}]", fingerprint(&array.items), array.length),
+        Kind::Array(array) => {
+            let first: String = array.first.iter().map(|item| format!("{},", fingerprint(item))).collect();
+            format!("[{first}{} {:?}]", fingerprint(&array.items), array.length)
+        }
+        Kind::String(_) if !schema.note.known_values.is_empty() => {
+            format!("{:?} {:?}", schema.kind, schema.note.known_values)
+        }
         Kind::Object(object) => {
             let properties: Vec<String> = object
                 .properties
@@ -573,7 +720,10 @@ fn fingerprint(schema: &Schema) -> String {
                     format!("{name:?}{} {}", if property.required { "!" } else { "" }, fingerprint(&property.schema))
                 })
                 .collect();
-            format!("{{{} {}}}", properties.join(","), fingerprint(&object.additional))
+            let pattern = object.pattern.as_ref();
+            let pattern = pattern.map(|it| format!("/{:?} {},", it.pattern, fingerprint(&it.schema)));
+            let additional = fingerprint(&object.additional);
+            format!("{{{} {}{additional}}}", properties.join(","), pattern.unwrap_or_default())
         }
         Kind::Checked(inner, checks) => format!("<{} {checks:?}>", fingerprint(inner)),
         Kind::Union(variants) => format!("({})", variants.iter().map(fingerprint).collect::<Vec<_>>().join("|")),

@@ -1,23 +1,33 @@
 //! Requests, notifications and error codes. They are derived from the message sets and other definitions.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
+use crate::error::Problem;
 use crate::json::{Json, integer};
 use crate::model::{
-    Content, Era, ErrorCode, MessageKind, MessageSet, Notification, Origin, Params, Protocol, Request, Shape, Struct,
-    Type, TypeId,
+    Content, Era, ErrorCode, MessageKind, MessageSet, Notification, Origin, Params, Protocol, Request, Shape, Side,
+    Struct, Tag, Type, TypeId,
 };
+use crate::schema::mapping::{Direction, MappedMessage, Mapping};
 use crate::text::names::{Namespace, constant_name};
 
-/// Sets the requests, notifications, error codes and the era.
-pub(super) fn collect(protocol: &mut Protocol, names: &BTreeMap<String, TypeId>) {
+/// Sets the requests, notifications, error codes and the era. Returns the problems of the mapping.
+pub(super) fn collect(
+    protocol: &mut Protocol,
+    names: &BTreeMap<String, TypeId>,
+    mapping: Option<&Mapping>,
+) -> Vec<Problem> {
     for messages in MessageSet::ALL {
         let Some(&union) = names.get(messages.definition()) else { continue };
+        if !protocol.types[union].is_message_set() {
+            continue;
+        }
         for type_id in protocol.uses(union) {
             add(protocol, names, type_id, Some(messages));
         }
     }
-    for type_id in embedded(protocol) {
+    let problems = mapping.map_or_else(Vec::new, |mapping| Mapped { protocol, names, mapping }.add());
+    for type_id in unlisted(protocol) {
         add(protocol, names, type_id, None);
     }
     protocol.era = match protocol.requests.iter().any(|request| request.method == "initialize") {
@@ -25,13 +35,15 @@ pub(super) fn collect(protocol: &mut Protocol, names: &BTreeMap<String, TypeId>)
         false => Era::Modern,
     };
     protocol.error_codes = error_codes(protocol);
+    problems
 }
 
 fn add(protocol: &mut Protocol, names: &BTreeMap<String, TypeId>, type_id: TypeId, messages: Option<MessageSet>) {
-    let Some(method) = method(protocol, type_id) else { return };
+    let Some(Tag { method, kind, .. }) = Tag::of(&protocol.types[type_id]) else { return };
+    let (method, kind) = (method.to_owned(), messages.map_or(kind, |messages| messages.kind));
     let side = messages.map(|messages| messages.sender);
-    let params = member(protocol, type_id, "params");
-    if messages.is_none_or(|messages| messages.kind == MessageKind::Request) {
+    let params = params(protocol, type_id);
+    if kind == MessageKind::Request {
         if let Some(known) = protocol.requests.iter_mut().find(|known| known.type_id == type_id) {
             known.senders.extend(side);
             return;
@@ -55,29 +67,111 @@ fn add(protocol: &mut Protocol, names: &BTreeMap<String, TypeId>, type_id: TypeI
     }
 }
 
-/// Returns the definitions with a constant method that are in no message set. They are embedded in other messages.
-fn embedded(protocol: &Protocol) -> Vec<TypeId> {
+/// Returns the definitions of messages that are in no message set. In a schema with message sets, they are requests that
+/// are embedded in other messages.
+fn unlisted(protocol: &Protocol) -> Vec<TypeId> {
     let listed = |id: &TypeId| {
         protocol.requests.iter().any(|known| known.type_id == *id)
             || protocol.notifications.iter().any(|known| known.type_id == *id)
     };
+    let has_sets = protocol.has_message_sets();
     (0..protocol.types.len())
         .filter(|id| protocol.types[*id].origin == Origin::Definition && !listed(id))
-        .filter(|id| method(protocol, *id).is_some_and(|method| !method.starts_with("notifications/")))
+        .filter(|id| Tag::of(&protocol.types[*id]).is_some_and(|tag| !has_sets || tag.kind == MessageKind::Request))
         .collect()
 }
+
+/// Adds the messages of a mapping.
+struct Mapped<'a> {
+    protocol: &'a mut Protocol,
+    names: &'a BTreeMap<String, TypeId>,
+    mapping: &'a Mapping,
+}
+
+impl Mapped<'_> {
+    fn add(mut self) -> Vec<Problem> {
+        let mapping = self.mapping;
+        let (mut problems, mut seen) = (Vec::new(), BTreeSet::new());
+        for message in &mapping.messages {
+            let twice = || "the definition has another entry, too".to_owned();
+            let added = match seen.insert(&message.entry.definition) {
+                true => self.message(message),
+                false => Err(("definition", twice(), "remove one of the entries")),
+            };
+            if let Err((key, why, remedy)) = added {
+                problems.push(mapping.problem(&message.entry, key, why, remedy));
+            }
+        }
+        problems
+    }
+
+    fn message(&mut self, MappedMessage { is_request, entry }: &MappedMessage) -> Result<(), Refusal> {
+        let type_id = self.definition("definition", &entry.definition)?;
+        let def = &self.protocol.types[type_id];
+        if matches!(def.shape, Shape::Alias(..) | Shape::Core(_)) {
+            return Err(("definition", "its Rust type is an alias".to_owned(), "map a definition that is an object"));
+        }
+        let tag = Tag::of(def);
+        let method = match (&entry.method, &tag) {
+            (Some(method), Some(tag)) if method != tag.method => {
+                let why = format!("the method is {method:?}, but the definition has {:?}", tag.method);
+                return Err(("method", why, "correct the method, or leave it out"));
+            }
+            (Some(method), _) => method.clone(),
+            (None, Some(tag)) => tag.method.to_owned(),
+            (None, None) => {
+                let why = "the definition has no constant member `method` or `command`".to_owned();
+                return Err(("method", why, "add `method`"));
+            }
+        };
+        let params = match &entry.params {
+            Some(name) => Some(Params { content: Type::Named(self.definition("params", name)?), required: true }),
+            // A definition without a method is that of the params.
+            None if tag.is_none() => Some(Params { content: Type::Named(type_id), required: true }),
+            None => params(self.protocol, type_id),
+        };
+        let result = match &entry.result {
+            Some(name) => Type::Named(self.definition("result", name)?),
+            None => result(self.protocol, self.names, &entry.definition),
+        };
+        let senders = match entry.direction {
+            None => Vec::new(),
+            Some(Direction::ClientToServer) => vec![Side::Client],
+            Some(Direction::ServerToClient) => vec![Side::Server],
+            Some(Direction::Both) => vec![Side::Client, Side::Server],
+        };
+        self.protocol.requests.retain(|known| known.type_id != type_id);
+        self.protocol.notifications.retain(|known| known.type_id != type_id);
+        if *is_request {
+            let task_result = task_result(self.protocol, self.names, params.as_ref());
+            self.protocol.requests.push(Request { method, type_id, senders, params, result, task_result });
+        } else {
+            self.protocol.notifications.push(Notification { method, type_id, senders, params });
+        }
+        Ok(())
+    }
+
+    fn definition(&self, key: &'static str, name: &str) -> Result<TypeId, Refusal> {
+        let found = self.names.get(name).copied();
+        found.ok_or_else(|| (key, format!("there is no definition `{name}`"), "correct the name"))
+    }
+}
+
+/// A key of an entry, what is wrong, and the remedy.
+type Refusal = (&'static str, String, &'static str);
 
 fn body(protocol: &Protocol, type_id: TypeId) -> Option<&Struct> {
     protocol.as_struct(&Type::Named(type_id))
 }
 
-fn method(protocol: &Protocol, type_id: TypeId) -> Option<String> {
-    let Shape::Struct(body) = &protocol.types[type_id].shape else { return None };
-    let member = body.members.iter().find(|member| member.wire == "method" && member.required)?;
-    match &member.content {
-        Content::Constant(Json::String(method)) => Some(method.clone()),
-        _ => None,
-    }
+/// Returns the params of a message: its member `params`, or as in the Debug Adapter Protocol `arguments` or `body`.
+fn params(protocol: &Protocol, type_id: TypeId) -> Option<Params> {
+    let name = match Tag::of(&protocol.types[type_id]).map(|tag| tag.member) {
+        Some("command") => "arguments",
+        Some("event") => "body",
+        _ => "params",
+    };
+    member(protocol, type_id, name)
 }
 
 fn member(protocol: &Protocol, type_id: TypeId, wire: &str) -> Option<Params> {
@@ -88,8 +182,8 @@ fn member(protocol: &Protocol, type_id: TypeId, wire: &str) -> Option<Params> {
     }
 }
 
-/// Returns the result of a request: for `XRequest` the result of `XResultResponse`, otherwise `XResult`, otherwise
-/// `EmptyResult`.
+/// Returns the result of a request: for `XRequest` the result of `XResultResponse`, otherwise `XResult`, otherwise the
+/// body of `XResponse`, otherwise `EmptyResult`.
 fn result(protocol: &Protocol, names: &BTreeMap<String, TypeId>, request: &str) -> Type {
     let stem = request.strip_suffix("Request").unwrap_or(request);
     if let Some(&response) = names.get(&format!("{stem}ResultResponse"))
@@ -97,8 +191,14 @@ fn result(protocol: &Protocol, names: &BTreeMap<String, TypeId>, request: &str) 
     {
         return content;
     }
-    let named = names.get(&format!("{stem}Result")).or_else(|| names.get("EmptyResult"));
-    named.map_or(Type::Object, |&id| Type::Named(id))
+    if let Some(&result) = names.get(&format!("{stem}Result")) {
+        return Type::Named(result);
+    }
+    if let Some(&response) = names.get(&format!("{stem}Response")) {
+        let body = member(protocol, response, "body").or_else(|| member(protocol, response, "result"));
+        return body.map_or(Type::Named(response), |body| body.content);
+    }
+    names.get("EmptyResult").map_or(Type::Object, |&id| Type::Named(id))
 }
 
 /// Returns the task result of a request whose params have a member `task`.

@@ -8,7 +8,7 @@ use crate::json::Json;
 use crate::model::decision::{Condition, Decision, Guard};
 use crate::schema::algebra::Algebra;
 use crate::schema::json_types::JsonTypes;
-use crate::schema::normal::{Array, Bounds, Kind, Length, Object, Property, Schema};
+use crate::schema::normal::{Array, Bounds, Discriminator, Kind, Length, Object, Property, Schema};
 
 /// Two variants that no guard separates.
 #[derive(Clone, Debug, PartialEq)]
@@ -25,8 +25,12 @@ pub(super) struct Conflict {
 ///
 /// # Errors
 /// The first two variants that no guard separates, if neither contains the other.
-pub(super) fn decide(variants: &[Schema], algebra: &Algebra<'_>) -> Result<Decision, Conflict> {
-    let mut search = Search { variants, algebra, decision: Decision::default() };
+pub(super) fn decide(
+    variants: &[Schema],
+    discriminator: Option<&Discriminator>,
+    algebra: &Algebra<'_>,
+) -> Result<Decision, Conflict> {
+    let mut search = Search { variants, discriminator, algebra, decision: Decision::default() };
     let all: Vec<usize> = (0..variants.len()).collect();
     search.decision.overlapping =
         all.iter().any(|&a| all[a + 1..].iter().any(|&b| !algebra.disjoint(&variants[a], &variants[b])));
@@ -68,9 +72,11 @@ fn guarded(when: &[Condition]) -> Option<Schema> {
                     JsonTypes::INTEGER => Some(Kind::Integer(Bounds::default())),
                     JsonTypes::FRACTION => Some(Kind::Number(Bounds::default())),
                     JsonTypes::STRING => Some(Kind::String(Length::default())),
-                    JsonTypes::ARRAY => {
-                        Some(Kind::Array(Box::new(Array { items: Schema::any(), length: Length::default() })))
-                    }
+                    JsonTypes::ARRAY => Some(Kind::Array(Box::new(Array {
+                        first: Vec::new(),
+                        items: Schema::any(),
+                        length: Length::default(),
+                    }))),
                     _ => Some(object(IndexMap::new())),
                 });
                 Kind::union(kinds.map(|kind| kind.map(|kind| Schema::at("", kind))).collect::<Option<_>>()?)
@@ -100,7 +106,7 @@ fn member(path: &[String], required: bool, kind: Kind) -> Option<Kind> {
 }
 
 fn object(properties: IndexMap<String, Property>) -> Kind {
-    Kind::Object(Box::new(Object { properties, additional: Schema::any() }))
+    Kind::Object(Box::new(Object { properties, pattern: None, additional: Schema::any() }))
 }
 
 /// Returns the first variant that accepts everything that the others accept. The union is an alias of it.
@@ -108,7 +114,7 @@ fn object(properties: IndexMap<String, Property>) -> Kind {
 /// If the others all require a key that this variant does not know, the key separates them, and nothing is absorbed.
 /// For example, the schema of JSON-RPC notifications also accepts requests.
 pub(super) fn absorbing(variants: &[Schema], algebra: &Algebra<'_>) -> Option<usize> {
-    let search = Search { variants, algebra, decision: Decision::default() };
+    let search = Search { variants, discriminator: None, algebra, decision: Decision::default() };
     let (large, _) = variants.iter().enumerate().find(|(large, variant)| {
         variants.iter().enumerate().all(|(small, other)| small == *large || algebra.contains(variant, other))
     })?;
@@ -125,6 +131,7 @@ const MAX_DEPTH: u32 = 48;
 
 struct Search<'a> {
     variants: &'a [Schema],
+    discriminator: Option<&'a Discriminator>,
     algebra: &'a Algebra<'a>,
     decision: Decision,
 }
@@ -174,7 +181,7 @@ impl<'a> Search<'a> {
             return Ok(());
         }
         let split = match types {
-            JsonTypes::OBJECT => self.split(&group, &[]),
+            JsonTypes::OBJECT => self.by_discriminator(&group).or_else(|| self.split(&group, &[])),
             JsonTypes::ARRAY => self.split(&group, &["0"]),
             _ => None,
         };
@@ -195,6 +202,46 @@ impl<'a> Search<'a> {
             self.guard(when.into_iter().chain([absent]).collect(), variant);
         }
         Ok(())
+    }
+
+    /// Splits by the property that the schema names in `discriminator`. Without constants, the mapping or the names of
+    /// the definitions are the values of the property.
+    fn by_discriminator(&mut self, group: &[usize]) -> Option<Split> {
+        let discriminator = self.discriminator?;
+        let mut split: Split = Vec::new();
+        let mut taken: Vec<Json> = Vec::new();
+        let mut are_constants = true;
+        for &variant in group {
+            let objects = self.objects(&self.variants[variant], &[], 0)?;
+            let at = at(&objects, &discriminator.property, self.algebra);
+            let values = match at.values() {
+                Some(values) => values,
+                None => {
+                    are_constants = false;
+                    self.mapped(discriminator, variant, &at)?
+                }
+            };
+            if !at.required || values.iter().any(|value| taken.contains(value)) {
+                return None;
+            }
+            taken.extend(values.iter().cloned());
+            split.push((Some(Condition::Value(vec![discriminator.property.clone()], values)), vec![variant]));
+        }
+        // The schema accepts other values, too.
+        self.decision.overlapping |= !are_constants;
+        Some(split)
+    }
+
+    /// Returns the values of a discriminator that select a variant without a constant.
+    fn mapped(&self, discriminator: &Discriminator, variant: usize, at: &AtPath<'_>) -> Option<Vec<Json>> {
+        let Kind::Ref(name) = &self.variants[variant].kind else { return None };
+        let mapped = discriminator.mapping.iter().filter(|(_, target)| target == name);
+        let mut values: Vec<Json> = mapped.map(|(value, _)| Json::String(value.clone())).collect();
+        if values.is_empty() {
+            values.push(Json::String(name.clone()));
+        }
+        let accepts = |value: &Json| at.schemas.iter().all(|it| it.is_some_and(|it| self.algebra.accepts(it, value)));
+        values.iter().all(accepts).then_some(values)
     }
 
     fn split(&self, group: &[usize], base: &[&str]) -> Option<Split> {
@@ -345,7 +392,7 @@ impl<'a> Search<'a> {
         }
         match (&schema.kind, base) {
             (Kind::Object(object), []) => Some(vec![&**object]),
-            (Kind::Array(array), [_, rest @ ..]) => self.objects(&array.items, rest, depth + 1),
+            (Kind::Array(array), [_, rest @ ..]) => self.objects(array.schema_of(0), rest, depth + 1),
             (Kind::Ref(name), _) => self.objects(self.algebra.target(name), base, depth + 1),
             (Kind::Checked(inner, _), _) => self.objects(inner, base, depth + 1),
             (Kind::Union(variants), _) => {

@@ -49,7 +49,7 @@ impl GenerateArgs {
         let (generated, folder) = match (&self.schema, &self.revision, &self.out) {
             (Some(schema), Some(revision), Some(out)) => {
                 let generator =
-                    Generator::new(schema, revision).support(&self.support).read_options(self.options.options());
+                    Generator::new(schema, revision).support(&self.support).read_options(self.options.options()?);
                 let generated = if self.check { generator.compare_with(out)? } else { generator.write_to(out)? };
                 (generated, out.display().to_string())
             }

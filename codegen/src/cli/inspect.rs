@@ -144,7 +144,13 @@ fn show(text: &mut String, protocol: &Protocol, def: &TypeDef) {
                 line(1, format!("{}: {}", variant.rust, protocol.describe(&variant.content)));
             }
         }
-        Shape::Enum(values) => {
+        Shape::Tuple(tuple) => {
+            for (index, item) in tuple.first.iter().enumerate() {
+                line(1, format!("{index}: {}", protocol.describe(&item.content)));
+            }
+            tuple.rest.iter().for_each(|rest| line(1, format!("others: {}", protocol.describe(rest))));
+        }
+        Shape::Enum(values) | Shape::OpenEnum(values) => {
             for value in values {
                 line(1, value.json.to_string());
                 let key = value.json.plain();

@@ -1,11 +1,11 @@
 //! Options of commands that read one schema file.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use clap::Args;
 
 use crate::error::Error;
-use crate::schema::{Dialect, Document, ReadOptions};
+use crate::schema::{Dialect, Document, Mapping, ReadOptions};
 
 /// Options for reading a schema file.
 #[derive(Clone, Debug, Default, Args)]
@@ -16,14 +16,18 @@ pub(super) struct SchemaArgs {
     /// The name of the type at the root of the schema [default: from the name of the file]
     #[arg(long, value_name = "NAME")]
     root_name: Option<String>,
+    /// The messages of a protocol whose schema does not list them: definitions, methods, params, results, directions
+    #[arg(long, value_name = "FILE")]
+    protocol: Option<PathBuf>,
 }
 
 impl SchemaArgs {
-    pub(super) fn options(&self) -> ReadOptions {
-        ReadOptions { dialect: self.dialect, root_name: self.root_name.clone() }
+    pub(super) fn options(&self) -> Result<ReadOptions, Error> {
+        let mapping = self.protocol.as_deref().map(Mapping::read).transpose()?;
+        Ok(ReadOptions { dialect: self.dialect, root_name: self.root_name.clone(), mapping })
     }
 
     pub(super) fn read(&self, path: &Path) -> Result<Document, Error> {
-        Document::read_with(path, &self.options())
+        Document::read_with(path, &self.options()?)
     }
 }

@@ -4,6 +4,7 @@ use crate::diff::resolved::{Choice, MAX_DEPTH, Resolved, types, types_of_resolve
 use crate::json::Json;
 use crate::json::pointer::escape;
 use crate::model::{Condition, Content, Decision, Guard, JsonTypes, Protocol, Type};
+use crate::text::pattern;
 
 /// Whether a condition holds for all documents of a type, for none, or perhaps for some.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -174,6 +175,7 @@ fn at(protocol: &Protocol, resolved: Resolved<'_>, path: &[String], values: Opti
         Resolved::Any => Holds::Perhaps,
         // Documents do not use keys that both revisions do not know.
         Resolved::Object(object) => match object.members.iter().find(|member| member.wire == *step) {
+            None if object.pattern.is_some_and(|it| pattern::matches(&it.pattern, step)) => Holds::Perhaps,
             None => Holds::Never,
             Some(member) => {
                 let inside = match &member.content {
@@ -188,6 +190,10 @@ fn at(protocol: &Protocol, resolved: Resolved<'_>, path: &[String], values: Opti
         Resolved::List(items, length) if step == "0" => {
             down(items, rest).and(if length.min > 0 { Holds::Always } else { Holds::Perhaps })
         }
+        Resolved::Tuple(tuple) => match step.parse::<usize>().ok().and_then(|index| tuple.first.get(index)) {
+            Some(item) => down(&item.content, rest),
+            None => Holds::Perhaps,
+        },
         Resolved::Values(fixed) => Holds::or_apart(fixed.iter().map(|value| {
             let pointer: String = path.iter().map(|step| format!("/{}", escape(step))).collect();
             match (value.pointer(&pointer), values) {

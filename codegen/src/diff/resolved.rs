@@ -2,9 +2,11 @@
 
 use crate::json::Json;
 use crate::model::{
-    Bounded, Bounds, Check, Content, Decision, JsonTypes, Length, Limit, Member, Protocol, Rest, Shape, Type, Union,
+    Bounded, Bounds, Check, Content, Decision, JsonTypes, Length, Limit, Member, PatternMembers, Protocol, Rest, Shape,
+    Tuple, Type, Union, Value,
 };
 use crate::schema::normal::{first_integer, last_integer};
+use crate::text::pattern;
 
 /// The values that a type accepts.
 #[derive(Clone, Debug)]
@@ -17,6 +19,7 @@ pub(super) enum Resolved<'p> {
     Integer(Integers),
     Number(Bounds),
     List(&'p Type, Length),
+    Tuple(&'p Tuple),
     Object(ResolvedObject<'p>),
     Values(Vec<Json>),
     Union(Choice<'p>),
@@ -33,7 +36,18 @@ pub(super) struct Integers {
 #[derive(Clone, Debug)]
 pub(super) struct ResolvedObject<'p> {
     pub(super) members: &'p [Member],
+    pub(super) pattern: Option<&'p PatternMembers>,
     pub(super) rest: OtherMembers<'p>,
+}
+
+impl<'p> ResolvedObject<'p> {
+    /// Returns what a member with a name that the object does not name may be.
+    pub(super) fn other(&self, name: &str) -> OtherMembers<'p> {
+        match self.pattern {
+            Some(it) if pattern::matches(&it.pattern, name) => OtherMembers::Of(&it.content),
+            _ => self.rest,
+        }
+    }
 }
 
 /// Members that an object does not name.
@@ -54,7 +68,7 @@ pub(super) struct Choice<'p> {
 impl Protocol {
     /// Resolves a type expression.
     pub(super) fn resolved<'p>(&'p self, content: &'p Type) -> Resolved<'p> {
-        let object = |rest| Resolved::Object(ResolvedObject { members: &[], rest });
+        let object = |rest| Resolved::Object(ResolvedObject { members: &[], pattern: None, rest });
         match self.follow(content) {
             Type::Any => Resolved::Any,
             Type::Never => Resolved::Never,
@@ -79,6 +93,7 @@ impl Protocol {
         match &self.types[id].shape {
             Shape::Struct(body) => Resolved::Object(ResolvedObject {
                 members: &body.members,
+                pattern: body.pattern.as_ref(),
                 rest: match &body.rest {
                     Rest::Open => OtherMembers::Anything,
                     Rest::Typed(content) => OtherMembers::Of(content),
@@ -89,6 +104,8 @@ impl Protocol {
                 variants: variants.iter().map(|variant| variant.content.clone()).collect(),
                 decision: Some(decision),
             }),
+            Shape::Tuple(tuple) => Resolved::Tuple(tuple),
+            Shape::OpenEnum(_) => Resolved::String(Length::default()),
             Shape::Enum(values) => Resolved::Values(values.iter().map(|value| value.json.clone()).collect()),
             Shape::Bounded(Bounded { inner, limit: None, .. }) => self.resolved(inner),
             Shape::Bounded(Bounded { inner, limit: Some(limit), .. }) => match (self.resolved(inner), limit) {
@@ -129,6 +146,17 @@ impl Protocol {
             }
         }
         checks
+    }
+
+    /// Returns the known values of an open enumeration, or none.
+    pub(super) fn known_values<'p>(&'p self, content: &'p Type) -> &'p [Value] {
+        match self.follow(content) {
+            Type::Named(id) => match &self.types[*id].shape {
+                Shape::OpenEnum(values) => values,
+                _ => &[],
+            },
+            _ => &[],
+        }
     }
 
     /// Resolves the content of a member.
@@ -177,7 +205,7 @@ pub(super) fn types_of_resolved(resolved: &Resolved<'_>) -> JsonTypes {
         Resolved::Integer(_) => JsonTypes::INTEGER,
         Resolved::Number(_) => JsonTypes::NUMBER,
         Resolved::String(_) => JsonTypes::STRING,
-        Resolved::List(..) => JsonTypes::ARRAY,
+        Resolved::List(..) | Resolved::Tuple(_) => JsonTypes::ARRAY,
         Resolved::Object(_) => JsonTypes::OBJECT,
         Resolved::Values(values) => values.iter().map(JsonTypes::of).collect(),
     }

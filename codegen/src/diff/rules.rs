@@ -101,6 +101,8 @@ rules! {
     CONSTANT_CHANGED = "constant-changed";
     ENUM_VALUE_ADDED = "enum-value-added";
     ENUM_VALUE_REMOVED = "enum-value-removed";
+    KNOWN_VALUE_ADDED = "known-value-added";
+    KNOWN_VALUE_REMOVED = "known-value-removed";
     VALUES_OPENED = "values-opened";
     VALUES_CLOSED = "values-closed";
     LIMIT_ADDED = "limit-added";

@@ -8,9 +8,10 @@ use crate::diff::limits::{Relation, bounds_in_words, integers_in_words, length_i
 use crate::diff::resolved::{Integers, OtherMembers, Resolved, ResolvedObject, types};
 use crate::diff::rules::{self, Rule};
 use crate::diff::verdict::Verdict;
+use crate::json::pointer::escape;
 use crate::json::{Json, integer};
 use crate::model::{
-    Bounds, Check, Content, JsonTypes, Length, Member, MessageKind, MessageSet, Protocol, Shape, Type, TypeId,
+    Bounds, Check, Content, JsonTypes, Length, Member, MessageKind, Protocol, Shape, Tuple, Type, TypeId, Value,
 };
 
 /// Compares values of two models.
@@ -162,8 +163,7 @@ impl<'p> Values<'p> {
     }
 
     fn is_message_set(&self, old: TypeId, new: TypeId) -> bool {
-        let is_set = |protocol: &Protocol, id: TypeId| MessageSet::named(&protocol.types[id].name).is_some();
-        is_set(self.old, old) && is_set(self.new, new)
+        self.old.types[old].is_message_set() && self.new.types[new].is_message_set()
     }
 
     pub(super) fn expressions(&self, old: &Type, new: &Type, site: &Site, outcome: &mut Outcome) {
@@ -196,6 +196,7 @@ impl<'p> Values<'p> {
             }
             _ => {}
         }
+        self.known_values(old, new, site, outcome);
         let (was, is) = (self.old.resolved(old), self.new.resolved(new));
         match (&was, &is) {
             (Resolved::Any, Resolved::Any) | (Resolved::Never, Resolved::Never) | (Resolved::Null, Resolved::Null) => {}
@@ -206,6 +207,14 @@ impl<'p> Values<'p> {
             (Resolved::List(a, was), Resolved::List(b, is)) => {
                 self.lengths(was, is, "items", site, outcome);
                 self.expressions(a, b, &site.below("[]", "/items"), outcome);
+            }
+            (Resolved::Tuple(a), Resolved::Tuple(b)) if a.first.len() == b.first.len() => {
+                self.tuples(a, b, (old, new), site, outcome);
+            }
+            (Resolved::Tuple(_), Resolved::Tuple(_) | Resolved::List(..))
+            | (Resolved::List(..), Resolved::Tuple(_)) => {
+                let message = format!("the first items of {} differ", site.subject);
+                outcome.add(site, &rules::INCOMPARABLE, "", message);
             }
             (Resolved::Object(a), Resolved::Object(b)) => self.objects(a, b, site, outcome),
             (Resolved::Values(a), Resolved::Values(b)) => self.fixed(a, b, site, outcome),
@@ -258,6 +267,33 @@ impl<'p> Values<'p> {
                 outcome.add(site, &rules::INCOMPARABLE, "", message);
                 true
             }
+        }
+    }
+
+    /// Compares the known values of open enumerations.
+    fn known_values(&self, old: &Type, new: &Type, site: &Site, outcome: &mut Outcome) {
+        let (was, is) = (self.old.known_values(old), self.new.known_values(new));
+        let missing_in = |values: &[Value], value: &Value| !values.iter().any(|other| other.json == value.json);
+        for value in is.iter().filter(|value| missing_in(was, value)) {
+            let message = format!("{} has the new known value {}", site.subject, value.json);
+            outcome.add(site, &rules::KNOWN_VALUE_ADDED, &value.json.to_string(), message);
+        }
+        for value in was.iter().filter(|value| missing_in(is, value)) {
+            let message = format!("{} no longer lists the known value {}", site.subject, value.json);
+            outcome.add(site, &rules::KNOWN_VALUE_REMOVED, &value.json.to_string(), message);
+        }
+    }
+
+    fn tuples(&self, old: &Tuple, new: &Tuple, types: (&Type, &Type), site: &Site, outcome: &mut Outcome) {
+        for (index, (before, after)) in old.first.iter().zip(&new.first).enumerate() {
+            let below = site.below(&format!("[{index}]"), &format!("/prefixItems/{index}"));
+            self.expressions(&before.content, &after.content, &below, outcome);
+        }
+        match (&old.rest, &new.rest) {
+            (Some(before), Some(after)) => self.expressions(before, after, &site.below("[]", "/items"), outcome),
+            (None, Some(_)) => self.widened(types.0, types.1, site, outcome),
+            (Some(_), None) => self.narrowed(types.0, types.1, site, outcome),
+            (None, None) => {}
         }
     }
 
@@ -378,6 +414,18 @@ impl<'p> Values<'p> {
                 false => self.member_removed(new, member, &site, outcome),
             }
         }
+        match (old.pattern, new.pattern) {
+            (None, None) => {}
+            (Some(before), Some(after)) if before.pattern == after.pattern => {
+                let pointer = format!("/patternProperties/{}", escape(&after.pattern));
+                let below = site.below(&format!("./{}/", after.pattern), &pointer);
+                self.expressions(&before.content, &after.content, &below, outcome);
+            }
+            _ => {
+                let message = format!("the patterns of {} differ", site.subject);
+                outcome.add(site, &rules::INCOMPARABLE, "", message);
+            }
+        }
         let below = site.below(".*", "/additionalProperties");
         let content = |rest: OtherMembers<'p>| match rest {
             OtherMembers::Anything => Type::Any,
@@ -414,7 +462,7 @@ impl<'p> Values<'p> {
             false => (&rules::MEMBER_ADDED_OPTIONAL, "new"),
         };
         outcome.add(site, rule, "", format!("{} is {words}", site.subject));
-        let fits = match old.rest {
+        let fits = match old.other(&member.wire) {
             OtherMembers::Anything => true,
             OtherMembers::Refused => false,
             OtherMembers::Of(rest) => self.member_fits(Err(rest), Ok(member)),
@@ -428,7 +476,7 @@ impl<'p> Values<'p> {
     fn member_removed(&self, new: &ResolvedObject<'_>, member: &Member, site: &Site, outcome: &mut Outcome) {
         let rule = if member.required { &rules::MEMBER_REMOVED_REQUIRED } else { &rules::MEMBER_REMOVED_OPTIONAL };
         outcome.add(site, rule, "", format!("{} was removed", site.subject));
-        let fits = match new.rest {
+        let fits = match new.other(&member.wire) {
             OtherMembers::Anything => true,
             OtherMembers::Refused => false,
             OtherMembers::Of(rest) => self.member_fits(Ok(member), Err(rest)),

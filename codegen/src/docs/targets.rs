@@ -18,7 +18,9 @@ fn in_type(def: &TypeDef) -> Vec<DocTarget> {
             let fields = body.members.iter().filter(|member| matches!(member.content, Content::Value(_)));
             fields.map(|member| DocTarget::Member(name(), member.wire.clone())).collect()
         }
-        Shape::Enum(values) => values.iter().map(|value| DocTarget::Value(name(), value.json.plain())).collect(),
+        Shape::Enum(values) | Shape::OpenEnum(values) => {
+            values.iter().map(|value| DocTarget::Value(name(), value.json.plain())).collect()
+        }
         Shape::Union(union) => {
             let unnamed = union.variants.iter().filter(|variant| variant.content.by_value().is_none());
             unnamed.map(|variant| DocTarget::Variant(name(), variant.rust.clone())).collect()

@@ -48,7 +48,8 @@ impl Blanks {
             Shape::Bounded(Bounded { inner, .. }) | Shape::Alias(inner, _) | Shape::Newtype(inner) => {
                 self.allocates(inner)
             }
-            Shape::Enum(_) | Shape::Core(_) | Shape::Never | Shape::Undecided(_) => false,
+            Shape::Tuple(tuple) => tuple.first.iter().any(|item| item.boxed || self.allocates(&item.content)),
+            Shape::Enum(_) | Shape::OpenEnum(_) | Shape::Core(_) | Shape::Never | Shape::Undecided(_) => false,
         }
     }
 
@@ -64,7 +65,9 @@ impl Blanks {
         match shape {
             Shape::Struct(body) => required(body).all(|content| self.has(content)),
             Shape::Union(union) => union.variants.iter().any(|variant| self.has(&variant.content)),
+            Shape::Tuple(tuple) => tuple.first.iter().all(|item| self.has(&item.content)),
             Shape::Enum(values) => !values.is_empty(),
+            Shape::OpenEnum(_) => true,
             Shape::Bounded(Bounded { inner, .. }) | Shape::Alias(inner, _) | Shape::Newtype(inner) => self.has(inner),
             Shape::Core(name) => *name != "Never",
             Shape::Undecided(_) => true,

@@ -9,8 +9,8 @@ use quote::quote;
 use super::Options;
 use super::width::WIDTH;
 use crate::model::{
-    AliasRule, Bounded, Content, DocEntry, DocTarget, Limit, Member, Origin, Protocol, Rest, Shape, Side, Struct, Type,
-    TypeId, Undecided, Union, Value,
+    AliasRule, Bounded, Content, DocEntry, DocTarget, Limit, Member, Origin, Protocol, Rest, Shape, Side, Struct,
+    Tuple, Type, TypeId, Undecided, Union, Value,
 };
 use crate::text::markdown::{is_prose, links, wrap};
 
@@ -126,6 +126,20 @@ impl<'a> DocWriter<'a> {
         self.type_docs(id, &facts)
     }
 
+    pub(super) fn tuple(&self, id: TypeId, tuple: &Tuple) -> TokenStream {
+        let first: Vec<String> = tuple.first.iter().map(|item| self.protocol.describe(&item.content)).collect();
+        let rest = tuple.rest.as_ref().map(|rest| format!("; the others: {}", self.protocol.describe(rest)));
+        self.type_docs(id, &[format!("An array. Its items: {}{}.", first.join(", "), rest.unwrap_or_default())])
+    }
+
+    pub(super) fn open_enumeration(&self, id: TypeId) -> TokenStream {
+        self.type_docs(id, &["The schema lists known values, and accepts every string.".to_owned()])
+    }
+
+    pub(super) fn matching(&self, pattern: &str) -> TokenStream {
+        self.text(&format!("Members whose names match {}.", code(pattern)), MEMBER)
+    }
+
     pub(super) fn undecided(&self, id: TypeId, undecided: &Undecided) -> TokenStream {
         let names: Vec<String> =
             undecided.alternatives.iter().map(|variant| self.protocol.describe(&variant.content)).collect();
@@ -235,10 +249,11 @@ impl<'a> DocWriter<'a> {
     fn role(&self, id: TypeId) -> Option<String> {
         let protocol = self.protocol;
         if let Some(request) = protocol.requests.iter().find(|request| request.type_id == id) {
-            return Some(format!("The `{}` request, {}.", request.method, sent_by(&request.senders)));
+            return Some(format!("The `{}` request{}.", request.method, self.sent_by(&request.senders)));
         }
         if let Some(notification) = protocol.notifications.iter().find(|notification| notification.type_id == id) {
-            return Some(format!("The `{}` notification, {}.", notification.method, sent_by(&notification.senders)));
+            let by = self.sent_by(&notification.senders);
+            return Some(format!("The `{}` notification{by}.", notification.method));
         }
         let is = |content: &crate::model::Type| content.by_value() == Some(id);
         if let Some(request) =
@@ -252,6 +267,16 @@ impl<'a> DocWriter<'a> {
         }
         let result = protocol.result_in_response(id)?;
         Some(format!("A complete response with a [`{}`].", protocol.types[result].rust))
+    }
+
+    fn sent_by(&self, senders: &[Side]) -> String {
+        match senders {
+            // The schema does not state directions.
+            [] if !self.protocol.has_message_sets() => String::new(),
+            [] => ", sent inside another message".to_owned(),
+            [one] => format!(", sent by the {}", one.as_str()),
+            _ => ", sent by either side".to_owned(),
+        }
     }
 
     fn origin(&self, id: TypeId) -> String {
@@ -378,14 +403,6 @@ impl DocWriter<'_> {
         let lines =
             lines.iter().map(|line| if line.is_empty() { String::new() } else { format!(" {}", line.trim_end()) });
         quote!(#(#[doc = #lines])*)
-    }
-}
-
-fn sent_by(senders: &[Side]) -> String {
-    match senders {
-        [] => "sent inside another message".to_owned(),
-        [one] => format!("sent by the {}", one.as_str()),
-        _ => "sent by either side".to_owned(),
     }
 }
 

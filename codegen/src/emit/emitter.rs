@@ -63,7 +63,9 @@ impl<'a> Emitter<'a> {
         let mut tokens = match &def.shape {
             Shape::Struct(body) => self.structure(id, body)?,
             Shape::Union(union) => self.union(id, union)?,
+            Shape::Tuple(tuple) => self.tuple(id, tuple)?,
             Shape::Enum(values) => self.enumeration(id, values),
+            Shape::OpenEnum(values) => self.open_enumeration(id, values),
             Shape::Bounded(bounded) => self.bounded(id, bounded)?,
             Shape::Undecided(undecided) => self.undecided(id, undecided)?,
             Shape::Alias(target, rule) => self.alias(id, target, rule)?,

@@ -7,6 +7,25 @@ use super::{Emitter, ident, literal};
 use crate::model::{TypeId, Value};
 
 impl Emitter<'_> {
+    pub(super) fn open_enumeration(&mut self, id: TypeId, values: &[Value]) -> TokenStream {
+        let docs = self.docs.open_enumeration(id);
+        let name = ident(&self.def(id).rust);
+        let variants: Vec<_> = values.iter().map(|value| ident(&value.rust)).collect();
+        let variant_docs = values.iter().map(|value| self.docs.value(id, value));
+        let strings = values.iter().filter_map(|value| value.json.as_str());
+        quote! {
+            #docs
+            #[derive(Clone, Debug, PartialEq, Eq, Hash)]
+            pub enum #name {
+                #(#variant_docs #variants,)*
+                /// Another value.
+                Other(::std::string::String),
+            }
+
+            mcpgen_core::codec::open_enum! { #name; #(#variants = #strings,)* }
+        }
+    }
+
     pub(super) fn enumeration(&mut self, id: TypeId, values: &[Value]) -> TokenStream {
         let docs = self.docs.definition(id);
         let name = ident(&self.def(id).rust);

@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use super::{Options, json_schema};
 use crate::build::areas::{CHECKS, MESSAGES};
-use crate::model::{MessageKind, MessageSet, Protocol, Shape, Side, TypeId};
+use crate::model::{MessageKind, MessageSet, Protocol, Side, Tag, TypeDef, TypeId};
 use crate::text::names::Namespace;
 
 /// The areas of a revision, and the names that they export.
@@ -64,20 +64,27 @@ impl Exports {
     }
 }
 
+/// Whether the member `method` names the method of each message of a set. Other messages have no envelope of JSON-RPC.
+fn is_json_rpc(protocol: &Protocol, set: TypeId) -> bool {
+    protocol.uses(set).iter().all(|id| Tag::of(&protocol.types[*id]).is_none_or(|tag| tag.member == "method"))
+}
+
 impl MessageNames {
     fn new(protocol: &Protocol) -> Self {
         let mut names = Namespace::default();
         protocol.types.iter().for_each(|def| drop(names.claim(&def.rust)));
-        let id = |set: MessageSet| protocol.types.iter().position(|def| def.name == set.definition());
-        let is_union = |id: &TypeId| matches!(protocol.types[*id].shape, Shape::Union(_));
-        let sets = MessageSet::ALL.into_iter().filter_map(|set| Some((set, id(set).filter(is_union)?)));
+        let is_set = |def: &TypeDef, set: MessageSet| def.name == set.definition() && def.is_message_set();
+        let id = |set: MessageSet| protocol.types.iter().position(|def| is_set(def, set));
+        let sets = MessageSet::ALL.into_iter().filter_map(|set| Some((set, id(set)?)));
         let method_enums =
             sets.map(|(set, id)| (set, id, names.claim(&format!("{}Method", protocol.types[id].rust)))).collect();
         let mut envelopes = Vec::new();
         for (sender, name) in [(Side::Client, "ClientMessage"), (Side::Server, "ServerMessage")] {
             let [requests, notifications] =
                 [MessageKind::Request, MessageKind::Notification].map(|kind| id(MessageSet { sender, kind }));
-            if let (Some(requests), Some(notifications)) = (requests, notifications) {
+            if let (Some(requests), Some(notifications)) = (requests, notifications)
+                && [requests, notifications].iter().all(|id| is_json_rpc(protocol, *id))
+            {
                 envelopes.push((sender, [requests, notifications], names.claim(name)));
             }
         }

@@ -7,7 +7,9 @@ use super::docs::MEMBER;
 use super::exports::MessageNames;
 use super::{Emitter, ident};
 use crate::error::Error;
-use crate::model::{Condition, Content, Member, MessageKind, MessageSet, Params, Shape, Side, Type, TypeId, Union};
+use crate::model::{
+    Condition, Content, Member, MessageKind, MessageSet, Params, Shape, Side, Tag, Type, TypeId, Union,
+};
 
 impl Emitter<'_> {
     /// Emits the method enums, message sets, envelopes and error codes.
@@ -35,15 +37,19 @@ impl Emitter<'_> {
         union
             .variants
             .iter()
-            .filter_map(|variant| Some((self.method(&variant.content)?, variant.content.by_value()?)))
+            .filter_map(|variant| {
+                let id = variant.content.by_value()?;
+                Some((self.method(id)?, id))
+            })
             .collect()
     }
 
-    fn method(&self, content: &Type) -> Option<String> {
-        let method = self.protocol.as_struct(content)?.members.iter().find(|member| member.wire == "method")?;
-        match &method.content {
-            Content::Constant(json) => json.as_str().map(str::to_owned),
-            Content::Value(_) => None,
+    fn method(&self, id: TypeId) -> Option<String> {
+        let body = self.protocol.as_struct(&Type::Named(id));
+        let constant = body.and_then(|body| body.members.iter().find(|member| member.wire == "method"));
+        match constant.map(|member| &member.content) {
+            Some(Content::Constant(json)) => json.as_str().map(str::to_owned),
+            _ => Tag::of(self.def(id)).map(|tag| tag.method.to_owned()),
         }
     }
 

@@ -25,6 +25,7 @@ pub(crate) mod revisions;
 mod rust_type;
 mod structs;
 mod tokens;
+mod tuples;
 mod unions;
 mod width;
 

@@ -76,8 +76,11 @@ fn root(protocol: &Protocol, exports: &Exports, options: &Options) -> TokenStrea
         protocol.requests.len(),
         protocol.notifications.len()
     );
-    let title =
-        format!(" Revision `{}` of the Model Context Protocol ({} era).", protocol.revision, protocol.era.as_str());
+    let title = if protocol.has_message_sets() {
+        format!(" Revision `{}` of the Model Context Protocol ({} era).", protocol.revision, protocol.era.as_str())
+    } else {
+        format!(" Revision `{}` of the schema `{}`.", protocol.revision, options.source)
+    };
     let modules = exports.areas.iter().map(|(area, exported)| {
         let module = syn::Ident::new(area, proc_macro2::Span::call_site());
         let names = exported.iter().map(|name| format_ident!("{}", names::escape(name)));
@@ -119,7 +122,8 @@ fn map(protocol: &Protocol) -> Vec<String> {
             }
         }
     }
-    if areas.is_empty() {
+    // Without message sets, the senders are not known.
+    if areas.is_empty() || !protocol.has_message_sets() {
         return Vec::new();
     }
     let head = ["", " | area | a client sends | a server sends |", " |---|---|---|"].map(str::to_owned);

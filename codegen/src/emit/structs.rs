@@ -7,7 +7,7 @@ use super::docs::code;
 use super::{Emitter, ident, literal};
 use crate::error::Error;
 use crate::json::Json;
-use crate::model::{Content, Member, Rest, Shape, Struct, Type, TypeId};
+use crate::model::{Content, Member, PatternMembers, Rest, Shape, Struct, Type, TypeId};
 use crate::text::names::setter_name;
 
 impl Emitter<'_> {
@@ -62,6 +62,11 @@ impl Emitter<'_> {
                 }
             }
         }
+        if let Some(PatternMembers { pattern, rust, content }) = &body.pattern {
+            let (docs, name, value) = (self.docs.matching(pattern), ident(rust), self.resolver.resolve(content)?);
+            let owner = quote!(::mcpgen_core::codec::Matching<Self>);
+            fields.extend(quote!(#docs pub #name: ::mcpgen_core::Extra<#owner, #value>,));
+        }
         if let Some(extra) = self.extra(body)? {
             let docs = self.docs.extra(&body.rest);
             fields.extend(quote!(#docs pub extra: #extra,));
@@ -109,6 +114,10 @@ impl Emitter<'_> {
                     }
                 },
             }
+        }
+        if let Some(pattern) = &body.pattern {
+            let name = ident(&pattern.rust);
+            values.extend(quote!(#name: ::std::default::Default::default(),));
         }
         if body.rest != Rest::Closed {
             values.extend(quote!(extra: ::std::default::Default::default(),));
@@ -209,7 +218,16 @@ impl Emitter<'_> {
                 }
             }
         });
-        let rest = if body.rest == Rest::Closed { quote!(else refuse_others) } else { quote!(..extra) };
+        let rest = match (&body.pattern, &body.rest) {
+            (None, Rest::Closed) => quote!(else refuse_others),
+            (None, _) => quote!(..extra),
+            (Some(PatternMembers { pattern, rust, .. }), rest) => {
+                let name = ident(rust);
+                let others =
+                    if *rest == Rest::Closed { quote!(refused by refuse_unmatched) } else { quote!(beside extra) };
+                quote!(matching #pattern #name #others)
+            }
+        };
         let is_empty = self.is_empty(id);
         quote!(mcpgen_core::codec::object! { #name #is_empty; #(#members)* #rest })
     }

@@ -51,7 +51,9 @@ pub(crate) fn kind(shape: &Shape) -> &'static str {
     match shape {
         Shape::Struct(_) => "struct",
         Shape::Union(_) => "union",
+        Shape::Tuple(_) => "tuple",
         Shape::Enum(_) => "enum",
+        Shape::OpenEnum(_) => "open enum",
         Shape::Bounded(_) => "bounded",
         Shape::Undecided(_) => "undecided",
         Shape::Alias(..) => "alias",

@@ -25,11 +25,11 @@ pub use crate::schema::normal::{Bound, Bounds, Length};
 pub use decision::{Condition, Decision, Guard};
 pub use direction::{MessageKind, MessageSet, Side};
 pub use docs::{DocEntry, DocTarget, Docs};
-pub use messages::{ErrorCode, Notification, Params, Request};
+pub use messages::{ErrorCode, Notification, Params, Request, Tag};
 pub use protocol::Protocol;
 pub use revision::{Era, Revision, Status};
 pub(crate) use revision::{check_name, schema_path};
 pub use types::{
-    AliasRule, Bounded, Content, Limit, Member, Origin, Rest, Shape, Struct, Type, TypeDef, TypeId, Undecided, Union,
-    Value, Variant,
+    AliasRule, Bounded, Content, Item, Limit, Member, Origin, PatternMembers, Rest, Shape, Struct, Tuple, Type,
+    TypeDef, TypeId, Undecided, Union, Value, Variant,
 };

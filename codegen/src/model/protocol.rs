@@ -77,6 +77,11 @@ impl Protocol {
         }
     }
 
+    /// Whether the messages of a direction are known.
+    pub fn has_message_sets(&self) -> bool {
+        self.types.iter().any(TypeDef::is_message_set)
+    }
+
     /// Whether the schema defines batches: several messages in an array.
     pub fn has_batches(&self) -> bool {
         self.types.iter().any(|def| def.name == "JSONRPCBatchRequest")

@@ -48,8 +48,12 @@ pub enum Shape {
     Struct(Struct),
     /// A union with its decision.
     Union(Union),
+    /// An array whose first items have types of their place.
+    Tuple(Tuple),
     /// An enumeration of values.
     Enum(Vec<Value>),
+    /// Strings, some of which are known.
+    OpenEnum(Vec<Value>),
     /// A value with a limit that Rust's type does not have.
     Bounded(Bounded),
     /// A union that no guard decides.
@@ -81,8 +85,39 @@ pub enum AliasRule {
 pub struct Struct {
     /// The members, in the order of the schema.
     pub members: Vec<Member>,
+    /// The other members whose names match a pattern.
+    pub pattern: Option<PatternMembers>,
     /// How other members are treated.
     pub rest: Rest,
+}
+
+/// Members whose names match a regular expression.
+#[derive(Clone, Debug, PartialEq)]
+pub struct PatternMembers {
+    /// The regular expression of ECMA-262.
+    pub pattern: String,
+    /// The Rust name of the field, not escaped.
+    pub rust: String,
+    /// The type of the members.
+    pub content: Type,
+}
+
+/// An array whose first items have types of their place. All of these must be present.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Tuple {
+    /// The first items.
+    pub first: Vec<Item>,
+    /// The type of the other items, if there may be any.
+    pub rest: Option<Type>,
+}
+
+/// An item of a tuple.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Item {
+    /// Its type.
+    pub content: Type,
+    /// Whether the value is in a box.
+    pub boxed: bool,
 }
 
 /// How members that a struct does not name are treated.
@@ -127,7 +162,7 @@ pub enum Content {
 }
 
 /// A union.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub struct Union {
     /// The reachable variants, in the order of the schema.
     pub variants: Vec<Variant>,
@@ -223,6 +258,13 @@ pub enum Type {
     Named(TypeId),
 }
 
+impl TypeDef {
+    /// Whether it is the union of the messages of a direction.
+    pub fn is_message_set(&self) -> bool {
+        matches!(&self.shape, Shape::Union(union) if union.messages.is_some())
+    }
+}
+
 impl Shape {
     /// Calls `seen` for every type expression of the shape.
     pub fn visit(&self, seen: &mut dyn FnMut(&Type)) {
@@ -233,15 +275,24 @@ impl Shape {
                         seen(content);
                     }
                 }
+                if let Some(pattern) = &body.pattern {
+                    seen(&pattern.content);
+                }
                 if let Rest::Typed(content) = &body.rest {
                     seen(content);
+                }
+            }
+            Shape::Tuple(tuple) => {
+                tuple.first.iter().for_each(|item| seen(&item.content));
+                if let Some(rest) = &tuple.rest {
+                    seen(rest);
                 }
             }
             Shape::Union(union) => union.variants.iter().for_each(|variant| seen(&variant.content)),
             Shape::Undecided(it) => it.alternatives.iter().for_each(|variant| seen(&variant.content)),
             Shape::Bounded(Bounded { inner, .. }) => seen(inner),
             Shape::Alias(content, _) | Shape::Newtype(content) => seen(content),
-            Shape::Enum(_) | Shape::Core(_) | Shape::Never => {}
+            Shape::Enum(_) | Shape::OpenEnum(_) | Shape::Core(_) | Shape::Never => {}
         }
     }
 }

@@ -133,7 +133,7 @@ impl Generator {
         Generator { support: path.into(), ..self }
     }
 
-    /// Sets the dialect of the schema, or the name of the type at its root.
+    /// Sets the dialect of the schema, the name of the type at its root, or the messages of the protocol.
     #[must_use]
     pub fn read_options(self, options: ReadOptions) -> Generator {
         Generator { options, ..self }
@@ -164,6 +164,9 @@ impl Generator {
         #[expect(clippy::print_stdout, reason = "how a build script speaks to cargo")]
         {
             println!("cargo::rerun-if-changed={}", self.schema.display());
+            if let Some(mapping) = &self.options.mapping {
+                println!("cargo::rerun-if-changed={}", mapping.file);
+            }
         }
         Ok(generated)
     }
@@ -198,6 +201,9 @@ impl Generator {
         }
         if let Some(name) = &self.options.root_name {
             command.push_str(&format!(" --root-name {name}"));
+        }
+        if let Some(mapping) = &self.options.mapping {
+            command.push_str(&format!(" --protocol {}", mapping.file_name()));
         }
         Options { support: self.support.clone(), command, source, vendored: None }
     }

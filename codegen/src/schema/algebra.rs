@@ -10,6 +10,7 @@ use serde_json::Number;
 
 use crate::json::{Json, integer};
 use crate::schema::check::{Check, Definitions};
+use crate::schema::compile::of_object;
 use crate::schema::json_types::JsonTypes;
 use crate::schema::normal::{Array, Bound, Bounds, Kind, Object, Property, Schema, first_integer};
 
@@ -65,8 +66,9 @@ impl<'a> Algebra<'a> {
                 self.resolve_at(&all, depth + 1)?.kind
             }
             Kind::Array(array) => {
+                let first = array.first.iter().map(|item| self.resolve_at(item, depth)).collect::<Result<_, _>>()?;
                 let items = self.resolve_at(&array.items, depth)?;
-                array_kind(Array { items, length: array.length.clone() })
+                array_kind(Array { first, items, length: array.length.clone() })
             }
             Kind::Object(object) => {
                 let mut properties = IndexMap::new();
@@ -74,7 +76,9 @@ impl<'a> Algebra<'a> {
                     let schema = self.resolve_at(&property.schema, depth)?;
                     properties.insert(name.clone(), Property { required: property.required, schema });
                 }
-                object_kind(Object { properties, additional: self.resolve_at(&object.additional, depth)? })
+                let pattern = object.pattern.as_ref();
+                let pattern = pattern.map(|it| it.try_map(|schema| self.resolve_at(schema, depth))).transpose()?;
+                object_kind(Object { properties, pattern, additional: self.resolve_at(&object.additional, depth)? })
             }
             Kind::Union(variants) => {
                 Kind::union(variants.iter().map(|m| self.resolve_at(m, depth)).collect::<Result<_, _>>()?)
@@ -152,7 +156,11 @@ impl<'a> Algebra<'a> {
             (Kind::Number(x), Kind::Number(y)) => Kind::Number(x.and(y)),
             (Kind::Integer(x) | Kind::Number(x), Kind::Integer(y) | Kind::Number(y)) => Kind::Integer(x.and(y)),
             (Kind::Array(x), Kind::Array(y)) => {
-                array_kind(Array { items: self.meet(&x.items, &y.items, depth)?, length: x.length.and(&y.length) })
+                let first = (0..x.first.len().max(y.first.len()))
+                    .map(|index| self.meet(x.schema_of(index), y.schema_of(index), depth))
+                    .collect::<Result<_, _>>()?;
+                let items = self.meet(&x.items, &y.items, depth)?;
+                array_kind(Array { first, items, length: x.length.and(&y.length) })
             }
             (Kind::Object(x), Kind::Object(y)) => self.meet_objects(x, y, depth)?,
             _ => Kind::Never,
@@ -162,12 +170,26 @@ impl<'a> Algebra<'a> {
     }
 
     fn meet_objects(&self, a: &Object, b: &Object, depth: u32) -> Result<Kind, Unresolved> {
+        if let (Some(x), Some(y)) = (&a.pattern, &b.pattern)
+            && x.pattern != y.pattern
+        {
+            // An object type has one pattern. The other one becomes a check.
+            let weak = Object { properties: b.properties.clone(), pattern: None, additional: Schema::any() };
+            let met = Schema::at("", self.meet_objects(a, &weak, depth)?);
+            return Ok(self.checked(met, of_object(b)));
+        }
         let mut properties = IndexMap::new();
         for name in a.properties.keys().chain(b.properties.keys().filter(|name| !a.properties.contains_key(*name))) {
             let schema = self.meet(a.schema_of(name), b.schema_of(name), depth)?;
             properties.insert(name.clone(), Property { required: a.requires(name) || b.requires(name), schema });
         }
-        Ok(object_kind(Object { properties, additional: self.meet(&a.additional, &b.additional, depth)? }))
+        let pattern = match (&a.pattern, &b.pattern) {
+            (None, None) => None,
+            (Some(x), Some(y)) => Some(x.try_map(|schema| self.meet(schema, &y.schema, depth))?),
+            (Some(x), None) => Some(x.try_map(|schema| self.meet(schema, &b.additional, depth))?),
+            (None, Some(y)) => Some(y.try_map(|schema| self.meet(&a.additional, schema, depth))?),
+        };
+        Ok(object_kind(Object { properties, pattern, additional: self.meet(&a.additional, &b.additional, depth)? }))
     }
 
     fn filter(&self, values: &[Json], schema: &Schema) -> Kind {
@@ -199,7 +221,8 @@ impl<'a> Algebra<'a> {
             (Kind::Integer(bounds), Json::Number(number)) => integer(number).is_some() && bounds.contain(number),
             (Kind::Number(bounds), Json::Number(number)) => bounds.contain(number),
             (Kind::Array(array), Json::Array(items)) => {
-                array.length.contains(items.len() as u64) && items.iter().all(|item| self.accepts(&array.items, item))
+                array.length.contains(items.len() as u64)
+                    && items.iter().enumerate().all(|(index, item)| self.accepts(array.schema_of(index), item))
             }
             (Kind::Object(object), Json::Object(members)) => {
                 object.properties.iter().all(|(name, property)| !property.required || members.contains_key(name))
@@ -252,18 +275,33 @@ impl<'a> Algebra<'a> {
                 a.include(b)
             }
             (Kind::Array(a), Kind::Array(b)) => {
-                a.length.includes(&b.length) && self.contains_in(&a.items, &b.items, assumed, depth)
+                let first = a.first.len().max(b.first.len());
+                a.length.includes(&b.length)
+                    && (0..first).all(|index| self.contains_in(a.schema_of(index), b.schema_of(index), assumed, depth))
+                    && self.contains_in(&a.items, &b.items, assumed, depth)
             }
             (Kind::Object(a), Kind::Object(b)) => {
                 let names = a.properties.keys().chain(b.properties.keys());
                 a.properties.iter().all(|(name, property)| !property.required || b.requires(name))
-                    && self.contains_in(&a.additional, &b.additional, assumed, depth)
+                    && self.contains_others(a, b, assumed, depth)
                     && names
                         .into_iter()
                         .all(|name| self.contains_in(a.schema_of(name), b.schema_of(name), assumed, depth))
             }
             _ => false,
         }
+    }
+
+    /// Whether an object contains another one in the members that neither names.
+    fn contains_others(&self, large: &Object, small: &Object, assumed: &mut Pairs, depth: u32) -> bool {
+        if let (Some(a), Some(b)) = (&large.pattern, &small.pattern)
+            && a.pattern == b.pattern
+        {
+            return self.contains_in(&a.schema, &b.schema, assumed, depth)
+                && self.contains_in(&large.additional, &small.additional, assumed, depth);
+        }
+        // A name can match either pattern, or both.
+        large.others().all(|a| small.others().all(|b| self.contains_in(a, b, assumed, depth)))
     }
 
     /// Whether it is proven that no value is accepted by both.
@@ -301,7 +339,10 @@ impl<'a> Algebra<'a> {
             (Kind::Integer(x) | Kind::Number(x), Kind::Integer(y) | Kind::Number(y)) => x.and(y).is_empty(true),
             (Kind::Array(x), Kind::Array(y)) => {
                 let length = x.length.and(&y.length);
-                length.is_empty() || (length.min > 0 && self.disjoint_in(&x.items, &y.items, seen, depth))
+                let first = x.first.len().max(y.first.len()) + 1;
+                let present = usize::try_from(length.min).unwrap_or(usize::MAX).min(first);
+                length.is_empty()
+                    || (0..present).any(|index| self.disjoint_in(x.schema_of(index), y.schema_of(index), seen, depth))
             }
             (Kind::Object(x), Kind::Object(y)) => x.properties.keys().chain(y.properties.keys()).any(|name| {
                 (x.requires(name) || y.requires(name))
@@ -356,11 +397,14 @@ impl<'a> Algebra<'a> {
             Kind::Boolean => JsonTypes::BOOLEAN,
             Kind::Number(bounds) if bounds.is_free() => JsonTypes::NUMBER,
             Kind::String(length) if length.is_free() => JsonTypes::STRING,
-            Kind::Array(array) if array.length.is_free() && self.is_universal(&array.items, universal, depth) => {
+            Kind::Array(array)
+                if array.length.is_free()
+                    && array.first.iter().chain([&array.items]).all(|it| self.is_universal(it, universal, depth)) =>
+            {
                 JsonTypes::ARRAY
             }
             Kind::Object(object) => {
-                let open = self.is_universal(&object.additional, universal, depth)
+                let open = object.others().all(|it| self.is_universal(it, universal, depth))
                     && object
                         .properties
                         .values()
@@ -402,8 +446,8 @@ impl<'a> Algebra<'a> {
             }
             Kind::Array(array) => {
                 let count = usize::try_from(array.length.min).ok().filter(|n| *n < 100)?;
-                let item = if count > 0 { Some(self.example(&array.items, depth + 1)?) } else { None };
-                Json::Array(item.into_iter().cycle().take(count).collect())
+                let items = (0..count).map(|index| self.example(array.schema_of(index), depth + 1));
+                Json::Array(items.collect::<Option<_>>()?)
             }
             Kind::Object(object) => {
                 let required = object.properties.iter().filter(|(_, property)| property.required);
@@ -429,7 +473,8 @@ pub(crate) fn replace_never(schema: &Schema, never: &BTreeSet<String>) -> Schema
     let kind = match &schema.kind {
         Kind::Ref(name) if never.contains(name) => Kind::Never,
         Kind::Array(array) => {
-            array_kind(Array { items: replace_never(&array.items, never), length: array.length.clone() })
+            let first = array.first.iter().map(|item| replace_never(item, never)).collect();
+            array_kind(Array { first, items: replace_never(&array.items, never), length: array.length.clone() })
         }
         Kind::Object(object) => {
             let properties = object.properties.iter().map(|(name, property)| {
@@ -438,6 +483,7 @@ pub(crate) fn replace_never(schema: &Schema, never: &BTreeSet<String>) -> Schema
             });
             object_kind(Object {
                 properties: properties.collect(),
+                pattern: object.pattern.as_ref().map(|it| it.map(|schema| replace_never(schema, never))),
                 additional: replace_never(&object.additional, never),
             })
         }
@@ -449,12 +495,17 @@ pub(crate) fn replace_never(schema: &Schema, never: &BTreeSet<String>) -> Schema
 }
 
 /// An array schema without values is `Never`.
-fn array_kind(array: Array) -> Kind {
-    if array.length.is_empty() || (array.length.min > 0 && array.items.kind == Kind::Never) {
-        Kind::Never
-    } else {
-        Kind::Array(Box::new(array))
+fn array_kind(mut array: Array) -> Kind {
+    if !array.first.is_empty() {
+        // An item without values ends the array.
+        let end = array.first.iter().position(|item| item.kind == Kind::Never);
+        let end = end.or((array.items.kind == Kind::Never).then_some(array.first.len()));
+        let max = end.map(|end| end as u64).into_iter().chain(array.length.max).min();
+        array.length.max = max;
+        array.first.truncate(max.and_then(|max| usize::try_from(max).ok()).unwrap_or(usize::MAX));
     }
+    let is_impossible = array.length.min > array.first.len() as u64 && array.items.kind == Kind::Never;
+    if array.length.is_empty() || is_impossible { Kind::Never } else { Kind::Array(Box::new(array)) }
 }
 
 /// Creates an object schema, or `Never` if it accepts no value.

@@ -3,7 +3,9 @@
 //! As in JSON Schema, a check for one JSON type accepts all values of other types. `generated/src/codec/check.rs`
 //! evaluates the same checks on an index of JSON text.
 
-use std::collections::HashSet;
+use std::cell::RefCell;
+use std::collections::{HashMap, HashSet};
+use std::rc::Rc;
 
 use indexmap::IndexMap;
 use serde_json::Number;
@@ -92,13 +94,47 @@ pub struct Unevaluated {
 /// The checks of the definitions that other checks refer to, by name.
 pub(crate) type Definitions = IndexMap<String, Check>;
 
+/// The definitions, and what is known of them. Without it, nested alternatives would take exponential time.
+struct Scope<'d> {
+    definitions: &'d Definitions,
+    /// By the addresses of the definition and the value, and whether somebody asks for what was evaluated.
+    known: RefCell<HashMap<(usize, usize, bool), Known>>,
+}
+
+/// The result of a definition, with the members and items that it evaluated.
+type Known = Result<Rc<HashSet<usize>>, Failure>;
+
+impl<'d> Scope<'d> {
+    fn new(definitions: &'d Definitions) -> Self {
+        Scope { definitions, known: RefCell::default() }
+    }
+
+    fn definition(&self, name: &str, value: &Json, seen: Evaluated<'_>) -> Result<(), Failure> {
+        let Some(check) = self.definitions.get(name) else { return Ok(()) };
+        let key = (std::ptr::from_ref(check) as usize, address(value), seen.is_some());
+        let known = self.known.borrow().get(&key).cloned();
+        let known = known.unwrap_or_else(|| {
+            let mut evaluated = HashSet::new();
+            let result = check.eval(value, self, seen.is_some().then_some(&mut evaluated));
+            let result = result.map(|()| Rc::new(evaluated));
+            self.known.borrow_mut().insert(key, result.clone());
+            result
+        });
+        let evaluated = known?;
+        if let Some(seen) = seen {
+            seen.extend(evaluated.iter());
+        }
+        Ok(())
+    }
+}
+
 /// The members and items that were evaluated, by their address. `None` if nobody asks.
 type Evaluated<'e> = Option<&'e mut HashSet<usize>>;
 
 impl Check {
     /// Returns whether the check holds for a value.
     pub fn accepts(&self, value: &Json, definitions: &Definitions) -> bool {
-        self.eval(value, definitions, None).is_ok()
+        self.check(value, definitions).is_ok()
     }
 
     /// Checks a value.
@@ -106,7 +142,7 @@ impl Check {
     /// # Errors
     /// Returns the first violation.
     pub fn check(&self, value: &Json, definitions: &Definitions) -> Result<(), Failure> {
-        self.eval(value, definitions, None)
+        self.eval(value, &Scope::new(definitions), None)
     }
 
     /// Collects the definitions that the check applies to the same value.
@@ -148,29 +184,26 @@ impl Check {
         }
     }
 
-    fn eval(&self, value: &Json, definitions: &Definitions, mut seen: Evaluated<'_>) -> Result<(), Failure> {
+    fn eval(&self, value: &Json, scope: &Scope<'_>, mut seen: Evaluated<'_>) -> Result<(), Failure> {
         match (self, value) {
             (Check::Anything, _) => Ok(()),
             (Check::Nothing, _) => Err(Failure::new("no value is valid here")),
             (Check::All(checks), _) => {
-                checks.iter().try_for_each(|check| check.eval(value, definitions, seen.as_deref_mut()))
+                checks.iter().try_for_each(|check| check.eval(value, scope, seen.as_deref_mut()))
             }
-            (Check::Any(checks), _) => any(checks, value, definitions, seen),
-            (Check::One(checks), _) => one(checks, value, definitions, seen),
-            (Check::Not(check), _) => match check.eval(value, definitions, None) {
+            (Check::Any(checks), _) => any(checks, value, scope, seen),
+            (Check::One(checks), _) => one(checks, value, scope, seen),
+            (Check::Not(check), _) => match check.eval(value, scope, None) {
                 Ok(()) => Err(Failure::expected("a value that `not` does not exclude", describe(value))),
                 Err(_) => Ok(()),
             },
             (Check::If(parts), _) => {
                 let [condition, then, otherwise] = &**parts;
-                let holds = collect(condition, value, definitions, seen.as_deref_mut()).is_ok();
+                let holds = collect(condition, value, scope, seen.as_deref_mut()).is_ok();
                 let next = if holds { then } else { otherwise };
-                next.eval(value, definitions, seen)
+                next.eval(value, scope, seen)
             }
-            (Check::Definition(name), _) => match definitions.get(name) {
-                Some(check) => check.eval(value, definitions, seen),
-                None => Ok(()),
-            },
+            (Check::Definition(name), _) => scope.definition(name, value, seen),
             (Check::Type(types), _) => check_type(*types, value),
             (Check::Values(values), _) => match values.contains(value) {
                 true => Ok(()),
@@ -189,10 +222,8 @@ impl Check {
             }
             (Check::ItemCount(length), Json::Array(items)) => check_length(length, items.len(), "items"),
             (Check::UniqueItems, Json::Array(items)) => unique(items),
-            (Check::Contains(check, count), Json::Array(items)) => contains(check, count, items, definitions, seen),
-            (Check::Items(first, rest), Json::Array(items)) => {
-                check_items(first, rest.as_deref(), items, definitions, seen)
-            }
+            (Check::Contains(check, count), Json::Array(items)) => contains(check, count, items, scope, seen),
+            (Check::Items(first, rest), Json::Array(items)) => check_items(first, rest.as_deref(), items, scope, seen),
             (Check::MemberCount(length), Json::Object(members)) => check_length(length, members.len(), "members"),
             (Check::Required(names), Json::Object(members)) => {
                 match names.iter().find(|name| !members.contains_key(*name)) {
@@ -201,44 +232,39 @@ impl Check {
                 }
             }
             (Check::Names(check), Json::Object(members)) => members.keys().try_for_each(|name| {
-                let result = check.eval(&Json::String(name.clone()), definitions, None);
+                // The name has no address that lasts.
+                let result = check.check(&Json::String(name.clone()), scope.definitions);
                 result.map_err(|failure| failure.in_name().at_key(name))
             }),
             (Check::Members(checks), Json::Object(members)) => {
                 by_name(members).into_iter().try_for_each(|(name, member)| {
-                    checks.eval(name, member, definitions, seen.as_deref_mut()).map_err(|failure| failure.at_key(name))
+                    checks.eval(name, member, scope, seen.as_deref_mut()).map_err(|failure| failure.at_key(name))
                 })
             }
             (Check::IfPresent(name, check), Json::Object(members)) if members.contains_key(name) => {
-                check.eval(value, definitions, seen)
+                check.eval(value, scope, seen)
             }
-            (Check::Unevaluated(unevaluated), _) => unevaluated.eval(value, definitions, seen),
+            (Check::Unevaluated(unevaluated), _) => unevaluated.eval(value, scope, seen),
             _ => Ok(()),
         }
     }
 }
 
 impl Members {
-    fn eval(
-        &self,
-        name: &str,
-        member: &Json,
-        definitions: &Definitions,
-        mut seen: Evaluated<'_>,
-    ) -> Result<(), Failure> {
+    fn eval(&self, name: &str, member: &Json, scope: &Scope<'_>, mut seen: Evaluated<'_>) -> Result<(), Failure> {
         let named = self.named.iter().filter(|(known, _)| known == name);
         let matching = self.patterns.iter().filter(|(pattern, _)| pattern::matches(pattern, name));
         let mut is_known = false;
         for (_, check) in named.chain(matching) {
             is_known = true;
-            check.eval(member, definitions, None)?;
+            check.eval(member, scope, None)?;
         }
         if !is_known {
             let Some(check) = &self.others else { return Ok(()) };
             if *check == Check::Nothing {
                 return Err(Failure::new("unexpected member"));
             }
-            check.eval(member, definitions, None)?;
+            check.eval(member, scope, None)?;
         }
         mark(&mut seen, member);
         Ok(())
@@ -246,16 +272,16 @@ impl Members {
 }
 
 impl Unevaluated {
-    fn eval(&self, value: &Json, definitions: &Definitions, seen: Evaluated<'_>) -> Result<(), Failure> {
+    fn eval(&self, value: &Json, scope: &Scope<'_>, seen: Evaluated<'_>) -> Result<(), Failure> {
         let mut evaluated = HashSet::new();
-        self.base.eval(value, definitions, Some(&mut evaluated))?;
+        self.base.eval(value, scope, Some(&mut evaluated))?;
         match (value, &self.members, &self.items) {
             (Json::Object(members), Some(check), _) => {
                 for (name, member) in by_name(members) {
                     if evaluated.insert(address(member)) {
                         let result = match check {
                             Check::Nothing => Err(Failure::new("unexpected member")),
-                            check => check.eval(member, definitions, None),
+                            check => check.eval(member, scope, None),
                         };
                         result.map_err(|failure| failure.at_key(name))?;
                     }
@@ -264,7 +290,7 @@ impl Unevaluated {
             (Json::Array(items), _, Some(check)) => {
                 for (index, item) in items.iter().enumerate() {
                     if evaluated.insert(address(item)) {
-                        check.eval(item, definitions, None).map_err(|failure| failure.at_index(index))?;
+                        check.eval(item, scope, None).map_err(|failure| failure.at_index(index))?;
                     }
                 }
             }
@@ -295,18 +321,18 @@ fn mark(seen: &mut Evaluated<'_>, value: &Json) {
 }
 
 /// Evaluates a check. Only one that holds has evaluated members and items.
-fn collect(check: &Check, value: &Json, definitions: &Definitions, seen: Evaluated<'_>) -> Result<(), Failure> {
-    let Some(seen) = seen else { return check.eval(value, definitions, None) };
+fn collect(check: &Check, value: &Json, scope: &Scope<'_>, seen: Evaluated<'_>) -> Result<(), Failure> {
+    let Some(seen) = seen else { return check.eval(value, scope, None) };
     let mut evaluated = HashSet::new();
-    check.eval(value, definitions, Some(&mut evaluated))?;
+    check.eval(value, scope, Some(&mut evaluated))?;
     seen.extend(evaluated);
     Ok(())
 }
 
-fn any(checks: &[Check], value: &Json, definitions: &Definitions, mut seen: Evaluated<'_>) -> Result<(), Failure> {
+fn any(checks: &[Check], value: &Json, scope: &Scope<'_>, mut seen: Evaluated<'_>) -> Result<(), Failure> {
     let (mut holds, mut failure) = (false, None);
     for check in checks {
-        match collect(check, value, definitions, seen.as_deref_mut()) {
+        match collect(check, value, scope, seen.as_deref_mut()) {
             Ok(()) => holds = true,
             Err(error) => failure = failure.or(Some(error)),
         }
@@ -325,10 +351,10 @@ fn any(checks: &[Check], value: &Json, definitions: &Definitions, mut seen: Eval
     }
 }
 
-fn one(checks: &[Check], value: &Json, definitions: &Definitions, mut seen: Evaluated<'_>) -> Result<(), Failure> {
+fn one(checks: &[Check], value: &Json, scope: &Scope<'_>, mut seen: Evaluated<'_>) -> Result<(), Failure> {
     let mut holding = 0_usize;
     for check in checks {
-        holding += usize::from(collect(check, value, definitions, seen.as_deref_mut()).is_ok());
+        holding += usize::from(collect(check, value, scope, seen.as_deref_mut()).is_ok());
     }
     match holding {
         1 => Ok(()),
@@ -354,12 +380,12 @@ fn check_items(
     first: &[Check],
     rest: Option<&Check>,
     items: &[Json],
-    definitions: &Definitions,
+    scope: &Scope<'_>,
     mut seen: Evaluated<'_>,
 ) -> Result<(), Failure> {
     for (index, item) in items.iter().enumerate() {
         let Some(check) = first.get(index).or(rest) else { break };
-        check.eval(item, definitions, None).map_err(|failure| failure.at_index(index))?;
+        check.eval(item, scope, None).map_err(|failure| failure.at_index(index))?;
         mark(&mut seen, item);
     }
     Ok(())
@@ -369,12 +395,12 @@ fn contains(
     check: &Check,
     count: &Length,
     items: &[Json],
-    definitions: &Definitions,
+    scope: &Scope<'_>,
     mut seen: Evaluated<'_>,
 ) -> Result<(), Failure> {
     let mut found = 0;
     for item in items {
-        if check.accepts(item, definitions) {
+        if check.eval(item, scope, None).is_ok() {
             found += 1;
             mark(&mut seen, item);
         }

@@ -10,7 +10,7 @@ use crate::schema::check::{Check, Members, Unevaluated};
 use crate::schema::dialect::Dialect;
 use crate::schema::json_types::JsonTypes;
 use crate::schema::limits::{Bound, Bounds, Length};
-use crate::schema::normal::{Kind, Object, Schema};
+use crate::schema::normal::{Array, Kind, Object, Schema};
 use crate::schema::references::References;
 
 /// Compiles the schemas of one document.
@@ -290,8 +290,7 @@ pub(crate) fn of_schema(schema: &Schema) -> Check {
         Kind::Number(bounds) => typed(JsonTypes::NUMBER, bounded(bounds)),
         Kind::Array(array) => {
             let mut checks = length(&array.length, Check::ItemCount);
-            let items = of_schema(&array.items);
-            checks.extend((items != Check::Anything).then(|| Check::Items(Vec::new(), Some(Box::new(items)))));
+            checks.extend(of_items(array));
             typed(JsonTypes::ARRAY, checks)
         }
         Kind::Object(object) => typed(JsonTypes::OBJECT, of_object(object)),
@@ -303,14 +302,26 @@ pub(crate) fn of_schema(schema: &Schema) -> Check {
     }
 }
 
-fn of_object(object: &Object) -> Vec<Check> {
+/// Returns the check of the items of an array, unless they may be anything.
+pub(crate) fn of_items(array: &Array) -> Option<Check> {
+    let first: Vec<Check> = array.first.iter().map(of_schema).collect();
+    let rest = Some(of_schema(&array.items)).filter(|check| *check != Check::Anything);
+    let is_free = rest.is_none() && first.iter().all(|check| *check == Check::Anything);
+    (!is_free).then(|| Check::Items(first, rest.map(Box::new)))
+}
+
+/// Returns the checks of an object.
+pub(crate) fn of_object(object: &Object) -> Vec<Check> {
     let required = object.properties.iter().filter(|(_, property)| property.required);
     let required: Vec<String> = required.map(|(name, _)| name.clone()).collect();
     let named: Vec<(String, Check)> =
         object.properties.iter().map(|(name, property)| (name.clone(), of_schema(&property.schema))).collect();
     let others = Some(of_schema(&object.additional)).filter(|check| *check != Check::Anything);
-    let is_free = others.is_none() && named.iter().all(|(_, check)| *check == Check::Anything);
+    let patterns = object.pattern.iter().map(|it| (it.pattern.clone(), of_schema(&it.schema)));
+    let patterns: Vec<(String, Check)> = patterns.collect();
+    let mut known = named.iter().chain(&patterns);
+    let is_free = others.is_none() && known.all(|(_, check)| *check == Check::Anything);
     let required = (!required.is_empty()).then_some(Check::Required(required));
-    let members = (!is_free).then(|| Check::Members(Box::new(Members { named, patterns: Vec::new(), others })));
+    let members = (!is_free).then(|| Check::Members(Box::new(Members { named, patterns, others })));
     required.into_iter().chain(members).collect()
 }

@@ -9,6 +9,7 @@ use crate::error::{Error, Problem};
 use crate::json::Json;
 use crate::json::pointer::escape;
 use crate::schema::dialect::{CONTAINERS, Dialect};
+use crate::schema::mapping::Mapping;
 use crate::text::hex;
 use crate::text::names::type_name;
 
@@ -28,6 +29,8 @@ pub struct Document {
     pub root: Json,
     /// The name of the type at the root, if it was given.
     root_name: Option<String>,
+    /// The messages of a protocol whose schema does not list them.
+    pub mapping: Option<Mapping>,
 }
 
 /// Options for reading a document.
@@ -37,6 +40,8 @@ pub struct ReadOptions {
     pub dialect: Option<Dialect>,
     /// The name of the type at the root of the document. By default, it is derived from the name of the file.
     pub root_name: Option<String>,
+    /// The messages of a protocol whose schema does not list them.
+    pub mapping: Option<Mapping>,
 }
 
 impl Document {
@@ -86,8 +91,8 @@ impl Document {
             why: error.to_string(),
         })?;
         let dialect = dialect(&file, &root, options.dialect)?;
-        let root_name = options.root_name.clone();
-        Ok(Document { file, sha256: hex(&Sha256::digest(bytes)), dialect, root, root_name })
+        let (root_name, mapping) = (options.root_name.clone(), options.mapping.clone());
+        Ok(Document { file, sha256: hex(&Sha256::digest(bytes)), dialect, root, root_name, mapping })
     }
 
     /// Returns the definitions by name, in the order of the file.

@@ -1,19 +1,15 @@
 //! Lowers the keywords of JSON Schema into the normal form of [`crate::schema::normal`]. The grammar is closed: a
 //! keyword that is not listed here is an error with its JSON pointer.
 
-use std::collections::BTreeSet;
-
 use indexmap::IndexMap;
-use serde_json::Number;
 
 use crate::error::Problem;
-use crate::json::pointer::escape;
-use crate::json::{Json, integer};
+use crate::json::Json;
+use crate::json::pointer::{escape, unescape};
 use crate::schema::check::Check;
-use crate::schema::compile::{self, Compile};
+use crate::schema::compile::Compile;
 use crate::schema::dialect::Dialect;
-use crate::schema::json_types::JsonTypes;
-use crate::schema::normal::{Array, Bounds, Kind, Length, Note, Object, Property, Schema};
+use crate::schema::normal::{Discriminator, Kind, Note, Schema};
 use crate::schema::references::{Definition, References};
 
 /// Keywords that do not affect which values are accepted. Keywords that begin with `x-` are annotations, too.
@@ -32,8 +28,10 @@ const ANNOTATIONS: &[&str] = &[
     "contentMediaType",
     "contentSchema",
     "enumDescriptions",
-    // A union is decided by its variants, and so by the property that is named here.
+    // The first choice of the decision of a union.
     "discriminator",
+    // Values that are known beside others, as in the Debug Adapter Protocol.
+    "_enum",
     // The dialect is that of the document.
     "$schema",
 ];
@@ -41,13 +39,8 @@ const ANNOTATIONS: &[&str] = &[
 /// Keywords that contain definitions.
 const LOCATIONS: &[&str] = &["$defs", "definitions"];
 
-/// The JSON types, in the order of the variants of a schema without `type`.
-const TYPES: &[&str] = &["null", "boolean", "number", "string", "array", "object"];
-
-/// The maximum number of values of an `enum`.
-const MAX_VALUES: usize = 5_000;
-/// The maximum number of named members of an object.
-const MAX_PROPERTIES: usize = 20_000;
+/// The maximum number of known values of an open enumeration.
+const MAX_KNOWN_VALUES: usize = 1_000;
 /// The maximum number of subschemas. To decide a union, every variant is compared with every other.
 const MAX_SUBSCHEMAS: usize = 500;
 
@@ -163,6 +156,8 @@ impl Lower<'_> {
             description: keywords.get("description").and_then(Json::as_str).map(str::to_owned),
             default: keywords.get("default").cloned(),
             deprecated: matches!(keywords.get("deprecated"), Some(Json::Bool(true))),
+            known_values: known_values(keywords),
+            discriminator: keywords.get("discriminator").and_then(discriminator),
         }
     }
 
@@ -256,261 +251,44 @@ impl Lower<'_> {
             // Whether the subschemas are disjoint is known only after all definitions are lowered.
             let marker = format!("{}/oneOf", path.pointer);
             self.one_ofs.push(OneOf { marker: marker.clone(), subschemas: subschemas.clone(), check });
-            let union = Schema::at(&path.pointer, Kind::union(subschemas));
+            let mut union = Schema::at(&path.pointer, Kind::union(subschemas));
+            union.note.discriminator = keywords.get("discriminator").and_then(discriminator);
             return union.checked(vec![Check::Definition(marker)]);
         }
         Schema::at(&path.pointer, Kind::union(subschemas))
     }
 
     /// Returns the intersection of two schemas. It is computed later, when references can be followed.
-    fn and(&mut self, a: Schema, b: Schema, path: &SchemaPath<'_>) -> Schema {
+    pub(super) fn and(&mut self, a: Schema, b: Schema, path: &SchemaPath<'_>) -> Schema {
         match (&a.kind, &b.kind) {
             (Kind::Any, _) => b,
             (_, Kind::Any) => a,
             _ => Schema::at(&path.pointer, Kind::All(vec![a, b])),
         }
     }
-
-    /// Lowers the assertions of an object, except `$ref` and combinators.
-    fn own_assertions(&mut self, keywords: &IndexMap<String, Json>, path: &SchemaPath<'_>) -> Schema {
-        let types = self.types(keywords, path);
-        let mut kinds = Vec::new();
-        let mut constrained = types.len() < TYPES.len() || types.contains(&"integer");
-        for name in &types {
-            let (kind, is_constrained) = self.one_type(name, keywords, path);
-            constrained |= is_constrained;
-            kinds.push(Schema::at(&path.pointer, kind));
-        }
-        let base = if constrained { Kind::union(kinds) } else { Kind::Any };
-        let base = Schema::at(&path.pointer, base);
-        match self.values(keywords, path) {
-            None => base,
-            Some(values) => {
-                let values = Schema::at(&path.pointer, Kind::Values(values));
-                self.and(base, values, path)
-            }
-        }
-    }
-
-    fn types(&mut self, keywords: &IndexMap<String, Json>, path: &SchemaPath<'_>) -> Vec<&'static str> {
-        let here = path.down("type");
-        let named: Vec<&Json> = match keywords.get("type") {
-            None => return TYPES.to_vec(),
-            Some(Json::Array(names)) => names.iter().collect(),
-            Some(name) => vec![name],
-        };
-        if named.is_empty() {
-            self.problem(&here, "type", "the list is empty", "add a type");
-        }
-        let mut types = Vec::new();
-        for name in named {
-            match TYPES.iter().chain(&["integer"]).find(|known| name.as_str() == Some(known)) {
-                Some(known) if !types.contains(known) => types.push(*known),
-                Some(_) => {}
-                None => {
-                    let why = format!("{name} is not a JSON type");
-                    self.problem(&here, "type", why, format!("use one of integer, {}", TYPES.join(", ")));
-                }
-            }
-        }
-        if types.contains(&"number") {
-            types.retain(|name| *name != "integer");
-        }
-        types
-    }
-
-    /// Lowers the assertions on values of one type. The flag is `true` if there are any.
-    fn one_type(&mut self, name: &str, keywords: &IndexMap<String, Json>, path: &SchemaPath<'_>) -> (Kind, bool) {
-        match name {
-            "null" => (Kind::Null, false),
-            "boolean" => (Kind::Boolean, false),
-            "string" => {
-                let length = self.length(keywords, "minLength", "maxLength", path);
-                let constrained = !length.is_free();
-                self.with_checks(Kind::String(length), constrained, JsonTypes::STRING, keywords, path)
-            }
-            "array" => {
-                let length = self.length(keywords, "minItems", "maxItems", path);
-                let items = match keywords.get("items") {
-                    Some(items) if !has_first_items(keywords) => Some(self.schema(items, &path.down("items"))),
-                    _ => None,
-                };
-                let constrained = items.is_some() || !length.is_free();
-                let items = items.unwrap_or_else(|| Schema::at(&path.pointer, Kind::Any));
-                let kind = Kind::Array(Box::new(Array { items, length }));
-                self.with_checks(kind, constrained, JsonTypes::ARRAY, keywords, path)
-            }
-            "object" => {
-                let (kind, constrained) = self.object(keywords, path);
-                self.with_checks(kind, constrained, JsonTypes::OBJECT, keywords, path)
-            }
-            number => {
-                let bounds = self.bounds(keywords, path);
-                let constrained = !bounds.is_free();
-                let kind = if number == "integer" { Kind::Integer(bounds) } else { Kind::Number(bounds) };
-                self.with_checks(kind, constrained, JsonTypes::NUMBER, keywords, path)
-            }
-        }
-    }
-
-    pub(super) fn count(
-        &mut self,
-        keywords: &IndexMap<String, Json>,
-        keyword: &str,
-        path: &SchemaPath<'_>,
-    ) -> Option<u64> {
-        let number = self.number(keywords, keyword, path)?;
-        let count = integer(&number).and_then(|count| u64::try_from(count).ok());
-        if count.is_none() {
-            let why = format!("{number} is not a count");
-            self.problem(&path.down(keyword), keyword, why, "write an integer of at least 0");
-        }
-        count
-    }
-
-    fn object(&mut self, keywords: &IndexMap<String, Json>, path: &SchemaPath<'_>) -> (Kind, bool) {
-        let additional = match keywords.get("additionalProperties") {
-            Some(json) => {
-                let additional = self.schema(json, &path.down("additionalProperties"));
-                self.beside_patterns(additional, keywords, path)
-            }
-            None => Schema::at(&path.pointer, Kind::Any),
-        };
-        let mut properties = IndexMap::new();
-        match keywords.get("properties") {
-            None => {}
-            Some(Json::Object(members)) if members.len() > MAX_PROPERTIES => {
-                let why = format!("{} members are more than the limit of {MAX_PROPERTIES}", members.len());
-                self.problem(&path.down("properties"), "properties", why, "use additionalProperties");
-            }
-            Some(Json::Object(members)) => {
-                for (name, json) in members {
-                    let schema = self.schema(json, &path.down("properties").down(name));
-                    properties.insert(name.clone(), Property { required: false, schema });
-                }
-            }
-            Some(other) => {
-                let why = format!("expected an object of schemas, found {}", other.type_name());
-                self.problem(&path.down("properties"), "properties", why, "write an object of schemas by name");
-            }
-        }
-        self.required(keywords, &mut properties, &additional, path);
-        let constrained = ["additionalProperties", "properties", "required"].iter().any(|k| keywords.contains_key(*k));
-        (Kind::Object(Box::new(Object { properties, additional })), constrained)
-    }
-
-    /// Returns what members without a name may be. With `patternProperties`, those that match a pattern need not be
-    /// what `additionalProperties` says.
-    fn beside_patterns(
-        &mut self,
-        additional: Schema,
-        keywords: &IndexMap<String, Json>,
-        path: &SchemaPath<'_>,
-    ) -> Schema {
-        let Some(Json::Object(patterns)) = keywords.get("patternProperties") else { return additional };
-        let here = path.down("patternProperties");
-        let schemas: Vec<Schema> = patterns.iter().map(|(name, json)| self.schema(json, &here.down(name))).collect();
-        match schemas.as_slice() {
-            [one] if additional.kind == Kind::Never => one.clone(),
-            _ => Schema::at(&path.pointer, Kind::Any),
-        }
-    }
-
-    fn required(
-        &mut self,
-        keywords: &IndexMap<String, Json>,
-        properties: &mut IndexMap<String, Property>,
-        additional: &Schema,
-        path: &SchemaPath<'_>,
-    ) {
-        let here = path.down("required");
-        let names = match keywords.get("required") {
-            None => return,
-            Some(Json::Array(names)) if names.len() > MAX_PROPERTIES => {
-                let why = format!("{} names are more than the limit of {MAX_PROPERTIES}", names.len());
-                return self.problem(&here, "required", why, "use additionalProperties");
-            }
-            Some(Json::Array(names)) => names,
-            Some(other) => {
-                let why = format!("expected an array of names, found {}", other.type_name());
-                return self.problem(&here, "required", why, "write an array of member names");
-            }
-        };
-        for name in names {
-            match name.as_str() {
-                // A required member without a schema is described by `additionalProperties`.
-                Some(name) => {
-                    properties
-                        .entry(name.to_owned())
-                        .or_insert_with(|| Property { required: true, schema: additional.clone() })
-                        .required = true;
-                }
-                None => {
-                    let why = format!("{name} is not the name of a member");
-                    self.problem(&here, "required", why, "write an array of member names");
-                }
-            }
-        }
-    }
-
-    fn bounds(&mut self, keywords: &IndexMap<String, Json>, path: &SchemaPath<'_>) -> Bounds {
-        for keyword in ["minimum", "exclusiveMinimum", "maximum", "exclusiveMaximum"] {
-            let is_flag = self.dialect == Dialect::Draft04 && keyword.starts_with("exclusive");
-            if !(is_flag && matches!(keywords.get(keyword), Some(Json::Bool(_)))) {
-                self.number(keywords, keyword, path);
-            }
-        }
-        compile::bounds(keywords, self.dialect)
-    }
-
-    fn number(&mut self, keywords: &IndexMap<String, Json>, keyword: &str, path: &SchemaPath<'_>) -> Option<Number> {
-        match keywords.get(keyword)? {
-            Json::Number(number) => Some(number.clone()),
-            other => {
-                let why = format!("expected a number, found {}", other.type_name());
-                self.problem(&path.down(keyword), keyword, why, "write a number");
-                None
-            }
-        }
-    }
-
-    fn length(&mut self, keywords: &IndexMap<String, Json>, min: &str, max: &str, path: &SchemaPath<'_>) -> Length {
-        let (min, max) = (self.count(keywords, min, path), self.count(keywords, max, path));
-        Length { min: min.unwrap_or(0), max }
-    }
-
-    fn values(&mut self, keywords: &IndexMap<String, Json>, path: &SchemaPath<'_>) -> Option<Vec<Json>> {
-        let constant = keywords.get("const").map(|value| vec![value.clone()]);
-        let listed = match keywords.get("enum") {
-            None => None,
-            Some(Json::Array(values)) => {
-                if values.len() > MAX_VALUES {
-                    let why = format!("{} values are more than the limit of {MAX_VALUES}", values.len());
-                    self.problem(&path.down("enum"), "enum", why, "use the type of the values instead");
-                    return None;
-                }
-                let mut seen = BTreeSet::new();
-                let distinct: Vec<Json> = values.iter().filter(|value| seen.insert(value.key())).cloned().collect();
-                Some(distinct)
-            }
-            Some(other) => {
-                let why = format!("expected an array of values, found {}", other.type_name());
-                self.problem(&path.down("enum"), "enum", why, "write an array of values");
-                None
-            }
-        };
-        match (constant, listed) {
-            (Some(constant), Some(listed)) => {
-                Some(constant.into_iter().filter(|value| listed.contains(value)).collect())
-            }
-            (constant, listed) => constant.or(listed),
-        }
-    }
 }
 
-/// Whether the first items of an array have schemas of their place.
-pub(super) fn has_first_items(keywords: &IndexMap<String, Json>) -> bool {
-    keywords.contains_key("prefixItems") || matches!(keywords.get("items"), Some(Json::Array(_)))
+/// Returns the strings of `_enum`.
+fn known_values(keywords: &IndexMap<String, Json>) -> Vec<String> {
+    let Some(Json::Array(values)) = keywords.get("_enum") else { return Vec::new() };
+    let mut known: Vec<String> = Vec::new();
+    for value in values.iter().filter_map(Json::as_str).take(MAX_KNOWN_VALUES) {
+        if !known.iter().any(|other| other == value) {
+            known.push(value.to_owned());
+        }
+    }
+    known
+}
+
+/// Reads a `discriminator` as in OpenAPI.
+fn discriminator(json: &Json) -> Option<Discriminator> {
+    let property = json.get("propertyName")?.as_str()?.to_owned();
+    let mapping = json.get("mapping").and_then(Json::as_object).into_iter().flatten();
+    let mapping = mapping.filter_map(|(value, target)| {
+        let name = target.as_str()?.rsplit(['/', '#']).next()?;
+        Some((value.clone(), unescape(name)))
+    });
+    Some(Discriminator { property, mapping: mapping.collect() })
 }
 
 /// Returns the dialects that have an assertion keyword, or `None` if mcpgen does not implement it.

@@ -7,7 +7,8 @@ use crate::json::{Json, compare};
 use crate::schema::check::Check;
 use crate::schema::failure::describe;
 use crate::schema::json_types::JsonTypes;
-use crate::schema::lower::{Lower, SchemaPath, has_first_items};
+use crate::schema::lower::{Lower, SchemaPath};
+use crate::schema::lower_types::{is_refinement, shaping_pattern};
 use crate::schema::normal::{Kind, Schema};
 use crate::text::pattern;
 
@@ -39,11 +40,18 @@ impl Lower<'_> {
             return compile.multiple_of(keywords).into_iter().collect();
         }
         if of == JsonTypes::ARRAY {
-            let items = has_first_items(keywords).then(|| compile.items(keywords, pointer)).flatten();
+            let items = is_refinement(keywords).then(|| self.first_items(keywords, pointer)).flatten();
             return items.into_iter().chain(compile.array(keywords, pointer)).collect();
         }
-        let members = keywords.contains_key("patternProperties").then(|| compile.members(keywords, pointer)).flatten();
+        let is_check = keywords.contains_key("patternProperties") && shaping_pattern(keywords).is_none();
+        let members = is_check.then(|| compile.members(keywords, pointer)).flatten();
         members.into_iter().chain(compile.object(keywords, pointer)).collect()
+    }
+
+    /// Returns the check of the items if the first ones have schemas of their place.
+    fn first_items(&self, keywords: &IndexMap<String, Json>, pointer: &str) -> Option<Check> {
+        let list = if self.dialect.has_item_lists() { "items" } else { "prefixItems" };
+        matches!(keywords.get(list)?, Json::Array(_)).then(|| self.compile().items(keywords, pointer)).flatten()
     }
 
     /// Returns the checks on the schema as a whole, and reports the problems of all keywords that are checks.
@@ -98,19 +106,8 @@ impl Lower<'_> {
                 ("multipleOf", other) => Some(("a number above 0", other)),
                 ("uniqueItems", Json::Bool(_)) => None,
                 ("uniqueItems", other) => Some(("true or false", other)),
-                ("items" | "prefixItems", Json::Array(items))
-                    if keyword == "prefixItems" || self.dialect.has_item_lists() =>
-                {
-                    for (index, json) in items.iter().enumerate() {
-                        self.schema(json, &here.down(&index.to_string()));
-                    }
-                    None
-                }
+                ("prefixItems", Json::Array(_)) => None,
                 ("prefixItems", other) => Some(("an array of schemas", other)),
-                ("items", json) if has_first_items(keywords) => {
-                    self.schema(json, &here);
-                    None
-                }
                 (
                     "patternProperties" | "dependentSchemas" | "dependencies" | "dependentRequired",
                     Json::Object(members),
@@ -157,10 +154,4 @@ impl Lower<'_> {
             self.problem(path, keyword, why, "correct the expression");
         }
     }
-}
-
-/// Whether the schema only narrows others. Its checks then apply to the whole, so that references are kept.
-fn is_refinement(keywords: &IndexMap<String, Json>) -> bool {
-    !keywords.contains_key("type")
-        && ["$ref", "allOf", "anyOf", "oneOf"].iter().any(|keyword| keywords.contains_key(*keyword))
 }

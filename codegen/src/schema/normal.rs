@@ -9,6 +9,7 @@ use crate::json::Json;
 use crate::schema::check::Check;
 pub use crate::schema::limits::{Bound, Bounds, Length};
 pub(crate) use crate::schema::limits::{first_integer, last_integer};
+use crate::text::pattern;
 
 /// A schema in normal form, with its annotations.
 #[derive(Clone, Debug)]
@@ -30,6 +31,19 @@ pub struct Note {
     pub default: Option<Json>,
     /// `deprecated`.
     pub deprecated: bool,
+    /// The values that `_enum` lists: some of the strings that the schema accepts.
+    pub known_values: Vec<String>,
+    /// `discriminator`.
+    pub discriminator: Option<Discriminator>,
+}
+
+/// The property whose value selects the variant of a union.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Discriminator {
+    /// The name of the property.
+    pub property: String,
+    /// Values of the property, with the definitions that they select.
+    pub mapping: Vec<(String, String)>,
 }
 
 /// The values that a schema accepts.
@@ -67,10 +81,12 @@ pub enum Kind {
     All(Vec<Schema>),
 }
 
-/// Arrays whose every item fits `items`.
+/// Arrays.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Array {
-    /// The schema of every item.
+    /// The schemas of the first items.
+    pub first: Vec<Schema>,
+    /// The schema of the other items.
     pub items: Schema,
     /// The allowed number of items.
     pub length: Length,
@@ -79,10 +95,21 @@ pub struct Array {
 /// Objects.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Object {
-    /// The members that the schema names, in its order.
+    /// The members that the schema names, in its order. Their schemas include that of a pattern that matches the name.
     pub properties: IndexMap<String, Property>,
+    /// The members whose names match a pattern.
+    pub pattern: Option<PatternProperty>,
     /// The schema of every other member.
     pub additional: Schema,
+}
+
+/// Members whose names match a regular expression.
+#[derive(Clone, Debug, PartialEq)]
+pub struct PatternProperty {
+    /// The regular expression of ECMA-262.
+    pub pattern: String,
+    /// The schema of the members.
+    pub schema: Schema,
 }
 
 /// A member that the schema names.
@@ -142,9 +169,13 @@ impl Schema {
                     self.kind = std::mem::replace(&mut inner.kind, Kind::Any);
                 }
             }
-            Kind::Array(array) => array.items.map_checks(replace),
+            Kind::Array(array) => {
+                array.first.iter_mut().for_each(|item| item.map_checks(replace));
+                array.items.map_checks(replace);
+            }
             Kind::Object(object) => {
                 object.properties.values_mut().for_each(|property| property.schema.map_checks(replace));
+                object.pattern.iter_mut().for_each(|pattern| pattern.schema.map_checks(replace));
                 object.additional.map_checks(replace);
             }
             Kind::Union(schemas) => {
@@ -184,10 +215,42 @@ impl Kind {
     }
 }
 
+impl Array {
+    /// Returns the schema of the item with this index.
+    pub fn schema_of(&self, index: usize) -> &Schema {
+        self.first.get(index).unwrap_or(&self.items)
+    }
+}
+
+impl PatternProperty {
+    /// Returns the same pattern with another schema.
+    pub fn map(&self, change: impl FnOnce(&Schema) -> Schema) -> PatternProperty {
+        PatternProperty { pattern: self.pattern.clone(), schema: change(&self.schema) }
+    }
+
+    /// As [`Self::map`], if the change can fail.
+    pub fn try_map<E>(&self, change: impl FnOnce(&Schema) -> Result<Schema, E>) -> Result<PatternProperty, E> {
+        Ok(PatternProperty { pattern: self.pattern.clone(), schema: change(&self.schema)? })
+    }
+}
+
 impl Object {
     /// Returns the schema of a member, named or not.
     pub fn schema_of(&self, name: &str) -> &Schema {
-        self.properties.get(name).map_or(&self.additional, |property| &property.schema)
+        self.properties.get(name).map_or_else(|| self.schema_of_other(name), |property| &property.schema)
+    }
+
+    /// Returns the schema of a member that is not named.
+    pub fn schema_of_other(&self, name: &str) -> &Schema {
+        match &self.pattern {
+            Some(it) if pattern::matches(&it.pattern, name) => &it.schema,
+            _ => &self.additional,
+        }
+    }
+
+    /// Returns the schemas of the members that are not named.
+    pub fn others(&self) -> impl Iterator<Item = &Schema> {
+        self.pattern.iter().map(|it| &it.schema).chain([&self.additional])
     }
 
     /// Returns whether the member must be present.

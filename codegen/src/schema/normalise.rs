@@ -14,6 +14,7 @@ use crate::schema::compile::Compile;
 use crate::schema::document::Document;
 use crate::schema::fixups::{self, Applied};
 use crate::schema::lower::{Lower, OneOf};
+use crate::schema::mapping::Mapping;
 use crate::schema::normal::{Kind, Schema};
 use crate::schema::references::References;
 
@@ -32,6 +33,8 @@ pub struct Normalised {
     pub pointers: IndexMap<String, String>,
     /// The results of the fixups.
     pub fixups: Vec<Applied>,
+    /// The messages of a protocol whose schema does not list them.
+    pub mapping: Option<Mapping>,
     /// The definitions as JSON without prose, after fixups. References are written for `$defs`. The `JsonSchema` impls
     /// return them.
     pub facts: IndexMap<String, Json>,
@@ -55,6 +58,9 @@ pub fn normalise(mut document: Document, revision: &str, released: bool) -> Resu
     let mut lowered: IndexMap<String, Schema> =
         located.iter().map(|(name, definition)| (name.clone(), lower.definition(name, definition))).collect();
     let (mut problems, one_ofs) = (lower.problems, lower.one_ofs);
+    // Some schemas are lowered as a part of the type and as a check.
+    let mut seen = BTreeSet::new();
+    problems.retain(|it| seen.insert((it.pointer.clone(), it.keyword.clone(), it.why.clone())));
     let problem = |definition: &str, pointer: &str, keyword: &str, why: &str, remedy: &str| Problem {
         file: document.file.clone(),
         definition: definition.to_owned(),
@@ -106,8 +112,8 @@ pub fn normalise(mut document: Document, revision: &str, released: bool) -> Resu
         })
         .collect();
     let pointers = located.iter().map(|(name, definition)| (name.clone(), definition.pointer.clone())).collect();
-    let (file, sha256) = (document.file.clone(), document.sha256.clone());
-    Ok(Normalised { file, sha256, definitions, checks, pointers, fixups, facts })
+    let (file, sha256, mapping) = (document.file.clone(), document.sha256.clone(), document.mapping.clone());
+    Ok(Normalised { file, sha256, definitions, checks, pointers, fixups, mapping, facts })
 }
 
 /// Replaces the marker of each `oneOf` by its check, or by nothing if its subschemas are disjoint.

@@ -2,7 +2,11 @@
 //!
 //! As in JSON Schema, a check for one JSON type accepts all values of other types.
 
+use std::cell::RefCell;
+use std::collections::HashMap;
 use std::fmt;
+use std::hash::{BuildHasher, Hasher, RandomState};
+use std::rc::Rc;
 
 #[cfg(feature = "pattern")]
 use crate::error::json_text;
@@ -109,6 +113,35 @@ impl Evaluated {
 
 type Seen<'e> = Option<&'e mut Evaluated>;
 
+/// What is known of definitions. Without it, nested alternatives would take exponential time.
+#[derive(Default)]
+struct Known {
+    /// By the address of the definition, the place of the value, and whether what was evaluated is wanted.
+    results: RefCell<HashMap<(usize, u32, bool), KnownResult>>,
+}
+
+/// The result of a definition, with the members and items that it evaluated.
+type KnownResult = Result<Rc<[u32]>, Error>;
+
+impl Known {
+    fn definition(&self, check: &'static Check, json: Cursor<'_>, seen: Seen<'_>) -> Result<(), Error> {
+        let key = (std::ptr::from_ref(check) as usize, json.place().0, seen.is_some());
+        let known = self.results.borrow().get(&key).cloned();
+        let known = known.unwrap_or_else(|| {
+            let mut evaluated = Evaluated::default();
+            let result = check.eval(json, self, seen.is_some().then_some(&mut evaluated));
+            let result = result.map(|()| evaluated.0.into());
+            self.results.borrow_mut().insert(key, result.clone());
+            result
+        });
+        let evaluated = known?;
+        if let Some(seen) = seen {
+            seen.0.extend(evaluated.iter());
+        }
+        Ok(())
+    }
+}
+
 impl Check {
     /// Checks a value.
     ///
@@ -116,7 +149,7 @@ impl Check {
     ///
     /// Returns the first violation, with its place.
     pub fn check(&self, json: Cursor<'_>) -> Result<(), Error> {
-        self.eval(json, None)
+        self.eval(json, &Known::default(), None)
     }
 
     /// Checks a value that has not been decoded from a document.
@@ -131,30 +164,30 @@ impl Check {
         self.check(root).map_err(|error| error.located_from(root).without_position())
     }
 
-    fn eval(&self, json: Cursor<'_>, mut seen: Seen<'_>) -> Result<(), Error> {
+    fn eval(&self, json: Cursor<'_>, known: &Known, mut seen: Seen<'_>) -> Result<(), Error> {
         match *self {
             Self::Anything => Ok(()),
             Self::Nothing => Err(json.error(ErrorKind::Uninhabited)),
-            Self::All(checks) => checks.iter().try_for_each(|check| check.eval(json, seen.as_deref_mut())),
-            Self::Any(checks) => any(checks, json, seen),
-            Self::One(checks) => one(checks, json, seen),
-            Self::Not(check) => match check.eval(json, None) {
+            Self::All(checks) => checks.iter().try_for_each(|check| check.eval(json, known, seen.as_deref_mut())),
+            Self::Any(checks) => any(checks, json, known, seen),
+            Self::One(checks) => one(checks, json, known, seen),
+            Self::Not(check) => match check.eval(json, known, None) {
                 Ok(()) => Err(violation(json, "a value that `not` does not exclude", json.describe())),
                 Err(_) => Ok(()),
             },
             Self::If([condition, then, otherwise]) => {
-                let holds = collect(condition, json, seen.as_deref_mut()).is_ok();
-                if holds { then.eval(json, seen) } else { otherwise.eval(json, seen) }
+                let holds = collect(condition, json, known, seen.as_deref_mut()).is_ok();
+                if holds { then.eval(json, known, seen) } else { otherwise.eval(json, known, seen) }
             }
-            Self::Definition(check) => check().eval(json, seen),
+            Self::Definition(check) => known.definition(check(), json, seen),
             Self::Type(types) => json.has_type(types),
             Self::Values(values) => json.literal(values).map(drop),
-            Self::Unevaluated(unevaluated) => unevaluated.eval(json, seen),
+            Self::Unevaluated(unevaluated) => unevaluated.eval(json, known, seen),
             _ => match json.kind() {
                 Kind::Number => self.number(json),
                 Kind::Plain | Kind::Escaped => self.string(json),
-                Kind::Array => self.array(json, seen),
-                Kind::Object => self.object(json, seen),
+                Kind::Array => self.array(json, known, seen),
+                Kind::Object => self.object(json, known, seen),
                 _ => Ok(()),
             },
         }
@@ -189,22 +222,27 @@ impl Check {
         }
     }
 
-    fn array(&self, json: Cursor<'_>, mut seen: Seen<'_>) -> Result<(), Error> {
+    fn array(&self, json: Cursor<'_>, known: &Known, mut seen: Seen<'_>) -> Result<(), Error> {
         let items = json.elements()?;
         match self {
             Self::ItemCount(length) => length.check_length(items.count(), "items").map_err(|error| json.locate(error)),
             Self::UniqueItems => {
-                let items: Vec<_> = items.collect();
-                let twice =
-                    items.iter().enumerate().find(|(at, item)| items[..*at].iter().any(|it| it.is_same(**item)));
-                match twice {
-                    Some((_, item)) => Err(violation(*item, "different items", "one that occurs twice")),
-                    None => Ok(()),
+                // Only items with the same hash are compared.
+                let (state, mut first) = (RandomState::new(), HashMap::<u64, Vec<Cursor<'_>>>::new());
+                for item in items {
+                    let mut hasher = state.build_hasher();
+                    item.hash(&mut hasher);
+                    let alike = first.entry(hasher.finish()).or_default();
+                    if alike.iter().any(|other| other.is_same(item)) {
+                        return Err(violation(item, "different items", "one that occurs twice"));
+                    }
+                    alike.push(item);
                 }
+                Ok(())
             }
             Self::Contains(check, length) => {
                 let mut found = 0;
-                for item in items.filter(|item| check.eval(*item, None).is_ok()) {
+                for item in items.filter(|item| check.eval(*item, known, None).is_ok()) {
                     found += 1;
                     mark(&mut seen, item);
                 }
@@ -214,7 +252,7 @@ impl Check {
             Self::Items(first, rest) => {
                 for (index, item) in items.enumerate() {
                     let Some(check) = first.get(index).or(*rest) else { break };
-                    check.eval(item, None)?;
+                    check.eval(item, known, None)?;
                     mark(&mut seen, item);
                 }
                 Ok(())
@@ -223,7 +261,7 @@ impl Check {
         }
     }
 
-    fn object(&self, json: Cursor<'_>, mut seen: Seen<'_>) -> Result<(), Error> {
+    fn object(&self, json: Cursor<'_>, known: &Known, mut seen: Seen<'_>) -> Result<(), Error> {
         match self {
             Self::MemberCount(length) => {
                 let count = json.members_by_name(&[])?.len();
@@ -235,16 +273,16 @@ impl Check {
             },
             Self::Names(check) => json.members()?.try_for_each(|(name, value)| {
                 check
-                    .eval(name, None)
+                    .eval(name, known, None)
                     .map_err(|error| value.error(ErrorKind::Assertion { message: format!("name: {}", error.kind()) }))
             }),
             Self::Members(checks) => {
                 for (name, value) in json.members_by_name(&[])? {
-                    checks.eval((json, name, value), &mut seen)?;
+                    checks.eval((json, name, value), known, &mut seen)?;
                 }
                 Ok(())
             }
-            Self::IfPresent(name, check) if json.get(name).is_some() => check.eval(json, seen),
+            Self::IfPresent(name, check) if json.get(name).is_some() => check.eval(json, known, seen),
             _ => Ok(()),
         }
     }
@@ -254,25 +292,26 @@ impl MemberChecks {
     fn eval(
         &self,
         (object, name, value): (Cursor<'_>, Cursor<'_>, Cursor<'_>),
+        known: &Known,
         seen: &mut Seen<'_>,
     ) -> Result<(), Error> {
         let mut is_known = false;
-        for (_, check) in self.named.iter().filter(|(known, _)| name.is_str(known)) {
+        for (_, check) in self.named.iter().filter(|(named, _)| name.is_str(named)) {
             is_known = true;
-            check.eval(value, None)?;
+            check.eval(value, known, None)?;
         }
         #[cfg(feature = "pattern")]
         if !self.patterns.is_empty() {
             let text = name.as_str().unwrap_or_default();
             for (_, check) in self.patterns.iter().filter(|(pattern, _)| pattern.matches(&text)) {
                 is_known = true;
-                check.eval(value, None)?;
+                check.eval(value, known, None)?;
             }
         }
         match self.others {
             None if !is_known => return Ok(()),
             Some(_) if !is_known && object.is_body && name.is_of_envelope() => return Ok(()),
-            Some(check) if !is_known => other(check, value)?,
+            Some(check) if !is_known => other(check, value, known)?,
             _ => {}
         }
         mark(seen, value);
@@ -281,13 +320,13 @@ impl MemberChecks {
 }
 
 impl Unevaluated {
-    fn eval(&self, json: Cursor<'_>, mut seen: Seen<'_>) -> Result<(), Error> {
+    fn eval(&self, json: Cursor<'_>, known: &Known, mut seen: Seen<'_>) -> Result<(), Error> {
         let mut evaluated = Evaluated::default();
-        self.base.eval(json, Some(&mut evaluated))?;
+        self.base.eval(json, known, Some(&mut evaluated))?;
         if let (Kind::Object, Some(check)) = (json.kind(), self.members) {
             for (_, value) in json.members_by_name(&[])? {
                 if !evaluated.contains(value) {
-                    other(check, value)?;
+                    other(check, value, known)?;
                     evaluated.insert(value);
                 }
             }
@@ -295,7 +334,7 @@ impl Unevaluated {
         if let (Kind::Array, Some(check)) = (json.kind(), self.items) {
             for item in json.elements()? {
                 if !evaluated.contains(item) {
-                    check.eval(item, None)?;
+                    check.eval(item, known, None)?;
                     evaluated.insert(item);
                 }
             }
@@ -308,10 +347,10 @@ impl Unevaluated {
 }
 
 /// Checks a member that no other check is about.
-fn other(check: &Check, value: Cursor<'_>) -> Result<(), Error> {
+fn other(check: &Check, value: Cursor<'_>, known: &Known) -> Result<(), Error> {
     match check {
         Check::Nothing => Err(value.error(ErrorKind::Unexpected)),
-        check => check.eval(value, None),
+        check => check.eval(value, known, None),
     }
 }
 
@@ -322,18 +361,18 @@ fn mark(seen: &mut Seen<'_>, value: Cursor<'_>) {
 }
 
 /// Evaluates a check. Only one that holds has evaluated members and items.
-fn collect(check: &Check, json: Cursor<'_>, seen: Seen<'_>) -> Result<(), Error> {
-    let Some(seen) = seen else { return check.eval(json, None) };
+fn collect(check: &Check, json: Cursor<'_>, known: &Known, seen: Seen<'_>) -> Result<(), Error> {
+    let Some(seen) = seen else { return check.eval(json, known, None) };
     let mut evaluated = Evaluated::default();
-    check.eval(json, Some(&mut evaluated))?;
+    check.eval(json, known, Some(&mut evaluated))?;
     seen.0.extend(evaluated.0);
     Ok(())
 }
 
-fn any(checks: &[Check], json: Cursor<'_>, mut seen: Seen<'_>) -> Result<(), Error> {
+fn any(checks: &[Check], json: Cursor<'_>, known: &Known, mut seen: Seen<'_>) -> Result<(), Error> {
     let (mut holds, mut failure) = (false, None);
     for check in checks {
-        match collect(check, json, seen.as_deref_mut()) {
+        match collect(check, json, known, seen.as_deref_mut()) {
             // Without a reason to continue, the first is enough.
             Ok(()) if seen.is_none() => return Ok(()),
             Ok(()) => holds = true,
@@ -347,10 +386,10 @@ fn any(checks: &[Check], json: Cursor<'_>, mut seen: Seen<'_>) -> Result<(), Err
     }
 }
 
-fn one(checks: &[Check], json: Cursor<'_>, mut seen: Seen<'_>) -> Result<(), Error> {
+fn one(checks: &[Check], json: Cursor<'_>, known: &Known, mut seen: Seen<'_>) -> Result<(), Error> {
     let mut holding = 0_usize;
     for check in checks {
-        holding += usize::from(collect(check, json, seen.as_deref_mut()).is_ok());
+        holding += usize::from(collect(check, json, known, seen.as_deref_mut()).is_ok());
     }
     match holding {
         1 => Ok(()),

@@ -3,6 +3,7 @@
 use std::borrow::Cow;
 use std::cmp::Ordering;
 use std::fmt;
+use std::hash::{Hash, Hasher};
 use std::ops::Range;
 use std::str::FromStr;
 
@@ -277,6 +278,28 @@ impl<'a> Cursor<'a> {
                     && ours.iter().zip(theirs).all(|((a, x), (b, y))| a.order(b) == Ordering::Equal && x.is_same(y))
             }
             (a, b) => a == b,
+        }
+    }
+
+    /// Hashes the value. Values that [`is_same`](Self::is_same) accepts have the same hash.
+    pub(crate) fn hash<H: Hasher>(self, state: &mut H) {
+        match self.kind() {
+            Kind::Number => self.as_number().hash(state),
+            Kind::Plain | Kind::Escaped => self.as_str().hash(state),
+            Kind::Array => {
+                let items = self.elements().into_iter().flatten();
+                items.clone().count().hash(state);
+                items.for_each(|item| item.hash(state));
+            }
+            Kind::Object => {
+                let members = self.members_by_name(&[]).unwrap_or_default();
+                (members.len(), "members").hash(state);
+                for (name, value) in members {
+                    name.hash(state);
+                    value.hash(state);
+                }
+            }
+            kind => (kind as u8).hash(state),
         }
     }
 

@@ -5,7 +5,7 @@
 
 /// Implements the traits of an object. `required`, `optional` and `constant` members are in the order of the schema, as
 /// index, JSON name and field. A `flag` is an optional constant whose field is a `bool`. The last line names the field
-/// of all other members, or `refuse_others`.
+/// of all other members, or `refuse_others`. With a pattern, it also names the field of the members that match.
 #[doc(hidden)]
 #[macro_export]
 macro_rules! __object {
@@ -18,9 +18,14 @@ macro_rules! __object {
             $(flag $f:tt $f_wire:tt $f_field:ident = $f_kind:ident $(($($f_value:tt)*))?)?,
         )*
         $(..$extra:ident)? $(else $refuse_others:ident)?
+        $(matching $pattern:literal $matching:ident $(beside $beside:ident)? $(refused by $refuse_unmatched:ident)?)?
     ) => {
         impl $crate::KnownMembers for $name {
             const MEMBERS: &'static [&'static str] = &[$($($r_wire,)? $($o_wire,)? $($c_wire,)? $($f_wire,)?)*];
+            $(fn pattern() -> ::core::option::Option<&'static $crate::codec::Pattern> {
+                static PATTERN: $crate::codec::Pattern = $crate::codec::Pattern::new($pattern);
+                ::core::option::Option::Some(&PATTERN)
+            })?
         }
         impl $crate::codec::Decode for $name {
             const NAME: &'static str = stringify!($name);
@@ -40,6 +45,10 @@ macro_rules! __object {
                         $($f_field: false,)?
                     )*
                     $($extra: ::core::default::Default::default(),)?
+                    $(
+                        $matching: ::core::default::Default::default(),
+                        $($beside: ::core::default::Default::default(),)?
+                    )?
                 }
             }
             fn read(
@@ -81,6 +90,11 @@ macro_rules! __object {
                             unread,
                         ))?
                         $($crate::codec::$refuse_others(json, <Self as $crate::KnownMembers>::MEMBERS, unread))?
+                        $(
+                            $crate::codec::read_matching(json, &mut self.$matching, unread)?;
+                            $($crate::codec::read_unmatched(json, &mut self.$beside, unread))?
+                            $($crate::codec::$refuse_unmatched::<Self>(json, unread))?
+                        )?
                     }
                 }
             }
@@ -101,6 +115,10 @@ macro_rules! __object {
                     })?
                 )*
                 $(_out.extra(&self.$extra);)?
+                $(
+                    _out.extra(&self.$matching);
+                    $(_out.extra(&self.$beside);)?
+                )?
             }
         }
     };

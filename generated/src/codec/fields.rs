@@ -5,7 +5,7 @@ use crate::{Error, ErrorKind, Extra};
 
 use super::cursor::equal;
 use super::index::{Kind, Token};
-use super::{Cursor, Decode, Literal};
+use super::{Cursor, Decode, ElementCursors, Literal};
 
 /// A type that can be decoded into an existing value, without moving the result.
 ///
@@ -213,7 +213,16 @@ pub(super) fn read_elements<T: DecodeInPlace>(
     elements: &mut Vec<T>,
     unread: Unread,
 ) -> Result<(), Error> {
-    let all = json.elements()?;
+    read_items(json.elements()?, elements, unread)
+}
+
+/// Decodes elements in place.
+#[inline]
+pub(super) fn read_items<T: DecodeInPlace>(
+    all: ElementCursors<'_>,
+    elements: &mut Vec<T>,
+    unread: Unread,
+) -> Result<(), Error> {
     elements.reserve_exact(all.clone().count());
     for element in all {
         if T::IS_EMPTY {

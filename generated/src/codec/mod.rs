@@ -98,11 +98,15 @@ mod index;
 pub mod json_schema;
 mod literal;
 #[cfg(feature = "pattern")]
+mod matching;
+mod open_enum;
+#[cfg(feature = "pattern")]
 mod pattern;
 mod record;
 mod scan;
 mod ser;
 pub(crate) mod text;
+mod tuple;
 mod union;
 mod write;
 
@@ -118,7 +122,10 @@ pub use fields::{
 pub use index::{Document, Place};
 pub use literal::Literal;
 #[cfg(feature = "pattern")]
+pub use matching::{Matching, read_matching, read_unmatched, refuse_unmatched};
+#[cfg(feature = "pattern")]
 pub use pattern::Pattern;
+pub use tuple::{read_item, read_rest};
 pub use union::{Condition, Guard, JsonTypes};
 
 #[cfg(feature = "schemars")]
@@ -129,8 +136,8 @@ pub use crate::{
     __bounded as bounded, __bounded_length as bounded_length, __bounded_number as bounded_number,
     __boxed_union as boxed_union, __checked as checked, __generic_serde_impls as generic_serde_impls,
     __literal_enum as literal_enum, __message_set as message_set, __never as never, __newtype as newtype,
-    __no_values as no_values, __object as object, __serde_impls as serde_impls, __string_enum as string_enum,
-    __string_values as string_values, __union as union,
+    __no_values as no_values, __object as object, __open_enum as open_enum, __serde_impls as serde_impls,
+    __string_enum as string_enum, __string_values as string_values, __tuple as tuple, __union as union,
 };
 #[doc(hidden)]
 pub use {record::deserialize, ser::serialize};

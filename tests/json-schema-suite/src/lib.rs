@@ -1,11 +1,11 @@
-//! Modules generated from the groups of the JSON-Schema-Test-Suite.
+//! Modules generated from the groups of the JSON-Schema-Test-Suite, and from the schemas of MCP's extensions.
 
 #![deny(warnings, missing_docs)]
 
 use mcpgen_types::codec::{Decode, Encode};
 
 include!(concat!(env!("OUT_DIR"), "/modules.rs"));
-include!(concat!(env!("OUT_DIR"), "/groups.rs"));
+include!(concat!(env!("OUT_DIR"), "/registry.rs"));
 
 /// A group of tests, with the generated type of its schema.
 pub struct Group {
@@ -15,6 +15,22 @@ pub struct Group {
     pub index: usize,
     /// The dialect of its folder.
     pub dialect: &'static str,
+    /// Decodes a document, and encodes it again.
+    pub decode: fn(&str) -> Result<String, String>,
+}
+
+/// A definition of an extension, with its generated type.
+pub struct Definition {
+    /// The file.
+    pub file: &'static str,
+    /// The name of the definition.
+    pub name: &'static str,
+    /// Its JSON pointer.
+    pub pointer: &'static str,
+    /// The index of its type in the model.
+    pub id: usize,
+    /// Whether it contains a union whose decision can refuse what `anyOf` accepts.
+    pub overlapping: bool,
     /// Decodes a document, and encodes it again.
     pub decode: fn(&str) -> Result<String, String>,
 }

@@ -6,6 +6,7 @@
 //! document, so that it can be reproduced.
 
 mod build;
+mod pattern;
 mod values;
 mod violate;
 
@@ -17,7 +18,7 @@ use std::sync::Arc;
 
 pub use violate::Violation;
 
-/// The keywords that instances conform to. [`Instances::new`] panics for other keywords, except annotations.
+/// The keywords that instances conform to, if they can. [`Instances::new`] panics for other keywords, except annotations.
 pub const KEYWORDS: &[&str] = &[
     "$defs",
     "$ref",
@@ -26,21 +27,40 @@ pub const KEYWORDS: &[&str] = &[
     "allOf",
     "anyOf",
     "const",
+    "contains",
     "definitions",
+    "dependentRequired",
+    "dependentSchemas",
+    "else",
     "enum",
     "exclusiveMaximum",
     "exclusiveMinimum",
+    "if",
     "items",
+    "maxContains",
     "maxItems",
     "maxLength",
+    "maxProperties",
     "maximum",
+    "minContains",
     "minItems",
     "minLength",
+    "minProperties",
     "minimum",
+    "multipleOf",
+    "not",
     "oneOf",
+    "pattern",
+    "patternProperties",
+    "prefixItems",
     "properties",
+    "propertyNames",
     "required",
+    "then",
     "type",
+    "unevaluatedItems",
+    "unevaluatedProperties",
+    "uniqueItems",
 ];
 
 /// The keywords that a near miss can violate, in addition to `additionalProperties` if it is `false`.
@@ -63,6 +83,7 @@ pub const ASSERTIONS: &[&str] = &[
 const ANNOTATIONS: &[&str] = &[
     "$comment",
     "$id",
+    "_enum",
     "contentEncoding",
     "contentMediaType",
     "default",

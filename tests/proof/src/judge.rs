@@ -301,8 +301,15 @@ fn at_path(path: &[String], inner: Value, dialect: Draft) -> Value {
 }
 
 /// Adds the bounds of the Rust integer type that an `integer` is decoded to.
+///
+/// Schemas inside other assertions are checked on the JSON, without Rust types.
 fn bound_integers(schema: &mut Value) {
+    const CHECKS: &[&str] =
+        &["/not", "/contains", "/propertyNames", "/dependentSchemas/", "/unevaluatedItems", "/unevaluatedProperties"];
     for pointer in subschemas(schema) {
+        if CHECKS.iter().any(|keyword| pointer.contains(keyword)) {
+            continue;
+        }
         let place = schema.pointer_mut(&pointer);
         let Some(place) = place.and_then(Value::as_object_mut) else {
             continue;
@@ -370,7 +377,10 @@ fn collect(at: &str, schema: &Value, found: &mut Vec<String>) {
     for (keyword, value) in keywords {
         let at = format!("{at}/{keyword}");
         match (keyword.as_str(), value) {
-            ("properties" | "$defs" | "definitions", Value::Object(named)) => {
+            (
+                "properties" | "patternProperties" | "dependentSchemas" | "$defs" | "definitions",
+                Value::Object(named),
+            ) => {
                 for (name, schema) in named {
                     collect(&format!("{at}/{}", escaped(name)), schema, found);
                 }
@@ -380,9 +390,20 @@ fn collect(at: &str, schema: &Value, found: &mut Vec<String>) {
                     collect(&format!("{at}/{index}"), schema, found);
                 }
             }
-            ("items" | "additionalProperties" | "not" | "if" | "then" | "else", schema) => {
-                collect(&at, schema, found);
-            }
+            (
+                "items"
+                | "additionalItems"
+                | "additionalProperties"
+                | "contains"
+                | "propertyNames"
+                | "unevaluatedItems"
+                | "unevaluatedProperties"
+                | "not"
+                | "if"
+                | "then"
+                | "else",
+                schema,
+            ) => collect(&at, schema, found),
             _ => {}
         }
     }

@@ -57,6 +57,9 @@ const MUTATIONS: &[(&str, Mutation)] = &[
     ("wrap in a list or map", wrap_in_container),
     ("change method", change_method),
     ("add definition", add_definition),
+    ("add a check", add_check),
+    ("add a check", add_check),
+    ("change a check", change_check),
 ];
 
 /// Names that may conflict with Rust, the prelude, std or our core, and names that are not identifiers.
@@ -440,6 +443,12 @@ pub fn step(schema: &Json, seed: u64) -> (Json, Mutant) {
     let mut rng = Rng::with_seed(seed);
     let mut mutant = Mutant { document: schema.clone(), history: Vec::new() };
     mutant.history.push(excerpt(&mut mutant.document, &mut rng));
+    // The official schemas have few checks, so some steps begin with one.
+    if rng.u8(0..3) == 0
+        && let Some(detail) = add_check(&mut mutant.document, &mut rng)
+    {
+        mutant.history.push(format!("begin with a check: {detail}"));
+    }
     let before = mutant.document.clone();
     for _ in 0..rng.usize(1..=2) {
         mutant.change(&mut rng);
@@ -1110,4 +1119,81 @@ fn add_definition(document: &mut Json, rng: &mut Rng) -> Option<String> {
     let (new, schema) = (name(rng), if rng.bool() { some_schema(document, rng) } else { value(rng) });
     object_at(document, &[container])?.insert(new.clone(), schema.clone());
     Some(format!("{new:?}: {schema}"))
+}
+
+/// Keywords that are checks, and shapes beyond objects and lists, by the JSON type that they apply to.
+const CHECKS: &[(&str, &[&str])] = &[
+    (
+        "string",
+        &[
+            "{\"pattern\":\"^[a-z]+$\"}",
+            "{\"pattern\":\"^[a-z]{1,8}$\"}",
+            "{\"pattern\":\"a|b\"}",
+            "{\"not\":{\"const\":\"a\"}}",
+            "{\"_enum\":[\"a\",\"b\"]}",
+            "{\"if\":{\"minLength\":3},\"then\":{\"pattern\":\"^x\"}}",
+        ],
+    ),
+    ("number", &["{\"multipleOf\":0.5}", "{\"multipleOf\":3}", "{\"not\":{\"minimum\":5}}"]),
+    ("integer", &["{\"multipleOf\":2}", "{\"multipleOf\":4}", "{\"not\":{\"const\":0}}"]),
+    (
+        "array",
+        &[
+            "{\"uniqueItems\":true}",
+            "{\"contains\":{\"type\":\"string\"}}",
+            "{\"contains\":{\"type\":\"object\"},\"minContains\":0,\"maxContains\":2}",
+            "{\"prefixItems\":[{\"type\":\"string\"},true],\"minItems\":2}",
+            "{\"prefixItems\":[{\"type\":\"string\"},{\"type\":\"integer\"}],\"minItems\":2,\"items\":false}",
+            "{\"prefixItems\":[{\"type\":\"string\"}]}",
+            "{\"unevaluatedItems\":false}",
+        ],
+    ),
+    (
+        "object",
+        &[
+            "{\"minProperties\":1}",
+            "{\"maxProperties\":4}",
+            "{\"propertyNames\":{\"pattern\":\"^[a-zA-Z_]+$\"}}",
+            "{\"propertyNames\":{\"maxLength\":20}}",
+            "{\"patternProperties\":{\"^x-\":{\"type\":\"string\"}}}",
+            "{\"patternProperties\":{\"^x-\":{\"type\":\"integer\"}}}",
+            "{\"patternProperties\":{\"^[a-c]\":true},\"additionalProperties\":false}",
+            "{\"patternProperties\":{\"^x\":{\"type\":\"string\"},\"y$\":{\"minLength\":1}}}",
+            "{\"dependentRequired\":{\"_meta\":[\"a\"]}}",
+            "{\"dependentSchemas\":{\"_meta\":{\"maxProperties\":3}}}",
+            "{\"if\":{\"required\":[\"_meta\"]},\"then\":{\"maxProperties\":3},\"else\":{\"minProperties\":1}}",
+            "{\"not\":{\"required\":[\"a\"]}}",
+            "{\"unevaluatedProperties\":false}",
+        ],
+    ),
+];
+
+/// Adds a check, or a shape, that fits the type of the schema.
+fn add_check(document: &mut Json, rng: &mut Rng) -> Option<String> {
+    let checks = |keywords: &IndexMap<String, Json>| {
+        let of_type = keywords.get("type").and_then(Json::as_str);
+        CHECKS.iter().find(|(name, _)| Some(*name) == of_type).map(|(_, checks)| *checks)
+    };
+    let path = schema_that(document, rng, |keywords| checks(keywords).is_some())?;
+    let keywords = object_at(document, &path)?;
+    let checks = checks(keywords)?;
+    let text = checks[rng.usize(0..checks.len())];
+    keywords.extend(json(text).as_object().cloned().unwrap_or_default());
+    Some(format!("{text} in {}", pointer(&path)))
+}
+
+/// Replaces the value of a keyword that another check of the table has, too.
+fn change_check(document: &mut Json, rng: &mut Rng) -> Option<String> {
+    let all: Vec<IndexMap<String, Json>> = CHECKS
+        .iter()
+        .flat_map(|(_, checks)| checks.iter())
+        .filter_map(|text| json(text).as_object().cloned())
+        .collect();
+    let is_known = |key: &String| key != "items" && key != "minItems" && all.iter().any(|it| it.contains_key(key));
+    let path = schema_that(document, rng, |keywords| keywords.keys().any(is_known))?;
+    let keywords = object_at(document, &path)?;
+    let keyword = choose(keywords.keys().filter(|key| is_known(key)).cloned().collect(), rng)?;
+    let value = choose(all.iter().filter_map(|it| it.get(&keyword).cloned()).collect(), rng)?;
+    keywords.insert(keyword.clone(), value.clone());
+    Some(format!("{keyword} to {value} in {}", pointer(&path)))
 }

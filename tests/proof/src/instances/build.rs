@@ -1,7 +1,7 @@
 //! Builds a document that conforms to several schemas at once.
 
-use super::Source;
 use super::values::{self, Bounds};
+use super::{Source, pattern};
 use crate::judge::{DEPTH_LIMIT, escaped};
 use fastrand::Rng;
 use serde_json::{Map, Value, json};
@@ -20,6 +20,17 @@ impl<'s> Part<'s> {
 
     pub(super) fn keyword(&self, keyword: &str) -> Option<&'s Value> {
         self.schema.get(keyword)
+    }
+
+    /// Returns the schema of the item with this index.
+    fn item(&self, index: usize) -> Option<Part<'s>> {
+        let first = self.keyword("prefixItems").or(self.keyword("items")).and_then(Value::as_array);
+        let rest = if self.keyword("prefixItems").is_some() { "items" } else { "additionalItems" };
+        let schema = match first {
+            Some(first) => first.get(index).or(self.keyword(rest)),
+            None => self.keyword("items"),
+        };
+        schema.map(Part::new)
     }
 
     fn properties(&self) -> impl Iterator<Item = (&'s str, Part<'s>)> + use<'s> {
@@ -164,10 +175,22 @@ impl<'s> Builder<'s> {
                     open.push(Part::new(&members[chosen]));
                 }
             }
+            open.extend(self.condition(part));
             self.visited.push(part.schema);
             plain.push(part);
         }
         plain
+    }
+
+    /// Returns the schemas of `if` with `then`, or that of `else`. Whether the document then fails `if` is left to the
+    /// judge.
+    fn condition(&mut self, part: Part<'s>) -> Vec<Part<'s>> {
+        let Some(condition) = part.keyword("if") else { return Vec::new() };
+        let chosen = match self.rng.bool() {
+            true => vec![Some(condition), part.keyword("then")],
+            false => vec![part.keyword("else")],
+        };
+        chosen.into_iter().flatten().map(Part::new).collect()
     }
 
     fn choose(&mut self, members: &'s [Value], depth: usize) -> usize {
@@ -269,8 +292,16 @@ impl<'s> Builder<'s> {
             Some("object") => self.object(parts, instance, depth),
             Some("array") => self.array(parts, instance, depth),
             Some("string") => {
+                let pattern = parts.iter().find_map(|part| part.keyword("pattern")?.as_str());
+                if let Some(text) = pattern.and_then(|pattern| pattern::matching(&mut self.rng, pattern)) {
+                    return text.into();
+                }
                 let (least, most) = (least(parts, "minLength"), most(parts, "maxLength"));
                 values::string(&mut self.rng, least, most).into()
+            }
+            Some("integer" | "number") if self.rng.u8(0..8) > 0 && multiple(parts).is_some() => {
+                let factor = self.rng.i32(-20..200);
+                multiple(parts).map_or(Value::Null, |unit| values::product(unit, factor))
             }
             Some("integer") => values::integer(&mut self.rng, &Bounds::of(parts)),
             Some("number") => values::number(&mut self.rng, &Bounds::of(parts)),
@@ -306,6 +337,7 @@ impl<'s> Builder<'s> {
         }
         let more = self.unknown_names(parts, &known, depth);
         names.extend(more);
+        self.counted_names(parts, &mut names);
         // This is the order of the members if serde_json has the feature `preserve_order`.
         self.rng.shuffle(&mut names);
         let mut members = Map::new();
@@ -322,6 +354,49 @@ impl<'s> Builder<'s> {
             }
         }
         Value::Object(members)
+    }
+
+    /// Adds the members that others require, and as many as `minProperties` requires, with names that match a pattern.
+    /// Removes those that `propertyNames` and `maxProperties` forbid.
+    fn counted_names(&mut self, parts: &[Part<'s>], names: &mut Vec<String>) {
+        let needs = |name: &String| {
+            let lists = parts.iter().filter_map(|part| part.keyword("dependentRequired")?.get(name)?.as_array());
+            lists.flatten().filter_map(Value::as_str).map(str::to_owned).collect::<Vec<_>>()
+        };
+        let mut next = 0;
+        while let Some(name) = names.get(next) {
+            let more: Vec<String> = needs(name).into_iter().filter(|name| !names.contains(name)).collect();
+            names.extend(more);
+            next += 1;
+        }
+        let patterns = parts.iter().filter_map(|part| part.keyword("patternProperties")?.as_object());
+        let mut patterns: Vec<&str> = patterns.flat_map(Map::keys).map(String::as_str).collect();
+        let of_names = parts.iter().filter_map(|part| part.keyword("propertyNames")?.get("pattern")?.as_str());
+        let of_names: Vec<&str> = of_names.collect();
+        let required = required(parts);
+        if !of_names.is_empty() {
+            patterns.clone_from(&of_names);
+            names.retain(|name| required.contains(name.as_str()) || self.rng.u8(0..8) == 0);
+        }
+        let count = least(parts, "minProperties").min(MAX_ITEMS);
+        let extra = if patterns.is_empty() { 0 } else { self.rng.usize(0..3) };
+        for _ in 0..(2 * count + extra) {
+            if names.len() >= count && extra == 0 {
+                break;
+            }
+            let pattern = self.rng.choice(&patterns).copied();
+            let name = pattern.and_then(|pattern| pattern::matching(&mut self.rng, pattern));
+            let name = name.unwrap_or_else(|| values::unknown_name(&mut self.rng, &self.source.names));
+            if !names.contains(&name) && !self.source.reserved.contains(&name) {
+                names.push(name);
+            }
+        }
+        let most = most(parts, "maxProperties");
+        while names.len() > most
+            && let Some(last) = names.iter().rposition(|name| !required.contains(name.as_str()))
+        {
+            names.remove(last);
+        }
     }
 
     /// Sometimes adds the schema that another member of the union has for this name, unless it contradicts the view.
@@ -392,9 +467,22 @@ impl<'s> Builder<'s> {
         let count = count.clamp(least, most.max(least)).min(MAX_ITEMS);
         let mut items = Vec::with_capacity(count);
         for index in 0..count {
-            let view = parts.iter().filter_map(|part| part.keyword("items")).map(Part::new).collect();
+            let view = parts.iter().filter_map(|part| part.item(index)).collect();
             let at = self.step(instance, &index.to_string());
             items.push(self.build(view, at, depth + 1));
+        }
+        let contained = parts.iter().filter_map(|part| part.keyword("contains")).map(Part::new);
+        for (index, part) in contained.enumerate() {
+            let view = vec![part];
+            let item = self.build(view, String::new(), depth + 1);
+            match items.get_mut(index) {
+                Some(place) => *place = item,
+                None => items.push(item),
+            }
+        }
+        if parts.iter().any(|part| part.keyword("uniqueItems") == Some(&json!(true))) {
+            let mut seen = BTreeSet::new();
+            items.retain(|item| seen.insert(item.to_string()));
         }
         Value::Array(items)
     }
@@ -440,9 +528,13 @@ fn required<'s>(parts: &[Part<'s>]) -> BTreeSet<&'s str> {
 
 /// Returns the schemas that apply to a member.
 fn member<'s>(parts: &[Part<'s>], name: &str) -> Vec<Part<'s>> {
-    let schemas = parts.iter().filter_map(|part| {
+    let schemas = parts.iter().flat_map(|part| {
         let property = part.keyword("properties").and_then(|named| named.get(name));
-        property.or_else(|| part.keyword("additionalProperties"))
+        let patterns = part.keyword("patternProperties").and_then(Value::as_object).into_iter().flatten();
+        let matching = patterns.filter(|(pattern, _)| pattern::is_match(pattern, name)).map(|(_, schema)| schema);
+        let known: Vec<&Value> = property.into_iter().chain(matching).collect();
+        let additional = part.keyword("additionalProperties").or(part.keyword("unevaluatedProperties"));
+        if known.is_empty() { additional.into_iter().collect() } else { known }
     });
     schemas.map(Part::new).collect()
 }
@@ -458,6 +550,10 @@ pub(super) fn open_to_anything(parts: &[Part<'_>]) -> bool {
         Some(Value::Object(keywords)) => keywords.is_empty(),
         Some(_) => false,
     })
+}
+
+fn multiple<'s>(parts: &[Part<'s>]) -> Option<&'s serde_json::Number> {
+    parts.iter().find_map(|part| part.keyword("multipleOf")?.as_number())
 }
 
 fn least(parts: &[Part<'_>], keyword: &str) -> usize {

@@ -311,7 +311,7 @@ fn compatible_types_of_mutants_accept_all_samples() {
     assert!(all.wrong.is_empty(), "{}", all.wrong.join("\n\n"));
     if count >= 600 {
         assert!(all.compared * 3 > count, "only {} mutants compared", all.compared);
-        assert!(all.unjudged * 7 < count, "{} mutants not judged", all.unjudged);
+        assert!(all.unjudged * 10 < count, "{} mutants not judged", all.unjudged);
     }
 }
 

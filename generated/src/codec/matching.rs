@@ -1,0 +1,64 @@
+//! Members whose names match a pattern.
+
+use std::marker::PhantomData;
+
+use super::{Cursor, DecodeInPlace, Pattern, Unread};
+use crate::{Error, ErrorKind, Extra, KnownMembers};
+
+/// The members of an object of type `T` that it has no field for, and whose names match its pattern.
+/// `Extra<Matching<T>, V>` holds them.
+pub struct Matching<T>(PhantomData<fn() -> T>);
+
+impl<T: KnownMembers> KnownMembers for Matching<T> {
+    const MEMBERS: &'static [&'static str] = T::MEMBERS;
+
+    fn is_extra(name: &str) -> bool {
+        !T::MEMBERS.contains(&name) && is_matching::<T>(name)
+    }
+}
+
+fn is_matching<T: KnownMembers>(name: &str) -> bool {
+    T::pattern().is_some_and(|pattern: &Pattern| pattern.matches(name))
+}
+
+/// Returns the unknown members whose names match the pattern, or all others.
+fn members<'a, T: KnownMembers>(object: Cursor<'a>, matching: bool) -> Result<Vec<(Cursor<'a>, Cursor<'a>)>, Error> {
+    let mut members = object.members_by_name(T::MEMBERS)?;
+    members.retain(|(name, _)| is_matching::<T>(&name.as_str().unwrap_or_default()) == matching);
+    Ok(members)
+}
+
+/// Decodes the unknown members whose names match the pattern of the type.
+pub fn read_matching<T: KnownMembers, V: DecodeInPlace>(
+    object: Cursor<'_>,
+    extra: &mut Extra<Matching<T>, V>,
+    unread: Unread,
+) -> Result<(), Error> {
+    match members::<T>(object, true)? {
+        members if members.is_empty() => Ok(()),
+        members => extra.others().insert(Box::default()).read_members(&members, unread),
+    }
+}
+
+/// Decodes the unknown members whose names do not match the pattern of the type.
+pub fn read_unmatched<T: KnownMembers, V: DecodeInPlace>(
+    object: Cursor<'_>,
+    extra: &mut Extra<T, V>,
+    unread: Unread,
+) -> Result<(), Error> {
+    match members::<T>(object, false)? {
+        members if members.is_empty() => Ok(()),
+        members => extra.others().insert(Box::default()).read_members(&members, unread),
+    }
+}
+
+/// Rejects unknown members whose names do not match the pattern of the type.
+///
+/// # Errors
+///
+/// Returns [`ErrorKind::Unexpected`] at the first such member.
+pub fn refuse_unmatched<T: KnownMembers>(object: Cursor<'_>, _: Unread) -> Result<(), Error> {
+    let is_other = |name: Cursor<'_>| !is_matching::<T>(&name.as_str().unwrap_or_default());
+    let mut others = object.members()?.filter(|(name, _)| object.is_unknown(*name, T::MEMBERS));
+    others.find(|(name, _)| is_other(*name)).map_or(Ok(()), |(_, value)| Err(value.error(ErrorKind::Unexpected)))
+}

@@ -1,0 +1,68 @@
+//! Types with shapes beyond objects and unions: members by pattern, tuples, open enumerations, messages by rule.
+//! The modules are generated from the groups of `sample/shapes.json`.
+
+use mcpgen_json_schema_suite as types;
+use mcpgen_types::{Map, Notification, Request, from_str, to_string};
+
+#[test]
+fn extra_members_belong_to_the_pattern_or_not() {
+    let mut value = types::draft2020_12_shapes_0::Root::new("a", "1");
+    value.matching.insert("x-b", "b").expect("it matches");
+    value.extra.insert("other", 1).expect("it does not match");
+    let error = value.matching.insert("y", "b").expect_err("it does not match");
+    assert_eq!(error.to_string(), "`y` does not belong here, because of the pattern of the type");
+    let error = value.extra.insert("x-c", 5).expect_err("it matches");
+    assert_eq!(error.to_string(), "`x-c` does not belong here, because of the pattern of the type");
+    let error = value.matching.insert("x-id", "b").expect_err("it has a field");
+    assert_eq!(error.to_string(), "`x-id` is a member that the type knows");
+    assert_eq!(to_string(&value), r#"{"name":"a","x-id":"1","x-b":"b","other":1}"#);
+}
+
+#[test]
+fn names_of_a_map_match() {
+    use types::draft2020_12_shapes_2::Root;
+    let map = Map::from([("HOME".to_owned(), "/".to_owned())]);
+    assert_eq!(to_string(&Root::try_from(map).expect("a valid name")), r#"{"HOME":"/"}"#);
+    let error = Root::try_from(Map::from([("home".to_owned(), "/".to_owned())])).expect_err("the name does not match");
+    assert_eq!(error.to_string(), r#"home: name: expected a string that matches "^[A-Z_]+$", found "home""#);
+}
+
+#[test]
+fn tuples_have_fields() {
+    let types::draft2020_12_shapes_5::Root(name, number) = from_str(r#"["a", 1]"#).expect("a tuple");
+    assert_eq!((name.as_str(), number), ("a", 1));
+    assert_eq!(to_string(&types::draft2020_12_shapes_5::Root("b".into(), 2)), r#"["b",2]"#);
+}
+
+#[test]
+fn open_enumerations_accept_other_values() {
+    use types::draft2020_12_shapes_12::Root;
+    assert_eq!(Root::from("step"), Root::Step);
+    assert_eq!(Root::from("jump"), Root::Other("jump".into()));
+    assert_eq!(Root::KNOWN.len(), 5);
+    assert_eq!(Root::from("Other").to_string(), "Other");
+}
+
+#[test]
+fn messages_follow_from_constants() {
+    use types::draft2020_12_shapes_16::{NextArguments, NextBody, NextRequest, StoppedEvent, StoppedEventBody};
+    fn request<R: Request<Params = NextArguments, Result = NextBody>>() -> &'static str {
+        R::METHOD
+    }
+    fn notification<N: Notification<Params = StoppedEventBody>>() -> &'static str {
+        N::METHOD
+    }
+    assert_eq!((request::<NextRequest>(), notification::<StoppedEvent>()), ("next", "stopped"));
+}
+
+#[test]
+fn many_items_are_compared_in_linear_time() {
+    let items: Vec<String> = (0..200_000).map(|item| item.to_string()).collect();
+    let text = format!("[{}]", items.join(","));
+    let start = std::time::Instant::now();
+    let value: types::draft2020_12_shapes_7::Root = from_str(&text).expect("different items");
+    assert_eq!(to_string(&value).len(), text.len());
+    let error = from_str::<types::draft2020_12_shapes_7::Root>(&format!("[{},7]", items.join(","))).expect_err("twice");
+    assert!(error.to_string().contains("different items"), "{error}");
+    assert!(start.elapsed().as_secs() < 20, "{:?}", start.elapsed());
+}
