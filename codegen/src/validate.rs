@@ -136,7 +136,7 @@ impl Validator<'_> {
         }
     }
 
-    /// Validates the members without a name in `known`, sorted by name.
+    /// Validates the members that `known` does not contain, sorted by name.
     fn others(&self, content: &Type, known: &[&str], json: &Json) -> Result {
         let mut members: Vec<(&String, &Json)> =
             json.as_object().into_iter().flatten().filter(|(name, _)| !known.contains(&name.as_str())).collect();

@@ -1,4 +1,4 @@
-//! The schemas of MCP's extensions against a published validator, with random documents.
+//! Compares the schemas of MCP's extensions with a published validator, using random documents.
 //!
 //! The schemas are not part of the repository. `MCPGEN_EXTENSIONS` is their folder; without it, nothing runs.
 //! `MCPGEN_INSTANCES` is the number of documents for each definition, by default 200.
@@ -11,7 +11,7 @@ use mcpgen::validate::validate;
 use mcpgen::{Document, Protocol};
 use serde_json::{Map, Value, json};
 
-/// A small generator of random numbers (xorshift).
+/// A random number generator (xorshift).
 struct Random(u64);
 
 impl Random {
@@ -31,7 +31,7 @@ impl Random {
     }
 }
 
-/// Makes documents that a schema should accept, with violations here and there.
+/// Makes documents that are valid against a schema, except for occasional violations.
 struct Maker<'s> {
     root: &'s Value,
     random: Random,
@@ -163,7 +163,7 @@ fn merged(a: Value, b: Value) -> Value {
     }
 }
 
-/// Moves definitions inside a schema to the root. The references of such a schema refer to them as if they were there.
+/// Moves the definitions of nested schemas to the root, where the references in these schemas expect them.
 fn hoisted(mut schema: Value) -> Value {
     fn collect(json: &Value, depth: usize, found: &mut Map<String, Value>) {
         match json {
@@ -189,7 +189,7 @@ fn hoisted(mut schema: Value) -> Value {
     schema
 }
 
-/// Whether a type contains a union whose decision can refuse what `anyOf` accepts, which is documented.
+/// Returns whether a type contains a union whose decision can reject what `anyOf` accepts, as documented.
 fn is_decided(protocol: &Protocol, id: usize) -> bool {
     let (mut seen, mut stack) = (BTreeSet::from([id]), vec![id]);
     while let Some(id) = stack.pop() {
@@ -201,12 +201,12 @@ fn is_decided(protocol: &Protocol, id: usize) -> bool {
     false
 }
 
-/// The documents that were compared.
+/// The number of compared documents.
 #[derive(Debug, Default)]
 struct Tally {
     valid: usize,
     not_valid: usize,
-    /// Valid, but refused by the decision of a union.
+    /// Documents that are valid but rejected by the decision of a union.
     decided: usize,
 }
 
@@ -273,7 +273,7 @@ fn extensions_agree_with_a_published_validator() {
         let document = Document::parse(&*file, text.as_bytes()).expect("a schema");
         let protocol = mcpgen::model(document, "proof", false).unwrap_or_else(|error| panic!("{error}"));
         let mut schema = hoisted(serde_json::from_str(&text).expect("JSON"));
-        // The only fixup that changes what these schemas accept.
+        // No other fixup changes what these schemas accept.
         if let Some(types) = schema.pointer_mut("/$defs/JSONValue/anyOf/2/type") {
             *types = json!(["string", "number", "boolean", "null"]);
         }
@@ -322,7 +322,8 @@ fn mutate(schema: &Value, random: &mut Random) -> Value {
     mutant
 }
 
-/// Mutants are generated, or refused with problems. `MCPGEN_MUTANTS` is their number for each schema, by default 20.
+/// The generator accepts mutants, or rejects them with problems. `MCPGEN_MUTANTS` is the number of mutants for each
+/// schema, by default 20.
 #[test]
 fn mutants_are_generated_or_refused() {
     let Some(folder) = std::env::var_os("MCPGEN_EXTENSIONS").map(PathBuf::from) else { return };

@@ -47,7 +47,7 @@ fn file(
         let has_dialect = schema.get("$schema").is_some();
         let options = ReadOptions { dialect: (!has_dialect).then_some(dialect), root_name: Some("Root".into()) };
         let document = Document::parse_with("group.json", schema.to_string().as_bytes(), &options);
-        // `codegen/tests/json_schema_suite.rs` checks why groups are refused.
+        // `codegen/tests/json_schema_suite.rs` checks why groups are rejected.
         let Ok(protocol) = document.and_then(|document| mcpgen::model(document, "suite", false)) else { continue };
         let root = protocol.types.iter().find(|def| def.name == "Root").ok_or("a group without a root")?;
         let module = format!("{}_{stem}_{index}", dialect.as_str().replace('-', "_")).replace("2020", "draft2020");

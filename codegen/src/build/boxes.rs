@@ -29,7 +29,7 @@ pub(crate) fn mark_boxes(types: &mut [TypeDef]) {
         .iter()
         .map(|def| {
             let mut held = Vec::new();
-            // An undecided union holds JSON.
+            // An undecided union contains JSON, so it needs no boxes.
             if !matches!(def.shape, Shape::Undecided(_)) {
                 def.shape.visit(&mut |content| held.extend(content.by_value()));
             }

@@ -215,7 +215,7 @@ impl<'a> Builder<'a> {
             && nullable(variants).is_none()
             && absorbing(variants, self.algebra).is_none()
         {
-            // Only with an exact decision, the union does not refuse what the checks accept.
+            // If the decision is not exact, it can reject values that the checks accept.
             match decide(variants, self.algebra) {
                 Ok(decision) if is_exact(&decision, variants, self.algebra) => {}
                 Ok(_) => return self.undecided(variants, Conflict { a: 0, b: 1, example: None }, checks, at),
@@ -503,7 +503,7 @@ fn is_all_unsigned(bounds: &Bounds) -> bool {
     bounds.max.is_none() && bounds.min.as_ref().is_some_and(|min| first_integer(min) == 0)
 }
 
-/// Returns what the other variants accept if one of them is `null`.
+/// Returns the kind of the other variants if one variant is `null`.
 fn nullable(variants: &[Schema]) -> Option<Kind> {
     let rest: Vec<Schema> = variants.iter().filter(|variant| variant.kind != Kind::Null).cloned().collect();
     (rest.len() < variants.len()).then(|| Kind::union(rest))

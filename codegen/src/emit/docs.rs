@@ -389,7 +389,7 @@ fn sent_by(senders: &[Side]) -> String {
     }
 }
 
-/// A code span of any text.
+/// Returns a code span that contains the text.
 pub(super) fn code(text: &str) -> String {
     if !text.contains('`') {
         return format!("`{text}`");

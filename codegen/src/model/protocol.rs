@@ -77,7 +77,7 @@ impl Protocol {
         }
     }
 
-    /// Whether the schema defines batches: several messages in an array.
+    /// Returns whether the schema defines batches: several messages in an array.
     pub fn has_batches(&self) -> bool {
         self.types.iter().any(|def| def.name == "JSONRPCBatchRequest")
     }

@@ -50,7 +50,7 @@ pub enum Shape {
     Union(Union),
     /// An enumeration of values.
     Enum(Vec<Value>),
-    /// A value with a limit that Rust's type does not have.
+    /// A value with limits or checks that its Rust type does not have.
     Bounded(Bounded),
     /// A union that no guard decides.
     Undecided(Undecided),

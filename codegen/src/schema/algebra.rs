@@ -266,7 +266,7 @@ impl<'a> Algebra<'a> {
         }
     }
 
-    /// Whether it is proven that no value is accepted by both.
+    /// Returns whether it is proven that no value is accepted by both.
     pub(crate) fn disjoint(&self, a: &Schema, b: &Schema) -> bool {
         self.proofs.set(0);
         self.disjoint_in(a, b, &mut Pairs::new(), 0)
@@ -448,7 +448,7 @@ pub(crate) fn replace_never(schema: &Schema, never: &BTreeSet<String>) -> Schema
     Schema { kind, note: schema.note.clone() }
 }
 
-/// An array schema without values is `Never`.
+/// Creates an array schema, or `Never` if it accepts no value.
 fn array_kind(array: Array) -> Kind {
     if array.length.is_empty() || (array.length.min > 0 && array.items.kind == Kind::Never) {
         Kind::Never

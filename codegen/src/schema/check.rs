@@ -92,7 +92,7 @@ pub struct Unevaluated {
 /// The checks of the definitions that other checks refer to, by name.
 pub(crate) type Definitions = IndexMap<String, Check>;
 
-/// The members and items that were evaluated, by their address. `None` if nobody asks.
+/// The addresses of the members and items that were evaluated. `None` if the caller does not need them.
 type Evaluated<'e> = Option<&'e mut HashSet<usize>>;
 
 impl Check {
@@ -294,7 +294,7 @@ fn mark(seen: &mut Evaluated<'_>, value: &Json) {
     }
 }
 
-/// Evaluates a check. Only one that holds has evaluated members and items.
+/// Evaluates a check. If it fails, its members and items do not count as evaluated.
 fn collect(check: &Check, value: &Json, definitions: &Definitions, seen: Evaluated<'_>) -> Result<(), Failure> {
     let Some(seen) = seen else { return check.eval(value, definitions, None) };
     let mut evaluated = HashSet::new();

@@ -32,9 +32,9 @@ const ANNOTATIONS: &[&str] = &[
     "contentMediaType",
     "contentSchema",
     "enumDescriptions",
-    // A union is decided by its variants, and so by the property that is named here.
+    // The decision of a union is derived from its variants.
     "discriminator",
-    // The dialect is that of the document.
+    // The root determines the dialect.
     "$schema",
 ];
 
@@ -399,8 +399,8 @@ impl Lower<'_> {
         (Kind::Object(Box::new(Object { properties, additional })), constrained)
     }
 
-    /// Returns what members without a name may be. With `patternProperties`, those that match a pattern need not be
-    /// what `additionalProperties` says.
+    /// Returns a schema for the members that `properties` does not name. It also accepts the members that match
+    /// `patternProperties`, which `additionalProperties` does not apply to.
     fn beside_patterns(
         &mut self,
         additional: Schema,
@@ -508,7 +508,7 @@ impl Lower<'_> {
     }
 }
 
-/// Whether the first items of an array have schemas of their place.
+/// Returns whether the first items of an array have separate schemas.
 pub(super) fn has_first_items(keywords: &IndexMap<String, Json>) -> bool {
     keywords.contains_key("prefixItems") || matches!(keywords.get("items"), Some(Json::Array(_)))
 }

@@ -46,7 +46,7 @@ impl Lower<'_> {
         members.into_iter().chain(compile.object(keywords, pointer)).collect()
     }
 
-    /// Returns the checks on the schema as a whole, and reports the problems of all keywords that are checks.
+    /// Returns the checks that do not belong to one JSON type. Reports the problems of all keywords that become checks.
     pub(super) fn checks(&mut self, keywords: &IndexMap<String, Json>, path: &SchemaPath<'_>) -> Vec<Check> {
         self.check_schemas(keywords, path);
         let mut checks = Vec::new();
@@ -159,7 +159,8 @@ impl Lower<'_> {
     }
 }
 
-/// Whether the schema only narrows others. Its checks then apply to the whole, so that references are kept.
+/// Returns whether the schema only narrows other schemas. Its checks then apply to the whole schema, which keeps the
+/// references in it.
 fn is_refinement(keywords: &IndexMap<String, Json>) -> bool {
     !keywords.contains_key("type")
         && ["$ref", "allOf", "anyOf", "oneOf"].iter().any(|keyword| keywords.contains_key(*keyword))

@@ -1,10 +1,9 @@
-//! Schemas: `document` reads a file and its `dialect`, `fixups` corrects known defects, `references` finds definitions
-//! and the targets of references by their `uri`, `lower` reads keywords into the normal form (`normal`, with `limits`),
-//! `algebra` reasons about what schemas accept, and `normalise` does all of it.
+//! Schemas. `document` reads a file, `dialect` describes its dialect, and `fixups` corrects known defects. `references`
+//! finds definitions and the targets of references, which `uri` resolves. `lower` translates keywords into the normal
+//! form (`normal`, with `limits`). `algebra` compares the values that schemas accept. `normalise` runs all steps.
 //!
-//! `check` has the assertions that do not shape a type, as data, and evaluates them. `lower_checks` finds their
-//! problems, and `compile` reads them from a schema.
-//! `failure` is a violation with its place.
+//! `check` defines and evaluates checks: the assertions that Rust types do not express. `lower_checks` reports problems
+//! in them, and `compile` creates them from a schema. `failure` describes a violation.
 
 pub(crate) mod algebra;
 pub(crate) mod check;

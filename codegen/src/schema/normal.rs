@@ -67,7 +67,7 @@ pub enum Kind {
     All(Vec<Schema>),
 }
 
-/// Arrays whose every item fits `items`.
+/// Arrays whose items all match `items`.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Array {
     /// The schema of every item.

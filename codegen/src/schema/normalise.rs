@@ -32,8 +32,8 @@ pub struct Normalised {
     pub pointers: IndexMap<String, String>,
     /// The results of the fixups.
     pub fixups: Vec<Applied>,
-    /// The definitions as JSON without prose, after fixups. References are written for `$defs`. The `JsonSchema` impls
-    /// return them.
+    /// The definitions as JSON without prose, after fixups, with references to `$defs`. The `JsonSchema` impls return
+    /// them.
     pub facts: IndexMap<String, Json>,
 }
 

@@ -307,7 +307,7 @@ impl Unevaluated {
     }
 }
 
-/// Checks a member that no other check is about.
+/// Checks a member that neither a name nor a pattern matches.
 fn other(check: &Check, value: Cursor<'_>) -> Result<(), Error> {
     match check {
         Check::Nothing => Err(value.error(ErrorKind::Unexpected)),
@@ -321,7 +321,7 @@ fn mark(seen: &mut Seen<'_>, value: Cursor<'_>) {
     }
 }
 
-/// Evaluates a check. Only one that holds has evaluated members and items.
+/// Evaluates a check. If it fails, its members and items do not count as evaluated.
 fn collect(check: &Check, json: Cursor<'_>, seen: Seen<'_>) -> Result<(), Error> {
     let Some(seen) = seen else { return check.eval(json, None) };
     let mut evaluated = Evaluated::default();
@@ -334,7 +334,7 @@ fn any(checks: &[Check], json: Cursor<'_>, mut seen: Seen<'_>) -> Result<(), Err
     let (mut holds, mut failure) = (false, None);
     for check in checks {
         match collect(check, json, seen.as_deref_mut()) {
-            // Without a reason to continue, the first is enough.
+            // The other checks matter only for the evaluated members and items.
             Ok(()) if seen.is_none() => return Ok(()),
             Ok(()) => holds = true,
             Err(error) => failure = failure.or(Some(error)),

@@ -3,9 +3,9 @@
 //!
 //! The arguments include the indices of members and variants, because a macro cannot count.
 
-/// Implements the traits of an object. `required`, `optional` and `constant` members are in the order of the schema, as
-/// index, JSON name and field. A `flag` is an optional constant whose field is a `bool`. The last line names the field
-/// of all other members, or `refuse_others`.
+/// Implements the traits of an object. The arguments are its `required`, `optional` and `constant` members in the order
+/// of the schema, each with index, JSON name and field. A `flag` is an optional constant whose field is a `bool`. The
+/// last argument is the field of all other members, or `refuse_others`.
 #[doc(hidden)]
 #[macro_export]
 macro_rules! __object {
@@ -313,7 +313,7 @@ macro_rules! __message_set {
     };
 }
 
-/// Implements what string enums and method enums have in common.
+/// Implements the common functions and traits of string enums and method enums.
 #[doc(hidden)]
 #[macro_export]
 macro_rules! __string_values {
