@@ -157,7 +157,7 @@ impl Validator<'_> {
         items.try_for_each(|(index, (item, content))| self.content(content, item).map_err(|it| it.at_index(index)))
     }
 
-    /// Validates the members with these names, sorted by name.
+    /// Validates the members for which `is_other` is true, sorted by name.
     fn others(&self, content: &Type, is_other: &dyn Fn(&str) -> bool, json: &Json) -> Result {
         let mut members: Vec<(&String, &Json)> =
             json.as_object().into_iter().flatten().filter(|(name, _)| is_other(name)).collect();

@@ -1,4 +1,4 @@
-//! The schemas of MCP's extensions against a published validator, with random documents.
+//! Compares the schemas of MCP's extensions with a published validator, using random documents.
 //!
 //! The schemas are not part of the repository. `MCPGEN_EXTENSIONS` is their folder; without it, nothing runs.
 //! `MCPGEN_INSTANCES` is the number of documents for each definition, by default 200.
@@ -17,7 +17,7 @@ use documents::{Random, document, files, judged, mutate, of_definition};
 #[path = "support/documents.rs"]
 mod documents;
 
-/// Whether a type contains a union whose decision can refuse what `anyOf` accepts, which is documented.
+/// Returns whether a type contains a union whose decision can reject what `anyOf` accepts, as documented.
 fn is_decided(protocol: &Protocol, id: usize) -> bool {
     let (mut seen, mut stack) = (BTreeSet::from([id]), vec![id]);
     while let Some(id) = stack.pop() {
@@ -29,12 +29,12 @@ fn is_decided(protocol: &Protocol, id: usize) -> bool {
     false
 }
 
-/// The documents that were compared.
+/// The number of compared documents.
 #[derive(Debug, Default)]
 struct Tally {
     valid: usize,
     not_valid: usize,
-    /// Valid, but refused by the decision of a union.
+    /// Documents that are valid but rejected by the decision of a union.
     decided: usize,
 }
 

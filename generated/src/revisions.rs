@@ -77,7 +77,7 @@ impl Revision {
         Self { name, legacy: false, index: None }
     }
 
-    /// The name on the wire.
+    /// Returns the name on the wire.
     #[must_use]
     pub const fn as_str(self) -> &'static str {
         self.name
@@ -95,7 +95,7 @@ impl Revision {
         ["2025-03-26"].contains(&self.name)
     }
 
-    /// The methods of the revision, in no particular order. Empty for a custom revision.
+    /// Returns the methods of the revision, in no particular order. Empty for a custom revision.
     #[must_use]
     pub fn methods(self) -> &'static [crate::MethodSpec] {
         const METHODS: &[&[crate::MethodSpec]] = &[

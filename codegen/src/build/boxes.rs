@@ -30,9 +30,9 @@ pub(crate) fn mark_boxes(types: &mut [TypeDef]) {
         .map(|def| {
             let mut held = Vec::new();
             match &def.shape {
-                // An undecided union holds JSON.
+                // An undecided union contains JSON, so it needs no boxes.
                 Shape::Undecided(_) => {}
-                // The other items are in a list.
+                // The rest of the items is in a `Vec`.
                 Shape::Tuple(tuple) => held.extend(tuple.first.iter().filter_map(|item| item.content.by_value())),
                 shape => shape.visit(&mut |content| held.extend(content.by_value())),
             }

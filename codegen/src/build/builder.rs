@@ -274,7 +274,7 @@ impl<'a> Builder<'a> {
             && nullable(variants).is_none()
             && absorbing(variants, self.algebra).is_none()
         {
-            // Only with an exact decision, the union does not refuse what the checks accept.
+            // If the decision is not exact, it can reject values that the checks accept.
             match decide(variants, inner.note.discriminator.as_ref(), self.algebra) {
                 Ok(decision) if is_exact(&decision, variants, self.algebra) => {}
                 Ok(_) => return self.undecided(variants, Conflict { a: 0, b: 1, example: None }, checks, at),
@@ -625,18 +625,18 @@ fn is_all_unsigned(bounds: &Bounds) -> bool {
 /// The maximum number of first items of a tuple. Longer ones are lists with a check.
 const MAX_TUPLE: usize = 32;
 
-/// Whether an array is a tuple without other limits.
+/// Returns whether an array is a tuple without other limits.
 fn is_tuple(array: &Array) -> bool {
     let count = array.first.len() as u64;
     array.first.len() <= MAX_TUPLE && array.length.min == count && array.length.max.is_none_or(|max| max == count)
 }
 
-/// Whether an object has members to name, or members beside those that match a pattern.
+/// Returns whether an object has named members, or other members beside those that match a pattern.
 fn is_struct(object: &Object) -> bool {
     !object.properties.is_empty() || (object.pattern.is_some() && object.additional.kind != Kind::Never)
 }
 
-/// Returns what the other variants accept if one of them is `null`.
+/// Returns the kind of the other variants if one variant is `null`.
 fn nullable(variants: &[Schema]) -> Option<Kind> {
     let rest: Vec<Schema> = variants.iter().filter(|variant| variant.kind != Kind::Null).cloned().collect();
     (rest.len() < variants.len()).then(|| Kind::union(rest))

@@ -1,5 +1,6 @@
-//! From normal form to the model. `builder` makes the types, `unions` finds the decision of each union, `names` names
-//! types and variants, `boxes` breaks cycles, `methods` pairs requests with results, and `areas` assigns types to files.
+//! Builds the model from the normal form. `builder` creates the types, `unions` finds the decision of each union,
+//! `names` names types and variants, `boxes` breaks cycles, `methods` pairs requests with results, and `areas` assigns
+//! types to files.
 
 pub(crate) mod areas;
 mod boxes;

@@ -1,4 +1,4 @@
-//! Types that are another type, or no type: aliases, newtypes, types of the core, and types without values.
+//! Aliases, newtypes, types of the core, and types without values.
 
 use proc_macro2::TokenStream;
 use quote::quote;

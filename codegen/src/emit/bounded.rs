@@ -45,7 +45,7 @@ impl Emitter<'_> {
     }
 }
 
-/// The call that sets a limit, with a name for inclusive and one for exclusive limits.
+/// Emits the call that sets a limit. The names are those of the methods for inclusive and for exclusive limits.
 fn limit(bound: &Bound, [inclusive, exclusive]: [&str; 2]) -> TokenStream {
     let (set, value) = (ident(if bound.exclusive { exclusive } else { inclusive }), number_literal(&bound.value));
     quote!(#set(#value))

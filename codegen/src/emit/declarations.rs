@@ -5,7 +5,7 @@ use quote::ToTokens as _;
 
 use super::width::{WIDTH, fill};
 
-/// Macros that take a list of types. Their lines are filled.
+/// Macros that take a list of types. Their lines contain as many types as fit.
 const LISTS: [&str; 2] = ["serde_impls", "json_schema_impls"];
 
 /// Prints a macro call as an item.
@@ -30,7 +30,7 @@ pub(super) fn print(call: &syn::Macro) -> String {
     out
 }
 
-/// Whether the macro takes a list of types.
+/// Returns whether the macro takes a list of types.
 pub(super) fn is_list(call: &syn::Macro) -> bool {
     call.path.segments.last().is_some_and(|last| LISTS.iter().any(|name| last.ident == name))
 }
@@ -118,7 +118,7 @@ impl Words {
             Delimiter::Brace => ("{", "}"),
             Delimiter::None => ("", ""),
         };
-        // Parentheses follow the name of what is called.
+        // There is no space between the name in a call and its parentheses.
         self.is_tight |= delimiter == Delimiter::Parenthesis;
         self.push(open);
         self.is_tight = true;

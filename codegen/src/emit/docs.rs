@@ -406,7 +406,7 @@ impl DocWriter<'_> {
     }
 }
 
-/// A code span of any text.
+/// Returns a code span that contains the text.
 pub(super) fn code(text: &str) -> String {
     if !text.contains('`') {
         return format!("`{text}`");

@@ -2,8 +2,8 @@
 //! `emitter` emits items with absolute paths, `imports` shortens the paths, and `file` formats the items.
 //! `declarations` formats macro calls, and `width` joins lines. Each shape of a type has its own file.
 //!
-//! `exports` knows what each area exports before anything is emitted, `rust_type` asks typify for the type of an
-//! expression, and `methods` and `revisions` are the two files that all revisions share.
+//! `exports` computes the names that each area exports, `rust_type` resolves type expressions with typify, and
+//! `methods` and `revisions` write the two files that all revisions share.
 
 mod aliases;
 mod blanks;

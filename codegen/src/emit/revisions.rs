@@ -69,7 +69,7 @@ fn tokens(revisions: &[Revision], models: &[Protocol]) -> TokenStream {
                 Self { name, legacy: false, index: None }
             }
 
-            /// The name on the wire.
+            /// Returns the name on the wire.
             #[must_use]
             pub const fn as_str(self) -> &'static str {
                 self.name
@@ -87,7 +87,7 @@ fn tokens(revisions: &[Revision], models: &[Protocol]) -> TokenStream {
                 [#(#with_batches),*].contains(&self.name)
             }
 
-            /// The methods of the revision, in no particular order. Empty for a custom revision.
+            /// Returns the methods of the revision, in no particular order. Empty for a custom revision.
             #[must_use]
             pub fn methods(self) -> &'static [crate::MethodSpec] {
                 const METHODS: &[&[crate::MethodSpec]] = &[#(crate::methods::#constants),*];

@@ -1,10 +1,9 @@
 //! The model of a revision, as plain data: [`Protocol`] with its types, unions with their decisions, methods with their
 //! direction, and documentation. Emitters, `inspect` and `diff` read it.
 //!
-//! `types` are the types and type expressions, `decision` is how a variant of a union is selected, `messages` has the
-//! methods and `direction` their senders, `docs` is our documentation, `revision` a vendored revision. `describe`
-//! writes type expressions in words, `method_facts` computes facts about methods, and `conservation` checks that no
-//! definition is lost.
+//! `types` defines types and type expressions, `decision` the guards of unions, `messages` the methods, `direction`
+//! their senders, `docs` our documentation, and `revision` a vendored revision. `describe` writes type expressions in
+//! words, `method_facts` computes facts about methods, and `conservation` checks that no definition is lost.
 
 pub(crate) mod conservation;
 pub(crate) mod decision;

@@ -77,12 +77,12 @@ impl Protocol {
         }
     }
 
-    /// Whether the messages of a direction are known.
+    /// Returns whether the messages of each direction are known.
     pub fn has_message_sets(&self) -> bool {
         self.types.iter().any(TypeDef::is_message_set)
     }
 
-    /// Whether the schema defines batches: several messages in an array.
+    /// Returns whether the schema defines batches: several messages in an array.
     pub fn has_batches(&self) -> bool {
         self.types.iter().any(|def| def.name == "JSONRPCBatchRequest")
     }

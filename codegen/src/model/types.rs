@@ -48,13 +48,13 @@ pub enum Shape {
     Struct(Struct),
     /// A union with its decision.
     Union(Union),
-    /// An array whose first items have types of their place.
+    /// An array whose first items each have a type.
     Tuple(Tuple),
     /// An enumeration of values.
     Enum(Vec<Value>),
-    /// Strings, some of which are known.
+    /// A string with known values. Other strings are accepted.
     OpenEnum(Vec<Value>),
-    /// A value with a limit that Rust's type does not have.
+    /// A value with limits or checks that its Rust type does not have.
     Bounded(Bounded),
     /// A union that no guard decides.
     Undecided(Undecided),
@@ -102,7 +102,7 @@ pub struct PatternMembers {
     pub content: Type,
 }
 
-/// An array whose first items have types of their place. All of these must be present.
+/// An array whose first items each have a type. All of these must be present.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Tuple {
     /// The first items.

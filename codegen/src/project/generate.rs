@@ -88,7 +88,7 @@ fn modules(workspace: &Workspace, models: &[Protocol]) -> Vec<Result<Module, Err
         let rows = workspace.revisions.iter().zip(models);
         let threads: Vec<_> =
             rows.map(|(row, protocol)| scope.spawn(move || module(row, protocol, threads_of_each))).collect();
-        // A panic on another thread continues on this thread.
+        // Propagates a panic to this thread.
         threads.into_iter().map(|thread| thread.join().unwrap_or_else(|cause| resume_unwind(cause))).collect()
     })
 }

@@ -1,4 +1,4 @@
-//! Updates the features of the generated crate, one per revision. They are a region in a hand-written manifest.
+//! Updates the features of the generated crate, one per revision, in a marked region of its hand-written manifest.
 
 use std::path::Path;
 

@@ -292,7 +292,7 @@ impl<'a> Algebra<'a> {
         }
     }
 
-    /// Whether an object contains another one in the members that neither names.
+    /// Returns whether an object contains another one in the members that neither names.
     fn contains_others(&self, large: &Object, small: &Object, assumed: &mut Pairs, depth: u32) -> bool {
         if let (Some(a), Some(b)) = (&large.pattern, &small.pattern)
             && a.pattern == b.pattern
@@ -304,7 +304,7 @@ impl<'a> Algebra<'a> {
         large.others().all(|a| small.others().all(|b| self.contains_in(a, b, assumed, depth)))
     }
 
-    /// Whether it is proven that no value is accepted by both.
+    /// Returns whether it is proven that no value is accepted by both.
     pub(crate) fn disjoint(&self, a: &Schema, b: &Schema) -> bool {
         self.proofs.set(0);
         self.disjoint_in(a, b, &mut Pairs::new(), 0)
@@ -494,7 +494,7 @@ pub(crate) fn replace_never(schema: &Schema, never: &BTreeSet<String>) -> Schema
     Schema { kind, note: schema.note.clone() }
 }
 
-/// An array schema without values is `Never`.
+/// Creates an array schema, or `Never` if it accepts no value.
 fn array_kind(mut array: Array) -> Kind {
     if !array.first.is_empty() {
         // An item without values ends the array.

@@ -94,10 +94,11 @@ pub struct Unevaluated {
 /// The checks of the definitions that other checks refer to, by name.
 pub(crate) type Definitions = IndexMap<String, Check>;
 
-/// The definitions, and what is known of them. Without it, nested alternatives would take exponential time.
+/// The definitions, and the results of those that were evaluated. Without the results, nested alternatives would take
+/// exponential time.
 struct Scope<'d> {
     definitions: &'d Definitions,
-    /// By the addresses of the definition and the value, and whether somebody asks for what was evaluated.
+    /// By the addresses of the definition and the value, and whether the caller needs the evaluated members and items.
     known: RefCell<HashMap<(usize, usize, bool), Known>>,
 }
 
@@ -128,7 +129,7 @@ impl<'d> Scope<'d> {
     }
 }
 
-/// The members and items that were evaluated, by their address. `None` if nobody asks.
+/// The addresses of the members and items that were evaluated. `None` if the caller does not need them.
 type Evaluated<'e> = Option<&'e mut HashSet<usize>>;
 
 impl Check {
@@ -320,7 +321,7 @@ fn mark(seen: &mut Evaluated<'_>, value: &Json) {
     }
 }
 
-/// Evaluates a check. Only one that holds has evaluated members and items.
+/// Evaluates a check. If it fails, its members and items do not count as evaluated.
 fn collect(check: &Check, value: &Json, scope: &Scope<'_>, seen: Evaluated<'_>) -> Result<(), Failure> {
     let Some(seen) = seen else { return check.eval(value, scope, None) };
     let mut evaluated = HashSet::new();

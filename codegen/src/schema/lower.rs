@@ -28,11 +28,11 @@ const ANNOTATIONS: &[&str] = &[
     "contentMediaType",
     "contentSchema",
     "enumDescriptions",
-    // The first choice of the decision of a union.
+    // Unions are decided by this member first.
     "discriminator",
-    // Values that are known beside others, as in the Debug Adapter Protocol.
+    // The known values of an open enum, as in the Debug Adapter Protocol.
     "_enum",
-    // The dialect is that of the document.
+    // The root determines the dialect.
     "$schema",
 ];
 

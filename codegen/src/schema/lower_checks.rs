@@ -48,13 +48,13 @@ impl Lower<'_> {
         members.into_iter().chain(compile.object(keywords, pointer)).collect()
     }
 
-    /// Returns the check of the items if the first ones have schemas of their place.
+    /// Returns the check of the items if the first ones have separate schemas.
     fn first_items(&self, keywords: &IndexMap<String, Json>, pointer: &str) -> Option<Check> {
         let list = if self.dialect.has_item_lists() { "items" } else { "prefixItems" };
         matches!(keywords.get(list)?, Json::Array(_)).then(|| self.compile().items(keywords, pointer)).flatten()
     }
 
-    /// Returns the checks on the schema as a whole, and reports the problems of all keywords that are checks.
+    /// Returns the checks that do not belong to one JSON type. Reports the problems of all keywords that become checks.
     pub(super) fn checks(&mut self, keywords: &IndexMap<String, Json>, path: &SchemaPath<'_>) -> Vec<Check> {
         self.check_schemas(keywords, path);
         let mut checks = Vec::new();

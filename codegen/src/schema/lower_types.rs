@@ -272,7 +272,8 @@ impl Lower<'_> {
     }
 }
 
-/// Whether the schema only narrows others. Its checks then apply to the whole, so that references are kept.
+/// Returns whether the schema only narrows other schemas. Its checks then apply to the whole schema, which keeps the
+/// references in it.
 pub(super) fn is_refinement(keywords: &IndexMap<String, Json>) -> bool {
     !keywords.contains_key("type")
         && ["$ref", "allOf", "anyOf", "oneOf"].iter().any(|keyword| keywords.contains_key(*keyword))

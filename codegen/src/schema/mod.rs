@@ -1,11 +1,11 @@
-//! Schemas: `document` reads a file and its `dialect`, `fixups` corrects known defects, `references` finds definitions
-//! and the targets of references by their `uri`, `lower` reads keywords into the normal form (`normal`, with `limits`),
-//! and `lower_types` those on values of one type. `algebra` reasons about what schemas accept, and `normalise` does all
-//! of it.
+//! Schemas. `document` reads a file, `dialect` describes its dialect, and `fixups` corrects known defects. `references`
+//! finds definitions and the targets of references, which `uri` resolves. `lower` translates keywords into the normal
+//! form (`normal`, with `limits`), `lower_types` those that apply to one JSON type. `algebra` compares the values that
+//! schemas accept. `normalise` runs all steps.
 //!
-//! `check` has the assertions that do not shape a type, as data, and evaluates them. `lower_checks` finds their
-//! problems, and `compile` reads them from a schema.
-//! `failure` is a violation with its place. `mapping` reads the messages of a protocol whose schema does not list them.
+//! `check` defines and evaluates checks: the assertions that Rust types do not express. `lower_checks` reports problems
+//! in them, and `compile` creates them from a schema. `failure` describes a violation. `mapping` reads the messages of a
+//! protocol whose schema does not list them.
 
 pub(crate) mod algebra;
 pub(crate) mod check;

@@ -63,7 +63,7 @@ pub enum Kind {
     Integer(Bounds),
     /// Numbers within bounds.
     Number(Bounds),
-    /// Arrays.
+    /// Arrays whose items match `first` and then `items`.
     Array(Box<Array>),
     /// Objects.
     Object(Box<Object>),
@@ -81,12 +81,12 @@ pub enum Kind {
     All(Vec<Schema>),
 }
 
-/// Arrays.
+/// Arrays whose items match `first` and then `items`.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Array {
     /// The schemas of the first items.
     pub first: Vec<Schema>,
-    /// The schema of the other items.
+    /// The schema of the items after `first`.
     pub items: Schema,
     /// The allowed number of items.
     pub length: Length,

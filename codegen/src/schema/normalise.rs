@@ -35,8 +35,8 @@ pub struct Normalised {
     pub fixups: Vec<Applied>,
     /// The messages of a protocol whose schema does not list them.
     pub mapping: Option<Mapping>,
-    /// The definitions as JSON without prose, after fixups. References are written for `$defs`. The `JsonSchema` impls
-    /// return them.
+    /// The definitions as JSON without prose, after fixups, with references to `$defs`. The `JsonSchema` impls return
+    /// them.
     pub facts: IndexMap<String, Json>,
 }
 

@@ -2,7 +2,7 @@
 
 use serde_json::{Map, Value, json};
 
-/// A small generator of random numbers (xorshift).
+/// A random number generator (xorshift).
 pub(crate) struct Random(pub(crate) u64);
 
 impl Random {
@@ -22,7 +22,7 @@ impl Random {
     }
 }
 
-/// Makes documents that a schema should accept, with violations here and there.
+/// Makes documents that are valid against a schema, except for occasional violations.
 pub(crate) struct Maker<'s> {
     pub(crate) root: &'s Value,
     pub(crate) random: Random,
@@ -257,7 +257,7 @@ pub(crate) fn of_definition(schema: &Value, pointer: &str) -> Value {
 /// Makes the document with this seed for a definition.
 pub(crate) fn document(schema: &Value, pointer: &str, id: usize, seed: u64) -> Value {
     let random = Random(seed.wrapping_mul(0x9E37_79B9_7F4A_7C15) ^ ((id as u64 + 1) << 32) | 1);
-    let noise = if seed % 3 == 0 { 0 } else { 4 };
+    let noise = if seed.is_multiple_of(3) { 0 } else { 4 };
     let start = schema.pointer(pointer).expect("the definition").clone();
     Maker { root: schema, random, noise }.value(&start, 0)
 }

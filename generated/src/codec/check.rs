@@ -360,7 +360,7 @@ fn mark(seen: &mut Seen<'_>, value: Cursor<'_>) {
     }
 }
 
-/// Evaluates a check. Only one that holds has evaluated members and items.
+/// Evaluates a check. If it fails, its members and items do not count as evaluated.
 fn collect(check: &Check, json: Cursor<'_>, known: &Known, seen: Seen<'_>) -> Result<(), Error> {
     let Some(seen) = seen else { return check.eval(json, known, None) };
     let mut evaluated = Evaluated::default();

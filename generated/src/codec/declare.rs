@@ -331,7 +331,7 @@ macro_rules! __message_set {
     };
 }
 
-/// Implements what string enums and method enums have in common.
+/// Implements the common functions and traits of string enums and method enums.
 #[doc(hidden)]
 #[macro_export]
 macro_rules! __string_values {

@@ -22,11 +22,12 @@
 //! # Files
 //!
 //! `builder` builds a server, `state` has its handle, `registration` changes it while it serves, and `serve` connects
-//! it to transports. `router` has its routes: `call_tool`, `read_resource` and `get_prompt` handle requests, with what
-//! `handler` and `older_revisions` do for every revision. `registry` stores entries (`tool`, `resource`, `template`,
-//! `prompt`), whose functions take a `context`, with the `rounds` of a request, and return what `into_tool_result` and
-//! `into_contents` convert. `schema` derives schemas from types, and `validate` checks values against them.
-//! `subscriptions` notifies modern clients of changes, `listeners` legacy ones.
+//! it to transports. `router` has its routes: `call_tool`, `read_resource` and `get_prompt` handle requests. `handler`
+//! decodes the params of every revision, and `older_revisions` converts results to older ones. `registry` stores
+//! entries (`tool`, `resource`, `template`, `prompt`). Their functions take a `context`, which has the `rounds` of a
+//! request; `into_tool_result` and `into_contents` convert their return values. `schema` derives schemas from types,
+//! and `validate` checks values against them. `subscriptions` notifies modern clients of changes, `listeners` legacy
+//! ones.
 
 mod builder;
 mod call_tool;

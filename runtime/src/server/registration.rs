@@ -41,7 +41,7 @@ impl Server {
     ///
     /// # Errors
     ///
-    /// The name is invalid or already used, or a schema is invalid.
+    /// Fails if the name is invalid or already used, or if a schema is invalid.
     pub fn add_tool_with_schema<F, Fut, T>(&self, tool: Tool, function: F) -> Result<(), DefinitionError>
     where
         F: Fn(RequestContext, JsonObject) -> Fut + Send + Sync + 'static,

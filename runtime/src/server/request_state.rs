@@ -157,7 +157,7 @@ impl RequestStateCodec {
     ///
     /// # Errors
     ///
-    /// The request's state is invalid, has expired, was already used, or belongs to another request or user.
+    /// Fails if the request's state is invalid, has expired, was already used, or belongs to another request or user.
     pub fn decode<T: DeserializeOwned>(&self, context: &Context, who: &str) -> Result<RequestState<T>, ErrorObject> {
         let binding = binding(context, who);
         let Some(state) = context.request_state() else { return Ok(RequestState { state: None, round: 0, binding }) };

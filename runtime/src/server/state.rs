@@ -78,7 +78,7 @@ pub(super) type Completion =
     Box<dyn Fn(Context, CompleteRequestParams) -> BoxFuture<'static, Vec<String>> + Send + Sync>;
 /// Returns the name of a request's caller.
 pub(super) type Identity = Box<dyn Fn(&Context) -> String + Send + Sync>;
-/// Is called with each change.
+/// A callback for each change.
 pub(super) type OnChange = Box<dyn Fn(&Change) + Send + Sync>;
 /// Wraps a router in a middleware layer.
 pub(super) type RouterLayer = Box<dyn Fn(Router) -> Router + Send + Sync>;
