@@ -109,7 +109,7 @@ fn import_removes_prose_and_obeys_flags() {
 }
 
 #[test]
-fn changes_of_a_revision_need_accept() {
+fn changes_a_revision_only_with_accept() {
     let project = Project::with_small();
     let before = project.snapshot();
     for (name, text, change) in [
@@ -160,7 +160,7 @@ fn generate_writes_checks_and_restores() {
     project.write("deep/er/x", "");
     project.run_in("deep/er", &["generate"]).exits(0).prints(&["unchanged"]);
     fs::remove_dir_all(project.path("deep")).expect("removed");
-    assert_eq!(project.snapshot(), before, "unchanged files keep their time");
+    assert_eq!(project.snapshot(), before, "unchanged files keep their modification time");
 
     let text = project.read("generated/src/draft/mod.rs");
     project.write("generated/src/draft/mod.rs", format!("{text}// more\n"));
@@ -186,7 +186,7 @@ fn removes_only_generated_files() {
     project.run(&["generate", "--check"]).exits(1).prints(&["--- a/generated/src/draft/gone.rs\n+++ /dev/null"]);
     project.run(&["generate"]).exits(0);
     assert_eq!(project.snapshot(), before);
-    assert!(!project.path("generated/src/v2000_01_01").exists(), "empty folders go");
+    assert!(!project.path("generated/src/v2000_01_01").exists(), "empty folders are removed");
 
     for (path, kind) in [
         ("generated/src/draft/mod.rs", "file"),
@@ -335,7 +335,7 @@ fn rejects_invalid_schemas() {
     let wrapped = format!("{}true{}", r#"{"items": "#.repeat(200), "}".repeat(200));
     let cases: &[(&str, String, &[&str])] = &[
         ("empty", String::new(), &["bad.json:1:0: invalid JSON"]),
-        ("no schema", "[]".into(), &["a schema document is an object"]),
+        ("no schema", "[]".into(), &["expected a schema document"]),
         ("no types", schema(""), &["the document defines no types"]),
         ("key twice", schema(r#""A": {"type": "string", "type": "null"}"#), &["duplicate key \"type\"", "bad.json:1:"]),
         ("deep arrays", nested, &["recursion limit"]),
@@ -384,7 +384,7 @@ fn rejects_huge_files_without_reading_them() {
 }
 
 #[test]
-fn ten_thousand_definitions_take_seconds() {
+fn reads_ten_thousand_definitions_in_seconds() {
     let count = 10_000;
     let mut structs = String::new();
     for i in 0..count {
@@ -497,7 +497,7 @@ fn validates_standard_input() {
     }
 }
 
-/// A protocol whose schema does not state directions, and a method that it does not name.
+/// A schema that states no directions. It has no method for the message `Started`.
 const MESSAGES: &str = r##"{"$schema": "http://json-schema.org/draft-07/schema#", "definitions": {
   "NextRequest": {
     "type": "object",
@@ -516,10 +516,10 @@ const MESSAGES: &str = r##"{"$schema": "http://json-schema.org/draft-07/schema#"
 }}"##;
 
 #[test]
-fn maps_messages() {
+fn reads_messages_from_a_mapping() {
     let project = Project::empty();
     project.write("messages.json", MESSAGES);
-    // By rule, the messages have no direction.
+    // Without a mapping, the messages have no direction.
     let report: serde_json::Value =
         serde_json::from_str(&project.run(&["inspect", "messages.json", "--format", "json"]).exits(0).out())
             .expect("JSON");
@@ -547,11 +547,11 @@ fn maps_messages() {
     project.run(&[&arguments[..], &["protocol.toml"]].concat()).exits(0);
     let messages = project.read("out/messages.rs");
     assert!(messages.contains("pub enum ClientRequestMethod"), "{messages}");
-    assert!(!messages.contains("ClientMessage"), "the messages have no envelope of JSON-RPC: {messages}");
+    assert!(!messages.contains("ClientMessage"), "the messages have no JSON-RPC envelope: {messages}");
 }
 
 #[test]
-fn rejects_wrong_mappings() {
+fn rejects_invalid_mappings() {
     let project = Project::empty();
     project.write("messages.json", MESSAGES);
     for (text, expected) in [
@@ -568,18 +568,18 @@ fn rejects_wrong_mappings() {
     }
 }
 
-/// The schema of the draft of 2025-11-14 has `propertyNames` beside a map.
+/// The draft schema of 2025-11-14 has a map with `propertyNames`.
 #[test]
-fn names_of_a_map_may_have_a_schema() {
+fn accepts_property_names_of_maps() {
     let project = Project::empty();
     let map = r#""Meta": {"type": "object", "propertyNames": {"type": "string"}, "additionalProperties": {"type": "string"}}"#;
     project.write("schema.json", schema(map));
     project.run(&["inspect", "schema.json", "Meta"]).exits(0).prints(&["= map to string"]);
 }
 
-/// In the Agent Client Protocol, the definition is one message with any method.
+/// In the Agent Client Protocol, `ClientRequest` is a single message with any method.
 #[test]
-fn definitions_with_the_name_of_a_message_set_may_be_other_types() {
+fn accepts_other_types_named_like_message_sets() {
     let project = Project::empty();
     let request =
         r#""ClientRequest": {"type": "object", "properties": {"method": {"type": "string"}}, "required": ["method"]}"#;

@@ -17,7 +17,7 @@ const REASONS: &[(&str, &str)] = &[
     ("keyword of another dialect", "does not have this keyword"),
     ("unknown dialect", "is not a dialect that mcpgen reads"),
     ("recursive intersection", "the intersection of recursive or deeply nested definitions"),
-    ("reference to itself", "refers to itself without an array or an object between"),
+    ("reference to itself", "refers to itself without an array or an object in between"),
     ("missing target", "there is no definition"),
 ];
 
@@ -79,7 +79,12 @@ fn run(folder: &Path, dialect: Dialect) -> Counts {
         };
         groups.iter().for_each(|it| group(it, &file, dialect, &mut counts));
     }
-    println!("{dialect}: {} groups passed, {} wrong, refused: {:?}", counts.passed, counts.wrong.len(), counts.refused);
+    println!(
+        "{dialect}: {} groups passed, {} wrong, rejected: {:?}",
+        counts.passed,
+        counts.wrong.len(),
+        counts.refused
+    );
     counts
 }
 

@@ -293,7 +293,7 @@ impl fmt::Display for ErrorKind {
             Self::Missing => f.write_str("missing required member"),
             Self::Duplicate => f.write_str("member given twice"),
             Self::Unexpected => f.write_str("unexpected member"),
-            Self::Conflict { with } => write!(f, "must not stand beside `{with}`"),
+            Self::Conflict { with } => write!(f, "cannot be combined with `{with}`"),
             Self::Type { expected, found } => write!(f, "expected {expected}, found {found}"),
             Self::Constant { expected, found } => write!(f, "expected constant {expected}, found {found}"),
             Self::Value { expected, found } => write!(f, "expected {}, found {found}", one_of(expected)),
@@ -306,7 +306,7 @@ impl fmt::Display for ErrorKind {
                 write!(f, "unknown {what} method {}", json_text(method))
             }
             Self::Uninhabited => f.write_str("no value is valid here"),
-            Self::Depth => write!(f, "more than {} arrays and objects inside one another", crate::codec::MAX_DEPTH),
+            Self::Depth => write!(f, "nested more than {} levels deep", crate::codec::MAX_DEPTH),
             Self::Assertion { message }
             | Self::Json { message }
             | Self::Custom { message }

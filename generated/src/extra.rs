@@ -28,7 +28,7 @@ pub trait KnownMembers {
     /// The JSON names of the members that the type has fields or constants for.
     const MEMBERS: &'static [&'static str];
 
-    /// Returns the pattern of the names of members that are separate from the other ones, if the type has one.
+    /// Returns the pattern of the type, if any. Members whose names match it are in a separate field.
     #[cfg(feature = "pattern")]
     #[must_use]
     fn pattern() -> Option<&'static Pattern> {
@@ -51,7 +51,8 @@ impl<T, V> Extra<T, V> {
     ///
     /// # Errors
     ///
-    /// Returns [`ExtraError`] if `T` has a field for this name, or another place because of its pattern.
+    /// Returns [`ExtraError`] if `T` has a field or a constant of this name, or if the pattern of `T` does not allow
+    /// the name in this field.
     pub fn insert(&mut self, name: impl Into<String>, value: impl Into<V>) -> Result<Option<V>, ExtraError>
     where
         T: KnownMembers,
@@ -113,13 +114,13 @@ impl<T, V> Extra<T, V> {
     }
 }
 
-/// The error of [`Extra::insert`]: the type has a field for this member. Set the field instead.
+/// The error of [`Extra::insert`]: the type knows this member, or its pattern does not allow the member in this field.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct ExtraError {
     /// The name of the member.
     pub name: String,
-    /// Whether the type has a field for it. Otherwise, a pattern decides where it belongs.
+    /// Whether the type has a field or a constant for the member. If not, its pattern does not allow the member here.
     pub is_known: bool,
 }
 
@@ -128,8 +129,8 @@ impl std::error::Error for ExtraError {}
 impl fmt::Display for ExtraError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self.is_known {
-            true => write!(f, "`{}` is a member that the type knows", self.name),
-            false => write!(f, "`{}` does not belong here, because of the pattern of the type", self.name),
+            true => write!(f, "`{}` is a known member, not an extra one", self.name),
+            false => write!(f, "`{}` is not allowed in this field, because of the pattern of the type", self.name),
         }
     }
 }

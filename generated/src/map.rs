@@ -148,7 +148,7 @@ impl<V> Index<&str> for Map<String, V> {
     ///
     /// Panics if the map does not contain the key.
     fn index(&self, key: &str) -> &V {
-        self.get(key).expect("the map has the key")
+        self.get(key).expect("the map does not contain the key")
     }
 }
 

@@ -836,7 +836,7 @@ fn extra_rejects_known_names() {
     let mut extra = Extra::<Tool>::default();
     assert_eq!(extra.insert("x", 1).unwrap(), None);
     assert_eq!(extra.insert("x", 2).unwrap(), Some(json!(1)));
-    assert_eq!(extra.insert("title", 1).unwrap_err().to_string(), "`title` is a member that the type knows");
+    assert_eq!(extra.insert("title", 1).unwrap_err().to_string(), "`title` is a known member, not an extra one");
     assert_eq!(extra.len(), 1);
     assert_eq!(size_of::<Extra<Tool>>(), size_of::<usize>());
     assert_eq!(size_of::<Error>(), size_of::<usize>());
@@ -893,9 +893,9 @@ fn rejects_invalid_messages() {
         (r#"{"jsonrpc":"2.0","result":{}}"#, "/id", "id: missing required member"),
         (r#"{"jsonrpc":"2.0","id":null,"result":{}}"#, "/id", "id: expected string or integer, found null"),
         (r#"{"jsonrpc":"2.0","id":1,"result":[]}"#, "/result", "result: expected object, found array"),
-        (r#"{"jsonrpc":"2.0","id":1,"result":{},"error":{}}"#, "/error", "error: must not stand beside `result`"),
-        (r#"{"method":"ping","result":{}}"#, "/result", "result: must not stand beside `method`"),
-        (r#"{"error":{"code":1,"message":""},"method":"x"}"#, "/method", "method: must not stand beside `error`"),
+        (r#"{"jsonrpc":"2.0","id":1,"result":{},"error":{}}"#, "/error", "error: cannot be combined with `result`"),
+        (r#"{"method":"ping","result":{}}"#, "/result", "result: cannot be combined with `method`"),
+        (r#"{"error":{"code":1,"message":""},"method":"x"}"#, "/method", "method: cannot be combined with `error`"),
         (r#"{"jsonrpc":"2.0","id":1,"method":"no"}"#, "/method", r#"method: unknown request method "no""#),
         (r#"{"jsonrpc":"2.0","method":"no","id":1}"#, "/method", r#"method: unknown request method "no""#),
         (r#"{"jsonrpc":"2.0","method":"no"}"#, "/method", r#"method: unknown notification method "no""#),
@@ -1031,7 +1031,7 @@ fn decodes_raw_strings_of_any_length() {
     let raw: RawJson = mcpgen_types::from_str(&text).unwrap();
     assert_eq!(raw.to_string(), text);
     assert_eq!(raw.decode::<Value>().unwrap(), value);
-    assert_eq!(raw.decode::<Value>().unwrap(), value, "the first time took nothing away");
+    assert_eq!(raw.decode::<Value>().unwrap(), value, "decoding does not consume the value");
     assert_eq!(RawJson::from(&value).decode::<Value>().unwrap(), value, "from text");
 
     for text in &texts {

@@ -2,8 +2,8 @@
 //! of MCP's extensions.
 //!
 //! `MCPGEN_JSON_SCHEMA_SUITE` is the folder of the suite's tests, and `MCPGEN_EXTENSIONS` that of the extensions. Without
-//! them, only the samples are generated. `MCPGEN_COMPILED_MUTANTS` is the number of mutants of each extension that are
-//! compiled, too; by default none.
+//! these variables, only the samples are generated. `MCPGEN_COMPILED_MUTANTS` is the number of mutants of each
+//! extension that are also generated; the default is 0.
 
 use std::error::Error;
 use std::path::{Path, PathBuf};
@@ -11,11 +11,11 @@ use std::path::{Path, PathBuf};
 use mcpgen::model::{Json, Origin, Shape};
 use mcpgen::{Dialect, Document, Options, Protocol, ReadOptions};
 
-#[allow(dead_code, reason = "the build script makes no documents")]
+#[allow(dead_code, reason = "the build script uses only a part of this module")]
 #[path = "../../codegen/tests/support/documents.rs"]
 mod documents;
 
-/// What `lib.rs` includes.
+/// The files that `lib.rs` includes.
 #[derive(Default)]
 struct Output {
     folder: PathBuf,
@@ -76,7 +76,7 @@ impl Output {
                 ..ReadOptions::default()
             };
             let document = Document::parse_with("group.json", schema.to_string().as_bytes(), &options);
-            // `codegen/tests/json_schema_suite.rs` checks why groups are refused.
+            // `codegen/tests/json_schema_suite.rs` checks the reasons for rejecting groups.
             let Ok(protocol) = document.and_then(|document| mcpgen::model(document, "suite", false)) else { continue };
             let root = protocol.types.iter().find(|def| def.name == "Root").ok_or("a group without a root")?;
             let name = format!("{}_{}_{index}", dialect.as_str(), stem(&path)).replace("2020", "draft2020");
@@ -111,7 +111,7 @@ impl Output {
         Ok(())
     }
 
-    /// Generates mutants of a schema, to compile them.
+    /// Generates modules from mutants of a schema, to check that they compile.
     fn mutants(&mut self, path: &Path, count: usize) -> Result<(), Box<dyn Error>> {
         let schema = serde_json::from_str(&std::fs::read_to_string(path)?)?;
         let (mut seed, mut done) = (0_u64, 0);
@@ -157,7 +157,7 @@ fn stem(path: &Path) -> String {
     path.file_stem().unwrap_or_default().to_string_lossy().into_owned()
 }
 
-/// Whether a type contains a union whose decision can refuse what `anyOf` accepts, which is documented.
+/// Returns whether a type contains a union whose decision can reject what `anyOf` accepts, as documented.
 fn has_overlapping_union(protocol: &Protocol, id: usize) -> bool {
     let (mut seen, mut stack) = (std::collections::BTreeSet::from([id]), vec![id]);
     while let Some(id) = stack.pop() {

@@ -67,8 +67,8 @@ fn add(protocol: &mut Protocol, names: &BTreeMap<String, TypeId>, type_id: TypeI
     }
 }
 
-/// Returns the definitions of messages that are in no message set. In a schema with message sets, they are requests that
-/// are embedded in other messages.
+/// Returns the messages that no message set lists. In a schema with message sets, these are the requests that are
+/// embedded in other messages.
 fn unlisted(protocol: &Protocol) -> Vec<TypeId> {
     let listed = |id: &TypeId| {
         protocol.requests.iter().any(|known| known.type_id == *id)
@@ -93,7 +93,7 @@ impl Mapped<'_> {
         let mapping = self.mapping;
         let (mut problems, mut seen) = (Vec::new(), BTreeSet::new());
         for message in &mapping.messages {
-            let twice = || "the definition has another entry, too".to_owned();
+            let twice = || "another entry has the same definition".to_owned();
             let added = match seen.insert(&message.entry.definition) {
                 true => self.message(message),
                 false => Err(("definition", twice(), "remove one of the entries")),
@@ -126,7 +126,7 @@ impl Mapped<'_> {
         };
         let params = match &entry.params {
             Some(name) => Some(Params { content: Type::Named(self.definition("params", name)?), required: true }),
-            // A definition without a method is that of the params.
+            // A definition without a method describes the params, not the message.
             None if tag.is_none() => Some(Params { content: Type::Named(type_id), required: true }),
             None => params(self.protocol, type_id),
         };
@@ -157,14 +157,14 @@ impl Mapped<'_> {
     }
 }
 
-/// A key of an entry, what is wrong, and the remedy.
+/// The key of an entry, the problem and the remedy.
 type Refusal = (&'static str, String, &'static str);
 
 fn body(protocol: &Protocol, type_id: TypeId) -> Option<&Struct> {
     protocol.as_struct(&Type::Named(type_id))
 }
 
-/// Returns the params of a message: its member `params`, or as in the Debug Adapter Protocol `arguments` or `body`.
+/// Returns the params of a message: its member `params`, or `arguments` or `body` as in the Debug Adapter Protocol.
 fn params(protocol: &Protocol, type_id: TypeId) -> Option<Params> {
     let name = match Tag::of(&protocol.types[type_id]).map(|tag| tag.member) {
         Some("command") => "arguments",

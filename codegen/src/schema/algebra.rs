@@ -55,7 +55,7 @@ impl<'a> Algebra<'a> {
 
     fn resolve_at(&self, schema: &Schema, depth: u32) -> Result<Schema, Unresolved> {
         let kind = match &schema.kind {
-            // Resolving can produce the same intersection again and again.
+            // Resolving a recursive definition can produce the same intersection repeatedly.
             Kind::All(_) if depth > MAX_DEPTH => return Err(Unresolved::Recursive),
             Kind::All(schemas) => {
                 let mut schemas = schemas.iter();
@@ -173,7 +173,7 @@ impl<'a> Algebra<'a> {
         if let (Some(x), Some(y)) = (&a.pattern, &b.pattern)
             && x.pattern != y.pattern
         {
-            // An object type has one pattern. The other one becomes a check.
+            // An object type can have only one pattern, so the pattern of `b` becomes a check.
             let weak = Object { properties: b.properties.clone(), pattern: None, additional: Schema::any() };
             let met = Schema::at("", self.meet_objects(a, &weak, depth)?);
             return Ok(self.checked(met, of_object(b)));
@@ -292,7 +292,7 @@ impl<'a> Algebra<'a> {
         }
     }
 
-    /// Returns whether an object contains another one in the members that neither names.
+    /// Returns whether an object contains another one, considering only the members that neither names.
     fn contains_others(&self, large: &Object, small: &Object, assumed: &mut Pairs, depth: u32) -> bool {
         if let (Some(a), Some(b)) = (&large.pattern, &small.pattern)
             && a.pattern == b.pattern
@@ -300,7 +300,7 @@ impl<'a> Algebra<'a> {
             return self.contains_in(&a.schema, &b.schema, assumed, depth)
                 && self.contains_in(&large.additional, &small.additional, assumed, depth);
         }
-        // A name can match either pattern, or both.
+        // A name can match either pattern, both or neither, so all combinations are compared.
         large.others().all(|a| small.others().all(|b| self.contains_in(a, b, assumed, depth)))
     }
 
@@ -361,7 +361,7 @@ impl<'a> Algebra<'a> {
             .filter(|(_, schema)| matches!(schema.kind, Kind::Any | Kind::Union(_) | Kind::Ref(_)))
             .map(|(name, _)| name.clone())
             .collect();
-        // The direction alternates, so that a chain of references needs two rounds.
+        // The direction alternates, so that a chain of references takes only two rounds.
         let mut order: Vec<String> = universal.iter().cloned().collect();
         loop {
             let before = universal.len();
@@ -468,7 +468,8 @@ impl<'a> Algebra<'a> {
     }
 }
 
-/// Returns a copy in which references to definitions without values accept nothing, and so does what requires them.
+/// Returns a copy in which references to definitions without values accept nothing. Schemas that require a value of
+/// such a definition accept nothing either.
 pub(crate) fn replace_never(schema: &Schema, never: &BTreeSet<String>) -> Schema {
     let kind = match &schema.kind {
         Kind::Ref(name) if never.contains(name) => Kind::Never,
@@ -497,7 +498,7 @@ pub(crate) fn replace_never(schema: &Schema, never: &BTreeSet<String>) -> Schema
 /// Creates an array schema, or `Never` if it accepts no value.
 fn array_kind(mut array: Array) -> Kind {
     if !array.first.is_empty() {
-        // An item without values ends the array.
+        // If no value is valid for an item, the array ends before this item.
         let end = array.first.iter().position(|item| item.kind == Kind::Never);
         let end = end.or((array.items.kind == Kind::Never).then_some(array.first.len()));
         let max = end.map(|end| end as u64).into_iter().chain(array.length.max).min();

@@ -98,7 +98,8 @@ pub(crate) type Definitions = IndexMap<String, Check>;
 /// exponential time.
 struct Scope<'d> {
     definitions: &'d Definitions,
-    /// By the addresses of the definition and the value, and whether the caller needs the evaluated members and items.
+    /// The results by the addresses of the definition and the value, and by whether the caller needs the evaluated
+    /// members and items.
     known: RefCell<HashMap<(usize, usize, bool), Known>>,
 }
 
@@ -195,7 +196,7 @@ impl Check {
             (Check::Any(checks), _) => any(checks, value, scope, seen),
             (Check::One(checks), _) => one(checks, value, scope, seen),
             (Check::Not(check), _) => match check.eval(value, scope, None) {
-                Ok(()) => Err(Failure::expected("a value that `not` does not exclude", describe(value))),
+                Ok(()) => Err(Failure::expected("a value that the schema in `not` rejects", describe(value))),
                 Err(_) => Ok(()),
             },
             (Check::If(parts), _) => {
@@ -233,7 +234,7 @@ impl Check {
                 }
             }
             (Check::Names(check), Json::Object(members)) => members.keys().try_for_each(|name| {
-                // The name has no address that lasts.
+                // Uses a new scope, because results are stored by address and the value of the name is temporary.
                 let result = check.check(&Json::String(name.clone()), scope.definitions);
                 result.map_err(|failure| failure.in_name().at_key(name))
             }),
@@ -337,7 +338,7 @@ fn any(checks: &[Check], value: &Json, scope: &Scope<'_>, mut seen: Evaluated<'_
             Ok(()) => holds = true,
             Err(error) => failure = failure.or(Some(error)),
         }
-        // The other checks matter only for the evaluated members and items.
+        // If the caller does not need the evaluated members and items, one check that holds is enough.
         if holds && seen.is_none() {
             return Ok(());
         }
@@ -449,7 +450,7 @@ fn unique(items: &[Json]) -> Result<(), Failure> {
     match items.iter().position(|item| !seen.insert(item.key())) {
         None => Ok(()),
         Some(index) => {
-            let failure = Failure::expected("different items", "one that occurs twice");
+            let failure = Failure::expected("unique items", "a duplicate");
             Err(failure.at_index(index))
         }
     }

@@ -302,7 +302,7 @@ pub(crate) fn of_schema(schema: &Schema) -> Check {
     }
 }
 
-/// Returns the check of the items of an array, unless they may be anything.
+/// Returns the check on the items of an array, or `None` if it allows all items.
 pub(crate) fn of_items(array: &Array) -> Option<Check> {
     let first: Vec<Check> = array.first.iter().map(of_schema).collect();
     let rest = Some(of_schema(&array.items)).filter(|check| *check != Check::Anything);

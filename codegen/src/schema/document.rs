@@ -29,7 +29,7 @@ pub struct Document {
     pub root: Json,
     /// The name of the type at the root, if it was given.
     root_name: Option<String>,
-    /// The messages of a protocol whose schema does not list them.
+    /// The mapping: messages that the schema does not list.
     pub mapping: Option<Mapping>,
 }
 
@@ -40,7 +40,7 @@ pub struct ReadOptions {
     pub dialect: Option<Dialect>,
     /// The name of the type at the root of the document. By default, it is derived from the name of the file.
     pub root_name: Option<String>,
-    /// The messages of a protocol whose schema does not list them.
+    /// The mapping: messages that the schema does not list.
     pub mapping: Option<Mapping>,
 }
 
@@ -150,7 +150,7 @@ fn dialect(file: &str, root: &Json, given: Option<Dialect>) -> Result<Dialect, E
         Json::Object(members) => members,
         Json::Bool(_) => return Ok(given.unwrap_or(Dialect::Draft202012)),
         other => {
-            let why = format!("a schema document is an object, this is {}", other.type_name());
+            let why = format!("expected a schema document (an object), found {}", other.type_name());
             return Err(Error::Schema(vec![problem(
                 "",
                 "",

@@ -12,7 +12,7 @@ use crate::schema::dialect::{CONTAINERS, Dialect};
 use crate::schema::normal::{Discriminator, Kind, Note, Schema};
 use crate::schema::references::{Definition, References};
 
-/// Keywords that do not affect which values are accepted. Keywords that begin with `x-` are annotations, too.
+/// Keywords that do not affect which values are accepted. Keywords that begin with `x-` are also annotations.
 const ANNOTATIONS: &[&str] = &[
     "title",
     "description",
@@ -28,7 +28,7 @@ const ANNOTATIONS: &[&str] = &[
     "contentMediaType",
     "contentSchema",
     "enumDescriptions",
-    // Unions are decided by this member first.
+    // Names the member that decides a union.
     "discriminator",
     // The known values of an open enum, as in the Debug Adapter Protocol.
     "_enum",
@@ -112,7 +112,7 @@ impl Lower<'_> {
             Json::Bool(false) => return Schema::at(&path.pointer, Kind::Never),
             Json::Object(keywords) => keywords,
             other => {
-                let why = format!("a schema is an object or a boolean, this is {}", other.type_name());
+                let why = format!("expected a schema (an object or a boolean), found {}", other.type_name());
                 self.problem(path, "", why, "write a schema here");
                 return Schema::any();
             }
@@ -277,7 +277,7 @@ fn known_values(keywords: &IndexMap<String, Json>) -> Vec<String> {
     known
 }
 
-/// Reads a `discriminator` as in OpenAPI.
+/// Reads a `discriminator`, as OpenAPI defines it.
 fn discriminator(json: &Json) -> Option<Discriminator> {
     let property = json.get("propertyName")?.as_str()?.to_owned();
     let mapping = json.get("mapping").and_then(Json::as_object).into_iter().flatten();

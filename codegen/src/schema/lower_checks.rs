@@ -48,7 +48,7 @@ impl Lower<'_> {
         members.into_iter().chain(compile.object(keywords, pointer)).collect()
     }
 
-    /// Returns the check of the items if the first ones have separate schemas.
+    /// Returns the check on the items of an array whose first items have separate schemas.
     fn first_items(&self, keywords: &IndexMap<String, Json>, pointer: &str) -> Option<Check> {
         let list = if self.dialect.has_item_lists() { "items" } else { "prefixItems" };
         matches!(keywords.get(list)?, Json::Array(_)).then(|| self.compile().items(keywords, pointer)).flatten()

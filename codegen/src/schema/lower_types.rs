@@ -1,4 +1,4 @@
-//! Lowers the assertions on values of each JSON type: what shapes a Rust type, and its limits.
+//! Lowers the keywords that apply to one JSON type: those that shape a Rust type, and limits.
 
 use std::collections::BTreeSet;
 
@@ -106,7 +106,7 @@ impl Lower<'_> {
         let number = self.number(keywords, keyword, path)?;
         let count = integer(&number).and_then(|count| u64::try_from(count).ok());
         if count.is_none() {
-            let why = format!("{number} is not a count");
+            let why = format!("expected an integer of at least 0, found {number}");
             self.problem(&path.down(keyword), keyword, why, "write an integer of at least 0");
         }
         count
@@ -123,7 +123,7 @@ impl Lower<'_> {
                 let listed = listed.iter().enumerate();
                 let first = listed.map(|(index, json)| self.schema(json, &here.down(&index.to_string()))).collect();
                 let items = keywords.get(rest).map(|json| self.schema(json, &path.down(rest)));
-                // Beside a reference, they are a check, so that the reference is kept.
+                // Next to a reference, the schemas of the items become a check, so that the reference is kept.
                 if is_refinement(keywords) { (Vec::new(), None) } else { (first, items) }
             }
             _ => (Vec::new(), keywords.get("items").map(|json| self.schema(json, &path.down("items")))),
@@ -166,8 +166,8 @@ impl Lower<'_> {
         (Kind::Object(Box::new(object)), constrained)
     }
 
-    /// Returns the members whose names match a pattern, and the schema of the others. Several patterns are a check, and
-    /// then the others may be anything.
+    /// Returns the members whose names match a pattern, and the schema of the others. Several patterns become
+    /// a check, and the returned schema then allows all other members.
     fn pattern_properties(
         &mut self,
         additional: Schema,
@@ -279,7 +279,7 @@ pub(super) fn is_refinement(keywords: &IndexMap<String, Json>) -> bool {
         && ["$ref", "allOf", "anyOf", "oneOf"].iter().any(|keyword| keywords.contains_key(*keyword))
 }
 
-/// Returns the pattern of `patternProperties` if it shapes the type: a single one, unless its members are forbidden.
+/// Returns the pattern of `patternProperties` if it shapes the type: if it is the only one and allows its members.
 pub(super) fn shaping_pattern(keywords: &IndexMap<String, Json>) -> Option<&str> {
     let patterns = keywords.get("patternProperties")?.as_object()?;
     let (pattern, schema) = patterns.first().filter(|_| patterns.len() == 1 && !is_refinement(keywords))?;

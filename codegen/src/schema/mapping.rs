@@ -1,4 +1,4 @@
-//! The mapping file, `protocol.toml`: the messages of a protocol whose schema does not list them.
+//! The mapping file, such as `protocol.toml`, which lists the messages of a protocol if the schema does not.
 //!
 //! ```toml
 //! [[request]]
@@ -33,7 +33,7 @@ pub struct Mapping {
 pub(crate) struct MappedMessage {
     /// Whether it is a request.
     pub(crate) is_request: bool,
-    /// What the file states.
+    /// The entry of the file.
     pub(crate) entry: Entry,
 }
 

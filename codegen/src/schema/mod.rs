@@ -4,8 +4,8 @@
 //! schemas accept. `normalise` runs all steps.
 //!
 //! `check` defines and evaluates checks: the assertions that Rust types do not express. `lower_checks` reports problems
-//! in them, and `compile` creates them from a schema. `failure` describes a violation. `mapping` reads the messages of a
-//! protocol whose schema does not list them.
+//! in them, and `compile` creates them from a schema. `failure` describes a violation. `mapping` reads the
+//! messages that a schema does not list.
 
 pub(crate) mod algebra;
 pub(crate) mod check;

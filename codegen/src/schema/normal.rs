@@ -95,7 +95,8 @@ pub struct Array {
 /// Objects.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Object {
-    /// The members that the schema names, in its order. Their schemas include that of a pattern that matches the name.
+    /// The members that the schema names, in its order. If the pattern matches a name, the schema of the member
+    /// includes that of the pattern.
     pub properties: IndexMap<String, Property>,
     /// The members whose names match a pattern.
     pub pattern: Option<PatternProperty>,
@@ -106,7 +107,7 @@ pub struct Object {
 /// Members whose names match a regular expression.
 #[derive(Clone, Debug, PartialEq)]
 pub struct PatternProperty {
-    /// The regular expression of ECMA-262.
+    /// The ECMA-262 regular expression.
     pub pattern: String,
     /// The schema of the members.
     pub schema: Schema,
@@ -228,7 +229,7 @@ impl PatternProperty {
         PatternProperty { pattern: self.pattern.clone(), schema: change(&self.schema) }
     }
 
-    /// As [`Self::map`], if the change can fail.
+    /// Like [`Self::map`], for a change that can fail.
     pub fn try_map<E>(&self, change: impl FnOnce(&Schema) -> Result<Schema, E>) -> Result<PatternProperty, E> {
         Ok(PatternProperty { pattern: self.pattern.clone(), schema: change(&self.schema)? })
     }

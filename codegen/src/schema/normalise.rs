@@ -33,7 +33,7 @@ pub struct Normalised {
     pub pointers: IndexMap<String, String>,
     /// The results of the fixups.
     pub fixups: Vec<Applied>,
-    /// The messages of a protocol whose schema does not list them.
+    /// The mapping: messages that the schema does not list.
     pub mapping: Option<Mapping>,
     /// The definitions as JSON without prose, after fixups, with references to `$defs`. The `JsonSchema` impls return
     /// them.
@@ -58,7 +58,7 @@ pub fn normalise(mut document: Document, revision: &str, released: bool) -> Resu
     let mut lowered: IndexMap<String, Schema> =
         located.iter().map(|(name, definition)| (name.clone(), lower.definition(name, definition))).collect();
     let (mut problems, one_ofs) = (lower.problems, lower.one_ofs);
-    // Some schemas are lowered as a part of the type and as a check.
+    // Some schemas are lowered twice, as a part of the type and as a check. Their problems are reported once.
     let mut seen = BTreeSet::new();
     problems.retain(|it| seen.insert((it.pointer.clone(), it.keyword.clone(), it.why.clone())));
     let problem = |definition: &str, pointer: &str, keyword: &str, why: &str, remedy: &str| Problem {
@@ -76,7 +76,7 @@ pub fn normalise(mut document: Document, revision: &str, released: bool) -> Resu
         .map(|(name, definition)| (name.clone(), compile.schema(definition.json, &definition.pointer)))
         .collect();
     for name in circular(&lowered, &checks) {
-        let why = "the definition refers to itself without an array or an object between, so it has no meaning";
+        let why = "the definition refers to itself without an array or an object in between, so it has no meaning";
         problems.push(problem(&name, &located[&name].pointer, "$ref", why, "break the cycle"));
     }
     if !problems.is_empty() {
@@ -170,7 +170,7 @@ fn propagate_never(definitions: &mut IndexMap<String, Schema>) {
     }
 }
 
-/// Returns the definitions that contain themselves without an array or an object between.
+/// Returns the definitions that contain themselves without an array or an object in between.
 fn circular(definitions: &IndexMap<String, Schema>, checks: &Definitions) -> Vec<String> {
     fn direct<'s>(schema: &'s Schema, found: &mut Vec<&'s str>) {
         match &schema.kind {

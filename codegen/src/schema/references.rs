@@ -49,7 +49,7 @@ struct Index {
     entries: BTreeMap<usize, Vec<String>>,
     /// The base URI of each visited schema, by pointer.
     bases: HashMap<String, String>,
-    /// The pointers of schemas below the root with `$schema`. They were separate documents.
+    /// The pointers of schemas below the root with `$schema`, which were once separate documents.
     embedded: HashSet<String>,
 }
 

@@ -113,10 +113,11 @@ impl Evaluated {
 
 type Seen<'e> = Option<&'e mut Evaluated>;
 
-/// What is known of definitions. Without it, nested alternatives would take exponential time.
+/// The results of definitions that were evaluated. Without them, nested alternatives would take exponential time.
 #[derive(Default)]
 struct Known {
-    /// By the address of the definition, the place of the value, and whether what was evaluated is wanted.
+    /// The results by the address of the definition, the place of the value, and whether the caller needs the evaluated
+    /// members and items.
     results: RefCell<HashMap<(usize, u32, bool), KnownResult>>,
 }
 
@@ -172,7 +173,7 @@ impl Check {
             Self::Any(checks) => any(checks, json, known, seen),
             Self::One(checks) => one(checks, json, known, seen),
             Self::Not(check) => match check.eval(json, known, None) {
-                Ok(()) => Err(violation(json, "a value that `not` does not exclude", json.describe())),
+                Ok(()) => Err(violation(json, "a value that the schema in `not` rejects", json.describe())),
                 Err(_) => Ok(()),
             },
             Self::If([condition, then, otherwise]) => {
@@ -234,7 +235,7 @@ impl Check {
                     item.hash(&mut hasher);
                     let alike = first.entry(hasher.finish()).or_default();
                     if alike.iter().any(|other| other.is_same(item)) {
-                        return Err(violation(item, "different items", "one that occurs twice"));
+                        return Err(violation(item, "unique items", "a duplicate"));
                     }
                     alike.push(item);
                 }
@@ -346,7 +347,7 @@ impl Unevaluated {
     }
 }
 
-/// Checks a member that no other check is about.
+/// Checks a member that neither a name nor a pattern selects.
 fn other(check: &Check, value: Cursor<'_>, known: &Known) -> Result<(), Error> {
     match check {
         Check::Nothing => Err(value.error(ErrorKind::Unexpected)),
@@ -373,7 +374,7 @@ fn any(checks: &[Check], json: Cursor<'_>, known: &Known, mut seen: Seen<'_>) ->
     let (mut holds, mut failure) = (false, None);
     for check in checks {
         match collect(check, json, known, seen.as_deref_mut()) {
-            // Without a reason to continue, the first is enough.
+            // If the caller does not need the evaluated members and items, one check that holds is enough.
             Ok(()) if seen.is_none() => return Ok(()),
             Ok(()) => holds = true,
             Err(error) => failure = failure.or(Some(error)),

@@ -627,7 +627,7 @@ codec::object! {
 /// assert_eq!(mcpgen_types::to_string(&schema), r#"{"type":"object","required":["city"]}"#);
 ///
 /// let error = schema.extra.insert("type", "array").unwrap_err();
-/// assert_eq!(error.to_string(), "`type` is a member that the type knows");
+/// assert_eq!(error.to_string(), "`type` is a known member, not an extra one");
 /// # Ok::<(), mcpgen_types::ExtraError>(())
 /// ```
 #[derive(Clone, Debug, Default, PartialEq)]

@@ -13,7 +13,7 @@ pub struct Group {
     pub file: &'static str,
     /// The index of the group in the file.
     pub index: usize,
-    /// The dialect of its folder.
+    /// The dialect of groups in the same folder, unless a schema declares another one.
     pub dialect: &'static str,
     /// Decodes a document, and encodes it again.
     pub decode: fn(&str) -> Result<String, String>,
@@ -29,7 +29,7 @@ pub struct Definition {
     pub pointer: &'static str,
     /// The index of its type in the model.
     pub id: usize,
-    /// Whether it contains a union whose decision can refuse what `anyOf` accepts.
+    /// Whether it contains a union whose decision can reject what `anyOf` accepts.
     pub overlapping: bool,
     /// Decodes a document, and encodes it again.
     pub decode: fn(&str) -> Result<String, String>,

@@ -1,4 +1,4 @@
-//! The generated types of MCP's extensions against a published validator, with random documents, and against the
+//! Compares the generated types of MCP's extensions with a published validator, on random documents, and with the
 //! examples of the server card. `MCPGEN_INSTANCES` is the number of documents for each definition, by default 200.
 
 use std::collections::BTreeMap;
@@ -7,17 +7,17 @@ use std::path::Path;
 use mcpgen_json_schema_suite::{DEFINITIONS, Definition};
 use serde_json::Value;
 
-#[allow(dead_code, reason = "this test changes no schemas")]
+#[allow(dead_code, reason = "this test uses only a part of this module")]
 #[path = "../../../codegen/tests/support/documents.rs"]
 mod documents;
 
-/// The documents of a file that were compared.
+/// The number of compared definitions and documents of a file.
 #[derive(Debug, Default)]
 struct Tally {
     definitions: usize,
     valid: usize,
     not_valid: usize,
-    /// Valid, but refused by the decision of a union.
+    /// Documents that are valid but rejected by the decision of a union.
     decided: usize,
 }
 
@@ -46,7 +46,7 @@ fn compare(definition: &Definition, schema: &Value, count: u64, tally: &mut Tall
             }
             (Err(_), false) => {}
             (Err(_), true) if definition.overlapping => tally.decided += 1,
-            (Err(error), true) => wrong.push(format!("{}\n  refused: {error}", place())),
+            (Err(error), true) => wrong.push(format!("{}\n  rejected: {error}", place())),
             (Ok(_), false) => wrong.push(format!("{}\n  accepted", place())),
         }
     }
@@ -69,7 +69,7 @@ fn generated_types_agree_with_a_published_validator() {
 }
 
 #[test]
-fn examples_of_the_server_card() {
+fn accepts_only_valid_examples_of_the_server_card() {
     let is_card = |it: &&Definition| it.file.ends_with("server-card.json") && it.name == "ServerCard";
     let Some(card) = DEFINITIONS.iter().find(is_card) else {
         println!("MCPGEN_EXTENSIONS was not set when this test was built, so nothing was compared");

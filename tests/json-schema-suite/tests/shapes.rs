@@ -1,25 +1,25 @@
-//! Types with shapes beyond objects and unions: members by pattern, tuples, open enumerations, messages by rule.
-//! The modules are generated from the groups of `sample/shapes.json`.
+//! Tests generated types that no schema of MCP needs: members that match a pattern, tuples, open enumerations, and
+//! messages of other protocols. The modules are generated from the groups in `sample/shapes.json`.
 
 use mcpgen_json_schema_suite as types;
 use mcpgen_types::{Map, Notification, Request, from_str, to_string};
 
 #[test]
-fn extra_members_belong_to_the_pattern_or_not() {
+fn separates_members_that_match_the_pattern() {
     let mut value = types::draft2020_12_shapes_0::Root::new("a", "1");
     value.matching.insert("x-b", "b").expect("it matches");
     value.extra.insert("other", 1).expect("it does not match");
     let error = value.matching.insert("y", "b").expect_err("it does not match");
-    assert_eq!(error.to_string(), "`y` does not belong here, because of the pattern of the type");
+    assert_eq!(error.to_string(), "`y` is not allowed in this field, because of the pattern of the type");
     let error = value.extra.insert("x-c", 5).expect_err("it matches");
-    assert_eq!(error.to_string(), "`x-c` does not belong here, because of the pattern of the type");
+    assert_eq!(error.to_string(), "`x-c` is not allowed in this field, because of the pattern of the type");
     let error = value.matching.insert("x-id", "b").expect_err("it has a field");
-    assert_eq!(error.to_string(), "`x-id` is a member that the type knows");
+    assert_eq!(error.to_string(), "`x-id` is a known member, not an extra one");
     assert_eq!(to_string(&value), r#"{"name":"a","x-id":"1","x-b":"b","other":1}"#);
 }
 
 #[test]
-fn names_of_a_map_match() {
+fn checks_the_names_of_a_map() {
     use types::draft2020_12_shapes_2::Root;
     let map = Map::from([("HOME".to_owned(), "/".to_owned())]);
     assert_eq!(to_string(&Root::try_from(map).expect("a valid name")), r#"{"HOME":"/"}"#);
@@ -44,7 +44,7 @@ fn open_enumerations_accept_other_values() {
 }
 
 #[test]
-fn messages_follow_from_constants() {
+fn constants_determine_messages() {
     use types::draft2020_12_shapes_16::{NextArguments, NextBody, NextRequest, StoppedEvent, StoppedEventBody};
     fn request<R: Request<Params = NextArguments, Result = NextBody>>() -> &'static str {
         R::METHOD
@@ -56,13 +56,13 @@ fn messages_follow_from_constants() {
 }
 
 #[test]
-fn many_items_are_compared_in_linear_time() {
+fn compares_many_items_in_linear_time() {
     let items: Vec<String> = (0..200_000).map(|item| item.to_string()).collect();
     let text = format!("[{}]", items.join(","));
     let start = std::time::Instant::now();
-    let value: types::draft2020_12_shapes_7::Root = from_str(&text).expect("different items");
+    let value: types::draft2020_12_shapes_7::Root = from_str(&text).expect("unique items");
     assert_eq!(to_string(&value).len(), text.len());
     let error = from_str::<types::draft2020_12_shapes_7::Root>(&format!("[{},7]", items.join(","))).expect_err("twice");
-    assert!(error.to_string().contains("different items"), "{error}");
+    assert!(error.to_string().contains("unique items"), "{error}");
     assert!(start.elapsed().as_secs() < 20, "{:?}", start.elapsed());
 }

@@ -27,7 +27,7 @@ fn generated_types_agree_with_the_suite() {
             let interpreted = validate(&protocol, root, data);
             match ((group.decode)(&data.to_string()), interpreted) {
                 (Ok(_), _) if !valid => wrong.push(format!("{name}: accepted")),
-                (Err(error), _) if valid => wrong.push(format!("{name}: refused: {error}")),
+                (Err(error), _) if valid => wrong.push(format!("{name}: rejected: {error}")),
                 (Ok(text), Ok(())) => {
                     let again = Json::parse(&text).expect("JSON");
                     if again != *data {
