@@ -48,7 +48,7 @@ impl Project {
     fn with_git() -> Option<Project> {
         let project = Project::new();
         if Command::new("git").arg("--version").output().is_err() {
-            eprintln!("skipped: there is no git, so git:REF:PATH is not tried");
+            eprintln!("skipped: git is not installed, so git:REF:PATH is not tested");
             return None;
         }
         project.write("deep/er/schema.json", OLD);
@@ -136,7 +136,7 @@ fn reads_every_kind_of_source() {
     let report = vendored.run(&["diff", "before", "after", "--format", "json"]).exits(1).json();
     let short =
         |report: &Value| findings(report).iter().map(|it| it["fingerprint"].to_string()).collect::<Vec<String>>();
-    assert_eq!(short(&report), short(&expected), "the vendored files are laid out anew, so lines differ");
+    assert_eq!(short(&report), short(&expected), "vendored files are formatted differently, so lines differ");
     assert_eq!(report["old"]["file"].as_str().map(|file| file.ends_with("schema/before/schema.json")), Some(true));
     vendored.run(&["diff", "before", "new.json"]).exits(1).prints(&["request-removed"]);
 }
@@ -214,7 +214,7 @@ fn reports_match_the_reviewed_ones() {
         } else {
             assert!(
                 answer.err().contains("stale ignore of type-removed Gone"),
-                "people read the log: {}",
+                "the log names the stale ignore: {}",
                 answer.err()
             );
         }
@@ -223,7 +223,7 @@ fn reports_match_the_reviewed_ones() {
             fs::write(&path, &report).expect("blessed");
         }
         let reviewed = fs::read_to_string(&path).unwrap_or_default();
-        assert_eq!(report, reviewed, "{path} is not the report; if the change is meant, see the top of this file");
+        assert_eq!(report, reviewed, "{path} is not the report; if the change is intended, see the top of this file");
     }
 }
 
@@ -264,8 +264,8 @@ fn colours_text_on_request() {
         let output = command.envs(variables.iter().copied()).output().expect("mcpgen runs");
         Answer { arguments: arguments.join(" "), output }.exits(1).out().contains('\u{1b}')
     };
-    assert!(!colored(&[], &[]), "a pipe is no terminal");
-    assert!(colored(&["--color", "always"], &[("NO_COLOR", "1")]), "an option is more than a variable");
+    assert!(!colored(&[], &[]), "a pipe is not a terminal");
+    assert!(colored(&["--color", "always"], &[("NO_COLOR", "1")]), "the option overrides the variable");
     assert!(!colored(&["--color", "never"], &[("CLICOLOR_FORCE", "1")]));
     assert!(colored(&[], &[("CLICOLOR_FORCE", "1")]));
     assert!(!colored(&[], &[("CLICOLOR_FORCE", "1"), ("NO_COLOR", "1")]));
@@ -449,7 +449,7 @@ fn exits_correctly_when_output_fails() {
             let output = project.command(&["diff", "old.json", "old.json"]).stdout(full).output().expect("mcpgen runs");
             Answer { arguments: "> /dev/full".into(), output }.exits(2).prints(&["writing to stdout"]);
         }
-        Err(_) => eprintln!("skipped: there is no /dev/full, so a full disk is not tried"),
+        Err(_) => eprintln!("skipped: there is no /dev/full, so a full disk is not tested"),
     }
 }
 

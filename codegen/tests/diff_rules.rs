@@ -100,7 +100,7 @@ fn opposite_rules_mirror_each_other() {
         let back = diff(&new, &old);
         assert!(
             back.findings.iter().any(|it| it.rule.id == opposite.id),
-            "{} backwards is not {}",
+            "the reverse of {} is not {}",
             rule.id,
             opposite.id
         );

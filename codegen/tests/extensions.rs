@@ -96,7 +96,7 @@ fn extensions_agree_with_a_published_validator() {
 /// The generator accepts mutants, or rejects them with problems. `MCPGEN_MUTANTS` is the number of mutants for each
 /// schema, by default 20.
 #[test]
-fn mutants_are_generated_or_refused() {
+fn generates_or_rejects_mutants() {
     let Some(folder) = std::env::var_os("MCPGEN_EXTENSIONS").map(PathBuf::from) else {
         println!("MCPGEN_EXTENSIONS is not set, so there are no mutants");
         return;
@@ -123,18 +123,18 @@ fn mutants_are_generated_or_refused() {
             }
         }
     }
-    println!("{generated} mutants generated, {refused} refused");
+    println!("{generated} mutants generated, {refused} rejected");
 }
 
 /// The rules of `diff`, each with the places where it applies.
 type Findings = [(&'static str, &'static [&'static str])];
 
-/// The breaking and dangerous changes between the registry's versions, read by hand from the schemas and from its
-/// changelog. The changelog does not mention everything.
+/// The breaking and dangerous changes between versions of the registry's schema, listed by hand from the schemas and
+/// the changelog, which is incomplete. Comments quote the changelog.
 const REGISTRY: &[(&str, &str, &Findings)] = &[
     (
-        // "Field names: snake_case -> camelCase": all members of the list in the changelog. `Package` is closed, so that
-        // either side rejects the names of the other one.
+        // "Field names: snake_case -> camelCase", with a list of members. `Package` is closed, so each version rejects
+        // the names of the other.
         "2025-07-09",
         "2025-09-16",
         &[
@@ -186,7 +186,7 @@ const REGISTRY: &[(&str, &str, &Findings)] = &[
                     "KeyValueInput.is_secret",
                 ],
             ),
-            // `value_hint` and `is_repeated` of a union that no guard decides.
+            // The members `value_hint` and `is_repeated` of an undecided union.
             ("incomparable", &["PositionalArgument"]),
         ],
     ),
@@ -200,20 +200,21 @@ const REGISTRY: &[(&str, &str, &Findings)] = &[
         )],
     ),
     (
-        // "`version` is now optional." Besides, `Package` is no longer closed.
+        // "`version` is now optional." In addition, `Package` is no longer closed.
         "2025-09-29",
         "2025-10-11",
         &[
             ("member-became-optional", &["Package.version"]),
             ("object-opened", &["Package"]),
-            // `Input` has the new member `placeholder`, which is compatible, but the union has only checks.
+            // The new member `placeholder` of `Input` is compatible, but `diff` cannot compare the undecided union.
             ("incomparable", &["PositionalArgument"]),
         ],
     ),
-    // "`version` is optional for MCPB packages": only a rule of the registry. The schemas differ in their `$id`.
+    // "`version` is optional for MCPB packages" is a rule of the registry. The schemas differ only in `$id` and an
+    // example.
     ("2025-10-11", "2025-10-17", &[]),
     (
-        // "URL template variables for remote servers." Besides, the URLs have a pattern.
+        // "URL template variables for remote servers." In addition, the URLs have a pattern.
         "2025-10-17",
         "2025-12-11",
         &[("check-added", &["SseTransport.url", "StreamableHttpTransport.url"])],

@@ -57,7 +57,7 @@ fn project(root: &Path, at: &Path) {
     fs::copy(root.join("generated/Cargo.toml"), at.join("generated/Cargo.toml")).expect("copied");
     let newest = fs::read_to_string(root.join("schema/2026-07-28/schema.json")).expect("a schema");
     let next = newest.replacen("\"$defs\": {", "\"$defs\": {\n    \"Addition\": { \"type\": \"string\" },", 1);
-    assert_ne!(newest, next, "the new revision has something new");
+    assert_ne!(newest, next, "the new revision has another definition");
     for (place, text) in [("path/to/schema.json", &next), ("my-schema.json", &newest), ("new.json", &next)] {
         let path = at.join(place);
         fs::create_dir_all(path.parent().expect("a folder")).expect("a folder");

@@ -42,7 +42,7 @@ impl Number {
 
     /// Returns the nearest double.
     #[must_use]
-    #[expect(clippy::cast_precision_loss, reason = "this is what nearest means")]
+    #[expect(clippy::cast_precision_loss, reason = "returns the nearest double")]
     pub fn as_f64(&self) -> f64 {
         match self.0 {
             Repr::Unsigned(integer) => integer as f64,
@@ -111,7 +111,7 @@ fn parse_long_double(text: &str) -> Option<f64> {
 }
 
 /// Returns the integral part of a double, if it is less than 2^100 in magnitude.
-#[expect(clippy::cast_possible_truncation, reason = "limited just before")]
+#[expect(clippy::cast_possible_truncation, reason = "the magnitude is checked before")]
 fn exact(float: f64) -> Option<i128> {
     const LIMIT: f64 = (1_u128 << 100) as f64;
     (float.abs() < LIMIT).then_some(float as i128)

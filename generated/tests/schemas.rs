@@ -20,7 +20,7 @@ fn schema_contains_referenced_definitions() {
 }
 
 #[test]
-fn inline_type_has_its_part_of_the_schema() {
+fn schema_of_inline_type_is_part_of_its_parent() {
     assert_eq!(schema::<ToolInputSchema>(), {
         let mut whole = schema::<Tool>();
         whole["properties"]["inputSchema"].take()

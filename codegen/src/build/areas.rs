@@ -104,7 +104,7 @@ fn split_common(protocol: &mut Protocol, uses: &[Vec<TypeId>]) {
     }
 }
 
-/// Returns whether a type may leave an area for one of the areas that [`COMMON`] is split into.
+/// Returns whether a type may move from one area to another. Types move out of [`COMMON`], or into [`CAPABILITIES`].
 fn may_move(from: &str, to: &str) -> bool {
     from == COMMON || (to == CAPABILITIES && from != CAPABILITIES)
 }

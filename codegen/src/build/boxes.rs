@@ -22,7 +22,7 @@ pub(crate) fn break_alias_cycles(types: &mut [TypeDef]) {
     }
 }
 
-/// Marks the values that need a box: those on a cycle of types without a list or map between, and large variants of
+/// Marks the values that need a box: those on a cycle of types that contains no list or map, and large variants of
 /// unions.
 pub(crate) fn mark_boxes(types: &mut [TypeDef]) {
     let edges: Vec<Vec<usize>> = types
@@ -32,7 +32,7 @@ pub(crate) fn mark_boxes(types: &mut [TypeDef]) {
             match &def.shape {
                 // An undecided union contains JSON, so it needs no boxes.
                 Shape::Undecided(_) => {}
-                // The rest of the items is in a `Vec`.
+                // The items after the first ones are in a `Vec`, so they need no boxes.
                 Shape::Tuple(tuple) => held.extend(tuple.first.iter().filter_map(|item| item.content.by_value())),
                 shape => shape.visit(&mut |content| held.extend(content.by_value())),
             }

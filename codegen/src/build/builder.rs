@@ -218,7 +218,7 @@ impl<'a> Builder<'a> {
         }
     }
 
-    /// Returns the limit of a scalar or list, unless the Rust type has it.
+    /// Returns the limit of a scalar or list, unless its Rust type enforces the limit.
     fn limited(&mut self, kind: &Kind, at: &Occurrence) -> Option<Bounded> {
         let limit = match kind {
             Kind::String(length) if !length.is_free() => Limit::Length(length.clone()),
@@ -242,7 +242,7 @@ impl<'a> Builder<'a> {
     }
 
     /// Returns the shape of an array whose first items have separate schemas: a tuple if all of them must be
-    /// present, or else a list with a check.
+    /// present, otherwise a list with a check.
     fn array(&mut self, array: &Array, at: &Occurrence) -> Shape {
         let count = array.first.len() as u64;
         if array.length.min < count || array.first.len() > MAX_TUPLE {
@@ -252,7 +252,7 @@ impl<'a> Builder<'a> {
         }
         let length = array.length.clone();
         if !is_tuple(array) {
-            // A tuple has no limits.
+            // The Rust type of a tuple has no limit on its length, so the limit becomes a check.
             let plain = Array { length: Length { min: count, max: None }, ..array.clone() };
             let plain = Schema::at(&at.pointer, Kind::Array(Box::new(plain)));
             let inner = self.content(&plain, &at.below("Items"));
@@ -393,7 +393,8 @@ impl<'a> Builder<'a> {
         Shape::Union(Union { variants, decision: decision.renumbered(&kept), absorbed, messages: None })
     }
 
-    /// Returns whether a definition with the name of a message set is one. In other protocols, it can be any type.
+    /// Returns whether a definition with the name of a message set is a message set. In other protocols, such a name
+    /// can belong to any type.
     fn is_message_set(&self, schema: &Schema) -> bool {
         let mut variants = Vec::new();
         self.flatten(schema, &mut variants);
@@ -464,7 +465,8 @@ impl<'a> Builder<'a> {
         copies.next().map(|(name, _)| self.names[name])
     }
 
-    /// Adds the message sets that the schema does not define, unless it is not a protocol of a client and a server.
+    /// Adds the message sets that the schema does not define. Does nothing if neither the schema nor the mapping states
+    /// directions.
     fn absent_directions(&mut self) {
         let is_defined = |set: &MessageSet| {
             let id = self.names.get(set.definition());
@@ -488,8 +490,8 @@ impl<'a> Builder<'a> {
         }
     }
 
-    /// Returns the union of the messages that the mapping lists for a set, if all of them have a constant that names
-    /// their method.
+    /// Returns the union of the messages that the mapping lists for a set. Returns `None` if a message has no constant
+    /// with its method, or if two messages have the same method.
     fn mapped(&self, messages: MessageSet) -> Option<Union> {
         let mut union = Union { messages: Some(messages), ..Union::default() };
         let mapping = self.normalised.mapping.as_ref();
@@ -545,7 +547,7 @@ impl<'a> Builder<'a> {
     }
 
     fn problem(&mut self, at: &Occurrence, pointer: &str, keyword: &str, why: &str, remedy: &str) {
-        // The problem can be in another definition than the union.
+        // The problem may be in a different definition from that of the union.
         let within = pointer.split('/').nth(2).map(unescape);
         self.problems.push(Problem {
             file: self.normalised.file.clone(),
@@ -622,16 +624,16 @@ fn is_all_unsigned(bounds: &Bounds) -> bool {
     bounds.max.is_none() && bounds.min.as_ref().is_some_and(|min| first_integer(min) == 0)
 }
 
-/// The maximum number of first items of a tuple. Longer ones are lists with a check.
+/// The maximum number of fields of a tuple. An array with more becomes a list with a check.
 const MAX_TUPLE: usize = 32;
 
-/// Returns whether an array is a tuple without other limits.
+/// Returns whether a tuple expresses the array, without a check of its length.
 fn is_tuple(array: &Array) -> bool {
     let count = array.first.len() as u64;
     array.first.len() <= MAX_TUPLE && array.length.min == count && array.length.max.is_none_or(|max| max == count)
 }
 
-/// Returns whether an object has named members, or other members beside those that match a pattern.
+/// Returns whether an object has named members, or allows members that do not match its pattern.
 fn is_struct(object: &Object) -> bool {
     !object.properties.is_empty() || (object.pattern.is_some() && object.additional.kind != Kind::Never)
 }
@@ -642,7 +644,7 @@ fn nullable(variants: &[Schema]) -> Option<Kind> {
     (rest.len() < variants.len()).then(|| Kind::union(rest))
 }
 
-/// Returns the known values of an open enumeration. The variant `Other` has the other ones.
+/// Returns the known values of an open enumeration. The variant `Other` holds any other string.
 fn open_enumeration(values: &[String]) -> Vec<Value> {
     let mut names = Namespace::default();
     names.claim("Other");
@@ -673,7 +675,7 @@ fn enumeration(values: &[Json]) -> Vec<Value> {
         .collect()
 }
 
-/// Returns the part of an inline type's name that stands for a variant of a union.
+/// Returns the word for a variant of a union in the name of an inline type.
 fn variant_label(schema: &Schema) -> String {
     match &schema.unchecked().kind {
         Kind::Ref(name) => name.clone(),

@@ -98,7 +98,7 @@ fn guarded(when: &[Condition]) -> Option<Schema> {
 fn member(path: &[String], required: bool, kind: Kind) -> Option<Kind> {
     let (name, rest) = path.split_first()?;
     let kind = if rest.is_empty() { kind } else { member(rest, required, kind)? };
-    // An index may be that of an array.
+    // `0` may be the index of an array, so it does not imply an object.
     (name != "0").then(|| {
         let schema = Schema::at("", kind);
         object([(name.clone(), Property { required, schema })].into_iter().collect())
@@ -204,8 +204,8 @@ impl<'a> Search<'a> {
         Ok(())
     }
 
-    /// Splits by the property that the schema names in `discriminator`. Without constants, the mapping or the names of
-    /// the definitions are the values of the property.
+    /// Splits by the property that `discriminator` names. The values of the property are its constants, or else those
+    /// in the mapping, or else the names of the definitions.
     fn by_discriminator(&mut self, group: &[usize]) -> Option<Split> {
         let discriminator = self.discriminator?;
         let mut split: Split = Vec::new();
@@ -227,12 +227,12 @@ impl<'a> Search<'a> {
             taken.extend(values.iter().cloned());
             split.push((Some(Condition::Value(vec![discriminator.property.clone()], values)), vec![variant]));
         }
-        // The schema accepts other values, too.
+        // Without constants, the schema also accepts values that select no variant.
         self.decision.overlapping |= !are_constants;
         Some(split)
     }
 
-    /// Returns the values of a discriminator that select a variant without a constant.
+    /// Returns the values of a discriminator that select a variant whose property has no constant.
     fn mapped(&self, discriminator: &Discriminator, variant: usize, at: &AtPath<'_>) -> Option<Vec<Json>> {
         let Kind::Ref(name) = &self.variants[variant].kind else { return None };
         let mapped = discriminator.mapping.iter().filter(|(_, target)| target == name);
@@ -311,8 +311,8 @@ impl<'a> Search<'a> {
         })
     }
 
-    /// Splits by a key that some variants require and the others do not know. Prefers the most even split, or the
-    /// first one of several. If the key has constant values, other values lead to the other variants.
+    /// Splits by a key that some variants require and the others do not know. Prefers the most even split, and
+    /// among equal ones the first. If the key has constant values, other values lead to the other variants.
     fn by_key(&self, candidates: &[Candidate<'_>], paths: &[KeyPath<'_>]) -> Option<Split> {
         let mut best: Option<(usize, Split)> = None;
         for path in paths {
@@ -436,9 +436,9 @@ struct KeyPath<'s> {
 struct AtPath<'s> {
     /// Whether the value is required.
     required: bool,
-    /// Whether the schema names it in at least one object.
+    /// Whether the schema names the value in at least one object.
     declared: bool,
-    /// Its schema, for each object.
+    /// The schema of the value in each object.
     schemas: Vec<Option<&'s Schema>>,
 }
 

@@ -63,7 +63,7 @@ pub(super) struct DiffArgs {
     /// Write the dangerous and breaking findings to this file, and suppress them
     #[arg(long, value_name = "FILE")]
     write_baseline: Option<PathBuf>,
-    /// The day that is compared with the expiry dates of ignores
+    /// The current day, which determines the ignores that have expired
     #[arg(long, value_name = "DATE", hide = true)]
     today: Option<Date>,
     #[command(flatten)]

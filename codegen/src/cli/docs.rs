@@ -46,5 +46,5 @@ impl DocsArgs {
 }
 
 fn line(text: &mut String, line: &str) {
-    writeln!(text, "{line}").expect("text takes text");
+    writeln!(text, "{line}").expect("writing to a String cannot fail");
 }

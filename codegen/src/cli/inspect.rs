@@ -35,7 +35,7 @@ pub(super) struct InspectArgs {
     /// The output format
     #[arg(long, default_value = "text", value_enum)]
     format: InspectFormat,
-    /// List what mcpgen does not accept in the schema file, and exit with 1 if there is anything
+    /// List the problems of the schema file and its undecided unions, and exit with 1 if there are any
     #[arg(long, conflicts_with_all = ["types", "format"])]
     check: bool,
     #[command(flatten)]
@@ -120,7 +120,7 @@ fn show(text: &mut String, protocol: &Protocol, def: &TypeDef) {
     let doc =
         |place: DocTarget| protocol.docs.of(&place).map(|entry| entry.doc.split("\n\n").next().unwrap_or_default());
     let mut line = |depth: usize, line: String| {
-        writeln!(text, "{}{}", "  ".repeat(depth), line.replace('\n', " ")).expect("text takes text");
+        writeln!(text, "{}{}", "  ".repeat(depth), line.replace('\n', " ")).expect("writing to a String cannot fail");
     };
     let rust = if def.rust == def.name { String::new() } else { format!(" ({} in Rust)", def.rust) };
     line(0, format!("{}{rust}, area {}, {}", def.name, def.area, def.pointer));

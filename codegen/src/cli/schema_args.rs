@@ -10,13 +10,13 @@ use crate::schema::{Dialect, Document, Mapping, ReadOptions};
 /// Options for reading a schema file.
 #[derive(Clone, Debug, Default, Args)]
 pub(super) struct SchemaArgs {
-    /// The dialect of a schema whose `$schema` is not known: draft-04, draft-07, 2019-09 or 2020-12
+    /// The dialect of a schema without a known `$schema`: draft-04, draft-07, 2019-09 or 2020-12
     #[arg(long, value_name = "DIALECT")]
     dialect: Option<Dialect>,
     /// The name of the type at the root of the schema [default: from the name of the file]
     #[arg(long, value_name = "NAME")]
     root_name: Option<String>,
-    /// The messages of a protocol whose schema does not list them: definitions, methods, params, results, directions
+    /// A file that lists messages with their params, results and directions, for a schema that does not list them
     #[arg(long, value_name = "FILE")]
     protocol: Option<PathBuf>,
 }

@@ -14,7 +14,7 @@ use crate::model::Status;
 use crate::text::suggest::did_you_mean;
 use crate::validate::validate;
 
-/// Validate documents against a type of a schema, with the messages of the generated types
+/// Validate documents against a type of a schema, with the error messages of the generated types
 ///
 /// Does not compile any Rust. Prints one line for each invalid document.
 #[derive(Debug, Args)]

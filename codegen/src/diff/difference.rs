@@ -32,7 +32,7 @@ pub(super) struct Site {
 #[derive(Clone, Debug, Default)]
 pub(super) struct Outcome {
     pub(super) differences: Vec<Difference>,
-    /// The rules of differences that another rule reports. They count for verdicts.
+    /// The rules of differences that another rule already reports. They still affect the verdicts.
     pub(super) silent: Vec<&'static Rule>,
     /// Pairs of named types to compare.
     pub(super) children: Vec<(TypeId, TypeId, Site)>,

@@ -42,7 +42,7 @@ pub struct Finding {
     pub verdicts: Verdicts,
     /// The subject, in names of the schema: `CallToolResult.content`, `tools/call`.
     pub subject: String,
-    /// Distinguishes it from other findings with the same rule and subject, such as a value.
+    /// A detail that distinguishes the finding from others with the same rule and subject, such as a value.
     pub detail: String,
     /// The message, in one sentence.
     pub message: String,

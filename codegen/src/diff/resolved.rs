@@ -148,7 +148,7 @@ impl Protocol {
         checks
     }
 
-    /// Returns the known values of an open enumeration, or none.
+    /// Returns the known values of an open enumeration. Empty for other types.
     pub(super) fn known_values<'p>(&'p self, content: &'p Type) -> &'p [Value] {
         match self.follow(content) {
             Type::Named(id) => match &self.types[*id].shape {

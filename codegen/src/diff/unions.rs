@@ -168,7 +168,7 @@ fn shared(old: &[Member], new: &[Member]) -> Option<Likeness> {
     let least = old.len().min(new.len());
     (!contrary && shared >= 2 && shared * 4 >= least * 3).then(|| {
         let all = old.len() + new.len() - shared;
-        // Thousandths, because integers have an order.
+        // In thousandths, because floats do not implement `Ord`.
         (shared * 1000 / least, shared * 1000 / all)
     })
 }

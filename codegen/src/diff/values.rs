@@ -583,7 +583,7 @@ fn messages(protocol: &Protocol) -> HashMap<TypeId, Option<MessageKind>> {
     let requests = protocol.requests.iter().filter(|it| !it.senders.is_empty());
     let requests = requests.map(|it| (it.type_id, Some(MessageKind::Request)));
     let notifications = protocol.notifications.iter().map(|it| (it.type_id, Some(MessageKind::Notification)));
-    // The bases of messages have a method that is not constant.
+    // In the base types of messages, the method is not a constant.
     let bases = protocol.types.iter().enumerate().filter_map(|(id, def)| {
         let Shape::Struct(body) = &def.shape else { return None };
         let member = |name: &str| body.members.iter().find(|member| member.wire == name && member.required);

@@ -1,4 +1,4 @@
-//! Values with a limit. Their constructors check it.
+//! Values with limits, which their constructors check.
 
 use proc_macro2::TokenStream;
 use quote::quote;

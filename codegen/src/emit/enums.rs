@@ -18,7 +18,7 @@ impl Emitter<'_> {
             #[derive(Clone, Debug, PartialEq, Eq, Hash)]
             pub enum #name {
                 #(#variant_docs #variants,)*
-                /// Another value.
+                /// Any other string.
                 Other(::std::string::String),
             }
 

@@ -24,7 +24,7 @@ pub(super) struct Exports {
 pub(super) struct MessageNames {
     /// The method enums, with their message sets.
     pub(super) method_enums: Vec<(MessageSet, TypeId, String)>,
-    /// The types of all messages of a side, with the request and the notification type.
+    /// The message types: the sender, the unions of its requests and of its notifications, and the name of the type.
     pub(super) envelopes: Vec<(Side, [TypeId; 2], String)>,
     /// The constants of the error codes, in the order of the model.
     pub(super) error_codes: Vec<String>,
@@ -64,7 +64,8 @@ impl Exports {
     }
 }
 
-/// Whether the member `method` names the method of each message of a set. Other messages have no envelope of JSON-RPC.
+/// Returns whether each message of a set has its method in the member `method`. If not, the messages have no JSON-RPC
+/// envelope.
 fn is_json_rpc(protocol: &Protocol, set: TypeId) -> bool {
     protocol.uses(set).iter().all(|id| Tag::of(&protocol.types[*id]).is_none_or(|tag| tag.member == "method"))
 }

@@ -6,7 +6,7 @@ use crate::json::pointer::tokens;
 
 /// The lines of some places in a text.
 ///
-/// Reads the text once, and keeps nothing else of it.
+/// Reads the text once, and does not store it.
 #[derive(Debug)]
 pub(crate) struct Lines {
     /// The places and their ancestors, as a tree. The root of the document is the first node.

@@ -34,7 +34,7 @@ pub enum DocTarget {
     Member(String, String),
     /// A value of an enumeration, as JSON.
     Value(String, String),
-    /// A variant of a union that is not a named type, by its Rust name.
+    /// An inline variant of a union, by its Rust name.
     Variant(String, String),
     /// A method.
     Method(String),

@@ -94,7 +94,7 @@ pub struct Struct {
 /// Members whose names match a regular expression.
 #[derive(Clone, Debug, PartialEq)]
 pub struct PatternMembers {
-    /// The regular expression of ECMA-262.
+    /// The ECMA-262 regular expression.
     pub pattern: String,
     /// The Rust name of the field, not escaped.
     pub rust: String,
@@ -102,12 +102,12 @@ pub struct PatternMembers {
     pub content: Type,
 }
 
-/// An array whose first items each have a type. All of these must be present.
+/// An array whose first items each have a type. The first items are required.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Tuple {
     /// The first items.
     pub first: Vec<Item>,
-    /// The type of the other items, if there may be any.
+    /// The type of the items after the first ones, if the array can have more.
     pub rest: Option<Type>,
 }
 
@@ -259,7 +259,7 @@ pub enum Type {
 }
 
 impl TypeDef {
-    /// Whether it is the union of the messages of a direction.
+    /// Returns whether the type is the union of all messages of one kind that a side sends.
     pub fn is_message_set(&self) -> bool {
         matches!(&self.shape, Shape::Union(union) if union.messages.is_some())
     }

@@ -117,7 +117,7 @@ pub struct Generator {
 }
 
 impl Generator {
-    /// Creates a generator for a schema file. The revision gets this name.
+    /// Creates a generator for a schema file. `revision` is the name of the revision in the generated code.
     pub fn new(schema: impl Into<PathBuf>, revision: impl Into<String>) -> Generator {
         Generator {
             schema: schema.into(),
@@ -133,7 +133,7 @@ impl Generator {
         Generator { support: path.into(), ..self }
     }
 
-    /// Sets the dialect of the schema, the name of the type at its root, or the messages of the protocol.
+    /// Sets the options for reading the schema: its dialect, the name of its root type, and the mapping.
     #[must_use]
     pub fn read_options(self, options: ReadOptions) -> Generator {
         Generator { options, ..self }
@@ -161,7 +161,7 @@ impl Generator {
         let include = out.join(format!("{name}.include.rs"));
         // A file with inner documentation cannot be included, but a declaration of the module can.
         std::fs::write(&include, format!("pub mod {};\n", escape(name))).map_err(Error::io("writing", &include))?;
-        #[expect(clippy::print_stdout, reason = "how a build script speaks to cargo")]
+        #[expect(clippy::print_stdout, reason = "cargo reads instructions from the output of a build script")]
         {
             println!("cargo::rerun-if-changed={}", self.schema.display());
             if let Some(mapping) = &self.options.mapping {

@@ -248,12 +248,12 @@ mod tests {
             // The file does not exist, so moving it fails.
             change("gone.rs", Some("old"), None),
         ];
-        replace(&dir, &changes).expect_err("gone.rs is not there");
-        assert_eq!(fs::read_to_string(dir.join("a.rs")).expect("still there"), "old");
+        replace(&dir, &changes).expect_err("gone.rs does not exist");
+        assert_eq!(fs::read_to_string(dir.join("a.rs")).expect("the old file"), "old");
         assert!(!dir.join("b").exists());
-        assert_eq!(fs::read_dir(home.path()).expect("listed").count(), 1, "no temporary folder stays behind");
+        assert_eq!(fs::read_dir(home.path()).expect("listed").count(), 1, "no temporary folder remains");
 
-        replace(&dir.join("x/y"), &changes).expect_err("a.rs is not there");
+        replace(&dir.join("x/y"), &changes).expect_err("a.rs does not exist");
         assert!(!dir.join("x").exists());
     }
 }

@@ -1,4 +1,4 @@
-//! Random documents for schemas, and random changes of schemas. The tests of generated code use this file, too.
+//! Makes random documents for schemas, and random changes to schemas. `tests/json-schema-suite` also uses this file.
 
 use serde_json::{Map, Value, json};
 
@@ -26,7 +26,7 @@ impl Random {
 pub(crate) struct Maker<'s> {
     pub(crate) root: &'s Value,
     pub(crate) random: Random,
-    /// The percentage of values that are replaced by others.
+    /// The percentage of values that are replaced by arbitrary ones.
     pub(crate) noise: usize,
 }
 
@@ -154,7 +154,7 @@ fn merged(a: Value, b: Value) -> Value {
     }
 }
 
-/// Moves definitions inside a schema to the root. The references of such a schema refer to them as if they were there.
+/// Moves nested definitions to the root, because references in nested schemas refer to them there.
 pub(crate) fn hoisted(mut schema: Value) -> Value {
     fn collect(json: &Value, depth: usize, found: &mut Map<String, Value>) {
         match json {
@@ -195,7 +195,7 @@ pub(crate) fn mutate(schema: &Value, random: &mut Random) -> Value {
         }
         found.push(pointer);
     }
-    // Most places are schemas, because other changes are mostly refused.
+    // Mostly changes schemas, because the generator rejects most other changes.
     let is_schema = |pointer: &String| {
         let mut steps = pointer.rsplit('/');
         let (last, before) = (steps.next().unwrap_or_default(), steps.next().unwrap_or_default());
@@ -232,8 +232,8 @@ pub(crate) fn mutate(schema: &Value, random: &mut Random) -> Value {
     mutant
 }
 
-/// Returns the judge's version of a schema: references inside embedded schemas lead to their definitions, and the fixup
-/// that changes what the schema accepts is applied.
+/// Returns a schema as the validator needs it: with all definitions at the root, and with the fixup that affects
+/// validation.
 pub(crate) fn judged(text: &str) -> Value {
     let mut schema = hoisted(serde_json::from_str(text).expect("JSON"));
     if let Some(types) = schema.pointer_mut("/$defs/JSONValue/anyOf/2/type") {

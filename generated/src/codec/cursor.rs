@@ -281,7 +281,7 @@ impl<'a> Cursor<'a> {
         }
     }
 
-    /// Hashes the value. Values that [`is_same`](Self::is_same) accepts have the same hash.
+    /// Hashes the value. Values that are equal according to [`is_same`](Self::is_same) have the same hash.
     pub(crate) fn hash<H: Hasher>(self, state: &mut H) {
         match self.kind() {
             Kind::Number => self.as_number().hash(state),

@@ -3,9 +3,10 @@
 //!
 //! The arguments include the indices of members and variants, because a macro cannot count.
 
-/// Implements the traits of an object. `required`, `optional` and `constant` members are in the order of the schema, as
-/// index, JSON name and field. A `flag` is an optional constant whose field is a `bool`. The last line names the field
-/// of all other members, or `refuse_others`. With a pattern, it also names the field of the members that match.
+/// Implements the traits of an object. The arguments are the members in the order of the schema, each with its index,
+/// its JSON name and its field or constant. A `flag` is an optional constant whose field is a `bool`. The last argument
+/// is the field of all other members, or `refuse_others`. For a type with a pattern, the last argument is the pattern,
+/// with the field of the members that match and that of the others.
 #[doc(hidden)]
 #[macro_export]
 macro_rules! __object {
@@ -172,7 +173,7 @@ macro_rules! __union {
                 json: $crate::codec::Cursor<'_>,
                 unread: $crate::codec::Unread,
             ) -> $crate::codec::Result<()> {
-                #[allow(unused_imports, reason = "not every union needs all of them")]
+                #[allow(unused_imports, reason = "not every union uses all of these imports")]
                 const GUARDS: &[$crate::codec::Guard] = {
                     use $crate::codec::{Condition::*, JsonTypes, Literal::*};
                     &[$($crate::codec::Guard { when: &[$($when)*], variant: $selected }),*]
@@ -236,7 +237,7 @@ macro_rules! __boxed_union {
             const NAME: &'static str = stringify!($name);
             #[inline]
             fn decode(json: $crate::codec::Cursor<'_>) -> $crate::codec::Result<Self> {
-                #[allow(unused_imports, reason = "not every union needs all of them")]
+                #[allow(unused_imports, reason = "not every union uses all of these imports")]
                 const GUARDS: &[$crate::codec::Guard] = {
                     use $crate::codec::{Condition::*, JsonTypes, Literal::*};
                     &[$($crate::codec::Guard { when: &[$($when)*], variant: $selected }),*]

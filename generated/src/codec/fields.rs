@@ -22,7 +22,7 @@ pub trait DecodeInPlace: Decode {
     ///
     /// # Errors
     ///
-    /// Returns an error if the JSON value is invalid. `self` may then be invalid, too.
+    /// Returns an error if the JSON value is invalid. In this case, `self` may be invalid as well.
     fn read(&mut self, json: Cursor<'_>, unread: Unread) -> Result<(), Error>;
 }
 

@@ -5,8 +5,8 @@ use std::marker::PhantomData;
 use super::{Cursor, DecodeInPlace, Pattern, Unread};
 use crate::{Error, ErrorKind, Extra, KnownMembers};
 
-/// The members of an object of type `T` that it has no field for, and whose names match its pattern.
-/// `Extra<Matching<T>, V>` holds them.
+/// Marks the members of a type `T` that have no field and whose names match the pattern of `T`. `Extra<Matching<T>, V>`
+/// holds such members.
 pub struct Matching<T>(PhantomData<fn() -> T>);
 
 impl<T: KnownMembers> KnownMembers for Matching<T> {
@@ -21,7 +21,7 @@ fn is_matching<T: KnownMembers>(name: &str) -> bool {
     T::pattern().is_some_and(|pattern: &Pattern| pattern.matches(name))
 }
 
-/// Returns the unknown members whose names match the pattern, or all others.
+/// Returns the unknown members whose names match the pattern, or with `matching` unset those whose names do not.
 fn members<'a, T: KnownMembers>(object: Cursor<'a>, matching: bool) -> Result<Vec<(Cursor<'a>, Cursor<'a>)>, Error> {
     let mut members = object.members_by_name(T::MEMBERS)?;
     members.retain(|(name, _)| is_matching::<T>(&name.as_str().unwrap_or_default()) == matching);

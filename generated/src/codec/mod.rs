@@ -159,7 +159,8 @@ macro_rules! __serde_impls {
     };
 }
 
-/// Like `serde_impls`, but for a generic type. The first arguments are the bounds of its parameters in each trait.
+/// Like `serde_impls`, but for a generic type. The first two arguments are its type parameters, with the bounds that
+/// the impls of `Serialize` and `Deserialize` require.
 #[doc(hidden)]
 #[macro_export]
 macro_rules! __generic_serde_impls {

@@ -1,6 +1,6 @@
-//! Enums of strings, some of which are known.
+//! Open enums: strings with known values, which accept all other strings.
 
-/// Implements the traits of an enum whose variant `Other` has the strings that are not known.
+/// Implements the traits of an open enum, whose variant `Other` holds unknown strings.
 #[doc(hidden)]
 #[macro_export]
 macro_rules! __open_enum {
@@ -9,7 +9,7 @@ macro_rules! __open_enum {
             /// The known values, in the order of the schema.
             pub const KNOWN: &'static [Self] = &[$(Self::$variant),*];
 
-            /// Returns the value on the wire.
+            /// Returns the string as it appears in JSON.
             #[must_use]
             pub fn as_str(&self) -> &str {
                 match self {

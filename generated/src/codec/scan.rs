@@ -342,7 +342,7 @@ pub(super) fn special(word: u64) -> u64 {
     (quote_or_control | equal(word, b'\\')) & !word & (EACH * 0x80)
 }
 
-/// Marks the bytes that equal `byte`, like [`special`]. Bytes above 0x7f may be marked, too.
+/// Marks the bytes that equal `byte`, like [`special`]. May also mark bytes above 0x7f.
 #[inline(always)]
 fn equal(word: u64, byte: u8) -> u64 {
     (word ^ (EACH * byte as u64)).wrapping_sub(EACH)

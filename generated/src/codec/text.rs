@@ -107,7 +107,7 @@ pub(crate) fn named<T: Decode>(decoded: Result<T, Error>) -> Result<T, Error> {
     }
 }
 
-/// Creates the error of bytes that are not UTF-8, of which the first are `valid`.
+/// Creates the error of bytes that are not UTF-8. `valid` is the part before the first invalid byte.
 #[cold]
 fn not_utf8(valid: &[u8]) -> Error {
     let text = std::str::from_utf8(valid).unwrap_or_default();

@@ -6,16 +6,16 @@ use super::{Cursor, DecodeInPlace, Length, Unread};
 use crate::Error;
 
 impl<'a> Cursor<'a> {
-    /// Returns the elements of an array that has at least this number of elements.
+    /// Returns the elements of an array with at least `size` elements.
     ///
     /// # Errors
     ///
-    /// Returns an error if the value is not an array, or too short.
+    /// Returns an error if the value is not an array, or is too short.
     pub fn open_tuple(self, size: u64) -> Result<ElementCursors<'a>, Error> {
         self.elements_within(Length::ANY.at_least(size))
     }
 
-    /// Returns the elements of an array that has this number of elements.
+    /// Returns the elements of an array with exactly `size` elements.
     ///
     /// # Errors
     ///
@@ -31,7 +31,7 @@ impl<'a> Cursor<'a> {
     }
 }
 
-/// Decodes the next element into a blank value.
+/// Decodes the next element into a blank value. Does nothing at the end of the array.
 pub fn read_item<T: DecodeInPlace>(items: &mut ElementCursors<'_>, value: &mut T, unread: Unread) -> Result<(), Error> {
     items.next().map_or(Ok(()), |item| value.read(item, unread))
 }
@@ -41,8 +41,8 @@ pub fn read_rest<T: DecodeInPlace>(items: ElementCursors<'_>, rest: &mut Vec<T>,
     read_items(items, rest, unread)
 }
 
-/// Implements the traits of a tuple: the function that checks its size, the index of each field, and the index of the
-/// list of other elements.
+/// Implements the traits of a tuple. The arguments are the function that checks the size, the size, the index of each
+/// field, and the index of the field that holds the remaining elements.
 #[doc(hidden)]
 #[macro_export]
 macro_rules! __tuple {

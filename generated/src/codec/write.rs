@@ -163,5 +163,5 @@ fn is_escaped_text(text: &[u8]) -> bool {
 }
 
 fn scalar<T: Serialize + ?Sized>(value: &T, out: &mut Vec<u8>) {
-    serde_json::to_writer(out, value).expect("a Vec takes all bytes");
+    serde_json::to_writer(out, value).expect("writing to a Vec cannot fail");
 }

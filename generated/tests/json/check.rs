@@ -1,4 +1,4 @@
-//! Compares how mcpgen and serde_json decode a JSON text. The fuzz target `json` uses this check, too.
+//! Compares how mcpgen and serde_json decode a JSON text. The fuzz target `json` also uses this check.
 #![allow(clippy::unwrap_used, reason = "a panic is a finding")]
 
 use std::collections::BTreeMap;

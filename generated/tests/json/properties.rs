@@ -81,7 +81,7 @@ fn edit() -> impl Strategy<Value = Edit> {
     ]
 }
 
-/// Mostly bytes with a meaning in JSON.
+/// Returns random bytes, most of which have a meaning in JSON.
 fn byte() -> impl Strategy<Value = u8> {
     prop_oneof![2 => select(&b"\"\\[]{},:-+.eE019u \n\r\t\0\x1f"[..]), 1 => any::<u8>()]
 }
@@ -121,13 +121,13 @@ fn container(open: char, content: &[String], empty: &str, close: char) -> String
     format!("{open}{content}{close}")
 }
 
-/// Often empty.
+/// Returns random white space, which is often empty.
 fn space() -> BoxedStrategy<String> {
     prop_oneof![3 => Just(String::new()), 1 => "[ \\t\\r\\n]{1,3}", 1 => (0..70_usize).prop_map(|count| " ".repeat(count))]
     .boxed()
 }
 
-/// So few that some occur twice.
+/// Returns random names. Most are from a short list, so that some names occur twice in an object.
 fn name() -> impl Strategy<Value = String> {
     const FEW: &[&str] =
         &["\"\"", "\"a\"", "\"\\u0061\"", "\"b\"", "\"aa\"", "\"resultType\"", "\"protocolVersion\"", "\"\\n\""];
@@ -171,7 +171,7 @@ fn number() -> impl Strategy<Value = String> {
     ]
 }
 
-/// A string with its quotes.
+/// Returns random strings, with their quotes.
 fn string() -> impl Strategy<Value = String> {
     let short = vec(piece(), 0..4);
     let long = vec(piece(), 0..30);

@@ -38,9 +38,9 @@ const NOTES: &[&str] = &[
     "`control` depends only on serde with `derive` and on serde_json; its codec uses `serde_json::Value`. `+ utils` is \
      rust-mcp-schema with its default feature `schema_utils`, which adds a type for all messages of a client or \
      server. rmcp is built without features, which leaves its model.",
-    "All codecs decode and encode the same two messages, and their output is compared with these messages. The codec \
-     adds the time that rustc takes for the bin with the codec, minus that for the bin that only names a type; each \
-     is built alone.",
+    "All codecs decode and encode the same two messages, and their output is compared with these messages. `the \
+     codec adds` is the time that rustc takes for the bin with the codec, minus that for the bin that only names a \
+     type; each is built alone.",
     "mcpgen-types is compiled like a crate from a registry: without incremental compilation and lints.",
 ];
 

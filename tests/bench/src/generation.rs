@@ -36,7 +36,7 @@ fn revisions(workspace: &Workspace, turns: usize) -> anyhow::Result<Section> {
     let all = all.into_iter().map(|(contender, nanoseconds)| (contender, nanoseconds / 1e9)).collect();
     let mut cases = vec![Case::new("all revisions", "s", all).goal(Goal::limit(0.5))];
     let mut notes = vec![
-        "All revisions are generated like in `mcpgen generate --check`: from the schemas to formatted Rust, which is \
+        "All revisions are generated as in `mcpgen generate --check`: from the schemas to formatted Rust, which is \
          compared with the existing files. For each revision, typify generates types from the same schema, and \
          prettyplease formats them."
             .to_owned(),
@@ -140,7 +140,7 @@ fn growth(quick: bool) -> anyhow::Result<Section> {
     let mut times = vec![Vec::new(); sizes.len()];
     for _ in 0..rounds {
         for ((size, schema), times) in documents.iter().zip(&mut times) {
-            // Processes the same number of definitions for each size, so that interruptions affect all alike.
+            // Processes the same number of definitions for each size, so that interruptions affect all sizes equally.
             let repeats = largest / size;
             let (done, took) =
                 timed(|| (0..repeats).try_for_each(|_| pass(schema, "synthetic", false, None).map(drop)));

@@ -60,7 +60,7 @@ fn run(log: &Path) -> anyhow::Result<ExitCode> {
     command.args(&arguments).env_remove(LOG);
     let Some(name) = crate_name(&arguments) else { return Ok(code(command.status().context("starting rustc")?)) };
     if !arguments.iter().any(|argument| argument == "--cap-lints") {
-        // Cargo caps the lints of crates from a registry. Treat the crates of this repository alike.
+        // Cargo caps the lints of crates from a registry. This treats the crates of this repository in the same way.
         command.args(["--cap-lints", "allow"]);
     }
     let began = Instant::now();

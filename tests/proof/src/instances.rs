@@ -18,7 +18,7 @@ use std::sync::Arc;
 
 pub use violate::Violation;
 
-/// The keywords that instances conform to, if they can. [`Instances::new`] panics for other keywords, except annotations.
+/// The keywords that instances try to satisfy. [`Instances::new`] panics for other keywords, except annotations.
 pub const KEYWORDS: &[&str] = &[
     "$defs",
     "$ref",

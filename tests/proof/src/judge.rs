@@ -302,7 +302,7 @@ fn at_path(path: &[String], inner: Value, dialect: Draft) -> Value {
 
 /// Adds the bounds of the Rust integer type that an `integer` is decoded to.
 ///
-/// Schemas inside other assertions are checked on the JSON, without Rust types.
+/// Schemas inside assertions such as `not` have no bounds, because they are checked on the JSON, without Rust types.
 fn bound_integers(schema: &mut Value) {
     const CHECKS: &[&str] =
         &["/not", "/contains", "/propertyNames", "/dependentSchemas/", "/unevaluatedItems", "/unevaluatedProperties"];

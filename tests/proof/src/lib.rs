@@ -4,7 +4,7 @@
 //! [`check`] compares a decoder with an independent [judge](judge::Judge) on [documents](instances::Instances) made
 //! from the schema alone. Both are independent of the generator.
 
-#![allow(deprecated, reason = "deprecated types are checked, too")]
+#![allow(deprecated, reason = "the tests include deprecated types")]
 
 /// The README's examples are compiled and run.
 #[cfg(doctest)]

@@ -447,7 +447,7 @@ pub fn step(schema: &Json, seed: u64) -> (Json, Mutant) {
     if rng.u8(0..3) == 0
         && let Some(detail) = add_check(&mut mutant.document, &mut rng)
     {
-        mutant.history.push(format!("begin with a check: {detail}"));
+        mutant.history.push(format!("began with a check: {detail}"));
     }
     let before = mutant.document.clone();
     for _ in 0..rng.usize(1..=2) {
@@ -1121,7 +1121,7 @@ fn add_definition(document: &mut Json, rng: &mut Rng) -> Option<String> {
     Some(format!("{new:?}: {schema}"))
 }
 
-/// Keywords that are checks, and shapes beyond objects and lists, by the JSON type that they apply to.
+/// Keywords for checks and for less common shapes, by the JSON type that they apply to.
 const CHECKS: &[(&str, &[&str])] = &[
     (
         "string",
@@ -1168,7 +1168,7 @@ const CHECKS: &[(&str, &[&str])] = &[
     ),
 ];
 
-/// Adds a check, or a shape, that fits the type of the schema.
+/// Adds keywords from [`CHECKS`] that apply to the type of the schema.
 fn add_check(document: &mut Json, rng: &mut Rng) -> Option<String> {
     let checks = |keywords: &IndexMap<String, Json>| {
         let of_type = keywords.get("type").and_then(Json::as_str);
@@ -1182,7 +1182,7 @@ fn add_check(document: &mut Json, rng: &mut Rng) -> Option<String> {
     Some(format!("{text} in {}", pointer(&path)))
 }
 
-/// Replaces the value of a keyword that another check of the table has, too.
+/// Replaces the value of a keyword by another value that [`CHECKS`] has for it.
 fn change_check(document: &mut Json, rng: &mut Rng) -> Option<String> {
     let all: Vec<IndexMap<String, Json>> = CHECKS
         .iter()

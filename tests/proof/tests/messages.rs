@@ -683,7 +683,7 @@ const HUGE_DOCUMENTS: &[Huge] = huge! {
     legacy::Tool, "known duplicates", "{@}", items(r#""name":"""#), many(), false;
     legacy::ContentBlock, "duplicate tags", "{@}", items(r#""type":"text""#), many(), false;
     legacy::ClientMessage, "duplicate params", "{@}", items(r#""params":{}"#), many(), false;
-    modern::JsonValue, "own values", "[@]", items("[]"), many(), true;
+    modern::JsonValue, "values of a generated type", "[@]", items("[]"), many(), true;
 };
 
 /// Returns the memory that decoding a document may use: some per byte, some per value, and a constant.

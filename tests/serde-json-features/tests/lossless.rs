@@ -1,6 +1,6 @@
 //! Checks that decoding and encoding are lossless, and give the same results, with every set of serde_json's features.
 
-#![allow(deprecated, reason = "deprecated types are checked, too")]
+#![allow(deprecated, reason = "the tests include deprecated types")]
 
 use mcpgen_serde_json_features::Order::{Free, Kept};
 use mcpgen_serde_json_features::{Json, Number};
@@ -409,7 +409,7 @@ fn keeps_strings_names_and_order() {
 
 /// Numbers do not count as containers, even if serde_json represents them as maps.
 #[test]
-fn counts_depth_alike_with_all_features() {
+fn counts_depth_equally_with_all_features() {
     let nested = |depth: usize| [&"[".repeat(depth), "1.5", &"]".repeat(depth)].concat();
     assert!(recode::<Value>(&Json::parse(&nested(100))).is_ok());
     let rejection = recode::<Value>(&Json::parse(&nested(101))).expect_err("deeper than the limit");

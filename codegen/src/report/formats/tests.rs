@@ -226,7 +226,7 @@ fn official_sarif() -> Option<jsonschema::Validator> {
         std::fs::read_to_string(manifest.with_file_name("src/schema.json")).ok()
     });
     let Some(schema) = schema else {
-        eprintln!("skipped: cargo does not say where the sources of serde-sarif are, so their schema is not used");
+        eprintln!("skipped: cargo metadata does not list the sources of serde-sarif, which contain the schema");
         return None;
     };
     let mut schema: Value = serde_json::from_str(&schema).expect("JSON");

@@ -60,14 +60,14 @@ struct Held {
 
 impl Held {
     fn start() -> Result<Self> {
-        // Open for the first call, whose response becomes the template.
+        // The tool completes the first call immediately, because its response becomes the template.
         let (open, opened) = watch::channel(true);
         let tool = Tool::new(ToolInputSchema::new(), "echo");
         let held = Server::builder("held", "1.0.0")
             .tool_with_schema(tool, move |_, mut arguments| {
                 let mut opened = opened.clone();
                 async move {
-                    // Fails if the sender is dropped; the tool then completes too.
+                    // If the sender is dropped, this fails, and the tool completes.
                     let _ = opened.wait_for(|open| *open).await;
                     arguments.remove("text").and_then(|text| text.as_str().map(str::to_owned)).unwrap_or_default()
                 }

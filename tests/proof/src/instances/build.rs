@@ -7,7 +7,7 @@ use fastrand::Rng;
 use serde_json::{Map, Value, json};
 use std::collections::{BTreeMap, BTreeSet};
 
-/// One schema of a conjunction. It is part of the source.
+/// One of the schemas that a value must satisfy, borrowed from the source document.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Part<'s> {
     pub(super) schema: &'s Value,
@@ -99,7 +99,7 @@ impl<'s> Builder<'s> {
         let budget = match (index, rng.u8(0..16)) {
             (0..20, _) | (_, 0) => 250,
             (0..200, _) if !breaks => 250,
-            // By this index, the run has already made enough large and deep documents.
+            // At this index, a long run has already made enough large and deep documents.
             _ if long_run => 6,
             (_, 1..5) => 60,
             _ => 15,
@@ -182,8 +182,8 @@ impl<'s> Builder<'s> {
         plain
     }
 
-    /// Returns the schemas of `if` with `then`, or that of `else`. Whether the document then fails `if` is left to the
-    /// judge.
+    /// Returns the schemas of `if` and `then`, or that of `else`. In the second case, the document may still satisfy
+    /// `if`; the judge decides.
     fn condition(&mut self, part: Part<'s>) -> Vec<Part<'s>> {
         let Some(condition) = part.keyword("if") else { return Vec::new() };
         let chosen = match self.rng.bool() {

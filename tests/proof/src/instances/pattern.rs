@@ -3,7 +3,8 @@
 use fastrand::Rng;
 use regex_syntax::hir::{Hir, HirKind};
 
-/// Makes a string in which the pattern matches, or `None` if the pattern is not one that both dialects have.
+/// Makes a string that matches the pattern. Returns `None` if the pattern is not valid in the syntax of the crate
+/// `regex`.
 pub(super) fn matching(rng: &mut Rng, pattern: &str) -> Option<String> {
     let hir = regex_syntax::parse(pattern).ok()?;
     let mut text = String::new();
@@ -12,14 +13,14 @@ pub(super) fn matching(rng: &mut Rng, pattern: &str) -> Option<String> {
     Some(text)
 }
 
-/// Whether a part of the text matches a pattern.
+/// Returns whether a part of the text matches the pattern.
 pub(super) fn is_match(pattern: &str, text: &str) -> bool {
     regex::Regex::new(pattern).is_ok_and(|regex| regex.is_match(text))
 }
 
 /// The maximum length of a string.
 const MAX_LENGTH: usize = 1_000;
-/// The number of repetitions beyond the required ones.
+/// The maximum number of repetitions beyond the required ones.
 const MORE: u32 = 3;
 
 fn write(rng: &mut Rng, hir: &Hir, text: &mut String, depth: u32) {

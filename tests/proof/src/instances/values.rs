@@ -217,13 +217,13 @@ pub(super) fn integer(rng: &mut Rng, bounds: &Bounds<'_>) -> Value {
     })
 }
 
-/// Returns a multiple of a number, as exactly as a double can be.
+/// Returns a multiple of a number, as exactly as a double can represent it.
 pub(super) fn product(unit: &Number, factor: i32) -> Value {
     if let Some(product) = unit.as_i64().and_then(|unit| unit.checked_mul(factor.into())) {
         return product.into();
     }
     let product = unit.as_f64().unwrap_or(1.0) * f64::from(factor);
-    // Removes the error of the product, such as that of 3 * 0.1.
+    // Removes the rounding error, such as that of 3 * 0.1.
     let product: f64 = format!("{product:.12}").parse().unwrap_or(product);
     Number::from_f64(product).map_or(Value::Null, Value::Number)
 }

@@ -2,7 +2,7 @@
 //! a released revision is reviewed and described in the CHANGELOG.
 //!
 //! `MCPGEN_BLESS=1 cargo test -p mcpgen-proof api` rewrites the snapshots in `tests/proof/tests/it/api/`, but not the
-//! digests in `SHA256SUMS` beside them: a failing test asks to describe the change before the digest is updated.
+//! digests in `SHA256SUMS` beside them: a failing test reminds you to describe the change before you update the digest.
 
 mod expand;
 
@@ -169,7 +169,7 @@ impl Listing<'_> {
     }
 
     fn exports(&mut self, path: &[String], prefix: &str, skip: &dyn Fn(&str) -> bool, depth: u32) {
-        assert!(depth < 16, "modules export one another in a circle");
+        assert!(depth < 16, "modules re-export each other in a cycle");
         let Some(module) = self.all.modules.get(path) else { return };
         for child in module.public_children.iter().filter(|child| !skip(child)) {
             self.line(&[], format!("{prefix}{child}: mod"));

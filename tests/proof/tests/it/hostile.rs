@@ -21,7 +21,7 @@ enum End {
     Problems,
     /// A JSON error.
     NoJson,
-    /// Code or problems, depending on limits.
+    /// Code or problems, depending on the limits of the generator.
     Either,
 }
 
@@ -52,7 +52,7 @@ const CASES: &[Case] = &[
         end: End::Problems,
         error: "cycle",
     },
-    Case { name: "many unions, each of the one before", document: unions_of_all_before, end: End::Either, error: "" },
+    Case { name: "many unions of all earlier ones", document: unions_of_all_before, end: End::Either, error: "" },
     Case { name: "many equal inline objects", document: equal_inline_objects, end: End::Code, error: "" },
     Case { name: "many inline objects under one name", document: contested_names, end: End::Code, error: "" },
     Case { name: "many names that differ in case", document: equal_names, end: End::Code, error: "" },

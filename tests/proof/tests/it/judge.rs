@@ -13,7 +13,7 @@ use std::collections::{BTreeMap, BTreeSet};
 /// The number of documents of each kind per definition.
 const COUNT: u64 = 100;
 
-/// Returns a definition and a document for which the schema is wrong without the fixup.
+/// Returns a definition and a document for which the schema gives the wrong verdict without the fixup.
 fn defect(at: &str) -> (&'static str, Value) {
     match at {
         "JSONValue/anyOf/2/type" => ("JSONValue", json!([1.5, null])),
@@ -169,7 +169,8 @@ fn instances_contest_each_decision() {
     });
 }
 
-/// In unions without a decision, no two members accept the same document, even if the document is made for both.
+/// In unions without a decision, no two members accept the same document, even if the document is generated to satisfy
+/// both.
 #[test]
 fn undecided_unions_do_not_overlap() {
     for revision in REVISIONS {

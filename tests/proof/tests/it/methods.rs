@@ -1,7 +1,7 @@
 //! Compares methods and directions with the unions in the schemas, read with serde_json alone, and the params and
 //! result of each request with a table written by hand from the rule in the specification.
 
-#![allow(deprecated, reason = "deprecated requests are checked, too")]
+#![allow(deprecated, reason = "the tests include deprecated requests")]
 
 use std::any::TypeId;
 use std::collections::BTreeSet;

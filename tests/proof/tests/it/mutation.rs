@@ -83,7 +83,7 @@ fn run(document: &Json, revision: &str, released: bool) -> Result<Option<BTreeMa
         let document = Document::parse(FILE, text.as_bytes())?;
         let protocol = mcpgen::model(document, revision, released)?;
         let files = mcpgen::emit(&protocol, &options())?;
-        // A vendored module has some additional code.
+        // Modules of vendored revisions contain additional code, such as `JsonSchema` impls.
         if text.len().is_multiple_of(16) {
             let vendored = Options { vendored: Some("v1".into()), support: "crate".into(), ..options() };
             mcpgen::emit(&protocol, &vendored)?;
@@ -306,7 +306,8 @@ fn compile(originals: &[(String, Json)], seeds: &[u64]) -> Result<(), String> {
     let mut library = String::from("//! Mutants.\n#![deny(warnings)]\n");
     for (index, seed) in seeds.iter().enumerate() {
         let (revision, released, mutant) = make(originals, *seed);
-        let files = run(&mutant.document, &revision, released)?.ok_or("accepted a moment ago")?;
+        let files = run(&mutant.document, &revision, released)?
+            .ok_or("the generator rejects a mutant that it accepted before")?;
         for (name, text) in &files {
             write(folder.path().join(format!("src/m{index}/{name}")), text)?;
         }

@@ -28,7 +28,7 @@ const FEATURES: [&str; 9] = [
 #[test]
 fn types_are_lossless_with_all_serde_json_features() {
     let start = Instant::now();
-    // Each set takes a build. By default, only the smallest and the largest are tested.
+    // Each set requires a build. By default, only the smallest and the largest are tested.
     let sets = if is_thorough() { &FEATURES[..] } else { &[FEATURES[0], FEATURES[8]] };
     for features in sets {
         let since = Instant::now();

@@ -65,7 +65,7 @@ async fn run(Arguments { url, scenario, revision, context }: Arguments) -> anyho
     Ok(run.client.close().await?)
 }
 
-/// Returns a client that handles all requests of servers.
+/// Returns a client that handles all requests of a server.
 fn builder(revision: Option<Revision>) -> ClientBuilder {
     Client::builder("everything-client", env!("CARGO_PKG_VERSION"))
         .options(|options| {
