@@ -180,16 +180,21 @@ fn judged(protocol: &Protocol, schema: &Value) -> Option<(Value, Judge)> {
             *schema.pointer_mut(text(pointer))? = serde_json::from_str(fixup.becomes).ok()?;
         }
     }
-    let mut decided = Vec::new();
+    let mut decided = BTreeMap::new();
     for union in list(&report["unions"]) {
         for pointer in list(&union["schema_pointers"]).iter().map(text) {
             // Without an `anyOf`, the members exclude each other.
             if let Some(members) = schema.pointer(pointer).and_then(|union| union["anyOf"].as_array()) {
-                decided.push((pointer.to_owned(), rules(union, members)?));
+                let rules = rules(union, members)?;
+                // The judge cannot decide a place in two ways, as if it is alone and in an intersection.
+                if decided.get(pointer).is_some_and(|others| *others != rules) {
+                    return None;
+                }
+                decided.insert(pointer.to_owned(), rules);
             }
         }
     }
-    let judge = Judge::decided(&schema, decided);
+    let judge = Judge::decided(&schema, decided.into_iter().collect());
     Some((schema, judge))
 }
 

@@ -298,7 +298,7 @@ fn compile(originals: &[(String, Json)], seeds: &[u64]) -> Result<(), String> {
     let target = root.join("target").join("mutants");
     let manifest = format!(
         "[package]\nname = \"mutants\"\nversion = \"0.0.0\"\nedition = \"2024\"\n\n[dependencies]\nmcpgen-types = {{ path = {:?}, \
-         default-features = false }}\nserde = {{ version = \"1\", default-features = false }}\nserde_json = \"1\"\n\n[workspace]\n",
+         default-features = false, features = [\"pattern\"] }}\nserde = {{ version = \"1\", default-features = false }}\nserde_json = \"1\"\n\n[workspace]\n",
         root.join("generated")
     );
     write(folder.path().join("Cargo.toml"), &manifest)?;
