@@ -6,7 +6,6 @@ use std::marker::PhantomData;
 use serde_json::Value;
 
 use crate::Map;
-#[cfg(feature = "pattern")]
 use crate::codec::Pattern;
 use crate::map::{Iter, iterate};
 
@@ -29,7 +28,6 @@ pub trait KnownMembers {
     const MEMBERS: &'static [&'static str];
 
     /// Returns the pattern of the type, if any. Members whose names match it are in a separate field.
-    #[cfg(feature = "pattern")]
     #[must_use]
     fn pattern() -> Option<&'static Pattern> {
         None
@@ -38,7 +36,6 @@ pub trait KnownMembers {
     /// Returns whether [`Extra::insert`] accepts a member of this name.
     #[must_use]
     fn is_extra(name: &str) -> bool {
-        #[cfg(feature = "pattern")]
         if Self::pattern().is_some_and(|pattern| pattern.matches(name)) {
             return false;
         }

@@ -8,12 +8,10 @@ use std::fmt;
 use std::hash::{BuildHasher, Hasher, RandomState};
 use std::rc::Rc;
 
-#[cfg(feature = "pattern")]
 use crate::error::json_text;
 use crate::{Error, ErrorKind, Number};
 
 use super::index::{Document, Kind};
-#[cfg(feature = "pattern")]
 use super::pattern::Pattern;
 use super::{Bounds, Cursor, Decode, Encode, JsonTypes, Length, Literal};
 
@@ -47,7 +45,6 @@ pub enum Check {
     /// The number of code points of a string is within limits.
     Length(Length),
     /// A part of a string matches this regular expression.
-    #[cfg(feature = "pattern")]
     Pattern(&'static Pattern),
     /// The number of items of an array is within limits.
     ItemCount(Length),
@@ -76,11 +73,7 @@ pub struct MemberChecks {
     /// The checks on members with these names.
     pub named: &'static [(&'static str, Check)],
     /// The checks on members whose names match these patterns.
-    #[cfg(feature = "pattern")]
     pub patterns: &'static [(&'static Pattern, Check)],
-    /// Always empty without the feature `pattern`.
-    #[cfg(not(feature = "pattern"))]
-    pub patterns: &'static [(); 0],
     /// The check on all other members.
     pub others: Option<&'static Check>,
 }
@@ -214,7 +207,6 @@ impl Check {
         let text = json.as_str().unwrap_or_default();
         match self {
             Self::Length(length) => length.check_str(&text).map_err(|error| json.locate(error)),
-            #[cfg(feature = "pattern")]
             Self::Pattern(pattern) if !pattern.matches(&text) => {
                 let expected = format!("a string that matches {}", json_text(pattern.source()));
                 Err(violation(json, expected, json_text(&text)))
@@ -301,7 +293,6 @@ impl MemberChecks {
             is_known = true;
             check.eval(value, known, None)?;
         }
-        #[cfg(feature = "pattern")]
         if !self.patterns.is_empty() {
             let text = name.as_str().unwrap_or_default();
             for (_, check) in self.patterns.iter().filter(|(pattern, _)| pattern.matches(&text)) {

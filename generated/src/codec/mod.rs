@@ -97,10 +97,8 @@ mod index;
 #[cfg(feature = "schemars")]
 pub mod json_schema;
 mod literal;
-#[cfg(feature = "pattern")]
 mod matching;
 mod open_enum;
-#[cfg(feature = "pattern")]
 mod pattern;
 mod record;
 mod scan;
@@ -121,9 +119,7 @@ pub use fields::{
 };
 pub use index::{Document, Place};
 pub use literal::Literal;
-#[cfg(feature = "pattern")]
 pub use matching::{Matching, read_matching, read_unmatched, refuse_unmatched};
-#[cfg(feature = "pattern")]
 pub use pattern::Pattern;
 pub use tuple::{read_item, read_rest};
 pub use union::{Condition, Guard, JsonTypes};
