@@ -1,12 +1,12 @@
 //! An authorization server for tests. It needs no user.
 
 use std::collections::BTreeMap;
-use std::sync::atomic::{AtomicBool, AtomicI64, AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicI64, AtomicU16, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use axum::extract::{Form, Query, State};
-use axum::http::{HeaderMap, StatusCode};
+use axum::http::{HeaderMap, StatusCode, Uri};
 use axum::response::{IntoResponse, Redirect, Response};
 use axum::routing::{get, post};
 use axum::{Json, Router};
@@ -33,6 +33,12 @@ struct Shared {
     refresh_tokens: Mutex<BTreeMap<String, Params>>,
     issued: AtomicUsize,
     rejects_registrations: AtomicBool,
+    /// Whether the endpoints have moved to `/moved`.
+    has_moved: AtomicBool,
+    /// The status of token and revocation responses. 0 if they are normal.
+    failure: AtomicU16,
+    /// How often the metadata were requested.
+    discoveries: AtomicUsize,
     /// The kinds of requests, in order.
     log: Mutex<Vec<String>>,
     /// All secrets that the server has issued or received.
@@ -51,6 +57,9 @@ impl AuthorizationServer {
             refresh_tokens: Mutex::default(),
             issued: AtomicUsize::new(0),
             rejects_registrations: AtomicBool::new(false),
+            has_moved: AtomicBool::new(false),
+            failure: AtomicU16::new(0),
+            discoveries: AtomicUsize::new(0),
             log: Mutex::default(),
             secrets: Mutex::default(),
         }));
@@ -61,6 +70,8 @@ impl AuthorizationServer {
             .route("/authorize", get(authorize))
             .route("/token", post(token))
             .route("/revoke", post(revoke))
+            .route("/moved/token", post(token))
+            .route("/moved/revoke", post(revoke))
             .route("/introspect", post(introspect))
             .with_state(server.clone());
         tokio::spawn(async move { axum::serve(listener, app).await });
@@ -92,6 +103,30 @@ impl AuthorizationServer {
     /// Sets the lifetime of access tokens in seconds.
     pub(crate) fn set_lifetime(&self, seconds: i64) {
         self.0.lifetime.store(seconds, Ordering::SeqCst);
+    }
+
+    /// Moves the token and revocation endpoints to other URLs. The old URLs then respond with 404.
+    pub(crate) fn move_endpoints(&self) {
+        self.0.has_moved.store(true, Ordering::SeqCst);
+    }
+
+    /// Lets the token and revocation endpoints respond with this status and without an OAuth error. `None` ends it.
+    pub(crate) fn fail(&self, status: Option<StatusCode>) {
+        self.0.failure.store(status.map_or(0, |status| status.as_u16()), Ordering::SeqCst);
+    }
+
+    /// Returns how often the metadata were requested since the last call.
+    pub(crate) fn discoveries(&self) -> usize {
+        self.0.discoveries.swap(0, Ordering::SeqCst)
+    }
+
+    /// Returns the status of a failed response of the endpoint at this URL.
+    fn failure(&self, uri: &Uri) -> Option<StatusCode> {
+        if uri.path().starts_with("/moved") != self.0.has_moved.load(Ordering::SeqCst) {
+            return Some(StatusCode::NOT_FOUND);
+        }
+        // 0 is not a status.
+        StatusCode::from_u16(self.0.failure.load(Ordering::SeqCst)).ok()
     }
 
     fn record(&self, kind: &str) {
@@ -142,12 +177,14 @@ impl AuthorizationServer {
 }
 
 async fn metadata(State(server): State<AuthorizationServer>) -> Json<Value> {
+    server.0.discoveries.fetch_add(1, Ordering::SeqCst);
     let at = |path: &str| format!("{}{path}", server.issuer());
+    let moved = if server.0.has_moved.load(Ordering::SeqCst) { "/moved" } else { "" };
     Json(json!({
         "issuer": server.issuer(),
         "authorization_endpoint": at("/authorize"),
-        "token_endpoint": at("/token"),
-        "revocation_endpoint": at("/revoke"),
+        "token_endpoint": at(&format!("{moved}/token")),
+        "revocation_endpoint": at(&format!("{moved}/revoke")),
         "registration_endpoint": at("/register"),
         "jwks_uri": at("/jwks"),
         "code_challenge_methods_supported": ["S256"],
@@ -192,7 +229,16 @@ async fn authorize(State(server): State<AuthorizationServer>, Query(request): Qu
     Redirect::to(url.as_str())
 }
 
-async fn token(State(server): State<AuthorizationServer>, headers: HeaderMap, Form(form): Form<Params>) -> Response {
+async fn token(
+    State(server): State<AuthorizationServer>,
+    uri: Uri,
+    headers: HeaderMap,
+    Form(form): Form<Params>,
+) -> Response {
+    if let Some(status) = server.failure(&uri) {
+        server.record(status.as_str());
+        return status.into_response();
+    }
     let grant = form["grant_type"].clone();
     server.record(&grant);
     assert!(form.get("client_secret").is_some_and(|secret| secret.starts_with("client-secret")), "{form:?}");
@@ -225,7 +271,11 @@ async fn token(State(server): State<AuthorizationServer>, headers: HeaderMap, Fo
     }
 }
 
-async fn revoke(State(server): State<AuthorizationServer>, Form(form): Form<Params>) -> StatusCode {
+async fn revoke(State(server): State<AuthorizationServer>, uri: Uri, Form(form): Form<Params>) -> StatusCode {
+    if let Some(status) = server.failure(&uri) {
+        server.record(status.as_str());
+        return status;
+    }
     assert!(form.get("client_secret").is_some_and(|secret| secret.starts_with("client-secret")), "{form:?}");
     let known = server.0.refresh_tokens.lock().expect("the tokens").remove(&form["token"]).is_some();
     server.record(&format!("revoke {} {known}", form["token_type_hint"]));

@@ -131,7 +131,7 @@ async fn stops_stepping_up_without_success() {
 }
 
 /// Returns the messages of an error and its sources.
-fn messages(error: &dyn std::error::Error) -> String {
+pub(crate) fn messages(error: &dyn std::error::Error) -> String {
     let chain = std::iter::successors(Some(error), |error| error.source());
     chain.map(ToString::to_string).collect::<Vec<_>>().join(": ")
 }

@@ -19,8 +19,7 @@ use super::discovery::{Discovered, discover};
 use super::error::OAuthError;
 use super::grant::Grant;
 use super::options::OAuthOptions;
-use super::registration::{self, Identification};
-use super::token::{Nonces, TokenEndpoint, header};
+use super::token::{Nonces, header};
 use crate::challenge::AuthChallenge;
 use crate::dpop::DPOP;
 use crate::fetch::{Fetcher, NetworkPolicy};
@@ -51,7 +50,7 @@ pub(super) struct State {
     is_loaded: bool,
     /// The hash of the text that was last read from the store or written to it.
     stored: Option<String>,
-    credentials: Option<Arc<Credentials>>,
+    pub(super) credentials: Option<Arc<Credentials>>,
     /// When the credentials were granted, until a response shows that the server has accepted them.
     pub(super) granted: Option<Instant>,
     /// How often each set of scopes was requested after a 403.
@@ -111,35 +110,11 @@ impl OAuthClient {
         }
     }
 
-    async fn revoke(&self, credentials: &Credentials) -> Result<(), OAuthError> {
-        let Some(url) = &credentials.revocation_endpoint else { return Ok(()) };
-        let Some(client) = self.known_client(credentials).await? else { return Ok(()) };
-        let endpoint = TokenEndpoint { url, ..self.token_endpoint(credentials, &client) };
-        // Servers that revoke a refresh token also revoke its access tokens, if they can.
-        match &credentials.refresh_token {
-            Some(token) => endpoint.revoke(token, "refresh_token").await,
-            None => endpoint.revoke(&credentials.access_token, "access_token").await,
-        }
-    }
-
-    /// Returns the token endpoint that issued these credentials.
-    fn token_endpoint<'a>(&'a self, issued: &'a Credentials, client: &'a Identification) -> TokenEndpoint<'a> {
-        TokenEndpoint {
-            fetcher: &self.fetcher,
-            url: &issued.token_endpoint,
-            issuer: &issued.issuer,
-            methods: issued.methods.as_deref(),
-            client,
-            dpop: issued.dpop.as_deref(),
-            nonces: &self.nonces,
-        }
-    }
-
     pub(super) fn state(&self) -> MutexGuard<'_, State> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn store_key(&self) -> StoreKey {
+    pub(super) fn store_key(&self) -> StoreKey {
         StoreKey { kind: EntryKind::Credentials, server: self.server_url.to_string(), user: self.options.user.clone() }
     }
 
@@ -168,24 +143,29 @@ impl OAuthClient {
             let state = self.state();
             (state.credentials.clone(), state.is_loaded)
         };
-        if is_loaded && !credentials.as_ref().is_some_and(|credentials| credentials.has_expired()) {
+        if is_loaded && !credentials.as_ref().is_some_and(|credentials| credentials.expires_soon()) {
             return Ok(credentials);
         }
         let _renewing = self.renewing.lock().await;
         self.load().await?;
         let credentials = self.state().credentials.clone();
         match credentials {
-            Some(expired) if expired.has_expired() => match self.refresh(&expired).await? {
-                // The server then responds with 401, and the login starts again.
-                None => Ok(Some(expired)),
-                renewed => Ok(renewed),
+            Some(expiring) if expiring.expires_soon() => match self.refresh(&expiring).await {
+                Ok(Some(renewed)) => Ok(Some(renewed)),
+                // After the token has expired, the server responds with 401, and the login starts again.
+                Ok(None) => Ok(Some(expiring)),
+                Err(error) if !expiring.has_expired() => {
+                    tracing::warn!(error = &error as &dyn std::error::Error, "the access token is not refreshed yet");
+                    Ok(Some(expiring))
+                }
+                Err(error) => Err(error),
             },
             credentials => Ok(credentials),
         }
     }
 
     /// Reads the store. Another process may have renewed the credentials.
-    async fn load(&self) -> Result<(), OAuthError> {
+    pub(super) async fn load(&self) -> Result<(), OAuthError> {
         let text = self.options.store.load(&self.store_key()).await?;
         let mut state = self.state();
         state.is_loaded = true;
@@ -296,53 +276,6 @@ impl OAuthClient {
             scopes.insert("offline_access".to_owned());
         }
         scopes
-    }
-
-    /// Refreshes credentials. Returns `None` if they cannot be refreshed.
-    async fn refresh(&self, expired: &Arc<Credentials>) -> Result<Option<Arc<Credentials>>, OAuthError> {
-        let key = self.store_key();
-        let lock = self.options.store.lock(&key).await;
-        let _locked = lock.inspect_err(|error| {
-            tracing::warn!(error = error as &dyn std::error::Error, "another client may refresh the same tokens");
-        });
-        // Another client may have refreshed the tokens.
-        self.load().await?;
-        let stored = self.state().credentials.clone().filter(|stored| stored.issuer == expired.issuer);
-        let expired = match stored {
-            Some(stored) if !stored.has_same_token(expired) && !stored.has_expired() => return Ok(Some(stored)),
-            Some(stored) => stored,
-            None => Arc::clone(expired),
-        };
-        let Some(refresh_token) = &expired.refresh_token else { return Ok(None) };
-        let Some(client) = self.known_client(&expired).await? else { return Ok(None) };
-        let endpoint = self.token_endpoint(&expired, &client);
-        let params = [
-            ("grant_type", "refresh_token"),
-            ("refresh_token", refresh_token.expose_secret()),
-            ("resource", expired.resource.as_str()),
-        ];
-        match endpoint.request(&params).await {
-            Ok(response) => Ok(Some(self.store(Credentials::clone(&expired).updated(response)?).await)),
-            Err(OAuthError::Token(error)) => {
-                tracing::info!(%error, "the refresh token is no longer valid");
-                // Another process may have used the refresh token, and stored the next one.
-                self.load().await?;
-                let current = self.state().credentials.clone();
-                Ok(current.filter(|current| !current.has_same_token(&expired)))
-            }
-            Err(error) => Err(error),
-        }
-    }
-
-    /// Returns the client to which credentials were issued, if it is still registered.
-    async fn known_client(&self, credentials: &Credentials) -> Result<Option<Identification>, OAuthError> {
-        let known = match registration::registered(&self.options, &credentials.issuer) {
-            Ok(Some(configured)) => Some(configured),
-            Ok(None) => registration::stored(&self.options, &credentials.issuer).await?,
-            Err(_) => None,
-        };
-        let document = self.options.client_metadata_url.clone().map(Identification::public);
-        Ok([known, document].into_iter().flatten().find(|client| client.id == credentials.client_id))
     }
 
     /// Makes these the current credentials. If they cannot be stored, they are still used.
