@@ -1,5 +1,6 @@
 //! A protected resource: the layer that authorizes requests, and the metadata.
 
+use std::collections::BTreeSet;
 use std::convert::Infallible;
 use std::fmt;
 use std::sync::Arc;
@@ -116,11 +117,8 @@ impl Shared {
             }
         })?;
         self.check_binding(parts, scheme, &token, &identity)?;
-        let always = self.options.scopes.always();
-        match self.options.scopes.is_sufficient(&identity.scopes, always) {
-            true => Ok(identity),
-            false => Err(Refusal::InsufficientScope(always.clone())),
-        }
+        self.check_scopes(&identity, self.options.scopes.always().clone())?;
+        Ok(identity)
     }
 
     /// Checks that a bound token is sent with a proof, and an unbound token without one.
@@ -156,11 +154,17 @@ impl Shared {
     /// Checks the scopes of the operations in a body.
     fn check_operations(&self, identity: &Identity, body: &[u8]) -> Result<(), Refusal> {
         let operations = operations(body).map_err(|_| Refusal::InvalidRequest("the body is not a JSON-RPC message"))?;
-        let required = self.options.scopes.required(&operations);
-        match self.options.scopes.is_sufficient(&identity.scopes, &required) {
-            true => Ok(()),
-            false => Err(Refusal::InsufficientScope(required)),
+        self.check_scopes(identity, self.options.scopes.required(&operations))
+    }
+
+    /// Checks that a token has these scopes. Logs the refusal, because the client usually requests more scopes then.
+    fn check_scopes(&self, identity: &Identity, required: BTreeSet<String>) -> Result<(), Refusal> {
+        if self.options.scopes.is_sufficient(&identity.scopes, &required) {
+            return Ok(());
         }
+        let Identity { subject, client_id, scopes, .. } = identity;
+        tracing::info!(subject, client_id, granted = ?scopes, ?required, "the token lacks scopes");
+        Err(Refusal::InsufficientScope(required))
     }
 }
 
