@@ -7,6 +7,8 @@ mod endpoints;
 mod flow;
 mod hostile;
 mod introspection;
+#[cfg(feature = "keyring")]
+mod keyring_store;
 mod loopback;
 mod peers;
 mod recorder;
