@@ -6,12 +6,13 @@ use std::sync::{Arc, Mutex};
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use axum::extract::{Form, Query, State};
-use axum::http::{HeaderMap, StatusCode, Uri};
+use axum::http::{HeaderMap, HeaderName, StatusCode, Uri};
 use axum::response::{IntoResponse, Redirect, Response};
 use axum::routing::{get, post};
 use axum::{Json, Router};
 use futures_util::future::BoxFuture;
 use mcpgen_auth::client::{PendingLogin, UserAgent};
+use mcpgen_auth::dpop::DPOP_NONCE;
 use mcpgen_auth::jose::{Jwk, Jws, SigningKey};
 use serde_json::{Value, json};
 use tower::BoxError;
@@ -37,6 +38,9 @@ struct Shared {
     has_moved: AtomicBool,
     /// The status of token and revocation responses. 0 if they are normal.
     failure: AtomicU16,
+    /// Whether DPoP proofs must contain the current nonce. Each successful response has a new one.
+    requires_nonces: AtomicBool,
+    nonce: AtomicUsize,
     /// How often the metadata were requested.
     discoveries: AtomicUsize,
     /// The kinds of requests, in order.
@@ -59,6 +63,8 @@ impl AuthorizationServer {
             rejects_registrations: AtomicBool::new(false),
             has_moved: AtomicBool::new(false),
             failure: AtomicU16::new(0),
+            requires_nonces: AtomicBool::new(false),
+            nonce: AtomicUsize::new(0),
             discoveries: AtomicUsize::new(0),
             log: Mutex::default(),
             secrets: Mutex::default(),
@@ -113,6 +119,17 @@ impl AuthorizationServer {
     /// Lets the token and revocation endpoints respond with this status and without an OAuth error. `None` ends it.
     pub(crate) fn fail(&self, status: Option<StatusCode>) {
         self.0.failure.store(status.map_or(0, |status| status.as_u16()), Ordering::SeqCst);
+    }
+
+    /// Requires nonces in DPoP proofs.
+    pub(crate) fn require_nonces(&self) {
+        self.0.requires_nonces.store(true, Ordering::SeqCst);
+    }
+
+    /// Returns the header with the current nonce, if nonces are required.
+    fn nonce(&self) -> Option<[(HeaderName, String); 1]> {
+        let nonce = format!("nonce-{}", self.0.nonce.load(Ordering::SeqCst));
+        self.0.requires_nonces.load(Ordering::SeqCst).then_some([(DPOP_NONCE, nonce)])
     }
 
     /// Returns how often the metadata were requested since the last call.
@@ -247,15 +264,21 @@ async fn token(
         return status.into_response();
     }
     let grant = form["grant_type"].clone();
-    server.record(&grant);
     server.check_client(&form);
     let proof = headers.get("dpop").and_then(|proof| proof.to_str().ok());
-    let key = proof.map(|proof| {
+    let proof = proof.map(|proof| {
         let jws = Jws::parse(proof).expect("a proof");
         let key = Jwk::from_untrusted(jws.header.jwk.as_ref().expect("a key")).expect("a public key");
         assert_eq!(jws.verify(&key), Ok(()));
-        key
+        (key, jws.payload::<Value>().expect("claims"))
     });
+    if let (Some((_, claims)), Some(nonce)) = (&proof, server.nonce())
+        && claims["nonce"] != nonce[0].1
+    {
+        server.record("use_dpop_nonce");
+        return (StatusCode::BAD_REQUEST, nonce, Json(json!({ "error": "use_dpop_nonce" }))).into_response();
+    }
+    server.record(&grant);
     let request = match grant.as_str() {
         "authorization_code" => {
             let request = server.0.codes.lock().expect("the codes").remove(&form["code"]);
@@ -270,7 +293,10 @@ async fn token(
         _ => server.0.refresh_tokens.lock().expect("the tokens").remove(&form["refresh_token"]),
     };
     match request {
-        Some(request) => server.issue(request, key.as_ref()),
+        Some(request) => {
+            server.0.nonce.fetch_add(1, Ordering::SeqCst);
+            (server.nonce(), server.issue(request, proof.as_ref().map(|(key, _)| key))).into_response()
+        }
         None => {
             server.record("invalid_grant");
             (StatusCode::BAD_REQUEST, Json(json!({ "error": "invalid_grant" }))).into_response()

@@ -10,6 +10,7 @@ mod introspection;
 #[cfg(feature = "keyring")]
 mod keyring_store;
 mod loopback;
+mod nonces;
 mod peers;
 mod recorder;
 mod scopes;

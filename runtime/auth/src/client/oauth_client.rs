@@ -38,7 +38,10 @@ pub struct OAuthClient {
     server_url: Url,
     pub(super) options: OAuthOptions,
     pub(super) fetcher: Fetcher,
+    /// The nonces of token endpoints.
     pub(super) nonces: Nonces,
+    /// The nonces of the MCP server, which may have the same origin as a token endpoint.
+    server_nonces: Nonces,
     state: Mutex<State>,
     /// Held while new credentials are requested, so that no token is refreshed twice.
     renewing: tokio::sync::Mutex<()>,
@@ -85,6 +88,7 @@ impl OAuthClient {
             options,
             fetcher,
             nonces: Nonces::default(),
+            server_nonces: Nonces::default(),
             state: Mutex::default(),
             renewing: tokio::sync::Mutex::default(),
         })
@@ -130,7 +134,7 @@ impl OAuthClient {
         }
         let mut headers = HeaderMap::from_iter([(AUTHORIZATION, credentials.authorization()?)]);
         if let Some(key) = &credentials.dpop {
-            let (nonce, token) = (self.nonces.get(request.url), &credentials.access_token);
+            let (nonce, token) = (self.server_nonces.get(request.url), &credentials.access_token);
             let proof = key.proof(request.method.as_str(), request.url, nonce.as_deref(), Some(token))?;
             headers.insert(DPOP, header(&proof)?);
         }
@@ -184,14 +188,15 @@ impl OAuthClient {
 
     /// Obtains credentials after a request was refused. Returns `None` to give up.
     async fn respond(&self, url: &Url, refused: &Challenge) -> Result<Option<Arc<Credentials>>, OAuthError> {
-        self.nonces.read(url, &refused.headers);
+        let has_nonce = self.server_nonces.read(url, &refused.headers);
         let challenges = AuthChallenge::parse(refused.www_authenticate());
         let of = |scheme: &str| challenges.iter().find(|challenge| challenge.scheme == scheme);
         let challenge = if self.options.dpop { of("dpop").or(of("bearer")) } else { of("bearer").or(of("dpop")) };
         let error = challenge.and_then(|challenge| challenge.get("error"));
         let credentials = self.state().credentials.clone();
         if error == Some("use_dpop_nonce") && credentials.as_ref().is_some_and(|known| known.dpop.is_some()) {
-            return Ok(credentials);
+            // Without a new nonce, the server would refuse the next proof, too.
+            return Ok(credentials.filter(|_| has_nonce));
         }
         if refused.status == StatusCode::FORBIDDEN && error != Some("insufficient_scope") {
             return Ok(None);
@@ -302,7 +307,7 @@ impl Authorize for OAuthClient {
     }
 
     fn on_response(&self, url: &Url, headers: &HeaderMap) {
-        self.nonces.read(url, headers);
+        self.server_nonces.read(url, headers);
         self.state().granted = None;
     }
 }

@@ -34,11 +34,12 @@ impl Nonces {
         nonces.get(&url.origin().ascii_serialization()).cloned()
     }
 
-    /// Stores the nonce of a response, if it has one.
-    pub(super) fn read(&self, url: &Url, headers: &HeaderMap) {
-        let Some(nonce) = headers.get(DPOP_NONCE).and_then(|nonce| nonce.to_str().ok()) else { return };
+    /// Stores the nonce of a response. Returns `false` if it has none.
+    pub(super) fn read(&self, url: &Url, headers: &HeaderMap) -> bool {
+        let Some(nonce) = headers.get(DPOP_NONCE).and_then(|nonce| nonce.to_str().ok()) else { return false };
         let mut nonces = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         nonces.insert(url.origin().ascii_serialization(), nonce.to_owned());
+        true
     }
 }
 
@@ -94,10 +95,12 @@ impl TokenEndpoint<'_> {
     /// Sends a request. If the server requires a nonce in the DPoP proof, repeats the request once with it.
     async fn send(&self, params: &[(&str, &str)]) -> Result<Reply, OAuthError> {
         let reply = self.send_once(params).await?;
-        let has_nonce = self.dpop.is_some() && reply.headers.contains_key(DPOP_NONCE);
+        let has_nonce = self.nonces.read(self.url, &reply.headers) && self.dpop.is_some();
         match self.check(reply) {
             Err(OAuthError::Token(error)) if has_nonce && error.error == "use_dpop_nonce" => {
-                self.check(self.send_once(params).await?)
+                let reply = self.send_once(params).await?;
+                self.nonces.read(self.url, &reply.headers);
+                self.check(reply)
             }
             result => result,
         }
@@ -105,9 +108,7 @@ impl TokenEndpoint<'_> {
 
     async fn send_once(&self, params: &[(&str, &str)]) -> Result<Reply, OAuthError> {
         let (headers, form) = self.headers_and_form(params)?;
-        let reply = self.fetcher.post_form(self.url, headers, &form).await?;
-        self.nonces.read(self.url, &reply.headers);
-        Ok(reply)
+        Ok(self.fetcher.post_form(self.url, headers, &form).await?)
     }
 
     /// Returns the error of a response that is not successful.
