@@ -35,7 +35,8 @@
 //! * `resource` is the layer and the metadata. `options` and `scopes` are its settings.
 //! * `verifier` is the trait of token verifiers: `jwt`, with the issuer's keys from `jwks`, and `introspection`. Their
 //!   result is an `identity`.
-//! * `dpop` checks proofs, and `nonce` their nonces. `operation` reads the operation of a request. `refusal` creates error responses.
+//! * `dpop` checks proofs, and `nonce` their nonces. `operation` reads the operation of a request. `refusal` creates
+//!   error responses.
 
 mod dpop;
 mod identity;
