@@ -10,7 +10,7 @@ use serde::Serialize;
 
 use crate::error::Error;
 use crate::json::Json;
-use crate::model::conservation::{Fate, conservation, kind};
+use crate::model::conservation::{Outcome, conservation, kind};
 use crate::model::decision::{self, Decision};
 use crate::model::{
     AliasRule, Bounded, Content, Limit, Origin, Params, Protocol, Rest, Shape, Side, Struct, Type, TypeDef,
@@ -129,7 +129,7 @@ struct ConservationRow<'p> {
 struct DefinitionRow<'p> {
     name: &'p str,
     rust: &'p str,
-    fate: &'static str,
+    outcome: &'static str,
     detail: Option<&'static str>,
 }
 
@@ -138,7 +138,7 @@ struct DefinitionRow<'p> {
 /// # Errors
 /// [`Error::Schema`] if a definition has no type, which is a defect of mcpgen.
 pub fn inspect(protocol: &Protocol) -> Result<Inspection<'_>, Error> {
-    let fates = conservation(protocol)?;
+    let outcomes = conservation(protocol)?;
     let requests = protocol.requests.iter().map(|request| RequestRow {
         message: message(protocol, &request.method, request.type_id, &request.senders, request.params.as_ref()),
         result: protocol.describe(&request.result),
@@ -179,7 +179,7 @@ pub fn inspect(protocol: &Protocol) -> Result<Inspection<'_>, Error> {
         types: protocol.types.iter().map(|def| entry(protocol, def)).collect(),
         unions: protocol.types.iter().filter_map(|def| union(protocol, def)).collect(),
         fixups: fixups.collect(),
-        conservation: conservation_row(protocol, &fates),
+        conservation: conservation_row(protocol, &outcomes),
     })
 }
 
@@ -354,14 +354,14 @@ fn guards<'p>(decision: &'p Decision, variants: &[String]) -> Vec<GuardRow<'p>> 
     decision.guards.iter().map(guard).collect()
 }
 
-fn conservation_row<'p>(protocol: &'p Protocol, fates: &BTreeMap<Fate, usize>) -> ConservationRow<'p> {
-    let count = |fate: &str| {
-        let of_it = fates.iter().filter(|(known, _)| known.as_str() == fate);
+fn conservation_row<'p>(protocol: &'p Protocol, outcomes: &BTreeMap<Outcome, usize>) -> ConservationRow<'p> {
+    let count = |outcome: &str| {
+        let of_it = outcomes.iter().filter(|(known, _)| known.as_str() == outcome);
         of_it.map(|(known, count)| (known.detail().unwrap_or_default(), *count)).collect::<BTreeMap<_, _>>()
     };
     let definitions = protocol.types.iter().filter(|def| def.origin == Origin::Definition).map(|def| {
-        let fate = Fate::of(&def.shape);
-        DefinitionRow { name: &def.name, rust: &def.rust, fate: fate.as_str(), detail: fate.detail() }
+        let outcome = Outcome::of(&def.shape);
+        DefinitionRow { name: &def.name, rust: &def.rust, outcome: outcome.as_str(), detail: outcome.detail() }
     });
     ConservationRow {
         emitted: count("emitted"),
@@ -446,10 +446,11 @@ impl Inspection<'_> {
     fn conservation(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         heading(f, "Definitions", self.definitions)?;
         let ConservationRow { emitted, aliased, absorbed, definitions } = &self.conservation;
-        let mut line = |fate: &str, detail: &str, count: usize| {
-            let label = if detail.is_empty() { fate.to_owned() } else { format!("{fate} ({detail})") };
+        let mut line = |outcome: &str, detail: &str, count: usize| {
+            let label = if detail.is_empty() { outcome.to_owned() } else { format!("{outcome} ({detail})") };
             write!(f, "  {label:26} {count:4}")?;
-            let of_it = definitions.iter().filter(|def| def.fate == fate && def.detail.unwrap_or_default() == detail);
+            let of_it =
+                definitions.iter().filter(|def| def.outcome == outcome && def.detail.unwrap_or_default() == detail);
             let names: Vec<&str> = of_it.map(|def| def.name).collect();
             writeln!(f, "  {}", names.join(", "))
         };

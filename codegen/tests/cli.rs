@@ -279,8 +279,8 @@ fn inspects_as_text_and_json() {
         assert!(problems.is_empty(), "{revision}: {problems:?}");
         assert_eq!((&json["version"], &json["definitions"]), (&1.into(), &count.into()));
         let kept = &json["conservation"];
-        let sum = |fate: &str| {
-            kept[fate].as_object().expect("counts").values().filter_map(|count| count.as_u64()).sum::<u64>()
+        let sum = |outcome: &str| {
+            kept[outcome].as_object().expect("counts").values().filter_map(|count| count.as_u64()).sum::<u64>()
         };
         let all = sum("emitted") + sum("absorbed") + kept["aliased"].as_u64().expect("a count");
         assert_eq!(all, count, "{revision}: counts add up");

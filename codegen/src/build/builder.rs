@@ -241,7 +241,7 @@ impl<'a> Builder<'a> {
         Shape::Bounded(Bounded { inner, limit: None, checks: names.into_iter().collect() })
     }
 
-    /// Returns the shape of an array whose first items have schemas of their place: a tuple if all of them must be
+    /// Returns the shape of an array whose first items have separate schemas: a tuple if all of them must be
     /// present, or else a list with a check.
     fn array(&mut self, array: &Array, at: &Occurrence) -> Shape {
         let count = array.first.len() as u64;

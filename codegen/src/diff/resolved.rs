@@ -41,7 +41,7 @@ pub(super) struct ResolvedObject<'p> {
 }
 
 impl<'p> ResolvedObject<'p> {
-    /// Returns what a member with a name that the object does not name may be.
+    /// Returns the possible content of a member that the object does not name.
     pub(super) fn other(&self, name: &str) -> OtherMembers<'p> {
         match self.pattern {
             Some(it) if pattern::matches(&it.pattern, name) => OtherMembers::Of(&it.content),

@@ -1,4 +1,4 @@
-//! Arrays whose first items have types of their place.
+//! Tuples: arrays whose first items each have a type.
 
 use proc_macro2::{Literal, TokenStream};
 use quote::quote;

@@ -7,7 +7,7 @@ use crate::model::{AliasRule, Origin, Protocol, Shape};
 
 /// How a definition is generated.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(crate) enum Fate {
+pub(crate) enum Outcome {
     /// As a type of this kind.
     Emitted(&'static str),
     /// As an alias of a type expression.
@@ -16,32 +16,32 @@ pub(crate) enum Fate {
     Absorbed(&'static str),
 }
 
-impl Fate {
-    /// Returns the fate of a definition of this shape.
-    pub(crate) fn of(shape: &Shape) -> Fate {
+impl Outcome {
+    /// Returns the outcome of a definition of this shape.
+    pub(crate) fn of(shape: &Shape) -> Outcome {
         match shape {
-            Shape::Core(_) => Fate::Absorbed("core type"),
-            Shape::Alias(_, AliasRule::AnyJson) => Fate::Absorbed("any JSON"),
-            Shape::Alias(_, AliasRule::Absorbed(_)) => Fate::Absorbed("union absorbed"),
-            Shape::Alias(_, AliasRule::Plain) => Fate::Aliased,
-            emitted => Fate::Emitted(kind(emitted)),
+            Shape::Core(_) => Outcome::Absorbed("core type"),
+            Shape::Alias(_, AliasRule::AnyJson) => Outcome::Absorbed("any JSON"),
+            Shape::Alias(_, AliasRule::Absorbed(_)) => Outcome::Absorbed("union absorbed"),
+            Shape::Alias(_, AliasRule::Plain) => Outcome::Aliased,
+            emitted => Outcome::Emitted(kind(emitted)),
         }
     }
 
     /// Returns `emitted`, `aliased` or `absorbed`.
     pub(crate) fn as_str(self) -> &'static str {
         match self {
-            Fate::Emitted(_) => "emitted",
-            Fate::Aliased => "aliased",
-            Fate::Absorbed(_) => "absorbed",
+            Outcome::Emitted(_) => "emitted",
+            Outcome::Aliased => "aliased",
+            Outcome::Absorbed(_) => "absorbed",
         }
     }
 
     /// Returns the kind of type or the name of the rule.
     pub(crate) fn detail(self) -> Option<&'static str> {
         match self {
-            Fate::Emitted(detail) | Fate::Absorbed(detail) => Some(detail),
-            Fate::Aliased => None,
+            Outcome::Emitted(detail) | Outcome::Absorbed(detail) => Some(detail),
+            Outcome::Aliased => None,
         }
     }
 }
@@ -63,13 +63,13 @@ pub(crate) fn kind(shape: &Shape) -> &'static str {
     }
 }
 
-/// Counts the definitions by fate.
+/// Counts the definitions by outcome.
 ///
 /// # Errors
 /// [`Error::Schema`] with every definition that has no type, or whose Rust name is not unique. Both are defects of
 /// mcpgen.
-pub(crate) fn conservation(protocol: &Protocol) -> Result<BTreeMap<Fate, usize>, Error> {
-    let mut fates = BTreeMap::new();
+pub(crate) fn conservation(protocol: &Protocol) -> Result<BTreeMap<Outcome, usize>, Error> {
+    let mut outcomes = BTreeMap::new();
     let mut problems = Vec::new();
     let mut lost: BTreeSet<&str> = protocol.facts.keys().map(String::as_str).collect();
     let mut rust_names = BTreeSet::new();
@@ -78,7 +78,7 @@ pub(crate) fn conservation(protocol: &Protocol) -> Result<BTreeMap<Fate, usize>,
         if def.origin == Origin::Definition {
             let is_expected = lost.remove(def.name.as_str());
             if is_expected && is_named {
-                *fates.entry(Fate::of(&def.shape)).or_default() += 1;
+                *outcomes.entry(Outcome::of(&def.shape)).or_default() += 1;
                 continue;
             }
         } else if is_named {
@@ -92,7 +92,7 @@ pub(crate) fn conservation(protocol: &Protocol) -> Result<BTreeMap<Fate, usize>,
         ));
     }
     problems.extend(lost.into_iter().map(|name| problem(protocol, name, "", "it has no type")));
-    if problems.is_empty() { Ok(fates) } else { Err(Error::Schema(problems)) }
+    if problems.is_empty() { Ok(outcomes) } else { Err(Error::Schema(problems)) }
 }
 
 fn problem(protocol: &Protocol, definition: &str, pointer: &str, why: &str) -> Problem {

@@ -8,7 +8,7 @@ use crate::json::Json;
 use crate::json::pointer::{escape, unescape};
 use crate::schema::check::Check;
 use crate::schema::compile::Compile;
-use crate::schema::dialect::Dialect;
+use crate::schema::dialect::{CONTAINERS, Dialect};
 use crate::schema::normal::{Discriminator, Kind, Note, Schema};
 use crate::schema::references::{Definition, References};
 
@@ -35,9 +35,6 @@ const ANNOTATIONS: &[&str] = &[
     // The root determines the dialect.
     "$schema",
 ];
-
-/// Keywords that contain definitions.
-const LOCATIONS: &[&str] = &["$defs", "definitions"];
 
 /// The maximum number of known values of an open enumeration.
 const MAX_KNOWN_VALUES: usize = 1_000;
@@ -166,7 +163,7 @@ impl Lower<'_> {
         for keyword in keywords.keys() {
             let key = keyword.as_str();
             let since = keyword_dialects(key);
-            let is_annotation = ANNOTATIONS.contains(&key) || LOCATIONS.contains(&key) || key.starts_with("x-");
+            let is_annotation = ANNOTATIONS.contains(&key) || CONTAINERS.contains(&key) || key.starts_with("x-");
             if is_annotation || key == dialect.id() || since.is_some_and(|since| since.contains(&dialect)) {
                 continue;
             }

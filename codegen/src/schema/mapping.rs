@@ -49,11 +49,11 @@ pub(crate) struct Entry {
     pub(crate) params: Option<String>,
     /// The definition of the result.
     pub(crate) result: Option<String>,
-    /// The sender and the receiver.
+    /// The direction.
     pub(crate) direction: Option<Direction>,
 }
 
-/// The sender and the receiver of a message.
+/// The direction of a message.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub(crate) enum Direction {
