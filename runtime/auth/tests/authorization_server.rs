@@ -36,6 +36,8 @@ struct Shared {
     rejects_registrations: AtomicBool,
     /// Whether the endpoints have moved to `/moved`.
     has_moved: AtomicBool,
+    /// The issuer in the metadata, if it is wrong.
+    wrong_issuer: Mutex<Option<String>>,
     /// The status of token and revocation responses. 0 if they are normal.
     failure: AtomicU16,
     /// Whether DPoP proofs must contain the current nonce. Each successful response has a new one.
@@ -62,6 +64,7 @@ impl AuthorizationServer {
             issued: AtomicUsize::new(0),
             rejects_registrations: AtomicBool::new(false),
             has_moved: AtomicBool::new(false),
+            wrong_issuer: Mutex::default(),
             failure: AtomicU16::new(0),
             requires_nonces: AtomicBool::new(false),
             nonce: AtomicUsize::new(0),
@@ -114,6 +117,11 @@ impl AuthorizationServer {
     /// Moves the token and revocation endpoints to other URLs. The old URLs then respond with 404.
     pub(crate) fn move_endpoints(&self) {
         self.0.has_moved.store(true, Ordering::SeqCst);
+    }
+
+    /// Sets another issuer in the metadata.
+    pub(crate) fn set_wrong_issuer(&self, issuer: &str) {
+        *self.0.wrong_issuer.lock().expect("the issuer") = Some(issuer.to_owned());
     }
 
     /// Lets the token and revocation endpoints respond with this status and without an OAuth error. `None` ends it.
@@ -204,8 +212,9 @@ async fn metadata(State(server): State<AuthorizationServer>) -> Json<Value> {
     server.0.discoveries.fetch_add(1, Ordering::SeqCst);
     let at = |path: &str| format!("{}{path}", server.issuer());
     let moved = if server.0.has_moved.load(Ordering::SeqCst) { "/moved" } else { "" };
+    let wrong_issuer = server.0.wrong_issuer.lock().expect("the issuer").clone();
     Json(json!({
-        "issuer": server.issuer(),
+        "issuer": wrong_issuer.as_deref().unwrap_or(server.issuer()),
         "authorization_endpoint": at("/authorize"),
         "token_endpoint": at(&format!("{moved}/token")),
         "revocation_endpoint": at(&format!("{moved}/revoke")),

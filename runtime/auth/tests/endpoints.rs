@@ -76,6 +76,16 @@ async fn finds_endpoints_that_have_moved() {
     assert_eq!(fixture.issuer.log(), ["404", "revoke refresh_token true"]);
 }
 
+#[tokio::test]
+async fn sends_no_refresh_token_to_endpoints_of_another_issuer() {
+    let fixture = Fixture::new(20).await;
+    fixture.issuer.move_endpoints();
+    fixture.issuer.set_wrong_issuer("https://as.example");
+    fixture.authorize().await.expect("the stored token");
+    assert_eq!(fixture.issuer.log(), ["404"]);
+    assert_eq!(fixture.issuer.discoveries(), 1);
+}
+
 /// The server then responds with 401, and the client logs in again.
 #[tokio::test]
 async fn sends_the_stored_token_if_the_token_endpoint_is_gone() {
