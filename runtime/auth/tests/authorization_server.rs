@@ -1,17 +1,18 @@
 //! An authorization server for tests. It needs no user.
 
 use std::collections::BTreeMap;
-use std::sync::atomic::{AtomicBool, AtomicI64, AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicI64, AtomicU16, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use axum::extract::{Form, Query, State};
-use axum::http::{HeaderMap, StatusCode};
+use axum::http::{HeaderMap, HeaderName, StatusCode, Uri};
 use axum::response::{IntoResponse, Redirect, Response};
 use axum::routing::{get, post};
 use axum::{Json, Router};
 use futures_util::future::BoxFuture;
 use mcpgen_auth::client::{PendingLogin, UserAgent};
+use mcpgen_auth::dpop::DPOP_NONCE;
 use mcpgen_auth::jose::{Jwk, Jws, SigningKey};
 use serde_json::{Value, json};
 use tower::BoxError;
@@ -33,6 +34,17 @@ struct Shared {
     refresh_tokens: Mutex<BTreeMap<String, Params>>,
     issued: AtomicUsize,
     rejects_registrations: AtomicBool,
+    /// Whether the endpoints have moved to `/moved`.
+    has_moved: AtomicBool,
+    /// The issuer in the metadata, if it is wrong.
+    wrong_issuer: Mutex<Option<String>>,
+    /// The status of token and revocation responses. 0 if they are normal.
+    failure: AtomicU16,
+    /// Whether DPoP proofs must contain the current nonce. Each successful response has a new one.
+    requires_nonces: AtomicBool,
+    nonce: AtomicUsize,
+    /// How often the metadata were requested.
+    discoveries: AtomicUsize,
     /// The kinds of requests, in order.
     log: Mutex<Vec<String>>,
     /// All secrets that the server has issued or received.
@@ -51,6 +63,12 @@ impl AuthorizationServer {
             refresh_tokens: Mutex::default(),
             issued: AtomicUsize::new(0),
             rejects_registrations: AtomicBool::new(false),
+            has_moved: AtomicBool::new(false),
+            wrong_issuer: Mutex::default(),
+            failure: AtomicU16::new(0),
+            requires_nonces: AtomicBool::new(false),
+            nonce: AtomicUsize::new(0),
+            discoveries: AtomicUsize::new(0),
             log: Mutex::default(),
             secrets: Mutex::default(),
         }));
@@ -61,6 +79,8 @@ impl AuthorizationServer {
             .route("/authorize", get(authorize))
             .route("/token", post(token))
             .route("/revoke", post(revoke))
+            .route("/moved/token", post(token))
+            .route("/moved/revoke", post(revoke))
             .route("/introspect", post(introspect))
             .with_state(server.clone());
         tokio::spawn(async move { axum::serve(listener, app).await });
@@ -94,18 +114,65 @@ impl AuthorizationServer {
         self.0.lifetime.store(seconds, Ordering::SeqCst);
     }
 
+    /// Moves the token and revocation endpoints to other URLs. The old URLs then respond with 404.
+    pub(crate) fn move_endpoints(&self) {
+        self.0.has_moved.store(true, Ordering::SeqCst);
+    }
+
+    /// Sets another issuer in the metadata.
+    pub(crate) fn set_wrong_issuer(&self, issuer: &str) {
+        *self.0.wrong_issuer.lock().expect("the issuer") = Some(issuer.to_owned());
+    }
+
+    /// Lets the token and revocation endpoints respond with this status and without an OAuth error. `None` ends it.
+    pub(crate) fn fail(&self, status: Option<StatusCode>) {
+        self.0.failure.store(status.map_or(0, |status| status.as_u16()), Ordering::SeqCst);
+    }
+
+    /// Requires nonces in DPoP proofs.
+    pub(crate) fn require_nonces(&self) {
+        self.0.requires_nonces.store(true, Ordering::SeqCst);
+    }
+
+    /// Returns the header with the current nonce, if nonces are required.
+    fn nonce(&self) -> Option<[(HeaderName, String); 1]> {
+        let nonce = format!("nonce-{}", self.0.nonce.load(Ordering::SeqCst));
+        self.0.requires_nonces.load(Ordering::SeqCst).then_some([(DPOP_NONCE, nonce)])
+    }
+
+    /// Returns how often the metadata were requested since the last call.
+    pub(crate) fn discoveries(&self) -> usize {
+        self.0.discoveries.swap(0, Ordering::SeqCst)
+    }
+
+    /// Returns the status of a failed response of the endpoint at this URL.
+    fn failure(&self, uri: &Uri) -> Option<StatusCode> {
+        if uri.path().starts_with("/moved") != self.0.has_moved.load(Ordering::SeqCst) {
+            return Some(StatusCode::NOT_FOUND);
+        }
+        // 0 is not a status.
+        StatusCode::from_u16(self.0.failure.load(Ordering::SeqCst)).ok()
+    }
+
     fn record(&self, kind: &str) {
         self.0.log.lock().expect("the log").push(kind.to_owned());
     }
 
     fn secret(&self, prefix: &str) -> String {
-        let secret = format!("{prefix}-secret-{}", self.0.issued.fetch_add(1, Ordering::SeqCst));
+        let port = self.0.issuer.rsplit(':').next().expect("a port");
+        let secret = format!("{prefix}-secret-{port}-{}", self.0.issued.fetch_add(1, Ordering::SeqCst));
         self.keep(&secret);
         secret
     }
 
     fn keep(&self, secret: &str) {
         self.0.secrets.lock().expect("the secrets").push(secret.to_owned());
+    }
+
+    /// Checks that a request has the secret that this server has issued, or the one that tests configure.
+    fn check_client(&self, form: &Params) {
+        let secret = &form["client_secret"];
+        assert!(secret == "client-secret" || self.secrets().contains(secret), "{form:?}");
     }
 
     /// Issues tokens for an authorization request.
@@ -142,12 +209,15 @@ impl AuthorizationServer {
 }
 
 async fn metadata(State(server): State<AuthorizationServer>) -> Json<Value> {
+    server.0.discoveries.fetch_add(1, Ordering::SeqCst);
     let at = |path: &str| format!("{}{path}", server.issuer());
+    let moved = if server.0.has_moved.load(Ordering::SeqCst) { "/moved" } else { "" };
+    let wrong_issuer = server.0.wrong_issuer.lock().expect("the issuer").clone();
     Json(json!({
-        "issuer": server.issuer(),
+        "issuer": wrong_issuer.as_deref().unwrap_or(server.issuer()),
         "authorization_endpoint": at("/authorize"),
-        "token_endpoint": at("/token"),
-        "revocation_endpoint": at("/revoke"),
+        "token_endpoint": at(&format!("{moved}/token")),
+        "revocation_endpoint": at(&format!("{moved}/revoke")),
         "registration_endpoint": at("/register"),
         "jwks_uri": at("/jwks"),
         "code_challenge_methods_supported": ["S256"],
@@ -192,17 +262,32 @@ async fn authorize(State(server): State<AuthorizationServer>, Query(request): Qu
     Redirect::to(url.as_str())
 }
 
-async fn token(State(server): State<AuthorizationServer>, headers: HeaderMap, Form(form): Form<Params>) -> Response {
+async fn token(
+    State(server): State<AuthorizationServer>,
+    uri: Uri,
+    headers: HeaderMap,
+    Form(form): Form<Params>,
+) -> Response {
+    if let Some(status) = server.failure(&uri) {
+        server.record(status.as_str());
+        return status.into_response();
+    }
     let grant = form["grant_type"].clone();
-    server.record(&grant);
-    assert!(form.get("client_secret").is_some_and(|secret| secret.starts_with("client-secret")), "{form:?}");
+    server.check_client(&form);
     let proof = headers.get("dpop").and_then(|proof| proof.to_str().ok());
-    let key = proof.map(|proof| {
+    let proof = proof.map(|proof| {
         let jws = Jws::parse(proof).expect("a proof");
         let key = Jwk::from_untrusted(jws.header.jwk.as_ref().expect("a key")).expect("a public key");
         assert_eq!(jws.verify(&key), Ok(()));
-        key
+        (key, jws.payload::<Value>().expect("claims"))
     });
+    if let (Some((_, claims)), Some(nonce)) = (&proof, server.nonce())
+        && claims["nonce"] != nonce[0].1
+    {
+        server.record("use_dpop_nonce");
+        return (StatusCode::BAD_REQUEST, nonce, Json(json!({ "error": "use_dpop_nonce" }))).into_response();
+    }
+    server.record(&grant);
     let request = match grant.as_str() {
         "authorization_code" => {
             let request = server.0.codes.lock().expect("the codes").remove(&form["code"]);
@@ -217,7 +302,10 @@ async fn token(State(server): State<AuthorizationServer>, headers: HeaderMap, Fo
         _ => server.0.refresh_tokens.lock().expect("the tokens").remove(&form["refresh_token"]),
     };
     match request {
-        Some(request) => server.issue(request, key.as_ref()),
+        Some(request) => {
+            server.0.nonce.fetch_add(1, Ordering::SeqCst);
+            (server.nonce(), server.issue(request, proof.as_ref().map(|(key, _)| key))).into_response()
+        }
         None => {
             server.record("invalid_grant");
             (StatusCode::BAD_REQUEST, Json(json!({ "error": "invalid_grant" }))).into_response()
@@ -225,8 +313,12 @@ async fn token(State(server): State<AuthorizationServer>, headers: HeaderMap, Fo
     }
 }
 
-async fn revoke(State(server): State<AuthorizationServer>, Form(form): Form<Params>) -> StatusCode {
-    assert!(form.get("client_secret").is_some_and(|secret| secret.starts_with("client-secret")), "{form:?}");
+async fn revoke(State(server): State<AuthorizationServer>, uri: Uri, Form(form): Form<Params>) -> StatusCode {
+    if let Some(status) = server.failure(&uri) {
+        server.record(status.as_str());
+        return status;
+    }
+    server.check_client(&form);
     let known = server.0.refresh_tokens.lock().expect("the tokens").remove(&form["token"]).is_some();
     server.record(&format!("revoke {} {known}", form["token_type_hint"]));
     StatusCode::OK

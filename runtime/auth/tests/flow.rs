@@ -30,12 +30,16 @@ pub(crate) struct ProtectedServer {
 
 impl ProtectedServer {
     pub(crate) async fn start(issuer: &str, dpop: DpopPolicy) -> Self {
+        Self::start_with(issuer, |options| options.dpop = dpop).await
+    }
+
+    pub(crate) async fn start_with(issuer: &str, change: impl FnOnce(&mut ResourceOptions)) -> Self {
         let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.expect("a free port");
         let url = format!("http://{}/mcp", listener.local_addr().expect("an address"));
         let mut options = ResourceOptions::new(&url, issuer);
         options.scopes =
             ScopePolicy::default().require(["read"]).for_tool("write", ["write"]).for_tool("admin", ["admin"]);
-        options.dpop = dpop;
+        change(&mut options);
         let verifier = JwtVerifier::new(issuer, &url).expect("a verifier").leeway(std::time::Duration::ZERO);
         let resource = ProtectedResource::new(options, verifier).expect("a resource");
         let tool = |name: &str| Tool::new(ToolInputSchema::new(), name);
@@ -131,7 +135,7 @@ async fn stops_stepping_up_without_success() {
 }
 
 /// Returns the messages of an error and its sources.
-fn messages(error: &dyn std::error::Error) -> String {
+pub(crate) fn messages(error: &dyn std::error::Error) -> String {
     let chain = std::iter::successors(Some(error), |error| error.source());
     chain.map(ToString::to_string).collect::<Vec<_>>().join(": ")
 }

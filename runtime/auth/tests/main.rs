@@ -2,10 +2,15 @@
 
 mod authorization_server;
 mod bad_tokens;
+mod discovery;
+mod endpoints;
 mod flow;
 mod hostile;
 mod introspection;
+#[cfg(feature = "keyring")]
+mod keyring_store;
 mod loopback;
+mod nonces;
 mod peers;
 mod recorder;
 mod scopes;

@@ -9,6 +9,8 @@ use mcpgen_auth::server::{Identity, ProtectedResource, ResourceOptions, ScopePol
 use secrecy::{ExposeSecret, SecretString};
 use tower::{Layer, ServiceExt};
 
+use crate::recorder::Recorder;
+
 /// Accepts any token. Its text, with dots for spaces, is the list of its scopes.
 struct ScopesAreTheToken;
 
@@ -69,5 +71,23 @@ async fn requires_scopes_for_methods_and_tools() {
             let challenge = response.headers()["www-authenticate"].to_str().expect("text");
             assert!(challenge.contains(&format!("scope=\"{scope}\"")), "{token}: {body}: {challenge}");
         }
+    }
+}
+
+#[tokio::test]
+async fn logs_missing_scopes() {
+    let recorder = Recorder::default();
+    let _recording = tracing::subscriber::set_default(recorder.clone());
+    let mut options = ResourceOptions::new("https://mcp.example/mcp", "https://as.example");
+    options.scopes = ScopePolicy::default().require(["read", "write"]);
+    let resource = ProtectedResource::new(options, ScopesAreTheToken).expect("a resource");
+    let handler = tower::service_fn(|_: Request<_>| async { Ok::<_, Infallible>(Response::new(Body::empty())) });
+    for (token, is_logged) in [("read.write", false), ("read.other", true)] {
+        let request = Request::post("/mcp").header("authorization", format!("Bearer {token}"));
+        let request: Request<Body> = request.body(Body::empty()).expect("a request");
+        resource.layer(handler).oneshot(request).await.expect("a response");
+        let text = recorder.text();
+        let expected = r#"subject="alice" granted={"other", "read"} required={"read", "write"}"#;
+        assert_eq!(text.contains(expected), is_logged, "{token}: {text}");
     }
 }

@@ -48,7 +48,7 @@ async fn secrets_are_neither_logged_nor_shown() {
     shown += &OAuthError::TokenResponse("t").to_string();
 
     let (logged, secrets) = (recorder.text(), issuer.secrets());
-    assert!(logged.contains("the refresh token is no longer valid"), "the subscriber records: {logged}");
+    assert!(logged.contains("the tokens cannot be refreshed"), "the subscriber records: {logged}");
     assert!(secrets.len() > 10, "{secrets:?}");
     for secret in secrets.iter().map(String::as_str).chain(["client-secret-configured"]) {
         assert!(!logged.contains(secret), "{secret} is logged:\n{logged}");

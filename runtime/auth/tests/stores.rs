@@ -3,11 +3,12 @@
 use mcpgen_auth::store::{CredentialStore, EntryKind, FileStore, MemoryStore, StoreKey};
 use secrecy::ExposeSecret;
 
-fn key(kind: EntryKind, server: &str, user: &str) -> StoreKey {
+pub(crate) fn key(kind: EntryKind, server: &str, user: &str) -> StoreKey {
     StoreKey { kind, server: server.to_owned(), user: user.to_owned() }
 }
 
-async fn check(store: &dyn CredentialStore) {
+/// Checks that a store keeps its entries apart.
+pub(crate) async fn check(store: &dyn CredentialStore) {
     let keys = [
         key(EntryKind::Credentials, "https://a.example/", ""),
         key(EntryKind::Credentials, "https://a.example/", "ann"),

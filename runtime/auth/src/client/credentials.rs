@@ -11,12 +11,13 @@ use url::Url;
 use super::error::OAuthError;
 use super::token::{TokenResponse, header};
 use crate::dpop::DpopKey;
+use crate::metadata::AuthorizationServerMetadata;
 use crate::util::now;
 
-/// The remaining lifetime at which an access token counts as expired, in seconds.
+/// The remaining lifetime at which an access token is refreshed, in seconds.
 const LEEWAY: u64 = 30;
 
-/// The tokens for an MCP server.
+/// The tokens for an MCP server, and the parts of the metadata with which they are refreshed and revoked.
 #[derive(Clone, Debug)]
 pub(super) struct Credentials {
     /// The issuer of the tokens. The refresh token is sent only to this issuer.
@@ -58,9 +59,22 @@ impl Credentials {
         Ok(self)
     }
 
+    /// Replaces the endpoints by those in the issuer's metadata.
+    pub(super) fn with_endpoints(mut self, issuer: AuthorizationServerMetadata) -> Self {
+        self.token_endpoint = issuer.token_endpoint.unwrap_or(self.token_endpoint);
+        self.revocation_endpoint = issuer.revocation_endpoint;
+        self.methods = issuer.token_endpoint_auth_methods_supported;
+        self
+    }
+
     /// Returns whether the access token expires soon.
-    pub(super) fn has_expired(&self) -> bool {
+    pub(super) fn expires_soon(&self) -> bool {
         self.expires_at.is_some_and(|at| at <= now().saturating_add(LEEWAY))
+    }
+
+    /// Returns whether the access token has expired.
+    pub(super) fn has_expired(&self) -> bool {
+        self.expires_at.is_some_and(|at| at <= now())
     }
 
     /// Returns whether these credentials have the same access token.

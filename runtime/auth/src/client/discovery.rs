@@ -75,7 +75,7 @@ fn check_resource(resource: &str, server_url: &Url) -> Result<(), OAuthError> {
 }
 
 /// Requests the metadata of an issuer, and checks that they name this issuer.
-async fn authorization_server(
+pub(super) async fn authorization_server(
     fetcher: &Fetcher,
     issuer: &str,
 ) -> Result<Option<AuthorizationServerMetadata>, OAuthError> {

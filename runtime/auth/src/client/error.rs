@@ -1,5 +1,6 @@
 //! Errors of authorization.
 
+use http::StatusCode;
 use tower::BoxError;
 
 use crate::fetch::FetchError;
@@ -88,6 +89,15 @@ pub enum OAuthError {
     /// The token endpoint refused the request.
     #[error("the token endpoint refused the request: {0}")]
     Token(ErrorResponse),
+    /// The token endpoint or the revocation endpoint failed: with a server error, or with any other error status and
+    /// without an OAuth error.
+    #[error("`{url}` responded with {status}")]
+    Endpoint {
+        /// The URL, without its query.
+        url: String,
+        /// The status.
+        status: StatusCode,
+    },
     /// The token endpoint's response is not valid.
     #[error("the response of the token endpoint is not valid: {0}")]
     TokenResponse(&'static str),

@@ -25,7 +25,7 @@
 //! * `discovery` finds the authorization server, and `registration` gets a client ID, unless there is a
 //!   `registered_client`.
 //! * `authorization_code` sends the user to the authorization server, with a `user_agent`: `loopback` or `manual`.
-//! * `token` sends token requests. `credentials` are their results.
+//! * `token` sends token requests. `credentials` are their results, and `refresh` refreshes and revokes them.
 
 mod authorization_code;
 mod credentials;
@@ -37,6 +37,7 @@ mod loopback;
 mod manual;
 mod oauth_client;
 mod options;
+mod refresh;
 mod registered_client;
 mod registration;
 mod token;

@@ -19,8 +19,7 @@ use super::discovery::{Discovered, discover};
 use super::error::OAuthError;
 use super::grant::Grant;
 use super::options::OAuthOptions;
-use super::registration::{self, Identification};
-use super::token::{Nonces, TokenEndpoint, header};
+use super::token::{Nonces, header};
 use crate::challenge::AuthChallenge;
 use crate::dpop::DPOP;
 use crate::fetch::{Fetcher, NetworkPolicy};
@@ -39,7 +38,10 @@ pub struct OAuthClient {
     server_url: Url,
     pub(super) options: OAuthOptions,
     pub(super) fetcher: Fetcher,
+    /// The nonces of token endpoints.
     pub(super) nonces: Nonces,
+    /// The nonces of the MCP server, which may have the same origin as a token endpoint.
+    server_nonces: Nonces,
     state: Mutex<State>,
     /// Held while new credentials are requested, so that no token is refreshed twice.
     renewing: tokio::sync::Mutex<()>,
@@ -51,7 +53,7 @@ pub(super) struct State {
     is_loaded: bool,
     /// The hash of the text that was last read from the store or written to it.
     stored: Option<String>,
-    credentials: Option<Arc<Credentials>>,
+    pub(super) credentials: Option<Arc<Credentials>>,
     /// When the credentials were granted, until a response shows that the server has accepted them.
     pub(super) granted: Option<Instant>,
     /// How often each set of scopes was requested after a 403.
@@ -86,6 +88,7 @@ impl OAuthClient {
             options,
             fetcher,
             nonces: Nonces::default(),
+            server_nonces: Nonces::default(),
             state: Mutex::default(),
             renewing: tokio::sync::Mutex::default(),
         })
@@ -111,35 +114,11 @@ impl OAuthClient {
         }
     }
 
-    async fn revoke(&self, credentials: &Credentials) -> Result<(), OAuthError> {
-        let Some(url) = &credentials.revocation_endpoint else { return Ok(()) };
-        let Some(client) = self.known_client(credentials).await? else { return Ok(()) };
-        let endpoint = TokenEndpoint { url, ..self.token_endpoint(credentials, &client) };
-        // Servers that revoke a refresh token also revoke its access tokens, if they can.
-        match &credentials.refresh_token {
-            Some(token) => endpoint.revoke(token, "refresh_token").await,
-            None => endpoint.revoke(&credentials.access_token, "access_token").await,
-        }
-    }
-
-    /// Returns the token endpoint that issued these credentials.
-    fn token_endpoint<'a>(&'a self, issued: &'a Credentials, client: &'a Identification) -> TokenEndpoint<'a> {
-        TokenEndpoint {
-            fetcher: &self.fetcher,
-            url: &issued.token_endpoint,
-            issuer: &issued.issuer,
-            methods: issued.methods.as_deref(),
-            client,
-            dpop: issued.dpop.as_deref(),
-            nonces: &self.nonces,
-        }
-    }
-
     pub(super) fn state(&self) -> MutexGuard<'_, State> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn store_key(&self) -> StoreKey {
+    pub(super) fn store_key(&self) -> StoreKey {
         StoreKey { kind: EntryKind::Credentials, server: self.server_url.to_string(), user: self.options.user.clone() }
     }
 
@@ -155,7 +134,7 @@ impl OAuthClient {
         }
         let mut headers = HeaderMap::from_iter([(AUTHORIZATION, credentials.authorization()?)]);
         if let Some(key) = &credentials.dpop {
-            let (nonce, token) = (self.nonces.get(request.url), &credentials.access_token);
+            let (nonce, token) = (self.server_nonces.get(request.url), &credentials.access_token);
             let proof = key.proof(request.method.as_str(), request.url, nonce.as_deref(), Some(token))?;
             headers.insert(DPOP, header(&proof)?);
         }
@@ -168,24 +147,29 @@ impl OAuthClient {
             let state = self.state();
             (state.credentials.clone(), state.is_loaded)
         };
-        if is_loaded && !credentials.as_ref().is_some_and(|credentials| credentials.has_expired()) {
+        if is_loaded && !credentials.as_ref().is_some_and(|credentials| credentials.expires_soon()) {
             return Ok(credentials);
         }
         let _renewing = self.renewing.lock().await;
         self.load().await?;
         let credentials = self.state().credentials.clone();
         match credentials {
-            Some(expired) if expired.has_expired() => match self.refresh(&expired).await? {
-                // The server then responds with 401, and the login starts again.
-                None => Ok(Some(expired)),
-                renewed => Ok(renewed),
+            Some(expiring) if expiring.expires_soon() => match self.refresh(&expiring).await {
+                Ok(Some(renewed)) => Ok(Some(renewed)),
+                // After the token has expired, the server responds with 401, and the login starts again.
+                Ok(None) => Ok(Some(expiring)),
+                Err(error) if !expiring.has_expired() => {
+                    tracing::warn!(error = &error as &dyn std::error::Error, "the access token is not refreshed yet");
+                    Ok(Some(expiring))
+                }
+                Err(error) => Err(error),
             },
             credentials => Ok(credentials),
         }
     }
 
     /// Reads the store. Another process may have renewed the credentials.
-    async fn load(&self) -> Result<(), OAuthError> {
+    pub(super) async fn load(&self) -> Result<(), OAuthError> {
         let text = self.options.store.load(&self.store_key()).await?;
         let mut state = self.state();
         state.is_loaded = true;
@@ -204,14 +188,15 @@ impl OAuthClient {
 
     /// Obtains credentials after a request was refused. Returns `None` to give up.
     async fn respond(&self, url: &Url, refused: &Challenge) -> Result<Option<Arc<Credentials>>, OAuthError> {
-        self.nonces.read(url, &refused.headers);
+        let has_nonce = self.server_nonces.read(url, &refused.headers);
         let challenges = AuthChallenge::parse(refused.www_authenticate());
         let of = |scheme: &str| challenges.iter().find(|challenge| challenge.scheme == scheme);
         let challenge = if self.options.dpop { of("dpop").or(of("bearer")) } else { of("bearer").or(of("dpop")) };
         let error = challenge.and_then(|challenge| challenge.get("error"));
         let credentials = self.state().credentials.clone();
         if error == Some("use_dpop_nonce") && credentials.as_ref().is_some_and(|known| known.dpop.is_some()) {
-            return Ok(credentials);
+            // Without a new nonce, the server would refuse the next proof, too.
+            return Ok(credentials.filter(|_| has_nonce));
         }
         if refused.status == StatusCode::FORBIDDEN && error != Some("insufficient_scope") {
             return Ok(None);
@@ -298,53 +283,6 @@ impl OAuthClient {
         scopes
     }
 
-    /// Refreshes credentials. Returns `None` if they cannot be refreshed.
-    async fn refresh(&self, expired: &Arc<Credentials>) -> Result<Option<Arc<Credentials>>, OAuthError> {
-        let key = self.store_key();
-        let lock = self.options.store.lock(&key).await;
-        let _locked = lock.inspect_err(|error| {
-            tracing::warn!(error = error as &dyn std::error::Error, "another client may refresh the same tokens");
-        });
-        // Another client may have refreshed the tokens.
-        self.load().await?;
-        let stored = self.state().credentials.clone().filter(|stored| stored.issuer == expired.issuer);
-        let expired = match stored {
-            Some(stored) if !stored.has_same_token(expired) && !stored.has_expired() => return Ok(Some(stored)),
-            Some(stored) => stored,
-            None => Arc::clone(expired),
-        };
-        let Some(refresh_token) = &expired.refresh_token else { return Ok(None) };
-        let Some(client) = self.known_client(&expired).await? else { return Ok(None) };
-        let endpoint = self.token_endpoint(&expired, &client);
-        let params = [
-            ("grant_type", "refresh_token"),
-            ("refresh_token", refresh_token.expose_secret()),
-            ("resource", expired.resource.as_str()),
-        ];
-        match endpoint.request(&params).await {
-            Ok(response) => Ok(Some(self.store(Credentials::clone(&expired).updated(response)?).await)),
-            Err(OAuthError::Token(error)) => {
-                tracing::info!(%error, "the refresh token is no longer valid");
-                // Another process may have used the refresh token, and stored the next one.
-                self.load().await?;
-                let current = self.state().credentials.clone();
-                Ok(current.filter(|current| !current.has_same_token(&expired)))
-            }
-            Err(error) => Err(error),
-        }
-    }
-
-    /// Returns the client to which credentials were issued, if it is still registered.
-    async fn known_client(&self, credentials: &Credentials) -> Result<Option<Identification>, OAuthError> {
-        let known = match registration::registered(&self.options, &credentials.issuer) {
-            Ok(Some(configured)) => Some(configured),
-            Ok(None) => registration::stored(&self.options, &credentials.issuer).await?,
-            Err(_) => None,
-        };
-        let document = self.options.client_metadata_url.clone().map(Identification::public);
-        Ok([known, document].into_iter().flatten().find(|client| client.id == credentials.client_id))
-    }
-
     /// Makes these the current credentials. If they cannot be stored, they are still used.
     pub(super) async fn store(&self, credentials: Credentials) -> Arc<Credentials> {
         let text = credentials.to_text();
@@ -369,7 +307,7 @@ impl Authorize for OAuthClient {
     }
 
     fn on_response(&self, url: &Url, headers: &HeaderMap) {
-        self.nonces.read(url, headers);
+        self.server_nonces.read(url, headers);
         self.state().granted = None;
     }
 }

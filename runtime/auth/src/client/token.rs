@@ -6,18 +6,18 @@ use std::sync::{Mutex, PoisonError};
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use http::header::AUTHORIZATION;
-use http::{HeaderMap, HeaderValue};
+use http::{HeaderMap, HeaderValue, StatusCode};
 use secrecy::{ExposeSecret, SecretString};
 use serde::Deserialize;
 use serde_json::json;
 use url::Url;
 use url::form_urlencoded::{Serializer, byte_serialize};
 
-use super::error::{ErrorResponse, OAuthError};
+use super::error::OAuthError;
 use super::registered_client::ClientAuthentication;
 use super::registration::{Identification, error_response};
 use crate::dpop::{DPOP, DPOP_NONCE, DpopKey};
-use crate::fetch::{Fetcher, Reply};
+use crate::fetch::{Fetcher, Reply, shown};
 use crate::jose::JoseError;
 use crate::util::{now, random_text};
 
@@ -34,11 +34,12 @@ impl Nonces {
         nonces.get(&url.origin().ascii_serialization()).cloned()
     }
 
-    /// Stores the nonce of a response, if it has one.
-    pub(super) fn read(&self, url: &Url, headers: &HeaderMap) {
-        let Some(nonce) = headers.get(DPOP_NONCE).and_then(|nonce| nonce.to_str().ok()) else { return };
+    /// Stores the nonce of a response. Returns `false` if it has none.
+    pub(super) fn read(&self, url: &Url, headers: &HeaderMap) -> bool {
+        let Some(nonce) = headers.get(DPOP_NONCE).and_then(|nonce| nonce.to_str().ok()) else { return false };
         let mut nonces = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         nonces.insert(url.origin().ascii_serialization(), nonce.to_owned());
+        true
     }
 }
 
@@ -79,32 +80,46 @@ fn optional_secret<'de, D: serde::Deserializer<'de>>(deserializer: D) -> Result<
 }
 
 impl TokenEndpoint<'_> {
-    /// Requests a token. If the server requires a nonce in the DPoP proof, repeats the request once with it.
+    /// Requests a token.
     pub(super) async fn request(&self, params: &[(&str, &str)]) -> Result<TokenResponse, OAuthError> {
-        let mut reply = self.send(params).await?;
-        let mut error = error_of(&reply);
-        if self.dpop.is_some() && error.as_ref().is_some_and(|error| error.error == "use_dpop_nonce") {
-            reply = self.send(params).await?;
-            error = error_of(&reply);
-        }
-        match error {
-            Some(error) => Err(OAuthError::Token(error)),
-            None => Ok(crate::fetch::json(self.url, &reply.body)?),
-        }
+        let reply = self.send(params).await?;
+        Ok(crate::fetch::json(self.url, &reply.body)?)
     }
 
     /// Revokes a token, at the revocation endpoint instead of the token endpoint (RFC 7009). An unknown token is not an
     /// error.
     pub(super) async fn revoke(&self, token: &SecretString, kind: &str) -> Result<(), OAuthError> {
-        let reply = self.send(&[("token", token.expose_secret()), ("token_type_hint", kind)]).await?;
-        error_of(&reply).map_or(Ok(()), |error| Err(OAuthError::Token(error)))
+        self.send(&[("token", token.expose_secret()), ("token_type_hint", kind)]).await.map(drop)
     }
 
+    /// Sends a request. If the server requires a nonce in the DPoP proof, repeats the request once with it.
     async fn send(&self, params: &[(&str, &str)]) -> Result<Reply, OAuthError> {
+        let reply = self.send_once(params).await?;
+        let has_nonce = self.nonces.read(self.url, &reply.headers) && self.dpop.is_some();
+        match self.check(reply) {
+            Err(OAuthError::Token(error)) if has_nonce && error.error == "use_dpop_nonce" => {
+                let reply = self.send_once(params).await?;
+                self.nonces.read(self.url, &reply.headers);
+                self.check(reply)
+            }
+            result => result,
+        }
+    }
+
+    async fn send_once(&self, params: &[(&str, &str)]) -> Result<Reply, OAuthError> {
         let (headers, form) = self.headers_and_form(params)?;
-        let reply = self.fetcher.post_form(self.url, headers, &form).await?;
-        self.nonces.read(self.url, &reply.headers);
-        Ok(reply)
+        Ok(self.fetcher.post_form(self.url, headers, &form).await?)
+    }
+
+    /// Returns the error of a response that is not successful.
+    fn check(&self, reply: Reply) -> Result<Reply, OAuthError> {
+        let status = reply.status;
+        if status.is_success() {
+            return Ok(reply);
+        }
+        let is_temporary = status.is_server_error() || status == StatusCode::TOO_MANY_REQUESTS;
+        let error = error_response(&reply.body).filter(|_| !is_temporary);
+        Err(error.map_or_else(|| OAuthError::Endpoint { url: shown(self.url), status }, OAuthError::Token))
     }
 
     fn headers_and_form(&self, params: &[(&str, &str)]) -> Result<(HeaderMap, SecretString), OAuthError> {
@@ -154,13 +169,6 @@ impl TokenEndpoint<'_> {
             Some(method) => method == "client_secret_post",
             None => is_supported("client_secret_post") && !is_supported("client_secret_basic"),
         }
-    }
-}
-
-fn error_of(reply: &Reply) -> Option<ErrorResponse> {
-    match reply.status.is_success() {
-        true => None,
-        false => Some(error_response(&reply.body).unwrap_or_else(|| ErrorResponse::new(reply.status.as_str(), None))),
     }
 }
 

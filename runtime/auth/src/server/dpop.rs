@@ -7,6 +7,7 @@ use secrecy::{ExposeSecret, SecretString};
 use serde::Deserialize;
 use url::Url;
 
+use super::nonce::{DpopNonces, NonceStatus};
 use crate::jose::{Algorithm, Jwk, Jws};
 use crate::util::{now, sha256};
 
@@ -35,6 +36,23 @@ struct Claims {
     iat: u64,
     #[serde(default)]
     ath: Option<String>,
+    #[serde(default)]
+    nonce: Option<String>,
+}
+
+/// The reason why a proof is rejected.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum ProofError {
+    /// The proof is not valid.
+    Invalid(&'static str),
+    /// The proof has no current nonce.
+    Nonce,
+}
+
+impl From<&'static str> for ProofError {
+    fn from(why: &'static str) -> Self {
+        Self::Invalid(why)
+    }
 }
 
 /// The request and the token that a proof must match.
@@ -44,28 +62,35 @@ pub(super) struct Expected<'a> {
     pub(super) token: &'a SecretString,
     /// The thumbprint of the key that the token is bound to.
     pub(super) thumbprint: &'a str,
+    /// The nonces that the proof must contain one of.
+    pub(super) nonces: Option<&'a DpopNonces>,
 }
 
 impl ProofChecker {
-    /// Checks a proof. Returns the reason why it is rejected.
-    pub(super) fn check(&self, proof: &str, expected: &Expected<'_>) -> Result<(), &'static str> {
+    /// Checks a proof. Returns whether the client should use a new nonce, or the reason why the proof is rejected.
+    pub(super) fn check(&self, proof: &str, expected: &Expected<'_>) -> Result<bool, ProofError> {
         let jws = Jws::parse(proof).map_err(|_| "the proof is not a JSON Web Token")?;
         if jws.header.typ.as_deref() != Some("dpop+jwt") {
-            return Err("the type of the proof is not `dpop+jwt`");
+            return Err("the type of the proof is not `dpop+jwt`".into());
         }
         let algorithm = jws.algorithm().map_err(|_| "the algorithm of the proof is not allowed")?;
         if !ALGORITHMS.contains(&algorithm) {
-            return Err("the algorithm of the proof is not allowed");
+            return Err("the algorithm of the proof is not allowed".into());
         }
         let key = jws.header.jwk.as_ref().and_then(|key| Jwk::from_untrusted(key).ok());
         let key = key.ok_or("the proof has no public key")?;
         jws.verify(&key).map_err(|_| "the signature of the proof does not match")?;
         if key.thumbprint().as_deref() != Ok(expected.thumbprint) {
-            return Err("the token is bound to another key");
+            return Err("the token is bound to another key".into());
         }
         let claims: Claims = jws.payload().map_err(|_| "the claims of the proof are not valid")?;
         check_claims(&claims, expected)?;
-        self.use_once(&key, &claims.jti)
+        let nonce = expected.nonces.map(|nonces| nonces.check(claims.nonce.as_deref()));
+        if nonce == Some(NonceStatus::Invalid) {
+            return Err(ProofError::Nonce);
+        }
+        self.use_once(&key, &claims.jti)?;
+        Ok(nonce == Some(NonceStatus::Old))
     }
 
     /// Records a proof. Fails if it was used before.

@@ -35,13 +35,15 @@
 //! * `resource` is the layer and the metadata. `options` and `scopes` are its settings.
 //! * `verifier` is the trait of token verifiers: `jwt`, with the issuer's keys from `jwks`, and `introspection`. Their
 //!   result is an `identity`.
-//! * `dpop` checks proofs. `operation` reads the operation of a request. `refusal` creates error responses.
+//! * `dpop` checks proofs, and `nonce` their nonces. `operation` reads the operation of a request. `refusal` creates
+//!   error responses.
 
 mod dpop;
 mod identity;
 mod introspection;
 mod jwks;
 mod jwt;
+mod nonce;
 mod operation;
 mod options;
 mod refusal;
@@ -52,6 +54,7 @@ mod verifier;
 pub use identity::Identity;
 pub use introspection::IntrospectionVerifier;
 pub use jwt::JwtVerifier;
+pub use nonce::DpopNonces;
 pub use options::{DpopPolicy, ResourceOptions};
 pub use resource::{MetadataService, Protected, ProtectedResource, ResourceError};
 pub use scopes::ScopePolicy;

@@ -1,5 +1,6 @@
 //! Settings of a protected resource.
 
+use super::nonce::DpopNonces;
 use super::scopes::ScopePolicy;
 
 /// Settings of a [`ProtectedResource`](super::ProtectedResource).
@@ -16,6 +17,8 @@ pub struct ResourceOptions {
     pub scopes: ScopePolicy,
     /// Whether access tokens may or must be bound to a DPoP key. Default: [`DpopPolicy::Allowed`].
     pub dpop: DpopPolicy,
+    /// The nonces that DPoP proofs must contain. Default: `None`, which accepts proofs without nonces.
+    pub dpop_nonces: Option<DpopNonces>,
     /// The name of the server for users.
     pub name: Option<String>,
     /// The maximum size of a request body in bytes, if scopes depend on the operation. Default: 4 MiB.
@@ -42,6 +45,7 @@ impl ResourceOptions {
             scopes_supported: None,
             scopes: ScopePolicy::default(),
             dpop: DpopPolicy::default(),
+            dpop_nonces: None,
             name: None,
             max_body_bytes: 4 << 20,
         }

@@ -9,6 +9,7 @@ use http_body_util::Full;
 use serde_json::json;
 
 use super::dpop::ALGORITHMS;
+use super::nonce::{DPOP_NONCE, DpopNonces};
 use super::options::{DpopPolicy, ResourceOptions};
 use crate::challenge::AuthChallenge;
 
@@ -21,6 +22,8 @@ pub(super) enum Refusal {
     InvalidToken(&'static str),
     /// The DPoP proof is not valid.
     InvalidProof(&'static str),
+    /// The DPoP proof has no current nonce.
+    NoNonce,
     /// The token lacks scopes. Contains all required scopes.
     InsufficientScope(BTreeSet<String>),
     /// The request itself is not valid.
@@ -36,6 +39,9 @@ impl Refusal {
             Self::NoToken => (StatusCode::UNAUTHORIZED, None, "an access token is required"),
             Self::InvalidToken(why) => (StatusCode::UNAUTHORIZED, Some("invalid_token"), *why),
             Self::InvalidProof(why) => (StatusCode::UNAUTHORIZED, Some("invalid_dpop_proof"), *why),
+            Self::NoNonce => {
+                (StatusCode::UNAUTHORIZED, Some("use_dpop_nonce"), "the proof must contain the nonce of `DPoP-Nonce`")
+            }
             Self::InsufficientScope(_) => {
                 (StatusCode::FORBIDDEN, Some("insufficient_scope"), "the token lacks a required scope")
             }
@@ -53,6 +59,10 @@ impl Refusal {
         if self == Self::Unavailable {
             headers.insert(RETRY_AFTER, HeaderValue::from_static("5"));
             return response;
+        }
+        // Without a token, too: the first request with one then needs no other attempt.
+        if let Some(nonce) = options.dpop_nonces.as_ref().and_then(DpopNonces::header) {
+            headers.insert(DPOP_NONCE, nonce);
         }
         let mut params = vec![("resource_metadata", metadata_url.to_owned())];
         if let Some(error) = error {
@@ -81,7 +91,7 @@ impl Refusal {
 /// Returns the schemes of the challenges.
 fn schemes(refusal: &Refusal, policy: DpopPolicy) -> &'static [&'static str] {
     match (refusal, policy) {
-        (Refusal::InvalidProof(_), _) | (_, DpopPolicy::Required) => &["DPoP"],
+        (Refusal::InvalidProof(_) | Refusal::NoNonce, _) | (_, DpopPolicy::Required) => &["DPoP"],
         (_, DpopPolicy::Allowed) => &["Bearer", "DPoP"],
     }
 }

@@ -1,5 +1,6 @@
 //! A protected resource: the layer that authorizes requests, and the metadata.
 
+use std::collections::BTreeSet;
 use std::convert::Infallible;
 use std::fmt;
 use std::sync::Arc;
@@ -15,8 +16,9 @@ use secrecy::SecretString;
 use tower::{BoxError, Layer, Service};
 use url::Url;
 
-use super::dpop::{ALGORITHMS, Expected, ProofChecker};
+use super::dpop::{ALGORITHMS, Expected, ProofChecker, ProofError};
 use super::identity::Identity;
+use super::nonce::{DPOP_NONCE, DpopNonces};
 use super::operation::{self, operations};
 use super::options::{DpopPolicy, ResourceOptions};
 use super::refusal::Refusal;
@@ -105,8 +107,8 @@ fn metadata(options: &ResourceOptions) -> ProtectedResourceMetadata {
 }
 
 impl Shared {
-    /// Verifies the token of a request.
-    async fn verify(&self, parts: &Parts) -> Result<Identity, Refusal> {
+    /// Verifies the token of a request. Returns the identity, and the nonce for the next proof if it is a new one.
+    async fn verify(&self, parts: &Parts) -> Result<(Identity, Option<HeaderValue>), Refusal> {
         let (scheme, token) = token(parts)?;
         let identity = self.verifier.verify(&token).await.map_err(|error| match error {
             TokenError::Invalid(why) => Refusal::InvalidToken(why),
@@ -115,25 +117,24 @@ impl Shared {
                 Refusal::Unavailable
             }
         })?;
-        self.check_binding(parts, scheme, &token, &identity)?;
-        let always = self.options.scopes.always();
-        match self.options.scopes.is_sufficient(&identity.scopes, always) {
-            true => Ok(identity),
-            false => Err(Refusal::InsufficientScope(always.clone())),
-        }
+        let needs_nonce = self.check_binding(parts, scheme, &token, &identity)?;
+        self.check_scopes(&identity, self.options.scopes.always().clone())?;
+        let nonces = self.options.dpop_nonces.as_ref().filter(|_| needs_nonce);
+        Ok((identity, nonces.and_then(DpopNonces::header)))
     }
 
-    /// Checks that a bound token is sent with a proof, and an unbound token without one.
+    /// Checks that a bound token is sent with a proof, and an unbound token without one. Returns whether the client
+    /// should use a new nonce.
     fn check_binding(
         &self,
         parts: &Parts,
         scheme: Scheme,
         token: &SecretString,
         identity: &Identity,
-    ) -> Result<(), Refusal> {
+    ) -> Result<bool, Refusal> {
         let Some(thumbprint) = &identity.thumbprint else {
             return match (scheme, self.options.dpop) {
-                (Scheme::Bearer, DpopPolicy::Allowed) => Ok(()),
+                (Scheme::Bearer, DpopPolicy::Allowed) => Ok(false),
                 (Scheme::Bearer, DpopPolicy::Required) => {
                     Err(Refusal::InvalidToken("the token must be bound to a key"))
                 }
@@ -149,18 +150,28 @@ impl Shared {
         };
         let proof =
             proof.and_then(|proof| proof.to_str().ok()).ok_or(Refusal::InvalidProof("the request has no proof"))?;
-        let expected = Expected { method: parts.method.as_str(), url: &self.url, token, thumbprint };
-        self.proofs.check(proof, &expected).map_err(Refusal::InvalidProof)
+        let nonces = self.options.dpop_nonces.as_ref();
+        let expected = Expected { method: parts.method.as_str(), url: &self.url, token, thumbprint, nonces };
+        self.proofs.check(proof, &expected).map_err(|error| match error {
+            ProofError::Invalid(why) => Refusal::InvalidProof(why),
+            ProofError::Nonce => Refusal::NoNonce,
+        })
     }
 
     /// Checks the scopes of the operations in a body.
     fn check_operations(&self, identity: &Identity, body: &[u8]) -> Result<(), Refusal> {
         let operations = operations(body).map_err(|_| Refusal::InvalidRequest("the body is not a JSON-RPC message"))?;
-        let required = self.options.scopes.required(&operations);
-        match self.options.scopes.is_sufficient(&identity.scopes, &required) {
-            true => Ok(()),
-            false => Err(Refusal::InsufficientScope(required)),
+        self.check_scopes(identity, self.options.scopes.required(&operations))
+    }
+
+    /// Checks that a token has these scopes. Logs the refusal, because the client usually requests more scopes then.
+    fn check_scopes(&self, identity: &Identity, required: BTreeSet<String>) -> Result<(), Refusal> {
+        if self.options.scopes.is_sufficient(&identity.scopes, &required) {
+            return Ok(());
         }
+        let Identity { subject, client_id, scopes, .. } = identity;
+        tracing::info!(subject, client_id, granted = ?scopes, ?required, "the token lacks scopes");
+        Err(Refusal::InsufficientScope(required))
     }
 }
 
@@ -244,7 +255,11 @@ where
         let (mut inner, resource) = (std::mem::replace(&mut self.inner, spare), Arc::clone(&self.resource));
         async move {
             match authorize(&resource, request).await {
-                Ok(request) => Ok(inner.call(request).await?.map(Either::Left)),
+                Ok((request, nonce)) => {
+                    let mut response = inner.call(request).await?.map(Either::Left);
+                    response.headers_mut().extend(nonce.map(|nonce| (DPOP_NONCE, nonce)));
+                    Ok(response)
+                }
                 Err(refusal) => Ok(refusal.respond(&resource.options, &resource.metadata_url).map(Either::Right)),
             }
         }
@@ -252,13 +267,17 @@ where
     }
 }
 
-/// Checks a request, and attaches the identity. Reads the body only if scopes depend on it.
-async fn authorize<B>(resource: &Shared, request: Request<B>) -> Result<Request<Either<B, Full<Bytes>>>, Refusal>
+/// An authorized request, and the nonce for its response.
+type Authorized<B> = (Request<Either<B, Full<Bytes>>>, Option<HeaderValue>);
+
+/// Checks a request, and attaches the identity. Reads the body only if scopes depend on it. Also returns the nonce for
+/// the response, if the client should use a new one.
+async fn authorize<B>(resource: &Shared, request: Request<B>) -> Result<Authorized<B>, Refusal>
 where
     B: http_body::Body<Data = Bytes, Error: Into<BoxError>>,
 {
     let (mut parts, body) = request.into_parts();
-    let identity = resource.verify(&parts).await?;
+    let (identity, nonce) = resource.verify(&parts).await?;
     let body = match resource.options.scopes.depends_on_operation() && parts.method == Method::POST {
         true => {
             let body = operation::read(body, resource.options.max_body_bytes).await;
@@ -273,7 +292,7 @@ where
     parts.headers.remove(DPOP);
     parts.extensions.insert(identity.principal());
     parts.extensions.insert(identity);
-    Ok(Request::from_parts(parts, body))
+    Ok((Request::from_parts(parts, body), nonce))
 }
 
 /// Serves the metadata of a protected resource.
@@ -302,5 +321,45 @@ impl<B> Service<Request<B>> for MetadataService {
             *response.body_mut() = Full::default();
         }
         ready(Ok(response))
+    }
+}
+
+#[cfg(all(test, feature = "client"))]
+mod tests {
+    use tower::ServiceExt;
+
+    use super::super::verifier::TokenVerifier;
+    use super::*;
+    use crate::dpop::DpopKey;
+
+    /// Accepts any token. It is bound to this key.
+    struct BoundTo(String);
+
+    impl TokenVerifier for BoundTo {
+        fn verify<'a>(&'a self, _: &'a SecretString) -> BoxFuture<'a, Result<Identity, TokenError>> {
+            let mut identity = Identity::new("https://as.example", "alice");
+            identity.thumbprint = Some(self.0.clone());
+            Box::pin(ready(Ok(identity)))
+        }
+    }
+
+    #[tokio::test]
+    async fn provides_a_new_nonce_if_the_old_one_expires_soon() {
+        let (key, nonces) = (DpopKey::generate().expect("a key"), DpopNonces::generate().expect("a key"));
+        let mut options = ResourceOptions::new("https://mcp.example/mcp", "https://as.example");
+        options.dpop_nonces = Some(nonces.clone());
+        let resource = ProtectedResource::new(options, BoundTo(key.thumbprint().to_owned())).expect("a resource");
+        let mut nonce = nonces.old();
+        for is_new in [true, false] {
+            let proof = key.proof("POST", &resource.0.url, Some(&nonce), Some(&"token".into())).expect("a proof");
+            let request = Request::post("/mcp").header(AUTHORIZATION, "DPoP token").header(DPOP, proof);
+            let request: Request<Full<Bytes>> = request.body(Full::default()).expect("a request");
+            let handler = tower::service_fn(|_| async { Ok::<_, Infallible>(Response::new(Full::<Bytes>::default())) });
+            let response = resource.layer(handler).oneshot(request).await.expect("a response");
+            assert_eq!(response.status(), StatusCode::OK);
+            let found = response.headers().get(DPOP_NONCE).map(|nonce| nonce.to_str().expect("text").to_owned());
+            assert_eq!(found.is_some(), is_new);
+            nonce = found.unwrap_or_default();
+        }
     }
 }

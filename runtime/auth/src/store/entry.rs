@@ -76,7 +76,8 @@ pub struct StoreKey {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 #[non_exhaustive]
 pub enum EntryKind {
-    /// Access and refresh tokens, with the metadata that refreshing them requires.
+    /// Access and refresh tokens, with the parts of the metadata that refreshing and revoking them requires: the issuer,
+    /// the endpoints, the authentication methods and the resource. The metadata documents are not stored.
     Credentials,
     /// The client ID and secret from dynamic registration.
     Registration,

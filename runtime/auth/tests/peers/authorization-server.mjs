@@ -1,6 +1,7 @@
 // An authorization server that logs every user in as `alice` and grants all scopes. Prints its issuer.
-// Its access tokens are JSON Web Tokens for the requested resource.
+// Its access tokens are JSON Web Tokens for the requested resource. DPoP proofs need nonces.
 
+import { randomBytes } from 'node:crypto';
 import { createServer } from 'node:http';
 
 import { Provider } from 'oidc-provider';
@@ -14,7 +15,7 @@ const provider = new Provider(issuer, {
   features: {
     devInteractions: { enabled: false },
     registration: { enabled: true },
-    dPoP: { enabled: true },
+    dPoP: { enabled: true, nonceSecret: randomBytes(32), requireNonce: () => true },
     resourceIndicators: {
       enabled: true,
       useGrantedResource: () => true,
