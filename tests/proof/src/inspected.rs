@@ -38,14 +38,26 @@ fn condition(condition: &Value) -> Condition {
     }
 }
 
-/// Returns the index of a member in the schema's `anyOf`, by name, or by position if the member is not a reference.
+/// Returns the index of a member in the schema's `anyOf`: by name, by position if the member is not a reference, or else
+/// by its JSON type.
 fn member(union: &Value, name: &str, members: &[Value]) -> Option<usize> {
-    let named = members.iter().position(|member| reference(member) == Some(name));
-    named.or_else(|| {
+    let by_name = || members.iter().position(|member| reference(member) == Some(name));
+    let by_position = || {
         let listed = list(&union["variants"]);
         let index = listed.iter().position(|listed| listed == name)?;
         (listed.len() == members.len() && reference(&members[index]).is_none()).then_some(index)
-    })
+    };
+    // A member with several types is several variants.
+    let by_type = || {
+        let name = if name.starts_with("list of ") { "array" } else { name };
+        let has_type = |member: &Value| match &member["type"] {
+            Value::Array(names) => names.iter().any(|other| other == name),
+            one => one == name,
+        };
+        let mut found = (0..members.len()).filter(|index| has_type(&members[*index]));
+        found.next().filter(|_| found.next().is_none())
+    };
+    by_name().or_else(by_position).or_else(by_type)
 }
 
 /// Returns the name of the definition that a schema refers to, or `None` if it is not a reference.

@@ -55,10 +55,11 @@ impl Judge {
         let mut schema = schema.clone();
         // Rewrites nested unions first, because rewriting a union moves its members.
         unions.sort_by_key(|(pointer, _)| std::cmp::Reverse(pointer.matches('/').count()));
+        // The conditions of the rules have no bounds.
+        bound_integers(&mut schema);
         for (pointer, rules) in &unions {
             decide(&mut schema, pointer, rules);
         }
-        bound_integers(&mut schema);
         Judge::by_the_letter(&schema)
     }
 

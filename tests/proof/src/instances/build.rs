@@ -329,7 +329,9 @@ impl<'s> Builder<'s> {
     fn object(&mut self, parts: &[Part<'s>], instance: &str, depth: usize) -> Value {
         let known = known(parts);
         let required = required(parts);
-        let mut names: Vec<String> = required.iter().map(|name| (*name).to_owned()).collect();
+        // A forbidden member is left out even if it is required, because no value is valid.
+        let present = required.iter().filter(|name| !forbidden(parts, name));
+        let mut names: Vec<String> = present.map(|name| (*name).to_owned()).collect();
         for name in known.iter().filter(|name| !required.contains(*name)) {
             if self.wants_optional(depth) && !forbidden(parts, name) {
                 names.push((*name).to_owned());
@@ -349,7 +351,7 @@ impl<'s> Builder<'s> {
         }
         if self.wants_to_dig(parts, depth) {
             let name = values::unknown_name(&mut self.rng, &[]);
-            if !known.contains(name.as_str()) && !self.source.reserved.contains(&name) {
+            if !known.contains(name.as_str()) && !self.source.reserved.contains(&name) && allows_name(parts, &name) {
                 members.insert(name, self.chain(DEPTH_LIMIT - depth - 1));
             }
         }
@@ -376,8 +378,8 @@ impl<'s> Builder<'s> {
         let required = required(parts);
         if !of_names.is_empty() {
             patterns.clone_from(&of_names);
-            names.retain(|name| required.contains(name.as_str()) || self.rng.u8(0..8) == 0);
         }
+        names.retain(|name| required.contains(name.as_str()) || allows_name(parts, name));
         let count = least(parts, "minProperties").min(MAX_ITEMS);
         let extra = if patterns.is_empty() { 0 } else { self.rng.usize(0..3) };
         for _ in 0..(2 * count + extra) {
@@ -387,7 +389,7 @@ impl<'s> Builder<'s> {
             let pattern = self.rng.choice(&patterns).copied();
             let name = pattern.and_then(|pattern| pattern::matching(&mut self.rng, pattern));
             let name = name.unwrap_or_else(|| values::unknown_name(&mut self.rng, &self.source.names));
-            if !names.contains(&name) && !self.source.reserved.contains(&name) {
+            if !names.contains(&name) && !self.source.reserved.contains(&name) && allows_name(parts, &name) {
                 names.push(name);
             }
         }
@@ -541,6 +543,15 @@ fn member<'s>(parts: &[Part<'s>], name: &str) -> Vec<Part<'s>> {
 
 fn forbidden(parts: &[Part<'_>], name: &str) -> bool {
     member(parts, name).iter().any(|part| part.schema == &json!(false))
+}
+
+/// Returns whether `propertyNames` allows a name, as far as its length and pattern.
+fn allows_name(parts: &[Part<'_>], name: &str) -> bool {
+    let schemas: Vec<Part<'_>> = parts.iter().filter_map(|part| part.keyword("propertyNames").map(Part::new)).collect();
+    let length = name.chars().count();
+    let patterns = schemas.iter().filter_map(|schema| schema.keyword("pattern")?.as_str());
+    patterns.into_iter().all(|pattern| pattern::is_match(pattern, name))
+        && (least(&schemas, "minLength")..=most(&schemas, "maxLength")).contains(&length)
 }
 
 /// Returns whether an unknown member may have any value.
