@@ -10,7 +10,7 @@ struct Parts<'a> {
     query: Option<&'a str>,
 }
 
-/// Splits a URI at its fragment. The fragment is empty if there is none.
+/// Splits a URI into the part before `#` and the fragment, which is empty without a `#`.
 pub(super) fn split_fragment(uri: &str) -> (&str, &str) {
     uri.split_once('#').unwrap_or((uri, ""))
 }

@@ -98,7 +98,7 @@ impl TokenVerifier for BoundTo {
 }
 
 #[tokio::test]
-async fn servers_require_nonces_of_their_own() {
+async fn servers_accept_only_nonces_that_they_created() {
     const URL: &str = "https://mcp.example/mcp";
     let key = DpopKey::generate().expect("a key");
     let resource = |nonces: DpopNonces| {

@@ -69,8 +69,8 @@ impl DpopNonces {
         Self { key, period: 150 }
     }
 
-    /// Sets how long a nonce is accepted at most. A client receives a new nonce after half of this time. Default: 5
-    /// minutes.
+    /// Sets the maximum lifetime of a nonce, at least 2 seconds. A client receives a new nonce after half of it. Default:
+    /// 5 minutes.
     #[must_use]
     pub fn lifetime(mut self, lifetime: Duration) -> Self {
         self.period = (lifetime.as_secs() / 2).max(1);
