@@ -41,6 +41,7 @@
 //! * [`jsonrpc`] classifies messages in one pass. Params stay JSON until the handler's type is known.
 //! * A [`transport`] is a stream of messages and a sink for them.
 //! * [`protocol`] decides which revision a message belongs to and whether it may be sent now.
+//! * [`telemetry`] records spans and metrics (feature `opentelemetry`).
 //! * [`peer`] sends requests and notifications to the peer.
 //! * [`service`] finds the handler by revision and method. Any tower layer around the router is middleware.
 //! * [`connection`] runs all of this within [`Limits`] and sends exactly one response per request.
@@ -63,6 +64,7 @@ pub mod server;
 pub mod service;
 #[cfg(feature = "tasks")]
 pub mod tasks;
+pub mod telemetry;
 pub mod transport;
 mod util;
 

@@ -20,6 +20,7 @@ use crate::protocol::params::{ParamsInterner, ParamsView};
 use crate::protocol::{Admission, IncomingRequest, Protocol, RequestScope};
 use crate::service::context::Context;
 use crate::service::router::{AnyNotification, AnyRequest, RequestService, Router};
+use crate::telemetry::{Message, Outcome};
 use crate::transport::{Extensions, Inbound, Outbound, Skipped, Undelivered};
 
 /// Dispatches the incoming messages of a connection. Sends exactly one response per request.
@@ -217,8 +218,14 @@ impl<S: RequestService> Dispatcher<S> {
             params: params.as_ref(),
             meta: &params_view.meta,
         }) {
-            Err(error) => Err(rejection(id, error)),
-            Ok(Admission::Respond(result)) => Err(response(id, Ok(result))),
+            Err(error) => {
+                self.record(&id, &method, &params_view, Outcome::Error(&error));
+                Err(rejection(id, error))
+            }
+            Ok(Admission::Respond(result)) => {
+                self.record(&id, &method, &params_view, Outcome::Result(&result));
+                Err(response(id, Ok(result)))
+            }
             Ok(Admission::Handle(scope)) => {
                 let context = Context::new(Some(id), method.clone(), scope, &self.shared.peer, params_view)
                     .with_extensions(extensions);
@@ -231,6 +238,18 @@ impl<S: RequestService> Dispatcher<S> {
                 Ok(None)
             }
         }
+    }
+
+    /// Records a request that needs no handler.
+    fn record(&self, id: &RequestId, method: &str, params_view: &ParamsView, outcome: Outcome<'_>) {
+        let message = Message {
+            method,
+            id: Some(id),
+            subject: params_view.subject.as_deref(),
+            meta: Some(&params_view.meta),
+            ..Message::default()
+        };
+        self.shared.peer.telemetry().receive(message).end(outcome);
     }
 
     fn notification(

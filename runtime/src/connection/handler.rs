@@ -17,6 +17,7 @@ use crate::jsonrpc::errors;
 use crate::protocol::methods;
 use crate::service::context::Context;
 use crate::service::router::{AnyRequest, RequestService};
+use crate::telemetry::Outcome;
 use crate::transport::Outbound;
 
 /// Handles requests with the service, within the connection's limits.
@@ -34,6 +35,8 @@ impl<S: RequestService> RequestHandler<S> {
         let Limits { handler_timeout, handler_timeouts, .. } = &guard.shared.limits;
         let general = handler_timeout.filter(|_| !methods::is_long_lived(&request.method));
         let limit = handler_timeouts.get(&*request.method).copied().or(general);
+        let operation = guard.shared.peer.telemetry().receive(request.context.described());
+        let scope = operation.scope();
         let span = tracing::info_span!("request", method = &*request.method, id = ?request.context.id());
         let work = async move {
             let RequestGuard { shared, context } = &guard;
@@ -59,9 +62,10 @@ impl<S: RequestService> RequestHandler<S> {
                 (!context.is_cancelled()).then(|| Err(errors::internal()))
             })?;
             let result = shared.protocol.complete_response(&context.info(), result);
+            operation.end(Outcome::from(&result));
             Some(response(context.id()?.clone(), result))
         };
-        work.instrument(span)
+        scope.instrument(work).instrument(span)
     }
 }
 

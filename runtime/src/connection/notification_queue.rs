@@ -10,6 +10,7 @@ use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
 use super::limits::Limits;
 use crate::service::router::{AnyNotification, Router};
+use crate::telemetry::Outcome;
 
 /// The sending half of the queue.
 #[derive(Clone)]
@@ -64,17 +65,22 @@ pub(super) async fn handle_notifications(
 ) {
     while let Some(QueuedNotification { notification, room: _room }) = queue.recv().await {
         let method = notification.method.clone();
+        let operation = notification.context.peer().telemetry().receive(notification.context.described());
+        let scope = operation.scope();
         let handled = async {
             tokio::select! {
-                () = router.handle_notification(notification) => {}
+                () = router.handle_notification(notification) => Outcome::Done,
                 after = crate::util::time::expired(limit) => {
                     tracing::error!(method = &*method, ?after, "a notification handler timed out");
+                    Outcome::Failed { kind: "timeout", message: "the handler timed out".to_owned() }
                 }
             }
         };
         // A handler that times out may also panic when it is dropped.
-        if AssertUnwindSafe(handled).catch_unwind().await.is_err() {
+        let handled = AssertUnwindSafe(scope.instrument(handled)).catch_unwind().await;
+        operation.end(handled.unwrap_or_else(|_| {
             tracing::error!(method = &*method, "a notification handler panicked");
-        }
+            Outcome::Failed { kind: "panic", message: "the handler panicked".to_owned() }
+        }));
     }
 }

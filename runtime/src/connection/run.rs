@@ -60,6 +60,7 @@ impl<S: RequestService> Connection<S> {
             tokio::spawn(handle_notifications(notifications.clone(), queued, limits.handler_timeout));
         let _end = End { peer: peer.clone(), tasks: [writer.abort_handle(), notification_handler.abort_handle()] };
         let drain = limits.drain_timeout;
+        let session = Session { peer: peer.clone(), started: Instant::now() };
         let mut dispatcher =
             Dispatcher::new(service, notifications, protocol, limits, peer.clone(), notification_queue);
         let mut incoming = std::pin::pin!(incoming);
@@ -108,6 +109,7 @@ impl<S: RequestService> Connection<S> {
         // Let the handlers of queued notifications finish.
         let _ = tokio::time::timeout(left(), &mut notification_handler).await;
         peer.disconnect();
+        session.end(&read);
         let wrote = match wrote {
             Some(wrote) => wrote,
             None => match tokio::time::timeout(left().max(drain.min(LAST_WRITE)), &mut writer).await {
@@ -130,6 +132,23 @@ const IN_A_ROW: u32 = 16;
 
 /// How long the last messages may take to be written if the handlers have used up [`Limits::drain_timeout`].
 const LAST_WRITE: Duration = Duration::from_secs(1);
+
+/// A connection, for metrics.
+struct Session {
+    peer: Peer,
+    started: Instant,
+}
+
+impl Session {
+    /// Records the duration of a legacy session. Modern revisions have no sessions.
+    fn end(self, read: &io::Result<()>) {
+        let revision = self.peer.peer_info().map(|peer_info| peer_info.revision).filter(|it| it.is_legacy());
+        if let Some((role, revision)) = self.peer.protocol().role().zip(revision) {
+            let error = read.is_err().then_some("io_error");
+            self.peer.telemetry().record_session(role, revision, self.started.elapsed(), error);
+        }
+    }
+}
 
 /// Disconnects the peer and aborts the connection's tasks when it is dropped.
 struct End {

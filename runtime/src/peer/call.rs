@@ -24,6 +24,7 @@ use super::pending::{OnNotification, PendingRequest};
 use super::progress::Progress;
 use super::task_scope::CallOfTask;
 use crate::jsonrpc::json;
+use crate::telemetry::{Operation, Outcome};
 use crate::transport::Outbound;
 
 impl Peer {
@@ -179,7 +180,10 @@ impl<T: 'static> RequestBuilder<T> {
     fn start(mut self) -> Result<SentRequest<T>, CallError> {
         self.check()?;
         let params = self.peer.protocol().complete_params(&self.method, self.params.take());
-        let mut params = self.peer.with_task_scope(params.map_err(|why| CallError::Invalid(why.into()))?)?;
+        let params = params.map_err(|why| CallError::Invalid(why.into()))?;
+        let operation = self.peer.telemetry().send(self.peer.described(Some(&self.id), &self.method, params.as_ref()));
+        let params = operation.inject(params).map_err(|why| CallError::Invalid(why.into()))?;
+        let mut params = self.peer.with_task_scope(params)?;
         let (progress, reports) = match self.on_progress {
             None => (None, None),
             Some(_) => {
@@ -200,6 +204,7 @@ impl<T: 'static> RequestBuilder<T> {
         guard.notify = unsent.is_none() && may_cancel;
         Ok(SentRequest {
             guard,
+            operation: Some(operation),
             unsent,
             may_cancel,
             response,
@@ -266,6 +271,8 @@ impl<T> fmt::Debug for Call<T> {
 /// A pending request, from its caller's side.
 struct SentRequest<T> {
     guard: CancelOnDrop,
+    /// The span of the request, until its outcome is known.
+    operation: Option<Operation>,
     /// The request if the outbox had no room for it.
     unsent: Option<Outbound>,
     may_cancel: bool,
@@ -279,8 +286,16 @@ struct SentRequest<T> {
 }
 
 impl<T> SentRequest<T> {
-    /// Waits for the response, and passes on progress reports in the meantime.
     async fn result(mut self) -> Result<T, CallError> {
+        let response = self.response().await;
+        if let Some(operation) = self.operation.take() {
+            operation.end(response.as_ref().map_or_else(CallError::outcome, Outcome::Result));
+        }
+        (self.decode)(response?).map_err(CallError::Invalid)
+    }
+
+    /// Waits for the response, and passes on progress reports in the meantime.
+    async fn response(&mut self) -> Result<RawJson, CallError> {
         let after = |start: Instant, limit: Option<Duration>| limit.and_then(|limit| start.checked_add(limit));
         let end = after(self.started, self.timeout);
         let mut idle_end = after(self.started, self.idle_timeout);
@@ -295,8 +310,7 @@ impl<T> SentRequest<T> {
                     while let Some(report) = self.reports.as_mut().and_then(|reports| reports.try_recv().ok()) {
                         self.report(report);
                     }
-                    let result = response.map_err(|_| Closed)??;
-                    return (self.decode)(result).map_err(CallError::Invalid);
+                    return response.map_err(|_| Closed)?;
                 }
                 Some(sent) = &mut sending => {
                     sent?;

@@ -7,6 +7,7 @@ use tower::BoxError;
 
 use super::outbox::Closed;
 use crate::jsonrpc::errors;
+use crate::telemetry::Outcome;
 use crate::transport::Undelivered;
 
 /// The reason why a request or a notification failed.
@@ -46,6 +47,21 @@ pub enum CallError {
 }
 
 impl CallError {
+    /// Describes the failure for telemetry.
+    pub(super) fn outcome(&self) -> Outcome<'_> {
+        let kind = match self {
+            Self::ErrorResponse(error) => return Outcome::Error(error),
+            Self::Invalid(_) => "invalid_result",
+            Self::Timeout(_) => "timeout",
+            Self::NotAllowed(_) => "not_allowed",
+            Self::Input { .. } => "input_not_provided",
+            Self::Undelivered(_) => "undelivered",
+            Self::SubscriptionEnded => "subscription_ended",
+            Self::Closed(_) => "connection_closed",
+        };
+        Outcome::Failed { kind, message: self.to_string() }
+    }
+
     /// Returns whether the peer rejected the request because it has too many others, with error code
     /// [`BUSY`](errors::BUSY). The request was not handled, so it can be sent again later.
     #[must_use]

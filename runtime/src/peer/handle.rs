@@ -18,6 +18,7 @@ use crate::jsonrpc::json;
 use crate::protocol::info::PeerInfo;
 use crate::protocol::modern::SUBSCRIPTION_ID;
 use crate::protocol::{Protocol, RequestScope};
+use crate::telemetry::{Message, Telemetry};
 use crate::transport::{Metadata, Outbound, Route};
 
 /// The peer of a connection. Clones refer to the same peer.
@@ -54,6 +55,7 @@ pub(super) struct Shared {
     receiving_ended: CancellationToken,
     /// Called before any other receiver of a `list_changed` notification.
     on_list_changed: OnceLock<OnListChanged>,
+    pub(super) telemetry: Telemetry,
 }
 
 /// A callback that takes the method of a `list_changed` notification.
@@ -76,6 +78,7 @@ impl Peer {
             timeout,
             receiving_ended: CancellationToken::new(),
             on_list_changed: OnceLock::new(),
+            telemetry: Telemetry::default(),
         }))
     }
 
@@ -128,6 +131,25 @@ impl Peer {
 
     pub(crate) fn protocol(&self) -> &dyn Protocol {
         &*self.shared.protocol
+    }
+
+    pub(crate) fn telemetry(&self) -> &Telemetry {
+        &self.shared.telemetry
+    }
+
+    /// Describes an outgoing message for telemetry.
+    pub(super) fn described<'a>(
+        &self,
+        id: Option<&'a RequestId>,
+        method: &'a str,
+        params: Option<&'a RawJson>,
+    ) -> Message<'a> {
+        let revision = match &self.scope {
+            Some(scope) => Some(scope.revision),
+            None if cfg!(feature = "opentelemetry") => self.peer_info().map(|peer_info| peer_info.revision),
+            None => None,
+        };
+        Message { method, id, revision, params, ..Message::default() }
     }
 
     /// Adds to the params the task on whose behalf messages are sent.

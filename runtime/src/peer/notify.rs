@@ -7,6 +7,7 @@ use super::error::CallError;
 use super::handle::Peer;
 use super::message::member;
 use crate::jsonrpc::json;
+use crate::telemetry::Outcome;
 
 impl Peer {
     /// Sends a notification. Waits until the queue has room for it.
@@ -47,8 +48,12 @@ impl Peer {
     ) -> Result<(), CallError> {
         let scope = self.scope.as_ref();
         self.protocol().may_send(scope, method, revision, params.as_ref()).map_err(CallError::NotAllowed)?;
+        let operation = self.telemetry().send(self.described(None, method, params.as_ref()));
+        let params = operation.inject(params).map_err(|why| CallError::Invalid(why.into()))?;
         let params = self.with_task_scope(params)?;
-        self.notify_unchecked(method, params).await
+        let sent = self.notify_unchecked(method, params).await;
+        operation.end(sent.as_ref().map_or_else(CallError::outcome, |()| Outcome::Done));
+        sent
     }
 
     /// Like [`raw_notify`](Self::raw_notify), but does not check whether the notification is allowed.

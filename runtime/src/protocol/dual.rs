@@ -145,6 +145,10 @@ impl Protocol for DualProtocol {
         self.current().has_declared(capability)
     }
 
+    fn role(&self) -> Option<Role> {
+        Some(self.role)
+    }
+
     fn peer_info(&self) -> Option<Arc<PeerInfo>> {
         self.current().peer_info()
     }

@@ -301,6 +301,10 @@ impl Protocol for Legacy {
         self.peer_info().is_some_and(|peer_info| self.can(peer_info.revision, capability))
     }
 
+    fn role(&self) -> Option<Role> {
+        Some(self.role)
+    }
+
     fn peer_info(&self) -> Option<Arc<PeerInfo>> {
         self.state().peer_info.clone()
     }

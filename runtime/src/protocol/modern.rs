@@ -525,6 +525,10 @@ impl Protocol for Modern {
         self.can(capability)
     }
 
+    fn role(&self) -> Option<Role> {
+        Some(self.role)
+    }
+
     fn peer_info(&self) -> Option<Arc<PeerInfo>> {
         self.negotiated().peer_info.clone()
     }

@@ -6,6 +6,7 @@ use mcpgen_types::{ErrorObject, JsonObject, RawJson, Revision};
 
 use super::info::PeerInfo;
 use super::log_level::Level;
+use super::role::Role;
 
 /// The rules of a kind of revisions. The dispatcher applies them to incoming messages before it calls a handler, and to
 /// outgoing messages before it sends them.
@@ -89,6 +90,11 @@ pub trait Protocol: Send + Sync + 'static {
     /// Returns whether this side has declared a capability.
     fn has_declared(&self, _capability: &[&str]) -> bool {
         false
+    }
+
+    /// Returns the role of this side, if known.
+    fn role(&self) -> Option<Role> {
+        None
     }
 
     /// Returns the peer info that holds for the whole connection, if known.

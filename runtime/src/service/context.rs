@@ -15,6 +15,7 @@ use crate::peer::outbox::Outbox;
 use crate::protocol::info::PeerInfo;
 use crate::protocol::params::{ParamsInterner, ParamsView};
 use crate::protocol::{FixedRevision, Level, RequestInfo, RequestScope};
+use crate::telemetry::Message;
 use crate::transport::{Extensions, Outbound, Principal, Route};
 
 /// The context of a request or notification: its ID, method, revision, peer and metadata.
@@ -214,6 +215,19 @@ impl Context {
 
     pub(crate) fn info(&self) -> RequestInfo<'_> {
         RequestInfo { method: self.method(), subject: self.subject(), meta: self.meta(), scope: self.scope() }
+    }
+
+    /// Describes the message for telemetry.
+    pub(crate) fn described(&self) -> Message<'_> {
+        Message {
+            method: self.method(),
+            id: self.id(),
+            revision: Some(self.revision()),
+            params: None,
+            subject: self.subject(),
+            meta: Some(self.meta()),
+            extensions: self.0.extensions.as_deref(),
+        }
     }
 
     pub(crate) fn scope(&self) -> &RequestScope {

@@ -15,6 +15,7 @@ use super::store::StoredTask;
 use crate::jsonrpc::errors;
 use crate::service::context::Context;
 use crate::service::router::ResponseFuture;
+use crate::telemetry::Scope;
 use crate::util::random::random;
 
 impl Tasks {
@@ -61,7 +62,7 @@ impl Tasks {
             }
             drop(slot);
         };
-        tokio::spawn(tracing::Instrument::instrument(work, span));
+        tokio::spawn(tracing::Instrument::instrument(Scope::current().instrument(work), span));
         creation.await.map_err(|_| errors::internal())??;
         Ok(RawJson::from(&CreateTaskResult::new(task)))
     }

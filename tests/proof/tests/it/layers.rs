@@ -22,6 +22,7 @@ const RUNTIME: Crate = Crate {
         "jsonrpc",
         "transport",
         "protocol",
+        "telemetry",
         "peer",
         "service",
         "connection",

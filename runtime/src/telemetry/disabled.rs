@@ -1,0 +1,52 @@
+//! Telemetry without the feature `opentelemetry`: does nothing, and costs nothing.
+
+use std::future::Future;
+use std::time::Duration;
+
+use mcpgen_types::{RawJson, Revision};
+
+use super::{Message, Outcome};
+use crate::protocol::Role;
+
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Telemetry;
+
+impl Telemetry {
+    pub(crate) fn receive(&self, _: Message<'_>) -> Operation {
+        Operation
+    }
+
+    pub(crate) fn send(&self, _: Message<'_>) -> Operation {
+        Operation
+    }
+
+    pub(crate) fn record_session(&self, _: Role, _: Revision, _: Duration, _: Option<&str>) {}
+}
+
+pub(crate) struct Operation;
+
+impl Operation {
+    pub(crate) fn scope(&self) -> Scope {
+        Scope
+    }
+
+    #[expect(clippy::unnecessary_wraps, reason = "with OpenTelemetry this can fail")]
+    pub(crate) fn inject(&self, params: Option<RawJson>) -> Result<Option<RawJson>, String> {
+        Ok(params)
+    }
+
+    pub(crate) fn end(self, _: Outcome<'_>) {}
+}
+
+pub(crate) struct Scope;
+
+impl Scope {
+    #[cfg(feature = "tasks")]
+    pub(crate) fn current() -> Self {
+        Self
+    }
+
+    pub(crate) fn instrument<F: Future>(self, future: F) -> F {
+        future
+    }
+}

@@ -1,0 +1,72 @@
+//! OpenTelemetry spans and metrics of requests and notifications, by the [semantic conventions for MCP].
+//!
+//! With the feature `opentelemetry`, each request and notification has a span on both sides, of kind client where it is
+//! sent and server where it is received, and its duration is recorded in `mcp.client.operation.duration` or
+//! `mcp.server.operation.duration`. Legacy sessions are recorded in `mcp.client.session.duration` and
+//! `mcp.server.session.duration`.
+//!
+//! The global propagator writes the trace context into `_meta` of outgoing messages, and reads the parent of a server
+//! span from there. A handler runs within its server span, so the calls that it makes belong to the same trace. Tasks
+//! that a handler spawns do not, unless they use `opentelemetry::context::FutureExt::with_current_context`.
+//!
+//! Set the global tracer provider, meter provider and propagator before you create a server or a client. Each
+//! connection uses the providers that are set when it starts. Arguments and results are never recorded.
+//!
+//! [semantic conventions for MCP]: https://opentelemetry.io/docs/specs/semconv/gen-ai/mcp/
+
+#[cfg(not(feature = "opentelemetry"))]
+mod disabled;
+#[cfg(feature = "opentelemetry")]
+mod enabled;
+#[cfg(feature = "opentelemetry")]
+mod metadata;
+
+use mcpgen_types::{ErrorObject, JsonObject, RawJson, RequestId, Revision};
+
+#[cfg(not(feature = "opentelemetry"))]
+pub(crate) use disabled::{Operation, Scope, Telemetry};
+#[cfg(feature = "opentelemetry")]
+pub(crate) use enabled::{Operation, Scope, Telemetry};
+
+use crate::transport::Extensions;
+
+/// A request or a notification, as spans and metrics describe it.
+#[derive(Clone, Copy, Default)]
+#[cfg_attr(not(feature = "opentelemetry"), allow(dead_code, reason = "only OpenTelemetry reads the members"))]
+pub(crate) struct Message<'a> {
+    pub(crate) method: &'a str,
+    /// The ID of a request. `None` for a notification.
+    pub(crate) id: Option<&'a RequestId>,
+    pub(crate) revision: Option<Revision>,
+    /// The params of an outgoing message, or `None` if `subject` and `meta` are known.
+    pub(crate) params: Option<&'a RawJson>,
+    /// The name of the tool or prompt, or the URI of the resource.
+    pub(crate) subject: Option<&'a str>,
+    /// `_meta` of an incoming message.
+    pub(crate) meta: Option<&'a JsonObject>,
+    /// The data that the transport attached to an incoming message.
+    pub(crate) extensions: Option<&'a Extensions>,
+}
+
+/// The outcome of a request or a notification.
+#[cfg_attr(not(feature = "opentelemetry"), allow(dead_code, reason = "only OpenTelemetry reads the members"))]
+pub(crate) enum Outcome<'a> {
+    /// A notification was sent or handled.
+    Done,
+    Result(&'a RawJson),
+    Error(&'a ErrorObject),
+    /// No response arrived. `kind` is the `error.type`.
+    Failed {
+        kind: &'static str,
+        message: String,
+    },
+}
+
+impl<'a> From<&'a Result<RawJson, ErrorObject>> for Outcome<'a> {
+    fn from(result: &'a Result<RawJson, ErrorObject>) -> Self {
+        match result {
+            Ok(result) => Self::Result(result),
+            Err(error) => Self::Error(error),
+        }
+    }
+}
