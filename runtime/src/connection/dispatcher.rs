@@ -286,10 +286,11 @@ impl<S: RequestService> Dispatcher<S> {
         let id = params.get("requestId").and_then(|id| mcpgen_types::from_value::<RequestId>(id.clone()).ok());
         let Some(id) = id else { return };
         self.shared.peer.end_subscription(&id);
-        if self.executor.remove_queued(&id) {
+        let Some(context) = self.shared.open_requests().get(&id).cloned() else { return };
+        if self.executor.remove_queued(&context) {
             self.shared.open_requests().remove(&id);
             self.shared.peer.send_now(no_response(&id));
-        } else if let Some(context) = self.shared.open_requests().get(&id) {
+        } else {
             context.cancel();
         }
     }

@@ -27,8 +27,8 @@ pub(super) struct Executor<S> {
     service: S,
     shared: Arc<Shared>,
     notification_queue: NotificationQueue,
-    /// Queued requests and responses with their sizes in bytes. Requests outside of batches are keyed by ID.
-    queue: Queue<RequestId, Task>,
+    /// Queued requests and responses with their sizes in bytes.
+    queue: Queue<Task>,
     running: JoinSet<()>,
     /// Running requests whose method [is long-lived](methods::is_long_lived).
     long_lived: JoinSet<()>,
@@ -70,11 +70,15 @@ impl<S: RequestService> Executor<S> {
         }
         let room = limits.queued_request_bytes.saturating_sub(self.queue.size());
         if !is_long_lived && self.queue.len() < limits.queued_requests && size <= room {
-            let id = match &task {
-                Task::Request(request) => request.context.id().cloned(),
+            let context = match &task {
+                Task::Request(request) => Some(request.context.clone()),
                 Task::Batch(..) | Task::Response(_) => None,
             };
-            return self.queue.push(id, size, task);
+            let position = self.queue.push(size, task);
+            if let Some(context) = context {
+                context.set_queue_position(position);
+            }
+            return;
         }
         // If the outbox is full too, stop reading until the peer reads.
         if let Some(response) = self.reject(task) {
@@ -95,9 +99,9 @@ impl<S: RequestService> Executor<S> {
         }
     }
 
-    /// Removes a request from the queue. Returns whether it was queued.
-    pub(super) fn remove_queued(&mut self, id: &RequestId) -> bool {
-        self.queue.remove(id).is_some()
+    /// Removes a request from the queue. Returns whether it was queued. A batch remains in the queue.
+    pub(super) fn remove_queued(&mut self, context: &Context) -> bool {
+        self.queue.remove(context.queue_position()).is_some()
     }
 
     fn has_room(&self) -> bool {

@@ -1,72 +1,79 @@
 //! A queue for work that waits until a connection's limits allow it.
 
-use std::collections::{BTreeMap, HashMap};
-use std::hash::Hash;
+use std::collections::VecDeque;
 
-/// A first-in, first-out queue whose items can also be removed by key, each in logarithmic time.
+/// A first-in, first-out queue. Items can also be removed by their position, in logarithmic time.
 #[derive(Debug)]
-pub(crate) struct Queue<K, T> {
-    items: BTreeMap<u64, Item<K, T>>,
-    /// The position of each item that has a key.
-    positions: HashMap<K, u64>,
+pub(crate) struct Queue<T> {
+    /// The items by position, including removed ones that are not yet swept.
+    items: VecDeque<Item<T>>,
     next: u64,
+    len: usize,
     /// The total size of all items.
     size: usize,
 }
 
 #[derive(Debug)]
-struct Item<K, T> {
-    key: Option<K>,
+struct Item<T> {
+    position: u64,
     size: usize,
-    value: T,
+    /// `None` if the item was removed.
+    value: Option<T>,
 }
 
-impl<K: Hash + Eq + Clone, T> Queue<K, T> {
+impl<T> Queue<T> {
     pub(crate) fn new() -> Self {
-        Self { items: BTreeMap::new(), positions: HashMap::new(), next: 0, size: 0 }
+        Self { items: VecDeque::new(), next: 1, len: 0, size: 0 }
     }
 
-    /// Adds an item at the end. A key must not be in the queue already.
-    pub(crate) fn push(&mut self, key: Option<K>, size: usize, value: T) {
+    /// Adds an item at the end. Returns its position, which is not zero and is never used again.
+    pub(crate) fn push(&mut self, size: usize, value: T) -> u64 {
         let position = self.next;
         self.next += 1;
+        self.len += 1;
         self.size += size;
-        if let Some(key) = &key {
-            self.positions.insert(key.clone(), position);
-        }
-        self.items.insert(position, Item { key, size, value });
+        self.items.push_back(Item { position, size, value: Some(value) });
+        position
     }
 
     /// Removes the first item.
     pub(crate) fn pop(&mut self) -> Option<T> {
-        let (_, Item { key, size, value }) = self.items.pop_first()?;
-        self.size -= size;
-        if let Some(key) = key {
-            self.positions.remove(&key);
+        while let Some(Item { size, value, .. }) = self.items.pop_front() {
+            if value.is_some() {
+                self.len -= 1;
+                self.size -= size;
+                return value;
+            }
         }
-        Some(value)
+        None
     }
 
-    /// Removes the item with this key.
-    pub(crate) fn remove(&mut self, key: &K) -> Option<T> {
-        let position = self.positions.remove(key)?;
-        let Item { size, value, .. } = self.items.remove(&position)?;
+    /// Removes the item at a position.
+    pub(crate) fn remove(&mut self, position: u64) -> Option<T> {
+        let index = self.items.binary_search_by_key(&position, |item| item.position).ok()?;
+        let Item { size, value, .. } = self.items.get_mut(index)?;
+        let (size, value) = (*size, value.take()?);
+        self.len -= 1;
         self.size -= size;
+        // At most half of the items are removed ones, so sweeping them costs a constant time per removal.
+        if self.items.len() > 2 * self.len + SWEEP_FROM {
+            self.items.retain(|item| item.value.is_some());
+        }
         Some(value)
     }
 
     pub(crate) fn clear(&mut self) {
         self.items.clear();
-        self.positions.clear();
+        self.len = 0;
         self.size = 0;
     }
 
     pub(crate) fn len(&self) -> usize {
-        self.items.len()
+        self.len
     }
 
     pub(crate) fn is_empty(&self) -> bool {
-        self.items.is_empty()
+        self.len == 0
     }
 
     /// Returns the total size of all items.
@@ -75,55 +82,48 @@ impl<K: Hash + Eq + Clone, T> Queue<K, T> {
     }
 }
 
+/// How many removed items a queue may hold in addition to its other items.
+const SWEEP_FROM: usize = 64;
+
 #[cfg(test)]
 mod tests {
-    use std::cell::Cell;
-    use std::hash::Hasher;
-
     use super::*;
 
-    thread_local!(static COMPARED: Cell<usize> = const { Cell::new(0) });
-
-    /// A key that counts how often it is compared.
-    #[derive(Clone, Debug, Eq)]
-    struct Counted(u64);
-
-    impl PartialEq for Counted {
-        fn eq(&self, other: &Self) -> bool {
-            COMPARED.set(COMPARED.get() + 1);
-            self.0 == other.0
+    #[test]
+    fn removes_items_in_any_order() {
+        const MANY: u64 = 10_000;
+        let mut queue = Queue::new();
+        let positions: Vec<u64> = (0..MANY).map(|value| queue.push(1, value)).collect();
+        for (value, position) in positions.iter().enumerate().rev() {
+            assert_eq!(queue.remove(*position), Some(value as u64));
+            assert_eq!(queue.remove(*position), None);
         }
-    }
-
-    impl Hash for Counted {
-        fn hash<H: Hasher>(&self, state: &mut H) {
-            self.0.hash(state);
-        }
+        assert!(queue.is_empty() && queue.size() == 0);
     }
 
     #[test]
-    fn removes_by_key_without_scanning() {
-        const MANY: u64 = 10_000;
+    fn does_not_grow_when_items_are_removed_behind_the_first() {
         let mut queue = Queue::new();
-        (0..MANY).for_each(|key| queue.push(Some(Counted(key)), 1, key));
-        COMPARED.set(0);
-        for key in (0..MANY).rev() {
-            assert_eq!(queue.remove(&Counted(key)), Some(key));
+        queue.push(1, 0);
+        let mut last = queue.push(1, 0);
+        for _ in 0..10_000 {
+            let added = queue.push(1, 0);
+            assert_eq!(queue.remove(last), Some(0));
+            last = added;
         }
-        assert!(COMPARED.get() < 3 * 10_000, "{} comparisons", COMPARED.get());
-        assert!(queue.is_empty() && queue.size() == 0 && queue.positions.is_empty());
+        assert_eq!(queue.len(), 2);
+        assert!(queue.items.len() <= 2 * queue.len() + SWEEP_FROM, "{} items", queue.items.len());
+        assert_eq!([queue.pop(), queue.pop(), queue.pop()], [Some(0), Some(0), None]);
     }
 
     #[test]
     fn keeps_the_order_of_remaining_items() {
         let mut queue = Queue::new();
-        for (key, size) in [(Some("a"), 1), (None, 10), (Some("b"), 100), (None, 1000)] {
-            queue.push(key, size, size);
-        }
+        let positions = [1, 10, 100, 1000].map(|size| queue.push(size, size));
         assert_eq!((queue.len(), queue.size()), (4, 1111));
-        assert_eq!((queue.remove(&"b"), queue.remove(&"b"), queue.size()), (Some(100), None, 1011));
+        assert_eq!((queue.remove(positions[2]), queue.remove(positions[2]), queue.size()), (Some(100), None, 1011));
         assert_eq!([queue.pop(), queue.pop()], [Some(1), Some(10)]);
-        assert_eq!((queue.remove(&"a"), queue.size()), (None, 1000));
+        assert_eq!((queue.remove(positions[0]), queue.remove(0), queue.size()), (None, None, 1000));
         queue.clear();
         assert_eq!((queue.pop(), queue.len(), queue.size()), (None, 0, 0));
     }

@@ -1,7 +1,7 @@
 //! The context that a handler receives besides its params.
 
 use std::borrow::Cow;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, LazyLock};
 use std::time::Duration;
 
@@ -37,6 +37,8 @@ struct Inner {
     reports: Reports,
     /// Set when the response is in the outbox.
     response_sent: AwaitableFlag,
+    /// The position in the queue of the connection. Zero if the request was never queued.
+    queue_position: AtomicU64,
 }
 
 /// A flag that is set once and can be awaited.
@@ -128,6 +130,7 @@ impl Context {
             extensions: None,
             reports: Reports::default(),
             response_sent: AwaitableFlag::default(),
+            queue_position: AtomicU64::new(0),
         }))
     }
 
@@ -153,6 +156,7 @@ impl Context {
             extensions: extensions.clone(),
             reports: Reports::default(),
             response_sent: AwaitableFlag::default(),
+            queue_position: AtomicU64::new(0),
         }))
     }
 
@@ -400,6 +404,16 @@ impl Context {
             () = self.0.response_sent.wait() => {}
             () = self.0.peer.disconnected() => {}
         }
+    }
+
+    /// Records the position in the queue of the connection, which is not zero.
+    pub(crate) fn set_queue_position(&self, position: u64) {
+        self.0.queue_position.store(position, Ordering::Relaxed);
+    }
+
+    /// Returns the position in the queue of the connection. Zero if the request was never queued.
+    pub(crate) fn queue_position(&self) -> u64 {
+        self.0.queue_position.load(Ordering::Relaxed)
     }
 
     /// Ends reporting and waits until the last notification is sent.
