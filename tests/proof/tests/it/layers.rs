@@ -51,6 +51,7 @@ const CODEGEN: Crate = Crate {
         "model",
         "build",
         "docs",
+        "conversions",
         "emit",
         "diff",
         "inspect",
