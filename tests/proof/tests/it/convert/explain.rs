@@ -23,6 +23,27 @@ const ADDED: &[&str] = &[
     "io.modelcontextprotocol/clientCapabilities",
 ];
 
+/// Members that no conversion may leave out, because the rest has another meaning without them. `diff` compares only what
+/// revisions accept, so it may call such a step compatible.
+const NEEDED: &[&str] = &["resultType", "task", "tools", "toolChoice", "inputResponses", "requestState"];
+
+/// Returns whether a rule refuses to leave out the member at a JSON pointer.
+pub(super) fn is_needed(pointer: &str) -> bool {
+    pointer.rsplit('/').next().is_some_and(|name| NEEDED.contains(&name))
+}
+
+/// Returns the document without identifiers that each conversion creates anew.
+pub(super) fn without_identifiers(document: &Value) -> Value {
+    match document {
+        Value::Array(items) => items.iter().map(without_identifiers).collect(),
+        Value::Object(members) => {
+            let others = members.iter().filter(|(name, _)| *name != "elicitationId");
+            others.map(|(name, value)| (name.clone(), without_identifiers(value))).collect()
+        }
+        scalar => scalar.clone(),
+    }
+}
+
 /// Returns the first difference that neither a loss nor a rule explains.
 pub(super) fn unexplained(source: &Value, lost: &[&str], converted: &Value) -> Option<String> {
     let mut expected = source.clone();
