@@ -53,6 +53,7 @@ const CODEGEN: Crate = Crate {
         "docs",
         "emit",
         "diff",
+        "lists",
         "inspect",
         "validate",
         "project",
