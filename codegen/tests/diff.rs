@@ -14,10 +14,11 @@ use serde_json::Value;
 use support::{Answer, FOREIGN, Project};
 
 /// The formats, with the endings of their files in `tests/diff`.
-const FORMATS: [(&str, &str); 6] = [
+const FORMATS: [(&str, &str); 7] = [
     ("text", "txt"),
     ("json", "json"),
     ("markdown", "md"),
+    ("html", "html"),
     ("github", "github.txt"),
     ("sarif", "sarif"),
     ("junit", "junit.xml"),
