@@ -58,20 +58,25 @@ for (const { name, url } of pages) {
     const problem = (text) => problems.push(`${name}, ${theme}: ${text}`);
     tab.on("console", (message) => ["error", "warn"].includes(message.type()) && problem(message.text()));
     tab.on("pageerror", (error) => problem(error.message));
-    tab.on("request", (request) => request.url() !== url && !request.url().startsWith("data:") && problem(`requests ${request.url()}`));
+    tab.on("request", (request) => request.url().split("#")[0] !== url && !request.url().startsWith("data:") && problem(`requests ${request.url()}`));
     await tab.setViewport({ width: 1280, height: 900 });
     await tab.emulateMediaFeatures([{ name: "prefers-color-scheme", value: theme }]);
     await tab.goto(url);
     await tab.evaluate(axe);
-    // Every rule sees the same elements, so some articles of a large page are enough.
+    // The others have the same structure, and axe would take minutes.
     const results = await tab.evaluate(async () => {
-      const articles = [...document.querySelectorAll("article")];
-      articles.slice(40).forEach((article) => article.remove());
+      for (const repeated of ["article", "tr", "details li"]) {
+        [...document.querySelectorAll(repeated)].slice(40).forEach((element) => element.remove());
+      }
       return (await window.axe.run(document)).violations.map((it) => `${it.id}: ${it.help}: ${it.nodes[0].html}`);
     });
     results.forEach((violation) => problem(`accessibility: ${violation}`));
     await tab.reload();
-    if (shots) await tab.screenshot({ path: join(shots, `${name}-${theme}.png`) });
+    if (shots) {
+      await tab.screenshot({ path: join(shots, `${name}-${theme}.png`) });
+      await tab.evaluate(() => (document.querySelector("#findings") ?? document.querySelector("#methods")).scrollIntoView());
+      await tab.screenshot({ path: join(shots, `${name}-${theme}-below.png`) });
+    }
     const wide = await tab.evaluate(() => document.documentElement.scrollWidth > window.innerWidth);
     if (wide) problem("is wider than the window");
     if (theme === "light" && (await tab.$("article"))) await filters(tab, name, problem);

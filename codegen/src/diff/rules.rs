@@ -27,7 +27,7 @@ pub struct Rule {
     /// The verdicts on a change of a server's lists. If they are present, the others do not apply.
     pub lists: Option<ListVerdicts>,
     /// The rules of schemas that it replaces for the arguments of tools.
-    pub(crate) replaces: Vec<String>,
+    pub replaces: Vec<String>,
 }
 
 /// What users of an old schema or list have to do after a change.

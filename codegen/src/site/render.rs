@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
 
-use crate::html::{Page, escape};
+use crate::html::{Page, code_spans, escape};
 use crate::model::{Content, DocTarget, Params, Protocol, Rest, Shape, Side, Type, TypeDef, TypeId};
 use crate::site::history::{Changes, History};
 
@@ -173,7 +173,7 @@ impl Site<'_> {
         let _ = writeln!(
             text,
             "<tr><th scope=\"row\" id=\"m-{id}\"><code>{id}</code>{doc}</th><td>{kind}</td><td>{}</td><td>{}</td>\
-             <td>{result}</td><td>{}</td></tr>",
+             <td>{result}</td><td class=\"since\">{}</td></tr>",
             senders.join(", "),
             params.unwrap_or_default(),
             escape(self.history.method_since(name).unwrap_or_default()),
@@ -277,7 +277,7 @@ impl Site<'_> {
             let doc = self.doc(&DocTarget::Member(def.name.clone(), member.wire.clone()));
             let _ = writeln!(
                 text,
-                "<tr><th scope=\"row\"><code>{}</code></th><td>{content}{doc}</td><td>{presence}</td><td>{}</td></tr>",
+                "<tr><th scope=\"row\"><code>{}</code></th><td>{content}{doc}</td><td>{presence}</td><td class=\"since\">{}</td></tr>",
                 escape(&member.wire),
                 escape(self.history.member_since(&def.name, &member.wire).unwrap_or_default()),
             );
@@ -314,27 +314,5 @@ impl User<'_> {
             User::Type(name) => ("t-", escape(name)),
         };
         format!("<a href=\"#{prefix}{name}\"><code>{name}</code></a>")
-    }
-}
-
-/// Writes Markdown as text with code spans. Links become their text.
-fn code_spans(markdown: &str) -> String {
-    let mut text = String::new();
-    for (at, part) in markdown.replace('\n', " ").split('`').enumerate() {
-        let part = escape(part);
-        let _ = if at % 2 == 1 { write!(text, "<code>{part}</code>") } else { write!(text, "{part}") };
-    }
-    // `[code]` is a link to an item in Rust.
-    text.replace("[<code>", "<code>").replace("</code>]", "</code>")
-}
-
-#[cfg(test)]
-mod tests {
-    #[test]
-    fn writes_code_spans() {
-        assert_eq!(
-            super::code_spans("Calls [`Tool`] if <x>\nis `1`."),
-            "Calls <code>Tool</code> if &lt;x&gt; is <code>1</code>."
-        );
     }
 }

@@ -44,7 +44,7 @@ pub(crate) fn render(report: &Report) -> String {
             for entry in entries {
                 let finding = &entry.judged.finding;
                 let who = who(report.subject, action, finding).map_or(String::new(), |who| format!("{who}: "));
-                let _ = writeln!(text, "- {who}{}.", prose(&finding.message));
+                let _ = writeln!(text, "- {who}{}.", prose(&message(finding)));
             }
         }
     }
@@ -55,6 +55,15 @@ pub(crate) fn render(report: &Report) -> String {
         let _ = writeln!(text, "\nNote: {}.", prose(note));
     }
     text
+}
+
+/// Returns the message with the subject as code.
+fn message(finding: &Finding) -> String {
+    let Finding { message, subject, .. } = finding;
+    match message.contains('`') || subject.contains('`') || subject.is_empty() {
+        true => message.clone(),
+        false => message.replacen(subject.as_str(), &format!("`{subject}`"), 1),
+    }
 }
 
 /// Leaves out types that nothing sends: a definition by another name, or a base of other types.

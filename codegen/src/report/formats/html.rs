@@ -6,7 +6,7 @@ use std::fmt::Write as _;
 use similar::{ChangeTag, TextDiff};
 
 use crate::diff::{Axis, Verdict};
-use crate::html::{Page, escape};
+use crate::html::{Page, code_spans, escape};
 use crate::report::contents::{Location, Report, Reported, Row};
 use crate::report::judgement::Suppressed;
 use crate::text::visible;
@@ -35,7 +35,7 @@ pub(super) fn render(report: &Report) -> String {
 }
 
 /// The maximum number of lines of a schema in a finding, and of unchanged lines around a change.
-const MAX_LINES: usize = 60;
+const MAX_LINES: usize = 30;
 const CONTEXT: usize = 3;
 
 fn header(report: &Report) -> String {
@@ -182,7 +182,7 @@ fn finding(text: &mut String, report: &Report, entry: &Reported, id: &str) {
         text,
         ">\n<header>{}<h3>{}</h3><a class=\"permalink\" href=\"#{id}\" aria-label=\"Link to {}, {}\">#</a></header>\n",
         badge(judged.severity.as_str()),
-        escape(&found.message),
+        code_spans(&found.message),
         escape(found.rule.id),
         escape(&found.subject),
     );
@@ -193,7 +193,7 @@ fn finding(text: &mut String, report: &Report, entry: &Reported, id: &str) {
         .map(|axis| format!("{}: {}", words(*axis), badge(found.verdicts.word(*axis))))
         .collect();
     let _ = writeln!(text, "<p><code>{}</code> · {}</p>", escape(found.rule.id), verdicts.join(" · "));
-    let _ = writeln!(text, "<p class=\"quiet\">{}</p>", escape(&found.rule.meaning));
+    let _ = writeln!(text, "<p class=\"quiet\">{}</p>", code_spans(&found.rule.meaning));
     match &judged.suppressed {
         Some(Suppressed::Ignored(reason)) => drop(writeln!(text, "<p>Ignored: {}</p>", escape(reason))),
         Some(Suppressed::InBaseline) => text.push_str("<p>In the baseline.</p>\n"),
