@@ -52,7 +52,7 @@ mod emit;
 pub mod diff;
 
 // The lists of a server -> findings.
-#[cfg(feature = "cli")]
+#[cfg(feature = "lists")]
 pub mod lists;
 
 // Protocol -> text or JSON.

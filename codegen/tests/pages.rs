@@ -121,15 +121,17 @@ fn steps(page: &str) -> Vec<Step> {
     let (mut steps, mut name) = (Vec::new(), String::new());
     let mut lines = page.lines();
     while let Some(line) = lines.next() {
-        let mut block = || lines.by_ref().take_while(|line| *line != "```").map(|line| format!("{line}\n"));
+        let is_block = line.len() > 3 && line.starts_with("```");
+        let block: Vec<&str> =
+            if is_block { lines.by_ref().take_while(|line| *line != "```").collect() } else { Vec::new() };
         match line {
-            "```json" => steps.push(Step::File(name.clone(), block().collect())),
-            "```toml" => steps.push(Step::File("mcpgen.toml".into(), block().collect())),
+            "```json" => steps.push(Step::File(name.clone(), block.join("\n"))),
+            "```toml" => steps.push(Step::File("mcpgen.toml".into(), block.join("\n"))),
             "```console" => {
-                for line in block() {
+                for line in block {
                     match (line.strip_prefix("$ "), steps.last_mut()) {
                         (Some(command), _) => steps.push(Step::Command(command.trim().into(), String::new())),
-                        (None, Some(Step::Command(_, output))) => output.push_str(&line),
+                        (None, Some(Step::Command(_, output))) => output.extend([line, "\n"]),
                         (None, _) => panic!("{line:?} has no command"),
                     }
                 }

@@ -25,7 +25,7 @@ mod values;
 mod verdict;
 
 pub use compare::compare as diff;
-#[cfg(feature = "cli")]
+#[cfg(feature = "lists")]
 pub(crate) use compare::compare_types;
 pub use finding::{Diff, Finding, Place, TypeVerdict};
 pub use rules::{Action, LIST_RULES, RULES, Rule, RuleExample};

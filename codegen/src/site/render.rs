@@ -83,7 +83,7 @@ impl Site<'_> {
         );
         for (at, step) in self.history.steps().iter().enumerate() {
             let current = if step.revision == self.protocol.revision { ", this page" } else { "" };
-            let _ = write!(text, "<li><strong>{}</strong>{current}\n", escape(&step.revision));
+            let _ = writeln!(text, "<li><strong>{}</strong>{current}", escape(&step.revision));
             if at == 0 {
                 let (methods, types) = (step.methods.added.len(), step.types.added.len());
                 let _ = writeln!(text, "<p>{methods} methods, {types} types</p></li>");
@@ -192,7 +192,7 @@ impl Site<'_> {
         for (area, mut ids) in areas {
             ids.sort_by_key(|id| &self.protocol.types[*id].rust);
             let name = escape(area);
-            let _ = write!(text, "<section aria-labelledby=\"a-{name}\">\n<h2 id=\"a-{name}\">Area {name}</h2>\n");
+            let _ = writeln!(text, "<section aria-labelledby=\"a-{name}\">\n<h2 id=\"a-{name}\">Area {name}</h2>");
             navigation.push((format!("a-{area}"), area.to_owned()));
             ids.into_iter().for_each(|id| self.definition(text, id, &self.protocol.types[id]));
             text.push_str("</section>\n");

@@ -35,12 +35,12 @@ pub(crate) fn render(report: &Report) -> String {
             continue;
         }
         count += entries.len();
-        let _ = write!(text, "\n## {title}\n");
+        let _ = writeln!(text, "\n## {title}");
         let mut areas: IndexMap<&str, Vec<&Reported>> = IndexMap::new();
         entries.iter().for_each(|entry| areas.entry(&entry.area).or_default().push(entry));
         areas.sort_unstable_keys();
         for (area, entries) in areas {
-            let _ = write!(text, "\n### {area}\n\n");
+            let _ = writeln!(text, "\n### {area}\n");
             for entry in entries {
                 let finding = &entry.judged.finding;
                 let who = who(report.subject, action, finding).map_or(String::new(), |who| format!("{who}: "));

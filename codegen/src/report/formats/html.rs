@@ -86,7 +86,7 @@ fn summary(text: &mut String, report: &Report) {
 /// Writes the verdicts on each type or item. Those without differences are only counted.
 fn matrix(text: &mut String, report: &Report, rows: &[Row]) {
     let items = report.subject.items();
-    let _ = write!(text, "<section aria-labelledby=\"types\">\n<h2 id=\"types\">{items}</h2>\n");
+    let _ = writeln!(text, "<section aria-labelledby=\"types\">\n<h2 id=\"types\">{items}</h2>");
     let (changed, same): (Vec<&Row>, Vec<&Row>) =
         rows.iter().partition(|row| row.verdicts.iter().any(|(_, verdict)| *verdict > Verdict::Compatible));
     if changed.is_empty() {
@@ -178,9 +178,9 @@ fn finding(text: &mut String, report: &Report, entry: &Reported, id: &str) {
     for axis in report.subject.axes() {
         let _ = write!(text, " data-{axis}=\"{}\"", found.verdicts.on(*axis));
     }
-    let _ = write!(
+    let _ = writeln!(
         text,
-        ">\n<header>{}<h3>{}</h3><a class=\"permalink\" href=\"#{id}\" aria-label=\"Link to {}, {}\">#</a></header>\n",
+        ">\n<header>{}<h3>{}</h3><a class=\"permalink\" href=\"#{id}\" aria-label=\"Link to {}, {}\">#</a></header>",
         badge(judged.severity.as_str()),
         code_spans(&found.message),
         escape(found.rule.id),

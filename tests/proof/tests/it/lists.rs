@@ -273,9 +273,12 @@ fn items(value: &mut Value) -> &mut Vec<Value> {
 /// Plants every change that applies to a list.
 fn planted(name: &str, old: &Value) -> Vec<Planted> {
     let mut planter = Planter { name, old, planted: Vec::new() };
+    // A list is a member of the result, or the whole text.
     let base = if old.get("result").is_some() { "/result" } else { "" };
-    for kind in ["tools", "prompts", "resources", "resourceTemplates"] {
-        let list = format!("{base}/{kind}");
+    let pointer_of = |kind: &str| if old.is_array() { String::new() } else { format!("{base}/{kind}") };
+    let kinds = ["tools", "prompts", "resources", "resourceTemplates"];
+    for kind in kinds.into_iter().filter(|kind| *kind == "tools" || !old.is_array()) {
+        let list = pointer_of(kind);
         let count = old.pointer(&list).and_then(Value::as_array).map_or(0, Vec::len);
         for at in 0..count {
             let pointer = format!("{list}/{at}");
@@ -294,7 +297,7 @@ fn planted(name: &str, old: &Value) -> Vec<Planted> {
         }
     }
     let tool = json!({"name": "added", "inputSchema": {"type": "object"}});
-    planter.plant("new tool", SAFE, &format!("{base}/tools"), |list| items(list).push(tool));
+    planter.plant("new tool", SAFE, &pointer_of("tools"), |list| items(list).push(tool));
     planter.planted
 }
 
