@@ -349,7 +349,7 @@ fn refutation(old: &Value, new: &Value, is_input: bool, count: u64) -> (Option<V
     (None, valid)
 }
 
-/// `MCPGEN_LIST_SAMPLES` is the number of samples of all changes together.
+/// `MCPGEN_LIST_SAMPLES` is the number of samples of all changes together. About half of them are valid.
 #[test]
 fn planted_changes_have_the_expected_verdicts() {
     let originals: Vec<(&str, Value)> =
