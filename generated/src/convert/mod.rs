@@ -170,6 +170,7 @@ impl Conversion {
 }
 
 /// Implements [`Convertible`] for the types of a revision.
+#[allow(unused_macros, reason = "unused without the types of a revision")]
 macro_rules! convertible {
     ($revision:ident $module:ident; $($name:ident $id:literal $row:literal,)*) => {
         $(#[allow(deprecated, reason = "deprecated types convert like others")]
@@ -181,4 +182,5 @@ macro_rules! convertible {
     };
 }
 
+#[allow(unused_imports, reason = "unused without the types of a revision")]
 pub(crate) use convertible;
