@@ -97,21 +97,24 @@ impl Revision {
         ["2025-03-26"].contains(&self.name)
     }
 
-    /// Returns whether servers begin each event stream of Streamable HTTP with an empty event. Clients resume from its ID. `false` for a custom revision.
+    /// Returns whether servers begin each event stream of Streamable HTTP with an empty event, from whose ID
+    /// clients resume. `false` for a custom revision.
     #[must_use]
     pub fn has_priming_events(self) -> bool {
         const REVISIONS: &[&str] = &["2025-11-25"];
         REVISIONS.contains(&self.name)
     }
 
-    /// Returns whether unknown resources have the error code -32002. Otherwise they are invalid params. `false` for a custom revision.
+    /// Returns whether requests for unknown resources fail with the error code -32002. Otherwise their params
+    /// are invalid. `false` for a custom revision.
     #[must_use]
     pub fn has_resource_not_found_code(self) -> bool {
         const REVISIONS: &[&str] = &["2024-11-05", "2025-03-26", "2025-06-18", "2025-11-25"];
         REVISIONS.contains(&self.name)
     }
 
-    /// Returns whether the headers `Mcp-Method`, `Mcp-Name` and `Mcp-Param-*` of Streamable HTTP repeat parts of a request. `false` for a custom revision.
+    /// Returns whether the headers `Mcp-Method`, `Mcp-Name` and `Mcp-Param-*` of Streamable HTTP repeat parts
+    /// of a request. `false` for a custom revision.
     #[must_use]
     pub fn has_standard_headers(self) -> bool {
         const REVISIONS: &[&str] = &["2026-07-28"];
