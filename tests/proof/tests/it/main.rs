@@ -1,6 +1,7 @@
 //! Tests across crates, in one binary because each binary takes long to link.
 
 mod api;
+mod convert;
 mod corpus;
 mod diff;
 mod docs;
