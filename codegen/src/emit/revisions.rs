@@ -53,7 +53,8 @@ fn tokens(revisions: &[Revision], models: &[Protocol]) -> TokenStream {
             }
         }
     });
-    let latest = revisions.iter().rposition(|revision| revision.status == Status::Released).or(revisions.len().checked_sub(1));
+    let latest =
+        revisions.iter().rposition(|revision| revision.status == Status::Released).or(revisions.len().checked_sub(1));
     let latest = latest.map(|latest| {
         let constant = &constants[latest];
         quote! {
