@@ -132,13 +132,15 @@ impl Bridge {
         let result = tokio::select! {
             result = connection.run(messages, outgoing) => result,
             () = async {
+                // The client has no other server.
                 ended.closed().await;
                 client.disconnect();
                 std::future::pending().await
             } => Ok(()),
         };
-        // The relay's tasks and the calls hold clones of the client.
-        ended.peer.disconnect();
+        if let Err(error) = ended.close().await {
+            tracing::warn!(%error, "the connection to the server ended with an error");
+        }
         result.map_err(Into::into)
     }
 }

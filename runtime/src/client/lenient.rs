@@ -95,11 +95,11 @@ where
 impl Problem<BoxError> {
     /// Creates the problem of a result that cannot be converted to the newest types.
     pub(super) fn converting(error: ConversionError) -> Self {
-        let ConversionError::Value { source, .. } = &error else {
+        let ConversionError::Value { error: value, .. } = &error else {
             return Self { path: String::new(), is_missing: false, error: error.into() };
         };
-        let is_missing = matches!(source.kind(), ConvertErrorKind::Value(ErrorKind::Missing));
-        Self { path: source.path().to_owned(), is_missing, error: error.into() }
+        let is_missing = matches!(value.kind(), ConvertErrorKind::Value(ErrorKind::Missing));
+        Self { path: value.path().to_owned(), is_missing, error: error.into() }
     }
 }
 

@@ -18,16 +18,15 @@ pub enum ConversionError {
         /// The revision.
         revision: Revision,
     },
-    /// The revision does not support a value. The source has the path of the value.
-    #[error("{part} of `{method}`: {source}")]
+    /// The revision does not support a value.
+    #[error("{part} of `{method}`: {error}")]
     Value {
         /// The method.
         method: String,
         /// The part of the message: `params` or `result`.
         part: &'static str,
-        /// The unsupported value.
-        #[source]
-        source: ConvertError,
+        /// The error, with the path of the value.
+        error: ConvertError,
     },
 }
 
@@ -98,9 +97,9 @@ impl Revisions {
                 }
                 Ok(value)
             }
-            Err(source) => {
-                tracing::warn!(method, part, %from, %to, %source, "the revision does not support a value");
-                Err(ConversionError::Value { method: method.to_owned(), part, source })
+            Err(error) => {
+                tracing::warn!(method, part, %from, %to, %error, "the revision does not support a value");
+                Err(ConversionError::Value { method: method.to_owned(), part, error })
             }
         }
     }
