@@ -84,6 +84,22 @@ fn rules_convert_what_the_schemas_do_not_tell() {
             r#"{"message":"Name?","mode":"form","requestedSchema":{"type":"object","properties":{}}}"#,
             r#"{"message":"Name?","requestedSchema":{"type":"object","properties":{}}}"#,
         ),
+        // sampling-tools, task, input-responses
+        (
+            params("sampling/createMessage", V4, V3),
+            r#"{"maxTokens":1,"messages":[],"tools":[]}"#,
+            "cannot convert to revision 2025-06-18: /tools: the revision does not define this member",
+        ),
+        (
+            params("tools/call", V4, V3),
+            r#"{"name":"a","task":{}}"#,
+            "cannot convert to revision 2025-06-18: /task: the revision does not define this member",
+        ),
+        (
+            params("tools/call", V5, V4),
+            r#"{"name":"a","requestState":"x"}"#,
+            "cannot convert to revision 2025-11-25: /requestState: the revision does not define this member",
+        ),
         // envelope
         (
             definition("CallToolRequest", V5, V1),

@@ -50,6 +50,8 @@ pub(crate) enum Action {
     Unique,
     /// The member stays, although the target does not define it.
     Kept,
+    /// The member may not be left out.
+    Needed,
     /// A list with one element converts to the element.
     Unwrapped,
 }
@@ -91,7 +93,9 @@ struct File {
     #[serde(default)]
     default: Vec<DefaultRow>,
     #[serde(default)]
-    kept: Vec<KeptRow>,
+    kept: Vec<MembersRow>,
+    #[serde(default)]
+    needed: Vec<MembersRow>,
     #[serde(default)]
     unwrapped: Vec<UnwrappedRow>,
     #[serde(default)]
@@ -123,7 +127,7 @@ enum Fill {
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
-struct KeptRow {
+struct MembersRow {
     name: String,
     members: Vec<String>,
     types: Vec<String>,
@@ -163,12 +167,14 @@ impl Rules {
             let action = row.action()?;
             members.push(MemberRule { name: row.name, action, members: vec![row.member], types: row.types });
         }
-        members.extend(file.kept.into_iter().map(|row| MemberRule {
-            name: row.name,
-            action: Action::Kept,
-            members: row.members,
-            types: row.types,
-        }));
+        for (rows, action) in [(file.kept, Action::Kept), (file.needed, Action::Needed)] {
+            members.extend(rows.into_iter().map(|row| MemberRule {
+                name: row.name,
+                action: action.clone(),
+                members: row.members,
+                types: row.types,
+            }));
+        }
         members.extend(file.unwrapped.into_iter().map(|row| MemberRule {
             name: row.name,
             action: Action::Unwrapped,
@@ -224,7 +230,7 @@ impl File {
     fn check(&self) -> Result<(), Error> {
         let renamed = self.renamed.iter().map(|it| (&it.name, &it.reason, &it.link));
         let default = self.default.iter().map(|it| (&it.name, &it.reason, &it.link));
-        let kept = self.kept.iter().map(|it| (&it.name, &it.reason, &it.link));
+        let kept = self.kept.iter().chain(&self.needed).map(|it| (&it.name, &it.reason, &it.link));
         let unwrapped = self.unwrapped.iter().map(|it| (&it.name, &it.reason, &it.link));
         let respelled = self.respelled.iter().map(|it| (&it.name, &it.reason, &it.link));
         let mut seen = BTreeSet::new();

@@ -154,6 +154,7 @@ fn action(action: &Action) -> String {
         Action::Revision => "Rule::Revision".to_owned(),
         Action::Unique => "Rule::Unique".to_owned(),
         Action::Kept => "Rule::Kept".to_owned(),
+        Action::Needed => "Rule::Needed".to_owned(),
         Action::Unwrapped => "Rule::Unwrapped".to_owned(),
     }
 }

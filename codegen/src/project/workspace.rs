@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use serde::{Deserialize, Serialize};
 
 use crate::build;
-use crate::docs::{DocBook, stamp_since};
+use crate::docs::{DocBook, stamp_lifetimes};
 use crate::error::Error;
 #[cfg(feature = "cli")]
 use crate::model::{Era, Rule};
@@ -153,7 +153,7 @@ impl Workspace {
         Ok(protocol)
     }
 
-    /// Reads the models of all vendored revisions, with the first revision of each type and member.
+    /// Reads the models of all vendored revisions, with the first and the last revision of each type and member.
     ///
     /// # Errors
     /// The problems of all schemas together.
@@ -168,7 +168,7 @@ impl Workspace {
         if !problems.is_empty() {
             return Err(Error::Schema(problems));
         }
-        stamp_since(&mut models);
+        stamp_lifetimes(&mut models);
         let newest = self.revisions.iter().rposition(|row| row.status == Status::Released);
         if let Some(newest) = newest.and_then(|newest| models.get_mut(newest)) {
             self.docs.attach_examples(newest);

@@ -77,7 +77,7 @@ pub struct ConvertError {
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum ConvertErrorKind {
-    /// The target does not define the member, and the policy is [`Policy::Strict`].
+    /// The target does not define the member, which may not be left out.
     Undefined,
     /// The target does not accept the value, and it may not be left out.
     Value(ErrorKind),

@@ -64,6 +64,8 @@ pub(crate) enum Rule {
     Unique,
     /// The member stays if the target does not define it.
     Kept,
+    /// The member may not be left out.
+    Needed,
     /// A list with one element is the same as the element.
     Unwrapped,
 }

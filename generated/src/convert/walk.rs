@@ -234,6 +234,7 @@ impl Walk {
                 OtherValues::Kept if is_open => return self.keep(member.name, node, start),
                 OtherValues::Kept | OtherValues::Lost => {}
             },
+            Some(Rule::Needed) => return Err(self.undefined_error(path)),
             Some(Rule::Kept) if is_open => return self.keep(member.name, node, start),
             _ => {}
         }
@@ -265,7 +266,7 @@ impl Walk {
     /// Leaves out a member that the target does not define.
     fn leave_out(&mut self, path: &Path<'_>) -> Written {
         if self.policy == Policy::Strict {
-            return Err(ConvertError::new(path.pointer(), ConvertErrorKind::Undefined, self.revision));
+            return Err(self.undefined_error(path));
         }
         self.lose(path, LostReason::Undefined);
         Ok(())
@@ -402,6 +403,11 @@ impl Walk {
     #[cold]
     fn refusal(&self, path: &Path<'_>, kind: ErrorKind) -> ConvertError {
         ConvertError::new(path.pointer(), ConvertErrorKind::Value(kind), self.revision)
+    }
+
+    #[cold]
+    fn undefined_error(&self, path: &Path<'_>) -> ConvertError {
+        ConvertError::new(path.pointer(), ConvertErrorKind::Undefined, self.revision)
     }
 
     #[cold]

@@ -52,6 +52,7 @@ const CODEGEN: Crate = Crate {
         "model",
         "build",
         "docs",
+        "conversions",
         "emit",
         "diff",
         "inspect",
