@@ -26,6 +26,10 @@ mod graph;
 // Names, escapes and similar names.
 mod text;
 
+// Pages in one file.
+#[cfg(feature = "cli")]
+mod html;
+
 // JSON values, pointers and lines.
 mod json;
 
@@ -50,8 +54,16 @@ mod emit;
 // Two models -> findings.
 pub mod diff;
 
+// The lists of a server -> findings.
+#[cfg(feature = "lists")]
+pub mod lists;
+
 // Protocol -> text or JSON.
 pub mod inspect;
+
+// All revisions -> a page.
+#[cfg(feature = "cli")]
+mod site;
 
 // Protocol and documents -> failures.
 pub mod validate;

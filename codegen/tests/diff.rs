@@ -9,15 +9,16 @@ use std::fs;
 use std::io::Write as _;
 use std::process::{Command, Stdio};
 
-use mcpgen::diff::RULES;
+use mcpgen::diff::{LIST_RULES, RULES};
 use serde_json::Value;
 use support::{Answer, FOREIGN, Project};
 
 /// The formats, with the endings of their files in `tests/diff`.
-const FORMATS: [(&str, &str); 6] = [
+const FORMATS: [(&str, &str); 7] = [
     ("text", "txt"),
     ("json", "json"),
     ("markdown", "md"),
+    ("html", "html"),
     ("github", "github.txt"),
     ("sarif", "sarif"),
     ("junit", "junit.xml"),
@@ -218,12 +219,36 @@ fn reports_match_the_reviewed_ones() {
                 answer.err()
             );
         }
-        let path = format!("{}/tests/diff/report.{name}", env!("CARGO_MANIFEST_DIR"));
-        if std::env::var_os("MCPGEN_BLESS").is_some() {
-            fs::write(&path, &report).expect("blessed");
-        }
-        let reviewed = fs::read_to_string(&path).unwrap_or_default();
-        assert_eq!(report, reviewed, "{path} is not the report; if the change is intended, see the top of this file");
+        is_reviewed(&report, &format!("report.{name}"));
+    }
+}
+
+/// Compares a text with a file in `tests/diff`.
+fn is_reviewed(text: &str, name: &str) {
+    let path = format!("{}/tests/diff/{name}", env!("CARGO_MANIFEST_DIR"));
+    if std::env::var_os("MCPGEN_BLESS").is_some() {
+        fs::write(&path, text).expect("blessed");
+    }
+    let reviewed = fs::read_to_string(&path).unwrap_or_default();
+    assert_eq!(text, reviewed, "{path} is not the report; if the change is intended, see the top of this file");
+}
+
+#[test]
+fn changelogs_list_what_to_do() {
+    let project = Project::new();
+    // The policy does not shorten a changelog.
+    project.write("mcpgen.toml", "[[ignore]]\nrule = \"request-removed\"\nreason = \"nobody used it\"\n");
+    let answer = project.run(&["changelog", "old.json", "new.json"]).exits(0).prints(&["## Replace what was removed"]);
+    is_reviewed(&answer.out(), "changelog.md");
+    project.run(&["changelog", "old.json", "old.json"]).exits(0).prints(&["There is nothing to do."]);
+    project.run(&["changelog", "old.json", "gone.json"]).exits(2).prints(&["gone.json"]);
+    project.run(&["changelog", "--tools", "old.json", "new.json"]).exits(2).prints(&["the object has no list"]);
+}
+
+fn without(text: String, begin: &str, end: &str) -> String {
+    match (text.find(begin), text.rfind(end)) {
+        (Some(from), Some(to)) => format!("{}{}", &text[..from], &text[to..]),
+        _ => text,
     }
 }
 
@@ -231,6 +256,9 @@ fn reports_match_the_reviewed_ones() {
 fn unversioned(report: &str) -> String {
     let version = format!("\"semanticVersion\": {:?}", env!("CARGO_PKG_VERSION"));
     let report = report.replace(&version, "\"semanticVersion\": \"0.0.0\"");
+    let report = report.replace(concat!("mcpgen ", env!("CARGO_PKG_VERSION")), "mcpgen 0.0.0");
+    // Styles and scripts do not depend on the report.
+    let report = without(without(report, "<style>", "</style>"), "<script>", "</script>");
     let quiet = "name=\"no finding\"";
     let cases = report.matches("<testcase ").count();
     let found = cases - report.matches(quiet).count();
@@ -457,14 +485,15 @@ fn exits_correctly_when_output_fails() {
 fn explains_rules() {
     let project = Project::new();
     let list = project.run(&["explain"]).exits(0).out();
-    assert_eq!(list.lines().count(), RULES.len());
-    for rule in RULES.iter() {
+    assert_eq!(list.lines().count(), RULES.len() + LIST_RULES.len());
+    for rule in RULES.iter().chain(LIST_RULES.iter()) {
         assert!(list.lines().any(|line| line.split_whitespace().next() == Some(rule.id)), "{}", rule.id);
         let text = project.run(&["explain", rule.id]).exits(0).out();
         assert!(text.starts_with(&format!("{}\n", rule.id)), "{text}");
-        for part in
-            ["client ", "server ", "both ", &format!("Rust API: {}", rule.rust_api), "Example, old:", "Example, new:"]
-        {
+        let (lists, bump) = (["remembered list: ", "stored workflow: "], format!("Rust API: {}", rule.rust_api));
+        let schemas = ["client ", "server ", "both ", &bump];
+        let verdicts = if rule.lists.is_some() { &lists[..] } else { &schemas };
+        for part in verdicts.iter().chain(&["Example, old:", "Example, new:"]) {
             assert!(text.contains(part), "{text}\ndoes not print {part:?}");
         }
         let words = text.split_whitespace().collect::<Vec<_>>().join(" ");

@@ -12,6 +12,7 @@ use crate::build;
 use crate::error::Error;
 use crate::inspect::inspect;
 use crate::model::{Content, DocTarget, Protocol, Shape, Status, TypeDef};
+use crate::site;
 use crate::text::suggest::did_you_mean;
 
 /// Show the methods, types, unions, fixups and definitions of a revision
@@ -24,6 +25,7 @@ Examples:
   mcpgen inspect 2025-11-25
   mcpgen inspect 2025-11-25 Tool CallToolResult
   mcpgen inspect my-schema.json --format json
+  mcpgen inspect 2026-07-28 --format html > mcp.html
   mcpgen inspect my-schema.json --check")]
 pub(super) struct InspectArgs {
     /// A vendored revision, or a schema file
@@ -46,8 +48,12 @@ pub(super) struct InspectArgs {
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 enum InspectFormat {
+    /// For terminals.
     Text,
+    /// For programs; codegen/schemas/inspect.schema.json describes it.
     Json,
+    /// A page in one file, with a timeline of all revisions.
+    Html,
 }
 
 impl InspectArgs {
@@ -56,23 +62,33 @@ impl InspectArgs {
         if self.check {
             return self.check(path);
         }
-        let protocol =
-            if path.is_file() || path.components().count() > 1 || path.extension().is_some_and(|end| end == "json") {
-                build::model(self.options.read(path)?, Status::Draft.as_str(), false)?
-            } else {
-                let workspace = self.root.open()?;
-                let known = workspace.revisions.iter().map(|row| row.name.as_str());
-                let hint = did_you_mean(&self.subject, known).map_or(String::new(), |hint| format!("; {hint}"));
-                let revision =
-                    workspace.revision(&self.subject).map_err(|error| Error::Usage(format!("{error}{hint}")))?;
-                workspace.model(&revision.name)?
-            };
+        let is_file =
+            path.is_file() || path.components().count() > 1 || path.extension().is_some_and(|end| end == "json");
+        let (protocol, revisions) = if is_file {
+            (build::model(self.options.read(path)?, Status::Draft.as_str(), false)?, Vec::new())
+        } else {
+            self.revision()?
+        };
         if !self.types.is_empty() {
             return Ok(Answer { text: texts(&protocol, &self.types)?, ..Answer::default() });
         }
-        let report = inspect(&protocol)?;
-        let text = if self.format == InspectFormat::Json { report.to_json() } else { report.to_string() };
+        let text = match self.format {
+            InspectFormat::Text => inspect(&protocol)?.to_string(),
+            InspectFormat::Json => inspect(&protocol)?.to_json(),
+            InspectFormat::Html => site::render(&protocol, &revisions),
+        };
         Ok(Answer { text, ..Answer::default() })
+    }
+
+    /// Reads a vendored revision, and all revisions if the format shows them.
+    fn revision(&self) -> Result<(Protocol, Vec<Protocol>), Error> {
+        let workspace = self.root.open()?;
+        let known = workspace.revisions.iter().map(|row| row.name.as_str());
+        let hint = did_you_mean(&self.subject, known).map_or(String::new(), |hint| format!("; {hint}"));
+        let revision = workspace.revision(&self.subject).map_err(|error| Error::Usage(format!("{error}{hint}")))?;
+        let protocol = workspace.model(&revision.name)?;
+        let revisions = if self.format == InspectFormat::Html { workspace.models()? } else { Vec::new() };
+        Ok((protocol, revisions))
     }
 }
 

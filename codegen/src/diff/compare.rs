@@ -29,6 +29,27 @@ pub fn compare(old: &Protocol, new: &Protocol) -> Diff {
     comparison.finish()
 }
 
+/// Compares two types and everything in them. Finds no definitions, because their names do not affect documents.
+#[cfg(feature = "lists")]
+pub(crate) fn compare_types(
+    (old, from): (&Protocol, TypeId),
+    (new, to): (&Protocol, TypeId),
+    senders: Senders,
+) -> Vec<Finding> {
+    let mut comparison = Comparison::new(old, new);
+    // Clients and servers in other languages accept all integers of a schema.
+    comparison.values.has_64_bit_readers = false;
+    comparison.compare_roots(&Type::Named(from), &Type::Named(to), senders, &new.types[to].name);
+    comparison.propagate_senders();
+    for (_, Paired { senders, outcome }) in std::mem::take(&mut comparison.pairs) {
+        for difference in outcome.differences.into_iter().filter(|it| it.rule.id != rules::TYPE_RENAMED_IN_USE.id) {
+            comparison.push(difference, senders);
+        }
+    }
+    comparison.merge();
+    comparison.findings
+}
+
 type Pair = (TypeId, TypeId);
 
 struct Paired {

@@ -178,6 +178,17 @@ impl Integers {
         }
     }
 
+    pub(super) const ALL: Integers = Integers { first: i128::MIN, last: i128::MAX };
+
+    /// Returns the range of the schema, without the limits of the Rust types `i64` and `u64`.
+    pub(super) fn without_limits_of_types(self) -> Integers {
+        let is_last = [i64::MAX.into(), u64::MAX.into()].contains(&self.last);
+        Integers {
+            first: if self.first == i64::MIN.into() { i128::MIN } else { self.first },
+            last: if is_last { i128::MAX } else { self.last },
+        }
+    }
+
     pub(super) fn include(self, other: Integers) -> bool {
         self.first <= other.first && other.last <= self.last
     }

@@ -18,6 +18,8 @@ use crate::model::{
 pub(super) struct Values<'p> {
     pub(super) old: &'p Protocol,
     pub(super) new: &'p Protocol,
+    /// Whether readers keep integers in 64 bits, as the generated types do.
+    pub(super) has_64_bit_readers: bool,
     /// The differences of pairs of named types.
     known: RefCell<HashMap<Pair, Known>>,
     /// The pairs that are being compared. Their results are not known yet.
@@ -45,7 +47,7 @@ impl<'p> Values<'p> {
     pub(super) fn new(old: &'p Protocol, new: &'p Protocol) -> Self {
         let (old_messages, new_messages) = (messages(old), messages(new));
         let (known, open, fuel) = (RefCell::default(), RefCell::default(), Cell::new(FUEL));
-        Values { old, new, known, open, fuel, old_messages, new_messages }
+        Values { old, new, has_64_bit_readers: true, known, open, fuel, old_messages, new_messages }
     }
 
     /// Compares two expressions, without the named types in them.
@@ -349,8 +351,12 @@ impl<'p> Values<'p> {
     }
 
     fn integers(&self, old: Integers, new: Integers, site: &Site, outcome: &mut Outcome) {
-        let free = |range: Integers| range == Integers { first: i64::MIN.into(), last: i64::MAX.into() };
-        let relation = Relation::of(new.include(old), old.include(new), free(old), free(new));
+        let (was, is) = match self.has_64_bit_readers {
+            true => (old, new),
+            false => (old.without_limits_of_types(), new.without_limits_of_types()),
+        };
+        let free = |range: Integers| range.without_limits_of_types() == Integers::ALL;
+        let relation = Relation::of(is.include(was), was.include(is), free(old), free(new));
         relation.report(site, outcome, &integers_in_words(old), &integers_in_words(new));
     }
 

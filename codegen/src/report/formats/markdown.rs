@@ -34,7 +34,8 @@ pub(super) fn render(report: &Report) -> String {
 }
 
 fn head(report: &Report) -> String {
-    let mut text = format!("## Schema diff: {} → {}\n\n", code(&report.old.label), code(&report.new.label));
+    let mut text =
+        format!("## {}: {} → {}\n\n", report.subject.title(), code(&report.old.label), code(&report.new.label));
     let counts = report.counts();
     let outcome = if report.fails() { "fails" } else { "passes" };
     let _ = write!(
@@ -126,11 +127,13 @@ fn words(axis: Axis) -> &'static str {
         Axis::OldClientNewServer => "old client, new server",
         Axis::NewClientOldServer => "new client, old server",
         Axis::RustApi => "Rust API",
+        Axis::RememberedList => "remembered list",
+        Axis::StoredWorkflow => "stored workflow",
     }
 }
 
 /// Wraps a name in a code span, with a delimiter that does not occur in the name.
-fn code(name: &str) -> String {
+pub(super) fn code(name: &str) -> String {
     let name = clipped(name);
     let longest = name.split(|c| c != '`').map(str::len).max().unwrap_or(0);
     let fence = "`".repeat(longest + 1);
@@ -139,7 +142,7 @@ fn code(name: &str) -> String {
 }
 
 /// Escapes a message that contains names from a schema. Names in backticks become code.
-fn prose(sentence: &str) -> String {
+pub(super) fn prose(sentence: &str) -> String {
     let sentence = clipped(sentence);
     let parts: Vec<&str> = sentence.split('`').collect();
     let paired = parts.len() % 2 == 1;
