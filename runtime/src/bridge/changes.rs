@@ -9,7 +9,7 @@ use mcpgen_types::{ErrorObject, JsonObject, Params, RawJson, Request, Revision, 
 use serde_json::json;
 use tokio::task::AbortHandle;
 
-use super::relay::{Relay, error_response};
+use super::relay::{Relay, Watch, error_response};
 use crate::jsonrpc::errors;
 use crate::peer::CallError;
 use crate::protocol::change::Change;
@@ -18,28 +18,6 @@ use crate::protocol::{Level, RequestScope, TYPES};
 use crate::server::subscriptions::MAX_RESOURCE_SUBSCRIPTIONS;
 use crate::service::context::Context;
 use crate::service::router::AnyNotification;
-
-/// A subscription to changes of the server. Dropping it ends it.
-pub(super) enum Watch {
-    /// A subscription of a modern server, and the task that relays its notifications.
-    Listening(AbortHandle),
-    /// A subscription to a resource of a legacy server.
-    Subscribed(Weak<Relay>, String),
-}
-
-impl Drop for Watch {
-    fn drop(&mut self) {
-        match self {
-            Self::Listening(task) => task.abort(),
-            Self::Subscribed(relay, uri) => {
-                if let (Some(relay), Ok(runtime)) = (relay.upgrade(), tokio::runtime::Handle::try_current()) {
-                    let uri = std::mem::take(uri);
-                    runtime.spawn(async move { relay.unsubscribe(uri).await });
-                }
-            }
-        }
-    }
-}
 
 impl Relay {
     /// Subscribes to the lists of a modern server. A legacy server sends their changes without a subscription.
@@ -90,7 +68,7 @@ impl Relay {
     }
 
     /// Ends a subscription to a resource of a legacy server, if no other subscriber is left.
-    async fn unsubscribe(&self, uri: String) {
+    pub(super) async fn unsubscribe(&self, uri: String) {
         {
             let mut subscribers = self.subscribers.lock();
             let Entry::Occupied(mut count) = subscribers.entry(uri.clone()) else { return };

@@ -8,7 +8,6 @@ use mcpgen_types::{ErrorCode, ErrorObject, JsonObject, RawJson, Request, Revisio
 use tokio::sync::watch;
 
 use super::calls::{Calls, OpenCall};
-use super::changes::Watch;
 use super::greeting::Greeting;
 use crate::client::Client;
 use crate::jsonrpc::errors;
@@ -45,6 +44,28 @@ pub(super) struct Relay {
 /// The bridge's state, once it is connected to the server.
 pub(super) type Slot = watch::Receiver<Option<Weak<Relay>>>;
 
+/// A subscription to changes of the server. Dropping it ends it.
+pub(super) enum Watch {
+    /// A subscription of a modern server, and the task that relays its notifications.
+    Listening(AbortHandle),
+    /// A subscription to a resource of a legacy server.
+    Subscribed(Weak<Relay>, String),
+}
+
+impl Drop for Watch {
+    fn drop(&mut self) {
+        match self {
+            Self::Listening(task) => task.abort(),
+            Self::Subscribed(relay, uri) => {
+                if let (Some(relay), Ok(runtime)) = (relay.upgrade(), tokio::runtime::Handle::try_current()) {
+                    let uri = std::mem::take(uri);
+                    runtime.spawn(async move { relay.unsubscribe(uri).await });
+                }
+            }
+        }
+    }
+}
+
 impl Relay {
     pub(super) fn new(server: Client, ours: &LocalInfo, greeting: &Greeting) -> Self {
         Self {
@@ -63,8 +84,7 @@ impl Relay {
 
     /// Waits until the bridge is connected, and returns its state. Returns `None` if it has ended.
     pub(super) async fn of(mut slot: Slot) -> Option<Arc<Self>> {
-        let relay = slot.wait_for(Option::is_some).await.ok()?.as_ref().and_then(Weak::upgrade);
-        relay
+        slot.wait_for(Option::is_some).await.ok()?.as_ref().and_then(Weak::upgrade)
     }
 
     /// Sets the peer of the client.

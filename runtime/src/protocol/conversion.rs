@@ -26,7 +26,7 @@ pub enum ConversionError {
         /// The part of the message: `params` or `result`.
         part: &'static str,
         /// The error, with the path of the value.
-        error: ConvertError,
+        error: Box<ConvertError>,
     },
 }
 
@@ -99,7 +99,7 @@ impl Revisions {
             }
             Err(error) => {
                 tracing::warn!(method, part, %from, %to, %error, "the revision does not support a value");
-                Err(ConversionError::Value { method: method.to_owned(), part, error })
+                Err(ConversionError::Value { method: method.to_owned(), part, error: Box::new(error) })
             }
         }
     }

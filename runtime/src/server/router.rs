@@ -9,7 +9,8 @@ use mcpgen_types::v2026_07_28::{
 };
 use mcpgen_types::{RawJson, Request, Value};
 
-use super::handler::{self, handle};
+use super::conversion;
+use super::handler::handle;
 use super::listeners;
 use super::state::Server;
 use crate::jsonrpc::errors;
@@ -78,10 +79,10 @@ impl Server {
                 return Box::pin(ready(Err(errors::method_not_found(&request.method))));
             }
             let context = request.context.clone();
-            match handler::params::<SubscriptionsListenRequest>(request) {
+            match conversion::params::<SubscriptionsListenRequest>(request) {
                 Ok(params) => {
                     let result = listen(context.clone(), params);
-                    Box::pin(async move { handler::encode(&context, &result.await?) })
+                    Box::pin(async move { conversion::encode(&context, &result.await?) })
                 }
                 Err(error) => Box::pin(ready(Err(error))),
             }

@@ -23,10 +23,14 @@ mod metadata;
 
 use mcpgen_types::{ErrorObject, JsonObject, RawJson, RequestId, Revision};
 
+#[cfg(all(not(feature = "opentelemetry"), feature = "tasks"))]
+pub(crate) use disabled::Scope;
 #[cfg(not(feature = "opentelemetry"))]
-pub(crate) use disabled::{Operation, Scope, Telemetry};
+pub(crate) use disabled::{Operation, Telemetry};
+#[cfg(all(feature = "opentelemetry", feature = "tasks"))]
+pub(crate) use enabled::Scope;
 #[cfg(feature = "opentelemetry")]
-pub(crate) use enabled::{Operation, Scope, Telemetry};
+pub(crate) use enabled::{Operation, Telemetry};
 
 use crate::transport::Extensions;
 

@@ -13,8 +13,8 @@ use mcpgen_runtime::server::ToolError;
 use mcpgen_runtime::{CallError, Client, ClientBuilder, Server, serve, transport};
 use mcpgen_types::v2026_07_28::{
     AudioContent, CallToolResult, ContentBlock, CreateMessageRequestParams, CreateMessageResult,
-    ElicitRequestFormParams, ElicitResult, ElicitResultAction, Prompt, Resource, Role, SamplingMessage,
-    SubscriptionFilter, TextContent, Tool, ToolInputSchema,
+    ElicitRequestFormParams, ElicitRequestFormParamsRequestedSchema, ElicitResult, ElicitResultAction, Prompt,
+    Resource, Role, SamplingMessage, SubscriptionFilter, TextContent, Tool, ToolInputSchema,
 };
 use mcpgen_types::{JsonObject, Revision};
 use serde_json::{Value, json};
@@ -62,7 +62,10 @@ fn server() -> Server {
         })
         .tool_with_schema(tool("elicit"), |context, _| async move {
             let form = json!({ "type": "object", "properties": { "name": { "type": "string" } } });
-            let form = ElicitRequestFormParams::new("name?", mcpgen_types::from_value(form)?);
+            let form = ElicitRequestFormParams::new(
+                "name?",
+                mcpgen_types::from_value::<ElicitRequestFormParamsRequestedSchema>(form)?,
+            );
             let answer = context.elicit("name", form).await?;
             Ok::<_, ToolError>(format!("{:?}", answer.action))
         })
@@ -191,7 +194,11 @@ async fn relays_progress_and_cancellation() {
         let (begun, mut has_begun) = tokio::sync::mpsc::channel(1);
         let params = mcpgen_types::RawJson::from(&json!({ "name": "wait", "arguments": {} }));
         let request = bridged.client.peer.raw_request("tools/call", Some(params));
-        let call = request.on_progress(move |_| drop(begun.try_send(()))).send();
+        let call = request
+            .on_progress(move |_| {
+                let _ = begun.try_send(());
+            })
+            .send();
         let call = tokio::spawn(call);
         timeout(DEADLINE, has_begun.recv()).await.expect("in time").expect("a report");
         call.abort();

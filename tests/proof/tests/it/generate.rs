@@ -56,6 +56,7 @@ fn copy() -> tempfile::TempDir {
         std::fs::copy(root().join(path), target).expect("a copy");
     };
     copy("schema/revisions.toml");
+    copy("schema/conversions.toml");
     copy("generated/Cargo.toml");
     workspace().revisions.iter().for_each(|revision| copy(&schema_path(&revision.name)));
     for entry in std::fs::read_dir(root().join(DOCS_FOLDER)).expect("the documentation") {

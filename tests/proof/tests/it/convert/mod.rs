@@ -26,8 +26,6 @@ struct Side {
     judge: Judge,
     instances: Instances,
     definitions: BTreeSet<String>,
-    /// Requests (`true`) and notifications (`false`), whose definitions may omit the members of the envelope.
-    messages: BTreeMap<String, bool>,
 }
 
 /// The definitions that `diff` calls compatible, by the indices of the sender's and the reader's revision.
@@ -46,18 +44,13 @@ struct Counts {
 fn sides() -> Vec<Side> {
     let schemas: Vec<Value> = REVISIONS.iter().map(|revision| fixed_up(revision, &schema(revision))).collect();
     let names: BTreeSet<String> = schemas.iter().flat_map(member_names).collect();
-    let workspace = workspace();
     let side = |(revision, fixed): (&&str, &Value)| {
-        let protocol = workspace.model(revision).unwrap_or_else(|error| panic!("{error}"));
-        let requests = protocol.requests.iter().map(|it| (it.type_id, true));
-        let messages = requests.chain(protocol.notifications.iter().map(|it| (it.type_id, false)));
         let definitions = fixed[definitions_keyword(fixed)].as_object().expect("a schema has definitions");
         Side {
             revision: revision.parse().expect("a known revision"),
             judge: Judge::for_revision(revision, &schema(revision)),
             instances: Instances::new(fixed, 22).reserving(names.clone()),
             definitions: definitions.keys().cloned().collect(),
-            messages: messages.map(|(id, is_request)| (protocol.types[id].name.clone(), is_request)).collect(),
         }
     };
     REVISIONS.iter().zip(&schemas).map(side).collect()
@@ -91,8 +84,9 @@ impl Side {
     /// Returns a document in its wire format, or `None` if the sample is not valid.
     fn document(&self, definition: &str, index: u64) -> Option<Value> {
         let mut document = self.instances.valid(definition, index);
-        let is_request = self.messages.get(definition).copied();
-        if let (Some(is_request), Some(members)) = (is_request, document.as_object_mut()) {
+        // Definitions of messages may omit the members of the envelope.
+        let is_request = definition.ends_with("Request");
+        if let (true, Some(members)) = (is_request || definition.ends_with("Notification"), document.as_object_mut()) {
             members.entry("jsonrpc").or_insert_with(|| json!("2.0"));
             if is_request {
                 members.entry("id").or_insert_with(|| json!(1));
@@ -120,7 +114,7 @@ impl Step<'_> {
     fn apply(&self, document: &Value, policy: Policy) -> Outcome {
         let source = RawJson::try_from(document.to_string()).expect("a document is JSON");
         let converted = self.conversion().apply(&source, policy)?;
-        let value = serde_json::from_str(converted.value.text()).expect("the result is JSON");
+        let value = converted.value.decode().expect("the result is JSON");
         Ok((value, converted.lost))
     }
 
@@ -218,6 +212,7 @@ fn check_strict(strict: &Outcome, omitted: &Outcome) -> Result<(), String> {
 /// unknown members.
 fn check_compatible(document: &Value, omitted: &Outcome, kept: &Outcome) -> Result<(), String> {
     match omitted {
+        Err(error) if is_needed(error) => return Ok(()),
         Err(error) => return Err(format!("the step is compatible, but fails: {error}")),
         Ok((_, lost)) => {
             if let Some(lost) = lost.iter().find(|lost| lost.reason != LostReason::Undefined) {
@@ -230,6 +225,13 @@ fn check_compatible(document: &Value, omitted: &Outcome, kept: &Outcome) -> Resu
         Ok((value, _)) => unexplained(document, &[], value).map_or(Ok(()), Err),
         Err(error) => Err(format!("the step is compatible, but fails: {error}")),
     }
+}
+
+/// Returns whether a named rule forbids to leave out the value. Readers accept the documents nevertheless, so `diff` calls
+/// the step compatible, but they would not understand them. Written by hand, because the test does not use the rules.
+fn is_needed(error: &ConvertError) -> bool {
+    const NEEDED: [&str; 7] = ["inputResponses", "mode", "requestState", "resultType", "task", "toolChoice", "tools"];
+    error.path().rsplit('/').next().is_some_and(|member| NEEDED.contains(&member))
 }
 
 /// Checks all targets of one definition of a revision.
