@@ -2,12 +2,11 @@
 
 use std::collections::HashMap;
 use std::collections::hash_map::Entry;
-use std::sync::{Arc, Weak};
+use std::sync::Arc;
 
 use mcpgen_types::v2026_07_28::{SubscriptionFilter, SubscriptionsListenRequest, SubscriptionsListenRequestParams};
 use mcpgen_types::{ErrorObject, JsonObject, Params, RawJson, Request, Revision, Value};
 use serde_json::json;
-use tokio::task::AbortHandle;
 
 use super::relay::{Relay, Watch, error_response};
 use crate::jsonrpc::errors;

@@ -6,6 +6,7 @@ use std::sync::{Arc, OnceLock, Weak};
 use mcpgen_types::v2026_07_28::{ListToolsRequest, SubscriptionsListenRequest};
 use mcpgen_types::{ErrorCode, ErrorObject, JsonObject, RawJson, Request, Revision, Value};
 use tokio::sync::watch;
+use tokio::task::AbortHandle;
 
 use super::calls::{Calls, OpenCall};
 use super::greeting::Greeting;

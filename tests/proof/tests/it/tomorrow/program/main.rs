@@ -2,10 +2,11 @@
 
 use std::error::Error;
 
+use mcpgen_runtime::server::ToolError;
 use mcpgen_runtime::{Client, LocalInfo, Router, Server, serve, transport};
 use mcpgen_types::convert::{Conversion, Policy};
-use mcpgen_types::v2026_07_28::{Annotations, TextContent, Tool, ToolInputSchema};
-use mcpgen_types::v2027_03_15::{EstimateToolRequest, EstimateToolRequestParams, EstimateToolResult};
+use mcpgen_types::v2026_07_28::{Annotations, CallToolResult, TextContent, Tool, ToolInputSchema};
+use mcpgen_types::v2027_03_15::{EstimateToolRequest, EstimateToolRequestParams, EstimateToolResult, RequestMetaObject};
 use mcpgen_types::{ErrorObject, RawJson, Revision};
 use serde_json::json;
 
@@ -26,7 +27,8 @@ async fn a_server_serves_clients(revision: Revision) -> Result<(), Box<dyn Error
     let server = Server::builder("server", "1")
         .tool_with_schema(tool, |_, _| async {
             let annotations = Annotations::new().with_last_modified("2026-01-01T00:00:00Z");
-            TextContent::new("hello").with_annotations(annotations)
+            let hello = TextContent::new("hello").with_annotations(annotations);
+            Ok::<_, ToolError>(CallToolResult::new([hello.into()]))
         })
         .build();
     let (ours, theirs) = transport::duplex();
@@ -55,13 +57,13 @@ async fn a_client_calls_a_server_of_tomorrow() -> Result<(), Box<dyn Error>> {
     use mcpgen_types::v2027_03_15::{CallToolRequest, CallToolResult, ListToolsRequest, ListToolsResult, Tool, VideoContent};
     let router = Router::new()
         .request::<ListToolsRequest>(|_, _| async {
-            let tool = Tool::new(mcpgen_types::v2027_03_15::ToolInputSchema::new(), "film").with_costs(0.5);
+            let tool = Tool::new(mcpgen_types::v2027_03_15::ToolInputSchema::new(), "film").with_costs(5);
             let scope = mcpgen_types::v2027_03_15::CacheScope::Private;
-            Ok::<_, ErrorObject>(ListToolsResult::new(scope, [tool], 0))
+            Ok::<_, ErrorObject>(ListToolsResult::new(scope, "complete", [tool], 0))
         })
         .request::<CallToolRequest>(|_, _| async {
             let video = VideoContent::new("", "video/mp4");
-            Ok::<_, ErrorObject>(CallToolResult::new([video.into()]).into())
+            Ok::<_, ErrorObject>(CallToolResult::new([video.into()], "complete").into())
         });
     let (ours, theirs) = transport::duplex();
     let info = LocalInfo::new("server", "1").capability("tools", json!({}));
@@ -88,7 +90,7 @@ async fn a_new_request_is_routed() -> Result<(), Box<dyn Error>> {
     let info = LocalInfo::new("server", "1").capability("tools", json!({}));
     let serving = tokio::spawn(serve((info, router), theirs));
     let client = Client::builder("client", "1").connect(ours.0, ours.1).await?;
-    let meta = mcpgen_types::from_value(mcpgen_types::to_value(&client.meta())?)?;
+    let meta: RequestMetaObject = mcpgen_types::from_value(mcpgen_types::to_value(&client.meta())?)?;
     let result = client.peer.call::<EstimateToolRequest>(EstimateToolRequestParams::new(meta, "greet")).await?;
     assert_eq!(result.seconds, 5);
     client.close().await?;
