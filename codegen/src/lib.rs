@@ -41,6 +41,9 @@ mod build;
 // Our documentation of the protocol.
 mod docs;
 
+// Protocols of all revisions -> their types in one graph, for conversions.
+mod conversions;
+
 // Protocol -> Rust files.
 mod emit;
 

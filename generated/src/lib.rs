@@ -26,6 +26,10 @@ mod result_type;
 mod rpc;
 
 pub mod codec;
+#[cfg(feature = "convert")]
+mod conversions;
+#[cfg(feature = "convert")]
+pub mod convert;
 pub mod map;
 
 pub use codec::text::{from_reader, from_slice, from_str, from_value, to_string, to_value, to_vec, to_writer};

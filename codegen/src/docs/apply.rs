@@ -44,13 +44,21 @@ impl DocBook {
     }
 }
 
-/// Records the first revision that has each target. The revisions are in order, oldest first.
-pub(crate) fn stamp_since(protocols: &mut [Protocol]) {
-    let mut since: HashMap<DocTarget, String> = HashMap::new();
-    for protocol in protocols {
+/// Records the first revision that has each target, and the last one if later revisions do not have it. The revisions
+/// are in order, oldest first.
+pub(crate) fn stamp_lifetimes(protocols: &mut [Protocol]) {
+    let (mut since, mut until) = (HashMap::<DocTarget, String>::new(), HashMap::new());
+    for protocol in protocols.iter_mut() {
         for target in targets(protocol).collect::<Vec<_>>() {
             let first = since.entry(target.clone()).or_insert_with(|| protocol.revision.clone());
-            protocol.docs.since.insert(target, first.clone());
+            protocol.docs.since.insert(target.clone(), first.clone());
+            until.insert(target, protocol.revision.clone());
         }
+    }
+    let newest = protocols.last().map(|protocol| protocol.revision.clone());
+    until.retain(|_, last| Some(&*last) != newest.as_ref());
+    for protocol in protocols {
+        let removed = targets(protocol).filter_map(|target| until.get_key_value(&target));
+        protocol.docs.until = removed.map(|(target, last)| (target.clone(), last.clone())).collect();
     }
 }

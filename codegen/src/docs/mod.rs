@@ -6,5 +6,5 @@ mod audit;
 mod book;
 mod targets;
 
-pub(crate) use apply::stamp_since;
+pub(crate) use apply::stamp_lifetimes;
 pub use book::{DocBook, FOLDER};

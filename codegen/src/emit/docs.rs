@@ -166,8 +166,8 @@ impl<'a> DocWriter<'a> {
         };
         paragraphs.extend(facts.iter().cloned());
         footer.extend(self.constants(id));
-        let since = self.protocol.docs.since(&DocTarget::Type(def.name.clone()));
-        footer.extend(since.map(|since| format!("Since revision {since}.")));
+        let (docs, target) = (&self.protocol.docs, DocTarget::Type(def.name.clone()));
+        footer.extend(lifetime(docs.since(&target), docs.until(&target)));
         let deprecation = entry.map(|entry| self.deprecation(entry)).unwrap_or_default();
         if def.deprecated && deprecation.is_empty() {
             footer.push("Deprecated by the schema.".to_owned());
@@ -299,8 +299,10 @@ impl<'a> DocWriter<'a> {
         let place = DocTarget::Member(name.clone(), member.wire.clone());
         let entry = docs.of(&place);
         let mut facts: Vec<String> = self.signature_facts(member).into_iter().collect();
-        let since = docs.since(&place).filter(|since| docs.since(&DocTarget::Type(name.clone())) != Some(since));
-        facts.extend(since.map(|since| format!("Since revision {since}.")));
+        let owner = DocTarget::Type(name.clone());
+        let since = docs.since(&place).filter(|since| docs.since(&owner) != Some(since));
+        let until = docs.until(&place).filter(|until| docs.until(&owner) != Some(until));
+        facts.extend(lifetime(since, until));
         let deprecation = entry.map(|entry| self.deprecation(entry)).unwrap_or_default();
         facts.extend(member.default.as_ref().map(|default| format!("Default: {}.", code(&default.to_string()))));
         if member.deprecated && deprecation.is_empty() {
@@ -467,4 +469,15 @@ fn escape_words(text: &str) -> String {
         out.push_str(&format!("{before}<{address}>{}", &rest[address.len()..]));
     }
     out
+}
+
+/// Describes in which revisions an item exists.
+fn lifetime(since: Option<&str>, until: Option<&str>) -> Option<String> {
+    match (since, until) {
+        (None, None) => None,
+        (Some(since), None) => Some(format!("Since revision {since}.")),
+        (None, Some(until)) => Some(format!("Until revision {until}.")),
+        (Some(since), Some(until)) if since == until => Some(format!("Only in revision {since}.")),
+        (Some(since), Some(until)) => Some(format!("Revisions {since} to {until}.")),
+    }
 }

@@ -3,12 +3,13 @@
 //! `declarations` formats macro calls, and `width` joins lines. Each shape of a type has its own file.
 //!
 //! `exports` computes the names that each area exports, `rust_type` resolves type expressions with typify, and
-//! `methods` and `revisions` write the two files that all revisions share.
+//! `methods`, `revisions` and `conversions` write the files that all revisions share.
 
 mod aliases;
 mod blanks;
 mod bounded;
 mod checks;
+pub(crate) mod conversions;
 mod declarations;
 mod docs;
 mod emitter;

@@ -10,6 +10,7 @@ use serde::Deserialize;
 pub struct Docs {
     pub(crate) entries: HashMap<DocTarget, DocEntry>,
     pub(crate) since: HashMap<DocTarget, String>,
+    pub(crate) until: HashMap<DocTarget, String>,
     pub(crate) examples: HashMap<String, String>,
 }
 
@@ -54,6 +55,11 @@ impl Docs {
     /// Returns the first revision that has the target.
     pub fn since(&self, target: &DocTarget) -> Option<&str> {
         self.since.get(target).map(String::as_str)
+    }
+
+    /// Returns the last revision that has the target, if later revisions do not have it.
+    pub fn until(&self, target: &DocTarget) -> Option<&str> {
+        self.until.get(target).map(String::as_str)
     }
 }
 

@@ -6,8 +6,9 @@ use std::path::{Path, PathBuf};
 use std::thread;
 
 use crate::build::model;
+use crate::conversions::{Rules, conversions};
 use crate::emit::module::{emit_on, threads};
-use crate::emit::{Options, emit, methods, revisions};
+use crate::emit::{Options, conversions as conversion_tables, emit, methods, revisions};
 use crate::error::Error;
 use crate::model::conservation::conservation;
 use crate::model::{Protocol, Revision, check_name, schema_path};
@@ -55,7 +56,10 @@ pub struct Summary {
 /// write; [`Error::Io`].
 pub fn vendored(workspace: &Workspace, check: bool) -> Result<Generated, Error> {
     let models = workspace.models()?;
+    let rules = Rules::read(&workspace.root)?;
+    let tables = conversion_tables::file(&workspace.revisions, &rules, &conversions(&models, &rules)?);
     let mut files = BTreeMap::from([
+        ("conversions.rs".to_owned(), tables),
         ("methods.rs".to_owned(), methods::file(&workspace.revisions, &models)?),
         ("revisions.rs".to_owned(), revisions::file(&workspace.revisions, &models)?),
     ]);

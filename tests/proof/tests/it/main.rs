@@ -1,6 +1,7 @@
 //! Tests across crates, in one binary because each binary takes long to link.
 
 mod api;
+mod convert;
 mod corpus;
 mod diff;
 mod docs;
@@ -16,3 +17,4 @@ mod proof;
 mod requirements;
 mod serde_json_features;
 mod tables;
+mod tomorrow;

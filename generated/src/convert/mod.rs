@@ -1,0 +1,183 @@
+#![doc = include_str!("../../docs/conversions.md")]
+
+mod outcome;
+pub(crate) mod shape;
+mod source;
+mod walk;
+
+use crate::codec::{Decode, Encode};
+use crate::{RawJson, Revision};
+
+pub use outcome::{ConvertError, ConvertErrorKind, Converted, Lost, LostReason, Policy};
+pub use shape::TypeId;
+use walk::Walk;
+
+/// A generated type, which [`convert`] converts to types of other revisions. Implemented for the types of all compiled
+/// revisions, except aliases.
+pub trait Convertible: Decode + Encode {
+    /// The revision of the type.
+    const REVISION: Revision;
+    /// The number of the type. Types of two revisions have the same number if they accept the same values, and define
+    /// the same members.
+    const TYPE: TypeId;
+    /// The row of the definition in the table of definitions.
+    #[doc(hidden)]
+    const DEFINITION: usize;
+}
+
+/// Converts a value to a type of another revision. Leaves out optional members that the target does not define, and
+/// lists them in [`Converted::lost`].
+///
+/// # Errors
+///
+/// Returns an error if the target cannot express a value that may not be left out, or requires a member that the value
+/// does not have.
+pub fn convert<A: Convertible, B: Convertible>(value: &A) -> Result<Converted<B>, ConvertError> {
+    convert_with(value, Policy::default())
+}
+
+/// Like [`convert`], with a policy for members and values that the target cannot express.
+///
+/// # Errors
+///
+/// Returns the errors of [`convert`], and with [`Policy::Strict`] an error for each lost member.
+pub fn convert_with<A: Convertible, B: Convertible>(value: &A, policy: Policy) -> Result<Converted<B>, ConvertError> {
+    let Converted { value: json, lost } = Conversion::between::<A, B>().apply(value, policy)?;
+    match json.decode() {
+        Ok(value) => Ok(Converted { value, lost }),
+        Err(error) => Err(ConvertError::decoding(&error, B::REVISION)),
+    }
+}
+
+/// Converts a value to a type of another revision that accepts the same values. Compiles only for such types.
+///
+/// ```
+/// use mcpgen_types::convert::convert_infallible;
+/// # #[cfg(all(feature = "v2024_11_05", feature = "v2026_07_28"))] {
+/// use mcpgen_types::{v2024_11_05, v2026_07_28};
+///
+/// let role: v2026_07_28::Role = convert_infallible(&v2024_11_05::Role::User);
+/// assert_eq!(role, v2026_07_28::Role::User);
+/// # }
+/// ```
+///
+/// Other types do not compile, because their conversion may fail or lose members:
+///
+/// ```compile_fail
+/// use mcpgen_types::convert::convert_infallible;
+/// use mcpgen_types::{v2025_06_18, v2026_07_28};
+///
+/// fn old(tool: &v2026_07_28::Tool) -> v2025_06_18::Tool {
+///     convert_infallible(tool)
+/// }
+/// # let tool = mcpgen_types::from_str(r#"{"name":"add","inputSchema":{"type":"object"}}"#).unwrap();
+/// # old(&tool);
+/// ```
+///
+/// # Panics
+///
+/// Panics if the value is nested more than [`MAX_DEPTH`](crate::codec::MAX_DEPTH) levels deep, or contains a number or
+/// text that is not JSON. Decoded values never do.
+#[must_use]
+pub fn convert_infallible<A: Convertible, B: Convertible>(value: &A) -> B {
+    const { assert!(A::TYPE == B::TYPE, "the conversion may fail or lose members: use `convert`") };
+    match RawJson::from(value).decode() {
+        Ok(value) => value,
+        Err(error) => panic!("the value is not valid for its own type: {error}"),
+    }
+}
+
+/// A prepared conversion from a type of one revision to a type of another revision. Cheap to create and to copy.
+///
+/// ```
+/// use mcpgen_types::convert::{Conversion, Policy};
+/// use mcpgen_types::{RawJson, Revision};
+///
+/// let conversion = Conversion::of_result("tools/list", Revision::V2026_07_28, Revision::V2025_06_18).unwrap();
+/// let result = r#"{"resultType":"complete","ttlMs":0,"cacheScope":"private","tools":[]}"#;
+/// let result = RawJson::try_from(result.to_owned())?;
+/// let converted = conversion.apply(&result, Policy::Strict)?;
+/// assert_eq!(converted.value.text(), r#"{"tools":[]}"#);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Conversion {
+    from: TypeId,
+    to: TypeId,
+    revision: Revision,
+}
+
+impl Conversion {
+    /// Returns the conversion of a definition or inline type to its counterpart in another revision. Returns `None` if
+    /// one of the revisions does not have it.
+    #[must_use]
+    pub fn of_definition(name: &str, from: Revision, to: Revision) -> Option<Self> {
+        let row = shape::definition(name)?;
+        Some(Self { from: shape::type_in(row, from)?, to: shape::counterpart(row, to)?, revision: to })
+    }
+
+    /// Returns the conversion of a method's `params`. Returns `None` if one of the revisions does not have the method.
+    #[must_use]
+    pub fn of_params(method: &str, from: Revision, to: Revision) -> Option<Self> {
+        let (source, target) = (shape::method(method, from)?, shape::method(method, to)?);
+        Some(Self { from: source.0, to: target.0, revision: to })
+    }
+
+    /// Returns the conversion of a request's result. Returns `None` if one of the revisions does not have the method.
+    #[must_use]
+    pub fn of_result(method: &str, from: Revision, to: Revision) -> Option<Self> {
+        let (source, target) = (shape::method(method, from)?, shape::method(method, to)?);
+        Some(Self { from: source.1, to: target.1, revision: to })
+    }
+
+    /// Returns the conversion of a type to its counterpart in another revision. Returns `None` if that does not have it.
+    #[must_use]
+    pub fn of_type<T: Convertible>(to: Revision) -> Option<Self> {
+        Some(Self { from: T::TYPE, to: shape::counterpart(T::DEFINITION, to)?, revision: to })
+    }
+
+    /// Returns the conversion between two types.
+    #[must_use]
+    pub fn between<A: Convertible, B: Convertible>() -> Self {
+        Self { from: A::TYPE, to: B::TYPE, revision: B::REVISION }
+    }
+
+    /// Returns the target revision.
+    #[must_use]
+    pub fn revision(&self) -> Revision {
+        self.revision
+    }
+
+    /// Returns whether both types are the same: nothing can fail, be lost or be added.
+    #[must_use]
+    pub fn is_identity(&self) -> bool {
+        self.from == self.to
+    }
+
+    /// Converts a value, which must be valid for the source type.
+    ///
+    /// Assertions that the types do not express, such as `pattern`, are not checked until the result is decoded.
+    ///
+    /// # Errors
+    ///
+    /// Returns an error if the target cannot express a value that may not be left out, or requires a member that the
+    /// value does not have.
+    pub fn apply<T: Encode + ?Sized>(&self, value: &T, policy: Policy) -> Result<Converted<RawJson>, ConvertError> {
+        let (text, lost) = Walk::new(policy, self.revision).convert(value.encode(), self.from, self.to)?;
+        Ok(Converted { value: RawJson::from_text(text), lost })
+    }
+}
+
+/// Implements [`Convertible`] for the types of a revision.
+macro_rules! convertible {
+    ($revision:ident $module:ident; $($name:ident $id:literal $row:literal,)*) => {
+        $(#[allow(deprecated, reason = "deprecated types convert like others")]
+        impl $crate::convert::Convertible for $crate::$module::$name {
+            const REVISION: $crate::Revision = $crate::Revision::$revision;
+            const TYPE: $crate::convert::TypeId = $id;
+            const DEFINITION: usize = $row;
+        })*
+    };
+}
+
+pub(crate) use convertible;

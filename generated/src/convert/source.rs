@@ -1,0 +1,209 @@
+//! Source values: JSON text as a tree in document order, comparisons, and the variants of unions.
+
+use std::borrow::Cow;
+
+use crate::codec::{Condition, Cursor, Document, Elements, Encode, Guard, JsonTypes, Literal, Members, Node, Object};
+use crate::{Error, Number};
+
+use super::shape::Respelled;
+
+/// A JSON value that keeps the order of members and the text of numbers.
+pub(super) enum Tree<'a> {
+    Null,
+    Bool(bool),
+    /// The text of a number.
+    Number(&'a str),
+    String(Cow<'a, str>),
+    Array(List<'a>),
+    Object(Fields<'a>),
+}
+
+pub(super) struct List<'a>(Vec<Tree<'a>>);
+
+pub(super) struct Fields<'a>(Vec<(Cow<'a, str>, Tree<'a>)>);
+
+impl<'a> Tree<'a> {
+    /// Reads a value of a document that was read from text.
+    pub(super) fn of(json: Cursor<'a>) -> Self {
+        if let Some(text) = json.as_str() {
+            return Self::String(text);
+        }
+        if let Ok(elements) = json.elements() {
+            return Self::Array(List(elements.map(Self::of).collect()));
+        }
+        if let Ok(members) = json.members() {
+            let member = |(name, value): (Cursor<'a>, Cursor<'a>)| (name.as_str().unwrap_or_default(), Self::of(value));
+            return Self::Object(Fields(members.map(member).collect()));
+        }
+        match json.slice() {
+            "null" => Self::Null,
+            "true" => Self::Bool(true),
+            "false" => Self::Bool(false),
+            number => Self::Number(number),
+        }
+    }
+
+    /// Writes an object in the form of a rule: a list of objects becomes one list for each of their members.
+    ///
+    /// Returns `None` if the objects do not have these members.
+    pub(super) fn respelled(json: Cursor<'a>, rule: &Respelled) -> Option<Self> {
+        let mut fields = Vec::new();
+        for (name, value) in json.members().ok()? {
+            if !name.is_str(rule.member) {
+                fields.push((name.as_str()?, Self::of(value)));
+                continue;
+            }
+            for (from, to) in rule.columns {
+                let cells = value.elements().ok()?.map(|row| row.get(from).map(Self::of));
+                fields.push((Cow::Borrowed(*to), Self::Array(List(cells.collect::<Option<_>>()?))));
+            }
+        }
+        Some(Self::Object(Fields(fields)))
+    }
+}
+
+impl Encode for Tree<'_> {
+    fn encode(&self) -> Node<'_> {
+        match self {
+            Self::Null => Node::Null,
+            Self::Bool(value) => Node::Bool(*value),
+            Self::Number(text) => Node::Json(text),
+            Self::String(text) => Node::Str(text),
+            Self::Array(elements) => Node::Array(elements),
+            Self::Object(members) => Node::Object(members),
+        }
+    }
+}
+
+impl Elements for List<'_> {
+    fn len(&self) -> usize {
+        self.0.len()
+    }
+
+    fn element(&self, index: usize) -> Node<'_> {
+        self.0.get(index).map_or(Node::Null, Encode::encode)
+    }
+}
+
+impl Object for Fields<'_> {
+    fn members(&self, out: &mut Members<'_>) {
+        for (name, value) in &self.0 {
+            out.member(name, value);
+        }
+    }
+}
+
+/// Calls `read` with a node that is not JSON text, except for the text of a number.
+///
+/// # Errors
+///
+/// Returns an error if the text is not JSON, or nested too deep.
+pub(super) fn read<R>(node: Node<'_>, read: impl FnOnce(Node<'_>) -> R) -> Result<R, Error> {
+    match node {
+        Node::Json(text) if !is_number(text) => {
+            let document = Document::read(text)?;
+            let tree = Tree::of(document.root());
+            Ok(read(tree.encode()))
+        }
+        node => Ok(read(node)),
+    }
+}
+
+fn is_number(text: &str) -> bool {
+    text.starts_with(|first: char| first == '-' || first.is_ascii_digit())
+}
+
+/// Returns the value of a number.
+pub(super) fn number(node: Node<'_>) -> Option<Number> {
+    match node {
+        Node::Unsigned(integer) => Some(integer.into()),
+        Node::Signed(integer) => Some(integer.into()),
+        Node::Float(float) => float.try_into().ok(),
+        Node::Number(number) => match (number.as_u64(), number.as_i64()) {
+            (Some(integer), _) => Some(integer.into()),
+            (None, Some(integer)) => Some(integer.into()),
+            (None, None) => number.as_f64()?.try_into().ok(),
+        },
+        Node::Json(text) if is_number(text.trim()) => Number::parse(text.trim()),
+        _ => None,
+    }
+}
+
+/// Returns the JSON type of a value, or of all values if the value is text that is not JSON.
+pub(super) fn json_type(node: Node<'_>) -> JsonTypes {
+    match node {
+        Node::Null => JsonTypes::NULL,
+        Node::Bool(_) => JsonTypes::BOOLEAN,
+        Node::Str(_) => JsonTypes::STRING,
+        Node::Array(_) => JsonTypes::ARRAY,
+        Node::Object(_) => JsonTypes::OBJECT,
+        node => match number(node) {
+            Some(number) if number.is_integer() => JsonTypes::INTEGER,
+            Some(_) => JsonTypes::FRACTION,
+            None => read(node, |node| if matches!(node, Node::Json(_)) { JsonTypes::ANY } else { json_type(node) })
+                .unwrap_or(JsonTypes::ANY),
+        },
+    }
+}
+
+/// Returns whether a value equals a literal.
+pub(super) fn is_literal(node: Node<'_>, literal: &Literal) -> bool {
+    match (literal, node) {
+        (Literal::Str(text), Node::Str(found)) => *text == found,
+        (Literal::Null, Node::Null) => true,
+        (Literal::Bool(value), Node::Bool(found)) => *value == found,
+        (Literal::Json(_), Node::Array(_) | Node::Object(_)) | (_, Node::Json(_)) => {
+            let text = crate::to_string(&Encoded(node));
+            Document::read(text).is_ok_and(|document| literal.is(document.root()))
+        }
+        (literal, node) => literal.as_number().is_some_and(|literal| number(node) == Some(literal)),
+    }
+}
+
+/// An encoded value.
+pub(super) struct Encoded<'a>(pub(super) Node<'a>);
+
+impl Encode for Encoded<'_> {
+    fn encode(&self) -> Node<'_> {
+        self.0
+    }
+}
+
+/// Selects the variant of a value.
+pub(super) fn variant(node: Node<'_>, guards: &[Guard]) -> Option<usize> {
+    let holds = |condition: &Condition| holds(node, condition);
+    guards.iter().find(|guard| guard.when.iter().all(holds)).map(|guard| guard.variant)
+}
+
+fn holds(node: Node<'_>, condition: &Condition) -> bool {
+    match *condition {
+        Condition::Type(types) => types.contains(json_type(node)),
+        Condition::Value(path, literals) => {
+            at(node, path, &mut |node| literals.iter().any(|literal| is_literal(node, literal)))
+        }
+        Condition::Present(path) => at(node, path, &mut |_| true),
+        Condition::Absent(path) => !at(node, path, &mut |_| true),
+    }
+}
+
+/// Returns whether there is a value at the path for which `test` holds.
+fn at(node: Node<'_>, path: &[&str], test: &mut dyn FnMut(Node<'_>) -> bool) -> bool {
+    let Some((step, rest)) = path.split_first() else { return test(node) };
+    match node {
+        Node::Object(object) => {
+            let mut found = None;
+            object.members(&mut Members::new(&mut |name, node| {
+                if found.is_none() && name == *step {
+                    found = Some(at(node, rest, test));
+                }
+            }));
+            found.unwrap_or(false)
+        }
+        Node::Array(elements) => match step.parse::<usize>() {
+            Ok(index) if index < elements.len() => at(elements.element(index), rest, test),
+            _ => false,
+        },
+        Node::Json(_) => read(node, |node| !matches!(node, Node::Json(_)) && at(node, path, test)).unwrap_or(false),
+        _ => false,
+    }
+}

@@ -1,0 +1,507 @@
+//! Writes a value of one type as a value of another type, in one pass over the source.
+
+use std::hash::{BuildHasher, RandomState};
+
+use crate::codec::{Cursor, Document, Encode, Guard, Length, Literal, Members, Node, Object, write};
+use crate::{ErrorKind, Revision};
+
+use super::outcome::{ConvertError, ConvertErrorKind, Lost, LostReason, Policy};
+use super::shape::{ANY, Member, OtherValues, Others, Rule, Shape, TypeId, respelling};
+use super::source::{Encoded, Tree, is_literal, number, read, variant};
+
+/// The text of the converted value, and what it lost.
+pub(super) struct Walk {
+    policy: Policy,
+    revision: Revision,
+    out: Vec<u8>,
+    lost: Vec<Lost>,
+    /// The number of places where the text differs from the source.
+    changes: usize,
+}
+
+/// The path of a value, from the innermost step outwards.
+#[derive(Clone, Copy)]
+pub(super) struct Path<'p>(Option<(&'p Path<'p>, Step<'p>)>);
+
+#[derive(Clone, Copy)]
+enum Step<'p> {
+    Key(&'p str),
+    Index(usize),
+}
+
+type Written = Result<(), ConvertError>;
+
+/// The members of an object in the source and in the target.
+#[derive(Clone, Copy)]
+struct Objects {
+    from: (&'static [Member], Others),
+    to: (&'static [Member], Others),
+}
+
+/// The progress in an object.
+#[derive(Default)]
+struct Progress {
+    /// The first 128 of the target's members that occurred, as bits.
+    seen: u128,
+    /// Where the search for the next name starts, in the source and in the target.
+    next: (usize, usize),
+}
+
+impl Walk {
+    pub(super) fn new(policy: Policy, revision: Revision) -> Self {
+        Self { policy, revision, out: Vec::with_capacity(256), lost: Vec::new(), changes: 0 }
+    }
+
+    /// Converts a whole value.
+    pub(super) fn convert(
+        mut self,
+        node: Node<'_>,
+        from: TypeId,
+        to: TypeId,
+    ) -> Result<(String, Vec<Lost>), ConvertError> {
+        self.value(node, from, to, &Path::ROOT)?;
+        // The encoder writes only UTF-8.
+        Ok((String::from_utf8(self.out).unwrap_or_default(), self.lost))
+    }
+
+    fn value(&mut self, node: Node<'_>, from: TypeId, to: TypeId, path: &Path<'_>) -> Written {
+        if from == to || to == ANY {
+            write(node, &mut self.out);
+            return Ok(());
+        }
+        match read(node, |node| self.read_value(node, from, to, path)) {
+            Ok(written) => written,
+            Err(error) => Err(self.refusal(path, error.kind().clone())),
+        }
+    }
+
+    /// Like [`Self::value`], for a node that is not JSON text.
+    fn read_value(&mut self, node: Node<'_>, from: TypeId, to: TypeId, path: &Path<'_>) -> Written {
+        match (Shape::of(from), Shape::of(to)) {
+            (Shape::Union(guards, variants), _) => {
+                let chosen = variant(node, guards).and_then(|index| variants.get(index));
+                self.value(node, chosen.copied().unwrap_or(ANY), to, path)
+            }
+            (Shape::Object(.., Some((rule, other))), target) if !is_spelled(rule, target) => {
+                self.respelled(node, rule, other, to, path)
+            }
+            (_, Shape::Union(guards, variants)) => self.union(node, from, (guards, variants), path),
+            (source, Shape::Object(members, others, _)) => {
+                let from = match source {
+                    Shape::Object(members, others, _) => (members, others),
+                    _ => (&[][..], Others::Open),
+                };
+                self.object(node, Objects { from, to: (members, others) }, path)
+            }
+            (source, Shape::List(items, length)) => self.array(node, source, (&[], Some(items)), length, path),
+            (source, Shape::Tuple(first, rest)) => {
+                let least = Length::ANY.at_least(first.len() as u64);
+                let length = if rest.is_some() { least } else { least.at_most(first.len() as u64) };
+                self.array(node, source, (first, rest), length, path)
+            }
+            (_, shape) => self.scalar(node, shape, path),
+        }
+    }
+
+    /// Writes an object in its other form, and converts that.
+    fn respelled(&mut self, node: Node<'_>, rule: usize, other: TypeId, to: TypeId, path: &Path<'_>) -> Written {
+        let text = crate::to_string(&Encoded(node));
+        let document = Document::read(text).map_err(|error| self.refusal(path, error.kind().clone()))?;
+        let tree = respelling(rule).and_then(|rule| Tree::respelled(document.root(), rule));
+        let Some(tree) = tree else { return self.read_value(node, ANY, to, path) };
+        self.changes += 1;
+        self.value(tree.encode(), other, to, path)
+    }
+
+    /// Converts to a union. The variant that the source selects must also be the one that the result selects.
+    fn union(
+        &mut self,
+        node: Node<'_>,
+        from: TypeId,
+        (guards, variants): (&'static [Guard], &'static [TypeId]),
+        path: &Path<'_>,
+    ) -> Written {
+        let (start, lost, changes) = (self.out.len(), self.lost.len(), self.changes);
+        let mut chosen = variant(node, guards);
+        // A second attempt is necessary if a member that the guards read was added or left out.
+        for _ in 0..2 {
+            let Some(to) = chosen.and_then(|index| variants.get(index)) else { break };
+            self.value(node, from, *to, path)?;
+            if self.changes == changes {
+                return Ok(());
+            }
+            let written = std::str::from_utf8(&self.out[start..]).unwrap_or_default();
+            let selected = Document::read(written).ok().and_then(|document| document.root().union(guards).ok());
+            if selected == chosen {
+                return Ok(());
+            }
+            self.truncate(start, lost);
+            chosen = selected;
+        }
+        let text = crate::to_string(&Encoded(node));
+        let refused = Document::read(text).map(|document| kind_of_refusal(document.root(), guards));
+        Err(self.refusal(path, refused.unwrap_or_else(|error| error.kind().clone())))
+    }
+
+    fn object(&mut self, node: Node<'_>, objects: Objects, path: &Path<'_>) -> Written {
+        let Node::Object(object) = node else { return Err(self.mismatch(node, "object", path)) };
+        let start = self.out.len();
+        self.out.push(b'{');
+        let mut progress = Progress::default();
+        let mut written = Ok(());
+        object.members(&mut Members::new(&mut |name, node| {
+            if written.is_ok() {
+                written = self.member(name, node, objects, &mut progress, start, path);
+            }
+        }));
+        written?;
+        for (index, member) in objects.to.0.iter().enumerate().filter(|(_, member)| member.is_required) {
+            if !progress.has(index) && (index < MASK || !has(object, member.name)) {
+                self.add(member, start, path)?;
+            }
+        }
+        self.out.push(b'}');
+        Ok(())
+    }
+
+    /// Writes a member. `start` is where the text of the object begins.
+    fn member(
+        &mut self,
+        name: &str,
+        node: Node<'_>,
+        Objects { from, to }: Objects,
+        progress: &mut Progress,
+        start: usize,
+        path: &Path<'_>,
+    ) -> Written {
+        let path = &path.key(name);
+        let known = (find(from.0, name, &mut progress.next.0), find(to.0, name, &mut progress.next.1));
+        let other = match from.1 {
+            Others::Typed(content) => content,
+            Others::Open | Others::Closed => ANY,
+        };
+        match known {
+            (source, Some((index, target))) => {
+                if progress.has(index) {
+                    return Err(self.refusal(path, ErrorKind::Duplicate));
+                }
+                progress.insert(index);
+                let (content, rule) = source.map_or((other, None), |(_, source)| (source.content, source.rule()));
+                let mark = (self.out.len(), self.lost.len());
+                self.name(name, start);
+                let written = match rule {
+                    Some(Rule::Unwrapped) => self.unwrapped(node, content, target.content, path),
+                    _ => self.value(node, content, target.content, path),
+                };
+                match written {
+                    Err(error) if !target.is_required && self.policy != Policy::Strict => {
+                        self.truncate(mark.0, mark.1);
+                        self.lose(path, error.into_reason());
+                        Ok(())
+                    }
+                    written => written,
+                }
+            }
+            (Some((_, source)), None) => self.undefined(source, node, to.1, start, path),
+            (None, None) => match to.1 {
+                Others::Open => {
+                    self.name(name, start);
+                    write(node, &mut self.out);
+                    Ok(())
+                }
+                Others::Typed(content) => {
+                    self.name(name, start);
+                    self.value(node, other, content, path)
+                }
+                Others::Closed => self.leave_out(path),
+            },
+        }
+    }
+
+    /// Handles a member that only the source defines.
+    fn undefined(&mut self, member: &Member, node: Node<'_>, others: Others, start: usize, path: &Path<'_>) -> Written {
+        let is_open = matches!(others, Others::Open);
+        match member.rule() {
+            Some(Rule::Default(default, others)) => match others {
+                _ if is_literal(node, &default) => {
+                    self.changes += 1;
+                    return Ok(());
+                }
+                OtherValues::Refused => {
+                    let found = describe(node);
+                    return Err(self.refusal(path, ErrorKind::Constant { expected: default.to_string(), found }));
+                }
+                OtherValues::Kept if is_open => return self.keep(member.name, node, start),
+                OtherValues::Kept | OtherValues::Lost => {}
+            },
+            Some(Rule::Needed) => return Err(self.undefined_error(path)),
+            Some(Rule::Kept) if is_open => return self.keep(member.name, node, start),
+            _ => {}
+        }
+        if self.policy != Policy::KeepUnknown {
+            return self.leave_out(path);
+        }
+        match others {
+            Others::Open => self.keep(member.name, node, start)?,
+            Others::Closed => return self.leave_out(path),
+            Others::Typed(content) => {
+                let mark = (self.out.len(), self.lost.len());
+                self.name(member.name, start);
+                if self.value(node, member.content, content, path).is_err() {
+                    self.truncate(mark.0, mark.1);
+                    return self.leave_out(path);
+                }
+            }
+        }
+        self.lost.push(Lost { path: path.pointer(), reason: LostReason::Unknown, revision: self.revision });
+        Ok(())
+    }
+
+    fn keep(&mut self, name: &str, node: Node<'_>, start: usize) -> Written {
+        self.name(name, start);
+        write(node, &mut self.out);
+        Ok(())
+    }
+
+    /// Leaves out a member that the target does not define.
+    fn leave_out(&mut self, path: &Path<'_>) -> Written {
+        if self.policy == Policy::Strict {
+            return Err(self.undefined_error(path));
+        }
+        self.lose(path, LostReason::Undefined);
+        Ok(())
+    }
+
+    fn lose(&mut self, path: &Path<'_>, reason: LostReason) {
+        self.changes += 1;
+        self.lost.push(Lost { path: path.pointer(), reason, revision: self.revision });
+    }
+
+    /// Adds a required member that the source does not have.
+    fn add(&mut self, member: &Member, start: usize, path: &Path<'_>) -> Written {
+        let path = &path.key(member.name);
+        let unique;
+        let constant = match Shape::of(member.content) {
+            Shape::Values([constant]) => Some(*constant),
+            _ => None,
+        };
+        let value = match (constant, member.rule()) {
+            (Some(constant), _) => constant,
+            (None, Some(Rule::Default(default, _))) => default,
+            (None, Some(Rule::Revision)) => Literal::Str(self.revision.as_str()),
+            (None, Some(Rule::Unique)) => {
+                unique = random();
+                self.changes += 1;
+                self.name(member.name, start);
+                return self.value(Node::Str(&unique), ANY, member.content, path);
+            }
+            (None, _) => return Err(self.refusal(path, ErrorKind::Missing)),
+        };
+        self.changes += 1;
+        self.name(member.name, start);
+        self.value(value.encode(), ANY, member.content, path)
+    }
+
+    /// Converts a list with one element like the element, if the target has no lists.
+    fn unwrapped(&mut self, node: Node<'_>, from: TypeId, to: TypeId, path: &Path<'_>) -> Written {
+        if Shape::of(to).has_arrays() {
+            return self.value(node, from, to, path);
+        }
+        let list = match Shape::of(from) {
+            Shape::Union(guards, variants) => variant(node, guards).and_then(|index| variants.get(index)),
+            _ => None,
+        };
+        match (node, list.map_or(Shape::of(from), |list| Shape::of(*list))) {
+            (Node::Array(elements), Shape::List(items, _)) if elements.len() == 1 => {
+                self.changes += 1;
+                self.value(elements.element(0), items, to, &path.index(0))
+            }
+            _ => self.value(node, from, to, path),
+        }
+    }
+
+    fn array(
+        &mut self,
+        node: Node<'_>,
+        source: Shape,
+        to: (&[TypeId], Option<TypeId>),
+        length: Length,
+        path: &Path<'_>,
+    ) -> Written {
+        let Node::Array(elements) = node else { return Err(self.mismatch(node, "array", path)) };
+        if let Err(error) = length.check_length(elements.len(), "items") {
+            return Err(self.refusal(path, error.kind().clone()));
+        }
+        let from = match source {
+            Shape::List(items, _) => (&[][..], Some(items)),
+            Shape::Tuple(first, rest) => (first, rest),
+            _ => (&[][..], None),
+        };
+        let item =
+            |(first, rest): (&[TypeId], Option<TypeId>), index| first.get(index).copied().or(rest).unwrap_or(ANY);
+        self.out.push(b'[');
+        for index in 0..elements.len() {
+            if index > 0 {
+                self.out.push(b',');
+            }
+            self.value(elements.element(index), item(from, index), item(to, index), &path.index(index))?;
+        }
+        self.out.push(b']');
+        Ok(())
+    }
+
+    fn scalar(&mut self, node: Node<'_>, shape: Shape, path: &Path<'_>) -> Written {
+        let checked = match (shape, node) {
+            (Shape::Never, _) => return Err(self.refusal(path, ErrorKind::Uninhabited)),
+            (Shape::Boolean, Node::Bool(_)) => Ok(()),
+            (Shape::Boolean, _) => return Err(self.mismatch(node, "boolean", path)),
+            (Shape::String(length), Node::Str(text)) => length.check_str(text),
+            (Shape::String(_), _) => return Err(self.mismatch(node, "string", path)),
+            (Shape::Integer(is_unsigned, bounds), _) => {
+                let fits = |number: &crate::Number| {
+                    if is_unsigned { number.as_u64().is_some() } else { number.as_i64().is_some() }
+                };
+                match number(node).filter(fits) {
+                    Some(number) => bounds.check_number(number),
+                    None => return Err(self.mismatch(node, "integer", path)),
+                }
+            }
+            (Shape::Number(bounds), _) => match number(node) {
+                Some(number) => bounds.check_number(number),
+                None => return Err(self.mismatch(node, "number", path)),
+            },
+            (Shape::Values(values), _) if !values.iter().any(|value| is_literal(node, value)) => {
+                let expected = values.iter().map(ToString::to_string).collect();
+                return Err(self.refusal(path, ErrorKind::Value { expected, found: describe(node) }));
+            }
+            _ => Ok(()),
+        };
+        match checked {
+            Ok(()) => {
+                write(node, &mut self.out);
+                Ok(())
+            }
+            Err(error) => Err(self.refusal(path, error.kind().clone())),
+        }
+    }
+
+    /// Writes the name of a member. `start` is where the text of the object begins.
+    fn name(&mut self, name: &str, start: usize) {
+        if self.out.len() > start + 1 {
+            self.out.push(b',');
+        }
+        write(Node::Str(name), &mut self.out);
+        self.out.push(b':');
+    }
+
+    /// Takes back the text and the losses after a place.
+    fn truncate(&mut self, out: usize, lost: usize) {
+        self.out.truncate(out);
+        self.lost.truncate(lost);
+    }
+
+    #[cold]
+    fn refusal(&self, path: &Path<'_>, kind: ErrorKind) -> ConvertError {
+        ConvertError::new(path.pointer(), ConvertErrorKind::Value(kind), self.revision)
+    }
+
+    #[cold]
+    fn undefined_error(&self, path: &Path<'_>) -> ConvertError {
+        ConvertError::new(path.pointer(), ConvertErrorKind::Undefined, self.revision)
+    }
+
+    #[cold]
+    fn mismatch(&self, node: Node<'_>, expected: &'static str, path: &Path<'_>) -> ConvertError {
+        self.refusal(path, ErrorKind::Type { expected: expected.into(), found: describe(node) })
+    }
+}
+
+/// The number of members in [`Progress::seen`].
+const MASK: usize = u128::BITS as usize;
+
+impl Progress {
+    fn has(&self, index: usize) -> bool {
+        index < MASK && self.seen >> index & 1 == 1
+    }
+
+    fn insert(&mut self, index: usize) {
+        if index < MASK {
+            self.seen |= 1 << index;
+        }
+    }
+}
+
+/// Returns whether an object has a member.
+fn has(object: &dyn Object, wanted: &str) -> bool {
+    let mut found = false;
+    object.members(&mut Members::new(&mut |name, _| found |= name == wanted));
+    found
+}
+
+impl<'p> Path<'p> {
+    const ROOT: Self = Self(None);
+
+    fn key(&'p self, name: &'p str) -> Self {
+        Self(Some((self, Step::Key(name))))
+    }
+
+    fn index(&'p self, index: usize) -> Self {
+        Self(Some((self, Step::Index(index))))
+    }
+
+    /// Returns the path as a JSON Pointer.
+    #[cold]
+    fn pointer(&self) -> String {
+        let Some((parent, step)) = self.0 else { return String::new() };
+        match step {
+            Step::Key(name) => format!("{}/{}", parent.pointer(), name.replace('~', "~0").replace('/', "~1")),
+            Step::Index(index) => format!("{}/{index}", parent.pointer()),
+        }
+    }
+}
+
+/// Returns whether a type has the member that a rule writes in another form.
+fn is_spelled(rule: usize, target: Shape) -> bool {
+    respelling(rule).is_none_or(|rule| target.names(rule.member))
+}
+
+/// Finds a member by name. Starts at `next`, because members mostly occur in the order of the schema.
+fn find(members: &'static [Member], name: &str, next: &mut usize) -> Option<(usize, &'static Member)> {
+    let count = members.len();
+    for offset in 0..count {
+        let index = (*next + offset) % count;
+        if members[index].name == name {
+            *next = index + 1;
+            return Some((index, &members[index]));
+        }
+    }
+    None
+}
+
+/// Describes a value for error messages: a scalar as JSON text, an array or object by its type.
+#[cold]
+fn describe(node: Node<'_>) -> String {
+    match node {
+        Node::Array(_) => "array".to_owned(),
+        Node::Object(_) => "object".to_owned(),
+        node => {
+            let text = crate::to_string(&Encoded(node));
+            Document::read(text).map_or_else(|_| "value".to_owned(), |document| document.root().describe())
+        }
+    }
+}
+
+#[cold]
+fn kind_of_refusal(root: Cursor<'_>, guards: &[Guard]) -> ErrorKind {
+    match root.union(guards) {
+        Err(error) => error.kind().clone(),
+        Ok(_) => ErrorKind::NoVariant { expected: "another variant".to_owned(), found: Some(root.describe()) },
+    }
+}
+
+/// Returns an identifier that is unlikely to occur twice. It need not be secret, so the random keys of hash maps are
+/// enough.
+fn random() -> String {
+    let half = || RandomState::new().hash_one(());
+    format!("{:016x}{:016x}", half(), half())
+}
