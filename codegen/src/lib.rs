@@ -50,6 +50,10 @@ mod emit;
 // Two models -> findings.
 pub mod diff;
 
+// The lists of a server -> findings.
+#[cfg(feature = "cli")]
+pub mod lists;
+
 // Protocol -> text or JSON.
 pub mod inspect;
 

@@ -9,7 +9,7 @@ use std::fs;
 use std::io::Write as _;
 use std::process::{Command, Stdio};
 
-use mcpgen::diff::RULES;
+use mcpgen::diff::{LIST_RULES, RULES};
 use serde_json::Value;
 use support::{Answer, FOREIGN, Project};
 
@@ -457,14 +457,15 @@ fn exits_correctly_when_output_fails() {
 fn explains_rules() {
     let project = Project::new();
     let list = project.run(&["explain"]).exits(0).out();
-    assert_eq!(list.lines().count(), RULES.len());
-    for rule in RULES.iter() {
+    assert_eq!(list.lines().count(), RULES.len() + LIST_RULES.len());
+    for rule in RULES.iter().chain(LIST_RULES.iter()) {
         assert!(list.lines().any(|line| line.split_whitespace().next() == Some(rule.id)), "{}", rule.id);
         let text = project.run(&["explain", rule.id]).exits(0).out();
         assert!(text.starts_with(&format!("{}\n", rule.id)), "{text}");
-        for part in
-            ["client ", "server ", "both ", &format!("Rust API: {}", rule.rust_api), "Example, old:", "Example, new:"]
-        {
+        let (lists, bump) = (["remembered list: ", "stored workflow: "], format!("Rust API: {}", rule.rust_api));
+        let schemas = ["client ", "server ", "both ", &bump];
+        let verdicts = if rule.lists.is_some() { &lists[..] } else { &schemas };
+        for part in verdicts.iter().chain(&["Example, old:", "Example, new:"]) {
             assert!(text.contains(part), "{text}\ndoes not print {part:?}");
         }
         let words = text.split_whitespace().collect::<Vec<_>>().join(" ");

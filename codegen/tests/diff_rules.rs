@@ -57,7 +57,13 @@ fn every_rule_has_a_file_and_a_snapshot() {
         let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join(folder);
         let names = std::fs::read_dir(&folder).unwrap_or_else(|error| panic!("{}: {error}", folder.display()));
         let names = names.map(|entry| entry.expect("a file").file_name().to_string_lossy().into_owned());
-        names.filter_map(|name| Some(name.strip_suffix(suffix)?.replace("diff_rules__", ""))).collect()
+        names
+            .filter_map(|name| {
+                let name = name.strip_suffix(suffix)?;
+                // The rules of lists have snapshots of another test.
+                (!name.starts_with("diff_lists__")).then(|| name.replace("diff_rules__", ""))
+            })
+            .collect()
     };
     let rules: BTreeSet<String> = RULES.iter().map(|rule| rule.id.to_owned()).collect();
     assert_eq!(rules.len(), RULES.len(), "names are unique");

@@ -6,43 +6,50 @@ use std::str::FromStr;
 
 use super::answer::Answer;
 use super::root::Root;
-use crate::diff::{self, Axis, RULES};
+use crate::diff::Axis;
 use crate::error::Error;
+use crate::lists::Snapshot;
 use crate::report::baseline::Baseline;
-use crate::report::contents::Report;
+use crate::report::contents::{Compared, Report, Subject};
 use crate::report::formats::{Format, TextOptions};
 use crate::report::judgement::FailOn;
 use crate::report::policy::Policy;
-use crate::report::source::Source;
+use crate::report::source::{Source, SourceText};
 use clap::{Args, ColorChoice};
 use jiff::civil::Date;
 
-/// Compare two schemas: does a change break old clients, old servers or Rust code?
+/// Compare two schemas, or the tools of a server at two times: who does a change break?
 ///
 /// A schema is a vendored revision, a file, `-` for standard input, or `git:REF:PATH` for a file in a commit of the git
-/// repository. codegen/README.md describes reports, `mcpgen.toml` and baselines.
+/// repository. With --tools, OLD and NEW are snapshots of a server's lists, in the same places. codegen/README.md
+/// describes reports, `mcpgen.toml` and baselines.
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
   mcpgen diff 2025-11-25 2026-07-28
   mcpgen diff git:main:schema.json schema.json --format github --output sarif=diff.sarif
   mcpgen diff old.json new.json --axis rust-api --fail-on dangerous
+  mcpgen diff --tools git:main:tools.json tools.json
 
 Exit codes: 0 no findings at or above --fail-on, 1 findings or stale ignores, 2 invalid input or usage.")]
 pub(super) struct DiffArgs {
-    /// The old schema
+    /// The old schema or snapshot
     #[arg(value_name = "OLD")]
     old: String,
-    /// The new schema
+    /// The new schema or snapshot
     #[arg(value_name = "NEW")]
     new: String,
+    /// Compare snapshots of a server's lists: a `tools/list` result, a response with one, an array of tools, or an object
+    /// with `tools`, `resources`, `resourceTemplates` and `prompts`
+    #[arg(long)]
+    tools: bool,
     /// The report on standard output [default: text]
     #[arg(long, value_name = "FORMAT", value_enum)]
     format: Option<Format>,
     /// Write another report to a file, or to standard output if FILE is `-`; can be repeated
     #[arg(long = "output", value_name = "FORMAT=FILE")]
     outputs: Vec<Output>,
-    /// The axes to check, separated by commas [default: the two message axes]
+    /// The axes to check, separated by commas [default: the two message axes; both list axes with --tools]
     #[arg(long = "axis", value_name = "AXIS", value_delimiter = ',', value_enum)]
     axes: Vec<Axis>,
     /// Also show compatible and suppressed findings in the text report
@@ -79,17 +86,17 @@ struct Output {
 }
 
 impl DiffArgs {
-    /// Compares the schemas. Reads every input before it writes anything, and writes every file before standard output.
+    /// Compares. Reads every input before it writes anything, and writes every file before standard output.
     pub(super) fn run(self) -> Result<Answer, Error> {
         let outputs = self.outputs()?;
-        let policy = Policy::find(self.config.as_deref(), &RULES)?;
+        let subject = if self.tools { Subject::Lists } else { Subject::Schemas };
+        let axes = self.axes(subject)?;
+        let policy = Policy::find(self.config.as_deref(), subject)?;
         let baseline = self.baseline.as_deref().map(Baseline::read).transpose()?;
-        let (old, new) = Source::pair(&self.old, &self.new, || self.root.open())?;
-        let chosen = if self.axes.is_empty() { &Axis::WIRE[..] } else { &self.axes };
-        let axes: Vec<Axis> = Axis::ALL.into_iter().filter(|axis| chosen.contains(axis)).collect();
+        let compared = self.compared(subject)?;
         let today = self.today.unwrap_or_else(today);
 
-        let diff = diff::diff(&old.protocol, &new.protocol);
+        let diff = compared.diff();
         let mut judgement = policy.judge(diff.findings, &axes, baseline.as_ref(), today);
         judgement.notes.extend(diff.notes);
         if let Some(path) = &self.write_baseline {
@@ -97,7 +104,7 @@ impl DiffArgs {
             write(path, &baseline.to_text())?;
             baseline.suppress(&mut judgement.findings);
         }
-        let report = Report::new((&old, &new), &axes, self.fail_on, diff.types, judgement);
+        let report = Report::new(&compared, &axes, self.fail_on, diff.types, judgement);
 
         let mut answer = Answer { differs: report.fails(), ..Answer::default() };
         for Output { format, file } in outputs {
@@ -113,6 +120,33 @@ impl DiffArgs {
             }
         }
         Ok(answer)
+    }
+
+    fn compared(&self, subject: Subject) -> Result<Compared, Error> {
+        match subject {
+            Subject::Schemas => {
+                let (old, new) = Source::pair(&self.old, &self.new, || self.root.open())?;
+                Ok(Compared::Schemas(Box::new(old), Box::new(new)))
+            }
+            Subject::Lists => {
+                let (old, new) = SourceText::pair(&self.old, &self.new)?;
+                let snapshot = |text: &SourceText| Snapshot::parse(text.name(), &text.bytes);
+                let (before, after) = (snapshot(&old)?, snapshot(&new)?);
+                Ok(Compared::Lists([(old, before), (new, after)]))
+            }
+        }
+    }
+
+    /// Returns the chosen axes in their order.
+    fn axes(&self, subject: Subject) -> Result<Vec<Axis>, Error> {
+        let known = subject.axes();
+        if let Some(other) = self.axes.iter().find(|axis| !known.contains(axis)) {
+            let known = known.iter().map(|axis| axis.as_str()).collect::<Vec<_>>().join(", ");
+            let help = if self.tools { "with --tools" } else { "without --tools" };
+            return Err(Error::Usage(format!("there is no axis `{other}` {help}; use one of {known}")));
+        }
+        let chosen = if self.axes.is_empty() { subject.default_axes() } else { &self.axes };
+        Ok(known.iter().copied().filter(|axis| chosen.contains(axis)).collect())
     }
 
     fn outputs(&self) -> Result<Vec<Output>, Error> {

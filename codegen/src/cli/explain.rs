@@ -1,6 +1,6 @@
 //! `mcpgen explain`.
 
-use crate::diff::{RULES, Rule};
+use crate::diff::{LIST_RULES, RULES, Rule};
 use crate::error::Error;
 use crate::report::explain;
 use clap::Args;
@@ -12,7 +12,8 @@ use super::answer::Answer;
 #[command(after_help = "\
 Examples:
   mcpgen explain
-  mcpgen explain request-removed")]
+  mcpgen explain request-removed
+  mcpgen explain tool-became-destructive")]
 pub(super) struct ExplainArgs {
     /// The rule [default: list all rules]
     rule: Option<String>,
@@ -20,11 +21,12 @@ pub(super) struct ExplainArgs {
 
 impl ExplainArgs {
     pub(super) fn run(self) -> Result<Answer, Error> {
+        let all: Vec<&Rule> = RULES.iter().chain(LIST_RULES.iter()).copied().collect();
         let text = match &self.rule {
-            None => explain::list(&RULES),
+            None => explain::list(&all),
             Some(id) => match Rule::find(id) {
                 Some(rule) => explain::text(rule),
-                None => return Err(Error::Usage(explain::unknown(id, &RULES))),
+                None => return Err(Error::Usage(explain::unknown(id, &all))),
             },
         };
         Ok(Answer { text, ..Answer::default() })

@@ -29,6 +29,25 @@ pub fn compare(old: &Protocol, new: &Protocol) -> Diff {
     comparison.finish()
 }
 
+/// Compares two types and everything in them. Finds no definitions, because their names do not affect documents.
+#[cfg(feature = "cli")]
+pub(crate) fn compare_types(
+    (old, from): (&Protocol, TypeId),
+    (new, to): (&Protocol, TypeId),
+    senders: Senders,
+) -> Vec<Finding> {
+    let mut comparison = Comparison::new(old, new);
+    comparison.compare_roots(&Type::Named(from), &Type::Named(to), senders, &new.types[to].name);
+    comparison.propagate_senders();
+    for (_, Paired { senders, outcome }) in std::mem::take(&mut comparison.pairs) {
+        for difference in outcome.differences.into_iter().filter(|it| it.rule.id != rules::TYPE_RENAMED_IN_USE.id) {
+            comparison.push(difference, senders);
+        }
+    }
+    comparison.merge();
+    comparison.findings
+}
+
 type Pair = (TypeId, TypeId);
 
 struct Paired {

@@ -18,14 +18,16 @@ mod finding;
 mod guards;
 mod limits;
 mod resolved;
-mod rules;
+pub(crate) mod rules;
 mod senders;
 mod unions;
 mod values;
 mod verdict;
 
 pub use compare::compare as diff;
+#[cfg(feature = "cli")]
+pub(crate) use compare::compare_types;
 pub use finding::{Diff, Finding, Place, TypeVerdict};
-pub use rules::{RULES, Rule, RuleExample};
+pub use rules::{LIST_RULES, RULES, Rule, RuleExample};
 pub use senders::Senders;
-pub use verdict::{Axis, Bump, Verdict, Verdicts};
+pub use verdict::{Axis, Bump, ListVerdicts, Verdict, Verdicts};

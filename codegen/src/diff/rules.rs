@@ -1,10 +1,11 @@
-//! The rules, as data: each file in `codegen/rules` has the meaning of one rule, its verdicts, and an example.
+//! The rules, as data: each file in `codegen/rules` has the meaning of one rule, its verdicts, and an example. The files
+//! in `codegen/rules/lists` are for the lists of a server.
 
 use std::sync::LazyLock;
 
 use serde::Deserialize;
 
-use crate::diff::verdict::{Bump, Verdict};
+use crate::diff::verdict::{Bump, ListVerdicts, Verdict};
 
 /// A kind of difference.
 #[derive(Debug)]
@@ -21,22 +22,26 @@ pub struct Rule {
     pub rust_api: Bump,
     /// An example.
     pub example: RuleExample,
+    /// The verdicts on a change of a server's lists. If they are present, the others do not apply.
+    pub lists: Option<ListVerdicts>,
+    /// The rules of schemas that it replaces for the arguments of tools.
+    pub(crate) replaces: Vec<String>,
 }
 
-/// The definitions of two schemas that differ by a rule, as JSON text.
+/// The definitions of two schemas, or two lists of tools, that differ by a rule, as JSON text.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct RuleExample {
-    /// The definitions of the old schema.
+    /// The old definitions or tools.
     pub old: String,
-    /// The definitions of the new schema.
+    /// The new definitions or tools.
     pub new: String,
 }
 
 impl Rule {
     /// Returns the rule with this name.
     pub fn find(id: &str) -> Option<&'static Rule> {
-        RULES.iter().find(|rule| rule.id == id).copied()
+        RULES.iter().chain(LIST_RULES.iter()).find(|rule| rule.id == id).copied()
     }
 
     /// Reads the text of a file in `codegen/rules`.
@@ -53,21 +58,49 @@ impl Rule {
         let file = toml::from_str(text);
         let File { meaning, old_to_new, new_to_old, rust_api, example } = file
             .unwrap_or_else(|error| panic!("the file of the rule {id} is compiled in, and a test reads it: {error}"));
-        Rule { id, meaning, old_to_new, new_to_old, rust_api, example }
+        Rule { id, meaning, old_to_new, new_to_old, rust_api, example, lists: None, replaces: Vec::new() }
+    }
+
+    /// Reads the text of a file in `codegen/rules/lists`.
+    fn parse_list_rule(id: &'static str, text: &str) -> Rule {
+        #[derive(Deserialize)]
+        #[serde(deny_unknown_fields)]
+        struct File {
+            meaning: String,
+            verdicts: ListVerdicts,
+            #[serde(default)]
+            replaces: Vec<String>,
+            example: RuleExample,
+        }
+        let file = toml::from_str(text);
+        let File { meaning, verdicts, replaces, example } = file
+            .unwrap_or_else(|error| panic!("the file of the rule {id} is compiled in, and a test reads it: {error}"));
+        let (old_to_new, new_to_old, rust_api) = (Verdict::Compatible, Verdict::Compatible, Bump::Patch);
+        Rule { id, meaning, old_to_new, new_to_old, rust_api, example, lists: Some(verdicts), replaces }
+    }
+
+    /// Returns the worst verdict that the rule can have on messages or calls.
+    pub fn worst(&self) -> Verdict {
+        match self.lists {
+            Some(lists) => lists.remembered_list.max(lists.stored_workflow),
+            None => self.old_to_new.max(self.new_to_old),
+        }
     }
 }
 
 macro_rules! rules {
-    ($($name:ident = $id:literal;)*) => {
-        $(pub(super) static $name: LazyLock<Rule> =
-            LazyLock::new(|| Rule::parse($id, include_str!(concat!("../../rules/", $id, ".toml"))));)*
+    ($(#[$doc:meta])* $all:ident = $parse:ident in $folder:literal; $($name:ident = $id:literal;)*) => {
+        $(pub(crate) static $name: LazyLock<Rule> =
+            LazyLock::new(|| Rule::$parse($id, include_str!(concat!("../../rules/", $folder, $id, ".toml"))));)*
 
-        /// All rules, in the order of `mcpgen explain`.
-        pub static RULES: LazyLock<Vec<&'static Rule>> = LazyLock::new(|| vec![$(&*$name),*]);
+        $(#[$doc])*
+        pub static $all: LazyLock<Vec<&'static Rule>> = LazyLock::new(|| vec![$(&*$name),*]);
     };
 }
 
 rules! {
+    /// The rules of schemas, in the order of `mcpgen explain`.
+    RULES = parse in "";
     REQUEST_ADDED = "request-added";
     REQUEST_REMOVED = "request-removed";
     REQUEST_MOVED = "request-moved";
@@ -126,4 +159,47 @@ rules! {
     UNDEPRECATED = "undeprecated";
     DOCUMENTATION_CHANGED = "documentation-changed";
     FIXUP_DIFFERS = "fixup-differs";
+}
+
+rules! {
+    /// The rules of a server's lists, in the order of `mcpgen explain`.
+    LIST_RULES = parse_list_rule in "lists/";
+    TOOL_ADDED = "tool-added";
+    TOOL_REMOVED = "tool-removed";
+    TOOL_RENAMED = "tool-renamed";
+    TOOL_BECAME_DESTRUCTIVE = "tool-became-destructive";
+    TOOL_BECAME_WRITING = "tool-became-writing";
+    TOOL_BECAME_NON_IDEMPOTENT = "tool-became-non-idempotent";
+    TOOL_BECAME_OPEN_WORLD = "tool-became-open-world";
+    TOOL_BECAME_SAFER = "tool-became-safer";
+    TOOL_REQUIRES_TASK = "tool-requires-task";
+    TOOL_REFUSES_TASK = "tool-refuses-task";
+    TOOL_ALLOWS_TASK = "tool-allows-task";
+    ARGUMENT_ADDED_REQUIRED = "argument-added-required";
+    ARGUMENT_ADDED_OPTIONAL = "argument-added-optional";
+    ARGUMENT_REMOVED = "argument-removed";
+    ARGUMENT_REFUSED = "argument-refused";
+    ARGUMENT_BECAME_REQUIRED = "argument-became-required";
+    ARGUMENT_BECAME_OPTIONAL = "argument-became-optional";
+    ARGUMENT_VALUE_ADDED = "argument-value-added";
+    ARGUMENT_VALUE_REMOVED = "argument-value-removed";
+    ARGUMENT_DEFAULT_CHANGED = "argument-default-changed";
+    ARGUMENT_DESCRIPTION_CHANGED = "argument-description-changed";
+    RESULT_SCHEMA_ADDED = "result-schema-added";
+    RESULT_SCHEMA_REMOVED = "result-schema-removed";
+    RESULT_DESCRIPTION_CHANGED = "result-description-changed";
+    FORMAT_CHANGED = "format-changed";
+    SCHEMA_REWRITTEN = "schema-rewritten";
+    SCHEMA_NOT_COMPARED = "schema-not-compared";
+    DOCUMENT_REFUSED = "document-refused";
+    TITLE_CHANGED = "title-changed";
+    DESCRIPTION_CHANGED = "description-changed";
+    METADATA_CHANGED = "metadata-changed";
+    RESOURCE_ADDED = "resource-added";
+    RESOURCE_REMOVED = "resource-removed";
+    RESOURCE_TYPE_CHANGED = "resource-type-changed";
+    RESOURCE_TEMPLATE_ADDED = "resource-template-added";
+    RESOURCE_TEMPLATE_REMOVED = "resource-template-removed";
+    PROMPT_ADDED = "prompt-added";
+    PROMPT_REMOVED = "prompt-removed";
 }

@@ -55,6 +55,8 @@ impl Senders {
             old_client_new_server: worst(old_to_new, new_to_old),
             new_client_old_server: worst(new_to_old, old_to_new),
             rust_api,
+            remembered_list: Verdict::Compatible,
+            stored_workflow: Verdict::Compatible,
         }
     }
 }

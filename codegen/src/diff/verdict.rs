@@ -42,11 +42,24 @@ pub enum Axis {
     NewClientOldServer,
     /// Code that uses the generated types.
     RustApi,
+    /// A model or a client that remembers the old lists of a server, and calls the new server.
+    RememberedList,
+    /// A program with recorded calls for the old server, which calls the new server without a model or a user.
+    StoredWorkflow,
+}
+
+/// The verdicts on a change of a server's lists.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct ListVerdicts {
+    /// For a model or a client that remembers the old lists.
+    pub remembered_list: Verdict,
+    /// For a program with recorded calls.
+    pub stored_workflow: Verdict,
 }
 
 /// The verdicts of a finding on each axis.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
-#[serde(rename_all = "kebab-case")]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Verdicts {
     /// For a client of the old schema with a server of the new one.
     pub old_client_new_server: Verdict,
@@ -54,6 +67,22 @@ pub struct Verdicts {
     pub new_client_old_server: Verdict,
     /// For code that uses the generated types.
     pub rust_api: Bump,
+    /// For a model or a client that remembers the old lists. Compatible if schemas were compared.
+    pub remembered_list: Verdict,
+    /// For a program with recorded calls. Compatible if schemas were compared.
+    pub stored_workflow: Verdict,
+}
+
+impl From<ListVerdicts> for Verdicts {
+    fn from(lists: ListVerdicts) -> Verdicts {
+        Verdicts {
+            old_client_new_server: Verdict::Compatible,
+            new_client_old_server: Verdict::Compatible,
+            rust_api: Bump::Patch,
+            remembered_list: lists.remembered_list,
+            stored_workflow: lists.stored_workflow,
+        }
+    }
 }
 
 impl Verdicts {
@@ -62,8 +91,18 @@ impl Verdicts {
         match (axis, self.rust_api) {
             (Axis::OldClientNewServer, _) => self.old_client_new_server,
             (Axis::NewClientOldServer, _) => self.new_client_old_server,
+            (Axis::RememberedList, _) => self.remembered_list,
+            (Axis::StoredWorkflow, _) => self.stored_workflow,
             (Axis::RustApi, Bump::Major) => Verdict::Breaking,
             (Axis::RustApi, _) => Verdict::Compatible,
+        }
+    }
+
+    /// Returns the name of the verdict on an axis, or of the bump on `rust-api`.
+    pub fn word(&self, axis: Axis) -> &'static str {
+        match axis {
+            Axis::RustApi => self.rust_api.as_str(),
+            axis => self.on(axis).as_str(),
         }
     }
 
@@ -92,7 +131,12 @@ impl Bump {
 
 impl Axis {
     /// All axes.
-    pub const ALL: [Axis; 3] = [Axis::OldClientNewServer, Axis::NewClientOldServer, Axis::RustApi];
+    pub const ALL: [Axis; 5] =
+        [Axis::OldClientNewServer, Axis::NewClientOldServer, Axis::RustApi, Axis::RememberedList, Axis::StoredWorkflow];
+    /// The axes of a comparison of schemas.
+    pub const SCHEMAS: [Axis; 3] = [Axis::OldClientNewServer, Axis::NewClientOldServer, Axis::RustApi];
+    /// The axes of a comparison of the lists of a server.
+    pub const LISTS: [Axis; 2] = [Axis::RememberedList, Axis::StoredWorkflow];
     /// The message axes.
     pub const WIRE: [Axis; 2] = [Axis::OldClientNewServer, Axis::NewClientOldServer];
 

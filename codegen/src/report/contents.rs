@@ -1,17 +1,20 @@
 //! The contents of a report. The formats use nothing else.
 
-use crate::diff::{Axis, Place, Senders, TypeVerdict, Verdict};
+use crate::diff::{Axis, Diff, LIST_RULES, Place, RULES, Rule, Senders, TypeVerdict, Verdict};
 use crate::json::lines::Lines;
+use crate::lists::Snapshot;
 use crate::report::judgement::{FailOn, Judged, Judgement, Suppressed};
-use crate::report::source::Source;
+use crate::report::source::{Source, SourceText};
 use crate::text::visible;
 
 /// The result of `mcpgen diff`.
 #[derive(Debug)]
 pub(crate) struct Report {
-    /// The old schema.
+    /// What was compared.
+    pub subject: Subject,
+    /// The old schema or snapshot.
     pub old: Input,
-    /// The new schema.
+    /// The new schema or snapshot.
     pub new: Input,
     /// The axes.
     pub axes: Vec<Axis>,
@@ -27,7 +30,26 @@ pub(crate) struct Report {
     pub notes: Vec<String>,
 }
 
-/// One of the two schemas.
+/// What a report compares.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, strum::IntoStaticStr)]
+#[strum(serialize_all = "kebab-case")]
+pub(crate) enum Subject {
+    /// Two schemas.
+    Schemas,
+    /// The lists of a server at two times.
+    Lists,
+}
+
+/// What was read for a report.
+#[derive(Debug)]
+pub(crate) enum Compared {
+    /// Two schemas.
+    Schemas(Box<Source>, Box<Source>),
+    /// Two snapshots.
+    Lists([(SourceText, Snapshot); 2]),
+}
+
+/// One of the two schemas or snapshots.
 #[derive(Debug)]
 pub(crate) struct Input {
     /// The name on the command line.
@@ -92,24 +114,25 @@ pub(crate) struct Counts {
 impl Report {
     /// Creates a report.
     pub(crate) fn new(
-        (old, new): (&Source, &Source),
+        compared: &Compared,
         axes: &[Axis],
         fail_on: FailOn,
         types: Vec<TypeVerdict>,
         judgement: Judgement,
     ) -> Report {
         let Judgement { findings, stale, notes } = judgement;
-        let (from, to) = (container(old), container(new));
+        let (old, new) = compared.texts();
+        let (from, to) = compared.containers();
         // Adapts the pointer of a removed item to the new schema, whose dialect can be different.
         let there = |place: &Place| place.pointer.replacen(from, to, 1);
         let old_places = findings.iter().filter_map(|judged| judged.finding.old.as_ref());
         let new_places = findings.iter().filter_map(|judged| judged.finding.new.as_ref());
         let wanted: Vec<String> =
             new_places.map(|place| place.pointer.clone()).chain(old_places.clone().map(there)).collect();
-        let old_lines = Lines::find(&old.text, old_places.map(|place| place.pointer.as_str()));
-        let new_lines = Lines::find(&new.text, wanted.iter().map(String::as_str));
+        let old_lines = Lines::find(&old.bytes, old_places.map(|place| place.pointer.as_str()));
+        let new_lines = Lines::find(&new.bytes, wanted.iter().map(String::as_str));
         let entry = |judged: Judged| {
-            let location = |place: &Place, source: &Source, lines: &Lines| Location {
+            let location = |place: &Place, source: &SourceText, lines: &Lines| Location {
                 file: source.file.clone(),
                 pointer: place.pointer.clone(),
                 line: lines.line(&place.pointer),
@@ -124,13 +147,15 @@ impl Report {
             let shown = in_new.or_else(in_old);
             Reported { judged, old: old_at, new: new_at, shown }
         };
-        let input = |source: &Source| Input {
+        let input = |source: &SourceText, sha256: &str| Input {
             label: source.label.clone(),
             file: source.file.clone(),
-            sha256: source.protocol.sha256.clone(),
+            sha256: sha256.to_owned(),
         };
         let findings = findings.into_iter().map(entry).collect();
-        Report { old: input(old), new: input(new), axes: axes.to_vec(), fail_on, findings, types, stale, notes }
+        let (before, after) = compared.hashes();
+        let (old, new) = (input(old, before), input(new, after));
+        Report { subject: compared.subject(), old, new, axes: axes.to_vec(), fail_on, findings, types, stale, notes }
     }
 
     /// Returns whether the run fails.
@@ -183,11 +208,86 @@ impl Report {
     /// Describes the verdicts on the axes of the report. For Rust, that is the version bump.
     pub(super) fn verdicts(&self, entry: &Reported) -> String {
         let verdicts = &entry.judged.finding.verdicts;
-        let word = |axis: &Axis| match axis {
-            Axis::RustApi => format!("{axis}: {}", verdicts.rust_api),
-            axis => format!("{axis}: {}", verdicts.on(*axis)),
-        };
+        let word = |axis: &Axis| format!("{axis}: {}", verdicts.word(*axis));
         self.axes.iter().map(word).collect::<Vec<_>>().join(", ")
+    }
+}
+
+impl Subject {
+    /// Returns the name in reports.
+    pub(crate) fn as_str(self) -> &'static str {
+        self.into()
+    }
+
+    /// Returns the axes of such a comparison.
+    pub(crate) fn axes(self) -> &'static [Axis] {
+        match self {
+            Subject::Schemas => &Axis::SCHEMAS,
+            Subject::Lists => &Axis::LISTS,
+        }
+    }
+
+    /// Returns the axes that decide severities by default.
+    pub(crate) fn default_axes(self) -> &'static [Axis] {
+        match self {
+            Subject::Schemas => &Axis::WIRE,
+            Subject::Lists => &Axis::LISTS,
+        }
+    }
+
+    /// Returns the rules of such a comparison. The schemas in lists also have findings by the rules of schemas.
+    pub(crate) fn rules(self) -> Vec<&'static Rule> {
+        match self {
+            Subject::Schemas => RULES.clone(),
+            Subject::Lists => LIST_RULES.iter().chain(RULES.iter()).copied().collect(),
+        }
+    }
+
+    /// Returns the title of a report.
+    pub(super) fn title(self) -> &'static str {
+        match self {
+            Subject::Schemas => "Schema diff",
+            Subject::Lists => "Tool list diff",
+        }
+    }
+}
+
+impl Compared {
+    /// Compares.
+    pub(crate) fn diff(&self) -> Diff {
+        match self {
+            Compared::Schemas(old, new) => crate::diff::diff(&old.protocol, &new.protocol),
+            Compared::Lists([(_, old), (_, new)]) => crate::lists::diff(old, new),
+        }
+    }
+
+    pub(crate) fn subject(&self) -> Subject {
+        match self {
+            Compared::Schemas(..) => Subject::Schemas,
+            Compared::Lists(_) => Subject::Lists,
+        }
+    }
+
+    fn texts(&self) -> (&SourceText, &SourceText) {
+        match self {
+            Compared::Schemas(old, new) => (&old.text, &new.text),
+            Compared::Lists([(old, _), (new, _)]) => (old, new),
+        }
+    }
+
+    fn hashes(&self) -> (&str, &str) {
+        match self {
+            Compared::Schemas(old, new) => (&old.protocol.sha256, &new.protocol.sha256),
+            Compared::Lists([(_, old), (_, new)]) => (&old.sha256, &new.sha256),
+        }
+    }
+
+    /// Returns the beginnings of the pointers of all definitions.
+    fn containers(&self) -> (&'static str, &'static str) {
+        match self {
+            Compared::Schemas(old, new) => (container(old), container(new)),
+            Compared::Lists(_) => ("", ""),
+        }
     }
 }
 

@@ -12,11 +12,20 @@ pub(crate) fn text(rule: &Rule) -> String {
         .initial_indent("  ")
         .subsequent_indent("  ");
     let mut text = format!("{}\n\n{}\n\n", rule.id, textwrap::fill(&rule.meaning, &wrapping));
-    text.push_str(&format!("  {:14}  {:22}  {}\n", "sender", "old client, new server", "new client, old server"));
-    for (sender, [old_client, new_client]) in table(rule) {
-        text.push_str(&format!("  {sender:14}  {old_client:22}  {new_client}\n"));
+    match rule.lists {
+        Some(lists) => {
+            text.push_str(&format!("  remembered list: {}\n", lists.remembered_list));
+            text.push_str(&format!("  stored workflow: {}\n", lists.stored_workflow));
+        }
+        None => {
+            let (one, other) = ("old client, new server", "new client, old server");
+            text.push_str(&format!("  {:14}  {one:22}  {other}\n", "sender"));
+            for (sender, [old_client, new_client]) in table(rule) {
+                text.push_str(&format!("  {sender:14}  {old_client:22}  {new_client}\n"));
+            }
+            text.push_str(&format!("\n  Rust API: {}\n", rule.rust_api));
+        }
     }
-    text.push_str(&format!("\n  Rust API: {}\n", rule.rust_api));
     for (side, example) in examples(rule) {
         let indented: String = example.lines().map(|line| format!("  {line}\n")).collect();
         text.push_str(&format!("\nExample, {side}:\n{indented}"));
@@ -26,12 +35,20 @@ pub(crate) fn text(rule: &Rule) -> String {
 
 /// Explains a rule, in Markdown.
 pub(crate) fn markdown(rule: &Rule) -> String {
-    let mut text =
-        format!("{}\n\n| sender | old client, new server | new client, old server |\n|---|---|---|\n", rule.meaning);
-    for (sender, [old_client, new_client]) in table(rule) {
-        text.push_str(&format!("| {sender} | {old_client} | {new_client} |\n"));
+    let mut text = format!("{}\n\n", rule.meaning);
+    match rule.lists {
+        Some(lists) => {
+            text.push_str("| remembered list | stored workflow |\n|---|---|\n");
+            text.push_str(&format!("| {} | {} |\n", lists.remembered_list, lists.stored_workflow));
+        }
+        None => {
+            text.push_str("| sender | old client, new server | new client, old server |\n|---|---|---|\n");
+            for (sender, [old_client, new_client]) in table(rule) {
+                text.push_str(&format!("| {sender} | {old_client} | {new_client} |\n"));
+            }
+            text.push_str(&format!("\nRust API: {}\n", rule.rust_api));
+        }
     }
-    text.push_str(&format!("\nRust API: {}\n", rule.rust_api));
     for (side, example) in examples(rule) {
         text.push_str(&format!("\nExample, {side}:\n\n```json\n{example}\n```\n"));
     }

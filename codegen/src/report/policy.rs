@@ -12,6 +12,7 @@ use toml::value::Datetime;
 use crate::diff::{Axis, Finding, Rule, Verdict};
 use crate::error::Error;
 use crate::report::baseline::Baseline;
+use crate::report::contents::Subject;
 use crate::report::explain;
 use crate::report::judgement::{Judged, Judgement, Suppressed};
 use crate::text::visible;
@@ -45,7 +46,7 @@ impl Policy {
     ///
     /// # Errors
     /// [`Error::Io`], or [`Error::Usage`] if the file is malformed.
-    pub(crate) fn find(config: Option<&Path>, rules: &[&Rule]) -> Result<Policy, Error> {
+    pub(crate) fn find(config: Option<&Path>, subject: Subject) -> Result<Policy, Error> {
         let (path, name) = match config {
             Some(path) => (path.to_owned(), path.display().to_string()),
             None => match nearest()? {
@@ -54,18 +55,30 @@ impl Policy {
             },
         };
         let text = std::fs::read_to_string(&path).map_err(Error::io("reading", &name))?;
-        Policy::parse(name, &text, rules)
+        Policy::parse(name, &text, subject, Subject::rules)
     }
 
-    /// Reads the text of a policy. Every name in it must be known.
+    /// Reads the text of a policy, and returns the part for the subject. Every name in it must be known.
     ///
     /// # Errors
     /// [`Error::Usage`] with the place.
-    pub(crate) fn parse(file: impl Into<String>, text: &str, rules: &[&Rule]) -> Result<Policy, Error> {
+    pub(crate) fn parse(
+        file: impl Into<String>,
+        text: &str,
+        subject: Subject,
+        rules: impl Fn(Subject) -> Vec<&'static Rule>,
+    ) -> Result<Policy, Error> {
         let file = file.into();
         let parsed: PolicyFile = toml::from_str(text).map_err(|error| Error::Usage(format!("{file}: {error}")))?;
-        let mut policy = Policy { file, ..Policy::default() };
-        for (id, word) in parsed.severity {
+        let PolicyFile { severity, ignore, lists } = parsed;
+        let schemas = Policy::part(&file, text, PolicyPart { severity, ignore }, &rules(Subject::Schemas))?;
+        let lists = Policy::part(&file, text, lists, &rules(Subject::Lists))?;
+        Ok(if subject == Subject::Schemas { schemas } else { lists })
+    }
+
+    fn part(file: &str, text: &str, part: PolicyPart, rules: &[&Rule]) -> Result<Policy, Error> {
+        let mut policy = Policy { file: file.to_owned(), ..Policy::default() };
+        for (id, word) in part.severity {
             policy.known(&format!("{}: severity", policy.file), &id, rules)?;
             let severity = Verdict::ALL.into_iter().find(|verdict| verdict.as_str() == word).ok_or_else(|| {
                 let known = Verdict::ALL.map(Verdict::as_str).join(", ");
@@ -73,7 +86,7 @@ impl Policy {
             })?;
             policy.severity.insert(id, severity);
         }
-        for row in parsed.ignore {
+        for row in part.ignore {
             let line = 1 + text[..row.rule.span().start].matches('\n').count();
             let place = format!("{}:{line}: ignore", policy.file);
             policy.known(&place, row.rule.get_ref(), rules)?;
@@ -158,6 +171,19 @@ struct PolicyFile {
     severity: BTreeMap<String, String>,
     #[serde(default)]
     ignore: Vec<Row>,
+    /// The part for `mcpgen diff --tools`.
+    #[serde(default)]
+    lists: PolicyPart,
+}
+
+/// Severities and ignores.
+#[derive(Default, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct PolicyPart {
+    #[serde(default)]
+    severity: BTreeMap<String, String>,
+    #[serde(default)]
+    ignore: Vec<Row>,
 }
 
 #[derive(Deserialize)]
@@ -207,7 +233,8 @@ mod tests {
     use crate::report::formats::tests::{finding, rules};
 
     fn policy(text: &str) -> Policy {
-        Policy::parse("mcpgen.toml", text, &rules()).unwrap_or_else(|error| panic!("{text}\n{error}"))
+        Policy::parse("mcpgen.toml", text, Subject::Schemas, |_| rules())
+            .unwrap_or_else(|error| panic!("{text}\n{error}"))
     }
 
     #[test]
@@ -229,7 +256,7 @@ mod tests {
             ("severity = ", &["mcpgen.toml: "]),
         ];
         for (text, parts) in cases {
-            let error = Policy::parse("mcpgen.toml", text, &rules()).expect_err(text).to_string();
+            let error = Policy::parse("mcpgen.toml", text, Subject::Schemas, |_| rules()).expect_err(text).to_string();
             parts.iter().for_each(|part| assert!(error.contains(part), "{text}\n{error}\ndoes not contain {part}"));
         }
     }

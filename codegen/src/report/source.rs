@@ -1,4 +1,4 @@
-//! Reads the schemas to compare: a vendored revision, a file, standard input, or a file in a commit.
+//! Reads the schemas or snapshots to compare: a vendored revision, a file, standard input, or a file in a commit.
 
 use std::fs::File;
 use std::io::{Read, stdin};
@@ -11,17 +11,24 @@ use crate::model::{Protocol, Status, schema_path};
 use crate::project::workspace::Workspace;
 use crate::schema::document::{Document, MAX_BYTES};
 
-/// One side of a comparison.
+/// A schema to compare.
 #[derive(Debug)]
 pub(crate) struct Source {
+    /// The text.
+    pub text: SourceText,
+    /// The model.
+    pub protocol: Protocol,
+}
+
+/// The text of one side of a comparison.
+#[derive(Debug)]
+pub(crate) struct SourceText {
     /// The name on the command line.
     pub label: String,
     /// The file in reports: relative to the root of its repository, or as given. `None` for standard input.
     pub file: Option<String>,
     /// The text.
-    pub text: Vec<u8>,
-    /// The model.
-    pub protocol: Protocol,
+    pub bytes: Vec<u8>,
 }
 
 /// The kinds of names on the command line.
@@ -44,40 +51,70 @@ impl Source {
         new: &str,
         workspace: impl Fn() -> Result<Workspace, Error>,
     ) -> Result<(Source, Source), Error> {
-        if (old, new) == ("-", "-") {
-            return Err(Error::Usage("OLD and NEW cannot both be standard input; read one of them from a file".into()));
-        }
+        check_names(old, new)?;
         Ok((Source::read(old, &workspace)?, Source::read(new, &workspace)?))
     }
 
     fn read(name: &str, workspace: impl Fn() -> Result<Workspace, Error>) -> Result<Source, Error> {
-        match locator(name)? {
-            Locator::Stdin => Source::draft(name, "standard input", None, bounded(stdin().lock(), "standard input")?),
-            Locator::Git(reference, path) => {
-                Source::draft(name, name, Some(from_root(path)), git(name, reference, path)?)
-            }
-            Locator::File(path) => {
-                let file = File::open(path).map_err(Error::io("reading", path))?;
-                Source::draft(name, name, Some(in_repository(path)), bounded(file, name)?)
-            }
-            Locator::Revision(revision) => {
-                let workspace = workspace()?;
-                let protocol = workspace.model(revision)?;
-                let path = workspace.root.join(schema_path(revision));
-                let text = std::fs::read(&path).map_err(Error::io("reading", &path))?;
-                Ok(Source { label: name.to_owned(), file: Some(in_repository(&path)), text, protocol })
-            }
+        if let Locator::Revision(revision) = locator(name)? {
+            let workspace = workspace()?;
+            let protocol = workspace.model(revision)?;
+            let path = workspace.root.join(schema_path(revision));
+            let bytes = std::fs::read(&path).map_err(Error::io("reading", &path))?;
+            let text = SourceText { label: name.to_owned(), file: Some(in_repository(&path)), bytes };
+            return Ok(Source { text, protocol });
         }
+        Source::draft(SourceText::read(name)?)
     }
 
     /// Reads a schema that is not vendored. It is treated as a draft: fixups that do not match are not errors.
-    fn draft(name: &str, document: &str, file: Option<String>, text: Vec<u8>) -> Result<Source, Error> {
-        let mut parsed = Document::parse(document, &text)?;
+    fn draft(text: SourceText) -> Result<Source, Error> {
+        let mut parsed = Document::parse(text.name(), &text.bytes)?;
         // The names of the files may differ, but the types at the roots are the same.
         parsed.set_root_name("Root");
         let protocol = build::model(parsed, Status::Draft.as_str(), false)?;
-        Ok(Source { label: name.to_owned(), file, text, protocol })
+        Ok(Source { text, protocol })
     }
+}
+
+impl SourceText {
+    /// Reads both texts from files, commits or standard input.
+    ///
+    /// # Errors
+    /// [`Error::Usage`] if a name is malformed, and [`Error::Io`].
+    pub(crate) fn pair(old: &str, new: &str) -> Result<(SourceText, SourceText), Error> {
+        check_names(old, new)?;
+        Ok((SourceText::read(old)?, SourceText::read(new)?))
+    }
+
+    fn read(name: &str) -> Result<SourceText, Error> {
+        let (file, bytes) = match locator(name)? {
+            Locator::Stdin => (None, bounded(stdin().lock(), "standard input")?),
+            Locator::Git(reference, path) => (Some(from_root(path)), git(name, reference, path)?),
+            Locator::File(path) => {
+                let file = File::open(path).map_err(Error::io("reading", path))?;
+                (Some(in_repository(path)), bounded(file, name)?)
+            }
+            Locator::Revision(_) => {
+                return Err(Error::Usage(format!(
+                    "`{name}` is not a file; write the path of a snapshot, `-`, or git:REF:PATH"
+                )));
+            }
+        };
+        Ok(SourceText { label: name.to_owned(), file, bytes })
+    }
+
+    /// Returns the name of the text in messages.
+    pub(crate) fn name(&self) -> &str {
+        if self.label == "-" { "standard input" } else { &self.label }
+    }
+}
+
+fn check_names(old: &str, new: &str) -> Result<(), Error> {
+    if (old, new) == ("-", "-") {
+        return Err(Error::Usage("OLD and NEW cannot both be standard input; read one of them from a file".into()));
+    }
+    Ok(())
 }
 
 fn locator(name: &str) -> Result<Locator<'_>, Error> {

@@ -90,9 +90,17 @@ impl Document {
             column: error.column(),
             why: error.to_string(),
         })?;
+        Document::of(file, root, hex(&Sha256::digest(bytes)), options)
+    }
+
+    /// Creates a document from a value that was read.
+    ///
+    /// # Errors
+    /// [`Error::Schema`] if it is not a schema of a known dialect.
+    pub(crate) fn of(file: String, root: Json, sha256: String, options: &ReadOptions) -> Result<Document, Error> {
         let dialect = dialect(&file, &root, options.dialect)?;
         let (root_name, mapping) = (options.root_name.clone(), options.mapping.clone());
-        Ok(Document { file, sha256: hex(&Sha256::digest(bytes)), dialect, root, root_name, mapping })
+        Ok(Document { file, sha256, dialect, root, root_name, mapping })
     }
 
     /// Returns the definitions by name, in the order of the file.

@@ -2,7 +2,9 @@
 
 use serde::Serialize;
 
-use crate::diff::{Axis, TypeVerdict, Verdict, Verdicts};
+use indexmap::IndexMap;
+
+use crate::diff::{Axis, TypeVerdict, Verdict};
 use crate::report::contents::{Input, Location, Report, Reported, sides};
 use crate::report::judgement::Suppressed;
 
@@ -10,6 +12,7 @@ pub(super) fn render(report: &Report) -> String {
     let counts = report.counts();
     let form = ReportJson {
         version: 1,
+        subject: report.subject.as_str(),
         old: SchemaJson::of(&report.old),
         new: SchemaJson::of(&report.new),
         axes: &report.axes,
@@ -35,6 +38,7 @@ pub(super) fn render(report: &Report) -> String {
 #[derive(Serialize)]
 struct ReportJson<'r> {
     version: u32,
+    subject: &'static str,
     old: SchemaJson<'r>,
     new: SchemaJson<'r>,
     axes: &'r [Axis],
@@ -73,7 +77,7 @@ struct FindingJson<'r> {
     detail: &'r str,
     message: &'r str,
     senders: Vec<&'static str>,
-    verdicts: Verdicts,
+    verdicts: IndexMap<&'static str, &'static str>,
     old: Option<PlaceJson<'r>>,
     new: Option<PlaceJson<'r>>,
     suppressed: Option<SuppressedJson<'r>>,
@@ -127,7 +131,7 @@ impl<'r> FindingJson<'r> {
             detail: &finding.detail,
             message: &finding.message,
             senders: sides(finding.senders),
-            verdicts: finding.verdicts,
+            verdicts: report.subject.axes().iter().map(|axis| (axis.as_str(), finding.verdicts.word(*axis))).collect(),
             old: entry.old.as_ref().map(PlaceJson::of),
             new: entry.new.as_ref().map(PlaceJson::of),
             suppressed: judged.suppressed.as_ref().map(|suppressed| match suppressed {

@@ -5,14 +5,13 @@ use std::time::Duration;
 
 use quick_junit::{NonSuccessKind, TestCase, TestCaseStatus, TestSuite};
 
-use crate::diff::RULES;
 use crate::report::contents::{Report, Reported};
 use crate::report::judgement::Suppressed;
 use crate::text::visible;
 
 pub(super) fn render(report: &Report) -> String {
     let found: BTreeSet<&str> = report.findings.iter().map(|entry| entry.judged.finding.rule.id).collect();
-    let others = RULES.iter().map(|rule| rule.id).filter(|id| !found.contains(id));
+    let others = report.subject.rules().into_iter().map(|rule| rule.id).filter(|id| !found.contains(id));
     let mut suite = TestSuite::new(format!("{} -> {}", visible(&report.old.label), visible(&report.new.label)));
     suite.set_time(Duration::ZERO);
     suite.add_test_cases(report.findings.iter().map(|entry| finding(report, entry)));

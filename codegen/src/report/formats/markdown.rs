@@ -34,7 +34,8 @@ pub(super) fn render(report: &Report) -> String {
 }
 
 fn head(report: &Report) -> String {
-    let mut text = format!("## Schema diff: {} → {}\n\n", code(&report.old.label), code(&report.new.label));
+    let mut text =
+        format!("## {}: {} → {}\n\n", report.subject.title(), code(&report.old.label), code(&report.new.label));
     let counts = report.counts();
     let outcome = if report.fails() { "fails" } else { "passes" };
     let _ = write!(
@@ -126,6 +127,8 @@ fn words(axis: Axis) -> &'static str {
         Axis::OldClientNewServer => "old client, new server",
         Axis::NewClientOldServer => "new client, old server",
         Axis::RustApi => "Rust API",
+        Axis::RememberedList => "remembered list",
+        Axis::StoredWorkflow => "stored workflow",
     }
 }
 

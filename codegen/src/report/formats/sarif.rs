@@ -40,7 +40,7 @@ fn descriptor(rule: &Rule) -> Value {
         "shortDescription": { "text": format!("{}.", explain::summary(rule)) },
         "fullDescription": { "text": rule.meaning },
         "help": { "text": explain::text(rule), "markdown": explain::markdown(rule) },
-        "defaultConfiguration": { "level": level(rule.old_to_new.max(rule.new_to_old)) },
+        "defaultConfiguration": { "level": level(rule.worst()) },
     })
 }
 

@@ -8,7 +8,7 @@ use serde_json::Value;
 
 use super::{Format, TextOptions};
 use crate::diff::{Axis, Bump, Finding, Place, Rule, RuleExample, Senders, TypeVerdict, Verdict};
-use crate::report::contents::{Input, Location, Report, Reported, Shown};
+use crate::report::contents::{Input, Location, Report, Reported, Shown, Subject};
 use crate::report::judgement::{FailOn, Judged, Judgement, Suppressed};
 
 /// Malicious names.
@@ -39,7 +39,7 @@ pub(crate) fn rules() -> Vec<&'static Rule> {
 fn rule(id: &'static str, old_to_new: Verdict, new_to_old: Verdict, rust_api: Bump) -> Rule {
     let meaning = "A thing is another thing. That is <b>what</b> it means | for all.".to_owned();
     let example = RuleExample { old: r#"{"A": {}}"#.to_owned(), new: r#"{"B": []}"#.to_owned() };
-    Rule { id, meaning, old_to_new, new_to_old, rust_api, example }
+    Rule { id, meaning, old_to_new, new_to_old, rust_api, example, lists: None, replaces: Vec::new() }
 }
 
 /// Creates a finding of one of the rules, sent by the client.
@@ -80,16 +80,17 @@ fn report(findings: Vec<Finding>, files: bool) -> Report {
             shown: file.map(|file| Shown { file: file.into(), line: 3 }),
             judged: Judged {
                 fingerprint: finding.fingerprint(),
-                severity: finding.verdicts.worst(&Axis::ALL),
+                severity: finding.verdicts.worst(&Axis::SCHEMAS),
                 suppressed,
                 finding,
             },
         }
     };
     Report {
+        subject: Subject::Schemas,
         old: input(HOSTILE[1]),
         new: input("-"),
-        axes: Axis::ALL.to_vec(),
+        axes: Axis::SCHEMAS.to_vec(),
         fail_on: FailOn::Dangerous,
         findings: findings.into_iter().enumerate().map(entry).collect(),
         types: vec![TypeVerdict {

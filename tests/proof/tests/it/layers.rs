@@ -56,6 +56,7 @@ const CODEGEN: Crate = Crate {
         "conversions",
         "emit",
         "diff",
+        "lists",
         "inspect",
         "validate",
         "project",

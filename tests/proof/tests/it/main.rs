@@ -11,6 +11,7 @@ mod generate;
 mod hostile;
 mod judge;
 mod layers;
+mod lists;
 mod methods;
 mod mutation;
 mod proof;

@@ -1,0 +1,329 @@
+//! Reads snapshots of a server's lists.
+
+use std::collections::BTreeMap;
+
+use indexmap::IndexMap;
+use sha2::{Digest, Sha256};
+
+use crate::error::{Error, Problem};
+use crate::json::Json;
+use crate::text::hex;
+
+/// The lists of a server at one time.
+#[derive(Clone, Debug)]
+pub struct Snapshot {
+    /// SHA-256 of the text, in hex.
+    pub sha256: String,
+    lists: BTreeMap<ListKind, List>,
+}
+
+/// A kind of list.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) enum ListKind {
+    Tools,
+    Resources,
+    ResourceTemplates,
+    Prompts,
+}
+
+/// The items of a list, by their identifying member.
+#[derive(Clone, Debug)]
+pub(super) struct List {
+    /// JSON pointer into the snapshot.
+    pub(super) pointer: String,
+    pub(super) items: IndexMap<String, Item>,
+}
+
+/// A tool, a resource, a resource template or a prompt.
+#[derive(Clone, Debug)]
+pub(super) struct Item {
+    /// JSON pointer into the snapshot.
+    pub(super) pointer: String,
+    pub(super) members: IndexMap<String, Json>,
+}
+
+impl ListKind {
+    pub(super) const ALL: [ListKind; 4] =
+        [ListKind::Tools, ListKind::Resources, ListKind::ResourceTemplates, ListKind::Prompts];
+
+    /// Returns the member of a result that has the list.
+    pub(super) fn member(self) -> &'static str {
+        match self {
+            ListKind::Tools => "tools",
+            ListKind::Resources => "resources",
+            ListKind::ResourceTemplates => "resourceTemplates",
+            ListKind::Prompts => "prompts",
+        }
+    }
+
+    /// Returns the name of one item in messages.
+    pub(super) fn item(self) -> &'static str {
+        match self {
+            ListKind::Tools => "tool",
+            ListKind::Resources => "resource",
+            ListKind::ResourceTemplates => "resource template",
+            ListKind::Prompts => "prompt",
+        }
+    }
+
+    /// Returns the member that identifies an item in its list.
+    pub(super) fn key(self) -> &'static str {
+        match self {
+            ListKind::Tools | ListKind::Prompts => "name",
+            ListKind::Resources => "uri",
+            ListKind::ResourceTemplates => "uriTemplate",
+        }
+    }
+}
+
+impl Snapshot {
+    /// Reads a result of `tools/list`, a JSON-RPC response with one, an array of tools, or an object with some of the
+    /// lists `tools`, `resources`, `resourceTemplates` and `prompts`. Messages refer to the text as `file`.
+    ///
+    /// # Errors
+    /// [`Error::Json`], or [`Error::Schema`] with all malformed items and duplicate names.
+    pub fn parse(file: impl Into<String>, bytes: &[u8]) -> Result<Snapshot, Error> {
+        let file = file.into();
+        let text = bytes.strip_prefix(b"\xef\xbb\xbf").unwrap_or(bytes);
+        let root: Json = serde_json::from_slice(text).map_err(|error| Error::Json {
+            file: file.clone(),
+            line: error.line(),
+            column: error.column(),
+            why: error.to_string(),
+        })?;
+        let mut reader = Reader { file, problems: Vec::new() };
+        let lists = reader.lists(root);
+        match reader.problems.is_empty() {
+            true => Ok(Snapshot { sha256: hex(&Sha256::digest(bytes)), lists }),
+            false => Err(Error::Schema(reader.problems)),
+        }
+    }
+
+    /// Returns a list. `None` if the snapshot does not have it.
+    pub(super) fn list(&self, kind: ListKind) -> Option<&List> {
+        self.lists.get(&kind)
+    }
+}
+
+impl Item {
+    pub(super) fn get(&self, member: &str) -> Option<&Json> {
+        self.members.get(member)
+    }
+
+    /// Returns the arguments of a prompt by name, with their pointers.
+    pub(super) fn prompt_arguments(&self) -> IndexMap<&str, (String, &Json)> {
+        let Some(Json::Array(items)) = self.get("arguments") else { return IndexMap::new() };
+        let named = items.iter().enumerate().filter_map(|(at, argument)| {
+            let name = argument.get("name")?.as_str()?;
+            Some((name, (format!("{}/arguments/{at}", self.pointer), argument)))
+        });
+        named.collect()
+    }
+}
+
+/// Reads lists and collects problems.
+struct Reader {
+    file: String,
+    problems: Vec<Problem>,
+}
+
+impl Reader {
+    fn lists(&mut self, root: Json) -> BTreeMap<ListKind, List> {
+        let (base, root) = match root {
+            Json::Object(mut members) if members.contains_key("jsonrpc") || members.contains_key("result") => {
+                match members.swap_remove("result") {
+                    Some(result) => ("/result", result),
+                    None => {
+                        let remedy = "store a response to `tools/list` with a result";
+                        self.problem("", "the response has no result", remedy);
+                        return BTreeMap::new();
+                    }
+                }
+            }
+            other => ("", other),
+        };
+        let mut lists = BTreeMap::new();
+        match root {
+            Json::Array(items) => {
+                lists.insert(ListKind::Tools, self.list(ListKind::Tools, base.to_owned(), items));
+            }
+            Json::Object(mut members) => {
+                if members.get("nextCursor").is_some_and(|cursor| !matches!(cursor, Json::Null)) {
+                    let remedy = "request the other pages, and store all items in one list";
+                    self.problem(&format!("{base}/nextCursor"), "the list continues on another page", remedy);
+                }
+                for kind in ListKind::ALL {
+                    let pointer = format!("{base}/{}", kind.member());
+                    match members.swap_remove(kind.member()) {
+                        None => {}
+                        Some(Json::Array(items)) => drop(lists.insert(kind, self.list(kind, pointer, items))),
+                        Some(other) => {
+                            let why = format!("expected an array, found {}", other.type_name());
+                            self.problem(&pointer, why, &format!("list the {}s here", kind.item()));
+                        }
+                    }
+                }
+                if lists.is_empty() && self.problems.is_empty() {
+                    self.problem(base, "the object has no list", FORMS);
+                }
+            }
+            other => self.problem(base, format!("expected lists, found {}", other.type_name()), FORMS),
+        }
+        lists
+    }
+
+    fn list(&mut self, kind: ListKind, pointer: String, all: Vec<Json>) -> List {
+        let mut items: IndexMap<String, Item> = IndexMap::new();
+        for (at, json) in all.into_iter().enumerate() {
+            let place = format!("{pointer}/{at}");
+            let Json::Object(members) = json else {
+                let why = format!("expected a {}, found {}", kind.item(), json.type_name());
+                self.problem(&place, why, &format!("write an object with a `{}`", kind.key()));
+                continue;
+            };
+            let item = Item { pointer: place, members };
+            let Some(key) = self.text(&item, kind.key(), true) else { continue };
+            self.members(kind, &item);
+            match items.get(&key) {
+                Some(first) => {
+                    let why = format!("{} has the same `{}`, {key:?}", first.pointer, kind.key());
+                    let remedy = format!("remove or rename one of the {}s", kind.item());
+                    self.problem(&format!("{}/{}", item.pointer, kind.key()), why, &remedy);
+                }
+                None => drop(items.insert(key, item)),
+            }
+        }
+        List { pointer, items }
+    }
+
+    /// Checks the members that the comparison reads.
+    fn members(&mut self, kind: ListKind, item: &Item) {
+        for name in ["title", "description", "mimeType"] {
+            self.text(item, name, false);
+        }
+        self.object(item, "annotations");
+        match kind {
+            ListKind::Tools => {
+                self.hints(item);
+                self.schema(item, "inputSchema", true);
+                self.schema(item, "outputSchema", false);
+            }
+            ListKind::Prompts => self.arguments(item),
+            ListKind::Resources | ListKind::ResourceTemplates => drop(self.text(item, "name", true)),
+        }
+    }
+
+    fn hints(&mut self, item: &Item) {
+        for name in ["readOnlyHint", "destructiveHint", "idempotentHint", "openWorldHint"] {
+            if let Some(hint) = item.get("annotations").and_then(|annotations| annotations.get(name))
+                && !matches!(hint, Json::Bool(_))
+            {
+                let why = format!("expected a boolean, found {}", hint.type_name());
+                self.problem(&format!("{}/annotations/{name}", item.pointer), why, "write true or false");
+            }
+        }
+        self.object(item, "execution");
+        let support = item.get("execution").and_then(|execution| execution.get("taskSupport"));
+        if let Some(support) = support
+            && !["forbidden", "optional", "required"].map(Some).contains(&support.as_str())
+        {
+            let why = format!("{support} is not a value of `taskSupport`");
+            let pointer = format!("{}/execution/taskSupport", item.pointer);
+            self.problem(&pointer, why, "write \"forbidden\", \"optional\" or \"required\"");
+        }
+    }
+
+    fn schema(&mut self, item: &Item, name: &str, is_input: bool) {
+        let pointer = format!("{}/{name}", item.pointer);
+        match item.get(name) {
+            Some(Json::Object(keywords)) if is_input => match keywords.get("type") {
+                Some(Json::String(name)) if name != "object" => {
+                    let why = format!("the arguments of a tool are an object, not {name:?}");
+                    self.problem(&format!("{pointer}/type"), why, "write \"type\": \"object\"");
+                }
+                _ => {}
+            },
+            Some(Json::Object(_)) => {}
+            Some(Json::Bool(_)) if !is_input => {}
+            Some(other) => {
+                let why = format!("expected a schema (an object), found {}", other.type_name());
+                self.problem(&pointer, why, "write a JSON Schema, such as {\"type\": \"object\"}");
+            }
+            None if is_input => {
+                let why = "the tool has no `inputSchema`";
+                self.problem(&item.pointer, why, "add it; a tool without arguments has {\"type\": \"object\"}");
+            }
+            None => {}
+        }
+    }
+
+    fn arguments(&mut self, item: &Item) {
+        let all = match item.get("arguments") {
+            None => return,
+            Some(Json::Array(all)) => all,
+            Some(other) => {
+                let why = format!("expected an array, found {}", other.type_name());
+                return self.problem(&format!("{}/arguments", item.pointer), why, "list the arguments of the prompt");
+            }
+        };
+        let mut names = Vec::new();
+        for (at, argument) in all.iter().enumerate() {
+            let pointer = format!("{}/arguments/{at}", item.pointer);
+            match argument.get("name").and_then(Json::as_str) {
+                None => self.problem(&pointer, "the argument has no `name`", "write an object with a `name`"),
+                Some(name) if names.contains(&name) => {
+                    self.problem(&pointer, format!("the prompt has two arguments {name:?}"), "remove or rename one");
+                }
+                Some(name) => names.push(name),
+            }
+            if argument.get("required").is_some_and(|required| !matches!(required, Json::Bool(_))) {
+                self.problem(&format!("{pointer}/required"), "expected a boolean", "write true or false");
+            }
+        }
+    }
+
+    fn object(&mut self, item: &Item, name: &str) {
+        if let Some(other) = item.get(name)
+            && other.as_object().is_none()
+        {
+            let why = format!("expected an object, found {}", other.type_name());
+            self.problem(&format!("{}/{name}", item.pointer), why, "write an object, or leave it out");
+        }
+    }
+
+    fn text(&mut self, item: &Item, name: &str, required: bool) -> Option<String> {
+        let pointer = format!("{}/{name}", item.pointer);
+        match item.get(name) {
+            Some(Json::String(text)) if required && text.is_empty() => {
+                self.problem(&pointer, format!("the `{name}` is empty"), "write a text");
+                None
+            }
+            Some(Json::String(text)) => Some(text.clone()),
+            Some(other) => {
+                let why = format!("expected a string, found {}", other.type_name());
+                self.problem(&pointer, why, "write a string");
+                None
+            }
+            None if required => {
+                self.problem(&item.pointer, format!("`{name}` is missing"), &format!("add a `{name}`"));
+                None
+            }
+            None => None,
+        }
+    }
+
+    fn problem(&mut self, pointer: &str, why: impl Into<String>, remedy: &str) {
+        self.problems.push(Problem {
+            file: self.file.clone(),
+            definition: String::new(),
+            pointer: pointer.to_owned(),
+            keyword: String::new(),
+            why: why.into(),
+            remedy: remedy.to_owned(),
+        });
+    }
+}
+
+/// The forms of a snapshot.
+const FORMS: &str = "store a result of `tools/list`, a response with one, an array of tools, or an object with `tools`, \
+                     `resources`, `resourceTemplates` or `prompts`";

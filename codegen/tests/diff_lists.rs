@@ -1,0 +1,277 @@
+//! Compares the examples of the rules of lists, and tests `mcpgen diff --tools`.
+
+mod support;
+
+use std::collections::BTreeSet;
+use std::fmt::Write as _;
+use std::path::Path;
+
+use mcpgen::diff::{Diff, LIST_RULES, RULES, Rule, Verdict};
+use mcpgen::lists::{self, Snapshot};
+use serde_json::{Value, json};
+use support::Project;
+
+fn snapshot(text: &str) -> Snapshot {
+    Snapshot::parse("tools.json", text.as_bytes()).unwrap_or_else(|error| panic!("{text}\n{error}"))
+}
+
+fn found(rule: &Rule) -> Diff {
+    lists::diff(&snapshot(&rule.example.old), &snapshot(&rule.example.new))
+}
+
+#[test]
+fn examples_show_their_rules() {
+    for rule in LIST_RULES.iter() {
+        let mut text = String::new();
+        for finding in &found(rule).findings {
+            let place =
+                |place: &Option<mcpgen::diff::Place>| place.as_ref().map_or("-".to_owned(), |it| it.pointer.clone());
+            let verdicts = finding.verdicts;
+            let _ = writeln!(text, "{}: {}", finding.rule.id, finding.message);
+            let _ = writeln!(
+                text,
+                "  {}; remembered list: {}; stored workflow: {}",
+                finding.subject, verdicts.remembered_list, verdicts.stored_workflow
+            );
+            let _ = writeln!(text, "  old: {}\n  new: {}", place(&finding.old), place(&finding.new));
+        }
+        insta::assert_snapshot!(rule.id, text, &rule.meaning);
+        assert!(text.contains(&format!("{}: ", rule.id)), "the example of {} shows only:\n{text}", rule.id);
+    }
+}
+
+#[test]
+fn every_rule_has_a_file_and_a_snapshot() {
+    let listed = |folder: &str, prefix: &str, suffix: &str| -> BTreeSet<String> {
+        let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join(folder);
+        let names = std::fs::read_dir(&folder).unwrap_or_else(|error| panic!("{}: {error}", folder.display()));
+        let names = names.map(|entry| entry.expect("a file").file_name().to_string_lossy().into_owned());
+        names.filter_map(|name| Some(name.strip_suffix(suffix)?.strip_prefix(prefix)?.to_owned())).collect()
+    };
+    let rules: BTreeSet<String> = LIST_RULES.iter().map(|rule| rule.id.to_owned()).collect();
+    assert_eq!(rules.len(), LIST_RULES.len(), "names are unique");
+    assert!(RULES.iter().all(|rule| !rules.contains(rule.id)), "the rules of schemas have other names");
+    assert_eq!(rules, listed("rules/lists", "", ".toml"));
+    assert_eq!(rules, listed("tests/snapshots", "diff_lists__", ".snap"));
+}
+
+#[test]
+fn equal_lists_do_not_differ() {
+    for rule in LIST_RULES.iter() {
+        for text in [&rule.example.old, &rule.example.new] {
+            let found = lists::diff(&snapshot(text), &snapshot(text));
+            assert!(found.findings.is_empty() && found.notes.is_empty(), "{}: {found:#?}", rule.id);
+        }
+    }
+}
+
+const TOOL: &str =
+    r#"{"name": "read_file", "inputSchema": {"type": "object", "properties": {"path": {"type": "string"}}}}"#;
+
+#[test]
+fn reads_every_form_of_a_snapshot() {
+    let project = Project::empty();
+    for (at, old) in [
+        format!("[{TOOL}]"),
+        format!("{{\"tools\": [{TOOL}]}}"),
+        format!("{{\"jsonrpc\": \"2.0\", \"id\": 1, \"result\": {{\"tools\": [{TOOL}], \"nextCursor\": null}}}}"),
+        format!("\u{feff}{{\"resources\": [], \"prompts\": [], \"resourceTemplates\": [], \"tools\": [{TOOL}]}}"),
+    ]
+    .iter()
+    .enumerate()
+    {
+        project.write("old.json", old);
+        project.write("new.json", r#"{"tools": []}"#);
+        let answer = project.run(&["diff", "--tools", "old.json", "new.json"]).exits(1);
+        let answer =
+            answer.prints(&["breaking tool-removed: the tool `read_file` was removed", "remembered-list: breaking"]);
+        assert_eq!(answer.out().contains("only the old snapshot has `prompts`"), at == 3, "{}", answer.out());
+        project
+            .run(&["diff", "--tools", "old.json", "old.json", "--fail-on", "any"])
+            .exits(0)
+            .prints(&["no differences"]);
+    }
+}
+
+#[test]
+fn rejects_malformed_snapshots_with_their_place() {
+    let project = Project::empty();
+    project.write("fine.json", "[]");
+    let twice = format!("[{TOOL}, {TOOL}]");
+    let cases: &[(&str, &[&str])] = &[
+        ("", &["bad.json:1:0: invalid JSON"]),
+        ("3", &["bad.json#: expected lists, found number", "help: store a result of `tools/list`"]),
+        ("{}", &["bad.json#: the object has no list"]),
+        (r#"{"jsonrpc": "2.0", "error": {}}"#, &["the response has no result"]),
+        (r#"{"tools": [], "nextCursor": "x"}"#, &["bad.json#/nextCursor: the list continues", "other pages"]),
+        (r#"{"result": {"tools": 1}}"#, &["bad.json#/result/tools: expected an array, found number"]),
+        ("[1]", &["bad.json#/0: expected a tool, found number"]),
+        ("[{}]", &["bad.json#/0: `name` is missing", "help: add a `name`"]),
+        (r#"[{"name": ""}]"#, &["bad.json#/0/name: the `name` is empty"]),
+        (r#"[{"name": 1}]"#, &["bad.json#/0/name: expected a string, found number"]),
+        (r#"[{"name": "a"}]"#, &["bad.json#/0: the tool has no `inputSchema`", "{\"type\": \"object\"}"]),
+        (r#"[{"name": "a", "inputSchema": []}]"#, &["bad.json#/0/inputSchema: expected a schema"]),
+        (r#"[{"name": "a", "inputSchema": {"type": "string"}}]"#, &["#/0/inputSchema/type: the arguments of a tool"]),
+        (
+            r#"[{"name": "a", "inputSchema": {}, "annotations": {"readOnlyHint": "yes"}, "title": 1}]"#,
+            &["#/0/annotations/readOnlyHint: expected a boolean", "#/0/title: expected a string"],
+        ),
+        (
+            r#"[{"name": "a", "inputSchema": {}, "execution": {"taskSupport": "maybe"}}]"#,
+            &["#/0/execution/taskSupport: \"maybe\" is not a value"],
+        ),
+        (&twice, &["bad.json#/1/name: /0 has the same `name`, \"read_file\"", "remove or rename"]),
+        (r#"{"resources": [{"name": "a"}]}"#, &["#/resources/0: `uri` is missing"]),
+        (
+            r#"{"prompts": [{"name": "a", "arguments": [{}]}]}"#,
+            &["#/prompts/0/arguments/0: the argument has no `name`"],
+        ),
+        (
+            r#"{"prompts": [{"name": "a", "arguments": [{"name": "b"}, {"name": "b"}]}]}"#,
+            &["#/prompts/0/arguments/1: the prompt has two arguments \"b\""],
+        ),
+        (
+            r#"{"resourceTemplates": [{"name": "a", "uriTemplate": "x"}, {"name": "b", "uriTemplate": "x"}]}"#,
+            &["/1/uriTemplate"],
+        ),
+        (r#"{"tools": [], "tools": []}"#, &["bad.json:1:", "invalid JSON", "tools"]),
+    ];
+    for (text, parts) in cases {
+        project.write("bad.json", text);
+        for sides in [["bad.json", "fine.json"], ["fine.json", "bad.json"]] {
+            project.run(&["diff", "--tools", sides[0], sides[1]]).exits(2).prints(parts);
+        }
+    }
+    project.run(&["diff", "--tools", "2025-11-25", "fine.json"]).exits(2).prints(&["`2025-11-25` is not a file"]);
+    project.run(&["diff", "--tools", "fine.json", "gone.json"]).exits(2).prints(&["gone.json"]);
+    let axis = ["diff", "--tools", "fine.json", "fine.json", "--axis", "rust-api"];
+    project.run(&axis).exits(2).prints(&["there is no axis `rust-api` with --tools", "stored-workflow"]);
+    let axis = ["diff", "fine.json", "fine.json", "--axis", "stored-workflow"];
+    project.run(&axis).exits(2).prints(&["without --tools"]);
+}
+
+/// A list with one change of each severity for each reader.
+fn with_changes(project: &Project) {
+    let tool = |description: &str, more: Value| {
+        let mut schema = json!({"type": "object", "properties": {"path": {"type": "string"}}, "required": ["path"]});
+        schema["properties"].as_object_mut().expect("an object").extend(more.as_object().expect("an object").clone());
+        json!([{"name": "read_file", "description": description, "inputSchema": schema}])
+    };
+    let mut new = tool("Reads any file.", json!({"head": {"type": "integer"}}));
+    new[0]["inputSchema"]["required"] = json!(["path", "head"]);
+    let pretty = |value: &Value| serde_json::to_string_pretty(value).expect("JSON");
+    project.write("old.json", pretty(&tool("Reads a file.", json!({}))));
+    project.write("new.json", pretty(&new));
+}
+
+#[test]
+fn writes_every_format() {
+    let project = Project::empty();
+    with_changes(&project);
+    let report =
+        |format: &str| project.run(&["diff", "--tools", "old.json", "new.json", "--format", format]).exits(1).out();
+    let json: Value = serde_json::from_str(&report("json")).expect("JSON");
+    let schema: Value = serde_json::from_str(include_str!("../schemas/diff-report.schema.json")).expect("JSON");
+    let validator = jsonschema::validator_for(&schema).expect("a schema");
+    let problems: Vec<String> = validator.iter_errors(&json).map(|error| error.to_string()).collect();
+    assert!(problems.is_empty(), "{problems:?}");
+    assert_eq!((&json["subject"], &json["axes"]), (&json!("lists"), &json!(["remembered-list", "stored-workflow"])));
+    let rules: Vec<&str> =
+        json["findings"].as_array().expect("findings").iter().filter_map(|it| it["rule"].as_str()).collect();
+    assert_eq!(rules, ["argument-added-required", "description-changed"]);
+    assert_eq!(json["findings"][0]["subject"], "read_file.arguments.head");
+    assert_eq!(json["findings"][0]["new"]["pointer"], "/0/inputSchema/properties/head");
+    assert_eq!(
+        json["findings"][1]["verdicts"],
+        json!({"remembered-list": "dangerous", "stored-workflow": "compatible"})
+    );
+    let line = json["findings"][0]["new"]["line"].to_string();
+    assert!(report("github").contains(&format!("::error file=new.json,line={line},")), "{}", report("github"));
+    let text = report("text");
+    assert!(text.contains("remembered-list: dangerous, stored-workflow: compatible"), "{text}");
+    let markdown = report("markdown");
+    assert!(
+        markdown.contains("## Tool list diff: ") && markdown.contains("| stored workflow | 1 | 0 | 1 |"),
+        "{markdown}"
+    );
+    let sarif: Value = serde_json::from_str(&report("sarif")).expect("JSON");
+    assert_eq!(sarif["runs"][0]["results"][0]["ruleId"], "argument-added-required");
+    assert!(
+        report("junit").contains("<testcase name=\"no finding\" classname=\"tool-removed\""),
+        "{}",
+        report("junit")
+    );
+    let axis = ["diff", "--tools", "old.json", "new.json", "--axis", "stored-workflow", "--fail-on", "dangerous"];
+    let workflow = project.run(&axis).exits(1).out();
+    assert!(!workflow.contains("description-changed"), "{workflow}");
+}
+
+#[test]
+fn applies_policies_and_baselines() {
+    let project = Project::empty();
+    with_changes(&project);
+    let diff = |options: &[&str]| project.run(&[&["diff", "--tools", "old.json", "new.json"], options].concat());
+    project.write("mcpgen.toml", "[lists.severity]\nargument-added-required = \"compatible\"\n");
+    diff(&["--fail-on", "breaking"]).exits(0);
+    project.write(
+        "mcpgen.toml",
+        "[[lists.ignore]]\nrule = \"argument-added-required\"\nsubject = \"read_file.arguments.head\"\nreason = \"agreed\"\n",
+    );
+    diff(&[]).exits(0).prints(&["suppressed: 1 ignored"]);
+    // An ignore of schemas does not apply to lists, and is not stale.
+    project.write("mcpgen.toml", "[[ignore]]\nrule = \"member-added-required\"\nreason = \"agreed\"\n");
+    let out = diff(&[]).exits(1).out();
+    assert!(!out.contains("stale"), "{out}");
+    project.write("mcpgen.toml", "[severity]\ntool-removed = \"compatible\"\n");
+    diff(&[]).exits(2).prints(&["there is no rule \"tool-removed\""]);
+    project.write("mcpgen.toml", "");
+    diff(&["--write-baseline", "accepted.txt"]).exits(0);
+    assert!(project.read("accepted.txt").contains(" description-changed read_file\n"));
+    diff(&["--baseline", "accepted.txt", "--fail-on", "dangerous"]).exits(0).prints(&["2 in the baseline"]);
+}
+
+/// The verdicts on a change of a schema that mcpgen cannot read.
+#[test]
+fn samples_schemas_outside_the_grammar() {
+    let tool = |keywords: &str| {
+        let text = format!(
+            r#"[{{"name": "a", "inputSchema": {{"type": "object", "properties": {{"x": {keywords}}}, "required": ["x"]}}}}]"#
+        );
+        snapshot(&text)
+    };
+    for (old, new, rule, part) in [
+        (
+            r#"{"type": "string", "ui": 1}"#,
+            r#"{"type": "string", "ui": 1, "maxLength": 3}"#,
+            "document-refused",
+            "accepts {",
+        ),
+        (
+            r#"{"type": "string", "ui": 1}"#,
+            r#"{"type": "integer", "ui": 1}"#,
+            "document-refused",
+            "the new one rejects",
+        ),
+        (
+            r#"{"type": "string", "ui": 1}"#,
+            r#"{"type": ["string", "null"], "ui": 1}"#,
+            "schema-not-compared",
+            "samples",
+        ),
+        (
+            r#"{"$ref": "https://example.com/a.json"}"#,
+            r#"{"type": "string"}"#,
+            "schema-not-compared",
+            "https://example.com",
+        ),
+    ] {
+        let found = lists::diff(&tool(old), &tool(new)).findings;
+        let [finding] = found.as_slice() else { panic!("{old} {new}: {found:#?}") };
+        assert_eq!(finding.rule.id, rule, "{}", finding.message);
+        assert!(finding.message.contains(part), "{}", finding.message);
+        assert_eq!(finding.verdicts.remembered_list, Verdict::Dangerous);
+    }
+    // The keyword is unknown, but did not change.
+    let same = lists::diff(&tool(r#"{"ui": 1, "title": "a"}"#), &tool(r#"{"ui": 1, "title": "b"}"#)).findings;
+    assert_eq!(same.iter().map(|it| it.rule.id).collect::<Vec<_>>(), ["argument-description-changed"]);
+}
