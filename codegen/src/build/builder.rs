@@ -63,6 +63,7 @@ pub fn build(normalised: Normalised, revision: &str) -> Result<Protocol, Error> 
         fixups: normalised.fixups.clone(),
         facts: normalised.facts.clone(),
         docs: Docs::default(),
+        extends: None,
     };
     mark_boxes(&mut protocol.types);
     protocol.checks = used_checks(&protocol.types, &normalised.checks);
@@ -598,7 +599,7 @@ fn core_type(name: &str, schema: &Schema) -> Option<&'static str> {
 }
 
 /// Returns the definitions that the checks of types refer to, directly or not, in the order of the schema.
-fn used_checks(types: &[TypeDef], all: &Definitions) -> Definitions {
+pub(super) fn used_checks<'t>(types: impl IntoIterator<Item = &'t TypeDef>, all: &Definitions) -> Definitions {
     let mut names: Vec<&str> = Vec::new();
     for def in types {
         let checks = match &def.shape {
