@@ -3,15 +3,347 @@
 
 //! What clients and servers declare about themselves.
 
-use super::{
-    McpUiAppCapabilitiesAvailableDisplayModesItem,
-    McpUiDownloadFileRequestParamsContentsItemResourceLinkIconsItemTheme, Message, Sampling, Sandbox, ServerResources,
-    ServerTools, Tools, UpdateModelContext,
-};
-
+use super::{McpUiDisplayMode, McpUiResourceCsp, McpUiResourcePermissions, McpUiTheme};
 use crate::{Extra, JsonObject, Map, Never, codec};
 
-/// A value in [`McpUiHostContext`], at `/$defs/McpUiHostContext/properties/toolInfo` in the schema.
+/// What an app supports.
+///
+/// Used by [`McpUiInitializeRequestParams`].
+///
+/// [`McpUiInitializeRequestParams`]: super::McpUiInitializeRequestParams
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct McpUiAppCapabilities {
+    /// Experimental features, by name.
+    pub experimental: Option<Map<String, JsonObject>>,
+    /// Set if the app has tools that the host can call.
+    pub tools: Option<McpUiAppCapabilitiesTools>,
+    /// The display modes that the app supports.
+    pub available_display_modes: Option<Vec<McpUiDisplayMode>>,
+}
+
+impl McpUiAppCapabilities {
+    /// Creates a `McpUiAppCapabilities` without optional members.
+    #[must_use]
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// Sets `experimental`.
+    #[must_use]
+    pub fn with_experimental(mut self, experimental: impl Into<Map<String, JsonObject>>) -> Self {
+        self.experimental = Some(experimental.into());
+        self
+    }
+
+    /// Sets `tools`.
+    #[must_use]
+    pub fn with_tools(mut self, tools: impl Into<McpUiAppCapabilitiesTools>) -> Self {
+        self.tools = Some(tools.into());
+        self
+    }
+
+    /// Sets `availableDisplayModes`.
+    #[must_use]
+    pub fn with_available_display_modes(mut self, available_display_modes: impl Into<Vec<McpUiDisplayMode>>) -> Self {
+        self.available_display_modes = Some(available_display_modes.into());
+        self
+    }
+}
+
+codec::object! {
+    McpUiAppCapabilities;
+    optional 0 "experimental" experimental,
+    optional 1 "tools" tools,
+    optional 2 "availableDisplayModes" available_display_modes,
+    else refuse_others
+}
+
+/// The settings of the tools of an app.
+///
+/// Used by [`McpUiAppCapabilities`].
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct McpUiAppCapabilitiesTools {
+    /// Whether the sender reports changes of the list.
+    pub list_changed: Option<bool>,
+}
+
+impl McpUiAppCapabilitiesTools {
+    /// Creates a `McpUiAppCapabilitiesTools` without optional members.
+    #[must_use]
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// Sets `listChanged`.
+    #[must_use]
+    pub fn with_list_changed(mut self, list_changed: bool) -> Self {
+        self.list_changed = Some(list_changed);
+        self
+    }
+}
+
+codec::object! {
+    McpUiAppCapabilitiesTools;
+    optional 0 "listChanged" list_changed,
+    else refuse_others
+}
+
+/// What a host supports.
+///
+/// Used by [`McpUiInitializeResult`].
+///
+/// [`McpUiInitializeResult`]: super::McpUiInitializeResult
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct McpUiHostCapabilities {
+    /// Experimental features, by name.
+    pub experimental: Option<Map<String, JsonObject>>,
+    /// Set if the host supports `ui/open-link`.
+    pub open_links: Option<Map<String, Never>>,
+    /// Set if the host supports `ui/download-file`.
+    pub download_file: Option<Map<String, Never>>,
+    /// Set if the app can call tools of the server through the host.
+    pub server_tools: Option<McpUiHostCapabilitiesServerTools>,
+    /// Set if the app can read resources of the server through the host.
+    pub server_resources: Option<McpUiHostCapabilitiesServerResources>,
+    /// Set if the host accepts log messages of the app.
+    pub logging: Option<Map<String, Never>>,
+    /// What the sandbox of the app allows.
+    pub sandbox: Option<McpUiHostCapabilitiesSandbox>,
+    /// The kinds of content that the host accepts in `ui/update-model-context`.
+    pub update_model_context: Option<McpUiSupportedContentBlockModalities>,
+    /// The kinds of content that the host accepts in `ui/message`.
+    pub message: Option<McpUiSupportedContentBlockModalities>,
+    /// Set if the app can ask the model for messages.
+    pub sampling: Option<McpUiHostCapabilitiesSampling>,
+}
+
+impl McpUiHostCapabilities {
+    /// Creates a `McpUiHostCapabilities` without optional members.
+    #[must_use]
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// Sets `experimental`.
+    #[must_use]
+    pub fn with_experimental(mut self, experimental: impl Into<Map<String, JsonObject>>) -> Self {
+        self.experimental = Some(experimental.into());
+        self
+    }
+
+    /// Sets `openLinks`.
+    #[must_use]
+    pub fn with_open_links(mut self, open_links: impl Into<Map<String, Never>>) -> Self {
+        self.open_links = Some(open_links.into());
+        self
+    }
+
+    /// Sets `downloadFile`.
+    #[must_use]
+    pub fn with_download_file(mut self, download_file: impl Into<Map<String, Never>>) -> Self {
+        self.download_file = Some(download_file.into());
+        self
+    }
+
+    /// Sets `serverTools`.
+    #[must_use]
+    pub fn with_server_tools(mut self, server_tools: impl Into<McpUiHostCapabilitiesServerTools>) -> Self {
+        self.server_tools = Some(server_tools.into());
+        self
+    }
+
+    /// Sets `serverResources`.
+    #[must_use]
+    pub fn with_server_resources(mut self, server_resources: impl Into<McpUiHostCapabilitiesServerResources>) -> Self {
+        self.server_resources = Some(server_resources.into());
+        self
+    }
+
+    /// Sets `logging`.
+    #[must_use]
+    pub fn with_logging(mut self, logging: impl Into<Map<String, Never>>) -> Self {
+        self.logging = Some(logging.into());
+        self
+    }
+
+    /// Sets `sandbox`.
+    #[must_use]
+    pub fn with_sandbox(mut self, sandbox: impl Into<McpUiHostCapabilitiesSandbox>) -> Self {
+        self.sandbox = Some(sandbox.into());
+        self
+    }
+
+    /// Sets `updateModelContext`.
+    #[must_use]
+    pub fn with_update_model_context(
+        mut self,
+        update_model_context: impl Into<McpUiSupportedContentBlockModalities>,
+    ) -> Self {
+        self.update_model_context = Some(update_model_context.into());
+        self
+    }
+
+    /// Sets `message`.
+    #[must_use]
+    pub fn with_message(mut self, message: impl Into<McpUiSupportedContentBlockModalities>) -> Self {
+        self.message = Some(message.into());
+        self
+    }
+
+    /// Sets `sampling`.
+    #[must_use]
+    pub fn with_sampling(mut self, sampling: impl Into<McpUiHostCapabilitiesSampling>) -> Self {
+        self.sampling = Some(sampling.into());
+        self
+    }
+}
+
+codec::object! {
+    McpUiHostCapabilities;
+    optional 0 "experimental" experimental,
+    optional 1 "openLinks" open_links,
+    optional 2 "downloadFile" download_file,
+    optional 3 "serverTools" server_tools,
+    optional 4 "serverResources" server_resources,
+    optional 5 "logging" logging,
+    optional 6 "sandbox" sandbox,
+    optional 7 "updateModelContext" update_model_context,
+    optional 8 "message" message,
+    optional 9 "sampling" sampling,
+    else refuse_others
+}
+
+/// The settings of sampling.
+///
+/// Used by [`McpUiHostCapabilities`].
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct McpUiHostCapabilitiesSampling {
+    /// Set if the model can call tools in sampling.
+    pub tools: Option<Map<String, Never>>,
+}
+
+impl McpUiHostCapabilitiesSampling {
+    /// Creates a `McpUiHostCapabilitiesSampling` without optional members.
+    #[must_use]
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// Sets `tools`.
+    #[must_use]
+    pub fn with_tools(mut self, tools: impl Into<Map<String, Never>>) -> Self {
+        self.tools = Some(tools.into());
+        self
+    }
+}
+
+codec::object! {
+    McpUiHostCapabilitiesSampling;
+    optional 0 "tools" tools,
+    else refuse_others
+}
+
+/// What the sandbox of the app allows.
+///
+/// Used by [`McpUiHostCapabilities`].
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct McpUiHostCapabilitiesSandbox {
+    /// The features of the browser that the host allows.
+    pub permissions: Option<McpUiResourcePermissions>,
+    /// The origins that the host allows.
+    pub csp: Option<McpUiResourceCsp>,
+}
+
+impl McpUiHostCapabilitiesSandbox {
+    /// Creates a `McpUiHostCapabilitiesSandbox` without optional members.
+    #[must_use]
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// Sets `permissions`.
+    #[must_use]
+    pub fn with_permissions(mut self, permissions: impl Into<McpUiResourcePermissions>) -> Self {
+        self.permissions = Some(permissions.into());
+        self
+    }
+
+    /// Sets `csp`.
+    #[must_use]
+    pub fn with_csp(mut self, csp: impl Into<McpUiResourceCsp>) -> Self {
+        self.csp = Some(csp.into());
+        self
+    }
+}
+
+codec::object! {
+    McpUiHostCapabilitiesSandbox;
+    optional 0 "permissions" permissions,
+    optional 1 "csp" csp,
+    else refuse_others
+}
+
+/// The settings of access to the resources of the server.
+///
+/// Used by [`McpUiHostCapabilities`].
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct McpUiHostCapabilitiesServerResources {
+    /// Whether the sender reports changes of the list.
+    pub list_changed: Option<bool>,
+}
+
+impl McpUiHostCapabilitiesServerResources {
+    /// Creates a `McpUiHostCapabilitiesServerResources` without optional members.
+    #[must_use]
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// Sets `listChanged`.
+    #[must_use]
+    pub fn with_list_changed(mut self, list_changed: bool) -> Self {
+        self.list_changed = Some(list_changed);
+        self
+    }
+}
+
+codec::object! {
+    McpUiHostCapabilitiesServerResources;
+    optional 0 "listChanged" list_changed,
+    else refuse_others
+}
+
+/// The settings of access to the tools of the server.
+///
+/// Used by [`McpUiHostCapabilities`].
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct McpUiHostCapabilitiesServerTools {
+    /// Whether the sender reports changes of the list.
+    pub list_changed: Option<bool>,
+}
+
+impl McpUiHostCapabilitiesServerTools {
+    /// Creates a `McpUiHostCapabilitiesServerTools` without optional members.
+    #[must_use]
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// Sets `listChanged`.
+    #[must_use]
+    pub fn with_list_changed(mut self, list_changed: bool) -> Self {
+        self.list_changed = Some(list_changed);
+        self
+    }
+}
+
+codec::object! {
+    McpUiHostCapabilitiesServerTools;
+    optional 0 "listChanged" list_changed,
+    else refuse_others
+}
+
+/// The tool call that shows the app.
 ///
 /// Used by [`McpUiHostContext`].
 ///
@@ -21,7 +353,7 @@ pub struct McpUiHostContextToolInfo {
     /// The ID that matches a response to its request. The sender of the request chooses it, and the response repeats
     /// it.
     pub id: Option<Id>,
-    /// The member `tool`.
+    /// The tool.
     pub tool: McpUiHostContextToolInfoTool,
 }
 
@@ -47,13 +379,12 @@ codec::object! {
     else refuse_others
 }
 
-/// A value in [`McpUiHostContextToolInfo`], at `/$defs/McpUiHostContext/properties/toolInfo/properties/tool` in the
-/// schema.
+/// The tool, as `tools/list` describes it.
 ///
 /// Used by [`McpUiHostContextToolInfo`].
 #[derive(Clone, Debug, PartialEq)]
 pub struct McpUiHostContextToolInfoTool {
-    /// The member `name`.
+    /// The name of the tool.
     pub name: String,
     /// The display name, intended for people.
     pub title: Option<String>,
@@ -62,15 +393,15 @@ pub struct McpUiHostContextToolInfoTool {
     pub icons: Option<Vec<McpUiHostContextToolInfoToolIconsItem>>,
     /// A description of the object, for people and models.
     pub description: Option<String>,
-    /// The member `inputSchema`.
+    /// The JSON schema of the arguments.
     pub input_schema: McpUiHostContextToolInfoToolInputSchema,
-    /// The member `outputSchema`.
+    /// The JSON schema of the structured result.
     pub output_schema: Option<OutputSchema>,
     /// Hints about how to display or use the object. Hints from an untrusted server are not reliable.
     pub annotations: Option<
         McpUiHostContextChangedNotificationParamsToolInfoToolAnnotations,
     >,
-    /// The member `execution`.
+    /// How the tool runs.
     pub execution: Option<Execution>,
     /// Metadata attached to the object. The protocol reserves some keys, such as those with the prefix
     /// `io.modelcontextprotocol/` since 2025-11-25. In JSON, it is `_meta`.
@@ -163,22 +494,19 @@ codec::object! {
     else refuse_others
 }
 
-/// A value in [`McpUiHostContextToolInfoTool`], at
-/// `/$defs/McpUiHostContext/properties/toolInfo/properties/tool/properties/icons/items` in the schema.
+/// An icon.
 ///
 /// Used by [`McpUiHostContextToolInfoTool`].
 #[derive(Clone, Debug, PartialEq)]
 pub struct McpUiHostContextToolInfoToolIconsItem {
-    /// The member `src`.
+    /// The URL of the icon.
     pub src: String,
-    /// The member `mimeType`.
+    /// The media type.
     pub mime_type: Option<String>,
-    /// The member `sizes`.
+    /// The sizes for which the icon is suitable, such as `48x48`, or `any`.
     pub sizes: Option<Vec<String>>,
-    /// The member `theme`.
-    pub theme: Option<
-        McpUiDownloadFileRequestParamsContentsItemResourceLinkIconsItemTheme,
-    >,
+    /// The theme that the icon is designed for.
+    pub theme: Option<McpUiTheme>,
 }
 
 impl McpUiHostContextToolInfoToolIconsItem {
@@ -204,12 +532,7 @@ impl McpUiHostContextToolInfoToolIconsItem {
 
     /// Sets `theme`.
     #[must_use]
-    pub fn with_theme(
-        mut self,
-        theme: impl Into<
-            McpUiDownloadFileRequestParamsContentsItemResourceLinkIconsItemTheme,
-        >,
-    ) -> Self {
+    pub fn with_theme(mut self, theme: impl Into<McpUiTheme>) -> Self {
         self.theme = Some(theme.into());
         self
     }
@@ -224,15 +547,14 @@ codec::object! {
     else refuse_others
 }
 
-/// A value in [`McpUiHostContextToolInfoTool`], at
-/// `/$defs/McpUiHostContext/properties/toolInfo/properties/tool/properties/inputSchema` in the schema.
+/// The JSON schema of the arguments of a tool.
 ///
 /// In JSON, `type` is `"object"`. Used by [`McpUiHostContextToolInfoTool`].
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct McpUiHostContextToolInfoToolInputSchema {
-    /// The member `properties`.
+    /// The schemas of the arguments, by name.
     pub properties: Option<JsonObject>,
-    /// The member `required`.
+    /// The names of the required arguments.
     pub required: Option<Vec<String>>,
     /// Members that the schema does not define.
     pub extra: Extra<Self>,
@@ -268,8 +590,7 @@ codec::object! {
     ..extra
 }
 
-/// A value in [`McpUiHostContext`], at
-/// `/$defs/McpUiHostContextChangedNotification/properties/params/properties/deviceCapabilities` in the schema.
+/// How the user can operate the device.
 ///
 /// Used by [`McpUiHostContext`], [`McpUiHostContextChangedNotificationParams`], [`McpUiInitializeResultHostContext`].
 ///
@@ -278,9 +599,9 @@ codec::object! {
 /// [`McpUiInitializeResultHostContext`]: super::McpUiInitializeResultHostContext
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct DeviceCapabilities {
-    /// The member `touch`.
+    /// Whether the user can touch the screen.
     pub touch: Option<bool>,
-    /// The member `hover`.
+    /// Whether the user can point at things without activating them.
     pub hover: Option<bool>,
 }
 
@@ -313,8 +634,7 @@ codec::object! {
     else refuse_others
 }
 
-/// A value in [`McpUiHostContextChangedNotificationParams`], at
-/// `/$defs/McpUiHostContextChangedNotification/properties/params/properties/toolInfo` in the schema.
+/// The tool call that shows the app.
 ///
 /// Used by [`McpUiHostContextChangedNotificationParams`].
 ///
@@ -324,7 +644,7 @@ pub struct McpUiHostContextChangedNotificationParamsToolInfo {
     /// The ID that matches a response to its request. The sender of the request chooses it, and the response repeats
     /// it.
     pub id: Option<Id>,
-    /// The member `tool`.
+    /// The tool.
     pub tool: McpUiHostContextChangedNotificationParamsToolInfoTool,
 }
 
@@ -350,8 +670,7 @@ codec::object! {
     else refuse_others
 }
 
-/// A value in [`McpUiHostContextChangedNotificationParamsToolInfo`], at
-/// `/$defs/McpUiHostContextChangedNotification/properties/params/properties/toolInfo/properties/id` in the schema.
+/// The ID of the JSON-RPC request that called the tool.
 ///
 /// The first condition that holds selects the variant:
 ///
@@ -362,9 +681,12 @@ codec::object! {
 /// [`McpUiInitializeResultHostContextToolInfo`].
 #[derive(Clone, Debug, PartialEq)]
 pub enum Id {
-    /// string.
+    /// A text.
+    ///
+    /// Type: string.
     String(String),
-    /// [`McpUiHostContextChangedNotificationParamsToolInfoIdInteger`]
+    /// [`McpUiHostContextChangedNotificationParamsToolInfoIdInteger`]: An integer that every JSON implementation can
+    /// represent.
     Integer(McpUiHostContextChangedNotificationParamsToolInfoIdInteger),
 }
 
@@ -376,9 +698,7 @@ codec::union! {
     [Type(JsonTypes::INTEGER)] => 1,
 }
 
-/// A value in [`Id`], at
-/// `/$defs/McpUiHostContextChangedNotification/properties/params/properties/toolInfo/properties/id/anyOf/1` in the
-/// schema.
+/// An integer that every JSON implementation can represent.
 ///
 /// The constructor checks that the value is at least -9007199254740991 and at most 9007199254740991.
 ///
@@ -392,13 +712,12 @@ codec::bounded_number! {
     at_most(Integer(9007199254740991))
 }
 
-/// A value in [`McpUiHostContextChangedNotificationParamsToolInfo`], at
-/// `/$defs/McpUiHostContextChangedNotification/properties/params/properties/toolInfo/properties/tool` in the schema.
+/// The tool, as `tools/list` describes it.
 ///
 /// Used by [`McpUiHostContextChangedNotificationParamsToolInfo`].
 #[derive(Clone, Debug, PartialEq)]
 pub struct McpUiHostContextChangedNotificationParamsToolInfoTool {
-    /// The member `name`.
+    /// The name of the tool.
     pub name: String,
     /// The display name, intended for people.
     pub title: Option<String>,
@@ -409,15 +728,15 @@ pub struct McpUiHostContextChangedNotificationParamsToolInfoTool {
     >,
     /// A description of the object, for people and models.
     pub description: Option<String>,
-    /// The member `inputSchema`.
+    /// The JSON schema of the arguments.
     pub input_schema: McpUiHostContextChangedNotificationParamsToolInfoToolInputSchema,
-    /// The member `outputSchema`.
+    /// The JSON schema of the structured result.
     pub output_schema: Option<OutputSchema>,
     /// Hints about how to display or use the object. Hints from an untrusted server are not reliable.
     pub annotations: Option<
         McpUiHostContextChangedNotificationParamsToolInfoToolAnnotations,
     >,
-    /// The member `execution`.
+    /// How the tool runs.
     pub execution: Option<Execution>,
     /// Metadata attached to the object. The protocol reserves some keys, such as those with the prefix
     /// `io.modelcontextprotocol/` since 2025-11-25. In JSON, it is `_meta`.
@@ -520,9 +839,7 @@ codec::object! {
     else refuse_others
 }
 
-/// A value in [`McpUiHostContextChangedNotificationParamsToolInfoTool`], at
-/// `/$defs/McpUiHostContextChangedNotification/properties/params/properties/toolInfo/properties/tool/properties/annotations`
-/// in the schema.
+/// Hints about the behavior of a tool. Hints from an untrusted server are not reliable.
 ///
 /// Used by [`McpUiHostContextChangedNotificationParamsToolInfoTool`], [`McpUiHostContextToolInfoTool`],
 /// [`McpUiInitializeResultHostContextToolInfoTool`].
@@ -530,13 +847,13 @@ codec::object! {
 pub struct McpUiHostContextChangedNotificationParamsToolInfoToolAnnotations {
     /// The display name, intended for people.
     pub title: Option<String>,
-    /// The member `readOnlyHint`.
+    /// Whether the tool changes nothing.
     pub read_only_hint: Option<bool>,
-    /// The member `destructiveHint`.
+    /// Whether the tool can destroy data.
     pub destructive_hint: Option<bool>,
-    /// The member `idempotentHint`.
+    /// Whether repeating a call changes nothing more.
     pub idempotent_hint: Option<bool>,
-    /// The member `openWorldHint`.
+    /// Whether the tool interacts with systems outside the server.
     pub open_world_hint: Option<bool>,
 }
 
@@ -593,15 +910,13 @@ codec::object! {
     else refuse_others
 }
 
-/// A value in [`McpUiHostContextChangedNotificationParamsToolInfoTool`], at
-/// `/$defs/McpUiHostContextChangedNotification/properties/params/properties/toolInfo/properties/tool/properties/execution`
-/// in the schema.
+/// How a tool runs.
 ///
 /// Used by [`McpUiHostContextChangedNotificationParamsToolInfoTool`], [`McpUiHostContextToolInfoTool`],
 /// [`McpUiInitializeResultHostContextToolInfoTool`].
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Execution {
-    /// The member `taskSupport`.
+    /// Whether the tool can run as a task.
     pub task_support: Option<
         McpUiHostContextChangedNotificationParamsToolInfoToolExecutionTaskSupport,
     >,
@@ -633,18 +948,16 @@ codec::object! {
     else refuse_others
 }
 
-/// A value in [`Execution`], at
-/// `/$defs/McpUiHostContextChangedNotification/properties/params/properties/toolInfo/properties/tool/properties/execution/properties/taskSupport`
-/// in the schema.
+/// Whether a tool can run as a task.
 ///
 /// Used by [`Execution`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum McpUiHostContextChangedNotificationParamsToolInfoToolExecutionTaskSupport {
-    /// `"required"`
+    /// `"required"`: It must run as a task.
     Required,
-    /// `"optional"`
+    /// `"optional"`: It can run as a task.
     Optional,
-    /// `"forbidden"`
+    /// `"forbidden"`: It cannot run as a task.
     Forbidden,
 }
 
@@ -655,23 +968,19 @@ codec::string_enum! {
     Forbidden = "forbidden",
 }
 
-/// A value in [`McpUiHostContextChangedNotificationParamsToolInfoTool`], at
-/// `/$defs/McpUiHostContextChangedNotification/properties/params/properties/toolInfo/properties/tool/properties/icons/items`
-/// in the schema.
+/// An icon.
 ///
 /// Used by [`McpUiHostContextChangedNotificationParamsToolInfoTool`].
 #[derive(Clone, Debug, PartialEq)]
 pub struct McpUiHostContextChangedNotificationParamsToolInfoToolIconsItem {
-    /// The member `src`.
+    /// The URL of the icon.
     pub src: String,
-    /// The member `mimeType`.
+    /// The media type.
     pub mime_type: Option<String>,
-    /// The member `sizes`.
+    /// The sizes for which the icon is suitable, such as `48x48`, or `any`.
     pub sizes: Option<Vec<String>>,
-    /// The member `theme`.
-    pub theme: Option<
-        McpUiDownloadFileRequestParamsContentsItemResourceLinkIconsItemTheme,
-    >,
+    /// The theme that the icon is designed for.
+    pub theme: Option<McpUiTheme>,
 }
 
 impl McpUiHostContextChangedNotificationParamsToolInfoToolIconsItem {
@@ -697,12 +1006,7 @@ impl McpUiHostContextChangedNotificationParamsToolInfoToolIconsItem {
 
     /// Sets `theme`.
     #[must_use]
-    pub fn with_theme(
-        mut self,
-        theme: impl Into<
-            McpUiDownloadFileRequestParamsContentsItemResourceLinkIconsItemTheme,
-        >,
-    ) -> Self {
+    pub fn with_theme(mut self, theme: impl Into<McpUiTheme>) -> Self {
         self.theme = Some(theme.into());
         self
     }
@@ -717,16 +1021,14 @@ codec::object! {
     else refuse_others
 }
 
-/// A value in [`McpUiHostContextChangedNotificationParamsToolInfoTool`], at
-/// `/$defs/McpUiHostContextChangedNotification/properties/params/properties/toolInfo/properties/tool/properties/inputSchema`
-/// in the schema.
+/// The JSON schema of the arguments of a tool.
 ///
 /// In JSON, `type` is `"object"`. Used by [`McpUiHostContextChangedNotificationParamsToolInfoTool`].
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct McpUiHostContextChangedNotificationParamsToolInfoToolInputSchema {
-    /// The member `properties`.
+    /// The schemas of the arguments, by name.
     pub properties: Option<JsonObject>,
-    /// The member `required`.
+    /// The names of the required arguments.
     pub required: Option<Vec<String>>,
     /// Members that the schema does not define.
     pub extra: Extra<Self>,
@@ -762,15 +1064,13 @@ codec::object! {
     ..extra
 }
 
-/// A value in [`McpUiHostContextChangedNotificationParamsToolInfoTool`], at
-/// `/$defs/McpUiHostContextChangedNotification/properties/params/properties/toolInfo/properties/tool/properties/outputSchema`
-/// in the schema.
+/// The JSON schema of a structured result.
 ///
 /// Used by [`McpUiHostContextChangedNotificationParamsToolInfoTool`], [`McpUiHostContextToolInfoTool`],
 /// [`McpUiInitializeResultHostContextToolInfoTool`].
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct OutputSchema {
-    /// The member `$schema`. In JSON, it is `$schema`.
+    /// The dialect of the schema. In JSON, it is `$schema`.
     pub schema: Option<String>,
     /// Members that the schema does not define.
     pub extra: Extra<Self>,
@@ -797,84 +1097,23 @@ codec::object! {
     ..extra
 }
 
-/// A value in [`McpUiInitializeRequestParams`], at
-/// `/$defs/McpUiInitializeRequest/properties/params/properties/appCapabilities` in the schema.
-///
-/// Used by [`McpUiInitializeRequestParams`].
-///
-/// [`McpUiInitializeRequestParams`]: super::McpUiInitializeRequestParams
-#[derive(Clone, Debug, Default, PartialEq)]
-pub struct McpUiInitializeRequestParamsAppCapabilities {
-    /// Experimental features, by name.
-    pub experimental: Option<Map<String, JsonObject>>,
-    /// The member `tools`.
-    pub tools: Option<Tools>,
-    /// The member `availableDisplayModes`.
-    pub available_display_modes: Option<
-        Vec<McpUiAppCapabilitiesAvailableDisplayModesItem>,
-    >,
-}
-
-impl McpUiInitializeRequestParamsAppCapabilities {
-    /// Creates a `McpUiInitializeRequestParamsAppCapabilities` without optional members.
-    #[must_use]
-    pub fn new() -> Self {
-        Self::default()
-    }
-
-    /// Sets `experimental`.
-    #[must_use]
-    pub fn with_experimental(mut self, experimental: impl Into<Map<String, JsonObject>>) -> Self {
-        self.experimental = Some(experimental.into());
-        self
-    }
-
-    /// Sets `tools`.
-    #[must_use]
-    pub fn with_tools(mut self, tools: impl Into<Tools>) -> Self {
-        self.tools = Some(tools.into());
-        self
-    }
-
-    /// Sets `availableDisplayModes`.
-    #[must_use]
-    pub fn with_available_display_modes(
-        mut self,
-        available_display_modes: impl Into<
-            Vec<McpUiAppCapabilitiesAvailableDisplayModesItem>,
-        >,
-    ) -> Self {
-        self.available_display_modes = Some(available_display_modes.into());
-        self
-    }
-}
-
-codec::object! {
-    McpUiInitializeRequestParamsAppCapabilities;
-    optional 0 "experimental" experimental,
-    optional 1 "tools" tools,
-    optional 2 "availableDisplayModes" available_display_modes,
-    else refuse_others
-}
-
-/// A value in [`McpUiInitializeRequestParams`], at `/$defs/McpUiInitializeRequest/properties/params/properties/appInfo`
-/// in the schema.
+/// The name and version of an app.
 ///
 /// Used by [`McpUiInitializeRequestParams`].
 ///
 /// [`McpUiInitializeRequestParams`]: super::McpUiInitializeRequestParams
 #[derive(Clone, Debug, PartialEq)]
 pub struct McpUiInitializeRequestParamsAppInfo {
-    /// The member `name`.
+    /// The name.
     pub name: String,
     /// The display name, intended for people.
     pub title: Option<String>,
     /// Icons to display with the object, in one or more sizes or formats. Treat them as untrusted data: accept only
     /// `https:` and `data:` URIs, and fetch them without credentials.
     pub icons: Option<Vec<McpUiInitializeRequestParamsAppInfoIconsItem>>,
-    /// The member `version`.
+    /// The version.
     pub version: String,
-    /// The member `websiteUrl`.
+    /// The URL of the website.
     pub website_url: Option<String>,
     /// A description of the object, for people and models.
     pub description: Option<String>,
@@ -934,22 +1173,19 @@ codec::object! {
     else refuse_others
 }
 
-/// A value in [`McpUiInitializeRequestParamsAppInfo`], at
-/// `/$defs/McpUiInitializeRequest/properties/params/properties/appInfo/properties/icons/items` in the schema.
+/// An icon.
 ///
 /// Used by [`McpUiInitializeRequestParamsAppInfo`].
 #[derive(Clone, Debug, PartialEq)]
 pub struct McpUiInitializeRequestParamsAppInfoIconsItem {
-    /// The member `src`.
+    /// The URL of the icon.
     pub src: String,
-    /// The member `mimeType`.
+    /// The media type.
     pub mime_type: Option<String>,
-    /// The member `sizes`.
+    /// The sizes for which the icon is suitable, such as `48x48`, or `any`.
     pub sizes: Option<Vec<String>>,
-    /// The member `theme`.
-    pub theme: Option<
-        McpUiDownloadFileRequestParamsContentsItemResourceLinkIconsItemTheme,
-    >,
+    /// The theme that the icon is designed for.
+    pub theme: Option<McpUiTheme>,
 }
 
 impl McpUiInitializeRequestParamsAppInfoIconsItem {
@@ -975,12 +1211,7 @@ impl McpUiInitializeRequestParamsAppInfoIconsItem {
 
     /// Sets `theme`.
     #[must_use]
-    pub fn with_theme(
-        mut self,
-        theme: impl Into<
-            McpUiDownloadFileRequestParamsContentsItemResourceLinkIconsItemTheme,
-        >,
-    ) -> Self {
+    pub fn with_theme(mut self, theme: impl Into<McpUiTheme>) -> Self {
         self.theme = Some(theme.into());
         self
     }
@@ -995,130 +1226,7 @@ codec::object! {
     else refuse_others
 }
 
-/// A value in [`McpUiInitializeResult`], at `/$defs/McpUiInitializeResult/properties/hostCapabilities` in the schema.
-///
-/// Used by [`McpUiInitializeResult`].
-///
-/// [`McpUiInitializeResult`]: super::McpUiInitializeResult
-#[derive(Clone, Debug, Default, PartialEq)]
-pub struct McpUiInitializeResultHostCapabilities {
-    /// Experimental features, by name.
-    pub experimental: Option<Map<String, JsonObject>>,
-    /// The member `openLinks`.
-    pub open_links: Option<Map<String, Never>>,
-    /// The member `downloadFile`.
-    pub download_file: Option<Map<String, Never>>,
-    /// The member `serverTools`.
-    pub server_tools: Option<ServerTools>,
-    /// The member `serverResources`.
-    pub server_resources: Option<ServerResources>,
-    /// The member `logging`.
-    pub logging: Option<Map<String, Never>>,
-    /// The member `sandbox`.
-    pub sandbox: Option<Sandbox>,
-    /// The member `updateModelContext`.
-    pub update_model_context: Option<UpdateModelContext>,
-    /// The member `message`.
-    pub message: Option<Message>,
-    /// The member `sampling`.
-    pub sampling: Option<Sampling>,
-}
-
-impl McpUiInitializeResultHostCapabilities {
-    /// Creates a `McpUiInitializeResultHostCapabilities` without optional members.
-    #[must_use]
-    pub fn new() -> Self {
-        Self::default()
-    }
-
-    /// Sets `experimental`.
-    #[must_use]
-    pub fn with_experimental(mut self, experimental: impl Into<Map<String, JsonObject>>) -> Self {
-        self.experimental = Some(experimental.into());
-        self
-    }
-
-    /// Sets `openLinks`.
-    #[must_use]
-    pub fn with_open_links(mut self, open_links: impl Into<Map<String, Never>>) -> Self {
-        self.open_links = Some(open_links.into());
-        self
-    }
-
-    /// Sets `downloadFile`.
-    #[must_use]
-    pub fn with_download_file(mut self, download_file: impl Into<Map<String, Never>>) -> Self {
-        self.download_file = Some(download_file.into());
-        self
-    }
-
-    /// Sets `serverTools`.
-    #[must_use]
-    pub fn with_server_tools(mut self, server_tools: impl Into<ServerTools>) -> Self {
-        self.server_tools = Some(server_tools.into());
-        self
-    }
-
-    /// Sets `serverResources`.
-    #[must_use]
-    pub fn with_server_resources(mut self, server_resources: impl Into<ServerResources>) -> Self {
-        self.server_resources = Some(server_resources.into());
-        self
-    }
-
-    /// Sets `logging`.
-    #[must_use]
-    pub fn with_logging(mut self, logging: impl Into<Map<String, Never>>) -> Self {
-        self.logging = Some(logging.into());
-        self
-    }
-
-    /// Sets `sandbox`.
-    #[must_use]
-    pub fn with_sandbox(mut self, sandbox: impl Into<Sandbox>) -> Self {
-        self.sandbox = Some(sandbox.into());
-        self
-    }
-
-    /// Sets `updateModelContext`.
-    #[must_use]
-    pub fn with_update_model_context(mut self, update_model_context: impl Into<UpdateModelContext>) -> Self {
-        self.update_model_context = Some(update_model_context.into());
-        self
-    }
-
-    /// Sets `message`.
-    #[must_use]
-    pub fn with_message(mut self, message: impl Into<Message>) -> Self {
-        self.message = Some(message.into());
-        self
-    }
-
-    /// Sets `sampling`.
-    #[must_use]
-    pub fn with_sampling(mut self, sampling: impl Into<Sampling>) -> Self {
-        self.sampling = Some(sampling.into());
-        self
-    }
-}
-
-codec::object! {
-    McpUiInitializeResultHostCapabilities;
-    optional 0 "experimental" experimental,
-    optional 1 "openLinks" open_links,
-    optional 2 "downloadFile" download_file,
-    optional 3 "serverTools" server_tools,
-    optional 4 "serverResources" server_resources,
-    optional 5 "logging" logging,
-    optional 6 "sandbox" sandbox,
-    optional 7 "updateModelContext" update_model_context,
-    optional 8 "message" message,
-    optional 9 "sampling" sampling,
-    else refuse_others
-}
-
-/// A value in [`McpUiInitializeResultHostContext`], at
-/// `/$defs/McpUiInitializeResult/properties/hostContext/properties/toolInfo` in the schema.
+/// The tool call that shows the app.
 ///
 /// Used by [`McpUiInitializeResultHostContext`].
 ///
@@ -1128,7 +1236,7 @@ pub struct McpUiInitializeResultHostContextToolInfo {
     /// The ID that matches a response to its request. The sender of the request chooses it, and the response repeats
     /// it.
     pub id: Option<Id>,
-    /// The member `tool`.
+    /// The tool.
     pub tool: McpUiInitializeResultHostContextToolInfoTool,
 }
 
@@ -1154,13 +1262,12 @@ codec::object! {
     else refuse_others
 }
 
-/// A value in [`McpUiInitializeResultHostContextToolInfo`], at
-/// `/$defs/McpUiInitializeResult/properties/hostContext/properties/toolInfo/properties/tool` in the schema.
+/// The tool, as `tools/list` describes it.
 ///
 /// Used by [`McpUiInitializeResultHostContextToolInfo`].
 #[derive(Clone, Debug, PartialEq)]
 pub struct McpUiInitializeResultHostContextToolInfoTool {
-    /// The member `name`.
+    /// The name of the tool.
     pub name: String,
     /// The display name, intended for people.
     pub title: Option<String>,
@@ -1169,15 +1276,15 @@ pub struct McpUiInitializeResultHostContextToolInfoTool {
     pub icons: Option<Vec<McpUiInitializeResultHostContextToolInfoToolIconsItem>>,
     /// A description of the object, for people and models.
     pub description: Option<String>,
-    /// The member `inputSchema`.
+    /// The JSON schema of the arguments.
     pub input_schema: McpUiInitializeResultHostContextToolInfoToolInputSchema,
-    /// The member `outputSchema`.
+    /// The JSON schema of the structured result.
     pub output_schema: Option<OutputSchema>,
     /// Hints about how to display or use the object. Hints from an untrusted server are not reliable.
     pub annotations: Option<
         McpUiHostContextChangedNotificationParamsToolInfoToolAnnotations,
     >,
-    /// The member `execution`.
+    /// How the tool runs.
     pub execution: Option<Execution>,
     /// Metadata attached to the object. The protocol reserves some keys, such as those with the prefix
     /// `io.modelcontextprotocol/` since 2025-11-25. In JSON, it is `_meta`.
@@ -1273,23 +1380,19 @@ codec::object! {
     else refuse_others
 }
 
-/// A value in [`McpUiInitializeResultHostContextToolInfoTool`], at
-/// `/$defs/McpUiInitializeResult/properties/hostContext/properties/toolInfo/properties/tool/properties/icons/items` in
-/// the schema.
+/// An icon.
 ///
 /// Used by [`McpUiInitializeResultHostContextToolInfoTool`].
 #[derive(Clone, Debug, PartialEq)]
 pub struct McpUiInitializeResultHostContextToolInfoToolIconsItem {
-    /// The member `src`.
+    /// The URL of the icon.
     pub src: String,
-    /// The member `mimeType`.
+    /// The media type.
     pub mime_type: Option<String>,
-    /// The member `sizes`.
+    /// The sizes for which the icon is suitable, such as `48x48`, or `any`.
     pub sizes: Option<Vec<String>>,
-    /// The member `theme`.
-    pub theme: Option<
-        McpUiDownloadFileRequestParamsContentsItemResourceLinkIconsItemTheme,
-    >,
+    /// The theme that the icon is designed for.
+    pub theme: Option<McpUiTheme>,
 }
 
 impl McpUiInitializeResultHostContextToolInfoToolIconsItem {
@@ -1315,12 +1418,7 @@ impl McpUiInitializeResultHostContextToolInfoToolIconsItem {
 
     /// Sets `theme`.
     #[must_use]
-    pub fn with_theme(
-        mut self,
-        theme: impl Into<
-            McpUiDownloadFileRequestParamsContentsItemResourceLinkIconsItemTheme,
-        >,
-    ) -> Self {
+    pub fn with_theme(mut self, theme: impl Into<McpUiTheme>) -> Self {
         self.theme = Some(theme.into());
         self
     }
@@ -1335,16 +1433,14 @@ codec::object! {
     else refuse_others
 }
 
-/// A value in [`McpUiInitializeResultHostContextToolInfoTool`], at
-/// `/$defs/McpUiInitializeResult/properties/hostContext/properties/toolInfo/properties/tool/properties/inputSchema` in
-/// the schema.
+/// The JSON schema of the arguments of a tool.
 ///
 /// In JSON, `type` is `"object"`. Used by [`McpUiInitializeResultHostContextToolInfoTool`].
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct McpUiInitializeResultHostContextToolInfoToolInputSchema {
-    /// The member `properties`.
+    /// The schemas of the arguments, by name.
     pub properties: Option<JsonObject>,
-    /// The member `required`.
+    /// The names of the required arguments.
     pub required: Option<Vec<String>>,
     /// Members that the schema does not define.
     pub extra: Extra<Self>,
@@ -1380,23 +1476,23 @@ codec::object! {
     ..extra
 }
 
-/// A value in [`McpUiInitializeResult`], at `/$defs/McpUiInitializeResult/properties/hostInfo` in the schema.
+/// The name and version of a host.
 ///
 /// Used by [`McpUiInitializeResult`].
 ///
 /// [`McpUiInitializeResult`]: super::McpUiInitializeResult
 #[derive(Clone, Debug, PartialEq)]
 pub struct McpUiInitializeResultHostInfo {
-    /// The member `name`.
+    /// The name.
     pub name: String,
     /// The display name, intended for people.
     pub title: Option<String>,
     /// Icons to display with the object, in one or more sizes or formats. Treat them as untrusted data: accept only
     /// `https:` and `data:` URIs, and fetch them without credentials.
     pub icons: Option<Vec<McpUiInitializeResultHostInfoIconsItem>>,
-    /// The member `version`.
+    /// The version.
     pub version: String,
-    /// The member `websiteUrl`.
+    /// The URL of the website.
     pub website_url: Option<String>,
     /// A description of the object, for people and models.
     pub description: Option<String>,
@@ -1456,22 +1552,19 @@ codec::object! {
     else refuse_others
 }
 
-/// A value in [`McpUiInitializeResultHostInfo`], at
-/// `/$defs/McpUiInitializeResult/properties/hostInfo/properties/icons/items` in the schema.
+/// An icon.
 ///
 /// Used by [`McpUiInitializeResultHostInfo`].
 #[derive(Clone, Debug, PartialEq)]
 pub struct McpUiInitializeResultHostInfoIconsItem {
-    /// The member `src`.
+    /// The URL of the icon.
     pub src: String,
-    /// The member `mimeType`.
+    /// The media type.
     pub mime_type: Option<String>,
-    /// The member `sizes`.
+    /// The sizes for which the icon is suitable, such as `48x48`, or `any`.
     pub sizes: Option<Vec<String>>,
-    /// The member `theme`.
-    pub theme: Option<
-        McpUiDownloadFileRequestParamsContentsItemResourceLinkIconsItemTheme,
-    >,
+    /// The theme that the icon is designed for.
+    pub theme: Option<McpUiTheme>,
 }
 
 impl McpUiInitializeResultHostInfoIconsItem {
@@ -1497,12 +1590,7 @@ impl McpUiInitializeResultHostInfoIconsItem {
 
     /// Sets `theme`.
     #[must_use]
-    pub fn with_theme(
-        mut self,
-        theme: impl Into<
-            McpUiDownloadFileRequestParamsContentsItemResourceLinkIconsItemTheme,
-        >,
-    ) -> Self {
+    pub fn with_theme(mut self, theme: impl Into<McpUiTheme>) -> Self {
         self.theme = Some(theme.into());
         self
     }
@@ -1517,25 +1605,103 @@ codec::object! {
     else refuse_others
 }
 
-/// A value in [`McpUiToolResultNotificationParamsMeta`], at
-/// `/$defs/McpUiToolResultNotification/properties/params/properties/_meta/properties/io.modelcontextprotocol~1serverInfo`
-/// in the schema.
+/// The kinds of content that a host accepts. An empty object under a name means that the host accepts that kind.
+///
+/// Used by [`McpUiHostCapabilities`].
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct McpUiSupportedContentBlockModalities {
+    /// Set if the host accepts text.
+    pub text: Option<Map<String, Never>>,
+    /// Set if the host accepts images.
+    pub image: Option<Map<String, Never>>,
+    /// Set if the host accepts audio.
+    pub audio: Option<Map<String, Never>>,
+    /// Set if the host accepts embedded resources.
+    pub resource: Option<Map<String, Never>>,
+    /// Set if the host accepts links to resources.
+    pub resource_link: Option<Map<String, Never>>,
+    /// Set if the host accepts structured content.
+    pub structured_content: Option<Map<String, Never>>,
+}
+
+impl McpUiSupportedContentBlockModalities {
+    /// Creates a `McpUiSupportedContentBlockModalities` without optional members.
+    #[must_use]
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// Sets `text`.
+    #[must_use]
+    pub fn with_text(mut self, text: impl Into<Map<String, Never>>) -> Self {
+        self.text = Some(text.into());
+        self
+    }
+
+    /// Sets `image`.
+    #[must_use]
+    pub fn with_image(mut self, image: impl Into<Map<String, Never>>) -> Self {
+        self.image = Some(image.into());
+        self
+    }
+
+    /// Sets `audio`.
+    #[must_use]
+    pub fn with_audio(mut self, audio: impl Into<Map<String, Never>>) -> Self {
+        self.audio = Some(audio.into());
+        self
+    }
+
+    /// Sets `resource`.
+    #[must_use]
+    pub fn with_resource(mut self, resource: impl Into<Map<String, Never>>) -> Self {
+        self.resource = Some(resource.into());
+        self
+    }
+
+    /// Sets `resourceLink`.
+    #[must_use]
+    pub fn with_resource_link(mut self, resource_link: impl Into<Map<String, Never>>) -> Self {
+        self.resource_link = Some(resource_link.into());
+        self
+    }
+
+    /// Sets `structuredContent`.
+    #[must_use]
+    pub fn with_structured_content(mut self, structured_content: impl Into<Map<String, Never>>) -> Self {
+        self.structured_content = Some(structured_content.into());
+        self
+    }
+}
+
+codec::object! {
+    McpUiSupportedContentBlockModalities;
+    optional 0 "text" text,
+    optional 1 "image" image,
+    optional 2 "audio" audio,
+    optional 3 "resource" resource,
+    optional 4 "resourceLink" resource_link,
+    optional 5 "structuredContent" structured_content,
+    else refuse_others
+}
+
+/// The name and version of a server.
 ///
 /// Used by [`McpUiToolResultNotificationParamsMeta`].
 ///
 /// [`McpUiToolResultNotificationParamsMeta`]: super::McpUiToolResultNotificationParamsMeta
 #[derive(Clone, Debug, PartialEq)]
 pub struct McpUiToolResultNotificationParamsMetaServerInfo {
-    /// The member `name`.
+    /// The name.
     pub name: String,
     /// The display name, intended for people.
     pub title: Option<String>,
     /// Icons to display with the object, in one or more sizes or formats. Treat them as untrusted data: accept only
     /// `https:` and `data:` URIs, and fetch them without credentials.
     pub icons: Option<Vec<McpUiToolResultNotificationParamsMetaServerInfoIconsItem>>,
-    /// The member `version`.
+    /// The version.
     pub version: String,
-    /// The member `websiteUrl`.
+    /// The URL of the website.
     pub website_url: Option<String>,
     /// A description of the object, for people and models.
     pub description: Option<String>,
@@ -1598,23 +1764,19 @@ codec::object! {
     else refuse_others
 }
 
-/// A value in [`McpUiToolResultNotificationParamsMetaServerInfo`], at
-/// `/$defs/McpUiToolResultNotification/properties/params/properties/_meta/properties/io.modelcontextprotocol~1serverInfo/properties/icons/items`
-/// in the schema.
+/// An icon.
 ///
 /// Used by [`McpUiToolResultNotificationParamsMetaServerInfo`].
 #[derive(Clone, Debug, PartialEq)]
 pub struct McpUiToolResultNotificationParamsMetaServerInfoIconsItem {
-    /// The member `src`.
+    /// The URL of the icon.
     pub src: String,
-    /// The member `mimeType`.
+    /// The media type.
     pub mime_type: Option<String>,
-    /// The member `sizes`.
+    /// The sizes for which the icon is suitable, such as `48x48`, or `any`.
     pub sizes: Option<Vec<String>>,
-    /// The member `theme`.
-    pub theme: Option<
-        McpUiDownloadFileRequestParamsContentsItemResourceLinkIconsItemTheme,
-    >,
+    /// The theme that the icon is designed for.
+    pub theme: Option<McpUiTheme>,
 }
 
 impl McpUiToolResultNotificationParamsMetaServerInfoIconsItem {
@@ -1640,12 +1802,7 @@ impl McpUiToolResultNotificationParamsMetaServerInfoIconsItem {
 
     /// Sets `theme`.
     #[must_use]
-    pub fn with_theme(
-        mut self,
-        theme: impl Into<
-            McpUiDownloadFileRequestParamsContentsItemResourceLinkIconsItemTheme,
-        >,
-    ) -> Self {
+    pub fn with_theme(mut self, theme: impl Into<McpUiTheme>) -> Self {
         self.theme = Some(theme.into());
         self
     }
@@ -1661,17 +1818,18 @@ codec::object! {
 }
 
 codec::serde_impls! {
+    McpUiAppCapabilities, McpUiAppCapabilitiesTools, McpUiHostCapabilities, McpUiHostCapabilitiesSampling,
+    McpUiHostCapabilitiesSandbox, McpUiHostCapabilitiesServerResources, McpUiHostCapabilitiesServerTools,
     McpUiHostContextToolInfo, McpUiHostContextToolInfoTool, McpUiHostContextToolInfoToolIconsItem,
     McpUiHostContextToolInfoToolInputSchema, DeviceCapabilities, McpUiHostContextChangedNotificationParamsToolInfo, Id,
     McpUiHostContextChangedNotificationParamsToolInfoIdInteger, McpUiHostContextChangedNotificationParamsToolInfoTool,
     McpUiHostContextChangedNotificationParamsToolInfoToolAnnotations, Execution,
     McpUiHostContextChangedNotificationParamsToolInfoToolExecutionTaskSupport,
     McpUiHostContextChangedNotificationParamsToolInfoToolIconsItem,
-    McpUiHostContextChangedNotificationParamsToolInfoToolInputSchema, OutputSchema,
-    McpUiInitializeRequestParamsAppCapabilities, McpUiInitializeRequestParamsAppInfo,
-    McpUiInitializeRequestParamsAppInfoIconsItem, McpUiInitializeResultHostCapabilities,
-    McpUiInitializeResultHostContextToolInfo, McpUiInitializeResultHostContextToolInfoTool,
-    McpUiInitializeResultHostContextToolInfoToolIconsItem, McpUiInitializeResultHostContextToolInfoToolInputSchema,
-    McpUiInitializeResultHostInfo, McpUiInitializeResultHostInfoIconsItem,
+    McpUiHostContextChangedNotificationParamsToolInfoToolInputSchema, OutputSchema, McpUiInitializeRequestParamsAppInfo,
+    McpUiInitializeRequestParamsAppInfoIconsItem, McpUiInitializeResultHostContextToolInfo,
+    McpUiInitializeResultHostContextToolInfoTool, McpUiInitializeResultHostContextToolInfoToolIconsItem,
+    McpUiInitializeResultHostContextToolInfoToolInputSchema, McpUiInitializeResultHostInfo,
+    McpUiInitializeResultHostInfoIconsItem, McpUiSupportedContentBlockModalities,
     McpUiToolResultNotificationParamsMetaServerInfo, McpUiToolResultNotificationParamsMetaServerInfoIconsItem
 }

@@ -3,9 +3,363 @@
 
 //! Types that several areas of the protocol use.
 
-use crate::Value;
+use crate::{Never, Value, codec};
 
-/// The definition `__schema0` of the schema.
+/// The settings of the extension in the capabilities of a client.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct McpUiClientCapabilities {
+    /// The media types of user interfaces that the client can show. `text/html;profile=mcp-app` stands for apps.
+    pub mime_types: Option<Vec<String>>,
+}
+
+impl McpUiClientCapabilities {
+    /// Creates a `McpUiClientCapabilities` without optional members.
+    #[must_use]
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// Sets `mimeTypes`.
+    #[must_use]
+    pub fn with_mime_types(mut self, mime_types: impl Into<Vec<String>>) -> Self {
+        self.mime_types = Some(mime_types.into());
+        self
+    }
+}
+
+codec::object! {
+    McpUiClientCapabilities;
+    optional 0 "mimeTypes" mime_types,
+    else refuse_others
+}
+
+/// Any JSON value.
+///
+/// The schema accepts every JSON value here.
+pub type McpUiHostContextSchema0 = Value;
+
+/// Any JSON value.
 ///
 /// The schema accepts every JSON value here.
 pub type Schema0 = Value;
+
+/// Any JSON value.
+///
+/// The schema accepts every JSON value here.
+pub type McpUiInitializeResultSchema0 = Value;
+
+/// The name of a CSS variable that a host can set.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum McpUiStyleVariableKey {
+    /// `"--color-background-primary"`: The background color of primary elements.
+    ColorBackgroundPrimary,
+    /// `"--color-background-secondary"`: The background color of secondary elements.
+    ColorBackgroundSecondary,
+    /// `"--color-background-tertiary"`: The background color of tertiary elements.
+    ColorBackgroundTertiary,
+    /// `"--color-background-inverse"`: The background color of inverted elements.
+    ColorBackgroundInverse,
+    /// `"--color-background-ghost"`: The background color of ghost elements.
+    ColorBackgroundGhost,
+    /// `"--color-background-info"`: The background color of information.
+    ColorBackgroundInfo,
+    /// `"--color-background-danger"`: The background color of errors and destructive actions.
+    ColorBackgroundDanger,
+    /// `"--color-background-success"`: The background color of success.
+    ColorBackgroundSuccess,
+    /// `"--color-background-warning"`: The background color of warnings.
+    ColorBackgroundWarning,
+    /// `"--color-background-disabled"`: The background color of disabled elements.
+    ColorBackgroundDisabled,
+    /// `"--color-text-primary"`: The text color of primary elements.
+    ColorTextPrimary,
+    /// `"--color-text-secondary"`: The text color of secondary elements.
+    ColorTextSecondary,
+    /// `"--color-text-tertiary"`: The text color of tertiary elements.
+    ColorTextTertiary,
+    /// `"--color-text-inverse"`: The text color of inverted elements.
+    ColorTextInverse,
+    /// `"--color-text-ghost"`: The text color of ghost elements.
+    ColorTextGhost,
+    /// `"--color-text-info"`: The text color of information.
+    ColorTextInfo,
+    /// `"--color-text-danger"`: The text color of errors and destructive actions.
+    ColorTextDanger,
+    /// `"--color-text-success"`: The text color of success.
+    ColorTextSuccess,
+    /// `"--color-text-warning"`: The text color of warnings.
+    ColorTextWarning,
+    /// `"--color-text-disabled"`: The text color of disabled elements.
+    ColorTextDisabled,
+    /// `"--color-border-primary"`: The border color of primary elements.
+    ColorBorderPrimary,
+    /// `"--color-border-secondary"`: The border color of secondary elements.
+    ColorBorderSecondary,
+    /// `"--color-border-tertiary"`: The border color of tertiary elements.
+    ColorBorderTertiary,
+    /// `"--color-border-inverse"`: The border color of inverted elements.
+    ColorBorderInverse,
+    /// `"--color-border-ghost"`: The border color of ghost elements.
+    ColorBorderGhost,
+    /// `"--color-border-info"`: The border color of information.
+    ColorBorderInfo,
+    /// `"--color-border-danger"`: The border color of errors and destructive actions.
+    ColorBorderDanger,
+    /// `"--color-border-success"`: The border color of success.
+    ColorBorderSuccess,
+    /// `"--color-border-warning"`: The border color of warnings.
+    ColorBorderWarning,
+    /// `"--color-border-disabled"`: The border color of disabled elements.
+    ColorBorderDisabled,
+    /// `"--color-ring-primary"`: The color of focus rings of primary elements.
+    ColorRingPrimary,
+    /// `"--color-ring-secondary"`: The color of focus rings of secondary elements.
+    ColorRingSecondary,
+    /// `"--color-ring-inverse"`: The color of focus rings of inverted elements.
+    ColorRingInverse,
+    /// `"--color-ring-info"`: The color of focus rings of information.
+    ColorRingInfo,
+    /// `"--color-ring-danger"`: The color of focus rings of errors and destructive actions.
+    ColorRingDanger,
+    /// `"--color-ring-success"`: The color of focus rings of success.
+    ColorRingSuccess,
+    /// `"--color-ring-warning"`: The color of focus rings of warnings.
+    ColorRingWarning,
+    /// `"--font-sans"`: The sans-serif font family.
+    FontSans,
+    /// `"--font-mono"`: The monospace font family.
+    FontMono,
+    /// `"--font-weight-normal"`: The normal font weight.
+    FontWeightNormal,
+    /// `"--font-weight-medium"`: The medium font weight.
+    FontWeightMedium,
+    /// `"--font-weight-semibold"`: The semibold font weight.
+    FontWeightSemibold,
+    /// `"--font-weight-bold"`: The bold font weight.
+    FontWeightBold,
+    /// `"--font-text-xs-size"`: The font size of extra small text.
+    FontTextXsSize,
+    /// `"--font-text-sm-size"`: The font size of small text.
+    FontTextSmSize,
+    /// `"--font-text-md-size"`: The font size of medium text.
+    FontTextMdSize,
+    /// `"--font-text-lg-size"`: The font size of large text.
+    FontTextLgSize,
+    /// `"--font-heading-xs-size"`: The font size of extra small headings.
+    FontHeadingXsSize,
+    /// `"--font-heading-sm-size"`: The font size of small headings.
+    FontHeadingSmSize,
+    /// `"--font-heading-md-size"`: The font size of medium headings.
+    FontHeadingMdSize,
+    /// `"--font-heading-lg-size"`: The font size of large headings.
+    FontHeadingLgSize,
+    /// `"--font-heading-xl-size"`: The font size of extra large headings.
+    FontHeadingXlSize,
+    /// `"--font-heading-2xl-size"`: The font size of double extra large headings.
+    FontHeading2xlSize,
+    /// `"--font-heading-3xl-size"`: The font size of triple extra large headings.
+    FontHeading3xlSize,
+    /// `"--font-text-xs-line-height"`: The line height of extra small text.
+    FontTextXsLineHeight,
+    /// `"--font-text-sm-line-height"`: The line height of small text.
+    FontTextSmLineHeight,
+    /// `"--font-text-md-line-height"`: The line height of medium text.
+    FontTextMdLineHeight,
+    /// `"--font-text-lg-line-height"`: The line height of large text.
+    FontTextLgLineHeight,
+    /// `"--font-heading-xs-line-height"`: The line height of extra small headings.
+    FontHeadingXsLineHeight,
+    /// `"--font-heading-sm-line-height"`: The line height of small headings.
+    FontHeadingSmLineHeight,
+    /// `"--font-heading-md-line-height"`: The line height of medium headings.
+    FontHeadingMdLineHeight,
+    /// `"--font-heading-lg-line-height"`: The line height of large headings.
+    FontHeadingLgLineHeight,
+    /// `"--font-heading-xl-line-height"`: The line height of extra large headings.
+    FontHeadingXlLineHeight,
+    /// `"--font-heading-2xl-line-height"`: The line height of double extra large headings.
+    FontHeading2xlLineHeight,
+    /// `"--font-heading-3xl-line-height"`: The line height of triple extra large headings.
+    FontHeading3xlLineHeight,
+    /// `"--border-radius-xs"`: The radius of extra small rounded corners.
+    BorderRadiusXs,
+    /// `"--border-radius-sm"`: The radius of small rounded corners.
+    BorderRadiusSm,
+    /// `"--border-radius-md"`: The radius of medium rounded corners.
+    BorderRadiusMd,
+    /// `"--border-radius-lg"`: The radius of large rounded corners.
+    BorderRadiusLg,
+    /// `"--border-radius-xl"`: The radius of extra large rounded corners.
+    BorderRadiusXl,
+    /// `"--border-radius-full"`: The radius of fully rounded corners.
+    BorderRadiusFull,
+    /// `"--border-width-regular"`: The regular border width.
+    BorderWidthRegular,
+    /// `"--shadow-hairline"`: The shadow that is only a hairline.
+    ShadowHairline,
+    /// `"--shadow-sm"`: The small shadow.
+    ShadowSm,
+    /// `"--shadow-md"`: The medium shadow.
+    ShadowMd,
+    /// `"--shadow-lg"`: The large shadow.
+    ShadowLg,
+}
+
+codec::string_enum! {
+    McpUiStyleVariableKey;
+    ColorBackgroundPrimary = "--color-background-primary",
+    ColorBackgroundSecondary = "--color-background-secondary",
+    ColorBackgroundTertiary = "--color-background-tertiary",
+    ColorBackgroundInverse = "--color-background-inverse",
+    ColorBackgroundGhost = "--color-background-ghost",
+    ColorBackgroundInfo = "--color-background-info",
+    ColorBackgroundDanger = "--color-background-danger",
+    ColorBackgroundSuccess = "--color-background-success",
+    ColorBackgroundWarning = "--color-background-warning",
+    ColorBackgroundDisabled = "--color-background-disabled",
+    ColorTextPrimary = "--color-text-primary",
+    ColorTextSecondary = "--color-text-secondary",
+    ColorTextTertiary = "--color-text-tertiary",
+    ColorTextInverse = "--color-text-inverse",
+    ColorTextGhost = "--color-text-ghost",
+    ColorTextInfo = "--color-text-info",
+    ColorTextDanger = "--color-text-danger",
+    ColorTextSuccess = "--color-text-success",
+    ColorTextWarning = "--color-text-warning",
+    ColorTextDisabled = "--color-text-disabled",
+    ColorBorderPrimary = "--color-border-primary",
+    ColorBorderSecondary = "--color-border-secondary",
+    ColorBorderTertiary = "--color-border-tertiary",
+    ColorBorderInverse = "--color-border-inverse",
+    ColorBorderGhost = "--color-border-ghost",
+    ColorBorderInfo = "--color-border-info",
+    ColorBorderDanger = "--color-border-danger",
+    ColorBorderSuccess = "--color-border-success",
+    ColorBorderWarning = "--color-border-warning",
+    ColorBorderDisabled = "--color-border-disabled",
+    ColorRingPrimary = "--color-ring-primary",
+    ColorRingSecondary = "--color-ring-secondary",
+    ColorRingInverse = "--color-ring-inverse",
+    ColorRingInfo = "--color-ring-info",
+    ColorRingDanger = "--color-ring-danger",
+    ColorRingSuccess = "--color-ring-success",
+    ColorRingWarning = "--color-ring-warning",
+    FontSans = "--font-sans",
+    FontMono = "--font-mono",
+    FontWeightNormal = "--font-weight-normal",
+    FontWeightMedium = "--font-weight-medium",
+    FontWeightSemibold = "--font-weight-semibold",
+    FontWeightBold = "--font-weight-bold",
+    FontTextXsSize = "--font-text-xs-size",
+    FontTextSmSize = "--font-text-sm-size",
+    FontTextMdSize = "--font-text-md-size",
+    FontTextLgSize = "--font-text-lg-size",
+    FontHeadingXsSize = "--font-heading-xs-size",
+    FontHeadingSmSize = "--font-heading-sm-size",
+    FontHeadingMdSize = "--font-heading-md-size",
+    FontHeadingLgSize = "--font-heading-lg-size",
+    FontHeadingXlSize = "--font-heading-xl-size",
+    FontHeading2xlSize = "--font-heading-2xl-size",
+    FontHeading3xlSize = "--font-heading-3xl-size",
+    FontTextXsLineHeight = "--font-text-xs-line-height",
+    FontTextSmLineHeight = "--font-text-sm-line-height",
+    FontTextMdLineHeight = "--font-text-md-line-height",
+    FontTextLgLineHeight = "--font-text-lg-line-height",
+    FontHeadingXsLineHeight = "--font-heading-xs-line-height",
+    FontHeadingSmLineHeight = "--font-heading-sm-line-height",
+    FontHeadingMdLineHeight = "--font-heading-md-line-height",
+    FontHeadingLgLineHeight = "--font-heading-lg-line-height",
+    FontHeadingXlLineHeight = "--font-heading-xl-line-height",
+    FontHeading2xlLineHeight = "--font-heading-2xl-line-height",
+    FontHeading3xlLineHeight = "--font-heading-3xl-line-height",
+    BorderRadiusXs = "--border-radius-xs",
+    BorderRadiusSm = "--border-radius-sm",
+    BorderRadiusMd = "--border-radius-md",
+    BorderRadiusLg = "--border-radius-lg",
+    BorderRadiusXl = "--border-radius-xl",
+    BorderRadiusFull = "--border-radius-full",
+    BorderWidthRegular = "--border-width-regular",
+    ShadowHairline = "--shadow-hairline",
+    ShadowSm = "--shadow-sm",
+    ShadowMd = "--shadow-md",
+    ShadowLg = "--shadow-lg",
+}
+
+/// The member `ui` in the `_meta` of a tool, which links the tool to its app.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct McpUiToolMeta {
+    /// The `ui://` URI of the resource that contains the app.
+    pub resource_uri: Option<String>,
+    /// Who can call the tool. If absent, the model and apps can.
+    pub visibility: Option<Vec<McpUiToolVisibility>>,
+    /// Not allowed here. It belongs to the metadata of the resource.
+    pub csp: Option<Never>,
+    /// Not allowed here. They belong to the metadata of the resource.
+    pub permissions: Option<Never>,
+}
+
+impl McpUiToolMeta {
+    /// Creates a `McpUiToolMeta` without optional members.
+    #[must_use]
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// Sets `resourceUri`.
+    #[must_use]
+    pub fn with_resource_uri(mut self, resource_uri: impl Into<String>) -> Self {
+        self.resource_uri = Some(resource_uri.into());
+        self
+    }
+
+    /// Sets `visibility`.
+    #[must_use]
+    pub fn with_visibility(mut self, visibility: impl Into<Vec<McpUiToolVisibility>>) -> Self {
+        self.visibility = Some(visibility.into());
+        self
+    }
+
+    /// Sets `csp`.
+    #[must_use]
+    pub fn with_csp(mut self, csp: Never) -> Self {
+        self.csp = Some(csp);
+        self
+    }
+
+    /// Sets `permissions`.
+    #[must_use]
+    pub fn with_permissions(mut self, permissions: Never) -> Self {
+        self.permissions = Some(permissions);
+        self
+    }
+}
+
+codec::object! {
+    McpUiToolMeta;
+    optional 0 "resourceUri" resource_uri,
+    optional 1 "visibility" visibility,
+    optional 2 "csp" csp,
+    optional 3 "permissions" permissions,
+    else refuse_others
+}
+
+/// Who can call a tool.
+///
+/// Used by [`McpUiToolMeta`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum McpUiToolVisibility {
+    /// `"model"`: The model sees the tool and can call it.
+    Model,
+    /// `"app"`: Apps of the same server can call the tool.
+    App,
+}
+
+codec::string_enum! {
+    McpUiToolVisibility;
+    Model = "model",
+    App = "app",
+}
+
+codec::serde_impls! {
+    McpUiClientCapabilities, McpUiStyleVariableKey, McpUiToolMeta, McpUiToolVisibility
+}

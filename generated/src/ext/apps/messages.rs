@@ -12,7 +12,7 @@ use super::{
     McpUiUpdateModelContextRequest,
 };
 
-use crate::{NotificationSet, RequestSet, codec};
+use crate::{Message, NotificationSet, RequestSet, codec};
 
 /// `ClientRequest`, which has no variants in this revision.
 ///
@@ -239,10 +239,10 @@ codec::string_values! {
 impl NotificationSet for ServerNotification {}
 
 /// A message that a client sends, with its JSON-RPC envelope.
-pub type ClientMessage = crate::Message<ClientRequest, ClientNotification>;
+pub type ClientMessage = Message<ClientRequest, ClientNotification>;
 
 /// A message that a server sends, with its JSON-RPC envelope.
-pub type ServerMessage = crate::Message<ServerRequest, ServerNotification>;
+pub type ServerMessage = Message<ServerRequest, ServerNotification>;
 
 codec::serde_impls! {
     ClientRequest, ServerRequest, ClientNotification, ServerNotification

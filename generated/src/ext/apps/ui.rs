@@ -4,201 +4,33 @@
 //! Types of the area `ui`.
 
 use super::{
-    DeviceCapabilities, McpUiHostContextChangedNotificationParamsToolInfo, McpUiHostContextToolInfo,
-    McpUiInitializeRequestParamsAppCapabilities, McpUiInitializeRequestParamsAppInfo,
-    McpUiInitializeResultHostCapabilities, McpUiInitializeResultHostContextToolInfo, McpUiInitializeResultHostInfo,
-    McpUiToolResultNotificationParamsMetaServerInfo,
+    DeviceCapabilities, McpUiAppCapabilities, McpUiHostCapabilities, McpUiHostContextChangedNotificationParamsToolInfo,
+    McpUiHostContextToolInfo, McpUiInitializeRequestParamsAppInfo, McpUiInitializeResultHostContextToolInfo,
+    McpUiInitializeResultHostInfo, McpUiToolResultNotificationParamsMetaServerInfo,
 };
 
 use crate::{Extra, JsonObject, Map, Never, Notification, Number, Request, Revision, Value, codec};
 
-/// What an app supports.
-#[derive(Clone, Debug, Default, PartialEq)]
-pub struct McpUiAppCapabilities {
-    /// Experimental features, by name.
-    pub experimental: Option<Map<String, JsonObject>>,
-    /// Set if the app has tools that the host can call.
-    pub tools: Option<Tools>,
-    /// The display modes that the app supports.
-    pub available_display_modes: Option<
-        Vec<McpUiAppCapabilitiesAvailableDisplayModesItem>,
-    >,
-}
-
-impl McpUiAppCapabilities {
-    /// Creates a `McpUiAppCapabilities` without optional members.
-    #[must_use]
-    pub fn new() -> Self {
-        Self::default()
-    }
-
-    /// Sets `experimental`.
-    #[must_use]
-    pub fn with_experimental(mut self, experimental: impl Into<Map<String, JsonObject>>) -> Self {
-        self.experimental = Some(experimental.into());
-        self
-    }
-
-    /// Sets `tools`.
-    #[must_use]
-    pub fn with_tools(mut self, tools: impl Into<Tools>) -> Self {
-        self.tools = Some(tools.into());
-        self
-    }
-
-    /// Sets `availableDisplayModes`.
-    #[must_use]
-    pub fn with_available_display_modes(
-        mut self,
-        available_display_modes: impl Into<
-            Vec<McpUiAppCapabilitiesAvailableDisplayModesItem>,
-        >,
-    ) -> Self {
-        self.available_display_modes = Some(available_display_modes.into());
-        self
-    }
-}
-
-codec::object! {
-    McpUiAppCapabilities;
-    optional 0 "experimental" experimental,
-    optional 1 "tools" tools,
-    optional 2 "availableDisplayModes" available_display_modes,
-    else refuse_others
-}
-
-/// A value in [`McpUiAppCapabilities`], at `/$defs/McpUiAppCapabilities/properties/availableDisplayModes/items` in the
-/// schema.
-///
-/// The first condition that holds selects the variant:
-///
-/// * the value is "inline": `Value`
-/// * the value is "fullscreen": `Value2`
-/// * the value is "pip": `Value3`
+/// How a host displays an app.
 ///
 /// Used by [`McpUiAppCapabilities`], [`McpUiHostContext`], [`McpUiRequestDisplayModeResult`],
-/// [`McpUiHostContextChangedNotificationParams`], [`McpUiInitializeRequestParamsAppCapabilities`],
-/// [`McpUiInitializeResultHostContext`] and 1 more.
-#[derive(Clone, Debug, PartialEq)]
-pub enum McpUiAppCapabilitiesAvailableDisplayModesItem {
-    /// [`McpUiAppCapabilitiesAvailableDisplayModesItemValue`]
-    Value(McpUiAppCapabilitiesAvailableDisplayModesItemValue),
-    /// [`McpUiAppCapabilitiesAvailableDisplayModesItemValue2`]
-    Value2(McpUiAppCapabilitiesAvailableDisplayModesItemValue2),
-    /// [`McpUiAppCapabilitiesAvailableDisplayModesItemValue3`]
-    Value3(McpUiAppCapabilitiesAvailableDisplayModesItemValue3),
-}
-
-codec::union! {
-    McpUiAppCapabilitiesAvailableDisplayModesItem blank Value;
-    0 Value from(McpUiAppCapabilitiesAvailableDisplayModesItemValue),
-    1 Value2 from(McpUiAppCapabilitiesAvailableDisplayModesItemValue2),
-    2 Value3 from(McpUiAppCapabilitiesAvailableDisplayModesItemValue3);
-    [Value(&[], &[Str("inline")])] => 0,
-    [Value(&[], &[Str("fullscreen")])] => 1,
-    [Value(&[], &[Str("pip")])] => 2,
-}
-
-/// A value in [`McpUiDisplayMode`], at `/$defs/McpUiAppCapabilities/properties/availableDisplayModes/items/anyOf/0` in
-/// the schema.
-///
-/// Used by [`McpUiDisplayMode`], [`McpUiAppCapabilitiesAvailableDisplayModesItem`].
+/// [`McpUiHostContextChangedNotificationParams`], [`McpUiInitializeResultHostContext`],
+/// [`McpUiRequestDisplayModeRequestParams`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum McpUiAppCapabilitiesAvailableDisplayModesItemValue {
-    /// `"inline"`
+pub enum McpUiDisplayMode {
+    /// `"inline"`: As a part of the conversation.
     Inline,
-}
-
-codec::string_enum! {
-    McpUiAppCapabilitiesAvailableDisplayModesItemValue;
-    Inline = "inline",
-}
-
-/// A value in [`McpUiDisplayMode`], at `/$defs/McpUiAppCapabilities/properties/availableDisplayModes/items/anyOf/1` in
-/// the schema.
-///
-/// Used by [`McpUiDisplayMode`], [`McpUiAppCapabilitiesAvailableDisplayModesItem`].
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum McpUiAppCapabilitiesAvailableDisplayModesItemValue2 {
-    /// `"fullscreen"`
+    /// `"fullscreen"`: Over the whole window.
     Fullscreen,
-}
-
-codec::string_enum! {
-    McpUiAppCapabilitiesAvailableDisplayModesItemValue2;
-    Fullscreen = "fullscreen",
-}
-
-/// A value in [`McpUiDisplayMode`], at `/$defs/McpUiAppCapabilities/properties/availableDisplayModes/items/anyOf/2` in
-/// the schema.
-///
-/// Used by [`McpUiDisplayMode`], [`McpUiAppCapabilitiesAvailableDisplayModesItem`].
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum McpUiAppCapabilitiesAvailableDisplayModesItemValue3 {
-    /// `"pip"`
+    /// `"pip"`: In a small window above the conversation.
     Pip,
 }
 
 codec::string_enum! {
-    McpUiAppCapabilitiesAvailableDisplayModesItemValue3;
+    McpUiDisplayMode;
+    Inline = "inline",
+    Fullscreen = "fullscreen",
     Pip = "pip",
-}
-
-/// A value in [`McpUiAppCapabilities`], at `/$defs/McpUiAppCapabilities/properties/tools` in the schema.
-///
-/// Used by [`McpUiAppCapabilities`], [`McpUiInitializeRequestParamsAppCapabilities`].
-#[derive(Clone, Debug, Default, PartialEq)]
-pub struct Tools {
-    /// Whether the sender reports changes of the list.
-    pub list_changed: Option<bool>,
-}
-
-impl Tools {
-    /// Creates a `Tools` without optional members.
-    #[must_use]
-    pub fn new() -> Self {
-        Self::default()
-    }
-
-    /// Sets `listChanged`.
-    #[must_use]
-    pub fn with_list_changed(mut self, list_changed: bool) -> Self {
-        self.list_changed = Some(list_changed);
-        self
-    }
-}
-
-codec::object! {
-    Tools;
-    optional 0 "listChanged" list_changed,
-    else refuse_others
-}
-
-/// How a host displays an app.
-///
-/// The first condition that holds selects the variant:
-///
-/// * the value is "inline": `Value`
-/// * the value is "fullscreen": `Value2`
-/// * the value is "pip": `Value3`
-#[derive(Clone, Debug, PartialEq)]
-pub enum McpUiDisplayMode {
-    /// [`McpUiAppCapabilitiesAvailableDisplayModesItemValue`]
-    Value(McpUiAppCapabilitiesAvailableDisplayModesItemValue),
-    /// [`McpUiAppCapabilitiesAvailableDisplayModesItemValue2`]
-    Value2(McpUiAppCapabilitiesAvailableDisplayModesItemValue2),
-    /// [`McpUiAppCapabilitiesAvailableDisplayModesItemValue3`]
-    Value3(McpUiAppCapabilitiesAvailableDisplayModesItemValue3),
-}
-
-codec::union! {
-    McpUiDisplayMode blank Value;
-    0 Value from(McpUiAppCapabilitiesAvailableDisplayModesItemValue),
-    1 Value2 from(McpUiAppCapabilitiesAvailableDisplayModesItemValue2),
-    2 Value3 from(McpUiAppCapabilitiesAvailableDisplayModesItemValue3);
-    [Value(&[], &[Str("inline")])] => 0,
-    [Value(&[], &[Str("fullscreen")])] => 1,
-    [Value(&[], &[Str("pip")])] => 2,
 }
 
 /// Asks the host to save files on the user's machine. The sandbox of an app does not allow downloads.
@@ -235,12 +67,12 @@ impl Request for McpUiDownloadFileRequest {
     type Result = McpUiDownloadFileResult;
 }
 
-/// The parameters of [`McpUiDownloadFileRequest`] (`ui/download-file`).
+/// The files to save.
 ///
-/// Used by [`McpUiDownloadFileRequest`].
+/// The parameters of [`McpUiDownloadFileRequest`] (`ui/download-file`). Used by [`McpUiDownloadFileRequest`].
 #[derive(Clone, Debug, PartialEq)]
 pub struct McpUiDownloadFileRequestParams {
-    /// The member `contents`.
+    /// The contents of the files, or links to them.
     pub contents: Vec<McpUiDownloadFileRequestParamsContentsItem>,
 }
 
@@ -258,8 +90,7 @@ codec::object! {
     else refuse_others
 }
 
-/// A value in [`McpUiDownloadFileRequestParams`], at
-/// `/$defs/McpUiDownloadFileRequest/properties/params/properties/contents/items` in the schema.
+/// The content of a file, or a link to it.
 ///
 /// The first condition that holds selects the variant:
 ///
@@ -269,9 +100,9 @@ codec::object! {
 /// Used by [`McpUiDownloadFileRequestParams`].
 #[derive(Clone, Debug, PartialEq)]
 pub enum McpUiDownloadFileRequestParamsContentsItem {
-    /// [`Resource`]
+    /// [`Resource`]: Content that contains a resource.
     Resource(Box<Resource>),
-    /// [`ResourceLink`]
+    /// [`ResourceLink`]: Content that links to a resource.
     ResourceLink(Box<ResourceLink>),
 }
 
@@ -283,14 +114,13 @@ codec::boxed_union! {
     [Value(&["type"], &[Str("resource_link")])] => 1,
 }
 
-/// A value in [`McpUiDownloadFileRequestParamsContentsItem`], at
-/// `/$defs/McpUiDownloadFileRequest/properties/params/properties/contents/items/anyOf/0` in the schema.
+/// Content that contains a resource.
 ///
 /// In JSON, `type` is `"resource"`. Used by [`McpUiDownloadFileRequestParamsContentsItem`],
 /// [`McpUiMessageRequestParamsContentItem`].
 #[derive(Clone, Debug, PartialEq)]
 pub struct Resource {
-    /// The member `resource`.
+    /// The contents of the resource.
     pub resource: McpUiDownloadFileRequestParamsContentsItemResourceResource,
     /// Hints about how to display or use the object. Hints from an untrusted server are not reliable.
     pub annotations: Option<
@@ -337,23 +167,21 @@ codec::object! {
     else refuse_others
 }
 
-/// A value in [`Resource`], at
-/// `/$defs/McpUiDownloadFileRequest/properties/params/properties/contents/items/anyOf/0/properties/annotations` in the
-/// schema.
+/// Hints about how to use or display content.
 ///
 /// Used by [`Resource`], [`ResourceLink`], [`McpUiMessageRequestParamsContentItemText`],
 /// [`McpUiMessageRequestParamsContentItemImage`], [`McpUiMessageRequestParamsContentItemAudio`].
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct McpUiDownloadFileRequestParamsContentsItemResourceAnnotations {
-    /// The member `audience`.
+    /// Whom the content is for.
     pub audience: Option<
         Vec<McpUiDownloadFileRequestParamsContentsItemResourceAnnotationsAudienceItem>,
     >,
-    /// The member `priority`.
+    /// The importance, from 0 to 1.
     pub priority: Option<
         McpUiDownloadFileRequestParamsContentsItemResourceAnnotationsPriority,
     >,
-    /// The member `lastModified`.
+    /// The time of the last change, as an ISO 8601 timestamp.
     pub last_modified: Option<
         McpUiDownloadFileRequestParamsContentsItemResourceAnnotationsLastModified,
     >,
@@ -413,16 +241,14 @@ codec::object! {
     else refuse_others
 }
 
-/// A value in [`McpUiDownloadFileRequestParamsContentsItemResourceAnnotations`], at
-/// `/$defs/McpUiDownloadFileRequest/properties/params/properties/contents/items/anyOf/0/properties/annotations/properties/audience/items`
-/// in the schema.
+/// Whom content is for.
 ///
 /// Used by [`McpUiDownloadFileRequestParamsContentsItemResourceAnnotations`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum McpUiDownloadFileRequestParamsContentsItemResourceAnnotationsAudienceItem {
-    /// `"user"`
+    /// `"user"`: The user.
     User,
-    /// `"assistant"`
+    /// `"assistant"`: The model.
     Assistant,
 }
 
@@ -432,9 +258,7 @@ codec::string_enum! {
     Assistant = "assistant",
 }
 
-/// A value in [`McpUiDownloadFileRequestParamsContentsItemResourceAnnotations`], at
-/// `/$defs/McpUiDownloadFileRequest/properties/params/properties/contents/items/anyOf/0/properties/annotations/properties/lastModified`
-/// in the schema.
+/// The time of the last change, as an ISO 8601 timestamp.
 ///
 /// Checked against the schema when it is created.
 ///
@@ -454,9 +278,7 @@ impl McpUiDownloadFileRequestParamsContentsItemResourceAnnotationsLastModified {
 
 codec::checked! { McpUiDownloadFileRequestParamsContentsItemResourceAnnotationsLastModified(String) }
 
-/// A value in [`McpUiDownloadFileRequestParamsContentsItemResourceAnnotations`], at
-/// `/$defs/McpUiDownloadFileRequest/properties/params/properties/contents/items/anyOf/0/properties/annotations/properties/priority`
-/// in the schema.
+/// The importance of content, from 0 to 1.
 ///
 /// The constructor checks that the value is at least 0 and at most 1.
 ///
@@ -470,9 +292,7 @@ codec::bounded_number! {
     at_most(Integer(1))
 }
 
-/// A value in [`Resource`], at
-/// `/$defs/McpUiDownloadFileRequest/properties/params/properties/contents/items/anyOf/0/properties/resource` in the
-/// schema.
+/// The contents of a resource, as text or bytes.
 ///
 /// The first condition that holds selects the variant:
 ///
@@ -482,9 +302,9 @@ codec::bounded_number! {
 /// Used by [`Resource`].
 #[derive(Clone, Debug, PartialEq)]
 pub enum McpUiDownloadFileRequestParamsContentsItemResourceResource {
-    /// [`McpUiDownloadFileRequestParamsContentsItemResourceResourceObject`]
+    /// [`McpUiDownloadFileRequestParamsContentsItemResourceResourceObject`]: The contents of a resource as text.
     Object(McpUiDownloadFileRequestParamsContentsItemResourceResourceObject),
-    /// [`McpUiDownloadFileRequestParamsContentsItemResourceResourceObject2`]
+    /// [`McpUiDownloadFileRequestParamsContentsItemResourceResourceObject2`]: The contents of a resource as bytes.
     Object2(McpUiDownloadFileRequestParamsContentsItemResourceResourceObject2),
 }
 
@@ -496,21 +316,19 @@ codec::union! {
     [Present(&["blob"])] => 1,
 }
 
-/// A value in [`McpUiDownloadFileRequestParamsContentsItemResourceResource`], at
-/// `/$defs/McpUiDownloadFileRequest/properties/params/properties/contents/items/anyOf/0/properties/resource/anyOf/0` in
-/// the schema.
+/// The contents of a resource as text.
 ///
 /// Used by [`McpUiDownloadFileRequestParamsContentsItemResourceResource`].
 #[derive(Clone, Debug, PartialEq)]
 pub struct McpUiDownloadFileRequestParamsContentsItemResourceResourceObject {
-    /// The member `uri`.
+    /// The URI of the resource.
     pub uri: String,
-    /// The member `mimeType`.
+    /// The media type.
     pub mime_type: Option<String>,
     /// Metadata attached to the object. The protocol reserves some keys, such as those with the prefix
     /// `io.modelcontextprotocol/` since 2025-11-25. In JSON, it is `_meta`.
     pub meta: Option<JsonObject>,
-    /// The member `text`.
+    /// The text.
     pub text: String,
 }
 
@@ -545,21 +363,19 @@ codec::object! {
     else refuse_others
 }
 
-/// A value in [`McpUiDownloadFileRequestParamsContentsItemResourceResource`], at
-/// `/$defs/McpUiDownloadFileRequest/properties/params/properties/contents/items/anyOf/0/properties/resource/anyOf/1` in
-/// the schema.
+/// The contents of a resource as bytes.
 ///
 /// Used by [`McpUiDownloadFileRequestParamsContentsItemResourceResource`].
 #[derive(Clone, Debug, PartialEq)]
 pub struct McpUiDownloadFileRequestParamsContentsItemResourceResourceObject2 {
-    /// The member `uri`.
+    /// The URI of the resource.
     pub uri: String,
-    /// The member `mimeType`.
+    /// The media type.
     pub mime_type: Option<String>,
     /// Metadata attached to the object. The protocol reserves some keys, such as those with the prefix
     /// `io.modelcontextprotocol/` since 2025-11-25. In JSON, it is `_meta`.
     pub meta: Option<JsonObject>,
-    /// The member `blob`.
+    /// The Base64-encoded bytes.
     pub blob: String,
 }
 
@@ -594,14 +410,13 @@ codec::object! {
     else refuse_others
 }
 
-/// A value in [`McpUiDownloadFileRequestParamsContentsItem`], at
-/// `/$defs/McpUiDownloadFileRequest/properties/params/properties/contents/items/anyOf/1` in the schema.
+/// Content that links to a resource.
 ///
 /// In JSON, `type` is `"resource_link"`. Used by [`McpUiDownloadFileRequestParamsContentsItem`],
 /// [`McpUiMessageRequestParamsContentItem`].
 #[derive(Clone, Debug, PartialEq)]
 pub struct ResourceLink {
-    /// The member `name`.
+    /// The name of the resource.
     pub name: String,
     /// The display name, intended for people.
     pub title: Option<String>,
@@ -610,13 +425,13 @@ pub struct ResourceLink {
     pub icons: Option<
         Vec<McpUiDownloadFileRequestParamsContentsItemResourceLinkIconsItem>,
     >,
-    /// The member `uri`.
+    /// The URI of the resource.
     pub uri: String,
     /// A description of the object, for people and models.
     pub description: Option<String>,
-    /// The member `mimeType`.
+    /// The media type.
     pub mime_type: Option<String>,
-    /// The member `size`.
+    /// The size of the resource in bytes.
     pub size: Option<Number>,
     /// Hints about how to display or use the object. Hints from an untrusted server are not reliable.
     pub annotations: Option<
@@ -719,23 +534,19 @@ codec::object! {
     else refuse_others
 }
 
-/// A value in [`ResourceLink`], at
-/// `/$defs/McpUiDownloadFileRequest/properties/params/properties/contents/items/anyOf/1/properties/icons/items` in the
-/// schema.
+/// An icon.
 ///
 /// Used by [`ResourceLink`].
 #[derive(Clone, Debug, PartialEq)]
 pub struct McpUiDownloadFileRequestParamsContentsItemResourceLinkIconsItem {
-    /// The member `src`.
+    /// The URL of the icon.
     pub src: String,
-    /// The member `mimeType`.
+    /// The media type.
     pub mime_type: Option<String>,
-    /// The member `sizes`.
+    /// The sizes for which the icon is suitable, such as `48x48`, or `any`.
     pub sizes: Option<Vec<String>>,
-    /// The member `theme`.
-    pub theme: Option<
-        McpUiDownloadFileRequestParamsContentsItemResourceLinkIconsItemTheme,
-    >,
+    /// The theme that the icon is designed for.
+    pub theme: Option<McpUiTheme>,
 }
 
 impl McpUiDownloadFileRequestParamsContentsItemResourceLinkIconsItem {
@@ -761,12 +572,7 @@ impl McpUiDownloadFileRequestParamsContentsItemResourceLinkIconsItem {
 
     /// Sets `theme`.
     #[must_use]
-    pub fn with_theme(
-        mut self,
-        theme: impl Into<
-            McpUiDownloadFileRequestParamsContentsItemResourceLinkIconsItemTheme,
-        >,
-    ) -> Self {
+    pub fn with_theme(mut self, theme: impl Into<McpUiTheme>) -> Self {
         self.theme = Some(theme.into());
         self
     }
@@ -779,34 +585,6 @@ codec::object! {
     optional 2 "sizes" sizes,
     optional 3 "theme" theme,
     else refuse_others
-}
-
-/// A value in [`McpUiDownloadFileRequestParamsContentsItemResourceLinkIconsItem`], at
-/// `/$defs/McpUiDownloadFileRequest/properties/params/properties/contents/items/anyOf/1/properties/icons/items/properties/theme`
-/// in the schema.
-///
-/// Used by [`McpUiDownloadFileRequestParamsContentsItemResourceLinkIconsItem`],
-/// [`McpUiHostContextChangedNotificationParamsToolInfoToolIconsItem`], [`McpUiHostContextToolInfoToolIconsItem`],
-/// [`McpUiInitializeRequestParamsAppInfoIconsItem`], [`McpUiInitializeResultHostInfoIconsItem`],
-/// [`McpUiInitializeResultHostContextToolInfoToolIconsItem`] and 1 more.
-///
-/// [`McpUiHostContextChangedNotificationParamsToolInfoToolIconsItem`]: super::McpUiHostContextChangedNotificationParamsToolInfoToolIconsItem
-/// [`McpUiHostContextToolInfoToolIconsItem`]: super::McpUiHostContextToolInfoToolIconsItem
-/// [`McpUiInitializeRequestParamsAppInfoIconsItem`]: super::McpUiInitializeRequestParamsAppInfoIconsItem
-/// [`McpUiInitializeResultHostContextToolInfoToolIconsItem`]: super::McpUiInitializeResultHostContextToolInfoToolIconsItem
-/// [`McpUiInitializeResultHostInfoIconsItem`]: super::McpUiInitializeResultHostInfoIconsItem
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum McpUiDownloadFileRequestParamsContentsItemResourceLinkIconsItemTheme {
-    /// `"light"`
-    Light,
-    /// `"dark"`
-    Dark,
-}
-
-codec::string_enum! {
-    McpUiDownloadFileRequestParamsContentsItemResourceLinkIconsItemTheme;
-    Light = "light",
-    Dark = "dark",
 }
 
 /// Whether the files were saved.
@@ -841,535 +619,6 @@ codec::object! {
     ..extra
 }
 
-/// What a host supports.
-#[derive(Clone, Debug, Default, PartialEq)]
-pub struct McpUiHostCapabilities {
-    /// Experimental features, by name.
-    pub experimental: Option<Map<String, JsonObject>>,
-    /// The member `openLinks`.
-    pub open_links: Option<Map<String, Never>>,
-    /// The member `downloadFile`.
-    pub download_file: Option<Map<String, Never>>,
-    /// The member `serverTools`.
-    pub server_tools: Option<ServerTools>,
-    /// The member `serverResources`.
-    pub server_resources: Option<ServerResources>,
-    /// The member `logging`.
-    pub logging: Option<Map<String, Never>>,
-    /// The member `sandbox`.
-    pub sandbox: Option<Sandbox>,
-    /// The member `updateModelContext`.
-    pub update_model_context: Option<UpdateModelContext>,
-    /// The member `message`.
-    pub message: Option<Message>,
-    /// The member `sampling`.
-    pub sampling: Option<Sampling>,
-}
-
-impl McpUiHostCapabilities {
-    /// Creates a `McpUiHostCapabilities` without optional members.
-    #[must_use]
-    pub fn new() -> Self {
-        Self::default()
-    }
-
-    /// Sets `experimental`.
-    #[must_use]
-    pub fn with_experimental(mut self, experimental: impl Into<Map<String, JsonObject>>) -> Self {
-        self.experimental = Some(experimental.into());
-        self
-    }
-
-    /// Sets `openLinks`.
-    #[must_use]
-    pub fn with_open_links(mut self, open_links: impl Into<Map<String, Never>>) -> Self {
-        self.open_links = Some(open_links.into());
-        self
-    }
-
-    /// Sets `downloadFile`.
-    #[must_use]
-    pub fn with_download_file(mut self, download_file: impl Into<Map<String, Never>>) -> Self {
-        self.download_file = Some(download_file.into());
-        self
-    }
-
-    /// Sets `serverTools`.
-    #[must_use]
-    pub fn with_server_tools(mut self, server_tools: impl Into<ServerTools>) -> Self {
-        self.server_tools = Some(server_tools.into());
-        self
-    }
-
-    /// Sets `serverResources`.
-    #[must_use]
-    pub fn with_server_resources(mut self, server_resources: impl Into<ServerResources>) -> Self {
-        self.server_resources = Some(server_resources.into());
-        self
-    }
-
-    /// Sets `logging`.
-    #[must_use]
-    pub fn with_logging(mut self, logging: impl Into<Map<String, Never>>) -> Self {
-        self.logging = Some(logging.into());
-        self
-    }
-
-    /// Sets `sandbox`.
-    #[must_use]
-    pub fn with_sandbox(mut self, sandbox: impl Into<Sandbox>) -> Self {
-        self.sandbox = Some(sandbox.into());
-        self
-    }
-
-    /// Sets `updateModelContext`.
-    #[must_use]
-    pub fn with_update_model_context(mut self, update_model_context: impl Into<UpdateModelContext>) -> Self {
-        self.update_model_context = Some(update_model_context.into());
-        self
-    }
-
-    /// Sets `message`.
-    #[must_use]
-    pub fn with_message(mut self, message: impl Into<Message>) -> Self {
-        self.message = Some(message.into());
-        self
-    }
-
-    /// Sets `sampling`.
-    #[must_use]
-    pub fn with_sampling(mut self, sampling: impl Into<Sampling>) -> Self {
-        self.sampling = Some(sampling.into());
-        self
-    }
-}
-
-codec::object! {
-    McpUiHostCapabilities;
-    optional 0 "experimental" experimental,
-    optional 1 "openLinks" open_links,
-    optional 2 "downloadFile" download_file,
-    optional 3 "serverTools" server_tools,
-    optional 4 "serverResources" server_resources,
-    optional 5 "logging" logging,
-    optional 6 "sandbox" sandbox,
-    optional 7 "updateModelContext" update_model_context,
-    optional 8 "message" message,
-    optional 9 "sampling" sampling,
-    else refuse_others
-}
-
-/// A value in [`McpUiHostCapabilities`], at `/$defs/McpUiHostCapabilities/properties/message` in the schema.
-///
-/// Used by [`McpUiHostCapabilities`], [`McpUiInitializeResultHostCapabilities`].
-#[derive(Clone, Debug, Default, PartialEq)]
-pub struct Message {
-    /// The member `text`.
-    pub text: Option<Map<String, Never>>,
-    /// The member `image`.
-    pub image: Option<Map<String, Never>>,
-    /// The member `audio`.
-    pub audio: Option<Map<String, Never>>,
-    /// The member `resource`.
-    pub resource: Option<Map<String, Never>>,
-    /// The member `resourceLink`.
-    pub resource_link: Option<Map<String, Never>>,
-    /// The member `structuredContent`.
-    pub structured_content: Option<Map<String, Never>>,
-}
-
-impl Message {
-    /// Creates a `Message` without optional members.
-    #[must_use]
-    pub fn new() -> Self {
-        Self::default()
-    }
-
-    /// Sets `text`.
-    #[must_use]
-    pub fn with_text(mut self, text: impl Into<Map<String, Never>>) -> Self {
-        self.text = Some(text.into());
-        self
-    }
-
-    /// Sets `image`.
-    #[must_use]
-    pub fn with_image(mut self, image: impl Into<Map<String, Never>>) -> Self {
-        self.image = Some(image.into());
-        self
-    }
-
-    /// Sets `audio`.
-    #[must_use]
-    pub fn with_audio(mut self, audio: impl Into<Map<String, Never>>) -> Self {
-        self.audio = Some(audio.into());
-        self
-    }
-
-    /// Sets `resource`.
-    #[must_use]
-    pub fn with_resource(mut self, resource: impl Into<Map<String, Never>>) -> Self {
-        self.resource = Some(resource.into());
-        self
-    }
-
-    /// Sets `resourceLink`.
-    #[must_use]
-    pub fn with_resource_link(mut self, resource_link: impl Into<Map<String, Never>>) -> Self {
-        self.resource_link = Some(resource_link.into());
-        self
-    }
-
-    /// Sets `structuredContent`.
-    #[must_use]
-    pub fn with_structured_content(mut self, structured_content: impl Into<Map<String, Never>>) -> Self {
-        self.structured_content = Some(structured_content.into());
-        self
-    }
-}
-
-codec::object! {
-    Message;
-    optional 0 "text" text,
-    optional 1 "image" image,
-    optional 2 "audio" audio,
-    optional 3 "resource" resource,
-    optional 4 "resourceLink" resource_link,
-    optional 5 "structuredContent" structured_content,
-    else refuse_others
-}
-
-/// A value in [`McpUiHostCapabilities`], at `/$defs/McpUiHostCapabilities/properties/sampling` in the schema.
-///
-/// Used by [`McpUiHostCapabilities`], [`McpUiInitializeResultHostCapabilities`].
-#[derive(Clone, Debug, Default, PartialEq)]
-pub struct Sampling {
-    /// The member `tools`.
-    pub tools: Option<Map<String, Never>>,
-}
-
-impl Sampling {
-    /// Creates a `Sampling` without optional members.
-    #[must_use]
-    pub fn new() -> Self {
-        Self::default()
-    }
-
-    /// Sets `tools`.
-    #[must_use]
-    pub fn with_tools(mut self, tools: impl Into<Map<String, Never>>) -> Self {
-        self.tools = Some(tools.into());
-        self
-    }
-}
-
-codec::object! {
-    Sampling;
-    optional 0 "tools" tools,
-    else refuse_others
-}
-
-/// A value in [`McpUiHostCapabilities`], at `/$defs/McpUiHostCapabilities/properties/sandbox` in the schema.
-///
-/// Used by [`McpUiHostCapabilities`], [`McpUiInitializeResultHostCapabilities`].
-#[derive(Clone, Debug, Default, PartialEq)]
-pub struct Sandbox {
-    /// The member `permissions`.
-    pub permissions: Option<Permissions>,
-    /// The member `csp`.
-    pub csp: Option<Csp>,
-}
-
-impl Sandbox {
-    /// Creates a `Sandbox` without optional members.
-    #[must_use]
-    pub fn new() -> Self {
-        Self::default()
-    }
-
-    /// Sets `permissions`.
-    #[must_use]
-    pub fn with_permissions(mut self, permissions: impl Into<Permissions>) -> Self {
-        self.permissions = Some(permissions.into());
-        self
-    }
-
-    /// Sets `csp`.
-    #[must_use]
-    pub fn with_csp(mut self, csp: impl Into<Csp>) -> Self {
-        self.csp = Some(csp.into());
-        self
-    }
-}
-
-codec::object! {
-    Sandbox;
-    optional 0 "permissions" permissions,
-    optional 1 "csp" csp,
-    else refuse_others
-}
-
-/// A value in [`McpUiResourceMeta`], at `/$defs/McpUiHostCapabilities/properties/sandbox/properties/csp` in the schema.
-///
-/// Used by [`McpUiResourceMeta`], [`Sandbox`], [`McpUiSandboxResourceReadyNotificationParams`].
-#[derive(Clone, Debug, Default, PartialEq)]
-pub struct Csp {
-    /// The origins of network requests (`connect-src`). If absent or empty, all requests are blocked.
-    pub connect_domains: Option<Vec<String>>,
-    /// The origins of scripts, styles, images, fonts and media. If absent or empty, all are blocked.
-    pub resource_domains: Option<Vec<String>>,
-    /// The origins of frames inside the app (`frame-src`). If absent or empty, the app has no frames.
-    pub frame_domains: Option<Vec<String>>,
-    /// The origins of the document's base URI (`base-uri`). If absent or empty, only the app's origin is allowed.
-    pub base_uri_domains: Option<Vec<String>>,
-}
-
-impl Csp {
-    /// Creates a `Csp` without optional members.
-    #[must_use]
-    pub fn new() -> Self {
-        Self::default()
-    }
-
-    /// Sets `connectDomains`.
-    #[must_use]
-    pub fn with_connect_domains(mut self, connect_domains: impl Into<Vec<String>>) -> Self {
-        self.connect_domains = Some(connect_domains.into());
-        self
-    }
-
-    /// Sets `resourceDomains`.
-    #[must_use]
-    pub fn with_resource_domains(mut self, resource_domains: impl Into<Vec<String>>) -> Self {
-        self.resource_domains = Some(resource_domains.into());
-        self
-    }
-
-    /// Sets `frameDomains`.
-    #[must_use]
-    pub fn with_frame_domains(mut self, frame_domains: impl Into<Vec<String>>) -> Self {
-        self.frame_domains = Some(frame_domains.into());
-        self
-    }
-
-    /// Sets `baseUriDomains`.
-    #[must_use]
-    pub fn with_base_uri_domains(mut self, base_uri_domains: impl Into<Vec<String>>) -> Self {
-        self.base_uri_domains = Some(base_uri_domains.into());
-        self
-    }
-}
-
-codec::object! {
-    Csp;
-    optional 0 "connectDomains" connect_domains,
-    optional 1 "resourceDomains" resource_domains,
-    optional 2 "frameDomains" frame_domains,
-    optional 3 "baseUriDomains" base_uri_domains,
-    else refuse_others
-}
-
-/// A value in [`McpUiResourceMeta`], at `/$defs/McpUiHostCapabilities/properties/sandbox/properties/permissions` in the
-/// schema.
-///
-/// Used by [`McpUiResourceMeta`], [`Sandbox`], [`McpUiSandboxResourceReadyNotificationParams`].
-#[derive(Clone, Debug, Default, PartialEq)]
-pub struct Permissions {
-    /// Set if the app uses the camera.
-    pub camera: Option<Map<String, Never>>,
-    /// Set if the app uses the microphone.
-    pub microphone: Option<Map<String, Never>>,
-    /// Set if the app uses the user's location.
-    pub geolocation: Option<Map<String, Never>>,
-    /// Set if the app writes to the clipboard.
-    pub clipboard_write: Option<Map<String, Never>>,
-}
-
-impl Permissions {
-    /// Creates a `Permissions` without optional members.
-    #[must_use]
-    pub fn new() -> Self {
-        Self::default()
-    }
-
-    /// Sets `camera`.
-    #[must_use]
-    pub fn with_camera(mut self, camera: impl Into<Map<String, Never>>) -> Self {
-        self.camera = Some(camera.into());
-        self
-    }
-
-    /// Sets `microphone`.
-    #[must_use]
-    pub fn with_microphone(mut self, microphone: impl Into<Map<String, Never>>) -> Self {
-        self.microphone = Some(microphone.into());
-        self
-    }
-
-    /// Sets `geolocation`.
-    #[must_use]
-    pub fn with_geolocation(mut self, geolocation: impl Into<Map<String, Never>>) -> Self {
-        self.geolocation = Some(geolocation.into());
-        self
-    }
-
-    /// Sets `clipboardWrite`.
-    #[must_use]
-    pub fn with_clipboard_write(mut self, clipboard_write: impl Into<Map<String, Never>>) -> Self {
-        self.clipboard_write = Some(clipboard_write.into());
-        self
-    }
-}
-
-codec::object! {
-    Permissions;
-    optional 0 "camera" camera,
-    optional 1 "microphone" microphone,
-    optional 2 "geolocation" geolocation,
-    optional 3 "clipboardWrite" clipboard_write,
-    else refuse_others
-}
-
-/// A value in [`McpUiHostCapabilities`], at `/$defs/McpUiHostCapabilities/properties/serverResources` in the schema.
-///
-/// Used by [`McpUiHostCapabilities`], [`McpUiInitializeResultHostCapabilities`].
-#[derive(Clone, Debug, Default, PartialEq)]
-pub struct ServerResources {
-    /// Whether the sender reports changes of the list.
-    pub list_changed: Option<bool>,
-}
-
-impl ServerResources {
-    /// Creates a `ServerResources` without optional members.
-    #[must_use]
-    pub fn new() -> Self {
-        Self::default()
-    }
-
-    /// Sets `listChanged`.
-    #[must_use]
-    pub fn with_list_changed(mut self, list_changed: bool) -> Self {
-        self.list_changed = Some(list_changed);
-        self
-    }
-}
-
-codec::object! {
-    ServerResources;
-    optional 0 "listChanged" list_changed,
-    else refuse_others
-}
-
-/// A value in [`McpUiHostCapabilities`], at `/$defs/McpUiHostCapabilities/properties/serverTools` in the schema.
-///
-/// Used by [`McpUiHostCapabilities`], [`McpUiInitializeResultHostCapabilities`].
-#[derive(Clone, Debug, Default, PartialEq)]
-pub struct ServerTools {
-    /// Whether the sender reports changes of the list.
-    pub list_changed: Option<bool>,
-}
-
-impl ServerTools {
-    /// Creates a `ServerTools` without optional members.
-    #[must_use]
-    pub fn new() -> Self {
-        Self::default()
-    }
-
-    /// Sets `listChanged`.
-    #[must_use]
-    pub fn with_list_changed(mut self, list_changed: bool) -> Self {
-        self.list_changed = Some(list_changed);
-        self
-    }
-}
-
-codec::object! {
-    ServerTools;
-    optional 0 "listChanged" list_changed,
-    else refuse_others
-}
-
-/// A value in [`McpUiHostCapabilities`], at `/$defs/McpUiHostCapabilities/properties/updateModelContext` in the schema.
-///
-/// Used by [`McpUiHostCapabilities`], [`McpUiInitializeResultHostCapabilities`].
-#[derive(Clone, Debug, Default, PartialEq)]
-pub struct UpdateModelContext {
-    /// The member `text`.
-    pub text: Option<Map<String, Never>>,
-    /// The member `image`.
-    pub image: Option<Map<String, Never>>,
-    /// The member `audio`.
-    pub audio: Option<Map<String, Never>>,
-    /// The member `resource`.
-    pub resource: Option<Map<String, Never>>,
-    /// The member `resourceLink`.
-    pub resource_link: Option<Map<String, Never>>,
-    /// The member `structuredContent`.
-    pub structured_content: Option<Map<String, Never>>,
-}
-
-impl UpdateModelContext {
-    /// Creates a `UpdateModelContext` without optional members.
-    #[must_use]
-    pub fn new() -> Self {
-        Self::default()
-    }
-
-    /// Sets `text`.
-    #[must_use]
-    pub fn with_text(mut self, text: impl Into<Map<String, Never>>) -> Self {
-        self.text = Some(text.into());
-        self
-    }
-
-    /// Sets `image`.
-    #[must_use]
-    pub fn with_image(mut self, image: impl Into<Map<String, Never>>) -> Self {
-        self.image = Some(image.into());
-        self
-    }
-
-    /// Sets `audio`.
-    #[must_use]
-    pub fn with_audio(mut self, audio: impl Into<Map<String, Never>>) -> Self {
-        self.audio = Some(audio.into());
-        self
-    }
-
-    /// Sets `resource`.
-    #[must_use]
-    pub fn with_resource(mut self, resource: impl Into<Map<String, Never>>) -> Self {
-        self.resource = Some(resource.into());
-        self
-    }
-
-    /// Sets `resourceLink`.
-    #[must_use]
-    pub fn with_resource_link(mut self, resource_link: impl Into<Map<String, Never>>) -> Self {
-        self.resource_link = Some(resource_link.into());
-        self
-    }
-
-    /// Sets `structuredContent`.
-    #[must_use]
-    pub fn with_structured_content(mut self, structured_content: impl Into<Map<String, Never>>) -> Self {
-        self.structured_content = Some(structured_content.into());
-        self
-    }
-}
-
-codec::object! {
-    UpdateModelContext;
-    optional 0 "text" text,
-    optional 1 "image" image,
-    optional 2 "audio" audio,
-    optional 3 "resource" resource,
-    optional 4 "resourceLink" resource_link,
-    optional 5 "structuredContent" structured_content,
-    else refuse_others
-}
-
 /// The environment of an app: how and where the host shows it.
 ///
 /// All members are optional, and hosts can add others.
@@ -1378,15 +627,13 @@ pub struct McpUiHostContext {
     /// The tool call that shows the app.
     pub tool_info: Option<McpUiHostContextToolInfo>,
     /// The current theme.
-    pub theme: Option<McpUiHostContextChangedNotificationParamsTheme>,
+    pub theme: Option<McpUiTheme>,
     /// CSS variables and fonts of the host.
-    pub styles: Option<Styles>,
+    pub styles: Option<McpUiHostStyles>,
     /// The current display mode.
-    pub display_mode: Option<McpUiAppCapabilitiesAvailableDisplayModesItem>,
+    pub display_mode: Option<McpUiDisplayMode>,
     /// The display modes that the host supports.
-    pub available_display_modes: Option<
-        Vec<McpUiAppCapabilitiesAvailableDisplayModesItem>,
-    >,
+    pub available_display_modes: Option<Vec<McpUiDisplayMode>>,
     /// The fixed or maximum size of the app's frame, in pixels.
     pub container_dimensions: Option<ContainerDimensions>,
     /// The user's language and region as a BCP 47 tag, such as `de-CH`.
@@ -1421,33 +668,28 @@ impl McpUiHostContext {
 
     /// Sets `theme`.
     #[must_use]
-    pub fn with_theme(mut self, theme: impl Into<McpUiHostContextChangedNotificationParamsTheme>) -> Self {
+    pub fn with_theme(mut self, theme: impl Into<McpUiTheme>) -> Self {
         self.theme = Some(theme.into());
         self
     }
 
     /// Sets `styles`.
     #[must_use]
-    pub fn with_styles(mut self, styles: impl Into<Styles>) -> Self {
+    pub fn with_styles(mut self, styles: impl Into<McpUiHostStyles>) -> Self {
         self.styles = Some(styles.into());
         self
     }
 
     /// Sets `displayMode`.
     #[must_use]
-    pub fn with_display_mode(mut self, display_mode: impl Into<McpUiAppCapabilitiesAvailableDisplayModesItem>) -> Self {
+    pub fn with_display_mode(mut self, display_mode: impl Into<McpUiDisplayMode>) -> Self {
         self.display_mode = Some(display_mode.into());
         self
     }
 
     /// Sets `availableDisplayModes`.
     #[must_use]
-    pub fn with_available_display_modes(
-        mut self,
-        available_display_modes: impl Into<
-            Vec<McpUiAppCapabilitiesAvailableDisplayModesItem>,
-        >,
-    ) -> Self {
+    pub fn with_available_display_modes(mut self, available_display_modes: impl Into<Vec<McpUiDisplayMode>>) -> Self {
         self.available_display_modes = Some(available_display_modes.into());
         self
     }
@@ -1552,37 +794,34 @@ impl Notification for McpUiHostContextChangedNotification {
     type Params = McpUiHostContextChangedNotificationParams;
 }
 
-/// A value in [`McpUiHostContextChangedNotification`], at
-/// `/$defs/McpUiHostContextChangedNotification/properties/params` in the schema.
+/// The changed members of the host's context.
 ///
 /// Used by [`McpUiHostContextChangedNotification`].
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct McpUiHostContextChangedNotificationParams {
-    /// The member `toolInfo`.
+    /// The tool call that shows the app.
     pub tool_info: Option<McpUiHostContextChangedNotificationParamsToolInfo>,
-    /// The member `theme`.
-    pub theme: Option<McpUiHostContextChangedNotificationParamsTheme>,
-    /// The member `styles`.
-    pub styles: Option<Styles>,
-    /// The member `displayMode`.
-    pub display_mode: Option<McpUiAppCapabilitiesAvailableDisplayModesItem>,
-    /// The member `availableDisplayModes`.
-    pub available_display_modes: Option<
-        Vec<McpUiAppCapabilitiesAvailableDisplayModesItem>,
-    >,
-    /// The member `containerDimensions`.
+    /// The current theme.
+    pub theme: Option<McpUiTheme>,
+    /// CSS variables and fonts of the host.
+    pub styles: Option<McpUiHostStyles>,
+    /// The current display mode.
+    pub display_mode: Option<McpUiDisplayMode>,
+    /// The supported display modes.
+    pub available_display_modes: Option<Vec<McpUiDisplayMode>>,
+    /// The fixed or maximum size of the app's frame, in pixels.
     pub container_dimensions: Option<ContainerDimensions>,
-    /// The member `locale`.
+    /// The user's language and region as a BCP 47 tag, such as `de-CH`.
     pub locale: Option<String>,
-    /// The member `timeZone`.
+    /// The user's time zone by its IANA name, such as `Europe/Zurich`.
     pub time_zone: Option<String>,
-    /// The member `userAgent`.
+    /// The name of the host application.
     pub user_agent: Option<String>,
-    /// The member `platform`.
+    /// The kind of host.
     pub platform: Option<Platform>,
-    /// The member `deviceCapabilities`.
+    /// How the user can operate the device.
     pub device_capabilities: Option<DeviceCapabilities>,
-    /// The member `safeAreaInsets`.
+    /// The margins that parts of the device cover, in pixels.
     pub safe_area_insets: Option<SafeAreaInsets>,
     /// Members that the schema does not define.
     pub extra: Extra<Self>,
@@ -1604,33 +843,28 @@ impl McpUiHostContextChangedNotificationParams {
 
     /// Sets `theme`.
     #[must_use]
-    pub fn with_theme(mut self, theme: impl Into<McpUiHostContextChangedNotificationParamsTheme>) -> Self {
+    pub fn with_theme(mut self, theme: impl Into<McpUiTheme>) -> Self {
         self.theme = Some(theme.into());
         self
     }
 
     /// Sets `styles`.
     #[must_use]
-    pub fn with_styles(mut self, styles: impl Into<Styles>) -> Self {
+    pub fn with_styles(mut self, styles: impl Into<McpUiHostStyles>) -> Self {
         self.styles = Some(styles.into());
         self
     }
 
     /// Sets `displayMode`.
     #[must_use]
-    pub fn with_display_mode(mut self, display_mode: impl Into<McpUiAppCapabilitiesAvailableDisplayModesItem>) -> Self {
+    pub fn with_display_mode(mut self, display_mode: impl Into<McpUiDisplayMode>) -> Self {
         self.display_mode = Some(display_mode.into());
         self
     }
 
     /// Sets `availableDisplayModes`.
     #[must_use]
-    pub fn with_available_display_modes(
-        mut self,
-        available_display_modes: impl Into<
-            Vec<McpUiAppCapabilitiesAvailableDisplayModesItem>,
-        >,
-    ) -> Self {
+    pub fn with_available_display_modes(mut self, available_display_modes: impl Into<Vec<McpUiDisplayMode>>) -> Self {
         self.available_display_modes = Some(available_display_modes.into());
         self
     }
@@ -1702,15 +936,17 @@ codec::object! {
     ..extra
 }
 
-/// A value in [`McpUiHostContext`], at
-/// `/$defs/McpUiHostContextChangedNotification/properties/params/properties/containerDimensions` in the schema.
+/// The maximum size of an app's frame, in pixels.
+///
+/// The schema also has fixed sizes, but no document satisfies both its schema for heights and that for widths. In
+/// effect, it accepts only an empty object.
 ///
 /// Used by [`McpUiHostContext`], [`McpUiHostContextChangedNotificationParams`], [`McpUiInitializeResultHostContext`].
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct ContainerDimensions {
-    /// The member `maxHeight`.
+    /// The maximum height of the frame.
     pub max_height: Option<Never>,
-    /// The member `maxWidth`.
+    /// The maximum width of the frame.
     pub max_width: Option<Never>,
 }
 
@@ -1743,94 +979,38 @@ codec::object! {
     else refuse_others
 }
 
-/// A value in [`McpUiHostContext`], at
-/// `/$defs/McpUiHostContextChangedNotification/properties/params/properties/platform` in the schema.
-///
-/// The first condition that holds selects the variant:
-///
-/// * the value is "web": `Value`
-/// * the value is "desktop": `Value2`
-/// * the value is "mobile": `Value3`
+/// The kind of host.
 ///
 /// Used by [`McpUiHostContext`], [`McpUiHostContextChangedNotificationParams`], [`McpUiInitializeResultHostContext`].
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Platform {
-    /// [`McpUiHostContextChangedNotificationParamsPlatformValue`]
-    Value(McpUiHostContextChangedNotificationParamsPlatformValue),
-    /// [`McpUiHostContextChangedNotificationParamsPlatformValue2`]
-    Value2(McpUiHostContextChangedNotificationParamsPlatformValue2),
-    /// [`McpUiHostContextChangedNotificationParamsPlatformValue3`]
-    Value3(McpUiHostContextChangedNotificationParamsPlatformValue3),
-}
-
-codec::union! {
-    Platform blank Value;
-    0 Value from(McpUiHostContextChangedNotificationParamsPlatformValue),
-    1 Value2 from(McpUiHostContextChangedNotificationParamsPlatformValue2),
-    2 Value3 from(McpUiHostContextChangedNotificationParamsPlatformValue3);
-    [Value(&[], &[Str("web")])] => 0,
-    [Value(&[], &[Str("desktop")])] => 1,
-    [Value(&[], &[Str("mobile")])] => 2,
-}
-
-/// A value in [`Platform`], at
-/// `/$defs/McpUiHostContextChangedNotification/properties/params/properties/platform/anyOf/0` in the schema.
-///
-/// Used by [`Platform`].
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum McpUiHostContextChangedNotificationParamsPlatformValue {
-    /// `"web"`
+    /// `"web"`: A website.
     Web,
-}
-
-codec::string_enum! {
-    McpUiHostContextChangedNotificationParamsPlatformValue;
-    Web = "web",
-}
-
-/// A value in [`Platform`], at
-/// `/$defs/McpUiHostContextChangedNotification/properties/params/properties/platform/anyOf/1` in the schema.
-///
-/// Used by [`Platform`].
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum McpUiHostContextChangedNotificationParamsPlatformValue2 {
-    /// `"desktop"`
+    /// `"desktop"`: A desktop application.
     Desktop,
-}
-
-codec::string_enum! {
-    McpUiHostContextChangedNotificationParamsPlatformValue2;
-    Desktop = "desktop",
-}
-
-/// A value in [`Platform`], at
-/// `/$defs/McpUiHostContextChangedNotification/properties/params/properties/platform/anyOf/2` in the schema.
-///
-/// Used by [`Platform`].
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum McpUiHostContextChangedNotificationParamsPlatformValue3 {
-    /// `"mobile"`
+    /// `"mobile"`: A mobile application.
     Mobile,
 }
 
 codec::string_enum! {
-    McpUiHostContextChangedNotificationParamsPlatformValue3;
+    Platform;
+    Web = "web",
+    Desktop = "desktop",
     Mobile = "mobile",
 }
 
-/// A value in [`McpUiHostContext`], at
-/// `/$defs/McpUiHostContextChangedNotification/properties/params/properties/safeAreaInsets` in the schema.
+/// The margins that parts of the device cover, in pixels.
 ///
 /// Used by [`McpUiHostContext`], [`McpUiHostContextChangedNotificationParams`], [`McpUiInitializeResultHostContext`].
 #[derive(Clone, Debug, PartialEq)]
 pub struct SafeAreaInsets {
-    /// The member `top`.
+    /// The margin at the top.
     pub top: Number,
-    /// The member `right`.
+    /// The margin on the right.
     pub right: Number,
-    /// The member `bottom`.
+    /// The margin at the bottom.
     pub bottom: Number,
-    /// The member `left`.
+    /// The margin on the left.
     pub left: Number,
 }
 
@@ -1856,59 +1036,17 @@ codec::object! {
     else refuse_others
 }
 
-/// A value in [`McpUiHostContext`], at `/$defs/McpUiHostContextChangedNotification/properties/params/properties/styles`
-/// in the schema.
+/// CSS that an app can insert.
 ///
-/// Used by [`McpUiHostContext`], [`McpUiHostContextChangedNotificationParams`], [`McpUiInitializeResultHostContext`].
+/// Used by [`McpUiHostStyles`].
 #[derive(Clone, Debug, Default, PartialEq)]
-pub struct Styles {
-    /// The member `variables`.
-    pub variables: Option<Variables>,
-    /// The member `css`.
-    pub css: Option<Css>,
-}
-
-impl Styles {
-    /// Creates a `Styles` without optional members.
-    #[must_use]
-    pub fn new() -> Self {
-        Self::default()
-    }
-
-    /// Sets `variables`.
-    #[must_use]
-    pub fn with_variables(mut self, variables: impl Into<Variables>) -> Self {
-        self.variables = Some(variables.into());
-        self
-    }
-
-    /// Sets `css`.
-    #[must_use]
-    pub fn with_css(mut self, css: impl Into<Css>) -> Self {
-        self.css = Some(css.into());
-        self
-    }
-}
-
-codec::object! {
-    Styles;
-    optional 0 "variables" variables,
-    optional 1 "css" css,
-    else refuse_others
-}
-
-/// A value in [`McpUiHostStyles`], at
-/// `/$defs/McpUiHostContextChangedNotification/properties/params/properties/styles/properties/css` in the schema.
-///
-/// Used by [`McpUiHostStyles`], [`Styles`].
-#[derive(Clone, Debug, Default, PartialEq)]
-pub struct Css {
-    /// The member `fonts`.
+pub struct McpUiHostCss {
+    /// Rules that load the host's fonts, such as `@font-face` and `@import`.
     pub fonts: Option<String>,
 }
 
-impl Css {
-    /// Creates a `Css` without optional members.
+impl McpUiHostCss {
+    /// Creates a `McpUiHostCss` without optional members.
     #[must_use]
     pub fn new() -> Self {
         Self::default()
@@ -1923,21 +1061,62 @@ impl Css {
 }
 
 codec::object! {
-    Css;
+    McpUiHostCss;
     optional 0 "fonts" fonts,
     else refuse_others
 }
 
-/// A value in [`McpUiHostStyles`], at
-/// `/$defs/McpUiHostContextChangedNotification/properties/params/properties/styles/properties/variables` in the schema.
+/// The styles of a host, so that apps look like a part of it.
+///
+/// Used by [`McpUiHostContext`], [`McpUiHostContextChangedNotificationParams`], [`McpUiInitializeResultHostContext`].
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct McpUiHostStyles {
+    /// Values of CSS variables, by name.
+    pub variables: Option<McpUiHostStylesVariables>,
+    /// CSS that the app can insert.
+    pub css: Option<McpUiHostCss>,
+}
+
+impl McpUiHostStyles {
+    /// Creates a `McpUiHostStyles` without optional members.
+    #[must_use]
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// Sets `variables`.
+    #[must_use]
+    pub fn with_variables(mut self, variables: impl Into<McpUiHostStylesVariables>) -> Self {
+        self.variables = Some(variables.into());
+        self
+    }
+
+    /// Sets `css`.
+    #[must_use]
+    pub fn with_css(mut self, css: impl Into<McpUiHostCss>) -> Self {
+        self.css = Some(css.into());
+        self
+    }
+}
+
+codec::object! {
+    McpUiHostStyles;
+    optional 0 "variables" variables,
+    optional 1 "css" css,
+    else refuse_others
+}
+
+/// Values of CSS variables, by name.
+///
+/// The schema requires all of them, and accepts any value.
 ///
 /// Checked against the schema when it is created.
 ///
-/// Used by [`McpUiHostStyles`], [`Styles`].
+/// Used by [`McpUiHostStyles`].
 #[derive(Clone, Debug, PartialEq)]
-pub struct Variables(Unchecked);
+pub struct McpUiHostStylesVariables(Unchecked);
 
-impl Variables {
+impl McpUiHostStylesVariables {
     fn checks() -> &'static codec::Check {
         static CHECK: codec::Check = codec::Check::Names(
             &codec::Check::Any(
@@ -2405,165 +1584,164 @@ impl Variables {
     }
 }
 
-codec::checked! { Variables(Unchecked) }
+codec::checked! { McpUiHostStylesVariables(Unchecked) }
 
-/// A value in [`McpUiStyles`], at
-/// `/$defs/McpUiHostContextChangedNotification/properties/params/properties/styles/properties/variables` in the schema.
+/// The values of all CSS variables.
 ///
-/// Used by [`McpUiStyles`], [`Variables`].
+/// Used by [`McpUiStyles`], [`McpUiHostStylesVariables`].
 #[derive(Clone, Debug, PartialEq)]
 pub struct Unchecked {
-    /// The member `--color-background-primary`. In JSON, it is `--color-background-primary`.
+    /// The background color of primary elements. In JSON, it is `--color-background-primary`.
     pub color_background_primary: Value,
-    /// The member `--color-background-secondary`. In JSON, it is `--color-background-secondary`.
+    /// The background color of secondary elements. In JSON, it is `--color-background-secondary`.
     pub color_background_secondary: Value,
-    /// The member `--color-background-tertiary`. In JSON, it is `--color-background-tertiary`.
+    /// The background color of tertiary elements. In JSON, it is `--color-background-tertiary`.
     pub color_background_tertiary: Value,
-    /// The member `--color-background-inverse`. In JSON, it is `--color-background-inverse`.
+    /// The background color of inverted elements. In JSON, it is `--color-background-inverse`.
     pub color_background_inverse: Value,
-    /// The member `--color-background-ghost`. In JSON, it is `--color-background-ghost`.
+    /// The background color of ghost elements. In JSON, it is `--color-background-ghost`.
     pub color_background_ghost: Value,
-    /// The member `--color-background-info`. In JSON, it is `--color-background-info`.
+    /// The background color of information. In JSON, it is `--color-background-info`.
     pub color_background_info: Value,
-    /// The member `--color-background-danger`. In JSON, it is `--color-background-danger`.
+    /// The background color of errors and destructive actions. In JSON, it is `--color-background-danger`.
     pub color_background_danger: Value,
-    /// The member `--color-background-success`. In JSON, it is `--color-background-success`.
+    /// The background color of success. In JSON, it is `--color-background-success`.
     pub color_background_success: Value,
-    /// The member `--color-background-warning`. In JSON, it is `--color-background-warning`.
+    /// The background color of warnings. In JSON, it is `--color-background-warning`.
     pub color_background_warning: Value,
-    /// The member `--color-background-disabled`. In JSON, it is `--color-background-disabled`.
+    /// The background color of disabled elements. In JSON, it is `--color-background-disabled`.
     pub color_background_disabled: Value,
-    /// The member `--color-text-primary`. In JSON, it is `--color-text-primary`.
+    /// The text color of primary elements. In JSON, it is `--color-text-primary`.
     pub color_text_primary: Value,
-    /// The member `--color-text-secondary`. In JSON, it is `--color-text-secondary`.
+    /// The text color of secondary elements. In JSON, it is `--color-text-secondary`.
     pub color_text_secondary: Value,
-    /// The member `--color-text-tertiary`. In JSON, it is `--color-text-tertiary`.
+    /// The text color of tertiary elements. In JSON, it is `--color-text-tertiary`.
     pub color_text_tertiary: Value,
-    /// The member `--color-text-inverse`. In JSON, it is `--color-text-inverse`.
+    /// The text color of inverted elements. In JSON, it is `--color-text-inverse`.
     pub color_text_inverse: Value,
-    /// The member `--color-text-ghost`. In JSON, it is `--color-text-ghost`.
+    /// The text color of ghost elements. In JSON, it is `--color-text-ghost`.
     pub color_text_ghost: Value,
-    /// The member `--color-text-info`. In JSON, it is `--color-text-info`.
+    /// The text color of information. In JSON, it is `--color-text-info`.
     pub color_text_info: Value,
-    /// The member `--color-text-danger`. In JSON, it is `--color-text-danger`.
+    /// The text color of errors and destructive actions. In JSON, it is `--color-text-danger`.
     pub color_text_danger: Value,
-    /// The member `--color-text-success`. In JSON, it is `--color-text-success`.
+    /// The text color of success. In JSON, it is `--color-text-success`.
     pub color_text_success: Value,
-    /// The member `--color-text-warning`. In JSON, it is `--color-text-warning`.
+    /// The text color of warnings. In JSON, it is `--color-text-warning`.
     pub color_text_warning: Value,
-    /// The member `--color-text-disabled`. In JSON, it is `--color-text-disabled`.
+    /// The text color of disabled elements. In JSON, it is `--color-text-disabled`.
     pub color_text_disabled: Value,
-    /// The member `--color-border-primary`. In JSON, it is `--color-border-primary`.
+    /// The border color of primary elements. In JSON, it is `--color-border-primary`.
     pub color_border_primary: Value,
-    /// The member `--color-border-secondary`. In JSON, it is `--color-border-secondary`.
+    /// The border color of secondary elements. In JSON, it is `--color-border-secondary`.
     pub color_border_secondary: Value,
-    /// The member `--color-border-tertiary`. In JSON, it is `--color-border-tertiary`.
+    /// The border color of tertiary elements. In JSON, it is `--color-border-tertiary`.
     pub color_border_tertiary: Value,
-    /// The member `--color-border-inverse`. In JSON, it is `--color-border-inverse`.
+    /// The border color of inverted elements. In JSON, it is `--color-border-inverse`.
     pub color_border_inverse: Value,
-    /// The member `--color-border-ghost`. In JSON, it is `--color-border-ghost`.
+    /// The border color of ghost elements. In JSON, it is `--color-border-ghost`.
     pub color_border_ghost: Value,
-    /// The member `--color-border-info`. In JSON, it is `--color-border-info`.
+    /// The border color of information. In JSON, it is `--color-border-info`.
     pub color_border_info: Value,
-    /// The member `--color-border-danger`. In JSON, it is `--color-border-danger`.
+    /// The border color of errors and destructive actions. In JSON, it is `--color-border-danger`.
     pub color_border_danger: Value,
-    /// The member `--color-border-success`. In JSON, it is `--color-border-success`.
+    /// The border color of success. In JSON, it is `--color-border-success`.
     pub color_border_success: Value,
-    /// The member `--color-border-warning`. In JSON, it is `--color-border-warning`.
+    /// The border color of warnings. In JSON, it is `--color-border-warning`.
     pub color_border_warning: Value,
-    /// The member `--color-border-disabled`. In JSON, it is `--color-border-disabled`.
+    /// The border color of disabled elements. In JSON, it is `--color-border-disabled`.
     pub color_border_disabled: Value,
-    /// The member `--color-ring-primary`. In JSON, it is `--color-ring-primary`.
+    /// The color of focus rings of primary elements. In JSON, it is `--color-ring-primary`.
     pub color_ring_primary: Value,
-    /// The member `--color-ring-secondary`. In JSON, it is `--color-ring-secondary`.
+    /// The color of focus rings of secondary elements. In JSON, it is `--color-ring-secondary`.
     pub color_ring_secondary: Value,
-    /// The member `--color-ring-inverse`. In JSON, it is `--color-ring-inverse`.
+    /// The color of focus rings of inverted elements. In JSON, it is `--color-ring-inverse`.
     pub color_ring_inverse: Value,
-    /// The member `--color-ring-info`. In JSON, it is `--color-ring-info`.
+    /// The color of focus rings of information. In JSON, it is `--color-ring-info`.
     pub color_ring_info: Value,
-    /// The member `--color-ring-danger`. In JSON, it is `--color-ring-danger`.
+    /// The color of focus rings of errors and destructive actions. In JSON, it is `--color-ring-danger`.
     pub color_ring_danger: Value,
-    /// The member `--color-ring-success`. In JSON, it is `--color-ring-success`.
+    /// The color of focus rings of success. In JSON, it is `--color-ring-success`.
     pub color_ring_success: Value,
-    /// The member `--color-ring-warning`. In JSON, it is `--color-ring-warning`.
+    /// The color of focus rings of warnings. In JSON, it is `--color-ring-warning`.
     pub color_ring_warning: Value,
-    /// The member `--font-sans`. In JSON, it is `--font-sans`.
+    /// The sans-serif font family. In JSON, it is `--font-sans`.
     pub font_sans: Value,
-    /// The member `--font-mono`. In JSON, it is `--font-mono`.
+    /// The monospace font family. In JSON, it is `--font-mono`.
     pub font_mono: Value,
-    /// The member `--font-weight-normal`. In JSON, it is `--font-weight-normal`.
+    /// The normal font weight. In JSON, it is `--font-weight-normal`.
     pub font_weight_normal: Value,
-    /// The member `--font-weight-medium`. In JSON, it is `--font-weight-medium`.
+    /// The medium font weight. In JSON, it is `--font-weight-medium`.
     pub font_weight_medium: Value,
-    /// The member `--font-weight-semibold`. In JSON, it is `--font-weight-semibold`.
+    /// The semibold font weight. In JSON, it is `--font-weight-semibold`.
     pub font_weight_semibold: Value,
-    /// The member `--font-weight-bold`. In JSON, it is `--font-weight-bold`.
+    /// The bold font weight. In JSON, it is `--font-weight-bold`.
     pub font_weight_bold: Value,
-    /// The member `--font-text-xs-size`. In JSON, it is `--font-text-xs-size`.
+    /// The font size of extra small text. In JSON, it is `--font-text-xs-size`.
     pub font_text_xs_size: Value,
-    /// The member `--font-text-sm-size`. In JSON, it is `--font-text-sm-size`.
+    /// The font size of small text. In JSON, it is `--font-text-sm-size`.
     pub font_text_sm_size: Value,
-    /// The member `--font-text-md-size`. In JSON, it is `--font-text-md-size`.
+    /// The font size of medium text. In JSON, it is `--font-text-md-size`.
     pub font_text_md_size: Value,
-    /// The member `--font-text-lg-size`. In JSON, it is `--font-text-lg-size`.
+    /// The font size of large text. In JSON, it is `--font-text-lg-size`.
     pub font_text_lg_size: Value,
-    /// The member `--font-heading-xs-size`. In JSON, it is `--font-heading-xs-size`.
+    /// The font size of extra small headings. In JSON, it is `--font-heading-xs-size`.
     pub font_heading_xs_size: Value,
-    /// The member `--font-heading-sm-size`. In JSON, it is `--font-heading-sm-size`.
+    /// The font size of small headings. In JSON, it is `--font-heading-sm-size`.
     pub font_heading_sm_size: Value,
-    /// The member `--font-heading-md-size`. In JSON, it is `--font-heading-md-size`.
+    /// The font size of medium headings. In JSON, it is `--font-heading-md-size`.
     pub font_heading_md_size: Value,
-    /// The member `--font-heading-lg-size`. In JSON, it is `--font-heading-lg-size`.
+    /// The font size of large headings. In JSON, it is `--font-heading-lg-size`.
     pub font_heading_lg_size: Value,
-    /// The member `--font-heading-xl-size`. In JSON, it is `--font-heading-xl-size`.
+    /// The font size of extra large headings. In JSON, it is `--font-heading-xl-size`.
     pub font_heading_xl_size: Value,
-    /// The member `--font-heading-2xl-size`. In JSON, it is `--font-heading-2xl-size`.
+    /// The font size of double extra large headings. In JSON, it is `--font-heading-2xl-size`.
     pub font_heading_2xl_size: Value,
-    /// The member `--font-heading-3xl-size`. In JSON, it is `--font-heading-3xl-size`.
+    /// The font size of triple extra large headings. In JSON, it is `--font-heading-3xl-size`.
     pub font_heading_3xl_size: Value,
-    /// The member `--font-text-xs-line-height`. In JSON, it is `--font-text-xs-line-height`.
+    /// The line height of extra small text. In JSON, it is `--font-text-xs-line-height`.
     pub font_text_xs_line_height: Value,
-    /// The member `--font-text-sm-line-height`. In JSON, it is `--font-text-sm-line-height`.
+    /// The line height of small text. In JSON, it is `--font-text-sm-line-height`.
     pub font_text_sm_line_height: Value,
-    /// The member `--font-text-md-line-height`. In JSON, it is `--font-text-md-line-height`.
+    /// The line height of medium text. In JSON, it is `--font-text-md-line-height`.
     pub font_text_md_line_height: Value,
-    /// The member `--font-text-lg-line-height`. In JSON, it is `--font-text-lg-line-height`.
+    /// The line height of large text. In JSON, it is `--font-text-lg-line-height`.
     pub font_text_lg_line_height: Value,
-    /// The member `--font-heading-xs-line-height`. In JSON, it is `--font-heading-xs-line-height`.
+    /// The line height of extra small headings. In JSON, it is `--font-heading-xs-line-height`.
     pub font_heading_xs_line_height: Value,
-    /// The member `--font-heading-sm-line-height`. In JSON, it is `--font-heading-sm-line-height`.
+    /// The line height of small headings. In JSON, it is `--font-heading-sm-line-height`.
     pub font_heading_sm_line_height: Value,
-    /// The member `--font-heading-md-line-height`. In JSON, it is `--font-heading-md-line-height`.
+    /// The line height of medium headings. In JSON, it is `--font-heading-md-line-height`.
     pub font_heading_md_line_height: Value,
-    /// The member `--font-heading-lg-line-height`. In JSON, it is `--font-heading-lg-line-height`.
+    /// The line height of large headings. In JSON, it is `--font-heading-lg-line-height`.
     pub font_heading_lg_line_height: Value,
-    /// The member `--font-heading-xl-line-height`. In JSON, it is `--font-heading-xl-line-height`.
+    /// The line height of extra large headings. In JSON, it is `--font-heading-xl-line-height`.
     pub font_heading_xl_line_height: Value,
-    /// The member `--font-heading-2xl-line-height`. In JSON, it is `--font-heading-2xl-line-height`.
+    /// The line height of double extra large headings. In JSON, it is `--font-heading-2xl-line-height`.
     pub font_heading_2xl_line_height: Value,
-    /// The member `--font-heading-3xl-line-height`. In JSON, it is `--font-heading-3xl-line-height`.
+    /// The line height of triple extra large headings. In JSON, it is `--font-heading-3xl-line-height`.
     pub font_heading_3xl_line_height: Value,
-    /// The member `--border-radius-xs`. In JSON, it is `--border-radius-xs`.
+    /// The radius of extra small rounded corners. In JSON, it is `--border-radius-xs`.
     pub border_radius_xs: Value,
-    /// The member `--border-radius-sm`. In JSON, it is `--border-radius-sm`.
+    /// The radius of small rounded corners. In JSON, it is `--border-radius-sm`.
     pub border_radius_sm: Value,
-    /// The member `--border-radius-md`. In JSON, it is `--border-radius-md`.
+    /// The radius of medium rounded corners. In JSON, it is `--border-radius-md`.
     pub border_radius_md: Value,
-    /// The member `--border-radius-lg`. In JSON, it is `--border-radius-lg`.
+    /// The radius of large rounded corners. In JSON, it is `--border-radius-lg`.
     pub border_radius_lg: Value,
-    /// The member `--border-radius-xl`. In JSON, it is `--border-radius-xl`.
+    /// The radius of extra large rounded corners. In JSON, it is `--border-radius-xl`.
     pub border_radius_xl: Value,
-    /// The member `--border-radius-full`. In JSON, it is `--border-radius-full`.
+    /// The radius of fully rounded corners. In JSON, it is `--border-radius-full`.
     pub border_radius_full: Value,
-    /// The member `--border-width-regular`. In JSON, it is `--border-width-regular`.
+    /// The regular border width. In JSON, it is `--border-width-regular`.
     pub border_width_regular: Value,
-    /// The member `--shadow-hairline`. In JSON, it is `--shadow-hairline`.
+    /// The shadow that is only a hairline. In JSON, it is `--shadow-hairline`.
     pub shadow_hairline: Value,
-    /// The member `--shadow-sm`. In JSON, it is `--shadow-sm`.
+    /// The small shadow. In JSON, it is `--shadow-sm`.
     pub shadow_sm: Value,
-    /// The member `--shadow-md`. In JSON, it is `--shadow-md`.
+    /// The medium shadow. In JSON, it is `--shadow-md`.
     pub shadow_md: Value,
-    /// The member `--shadow-lg`. In JSON, it is `--shadow-lg`.
+    /// The large shadow. In JSON, it is `--shadow-lg`.
     pub shadow_lg: Value,
     /// Members that the schema does not define.
     pub extra: Extra<Self>,
@@ -2814,99 +1992,6 @@ codec::object! {
     ..extra
 }
 
-/// A value in [`McpUiHostContext`], at `/$defs/McpUiHostContextChangedNotification/properties/params/properties/theme`
-/// in the schema.
-///
-/// The first condition that holds selects the variant:
-///
-/// * the value is "light": `Value`
-/// * the value is "dark": `Value2`
-///
-/// Used by [`McpUiHostContext`], [`McpUiHostContextChangedNotificationParams`], [`McpUiInitializeResultHostContext`].
-#[derive(Clone, Debug, PartialEq)]
-pub enum McpUiHostContextChangedNotificationParamsTheme {
-    /// [`McpUiHostContextChangedNotificationParamsThemeValue`]
-    Value(McpUiHostContextChangedNotificationParamsThemeValue),
-    /// [`McpUiHostContextChangedNotificationParamsThemeValue2`]
-    Value2(McpUiHostContextChangedNotificationParamsThemeValue2),
-}
-
-codec::union! {
-    McpUiHostContextChangedNotificationParamsTheme blank Value;
-    0 Value from(McpUiHostContextChangedNotificationParamsThemeValue),
-    1 Value2 from(McpUiHostContextChangedNotificationParamsThemeValue2);
-    [Value(&[], &[Str("light")])] => 0,
-    [Value(&[], &[Str("dark")])] => 1,
-}
-
-/// A value in [`McpUiTheme`], at
-/// `/$defs/McpUiHostContextChangedNotification/properties/params/properties/theme/anyOf/0` in the schema.
-///
-/// Used by [`McpUiTheme`], [`McpUiHostContextChangedNotificationParamsTheme`].
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum McpUiHostContextChangedNotificationParamsThemeValue {
-    /// `"light"`
-    Light,
-}
-
-codec::string_enum! {
-    McpUiHostContextChangedNotificationParamsThemeValue;
-    Light = "light",
-}
-
-/// A value in [`McpUiTheme`], at
-/// `/$defs/McpUiHostContextChangedNotification/properties/params/properties/theme/anyOf/1` in the schema.
-///
-/// Used by [`McpUiTheme`], [`McpUiHostContextChangedNotificationParamsTheme`].
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum McpUiHostContextChangedNotificationParamsThemeValue2 {
-    /// `"dark"`
-    Dark,
-}
-
-codec::string_enum! {
-    McpUiHostContextChangedNotificationParamsThemeValue2;
-    Dark = "dark",
-}
-
-/// The styles of a host, so that apps look like a part of it.
-#[derive(Clone, Debug, Default, PartialEq)]
-pub struct McpUiHostStyles {
-    /// Values of CSS variables, by name.
-    pub variables: Option<Variables>,
-    /// CSS that the app can insert.
-    pub css: Option<Css>,
-}
-
-impl McpUiHostStyles {
-    /// Creates a `McpUiHostStyles` without optional members.
-    #[must_use]
-    pub fn new() -> Self {
-        Self::default()
-    }
-
-    /// Sets `variables`.
-    #[must_use]
-    pub fn with_variables(mut self, variables: impl Into<Variables>) -> Self {
-        self.variables = Some(variables.into());
-        self
-    }
-
-    /// Sets `css`.
-    #[must_use]
-    pub fn with_css(mut self, css: impl Into<Css>) -> Self {
-        self.css = Some(css.into());
-        self
-    }
-}
-
-codec::object! {
-    McpUiHostStyles;
-    optional 0 "variables" variables,
-    optional 1 "css" css,
-    else refuse_others
-}
-
 /// Starts the conversation of an app with its host.
 ///
 /// The app sends it as its first message, and `ui/notifications/initialized` after the result.
@@ -2942,16 +2027,16 @@ impl Request for McpUiInitializeRequest {
     type Result = McpUiInitializeResult;
 }
 
-/// The parameters of [`McpUiInitializeRequest`] (`ui/initialize`).
+/// What the app is and supports.
 ///
-/// Used by [`McpUiInitializeRequest`].
+/// The parameters of [`McpUiInitializeRequest`] (`ui/initialize`). Used by [`McpUiInitializeRequest`].
 #[derive(Clone, Debug, PartialEq)]
 pub struct McpUiInitializeRequestParams {
-    /// The member `appInfo`.
+    /// The name and version of the app.
     pub app_info: McpUiInitializeRequestParamsAppInfo,
-    /// The member `appCapabilities`.
-    pub app_capabilities: McpUiInitializeRequestParamsAppCapabilities,
-    /// The member `protocolVersion`.
+    /// What the app supports.
+    pub app_capabilities: McpUiAppCapabilities,
+    /// The version of this extension that the sender speaks.
     pub protocol_version: String,
 }
 
@@ -2960,7 +2045,7 @@ impl McpUiInitializeRequestParams {
     #[must_use]
     pub fn new(
         app_info: impl Into<McpUiInitializeRequestParamsAppInfo>,
-        app_capabilities: impl Into<McpUiInitializeRequestParamsAppCapabilities>,
+        app_capabilities: impl Into<McpUiAppCapabilities>,
         protocol_version: impl Into<String>,
     ) -> Self {
         Self {
@@ -2986,13 +2071,13 @@ codec::object! {
 /// The result of [`McpUiInitializeRequest`] (`ui/initialize`).
 #[derive(Clone, Debug, PartialEq)]
 pub struct McpUiInitializeResult {
-    /// The member `protocolVersion`.
+    /// The version of this extension that the sender speaks.
     pub protocol_version: String,
-    /// The member `hostInfo`.
+    /// The name and version of the host.
     pub host_info: McpUiInitializeResultHostInfo,
-    /// The member `hostCapabilities`.
-    pub host_capabilities: McpUiInitializeResultHostCapabilities,
-    /// The member `hostContext`.
+    /// What the host supports.
+    pub host_capabilities: McpUiHostCapabilities,
+    /// The environment of the app.
     pub host_context: McpUiInitializeResultHostContext,
     /// Members that the schema does not define.
     pub extra: Extra<Self>,
@@ -3004,7 +2089,7 @@ impl McpUiInitializeResult {
     pub fn new(
         protocol_version: impl Into<String>,
         host_info: impl Into<McpUiInitializeResultHostInfo>,
-        host_capabilities: impl Into<McpUiInitializeResultHostCapabilities>,
+        host_capabilities: impl Into<McpUiHostCapabilities>,
         host_context: impl Into<McpUiInitializeResultHostContext>,
     ) -> Self {
         Self {
@@ -3026,36 +2111,34 @@ codec::object! {
     ..extra
 }
 
-/// A value in [`McpUiInitializeResult`], at `/$defs/McpUiInitializeResult/properties/hostContext` in the schema.
+/// The environment of the app.
 ///
 /// Used by [`McpUiInitializeResult`].
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct McpUiInitializeResultHostContext {
-    /// The member `toolInfo`.
+    /// The tool call that shows the app.
     pub tool_info: Option<McpUiInitializeResultHostContextToolInfo>,
-    /// The member `theme`.
-    pub theme: Option<McpUiHostContextChangedNotificationParamsTheme>,
-    /// The member `styles`.
-    pub styles: Option<Styles>,
-    /// The member `displayMode`.
-    pub display_mode: Option<McpUiAppCapabilitiesAvailableDisplayModesItem>,
-    /// The member `availableDisplayModes`.
-    pub available_display_modes: Option<
-        Vec<McpUiAppCapabilitiesAvailableDisplayModesItem>,
-    >,
-    /// The member `containerDimensions`.
+    /// The current theme.
+    pub theme: Option<McpUiTheme>,
+    /// CSS variables and fonts of the host.
+    pub styles: Option<McpUiHostStyles>,
+    /// The current display mode.
+    pub display_mode: Option<McpUiDisplayMode>,
+    /// The supported display modes.
+    pub available_display_modes: Option<Vec<McpUiDisplayMode>>,
+    /// The fixed or maximum size of the app's frame, in pixels.
     pub container_dimensions: Option<ContainerDimensions>,
-    /// The member `locale`.
+    /// The user's language and region as a BCP 47 tag, such as `de-CH`.
     pub locale: Option<String>,
-    /// The member `timeZone`.
+    /// The user's time zone by its IANA name, such as `Europe/Zurich`.
     pub time_zone: Option<String>,
-    /// The member `userAgent`.
+    /// The name of the host application.
     pub user_agent: Option<String>,
-    /// The member `platform`.
+    /// The kind of host.
     pub platform: Option<Platform>,
-    /// The member `deviceCapabilities`.
+    /// How the user can operate the device.
     pub device_capabilities: Option<DeviceCapabilities>,
-    /// The member `safeAreaInsets`.
+    /// The margins that parts of the device cover, in pixels.
     pub safe_area_insets: Option<SafeAreaInsets>,
     /// Members that the schema does not define.
     pub extra: Extra<Self>,
@@ -3077,33 +2160,28 @@ impl McpUiInitializeResultHostContext {
 
     /// Sets `theme`.
     #[must_use]
-    pub fn with_theme(mut self, theme: impl Into<McpUiHostContextChangedNotificationParamsTheme>) -> Self {
+    pub fn with_theme(mut self, theme: impl Into<McpUiTheme>) -> Self {
         self.theme = Some(theme.into());
         self
     }
 
     /// Sets `styles`.
     #[must_use]
-    pub fn with_styles(mut self, styles: impl Into<Styles>) -> Self {
+    pub fn with_styles(mut self, styles: impl Into<McpUiHostStyles>) -> Self {
         self.styles = Some(styles.into());
         self
     }
 
     /// Sets `displayMode`.
     #[must_use]
-    pub fn with_display_mode(mut self, display_mode: impl Into<McpUiAppCapabilitiesAvailableDisplayModesItem>) -> Self {
+    pub fn with_display_mode(mut self, display_mode: impl Into<McpUiDisplayMode>) -> Self {
         self.display_mode = Some(display_mode.into());
         self
     }
 
     /// Sets `availableDisplayModes`.
     #[must_use]
-    pub fn with_available_display_modes(
-        mut self,
-        available_display_modes: impl Into<
-            Vec<McpUiAppCapabilitiesAvailableDisplayModesItem>,
-        >,
-    ) -> Self {
+    pub fn with_available_display_modes(mut self, available_display_modes: impl Into<Vec<McpUiDisplayMode>>) -> Self {
         self.available_display_modes = Some(available_display_modes.into());
         self
     }
@@ -3248,12 +2326,13 @@ impl Request for McpUiMessageRequest {
     type Result = McpUiMessageResult;
 }
 
-/// The parameters of [`McpUiMessageRequest`] (`ui/message`).
+/// The message to add to the conversation.
 ///
-/// In JSON, `role` is `"user"`. Used by [`McpUiMessageRequest`].
+/// The parameters of [`McpUiMessageRequest`] (`ui/message`). In JSON, `role` is `"user"`. Used by
+/// [`McpUiMessageRequest`].
 #[derive(Clone, Debug, PartialEq)]
 pub struct McpUiMessageRequestParams {
-    /// The member `content`.
+    /// The content, in order.
     pub content: Vec<McpUiMessageRequestParamsContentItem>,
 }
 
@@ -3272,8 +2351,7 @@ codec::object! {
     else refuse_others
 }
 
-/// A value in [`McpUiMessageRequestParams`], at `/$defs/McpUiMessageRequest/properties/params/properties/content/items`
-/// in the schema.
+/// A part of a message.
 ///
 /// The first condition that holds selects the variant:
 ///
@@ -3287,15 +2365,15 @@ codec::object! {
 /// [`McpUiUpdateModelContextRequestParams`].
 #[derive(Clone, Debug, PartialEq)]
 pub enum McpUiMessageRequestParamsContentItem {
-    /// [`McpUiMessageRequestParamsContentItemText`]
+    /// [`McpUiMessageRequestParamsContentItemText`]: Content that is text.
     Text(McpUiMessageRequestParamsContentItemText),
-    /// [`McpUiMessageRequestParamsContentItemImage`]
+    /// [`McpUiMessageRequestParamsContentItemImage`]: Content that is an image.
     Image(McpUiMessageRequestParamsContentItemImage),
-    /// [`McpUiMessageRequestParamsContentItemAudio`]
+    /// [`McpUiMessageRequestParamsContentItemAudio`]: Content that is audio.
     Audio(McpUiMessageRequestParamsContentItemAudio),
-    /// [`ResourceLink`]
+    /// [`ResourceLink`]: Content that links to a resource.
     ResourceLink(Box<ResourceLink>),
-    /// [`Resource`]
+    /// [`Resource`]: Content that contains a resource.
     Resource(Box<Resource>),
 }
 
@@ -3313,13 +2391,12 @@ codec::boxed_union! {
     [Value(&["type"], &[Str("resource")])] => 4,
 }
 
-/// A value in [`McpUiMessageRequestParamsContentItem`], at
-/// `/$defs/McpUiMessageRequest/properties/params/properties/content/items/anyOf/0` in the schema.
+/// Content that is text.
 ///
 /// In JSON, `type` is `"text"`. Used by [`McpUiMessageRequestParamsContentItem`].
 #[derive(Clone, Debug, PartialEq)]
 pub struct McpUiMessageRequestParamsContentItemText {
-    /// The member `text`.
+    /// The text.
     pub text: String,
     /// Hints about how to display or use the object. Hints from an untrusted server are not reliable.
     pub annotations: Option<
@@ -3366,15 +2443,14 @@ codec::object! {
     else refuse_others
 }
 
-/// A value in [`McpUiMessageRequestParamsContentItem`], at
-/// `/$defs/McpUiMessageRequest/properties/params/properties/content/items/anyOf/1` in the schema.
+/// Content that is an image.
 ///
 /// In JSON, `type` is `"image"`. Used by [`McpUiMessageRequestParamsContentItem`].
 #[derive(Clone, Debug, PartialEq)]
 pub struct McpUiMessageRequestParamsContentItemImage {
-    /// The member `data`.
+    /// The Base64-encoded bytes.
     pub data: String,
-    /// The member `mimeType`.
+    /// The media type.
     pub mime_type: String,
     /// Hints about how to display or use the object. Hints from an untrusted server are not reliable.
     pub annotations: Option<
@@ -3422,15 +2498,14 @@ codec::object! {
     else refuse_others
 }
 
-/// A value in [`McpUiMessageRequestParamsContentItem`], at
-/// `/$defs/McpUiMessageRequest/properties/params/properties/content/items/anyOf/2` in the schema.
+/// Content that is audio.
 ///
 /// In JSON, `type` is `"audio"`. Used by [`McpUiMessageRequestParamsContentItem`].
 #[derive(Clone, Debug, PartialEq)]
 pub struct McpUiMessageRequestParamsContentItemAudio {
-    /// The member `data`.
+    /// The Base64-encoded bytes.
     pub data: String,
-    /// The member `mimeType`.
+    /// The media type.
     pub mime_type: String,
     /// Hints about how to display or use the object. Hints from an untrusted server are not reliable.
     pub annotations: Option<
@@ -3543,12 +2618,12 @@ impl Request for McpUiOpenLinkRequest {
     type Result = McpUiOpenLinkResult;
 }
 
-/// The parameters of [`McpUiOpenLinkRequest`] (`ui/open-link`).
+/// The link to open.
 ///
-/// Used by [`McpUiOpenLinkRequest`].
+/// The parameters of [`McpUiOpenLinkRequest`] (`ui/open-link`). Used by [`McpUiOpenLinkRequest`].
 #[derive(Clone, Debug, PartialEq)]
 pub struct McpUiOpenLinkRequestParams {
-    /// The member `url`.
+    /// The URL.
     pub url: String,
 }
 
@@ -3632,19 +2707,20 @@ impl Request for McpUiRequestDisplayModeRequest {
     type Result = McpUiRequestDisplayModeResult;
 }
 
-/// The parameters of [`McpUiRequestDisplayModeRequest`] (`ui/request-display-mode`).
+/// The display mode that the app prefers.
 ///
-/// Used by [`McpUiRequestDisplayModeRequest`].
+/// The parameters of [`McpUiRequestDisplayModeRequest`] (`ui/request-display-mode`). Used by
+/// [`McpUiRequestDisplayModeRequest`].
 #[derive(Clone, Debug, PartialEq)]
 pub struct McpUiRequestDisplayModeRequestParams {
-    /// The member `mode`.
-    pub mode: McpUiAppCapabilitiesAvailableDisplayModesItem,
+    /// The display mode.
+    pub mode: McpUiDisplayMode,
 }
 
 impl McpUiRequestDisplayModeRequestParams {
     /// Creates a `McpUiRequestDisplayModeRequestParams` from its required members.
     #[must_use]
-    pub fn new(mode: impl Into<McpUiAppCapabilitiesAvailableDisplayModesItem>) -> Self {
+    pub fn new(mode: impl Into<McpUiDisplayMode>) -> Self {
         Self { mode: mode.into() }
     }
 }
@@ -3661,7 +2737,7 @@ codec::object! {
 #[derive(Clone, Debug, PartialEq)]
 pub struct McpUiRequestDisplayModeResult {
     /// The current display mode.
-    pub mode: McpUiAppCapabilitiesAvailableDisplayModesItem,
+    pub mode: McpUiDisplayMode,
     /// Members that the schema does not define.
     pub extra: Extra<Self>,
 }
@@ -3669,7 +2745,7 @@ pub struct McpUiRequestDisplayModeResult {
 impl McpUiRequestDisplayModeResult {
     /// Creates a `McpUiRequestDisplayModeResult` from its required members.
     #[must_use]
-    pub fn new(mode: impl Into<McpUiAppCapabilitiesAvailableDisplayModesItem>) -> Self {
+    pub fn new(mode: impl Into<McpUiDisplayMode>) -> Self {
         Self { mode: mode.into(), extra: Default::default() }
     }
 }
@@ -3720,13 +2796,77 @@ impl Notification for McpUiRequestTeardownNotification {
     type Params = Option<Map<String, Never>>;
 }
 
+/// The origins that an app connects to and loads from.
+///
+/// The host builds the Content Security Policy of the sandbox from it. What is not listed is blocked.
+///
+/// Used by [`McpUiResourceMeta`], [`McpUiHostCapabilitiesSandbox`], [`McpUiSandboxResourceReadyNotificationParams`].
+///
+/// [`McpUiHostCapabilitiesSandbox`]: super::McpUiHostCapabilitiesSandbox
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct McpUiResourceCsp {
+    /// The origins of network requests (`connect-src`). If absent or empty, all requests are blocked.
+    pub connect_domains: Option<Vec<String>>,
+    /// The origins of scripts, styles, images, fonts and media. If absent or empty, all are blocked.
+    pub resource_domains: Option<Vec<String>>,
+    /// The origins of frames inside the app (`frame-src`). If absent or empty, the app has no frames.
+    pub frame_domains: Option<Vec<String>>,
+    /// The origins of the document's base URI (`base-uri`). If absent or empty, only the app's origin is allowed.
+    pub base_uri_domains: Option<Vec<String>>,
+}
+
+impl McpUiResourceCsp {
+    /// Creates a `McpUiResourceCsp` without optional members.
+    #[must_use]
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// Sets `connectDomains`.
+    #[must_use]
+    pub fn with_connect_domains(mut self, connect_domains: impl Into<Vec<String>>) -> Self {
+        self.connect_domains = Some(connect_domains.into());
+        self
+    }
+
+    /// Sets `resourceDomains`.
+    #[must_use]
+    pub fn with_resource_domains(mut self, resource_domains: impl Into<Vec<String>>) -> Self {
+        self.resource_domains = Some(resource_domains.into());
+        self
+    }
+
+    /// Sets `frameDomains`.
+    #[must_use]
+    pub fn with_frame_domains(mut self, frame_domains: impl Into<Vec<String>>) -> Self {
+        self.frame_domains = Some(frame_domains.into());
+        self
+    }
+
+    /// Sets `baseUriDomains`.
+    #[must_use]
+    pub fn with_base_uri_domains(mut self, base_uri_domains: impl Into<Vec<String>>) -> Self {
+        self.base_uri_domains = Some(base_uri_domains.into());
+        self
+    }
+}
+
+codec::object! {
+    McpUiResourceCsp;
+    optional 0 "connectDomains" connect_domains,
+    optional 1 "resourceDomains" resource_domains,
+    optional 2 "frameDomains" frame_domains,
+    optional 3 "baseUriDomains" base_uri_domains,
+    else refuse_others
+}
+
 /// The member `ui` in the `_meta` of an app's resource, which configures its sandbox.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct McpUiResourceMeta {
     /// The origins that the app connects to and loads from.
-    pub csp: Option<Csp>,
+    pub csp: Option<McpUiResourceCsp>,
     /// The features of the browser that the app requires.
-    pub permissions: Option<Permissions>,
+    pub permissions: Option<McpUiResourcePermissions>,
     /// The origin that the host should give the app's sandbox, in a format that depends on the host.
     pub domain: Option<String>,
     /// Whether the app prefers a border and background around it. If absent, the host decides.
@@ -3742,14 +2882,14 @@ impl McpUiResourceMeta {
 
     /// Sets `csp`.
     #[must_use]
-    pub fn with_csp(mut self, csp: impl Into<Csp>) -> Self {
+    pub fn with_csp(mut self, csp: impl Into<McpUiResourceCsp>) -> Self {
         self.csp = Some(csp.into());
         self
     }
 
     /// Sets `permissions`.
     #[must_use]
-    pub fn with_permissions(mut self, permissions: impl Into<Permissions>) -> Self {
+    pub fn with_permissions(mut self, permissions: impl Into<McpUiResourcePermissions>) -> Self {
         self.permissions = Some(permissions.into());
         self
     }
@@ -3775,6 +2915,68 @@ codec::object! {
     optional 1 "permissions" permissions,
     optional 2 "domain" domain,
     optional 3 "prefersBorder" prefers_border,
+    else refuse_others
+}
+
+/// The features of the browser that an app requires. The host may refuse them, so the app should check what it can use.
+///
+/// Used by [`McpUiResourceMeta`], [`McpUiHostCapabilitiesSandbox`], [`McpUiSandboxResourceReadyNotificationParams`].
+///
+/// [`McpUiHostCapabilitiesSandbox`]: super::McpUiHostCapabilitiesSandbox
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct McpUiResourcePermissions {
+    /// Set if the app uses the camera.
+    pub camera: Option<Map<String, Never>>,
+    /// Set if the app uses the microphone.
+    pub microphone: Option<Map<String, Never>>,
+    /// Set if the app uses the user's location.
+    pub geolocation: Option<Map<String, Never>>,
+    /// Set if the app writes to the clipboard.
+    pub clipboard_write: Option<Map<String, Never>>,
+}
+
+impl McpUiResourcePermissions {
+    /// Creates a `McpUiResourcePermissions` without optional members.
+    #[must_use]
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// Sets `camera`.
+    #[must_use]
+    pub fn with_camera(mut self, camera: impl Into<Map<String, Never>>) -> Self {
+        self.camera = Some(camera.into());
+        self
+    }
+
+    /// Sets `microphone`.
+    #[must_use]
+    pub fn with_microphone(mut self, microphone: impl Into<Map<String, Never>>) -> Self {
+        self.microphone = Some(microphone.into());
+        self
+    }
+
+    /// Sets `geolocation`.
+    #[must_use]
+    pub fn with_geolocation(mut self, geolocation: impl Into<Map<String, Never>>) -> Self {
+        self.geolocation = Some(geolocation.into());
+        self
+    }
+
+    /// Sets `clipboardWrite`.
+    #[must_use]
+    pub fn with_clipboard_write(mut self, clipboard_write: impl Into<Map<String, Never>>) -> Self {
+        self.clipboard_write = Some(clipboard_write.into());
+        self
+    }
+}
+
+codec::object! {
+    McpUiResourcePermissions;
+    optional 0 "camera" camera,
+    optional 1 "microphone" microphone,
+    optional 2 "geolocation" geolocation,
+    optional 3 "clipboardWrite" clipboard_write,
     else refuse_others
 }
 
@@ -3885,20 +3087,19 @@ impl Notification for McpUiSandboxResourceReadyNotification {
     type Params = McpUiSandboxResourceReadyNotificationParams;
 }
 
-/// A value in [`McpUiSandboxResourceReadyNotification`], at
-/// `/$defs/McpUiSandboxResourceReadyNotification/properties/params` in the schema.
+/// The HTML of an app, and the configuration of its sandbox.
 ///
 /// Used by [`McpUiSandboxResourceReadyNotification`].
 #[derive(Clone, Debug, PartialEq)]
 pub struct McpUiSandboxResourceReadyNotificationParams {
-    /// The member `html`.
+    /// The HTML.
     pub html: String,
-    /// The member `sandbox`.
+    /// The value of the attribute `sandbox` of the inner frame.
     pub sandbox: Option<String>,
-    /// The member `csp`.
-    pub csp: Option<Csp>,
-    /// The member `permissions`.
-    pub permissions: Option<Permissions>,
+    /// The origins that the app connects to and loads from.
+    pub csp: Option<McpUiResourceCsp>,
+    /// The features of the browser that the app uses.
+    pub permissions: Option<McpUiResourcePermissions>,
 }
 
 impl McpUiSandboxResourceReadyNotificationParams {
@@ -3917,14 +3118,14 @@ impl McpUiSandboxResourceReadyNotificationParams {
 
     /// Sets `csp`.
     #[must_use]
-    pub fn with_csp(mut self, csp: impl Into<Csp>) -> Self {
+    pub fn with_csp(mut self, csp: impl Into<McpUiResourceCsp>) -> Self {
         self.csp = Some(csp.into());
         self
     }
 
     /// Sets `permissions`.
     #[must_use]
-    pub fn with_permissions(mut self, permissions: impl Into<Permissions>) -> Self {
+    pub fn with_permissions(mut self, permissions: impl Into<McpUiResourcePermissions>) -> Self {
         self.permissions = Some(permissions.into());
         self
     }
@@ -3972,15 +3173,14 @@ impl Notification for McpUiSizeChangedNotification {
     type Params = McpUiSizeChangedNotificationParams;
 }
 
-/// A value in [`McpUiSizeChangedNotification`], at `/$defs/McpUiSizeChangedNotification/properties/params` in the
-/// schema.
+/// The size of the app's content.
 ///
 /// Used by [`McpUiSizeChangedNotification`].
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct McpUiSizeChangedNotificationParams {
-    /// The member `width`.
+    /// The width of the app's content, in pixels.
     pub width: Option<Number>,
-    /// The member `height`.
+    /// The height of the app's content, in pixels.
     pub height: Option<Number>,
 }
 
@@ -4495,24 +3695,25 @@ codec::checked! { McpUiStyles(Unchecked) }
 
 /// The theme of the host's user interface.
 ///
-/// The first condition that holds selects the variant:
+/// Used by [`McpUiHostContext`], [`McpUiDownloadFileRequestParamsContentsItemResourceLinkIconsItem`],
+/// [`McpUiHostContextChangedNotificationParams`], [`McpUiHostContextChangedNotificationParamsToolInfoToolIconsItem`],
+/// [`McpUiHostContextToolInfoToolIconsItem`], [`McpUiInitializeRequestParamsAppInfoIconsItem`] and 4 more.
 ///
-/// * the value is "light": `Value`
-/// * the value is "dark": `Value2`
-#[derive(Clone, Debug, PartialEq)]
+/// [`McpUiHostContextChangedNotificationParamsToolInfoToolIconsItem`]: super::McpUiHostContextChangedNotificationParamsToolInfoToolIconsItem
+/// [`McpUiHostContextToolInfoToolIconsItem`]: super::McpUiHostContextToolInfoToolIconsItem
+/// [`McpUiInitializeRequestParamsAppInfoIconsItem`]: super::McpUiInitializeRequestParamsAppInfoIconsItem
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum McpUiTheme {
-    /// [`McpUiHostContextChangedNotificationParamsThemeValue`]
-    Value(McpUiHostContextChangedNotificationParamsThemeValue),
-    /// [`McpUiHostContextChangedNotificationParamsThemeValue2`]
-    Value2(McpUiHostContextChangedNotificationParamsThemeValue2),
+    /// `"light"`: Dark text on a light background.
+    Light,
+    /// `"dark"`: Light text on a dark background.
+    Dark,
 }
 
-codec::union! {
-    McpUiTheme blank Value;
-    0 Value from(McpUiHostContextChangedNotificationParamsThemeValue),
-    1 Value2 from(McpUiHostContextChangedNotificationParamsThemeValue2);
-    [Value(&[], &[Str("light")])] => 0,
-    [Value(&[], &[Str("dark")])] => 1,
+codec::string_enum! {
+    McpUiTheme;
+    Light = "light",
+    Dark = "dark",
 }
 
 /// Reports that the tool call was cancelled, by the user or by an error.
@@ -4548,13 +3749,12 @@ impl Notification for McpUiToolCancelledNotification {
     type Params = McpUiToolCancelledNotificationParams;
 }
 
-/// A value in [`McpUiToolCancelledNotification`], at `/$defs/McpUiToolCancelledNotification/properties/params` in the
-/// schema.
+/// Why a tool call was cancelled.
 ///
 /// Used by [`McpUiToolCancelledNotification`].
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct McpUiToolCancelledNotificationParams {
-    /// The member `reason`.
+    /// The reason, for people.
     pub reason: Option<String>,
 }
 
@@ -4612,12 +3812,12 @@ impl Notification for McpUiToolInputNotification {
     type Params = McpUiToolInputNotificationParams;
 }
 
-/// A value in [`McpUiToolInputNotification`], at `/$defs/McpUiToolInputNotification/properties/params` in the schema.
+/// The arguments of a tool call.
 ///
 /// Used by [`McpUiToolInputNotification`].
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct McpUiToolInputNotificationParams {
-    /// The member `arguments`.
+    /// The complete arguments, by name.
     pub arguments: Option<JsonObject>,
 }
 
@@ -4676,13 +3876,12 @@ impl Notification for McpUiToolInputPartialNotification {
     type Params = McpUiToolInputPartialNotificationParams;
 }
 
-/// A value in [`McpUiToolInputPartialNotification`], at `/$defs/McpUiToolInputPartialNotification/properties/params` in
-/// the schema.
+/// The incomplete arguments of a tool call.
 ///
 /// Used by [`McpUiToolInputPartialNotification`].
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct McpUiToolInputPartialNotificationParams {
-    /// The member `arguments`.
+    /// The arguments so far, by name. The last ones may be incomplete.
     pub arguments: Option<JsonObject>,
 }
 
@@ -4740,7 +3939,7 @@ impl Notification for McpUiToolResultNotification {
     type Params = McpUiToolResultNotificationParams;
 }
 
-/// A value in [`McpUiToolResultNotification`], at `/$defs/McpUiToolResultNotification/properties/params` in the schema.
+/// The result of a tool call.
 ///
 /// Used by [`McpUiToolResultNotification`].
 #[derive(Clone, Debug, PartialEq)]
@@ -4748,11 +3947,11 @@ pub struct McpUiToolResultNotificationParams {
     /// Metadata attached to the object. The protocol reserves some keys, such as those with the prefix
     /// `io.modelcontextprotocol/` since 2025-11-25. In JSON, it is `_meta`.
     pub meta: Option<McpUiToolResultNotificationParamsMeta>,
-    /// The member `content`. Default: `[]`.
+    /// The content, in order. Default: `[]`.
     pub content: Vec<McpUiMessageRequestParamsContentItem>,
-    /// The member `structuredContent`.
+    /// The content as a JSON object.
     pub structured_content: Option<Value>,
-    /// The member `isError`.
+    /// Whether the tool call failed.
     pub is_error: Option<bool>,
     /// Members that the schema does not define.
     pub extra: Extra<Self>,
@@ -4802,13 +4001,12 @@ codec::object! {
     ..extra
 }
 
-/// A value in [`McpUiToolResultNotificationParams`], at
-/// `/$defs/McpUiToolResultNotification/properties/params/properties/_meta` in the schema.
+/// Metadata of the result.
 ///
 /// Used by [`McpUiToolResultNotificationParams`].
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct McpUiToolResultNotificationParamsMeta {
-    /// The member `io.modelcontextprotocol/serverInfo`. In JSON, it is `io.modelcontextprotocol/serverInfo`.
+    /// The name and version of the server. In JSON, it is `io.modelcontextprotocol/serverInfo`.
     pub server_info: Option<McpUiToolResultNotificationParamsMetaServerInfo>,
     /// Members that the schema does not define.
     pub extra: Extra<Self>,
@@ -4872,14 +4070,15 @@ impl Request for McpUiUpdateModelContextRequest {
     type Result = JsonObject;
 }
 
-/// The parameters of [`McpUiUpdateModelContextRequest`] (`ui/update-model-context`).
+/// What the model learns about the app.
 ///
-/// Used by [`McpUiUpdateModelContextRequest`].
+/// The parameters of [`McpUiUpdateModelContextRequest`] (`ui/update-model-context`). Used by
+/// [`McpUiUpdateModelContextRequest`].
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct McpUiUpdateModelContextRequestParams {
-    /// The member `content`.
+    /// The content, in order.
     pub content: Option<Vec<McpUiMessageRequestParamsContentItem>>,
-    /// The member `structuredContent`.
+    /// The content as a JSON object.
     pub structured_content: Option<JsonObject>,
 }
 
@@ -4913,36 +4112,28 @@ codec::object! {
 }
 
 codec::serde_impls! {
-    McpUiAppCapabilities, McpUiAppCapabilitiesAvailableDisplayModesItem,
-    McpUiAppCapabilitiesAvailableDisplayModesItemValue, McpUiAppCapabilitiesAvailableDisplayModesItemValue2,
-    McpUiAppCapabilitiesAvailableDisplayModesItemValue3, Tools, McpUiDisplayMode, McpUiDownloadFileRequest,
-    McpUiDownloadFileRequestParams, McpUiDownloadFileRequestParamsContentsItem, Resource,
-    McpUiDownloadFileRequestParamsContentsItemResourceAnnotations,
+    McpUiDisplayMode, McpUiDownloadFileRequest, McpUiDownloadFileRequestParams,
+    McpUiDownloadFileRequestParamsContentsItem, Resource, McpUiDownloadFileRequestParamsContentsItemResourceAnnotations,
     McpUiDownloadFileRequestParamsContentsItemResourceAnnotationsAudienceItem,
     McpUiDownloadFileRequestParamsContentsItemResourceAnnotationsLastModified,
     McpUiDownloadFileRequestParamsContentsItemResourceAnnotationsPriority,
     McpUiDownloadFileRequestParamsContentsItemResourceResource,
     McpUiDownloadFileRequestParamsContentsItemResourceResourceObject,
     McpUiDownloadFileRequestParamsContentsItemResourceResourceObject2, ResourceLink,
-    McpUiDownloadFileRequestParamsContentsItemResourceLinkIconsItem,
-    McpUiDownloadFileRequestParamsContentsItemResourceLinkIconsItemTheme, McpUiDownloadFileResult,
-    McpUiHostCapabilities, Message, Sampling, Sandbox, Csp, Permissions, ServerResources, ServerTools,
-    UpdateModelContext, McpUiHostContext, McpUiHostContextChangedNotification,
-    McpUiHostContextChangedNotificationParams, ContainerDimensions, Platform,
-    McpUiHostContextChangedNotificationParamsPlatformValue, McpUiHostContextChangedNotificationParamsPlatformValue2,
-    McpUiHostContextChangedNotificationParamsPlatformValue3, SafeAreaInsets, Styles, Css, Variables, Unchecked,
-    McpUiHostContextChangedNotificationParamsTheme, McpUiHostContextChangedNotificationParamsThemeValue,
-    McpUiHostContextChangedNotificationParamsThemeValue2, McpUiHostStyles, McpUiInitializeRequest,
+    McpUiDownloadFileRequestParamsContentsItemResourceLinkIconsItem, McpUiDownloadFileResult, McpUiHostContext,
+    McpUiHostContextChangedNotification, McpUiHostContextChangedNotificationParams, ContainerDimensions, Platform,
+    SafeAreaInsets, McpUiHostCss, McpUiHostStyles, McpUiHostStylesVariables, Unchecked, McpUiInitializeRequest,
     McpUiInitializeRequestParams, McpUiInitializeResult, McpUiInitializeResultHostContext, McpUiInitializedNotification,
     McpUiMessageRequest, McpUiMessageRequestParams, McpUiMessageRequestParamsContentItem,
     McpUiMessageRequestParamsContentItemText, McpUiMessageRequestParamsContentItemImage,
     McpUiMessageRequestParamsContentItemAudio, McpUiMessageResult, McpUiOpenLinkRequest, McpUiOpenLinkRequestParams,
     McpUiOpenLinkResult, McpUiRequestDisplayModeRequest, McpUiRequestDisplayModeRequestParams,
-    McpUiRequestDisplayModeResult, McpUiRequestTeardownNotification, McpUiResourceMeta, McpUiResourceTeardownRequest,
-    McpUiSandboxProxyReadyNotification, McpUiSandboxResourceReadyNotification,
-    McpUiSandboxResourceReadyNotificationParams, McpUiSizeChangedNotification, McpUiSizeChangedNotificationParams,
-    McpUiStyles, McpUiTheme, McpUiToolCancelledNotification, McpUiToolCancelledNotificationParams,
-    McpUiToolInputNotification, McpUiToolInputNotificationParams, McpUiToolInputPartialNotification,
-    McpUiToolInputPartialNotificationParams, McpUiToolResultNotification, McpUiToolResultNotificationParams,
-    McpUiToolResultNotificationParamsMeta, McpUiUpdateModelContextRequest, McpUiUpdateModelContextRequestParams
+    McpUiRequestDisplayModeResult, McpUiRequestTeardownNotification, McpUiResourceCsp, McpUiResourceMeta,
+    McpUiResourcePermissions, McpUiResourceTeardownRequest, McpUiSandboxProxyReadyNotification,
+    McpUiSandboxResourceReadyNotification, McpUiSandboxResourceReadyNotificationParams, McpUiSizeChangedNotification,
+    McpUiSizeChangedNotificationParams, McpUiStyles, McpUiTheme, McpUiToolCancelledNotification,
+    McpUiToolCancelledNotificationParams, McpUiToolInputNotification, McpUiToolInputNotificationParams,
+    McpUiToolInputPartialNotification, McpUiToolInputPartialNotificationParams, McpUiToolResultNotification,
+    McpUiToolResultNotificationParams, McpUiToolResultNotificationParamsMeta, McpUiUpdateModelContextRequest,
+    McpUiUpdateModelContextRequestParams
 }

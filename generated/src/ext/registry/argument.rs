@@ -35,7 +35,7 @@ codec::union! {
     [Value(&["type"], &[Str("named")])] => 1,
 }
 
-/// A value in [`PositionalArgument`], at `/definitions/InputWithVariables` in the schema.
+/// An argument whose value has a hint.
 ///
 /// In JSON, `type` is `"positional"`. Used by [`PositionalArgument`].
 #[derive(Clone, Debug, PartialEq)]
@@ -60,9 +60,9 @@ pub struct PositionalArgumentPositional {
     pub value: Option<String>,
     /// The variables in the value or URL, by name.
     pub variables: Option<Map<String, Input>>,
-    /// The member `isRepeated`. Default: `false`.
+    /// Whether the argument can occur several times. Default: `false`.
     pub is_repeated: Option<bool>,
-    /// The member `valueHint`.
+    /// A label for the argument, which is not part of the command line. URLs of transports can contain it in braces.
     pub value_hint: String,
     /// Members that the schema does not define.
     pub extra: Extra<Self>,
@@ -176,7 +176,7 @@ codec::object! {
     ..extra
 }
 
-/// A value in [`PositionalArgument`], at `/definitions/InputWithVariables` in the schema.
+/// An argument that has a value.
 ///
 /// In JSON, `type` is `"positional"`. Used by [`PositionalArgument`].
 #[derive(Clone, Debug, PartialEq)]
@@ -201,9 +201,9 @@ pub struct PositionalArgumentPositional2 {
     pub value: String,
     /// The variables in the value or URL, by name.
     pub variables: Option<Map<String, Input>>,
-    /// The member `isRepeated`. Default: `false`.
+    /// Whether the argument can occur several times. Default: `false`.
     pub is_repeated: Option<bool>,
-    /// The member `valueHint`.
+    /// A label for the argument, which is not part of the command line. URLs of transports can contain it in braces.
     pub value_hint: Option<String>,
     /// Members that the schema does not define.
     pub extra: Extra<Self>,

@@ -6,7 +6,7 @@
 use super::{Argument, LocalTransport, RemoteTransport};
 use crate::{Extra, JsonObject, Map, codec};
 
-/// The definition `Registry` of the schema.
+/// The content of a `server.json` file.
 pub type Registry = ServerDetail;
 
 /// An icon for user interfaces.
@@ -65,20 +65,20 @@ codec::object! {
     ..extra
 }
 
-/// A value in [`Icon`], at `/definitions/Icon/properties/mimeType` in the schema.
+/// The media type of an icon.
 ///
 /// Used by [`Icon`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum IconMimeType {
-    /// `"image/png"`
+    /// `"image/png"`: PNG.
     ImagePng,
-    /// `"image/jpeg"`
+    /// `"image/jpeg"`: JPEG.
     ImageJpeg,
-    /// `"image/jpg"`
+    /// `"image/jpg"`: JPEG, by another name.
     ImageJpg,
-    /// `"image/svg+xml"`
+    /// `"image/svg+xml"`: SVG. Such a file can contain scripts.
     ImageSvgXml,
-    /// `"image/webp"`
+    /// `"image/webp"`: WebP.
     ImageWebp,
 }
 
@@ -91,7 +91,7 @@ codec::string_enum! {
     ImageWebp = "image/webp",
 }
 
-/// A value in [`Icon`], at `/definitions/Icon/properties/sizes/items` in the schema.
+/// A size, such as `48x48`, or `any`.
 ///
 /// Checked against the schema when it is created.
 ///
@@ -109,7 +109,7 @@ impl IconSizesItem {
 
 codec::checked! { IconSizesItem(String) }
 
-/// A value in [`Icon`], at `/definitions/Icon/properties/src` in the schema.
+/// A URL of at most 255 characters.
 ///
 /// The constructor checks that the length is at most 255.
 ///
@@ -119,14 +119,14 @@ pub struct IconSrc(String);
 
 codec::bounded_length! { IconSrc(String) check_str; at_most(255) }
 
-/// A value in [`Icon`], at `/definitions/Icon/properties/theme` in the schema.
+/// The theme of a user interface.
 ///
 /// Used by [`Icon`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum IconTheme {
-    /// `"light"`
+    /// `"light"`: A light background.
     Light,
-    /// `"dark"`
+    /// `"dark"`: A dark background.
     Dark,
 }
 
@@ -639,7 +639,7 @@ codec::object! {
     ..extra
 }
 
-/// A value in [`Package`], at `/definitions/Package/properties/fileSha256` in the schema.
+/// A SHA-256 digest as 64 lowercase hexadecimal digits.
 ///
 /// Checked against the schema when it is created.
 ///
@@ -657,7 +657,7 @@ impl PackageFileSha256 {
 
 codec::checked! { PackageFileSha256(String) }
 
-/// A value in [`Package`], at `/definitions/Package/properties/version` in the schema.
+/// A version other than `latest`.
 ///
 /// The constructor checks that the length is at least 1.
 ///
@@ -861,12 +861,12 @@ codec::object! {
     ..extra
 }
 
-/// A value in [`ServerDetail`], at `/definitions/ServerDetail/properties/_meta` in the schema.
+/// Metadata of a server.
 ///
 /// Used by [`ServerDetail`].
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct ServerDetailMeta {
-    /// The member `io.modelcontextprotocol.registry/publisher-provided`. In JSON, it is
+    /// Metadata that the publisher provides for downstream registries. In JSON, it is
     /// `io.modelcontextprotocol.registry/publisher-provided`.
     pub publisher_provided: Option<JsonObject>,
     /// Members that the schema does not define.
@@ -894,7 +894,7 @@ codec::object! {
     ..extra
 }
 
-/// A value in [`ServerDetail`], at `/definitions/ServerDetail/properties/description` in the schema.
+/// A description of 1 to 100 characters.
 ///
 /// The constructor checks that the length is at least 1 and at most 100.
 ///
@@ -908,7 +908,7 @@ codec::bounded_length! {
     at_most(100)
 }
 
-/// A value in [`ServerDetail`], at `/definitions/ServerDetail/properties/name` in the schema.
+/// The name of a server, such as `com.example/weather`.
 ///
 /// The constructor checks that the length is at least 3 and at most 200.
 ///
@@ -930,7 +930,7 @@ impl ServerDetailName {
 
 codec::checked! { ServerDetailName(String) }
 
-/// A value in [`ServerDetail`], at `/definitions/ServerDetail/properties/title` in the schema.
+/// A display name of 1 to 100 characters.
 ///
 /// The constructor checks that the length is at least 1 and at most 100.
 ///
@@ -944,7 +944,7 @@ codec::bounded_length! {
     at_most(100)
 }
 
-/// A value in [`ServerDetail`], at `/definitions/ServerDetail/properties/version` in the schema.
+/// A version of at most 255 characters.
 ///
 /// The constructor checks that the length is at most 255.
 ///
@@ -954,7 +954,7 @@ pub struct ServerDetailVersion(String);
 
 codec::bounded_length! { ServerDetailVersion(String) check_str; at_most(255) }
 
-/// A value in [`SseTransport`], at `/definitions/StreamableHttpTransport/properties/url` in the schema.
+/// An HTTP or HTTPS URL that can contain names of variables in braces.
 ///
 /// Checked against the schema when it is created.
 ///

@@ -18,9 +18,9 @@ use crate::{Extra, Map, codec};
 /// [`ServerDetail`]: super::ServerDetail
 #[derive(Clone, Debug, PartialEq)]
 pub enum RemoteTransport {
-    /// [`RemoteTransportStreamableHttp`]
+    /// [`RemoteTransportStreamableHttp`]: An endpoint of Streamable HTTP.
     StreamableHttp(RemoteTransportStreamableHttp),
-    /// [`RemoteTransportSse`]
+    /// [`RemoteTransportSse`]: An endpoint of HTTP with server-sent events.
     Sse(RemoteTransportSse),
 }
 
@@ -32,7 +32,7 @@ codec::union! {
     [Value(&["type"], &[Str("sse")])] => 1,
 }
 
-/// A value in [`RemoteTransport`], at `/definitions/RemoteTransport/allOf/0/anyOf/0` in the schema.
+/// An endpoint of Streamable HTTP.
 ///
 /// In JSON, `type` is `"streamable-http"`. Used by [`RemoteTransport`].
 #[derive(Clone, Debug, PartialEq)]
@@ -79,7 +79,7 @@ codec::object! {
     ..extra
 }
 
-/// A value in [`RemoteTransport`], at `/definitions/RemoteTransport/allOf/0/anyOf/1` in the schema.
+/// An endpoint of HTTP with server-sent events.
 ///
 /// In JSON, `type` is `"sse"`. Used by [`RemoteTransport`].
 #[derive(Clone, Debug, PartialEq)]

@@ -343,7 +343,7 @@ codec::string_enum! {
     StreamableHttp = "streamable-http",
 }
 
-/// A value in [`Remote`], at `/$defs/Remote/properties/url` in the schema.
+/// A URL that can contain names of variables in braces.
 ///
 /// Checked against the schema when it is created.
 ///
@@ -529,7 +529,7 @@ codec::object! {
     ..extra
 }
 
-/// A value in [`ServerCard`], at `/$defs/ServerCard/properties/$schema` in the schema.
+/// The URI of version 1 of the schema of server cards.
 ///
 /// Checked against the schema when it is created.
 ///
@@ -549,7 +549,7 @@ impl ServerCardSchema {
 
 codec::checked! { ServerCardSchema(String) }
 
-/// A value in [`ServerCard`], at `/$defs/ServerCard/properties/description` in the schema.
+/// A description of 1 to 100 characters.
 ///
 /// The constructor checks that the length is at least 1 and at most 100.
 ///
@@ -563,7 +563,7 @@ codec::bounded_length! {
     at_most(100)
 }
 
-/// A value in [`ServerCard`], at `/$defs/ServerCard/properties/name` in the schema.
+/// The name of a server, such as `com.example/weather`.
 ///
 /// The constructor checks that the length is at least 3 and at most 200.
 ///
@@ -585,7 +585,7 @@ impl ServerCardName {
 
 codec::checked! { ServerCardName(String) }
 
-/// A value in [`ServerCard`], at `/$defs/ServerCard/properties/title` in the schema.
+/// A display name of 1 to 100 characters.
 ///
 /// The constructor checks that the length is at least 1 and at most 100.
 ///
@@ -599,7 +599,7 @@ codec::bounded_length! {
     at_most(100)
 }
 
-/// A value in [`ServerCard`], at `/$defs/ServerCard/properties/version` in the schema.
+/// A version of at most 255 characters.
 ///
 /// The constructor checks that the length is at most 255.
 ///

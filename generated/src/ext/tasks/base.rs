@@ -6,7 +6,7 @@
 use super::{Error, InputRequests, NotificationMetaObject, PollIntervalMs, TtlMs};
 use crate::{Extra, Notification, Revision, codec};
 
-/// A value in [`TaskStatusNotification`], at `/$defs/JSONRPCNotification/properties/params` in the schema.
+/// The state of a task after a change.
 ///
 /// The first condition that holds selects the variant:
 ///
@@ -19,15 +19,15 @@ use crate::{Extra, Notification, Revision, codec};
 /// Used by [`TaskStatusNotification`].
 #[derive(Clone, Debug, PartialEq)]
 pub enum TaskStatusNotificationParams2 {
-    /// [`TaskStatusNotificationParamsWorking`]
+    /// [`TaskStatusNotificationParamsWorking`]: The state of a task whose request is in progress.
     Working(TaskStatusNotificationParamsWorking),
-    /// [`TaskStatusNotificationParamsInputRequired`]
+    /// [`TaskStatusNotificationParamsInputRequired`]: The state of a task that waits for the client.
     InputRequired(TaskStatusNotificationParamsInputRequired),
-    /// [`TaskStatusNotificationParamsCompleted`]
+    /// [`TaskStatusNotificationParamsCompleted`]: The state of a task whose request has a result.
     Completed(TaskStatusNotificationParamsCompleted),
-    /// [`TaskStatusNotificationParamsFailed`]
+    /// [`TaskStatusNotificationParamsFailed`]: The state of a task whose request failed.
     Failed(Box<TaskStatusNotificationParamsFailed>),
-    /// [`TaskStatusNotificationParamsCancelled`]
+    /// [`TaskStatusNotificationParamsCancelled`]: The state of a task that was cancelled.
     Cancelled(TaskStatusNotificationParamsCancelled),
 }
 
@@ -45,7 +45,7 @@ codec::union! {
     [Value(&["status"], &[Str("cancelled")])] => 4,
 }
 
-/// A value in [`TaskStatusNotificationParams`], at `/$defs/NotificationParams` in the schema.
+/// The state of a task whose request is in progress.
 ///
 /// In JSON, `status` is `"working"`. Used by [`TaskStatusNotificationParams`], [`TaskStatusNotificationParams2`].
 #[derive(Clone, Debug, PartialEq)]
@@ -128,7 +128,7 @@ codec::object! {
     ..extra
 }
 
-/// A value in [`TaskStatusNotificationParams`], at `/$defs/NotificationParams` in the schema.
+/// The state of a task that waits for the client.
 ///
 /// In JSON, `status` is `"input_required"`. Used by [`TaskStatusNotificationParams`],
 /// [`TaskStatusNotificationParams2`].
@@ -218,7 +218,7 @@ codec::object! {
     ..extra
 }
 
-/// A value in [`TaskStatusNotificationParams`], at `/$defs/NotificationParams` in the schema.
+/// The state of a task whose request has a result.
 ///
 /// In JSON, `status` is `"completed"`. Used by [`TaskStatusNotificationParams`], [`TaskStatusNotificationParams2`].
 #[derive(Clone, Debug, PartialEq)]
@@ -241,7 +241,7 @@ pub struct TaskStatusNotificationParamsCompleted {
     /// The suggested number of milliseconds between two `tasks/get` requests. The value can change while the task runs.
     /// If absent, the client chooses the interval.
     pub poll_interval_ms: Option<PollIntervalMs>,
-    /// The result of the request. The method of the request determines its type.
+    /// The result of the request.
     pub result: crate::JsonObject,
     /// Members that the schema does not define.
     pub extra: Extra<Self>,
@@ -306,7 +306,7 @@ codec::object! {
     ..extra
 }
 
-/// A value in [`TaskStatusNotificationParams`], at `/$defs/NotificationParams` in the schema.
+/// The state of a task whose request failed.
 ///
 /// In JSON, `status` is `"failed"`. Used by [`TaskStatusNotificationParams`], [`TaskStatusNotificationParams2`].
 #[derive(Clone, Debug, PartialEq)]
@@ -329,7 +329,7 @@ pub struct TaskStatusNotificationParamsFailed {
     /// The suggested number of milliseconds between two `tasks/get` requests. The value can change while the task runs.
     /// If absent, the client chooses the interval.
     pub poll_interval_ms: Option<PollIntervalMs>,
-    /// The error that caused the request to fail.
+    /// The JSON-RPC error of the request.
     pub error: Error,
     /// Members that the schema does not define.
     pub extra: Extra<Self>,
@@ -394,7 +394,7 @@ codec::object! {
     ..extra
 }
 
-/// A value in [`TaskStatusNotificationParams`], at `/$defs/NotificationParams` in the schema.
+/// The state of a task that was cancelled.
 ///
 /// In JSON, `status` is `"cancelled"`. Used by [`TaskStatusNotificationParams`], [`TaskStatusNotificationParams2`].
 #[derive(Clone, Debug, PartialEq)]
@@ -528,15 +528,15 @@ impl Notification for TaskStatusNotification {
 /// * `status` is "cancelled": `Cancelled`
 #[derive(Clone, Debug, PartialEq)]
 pub enum TaskStatusNotificationParams {
-    /// [`TaskStatusNotificationParamsWorking`]
+    /// [`TaskStatusNotificationParamsWorking`]: The state of a task whose request is in progress.
     Working(TaskStatusNotificationParamsWorking),
-    /// [`TaskStatusNotificationParamsInputRequired`]
+    /// [`TaskStatusNotificationParamsInputRequired`]: The state of a task that waits for the client.
     InputRequired(TaskStatusNotificationParamsInputRequired),
-    /// [`TaskStatusNotificationParamsCompleted`]
+    /// [`TaskStatusNotificationParamsCompleted`]: The state of a task whose request has a result.
     Completed(TaskStatusNotificationParamsCompleted),
-    /// [`TaskStatusNotificationParamsFailed`]
+    /// [`TaskStatusNotificationParamsFailed`]: The state of a task whose request failed.
     Failed(Box<TaskStatusNotificationParamsFailed>),
-    /// [`TaskStatusNotificationParamsCancelled`]
+    /// [`TaskStatusNotificationParamsCancelled`]: The state of a task that was cancelled.
     Cancelled(TaskStatusNotificationParamsCancelled),
 }
 

@@ -3,90 +3,20 @@
 
 //! Types that several areas of the protocol use.
 
-use super::Error;
 use crate::{Extra, Map, Never, codec};
 
-/// A task that was cancelled.
-///
-/// In JSON, `status` is `"cancelled"`.
-#[derive(Clone, Debug, PartialEq)]
-pub struct CancelledTask {
-    /// The ID of the task. The server chooses it.
-    pub task_id: String,
-    /// A description of the status for people and models, such as the current step or the reason of a failure.
-    pub status_message: Option<String>,
-    /// The time when the task was created, as an ISO 8601 timestamp.
-    pub created_at: String,
-    /// The time of the last change of the task, as an ISO 8601 timestamp.
-    pub last_updated_at: String,
-    /// The number of milliseconds after `createdAt` for which the server keeps the task. Afterwards, the server may
-    /// fail the task and delete it. The value can change while the task runs. The value `null` means no limit. The
-    /// member `ttlMs` is required. `None` is `null`.
-    pub ttl_ms: Option<TtlMs>,
-    /// The suggested number of milliseconds between two `tasks/get` requests. The value can change while the task runs.
-    /// If absent, the client chooses the interval.
-    pub poll_interval_ms: Option<PollIntervalMs>,
-    /// Members that the schema does not define.
-    pub extra: Extra<Self>,
-}
-
-impl CancelledTask {
-    /// Creates a `CancelledTask` from its required members.
-    #[must_use]
-    pub fn new(
-        task_id: impl Into<String>,
-        created_at: impl Into<String>,
-        last_updated_at: impl Into<String>,
-        ttl_ms: impl Into<Option<TtlMs>>,
-    ) -> Self {
-        Self {
-            task_id: task_id.into(),
-            status_message: None,
-            created_at: created_at.into(),
-            last_updated_at: last_updated_at.into(),
-            ttl_ms: ttl_ms.into(),
-            poll_interval_ms: None,
-            extra: Default::default(),
-        }
-    }
-
-    /// Sets `statusMessage`.
-    #[must_use]
-    pub fn with_status_message(mut self, status_message: impl Into<String>) -> Self {
-        self.status_message = Some(status_message.into());
-        self
-    }
-
-    /// Sets `pollIntervalMs`.
-    #[must_use]
-    pub fn with_poll_interval_ms(mut self, poll_interval_ms: impl Into<PollIntervalMs>) -> Self {
-        self.poll_interval_ms = Some(poll_interval_ms.into());
-        self
-    }
-}
-
-codec::object! {
-    CancelledTask;
-    required 0 "taskId" task_id,
-    constant 1 "status" = Str("cancelled"),
-    optional 2 "statusMessage" status_message,
-    required 3 "createdAt" created_at,
-    required 4 "lastUpdatedAt" last_updated_at,
-    required 5 "ttlMs" ttl_ms,
-    optional 6 "pollIntervalMs" poll_interval_ms,
-    ..extra
-}
-
-/// A value in [`CancelledTask`], at `/$defs/CancelledTask/properties/pollIntervalMs` in the schema.
+/// A number of milliseconds that every JSON implementation can represent.
 ///
 /// The constructor checks that the value is at least -9007199254740991 and at most 9007199254740991.
 ///
 /// Used by [`CancelledTask`], [`CompletedTask`], [`CreateTaskResult`], [`FailedTask`], [`InputRequiredTask`], [`Task`]
-/// and 16 more.
+/// and 11 more.
 ///
+/// [`CancelledTask`]: super::CancelledTask
+/// [`CompletedTask`]: super::CompletedTask
 /// [`CreateTaskResult`]: super::CreateTaskResult
+/// [`FailedTask`]: super::FailedTask
 /// [`InputRequiredTask`]: super::InputRequiredTask
-/// [`Task`]: super::Task
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct PollIntervalMs(i64);
 
@@ -96,16 +26,18 @@ codec::bounded_number! {
     at_most(Integer(9007199254740991))
 }
 
-/// A value in [`CancelledTask`], at `/$defs/CancelledTask/properties/ttlMs` in the schema.
+/// A number of milliseconds that every JSON implementation can represent.
 ///
 /// The constructor checks that the value is at least -9007199254740991 and at most 9007199254740991.
 ///
 /// Used by [`CancelledTask`], [`CompletedTask`], [`CreateTaskResult`], [`FailedTask`], [`InputRequiredTask`], [`Task`]
-/// and 16 more.
+/// and 11 more.
 ///
+/// [`CancelledTask`]: super::CancelledTask
+/// [`CompletedTask`]: super::CompletedTask
 /// [`CreateTaskResult`]: super::CreateTaskResult
+/// [`FailedTask`]: super::FailedTask
 /// [`InputRequiredTask`]: super::InputRequiredTask
-/// [`Task`]: super::Task
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct TtlMs(i64);
 
@@ -115,13 +47,16 @@ codec::bounded_number! {
     at_most(Integer(9007199254740991))
 }
 
-/// A task whose request has a result.
+/// The state of a tool call that runs in the background.
 ///
-/// In JSON, `status` is `"completed"`.
+/// The server decides for each request whether it creates a task, and only for clients that declare the extension in
+/// the request's capabilities. The client polls the task with `tasks/get`, or subscribes to its notifications.
 #[derive(Clone, Debug, PartialEq)]
-pub struct CompletedTask {
+pub struct Task {
     /// The ID of the task. The server chooses it.
     pub task_id: String,
+    /// The status of the task.
+    pub status: TaskStatus,
     /// A description of the status for people and models, such as the current step or the reason of a failure.
     pub status_message: Option<String>,
     /// The time when the task was created, as an ISO 8601 timestamp.
@@ -135,30 +70,28 @@ pub struct CompletedTask {
     /// The suggested number of milliseconds between two `tasks/get` requests. The value can change while the task runs.
     /// If absent, the client chooses the interval.
     pub poll_interval_ms: Option<PollIntervalMs>,
-    /// The result of the request, such as a `CallToolResult`(crate::v2026_07_28::CallToolResult) for `tools/call`.
-    pub result: crate::JsonObject,
     /// Members that the schema does not define.
     pub extra: Extra<Self>,
 }
 
-impl CompletedTask {
-    /// Creates a `CompletedTask` from its required members.
+impl Task {
+    /// Creates a `Task` from its required members.
     #[must_use]
     pub fn new(
         task_id: impl Into<String>,
+        status: impl Into<TaskStatus>,
         created_at: impl Into<String>,
         last_updated_at: impl Into<String>,
         ttl_ms: impl Into<Option<TtlMs>>,
-        result: impl Into<crate::JsonObject>,
     ) -> Self {
         Self {
             task_id: task_id.into(),
+            status: status.into(),
             status_message: None,
             created_at: created_at.into(),
             last_updated_at: last_updated_at.into(),
             ttl_ms: ttl_ms.into(),
             poll_interval_ms: None,
-            result: result.into(),
             extra: Default::default(),
         }
     }
@@ -179,168 +112,111 @@ impl CompletedTask {
 }
 
 codec::object! {
-    CompletedTask;
+    Task;
     required 0 "taskId" task_id,
-    constant 1 "status" = Str("completed"),
+    required 1 "status" status,
     optional 2 "statusMessage" status_message,
     required 3 "createdAt" created_at,
     required 4 "lastUpdatedAt" last_updated_at,
     required 5 "ttlMs" ttl_ms,
     optional 6 "pollIntervalMs" poll_interval_ms,
-    required 7 "result" result,
     ..extra
 }
 
-/// A task whose request failed with a JSON-RPC error.
+/// The status of a task.
 ///
-/// In JSON, `status` is `"failed"`.
-#[derive(Clone, Debug, PartialEq)]
-pub struct FailedTask {
-    /// The ID of the task. The server chooses it.
-    pub task_id: String,
-    /// A description of the status for people and models, such as the current step or the reason of a failure.
-    pub status_message: Option<String>,
-    /// The time when the task was created, as an ISO 8601 timestamp.
-    pub created_at: String,
-    /// The time of the last change of the task, as an ISO 8601 timestamp.
-    pub last_updated_at: String,
-    /// The number of milliseconds after `createdAt` for which the server keeps the task. Afterwards, the server may
-    /// fail the task and delete it. The value can change while the task runs. The value `null` means no limit. The
-    /// member `ttlMs` is required. `None` is `null`.
-    pub ttl_ms: Option<TtlMs>,
-    /// The suggested number of milliseconds between two `tasks/get` requests. The value can change while the task runs.
-    /// If absent, the client chooses the interval.
-    pub poll_interval_ms: Option<PollIntervalMs>,
-    /// The JSON-RPC error of the request.
-    pub error: Error,
+/// A task starts as `working` or `input_required`, can change between them, and ends in one of the other three, which
+/// are final.
+///
+/// Used by [`CreateTaskResult`], [`Task`].
+///
+/// [`CreateTaskResult`]: super::CreateTaskResult
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum TaskStatus {
+    /// `"working"`: The request is in progress.
+    Working,
+    /// `"input_required"`: The task has open requests to the client, which are in `inputRequests`.
+    InputRequired,
+    /// `"completed"`: The request has a result. Results of tools with `isError` set are also completed tasks.
+    Completed,
+    /// `"failed"`: The request failed with a JSON-RPC error. Errors inside a result do not fail a task.
+    Failed,
+    /// `"cancelled"`: The task was cancelled before it had a result.
+    Cancelled,
+}
+
+codec::string_enum! {
+    TaskStatus;
+    Working = "working",
+    InputRequired = "input_required",
+    Completed = "completed",
+    Failed = "failed",
+    Cancelled = "cancelled",
+}
+
+/// The member that this extension adds to `notifications` of a subscription's acknowledgement.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct TaskSubscriptionAcknowledgedNotifications {
+    /// The IDs of the tasks that the server reports. It may accept fewer than the client has requested.
+    pub task_ids: Option<Vec<String>>,
     /// Members that the schema does not define.
     pub extra: Extra<Self>,
 }
 
-impl FailedTask {
-    /// Creates a `FailedTask` from its required members.
+impl TaskSubscriptionAcknowledgedNotifications {
+    /// Creates a `TaskSubscriptionAcknowledgedNotifications` without optional members.
     #[must_use]
-    pub fn new(
-        task_id: impl Into<String>,
-        created_at: impl Into<String>,
-        last_updated_at: impl Into<String>,
-        ttl_ms: impl Into<Option<TtlMs>>,
-        error: impl Into<Error>,
-    ) -> Self {
-        Self {
-            task_id: task_id.into(),
-            status_message: None,
-            created_at: created_at.into(),
-            last_updated_at: last_updated_at.into(),
-            ttl_ms: ttl_ms.into(),
-            poll_interval_ms: None,
-            error: error.into(),
-            extra: Default::default(),
-        }
+    pub fn new() -> Self {
+        Self::default()
     }
 
-    /// Sets `statusMessage`.
+    /// Sets `taskIds`.
     #[must_use]
-    pub fn with_status_message(mut self, status_message: impl Into<String>) -> Self {
-        self.status_message = Some(status_message.into());
-        self
-    }
-
-    /// Sets `pollIntervalMs`.
-    #[must_use]
-    pub fn with_poll_interval_ms(mut self, poll_interval_ms: impl Into<PollIntervalMs>) -> Self {
-        self.poll_interval_ms = Some(poll_interval_ms.into());
+    pub fn with_task_ids(mut self, task_ids: impl Into<Vec<String>>) -> Self {
+        self.task_ids = Some(task_ids.into());
         self
     }
 }
 
 codec::object! {
-    FailedTask;
-    required 0 "taskId" task_id,
-    constant 1 "status" = Str("failed"),
-    optional 2 "statusMessage" status_message,
-    required 3 "createdAt" created_at,
-    required 4 "lastUpdatedAt" last_updated_at,
-    required 5 "ttlMs" ttl_ms,
-    optional 6 "pollIntervalMs" poll_interval_ms,
-    required 7 "error" error,
+    TaskSubscriptionAcknowledgedNotifications;
+    optional 0 "taskIds" task_ids,
+    ..extra
+}
+
+/// The member that this extension adds to `notifications` of a `subscriptions/listen` request.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct TaskSubscriptionNotifications {
+    /// The IDs of the tasks whose status is reported with `notifications/tasks`.
+    pub task_ids: Option<Vec<String>>,
+    /// Members that the schema does not define.
+    pub extra: Extra<Self>,
+}
+
+impl TaskSubscriptionNotifications {
+    /// Creates a `TaskSubscriptionNotifications` without optional members.
+    #[must_use]
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// Sets `taskIds`.
+    #[must_use]
+    pub fn with_task_ids(mut self, task_ids: impl Into<Vec<String>>) -> Self {
+        self.task_ids = Some(task_ids.into());
+        self
+    }
+}
+
+codec::object! {
+    TaskSubscriptionNotifications;
+    optional 0 "taskIds" task_ids,
     ..extra
 }
 
 /// The settings of the extension in the capabilities of a client or server. There are none: the object is empty.
 pub type TasksExtensionCapability = Map<String, Never>;
 
-/// A task whose request is in progress.
-///
-/// In JSON, `status` is `"working"`.
-#[derive(Clone, Debug, PartialEq)]
-pub struct WorkingTask {
-    /// The ID of the task. The server chooses it.
-    pub task_id: String,
-    /// A description of the status for people and models, such as the current step or the reason of a failure.
-    pub status_message: Option<String>,
-    /// The time when the task was created, as an ISO 8601 timestamp.
-    pub created_at: String,
-    /// The time of the last change of the task, as an ISO 8601 timestamp.
-    pub last_updated_at: String,
-    /// The number of milliseconds after `createdAt` for which the server keeps the task. Afterwards, the server may
-    /// fail the task and delete it. The value can change while the task runs. The value `null` means no limit. The
-    /// member `ttlMs` is required. `None` is `null`.
-    pub ttl_ms: Option<TtlMs>,
-    /// The suggested number of milliseconds between two `tasks/get` requests. The value can change while the task runs.
-    /// If absent, the client chooses the interval.
-    pub poll_interval_ms: Option<PollIntervalMs>,
-    /// Members that the schema does not define.
-    pub extra: Extra<Self>,
-}
-
-impl WorkingTask {
-    /// Creates a `WorkingTask` from its required members.
-    #[must_use]
-    pub fn new(
-        task_id: impl Into<String>,
-        created_at: impl Into<String>,
-        last_updated_at: impl Into<String>,
-        ttl_ms: impl Into<Option<TtlMs>>,
-    ) -> Self {
-        Self {
-            task_id: task_id.into(),
-            status_message: None,
-            created_at: created_at.into(),
-            last_updated_at: last_updated_at.into(),
-            ttl_ms: ttl_ms.into(),
-            poll_interval_ms: None,
-            extra: Default::default(),
-        }
-    }
-
-    /// Sets `statusMessage`.
-    #[must_use]
-    pub fn with_status_message(mut self, status_message: impl Into<String>) -> Self {
-        self.status_message = Some(status_message.into());
-        self
-    }
-
-    /// Sets `pollIntervalMs`.
-    #[must_use]
-    pub fn with_poll_interval_ms(mut self, poll_interval_ms: impl Into<PollIntervalMs>) -> Self {
-        self.poll_interval_ms = Some(poll_interval_ms.into());
-        self
-    }
-}
-
-codec::object! {
-    WorkingTask;
-    required 0 "taskId" task_id,
-    constant 1 "status" = Str("working"),
-    optional 2 "statusMessage" status_message,
-    required 3 "createdAt" created_at,
-    required 4 "lastUpdatedAt" last_updated_at,
-    required 5 "ttlMs" ttl_ms,
-    optional 6 "pollIntervalMs" poll_interval_ms,
-    ..extra
-}
-
 codec::serde_impls! {
-    CancelledTask, PollIntervalMs, TtlMs, CompletedTask, FailedTask, WorkingTask
+    PollIntervalMs, TtlMs, Task, TaskStatus, TaskSubscriptionAcknowledgedNotifications, TaskSubscriptionNotifications
 }

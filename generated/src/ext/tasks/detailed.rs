@@ -6,50 +6,11 @@
 use super::{Error, InputRequests, PollIntervalMs, TtlMs};
 use crate::{Extra, codec};
 
-/// The state of a task, with the members that its status requires.
+/// A task that was cancelled.
 ///
-/// `tasks/get` and `notifications/tasks` use it.
-///
-/// The first condition that holds selects the variant:
-///
-/// * `status` is "working": `Working`
-/// * `status` is "input_required": `InputRequired`
-/// * `status` is "completed": `Completed`
-/// * `status` is "failed": `Failed`
-/// * `status` is "cancelled": `Cancelled`
+/// In JSON, `status` is `"cancelled"`. Used by [`DetailedTask`].
 #[derive(Clone, Debug, PartialEq)]
-pub enum DetailedTask {
-    /// [`DetailedTaskWorking`]
-    Working(DetailedTaskWorking),
-    /// [`DetailedTaskInputRequired`]
-    InputRequired(DetailedTaskInputRequired),
-    /// [`DetailedTaskCompleted`]
-    Completed(DetailedTaskCompleted),
-    /// [`DetailedTaskFailed`]
-    Failed(Box<DetailedTaskFailed>),
-    /// [`DetailedTaskCancelled`]
-    Cancelled(DetailedTaskCancelled),
-}
-
-codec::union! {
-    DetailedTask blank Working;
-    0 Working from(DetailedTaskWorking),
-    1 InputRequired from(DetailedTaskInputRequired),
-    2 Completed from(DetailedTaskCompleted),
-    3 Failed boxed(DetailedTaskFailed),
-    4 Cancelled from(DetailedTaskCancelled);
-    [Value(&["status"], &[Str("working")])] => 0,
-    [Value(&["status"], &[Str("input_required")])] => 1,
-    [Value(&["status"], &[Str("completed")])] => 2,
-    [Value(&["status"], &[Str("failed")])] => 3,
-    [Value(&["status"], &[Str("cancelled")])] => 4,
-}
-
-/// A value in [`DetailedTask`], at `/$defs/DetailedTask/anyOf/0` in the schema.
-///
-/// In JSON, `status` is `"working"`. Used by [`DetailedTask`].
-#[derive(Clone, Debug, PartialEq)]
-pub struct DetailedTaskWorking {
+pub struct CancelledTask {
     /// The ID of the task. The server chooses it.
     pub task_id: String,
     /// A description of the status for people and models, such as the current step or the reason of a failure.
@@ -69,8 +30,8 @@ pub struct DetailedTaskWorking {
     pub extra: Extra<Self>,
 }
 
-impl DetailedTaskWorking {
-    /// Creates a `DetailedTaskWorking` from its required members.
+impl CancelledTask {
+    /// Creates a `CancelledTask` from its required members.
     #[must_use]
     pub fn new(
         task_id: impl Into<String>,
@@ -105,9 +66,9 @@ impl DetailedTaskWorking {
 }
 
 codec::object! {
-    DetailedTaskWorking;
+    CancelledTask;
     required 0 "taskId" task_id,
-    constant 1 "status" = Str("working"),
+    constant 1 "status" = Str("cancelled"),
     optional 2 "statusMessage" status_message,
     required 3 "createdAt" created_at,
     required 4 "lastUpdatedAt" last_updated_at,
@@ -116,88 +77,11 @@ codec::object! {
     ..extra
 }
 
-/// A value in [`DetailedTask`], at `/$defs/DetailedTask/anyOf/1` in the schema.
-///
-/// In JSON, `status` is `"input_required"`. Used by [`DetailedTask`].
-#[derive(Clone, Debug, PartialEq)]
-pub struct DetailedTaskInputRequired {
-    /// The ID of the task. The server chooses it.
-    pub task_id: String,
-    /// A description of the status for people and models, such as the current step or the reason of a failure.
-    pub status_message: Option<String>,
-    /// The time when the task was created, as an ISO 8601 timestamp.
-    pub created_at: String,
-    /// The time of the last change of the task, as an ISO 8601 timestamp.
-    pub last_updated_at: String,
-    /// The number of milliseconds after `createdAt` for which the server keeps the task. Afterwards, the server may
-    /// fail the task and delete it. The value can change while the task runs. The value `null` means no limit. The
-    /// member `ttlMs` is required. `None` is `null`.
-    pub ttl_ms: Option<TtlMs>,
-    /// The suggested number of milliseconds between two `tasks/get` requests. The value can change while the task runs.
-    /// If absent, the client chooses the interval.
-    pub poll_interval_ms: Option<PollIntervalMs>,
-    /// All requests to the client that have no response yet. A key identifies the same request as long as the task
-    /// exists, so clients can skip the keys that they have seen. Clients respond with `tasks/update`.
-    pub input_requests: InputRequests,
-    /// Members that the schema does not define.
-    pub extra: Extra<Self>,
-}
-
-impl DetailedTaskInputRequired {
-    /// Creates a `DetailedTaskInputRequired` from its required members.
-    #[must_use]
-    pub fn new(
-        task_id: impl Into<String>,
-        created_at: impl Into<String>,
-        last_updated_at: impl Into<String>,
-        ttl_ms: impl Into<Option<TtlMs>>,
-        input_requests: impl Into<InputRequests>,
-    ) -> Self {
-        Self {
-            task_id: task_id.into(),
-            status_message: None,
-            created_at: created_at.into(),
-            last_updated_at: last_updated_at.into(),
-            ttl_ms: ttl_ms.into(),
-            poll_interval_ms: None,
-            input_requests: input_requests.into(),
-            extra: Default::default(),
-        }
-    }
-
-    /// Sets `statusMessage`.
-    #[must_use]
-    pub fn with_status_message(mut self, status_message: impl Into<String>) -> Self {
-        self.status_message = Some(status_message.into());
-        self
-    }
-
-    /// Sets `pollIntervalMs`.
-    #[must_use]
-    pub fn with_poll_interval_ms(mut self, poll_interval_ms: impl Into<PollIntervalMs>) -> Self {
-        self.poll_interval_ms = Some(poll_interval_ms.into());
-        self
-    }
-}
-
-codec::object! {
-    DetailedTaskInputRequired;
-    required 0 "taskId" task_id,
-    constant 1 "status" = Str("input_required"),
-    optional 2 "statusMessage" status_message,
-    required 3 "createdAt" created_at,
-    required 4 "lastUpdatedAt" last_updated_at,
-    required 5 "ttlMs" ttl_ms,
-    optional 6 "pollIntervalMs" poll_interval_ms,
-    required 7 "inputRequests" input_requests,
-    ..extra
-}
-
-/// A value in [`DetailedTask`], at `/$defs/DetailedTask/anyOf/2` in the schema.
+/// A task whose request has a result.
 ///
 /// In JSON, `status` is `"completed"`. Used by [`DetailedTask`].
 #[derive(Clone, Debug, PartialEq)]
-pub struct DetailedTaskCompleted {
+pub struct CompletedTask {
     /// The ID of the task. The server chooses it.
     pub task_id: String,
     /// A description of the status for people and models, such as the current step or the reason of a failure.
@@ -213,14 +97,14 @@ pub struct DetailedTaskCompleted {
     /// The suggested number of milliseconds between two `tasks/get` requests. The value can change while the task runs.
     /// If absent, the client chooses the interval.
     pub poll_interval_ms: Option<PollIntervalMs>,
-    /// The result of the request. The method of the request determines its type.
+    /// The result of the request: for `tools/call`, the result of the tool.
     pub result: crate::JsonObject,
     /// Members that the schema does not define.
     pub extra: Extra<Self>,
 }
 
-impl DetailedTaskCompleted {
-    /// Creates a `DetailedTaskCompleted` from its required members.
+impl CompletedTask {
+    /// Creates a `CompletedTask` from its required members.
     #[must_use]
     pub fn new(
         task_id: impl Into<String>,
@@ -257,7 +141,7 @@ impl DetailedTaskCompleted {
 }
 
 codec::object! {
-    DetailedTaskCompleted;
+    CompletedTask;
     required 0 "taskId" task_id,
     constant 1 "status" = Str("completed"),
     optional 2 "statusMessage" status_message,
@@ -269,11 +153,50 @@ codec::object! {
     ..extra
 }
 
-/// A value in [`DetailedTask`], at `/$defs/DetailedTask/anyOf/3` in the schema.
+/// The state of a task, with the members that its status requires.
+///
+/// `tasks/get` and `notifications/tasks` use it.
+///
+/// The first condition that holds selects the variant:
+///
+/// * `status` is "working": `WorkingTask`
+/// * `status` is "input_required": `InputRequiredTask`
+/// * `status` is "completed": `CompletedTask`
+/// * `status` is "failed": `FailedTask`
+/// * `status` is "cancelled": `CancelledTask`
+#[derive(Clone, Debug, PartialEq)]
+pub enum DetailedTask {
+    /// [`WorkingTask`]: A task whose request is in progress.
+    WorkingTask(WorkingTask),
+    /// [`InputRequiredTask`]: A task that waits for the client.
+    InputRequiredTask(InputRequiredTask),
+    /// [`CompletedTask`]: A task whose request has a result.
+    CompletedTask(CompletedTask),
+    /// [`FailedTask`]: A task whose request failed with a JSON-RPC error.
+    FailedTask(Box<FailedTask>),
+    /// [`CancelledTask`]: A task that was cancelled.
+    CancelledTask(CancelledTask),
+}
+
+codec::union! {
+    DetailedTask blank CancelledTask;
+    0 WorkingTask from(WorkingTask),
+    1 InputRequiredTask from(InputRequiredTask),
+    2 CompletedTask from(CompletedTask),
+    3 FailedTask boxed(FailedTask),
+    4 CancelledTask from(CancelledTask);
+    [Value(&["status"], &[Str("working")])] => 0,
+    [Value(&["status"], &[Str("input_required")])] => 1,
+    [Value(&["status"], &[Str("completed")])] => 2,
+    [Value(&["status"], &[Str("failed")])] => 3,
+    [Value(&["status"], &[Str("cancelled")])] => 4,
+}
+
+/// A task whose request failed with a JSON-RPC error.
 ///
 /// In JSON, `status` is `"failed"`. Used by [`DetailedTask`].
 #[derive(Clone, Debug, PartialEq)]
-pub struct DetailedTaskFailed {
+pub struct FailedTask {
     /// The ID of the task. The server chooses it.
     pub task_id: String,
     /// A description of the status for people and models, such as the current step or the reason of a failure.
@@ -289,14 +212,14 @@ pub struct DetailedTaskFailed {
     /// The suggested number of milliseconds between two `tasks/get` requests. The value can change while the task runs.
     /// If absent, the client chooses the interval.
     pub poll_interval_ms: Option<PollIntervalMs>,
-    /// The error that caused the request to fail.
+    /// The JSON-RPC error of the request.
     pub error: Error,
     /// Members that the schema does not define.
     pub extra: Extra<Self>,
 }
 
-impl DetailedTaskFailed {
-    /// Creates a `DetailedTaskFailed` from its required members.
+impl FailedTask {
+    /// Creates a `FailedTask` from its required members.
     #[must_use]
     pub fn new(
         task_id: impl Into<String>,
@@ -333,7 +256,7 @@ impl DetailedTaskFailed {
 }
 
 codec::object! {
-    DetailedTaskFailed;
+    FailedTask;
     required 0 "taskId" task_id,
     constant 1 "status" = Str("failed"),
     optional 2 "statusMessage" status_message,
@@ -345,11 +268,88 @@ codec::object! {
     ..extra
 }
 
-/// A value in [`DetailedTask`], at `/$defs/DetailedTask/anyOf/4` in the schema.
+/// A task that waits for the client.
 ///
-/// In JSON, `status` is `"cancelled"`. Used by [`DetailedTask`].
+/// In JSON, `status` is `"input_required"`. Used by [`DetailedTask`].
 #[derive(Clone, Debug, PartialEq)]
-pub struct DetailedTaskCancelled {
+pub struct InputRequiredTask {
+    /// The ID of the task. The server chooses it.
+    pub task_id: String,
+    /// A description of the status for people and models, such as the current step or the reason of a failure.
+    pub status_message: Option<String>,
+    /// The time when the task was created, as an ISO 8601 timestamp.
+    pub created_at: String,
+    /// The time of the last change of the task, as an ISO 8601 timestamp.
+    pub last_updated_at: String,
+    /// The number of milliseconds after `createdAt` for which the server keeps the task. Afterwards, the server may
+    /// fail the task and delete it. The value can change while the task runs. The value `null` means no limit. The
+    /// member `ttlMs` is required. `None` is `null`.
+    pub ttl_ms: Option<TtlMs>,
+    /// The suggested number of milliseconds between two `tasks/get` requests. The value can change while the task runs.
+    /// If absent, the client chooses the interval.
+    pub poll_interval_ms: Option<PollIntervalMs>,
+    /// All requests to the client that have no response yet. A key identifies the same request as long as the task
+    /// exists, so clients can skip the keys that they have seen. Clients respond with `tasks/update`.
+    pub input_requests: InputRequests,
+    /// Members that the schema does not define.
+    pub extra: Extra<Self>,
+}
+
+impl InputRequiredTask {
+    /// Creates an `InputRequiredTask` from its required members.
+    #[must_use]
+    pub fn new(
+        task_id: impl Into<String>,
+        created_at: impl Into<String>,
+        last_updated_at: impl Into<String>,
+        ttl_ms: impl Into<Option<TtlMs>>,
+        input_requests: impl Into<InputRequests>,
+    ) -> Self {
+        Self {
+            task_id: task_id.into(),
+            status_message: None,
+            created_at: created_at.into(),
+            last_updated_at: last_updated_at.into(),
+            ttl_ms: ttl_ms.into(),
+            poll_interval_ms: None,
+            input_requests: input_requests.into(),
+            extra: Default::default(),
+        }
+    }
+
+    /// Sets `statusMessage`.
+    #[must_use]
+    pub fn with_status_message(mut self, status_message: impl Into<String>) -> Self {
+        self.status_message = Some(status_message.into());
+        self
+    }
+
+    /// Sets `pollIntervalMs`.
+    #[must_use]
+    pub fn with_poll_interval_ms(mut self, poll_interval_ms: impl Into<PollIntervalMs>) -> Self {
+        self.poll_interval_ms = Some(poll_interval_ms.into());
+        self
+    }
+}
+
+codec::object! {
+    InputRequiredTask;
+    required 0 "taskId" task_id,
+    constant 1 "status" = Str("input_required"),
+    optional 2 "statusMessage" status_message,
+    required 3 "createdAt" created_at,
+    required 4 "lastUpdatedAt" last_updated_at,
+    required 5 "ttlMs" ttl_ms,
+    optional 6 "pollIntervalMs" poll_interval_ms,
+    required 7 "inputRequests" input_requests,
+    ..extra
+}
+
+/// A task whose request is in progress.
+///
+/// In JSON, `status` is `"working"`. Used by [`DetailedTask`].
+#[derive(Clone, Debug, PartialEq)]
+pub struct WorkingTask {
     /// The ID of the task. The server chooses it.
     pub task_id: String,
     /// A description of the status for people and models, such as the current step or the reason of a failure.
@@ -369,8 +369,8 @@ pub struct DetailedTaskCancelled {
     pub extra: Extra<Self>,
 }
 
-impl DetailedTaskCancelled {
-    /// Creates a `DetailedTaskCancelled` from its required members.
+impl WorkingTask {
+    /// Creates a `WorkingTask` from its required members.
     #[must_use]
     pub fn new(
         task_id: impl Into<String>,
@@ -405,9 +405,9 @@ impl DetailedTaskCancelled {
 }
 
 codec::object! {
-    DetailedTaskCancelled;
+    WorkingTask;
     required 0 "taskId" task_id,
-    constant 1 "status" = Str("cancelled"),
+    constant 1 "status" = Str("working"),
     optional 2 "statusMessage" status_message,
     required 3 "createdAt" created_at,
     required 4 "lastUpdatedAt" last_updated_at,
@@ -417,6 +417,5 @@ codec::object! {
 }
 
 codec::serde_impls! {
-    DetailedTask, DetailedTaskWorking, DetailedTaskInputRequired, DetailedTaskCompleted, DetailedTaskFailed,
-    DetailedTaskCancelled
+    CancelledTask, CompletedTask, DetailedTask, FailedTask, InputRequiredTask, WorkingTask
 }

@@ -13,13 +13,10 @@
 mod base;
 mod common;
 mod detailed;
-mod input;
 
 #[cfg(feature = "schemars")]
 mod json_schema;
 mod messages;
-mod status;
-mod task;
 mod tasks;
 
 pub use self::base::{
@@ -28,22 +25,13 @@ pub use self::base::{
     TaskStatusNotificationParamsInputRequired, TaskStatusNotificationParamsWorking,
 };
 pub use self::common::{
-    CancelledTask, CompletedTask, FailedTask, PollIntervalMs, TasksExtensionCapability, TtlMs, WorkingTask,
+    PollIntervalMs, Task, TaskStatus, TaskSubscriptionAcknowledgedNotifications, TaskSubscriptionNotifications,
+    TasksExtensionCapability, TtlMs,
 };
-pub use self::detailed::{
-    DetailedTask, DetailedTaskCancelled, DetailedTaskCompleted, DetailedTaskFailed, DetailedTaskInputRequired,
-    DetailedTaskWorking,
-};
-pub use self::input::InputRequiredTask;
+pub use self::detailed::{CancelledTask, CompletedTask, DetailedTask, FailedTask, InputRequiredTask, WorkingTask};
 pub use self::messages::{
     ClientMessage, ClientNotification, ClientNotificationMethod, ClientRequest, ClientRequestMethod, ServerMessage,
     ServerNotification, ServerNotificationMethod, ServerRequest, ServerRequestMethod,
-};
-pub use self::status::Status;
-pub use self::task::{
-    CreateTaskResultStatusValue, CreateTaskResultStatusValue2, CreateTaskResultStatusValue3,
-    CreateTaskResultStatusValue4, CreateTaskResultStatusValue5, Task, TaskStatus,
-    TaskSubscriptionAcknowledgedNotifications, TaskSubscriptionNotifications,
 };
 pub use self::tasks::{
     CancelTaskRequest, CancelTaskRequestParams, CancelTaskResult, CreateTaskResult, GetTaskRequest,

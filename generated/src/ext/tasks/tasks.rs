@@ -3,7 +3,7 @@
 
 //! Types of the area `tasks`.
 
-use super::{Error, InputRequests, InputResponses, PollIntervalMs, RequestId, ResultMetaObject, Status, TtlMs};
+use super::{Error, InputRequests, InputResponses, PollIntervalMs, RequestId, ResultMetaObject, TaskStatus, TtlMs};
 use crate::{Extra, Request, Revision, codec};
 
 /// Requests the cancellation of a task.
@@ -98,7 +98,7 @@ pub struct CreateTaskResult {
     /// The ID of the task. The server chooses it.
     pub task_id: String,
     /// The status of the task.
-    pub status: Status,
+    pub status: TaskStatus,
     /// A description of the status for people and models, such as the current step or the reason of a failure.
     pub status_message: Option<String>,
     /// The time when the task was created, as an ISO 8601 timestamp.
@@ -121,7 +121,7 @@ impl CreateTaskResult {
     #[must_use]
     pub fn new(
         task_id: impl Into<String>,
-        status: impl Into<Status>,
+        status: impl Into<TaskStatus>,
         created_at: impl Into<String>,
         last_updated_at: impl Into<String>,
         ttl_ms: impl Into<Option<TtlMs>>,
@@ -232,15 +232,15 @@ impl Request for GetTaskRequest {
 /// The result of [`GetTaskRequest`] (`tasks/get`).
 #[derive(Clone, Debug, PartialEq)]
 pub enum GetTaskResult {
-    /// [`GetTaskResultComplete`]
+    /// [`GetTaskResultComplete`]: The state of a task whose request is in progress.
     Complete(Box<GetTaskResultComplete>),
-    /// [`GetTaskResultComplete2`]
+    /// [`GetTaskResultComplete2`]: The state of a task that waits for the client.
     Complete2(Box<GetTaskResultComplete2>),
-    /// [`GetTaskResultComplete3`]
+    /// [`GetTaskResultComplete3`]: The state of a task whose request has a result.
     Complete3(Box<GetTaskResultComplete3>),
-    /// [`GetTaskResultComplete4`]
+    /// [`GetTaskResultComplete4`]: The state of a task whose request failed.
     Complete4(Box<GetTaskResultComplete4>),
-    /// [`GetTaskResultComplete5`]
+    /// [`GetTaskResultComplete5`]: The state of a task that was cancelled.
     Complete5(Box<GetTaskResultComplete5>),
 }
 
@@ -258,9 +258,9 @@ codec::boxed_union! {
     [Value(&["status"], &[Str("cancelled")])] => 4,
 }
 
-/// The parameters of [`CancelTaskRequest`] (`tasks/cancel`).
+/// The task to cancel.
 ///
-/// Used by [`CancelTaskRequest`].
+/// The parameters of [`CancelTaskRequest`] (`tasks/cancel`). Used by [`CancelTaskRequest`].
 #[derive(Clone, Debug, PartialEq)]
 pub struct CancelTaskRequestParams {
     /// The ID of the task. The server chooses it.
@@ -283,9 +283,9 @@ codec::object! {
     ..extra
 }
 
-/// The parameters of [`GetTaskRequest`] (`tasks/get`).
+/// The task to return.
 ///
-/// Used by [`GetTaskRequest`].
+/// The parameters of [`GetTaskRequest`] (`tasks/get`). Used by [`GetTaskRequest`].
 #[derive(Clone, Debug, PartialEq)]
 pub struct GetTaskRequestParams {
     /// The ID of the task. The server chooses it.
@@ -308,9 +308,9 @@ codec::object! {
     ..extra
 }
 
-/// The parameters of [`UpdateTaskRequest`] (`tasks/update`).
+/// The responses to input requests of a task.
 ///
-/// Used by [`UpdateTaskRequest`].
+/// The parameters of [`UpdateTaskRequest`] (`tasks/update`). Used by [`UpdateTaskRequest`].
 #[derive(Clone, Debug, PartialEq)]
 pub struct UpdateTaskRequestParams {
     /// The ID of the task. The server chooses it.
@@ -337,7 +337,7 @@ codec::object! {
     ..extra
 }
 
-/// The definition `Result` of the schema.
+/// The members that all results have.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Result {
     /// Metadata attached to the object. The protocol reserves some keys, such as those with the prefix
@@ -372,7 +372,7 @@ codec::object! {
     ..extra
 }
 
-/// A value in [`GetTaskResult`], at `/$defs/Result` in the schema.
+/// The state of a task whose request is in progress.
 ///
 /// In JSON, `resultType` is `"complete"` and `status` is `"working"`. Used by [`GetTaskResult`].
 #[derive(Clone, Debug, PartialEq)]
@@ -456,7 +456,7 @@ codec::object! {
     ..extra
 }
 
-/// A value in [`GetTaskResult`], at `/$defs/Result` in the schema.
+/// The state of a task that waits for the client.
 ///
 /// In JSON, `resultType` is `"complete"` and `status` is `"input_required"`. Used by [`GetTaskResult`].
 #[derive(Clone, Debug, PartialEq)]
@@ -546,7 +546,7 @@ codec::object! {
     ..extra
 }
 
-/// A value in [`GetTaskResult`], at `/$defs/Result` in the schema.
+/// The state of a task whose request has a result.
 ///
 /// In JSON, `resultType` is `"complete"` and `status` is `"completed"`. Used by [`GetTaskResult`].
 #[derive(Clone, Debug, PartialEq)]
@@ -569,7 +569,7 @@ pub struct GetTaskResultComplete3 {
     /// The suggested number of milliseconds between two `tasks/get` requests. The value can change while the task runs.
     /// If absent, the client chooses the interval.
     pub poll_interval_ms: Option<PollIntervalMs>,
-    /// The result of the request. The method of the request determines its type.
+    /// The result of the request.
     pub result: crate::JsonObject,
     /// Members that the schema does not define.
     pub extra: Extra<Self>,
@@ -635,7 +635,7 @@ codec::object! {
     ..extra
 }
 
-/// A value in [`GetTaskResult`], at `/$defs/Result` in the schema.
+/// The state of a task whose request failed.
 ///
 /// In JSON, `resultType` is `"complete"` and `status` is `"failed"`. Used by [`GetTaskResult`].
 #[derive(Clone, Debug, PartialEq)]
@@ -658,7 +658,7 @@ pub struct GetTaskResultComplete4 {
     /// The suggested number of milliseconds between two `tasks/get` requests. The value can change while the task runs.
     /// If absent, the client chooses the interval.
     pub poll_interval_ms: Option<PollIntervalMs>,
-    /// The error that caused the request to fail.
+    /// The JSON-RPC error of the request.
     pub error: Error,
     /// Members that the schema does not define.
     pub extra: Extra<Self>,
@@ -724,7 +724,7 @@ codec::object! {
     ..extra
 }
 
-/// A value in [`GetTaskResult`], at `/$defs/Result` in the schema.
+/// The state of a task that was cancelled.
 ///
 /// In JSON, `resultType` is `"complete"` and `status` is `"cancelled"`. Used by [`GetTaskResult`].
 #[derive(Clone, Debug, PartialEq)]
