@@ -4,7 +4,8 @@ use std::pin::Pin;
 use std::sync::Arc;
 
 use mcpgen_types::{ErrorObject, Value};
-use serde::{Serialize, de::DeserializeOwned};
+use serde::de::DeserializeOwned;
+use serde::{Deserialize as _, Serialize};
 
 use super::context::Context;
 use super::router::{AnyNotification, AnyRequest, ResponseFuture, Router};
@@ -56,9 +57,9 @@ const CAPABILITY: &str = "extensions";
 /// tokio::spawn(serve(Server::builder("clock", "1.0.0").extension(Clock).build(), there));
 /// let client = Client::builder("visitor", "1.0.0").extension(Clock).connect(here.0, here.1).await?;
 ///
-/// let settings = client.peer().extension::<Clock>()?;
+/// let settings = client.peer.extension::<Clock>()?;
 /// assert_eq!(settings, Some(ClockSettings { zone: "UTC".to_owned() }));
-/// let now: Value = client.peer().custom_call("clock/now", &json!({})).await?;
+/// let now: Value = client.peer.custom_request("clock/now", &json!({}))?.send().await?;
 /// assert_eq!(now["time"], "12:00");
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// # })?;
