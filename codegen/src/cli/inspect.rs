@@ -26,7 +26,7 @@ Examples:
   mcpgen inspect my-schema.json --format json
   mcpgen inspect my-schema.json --check")]
 pub(super) struct InspectArgs {
-    /// A vendored revision, or a schema file
+    /// A vendored revision or extension, or a schema file
     #[arg(value_name = "REV|FILE")]
     subject: String,
     /// Types to show, by their names in the schema or in Rust
@@ -56,17 +56,7 @@ impl InspectArgs {
         if self.check {
             return self.check(path);
         }
-        let protocol =
-            if path.is_file() || path.components().count() > 1 || path.extension().is_some_and(|end| end == "json") {
-                build::model(self.options.read(path)?, Status::Draft.as_str(), false)?
-            } else {
-                let workspace = self.root.open()?;
-                let known = workspace.revisions.iter().map(|row| row.name.as_str());
-                let hint = did_you_mean(&self.subject, known).map_or(String::new(), |hint| format!("; {hint}"));
-                let revision =
-                    workspace.revision(&self.subject).map_err(|error| Error::Usage(format!("{error}{hint}")))?;
-                workspace.model(&revision.name)?
-            };
+        let protocol = self.options.model(&self.subject, &self.root)?;
         if !self.types.is_empty() {
             return Ok(Answer { text: texts(&protocol, &self.types)?, ..Answer::default() });
         }

@@ -22,6 +22,7 @@ use crate::protocol::Level;
 use crate::protocol::conversion::{ConversionError, Revisions};
 use crate::protocol::info::LocalInfo;
 use crate::service::context::Context;
+use crate::service::extension::Extension;
 use crate::service::router::Router;
 use crate::transport::{Incoming, Outgoing};
 
@@ -147,6 +148,14 @@ impl ClientBuilder {
                 }
             }
         });
+        self
+    }
+
+    /// Adds an extension of the protocol: declares it, and adds its handlers. See [`Extension`].
+    pub fn extension(mut self, extension: impl Extension) -> Self {
+        let info = &mut self.options.local_info;
+        *info = std::mem::replace(info, LocalInfo::new("", "")).extension(&extension);
+        self.handlers = self.handlers.extension(&extension);
         self
     }
 

@@ -34,6 +34,7 @@ use crate::protocol::cache_hints::{CacheHint, CacheHints};
 use crate::protocol::change::Change;
 use crate::protocol::info::LocalInfo;
 use crate::service::context::Context;
+use crate::service::extension::Extension;
 use crate::service::router::{RequestService, Router};
 use crate::util::lock::Mutex;
 
@@ -70,6 +71,7 @@ impl From<LocalInfo> for ServerBuilder {
             identity: None,
             on_change: None,
             layers: Vec::new(),
+            extensions: Vec::new(),
             #[cfg(feature = "rate-limit")]
             rate_limit: None,
             invalid: Vec::new(),
@@ -252,6 +254,14 @@ impl ServerBuilder {
         if let Ok(Value::Object(capabilities)) = mcpgen_types::to_value(capabilities) {
             self.state.config.info.capabilities.extend(capabilities);
         }
+        self
+    }
+
+    /// Adds an extension of the protocol: declares it, and adds its handlers. See [`Extension`].
+    pub fn extension(mut self, extension: impl Extension) -> Self {
+        let config = &mut self.state.config;
+        config.info = std::mem::replace(&mut config.info, LocalInfo::new("", "")).extension(&extension);
+        config.extensions.push(Box::new(move |router| router.extension(&extension)));
         self
     }
 

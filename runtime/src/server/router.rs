@@ -22,7 +22,8 @@ impl Server {
     pub fn router(&self) -> Router {
         self.0.subscriptions.offer(&self.local_info());
         let router = self.subscription_routes(self.call_routes(self.list_routes(Router::new())));
-        self.0.config.layers.iter().fold(router, |router, layer| layer(router))
+        let config = &self.0.config;
+        config.extensions.iter().chain(&config.layers).fold(router, |router, change| change(router))
     }
 
     fn list_routes(&self, router: Router) -> Router {

@@ -66,7 +66,9 @@ pub(super) struct Config {
     pub(super) request_state: Option<Result<Arc<RequestStateCodec>, RequestStateError>>,
     pub(super) identity: Option<Identity>,
     pub(super) on_change: Option<OnChange>,
-    pub(super) layers: Vec<RouterLayer>,
+    pub(super) layers: Vec<RouterChange>,
+    /// The functions that add the handlers of extensions.
+    pub(super) extensions: Vec<RouterChange>,
     #[cfg(feature = "rate-limit")]
     pub(super) rate_limit: Option<RateLimit>,
     /// The invalid definitions. The server does not start if it has any.
@@ -80,8 +82,8 @@ pub(super) type Completion =
 pub(super) type Identity = Box<dyn Fn(&Context) -> String + Send + Sync>;
 /// A callback for each change.
 pub(super) type OnChange = Box<dyn Fn(&Change) + Send + Sync>;
-/// Wraps a router in a middleware layer.
-pub(super) type RouterLayer = Box<dyn Fn(Router) -> Router + Send + Sync>;
+/// Adds the handlers of an extension to a router, or wraps it in a middleware layer.
+pub(super) type RouterChange = Box<dyn Fn(Router) -> Router + Send + Sync>;
 
 impl Server {
     /// Notifies all subscribers of a change.

@@ -11,6 +11,7 @@ mod connection;
 mod dialect;
 mod dual_protocol;
 mod envelope;
+mod extension;
 mod http;
 mod http_client;
 mod http_client_limits;
