@@ -115,8 +115,11 @@ impl Recorded {
     }
 }
 
-fn histograms(metrics: &InMemoryMetricExporter) -> BTreeMap<String, Vec<(u64, BTreeMap<String, String>)>> {
-    let mut found: BTreeMap<String, Vec<_>> = BTreeMap::new();
+/// How often a duration was recorded with these attributes.
+type Point = (u64, BTreeMap<String, String>);
+
+fn histograms(metrics: &InMemoryMetricExporter) -> BTreeMap<String, Vec<Point>> {
+    let mut found: BTreeMap<String, Vec<Point>> = BTreeMap::new();
     let finished = metrics.get_finished_metrics().expect("metrics");
     // Each export contains all values since the start.
     let last = finished.last().into_iter().flat_map(|resource| resource.scope_metrics());
