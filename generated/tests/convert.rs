@@ -100,6 +100,12 @@ fn rules_convert_what_the_schemas_do_not_tell() {
             r#"{"name":"a","requestState":"x"}"#,
             "cannot convert to revision 2025-11-25: /requestState: the revision does not define this member",
         ),
+        // output-schema-type
+        (
+            definition("Tool", V5, V4),
+            r#"{"name":"a","inputSchema":{"type":"object"},"outputSchema":{}}"#,
+            "{\"name\":\"a\",\"inputSchema\":{\"type\":\"object\"}}\n/outputSchema: not valid in revision 2025-11-25: missing required member",
+        ),
         // envelope
         (
             definition("CallToolRequest", V5, V1),

@@ -52,6 +52,8 @@ pub(crate) enum Action {
     Kept,
     /// The member may not be left out.
     Needed,
+    /// The constant is not added.
+    Given,
     /// A list with one element converts to the element.
     Unwrapped,
 }
@@ -96,6 +98,8 @@ struct File {
     kept: Vec<MembersRow>,
     #[serde(default)]
     needed: Vec<MembersRow>,
+    #[serde(default)]
+    given: Vec<MembersRow>,
     #[serde(default)]
     unwrapped: Vec<UnwrappedRow>,
     #[serde(default)]
@@ -167,7 +171,7 @@ impl Rules {
             let action = row.action()?;
             members.push(MemberRule { name: row.name, action, members: vec![row.member], types: row.types });
         }
-        for (rows, action) in [(file.kept, Action::Kept), (file.needed, Action::Needed)] {
+        for (rows, action) in [(file.kept, Action::Kept), (file.needed, Action::Needed), (file.given, Action::Given)] {
             members.extend(rows.into_iter().map(|row| MemberRule {
                 name: row.name,
                 action: action.clone(),
@@ -230,11 +234,12 @@ impl File {
     fn check(&self) -> Result<(), Error> {
         let renamed = self.renamed.iter().map(|it| (&it.name, &it.reason, &it.link));
         let default = self.default.iter().map(|it| (&it.name, &it.reason, &it.link));
-        let kept = self.kept.iter().chain(&self.needed).map(|it| (&it.name, &it.reason, &it.link));
+        let rows = self.kept.iter().chain(&self.needed).chain(&self.given);
+        let rows = rows.map(|it| (&it.name, &it.reason, &it.link));
         let unwrapped = self.unwrapped.iter().map(|it| (&it.name, &it.reason, &it.link));
         let respelled = self.respelled.iter().map(|it| (&it.name, &it.reason, &it.link));
         let mut seen = BTreeSet::new();
-        for (name, reason, link) in renamed.chain(default).chain(kept).chain(unwrapped).chain(respelled) {
+        for (name, reason, link) in renamed.chain(default).chain(rows).chain(unwrapped).chain(respelled) {
             if !seen.insert(name) {
                 return Err(usage(format!("two rules have the name `{name}`")));
             }

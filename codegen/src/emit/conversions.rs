@@ -155,6 +155,7 @@ fn action(action: &Action) -> String {
         Action::Unique => "Rule::Unique".to_owned(),
         Action::Kept => "Rule::Kept".to_owned(),
         Action::Needed => "Rule::Needed".to_owned(),
+        Action::Given => "Rule::Given".to_owned(),
         Action::Unwrapped => "Rule::Unwrapped".to_owned(),
     }
 }

@@ -1,4 +1,4 @@
-//! Prints calls of the core's macros with one entry per line. prettyplease and rustfmt do not format them.
+//! Prints calls of the core's macros with as many entries per line as fit. prettyplease and rustfmt do not format them.
 
 use proc_macro2::{Delimiter, Spacing, TokenStream, TokenTree};
 use quote::ToTokens as _;
@@ -18,16 +18,43 @@ pub(super) fn print(call: &syn::Macro) -> String {
     if one_line.len() <= WIDTH && words.iter().filter(|word| word.ends_entry).count() < 2 {
         return format!("{one_line}\n");
     }
-    let mut out = format!("{path}! {{\n");
     if is_list {
-        out.push_str(&fill(words.iter().map(|word| word.text.as_str()), WIDTH, "    ", "    "));
-    } else {
-        for entry in words.split_inclusive(|word| word.ends_entry) {
-            out.push_str(&fill(entry.iter().map(|word| word.text.as_str()), WIDTH, "    ", "        "));
-        }
+        let types = fill(words.iter().map(|word| word.text.as_str()), WIDTH, "    ", "    ");
+        return format!("{path}! {{\n{types}}}\n");
     }
+    let mut entries = words.split_inclusive(|word| word.ends_entry);
+    let mut out = format!("{path}! {{");
+    // The name of the type is on the first line.
+    for word in entries.next().unwrap_or_default() {
+        out.push_str(&format!(" {}", word.text));
+    }
+    out.push('\n');
+    let mut line: Vec<&Word> = Vec::new();
+    for entry in entries {
+        // Each guard of a union has its own line.
+        let is_guard = |word: Option<&Word>| word.is_some_and(|word| word.text.starts_with('['));
+        let has_guard = is_guard(entry.first()) || is_guard(line.first().copied());
+        if has_guard || 4 + length(line.iter().copied()) + 1 + length(entry) > WIDTH {
+            out.push_str(&filled(&line));
+            line.clear();
+        }
+        line.extend(entry);
+    }
+    out.push_str(&filled(&line));
     out.push_str("}\n");
     out
+}
+
+/// Returns the length of words with spaces between them.
+fn length<'w>(words: impl IntoIterator<Item = &'w Word>) -> usize {
+    words.into_iter().map(|word| word.text.len() + 1).sum::<usize>().saturating_sub(1)
+}
+
+fn filled(words: &[&Word]) -> String {
+    match words {
+        [] => String::new(),
+        words => fill(words.iter().map(|word| word.text.as_str()), WIDTH, "    ", "        "),
+    }
 }
 
 /// Returns whether the macro takes a list of types.
@@ -133,20 +160,20 @@ mod tests {
     use super::print;
 
     #[test]
-    fn prints_an_entry_on_each_line() {
+    fn fills_lines_with_entries() {
         let cases = [
             ("a::b! { Name }", "a::b! { Name }\n"),
             (
                 "b! { Name(Vec<Map<String,X>>) from f64; at_least(Integer(-1)), at_most(Integer(2)) }",
-                "b! {\n    Name(Vec<Map<String, X>>) from f64;\n    at_least(Integer(-1)),\n    at_most(Integer(2))\n}\n",
+                "b! { Name(Vec<Map<String, X>>) from f64;\n    at_least(Integer(-1)), at_most(Integer(2))\n}\n",
             ),
             (
                 "b! { N; required 0 \"a\" r#type, constant 1 \"b\" = Str(\"x, y\"), ..extra }",
-                "b! {\n    N;\n    required 0 \"a\" r#type,\n    constant 1 \"b\" = Str(\"x, y\"),\n    ..extra\n}\n",
+                "b! { N;\n    required 0 \"a\" r#type, constant 1 \"b\" = Str(\"x, y\"), ..extra\n}\n",
             ),
             (
                 "b! { N blank A; 0 A from(String, &str), [Value(&[\"t\"], &[Null]), Type(J::A.union(J::B))] => 0, [] => 1, }",
-                "b! {\n    N blank A;\n    0 A from(String, &str),\n    [Value(&[\"t\"], &[Null]), Type(J::A.union(J::B))] => 0,\n    [] => 1,\n}\n",
+                "b! { N blank A;\n    0 A from(String, &str),\n    [Value(&[\"t\"], &[Null]), Type(J::A.union(J::B))] => 0,\n    [] => 1,\n}\n",
             ),
         ];
         for (source, printed) in cases {

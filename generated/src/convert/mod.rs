@@ -1,6 +1,7 @@
 #![doc = include_str!("../../docs/conversions.md")]
 
 mod outcome;
+mod path;
 pub(crate) mod shape;
 mod source;
 mod walk;

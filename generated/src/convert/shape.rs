@@ -66,6 +66,8 @@ pub(crate) enum Rule {
     Kept,
     /// The member may not be left out.
     Needed,
+    /// The constant is not added.
+    Given,
     /// A list with one element is the same as the element.
     Unwrapped,
 }

@@ -152,6 +152,11 @@ pub(super) fn is_literal(node: Node<'_>, literal: &Literal) -> bool {
         (Literal::Str(text), Node::Str(found)) => *text == found,
         (Literal::Null, Node::Null) => true,
         (Literal::Bool(value), Node::Bool(found)) => *value == found,
+        (Literal::Json("{}"), Node::Object(object)) => {
+            let mut is_empty = true;
+            object.members(&mut Members::new(&mut |_, _| is_empty = false));
+            is_empty
+        }
         (Literal::Json(_), Node::Array(_) | Node::Object(_)) | (_, Node::Json(_)) => {
             let text = crate::to_string(&Encoded(node));
             Document::read(text).is_ok_and(|document| literal.is(document.root()))

@@ -6,6 +6,7 @@ use crate::codec::{Cursor, Document, Encode, Guard, Length, Literal, Members, No
 use crate::{ErrorKind, Revision};
 
 use super::outcome::{ConvertError, ConvertErrorKind, Lost, LostReason, Policy};
+use super::path::Path;
 use super::shape::{ANY, Member, OtherValues, Others, Rule, Shape, TypeId, respelling};
 use super::source::{Encoded, Tree, is_literal, number, read, variant};
 
@@ -17,16 +18,6 @@ pub(super) struct Walk {
     lost: Vec<Lost>,
     /// The number of places where the text differs from the source.
     changes: usize,
-}
-
-/// The path of a value, from the innermost step outwards.
-#[derive(Clone, Copy)]
-pub(super) struct Path<'p>(Option<(&'p Path<'p>, Step<'p>)>);
-
-#[derive(Clone, Copy)]
-enum Step<'p> {
-    Key(&'p str),
-    Index(usize),
 }
 
 type Written = Result<(), ConvertError>;
@@ -286,6 +277,7 @@ impl Walk {
             _ => None,
         };
         let value = match (constant, member.rule()) {
+            (_, Some(Rule::Given)) => return Err(self.refusal(path, ErrorKind::Missing)),
             (Some(constant), _) => constant,
             (None, Some(Rule::Default(default, _))) => default,
             (None, Some(Rule::Revision)) => Literal::Str(self.revision.as_str()),
@@ -436,28 +428,6 @@ fn has(object: &dyn Object, wanted: &str) -> bool {
     let mut found = false;
     object.members(&mut Members::new(&mut |name, _| found |= name == wanted));
     found
-}
-
-impl<'p> Path<'p> {
-    const ROOT: Self = Self(None);
-
-    fn key(&'p self, name: &'p str) -> Self {
-        Self(Some((self, Step::Key(name))))
-    }
-
-    fn index(&'p self, index: usize) -> Self {
-        Self(Some((self, Step::Index(index))))
-    }
-
-    /// Returns the path as a JSON Pointer.
-    #[cold]
-    fn pointer(&self) -> String {
-        let Some((parent, step)) = self.0 else { return String::new() };
-        match step {
-            Step::Key(name) => format!("{}/{}", parent.pointer(), name.replace('~', "~0").replace('/', "~1")),
-            Step::Index(index) => format!("{}/{index}", parent.pointer()),
-        }
-    }
 }
 
 /// Returns whether a type has the member that a rule writes in another form.

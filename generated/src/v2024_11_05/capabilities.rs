@@ -58,17 +58,13 @@ impl ClientCapabilities {
     }
 }
 
-codec::object! {
-    ClientCapabilities;
-    optional 0 "experimental" experimental,
-    optional 1 "roots" roots,
-    optional 2 "sampling" sampling,
-    ..extra
+codec::object! { ClientCapabilities;
+    optional 0 "experimental" experimental, optional 1 "roots" roots, optional 2 "sampling" sampling, ..extra
 }
 
 /// The client's support for roots.
 ///
-/// Since revision 2024-11-05. Used by [`ClientCapabilities`].
+/// Revisions 2024-11-05 to 2025-11-25. Used by [`ClientCapabilities`].
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct ClientCapabilitiesRoots {
     /// Whether the client sends `notifications/roots/list_changed` when its roots change. If absent, it does not.
@@ -92,10 +88,8 @@ impl ClientCapabilitiesRoots {
     }
 }
 
-codec::object! {
-    ClientCapabilitiesRoots;
-    optional 0 "listChanged" list_changed,
-    ..extra
+codec::object! { ClientCapabilitiesRoots;
+    optional 0 "listChanged" list_changed, ..extra
 }
 
 /// The name and version of a client or server implementation.
@@ -126,11 +120,8 @@ impl Implementation {
     }
 }
 
-codec::object! {
-    Implementation;
-    required 0 "name" name,
-    required 1 "version" version,
-    ..extra
+codec::object! { Implementation;
+    required 0 "name" name, required 1 "version" version, ..extra
 }
 
 /// The optional features that a server supports.
@@ -204,14 +195,9 @@ impl ServerCapabilities {
     }
 }
 
-codec::object! {
-    ServerCapabilities;
-    optional 0 "experimental" experimental,
-    optional 1 "logging" logging,
-    optional 2 "prompts" prompts,
-    optional 3 "resources" resources,
-    optional 4 "tools" tools,
-    ..extra
+codec::object! { ServerCapabilities;
+    optional 0 "experimental" experimental, optional 1 "logging" logging, optional 2 "prompts" prompts,
+    optional 3 "resources" resources, optional 4 "tools" tools, ..extra
 }
 
 /// The server's support for prompts.
@@ -240,10 +226,8 @@ impl ServerCapabilitiesPrompts {
     }
 }
 
-codec::object! {
-    ServerCapabilitiesPrompts;
-    optional 0 "listChanged" list_changed,
-    ..extra
+codec::object! { ServerCapabilitiesPrompts;
+    optional 0 "listChanged" list_changed, ..extra
 }
 
 /// The server's support for resources.
@@ -282,11 +266,8 @@ impl ServerCapabilitiesResources {
     }
 }
 
-codec::object! {
-    ServerCapabilitiesResources;
-    optional 0 "listChanged" list_changed,
-    optional 1 "subscribe" subscribe,
-    ..extra
+codec::object! { ServerCapabilitiesResources;
+    optional 0 "listChanged" list_changed, optional 1 "subscribe" subscribe, ..extra
 }
 
 /// The server's support for tools.
@@ -315,10 +296,8 @@ impl ServerCapabilitiesTools {
     }
 }
 
-codec::object! {
-    ServerCapabilitiesTools;
-    optional 0 "listChanged" list_changed,
-    ..extra
+codec::object! { ServerCapabilitiesTools;
+    optional 0 "listChanged" list_changed, ..extra
 }
 
 codec::serde_impls! {

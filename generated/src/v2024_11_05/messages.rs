@@ -36,8 +36,7 @@ pub enum ClientNotification {
     RootsListChanged(RootsListChangedNotification),
 }
 
-codec::message_set! {
-    ClientNotification blank Initialized;
+codec::message_set! { ClientNotification blank Initialized;
     0 "notifications/cancelled" Cancelled from(CancelledNotification),
     1 "notifications/initialized" Initialized from(InitializedNotification),
     2 "notifications/progress" Progress from(ProgressNotification),
@@ -94,21 +93,15 @@ pub enum ClientRequest {
     Complete(CompleteRequest),
 }
 
-codec::message_set! {
-    ClientRequest blank ListPrompts;
-    0 "initialize" Initialize from(InitializeRequest),
-    1 "ping" Ping from(PingRequest),
+codec::message_set! { ClientRequest blank ListPrompts;
+    0 "initialize" Initialize from(InitializeRequest), 1 "ping" Ping from(PingRequest),
     2 "resources/list" ListResources from(ListResourcesRequest),
     3 "resources/templates/list" ListResourceTemplates from(ListResourceTemplatesRequest),
-    4 "resources/read" ReadResource from(ReadResourceRequest),
-    5 "resources/subscribe" Subscribe from(SubscribeRequest),
+    4 "resources/read" ReadResource from(ReadResourceRequest), 5 "resources/subscribe" Subscribe from(SubscribeRequest),
     6 "resources/unsubscribe" Unsubscribe from(UnsubscribeRequest),
-    7 "prompts/list" ListPrompts from(ListPromptsRequest),
-    8 "prompts/get" GetPrompt from(GetPromptRequest),
-    9 "tools/list" ListTools from(ListToolsRequest),
-    10 "tools/call" CallTool from(CallToolRequest),
-    11 "logging/setLevel" SetLevel from(SetLevelRequest),
-    12 "completion/complete" Complete from(CompleteRequest),
+    7 "prompts/list" ListPrompts from(ListPromptsRequest), 8 "prompts/get" GetPrompt from(GetPromptRequest),
+    9 "tools/list" ListTools from(ListToolsRequest), 10 "tools/call" CallTool from(CallToolRequest),
+    11 "logging/setLevel" SetLevel from(SetLevelRequest), 12 "completion/complete" Complete from(CompleteRequest),
 }
 
 /// Any result that a client sends in response to a request.
@@ -155,8 +148,7 @@ pub enum ServerNotification {
     LoggingMessage(LoggingMessageNotification),
 }
 
-codec::message_set! {
-    ServerNotification blank PromptListChanged;
+codec::message_set! { ServerNotification blank PromptListChanged;
     0 "notifications/cancelled" Cancelled from(CancelledNotification),
     1 "notifications/progress" Progress from(ProgressNotification),
     2 "notifications/resources/list_changed" ResourceListChanged from(ResourceListChangedNotification),
@@ -186,10 +178,8 @@ pub enum ServerRequest {
     ListRoots(ListRootsRequest),
 }
 
-codec::message_set! {
-    ServerRequest blank ListRoots;
-    0 "ping" Ping from(PingRequest),
-    1 "sampling/createMessage" CreateMessage boxed(CreateMessageRequest),
+codec::message_set! { ServerRequest blank ListRoots;
+    0 "ping" Ping from(PingRequest), 1 "sampling/createMessage" CreateMessage boxed(CreateMessageRequest),
     2 "roots/list" ListRoots from(ListRootsRequest),
 }
 
@@ -237,20 +227,11 @@ pub enum ClientRequestMethod {
     Complete,
 }
 
-codec::string_values! {
-    ClientRequestMethod;
-    Initialize = "initialize",
-    Ping = "ping",
-    ListResources = "resources/list",
-    ListResourceTemplates = "resources/templates/list",
-    ReadResource = "resources/read",
-    Subscribe = "resources/subscribe",
-    Unsubscribe = "resources/unsubscribe",
-    ListPrompts = "prompts/list",
-    GetPrompt = "prompts/get",
-    ListTools = "tools/list",
-    CallTool = "tools/call",
-    SetLevel = "logging/setLevel",
+codec::string_values! { ClientRequestMethod;
+    Initialize = "initialize", Ping = "ping", ListResources = "resources/list",
+    ListResourceTemplates = "resources/templates/list", ReadResource = "resources/read",
+    Subscribe = "resources/subscribe", Unsubscribe = "resources/unsubscribe", ListPrompts = "prompts/list",
+    GetPrompt = "prompts/get", ListTools = "tools/list", CallTool = "tools/call", SetLevel = "logging/setLevel",
     Complete = "completion/complete",
 }
 
@@ -268,11 +249,8 @@ pub enum ServerRequestMethod {
     ListRoots,
 }
 
-codec::string_values! {
-    ServerRequestMethod;
-    Ping = "ping",
-    CreateMessage = "sampling/createMessage",
-    ListRoots = "roots/list",
+codec::string_values! { ServerRequestMethod;
+    Ping = "ping", CreateMessage = "sampling/createMessage", ListRoots = "roots/list",
 }
 
 impl RequestSet for ServerRequest {}
@@ -293,12 +271,9 @@ pub enum ClientNotificationMethod {
     RootsListChanged,
 }
 
-codec::string_values! {
-    ClientNotificationMethod;
-    Cancelled = "notifications/cancelled",
-    Initialized = "notifications/initialized",
-    Progress = "notifications/progress",
-    RootsListChanged = "notifications/roots/list_changed",
+codec::string_values! { ClientNotificationMethod;
+    Cancelled = "notifications/cancelled", Initialized = "notifications/initialized",
+    Progress = "notifications/progress", RootsListChanged = "notifications/roots/list_changed",
 }
 
 impl NotificationSet for ClientNotification {}
@@ -327,14 +302,10 @@ pub enum ServerNotificationMethod {
     LoggingMessage,
 }
 
-codec::string_values! {
-    ServerNotificationMethod;
-    Cancelled = "notifications/cancelled",
-    Progress = "notifications/progress",
-    ResourceListChanged = "notifications/resources/list_changed",
-    ResourceUpdated = "notifications/resources/updated",
-    PromptListChanged = "notifications/prompts/list_changed",
-    ToolListChanged = "notifications/tools/list_changed",
+codec::string_values! { ServerNotificationMethod;
+    Cancelled = "notifications/cancelled", Progress = "notifications/progress",
+    ResourceListChanged = "notifications/resources/list_changed", ResourceUpdated = "notifications/resources/updated",
+    PromptListChanged = "notifications/prompts/list_changed", ToolListChanged = "notifications/tools/list_changed",
     LoggingMessage = "notifications/message",
 }
 

@@ -33,11 +33,8 @@ impl CallToolRequest {
     }
 }
 
-codec::object! {
-    CallToolRequest;
-    constant 0 "method" = Str("tools/call"),
-    required 1 "params" params,
-    ..extra
+codec::object! { CallToolRequest;
+    constant 0 "method" = Str("tools/call"), required 1 "params" params, ..extra
 }
 
 impl crate::Request for CallToolRequest {
@@ -78,11 +75,8 @@ impl CallToolRequestParams {
     }
 }
 
-codec::object! {
-    CallToolRequestParams;
-    optional 0 "arguments" arguments,
-    required 1 "name" name,
-    ..extra
+codec::object! { CallToolRequestParams;
+    optional 0 "arguments" arguments, required 1 "name" name, ..extra
 }
 
 /// The result of a tool call, including failures of the tool.
@@ -131,12 +125,8 @@ impl CallToolResult {
     }
 }
 
-codec::object! {
-    CallToolResult;
-    optional 0 "_meta" meta,
-    required 1 "content" content,
-    optional 2 "isError" is_error,
-    ..extra
+codec::object! { CallToolResult;
+    optional 0 "_meta" meta, required 1 "content" content, optional 2 "isError" is_error, ..extra
 }
 
 /// A content block in a tool result or a prompt message: text, an image or an embedded resource.
@@ -150,7 +140,7 @@ codec::object! {
 /// * `type` is "image": `ImageContent`
 /// * `type` is "resource": `EmbeddedResource`
 ///
-/// Since revision 2024-11-05. Used by [`CallToolResult`], [`PromptMessage`].
+/// Revisions 2024-11-05 to 2025-03-26. Used by [`CallToolResult`], [`PromptMessage`].
 ///
 /// [`PromptMessage`]: super::PromptMessage
 #[derive(Clone, Debug, PartialEq)]
@@ -163,11 +153,8 @@ pub enum CallToolResultContentItem {
     EmbeddedResource(EmbeddedResource),
 }
 
-codec::union! {
-    CallToolResultContentItem blank ImageContent;
-    0 TextContent from(TextContent),
-    1 ImageContent from(ImageContent),
-    2 EmbeddedResource from(EmbeddedResource);
+codec::union! { CallToolResultContentItem blank ImageContent;
+    0 TextContent from(TextContent), 1 ImageContent from(ImageContent), 2 EmbeddedResource from(EmbeddedResource);
     [Value(&["type"], &[Str("text")])] => 0,
     [Value(&["type"], &[Str("image")])] => 1,
     [Value(&["type"], &[Str("resource")])] => 2,
@@ -205,11 +192,8 @@ impl ListToolsRequest {
     }
 }
 
-codec::object! {
-    ListToolsRequest;
-    constant 0 "method" = Str("tools/list"),
-    optional 1 "params" params,
-    ..extra
+codec::object! { ListToolsRequest;
+    constant 0 "method" = Str("tools/list"), optional 1 "params" params, ..extra
 }
 
 impl crate::Request for ListToolsRequest {
@@ -221,7 +205,8 @@ impl crate::Request for ListToolsRequest {
 
 /// The page of tools to return.
 ///
-/// The parameters of [`ListToolsRequest`] (`tools/list`). Since revision 2024-11-05. Used by [`ListToolsRequest`].
+/// The parameters of [`ListToolsRequest`] (`tools/list`). Revisions 2024-11-05 to 2025-06-18. Used by
+/// [`ListToolsRequest`].
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct ListToolsRequestParams {
     /// The position to continue from: the `nextCursor` of the previous page. If absent, the first page is returned.
@@ -245,10 +230,8 @@ impl ListToolsRequestParams {
     }
 }
 
-codec::object! {
-    ListToolsRequestParams;
-    optional 0 "cursor" cursor,
-    ..extra
+codec::object! { ListToolsRequestParams;
+    optional 0 "cursor" cursor, ..extra
 }
 
 /// A page of the server's tools.
@@ -290,12 +273,8 @@ impl ListToolsResult {
     }
 }
 
-codec::object! {
-    ListToolsResult;
-    optional 0 "_meta" meta,
-    optional 1 "nextCursor" next_cursor,
-    required 2 "tools" tools,
-    ..extra
+codec::object! { ListToolsResult;
+    optional 0 "_meta" meta, optional 1 "nextCursor" next_cursor, required 2 "tools" tools, ..extra
 }
 
 /// A function of the server that a model can call.
@@ -333,12 +312,8 @@ impl Tool {
     }
 }
 
-codec::object! {
-    Tool;
-    optional 0 "description" description,
-    required 1 "inputSchema" input_schema,
-    required 2 "name" name,
-    ..extra
+codec::object! { Tool;
+    optional 0 "description" description, required 1 "inputSchema" input_schema, required 2 "name" name, ..extra
 }
 
 /// The JSON Schema of a tool's arguments. Its root has the type `object`.
@@ -349,9 +324,9 @@ codec::object! {
 /// In JSON, `type` is `"object"`. Since revision 2024-11-05. Used by [`Tool`].
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct ToolInputSchema {
-    /// The JSON Schema of each argument, by name.
+    /// The JSON Schema of each argument, by name. Until revision 2025-11-25.
     pub properties: Option<Map<String, JsonObject>>,
-    /// The names of the required arguments.
+    /// The names of the required arguments. Until revision 2025-11-25.
     pub required: Option<Vec<String>>,
     /// Members that the schema does not define.
     pub extra: Extra<Self>,
@@ -379,12 +354,8 @@ impl ToolInputSchema {
     }
 }
 
-codec::object! {
-    ToolInputSchema;
-    optional 0 "properties" properties,
-    optional 1 "required" required,
-    constant 2 "type" = Str("object"),
-    ..extra
+codec::object! { ToolInputSchema;
+    optional 0 "properties" properties, optional 1 "required" required, constant 2 "type" = Str("object"), ..extra
 }
 
 /// Notifies the client that the list of tools has changed.
@@ -419,11 +390,8 @@ impl ToolListChangedNotification {
     }
 }
 
-codec::object! {
-    ToolListChangedNotification;
-    constant 0 "method" = Str("notifications/tools/list_changed"),
-    optional 1 "params" params,
-    ..extra
+codec::object! { ToolListChangedNotification;
+    constant 0 "method" = Str("notifications/tools/list_changed"), optional 1 "params" params, ..extra
 }
 
 impl crate::Notification for ToolListChangedNotification {
@@ -434,7 +402,7 @@ impl crate::Notification for ToolListChangedNotification {
 
 /// The parameters of the `notifications/tools/list_changed` notification, which contain only metadata.
 ///
-/// Since revision 2024-11-05. Used by [`ToolListChangedNotification`].
+/// Revisions 2024-11-05 to 2025-06-18. Used by [`ToolListChangedNotification`].
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct ToolListChangedNotificationParams {
     /// Metadata attached to the object. The protocol reserves some keys, such as those with the prefix
@@ -459,10 +427,8 @@ impl ToolListChangedNotificationParams {
     }
 }
 
-codec::object! {
-    ToolListChangedNotificationParams;
-    optional 0 "_meta" meta,
-    ..extra
+codec::object! { ToolListChangedNotificationParams;
+    optional 0 "_meta" meta, ..extra
 }
 
 codec::serde_impls! {

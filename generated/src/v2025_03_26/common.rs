@@ -49,11 +49,8 @@ impl Annotations {
     }
 }
 
-codec::object! {
-    Annotations;
-    optional 0 "audience" audience,
-    optional 1 "priority" priority,
-    ..extra
+codec::object! { Annotations;
+    optional 0 "audience" audience, optional 1 "priority" priority, ..extra
 }
 
 /// The importance of an object, from 0 (optional) to 1 (effectively required).
@@ -64,10 +61,8 @@ codec::object! {
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct AnnotationsPriority(Number);
 
-codec::bounded_number! {
-    AnnotationsPriority(Number) from f64;
-    at_least(Integer(0)),
-    at_most(Integer(1))
+codec::bounded_number! { AnnotationsPriority(Number) from f64;
+    at_least(Integer(0)), at_most(Integer(1))
 }
 
 /// Audio sent to or produced by a language model.
@@ -104,13 +99,9 @@ impl AudioContent {
     }
 }
 
-codec::object! {
-    AudioContent;
-    optional 0 "annotations" annotations,
-    required 1 "data" data,
-    required 2 "mimeType" mime_type,
-    constant 3 "type" = Str("audio"),
-    ..extra
+codec::object! { AudioContent;
+    optional 0 "annotations" annotations, required 1 "data" data, required 2 "mimeType" mime_type,
+    constant 3 "type" = Str("audio"), ..extra
 }
 
 /// A position in a paginated list, issued by the server.
@@ -154,12 +145,8 @@ impl EmbeddedResource {
     }
 }
 
-codec::object! {
-    EmbeddedResource;
-    optional 0 "annotations" annotations,
-    required 1 "resource" resource,
-    constant 2 "type" = Str("resource"),
-    ..extra
+codec::object! { EmbeddedResource;
+    optional 0 "annotations" annotations, required 1 "resource" resource, constant 2 "type" = Str("resource"), ..extra
 }
 
 /// The result of a successful request that returns no data.
@@ -204,19 +191,15 @@ impl ImageContent {
     }
 }
 
-codec::object! {
-    ImageContent;
-    optional 0 "annotations" annotations,
-    required 1 "data" data,
-    required 2 "mimeType" mime_type,
-    constant 3 "type" = Str("image"),
-    ..extra
+codec::object! { ImageContent;
+    optional 0 "annotations" annotations, required 1 "data" data, required 2 "mimeType" mime_type,
+    constant 3 "type" = Str("image"), ..extra
 }
 
 /// The metadata of a request.
 ///
-/// Since revision 2024-11-05. Used by [`JsonRpcRequestParams`], [`ListRootsRequestParams`], [`PingRequestParams`],
-/// [`RequestParams`].
+/// Revisions 2024-11-05 to 2025-11-25. Used by [`JsonRpcRequestParams`], [`ListRootsRequestParams`],
+/// [`PingRequestParams`], [`RequestParams`].
 ///
 /// [`JsonRpcRequestParams`]: super::JsonRpcRequestParams
 /// [`ListRootsRequestParams`]: super::ListRootsRequestParams
@@ -245,10 +228,8 @@ impl Meta {
     }
 }
 
-codec::object! {
-    Meta;
-    optional 0 "progressToken" progress_token,
-    ..extra
+codec::object! { Meta;
+    optional 0 "progressToken" progress_token, ..extra
 }
 
 /// The members shared by all notifications: a method and optional parameters.
@@ -280,11 +261,8 @@ impl Notification {
     }
 }
 
-codec::object! {
-    Notification;
-    required 0 "method" method,
-    optional 1 "params" params,
-    ..extra
+codec::object! { Notification;
+    required 0 "method" method, optional 1 "params" params, ..extra
 }
 
 /// The parameters that any notification can have, which contain only metadata.
@@ -314,10 +292,8 @@ impl NotificationParams {
     }
 }
 
-codec::object! {
-    NotificationParams;
-    optional 0 "_meta" meta,
-    ..extra
+codec::object! { NotificationParams;
+    optional 0 "_meta" meta, ..extra
 }
 
 /// The members shared by requests for paginated lists.
@@ -349,11 +325,8 @@ impl PaginatedRequest {
     }
 }
 
-codec::object! {
-    PaginatedRequest;
-    required 0 "method" method,
-    optional 1 "params" params,
-    ..extra
+codec::object! { PaginatedRequest;
+    required 0 "method" method, optional 1 "params" params, ..extra
 }
 
 /// The page of a list to return.
@@ -382,10 +355,8 @@ impl PaginatedRequestParams {
     }
 }
 
-codec::object! {
-    PaginatedRequestParams;
-    optional 0 "cursor" cursor,
-    ..extra
+codec::object! { PaginatedRequestParams;
+    optional 0 "cursor" cursor, ..extra
 }
 
 /// The members shared by results that contain a page of a list.
@@ -428,11 +399,8 @@ impl PaginatedResult {
     }
 }
 
-codec::object! {
-    PaginatedResult;
-    optional 0 "_meta" meta,
-    optional 1 "nextCursor" next_cursor,
-    ..extra
+codec::object! { PaginatedResult;
+    optional 0 "_meta" meta, optional 1 "nextCursor" next_cursor, ..extra
 }
 
 /// A string or integer that matches progress notifications to their request.
@@ -473,11 +441,8 @@ impl Request {
     }
 }
 
-codec::object! {
-    Request;
-    required 0 "method" method,
-    optional 1 "params" params,
-    ..extra
+codec::object! { Request;
+    required 0 "method" method, optional 1 "params" params, ..extra
 }
 
 /// The parameters that any request can have, which contain only metadata.
@@ -507,10 +472,8 @@ impl RequestParams {
     }
 }
 
-codec::object! {
-    RequestParams;
-    optional 0 "_meta" meta,
-    ..extra
+codec::object! { RequestParams;
+    optional 0 "_meta" meta, ..extra
 }
 
 /// The members shared by text and binary resource contents.
@@ -547,11 +510,8 @@ impl ResourceContents {
     }
 }
 
-codec::object! {
-    ResourceContents;
-    optional 0 "mimeType" mime_type,
-    required 1 "uri" uri,
-    ..extra
+codec::object! { ResourceContents;
+    optional 0 "mimeType" mime_type, required 1 "uri" uri, ..extra
 }
 
 /// Any result, with the members shared by all results and any additional members.
@@ -586,10 +546,8 @@ impl Result {
     }
 }
 
-codec::object! {
-    Result;
-    optional 0 "_meta" meta,
-    ..extra
+codec::object! { Result;
+    optional 0 "_meta" meta, ..extra
 }
 
 /// The sender or recipient of a message in a conversation with a model.
@@ -608,10 +566,8 @@ pub enum Role {
     User,
 }
 
-codec::string_enum! {
-    Role;
-    Assistant = "assistant",
-    User = "user",
+codec::string_enum! { Role;
+    Assistant = "assistant", User = "user",
 }
 
 /// Text sent to or produced by a language model.
@@ -646,12 +602,8 @@ impl TextContent {
     }
 }
 
-codec::object! {
-    TextContent;
-    optional 0 "annotations" annotations,
-    required 1 "text" text,
-    constant 2 "type" = Str("text"),
-    ..extra
+codec::object! { TextContent;
+    optional 0 "annotations" annotations, required 1 "text" text, constant 2 "type" = Str("text"), ..extra
 }
 
 codec::serde_impls! {

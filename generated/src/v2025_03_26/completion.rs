@@ -31,11 +31,8 @@ impl CompleteRequest {
     }
 }
 
-codec::object! {
-    CompleteRequest;
-    constant 0 "method" = Str("completion/complete"),
-    required 1 "params" params,
-    ..extra
+codec::object! { CompleteRequest;
+    constant 0 "method" = Str("completion/complete"), required 1 "params" params, ..extra
 }
 
 impl crate::Request for CompleteRequest {
@@ -72,11 +69,8 @@ impl CompleteRequestParams {
     }
 }
 
-codec::object! {
-    CompleteRequestParams;
-    required 0 "argument" argument,
-    required 1 "ref" r#ref,
-    ..extra
+codec::object! { CompleteRequestParams;
+    required 0 "argument" argument, required 1 "ref" r#ref, ..extra
 }
 
 /// The name and the current text of the argument to complete.
@@ -102,11 +96,8 @@ impl CompleteRequestParamsArgument {
     }
 }
 
-codec::object! {
-    CompleteRequestParamsArgument;
-    required 0 "name" name,
-    required 1 "value" value,
-    ..extra
+codec::object! { CompleteRequestParamsArgument;
+    required 0 "name" name, required 1 "value" value, ..extra
 }
 
 /// A reference to the prompt or resource template whose argument is being completed.
@@ -116,7 +107,7 @@ codec::object! {
 /// * `type` is "ref/prompt": `PromptReference`
 /// * `type` is "ref/resource": `ResourceReference`
 ///
-/// Since revision 2024-11-05. Used by [`CompleteRequestParams`].
+/// Revisions 2024-11-05 to 2025-03-26. Used by [`CompleteRequestParams`].
 #[derive(Clone, Debug, PartialEq)]
 pub enum PromptOrResourceReference {
     /// [`PromptReference`]: A reference to a prompt by name, for example to complete one of its arguments.
@@ -125,10 +116,8 @@ pub enum PromptOrResourceReference {
     ResourceReference(ResourceReference),
 }
 
-codec::union! {
-    PromptOrResourceReference blank PromptReference;
-    0 PromptReference from(PromptReference),
-    1 ResourceReference from(ResourceReference);
+codec::union! { PromptOrResourceReference blank PromptReference;
+    0 PromptReference from(PromptReference), 1 ResourceReference from(ResourceReference);
     [Value(&["type"], &[Str("ref/prompt")])] => 0,
     [Value(&["type"], &[Str("ref/resource")])] => 1,
 }
@@ -166,11 +155,8 @@ impl CompleteResult {
     }
 }
 
-codec::object! {
-    CompleteResult;
-    optional 0 "_meta" meta,
-    required 1 "completion" completion,
-    ..extra
+codec::object! { CompleteResult;
+    optional 0 "_meta" meta, required 1 "completion" completion, ..extra
 }
 
 /// A list of suggested values, with the number of matches.
@@ -211,12 +197,8 @@ impl CompleteResultCompletion {
     }
 }
 
-codec::object! {
-    CompleteResultCompletion;
-    optional 0 "hasMore" has_more,
-    optional 1 "total" total,
-    required 2 "values" values,
-    ..extra
+codec::object! { CompleteResultCompletion;
+    optional 0 "hasMore" has_more, optional 1 "total" total, required 2 "values" values, ..extra
 }
 
 /// A reference to a prompt by name, for example to complete one of its arguments.
@@ -241,16 +223,13 @@ impl PromptReference {
     }
 }
 
-codec::object! {
-    PromptReference;
-    required 0 "name" name,
-    constant 1 "type" = Str("ref/prompt"),
-    ..extra
+codec::object! { PromptReference;
+    required 0 "name" name, constant 1 "type" = Str("ref/prompt"), ..extra
 }
 
 /// A reference to the resource or resource template whose argument is being completed.
 ///
-/// In JSON, `type` is `"ref/resource"`. Since revision 2024-11-05. Used by [`PromptOrResourceReference`].
+/// In JSON, `type` is `"ref/resource"`. Revisions 2024-11-05 to 2025-03-26. Used by [`PromptOrResourceReference`].
 /// [Specification](https://modelcontextprotocol.io/specification/2025-03-26/schema#resourcereference)
 #[derive(Clone, Debug, PartialEq)]
 pub struct ResourceReference {
@@ -268,11 +247,8 @@ impl ResourceReference {
     }
 }
 
-codec::object! {
-    ResourceReference;
-    constant 0 "type" = Str("ref/resource"),
-    required 1 "uri" uri,
-    ..extra
+codec::object! { ResourceReference;
+    constant 0 "type" = Str("ref/resource"), required 1 "uri" uri, ..extra
 }
 
 codec::serde_impls! {

@@ -10,7 +10,7 @@ use crate::{Extra, JsonObject, Value, codec};
 ///
 /// Implementations may send batches and must accept them. `initialize` must not be part of a batch.
 ///
-/// Since revision 2025-03-26.
+/// Only in revision 2025-03-26.
 /// [Specification](https://modelcontextprotocol.io/specification/2025-03-26/schema#jsonrpcbatchrequest)
 pub type JsonRpcBatchRequest = Vec<JsonRpcRequestOrNotification>;
 
@@ -21,7 +21,7 @@ pub type JsonRpcBatchRequest = Vec<JsonRpcRequestOrNotification>;
 /// * `id` is present: `JsonRpcRequest`
 /// * otherwise: `JsonRpcNotification`
 ///
-/// Since revision 2025-03-26. Used by [`JsonRpcBatchRequest`], [`JsonRpcMessage`].
+/// Only in revision 2025-03-26. Used by [`JsonRpcBatchRequest`], [`JsonRpcMessage`].
 #[derive(Clone, Debug, PartialEq)]
 pub enum JsonRpcRequestOrNotification {
     /// [`JsonRpcRequest`]: A request of any method, which expects a response.
@@ -30,10 +30,8 @@ pub enum JsonRpcRequestOrNotification {
     JsonRpcNotification(JsonRpcNotification),
 }
 
-codec::union! {
-    JsonRpcRequestOrNotification blank JsonRpcNotification;
-    0 JsonRpcRequest from(JsonRpcRequest),
-    1 JsonRpcNotification from(JsonRpcNotification);
+codec::union! { JsonRpcRequestOrNotification blank JsonRpcNotification;
+    0 JsonRpcRequest from(JsonRpcRequest), 1 JsonRpcNotification from(JsonRpcNotification);
     [Present(&["id"])] => 0,
     [] => 1,
 }
@@ -43,7 +41,7 @@ codec::union! {
 /// Match each response to its request by `id`. The responses can be in any order, and notifications receive no
 /// response.
 ///
-/// Since revision 2025-03-26.
+/// Only in revision 2025-03-26.
 /// [Specification](https://modelcontextprotocol.io/specification/2025-03-26/schema#jsonrpcbatchresponse)
 pub type JsonRpcBatchResponse = Vec<JsonRpcResponseOrError>;
 
@@ -54,7 +52,7 @@ pub type JsonRpcBatchResponse = Vec<JsonRpcResponseOrError>;
 /// * `result` is present: `JsonRpcResponse`
 /// * `error` is present: `JsonRpcError`
 ///
-/// Since revision 2025-03-26. Used by [`JsonRpcBatchResponse`], [`JsonRpcMessage`].
+/// Only in revision 2025-03-26. Used by [`JsonRpcBatchResponse`], [`JsonRpcMessage`].
 #[derive(Clone, Debug, PartialEq)]
 pub enum JsonRpcResponseOrError {
     /// [`JsonRpcResponse`]: The response to a request that succeeded.
@@ -63,17 +61,16 @@ pub enum JsonRpcResponseOrError {
     JsonRpcError(JsonRpcError),
 }
 
-codec::union! {
-    JsonRpcResponseOrError blank JsonRpcError;
-    0 JsonRpcResponse from(JsonRpcResponse),
-    1 JsonRpcError from(JsonRpcError);
+codec::union! { JsonRpcResponseOrError blank JsonRpcError;
+    0 JsonRpcResponse from(JsonRpcResponse), 1 JsonRpcError from(JsonRpcError);
     [Present(&["result"])] => 0,
     [Present(&["error"])] => 1,
 }
 
 /// The response to a request that failed.
 ///
-/// In JSON, `jsonrpc` is `"2.0"`. Since revision 2024-11-05. Used by [`JsonRpcMessage`], [`JsonRpcResponseOrError`].
+/// In JSON, `jsonrpc` is `"2.0"`. Revisions 2024-11-05 to 2025-06-18. Used by [`JsonRpcMessage`],
+/// [`JsonRpcResponseOrError`].
 /// [Specification](https://modelcontextprotocol.io/specification/2025-03-26/schema#jsonrpcerror)
 #[derive(Clone, Debug, PartialEq)]
 pub struct JsonRpcError {
@@ -94,17 +91,13 @@ impl JsonRpcError {
     }
 }
 
-codec::object! {
-    JsonRpcError;
-    required 0 "error" error,
-    required 1 "id" id,
-    constant 2 "jsonrpc" = Str("2.0"),
-    ..extra
+codec::object! { JsonRpcError;
+    required 0 "error" error, required 1 "id" id, constant 2 "jsonrpc" = Str("2.0"), ..extra
 }
 
 /// The error object of a response, with a code for programs and a message for people.
 ///
-/// Since revision 2024-11-05. Used by [`JsonRpcError`].
+/// Revisions 2024-11-05 to 2025-06-18. Used by [`JsonRpcError`].
 #[derive(Clone, Debug, PartialEq)]
 pub struct JsonRpcErrorError {
     /// The error code. JSON-RPC defines -32700 and -32600 to -32603. The code -32002 means that a resource was not
@@ -133,12 +126,8 @@ impl JsonRpcErrorError {
     }
 }
 
-codec::object! {
-    JsonRpcErrorError;
-    required 0 "code" code,
-    optional 1 "data" data,
-    required 2 "message" message,
-    ..extra
+codec::object! { JsonRpcErrorError;
+    required 0 "code" code, optional 1 "data" data, required 2 "message" message, ..extra
 }
 
 /// Any message that a client or a server sends.
@@ -174,13 +163,10 @@ pub enum JsonRpcMessage {
     JsonRpcResponseOrErrorArray(Vec<JsonRpcResponseOrError>),
 }
 
-codec::union! {
-    JsonRpcMessage blank JsonRpcRequestOrNotificationArray;
-    0 JsonRpcRequest from(JsonRpcRequest),
-    1 JsonRpcNotification from(JsonRpcNotification),
+codec::union! { JsonRpcMessage blank JsonRpcRequestOrNotificationArray;
+    0 JsonRpcRequest from(JsonRpcRequest), 1 JsonRpcNotification from(JsonRpcNotification),
     2 JsonRpcRequestOrNotificationArray from(Vec<JsonRpcRequestOrNotification>),
-    3 JsonRpcResponse from(JsonRpcResponse),
-    4 JsonRpcError from(JsonRpcError),
+    3 JsonRpcResponse from(JsonRpcResponse), 4 JsonRpcError from(JsonRpcError),
     5 JsonRpcResponseOrErrorArray from(Vec<JsonRpcResponseOrError>);
     [Type(JsonTypes::OBJECT), Present(&["method"]), Present(&["id"])] => 0,
     [Type(JsonTypes::OBJECT), Present(&["method"])] => 1,
@@ -222,17 +208,13 @@ impl JsonRpcNotification {
     }
 }
 
-codec::object! {
-    JsonRpcNotification;
-    constant 0 "jsonrpc" = Str("2.0"),
-    required 1 "method" method,
-    optional 2 "params" params,
-    ..extra
+codec::object! { JsonRpcNotification;
+    constant 0 "jsonrpc" = Str("2.0"), required 1 "method" method, optional 2 "params" params, ..extra
 }
 
 /// The parameters of a notification of any method: metadata and any additional members, unchanged.
 ///
-/// Since revision 2024-11-05. Used by [`JsonRpcNotification`].
+/// Revisions 2024-11-05 to 2025-06-18. Used by [`JsonRpcNotification`].
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct JsonRpcNotificationParams {
     /// Metadata attached to the object. The protocol reserves some keys, such as those with the prefix
@@ -257,10 +239,8 @@ impl JsonRpcNotificationParams {
     }
 }
 
-codec::object! {
-    JsonRpcNotificationParams;
-    optional 0 "_meta" meta,
-    ..extra
+codec::object! { JsonRpcNotificationParams;
+    optional 0 "_meta" meta, ..extra
 }
 
 /// A request of any method, which expects a response.
@@ -296,18 +276,14 @@ impl JsonRpcRequest {
     }
 }
 
-codec::object! {
-    JsonRpcRequest;
-    required 0 "id" id,
-    constant 1 "jsonrpc" = Str("2.0"),
-    required 2 "method" method,
-    optional 3 "params" params,
+codec::object! { JsonRpcRequest;
+    required 0 "id" id, constant 1 "jsonrpc" = Str("2.0"), required 2 "method" method, optional 3 "params" params,
     ..extra
 }
 
 /// The parameters of a request of any method: metadata and any additional members, unchanged.
 ///
-/// Since revision 2024-11-05. Used by [`JsonRpcRequest`].
+/// Revisions 2024-11-05 to 2025-06-18. Used by [`JsonRpcRequest`].
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct JsonRpcRequestParams {
     /// Metadata attached to the object. The protocol reserves some keys, such as those with the prefix
@@ -332,10 +308,8 @@ impl JsonRpcRequestParams {
     }
 }
 
-codec::object! {
-    JsonRpcRequestParams;
-    optional 0 "_meta" meta,
-    ..extra
+codec::object! { JsonRpcRequestParams;
+    optional 0 "_meta" meta, ..extra
 }
 
 /// The response to a request that succeeded.
@@ -347,9 +321,9 @@ codec::object! {
 #[derive(Clone, Debug, PartialEq)]
 pub struct JsonRpcResponse {
     /// The ID that matches a response to its request. The sender of the request chooses it, and the response repeats
-    /// it.
+    /// it. Until revision 2025-06-18.
     pub id: RequestId,
-    /// The result of the request. The method of the request determines its type.
+    /// The result of the request. The method of the request determines its type. Until revision 2025-06-18.
     pub result: Result,
     /// Members that the schema does not define.
     pub extra: Extra<Self>,
@@ -363,12 +337,8 @@ impl JsonRpcResponse {
     }
 }
 
-codec::object! {
-    JsonRpcResponse;
-    required 0 "id" id,
-    constant 1 "jsonrpc" = Str("2.0"),
-    required 2 "result" result,
-    ..extra
+codec::object! { JsonRpcResponse;
+    required 0 "id" id, constant 1 "jsonrpc" = Str("2.0"), required 2 "result" result, ..extra
 }
 
 codec::serde_impls! {

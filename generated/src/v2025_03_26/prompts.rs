@@ -32,11 +32,8 @@ impl GetPromptRequest {
     }
 }
 
-codec::object! {
-    GetPromptRequest;
-    constant 0 "method" = Str("prompts/get"),
-    required 1 "params" params,
-    ..extra
+codec::object! { GetPromptRequest;
+    constant 0 "method" = Str("prompts/get"), required 1 "params" params, ..extra
 }
 
 impl crate::Request for GetPromptRequest {
@@ -76,11 +73,8 @@ impl GetPromptRequestParams {
     }
 }
 
-codec::object! {
-    GetPromptRequestParams;
-    optional 0 "arguments" arguments,
-    required 1 "name" name,
-    ..extra
+codec::object! { GetPromptRequestParams;
+    optional 0 "arguments" arguments, required 1 "name" name, ..extra
 }
 
 /// The messages of a prompt, with the arguments filled in.
@@ -124,12 +118,8 @@ impl GetPromptResult {
     }
 }
 
-codec::object! {
-    GetPromptResult;
-    optional 0 "_meta" meta,
-    optional 1 "description" description,
-    required 2 "messages" messages,
-    ..extra
+codec::object! { GetPromptResult;
+    optional 0 "_meta" meta, optional 1 "description" description, required 2 "messages" messages, ..extra
 }
 
 /// Lists the prompts of the server.
@@ -164,11 +154,8 @@ impl ListPromptsRequest {
     }
 }
 
-codec::object! {
-    ListPromptsRequest;
-    constant 0 "method" = Str("prompts/list"),
-    optional 1 "params" params,
-    ..extra
+codec::object! { ListPromptsRequest;
+    constant 0 "method" = Str("prompts/list"), optional 1 "params" params, ..extra
 }
 
 impl crate::Request for ListPromptsRequest {
@@ -180,7 +167,7 @@ impl crate::Request for ListPromptsRequest {
 
 /// The page of prompts to return.
 ///
-/// The parameters of [`ListPromptsRequest`] (`prompts/list`). Since revision 2024-11-05. Used by
+/// The parameters of [`ListPromptsRequest`] (`prompts/list`). Revisions 2024-11-05 to 2025-06-18. Used by
 /// [`ListPromptsRequest`].
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct ListPromptsRequestParams {
@@ -205,10 +192,8 @@ impl ListPromptsRequestParams {
     }
 }
 
-codec::object! {
-    ListPromptsRequestParams;
-    optional 0 "cursor" cursor,
-    ..extra
+codec::object! { ListPromptsRequestParams;
+    optional 0 "cursor" cursor, ..extra
 }
 
 /// A page of the server's prompts.
@@ -250,12 +235,8 @@ impl ListPromptsResult {
     }
 }
 
-codec::object! {
-    ListPromptsResult;
-    optional 0 "_meta" meta,
-    optional 1 "nextCursor" next_cursor,
-    required 2 "prompts" prompts,
-    ..extra
+codec::object! { ListPromptsResult;
+    optional 0 "_meta" meta, optional 1 "nextCursor" next_cursor, required 2 "prompts" prompts, ..extra
 }
 
 /// A template of messages for a model, offered by a server and chosen by a user.
@@ -299,12 +280,8 @@ impl Prompt {
     }
 }
 
-codec::object! {
-    Prompt;
-    optional 0 "arguments" arguments,
-    optional 1 "description" description,
-    required 2 "name" name,
-    ..extra
+codec::object! { Prompt;
+    optional 0 "arguments" arguments, optional 1 "description" description, required 2 "name" name, ..extra
 }
 
 /// A string argument of a [`Prompt`].
@@ -348,12 +325,8 @@ impl PromptArgument {
     }
 }
 
-codec::object! {
-    PromptArgument;
-    optional 0 "description" description,
-    required 1 "name" name,
-    optional 2 "required" required,
-    ..extra
+codec::object! { PromptArgument;
+    optional 0 "description" description, required 1 "name" name, optional 2 "required" required, ..extra
 }
 
 /// Notifies the client that the list of prompts has changed.
@@ -388,11 +361,8 @@ impl PromptListChangedNotification {
     }
 }
 
-codec::object! {
-    PromptListChangedNotification;
-    constant 0 "method" = Str("notifications/prompts/list_changed"),
-    optional 1 "params" params,
-    ..extra
+codec::object! { PromptListChangedNotification;
+    constant 0 "method" = Str("notifications/prompts/list_changed"), optional 1 "params" params, ..extra
 }
 
 impl crate::Notification for PromptListChangedNotification {
@@ -405,7 +375,7 @@ impl crate::Notification for PromptListChangedNotification {
 ///
 /// The server sends it without a subscription. The client can list the prompts again when it receives the notification.
 ///
-/// Since revision 2024-11-05. Used by [`PromptListChangedNotification`].
+/// Revisions 2024-11-05 to 2025-06-18. Used by [`PromptListChangedNotification`].
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct PromptListChangedNotificationParams {
     /// Metadata attached to the object. The protocol reserves some keys, such as those with the prefix
@@ -430,10 +400,8 @@ impl PromptListChangedNotificationParams {
     }
 }
 
-codec::object! {
-    PromptListChangedNotificationParams;
-    optional 0 "_meta" meta,
-    ..extra
+codec::object! { PromptListChangedNotificationParams;
+    optional 0 "_meta" meta, ..extra
 }
 
 /// A message of a prompt.
@@ -462,11 +430,8 @@ impl PromptMessage {
     }
 }
 
-codec::object! {
-    PromptMessage;
-    required 0 "content" content,
-    required 1 "role" role,
-    ..extra
+codec::object! { PromptMessage;
+    required 0 "content" content, required 1 "role" role, ..extra
 }
 
 codec::serde_impls! {

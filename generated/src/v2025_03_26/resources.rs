@@ -37,12 +37,8 @@ impl BlobResourceContents {
     }
 }
 
-codec::object! {
-    BlobResourceContents;
-    required 0 "blob" blob,
-    optional 1 "mimeType" mime_type,
-    required 2 "uri" uri,
-    ..extra
+codec::object! { BlobResourceContents;
+    required 0 "blob" blob, optional 1 "mimeType" mime_type, required 2 "uri" uri, ..extra
 }
 
 /// The text or binary contents of a resource or of a part of one.
@@ -63,10 +59,8 @@ pub enum TextOrBlobResourceContents {
     BlobResourceContents(BlobResourceContents),
 }
 
-codec::union! {
-    TextOrBlobResourceContents blank BlobResourceContents;
-    0 TextResourceContents from(TextResourceContents),
-    1 BlobResourceContents from(BlobResourceContents);
+codec::union! { TextOrBlobResourceContents blank BlobResourceContents;
+    0 TextResourceContents from(TextResourceContents), 1 BlobResourceContents from(BlobResourceContents);
     [Present(&["text"])] => 0,
     [Present(&["blob"])] => 1,
 }
@@ -104,11 +98,8 @@ impl ListResourceTemplatesRequest {
     }
 }
 
-codec::object! {
-    ListResourceTemplatesRequest;
-    constant 0 "method" = Str("resources/templates/list"),
-    optional 1 "params" params,
-    ..extra
+codec::object! { ListResourceTemplatesRequest;
+    constant 0 "method" = Str("resources/templates/list"), optional 1 "params" params, ..extra
 }
 
 impl crate::Request for ListResourceTemplatesRequest {
@@ -120,8 +111,8 @@ impl crate::Request for ListResourceTemplatesRequest {
 
 /// The page of resource templates to return.
 ///
-/// The parameters of [`ListResourceTemplatesRequest`] (`resources/templates/list`). Since revision 2024-11-05. Used by
-/// [`ListResourceTemplatesRequest`].
+/// The parameters of [`ListResourceTemplatesRequest`] (`resources/templates/list`). Revisions 2024-11-05 to 2025-06-18.
+/// Used by [`ListResourceTemplatesRequest`].
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct ListResourceTemplatesRequestParams {
     /// The position to continue from: the `nextCursor` of the previous page. If absent, the first page is returned.
@@ -145,10 +136,8 @@ impl ListResourceTemplatesRequestParams {
     }
 }
 
-codec::object! {
-    ListResourceTemplatesRequestParams;
-    optional 0 "cursor" cursor,
-    ..extra
+codec::object! { ListResourceTemplatesRequestParams;
+    optional 0 "cursor" cursor, ..extra
 }
 
 /// A page of the server's resource templates.
@@ -190,11 +179,8 @@ impl ListResourceTemplatesResult {
     }
 }
 
-codec::object! {
-    ListResourceTemplatesResult;
-    optional 0 "_meta" meta,
-    optional 1 "nextCursor" next_cursor,
-    required 2 "resourceTemplates" resource_templates,
+codec::object! { ListResourceTemplatesResult;
+    optional 0 "_meta" meta, optional 1 "nextCursor" next_cursor, required 2 "resourceTemplates" resource_templates,
     ..extra
 }
 
@@ -230,11 +216,8 @@ impl ListResourcesRequest {
     }
 }
 
-codec::object! {
-    ListResourcesRequest;
-    constant 0 "method" = Str("resources/list"),
-    optional 1 "params" params,
-    ..extra
+codec::object! { ListResourcesRequest;
+    constant 0 "method" = Str("resources/list"), optional 1 "params" params, ..extra
 }
 
 impl crate::Request for ListResourcesRequest {
@@ -246,7 +229,7 @@ impl crate::Request for ListResourcesRequest {
 
 /// The page of resources to return.
 ///
-/// The parameters of [`ListResourcesRequest`] (`resources/list`). Since revision 2024-11-05. Used by
+/// The parameters of [`ListResourcesRequest`] (`resources/list`). Revisions 2024-11-05 to 2025-06-18. Used by
 /// [`ListResourcesRequest`].
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct ListResourcesRequestParams {
@@ -271,10 +254,8 @@ impl ListResourcesRequestParams {
     }
 }
 
-codec::object! {
-    ListResourcesRequestParams;
-    optional 0 "cursor" cursor,
-    ..extra
+codec::object! { ListResourcesRequestParams;
+    optional 0 "cursor" cursor, ..extra
 }
 
 /// A page of the server's resources.
@@ -318,12 +299,8 @@ impl ListResourcesResult {
     }
 }
 
-codec::object! {
-    ListResourcesResult;
-    optional 0 "_meta" meta,
-    optional 1 "nextCursor" next_cursor,
-    required 2 "resources" resources,
-    ..extra
+codec::object! { ListResourcesResult;
+    optional 0 "_meta" meta, optional 1 "nextCursor" next_cursor, required 2 "resources" resources, ..extra
 }
 
 /// Reads a resource by its URI.
@@ -352,11 +329,8 @@ impl ReadResourceRequest {
     }
 }
 
-codec::object! {
-    ReadResourceRequest;
-    constant 0 "method" = Str("resources/read"),
-    required 1 "params" params,
-    ..extra
+codec::object! { ReadResourceRequest;
+    constant 0 "method" = Str("resources/read"), required 1 "params" params, ..extra
 }
 
 impl crate::Request for ReadResourceRequest {
@@ -388,10 +362,8 @@ impl ReadResourceRequestParams {
     }
 }
 
-codec::object! {
-    ReadResourceRequestParams;
-    required 0 "uri" uri,
-    ..extra
+codec::object! { ReadResourceRequestParams;
+    required 0 "uri" uri, ..extra
 }
 
 /// The contents of a resource.
@@ -428,11 +400,8 @@ impl ReadResourceResult {
     }
 }
 
-codec::object! {
-    ReadResourceResult;
-    optional 0 "_meta" meta,
-    required 1 "contents" contents,
-    ..extra
+codec::object! { ReadResourceResult;
+    optional 0 "_meta" meta, required 1 "contents" contents, ..extra
 }
 
 /// A resource that the server can read, such as a file, a database schema or application data.
@@ -505,15 +474,9 @@ impl Resource {
     }
 }
 
-codec::object! {
-    Resource;
-    optional 0 "annotations" annotations,
-    optional 1 "description" description,
-    optional 2 "mimeType" mime_type,
-    required 3 "name" name,
-    optional 4 "size" size,
-    required 5 "uri" uri,
-    ..extra
+codec::object! { Resource;
+    optional 0 "annotations" annotations, optional 1 "description" description, optional 2 "mimeType" mime_type,
+    required 3 "name" name, optional 4 "size" size, required 5 "uri" uri, ..extra
 }
 
 /// Notifies the client that the list of resources has changed.
@@ -548,11 +511,8 @@ impl ResourceListChangedNotification {
     }
 }
 
-codec::object! {
-    ResourceListChangedNotification;
-    constant 0 "method" = Str("notifications/resources/list_changed"),
-    optional 1 "params" params,
-    ..extra
+codec::object! { ResourceListChangedNotification;
+    constant 0 "method" = Str("notifications/resources/list_changed"), optional 1 "params" params, ..extra
 }
 
 impl crate::Notification for ResourceListChangedNotification {
@@ -563,7 +523,7 @@ impl crate::Notification for ResourceListChangedNotification {
 
 /// The parameters of the `notifications/resources/list_changed` notification, which contain only metadata.
 ///
-/// Since revision 2024-11-05. Used by [`ResourceListChangedNotification`].
+/// Revisions 2024-11-05 to 2025-06-18. Used by [`ResourceListChangedNotification`].
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct ResourceListChangedNotificationParams {
     /// Metadata attached to the object. The protocol reserves some keys, such as those with the prefix
@@ -588,10 +548,8 @@ impl ResourceListChangedNotificationParams {
     }
 }
 
-codec::object! {
-    ResourceListChangedNotificationParams;
-    optional 0 "_meta" meta,
-    ..extra
+codec::object! { ResourceListChangedNotificationParams;
+    optional 0 "_meta" meta, ..extra
 }
 
 /// A template for the URIs of a group of resources.
@@ -652,14 +610,9 @@ impl ResourceTemplate {
     }
 }
 
-codec::object! {
-    ResourceTemplate;
-    optional 0 "annotations" annotations,
-    optional 1 "description" description,
-    optional 2 "mimeType" mime_type,
-    required 3 "name" name,
-    required 4 "uriTemplate" uri_template,
-    ..extra
+codec::object! { ResourceTemplate;
+    optional 0 "annotations" annotations, optional 1 "description" description, optional 2 "mimeType" mime_type,
+    required 3 "name" name, required 4 "uriTemplate" uri_template, ..extra
 }
 
 /// Notifies the client that a resource has changed, so that the client can read it again.
@@ -688,11 +641,8 @@ impl ResourceUpdatedNotification {
     }
 }
 
-codec::object! {
-    ResourceUpdatedNotification;
-    constant 0 "method" = Str("notifications/resources/updated"),
-    required 1 "params" params,
-    ..extra
+codec::object! { ResourceUpdatedNotification;
+    constant 0 "method" = Str("notifications/resources/updated"), required 1 "params" params, ..extra
 }
 
 impl crate::Notification for ResourceUpdatedNotification {
@@ -722,10 +672,8 @@ impl ResourceUpdatedNotificationParams {
     }
 }
 
-codec::object! {
-    ResourceUpdatedNotificationParams;
-    required 0 "uri" uri,
-    ..extra
+codec::object! { ResourceUpdatedNotificationParams;
+    required 0 "uri" uri, ..extra
 }
 
 /// Subscribes to changes of a resource.
@@ -733,8 +681,8 @@ codec::object! {
 /// The result is empty. The server then sends `notifications/resources/updated` when the resource changes, until the
 /// client sends `resources/unsubscribe`. Requires `subscribe` in the server's `resources` capability.
 ///
-/// The `resources/subscribe` request, sent by the client. In JSON, `method` is `"resources/subscribe"`. Since revision
-/// 2024-11-05. Used by [`ClientRequest`].
+/// The `resources/subscribe` request, sent by the client. In JSON, `method` is `"resources/subscribe"`. Revisions
+/// 2024-11-05 to 2025-11-25. Used by [`ClientRequest`].
 /// [Specification](https://modelcontextprotocol.io/specification/2025-03-26/schema#subscriberequest)
 ///
 /// [`ClientRequest`]: super::ClientRequest
@@ -754,11 +702,8 @@ impl SubscribeRequest {
     }
 }
 
-codec::object! {
-    SubscribeRequest;
-    constant 0 "method" = Str("resources/subscribe"),
-    required 1 "params" params,
-    ..extra
+codec::object! { SubscribeRequest;
+    constant 0 "method" = Str("resources/subscribe"), required 1 "params" params, ..extra
 }
 
 impl crate::Request for SubscribeRequest {
@@ -772,7 +717,7 @@ impl crate::Request for SubscribeRequest {
 ///
 /// Revision 2026-07-28 replaces it with `SubscriptionFilter`.
 ///
-/// The parameters of [`SubscribeRequest`] (`resources/subscribe`). Since revision 2024-11-05. Used by
+/// The parameters of [`SubscribeRequest`] (`resources/subscribe`). Revisions 2024-11-05 to 2025-11-25. Used by
 /// [`SubscribeRequest`].
 #[derive(Clone, Debug, PartialEq)]
 pub struct SubscribeRequestParams {
@@ -790,10 +735,8 @@ impl SubscribeRequestParams {
     }
 }
 
-codec::object! {
-    SubscribeRequestParams;
-    required 0 "uri" uri,
-    ..extra
+codec::object! { SubscribeRequestParams;
+    required 0 "uri" uri, ..extra
 }
 
 /// Text contents of a resource or of a part of one.
@@ -827,20 +770,16 @@ impl TextResourceContents {
     }
 }
 
-codec::object! {
-    TextResourceContents;
-    optional 0 "mimeType" mime_type,
-    required 1 "text" text,
-    required 2 "uri" uri,
-    ..extra
+codec::object! { TextResourceContents;
+    optional 0 "mimeType" mime_type, required 1 "text" text, required 2 "uri" uri, ..extra
 }
 
 /// Cancels a subscription made with `resources/subscribe`.
 ///
 /// The result is empty. Requires `subscribe` in the server's `resources` capability.
 ///
-/// The `resources/unsubscribe` request, sent by the client. In JSON, `method` is `"resources/unsubscribe"`. Since
-/// revision 2024-11-05. Used by [`ClientRequest`].
+/// The `resources/unsubscribe` request, sent by the client. In JSON, `method` is `"resources/unsubscribe"`. Revisions
+/// 2024-11-05 to 2025-11-25. Used by [`ClientRequest`].
 /// [Specification](https://modelcontextprotocol.io/specification/2025-03-26/schema#unsubscriberequest)
 ///
 /// [`ClientRequest`]: super::ClientRequest
@@ -860,11 +799,8 @@ impl UnsubscribeRequest {
     }
 }
 
-codec::object! {
-    UnsubscribeRequest;
-    constant 0 "method" = Str("resources/unsubscribe"),
-    required 1 "params" params,
-    ..extra
+codec::object! { UnsubscribeRequest;
+    constant 0 "method" = Str("resources/unsubscribe"), required 1 "params" params, ..extra
 }
 
 impl crate::Request for UnsubscribeRequest {
@@ -876,7 +812,7 @@ impl crate::Request for UnsubscribeRequest {
 
 /// The URI of a resource to stop watching.
 ///
-/// The parameters of [`UnsubscribeRequest`] (`resources/unsubscribe`). Since revision 2024-11-05. Used by
+/// The parameters of [`UnsubscribeRequest`] (`resources/unsubscribe`). Revisions 2024-11-05 to 2025-11-25. Used by
 /// [`UnsubscribeRequest`].
 #[derive(Clone, Debug, PartialEq)]
 pub struct UnsubscribeRequestParams {
@@ -894,10 +830,8 @@ impl UnsubscribeRequestParams {
     }
 }
 
-codec::object! {
-    UnsubscribeRequestParams;
-    required 0 "uri" uri,
-    ..extra
+codec::object! { UnsubscribeRequestParams;
+    required 0 "uri" uri, ..extra
 }
 
 codec::serde_impls! {

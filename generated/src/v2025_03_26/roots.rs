@@ -39,11 +39,8 @@ impl ListRootsRequest {
     }
 }
 
-codec::object! {
-    ListRootsRequest;
-    constant 0 "method" = Str("roots/list"),
-    optional 1 "params" params,
-    ..extra
+codec::object! { ListRootsRequest;
+    constant 0 "method" = Str("roots/list"), optional 1 "params" params, ..extra
 }
 
 impl crate::Request for ListRootsRequest {
@@ -80,10 +77,8 @@ impl ListRootsRequestParams {
     }
 }
 
-codec::object! {
-    ListRootsRequestParams;
-    optional 0 "_meta" meta,
-    ..extra
+codec::object! { ListRootsRequestParams;
+    optional 0 "_meta" meta, ..extra
 }
 
 /// The directories and files that the server should work on.
@@ -93,7 +88,7 @@ codec::object! {
 #[derive(Clone, Debug, PartialEq)]
 pub struct ListRootsResult {
     /// Metadata attached to the object. The protocol reserves some keys, such as those with the prefix
-    /// `io.modelcontextprotocol/` since 2025-11-25. In JSON, it is `_meta`.
+    /// `io.modelcontextprotocol/` since 2025-11-25. In JSON, it is `_meta`. Until revision 2025-11-25.
     pub meta: Option<JsonObject>,
     /// The roots. The list may be empty.
     pub roots: Vec<Root>,
@@ -116,11 +111,8 @@ impl ListRootsResult {
     }
 }
 
-codec::object! {
-    ListRootsResult;
-    optional 0 "_meta" meta,
-    required 1 "roots" roots,
-    ..extra
+codec::object! { ListRootsResult;
+    optional 0 "_meta" meta, required 1 "roots" roots, ..extra
 }
 
 /// A directory or file of the client that a server should work on.
@@ -155,11 +147,8 @@ impl Root {
     }
 }
 
-codec::object! {
-    Root;
-    optional 0 "name" name,
-    required 1 "uri" uri,
-    ..extra
+codec::object! { Root;
+    optional 0 "name" name, required 1 "uri" uri, ..extra
 }
 
 /// Notifies the server that the client's roots have changed.
@@ -168,7 +157,7 @@ codec::object! {
 /// server should then send `roots/list` again.
 ///
 /// The `notifications/roots/list_changed` notification, sent by the client. In JSON, `method` is
-/// `"notifications/roots/list_changed"`. Since revision 2024-11-05. Used by [`ClientNotification`].
+/// `"notifications/roots/list_changed"`. Revisions 2024-11-05 to 2025-11-25. Used by [`ClientNotification`].
 /// [Specification](https://modelcontextprotocol.io/specification/2025-03-26/schema#rootslistchangednotification)
 ///
 /// [`ClientNotification`]: super::ClientNotification
@@ -195,11 +184,8 @@ impl RootsListChangedNotification {
     }
 }
 
-codec::object! {
-    RootsListChangedNotification;
-    constant 0 "method" = Str("notifications/roots/list_changed"),
-    optional 1 "params" params,
-    ..extra
+codec::object! { RootsListChangedNotification;
+    constant 0 "method" = Str("notifications/roots/list_changed"), optional 1 "params" params, ..extra
 }
 
 impl crate::Notification for RootsListChangedNotification {
@@ -212,7 +198,7 @@ impl crate::Notification for RootsListChangedNotification {
 ///
 /// The server should request the roots again when it receives the notification.
 ///
-/// Since revision 2024-11-05. Used by [`RootsListChangedNotification`].
+/// Revisions 2024-11-05 to 2025-06-18. Used by [`RootsListChangedNotification`].
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct RootsListChangedNotificationParams {
     /// Metadata attached to the object. The protocol reserves some keys, such as those with the prefix
@@ -237,10 +223,8 @@ impl RootsListChangedNotificationParams {
     }
 }
 
-codec::object! {
-    RootsListChangedNotificationParams;
-    optional 0 "_meta" meta,
-    ..extra
+codec::object! { RootsListChangedNotificationParams;
+    optional 0 "_meta" meta, ..extra
 }
 
 codec::serde_impls! {

@@ -33,11 +33,8 @@ impl CallToolRequest {
     }
 }
 
-codec::object! {
-    CallToolRequest;
-    constant 0 "method" = Str("tools/call"),
-    required 1 "params" params,
-    ..extra
+codec::object! { CallToolRequest;
+    constant 0 "method" = Str("tools/call"), required 1 "params" params, ..extra
 }
 
 impl crate::Request for CallToolRequest {
@@ -78,11 +75,8 @@ impl CallToolRequestParams {
     }
 }
 
-codec::object! {
-    CallToolRequestParams;
-    optional 0 "arguments" arguments,
-    required 1 "name" name,
-    ..extra
+codec::object! { CallToolRequestParams;
+    optional 0 "arguments" arguments, required 1 "name" name, ..extra
 }
 
 /// The result of a tool call, including failures of the tool.
@@ -131,12 +125,8 @@ impl CallToolResult {
     }
 }
 
-codec::object! {
-    CallToolResult;
-    optional 0 "_meta" meta,
-    required 1 "content" content,
-    optional 2 "isError" is_error,
-    ..extra
+codec::object! { CallToolResult;
+    optional 0 "_meta" meta, required 1 "content" content, optional 2 "isError" is_error, ..extra
 }
 
 /// A content block in a tool result or a prompt message: text, an image, audio or an embedded resource.
@@ -151,7 +141,7 @@ codec::object! {
 /// * `type` is "audio": `AudioContent`
 /// * `type` is "resource": `EmbeddedResource`
 ///
-/// Since revision 2024-11-05. Used by [`CallToolResult`], [`PromptMessage`].
+/// Revisions 2024-11-05 to 2025-03-26. Used by [`CallToolResult`], [`PromptMessage`].
 ///
 /// [`PromptMessage`]: super::PromptMessage
 #[derive(Clone, Debug, PartialEq)]
@@ -166,11 +156,8 @@ pub enum CallToolResultContentItem {
     EmbeddedResource(EmbeddedResource),
 }
 
-codec::union! {
-    CallToolResultContentItem blank AudioContent;
-    0 TextContent from(TextContent),
-    1 ImageContent from(ImageContent),
-    2 AudioContent from(AudioContent),
+codec::union! { CallToolResultContentItem blank AudioContent;
+    0 TextContent from(TextContent), 1 ImageContent from(ImageContent), 2 AudioContent from(AudioContent),
     3 EmbeddedResource from(EmbeddedResource);
     [Value(&["type"], &[Str("text")])] => 0,
     [Value(&["type"], &[Str("image")])] => 1,
@@ -210,11 +197,8 @@ impl ListToolsRequest {
     }
 }
 
-codec::object! {
-    ListToolsRequest;
-    constant 0 "method" = Str("tools/list"),
-    optional 1 "params" params,
-    ..extra
+codec::object! { ListToolsRequest;
+    constant 0 "method" = Str("tools/list"), optional 1 "params" params, ..extra
 }
 
 impl crate::Request for ListToolsRequest {
@@ -226,7 +210,8 @@ impl crate::Request for ListToolsRequest {
 
 /// The page of tools to return.
 ///
-/// The parameters of [`ListToolsRequest`] (`tools/list`). Since revision 2024-11-05. Used by [`ListToolsRequest`].
+/// The parameters of [`ListToolsRequest`] (`tools/list`). Revisions 2024-11-05 to 2025-06-18. Used by
+/// [`ListToolsRequest`].
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct ListToolsRequestParams {
     /// The position to continue from: the `nextCursor` of the previous page. If absent, the first page is returned.
@@ -250,10 +235,8 @@ impl ListToolsRequestParams {
     }
 }
 
-codec::object! {
-    ListToolsRequestParams;
-    optional 0 "cursor" cursor,
-    ..extra
+codec::object! { ListToolsRequestParams;
+    optional 0 "cursor" cursor, ..extra
 }
 
 /// A page of the server's tools.
@@ -295,12 +278,8 @@ impl ListToolsResult {
     }
 }
 
-codec::object! {
-    ListToolsResult;
-    optional 0 "_meta" meta,
-    optional 1 "nextCursor" next_cursor,
-    required 2 "tools" tools,
-    ..extra
+codec::object! { ListToolsResult;
+    optional 0 "_meta" meta, optional 1 "nextCursor" next_cursor, required 2 "tools" tools, ..extra
 }
 
 /// A function of the server that a model can call.
@@ -354,13 +333,9 @@ impl Tool {
     }
 }
 
-codec::object! {
-    Tool;
-    optional 0 "annotations" annotations,
-    optional 1 "description" description,
-    required 2 "inputSchema" input_schema,
-    required 3 "name" name,
-    ..extra
+codec::object! { Tool;
+    optional 0 "annotations" annotations, optional 1 "description" description, required 2 "inputSchema" input_schema,
+    required 3 "name" name, ..extra
 }
 
 /// The JSON Schema of a tool's arguments. Its root has the type `object`.
@@ -371,9 +346,9 @@ codec::object! {
 /// In JSON, `type` is `"object"`. Since revision 2024-11-05. Used by [`Tool`].
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct ToolInputSchema {
-    /// The JSON Schema of each argument, by name.
+    /// The JSON Schema of each argument, by name. Until revision 2025-11-25.
     pub properties: Option<Map<String, JsonObject>>,
-    /// The names of the required arguments.
+    /// The names of the required arguments. Until revision 2025-11-25.
     pub required: Option<Vec<String>>,
     /// Members that the schema does not define.
     pub extra: Extra<Self>,
@@ -401,12 +376,8 @@ impl ToolInputSchema {
     }
 }
 
-codec::object! {
-    ToolInputSchema;
-    optional 0 "properties" properties,
-    optional 1 "required" required,
-    constant 2 "type" = Str("object"),
-    ..extra
+codec::object! { ToolInputSchema;
+    optional 0 "properties" properties, optional 1 "required" required, constant 2 "type" = Str("object"), ..extra
 }
 
 /// Hints about the behavior of a tool.
@@ -479,13 +450,9 @@ impl ToolAnnotations {
     }
 }
 
-codec::object! {
-    ToolAnnotations;
-    optional 0 "destructiveHint" destructive_hint,
-    optional 1 "idempotentHint" idempotent_hint,
-    optional 2 "openWorldHint" open_world_hint,
-    optional 3 "readOnlyHint" read_only_hint,
-    optional 4 "title" title,
+codec::object! { ToolAnnotations;
+    optional 0 "destructiveHint" destructive_hint, optional 1 "idempotentHint" idempotent_hint,
+    optional 2 "openWorldHint" open_world_hint, optional 3 "readOnlyHint" read_only_hint, optional 4 "title" title,
     ..extra
 }
 
@@ -521,11 +488,8 @@ impl ToolListChangedNotification {
     }
 }
 
-codec::object! {
-    ToolListChangedNotification;
-    constant 0 "method" = Str("notifications/tools/list_changed"),
-    optional 1 "params" params,
-    ..extra
+codec::object! { ToolListChangedNotification;
+    constant 0 "method" = Str("notifications/tools/list_changed"), optional 1 "params" params, ..extra
 }
 
 impl crate::Notification for ToolListChangedNotification {
@@ -536,7 +500,7 @@ impl crate::Notification for ToolListChangedNotification {
 
 /// The parameters of the `notifications/tools/list_changed` notification, which contain only metadata.
 ///
-/// Since revision 2024-11-05. Used by [`ToolListChangedNotification`].
+/// Revisions 2024-11-05 to 2025-06-18. Used by [`ToolListChangedNotification`].
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct ToolListChangedNotificationParams {
     /// Metadata attached to the object. The protocol reserves some keys, such as those with the prefix
@@ -561,10 +525,8 @@ impl ToolListChangedNotificationParams {
     }
 }
 
-codec::object! {
-    ToolListChangedNotificationParams;
-    optional 0 "_meta" meta,
-    ..extra
+codec::object! { ToolListChangedNotificationParams;
+    optional 0 "_meta" meta, ..extra
 }
 
 codec::serde_impls! {

@@ -34,11 +34,8 @@ impl CancelledNotification {
     }
 }
 
-codec::object! {
-    CancelledNotification;
-    constant 0 "method" = Str("notifications/cancelled"),
-    required 1 "params" params,
-    ..extra
+codec::object! { CancelledNotification;
+    constant 0 "method" = Str("notifications/cancelled"), required 1 "params" params, ..extra
 }
 
 impl crate::Notification for CancelledNotification {
@@ -76,11 +73,8 @@ impl CancelledNotificationParams {
     }
 }
 
-codec::object! {
-    CancelledNotificationParams;
-    optional 0 "reason" reason,
-    required 1 "requestId" request_id,
-    ..extra
+codec::object! { CancelledNotificationParams;
+    optional 0 "reason" reason, required 1 "requestId" request_id, ..extra
 }
 
 /// Initializes the session and negotiates the revision and the capabilities.
@@ -90,8 +84,8 @@ codec::object! {
 /// another supported revision otherwise. A client that does not support that revision must disconnect. Otherwise it
 /// sends `notifications/initialized`.
 ///
-/// The `initialize` request, sent by the client. In JSON, `method` is `"initialize"`. Since revision 2024-11-05. Used
-/// by [`ClientRequest`].
+/// The `initialize` request, sent by the client. In JSON, `method` is `"initialize"`. Revisions 2024-11-05 to
+/// 2025-11-25. Used by [`ClientRequest`].
 /// [Specification](https://modelcontextprotocol.io/specification/2025-06-18/schema#initializerequest)
 ///
 /// [`ClientRequest`]: super::ClientRequest
@@ -111,11 +105,8 @@ impl InitializeRequest {
     }
 }
 
-codec::object! {
-    InitializeRequest;
-    constant 0 "method" = Str("initialize"),
-    required 1 "params" params,
-    ..extra
+codec::object! { InitializeRequest;
+    constant 0 "method" = Str("initialize"), required 1 "params" params, ..extra
 }
 
 impl crate::Request for InitializeRequest {
@@ -130,7 +121,8 @@ impl crate::Request for InitializeRequest {
 /// The client sends it in the first request of a session. The server responds with an [`InitializeResult`], which names
 /// the revision of the session.
 ///
-/// The parameters of [`InitializeRequest`] (`initialize`). Since revision 2024-11-05. Used by [`InitializeRequest`].
+/// The parameters of [`InitializeRequest`] (`initialize`). Revisions 2024-11-05 to 2025-11-25. Used by
+/// [`InitializeRequest`].
 #[derive(Clone, Debug, PartialEq)]
 pub struct InitializeRequestParams {
     /// The optional features that the client supports.
@@ -161,12 +153,9 @@ impl InitializeRequestParams {
     }
 }
 
-codec::object! {
-    InitializeRequestParams;
-    required 0 "capabilities" capabilities,
-    required 1 "clientInfo" client_info,
-    required 2 "protocolVersion" protocol_version,
-    ..extra
+codec::object! { InitializeRequestParams;
+    required 0 "capabilities" capabilities, required 1 "clientInfo" client_info,
+    required 2 "protocolVersion" protocol_version, ..extra
 }
 
 /// The revision of the session and the features of the server.
@@ -174,7 +163,7 @@ codec::object! {
 /// After this result, the client sends `notifications/initialized` and normal operation begins. A client that does not
 /// support the revision must disconnect.
 ///
-/// The result of [`InitializeRequest`] (`initialize`). Since revision 2024-11-05.
+/// The result of [`InitializeRequest`] (`initialize`). Revisions 2024-11-05 to 2025-11-25.
 /// [Specification](https://modelcontextprotocol.io/specification/2025-06-18/schema#initializeresult)
 #[derive(Clone, Debug, PartialEq)]
 pub struct InitializeResult {
@@ -228,14 +217,9 @@ impl InitializeResult {
     }
 }
 
-codec::object! {
-    InitializeResult;
-    optional 0 "_meta" meta,
-    required 1 "capabilities" capabilities,
-    optional 2 "instructions" instructions,
-    required 3 "protocolVersion" protocol_version,
-    required 4 "serverInfo" server_info,
-    ..extra
+codec::object! { InitializeResult;
+    optional 0 "_meta" meta, required 1 "capabilities" capabilities, optional 2 "instructions" instructions,
+    required 3 "protocolVersion" protocol_version, required 4 "serverInfo" server_info, ..extra
 }
 
 /// Notifies the server that the client is ready for normal operation.
@@ -244,7 +228,7 @@ codec::object! {
 /// requests except pings.
 ///
 /// The `notifications/initialized` notification, sent by the client. In JSON, `method` is
-/// `"notifications/initialized"`. Since revision 2024-11-05. Used by [`ClientNotification`].
+/// `"notifications/initialized"`. Revisions 2024-11-05 to 2025-11-25. Used by [`ClientNotification`].
 /// [Specification](https://modelcontextprotocol.io/specification/2025-06-18/schema#initializednotification)
 ///
 /// [`ClientNotification`]: super::ClientNotification
@@ -271,11 +255,8 @@ impl InitializedNotification {
     }
 }
 
-codec::object! {
-    InitializedNotification;
-    constant 0 "method" = Str("notifications/initialized"),
-    optional 1 "params" params,
-    ..extra
+codec::object! { InitializedNotification;
+    constant 0 "method" = Str("notifications/initialized"), optional 1 "params" params, ..extra
 }
 
 impl crate::Notification for InitializedNotification {
@@ -286,7 +267,7 @@ impl crate::Notification for InitializedNotification {
 
 /// The parameters of the `notifications/initialized` notification, which contain only metadata.
 ///
-/// Since revision 2024-11-05. Used by [`InitializedNotification`].
+/// Revisions 2024-11-05 to 2025-06-18. Used by [`InitializedNotification`].
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct InitializedNotificationParams {
     /// Metadata attached to the object. The protocol reserves some keys, such as those with the prefix
@@ -311,10 +292,8 @@ impl InitializedNotificationParams {
     }
 }
 
-codec::object! {
-    InitializedNotificationParams;
-    optional 0 "_meta" meta,
-    ..extra
+codec::object! { InitializedNotificationParams;
+    optional 0 "_meta" meta, ..extra
 }
 
 /// Sends a log message of the server to the client.
@@ -344,11 +323,8 @@ impl LoggingMessageNotification {
     }
 }
 
-codec::object! {
-    LoggingMessageNotification;
-    constant 0 "method" = Str("notifications/message"),
-    required 1 "params" params,
-    ..extra
+codec::object! { LoggingMessageNotification;
+    constant 0 "method" = Str("notifications/message"), required 1 "params" params, ..extra
 }
 
 impl crate::Notification for LoggingMessageNotification {
@@ -390,12 +366,8 @@ impl LoggingMessageNotificationParams {
     }
 }
 
-codec::object! {
-    LoggingMessageNotificationParams;
-    required 0 "data" data,
-    required 1 "level" level,
-    optional 2 "logger" logger,
-    ..extra
+codec::object! { LoggingMessageNotificationParams;
+    required 0 "data" data, required 1 "level" level, optional 2 "logger" logger, ..extra
 }
 
 /// Checks that the peer is still responsive.
@@ -403,7 +375,7 @@ codec::object! {
 /// The client and the server may send it at any time, even before the session is initialized. The receiver must respond
 /// promptly with an empty result. If it does not, the sender may consider the connection stale.
 ///
-/// The `ping` request, sent by either side. In JSON, `method` is `"ping"`. Since revision 2024-11-05. Used by
+/// The `ping` request, sent by either side. In JSON, `method` is `"ping"`. Revisions 2024-11-05 to 2025-11-25. Used by
 /// [`ClientRequest`], [`ServerRequest`].
 /// [Specification](https://modelcontextprotocol.io/specification/2025-06-18/schema#pingrequest)
 ///
@@ -432,11 +404,8 @@ impl PingRequest {
     }
 }
 
-codec::object! {
-    PingRequest;
-    constant 0 "method" = Str("ping"),
-    optional 1 "params" params,
-    ..extra
+codec::object! { PingRequest;
+    constant 0 "method" = Str("ping"), optional 1 "params" params, ..extra
 }
 
 impl crate::Request for PingRequest {
@@ -448,7 +417,7 @@ impl crate::Request for PingRequest {
 
 /// The optional metadata of a ping.
 ///
-/// The parameters of [`PingRequest`] (`ping`). Since revision 2024-11-05. Used by [`PingRequest`].
+/// The parameters of [`PingRequest`] (`ping`). Revisions 2024-11-05 to 2025-06-18. Used by [`PingRequest`].
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct PingRequestParams {
     /// Metadata attached to the object. The protocol reserves some keys, such as those with the prefix
@@ -473,10 +442,8 @@ impl PingRequestParams {
     }
 }
 
-codec::object! {
-    PingRequestParams;
-    optional 0 "_meta" meta,
-    ..extra
+codec::object! { PingRequestParams;
+    optional 0 "_meta" meta, ..extra
 }
 
 /// Reports the progress of a request.
@@ -507,11 +474,8 @@ impl ProgressNotification {
     }
 }
 
-codec::object! {
-    ProgressNotification;
-    constant 0 "method" = Str("notifications/progress"),
-    required 1 "params" params,
-    ..extra
+codec::object! { ProgressNotification;
+    constant 0 "method" = Str("notifications/progress"), required 1 "params" params, ..extra
 }
 
 impl crate::Notification for ProgressNotification {
@@ -566,13 +530,9 @@ impl ProgressNotificationParams {
     }
 }
 
-codec::object! {
-    ProgressNotificationParams;
-    optional 0 "message" message,
-    required 1 "progress" progress,
-    required 2 "progressToken" progress_token,
-    optional 3 "total" total,
-    ..extra
+codec::object! { ProgressNotificationParams;
+    optional 0 "message" message, required 1 "progress" progress, required 2 "progressToken" progress_token,
+    optional 3 "total" total, ..extra
 }
 
 /// A string or integer that matches a response to its request.

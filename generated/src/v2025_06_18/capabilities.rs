@@ -68,18 +68,14 @@ impl ClientCapabilities {
     }
 }
 
-codec::object! {
-    ClientCapabilities;
-    optional 0 "elicitation" elicitation,
-    optional 1 "experimental" experimental,
-    optional 2 "roots" roots,
-    optional 3 "sampling" sampling,
-    ..extra
+codec::object! { ClientCapabilities;
+    optional 0 "elicitation" elicitation, optional 1 "experimental" experimental, optional 2 "roots" roots,
+    optional 3 "sampling" sampling, ..extra
 }
 
 /// The client's support for roots.
 ///
-/// Since revision 2024-11-05. Used by [`ClientCapabilities`].
+/// Revisions 2024-11-05 to 2025-11-25. Used by [`ClientCapabilities`].
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct ClientCapabilitiesRoots {
     /// Whether the client sends `notifications/roots/list_changed` when its roots change. If absent, it does not.
@@ -103,10 +99,8 @@ impl ClientCapabilitiesRoots {
     }
 }
 
-codec::object! {
-    ClientCapabilitiesRoots;
-    optional 0 "listChanged" list_changed,
-    ..extra
+codec::object! { ClientCapabilitiesRoots;
+    optional 0 "listChanged" list_changed, ..extra
 }
 
 /// The name and version of a client or server implementation.
@@ -146,12 +140,8 @@ impl Implementation {
     }
 }
 
-codec::object! {
-    Implementation;
-    required 0 "name" name,
-    optional 1 "title" title,
-    required 2 "version" version,
-    ..extra
+codec::object! { Implementation;
+    required 0 "name" name, optional 1 "title" title, required 2 "version" version, ..extra
 }
 
 /// The optional features that a server supports.
@@ -234,15 +224,9 @@ impl ServerCapabilities {
     }
 }
 
-codec::object! {
-    ServerCapabilities;
-    optional 0 "completions" completions,
-    optional 1 "experimental" experimental,
-    optional 2 "logging" logging,
-    optional 3 "prompts" prompts,
-    optional 4 "resources" resources,
-    optional 5 "tools" tools,
-    ..extra
+codec::object! { ServerCapabilities;
+    optional 0 "completions" completions, optional 1 "experimental" experimental, optional 2 "logging" logging,
+    optional 3 "prompts" prompts, optional 4 "resources" resources, optional 5 "tools" tools, ..extra
 }
 
 /// The server's support for prompts.
@@ -271,10 +255,8 @@ impl ServerCapabilitiesPrompts {
     }
 }
 
-codec::object! {
-    ServerCapabilitiesPrompts;
-    optional 0 "listChanged" list_changed,
-    ..extra
+codec::object! { ServerCapabilitiesPrompts;
+    optional 0 "listChanged" list_changed, ..extra
 }
 
 /// The server's support for resources.
@@ -313,11 +295,8 @@ impl ServerCapabilitiesResources {
     }
 }
 
-codec::object! {
-    ServerCapabilitiesResources;
-    optional 0 "listChanged" list_changed,
-    optional 1 "subscribe" subscribe,
-    ..extra
+codec::object! { ServerCapabilitiesResources;
+    optional 0 "listChanged" list_changed, optional 1 "subscribe" subscribe, ..extra
 }
 
 /// The server's support for tools.
@@ -346,10 +325,8 @@ impl ServerCapabilitiesTools {
     }
 }
 
-codec::object! {
-    ServerCapabilitiesTools;
-    optional 0 "listChanged" list_changed,
-    ..extra
+codec::object! { ServerCapabilitiesTools;
+    optional 0 "listChanged" list_changed, ..extra
 }
 
 codec::serde_impls! {

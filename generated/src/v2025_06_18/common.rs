@@ -62,12 +62,8 @@ impl Annotations {
     }
 }
 
-codec::object! {
-    Annotations;
-    optional 0 "audience" audience,
-    optional 1 "lastModified" last_modified,
-    optional 2 "priority" priority,
-    ..extra
+codec::object! { Annotations;
+    optional 0 "audience" audience, optional 1 "lastModified" last_modified, optional 2 "priority" priority, ..extra
 }
 
 /// The importance of an object, from 0 (optional) to 1 (effectively required).
@@ -78,10 +74,8 @@ codec::object! {
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct AnnotationsPriority(Number);
 
-codec::bounded_number! {
-    AnnotationsPriority(Number) from f64;
-    at_least(Integer(0)),
-    at_most(Integer(1))
+codec::bounded_number! { AnnotationsPriority(Number) from f64;
+    at_least(Integer(0)), at_most(Integer(1))
 }
 
 /// The name and title shared by several types.
@@ -118,11 +112,8 @@ impl BaseMetadata {
     }
 }
 
-codec::object! {
-    BaseMetadata;
-    required 0 "name" name,
-    optional 1 "title" title,
-    ..extra
+codec::object! { BaseMetadata;
+    required 0 "name" name, optional 1 "title" title, ..extra
 }
 
 /// A position in a paginated list, issued by the server.
@@ -143,8 +134,8 @@ pub type EmptyResult = Result;
 
 /// The metadata of a request.
 ///
-/// Since revision 2024-11-05. Used by [`JsonRpcRequestParams`], [`ListRootsRequestParams`], [`PingRequestParams`],
-/// [`RequestParams`].
+/// Revisions 2024-11-05 to 2025-11-25. Used by [`JsonRpcRequestParams`], [`ListRootsRequestParams`],
+/// [`PingRequestParams`], [`RequestParams`].
 ///
 /// [`JsonRpcRequestParams`]: super::JsonRpcRequestParams
 /// [`ListRootsRequestParams`]: super::ListRootsRequestParams
@@ -173,10 +164,8 @@ impl Meta {
     }
 }
 
-codec::object! {
-    Meta;
-    optional 0 "progressToken" progress_token,
-    ..extra
+codec::object! { Meta;
+    optional 0 "progressToken" progress_token, ..extra
 }
 
 /// The members shared by all notifications: a method and optional parameters.
@@ -208,11 +197,8 @@ impl Notification {
     }
 }
 
-codec::object! {
-    Notification;
-    required 0 "method" method,
-    optional 1 "params" params,
-    ..extra
+codec::object! { Notification;
+    required 0 "method" method, optional 1 "params" params, ..extra
 }
 
 /// The parameters that any notification can have, which contain only metadata.
@@ -242,10 +228,8 @@ impl NotificationParams {
     }
 }
 
-codec::object! {
-    NotificationParams;
-    optional 0 "_meta" meta,
-    ..extra
+codec::object! { NotificationParams;
+    optional 0 "_meta" meta, ..extra
 }
 
 /// The members shared by requests for paginated lists.
@@ -277,11 +261,8 @@ impl PaginatedRequest {
     }
 }
 
-codec::object! {
-    PaginatedRequest;
-    required 0 "method" method,
-    optional 1 "params" params,
-    ..extra
+codec::object! { PaginatedRequest;
+    required 0 "method" method, optional 1 "params" params, ..extra
 }
 
 /// The page of a list to return.
@@ -310,10 +291,8 @@ impl PaginatedRequestParams {
     }
 }
 
-codec::object! {
-    PaginatedRequestParams;
-    optional 0 "cursor" cursor,
-    ..extra
+codec::object! { PaginatedRequestParams;
+    optional 0 "cursor" cursor, ..extra
 }
 
 /// The members shared by results that contain a page of a list.
@@ -356,11 +335,8 @@ impl PaginatedResult {
     }
 }
 
-codec::object! {
-    PaginatedResult;
-    optional 0 "_meta" meta,
-    optional 1 "nextCursor" next_cursor,
-    ..extra
+codec::object! { PaginatedResult;
+    optional 0 "_meta" meta, optional 1 "nextCursor" next_cursor, ..extra
 }
 
 /// A string or integer that matches progress notifications to their request.
@@ -401,11 +377,8 @@ impl Request {
     }
 }
 
-codec::object! {
-    Request;
-    required 0 "method" method,
-    optional 1 "params" params,
-    ..extra
+codec::object! { Request;
+    required 0 "method" method, optional 1 "params" params, ..extra
 }
 
 /// The parameters that any request can have, which contain only metadata.
@@ -435,10 +408,8 @@ impl RequestParams {
     }
 }
 
-codec::object! {
-    RequestParams;
-    optional 0 "_meta" meta,
-    ..extra
+codec::object! { RequestParams;
+    optional 0 "_meta" meta, ..extra
 }
 
 /// The members shared by text and binary resource contents.
@@ -485,12 +456,8 @@ impl ResourceContents {
     }
 }
 
-codec::object! {
-    ResourceContents;
-    optional 0 "_meta" meta,
-    optional 1 "mimeType" mime_type,
-    required 2 "uri" uri,
-    ..extra
+codec::object! { ResourceContents;
+    optional 0 "_meta" meta, optional 1 "mimeType" mime_type, required 2 "uri" uri, ..extra
 }
 
 /// Any result, with the members shared by all results and any additional members.
@@ -525,10 +492,8 @@ impl Result {
     }
 }
 
-codec::object! {
-    Result;
-    optional 0 "_meta" meta,
-    ..extra
+codec::object! { Result;
+    optional 0 "_meta" meta, ..extra
 }
 
 /// The sender or recipient of a message in a conversation with a model.
@@ -547,10 +512,8 @@ pub enum Role {
     User,
 }
 
-codec::string_enum! {
-    Role;
-    Assistant = "assistant",
-    User = "user",
+codec::string_enum! { Role;
+    Assistant = "assistant", User = "user",
 }
 
 codec::serde_impls! {

@@ -31,11 +31,8 @@ impl CompleteRequest {
     }
 }
 
-codec::object! {
-    CompleteRequest;
-    constant 0 "method" = Str("completion/complete"),
-    required 1 "params" params,
-    ..extra
+codec::object! { CompleteRequest;
+    constant 0 "method" = Str("completion/complete"), required 1 "params" params, ..extra
 }
 
 impl crate::Request for CompleteRequest {
@@ -82,12 +79,8 @@ impl CompleteRequestParams {
     }
 }
 
-codec::object! {
-    CompleteRequestParams;
-    required 0 "argument" argument,
-    optional 1 "context" context,
-    required 2 "ref" r#ref,
-    ..extra
+codec::object! { CompleteRequestParams;
+    required 0 "argument" argument, optional 1 "context" context, required 2 "ref" r#ref, ..extra
 }
 
 /// The name and the current text of the argument to complete.
@@ -113,11 +106,8 @@ impl CompleteRequestParamsArgument {
     }
 }
 
-codec::object! {
-    CompleteRequestParamsArgument;
-    required 0 "name" name,
-    required 1 "value" value,
-    ..extra
+codec::object! { CompleteRequestParamsArgument;
+    required 0 "name" name, required 1 "value" value, ..extra
 }
 
 /// Additional context for a completion.
@@ -146,10 +136,8 @@ impl CompleteRequestParamsContext {
     }
 }
 
-codec::object! {
-    CompleteRequestParamsContext;
-    optional 0 "arguments" arguments,
-    ..extra
+codec::object! { CompleteRequestParamsContext;
+    optional 0 "arguments" arguments, ..extra
 }
 
 /// A reference to the prompt or resource template whose argument is being completed.
@@ -169,10 +157,8 @@ pub enum PromptOrResourceTemplateReference {
     ResourceTemplateReference(ResourceTemplateReference),
 }
 
-codec::union! {
-    PromptOrResourceTemplateReference blank PromptReference;
-    0 PromptReference from(PromptReference),
-    1 ResourceTemplateReference from(ResourceTemplateReference);
+codec::union! { PromptOrResourceTemplateReference blank PromptReference;
+    0 PromptReference from(PromptReference), 1 ResourceTemplateReference from(ResourceTemplateReference);
     [Value(&["type"], &[Str("ref/prompt")])] => 0,
     [Value(&["type"], &[Str("ref/resource")])] => 1,
 }
@@ -210,11 +196,8 @@ impl CompleteResult {
     }
 }
 
-codec::object! {
-    CompleteResult;
-    optional 0 "_meta" meta,
-    required 1 "completion" completion,
-    ..extra
+codec::object! { CompleteResult;
+    optional 0 "_meta" meta, required 1 "completion" completion, ..extra
 }
 
 /// A list of suggested values, with the number of matches.
@@ -255,12 +238,8 @@ impl CompleteResultCompletion {
     }
 }
 
-codec::object! {
-    CompleteResultCompletion;
-    optional 0 "hasMore" has_more,
-    optional 1 "total" total,
-    required 2 "values" values,
-    ..extra
+codec::object! { CompleteResultCompletion;
+    optional 0 "hasMore" has_more, optional 1 "total" total, required 2 "values" values, ..extra
 }
 
 /// A reference to a prompt by name, for example to complete one of its arguments.
@@ -294,12 +273,8 @@ impl PromptReference {
     }
 }
 
-codec::object! {
-    PromptReference;
-    required 0 "name" name,
-    optional 1 "title" title,
-    constant 2 "type" = Str("ref/prompt"),
-    ..extra
+codec::object! { PromptReference;
+    required 0 "name" name, optional 1 "title" title, constant 2 "type" = Str("ref/prompt"), ..extra
 }
 
 /// A reference to the resource or resource template whose argument is being completed.
@@ -322,11 +297,8 @@ impl ResourceTemplateReference {
     }
 }
 
-codec::object! {
-    ResourceTemplateReference;
-    constant 0 "type" = Str("ref/resource"),
-    required 1 "uri" uri,
-    ..extra
+codec::object! { ResourceTemplateReference;
+    constant 0 "type" = Str("ref/resource"), required 1 "uri" uri, ..extra
 }
 
 codec::serde_impls! {

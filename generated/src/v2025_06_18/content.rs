@@ -55,14 +55,9 @@ impl AudioContent {
     }
 }
 
-codec::object! {
-    AudioContent;
-    optional 0 "_meta" meta,
-    optional 1 "annotations" annotations,
-    required 2 "data" data,
-    required 3 "mimeType" mime_type,
-    constant 4 "type" = Str("audio"),
-    ..extra
+codec::object! { AudioContent;
+    optional 0 "_meta" meta, optional 1 "annotations" annotations, required 2 "data" data,
+    required 3 "mimeType" mime_type, constant 4 "type" = Str("audio"), ..extra
 }
 
 /// A content block in a prompt message or a tool result.
@@ -97,13 +92,9 @@ pub enum ContentBlock {
     EmbeddedResource(Box<EmbeddedResource>),
 }
 
-codec::union! {
-    ContentBlock blank AudioContent;
-    0 TextContent from(TextContent),
-    1 ImageContent from(ImageContent),
-    2 AudioContent from(AudioContent),
-    3 ResourceLink boxed(ResourceLink),
-    4 EmbeddedResource boxed(EmbeddedResource);
+codec::union! { ContentBlock blank AudioContent;
+    0 TextContent from(TextContent), 1 ImageContent from(ImageContent), 2 AudioContent from(AudioContent),
+    3 ResourceLink boxed(ResourceLink), 4 EmbeddedResource boxed(EmbeddedResource);
     [Value(&["type"], &[Str("text")])] => 0,
     [Value(&["type"], &[Str("image")])] => 1,
     [Value(&["type"], &[Str("audio")])] => 2,
@@ -153,13 +144,9 @@ impl EmbeddedResource {
     }
 }
 
-codec::object! {
-    EmbeddedResource;
-    optional 0 "_meta" meta,
-    optional 1 "annotations" annotations,
-    required 2 "resource" resource,
-    constant 3 "type" = Str("resource"),
-    ..extra
+codec::object! { EmbeddedResource;
+    optional 0 "_meta" meta, optional 1 "annotations" annotations, required 2 "resource" resource,
+    constant 3 "type" = Str("resource"), ..extra
 }
 
 /// An image sent to or produced by a language model.
@@ -211,14 +198,9 @@ impl ImageContent {
     }
 }
 
-codec::object! {
-    ImageContent;
-    optional 0 "_meta" meta,
-    optional 1 "annotations" annotations,
-    required 2 "data" data,
-    required 3 "mimeType" mime_type,
-    constant 4 "type" = Str("image"),
-    ..extra
+codec::object! { ImageContent;
+    optional 0 "_meta" meta, optional 1 "annotations" annotations, required 2 "data" data,
+    required 3 "mimeType" mime_type, constant 4 "type" = Str("image"), ..extra
 }
 
 /// A link to a resource of the server, in a prompt message or a tool result.
@@ -312,18 +294,10 @@ impl ResourceLink {
     }
 }
 
-codec::object! {
-    ResourceLink;
-    optional 0 "_meta" meta,
-    optional 1 "annotations" annotations,
-    optional 2 "description" description,
-    optional 3 "mimeType" mime_type,
-    required 4 "name" name,
-    optional 5 "size" size,
-    optional 6 "title" title,
-    constant 7 "type" = Str("resource_link"),
-    required 8 "uri" uri,
-    ..extra
+codec::object! { ResourceLink;
+    optional 0 "_meta" meta, optional 1 "annotations" annotations, optional 2 "description" description,
+    optional 3 "mimeType" mime_type, required 4 "name" name, optional 5 "size" size, optional 6 "title" title,
+    constant 7 "type" = Str("resource_link"), required 8 "uri" uri, ..extra
 }
 
 /// Text sent to or produced by a language model.
@@ -367,13 +341,9 @@ impl TextContent {
     }
 }
 
-codec::object! {
-    TextContent;
-    optional 0 "_meta" meta,
-    optional 1 "annotations" annotations,
-    required 2 "text" text,
-    constant 3 "type" = Str("text"),
-    ..extra
+codec::object! { TextContent;
+    optional 0 "_meta" meta, optional 1 "annotations" annotations, required 2 "text" text,
+    constant 3 "type" = Str("text"), ..extra
 }
 
 codec::serde_impls! {

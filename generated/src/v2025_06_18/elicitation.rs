@@ -50,13 +50,9 @@ impl BooleanSchema {
     }
 }
 
-codec::object! {
-    BooleanSchema;
-    optional 0 "default" default,
-    optional 1 "description" description,
-    optional 2 "title" title,
-    constant 3 "type" = Str("boolean"),
-    ..extra
+codec::object! { BooleanSchema;
+    optional 0 "default" default, optional 1 "description" description, optional 2 "title" title,
+    constant 3 "type" = Str("boolean"), ..extra
 }
 
 /// Requests input from the user through the client.
@@ -86,11 +82,8 @@ impl ElicitRequest {
     }
 }
 
-codec::object! {
-    ElicitRequest;
-    constant 0 "method" = Str("elicitation/create"),
-    required 1 "params" params,
-    ..extra
+codec::object! { ElicitRequest;
+    constant 0 "method" = Str("elicitation/create"), required 1 "params" params, ..extra
 }
 
 impl crate::Request for ElicitRequest {
@@ -108,9 +101,9 @@ impl crate::Request for ElicitRequest {
 /// The parameters of [`ElicitRequest`] (`elicitation/create`). Since revision 2025-06-18. Used by [`ElicitRequest`].
 #[derive(Clone, Debug, PartialEq)]
 pub struct ElicitRequestParams {
-    /// The message shown to the user. It explains which information is needed and why.
+    /// The message shown to the user. It explains which information is needed and why. Until revision 2025-06-18.
     pub message: String,
-    /// The fields of the form, as a JSON Schema of a flat object.
+    /// The fields of the form, as a JSON Schema of a flat object. Until revision 2025-06-18.
     pub requested_schema: ElicitRequestParamsRequestedSchema,
     /// Members that the schema does not define.
     pub extra: Extra<Self>,
@@ -124,11 +117,8 @@ impl ElicitRequestParams {
     }
 }
 
-codec::object! {
-    ElicitRequestParams;
-    required 0 "message" message,
-    required 1 "requestedSchema" requested_schema,
-    ..extra
+codec::object! { ElicitRequestParams;
+    required 0 "message" message, required 1 "requestedSchema" requested_schema, ..extra
 }
 
 /// The fields of a form, as a JSON Schema of a flat object with one property per field.
@@ -136,7 +126,7 @@ codec::object! {
 /// The client can generate the form from the schema and validate the values against it. The server should validate them
 /// again.
 ///
-/// In JSON, `type` is `"object"`. Since revision 2025-06-18. Used by [`ElicitRequestParams`].
+/// In JSON, `type` is `"object"`. Only in revision 2025-06-18. Used by [`ElicitRequestParams`].
 #[derive(Clone, Debug, PartialEq)]
 pub struct ElicitRequestParamsRequestedSchema {
     /// The fields, by the names that [`ElicitResult`] uses for their values.
@@ -162,12 +152,8 @@ impl ElicitRequestParamsRequestedSchema {
     }
 }
 
-codec::object! {
-    ElicitRequestParamsRequestedSchema;
-    required 0 "properties" properties,
-    optional 1 "required" required,
-    constant 2 "type" = Str("object"),
-    ..extra
+codec::object! { ElicitRequestParamsRequestedSchema;
+    required 0 "properties" properties, optional 1 "required" required, constant 2 "type" = Str("object"), ..extra
 }
 
 /// The user's response to an elicitation.
@@ -180,7 +166,7 @@ codec::object! {
 #[derive(Clone, Debug, PartialEq)]
 pub struct ElicitResult {
     /// Metadata attached to the object. The protocol reserves some keys, such as those with the prefix
-    /// `io.modelcontextprotocol/` since 2025-11-25. In JSON, it is `_meta`.
+    /// `io.modelcontextprotocol/` since 2025-11-25. In JSON, it is `_meta`. Until revision 2025-11-25.
     pub meta: Option<JsonObject>,
     /// The user's decision: accepted, declined or cancelled.
     pub action: ElicitResultAction,
@@ -212,12 +198,8 @@ impl ElicitResult {
     }
 }
 
-codec::object! {
-    ElicitResult;
-    optional 0 "_meta" meta,
-    required 1 "action" action,
-    optional 2 "content" content,
-    ..extra
+codec::object! { ElicitResult;
+    optional 0 "_meta" meta, required 1 "action" action, optional 2 "content" content, ..extra
 }
 
 /// The user's decision about an elicitation.
@@ -235,11 +217,8 @@ pub enum ElicitResultAction {
     Decline,
 }
 
-codec::string_enum! {
-    ElicitResultAction;
-    Accept = "accept",
-    Cancel = "cancel",
-    Decline = "decline",
+codec::string_enum! { ElicitResultAction;
+    Accept = "accept", Cancel = "cancel", Decline = "decline",
 }
 
 /// The value that the user entered in a field of a form.
@@ -267,11 +246,8 @@ pub enum ElicitResultContentValue {
     Boolean(bool),
 }
 
-codec::union! {
-    ElicitResultContentValue blank String;
-    0 String from(String) from_ref(&str),
-    1 Number from(Number),
-    2 Boolean from(bool);
+codec::union! { ElicitResultContentValue blank String;
+    0 String from(String) from_ref(&str), 1 Number from(Number), 2 Boolean from(bool);
     [Type(JsonTypes::STRING)] => 0,
     [Type(JsonTypes::INTEGER.union(JsonTypes::FRACTION))] => 1,
     [Type(JsonTypes::BOOLEAN)] => 2,
@@ -283,14 +259,14 @@ codec::union! {
 /// [Specification](https://modelcontextprotocol.io/specification/2025-06-18/schema#enumschema)
 #[derive(Clone, Debug, PartialEq)]
 pub struct EnumSchema {
-    /// The help text of the field.
+    /// The help text of the field. Until revision 2025-06-18.
     pub description: Option<String>,
-    /// The values of the options.
+    /// The values of the options. Until revision 2025-06-18.
     pub r#enum: Vec<String>,
     /// The display names of the options, in the order of `enum`. If absent, the values are displayed. Since 2025-11-25,
-    /// each option has a title instead.
+    /// each option has a title instead. Until revision 2025-06-18.
     pub enum_names: Option<Vec<String>>,
-    /// The label of the field.
+    /// The label of the field. Until revision 2025-06-18.
     pub title: Option<String>,
     /// Members that the schema does not define.
     pub extra: Extra<Self>,
@@ -325,14 +301,9 @@ impl EnumSchema {
     }
 }
 
-codec::object! {
-    EnumSchema;
-    optional 0 "description" description,
-    required 1 "enum" r#enum,
-    optional 2 "enumNames" enum_names,
-    optional 3 "title" title,
-    constant 4 "type" = Str("string"),
-    ..extra
+codec::object! { EnumSchema;
+    optional 0 "description" description, required 1 "enum" r#enum, optional 2 "enumNames" enum_names,
+    optional 3 "title" title, constant 4 "type" = Str("string"), ..extra
 }
 
 /// A form field for a number.
@@ -398,14 +369,9 @@ impl NumberSchema {
     }
 }
 
-codec::object! {
-    NumberSchema;
-    optional 0 "description" description,
-    optional 1 "maximum" maximum,
-    optional 2 "minimum" minimum,
-    optional 3 "title" title,
-    required 4 "type" r#type,
-    ..extra
+codec::object! { NumberSchema;
+    optional 0 "description" description, optional 1 "maximum" maximum, optional 2 "minimum" minimum,
+    optional 3 "title" title, required 4 "type" r#type, ..extra
 }
 
 /// The kind of number that a form field accepts.
@@ -419,10 +385,8 @@ pub enum NumberSchemaType {
     Number,
 }
 
-codec::string_enum! {
-    NumberSchemaType;
-    Integer = "integer",
-    Number = "number",
+codec::string_enum! { NumberSchemaType;
+    Integer = "integer", Number = "number",
 }
 
 /// The schema of a form field, restricted to a small subset of JSON Schema.
@@ -450,11 +414,8 @@ pub enum PrimitiveSchemaDefinition {
     EnumSchema(EnumSchema),
 }
 
-codec::union! {
-    PrimitiveSchemaDefinition blank BooleanSchema;
-    0 StringSchema from(StringSchema),
-    1 NumberSchema from(NumberSchema),
-    2 BooleanSchema from(BooleanSchema),
+codec::union! { PrimitiveSchemaDefinition blank BooleanSchema;
+    0 StringSchema from(StringSchema), 1 NumberSchema from(NumberSchema), 2 BooleanSchema from(BooleanSchema),
     3 EnumSchema from(EnumSchema);
     [Value(&["type"], &[Str("string")]), Present(&["enum"])] => 3,
     [Value(&["type"], &[Str("string")])] => 0,
@@ -525,15 +486,9 @@ impl StringSchema {
     }
 }
 
-codec::object! {
-    StringSchema;
-    optional 0 "description" description,
-    optional 1 "format" format,
-    optional 2 "maxLength" max_length,
-    optional 3 "minLength" min_length,
-    optional 4 "title" title,
-    constant 5 "type" = Str("string"),
-    ..extra
+codec::object! { StringSchema;
+    optional 0 "description" description, optional 1 "format" format, optional 2 "maxLength" max_length,
+    optional 3 "minLength" min_length, optional 4 "title" title, constant 5 "type" = Str("string"), ..extra
 }
 
 /// The format of the text in a form field, as a JSON Schema `format`.
@@ -551,12 +506,8 @@ pub enum StringSchemaFormat {
     Uri,
 }
 
-codec::string_enum! {
-    StringSchemaFormat;
-    Date = "date",
-    DateTime = "date-time",
-    Email = "email",
-    Uri = "uri",
+codec::string_enum! { StringSchemaFormat;
+    Date = "date", DateTime = "date-time", Email = "email", Uri = "uri",
 }
 
 codec::serde_impls! {

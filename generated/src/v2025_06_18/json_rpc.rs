@@ -8,7 +8,7 @@ use crate::{Extra, JsonObject, Value, codec};
 
 /// The response to a request that failed.
 ///
-/// In JSON, `jsonrpc` is `"2.0"`. Since revision 2024-11-05. Used by [`JsonRpcMessage`].
+/// In JSON, `jsonrpc` is `"2.0"`. Revisions 2024-11-05 to 2025-06-18. Used by [`JsonRpcMessage`].
 /// [Specification](https://modelcontextprotocol.io/specification/2025-06-18/schema#jsonrpcerror)
 #[derive(Clone, Debug, PartialEq)]
 pub struct JsonRpcError {
@@ -29,17 +29,13 @@ impl JsonRpcError {
     }
 }
 
-codec::object! {
-    JsonRpcError;
-    required 0 "error" error,
-    required 1 "id" id,
-    constant 2 "jsonrpc" = Str("2.0"),
-    ..extra
+codec::object! { JsonRpcError;
+    required 0 "error" error, required 1 "id" id, constant 2 "jsonrpc" = Str("2.0"), ..extra
 }
 
 /// The error object of a response, with a code for programs and a message for people.
 ///
-/// Since revision 2024-11-05. Used by [`JsonRpcError`].
+/// Revisions 2024-11-05 to 2025-06-18. Used by [`JsonRpcError`].
 #[derive(Clone, Debug, PartialEq)]
 pub struct JsonRpcErrorError {
     /// The error code. JSON-RPC defines -32700 and -32600 to -32603. The code -32002 means that a resource was not
@@ -68,12 +64,8 @@ impl JsonRpcErrorError {
     }
 }
 
-codec::object! {
-    JsonRpcErrorError;
-    required 0 "code" code,
-    optional 1 "data" data,
-    required 2 "message" message,
-    ..extra
+codec::object! { JsonRpcErrorError;
+    required 0 "code" code, optional 1 "data" data, required 2 "message" message, ..extra
 }
 
 /// Any message that a client or a server sends.
@@ -99,12 +91,9 @@ pub enum JsonRpcMessage {
     JsonRpcError(JsonRpcError),
 }
 
-codec::union! {
-    JsonRpcMessage blank JsonRpcNotification;
-    0 JsonRpcRequest from(JsonRpcRequest),
-    1 JsonRpcNotification from(JsonRpcNotification),
-    2 JsonRpcResponse from(JsonRpcResponse),
-    3 JsonRpcError from(JsonRpcError);
+codec::union! { JsonRpcMessage blank JsonRpcNotification;
+    0 JsonRpcRequest from(JsonRpcRequest), 1 JsonRpcNotification from(JsonRpcNotification),
+    2 JsonRpcResponse from(JsonRpcResponse), 3 JsonRpcError from(JsonRpcError);
     [Present(&["method"]), Present(&["id"])] => 0,
     [Present(&["method"])] => 1,
     [Present(&["result"])] => 2,
@@ -142,17 +131,13 @@ impl JsonRpcNotification {
     }
 }
 
-codec::object! {
-    JsonRpcNotification;
-    constant 0 "jsonrpc" = Str("2.0"),
-    required 1 "method" method,
-    optional 2 "params" params,
-    ..extra
+codec::object! { JsonRpcNotification;
+    constant 0 "jsonrpc" = Str("2.0"), required 1 "method" method, optional 2 "params" params, ..extra
 }
 
 /// The parameters of a notification of any method: metadata and any additional members, unchanged.
 ///
-/// Since revision 2024-11-05. Used by [`JsonRpcNotification`].
+/// Revisions 2024-11-05 to 2025-06-18. Used by [`JsonRpcNotification`].
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct JsonRpcNotificationParams {
     /// Metadata attached to the object. The protocol reserves some keys, such as those with the prefix
@@ -177,10 +162,8 @@ impl JsonRpcNotificationParams {
     }
 }
 
-codec::object! {
-    JsonRpcNotificationParams;
-    optional 0 "_meta" meta,
-    ..extra
+codec::object! { JsonRpcNotificationParams;
+    optional 0 "_meta" meta, ..extra
 }
 
 /// A request of any method, which expects a response.
@@ -215,18 +198,14 @@ impl JsonRpcRequest {
     }
 }
 
-codec::object! {
-    JsonRpcRequest;
-    required 0 "id" id,
-    constant 1 "jsonrpc" = Str("2.0"),
-    required 2 "method" method,
-    optional 3 "params" params,
+codec::object! { JsonRpcRequest;
+    required 0 "id" id, constant 1 "jsonrpc" = Str("2.0"), required 2 "method" method, optional 3 "params" params,
     ..extra
 }
 
 /// The parameters of a request of any method: metadata and any additional members, unchanged.
 ///
-/// Since revision 2024-11-05. Used by [`JsonRpcRequest`].
+/// Revisions 2024-11-05 to 2025-06-18. Used by [`JsonRpcRequest`].
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct JsonRpcRequestParams {
     /// Metadata attached to the object. The protocol reserves some keys, such as those with the prefix
@@ -251,10 +230,8 @@ impl JsonRpcRequestParams {
     }
 }
 
-codec::object! {
-    JsonRpcRequestParams;
-    optional 0 "_meta" meta,
-    ..extra
+codec::object! { JsonRpcRequestParams;
+    optional 0 "_meta" meta, ..extra
 }
 
 /// The response to a request that succeeded.
@@ -266,9 +243,9 @@ codec::object! {
 #[derive(Clone, Debug, PartialEq)]
 pub struct JsonRpcResponse {
     /// The ID that matches a response to its request. The sender of the request chooses it, and the response repeats
-    /// it.
+    /// it. Until revision 2025-06-18.
     pub id: RequestId,
-    /// The result of the request. The method of the request determines its type.
+    /// The result of the request. The method of the request determines its type. Until revision 2025-06-18.
     pub result: Result,
     /// Members that the schema does not define.
     pub extra: Extra<Self>,
@@ -282,12 +259,8 @@ impl JsonRpcResponse {
     }
 }
 
-codec::object! {
-    JsonRpcResponse;
-    required 0 "id" id,
-    constant 1 "jsonrpc" = Str("2.0"),
-    required 2 "result" result,
-    ..extra
+codec::object! { JsonRpcResponse;
+    required 0 "id" id, constant 1 "jsonrpc" = Str("2.0"), required 2 "result" result, ..extra
 }
 
 codec::serde_impls! {

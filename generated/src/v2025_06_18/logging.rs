@@ -36,16 +36,9 @@ pub enum LoggingLevel {
     Warning,
 }
 
-codec::string_enum! {
-    LoggingLevel;
-    Alert = "alert",
-    Critical = "critical",
-    Debug = "debug",
-    Emergency = "emergency",
-    Error = "error",
-    Info = "info",
-    Notice = "notice",
-    Warning = "warning",
+codec::string_enum! { LoggingLevel;
+    Alert = "alert", Critical = "critical", Debug = "debug", Emergency = "emergency", Error = "error", Info = "info",
+    Notice = "notice", Warning = "warning",
 }
 
 /// Sets the minimum severity of the log messages that the server sends.
@@ -53,8 +46,8 @@ codec::string_enum! {
 /// The server then sends `notifications/message` for this level and all more severe levels. Before the first such
 /// request, the server decides which messages to send. The result is empty. Requires the server's `logging` capability.
 ///
-/// The `logging/setLevel` request, sent by the client. In JSON, `method` is `"logging/setLevel"`. Since revision
-/// 2024-11-05. Used by [`ClientRequest`].
+/// The `logging/setLevel` request, sent by the client. In JSON, `method` is `"logging/setLevel"`. Revisions 2024-11-05
+/// to 2025-11-25. Used by [`ClientRequest`].
 /// [Specification](https://modelcontextprotocol.io/specification/2025-06-18/schema#setlevelrequest)
 ///
 /// [`ClientRequest`]: super::ClientRequest
@@ -74,11 +67,8 @@ impl SetLevelRequest {
     }
 }
 
-codec::object! {
-    SetLevelRequest;
-    constant 0 "method" = Str("logging/setLevel"),
-    required 1 "params" params,
-    ..extra
+codec::object! { SetLevelRequest;
+    constant 0 "method" = Str("logging/setLevel"), required 1 "params" params, ..extra
 }
 
 impl crate::Request for SetLevelRequest {
@@ -92,7 +82,8 @@ impl crate::Request for SetLevelRequest {
 ///
 /// It applies until the next such request. Before the first one, the server decides which messages to send.
 ///
-/// The parameters of [`SetLevelRequest`] (`logging/setLevel`). Since revision 2024-11-05. Used by [`SetLevelRequest`].
+/// The parameters of [`SetLevelRequest`] (`logging/setLevel`). Revisions 2024-11-05 to 2025-11-25. Used by
+/// [`SetLevelRequest`].
 #[derive(Clone, Debug, PartialEq)]
 pub struct SetLevelRequestParams {
     /// The minimum level. The server sends messages of this level and of all more severe levels.
@@ -109,10 +100,8 @@ impl SetLevelRequestParams {
     }
 }
 
-codec::object! {
-    SetLevelRequestParams;
-    required 0 "level" level,
-    ..extra
+codec::object! { SetLevelRequestParams;
+    required 0 "level" level, ..extra
 }
 
 codec::serde_impls! {

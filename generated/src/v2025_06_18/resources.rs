@@ -47,13 +47,8 @@ impl BlobResourceContents {
     }
 }
 
-codec::object! {
-    BlobResourceContents;
-    optional 0 "_meta" meta,
-    required 1 "blob" blob,
-    optional 2 "mimeType" mime_type,
-    required 3 "uri" uri,
-    ..extra
+codec::object! { BlobResourceContents;
+    optional 0 "_meta" meta, required 1 "blob" blob, optional 2 "mimeType" mime_type, required 3 "uri" uri, ..extra
 }
 
 /// The text or binary contents of a resource or of a part of one.
@@ -74,10 +69,8 @@ pub enum TextOrBlobResourceContents {
     BlobResourceContents(BlobResourceContents),
 }
 
-codec::union! {
-    TextOrBlobResourceContents blank BlobResourceContents;
-    0 TextResourceContents from(TextResourceContents),
-    1 BlobResourceContents from(BlobResourceContents);
+codec::union! { TextOrBlobResourceContents blank BlobResourceContents;
+    0 TextResourceContents from(TextResourceContents), 1 BlobResourceContents from(BlobResourceContents);
     [Present(&["text"])] => 0,
     [Present(&["blob"])] => 1,
 }
@@ -115,11 +108,8 @@ impl ListResourceTemplatesRequest {
     }
 }
 
-codec::object! {
-    ListResourceTemplatesRequest;
-    constant 0 "method" = Str("resources/templates/list"),
-    optional 1 "params" params,
-    ..extra
+codec::object! { ListResourceTemplatesRequest;
+    constant 0 "method" = Str("resources/templates/list"), optional 1 "params" params, ..extra
 }
 
 impl crate::Request for ListResourceTemplatesRequest {
@@ -131,8 +121,8 @@ impl crate::Request for ListResourceTemplatesRequest {
 
 /// The page of resource templates to return.
 ///
-/// The parameters of [`ListResourceTemplatesRequest`] (`resources/templates/list`). Since revision 2024-11-05. Used by
-/// [`ListResourceTemplatesRequest`].
+/// The parameters of [`ListResourceTemplatesRequest`] (`resources/templates/list`). Revisions 2024-11-05 to 2025-06-18.
+/// Used by [`ListResourceTemplatesRequest`].
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct ListResourceTemplatesRequestParams {
     /// The position to continue from: the `nextCursor` of the previous page. If absent, the first page is returned.
@@ -156,10 +146,8 @@ impl ListResourceTemplatesRequestParams {
     }
 }
 
-codec::object! {
-    ListResourceTemplatesRequestParams;
-    optional 0 "cursor" cursor,
-    ..extra
+codec::object! { ListResourceTemplatesRequestParams;
+    optional 0 "cursor" cursor, ..extra
 }
 
 /// A page of the server's resource templates.
@@ -201,11 +189,8 @@ impl ListResourceTemplatesResult {
     }
 }
 
-codec::object! {
-    ListResourceTemplatesResult;
-    optional 0 "_meta" meta,
-    optional 1 "nextCursor" next_cursor,
-    required 2 "resourceTemplates" resource_templates,
+codec::object! { ListResourceTemplatesResult;
+    optional 0 "_meta" meta, optional 1 "nextCursor" next_cursor, required 2 "resourceTemplates" resource_templates,
     ..extra
 }
 
@@ -241,11 +226,8 @@ impl ListResourcesRequest {
     }
 }
 
-codec::object! {
-    ListResourcesRequest;
-    constant 0 "method" = Str("resources/list"),
-    optional 1 "params" params,
-    ..extra
+codec::object! { ListResourcesRequest;
+    constant 0 "method" = Str("resources/list"), optional 1 "params" params, ..extra
 }
 
 impl crate::Request for ListResourcesRequest {
@@ -257,7 +239,7 @@ impl crate::Request for ListResourcesRequest {
 
 /// The page of resources to return.
 ///
-/// The parameters of [`ListResourcesRequest`] (`resources/list`). Since revision 2024-11-05. Used by
+/// The parameters of [`ListResourcesRequest`] (`resources/list`). Revisions 2024-11-05 to 2025-06-18. Used by
 /// [`ListResourcesRequest`].
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct ListResourcesRequestParams {
@@ -282,10 +264,8 @@ impl ListResourcesRequestParams {
     }
 }
 
-codec::object! {
-    ListResourcesRequestParams;
-    optional 0 "cursor" cursor,
-    ..extra
+codec::object! { ListResourcesRequestParams;
+    optional 0 "cursor" cursor, ..extra
 }
 
 /// A page of the server's resources.
@@ -329,12 +309,8 @@ impl ListResourcesResult {
     }
 }
 
-codec::object! {
-    ListResourcesResult;
-    optional 0 "_meta" meta,
-    optional 1 "nextCursor" next_cursor,
-    required 2 "resources" resources,
-    ..extra
+codec::object! { ListResourcesResult;
+    optional 0 "_meta" meta, optional 1 "nextCursor" next_cursor, required 2 "resources" resources, ..extra
 }
 
 /// Reads a resource by its URI.
@@ -363,11 +339,8 @@ impl ReadResourceRequest {
     }
 }
 
-codec::object! {
-    ReadResourceRequest;
-    constant 0 "method" = Str("resources/read"),
-    required 1 "params" params,
-    ..extra
+codec::object! { ReadResourceRequest;
+    constant 0 "method" = Str("resources/read"), required 1 "params" params, ..extra
 }
 
 impl crate::Request for ReadResourceRequest {
@@ -399,10 +372,8 @@ impl ReadResourceRequestParams {
     }
 }
 
-codec::object! {
-    ReadResourceRequestParams;
-    required 0 "uri" uri,
-    ..extra
+codec::object! { ReadResourceRequestParams;
+    required 0 "uri" uri, ..extra
 }
 
 /// The contents of a resource.
@@ -439,11 +410,8 @@ impl ReadResourceResult {
     }
 }
 
-codec::object! {
-    ReadResourceResult;
-    optional 0 "_meta" meta,
-    required 1 "contents" contents,
-    ..extra
+codec::object! { ReadResourceResult;
+    optional 0 "_meta" meta, required 1 "contents" contents, ..extra
 }
 
 /// A resource that the server can read, such as a file, a database schema or application data.
@@ -537,17 +505,10 @@ impl Resource {
     }
 }
 
-codec::object! {
-    Resource;
-    optional 0 "_meta" meta,
-    optional 1 "annotations" annotations,
-    optional 2 "description" description,
-    optional 3 "mimeType" mime_type,
-    required 4 "name" name,
-    optional 5 "size" size,
-    optional 6 "title" title,
-    required 7 "uri" uri,
-    ..extra
+codec::object! { Resource;
+    optional 0 "_meta" meta, optional 1 "annotations" annotations, optional 2 "description" description,
+    optional 3 "mimeType" mime_type, required 4 "name" name, optional 5 "size" size, optional 6 "title" title,
+    required 7 "uri" uri, ..extra
 }
 
 /// Notifies the client that the list of resources has changed.
@@ -582,11 +543,8 @@ impl ResourceListChangedNotification {
     }
 }
 
-codec::object! {
-    ResourceListChangedNotification;
-    constant 0 "method" = Str("notifications/resources/list_changed"),
-    optional 1 "params" params,
-    ..extra
+codec::object! { ResourceListChangedNotification;
+    constant 0 "method" = Str("notifications/resources/list_changed"), optional 1 "params" params, ..extra
 }
 
 impl crate::Notification for ResourceListChangedNotification {
@@ -597,7 +555,7 @@ impl crate::Notification for ResourceListChangedNotification {
 
 /// The parameters of the `notifications/resources/list_changed` notification, which contain only metadata.
 ///
-/// Since revision 2024-11-05. Used by [`ResourceListChangedNotification`].
+/// Revisions 2024-11-05 to 2025-06-18. Used by [`ResourceListChangedNotification`].
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct ResourceListChangedNotificationParams {
     /// Metadata attached to the object. The protocol reserves some keys, such as those with the prefix
@@ -622,10 +580,8 @@ impl ResourceListChangedNotificationParams {
     }
 }
 
-codec::object! {
-    ResourceListChangedNotificationParams;
-    optional 0 "_meta" meta,
-    ..extra
+codec::object! { ResourceListChangedNotificationParams;
+    optional 0 "_meta" meta, ..extra
 }
 
 /// A template for the URIs of a group of resources.
@@ -707,16 +663,10 @@ impl ResourceTemplate {
     }
 }
 
-codec::object! {
-    ResourceTemplate;
-    optional 0 "_meta" meta,
-    optional 1 "annotations" annotations,
-    optional 2 "description" description,
-    optional 3 "mimeType" mime_type,
-    required 4 "name" name,
-    optional 5 "title" title,
-    required 6 "uriTemplate" uri_template,
-    ..extra
+codec::object! { ResourceTemplate;
+    optional 0 "_meta" meta, optional 1 "annotations" annotations, optional 2 "description" description,
+    optional 3 "mimeType" mime_type, required 4 "name" name, optional 5 "title" title,
+    required 6 "uriTemplate" uri_template, ..extra
 }
 
 /// Notifies the client that a resource has changed, so that the client can read it again.
@@ -745,11 +695,8 @@ impl ResourceUpdatedNotification {
     }
 }
 
-codec::object! {
-    ResourceUpdatedNotification;
-    constant 0 "method" = Str("notifications/resources/updated"),
-    required 1 "params" params,
-    ..extra
+codec::object! { ResourceUpdatedNotification;
+    constant 0 "method" = Str("notifications/resources/updated"), required 1 "params" params, ..extra
 }
 
 impl crate::Notification for ResourceUpdatedNotification {
@@ -779,10 +726,8 @@ impl ResourceUpdatedNotificationParams {
     }
 }
 
-codec::object! {
-    ResourceUpdatedNotificationParams;
-    required 0 "uri" uri,
-    ..extra
+codec::object! { ResourceUpdatedNotificationParams;
+    required 0 "uri" uri, ..extra
 }
 
 /// Subscribes to changes of a resource.
@@ -790,8 +735,8 @@ codec::object! {
 /// The result is empty. The server then sends `notifications/resources/updated` when the resource changes, until the
 /// client sends `resources/unsubscribe`. Requires `subscribe` in the server's `resources` capability.
 ///
-/// The `resources/subscribe` request, sent by the client. In JSON, `method` is `"resources/subscribe"`. Since revision
-/// 2024-11-05. Used by [`ClientRequest`].
+/// The `resources/subscribe` request, sent by the client. In JSON, `method` is `"resources/subscribe"`. Revisions
+/// 2024-11-05 to 2025-11-25. Used by [`ClientRequest`].
 /// [Specification](https://modelcontextprotocol.io/specification/2025-06-18/schema#subscriberequest)
 ///
 /// [`ClientRequest`]: super::ClientRequest
@@ -811,11 +756,8 @@ impl SubscribeRequest {
     }
 }
 
-codec::object! {
-    SubscribeRequest;
-    constant 0 "method" = Str("resources/subscribe"),
-    required 1 "params" params,
-    ..extra
+codec::object! { SubscribeRequest;
+    constant 0 "method" = Str("resources/subscribe"), required 1 "params" params, ..extra
 }
 
 impl crate::Request for SubscribeRequest {
@@ -829,7 +771,7 @@ impl crate::Request for SubscribeRequest {
 ///
 /// Revision 2026-07-28 replaces it with `SubscriptionFilter`.
 ///
-/// The parameters of [`SubscribeRequest`] (`resources/subscribe`). Since revision 2024-11-05. Used by
+/// The parameters of [`SubscribeRequest`] (`resources/subscribe`). Revisions 2024-11-05 to 2025-11-25. Used by
 /// [`SubscribeRequest`].
 #[derive(Clone, Debug, PartialEq)]
 pub struct SubscribeRequestParams {
@@ -847,10 +789,8 @@ impl SubscribeRequestParams {
     }
 }
 
-codec::object! {
-    SubscribeRequestParams;
-    required 0 "uri" uri,
-    ..extra
+codec::object! { SubscribeRequestParams;
+    required 0 "uri" uri, ..extra
 }
 
 /// Text contents of a resource or of a part of one.
@@ -894,21 +834,16 @@ impl TextResourceContents {
     }
 }
 
-codec::object! {
-    TextResourceContents;
-    optional 0 "_meta" meta,
-    optional 1 "mimeType" mime_type,
-    required 2 "text" text,
-    required 3 "uri" uri,
-    ..extra
+codec::object! { TextResourceContents;
+    optional 0 "_meta" meta, optional 1 "mimeType" mime_type, required 2 "text" text, required 3 "uri" uri, ..extra
 }
 
 /// Cancels a subscription made with `resources/subscribe`.
 ///
 /// The result is empty. Requires `subscribe` in the server's `resources` capability.
 ///
-/// The `resources/unsubscribe` request, sent by the client. In JSON, `method` is `"resources/unsubscribe"`. Since
-/// revision 2024-11-05. Used by [`ClientRequest`].
+/// The `resources/unsubscribe` request, sent by the client. In JSON, `method` is `"resources/unsubscribe"`. Revisions
+/// 2024-11-05 to 2025-11-25. Used by [`ClientRequest`].
 /// [Specification](https://modelcontextprotocol.io/specification/2025-06-18/schema#unsubscriberequest)
 ///
 /// [`ClientRequest`]: super::ClientRequest
@@ -928,11 +863,8 @@ impl UnsubscribeRequest {
     }
 }
 
-codec::object! {
-    UnsubscribeRequest;
-    constant 0 "method" = Str("resources/unsubscribe"),
-    required 1 "params" params,
-    ..extra
+codec::object! { UnsubscribeRequest;
+    constant 0 "method" = Str("resources/unsubscribe"), required 1 "params" params, ..extra
 }
 
 impl crate::Request for UnsubscribeRequest {
@@ -944,7 +876,7 @@ impl crate::Request for UnsubscribeRequest {
 
 /// The URI of a resource to stop watching.
 ///
-/// The parameters of [`UnsubscribeRequest`] (`resources/unsubscribe`). Since revision 2024-11-05. Used by
+/// The parameters of [`UnsubscribeRequest`] (`resources/unsubscribe`). Revisions 2024-11-05 to 2025-11-25. Used by
 /// [`UnsubscribeRequest`].
 #[derive(Clone, Debug, PartialEq)]
 pub struct UnsubscribeRequestParams {
@@ -962,10 +894,8 @@ impl UnsubscribeRequestParams {
     }
 }
 
-codec::object! {
-    UnsubscribeRequestParams;
-    required 0 "uri" uri,
-    ..extra
+codec::object! { UnsubscribeRequestParams;
+    required 0 "uri" uri, ..extra
 }
 
 codec::serde_impls! {

@@ -33,11 +33,8 @@ impl CallToolRequest {
     }
 }
 
-codec::object! {
-    CallToolRequest;
-    constant 0 "method" = Str("tools/call"),
-    required 1 "params" params,
-    ..extra
+codec::object! { CallToolRequest;
+    constant 0 "method" = Str("tools/call"), required 1 "params" params, ..extra
 }
 
 impl crate::Request for CallToolRequest {
@@ -78,11 +75,8 @@ impl CallToolRequestParams {
     }
 }
 
-codec::object! {
-    CallToolRequestParams;
-    optional 0 "arguments" arguments,
-    required 1 "name" name,
-    ..extra
+codec::object! { CallToolRequestParams;
+    optional 0 "arguments" arguments, required 1 "name" name, ..extra
 }
 
 /// The result of a tool call, including failures of the tool.
@@ -148,13 +142,9 @@ impl CallToolResult {
     }
 }
 
-codec::object! {
-    CallToolResult;
-    optional 0 "_meta" meta,
-    required 1 "content" content,
-    optional 2 "isError" is_error,
-    optional 3 "structuredContent" structured_content,
-    ..extra
+codec::object! { CallToolResult;
+    optional 0 "_meta" meta, required 1 "content" content, optional 2 "isError" is_error,
+    optional 3 "structuredContent" structured_content, ..extra
 }
 
 /// Lists the tools of the server.
@@ -189,11 +179,8 @@ impl ListToolsRequest {
     }
 }
 
-codec::object! {
-    ListToolsRequest;
-    constant 0 "method" = Str("tools/list"),
-    optional 1 "params" params,
-    ..extra
+codec::object! { ListToolsRequest;
+    constant 0 "method" = Str("tools/list"), optional 1 "params" params, ..extra
 }
 
 impl crate::Request for ListToolsRequest {
@@ -205,7 +192,8 @@ impl crate::Request for ListToolsRequest {
 
 /// The page of tools to return.
 ///
-/// The parameters of [`ListToolsRequest`] (`tools/list`). Since revision 2024-11-05. Used by [`ListToolsRequest`].
+/// The parameters of [`ListToolsRequest`] (`tools/list`). Revisions 2024-11-05 to 2025-06-18. Used by
+/// [`ListToolsRequest`].
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct ListToolsRequestParams {
     /// The position to continue from: the `nextCursor` of the previous page. If absent, the first page is returned.
@@ -229,10 +217,8 @@ impl ListToolsRequestParams {
     }
 }
 
-codec::object! {
-    ListToolsRequestParams;
-    optional 0 "cursor" cursor,
-    ..extra
+codec::object! { ListToolsRequestParams;
+    optional 0 "cursor" cursor, ..extra
 }
 
 /// A page of the server's tools.
@@ -274,12 +260,8 @@ impl ListToolsResult {
     }
 }
 
-codec::object! {
-    ListToolsResult;
-    optional 0 "_meta" meta,
-    optional 1 "nextCursor" next_cursor,
-    required 2 "tools" tools,
-    ..extra
+codec::object! { ListToolsResult;
+    optional 0 "_meta" meta, optional 1 "nextCursor" next_cursor, required 2 "tools" tools, ..extra
 }
 
 /// A function of the server that a model can call.
@@ -366,16 +348,10 @@ impl Tool {
     }
 }
 
-codec::object! {
-    Tool;
-    optional 0 "_meta" meta,
-    optional 1 "annotations" annotations,
-    optional 2 "description" description,
-    required 3 "inputSchema" input_schema,
-    required 4 "name" name,
-    optional 5 "outputSchema" output_schema,
-    optional 6 "title" title,
-    ..extra
+codec::object! { Tool;
+    optional 0 "_meta" meta, optional 1 "annotations" annotations, optional 2 "description" description,
+    required 3 "inputSchema" input_schema, required 4 "name" name, optional 5 "outputSchema" output_schema,
+    optional 6 "title" title, ..extra
 }
 
 /// The JSON Schema of a tool's arguments. Its root has the type `object`.
@@ -386,9 +362,9 @@ codec::object! {
 /// In JSON, `type` is `"object"`. Since revision 2024-11-05. Used by [`Tool`].
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct ToolInputSchema {
-    /// The JSON Schema of each argument, by name.
+    /// The JSON Schema of each argument, by name. Until revision 2025-11-25.
     pub properties: Option<Map<String, JsonObject>>,
-    /// The names of the required arguments.
+    /// The names of the required arguments. Until revision 2025-11-25.
     pub required: Option<Vec<String>>,
     /// Members that the schema does not define.
     pub extra: Extra<Self>,
@@ -416,12 +392,8 @@ impl ToolInputSchema {
     }
 }
 
-codec::object! {
-    ToolInputSchema;
-    optional 0 "properties" properties,
-    optional 1 "required" required,
-    constant 2 "type" = Str("object"),
-    ..extra
+codec::object! { ToolInputSchema;
+    optional 0 "properties" properties, optional 1 "required" required, constant 2 "type" = Str("object"), ..extra
 }
 
 /// The JSON Schema of a tool's `structuredContent`. Its root has the type `object`.
@@ -432,9 +404,9 @@ codec::object! {
 /// In JSON, `type` is `"object"`. Since revision 2025-06-18. Used by [`Tool`].
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct ToolOutputSchema {
-    /// The JSON Schema of each member of the result, by name.
+    /// The JSON Schema of each member of the result, by name. Until revision 2025-11-25.
     pub properties: Option<Map<String, JsonObject>>,
-    /// The names of the required members of the result.
+    /// The names of the required members of the result. Until revision 2025-11-25.
     pub required: Option<Vec<String>>,
     /// Members that the schema does not define.
     pub extra: Extra<Self>,
@@ -462,12 +434,8 @@ impl ToolOutputSchema {
     }
 }
 
-codec::object! {
-    ToolOutputSchema;
-    optional 0 "properties" properties,
-    optional 1 "required" required,
-    constant 2 "type" = Str("object"),
-    ..extra
+codec::object! { ToolOutputSchema;
+    optional 0 "properties" properties, optional 1 "required" required, constant 2 "type" = Str("object"), ..extra
 }
 
 /// Hints about the behavior of a tool.
@@ -540,13 +508,9 @@ impl ToolAnnotations {
     }
 }
 
-codec::object! {
-    ToolAnnotations;
-    optional 0 "destructiveHint" destructive_hint,
-    optional 1 "idempotentHint" idempotent_hint,
-    optional 2 "openWorldHint" open_world_hint,
-    optional 3 "readOnlyHint" read_only_hint,
-    optional 4 "title" title,
+codec::object! { ToolAnnotations;
+    optional 0 "destructiveHint" destructive_hint, optional 1 "idempotentHint" idempotent_hint,
+    optional 2 "openWorldHint" open_world_hint, optional 3 "readOnlyHint" read_only_hint, optional 4 "title" title,
     ..extra
 }
 
@@ -582,11 +546,8 @@ impl ToolListChangedNotification {
     }
 }
 
-codec::object! {
-    ToolListChangedNotification;
-    constant 0 "method" = Str("notifications/tools/list_changed"),
-    optional 1 "params" params,
-    ..extra
+codec::object! { ToolListChangedNotification;
+    constant 0 "method" = Str("notifications/tools/list_changed"), optional 1 "params" params, ..extra
 }
 
 impl crate::Notification for ToolListChangedNotification {
@@ -597,7 +558,7 @@ impl crate::Notification for ToolListChangedNotification {
 
 /// The parameters of the `notifications/tools/list_changed` notification, which contain only metadata.
 ///
-/// Since revision 2024-11-05. Used by [`ToolListChangedNotification`].
+/// Revisions 2024-11-05 to 2025-06-18. Used by [`ToolListChangedNotification`].
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct ToolListChangedNotificationParams {
     /// Metadata attached to the object. The protocol reserves some keys, such as those with the prefix
@@ -622,10 +583,8 @@ impl ToolListChangedNotificationParams {
     }
 }
 
-codec::object! {
-    ToolListChangedNotificationParams;
-    optional 0 "_meta" meta,
-    ..extra
+codec::object! { ToolListChangedNotificationParams;
+    optional 0 "_meta" meta, ..extra
 }
 
 codec::serde_impls! {

@@ -38,11 +38,8 @@ impl CancelledNotification {
     }
 }
 
-codec::object! {
-    CancelledNotification;
-    constant 0 "jsonrpc" = Str("2.0"),
-    constant 1 "method" = Str("notifications/cancelled"),
-    required 2 "params" params,
+codec::object! { CancelledNotification;
+    constant 0 "jsonrpc" = Str("2.0"), constant 1 "method" = Str("notifications/cancelled"), required 2 "params" params,
     ..extra
 }
 
@@ -100,12 +97,8 @@ impl CancelledNotificationParams {
     }
 }
 
-codec::object! {
-    CancelledNotificationParams;
-    optional 0 "_meta" meta,
-    optional 1 "reason" reason,
-    optional 2 "requestId" request_id,
-    ..extra
+codec::object! { CancelledNotificationParams;
+    optional 0 "_meta" meta, optional 1 "reason" reason, optional 2 "requestId" request_id, ..extra
 }
 
 /// Initializes the session and negotiates the revision and the capabilities.
@@ -115,8 +108,8 @@ codec::object! {
 /// another supported revision otherwise. A client that does not support that revision must disconnect. Otherwise it
 /// sends `notifications/initialized`.
 ///
-/// The `initialize` request, sent by the client. In JSON, `jsonrpc` is `"2.0"` and `method` is `"initialize"`. Since
-/// revision 2024-11-05. Used by [`ClientRequest`].
+/// The `initialize` request, sent by the client. In JSON, `jsonrpc` is `"2.0"` and `method` is `"initialize"`.
+/// Revisions 2024-11-05 to 2025-11-25. Used by [`ClientRequest`].
 /// [Specification](https://modelcontextprotocol.io/specification/2025-11-25/schema#initializerequest)
 ///
 /// [`ClientRequest`]: super::ClientRequest
@@ -139,13 +132,9 @@ impl InitializeRequest {
     }
 }
 
-codec::object! {
-    InitializeRequest;
-    required 0 "id" id,
-    constant 1 "jsonrpc" = Str("2.0"),
-    constant 2 "method" = Str("initialize"),
-    required 3 "params" params,
-    ..extra
+codec::object! { InitializeRequest;
+    required 0 "id" id, constant 1 "jsonrpc" = Str("2.0"), constant 2 "method" = Str("initialize"),
+    required 3 "params" params, ..extra
 }
 
 impl crate::Request for InitializeRequest {
@@ -160,7 +149,8 @@ impl crate::Request for InitializeRequest {
 /// The client sends it in the first request of a session. The server responds with an [`InitializeResult`], which names
 /// the revision of the session.
 ///
-/// The parameters of [`InitializeRequest`] (`initialize`). Since revision 2024-11-05. Used by [`InitializeRequest`].
+/// The parameters of [`InitializeRequest`] (`initialize`). Revisions 2024-11-05 to 2025-11-25. Used by
+/// [`InitializeRequest`].
 /// [Specification](https://modelcontextprotocol.io/specification/2025-11-25/schema#initializerequestparams)
 #[derive(Clone, Debug, PartialEq)]
 pub struct InitializeRequestParams {
@@ -203,13 +193,9 @@ impl InitializeRequestParams {
     }
 }
 
-codec::object! {
-    InitializeRequestParams;
-    optional 0 "_meta" meta,
-    required 1 "capabilities" capabilities,
-    required 2 "clientInfo" client_info,
-    required 3 "protocolVersion" protocol_version,
-    ..extra
+codec::object! { InitializeRequestParams;
+    optional 0 "_meta" meta, required 1 "capabilities" capabilities, required 2 "clientInfo" client_info,
+    required 3 "protocolVersion" protocol_version, ..extra
 }
 
 /// The revision of the session and the features of the server.
@@ -217,7 +203,7 @@ codec::object! {
 /// After this result, the client sends `notifications/initialized` and normal operation begins. A client that does not
 /// support the revision must disconnect.
 ///
-/// The result of [`InitializeRequest`] (`initialize`). Since revision 2024-11-05.
+/// The result of [`InitializeRequest`] (`initialize`). Revisions 2024-11-05 to 2025-11-25.
 /// [Specification](https://modelcontextprotocol.io/specification/2025-11-25/schema#initializeresult)
 #[derive(Clone, Debug, PartialEq)]
 pub struct InitializeResult {
@@ -271,14 +257,9 @@ impl InitializeResult {
     }
 }
 
-codec::object! {
-    InitializeResult;
-    optional 0 "_meta" meta,
-    required 1 "capabilities" capabilities,
-    optional 2 "instructions" instructions,
-    required 3 "protocolVersion" protocol_version,
-    required 4 "serverInfo" server_info,
-    ..extra
+codec::object! { InitializeResult;
+    optional 0 "_meta" meta, required 1 "capabilities" capabilities, optional 2 "instructions" instructions,
+    required 3 "protocolVersion" protocol_version, required 4 "serverInfo" server_info, ..extra
 }
 
 /// Notifies the server that the client is ready for normal operation.
@@ -287,7 +268,7 @@ codec::object! {
 /// requests except pings.
 ///
 /// The `notifications/initialized` notification, sent by the client. In JSON, `jsonrpc` is `"2.0"` and `method` is
-/// `"notifications/initialized"`. Since revision 2024-11-05. Used by [`ClientNotification`].
+/// `"notifications/initialized"`. Revisions 2024-11-05 to 2025-11-25. Used by [`ClientNotification`].
 /// [Specification](https://modelcontextprotocol.io/specification/2025-11-25/schema#initializednotification)
 ///
 /// [`ClientNotification`]: super::ClientNotification
@@ -314,12 +295,9 @@ impl InitializedNotification {
     }
 }
 
-codec::object! {
-    InitializedNotification;
-    constant 0 "jsonrpc" = Str("2.0"),
-    constant 1 "method" = Str("notifications/initialized"),
-    optional 2 "params" params,
-    ..extra
+codec::object! { InitializedNotification;
+    constant 0 "jsonrpc" = Str("2.0"), constant 1 "method" = Str("notifications/initialized"),
+    optional 2 "params" params, ..extra
 }
 
 impl crate::Notification for InitializedNotification {
@@ -355,11 +333,8 @@ impl LoggingMessageNotification {
     }
 }
 
-codec::object! {
-    LoggingMessageNotification;
-    constant 0 "jsonrpc" = Str("2.0"),
-    constant 1 "method" = Str("notifications/message"),
-    required 2 "params" params,
+codec::object! { LoggingMessageNotification;
+    constant 0 "jsonrpc" = Str("2.0"), constant 1 "method" = Str("notifications/message"), required 2 "params" params,
     ..extra
 }
 
@@ -413,13 +388,8 @@ impl LoggingMessageNotificationParams {
     }
 }
 
-codec::object! {
-    LoggingMessageNotificationParams;
-    optional 0 "_meta" meta,
-    required 1 "data" data,
-    required 2 "level" level,
-    optional 3 "logger" logger,
-    ..extra
+codec::object! { LoggingMessageNotificationParams;
+    optional 0 "_meta" meta, required 1 "data" data, required 2 "level" level, optional 3 "logger" logger, ..extra
 }
 
 /// Checks that the peer is still responsive.
@@ -427,8 +397,8 @@ codec::object! {
 /// The client and the server may send it at any time, even before the session is initialized. The receiver must respond
 /// promptly with an empty result. If it does not, the sender may consider the connection stale.
 ///
-/// The `ping` request, sent by either side. In JSON, `jsonrpc` is `"2.0"` and `method` is `"ping"`. Since revision
-/// 2024-11-05. Used by [`ClientRequest`], [`ServerRequest`].
+/// The `ping` request, sent by either side. In JSON, `jsonrpc` is `"2.0"` and `method` is `"ping"`. Revisions
+/// 2024-11-05 to 2025-11-25. Used by [`ClientRequest`], [`ServerRequest`].
 /// [Specification](https://modelcontextprotocol.io/specification/2025-11-25/schema#pingrequest)
 ///
 /// [`ClientRequest`]: super::ClientRequest
@@ -459,13 +429,9 @@ impl PingRequest {
     }
 }
 
-codec::object! {
-    PingRequest;
-    required 0 "id" id,
-    constant 1 "jsonrpc" = Str("2.0"),
-    constant 2 "method" = Str("ping"),
-    optional 3 "params" params,
-    ..extra
+codec::object! { PingRequest;
+    required 0 "id" id, constant 1 "jsonrpc" = Str("2.0"), constant 2 "method" = Str("ping"),
+    optional 3 "params" params, ..extra
 }
 
 impl crate::Request for PingRequest {
@@ -505,11 +471,8 @@ impl ProgressNotification {
     }
 }
 
-codec::object! {
-    ProgressNotification;
-    constant 0 "jsonrpc" = Str("2.0"),
-    constant 1 "method" = Str("notifications/progress"),
-    required 2 "params" params,
+codec::object! { ProgressNotification;
+    constant 0 "jsonrpc" = Str("2.0"), constant 1 "method" = Str("notifications/progress"), required 2 "params" params,
     ..extra
 }
 
@@ -577,14 +540,9 @@ impl ProgressNotificationParams {
     }
 }
 
-codec::object! {
-    ProgressNotificationParams;
-    optional 0 "_meta" meta,
-    optional 1 "message" message,
-    required 2 "progress" progress,
-    required 3 "progressToken" progress_token,
-    optional 4 "total" total,
-    ..extra
+codec::object! { ProgressNotificationParams;
+    optional 0 "_meta" meta, optional 1 "message" message, required 2 "progress" progress,
+    required 3 "progressToken" progress_token, optional 4 "total" total, ..extra
 }
 
 codec::serde_impls! {

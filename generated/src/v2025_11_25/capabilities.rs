@@ -30,7 +30,7 @@ pub struct ClientCapabilities {
     /// Support for sampling. Present if servers can request messages from the client's language model.
     pub sampling: Option<ClientCapabilitiesSampling>,
     /// Support for tasks. Present if the client can run requests as tasks. The members list the supported requests.
-    /// Since revision 2025-11-25.
+    /// Only in revision 2025-11-25.
     pub tasks: Option<ClientCapabilitiesTasks>,
     /// Members that the schema does not define.
     pub extra: Extra<Self>,
@@ -79,14 +79,9 @@ impl ClientCapabilities {
     }
 }
 
-codec::object! {
-    ClientCapabilities;
-    optional 0 "elicitation" elicitation,
-    optional 1 "experimental" experimental,
-    optional 2 "roots" roots,
-    optional 3 "sampling" sampling,
-    optional 4 "tasks" tasks,
-    ..extra
+codec::object! { ClientCapabilities;
+    optional 0 "elicitation" elicitation, optional 1 "experimental" experimental, optional 2 "roots" roots,
+    optional 3 "sampling" sampling, optional 4 "tasks" tasks, ..extra
 }
 
 /// The elicitation modes that a client supports.
@@ -128,16 +123,13 @@ impl ClientCapabilitiesElicitation {
     }
 }
 
-codec::object! {
-    ClientCapabilitiesElicitation;
-    optional 0 "form" form,
-    optional 1 "url" url,
-    ..extra
+codec::object! { ClientCapabilitiesElicitation;
+    optional 0 "form" form, optional 1 "url" url, ..extra
 }
 
 /// The client's support for roots.
 ///
-/// Since revision 2024-11-05. Used by [`ClientCapabilities`].
+/// Revisions 2024-11-05 to 2025-11-25. Used by [`ClientCapabilities`].
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct ClientCapabilitiesRoots {
     /// Whether the client sends `notifications/roots/list_changed` when its roots change. If absent, it does not.
@@ -161,10 +153,8 @@ impl ClientCapabilitiesRoots {
     }
 }
 
-codec::object! {
-    ClientCapabilitiesRoots;
-    optional 0 "listChanged" list_changed,
-    ..extra
+codec::object! { ClientCapabilitiesRoots;
+    optional 0 "listChanged" list_changed, ..extra
 }
 
 /// The client's support for sampling.
@@ -207,16 +197,13 @@ impl ClientCapabilitiesSampling {
     }
 }
 
-codec::object! {
-    ClientCapabilitiesSampling;
-    optional 0 "context" context,
-    optional 1 "tools" tools,
-    ..extra
+codec::object! { ClientCapabilitiesSampling;
+    optional 0 "context" context, optional 1 "tools" tools, ..extra
 }
 
 /// The client's support for tasks.
 ///
-/// Since revision 2025-11-25. Used by [`ClientCapabilities`].
+/// Only in revision 2025-11-25. Used by [`ClientCapabilities`].
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct ClientCapabilitiesTasks {
     /// Support for `tasks/cancel`. Usually an empty object. If absent, the client does not support the method.
@@ -258,17 +245,13 @@ impl ClientCapabilitiesTasks {
     }
 }
 
-codec::object! {
-    ClientCapabilitiesTasks;
-    optional 0 "cancel" cancel,
-    optional 1 "list" list,
-    optional 2 "requests" requests,
-    ..extra
+codec::object! { ClientCapabilitiesTasks;
+    optional 0 "cancel" cancel, optional 1 "list" list, optional 2 "requests" requests, ..extra
 }
 
 /// The requests that a client can run as tasks.
 ///
-/// Since revision 2025-11-25. Used by [`ClientCapabilitiesTasks`].
+/// Only in revision 2025-11-25. Used by [`ClientCapabilitiesTasks`].
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct ClientCapabilitiesTasksRequests {
     /// The elicitation requests that the client can run as tasks.
@@ -301,16 +284,13 @@ impl ClientCapabilitiesTasksRequests {
     }
 }
 
-codec::object! {
-    ClientCapabilitiesTasksRequests;
-    optional 0 "elicitation" elicitation,
-    optional 1 "sampling" sampling,
-    ..extra
+codec::object! { ClientCapabilitiesTasksRequests;
+    optional 0 "elicitation" elicitation, optional 1 "sampling" sampling, ..extra
 }
 
 /// The elicitation requests that a client can run as tasks.
 ///
-/// Since revision 2025-11-25. Used by [`ClientCapabilitiesTasksRequests`].
+/// Only in revision 2025-11-25. Used by [`ClientCapabilitiesTasksRequests`].
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct ClientCapabilitiesTasksRequestsElicitation {
     /// Support for `elicitation/create` as a task. Usually an empty object. If absent, the client cannot run the
@@ -335,15 +315,13 @@ impl ClientCapabilitiesTasksRequestsElicitation {
     }
 }
 
-codec::object! {
-    ClientCapabilitiesTasksRequestsElicitation;
-    optional 0 "create" create,
-    ..extra
+codec::object! { ClientCapabilitiesTasksRequestsElicitation;
+    optional 0 "create" create, ..extra
 }
 
 /// The sampling requests that a client can run as tasks.
 ///
-/// Since revision 2025-11-25. Used by [`ClientCapabilitiesTasksRequests`].
+/// Only in revision 2025-11-25. Used by [`ClientCapabilitiesTasksRequests`].
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct ClientCapabilitiesTasksRequestsSampling {
     /// Support for `sampling/createMessage` as a task. Usually an empty object. If absent, the client cannot run the
@@ -368,10 +346,8 @@ impl ClientCapabilitiesTasksRequestsSampling {
     }
 }
 
-codec::object! {
-    ClientCapabilitiesTasksRequestsSampling;
-    optional 0 "createMessage" create_message,
-    ..extra
+codec::object! { ClientCapabilitiesTasksRequestsSampling;
+    optional 0 "createMessage" create_message, ..extra
 }
 
 /// The name and version of a client or server implementation.
@@ -446,15 +422,9 @@ impl Implementation {
     }
 }
 
-codec::object! {
-    Implementation;
-    optional 0 "description" description,
-    optional 1 "icons" icons,
-    required 2 "name" name,
-    optional 3 "title" title,
-    required 4 "version" version,
-    optional 5 "websiteUrl" website_url,
-    ..extra
+codec::object! { Implementation;
+    optional 0 "description" description, optional 1 "icons" icons, required 2 "name" name, optional 3 "title" title,
+    required 4 "version" version, optional 5 "websiteUrl" website_url, ..extra
 }
 
 /// The optional features that a server supports.
@@ -482,7 +452,7 @@ pub struct ServerCapabilities {
     /// Support for resources. The list of resources can be empty.
     pub resources: Option<ServerCapabilitiesResources>,
     /// Support for tasks. Present if the server can run requests as tasks. The members list the supported requests.
-    /// Since revision 2025-11-25.
+    /// Only in revision 2025-11-25.
     pub tasks: Option<ServerCapabilitiesTasks>,
     /// Support for tools. The list of tools can be empty.
     pub tools: Option<ServerCapabilitiesTools>,
@@ -547,15 +517,9 @@ impl ServerCapabilities {
     }
 }
 
-codec::object! {
-    ServerCapabilities;
-    optional 0 "completions" completions,
-    optional 1 "experimental" experimental,
-    optional 2 "logging" logging,
-    optional 3 "prompts" prompts,
-    optional 4 "resources" resources,
-    optional 5 "tasks" tasks,
-    optional 6 "tools" tools,
+codec::object! { ServerCapabilities;
+    optional 0 "completions" completions, optional 1 "experimental" experimental, optional 2 "logging" logging,
+    optional 3 "prompts" prompts, optional 4 "resources" resources, optional 5 "tasks" tasks, optional 6 "tools" tools,
     ..extra
 }
 
@@ -585,10 +549,8 @@ impl ServerCapabilitiesPrompts {
     }
 }
 
-codec::object! {
-    ServerCapabilitiesPrompts;
-    optional 0 "listChanged" list_changed,
-    ..extra
+codec::object! { ServerCapabilitiesPrompts;
+    optional 0 "listChanged" list_changed, ..extra
 }
 
 /// The server's support for resources.
@@ -627,16 +589,13 @@ impl ServerCapabilitiesResources {
     }
 }
 
-codec::object! {
-    ServerCapabilitiesResources;
-    optional 0 "listChanged" list_changed,
-    optional 1 "subscribe" subscribe,
-    ..extra
+codec::object! { ServerCapabilitiesResources;
+    optional 0 "listChanged" list_changed, optional 1 "subscribe" subscribe, ..extra
 }
 
 /// The server's support for tasks.
 ///
-/// Since revision 2025-11-25. Used by [`ServerCapabilities`].
+/// Only in revision 2025-11-25. Used by [`ServerCapabilities`].
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct ServerCapabilitiesTasks {
     /// Support for `tasks/cancel`. Usually an empty object. If absent, the server does not support the method.
@@ -678,17 +637,13 @@ impl ServerCapabilitiesTasks {
     }
 }
 
-codec::object! {
-    ServerCapabilitiesTasks;
-    optional 0 "cancel" cancel,
-    optional 1 "list" list,
-    optional 2 "requests" requests,
-    ..extra
+codec::object! { ServerCapabilitiesTasks;
+    optional 0 "cancel" cancel, optional 1 "list" list, optional 2 "requests" requests, ..extra
 }
 
 /// The requests that a server can run as tasks.
 ///
-/// Since revision 2025-11-25. Used by [`ServerCapabilitiesTasks`].
+/// Only in revision 2025-11-25. Used by [`ServerCapabilitiesTasks`].
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct ServerCapabilitiesTasksRequests {
     /// The tool requests that the server can run as tasks.
@@ -712,15 +667,13 @@ impl ServerCapabilitiesTasksRequests {
     }
 }
 
-codec::object! {
-    ServerCapabilitiesTasksRequests;
-    optional 0 "tools" tools,
-    ..extra
+codec::object! { ServerCapabilitiesTasksRequests;
+    optional 0 "tools" tools, ..extra
 }
 
 /// The tool requests that a server can run as tasks.
 ///
-/// Since revision 2025-11-25. Used by [`ServerCapabilitiesTasksRequests`].
+/// Only in revision 2025-11-25. Used by [`ServerCapabilitiesTasksRequests`].
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct ServerCapabilitiesTasksRequestsTools {
     /// Support for `tools/call` as a task. Usually an empty object. The `execution.taskSupport` of each tool determines
@@ -745,10 +698,8 @@ impl ServerCapabilitiesTasksRequestsTools {
     }
 }
 
-codec::object! {
-    ServerCapabilitiesTasksRequestsTools;
-    optional 0 "call" call,
-    ..extra
+codec::object! { ServerCapabilitiesTasksRequestsTools;
+    optional 0 "call" call, ..extra
 }
 
 /// The server's support for tools.
@@ -777,10 +728,8 @@ impl ServerCapabilitiesTools {
     }
 }
 
-codec::object! {
-    ServerCapabilitiesTools;
-    optional 0 "listChanged" list_changed,
-    ..extra
+codec::object! { ServerCapabilitiesTools;
+    optional 0 "listChanged" list_changed, ..extra
 }
 
 codec::serde_impls! {

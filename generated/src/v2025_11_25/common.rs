@@ -62,12 +62,8 @@ impl Annotations {
     }
 }
 
-codec::object! {
-    Annotations;
-    optional 0 "audience" audience,
-    optional 1 "lastModified" last_modified,
-    optional 2 "priority" priority,
-    ..extra
+codec::object! { Annotations;
+    optional 0 "audience" audience, optional 1 "lastModified" last_modified, optional 2 "priority" priority, ..extra
 }
 
 /// The importance of an object, from 0 (optional) to 1 (effectively required).
@@ -78,10 +74,8 @@ codec::object! {
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct AnnotationsPriority(Number);
 
-codec::bounded_number! {
-    AnnotationsPriority(Number) from f64;
-    at_least(Integer(0)),
-    at_most(Integer(1))
+codec::bounded_number! { AnnotationsPriority(Number) from f64;
+    at_least(Integer(0)), at_most(Integer(1))
 }
 
 /// The name and title shared by several types.
@@ -118,16 +112,13 @@ impl BaseMetadata {
     }
 }
 
-codec::object! {
-    BaseMetadata;
-    required 0 "name" name,
-    optional 1 "title" title,
-    ..extra
+codec::object! { BaseMetadata;
+    required 0 "name" name, optional 1 "title" title, ..extra
 }
 
 /// The metadata of a request.
 ///
-/// Since revision 2024-11-05. Used by [`CallToolRequestParams`], [`CompleteRequestParams`],
+/// Revisions 2024-11-05 to 2025-11-25. Used by [`CallToolRequestParams`], [`CompleteRequestParams`],
 /// [`CreateMessageRequestParams`], [`ElicitRequestFormParams`], [`ElicitRequestUrlParams`], [`GetPromptRequestParams`]
 /// and 9 more.
 ///
@@ -161,10 +152,8 @@ impl Meta {
     }
 }
 
-codec::object! {
-    Meta;
-    optional 0 "progressToken" progress_token,
-    ..extra
+codec::object! { Meta;
+    optional 0 "progressToken" progress_token, ..extra
 }
 
 /// A position in a paginated list, issued by the server.
@@ -220,12 +209,8 @@ impl Error {
     }
 }
 
-codec::object! {
-    Error;
-    required 0 "code" code,
-    optional 1 "data" data,
-    required 2 "message" message,
-    ..extra
+codec::object! { Error;
+    required 0 "code" code, optional 1 "data" data, required 2 "message" message, ..extra
 }
 
 /// An icon for a tool, prompt, resource or implementation in a user interface.
@@ -289,13 +274,8 @@ impl Icon {
     }
 }
 
-codec::object! {
-    Icon;
-    optional 0 "mimeType" mime_type,
-    optional 1 "sizes" sizes,
-    required 2 "src" src,
-    optional 3 "theme" theme,
-    ..extra
+codec::object! { Icon;
+    optional 0 "mimeType" mime_type, optional 1 "sizes" sizes, required 2 "src" src, optional 3 "theme" theme, ..extra
 }
 
 /// The background that an [`Icon`] is designed for.
@@ -309,10 +289,8 @@ pub enum IconTheme {
     Light,
 }
 
-codec::string_enum! {
-    IconTheme;
-    Dark = "dark",
-    Light = "light",
+codec::string_enum! { IconTheme;
+    Dark = "dark", Light = "light",
 }
 
 /// The `icons` member shared by several types.
@@ -344,10 +322,8 @@ impl Icons {
     }
 }
 
-codec::object! {
-    Icons;
-    optional 0 "icons" icons,
-    ..extra
+codec::object! { Icons;
+    optional 0 "icons" icons, ..extra
 }
 
 /// The members shared by all notifications: a method and optional parameters.
@@ -379,11 +355,8 @@ impl Notification {
     }
 }
 
-codec::object! {
-    Notification;
-    required 0 "method" method,
-    optional 1 "params" params,
-    ..extra
+codec::object! { Notification;
+    required 0 "method" method, optional 1 "params" params, ..extra
 }
 
 /// The parameters that any notification can have, which contain only metadata.
@@ -421,10 +394,8 @@ impl NotificationParams {
     }
 }
 
-codec::object! {
-    NotificationParams;
-    optional 0 "_meta" meta,
-    ..extra
+codec::object! { NotificationParams;
+    optional 0 "_meta" meta, ..extra
 }
 
 /// The members shared by requests for paginated lists.
@@ -459,12 +430,8 @@ impl PaginatedRequest {
     }
 }
 
-codec::object! {
-    PaginatedRequest;
-    required 0 "id" id,
-    constant 1 "jsonrpc" = Str("2.0"),
-    required 2 "method" method,
-    optional 3 "params" params,
+codec::object! { PaginatedRequest;
+    required 0 "id" id, constant 1 "jsonrpc" = Str("2.0"), required 2 "method" method, optional 3 "params" params,
     ..extra
 }
 
@@ -513,11 +480,8 @@ impl PaginatedRequestParams {
     }
 }
 
-codec::object! {
-    PaginatedRequestParams;
-    optional 0 "_meta" meta,
-    optional 1 "cursor" cursor,
-    ..extra
+codec::object! { PaginatedRequestParams;
+    optional 0 "_meta" meta, optional 1 "cursor" cursor, ..extra
 }
 
 /// The members shared by results that contain a page of a list.
@@ -560,11 +524,8 @@ impl PaginatedResult {
     }
 }
 
-codec::object! {
-    PaginatedResult;
-    optional 0 "_meta" meta,
-    optional 1 "nextCursor" next_cursor,
-    ..extra
+codec::object! { PaginatedResult;
+    optional 0 "_meta" meta, optional 1 "nextCursor" next_cursor, ..extra
 }
 
 /// A string or integer that matches progress notifications to their request.
@@ -583,7 +544,7 @@ pub type ProgressToken = crate::ProgressToken;
 /// task. All other requests, notifications and responses related to a task must include it, as must the result of
 /// `tasks/result`.
 ///
-/// Since revision 2025-11-25.
+/// Only in revision 2025-11-25.
 /// [Specification](https://modelcontextprotocol.io/specification/2025-11-25/schema#relatedtaskmetadata)
 #[derive(Clone, Debug, PartialEq)]
 pub struct RelatedTaskMetadata {
@@ -601,10 +562,8 @@ impl RelatedTaskMetadata {
     }
 }
 
-codec::object! {
-    RelatedTaskMetadata;
-    required 0 "taskId" task_id,
-    ..extra
+codec::object! { RelatedTaskMetadata;
+    required 0 "taskId" task_id, ..extra
 }
 
 /// The members shared by all requests: a method and optional parameters.
@@ -635,11 +594,8 @@ impl Request {
     }
 }
 
-codec::object! {
-    Request;
-    required 0 "method" method,
-    optional 1 "params" params,
-    ..extra
+codec::object! { Request;
+    required 0 "method" method, optional 1 "params" params, ..extra
 }
 
 /// A string or integer that matches a response to its request.
@@ -689,10 +645,8 @@ impl RequestParams {
     }
 }
 
-codec::object! {
-    RequestParams;
-    optional 0 "_meta" meta,
-    ..extra
+codec::object! { RequestParams;
+    optional 0 "_meta" meta, ..extra
 }
 
 /// The members shared by text and binary resource contents.
@@ -739,12 +693,8 @@ impl ResourceContents {
     }
 }
 
-codec::object! {
-    ResourceContents;
-    optional 0 "_meta" meta,
-    optional 1 "mimeType" mime_type,
-    required 2 "uri" uri,
-    ..extra
+codec::object! { ResourceContents;
+    optional 0 "_meta" meta, optional 1 "mimeType" mime_type, required 2 "uri" uri, ..extra
 }
 
 /// The parameters shared by all requests about a single resource.
@@ -777,11 +727,8 @@ impl ResourceRequestParams {
     }
 }
 
-codec::object! {
-    ResourceRequestParams;
-    optional 0 "_meta" meta,
-    required 1 "uri" uri,
-    ..extra
+codec::object! { ResourceRequestParams;
+    optional 0 "_meta" meta, required 1 "uri" uri, ..extra
 }
 
 /// Any result, with the members shared by all results and any additional members.
@@ -816,10 +763,8 @@ impl Result {
     }
 }
 
-codec::object! {
-    Result;
-    optional 0 "_meta" meta,
-    ..extra
+codec::object! { Result;
+    optional 0 "_meta" meta, ..extra
 }
 
 /// The sender or recipient of a message in a conversation with a model.
@@ -838,17 +783,15 @@ pub enum Role {
     User,
 }
 
-codec::string_enum! {
-    Role;
-    Assistant = "assistant",
-    User = "user",
+codec::string_enum! { Role;
+    Assistant = "assistant", User = "user",
 }
 
 /// The parameters shared by all requests that can run as a task.
 ///
 /// This type does not appear on the wire. Other types, such as [`CallToolRequestParams`], include its members.
 ///
-/// Since revision 2025-11-25.
+/// Only in revision 2025-11-25.
 /// [Specification](https://modelcontextprotocol.io/specification/2025-11-25/schema#taskaugmentedrequestparams)
 ///
 /// [`CallToolRequestParams`]: super::CallToolRequestParams
@@ -888,16 +831,13 @@ impl TaskAugmentedRequestParams {
     }
 }
 
-codec::object! {
-    TaskAugmentedRequestParams;
-    optional 0 "_meta" meta,
-    optional 1 "task" task,
-    ..extra
+codec::object! { TaskAugmentedRequestParams;
+    optional 0 "_meta" meta, optional 1 "task" task, ..extra
 }
 
 /// The settings for running a request as a task.
 ///
-/// Since revision 2025-11-25. Used by [`CallToolRequestParams`], [`CreateMessageRequestParams`],
+/// Only in revision 2025-11-25. Used by [`CallToolRequestParams`], [`CreateMessageRequestParams`],
 /// [`ElicitRequestFormParams`], [`ElicitRequestUrlParams`], [`TaskAugmentedRequestParams`].
 /// [Specification](https://modelcontextprotocol.io/specification/2025-11-25/schema#taskmetadata)
 ///
@@ -931,10 +871,8 @@ impl TaskMetadata {
     }
 }
 
-codec::object! {
-    TaskMetadata;
-    optional 0 "ttl" ttl,
-    ..extra
+codec::object! { TaskMetadata;
+    optional 0 "ttl" ttl, ..extra
 }
 
 codec::serde_impls! {

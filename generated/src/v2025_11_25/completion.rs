@@ -35,13 +35,9 @@ impl CompleteRequest {
     }
 }
 
-codec::object! {
-    CompleteRequest;
-    required 0 "id" id,
-    constant 1 "jsonrpc" = Str("2.0"),
-    constant 2 "method" = Str("completion/complete"),
-    required 3 "params" params,
-    ..extra
+codec::object! { CompleteRequest;
+    required 0 "id" id, constant 1 "jsonrpc" = Str("2.0"), constant 2 "method" = Str("completion/complete"),
+    required 3 "params" params, ..extra
 }
 
 impl crate::Request for CompleteRequest {
@@ -99,12 +95,8 @@ impl CompleteRequestParams {
     }
 }
 
-codec::object! {
-    CompleteRequestParams;
-    optional 0 "_meta" meta,
-    required 1 "argument" argument,
-    optional 2 "context" context,
-    required 3 "ref" r#ref,
+codec::object! { CompleteRequestParams;
+    optional 0 "_meta" meta, required 1 "argument" argument, optional 2 "context" context, required 3 "ref" r#ref,
     ..extra
 }
 
@@ -131,11 +123,8 @@ impl CompleteRequestParamsArgument {
     }
 }
 
-codec::object! {
-    CompleteRequestParamsArgument;
-    required 0 "name" name,
-    required 1 "value" value,
-    ..extra
+codec::object! { CompleteRequestParamsArgument;
+    required 0 "name" name, required 1 "value" value, ..extra
 }
 
 /// Additional context for a completion.
@@ -164,10 +153,8 @@ impl CompleteRequestParamsContext {
     }
 }
 
-codec::object! {
-    CompleteRequestParamsContext;
-    optional 0 "arguments" arguments,
-    ..extra
+codec::object! { CompleteRequestParamsContext;
+    optional 0 "arguments" arguments, ..extra
 }
 
 /// A reference to the prompt or resource template whose argument is being completed.
@@ -187,10 +174,8 @@ pub enum PromptOrResourceTemplateReference {
     ResourceTemplateReference(ResourceTemplateReference),
 }
 
-codec::union! {
-    PromptOrResourceTemplateReference blank PromptReference;
-    0 PromptReference from(PromptReference),
-    1 ResourceTemplateReference from(ResourceTemplateReference);
+codec::union! { PromptOrResourceTemplateReference blank PromptReference;
+    0 PromptReference from(PromptReference), 1 ResourceTemplateReference from(ResourceTemplateReference);
     [Value(&["type"], &[Str("ref/prompt")])] => 0,
     [Value(&["type"], &[Str("ref/resource")])] => 1,
 }
@@ -228,11 +213,8 @@ impl CompleteResult {
     }
 }
 
-codec::object! {
-    CompleteResult;
-    optional 0 "_meta" meta,
-    required 1 "completion" completion,
-    ..extra
+codec::object! { CompleteResult;
+    optional 0 "_meta" meta, required 1 "completion" completion, ..extra
 }
 
 /// A list of suggested values, with the number of matches.
@@ -273,12 +255,8 @@ impl CompleteResultCompletion {
     }
 }
 
-codec::object! {
-    CompleteResultCompletion;
-    optional 0 "hasMore" has_more,
-    optional 1 "total" total,
-    required 2 "values" values,
-    ..extra
+codec::object! { CompleteResultCompletion;
+    optional 0 "hasMore" has_more, optional 1 "total" total, required 2 "values" values, ..extra
 }
 
 /// A reference to a prompt by name, for example to complete one of its arguments.
@@ -312,12 +290,8 @@ impl PromptReference {
     }
 }
 
-codec::object! {
-    PromptReference;
-    required 0 "name" name,
-    optional 1 "title" title,
-    constant 2 "type" = Str("ref/prompt"),
-    ..extra
+codec::object! { PromptReference;
+    required 0 "name" name, optional 1 "title" title, constant 2 "type" = Str("ref/prompt"), ..extra
 }
 
 /// A reference to the resource or resource template whose argument is being completed.
@@ -340,11 +314,8 @@ impl ResourceTemplateReference {
     }
 }
 
-codec::object! {
-    ResourceTemplateReference;
-    constant 0 "type" = Str("ref/resource"),
-    required 1 "uri" uri,
-    ..extra
+codec::object! { ResourceTemplateReference;
+    constant 0 "type" = Str("ref/resource"), required 1 "uri" uri, ..extra
 }
 
 codec::serde_impls! {

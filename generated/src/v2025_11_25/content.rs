@@ -56,14 +56,9 @@ impl AudioContent {
     }
 }
 
-codec::object! {
-    AudioContent;
-    optional 0 "_meta" meta,
-    optional 1 "annotations" annotations,
-    required 2 "data" data,
-    required 3 "mimeType" mime_type,
-    constant 4 "type" = Str("audio"),
-    ..extra
+codec::object! { AudioContent;
+    optional 0 "_meta" meta, optional 1 "annotations" annotations, required 2 "data" data,
+    required 3 "mimeType" mime_type, constant 4 "type" = Str("audio"), ..extra
 }
 
 /// A content block in a prompt message or a tool result.
@@ -99,13 +94,9 @@ pub enum ContentBlock {
     EmbeddedResource(Box<EmbeddedResource>),
 }
 
-codec::union! {
-    ContentBlock blank AudioContent;
-    0 TextContent from(TextContent),
-    1 ImageContent from(ImageContent),
-    2 AudioContent from(AudioContent),
-    3 ResourceLink boxed(ResourceLink),
-    4 EmbeddedResource boxed(EmbeddedResource);
+codec::union! { ContentBlock blank AudioContent;
+    0 TextContent from(TextContent), 1 ImageContent from(ImageContent), 2 AudioContent from(AudioContent),
+    3 ResourceLink boxed(ResourceLink), 4 EmbeddedResource boxed(EmbeddedResource);
     [Value(&["type"], &[Str("text")])] => 0,
     [Value(&["type"], &[Str("image")])] => 1,
     [Value(&["type"], &[Str("audio")])] => 2,
@@ -155,13 +146,9 @@ impl EmbeddedResource {
     }
 }
 
-codec::object! {
-    EmbeddedResource;
-    optional 0 "_meta" meta,
-    optional 1 "annotations" annotations,
-    required 2 "resource" resource,
-    constant 3 "type" = Str("resource"),
-    ..extra
+codec::object! { EmbeddedResource;
+    optional 0 "_meta" meta, optional 1 "annotations" annotations, required 2 "resource" resource,
+    constant 3 "type" = Str("resource"), ..extra
 }
 
 /// An image sent to or produced by a language model.
@@ -214,14 +201,9 @@ impl ImageContent {
     }
 }
 
-codec::object! {
-    ImageContent;
-    optional 0 "_meta" meta,
-    optional 1 "annotations" annotations,
-    required 2 "data" data,
-    required 3 "mimeType" mime_type,
-    constant 4 "type" = Str("image"),
-    ..extra
+codec::object! { ImageContent;
+    optional 0 "_meta" meta, optional 1 "annotations" annotations, required 2 "data" data,
+    required 3 "mimeType" mime_type, constant 4 "type" = Str("image"), ..extra
 }
 
 /// A link to a resource of the server, in a prompt message or a tool result.
@@ -326,19 +308,10 @@ impl ResourceLink {
     }
 }
 
-codec::object! {
-    ResourceLink;
-    optional 0 "_meta" meta,
-    optional 1 "annotations" annotations,
-    optional 2 "description" description,
-    optional 3 "icons" icons,
-    optional 4 "mimeType" mime_type,
-    required 5 "name" name,
-    optional 6 "size" size,
-    optional 7 "title" title,
-    constant 8 "type" = Str("resource_link"),
-    required 9 "uri" uri,
-    ..extra
+codec::object! { ResourceLink;
+    optional 0 "_meta" meta, optional 1 "annotations" annotations, optional 2 "description" description,
+    optional 3 "icons" icons, optional 4 "mimeType" mime_type, required 5 "name" name, optional 6 "size" size,
+    optional 7 "title" title, constant 8 "type" = Str("resource_link"), required 9 "uri" uri, ..extra
 }
 
 /// Text sent to or produced by a language model.
@@ -383,13 +356,9 @@ impl TextContent {
     }
 }
 
-codec::object! {
-    TextContent;
-    optional 0 "_meta" meta,
-    optional 1 "annotations" annotations,
-    required 2 "text" text,
-    constant 3 "type" = Str("text"),
-    ..extra
+codec::object! { TextContent;
+    optional 0 "_meta" meta, optional 1 "annotations" annotations, required 2 "text" text,
+    constant 3 "type" = Str("text"), ..extra
 }
 
 codec::serde_impls! {

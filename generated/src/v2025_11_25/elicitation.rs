@@ -51,13 +51,9 @@ impl BooleanSchema {
     }
 }
 
-codec::object! {
-    BooleanSchema;
-    optional 0 "default" default,
-    optional 1 "description" description,
-    optional 2 "title" title,
-    constant 3 "type" = Str("boolean"),
-    ..extra
+codec::object! { BooleanSchema;
+    optional 0 "default" default, optional 1 "description" description, optional 2 "title" title,
+    constant 3 "type" = Str("boolean"), ..extra
 }
 
 /// Requests input from the user through the client.
@@ -77,7 +73,7 @@ codec::object! {
 #[derive(Clone, Debug, PartialEq)]
 pub struct ElicitRequest {
     /// The ID that matches a response to its request. The sender of the request chooses it, and the response repeats
-    /// it. Since revision 2025-11-25.
+    /// it. Only in revision 2025-11-25.
     pub id: RequestId,
     /// The parameters of the method.
     pub params: ElicitRequestParams,
@@ -93,13 +89,9 @@ impl ElicitRequest {
     }
 }
 
-codec::object! {
-    ElicitRequest;
-    required 0 "id" id,
-    constant 1 "jsonrpc" = Str("2.0"),
-    constant 2 "method" = Str("elicitation/create"),
-    required 3 "params" params,
-    ..extra
+codec::object! { ElicitRequest;
+    required 0 "id" id, constant 1 "jsonrpc" = Str("2.0"), constant 2 "method" = Str("elicitation/create"),
+    required 3 "params" params, ..extra
 }
 
 impl crate::Request for ElicitRequest {
@@ -125,7 +117,7 @@ impl TaskRequest for ElicitRequest {
 #[derive(Clone, Debug, PartialEq)]
 pub struct ElicitRequestFormParams {
     /// Metadata attached to the object. The protocol reserves some keys, such as those with the prefix
-    /// `io.modelcontextprotocol/` since 2025-11-25. In JSON, it is `_meta`.
+    /// `io.modelcontextprotocol/` since 2025-11-25. In JSON, it is `_meta`. Until revision 2025-11-25.
     pub meta: Option<Meta>,
     /// The message shown to the user. It explains which information is needed and why.
     pub message: String,
@@ -134,7 +126,7 @@ pub struct ElicitRequestFormParams {
     pub requested_schema: ElicitRequestFormParamsRequestedSchema,
     /// The settings for running the request as a task. If present, the client responds immediately with a
     /// [`CreateTaskResult`]. If absent, the request runs normally. Clients that do not declare
-    /// `tasks.requests.elicitation.create` ignore it.
+    /// `tasks.requests.elicitation.create` ignore it. Until revision 2025-11-25.
     pub task: Option<TaskMetadata>,
     /// Members that the schema does not define.
     pub extra: Extra<Self>,
@@ -185,14 +177,9 @@ impl ElicitRequestFormParams {
     }
 }
 
-codec::object! {
-    ElicitRequestFormParams;
-    optional 0 "_meta" meta,
-    required 1 "message" message,
-    flag 2 "mode" mode = Str("form"),
-    required 3 "requestedSchema" requested_schema,
-    optional 4 "task" task,
-    ..extra
+codec::object! { ElicitRequestFormParams;
+    optional 0 "_meta" meta, required 1 "message" message, flag 2 "mode" mode = Str("form"),
+    required 3 "requestedSchema" requested_schema, optional 4 "task" task, ..extra
 }
 
 /// The fields of a form, as a JSON Schema of a flat object with one property per field.
@@ -235,13 +222,9 @@ impl ElicitRequestFormParamsRequestedSchema {
     }
 }
 
-codec::object! {
-    ElicitRequestFormParamsRequestedSchema;
-    optional 0 "$schema" schema,
-    required 1 "properties" properties,
-    optional 2 "required" required,
-    constant 3 "type" = Str("object"),
-    ..extra
+codec::object! { ElicitRequestFormParamsRequestedSchema;
+    optional 0 "$schema" schema, required 1 "properties" properties, optional 2 "required" required,
+    constant 3 "type" = Str("object"), ..extra
 }
 
 /// A form for the user to fill in, or a URL for the user to visit.
@@ -266,10 +249,8 @@ pub enum ElicitRequestParams {
     ElicitRequestFormParams(ElicitRequestFormParams),
 }
 
-codec::union! {
-    ElicitRequestParams blank ElicitRequestUrlParams;
-    0 ElicitRequestUrlParams from(ElicitRequestUrlParams),
-    1 ElicitRequestFormParams from(ElicitRequestFormParams);
+codec::union! { ElicitRequestParams blank ElicitRequestUrlParams;
+    0 ElicitRequestUrlParams from(ElicitRequestUrlParams), 1 ElicitRequestFormParams from(ElicitRequestFormParams);
     [Value(&["mode"], &[Str("url")])] => 0,
     [Value(&["mode"], &[Str("form")])] => 1,
     [Absent(&["mode"])] => 1,
@@ -295,16 +276,16 @@ codec::union! {
 #[derive(Clone, Debug, PartialEq)]
 pub struct ElicitRequestUrlParams {
     /// Metadata attached to the object. The protocol reserves some keys, such as those with the prefix
-    /// `io.modelcontextprotocol/` since 2025-11-25. In JSON, it is `_meta`.
+    /// `io.modelcontextprotocol/` since 2025-11-25. In JSON, it is `_meta`. Until revision 2025-11-25.
     pub meta: Option<Meta>,
     /// The ID of the elicitation, unique within the server and opaque to the client.
-    /// [`ElicitationCompleteNotificationParams`] repeats it.
+    /// [`ElicitationCompleteNotificationParams`] repeats it. Until revision 2025-11-25.
     pub elicitation_id: String,
     /// The message shown to the user. It explains why the user should visit the page.
     pub message: String,
     /// The settings for running the request as a task. If present, the client responds immediately with a
     /// [`CreateTaskResult`]. If absent, the request runs normally. Clients that do not declare
-    /// `tasks.requests.elicitation.create` ignore it.
+    /// `tasks.requests.elicitation.create` ignore it. Until revision 2025-11-25.
     pub task: Option<TaskMetadata>,
     /// The URL to open. Outside of development it should use `https`.
     pub url: String,
@@ -341,15 +322,9 @@ impl ElicitRequestUrlParams {
     }
 }
 
-codec::object! {
-    ElicitRequestUrlParams;
-    optional 0 "_meta" meta,
-    required 1 "elicitationId" elicitation_id,
-    required 2 "message" message,
-    constant 3 "mode" = Str("url"),
-    optional 4 "task" task,
-    required 5 "url" url,
-    ..extra
+codec::object! { ElicitRequestUrlParams;
+    optional 0 "_meta" meta, required 1 "elicitationId" elicitation_id, required 2 "message" message,
+    constant 3 "mode" = Str("url"), optional 4 "task" task, required 5 "url" url, ..extra
 }
 
 /// The user's response to an elicitation.
@@ -362,7 +337,7 @@ codec::object! {
 #[derive(Clone, Debug, PartialEq)]
 pub struct ElicitResult {
     /// Metadata attached to the object. The protocol reserves some keys, such as those with the prefix
-    /// `io.modelcontextprotocol/` since 2025-11-25. In JSON, it is `_meta`.
+    /// `io.modelcontextprotocol/` since 2025-11-25. In JSON, it is `_meta`. Until revision 2025-11-25.
     pub meta: Option<JsonObject>,
     /// The user's decision: accepted, declined or cancelled.
     pub action: ElicitResultAction,
@@ -394,12 +369,8 @@ impl ElicitResult {
     }
 }
 
-codec::object! {
-    ElicitResult;
-    optional 0 "_meta" meta,
-    required 1 "action" action,
-    optional 2 "content" content,
-    ..extra
+codec::object! { ElicitResult;
+    optional 0 "_meta" meta, required 1 "action" action, optional 2 "content" content, ..extra
 }
 
 /// The user's decision about an elicitation.
@@ -417,11 +388,8 @@ pub enum ElicitResultAction {
     Decline,
 }
 
-codec::string_enum! {
-    ElicitResultAction;
-    Accept = "accept",
-    Cancel = "cancel",
-    Decline = "decline",
+codec::string_enum! { ElicitResultAction;
+    Accept = "accept", Cancel = "cancel", Decline = "decline",
 }
 
 /// The value that the user entered in a field of a form.
@@ -454,12 +422,8 @@ pub enum ElicitResultContentValue {
     Boolean(bool),
 }
 
-codec::union! {
-    ElicitResultContentValue blank StringArray;
-    0 StringArray from(Vec<String>),
-    1 String from(String) from_ref(&str),
-    2 Number from(Number),
-    3 Boolean from(bool);
+codec::union! { ElicitResultContentValue blank StringArray;
+    0 StringArray from(Vec<String>), 1 String from(String) from_ref(&str), 2 Number from(Number), 3 Boolean from(bool);
     [Type(JsonTypes::ARRAY)] => 0,
     [Type(JsonTypes::STRING)] => 1,
     [Type(JsonTypes::INTEGER.union(JsonTypes::FRACTION))] => 2,
@@ -473,7 +437,7 @@ codec::union! {
 /// notification, so clients should also let users retry or cancel manually.
 ///
 /// The `notifications/elicitation/complete` notification, sent by the server. In JSON, `jsonrpc` is `"2.0"` and
-/// `method` is `"notifications/elicitation/complete"`. Since revision 2025-11-25. Used by [`ServerNotification`].
+/// `method` is `"notifications/elicitation/complete"`. Only in revision 2025-11-25. Used by [`ServerNotification`].
 /// [Specification](https://modelcontextprotocol.io/specification/2025-11-25/schema#elicitationcompletenotification)
 ///
 /// [`ServerNotification`]: super::ServerNotification
@@ -493,12 +457,9 @@ impl ElicitationCompleteNotification {
     }
 }
 
-codec::object! {
-    ElicitationCompleteNotification;
-    constant 0 "jsonrpc" = Str("2.0"),
-    constant 1 "method" = Str("notifications/elicitation/complete"),
-    required 2 "params" params,
-    ..extra
+codec::object! { ElicitationCompleteNotification;
+    constant 0 "jsonrpc" = Str("2.0"), constant 1 "method" = Str("notifications/elicitation/complete"),
+    required 2 "params" params, ..extra
 }
 
 impl crate::Notification for ElicitationCompleteNotification {
@@ -512,7 +473,7 @@ impl crate::Notification for ElicitationCompleteNotification {
 /// Servers may omit this notification, so a client that waits for it should let the user retry or cancel manually. A
 /// client must ignore it if the elicitation is unknown or already completed.
 ///
-/// Since revision 2025-11-25. Used by [`ElicitationCompleteNotification`].
+/// Only in revision 2025-11-25. Used by [`ElicitationCompleteNotification`].
 #[derive(Clone, Debug, PartialEq)]
 pub struct ElicitationCompleteNotificationParams {
     /// The `elicitationId` of the [`ElicitRequestUrlParams`].
@@ -529,10 +490,8 @@ impl ElicitationCompleteNotificationParams {
     }
 }
 
-codec::object! {
-    ElicitationCompleteNotificationParams;
-    required 0 "elicitationId" elicitation_id,
-    ..extra
+codec::object! { ElicitationCompleteNotificationParams;
+    required 0 "elicitationId" elicitation_id, ..extra
 }
 
 /// A form field with a list of options, for a single or multiple selection, with or without titles.
@@ -567,8 +526,7 @@ pub enum EnumSchema {
     LegacyTitledEnumSchema(LegacyTitledEnumSchema),
 }
 
-codec::union! {
-    EnumSchema blank LegacyTitledEnumSchema;
+codec::union! { EnumSchema blank LegacyTitledEnumSchema;
     0 UntitledSingleSelectEnumSchema from(UntitledSingleSelectEnumSchema),
     1 TitledSingleSelectEnumSchema from(TitledSingleSelectEnumSchema),
     2 UntitledMultiSelectEnumSchema from(UntitledMultiSelectEnumSchema),
@@ -650,15 +608,9 @@ impl LegacyTitledEnumSchema {
     }
 }
 
-codec::object! {
-    LegacyTitledEnumSchema;
-    optional 0 "default" default,
-    optional 1 "description" description,
-    required 2 "enum" r#enum,
-    optional 3 "enumNames" enum_names,
-    optional 4 "title" title,
-    constant 5 "type" = Str("string"),
-    ..extra
+codec::object! { LegacyTitledEnumSchema;
+    optional 0 "default" default, optional 1 "description" description, required 2 "enum" r#enum,
+    optional 3 "enumNames" enum_names, optional 4 "title" title, constant 5 "type" = Str("string"), ..extra
 }
 
 /// A form field with a list of options from which the user can select several.
@@ -680,8 +632,7 @@ pub enum MultiSelectEnumSchema {
     TitledMultiSelectEnumSchema(TitledMultiSelectEnumSchema),
 }
 
-codec::union! {
-    MultiSelectEnumSchema blank TitledMultiSelectEnumSchema;
+codec::union! { MultiSelectEnumSchema blank TitledMultiSelectEnumSchema;
     0 UntitledMultiSelectEnumSchema from(UntitledMultiSelectEnumSchema),
     1 TitledMultiSelectEnumSchema from(TitledMultiSelectEnumSchema);
     [Present(&["items", "enum"])] => 0,
@@ -761,15 +712,9 @@ impl NumberSchema {
     }
 }
 
-codec::object! {
-    NumberSchema;
-    optional 0 "default" default,
-    optional 1 "description" description,
-    optional 2 "maximum" maximum,
-    optional 3 "minimum" minimum,
-    optional 4 "title" title,
-    required 5 "type" r#type,
-    ..extra
+codec::object! { NumberSchema;
+    optional 0 "default" default, optional 1 "description" description, optional 2 "maximum" maximum,
+    optional 3 "minimum" minimum, optional 4 "title" title, required 5 "type" r#type, ..extra
 }
 
 /// The kind of number that a form field accepts.
@@ -783,10 +728,8 @@ pub enum NumberSchemaType {
     Number,
 }
 
-codec::string_enum! {
-    NumberSchemaType;
-    Integer = "integer",
-    Number = "number",
+codec::string_enum! { NumberSchemaType;
+    Integer = "integer", Number = "number",
 }
 
 /// The schema of a form field, restricted to a small subset of JSON Schema.
@@ -831,11 +774,8 @@ pub enum PrimitiveSchemaDefinition {
     LegacyTitledEnumSchema(LegacyTitledEnumSchema),
 }
 
-codec::union! {
-    PrimitiveSchemaDefinition blank BooleanSchema;
-    0 StringSchema from(StringSchema),
-    1 NumberSchema from(NumberSchema),
-    2 BooleanSchema from(BooleanSchema),
+codec::union! { PrimitiveSchemaDefinition blank BooleanSchema;
+    0 StringSchema from(StringSchema), 1 NumberSchema from(NumberSchema), 2 BooleanSchema from(BooleanSchema),
     3 UntitledSingleSelectEnumSchema from(UntitledSingleSelectEnumSchema),
     4 TitledSingleSelectEnumSchema from(TitledSingleSelectEnumSchema),
     5 UntitledMultiSelectEnumSchema from(UntitledMultiSelectEnumSchema),
@@ -869,8 +809,7 @@ pub enum SingleSelectEnumSchema {
     TitledSingleSelectEnumSchema(TitledSingleSelectEnumSchema),
 }
 
-codec::union! {
-    SingleSelectEnumSchema blank TitledSingleSelectEnumSchema;
+codec::union! { SingleSelectEnumSchema blank TitledSingleSelectEnumSchema;
     0 UntitledSingleSelectEnumSchema from(UntitledSingleSelectEnumSchema),
     1 TitledSingleSelectEnumSchema from(TitledSingleSelectEnumSchema);
     [Present(&["enum"])] => 0,
@@ -949,16 +888,10 @@ impl StringSchema {
     }
 }
 
-codec::object! {
-    StringSchema;
-    optional 0 "default" default,
-    optional 1 "description" description,
-    optional 2 "format" format,
-    optional 3 "maxLength" max_length,
-    optional 4 "minLength" min_length,
-    optional 5 "title" title,
-    constant 6 "type" = Str("string"),
-    ..extra
+codec::object! { StringSchema;
+    optional 0 "default" default, optional 1 "description" description, optional 2 "format" format,
+    optional 3 "maxLength" max_length, optional 4 "minLength" min_length, optional 5 "title" title,
+    constant 6 "type" = Str("string"), ..extra
 }
 
 /// The format of the text in a form field, as a JSON Schema `format`.
@@ -976,12 +909,8 @@ pub enum StringSchemaFormat {
     Uri,
 }
 
-codec::string_enum! {
-    StringSchemaFormat;
-    Date = "date",
-    DateTime = "date-time",
-    Email = "email",
-    Uri = "uri",
+codec::string_enum! { StringSchemaFormat;
+    Date = "date", DateTime = "date-time", Email = "email", Uri = "uri",
 }
 
 /// A form field with a list of titled options from which the user can select several.
@@ -1058,16 +987,10 @@ impl TitledMultiSelectEnumSchema {
     }
 }
 
-codec::object! {
-    TitledMultiSelectEnumSchema;
-    optional 0 "default" default,
-    optional 1 "description" description,
-    required 2 "items" items,
-    optional 3 "maxItems" max_items,
-    optional 4 "minItems" min_items,
-    optional 5 "title" title,
-    constant 6 "type" = Str("array"),
-    ..extra
+codec::object! { TitledMultiSelectEnumSchema;
+    optional 0 "default" default, optional 1 "description" description, required 2 "items" items,
+    optional 3 "maxItems" max_items, optional 4 "minItems" min_items, optional 5 "title" title,
+    constant 6 "type" = Str("array"), ..extra
 }
 
 /// The options of a [`TitledMultiSelectEnumSchema`].
@@ -1089,10 +1012,8 @@ impl TitledMultiSelectEnumSchemaItems {
     }
 }
 
-codec::object! {
-    TitledMultiSelectEnumSchemaItems;
-    required 0 "anyOf" any_of,
-    ..extra
+codec::object! { TitledMultiSelectEnumSchemaItems;
+    required 0 "anyOf" any_of, ..extra
 }
 
 /// An option of a [`TitledMultiSelectEnumSchema`].
@@ -1116,11 +1037,8 @@ impl TitledMultiSelectEnumSchemaItemsAnyOfItem {
     }
 }
 
-codec::object! {
-    TitledMultiSelectEnumSchemaItemsAnyOfItem;
-    required 0 "const" r#const,
-    required 1 "title" title,
-    ..extra
+codec::object! { TitledMultiSelectEnumSchemaItemsAnyOfItem;
+    required 0 "const" r#const, required 1 "title" title, ..extra
 }
 
 /// A form field with a list of titled options from which the user selects one.
@@ -1171,14 +1089,9 @@ impl TitledSingleSelectEnumSchema {
     }
 }
 
-codec::object! {
-    TitledSingleSelectEnumSchema;
-    optional 0 "default" default,
-    optional 1 "description" description,
-    required 2 "oneOf" one_of,
-    optional 3 "title" title,
-    constant 4 "type" = Str("string"),
-    ..extra
+codec::object! { TitledSingleSelectEnumSchema;
+    optional 0 "default" default, optional 1 "description" description, required 2 "oneOf" one_of,
+    optional 3 "title" title, constant 4 "type" = Str("string"), ..extra
 }
 
 /// An option of a [`TitledSingleSelectEnumSchema`].
@@ -1202,16 +1115,13 @@ impl TitledSingleSelectEnumSchemaOneOfItem {
     }
 }
 
-codec::object! {
-    TitledSingleSelectEnumSchemaOneOfItem;
-    required 0 "const" r#const,
-    required 1 "title" title,
-    ..extra
+codec::object! { TitledSingleSelectEnumSchemaOneOfItem;
+    required 0 "const" r#const, required 1 "title" title, ..extra
 }
 
 /// The details of a [`UrlElicitationRequiredError`].
 ///
-/// Since revision 2025-11-25. Used by [`UrlElicitationRequiredErrorError`].
+/// Only in revision 2025-11-25. Used by [`UrlElicitationRequiredErrorError`].
 ///
 /// [`UrlElicitationRequiredError`]: super::UrlElicitationRequiredError
 /// [`UrlElicitationRequiredErrorError`]: super::UrlElicitationRequiredErrorError
@@ -1231,10 +1141,8 @@ impl UrlElicitationRequiredErrorErrorData {
     }
 }
 
-codec::object! {
-    UrlElicitationRequiredErrorErrorData;
-    required 0 "elicitations" elicitations,
-    ..extra
+codec::object! { UrlElicitationRequiredErrorErrorData;
+    required 0 "elicitations" elicitations, ..extra
 }
 
 /// A form field with a list of untitled options from which the user can select several.
@@ -1313,16 +1221,10 @@ impl UntitledMultiSelectEnumSchema {
     }
 }
 
-codec::object! {
-    UntitledMultiSelectEnumSchema;
-    optional 0 "default" default,
-    optional 1 "description" description,
-    required 2 "items" items,
-    optional 3 "maxItems" max_items,
-    optional 4 "minItems" min_items,
-    optional 5 "title" title,
-    constant 6 "type" = Str("array"),
-    ..extra
+codec::object! { UntitledMultiSelectEnumSchema;
+    optional 0 "default" default, optional 1 "description" description, required 2 "items" items,
+    optional 3 "maxItems" max_items, optional 4 "minItems" min_items, optional 5 "title" title,
+    constant 6 "type" = Str("array"), ..extra
 }
 
 /// The options of an [`UntitledMultiSelectEnumSchema`].
@@ -1344,11 +1246,8 @@ impl UntitledMultiSelectEnumSchemaItems {
     }
 }
 
-codec::object! {
-    UntitledMultiSelectEnumSchemaItems;
-    required 0 "enum" r#enum,
-    constant 1 "type" = Str("string"),
-    ..extra
+codec::object! { UntitledMultiSelectEnumSchemaItems;
+    required 0 "enum" r#enum, constant 1 "type" = Str("string"), ..extra
 }
 
 /// A form field with a list of untitled options from which the user selects one.
@@ -1401,14 +1300,9 @@ impl UntitledSingleSelectEnumSchema {
     }
 }
 
-codec::object! {
-    UntitledSingleSelectEnumSchema;
-    optional 0 "default" default,
-    optional 1 "description" description,
-    required 2 "enum" r#enum,
-    optional 3 "title" title,
-    constant 4 "type" = Str("string"),
-    ..extra
+codec::object! { UntitledSingleSelectEnumSchema;
+    optional 0 "default" default, optional 1 "description" description, required 2 "enum" r#enum,
+    optional 3 "title" title, constant 4 "type" = Str("string"), ..extra
 }
 
 codec::serde_impls! {

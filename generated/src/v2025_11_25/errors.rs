@@ -12,7 +12,7 @@ use crate::{Extra, codec};
 /// them, for example when it receives [`ElicitationCompleteNotificationParams`]. Servers must not use this error for
 /// form elicitations or for other failures.
 ///
-/// In JSON, `jsonrpc` is `"2.0"`. Since revision 2025-11-25.
+/// In JSON, `jsonrpc` is `"2.0"`. Only in revision 2025-11-25.
 /// [Specification](https://modelcontextprotocol.io/specification/2025-11-25/schema#urlelicitationrequirederror)
 ///
 /// [`ElicitationCompleteNotificationParams`]: super::ElicitationCompleteNotificationParams
@@ -42,17 +42,13 @@ impl UrlElicitationRequiredError {
     }
 }
 
-codec::object! {
-    UrlElicitationRequiredError;
-    required 0 "error" error,
-    optional 1 "id" id,
-    constant 2 "jsonrpc" = Str("2.0"),
-    ..extra
+codec::object! { UrlElicitationRequiredError;
+    required 0 "error" error, optional 1 "id" id, constant 2 "jsonrpc" = Str("2.0"), ..extra
 }
 
 /// The error object of a [`UrlElicitationRequiredError`].
 ///
-/// In JSON, `code` is `-32042`. Since revision 2025-11-25. Used by [`UrlElicitationRequiredError`].
+/// In JSON, `code` is `-32042`. Only in revision 2025-11-25. Used by [`UrlElicitationRequiredError`].
 #[derive(Clone, Debug, PartialEq)]
 pub struct UrlElicitationRequiredErrorError {
     /// The required elicitations.
@@ -71,12 +67,8 @@ impl UrlElicitationRequiredErrorError {
     }
 }
 
-codec::object! {
-    UrlElicitationRequiredErrorError;
-    constant 0 "code" = Integer(-32042),
-    required 1 "data" data,
-    required 2 "message" message,
-    ..extra
+codec::object! { UrlElicitationRequiredErrorError;
+    constant 0 "code" = Integer(-32042), required 1 "data" data, required 2 "message" message, ..extra
 }
 
 codec::serde_impls! { UrlElicitationRequiredError, UrlElicitationRequiredErrorError }

@@ -35,12 +35,8 @@ impl JsonRpcErrorResponse {
     }
 }
 
-codec::object! {
-    JsonRpcErrorResponse;
-    required 0 "error" error,
-    optional 1 "id" id,
-    constant 2 "jsonrpc" = Str("2.0"),
-    ..extra
+codec::object! { JsonRpcErrorResponse;
+    required 0 "error" error, optional 1 "id" id, constant 2 "jsonrpc" = Str("2.0"), ..extra
 }
 
 /// Any message that a client or a server sends.
@@ -66,12 +62,9 @@ pub enum JsonRpcMessage {
     JsonRpcErrorResponse(JsonRpcErrorResponse),
 }
 
-codec::union! {
-    JsonRpcMessage blank JsonRpcErrorResponse;
-    0 JsonRpcRequest from(JsonRpcRequest),
-    1 JsonRpcNotification from(JsonRpcNotification),
-    2 JsonRpcResultResponse from(JsonRpcResultResponse),
-    3 JsonRpcErrorResponse from(JsonRpcErrorResponse);
+codec::union! { JsonRpcMessage blank JsonRpcErrorResponse;
+    0 JsonRpcRequest from(JsonRpcRequest), 1 JsonRpcNotification from(JsonRpcNotification),
+    2 JsonRpcResultResponse from(JsonRpcResultResponse), 3 JsonRpcErrorResponse from(JsonRpcErrorResponse);
     [Present(&["method"]), Present(&["id"])] => 0,
     [Present(&["method"])] => 1,
     [Present(&["result"])] => 2,
@@ -109,12 +102,8 @@ impl JsonRpcNotification {
     }
 }
 
-codec::object! {
-    JsonRpcNotification;
-    constant 0 "jsonrpc" = Str("2.0"),
-    required 1 "method" method,
-    optional 2 "params" params,
-    ..extra
+codec::object! { JsonRpcNotification;
+    constant 0 "jsonrpc" = Str("2.0"), required 1 "method" method, optional 2 "params" params, ..extra
 }
 
 /// A request of any method, which expects a response.
@@ -149,12 +138,8 @@ impl JsonRpcRequest {
     }
 }
 
-codec::object! {
-    JsonRpcRequest;
-    required 0 "id" id,
-    constant 1 "jsonrpc" = Str("2.0"),
-    required 2 "method" method,
-    optional 3 "params" params,
+codec::object! { JsonRpcRequest;
+    required 0 "id" id, constant 1 "jsonrpc" = Str("2.0"), required 2 "method" method, optional 3 "params" params,
     ..extra
 }
 
@@ -175,10 +160,8 @@ pub enum JsonRpcResponse {
     JsonRpcErrorResponse(JsonRpcErrorResponse),
 }
 
-codec::union! {
-    JsonRpcResponse blank JsonRpcErrorResponse;
-    0 JsonRpcResultResponse from(JsonRpcResultResponse),
-    1 JsonRpcErrorResponse from(JsonRpcErrorResponse);
+codec::union! { JsonRpcResponse blank JsonRpcErrorResponse;
+    0 JsonRpcResultResponse from(JsonRpcResultResponse), 1 JsonRpcErrorResponse from(JsonRpcErrorResponse);
     [Present(&["result"])] => 0,
     [Present(&["error"])] => 1,
 }
@@ -206,12 +189,8 @@ impl JsonRpcResultResponse {
     }
 }
 
-codec::object! {
-    JsonRpcResultResponse;
-    required 0 "id" id,
-    constant 1 "jsonrpc" = Str("2.0"),
-    required 2 "result" result,
-    ..extra
+codec::object! { JsonRpcResultResponse;
+    required 0 "id" id, constant 1 "jsonrpc" = Str("2.0"), required 2 "result" result, ..extra
 }
 
 codec::serde_impls! {

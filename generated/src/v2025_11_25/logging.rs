@@ -36,16 +36,9 @@ pub enum LoggingLevel {
     Warning,
 }
 
-codec::string_enum! {
-    LoggingLevel;
-    Alert = "alert",
-    Critical = "critical",
-    Debug = "debug",
-    Emergency = "emergency",
-    Error = "error",
-    Info = "info",
-    Notice = "notice",
-    Warning = "warning",
+codec::string_enum! { LoggingLevel;
+    Alert = "alert", Critical = "critical", Debug = "debug", Emergency = "emergency", Error = "error", Info = "info",
+    Notice = "notice", Warning = "warning",
 }
 
 /// Sets the minimum severity of the log messages that the server sends.
@@ -54,7 +47,7 @@ codec::string_enum! {
 /// request, the server decides which messages to send. The result is empty. Requires the server's `logging` capability.
 ///
 /// The `logging/setLevel` request, sent by the client. In JSON, `jsonrpc` is `"2.0"` and `method` is
-/// `"logging/setLevel"`. Since revision 2024-11-05. Used by [`ClientRequest`].
+/// `"logging/setLevel"`. Revisions 2024-11-05 to 2025-11-25. Used by [`ClientRequest`].
 /// [Specification](https://modelcontextprotocol.io/specification/2025-11-25/schema#setlevelrequest)
 ///
 /// [`ClientRequest`]: super::ClientRequest
@@ -77,13 +70,9 @@ impl SetLevelRequest {
     }
 }
 
-codec::object! {
-    SetLevelRequest;
-    required 0 "id" id,
-    constant 1 "jsonrpc" = Str("2.0"),
-    constant 2 "method" = Str("logging/setLevel"),
-    required 3 "params" params,
-    ..extra
+codec::object! { SetLevelRequest;
+    required 0 "id" id, constant 1 "jsonrpc" = Str("2.0"), constant 2 "method" = Str("logging/setLevel"),
+    required 3 "params" params, ..extra
 }
 
 impl crate::Request for SetLevelRequest {
@@ -97,7 +86,8 @@ impl crate::Request for SetLevelRequest {
 ///
 /// It applies until the next such request. Before the first one, the server decides which messages to send.
 ///
-/// The parameters of [`SetLevelRequest`] (`logging/setLevel`). Since revision 2024-11-05. Used by [`SetLevelRequest`].
+/// The parameters of [`SetLevelRequest`] (`logging/setLevel`). Revisions 2024-11-05 to 2025-11-25. Used by
+/// [`SetLevelRequest`].
 /// [Specification](https://modelcontextprotocol.io/specification/2025-11-25/schema#setlevelrequestparams)
 #[derive(Clone, Debug, PartialEq)]
 pub struct SetLevelRequestParams {
@@ -125,11 +115,8 @@ impl SetLevelRequestParams {
     }
 }
 
-codec::object! {
-    SetLevelRequestParams;
-    optional 0 "_meta" meta,
-    required 1 "level" level,
-    ..extra
+codec::object! { SetLevelRequestParams;
+    optional 0 "_meta" meta, required 1 "level" level, ..extra
 }
 
 codec::serde_impls! {

@@ -41,8 +41,7 @@ pub enum ClientNotification {
     RootsListChanged(RootsListChangedNotification),
 }
 
-codec::message_set! {
-    ClientNotification blank Initialized;
+codec::message_set! { ClientNotification blank Initialized;
     0 "notifications/cancelled" Cancelled from(CancelledNotification),
     1 "notifications/initialized" Initialized from(InitializedNotification),
     2 "notifications/progress" Progress from(ProgressNotification),
@@ -112,25 +111,17 @@ pub enum ClientRequest {
     Complete(Box<CompleteRequest>),
 }
 
-codec::message_set! {
-    ClientRequest blank CallTool;
-    0 "initialize" Initialize boxed(InitializeRequest),
-    1 "ping" Ping from(PingRequest),
+codec::message_set! { ClientRequest blank CallTool;
+    0 "initialize" Initialize boxed(InitializeRequest), 1 "ping" Ping from(PingRequest),
     2 "resources/list" ListResources from(ListResourcesRequest),
     3 "resources/templates/list" ListResourceTemplates from(ListResourceTemplatesRequest),
-    4 "resources/read" ReadResource from(ReadResourceRequest),
-    5 "resources/subscribe" Subscribe from(SubscribeRequest),
+    4 "resources/read" ReadResource from(ReadResourceRequest), 5 "resources/subscribe" Subscribe from(SubscribeRequest),
     6 "resources/unsubscribe" Unsubscribe from(UnsubscribeRequest),
-    7 "prompts/list" ListPrompts from(ListPromptsRequest),
-    8 "prompts/get" GetPrompt from(GetPromptRequest),
-    9 "tools/list" ListTools from(ListToolsRequest),
-    10 "tools/call" CallTool from(CallToolRequest),
-    11 "tasks/get" GetTask from(GetTaskRequest),
-    12 "tasks/result" GetTaskPayload from(GetTaskPayloadRequest),
-    13 "tasks/cancel" CancelTask from(CancelTaskRequest),
-    14 "tasks/list" ListTasks from(ListTasksRequest),
-    15 "logging/setLevel" SetLevel from(SetLevelRequest),
-    16 "completion/complete" Complete boxed(CompleteRequest),
+    7 "prompts/list" ListPrompts from(ListPromptsRequest), 8 "prompts/get" GetPrompt from(GetPromptRequest),
+    9 "tools/list" ListTools from(ListToolsRequest), 10 "tools/call" CallTool from(CallToolRequest),
+    11 "tasks/get" GetTask from(GetTaskRequest), 12 "tasks/result" GetTaskPayload from(GetTaskPayloadRequest),
+    13 "tasks/cancel" CancelTask from(CancelTaskRequest), 14 "tasks/list" ListTasks from(ListTasksRequest),
+    15 "logging/setLevel" SetLevel from(SetLevelRequest), 16 "completion/complete" Complete boxed(CompleteRequest),
 }
 
 /// Any result that a client sends in response to a request.
@@ -184,8 +175,7 @@ pub enum ServerNotification {
     ElicitationComplete(ElicitationCompleteNotification),
 }
 
-codec::message_set! {
-    ServerNotification blank PromptListChanged;
+codec::message_set! { ServerNotification blank PromptListChanged;
     0 "notifications/cancelled" Cancelled from(CancelledNotification),
     1 "notifications/progress" Progress from(ProgressNotification),
     2 "notifications/resources/list_changed" ResourceListChanged from(ResourceListChangedNotification),
@@ -232,16 +222,12 @@ pub enum ServerRequest {
     Elicit(Box<ElicitRequest>),
 }
 
-codec::message_set! {
-    ServerRequest blank CancelTask;
-    0 "ping" Ping from(PingRequest),
-    1 "tasks/get" GetTask from(GetTaskRequest),
-    2 "tasks/result" GetTaskPayload from(GetTaskPayloadRequest),
-    3 "tasks/cancel" CancelTask from(CancelTaskRequest),
+codec::message_set! { ServerRequest blank CancelTask;
+    0 "ping" Ping from(PingRequest), 1 "tasks/get" GetTask from(GetTaskRequest),
+    2 "tasks/result" GetTaskPayload from(GetTaskPayloadRequest), 3 "tasks/cancel" CancelTask from(CancelTaskRequest),
     4 "tasks/list" ListTasks from(ListTasksRequest),
     5 "sampling/createMessage" CreateMessage boxed(CreateMessageRequest),
-    6 "roots/list" ListRoots from(ListRootsRequest),
-    7 "elicitation/create" Elicit boxed(ElicitRequest),
+    6 "roots/list" ListRoots from(ListRootsRequest), 7 "elicitation/create" Elicit boxed(ElicitRequest),
 }
 
 /// Any result that a server sends in response to a request.
@@ -298,25 +284,13 @@ pub enum ClientRequestMethod {
     Complete,
 }
 
-codec::string_values! {
-    ClientRequestMethod;
-    Initialize = "initialize",
-    Ping = "ping",
-    ListResources = "resources/list",
-    ListResourceTemplates = "resources/templates/list",
-    ReadResource = "resources/read",
-    Subscribe = "resources/subscribe",
-    Unsubscribe = "resources/unsubscribe",
-    ListPrompts = "prompts/list",
-    GetPrompt = "prompts/get",
-    ListTools = "tools/list",
-    CallTool = "tools/call",
-    GetTask = "tasks/get",
-    GetTaskPayload = "tasks/result",
-    CancelTask = "tasks/cancel",
-    ListTasks = "tasks/list",
-    SetLevel = "logging/setLevel",
-    Complete = "completion/complete",
+codec::string_values! { ClientRequestMethod;
+    Initialize = "initialize", Ping = "ping", ListResources = "resources/list",
+    ListResourceTemplates = "resources/templates/list", ReadResource = "resources/read",
+    Subscribe = "resources/subscribe", Unsubscribe = "resources/unsubscribe", ListPrompts = "prompts/list",
+    GetPrompt = "prompts/get", ListTools = "tools/list", CallTool = "tools/call", GetTask = "tasks/get",
+    GetTaskPayload = "tasks/result", CancelTask = "tasks/cancel", ListTasks = "tasks/list",
+    SetLevel = "logging/setLevel", Complete = "completion/complete",
 }
 
 impl RequestSet for ClientRequest {
@@ -366,15 +340,9 @@ pub enum ServerRequestMethod {
     Elicit,
 }
 
-codec::string_values! {
-    ServerRequestMethod;
-    Ping = "ping",
-    GetTask = "tasks/get",
-    GetTaskPayload = "tasks/result",
-    CancelTask = "tasks/cancel",
-    ListTasks = "tasks/list",
-    CreateMessage = "sampling/createMessage",
-    ListRoots = "roots/list",
+codec::string_values! { ServerRequestMethod;
+    Ping = "ping", GetTask = "tasks/get", GetTaskPayload = "tasks/result", CancelTask = "tasks/cancel",
+    ListTasks = "tasks/list", CreateMessage = "sampling/createMessage", ListRoots = "roots/list",
     Elicit = "elicitation/create",
 }
 
@@ -412,12 +380,9 @@ pub enum ClientNotificationMethod {
     RootsListChanged,
 }
 
-codec::string_values! {
-    ClientNotificationMethod;
-    Cancelled = "notifications/cancelled",
-    Initialized = "notifications/initialized",
-    Progress = "notifications/progress",
-    TaskStatus = "notifications/tasks/status",
+codec::string_values! { ClientNotificationMethod;
+    Cancelled = "notifications/cancelled", Initialized = "notifications/initialized",
+    Progress = "notifications/progress", TaskStatus = "notifications/tasks/status",
     RootsListChanged = "notifications/roots/list_changed",
 }
 
@@ -453,16 +418,11 @@ pub enum ServerNotificationMethod {
     ElicitationComplete,
 }
 
-codec::string_values! {
-    ServerNotificationMethod;
-    Cancelled = "notifications/cancelled",
-    Progress = "notifications/progress",
-    ResourceListChanged = "notifications/resources/list_changed",
-    ResourceUpdated = "notifications/resources/updated",
-    PromptListChanged = "notifications/prompts/list_changed",
-    ToolListChanged = "notifications/tools/list_changed",
-    TaskStatus = "notifications/tasks/status",
-    LoggingMessage = "notifications/message",
+codec::string_values! { ServerNotificationMethod;
+    Cancelled = "notifications/cancelled", Progress = "notifications/progress",
+    ResourceListChanged = "notifications/resources/list_changed", ResourceUpdated = "notifications/resources/updated",
+    PromptListChanged = "notifications/prompts/list_changed", ToolListChanged = "notifications/tools/list_changed",
+    TaskStatus = "notifications/tasks/status", LoggingMessage = "notifications/message",
     ElicitationComplete = "notifications/elicitation/complete",
 }
 

@@ -35,13 +35,9 @@ impl GetPromptRequest {
     }
 }
 
-codec::object! {
-    GetPromptRequest;
-    required 0 "id" id,
-    constant 1 "jsonrpc" = Str("2.0"),
-    constant 2 "method" = Str("prompts/get"),
-    required 3 "params" params,
-    ..extra
+codec::object! { GetPromptRequest;
+    required 0 "id" id, constant 1 "jsonrpc" = Str("2.0"), constant 2 "method" = Str("prompts/get"),
+    required 3 "params" params, ..extra
 }
 
 impl crate::Request for GetPromptRequest {
@@ -92,12 +88,8 @@ impl GetPromptRequestParams {
     }
 }
 
-codec::object! {
-    GetPromptRequestParams;
-    optional 0 "_meta" meta,
-    optional 1 "arguments" arguments,
-    required 2 "name" name,
-    ..extra
+codec::object! { GetPromptRequestParams;
+    optional 0 "_meta" meta, optional 1 "arguments" arguments, required 2 "name" name, ..extra
 }
 
 /// The messages of a prompt, with the arguments filled in.
@@ -141,12 +133,8 @@ impl GetPromptResult {
     }
 }
 
-codec::object! {
-    GetPromptResult;
-    optional 0 "_meta" meta,
-    optional 1 "description" description,
-    required 2 "messages" messages,
-    ..extra
+codec::object! { GetPromptResult;
+    optional 0 "_meta" meta, optional 1 "description" description, required 2 "messages" messages, ..extra
 }
 
 /// Lists the prompts of the server.
@@ -184,13 +172,9 @@ impl ListPromptsRequest {
     }
 }
 
-codec::object! {
-    ListPromptsRequest;
-    required 0 "id" id,
-    constant 1 "jsonrpc" = Str("2.0"),
-    constant 2 "method" = Str("prompts/list"),
-    optional 3 "params" params,
-    ..extra
+codec::object! { ListPromptsRequest;
+    required 0 "id" id, constant 1 "jsonrpc" = Str("2.0"), constant 2 "method" = Str("prompts/list"),
+    optional 3 "params" params, ..extra
 }
 
 impl crate::Request for ListPromptsRequest {
@@ -239,12 +223,8 @@ impl ListPromptsResult {
     }
 }
 
-codec::object! {
-    ListPromptsResult;
-    optional 0 "_meta" meta,
-    optional 1 "nextCursor" next_cursor,
-    required 2 "prompts" prompts,
-    ..extra
+codec::object! { ListPromptsResult;
+    optional 0 "_meta" meta, optional 1 "nextCursor" next_cursor, required 2 "prompts" prompts, ..extra
 }
 
 /// A template of messages for a model, offered by a server and chosen by a user.
@@ -324,15 +304,9 @@ impl Prompt {
     }
 }
 
-codec::object! {
-    Prompt;
-    optional 0 "_meta" meta,
-    optional 1 "arguments" arguments,
-    optional 2 "description" description,
-    optional 3 "icons" icons,
-    required 4 "name" name,
-    optional 5 "title" title,
-    ..extra
+codec::object! { Prompt;
+    optional 0 "_meta" meta, optional 1 "arguments" arguments, optional 2 "description" description,
+    optional 3 "icons" icons, required 4 "name" name, optional 5 "title" title, ..extra
 }
 
 /// A string argument of a [`Prompt`].
@@ -385,13 +359,9 @@ impl PromptArgument {
     }
 }
 
-codec::object! {
-    PromptArgument;
-    optional 0 "description" description,
-    required 1 "name" name,
-    optional 2 "required" required,
-    optional 3 "title" title,
-    ..extra
+codec::object! { PromptArgument;
+    optional 0 "description" description, required 1 "name" name, optional 2 "required" required,
+    optional 3 "title" title, ..extra
 }
 
 /// Notifies the client that the list of prompts has changed.
@@ -426,12 +396,9 @@ impl PromptListChangedNotification {
     }
 }
 
-codec::object! {
-    PromptListChangedNotification;
-    constant 0 "jsonrpc" = Str("2.0"),
-    constant 1 "method" = Str("notifications/prompts/list_changed"),
-    optional 2 "params" params,
-    ..extra
+codec::object! { PromptListChangedNotification;
+    constant 0 "jsonrpc" = Str("2.0"), constant 1 "method" = Str("notifications/prompts/list_changed"),
+    optional 2 "params" params, ..extra
 }
 
 impl crate::Notification for PromptListChangedNotification {
@@ -466,11 +433,8 @@ impl PromptMessage {
     }
 }
 
-codec::object! {
-    PromptMessage;
-    required 0 "content" content,
-    required 1 "role" role,
-    ..extra
+codec::object! { PromptMessage;
+    required 0 "content" content, required 1 "role" role, ..extra
 }
 
 codec::serde_impls! {

@@ -47,13 +47,8 @@ impl BlobResourceContents {
     }
 }
 
-codec::object! {
-    BlobResourceContents;
-    optional 0 "_meta" meta,
-    required 1 "blob" blob,
-    optional 2 "mimeType" mime_type,
-    required 3 "uri" uri,
-    ..extra
+codec::object! { BlobResourceContents;
+    optional 0 "_meta" meta, required 1 "blob" blob, optional 2 "mimeType" mime_type, required 3 "uri" uri, ..extra
 }
 
 /// The text or binary contents of a resource or of a part of one.
@@ -74,10 +69,8 @@ pub enum TextOrBlobResourceContents {
     BlobResourceContents(BlobResourceContents),
 }
 
-codec::union! {
-    TextOrBlobResourceContents blank BlobResourceContents;
-    0 TextResourceContents from(TextResourceContents),
-    1 BlobResourceContents from(BlobResourceContents);
+codec::union! { TextOrBlobResourceContents blank BlobResourceContents;
+    0 TextResourceContents from(TextResourceContents), 1 BlobResourceContents from(BlobResourceContents);
     [Present(&["text"])] => 0,
     [Present(&["blob"])] => 1,
 }
@@ -118,13 +111,9 @@ impl ListResourceTemplatesRequest {
     }
 }
 
-codec::object! {
-    ListResourceTemplatesRequest;
-    required 0 "id" id,
-    constant 1 "jsonrpc" = Str("2.0"),
-    constant 2 "method" = Str("resources/templates/list"),
-    optional 3 "params" params,
-    ..extra
+codec::object! { ListResourceTemplatesRequest;
+    required 0 "id" id, constant 1 "jsonrpc" = Str("2.0"), constant 2 "method" = Str("resources/templates/list"),
+    optional 3 "params" params, ..extra
 }
 
 impl crate::Request for ListResourceTemplatesRequest {
@@ -173,11 +162,8 @@ impl ListResourceTemplatesResult {
     }
 }
 
-codec::object! {
-    ListResourceTemplatesResult;
-    optional 0 "_meta" meta,
-    optional 1 "nextCursor" next_cursor,
-    required 2 "resourceTemplates" resource_templates,
+codec::object! { ListResourceTemplatesResult;
+    optional 0 "_meta" meta, optional 1 "nextCursor" next_cursor, required 2 "resourceTemplates" resource_templates,
     ..extra
 }
 
@@ -216,13 +202,9 @@ impl ListResourcesRequest {
     }
 }
 
-codec::object! {
-    ListResourcesRequest;
-    required 0 "id" id,
-    constant 1 "jsonrpc" = Str("2.0"),
-    constant 2 "method" = Str("resources/list"),
-    optional 3 "params" params,
-    ..extra
+codec::object! { ListResourcesRequest;
+    required 0 "id" id, constant 1 "jsonrpc" = Str("2.0"), constant 2 "method" = Str("resources/list"),
+    optional 3 "params" params, ..extra
 }
 
 impl crate::Request for ListResourcesRequest {
@@ -273,12 +255,8 @@ impl ListResourcesResult {
     }
 }
 
-codec::object! {
-    ListResourcesResult;
-    optional 0 "_meta" meta,
-    optional 1 "nextCursor" next_cursor,
-    required 2 "resources" resources,
-    ..extra
+codec::object! { ListResourcesResult;
+    optional 0 "_meta" meta, optional 1 "nextCursor" next_cursor, required 2 "resources" resources, ..extra
 }
 
 /// Reads a resource by its URI.
@@ -310,13 +288,9 @@ impl ReadResourceRequest {
     }
 }
 
-codec::object! {
-    ReadResourceRequest;
-    required 0 "id" id,
-    constant 1 "jsonrpc" = Str("2.0"),
-    constant 2 "method" = Str("resources/read"),
-    required 3 "params" params,
-    ..extra
+codec::object! { ReadResourceRequest;
+    required 0 "id" id, constant 1 "jsonrpc" = Str("2.0"), constant 2 "method" = Str("resources/read"),
+    required 3 "params" params, ..extra
 }
 
 impl crate::Request for ReadResourceRequest {
@@ -359,11 +333,8 @@ impl ReadResourceRequestParams {
     }
 }
 
-codec::object! {
-    ReadResourceRequestParams;
-    optional 0 "_meta" meta,
-    required 1 "uri" uri,
-    ..extra
+codec::object! { ReadResourceRequestParams;
+    optional 0 "_meta" meta, required 1 "uri" uri, ..extra
 }
 
 /// The contents of a resource.
@@ -400,11 +371,8 @@ impl ReadResourceResult {
     }
 }
 
-codec::object! {
-    ReadResourceResult;
-    optional 0 "_meta" meta,
-    required 1 "contents" contents,
-    ..extra
+codec::object! { ReadResourceResult;
+    optional 0 "_meta" meta, required 1 "contents" contents, ..extra
 }
 
 /// A resource that the server can read, such as a file, a database schema or application data.
@@ -509,18 +477,10 @@ impl Resource {
     }
 }
 
-codec::object! {
-    Resource;
-    optional 0 "_meta" meta,
-    optional 1 "annotations" annotations,
-    optional 2 "description" description,
-    optional 3 "icons" icons,
-    optional 4 "mimeType" mime_type,
-    required 5 "name" name,
-    optional 6 "size" size,
-    optional 7 "title" title,
-    required 8 "uri" uri,
-    ..extra
+codec::object! { Resource;
+    optional 0 "_meta" meta, optional 1 "annotations" annotations, optional 2 "description" description,
+    optional 3 "icons" icons, optional 4 "mimeType" mime_type, required 5 "name" name, optional 6 "size" size,
+    optional 7 "title" title, required 8 "uri" uri, ..extra
 }
 
 /// Notifies the client that the list of resources has changed.
@@ -555,12 +515,9 @@ impl ResourceListChangedNotification {
     }
 }
 
-codec::object! {
-    ResourceListChangedNotification;
-    constant 0 "jsonrpc" = Str("2.0"),
-    constant 1 "method" = Str("notifications/resources/list_changed"),
-    optional 2 "params" params,
-    ..extra
+codec::object! { ResourceListChangedNotification;
+    constant 0 "jsonrpc" = Str("2.0"), constant 1 "method" = Str("notifications/resources/list_changed"),
+    optional 2 "params" params, ..extra
 }
 
 impl crate::Notification for ResourceListChangedNotification {
@@ -659,17 +616,10 @@ impl ResourceTemplate {
     }
 }
 
-codec::object! {
-    ResourceTemplate;
-    optional 0 "_meta" meta,
-    optional 1 "annotations" annotations,
-    optional 2 "description" description,
-    optional 3 "icons" icons,
-    optional 4 "mimeType" mime_type,
-    required 5 "name" name,
-    optional 6 "title" title,
-    required 7 "uriTemplate" uri_template,
-    ..extra
+codec::object! { ResourceTemplate;
+    optional 0 "_meta" meta, optional 1 "annotations" annotations, optional 2 "description" description,
+    optional 3 "icons" icons, optional 4 "mimeType" mime_type, required 5 "name" name, optional 6 "title" title,
+    required 7 "uriTemplate" uri_template, ..extra
 }
 
 /// Notifies the client that a resource has changed, so that the client can read it again.
@@ -698,12 +648,9 @@ impl ResourceUpdatedNotification {
     }
 }
 
-codec::object! {
-    ResourceUpdatedNotification;
-    constant 0 "jsonrpc" = Str("2.0"),
-    constant 1 "method" = Str("notifications/resources/updated"),
-    required 2 "params" params,
-    ..extra
+codec::object! { ResourceUpdatedNotification;
+    constant 0 "jsonrpc" = Str("2.0"), constant 1 "method" = Str("notifications/resources/updated"),
+    required 2 "params" params, ..extra
 }
 
 impl crate::Notification for ResourceUpdatedNotification {
@@ -744,11 +691,8 @@ impl ResourceUpdatedNotificationParams {
     }
 }
 
-codec::object! {
-    ResourceUpdatedNotificationParams;
-    optional 0 "_meta" meta,
-    required 1 "uri" uri,
-    ..extra
+codec::object! { ResourceUpdatedNotificationParams;
+    optional 0 "_meta" meta, required 1 "uri" uri, ..extra
 }
 
 /// Subscribes to changes of a resource.
@@ -757,7 +701,7 @@ codec::object! {
 /// client sends `resources/unsubscribe`. Requires `subscribe` in the server's `resources` capability.
 ///
 /// The `resources/subscribe` request, sent by the client. In JSON, `jsonrpc` is `"2.0"` and `method` is
-/// `"resources/subscribe"`. Since revision 2024-11-05. Used by [`ClientRequest`].
+/// `"resources/subscribe"`. Revisions 2024-11-05 to 2025-11-25. Used by [`ClientRequest`].
 /// [Specification](https://modelcontextprotocol.io/specification/2025-11-25/schema#subscriberequest)
 ///
 /// [`ClientRequest`]: super::ClientRequest
@@ -780,13 +724,9 @@ impl SubscribeRequest {
     }
 }
 
-codec::object! {
-    SubscribeRequest;
-    required 0 "id" id,
-    constant 1 "jsonrpc" = Str("2.0"),
-    constant 2 "method" = Str("resources/subscribe"),
-    required 3 "params" params,
-    ..extra
+codec::object! { SubscribeRequest;
+    required 0 "id" id, constant 1 "jsonrpc" = Str("2.0"), constant 2 "method" = Str("resources/subscribe"),
+    required 3 "params" params, ..extra
 }
 
 impl crate::Request for SubscribeRequest {
@@ -800,7 +740,7 @@ impl crate::Request for SubscribeRequest {
 ///
 /// Revision 2026-07-28 replaces it with `SubscriptionFilter`.
 ///
-/// The parameters of [`SubscribeRequest`] (`resources/subscribe`). Since revision 2024-11-05. Used by
+/// The parameters of [`SubscribeRequest`] (`resources/subscribe`). Revisions 2024-11-05 to 2025-11-25. Used by
 /// [`SubscribeRequest`].
 /// [Specification](https://modelcontextprotocol.io/specification/2025-11-25/schema#subscriberequestparams)
 #[derive(Clone, Debug, PartialEq)]
@@ -829,11 +769,8 @@ impl SubscribeRequestParams {
     }
 }
 
-codec::object! {
-    SubscribeRequestParams;
-    optional 0 "_meta" meta,
-    required 1 "uri" uri,
-    ..extra
+codec::object! { SubscribeRequestParams;
+    optional 0 "_meta" meta, required 1 "uri" uri, ..extra
 }
 
 /// Text contents of a resource or of a part of one.
@@ -877,13 +814,8 @@ impl TextResourceContents {
     }
 }
 
-codec::object! {
-    TextResourceContents;
-    optional 0 "_meta" meta,
-    optional 1 "mimeType" mime_type,
-    required 2 "text" text,
-    required 3 "uri" uri,
-    ..extra
+codec::object! { TextResourceContents;
+    optional 0 "_meta" meta, optional 1 "mimeType" mime_type, required 2 "text" text, required 3 "uri" uri, ..extra
 }
 
 /// Cancels a subscription made with `resources/subscribe`.
@@ -891,7 +823,7 @@ codec::object! {
 /// The result is empty. Requires `subscribe` in the server's `resources` capability.
 ///
 /// The `resources/unsubscribe` request, sent by the client. In JSON, `jsonrpc` is `"2.0"` and `method` is
-/// `"resources/unsubscribe"`. Since revision 2024-11-05. Used by [`ClientRequest`].
+/// `"resources/unsubscribe"`. Revisions 2024-11-05 to 2025-11-25. Used by [`ClientRequest`].
 /// [Specification](https://modelcontextprotocol.io/specification/2025-11-25/schema#unsubscriberequest)
 ///
 /// [`ClientRequest`]: super::ClientRequest
@@ -914,13 +846,9 @@ impl UnsubscribeRequest {
     }
 }
 
-codec::object! {
-    UnsubscribeRequest;
-    required 0 "id" id,
-    constant 1 "jsonrpc" = Str("2.0"),
-    constant 2 "method" = Str("resources/unsubscribe"),
-    required 3 "params" params,
-    ..extra
+codec::object! { UnsubscribeRequest;
+    required 0 "id" id, constant 1 "jsonrpc" = Str("2.0"), constant 2 "method" = Str("resources/unsubscribe"),
+    required 3 "params" params, ..extra
 }
 
 impl crate::Request for UnsubscribeRequest {
@@ -932,7 +860,7 @@ impl crate::Request for UnsubscribeRequest {
 
 /// The URI of a resource to stop watching.
 ///
-/// The parameters of [`UnsubscribeRequest`] (`resources/unsubscribe`). Since revision 2024-11-05. Used by
+/// The parameters of [`UnsubscribeRequest`] (`resources/unsubscribe`). Revisions 2024-11-05 to 2025-11-25. Used by
 /// [`UnsubscribeRequest`].
 /// [Specification](https://modelcontextprotocol.io/specification/2025-11-25/schema#unsubscriberequestparams)
 #[derive(Clone, Debug, PartialEq)]
@@ -961,11 +889,8 @@ impl UnsubscribeRequestParams {
     }
 }
 
-codec::object! {
-    UnsubscribeRequestParams;
-    optional 0 "_meta" meta,
-    required 1 "uri" uri,
-    ..extra
+codec::object! { UnsubscribeRequestParams;
+    optional 0 "_meta" meta, required 1 "uri" uri, ..extra
 }
 
 codec::serde_impls! {

@@ -19,7 +19,7 @@ use crate::{Extra, JsonObject, Revision, codec};
 #[derive(Clone, Debug, PartialEq)]
 pub struct ListRootsRequest {
     /// The ID that matches a response to its request. The sender of the request chooses it, and the response repeats
-    /// it. Since revision 2025-11-25.
+    /// it. Only in revision 2025-11-25.
     pub id: RequestId,
     /// The parameters of the method.
     pub params: Option<RequestParams>,
@@ -42,13 +42,9 @@ impl ListRootsRequest {
     }
 }
 
-codec::object! {
-    ListRootsRequest;
-    required 0 "id" id,
-    constant 1 "jsonrpc" = Str("2.0"),
-    constant 2 "method" = Str("roots/list"),
-    optional 3 "params" params,
-    ..extra
+codec::object! { ListRootsRequest;
+    required 0 "id" id, constant 1 "jsonrpc" = Str("2.0"), constant 2 "method" = Str("roots/list"),
+    optional 3 "params" params, ..extra
 }
 
 impl crate::Request for ListRootsRequest {
@@ -65,7 +61,7 @@ impl crate::Request for ListRootsRequest {
 #[derive(Clone, Debug, PartialEq)]
 pub struct ListRootsResult {
     /// Metadata attached to the object. The protocol reserves some keys, such as those with the prefix
-    /// `io.modelcontextprotocol/` since 2025-11-25. In JSON, it is `_meta`.
+    /// `io.modelcontextprotocol/` since 2025-11-25. In JSON, it is `_meta`. Until revision 2025-11-25.
     pub meta: Option<JsonObject>,
     /// The roots. The list may be empty.
     pub roots: Vec<Root>,
@@ -88,11 +84,8 @@ impl ListRootsResult {
     }
 }
 
-codec::object! {
-    ListRootsResult;
-    optional 0 "_meta" meta,
-    required 1 "roots" roots,
-    ..extra
+codec::object! { ListRootsResult;
+    optional 0 "_meta" meta, required 1 "roots" roots, ..extra
 }
 
 /// A directory or file of the client that a server should work on.
@@ -137,12 +130,8 @@ impl Root {
     }
 }
 
-codec::object! {
-    Root;
-    optional 0 "_meta" meta,
-    optional 1 "name" name,
-    required 2 "uri" uri,
-    ..extra
+codec::object! { Root;
+    optional 0 "_meta" meta, optional 1 "name" name, required 2 "uri" uri, ..extra
 }
 
 /// Notifies the server that the client's roots have changed.
@@ -151,7 +140,7 @@ codec::object! {
 /// server should then send `roots/list` again.
 ///
 /// The `notifications/roots/list_changed` notification, sent by the client. In JSON, `jsonrpc` is `"2.0"` and `method`
-/// is `"notifications/roots/list_changed"`. Since revision 2024-11-05. Used by [`ClientNotification`].
+/// is `"notifications/roots/list_changed"`. Revisions 2024-11-05 to 2025-11-25. Used by [`ClientNotification`].
 /// [Specification](https://modelcontextprotocol.io/specification/2025-11-25/schema#rootslistchangednotification)
 ///
 /// [`ClientNotification`]: super::ClientNotification
@@ -178,12 +167,9 @@ impl RootsListChangedNotification {
     }
 }
 
-codec::object! {
-    RootsListChangedNotification;
-    constant 0 "jsonrpc" = Str("2.0"),
-    constant 1 "method" = Str("notifications/roots/list_changed"),
-    optional 2 "params" params,
-    ..extra
+codec::object! { RootsListChangedNotification;
+    constant 0 "jsonrpc" = Str("2.0"), constant 1 "method" = Str("notifications/roots/list_changed"),
+    optional 2 "params" params, ..extra
 }
 
 impl crate::Notification for RootsListChangedNotification {

@@ -13,7 +13,7 @@ use crate::{Extra, JsonObject, Revision, codec};
 /// cancelled task at any time. Requires `cancel` in the receiver's `tasks` capability.
 ///
 /// The `tasks/cancel` request, sent by either side. In JSON, `jsonrpc` is `"2.0"` and `method` is `"tasks/cancel"`.
-/// Since revision 2025-11-25. Used by [`ClientRequest`], [`ServerRequest`].
+/// Only in revision 2025-11-25. Used by [`ClientRequest`], [`ServerRequest`].
 /// [Specification](https://modelcontextprotocol.io/specification/2025-11-25/schema#canceltaskrequest)
 ///
 /// [`ClientRequest`]: super::ClientRequest
@@ -37,13 +37,9 @@ impl CancelTaskRequest {
     }
 }
 
-codec::object! {
-    CancelTaskRequest;
-    required 0 "id" id,
-    constant 1 "jsonrpc" = Str("2.0"),
-    constant 2 "method" = Str("tasks/cancel"),
-    required 3 "params" params,
-    ..extra
+codec::object! { CancelTaskRequest;
+    required 0 "id" id, constant 1 "jsonrpc" = Str("2.0"), constant 2 "method" = Str("tasks/cancel"),
+    required 3 "params" params, ..extra
 }
 
 impl crate::Request for CancelTaskRequest {
@@ -55,7 +51,8 @@ impl crate::Request for CancelTaskRequest {
 
 /// The ID of the task to cancel.
 ///
-/// The parameters of [`CancelTaskRequest`] (`tasks/cancel`). Since revision 2025-11-25. Used by [`CancelTaskRequest`].
+/// The parameters of [`CancelTaskRequest`] (`tasks/cancel`). Only in revision 2025-11-25. Used by
+/// [`CancelTaskRequest`].
 #[derive(Clone, Debug, PartialEq)]
 pub struct CancelTaskRequestParams {
     /// The ID of the task. An unknown task or one that has already ended is an error with the code -32602.
@@ -72,17 +69,15 @@ impl CancelTaskRequestParams {
     }
 }
 
-codec::object! {
-    CancelTaskRequestParams;
-    required 0 "taskId" task_id,
-    ..extra
+codec::object! { CancelTaskRequestParams;
+    required 0 "taskId" task_id, ..extra
 }
 
 /// The state of a cancelled task.
 ///
 /// The status remains `cancelled`, even if the work could not be stopped. The receiver may delete the task at any time.
 ///
-/// The result of [`CancelTaskRequest`] (`tasks/cancel`). Since revision 2025-11-25.
+/// The result of [`CancelTaskRequest`] (`tasks/cancel`). Only in revision 2025-11-25.
 /// [Specification](https://modelcontextprotocol.io/specification/2025-11-25/schema#canceltaskresult)
 #[derive(Clone, Debug, PartialEq)]
 pub struct CancelTaskResult {
@@ -154,24 +149,17 @@ impl CancelTaskResult {
     }
 }
 
-codec::object! {
-    CancelTaskResult;
-    optional 0 "_meta" meta,
-    required 1 "createdAt" created_at,
-    required 2 "lastUpdatedAt" last_updated_at,
-    optional 3 "pollInterval" poll_interval,
-    required 4 "status" status,
-    optional 5 "statusMessage" status_message,
-    required 6 "taskId" task_id,
-    required 7 "ttl" ttl,
-    ..extra
+codec::object! { CancelTaskResult;
+    optional 0 "_meta" meta, required 1 "createdAt" created_at, required 2 "lastUpdatedAt" last_updated_at,
+    optional 3 "pollInterval" poll_interval, required 4 "status" status, optional 5 "statusMessage" status_message,
+    required 6 "taskId" task_id, required 7 "ttl" ttl, ..extra
 }
 
 /// The immediate result of a request that runs as a task.
 ///
 /// It describes the new task. Use `tasks/result` to get the result of the request.
 ///
-/// Since revision 2025-11-25.
+/// Only in revision 2025-11-25.
 /// [Specification](https://modelcontextprotocol.io/specification/2025-11-25/schema#createtaskresult)
 #[derive(Clone, Debug, PartialEq)]
 pub struct CreateTaskResult {
@@ -199,11 +187,8 @@ impl CreateTaskResult {
     }
 }
 
-codec::object! {
-    CreateTaskResult;
-    optional 0 "_meta" meta,
-    required 1 "task" task,
-    ..extra
+codec::object! { CreateTaskResult;
+    optional 0 "_meta" meta, required 1 "task" task, ..extra
 }
 
 /// Gets the result of a task and waits for the task to end if necessary.
@@ -214,7 +199,7 @@ codec::object! {
 /// the receiver's `tasks` capability.
 ///
 /// The `tasks/result` request, sent by either side. In JSON, `jsonrpc` is `"2.0"` and `method` is `"tasks/result"`.
-/// Since revision 2025-11-25. Used by [`ClientRequest`], [`ServerRequest`].
+/// Only in revision 2025-11-25. Used by [`ClientRequest`], [`ServerRequest`].
 /// [Specification](https://modelcontextprotocol.io/specification/2025-11-25/schema#gettaskpayloadrequest)
 ///
 /// [`ClientRequest`]: super::ClientRequest
@@ -238,13 +223,9 @@ impl GetTaskPayloadRequest {
     }
 }
 
-codec::object! {
-    GetTaskPayloadRequest;
-    required 0 "id" id,
-    constant 1 "jsonrpc" = Str("2.0"),
-    constant 2 "method" = Str("tasks/result"),
-    required 3 "params" params,
-    ..extra
+codec::object! { GetTaskPayloadRequest;
+    required 0 "id" id, constant 1 "jsonrpc" = Str("2.0"), constant 2 "method" = Str("tasks/result"),
+    required 3 "params" params, ..extra
 }
 
 impl crate::Request for GetTaskPayloadRequest {
@@ -258,7 +239,7 @@ impl crate::Request for GetTaskPayloadRequest {
 ///
 /// The receiver responds when the task has ended. Requestors that do not wait for the response should continue to poll.
 ///
-/// The parameters of [`GetTaskPayloadRequest`] (`tasks/result`). Since revision 2025-11-25. Used by
+/// The parameters of [`GetTaskPayloadRequest`] (`tasks/result`). Only in revision 2025-11-25. Used by
 /// [`GetTaskPayloadRequest`].
 #[derive(Clone, Debug, PartialEq)]
 pub struct GetTaskPayloadRequestParams {
@@ -276,10 +257,8 @@ impl GetTaskPayloadRequestParams {
     }
 }
 
-codec::object! {
-    GetTaskPayloadRequestParams;
-    required 0 "taskId" task_id,
-    ..extra
+codec::object! { GetTaskPayloadRequestParams;
+    required 0 "taskId" task_id, ..extra
 }
 
 /// The result of a task's original request.
@@ -287,7 +266,7 @@ codec::object! {
 /// Its members are in `extra` and match the result type of that request, for example [`CallToolResult`] for
 /// `tools/call`. If the request failed, `tasks/result` responds with the same error.
 ///
-/// The result of [`GetTaskPayloadRequest`] (`tasks/result`). Since revision 2025-11-25.
+/// The result of [`GetTaskPayloadRequest`] (`tasks/result`). Only in revision 2025-11-25.
 /// [Specification](https://modelcontextprotocol.io/specification/2025-11-25/schema#gettaskpayloadresult)
 ///
 /// [`CallToolResult`]: super::CallToolResult
@@ -317,10 +296,8 @@ impl GetTaskPayloadResult {
     }
 }
 
-codec::object! {
-    GetTaskPayloadResult;
-    optional 0 "_meta" meta,
-    ..extra
+codec::object! { GetTaskPayloadResult;
+    optional 0 "_meta" meta, ..extra
 }
 
 /// Gets the current state of a task.
@@ -329,7 +306,7 @@ codec::object! {
 /// the task's `pollInterval`. The result is a [`GetTaskResult`]. An unknown or expired task is an error (-32602).
 /// Requires the receiver's `tasks` capability.
 ///
-/// The `tasks/get` request, sent by either side. In JSON, `jsonrpc` is `"2.0"` and `method` is `"tasks/get"`. Since
+/// The `tasks/get` request, sent by either side. In JSON, `jsonrpc` is `"2.0"` and `method` is `"tasks/get"`. Only in
 /// revision 2025-11-25. Used by [`ClientRequest`], [`ServerRequest`].
 /// [Specification](https://modelcontextprotocol.io/specification/2025-11-25/schema#gettaskrequest)
 ///
@@ -354,13 +331,9 @@ impl GetTaskRequest {
     }
 }
 
-codec::object! {
-    GetTaskRequest;
-    required 0 "id" id,
-    constant 1 "jsonrpc" = Str("2.0"),
-    constant 2 "method" = Str("tasks/get"),
-    required 3 "params" params,
-    ..extra
+codec::object! { GetTaskRequest;
+    required 0 "id" id, constant 1 "jsonrpc" = Str("2.0"), constant 2 "method" = Str("tasks/get"),
+    required 3 "params" params, ..extra
 }
 
 impl crate::Request for GetTaskRequest {
@@ -372,7 +345,7 @@ impl crate::Request for GetTaskRequest {
 
 /// The ID of the task to query.
 ///
-/// The parameters of [`GetTaskRequest`] (`tasks/get`). Since revision 2025-11-25. Used by [`GetTaskRequest`].
+/// The parameters of [`GetTaskRequest`] (`tasks/get`). Only in revision 2025-11-25. Used by [`GetTaskRequest`].
 #[derive(Clone, Debug, PartialEq)]
 pub struct GetTaskRequestParams {
     /// The ID of the task. An unknown or expired task is an error with the code -32602.
@@ -389,17 +362,15 @@ impl GetTaskRequestParams {
     }
 }
 
-codec::object! {
-    GetTaskRequestParams;
-    required 0 "taskId" task_id,
-    ..extra
+codec::object! { GetTaskRequestParams;
+    required 0 "taskId" task_id, ..extra
 }
 
 /// The current state of a task.
 ///
 /// Poll until the status is final or `input_required`, and respect `pollInterval`.
 ///
-/// The result of [`GetTaskRequest`] (`tasks/get`). Since revision 2025-11-25.
+/// The result of [`GetTaskRequest`] (`tasks/get`). Only in revision 2025-11-25.
 /// [Specification](https://modelcontextprotocol.io/specification/2025-11-25/schema#gettaskresult)
 #[derive(Clone, Debug, PartialEq)]
 pub struct GetTaskResult {
@@ -472,24 +443,17 @@ impl GetTaskResult {
     }
 }
 
-codec::object! {
-    GetTaskResult;
-    optional 0 "_meta" meta,
-    required 1 "createdAt" created_at,
-    required 2 "lastUpdatedAt" last_updated_at,
-    optional 3 "pollInterval" poll_interval,
-    required 4 "status" status,
-    optional 5 "statusMessage" status_message,
-    required 6 "taskId" task_id,
-    required 7 "ttl" ttl,
-    ..extra
+codec::object! { GetTaskResult;
+    optional 0 "_meta" meta, required 1 "createdAt" created_at, required 2 "lastUpdatedAt" last_updated_at,
+    optional 3 "pollInterval" poll_interval, required 4 "status" status, optional 5 "statusMessage" status_message,
+    required 6 "taskId" task_id, required 7 "ttl" ttl, ..extra
 }
 
 /// Lists the tasks of the requestor.
 ///
 /// The result is a [`ListTasksResult`] with one page of the list. Requires `list` in the receiver's `tasks` capability.
 ///
-/// The `tasks/list` request, sent by either side. In JSON, `jsonrpc` is `"2.0"` and `method` is `"tasks/list"`. Since
+/// The `tasks/list` request, sent by either side. In JSON, `jsonrpc` is `"2.0"` and `method` is `"tasks/list"`. Only in
 /// revision 2025-11-25. Used by [`ClientRequest`], [`ServerRequest`].
 /// [Specification](https://modelcontextprotocol.io/specification/2025-11-25/schema#listtasksrequest)
 ///
@@ -521,13 +485,9 @@ impl ListTasksRequest {
     }
 }
 
-codec::object! {
-    ListTasksRequest;
-    required 0 "id" id,
-    constant 1 "jsonrpc" = Str("2.0"),
-    constant 2 "method" = Str("tasks/list"),
-    optional 3 "params" params,
-    ..extra
+codec::object! { ListTasksRequest;
+    required 0 "id" id, constant 1 "jsonrpc" = Str("2.0"), constant 2 "method" = Str("tasks/list"),
+    optional 3 "params" params, ..extra
 }
 
 impl crate::Request for ListTasksRequest {
@@ -541,7 +501,7 @@ impl crate::Request for ListTasksRequest {
 ///
 /// If requests carry authorization, the list must contain only tasks with the same authorization.
 ///
-/// The result of [`ListTasksRequest`] (`tasks/list`). Since revision 2025-11-25.
+/// The result of [`ListTasksRequest`] (`tasks/list`). Only in revision 2025-11-25.
 /// [Specification](https://modelcontextprotocol.io/specification/2025-11-25/schema#listtasksresult)
 #[derive(Clone, Debug, PartialEq)]
 pub struct ListTasksResult {
@@ -578,12 +538,8 @@ impl ListTasksResult {
     }
 }
 
-codec::object! {
-    ListTasksResult;
-    optional 0 "_meta" meta,
-    optional 1 "nextCursor" next_cursor,
-    required 2 "tasks" tasks,
-    ..extra
+codec::object! { ListTasksResult;
+    optional 0 "_meta" meta, optional 1 "nextCursor" next_cursor, required 2 "tasks" tasks, ..extra
 }
 
 /// The state of a request that runs in the background.
@@ -595,7 +551,7 @@ codec::object! {
 /// Tasks are experimental. In 2026-07-28 they have moved from the core protocol to the redesigned extension
 /// `io.modelcontextprotocol/tasks`.
 ///
-/// Since revision 2025-11-25. Used by [`CreateTaskResult`], [`ListTasksResult`].
+/// Only in revision 2025-11-25. Used by [`CreateTaskResult`], [`ListTasksResult`].
 /// [Specification](https://modelcontextprotocol.io/specification/2025-11-25/schema#task)
 #[derive(Clone, Debug, PartialEq)]
 pub struct Task {
@@ -657,16 +613,10 @@ impl Task {
     }
 }
 
-codec::object! {
-    Task;
-    required 0 "createdAt" created_at,
-    required 1 "lastUpdatedAt" last_updated_at,
-    optional 2 "pollInterval" poll_interval,
-    required 3 "status" status,
-    optional 4 "statusMessage" status_message,
-    required 5 "taskId" task_id,
-    required 6 "ttl" ttl,
-    ..extra
+codec::object! { Task;
+    required 0 "createdAt" created_at, required 1 "lastUpdatedAt" last_updated_at,
+    optional 2 "pollInterval" poll_interval, required 3 "status" status, optional 4 "statusMessage" status_message,
+    required 5 "taskId" task_id, required 6 "ttl" ttl, ..extra
 }
 
 /// The status of a task.
@@ -674,7 +624,7 @@ codec::object! {
 /// A task starts as `working`. It can change to `input_required` and back, and ends as `completed`, `failed` or
 /// `cancelled`, which are final.
 ///
-/// Since revision 2025-11-25. Used by [`CancelTaskResult`], [`GetTaskResult`], [`Task`],
+/// Only in revision 2025-11-25. Used by [`CancelTaskResult`], [`GetTaskResult`], [`Task`],
 /// [`TaskStatusNotificationParams`].
 /// [Specification](https://modelcontextprotocol.io/specification/2025-11-25/schema#taskstatus)
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -693,12 +643,8 @@ pub enum TaskStatus {
     Working,
 }
 
-codec::string_enum! {
-    TaskStatus;
-    Cancelled = "cancelled",
-    Completed = "completed",
-    Failed = "failed",
-    InputRequired = "input_required",
+codec::string_enum! { TaskStatus;
+    Cancelled = "cancelled", Completed = "completed", Failed = "failed", InputRequired = "input_required",
     Working = "working",
 }
 
@@ -708,7 +654,7 @@ codec::string_enum! {
 /// on it and should continue to poll with `tasks/get`.
 ///
 /// The `notifications/tasks/status` notification, sent by either side. In JSON, `jsonrpc` is `"2.0"` and `method` is
-/// `"notifications/tasks/status"`. Since revision 2025-11-25. Used by [`ClientNotification`], [`ServerNotification`].
+/// `"notifications/tasks/status"`. Only in revision 2025-11-25. Used by [`ClientNotification`], [`ServerNotification`].
 /// [Specification](https://modelcontextprotocol.io/specification/2025-11-25/schema#taskstatusnotification)
 ///
 /// [`ClientNotification`]: super::ClientNotification
@@ -729,12 +675,9 @@ impl TaskStatusNotification {
     }
 }
 
-codec::object! {
-    TaskStatusNotification;
-    constant 0 "jsonrpc" = Str("2.0"),
-    constant 1 "method" = Str("notifications/tasks/status"),
-    required 2 "params" params,
-    ..extra
+codec::object! { TaskStatusNotification;
+    constant 0 "jsonrpc" = Str("2.0"), constant 1 "method" = Str("notifications/tasks/status"),
+    required 2 "params" params, ..extra
 }
 
 impl crate::Notification for TaskStatusNotification {
@@ -747,7 +690,7 @@ impl crate::Notification for TaskStatusNotification {
 ///
 /// Receivers may omit this notification for any change. Requestors must not rely on it and should continue to poll.
 ///
-/// Since revision 2025-11-25. Used by [`TaskStatusNotification`].
+/// Only in revision 2025-11-25. Used by [`TaskStatusNotification`].
 /// [Specification](https://modelcontextprotocol.io/specification/2025-11-25/schema#taskstatusnotificationparams)
 #[derive(Clone, Debug, PartialEq)]
 pub struct TaskStatusNotificationParams {
@@ -820,17 +763,10 @@ impl TaskStatusNotificationParams {
     }
 }
 
-codec::object! {
-    TaskStatusNotificationParams;
-    optional 0 "_meta" meta,
-    required 1 "createdAt" created_at,
-    required 2 "lastUpdatedAt" last_updated_at,
-    optional 3 "pollInterval" poll_interval,
-    required 4 "status" status,
-    optional 5 "statusMessage" status_message,
-    required 6 "taskId" task_id,
-    required 7 "ttl" ttl,
-    ..extra
+codec::object! { TaskStatusNotificationParams;
+    optional 0 "_meta" meta, required 1 "createdAt" created_at, required 2 "lastUpdatedAt" last_updated_at,
+    optional 3 "pollInterval" poll_interval, required 4 "status" status, optional 5 "statusMessage" status_message,
+    required 6 "taskId" task_id, required 7 "ttl" ttl, ..extra
 }
 
 codec::serde_impls! {

@@ -40,13 +40,9 @@ impl CallToolRequest {
     }
 }
 
-codec::object! {
-    CallToolRequest;
-    required 0 "id" id,
-    constant 1 "jsonrpc" = Str("2.0"),
-    constant 2 "method" = Str("tools/call"),
-    required 3 "params" params,
-    ..extra
+codec::object! { CallToolRequest;
+    required 0 "id" id, constant 1 "jsonrpc" = Str("2.0"), constant 2 "method" = Str("tools/call"),
+    required 3 "params" params, ..extra
 }
 
 impl crate::Request for CallToolRequest {
@@ -79,7 +75,7 @@ pub struct CallToolRequestParams {
     /// The settings for running the call as a task. If present, the server responds immediately with a
     /// [`CreateTaskResult`], and `tasks/result` returns the result of the tool later. If absent, the call runs
     /// normally. Use it only if the server declares `tasks.requests.tools.call` and the [`ToolExecution`] of the tool
-    /// allows it. Since revision 2025-11-25.
+    /// allows it. Only in revision 2025-11-25.
     pub task: Option<TaskMetadata>,
     /// Members that the schema does not define.
     pub extra: Extra<Self>,
@@ -114,13 +110,8 @@ impl CallToolRequestParams {
     }
 }
 
-codec::object! {
-    CallToolRequestParams;
-    optional 0 "_meta" meta,
-    optional 1 "arguments" arguments,
-    required 2 "name" name,
-    optional 3 "task" task,
-    ..extra
+codec::object! { CallToolRequestParams;
+    optional 0 "_meta" meta, optional 1 "arguments" arguments, required 2 "name" name, optional 3 "task" task, ..extra
 }
 
 /// The result of a tool call, including failures of the tool.
@@ -186,13 +177,9 @@ impl CallToolResult {
     }
 }
 
-codec::object! {
-    CallToolResult;
-    optional 0 "_meta" meta,
-    required 1 "content" content,
-    optional 2 "isError" is_error,
-    optional 3 "structuredContent" structured_content,
-    ..extra
+codec::object! { CallToolResult;
+    optional 0 "_meta" meta, required 1 "content" content, optional 2 "isError" is_error,
+    optional 3 "structuredContent" structured_content, ..extra
 }
 
 /// Lists the tools of the server.
@@ -230,13 +217,9 @@ impl ListToolsRequest {
     }
 }
 
-codec::object! {
-    ListToolsRequest;
-    required 0 "id" id,
-    constant 1 "jsonrpc" = Str("2.0"),
-    constant 2 "method" = Str("tools/list"),
-    optional 3 "params" params,
-    ..extra
+codec::object! { ListToolsRequest;
+    required 0 "id" id, constant 1 "jsonrpc" = Str("2.0"), constant 2 "method" = Str("tools/list"),
+    optional 3 "params" params, ..extra
 }
 
 impl crate::Request for ListToolsRequest {
@@ -285,12 +268,8 @@ impl ListToolsResult {
     }
 }
 
-codec::object! {
-    ListToolsResult;
-    optional 0 "_meta" meta,
-    optional 1 "nextCursor" next_cursor,
-    required 2 "tools" tools,
-    ..extra
+codec::object! { ListToolsResult;
+    optional 0 "_meta" meta, optional 1 "nextCursor" next_cursor, required 2 "tools" tools, ..extra
 }
 
 /// A function of the server that a model can call.
@@ -312,7 +291,7 @@ pub struct Tool {
     pub annotations: Option<ToolAnnotations>,
     /// The description of the tool and its use, which a client may pass to the model.
     pub description: Option<String>,
-    /// The supported ways to run the tool, currently only as a task. If absent, the tool cannot run as a task. Since
+    /// The supported ways to run the tool, currently only as a task. If absent, the tool cannot run as a task. Only in
     /// revision 2025-11-25.
     pub execution: Option<ToolExecution>,
     /// Icons for a user interface. A client that displays icons must support PNG and JPEG, and should support SVG and
@@ -401,18 +380,10 @@ impl Tool {
     }
 }
 
-codec::object! {
-    Tool;
-    optional 0 "_meta" meta,
-    optional 1 "annotations" annotations,
-    optional 2 "description" description,
-    optional 3 "execution" execution,
-    optional 4 "icons" icons,
-    required 5 "inputSchema" input_schema,
-    required 6 "name" name,
-    optional 7 "outputSchema" output_schema,
-    optional 8 "title" title,
-    ..extra
+codec::object! { Tool;
+    optional 0 "_meta" meta, optional 1 "annotations" annotations, optional 2 "description" description,
+    optional 3 "execution" execution, optional 4 "icons" icons, required 5 "inputSchema" input_schema,
+    required 6 "name" name, optional 7 "outputSchema" output_schema, optional 8 "title" title, ..extra
 }
 
 /// The JSON Schema of a tool's arguments. Its root has the type `object`.
@@ -426,9 +397,9 @@ pub struct ToolInputSchema {
     /// The URI of the JSON Schema dialect. If absent, the dialect is 2020-12, which all implementations must support.
     /// In JSON, it is `$schema`. Since revision 2025-11-25.
     pub schema: Option<String>,
-    /// The JSON Schema of each argument, by name.
+    /// The JSON Schema of each argument, by name. Until revision 2025-11-25.
     pub properties: Option<Map<String, JsonObject>>,
-    /// The names of the required arguments.
+    /// The names of the required arguments. Until revision 2025-11-25.
     pub required: Option<Vec<String>>,
     /// Members that the schema does not define.
     pub extra: Extra<Self>,
@@ -463,13 +434,9 @@ impl ToolInputSchema {
     }
 }
 
-codec::object! {
-    ToolInputSchema;
-    optional 0 "$schema" schema,
-    optional 1 "properties" properties,
-    optional 2 "required" required,
-    constant 3 "type" = Str("object"),
-    ..extra
+codec::object! { ToolInputSchema;
+    optional 0 "$schema" schema, optional 1 "properties" properties, optional 2 "required" required,
+    constant 3 "type" = Str("object"), ..extra
 }
 
 /// The JSON Schema of a tool's `structuredContent`. Its root has the type `object`.
@@ -483,9 +450,9 @@ pub struct ToolOutputSchema {
     /// The URI of the JSON Schema dialect. If absent, the dialect is 2020-12, which all implementations must support.
     /// In JSON, it is `$schema`. Since revision 2025-11-25.
     pub schema: Option<String>,
-    /// The JSON Schema of each member of the result, by name.
+    /// The JSON Schema of each member of the result, by name. Until revision 2025-11-25.
     pub properties: Option<Map<String, JsonObject>>,
-    /// The names of the required members of the result.
+    /// The names of the required members of the result. Until revision 2025-11-25.
     pub required: Option<Vec<String>>,
     /// Members that the schema does not define.
     pub extra: Extra<Self>,
@@ -520,13 +487,9 @@ impl ToolOutputSchema {
     }
 }
 
-codec::object! {
-    ToolOutputSchema;
-    optional 0 "$schema" schema,
-    optional 1 "properties" properties,
-    optional 2 "required" required,
-    constant 3 "type" = Str("object"),
-    ..extra
+codec::object! { ToolOutputSchema;
+    optional 0 "$schema" schema, optional 1 "properties" properties, optional 2 "required" required,
+    constant 3 "type" = Str("object"), ..extra
 }
 
 /// Hints about the behavior of a tool.
@@ -599,19 +562,15 @@ impl ToolAnnotations {
     }
 }
 
-codec::object! {
-    ToolAnnotations;
-    optional 0 "destructiveHint" destructive_hint,
-    optional 1 "idempotentHint" idempotent_hint,
-    optional 2 "openWorldHint" open_world_hint,
-    optional 3 "readOnlyHint" read_only_hint,
-    optional 4 "title" title,
+codec::object! { ToolAnnotations;
+    optional 0 "destructiveHint" destructive_hint, optional 1 "idempotentHint" idempotent_hint,
+    optional 2 "openWorldHint" open_world_hint, optional 3 "readOnlyHint" read_only_hint, optional 4 "title" title,
     ..extra
 }
 
 /// The supported ways to run a tool.
 ///
-/// Since revision 2025-11-25. Used by [`Tool`].
+/// Only in revision 2025-11-25. Used by [`Tool`].
 /// [Specification](https://modelcontextprotocol.io/specification/2025-11-25/schema#toolexecution)
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct ToolExecution {
@@ -636,10 +595,8 @@ impl ToolExecution {
     }
 }
 
-codec::object! {
-    ToolExecution;
-    optional 0 "taskSupport" task_support,
-    ..extra
+codec::object! { ToolExecution;
+    optional 0 "taskSupport" task_support, ..extra
 }
 
 /// Whether a tool call may, must or must not run as a task.
@@ -647,7 +604,7 @@ codec::object! {
 /// The value applies only if the server declares `tasks.requests.tools.call`. Without this capability, no tool of the
 /// server can run as a task.
 ///
-/// Since revision 2025-11-25. Used by [`ToolExecution`].
+/// Only in revision 2025-11-25. Used by [`ToolExecution`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum ToolExecutionTaskSupport {
     /// `"forbidden"`: The tool must not be called as a task. The server should respond to such a call with the error
@@ -659,11 +616,8 @@ pub enum ToolExecutionTaskSupport {
     Required,
 }
 
-codec::string_enum! {
-    ToolExecutionTaskSupport;
-    Forbidden = "forbidden",
-    Optional = "optional",
-    Required = "required",
+codec::string_enum! { ToolExecutionTaskSupport;
+    Forbidden = "forbidden", Optional = "optional", Required = "required",
 }
 
 /// Notifies the client that the list of tools has changed.
@@ -698,12 +652,9 @@ impl ToolListChangedNotification {
     }
 }
 
-codec::object! {
-    ToolListChangedNotification;
-    constant 0 "jsonrpc" = Str("2.0"),
-    constant 1 "method" = Str("notifications/tools/list_changed"),
-    optional 2 "params" params,
-    ..extra
+codec::object! { ToolListChangedNotification;
+    constant 0 "jsonrpc" = Str("2.0"), constant 1 "method" = Str("notifications/tools/list_changed"),
+    optional 2 "params" params, ..extra
 }
 
 impl crate::Notification for ToolListChangedNotification {

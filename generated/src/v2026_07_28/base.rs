@@ -34,11 +34,8 @@ impl CancelledNotification {
     }
 }
 
-codec::object! {
-    CancelledNotification;
-    constant 0 "jsonrpc" = Str("2.0"),
-    constant 1 "method" = Str("notifications/cancelled"),
-    required 2 "params" params,
+codec::object! { CancelledNotification;
+    constant 0 "jsonrpc" = Str("2.0"), constant 1 "method" = Str("notifications/cancelled"), required 2 "params" params,
     ..extra
 }
 
@@ -88,12 +85,8 @@ impl CancelledNotificationParams {
     }
 }
 
-codec::object! {
-    CancelledNotificationParams;
-    optional 0 "_meta" meta,
-    optional 1 "reason" reason,
-    required 2 "requestId" request_id,
-    ..extra
+codec::object! { CancelledNotificationParams;
+    optional 0 "_meta" meta, optional 1 "reason" reason, required 2 "requestId" request_id, ..extra
 }
 
 /// Sends a log message to the client while the server processes a request.
@@ -124,11 +117,8 @@ impl LoggingMessageNotification {
     }
 }
 
-codec::object! {
-    LoggingMessageNotification;
-    constant 0 "jsonrpc" = Str("2.0"),
-    constant 1 "method" = Str("notifications/message"),
-    required 2 "params" params,
+codec::object! { LoggingMessageNotification;
+    constant 0 "jsonrpc" = Str("2.0"), constant 1 "method" = Str("notifications/message"), required 2 "params" params,
     ..extra
 }
 
@@ -187,13 +177,8 @@ impl LoggingMessageNotificationParams {
     }
 }
 
-codec::object! {
-    LoggingMessageNotificationParams;
-    optional 0 "_meta" meta,
-    required 1 "data" data,
-    required 2 "level" level,
-    optional 3 "logger" logger,
-    ..extra
+codec::object! { LoggingMessageNotificationParams;
+    optional 0 "_meta" meta, required 1 "data" data, required 2 "level" level, optional 3 "logger" logger, ..extra
 }
 
 /// Reports the progress of a client's request.
@@ -222,11 +207,8 @@ impl ProgressNotification {
     }
 }
 
-codec::object! {
-    ProgressNotification;
-    constant 0 "jsonrpc" = Str("2.0"),
-    constant 1 "method" = Str("notifications/progress"),
-    required 2 "params" params,
+codec::object! { ProgressNotification;
+    constant 0 "jsonrpc" = Str("2.0"), constant 1 "method" = Str("notifications/progress"), required 2 "params" params,
     ..extra
 }
 
@@ -294,14 +276,9 @@ impl ProgressNotificationParams {
     }
 }
 
-codec::object! {
-    ProgressNotificationParams;
-    optional 0 "_meta" meta,
-    optional 1 "message" message,
-    required 2 "progress" progress,
-    required 3 "progressToken" progress_token,
-    optional 4 "total" total,
-    ..extra
+codec::object! { ProgressNotificationParams;
+    optional 0 "_meta" meta, optional 1 "message" message, required 2 "progress" progress,
+    required 3 "progressToken" progress_token, optional 4 "total" total, ..extra
 }
 
 codec::serde_impls! {

@@ -104,14 +104,9 @@ impl ClientCapabilities {
     }
 }
 
-codec::object! {
-    ClientCapabilities;
-    optional 0 "elicitation" elicitation,
-    optional 1 "experimental" experimental,
-    optional 2 "extensions" extensions,
-    optional 3 "roots" roots,
-    optional 4 "sampling" sampling,
-    ..extra
+codec::object! { ClientCapabilities;
+    optional 0 "elicitation" elicitation, optional 1 "experimental" experimental, optional 2 "extensions" extensions,
+    optional 3 "roots" roots, optional 4 "sampling" sampling, ..extra
 }
 
 /// The elicitation modes that a client supports.
@@ -153,11 +148,8 @@ impl ClientCapabilitiesElicitation {
     }
 }
 
-codec::object! {
-    ClientCapabilitiesElicitation;
-    optional 0 "form" form,
-    optional 1 "url" url,
-    ..extra
+codec::object! { ClientCapabilitiesElicitation;
+    optional 0 "form" form, optional 1 "url" url, ..extra
 }
 
 /// The client's support for sampling.
@@ -201,11 +193,8 @@ impl ClientCapabilitiesSampling {
     }
 }
 
-codec::object! {
-    ClientCapabilitiesSampling;
-    optional 0 "context" context,
-    optional 1 "tools" tools,
-    ..extra
+codec::object! { ClientCapabilitiesSampling;
+    optional 0 "context" context, optional 1 "tools" tools, ..extra
 }
 
 /// The name and version of a client or server implementation.
@@ -297,15 +286,9 @@ impl Implementation {
     }
 }
 
-codec::object! {
-    Implementation;
-    optional 0 "description" description,
-    optional 1 "icons" icons,
-    required 2 "name" name,
-    optional 3 "title" title,
-    required 4 "version" version,
-    optional 5 "websiteUrl" website_url,
-    ..extra
+codec::object! { Implementation;
+    optional 0 "description" description, optional 1 "icons" icons, required 2 "name" name, optional 3 "title" title,
+    required 4 "version" version, optional 5 "websiteUrl" website_url, ..extra
 }
 
 /// The optional features that a server supports.
@@ -420,16 +403,10 @@ impl ServerCapabilities {
     }
 }
 
-codec::object! {
-    ServerCapabilities;
-    optional 0 "completions" completions,
-    optional 1 "experimental" experimental,
-    optional 2 "extensions" extensions,
-    optional 3 "logging" logging,
-    optional 4 "prompts" prompts,
-    optional 5 "resources" resources,
-    optional 6 "tools" tools,
-    ..extra
+codec::object! { ServerCapabilities;
+    optional 0 "completions" completions, optional 1 "experimental" experimental, optional 2 "extensions" extensions,
+    optional 3 "logging" logging, optional 4 "prompts" prompts, optional 5 "resources" resources,
+    optional 6 "tools" tools, ..extra
 }
 
 /// The server's support for prompts.
@@ -461,10 +438,8 @@ impl ServerCapabilitiesPrompts {
     }
 }
 
-codec::object! {
-    ServerCapabilitiesPrompts;
-    optional 0 "listChanged" list_changed,
-    ..extra
+codec::object! { ServerCapabilitiesPrompts;
+    optional 0 "listChanged" list_changed, ..extra
 }
 
 /// The server's support for resources.
@@ -508,11 +483,8 @@ impl ServerCapabilitiesResources {
     }
 }
 
-codec::object! {
-    ServerCapabilitiesResources;
-    optional 0 "listChanged" list_changed,
-    optional 1 "subscribe" subscribe,
-    ..extra
+codec::object! { ServerCapabilitiesResources;
+    optional 0 "listChanged" list_changed, optional 1 "subscribe" subscribe, ..extra
 }
 
 /// The server's support for tools.
@@ -544,10 +516,8 @@ impl ServerCapabilitiesTools {
     }
 }
 
-codec::object! {
-    ServerCapabilitiesTools;
-    optional 0 "listChanged" list_changed,
-    ..extra
+codec::object! { ServerCapabilitiesTools;
+    optional 0 "listChanged" list_changed, ..extra
 }
 
 codec::serde_impls! {

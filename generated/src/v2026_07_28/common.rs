@@ -77,12 +77,8 @@ impl Annotations {
     }
 }
 
-codec::object! {
-    Annotations;
-    optional 0 "audience" audience,
-    optional 1 "lastModified" last_modified,
-    optional 2 "priority" priority,
-    ..extra
+codec::object! { Annotations;
+    optional 0 "audience" audience, optional 1 "lastModified" last_modified, optional 2 "priority" priority, ..extra
 }
 
 /// The importance of an object, from 0 (optional) to 1 (effectively required).
@@ -93,10 +89,8 @@ codec::object! {
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct AnnotationsPriority(Number);
 
-codec::bounded_number! {
-    AnnotationsPriority(Number) from f64;
-    at_least(Integer(0)),
-    at_most(Integer(1))
+codec::bounded_number! { AnnotationsPriority(Number) from f64;
+    at_least(Integer(0)), at_most(Integer(1))
 }
 
 /// The name and title shared by several types.
@@ -133,11 +127,8 @@ impl BaseMetadata {
     }
 }
 
-codec::object! {
-    BaseMetadata;
-    required 0 "name" name,
-    optional 1 "title" title,
-    ..extra
+codec::object! { BaseMetadata;
+    required 0 "name" name, optional 1 "title" title, ..extra
 }
 
 /// The members shared by results that a client can cache.
@@ -192,13 +183,9 @@ impl CacheableResult {
     }
 }
 
-codec::object! {
-    CacheableResult;
-    optional 0 "_meta" meta,
-    required 1 "cacheScope" cache_scope,
-    required 2 "resultType" result_type,
-    required 3 "ttlMs" ttl_ms,
-    ..extra
+codec::object! { CacheableResult;
+    optional 0 "_meta" meta, required 1 "cacheScope" cache_scope, required 2 "resultType" result_type,
+    required 3 "ttlMs" ttl_ms, ..extra
 }
 
 /// The scope in which a cached copy of a result can be shared.
@@ -223,10 +210,8 @@ pub enum CacheScope {
     Public,
 }
 
-codec::string_enum! {
-    CacheScope;
-    Private = "private",
-    Public = "public",
+codec::string_enum! { CacheScope;
+    Private = "private", Public = "public",
 }
 
 /// A position in a paginated list, issued by the server.
@@ -284,12 +269,8 @@ impl Error {
     }
 }
 
-codec::object! {
-    Error;
-    required 0 "code" code,
-    optional 1 "data" data,
-    required 2 "message" message,
-    ..extra
+codec::object! { Error;
+    required 0 "code" code, optional 1 "data" data, required 2 "message" message, ..extra
 }
 
 /// An icon for a tool, prompt, resource or implementation in a user interface.
@@ -352,13 +333,8 @@ impl Icon {
     }
 }
 
-codec::object! {
-    Icon;
-    optional 0 "mimeType" mime_type,
-    optional 1 "sizes" sizes,
-    required 2 "src" src,
-    optional 3 "theme" theme,
-    ..extra
+codec::object! { Icon;
+    optional 0 "mimeType" mime_type, optional 1 "sizes" sizes, required 2 "src" src, optional 3 "theme" theme, ..extra
 }
 
 /// The background that an [`Icon`] is designed for.
@@ -372,10 +348,8 @@ pub enum IconTheme {
     Light,
 }
 
-codec::string_enum! {
-    IconTheme;
-    Dark = "dark",
-    Light = "light",
+codec::string_enum! { IconTheme;
+    Dark = "dark", Light = "light",
 }
 
 /// The `icons` member shared by several types.
@@ -407,10 +381,8 @@ impl Icons {
     }
 }
 
-codec::object! {
-    Icons;
-    optional 0 "icons" icons,
-    ..extra
+codec::object! { Icons;
+    optional 0 "icons" icons, ..extra
 }
 
 /// Any JSON array.
@@ -470,16 +442,9 @@ pub enum LoggingLevel {
     Warning,
 }
 
-codec::string_enum! {
-    LoggingLevel;
-    Alert = "alert",
-    Critical = "critical",
-    Debug = "debug",
-    Emergency = "emergency",
-    Error = "error",
-    Info = "info",
-    Notice = "notice",
-    Warning = "warning",
+codec::string_enum! { LoggingLevel;
+    Alert = "alert", Critical = "critical", Debug = "debug", Emergency = "emergency", Error = "error", Info = "info",
+    Notice = "notice", Warning = "warning",
 }
 
 /// The contents of a `_meta` member.
@@ -533,11 +498,8 @@ impl Notification {
     }
 }
 
-codec::object! {
-    Notification;
-    required 0 "method" method,
-    optional 1 "params" params,
-    ..extra
+codec::object! { Notification;
+    required 0 "method" method, optional 1 "params" params, ..extra
 }
 
 /// The metadata of a notification. For custom keys, see [`MetaObject`].
@@ -577,10 +539,8 @@ impl NotificationMetaObject {
     }
 }
 
-codec::object! {
-    NotificationMetaObject;
-    optional 0 "io.modelcontextprotocol/subscriptionId" subscription_id,
-    ..extra
+codec::object! { NotificationMetaObject;
+    optional 0 "io.modelcontextprotocol/subscriptionId" subscription_id, ..extra
 }
 
 /// The parameters that any notification can have, which contain only metadata.
@@ -616,10 +576,8 @@ impl NotificationParams {
     }
 }
 
-codec::object! {
-    NotificationParams;
-    optional 0 "_meta" meta,
-    ..extra
+codec::object! { NotificationParams;
+    optional 0 "_meta" meta, ..extra
 }
 
 /// The members shared by requests for paginated lists.
@@ -647,12 +605,8 @@ impl PaginatedRequest {
     }
 }
 
-codec::object! {
-    PaginatedRequest;
-    required 0 "id" id,
-    constant 1 "jsonrpc" = Str("2.0"),
-    required 2 "method" method,
-    required 3 "params" params,
+codec::object! { PaginatedRequest;
+    required 0 "id" id, constant 1 "jsonrpc" = Str("2.0"), required 2 "method" method, required 3 "params" params,
     ..extra
 }
 
@@ -693,11 +647,8 @@ impl PaginatedRequestParams {
     }
 }
 
-codec::object! {
-    PaginatedRequestParams;
-    required 0 "_meta" meta,
-    optional 1 "cursor" cursor,
-    ..extra
+codec::object! { PaginatedRequestParams;
+    required 0 "_meta" meta, optional 1 "cursor" cursor, ..extra
 }
 
 /// The members shared by results that contain a page of a list.
@@ -757,12 +708,8 @@ impl Default for PaginatedResult {
     }
 }
 
-codec::object! {
-    PaginatedResult;
-    optional 0 "_meta" meta,
-    optional 1 "nextCursor" next_cursor,
-    required 2 "resultType" result_type,
-    ..extra
+codec::object! { PaginatedResult;
+    optional 0 "_meta" meta, optional 1 "nextCursor" next_cursor, required 2 "resultType" result_type, ..extra
 }
 
 /// A string or integer that matches progress notifications to their request.
@@ -803,11 +750,8 @@ impl Request {
     }
 }
 
-codec::object! {
-    Request;
-    required 0 "method" method,
-    optional 1 "params" params,
-    ..extra
+codec::object! { Request;
+    required 0 "method" method, optional 1 "params" params, ..extra
 }
 
 /// A string or integer that matches a response to its request.
@@ -924,13 +868,11 @@ impl RequestMetaObject {
     }
 }
 
-codec::object! {
-    RequestMetaObject;
+codec::object! { RequestMetaObject;
     required 0 "io.modelcontextprotocol/clientCapabilities" client_capabilities,
     optional 1 "io.modelcontextprotocol/clientInfo" client_info,
     optional 2 "io.modelcontextprotocol/logLevel" log_level,
-    required 3 "io.modelcontextprotocol/protocolVersion" protocol_version,
-    optional 4 "progressToken" progress_token,
+    required 3 "io.modelcontextprotocol/protocolVersion" protocol_version, optional 4 "progressToken" progress_token,
     ..extra
 }
 
@@ -978,12 +920,8 @@ impl ResourceContents {
     }
 }
 
-codec::object! {
-    ResourceContents;
-    optional 0 "_meta" meta,
-    optional 1 "mimeType" mime_type,
-    required 2 "uri" uri,
-    ..extra
+codec::object! { ResourceContents;
+    optional 0 "_meta" meta, optional 1 "mimeType" mime_type, required 2 "uri" uri, ..extra
 }
 
 /// The parameters shared by all requests about a single resource.
@@ -1009,11 +947,8 @@ impl ResourceRequestParams {
     }
 }
 
-codec::object! {
-    ResourceRequestParams;
-    required 0 "_meta" meta,
-    required 1 "uri" uri,
-    ..extra
+codec::object! { ResourceRequestParams;
+    required 0 "_meta" meta, required 1 "uri" uri, ..extra
 }
 
 /// Any result, with the members shared by all results and any additional members.
@@ -1065,11 +1000,8 @@ impl Default for Result {
     }
 }
 
-codec::object! {
-    Result;
-    optional 0 "_meta" meta,
-    required 1 "resultType" result_type,
-    ..extra
+codec::object! { Result;
+    optional 0 "_meta" meta, required 1 "resultType" result_type, ..extra
 }
 
 /// The metadata of a result. For custom keys, see [`MetaObject`].
@@ -1108,10 +1040,8 @@ impl ResultMetaObject {
     }
 }
 
-codec::object! {
-    ResultMetaObject;
-    optional 0 "io.modelcontextprotocol/serverInfo" server_info,
-    ..extra
+codec::object! { ResultMetaObject;
+    optional 0 "io.modelcontextprotocol/serverInfo" server_info, ..extra
 }
 
 /// The kind of a result: `complete`, `input_required`, or a value defined by an extension.
@@ -1146,10 +1076,8 @@ pub enum Role {
     User,
 }
 
-codec::string_enum! {
-    Role;
-    Assistant = "assistant",
-    User = "user",
+codec::string_enum! { Role;
+    Assistant = "assistant", User = "user",
 }
 
 codec::serde_impls! {

@@ -50,13 +50,9 @@ impl BooleanSchema {
     }
 }
 
-codec::object! {
-    BooleanSchema;
-    optional 0 "default" default,
-    optional 1 "description" description,
-    optional 2 "title" title,
-    constant 3 "type" = Str("boolean"),
-    ..extra
+codec::object! { BooleanSchema;
+    optional 0 "default" default, optional 1 "description" description, optional 2 "title" title,
+    constant 3 "type" = Str("boolean"), ..extra
 }
 
 /// Requests input from the user through the client.
@@ -90,11 +86,8 @@ impl ElicitRequest {
     }
 }
 
-codec::object! {
-    ElicitRequest;
-    constant 0 "method" = Str("elicitation/create"),
-    required 1 "params" params,
-    ..extra
+codec::object! { ElicitRequest;
+    constant 0 "method" = Str("elicitation/create"), required 1 "params" params, ..extra
 }
 
 impl crate::Request for ElicitRequest {
@@ -169,11 +162,8 @@ impl ElicitRequestFormParams {
     }
 }
 
-codec::object! {
-    ElicitRequestFormParams;
-    required 0 "message" message,
-    flag 1 "mode" mode = Str("form"),
-    required 2 "requestedSchema" requested_schema,
+codec::object! { ElicitRequestFormParams;
+    required 0 "message" message, flag 1 "mode" mode = Str("form"), required 2 "requestedSchema" requested_schema,
     ..extra
 }
 
@@ -217,13 +207,9 @@ impl ElicitRequestFormParamsRequestedSchema {
     }
 }
 
-codec::object! {
-    ElicitRequestFormParamsRequestedSchema;
-    optional 0 "$schema" schema,
-    required 1 "properties" properties,
-    optional 2 "required" required,
-    constant 3 "type" = Str("object"),
-    ..extra
+codec::object! { ElicitRequestFormParamsRequestedSchema;
+    optional 0 "$schema" schema, required 1 "properties" properties, optional 2 "required" required,
+    constant 3 "type" = Str("object"), ..extra
 }
 
 /// A form for the user to fill in, or a URL for the user to visit.
@@ -250,10 +236,8 @@ pub enum ElicitRequestParams {
     ElicitRequestUrlParams(ElicitRequestUrlParams),
 }
 
-codec::union! {
-    ElicitRequestParams blank ElicitRequestUrlParams;
-    0 ElicitRequestFormParams from(ElicitRequestFormParams),
-    1 ElicitRequestUrlParams from(ElicitRequestUrlParams);
+codec::union! { ElicitRequestParams blank ElicitRequestUrlParams;
+    0 ElicitRequestFormParams from(ElicitRequestFormParams), 1 ElicitRequestUrlParams from(ElicitRequestUrlParams);
     [Value(&["mode"], &[Str("form")])] => 0,
     [Value(&["mode"], &[Str("url")])] => 1,
     [Absent(&["mode"])] => 0,
@@ -293,12 +277,8 @@ impl ElicitRequestUrlParams {
     }
 }
 
-codec::object! {
-    ElicitRequestUrlParams;
-    required 0 "message" message,
-    constant 1 "mode" = Str("url"),
-    required 2 "url" url,
-    ..extra
+codec::object! { ElicitRequestUrlParams;
+    required 0 "message" message, constant 1 "mode" = Str("url"), required 2 "url" url, ..extra
 }
 
 /// The user's response to an elicitation.
@@ -348,11 +328,8 @@ impl ElicitResult {
     }
 }
 
-codec::object! {
-    ElicitResult;
-    required 0 "action" action,
-    optional 1 "content" content,
-    ..extra
+codec::object! { ElicitResult;
+    required 0 "action" action, optional 1 "content" content, ..extra
 }
 
 /// The user's decision about an elicitation.
@@ -370,11 +347,8 @@ pub enum ElicitResultAction {
     Decline,
 }
 
-codec::string_enum! {
-    ElicitResultAction;
-    Accept = "accept",
-    Cancel = "cancel",
-    Decline = "decline",
+codec::string_enum! { ElicitResultAction;
+    Accept = "accept", Cancel = "cancel", Decline = "decline",
 }
 
 /// The value that the user entered in a field of a form.
@@ -407,12 +381,8 @@ pub enum ElicitResultContentValue {
     Boolean(bool),
 }
 
-codec::union! {
-    ElicitResultContentValue blank StringArray;
-    0 StringArray from(Vec<String>),
-    1 String from(String) from_ref(&str),
-    2 Number from(Number),
-    3 Boolean from(bool);
+codec::union! { ElicitResultContentValue blank StringArray;
+    0 StringArray from(Vec<String>), 1 String from(String) from_ref(&str), 2 Number from(Number), 3 Boolean from(bool);
     [Type(JsonTypes::ARRAY)] => 0,
     [Type(JsonTypes::STRING)] => 1,
     [Type(JsonTypes::INTEGER.union(JsonTypes::FRACTION))] => 2,
@@ -451,8 +421,7 @@ pub enum EnumSchema {
     LegacyTitledEnumSchema(LegacyTitledEnumSchema),
 }
 
-codec::union! {
-    EnumSchema blank LegacyTitledEnumSchema;
+codec::union! { EnumSchema blank LegacyTitledEnumSchema;
     0 UntitledSingleSelectEnumSchema from(UntitledSingleSelectEnumSchema),
     1 TitledSingleSelectEnumSchema from(TitledSingleSelectEnumSchema),
     2 UntitledMultiSelectEnumSchema from(UntitledMultiSelectEnumSchema),
@@ -534,15 +503,9 @@ impl LegacyTitledEnumSchema {
     }
 }
 
-codec::object! {
-    LegacyTitledEnumSchema;
-    optional 0 "default" default,
-    optional 1 "description" description,
-    required 2 "enum" r#enum,
-    optional 3 "enumNames" enum_names,
-    optional 4 "title" title,
-    constant 5 "type" = Str("string"),
-    ..extra
+codec::object! { LegacyTitledEnumSchema;
+    optional 0 "default" default, optional 1 "description" description, required 2 "enum" r#enum,
+    optional 3 "enumNames" enum_names, optional 4 "title" title, constant 5 "type" = Str("string"), ..extra
 }
 
 /// A form field with a list of options from which the user can select several.
@@ -564,8 +527,7 @@ pub enum MultiSelectEnumSchema {
     TitledMultiSelectEnumSchema(TitledMultiSelectEnumSchema),
 }
 
-codec::union! {
-    MultiSelectEnumSchema blank TitledMultiSelectEnumSchema;
+codec::union! { MultiSelectEnumSchema blank TitledMultiSelectEnumSchema;
     0 UntitledMultiSelectEnumSchema from(UntitledMultiSelectEnumSchema),
     1 TitledMultiSelectEnumSchema from(TitledMultiSelectEnumSchema);
     [Present(&["items", "enum"])] => 0,
@@ -645,15 +607,9 @@ impl NumberSchema {
     }
 }
 
-codec::object! {
-    NumberSchema;
-    optional 0 "default" default,
-    optional 1 "description" description,
-    optional 2 "maximum" maximum,
-    optional 3 "minimum" minimum,
-    optional 4 "title" title,
-    required 5 "type" r#type,
-    ..extra
+codec::object! { NumberSchema;
+    optional 0 "default" default, optional 1 "description" description, optional 2 "maximum" maximum,
+    optional 3 "minimum" minimum, optional 4 "title" title, required 5 "type" r#type, ..extra
 }
 
 /// The kind of number that a form field accepts.
@@ -667,10 +623,8 @@ pub enum NumberSchemaType {
     Number,
 }
 
-codec::string_enum! {
-    NumberSchemaType;
-    Integer = "integer",
-    Number = "number",
+codec::string_enum! { NumberSchemaType;
+    Integer = "integer", Number = "number",
 }
 
 /// The schema of a form field, restricted to a small subset of JSON Schema.
@@ -715,11 +669,8 @@ pub enum PrimitiveSchemaDefinition {
     LegacyTitledEnumSchema(LegacyTitledEnumSchema),
 }
 
-codec::union! {
-    PrimitiveSchemaDefinition blank BooleanSchema;
-    0 StringSchema from(StringSchema),
-    1 NumberSchema from(NumberSchema),
-    2 BooleanSchema from(BooleanSchema),
+codec::union! { PrimitiveSchemaDefinition blank BooleanSchema;
+    0 StringSchema from(StringSchema), 1 NumberSchema from(NumberSchema), 2 BooleanSchema from(BooleanSchema),
     3 UntitledSingleSelectEnumSchema from(UntitledSingleSelectEnumSchema),
     4 TitledSingleSelectEnumSchema from(TitledSingleSelectEnumSchema),
     5 UntitledMultiSelectEnumSchema from(UntitledMultiSelectEnumSchema),
@@ -753,8 +704,7 @@ pub enum SingleSelectEnumSchema {
     TitledSingleSelectEnumSchema(TitledSingleSelectEnumSchema),
 }
 
-codec::union! {
-    SingleSelectEnumSchema blank TitledSingleSelectEnumSchema;
+codec::union! { SingleSelectEnumSchema blank TitledSingleSelectEnumSchema;
     0 UntitledSingleSelectEnumSchema from(UntitledSingleSelectEnumSchema),
     1 TitledSingleSelectEnumSchema from(TitledSingleSelectEnumSchema);
     [Present(&["enum"])] => 0,
@@ -833,16 +783,10 @@ impl StringSchema {
     }
 }
 
-codec::object! {
-    StringSchema;
-    optional 0 "default" default,
-    optional 1 "description" description,
-    optional 2 "format" format,
-    optional 3 "maxLength" max_length,
-    optional 4 "minLength" min_length,
-    optional 5 "title" title,
-    constant 6 "type" = Str("string"),
-    ..extra
+codec::object! { StringSchema;
+    optional 0 "default" default, optional 1 "description" description, optional 2 "format" format,
+    optional 3 "maxLength" max_length, optional 4 "minLength" min_length, optional 5 "title" title,
+    constant 6 "type" = Str("string"), ..extra
 }
 
 /// The format of the text in a form field, as a JSON Schema `format`.
@@ -860,12 +804,8 @@ pub enum StringSchemaFormat {
     Uri,
 }
 
-codec::string_enum! {
-    StringSchemaFormat;
-    Date = "date",
-    DateTime = "date-time",
-    Email = "email",
-    Uri = "uri",
+codec::string_enum! { StringSchemaFormat;
+    Date = "date", DateTime = "date-time", Email = "email", Uri = "uri",
 }
 
 /// A form field with a list of titled options from which the user can select several.
@@ -942,16 +882,10 @@ impl TitledMultiSelectEnumSchema {
     }
 }
 
-codec::object! {
-    TitledMultiSelectEnumSchema;
-    optional 0 "default" default,
-    optional 1 "description" description,
-    required 2 "items" items,
-    optional 3 "maxItems" max_items,
-    optional 4 "minItems" min_items,
-    optional 5 "title" title,
-    constant 6 "type" = Str("array"),
-    ..extra
+codec::object! { TitledMultiSelectEnumSchema;
+    optional 0 "default" default, optional 1 "description" description, required 2 "items" items,
+    optional 3 "maxItems" max_items, optional 4 "minItems" min_items, optional 5 "title" title,
+    constant 6 "type" = Str("array"), ..extra
 }
 
 /// The options of a [`TitledMultiSelectEnumSchema`].
@@ -973,10 +907,8 @@ impl TitledMultiSelectEnumSchemaItems {
     }
 }
 
-codec::object! {
-    TitledMultiSelectEnumSchemaItems;
-    required 0 "anyOf" any_of,
-    ..extra
+codec::object! { TitledMultiSelectEnumSchemaItems;
+    required 0 "anyOf" any_of, ..extra
 }
 
 /// An option of a [`TitledMultiSelectEnumSchema`].
@@ -1000,11 +932,8 @@ impl TitledMultiSelectEnumSchemaItemsAnyOfItem {
     }
 }
 
-codec::object! {
-    TitledMultiSelectEnumSchemaItemsAnyOfItem;
-    required 0 "const" r#const,
-    required 1 "title" title,
-    ..extra
+codec::object! { TitledMultiSelectEnumSchemaItemsAnyOfItem;
+    required 0 "const" r#const, required 1 "title" title, ..extra
 }
 
 /// A form field with a list of titled options from which the user selects one.
@@ -1055,14 +984,9 @@ impl TitledSingleSelectEnumSchema {
     }
 }
 
-codec::object! {
-    TitledSingleSelectEnumSchema;
-    optional 0 "default" default,
-    optional 1 "description" description,
-    required 2 "oneOf" one_of,
-    optional 3 "title" title,
-    constant 4 "type" = Str("string"),
-    ..extra
+codec::object! { TitledSingleSelectEnumSchema;
+    optional 0 "default" default, optional 1 "description" description, required 2 "oneOf" one_of,
+    optional 3 "title" title, constant 4 "type" = Str("string"), ..extra
 }
 
 /// An option of a [`TitledSingleSelectEnumSchema`].
@@ -1086,11 +1010,8 @@ impl TitledSingleSelectEnumSchemaOneOfItem {
     }
 }
 
-codec::object! {
-    TitledSingleSelectEnumSchemaOneOfItem;
-    required 0 "const" r#const,
-    required 1 "title" title,
-    ..extra
+codec::object! { TitledSingleSelectEnumSchemaOneOfItem;
+    required 0 "const" r#const, required 1 "title" title, ..extra
 }
 
 /// A form field with a list of untitled options from which the user can select several.
@@ -1169,16 +1090,10 @@ impl UntitledMultiSelectEnumSchema {
     }
 }
 
-codec::object! {
-    UntitledMultiSelectEnumSchema;
-    optional 0 "default" default,
-    optional 1 "description" description,
-    required 2 "items" items,
-    optional 3 "maxItems" max_items,
-    optional 4 "minItems" min_items,
-    optional 5 "title" title,
-    constant 6 "type" = Str("array"),
-    ..extra
+codec::object! { UntitledMultiSelectEnumSchema;
+    optional 0 "default" default, optional 1 "description" description, required 2 "items" items,
+    optional 3 "maxItems" max_items, optional 4 "minItems" min_items, optional 5 "title" title,
+    constant 6 "type" = Str("array"), ..extra
 }
 
 /// The options of an [`UntitledMultiSelectEnumSchema`].
@@ -1200,11 +1115,8 @@ impl UntitledMultiSelectEnumSchemaItems {
     }
 }
 
-codec::object! {
-    UntitledMultiSelectEnumSchemaItems;
-    required 0 "enum" r#enum,
-    constant 1 "type" = Str("string"),
-    ..extra
+codec::object! { UntitledMultiSelectEnumSchemaItems;
+    required 0 "enum" r#enum, constant 1 "type" = Str("string"), ..extra
 }
 
 /// A form field with a list of untitled options from which the user selects one.
@@ -1257,14 +1169,9 @@ impl UntitledSingleSelectEnumSchema {
     }
 }
 
-codec::object! {
-    UntitledSingleSelectEnumSchema;
-    optional 0 "default" default,
-    optional 1 "description" description,
-    required 2 "enum" r#enum,
-    optional 3 "title" title,
-    constant 4 "type" = Str("string"),
-    ..extra
+codec::object! { UntitledSingleSelectEnumSchema;
+    optional 0 "default" default, optional 1 "description" description, required 2 "enum" r#enum,
+    optional 3 "title" title, constant 4 "type" = Str("string"), ..extra
 }
 
 codec::serde_impls! {

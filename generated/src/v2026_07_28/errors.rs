@@ -39,12 +39,8 @@ impl HeaderMismatchError {
     }
 }
 
-codec::object! {
-    HeaderMismatchError;
-    required 0 "error" error,
-    optional 1 "id" id,
-    constant 2 "jsonrpc" = Str("2.0"),
-    ..extra
+codec::object! { HeaderMismatchError;
+    required 0 "error" error, optional 1 "id" id, constant 2 "jsonrpc" = Str("2.0"), ..extra
 }
 
 /// The error object of a [`HeaderMismatchError`].
@@ -75,12 +71,8 @@ impl HeaderMismatchErrorError {
     }
 }
 
-codec::object! {
-    HeaderMismatchErrorError;
-    constant 0 "code" = Integer(-32020),
-    optional 1 "data" data,
-    required 2 "message" message,
-    ..extra
+codec::object! { HeaderMismatchErrorError;
+    constant 0 "code" = Integer(-32020), optional 1 "data" data, required 2 "message" message, ..extra
 }
 
 /// The error for an internal failure of the receiver.
@@ -112,12 +104,8 @@ impl InternalError {
     }
 }
 
-codec::object! {
-    InternalError;
-    constant 0 "code" = Integer(-32603),
-    optional 1 "data" data,
-    required 2 "message" message,
-    ..extra
+codec::object! { InternalError;
+    constant 0 "code" = Integer(-32603), optional 1 "data" data, required 2 "message" message, ..extra
 }
 
 /// The error for invalid method parameters.
@@ -152,12 +140,8 @@ impl InvalidParamsError {
     }
 }
 
-codec::object! {
-    InvalidParamsError;
-    constant 0 "code" = Integer(-32602),
-    optional 1 "data" data,
-    required 2 "message" message,
-    ..extra
+codec::object! { InvalidParamsError;
+    constant 0 "code" = Integer(-32602), optional 1 "data" data, required 2 "message" message, ..extra
 }
 
 /// The error for JSON that is not a valid JSON-RPC request, for example because `method` is missing.
@@ -189,12 +173,8 @@ impl InvalidRequestError {
     }
 }
 
-codec::object! {
-    InvalidRequestError;
-    constant 0 "code" = Integer(-32600),
-    optional 1 "data" data,
-    required 2 "message" message,
-    ..extra
+codec::object! { InvalidRequestError;
+    constant 0 "code" = Integer(-32600), optional 1 "data" data, required 2 "message" message, ..extra
 }
 
 /// The error for a method that the receiver does not support.
@@ -229,12 +209,8 @@ impl MethodNotFoundError {
     }
 }
 
-codec::object! {
-    MethodNotFoundError;
-    constant 0 "code" = Integer(-32601),
-    optional 1 "data" data,
-    required 2 "message" message,
-    ..extra
+codec::object! { MethodNotFoundError;
+    constant 0 "code" = Integer(-32601), optional 1 "data" data, required 2 "message" message, ..extra
 }
 
 /// The error response to a request that requires capabilities that the client has not declared.
@@ -268,12 +244,8 @@ impl MissingRequiredClientCapabilityError {
     }
 }
 
-codec::object! {
-    MissingRequiredClientCapabilityError;
-    required 0 "error" error,
-    optional 1 "id" id,
-    constant 2 "jsonrpc" = Str("2.0"),
-    ..extra
+codec::object! { MissingRequiredClientCapabilityError;
+    required 0 "error" error, optional 1 "id" id, constant 2 "jsonrpc" = Str("2.0"), ..extra
 }
 
 /// The error object of a [`MissingRequiredClientCapabilityError`].
@@ -297,12 +269,8 @@ impl MissingRequiredClientCapabilityErrorError {
     }
 }
 
-codec::object! {
-    MissingRequiredClientCapabilityErrorError;
-    constant 0 "code" = Integer(-32021),
-    required 1 "data" data,
-    required 2 "message" message,
-    ..extra
+codec::object! { MissingRequiredClientCapabilityErrorError;
+    constant 0 "code" = Integer(-32021), required 1 "data" data, required 2 "message" message, ..extra
 }
 
 /// The details of a [`MissingRequiredClientCapabilityError`].
@@ -324,10 +292,8 @@ impl MissingRequiredClientCapabilityErrorErrorData {
     }
 }
 
-codec::object! {
-    MissingRequiredClientCapabilityErrorErrorData;
-    required 0 "requiredCapabilities" required_capabilities,
-    ..extra
+codec::object! { MissingRequiredClientCapabilityErrorErrorData;
+    required 0 "requiredCapabilities" required_capabilities, ..extra
 }
 
 /// The error for a message that is not valid JSON.
@@ -359,12 +325,8 @@ impl ParseError {
     }
 }
 
-codec::object! {
-    ParseError;
-    constant 0 "code" = Integer(-32700),
-    optional 1 "data" data,
-    required 2 "message" message,
-    ..extra
+codec::object! { ParseError;
+    constant 0 "code" = Integer(-32700), optional 1 "data" data, required 2 "message" message, ..extra
 }
 
 /// The error response to a request with a protocol version that the server does not support.
@@ -399,12 +361,8 @@ impl UnsupportedProtocolVersionError {
     }
 }
 
-codec::object! {
-    UnsupportedProtocolVersionError;
-    required 0 "error" error,
-    optional 1 "id" id,
-    constant 2 "jsonrpc" = Str("2.0"),
-    ..extra
+codec::object! { UnsupportedProtocolVersionError;
+    required 0 "error" error, optional 1 "id" id, constant 2 "jsonrpc" = Str("2.0"), ..extra
 }
 
 /// The error object of an [`UnsupportedProtocolVersionError`].
@@ -428,12 +386,8 @@ impl UnsupportedProtocolVersionErrorError {
     }
 }
 
-codec::object! {
-    UnsupportedProtocolVersionErrorError;
-    constant 0 "code" = Integer(-32022),
-    required 1 "data" data,
-    required 2 "message" message,
-    ..extra
+codec::object! { UnsupportedProtocolVersionErrorError;
+    constant 0 "code" = Integer(-32022), required 1 "data" data, required 2 "message" message, ..extra
 }
 
 /// The details of an [`UnsupportedProtocolVersionError`].
@@ -457,11 +411,8 @@ impl UnsupportedProtocolVersionErrorErrorData {
     }
 }
 
-codec::object! {
-    UnsupportedProtocolVersionErrorErrorData;
-    required 0 "requested" requested,
-    required 1 "supported" supported,
-    ..extra
+codec::object! { UnsupportedProtocolVersionErrorErrorData;
+    required 0 "requested" requested, required 1 "supported" supported, ..extra
 }
 
 codec::serde_impls! {

@@ -33,10 +33,8 @@ pub enum InputRequest {
     ElicitRequest(ElicitRequest),
 }
 
-codec::union! {
-    InputRequest blank ListRootsRequest;
-    0 CreateMessageRequest boxed(CreateMessageRequest),
-    1 ListRootsRequest from(ListRootsRequest),
+codec::union! { InputRequest blank ListRootsRequest;
+    0 CreateMessageRequest boxed(CreateMessageRequest), 1 ListRootsRequest from(ListRootsRequest),
     2 ElicitRequest from(ElicitRequest);
     [Value(&["method"], &[Str("sampling/createMessage")])] => 0,
     [Value(&["method"], &[Str("roots/list")])] => 1,
@@ -127,13 +125,9 @@ impl InputRequiredResult {
     }
 }
 
-codec::object! {
-    InputRequiredResult;
-    optional 0 "_meta" meta,
-    optional 1 "inputRequests" input_requests,
-    optional 2 "requestState" request_state,
-    constant 3 "resultType" = Str("input_required"),
-    ..extra
+codec::object! { InputRequiredResult;
+    optional 0 "_meta" meta, optional 1 "inputRequests" input_requests, optional 2 "requestState" request_state,
+    constant 3 "resultType" = Str("input_required"), ..extra
 }
 
 /// The response to an [`InputRequest`].
@@ -156,10 +150,8 @@ pub enum InputResponse {
     ElicitResult(ElicitResult),
 }
 
-codec::union! {
-    InputResponse blank ListRootsResult;
-    0 CreateMessageResult boxed(CreateMessageResult),
-    1 ListRootsResult from(ListRootsResult),
+codec::union! { InputResponse blank ListRootsResult;
+    0 CreateMessageResult boxed(CreateMessageResult), 1 ListRootsResult from(ListRootsResult),
     2 ElicitResult from(ElicitResult);
     [Present(&["model"])] => 0,
     [Present(&["roots"])] => 1,
@@ -207,11 +199,8 @@ impl InputResponseRequestParams {
     }
 }
 
-codec::object! {
-    InputResponseRequestParams;
-    required 0 "_meta" meta,
-    optional 1 "inputResponses" input_responses,
-    optional 2 "requestState" request_state,
+codec::object! { InputResponseRequestParams;
+    required 0 "_meta" meta, optional 1 "inputResponses" input_responses, optional 2 "requestState" request_state,
     ..extra
 }
 

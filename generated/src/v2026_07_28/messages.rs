@@ -42,8 +42,7 @@ pub enum ClientNotification {
     Cancelled(CancelledNotification),
 }
 
-codec::message_set! {
-    ClientNotification blank Cancelled;
+codec::message_set! { ClientNotification blank Cancelled;
     0 "notifications/cancelled" Cancelled from(CancelledNotification),
 }
 
@@ -88,17 +87,13 @@ pub enum ClientRequest {
     Complete(Box<CompleteRequest>),
 }
 
-codec::message_set! {
-    ClientRequest blank Discover;
-    0 "server/discover" Discover boxed(DiscoverRequest),
-    1 "resources/list" ListResources boxed(ListResourcesRequest),
+codec::message_set! { ClientRequest blank Discover;
+    0 "server/discover" Discover boxed(DiscoverRequest), 1 "resources/list" ListResources boxed(ListResourcesRequest),
     2 "resources/templates/list" ListResourceTemplates boxed(ListResourceTemplatesRequest),
     3 "resources/read" ReadResource boxed(ReadResourceRequest),
     4 "subscriptions/listen" SubscriptionsListen boxed(SubscriptionsListenRequest),
-    5 "prompts/list" ListPrompts boxed(ListPromptsRequest),
-    6 "prompts/get" GetPrompt boxed(GetPromptRequest),
-    7 "tools/list" ListTools boxed(ListToolsRequest),
-    8 "tools/call" CallTool boxed(CallToolRequest),
+    5 "prompts/list" ListPrompts boxed(ListPromptsRequest), 6 "prompts/get" GetPrompt boxed(GetPromptRequest),
+    7 "tools/list" ListTools boxed(ListToolsRequest), 8 "tools/call" CallTool boxed(CallToolRequest),
     9 "completion/complete" Complete boxed(CompleteRequest),
 }
 
@@ -154,8 +149,7 @@ pub enum ServerNotification {
     LoggingMessage(LoggingMessageNotification),
 }
 
-codec::message_set! {
-    ServerNotification blank PromptListChanged;
+codec::message_set! { ServerNotification blank PromptListChanged;
     0 "notifications/cancelled" Cancelled from(CancelledNotification),
     1 "notifications/progress" Progress from(ProgressNotification),
     2 "notifications/resources/list_changed" ResourceListChanged from(ResourceListChangedNotification),
@@ -206,18 +200,10 @@ pub enum ClientRequestMethod {
     Complete,
 }
 
-codec::string_values! {
-    ClientRequestMethod;
-    Discover = "server/discover",
-    ListResources = "resources/list",
-    ListResourceTemplates = "resources/templates/list",
-    ReadResource = "resources/read",
-    SubscriptionsListen = "subscriptions/listen",
-    ListPrompts = "prompts/list",
-    GetPrompt = "prompts/get",
-    ListTools = "tools/list",
-    CallTool = "tools/call",
-    Complete = "completion/complete",
+codec::string_values! { ClientRequestMethod;
+    Discover = "server/discover", ListResources = "resources/list", ListResourceTemplates = "resources/templates/list",
+    ReadResource = "resources/read", SubscriptionsListen = "subscriptions/listen", ListPrompts = "prompts/list",
+    GetPrompt = "prompts/get", ListTools = "tools/list", CallTool = "tools/call", Complete = "completion/complete",
 }
 
 impl RequestSet for ClientRequest {
@@ -264,8 +250,7 @@ pub enum ClientNotificationMethod {
     Cancelled,
 }
 
-codec::string_values! {
-    ClientNotificationMethod;
+codec::string_values! { ClientNotificationMethod;
     Cancelled = "notifications/cancelled",
 }
 
@@ -299,16 +284,12 @@ pub enum ServerNotificationMethod {
     LoggingMessage,
 }
 
-codec::string_values! {
-    ServerNotificationMethod;
-    Cancelled = "notifications/cancelled",
-    Progress = "notifications/progress",
+codec::string_values! { ServerNotificationMethod;
+    Cancelled = "notifications/cancelled", Progress = "notifications/progress",
     ResourceListChanged = "notifications/resources/list_changed",
     SubscriptionsAcknowledged = "notifications/subscriptions/acknowledged",
-    ResourceUpdated = "notifications/resources/updated",
-    PromptListChanged = "notifications/prompts/list_changed",
-    ToolListChanged = "notifications/tools/list_changed",
-    LoggingMessage = "notifications/message",
+    ResourceUpdated = "notifications/resources/updated", PromptListChanged = "notifications/prompts/list_changed",
+    ToolListChanged = "notifications/tools/list_changed", LoggingMessage = "notifications/message",
 }
 
 impl NotificationSet for ServerNotification {}

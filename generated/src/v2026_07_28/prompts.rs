@@ -40,13 +40,9 @@ impl GetPromptRequest {
     }
 }
 
-codec::object! {
-    GetPromptRequest;
-    required 0 "id" id,
-    constant 1 "jsonrpc" = Str("2.0"),
-    constant 2 "method" = Str("prompts/get"),
-    required 3 "params" params,
-    ..extra
+codec::object! { GetPromptRequest;
+    required 0 "id" id, constant 1 "jsonrpc" = Str("2.0"), constant 2 "method" = Str("prompts/get"),
+    required 3 "params" params, ..extra
 }
 
 impl crate::Request for GetPromptRequest {
@@ -117,14 +113,9 @@ impl GetPromptRequestParams {
     }
 }
 
-codec::object! {
-    GetPromptRequestParams;
-    required 0 "_meta" meta,
-    optional 1 "arguments" arguments,
-    optional 2 "inputResponses" input_responses,
-    required 3 "name" name,
-    optional 4 "requestState" request_state,
-    ..extra
+codec::object! { GetPromptRequestParams;
+    required 0 "_meta" meta, optional 1 "arguments" arguments, optional 2 "inputResponses" input_responses,
+    required 3 "name" name, optional 4 "requestState" request_state, ..extra
 }
 
 /// The messages of a prompt, with the arguments filled in.
@@ -201,13 +192,9 @@ impl GetPromptResult {
     }
 }
 
-codec::object! {
-    GetPromptResult;
-    optional 0 "_meta" meta,
-    optional 1 "description" description,
-    required 2 "messages" messages,
-    required 3 "resultType" result_type,
-    ..extra
+codec::object! { GetPromptResult;
+    optional 0 "_meta" meta, optional 1 "description" description, required 2 "messages" messages,
+    required 3 "resultType" result_type, ..extra
 }
 
 /// A complete response with a [`GetPromptResult`].
@@ -233,12 +220,8 @@ impl GetPromptResultResponse {
     }
 }
 
-codec::object! {
-    GetPromptResultResponse;
-    required 0 "id" id,
-    constant 1 "jsonrpc" = Str("2.0"),
-    required 2 "result" result,
-    ..extra
+codec::object! { GetPromptResultResponse;
+    required 0 "id" id, constant 1 "jsonrpc" = Str("2.0"), required 2 "result" result, ..extra
 }
 
 /// The prompt, or a request for further input.
@@ -259,10 +242,8 @@ pub enum InputRequiredOrGetPromptResult {
     GetPromptResult(Box<GetPromptResult>),
 }
 
-codec::boxed_union! {
-    InputRequiredOrGetPromptResult blank InputRequiredResult;
-    0 InputRequiredResult boxed(InputRequiredResult),
-    1 GetPromptResult boxed(GetPromptResult);
+codec::boxed_union! { InputRequiredOrGetPromptResult blank InputRequiredResult;
+    0 InputRequiredResult boxed(InputRequiredResult), 1 GetPromptResult boxed(GetPromptResult);
     [Value(&["resultType"], &[Str("input_required")])] => 0,
     [] => 1,
 }
@@ -297,13 +278,9 @@ impl ListPromptsRequest {
     }
 }
 
-codec::object! {
-    ListPromptsRequest;
-    required 0 "id" id,
-    constant 1 "jsonrpc" = Str("2.0"),
-    constant 2 "method" = Str("prompts/list"),
-    required 3 "params" params,
-    ..extra
+codec::object! { ListPromptsRequest;
+    required 0 "id" id, constant 1 "jsonrpc" = Str("2.0"), constant 2 "method" = Str("prompts/list"),
+    required 3 "params" params, ..extra
 }
 
 impl crate::Request for ListPromptsRequest {
@@ -381,15 +358,9 @@ impl ListPromptsResult {
     }
 }
 
-codec::object! {
-    ListPromptsResult;
-    optional 0 "_meta" meta,
-    required 1 "cacheScope" cache_scope,
-    optional 2 "nextCursor" next_cursor,
-    required 3 "prompts" prompts,
-    required 4 "resultType" result_type,
-    required 5 "ttlMs" ttl_ms,
-    ..extra
+codec::object! { ListPromptsResult;
+    optional 0 "_meta" meta, required 1 "cacheScope" cache_scope, optional 2 "nextCursor" next_cursor,
+    required 3 "prompts" prompts, required 4 "resultType" result_type, required 5 "ttlMs" ttl_ms, ..extra
 }
 
 /// A complete response with a [`ListPromptsResult`].
@@ -415,12 +386,8 @@ impl ListPromptsResultResponse {
     }
 }
 
-codec::object! {
-    ListPromptsResultResponse;
-    required 0 "id" id,
-    constant 1 "jsonrpc" = Str("2.0"),
-    required 2 "result" result,
-    ..extra
+codec::object! { ListPromptsResultResponse;
+    required 0 "id" id, constant 1 "jsonrpc" = Str("2.0"), required 2 "result" result, ..extra
 }
 
 /// A template of messages for a model, offered by a server and chosen by a user.
@@ -517,15 +484,9 @@ impl Prompt {
     }
 }
 
-codec::object! {
-    Prompt;
-    optional 0 "_meta" meta,
-    optional 1 "arguments" arguments,
-    optional 2 "description" description,
-    optional 3 "icons" icons,
-    required 4 "name" name,
-    optional 5 "title" title,
-    ..extra
+codec::object! { Prompt;
+    optional 0 "_meta" meta, optional 1 "arguments" arguments, optional 2 "description" description,
+    optional 3 "icons" icons, required 4 "name" name, optional 5 "title" title, ..extra
 }
 
 /// A string argument of a [`Prompt`].
@@ -578,13 +539,9 @@ impl PromptArgument {
     }
 }
 
-codec::object! {
-    PromptArgument;
-    optional 0 "description" description,
-    required 1 "name" name,
-    optional 2 "required" required,
-    optional 3 "title" title,
-    ..extra
+codec::object! { PromptArgument;
+    optional 0 "description" description, required 1 "name" name, optional 2 "required" required,
+    optional 3 "title" title, ..extra
 }
 
 /// Notifies the client that the list of prompts has changed and that cached pages are stale.
@@ -620,12 +577,9 @@ impl PromptListChangedNotification {
     }
 }
 
-codec::object! {
-    PromptListChangedNotification;
-    constant 0 "jsonrpc" = Str("2.0"),
-    constant 1 "method" = Str("notifications/prompts/list_changed"),
-    optional 2 "params" params,
-    ..extra
+codec::object! { PromptListChangedNotification;
+    constant 0 "jsonrpc" = Str("2.0"), constant 1 "method" = Str("notifications/prompts/list_changed"),
+    optional 2 "params" params, ..extra
 }
 
 impl crate::Notification for PromptListChangedNotification {
@@ -676,11 +630,8 @@ impl PromptMessage {
     }
 }
 
-codec::object! {
-    PromptMessage;
-    required 0 "content" content,
-    required 1 "role" role,
-    ..extra
+codec::object! { PromptMessage;
+    required 0 "content" content, required 1 "role" role, ..extra
 }
 
 codec::serde_impls! {

@@ -51,13 +51,8 @@ impl BlobResourceContents {
     }
 }
 
-codec::object! {
-    BlobResourceContents;
-    optional 0 "_meta" meta,
-    required 1 "blob" blob,
-    optional 2 "mimeType" mime_type,
-    required 3 "uri" uri,
-    ..extra
+codec::object! { BlobResourceContents;
+    optional 0 "_meta" meta, required 1 "blob" blob, optional 2 "mimeType" mime_type, required 3 "uri" uri, ..extra
 }
 
 /// The text or binary contents of a resource or of a part of one.
@@ -78,10 +73,8 @@ pub enum TextOrBlobResourceContents {
     BlobResourceContents(BlobResourceContents),
 }
 
-codec::union! {
-    TextOrBlobResourceContents blank BlobResourceContents;
-    0 TextResourceContents from(TextResourceContents),
-    1 BlobResourceContents from(BlobResourceContents);
+codec::union! { TextOrBlobResourceContents blank BlobResourceContents;
+    0 TextResourceContents from(TextResourceContents), 1 BlobResourceContents from(BlobResourceContents);
     [Present(&["text"])] => 0,
     [Present(&["blob"])] => 1,
 }
@@ -115,13 +108,9 @@ impl ListResourceTemplatesRequest {
     }
 }
 
-codec::object! {
-    ListResourceTemplatesRequest;
-    required 0 "id" id,
-    constant 1 "jsonrpc" = Str("2.0"),
-    constant 2 "method" = Str("resources/templates/list"),
-    required 3 "params" params,
-    ..extra
+codec::object! { ListResourceTemplatesRequest;
+    required 0 "id" id, constant 1 "jsonrpc" = Str("2.0"), constant 2 "method" = Str("resources/templates/list"),
+    required 3 "params" params, ..extra
 }
 
 impl crate::Request for ListResourceTemplatesRequest {
@@ -201,14 +190,9 @@ impl ListResourceTemplatesResult {
     }
 }
 
-codec::object! {
-    ListResourceTemplatesResult;
-    optional 0 "_meta" meta,
-    required 1 "cacheScope" cache_scope,
-    optional 2 "nextCursor" next_cursor,
-    required 3 "resourceTemplates" resource_templates,
-    required 4 "resultType" result_type,
-    required 5 "ttlMs" ttl_ms,
+codec::object! { ListResourceTemplatesResult;
+    optional 0 "_meta" meta, required 1 "cacheScope" cache_scope, optional 2 "nextCursor" next_cursor,
+    required 3 "resourceTemplates" resource_templates, required 4 "resultType" result_type, required 5 "ttlMs" ttl_ms,
     ..extra
 }
 
@@ -235,12 +219,8 @@ impl ListResourceTemplatesResultResponse {
     }
 }
 
-codec::object! {
-    ListResourceTemplatesResultResponse;
-    required 0 "id" id,
-    constant 1 "jsonrpc" = Str("2.0"),
-    required 2 "result" result,
-    ..extra
+codec::object! { ListResourceTemplatesResultResponse;
+    required 0 "id" id, constant 1 "jsonrpc" = Str("2.0"), required 2 "result" result, ..extra
 }
 
 /// Lists the resources that the server offers to the caller.
@@ -273,13 +253,9 @@ impl ListResourcesRequest {
     }
 }
 
-codec::object! {
-    ListResourcesRequest;
-    required 0 "id" id,
-    constant 1 "jsonrpc" = Str("2.0"),
-    constant 2 "method" = Str("resources/list"),
-    required 3 "params" params,
-    ..extra
+codec::object! { ListResourcesRequest;
+    required 0 "id" id, constant 1 "jsonrpc" = Str("2.0"), constant 2 "method" = Str("resources/list"),
+    required 3 "params" params, ..extra
 }
 
 impl crate::Request for ListResourcesRequest {
@@ -357,15 +333,9 @@ impl ListResourcesResult {
     }
 }
 
-codec::object! {
-    ListResourcesResult;
-    optional 0 "_meta" meta,
-    required 1 "cacheScope" cache_scope,
-    optional 2 "nextCursor" next_cursor,
-    required 3 "resources" resources,
-    required 4 "resultType" result_type,
-    required 5 "ttlMs" ttl_ms,
-    ..extra
+codec::object! { ListResourcesResult;
+    optional 0 "_meta" meta, required 1 "cacheScope" cache_scope, optional 2 "nextCursor" next_cursor,
+    required 3 "resources" resources, required 4 "resultType" result_type, required 5 "ttlMs" ttl_ms, ..extra
 }
 
 /// A complete response with a [`ListResourcesResult`].
@@ -391,12 +361,8 @@ impl ListResourcesResultResponse {
     }
 }
 
-codec::object! {
-    ListResourcesResultResponse;
-    required 0 "id" id,
-    constant 1 "jsonrpc" = Str("2.0"),
-    required 2 "result" result,
-    ..extra
+codec::object! { ListResourcesResultResponse;
+    required 0 "id" id, constant 1 "jsonrpc" = Str("2.0"), required 2 "result" result, ..extra
 }
 
 /// Reads a resource by its URI.
@@ -430,13 +396,9 @@ impl ReadResourceRequest {
     }
 }
 
-codec::object! {
-    ReadResourceRequest;
-    required 0 "id" id,
-    constant 1 "jsonrpc" = Str("2.0"),
-    constant 2 "method" = Str("resources/read"),
-    required 3 "params" params,
-    ..extra
+codec::object! { ReadResourceRequest;
+    required 0 "id" id, constant 1 "jsonrpc" = Str("2.0"), constant 2 "method" = Str("resources/read"),
+    required 3 "params" params, ..extra
 }
 
 impl crate::Request for ReadResourceRequest {
@@ -498,13 +460,9 @@ impl ReadResourceRequestParams {
     }
 }
 
-codec::object! {
-    ReadResourceRequestParams;
-    required 0 "_meta" meta,
-    optional 1 "inputResponses" input_responses,
-    optional 2 "requestState" request_state,
-    required 3 "uri" uri,
-    ..extra
+codec::object! { ReadResourceRequestParams;
+    required 0 "_meta" meta, optional 1 "inputResponses" input_responses, optional 2 "requestState" request_state,
+    required 3 "uri" uri, ..extra
 }
 
 /// The contents of a resource.
@@ -587,14 +545,9 @@ impl ReadResourceResult {
     }
 }
 
-codec::object! {
-    ReadResourceResult;
-    optional 0 "_meta" meta,
-    required 1 "cacheScope" cache_scope,
-    required 2 "contents" contents,
-    required 3 "resultType" result_type,
-    required 4 "ttlMs" ttl_ms,
-    ..extra
+codec::object! { ReadResourceResult;
+    optional 0 "_meta" meta, required 1 "cacheScope" cache_scope, required 2 "contents" contents,
+    required 3 "resultType" result_type, required 4 "ttlMs" ttl_ms, ..extra
 }
 
 /// A complete response with a [`ReadResourceResult`].
@@ -620,12 +573,8 @@ impl ReadResourceResultResponse {
     }
 }
 
-codec::object! {
-    ReadResourceResultResponse;
-    required 0 "id" id,
-    constant 1 "jsonrpc" = Str("2.0"),
-    required 2 "result" result,
-    ..extra
+codec::object! { ReadResourceResultResponse;
+    required 0 "id" id, constant 1 "jsonrpc" = Str("2.0"), required 2 "result" result, ..extra
 }
 
 /// The contents of a resource, or a request for further input.
@@ -649,10 +598,8 @@ pub enum InputRequiredOrReadResourceResult {
     ReadResourceResult(Box<ReadResourceResult>),
 }
 
-codec::boxed_union! {
-    InputRequiredOrReadResourceResult blank InputRequiredResult;
-    0 InputRequiredResult boxed(InputRequiredResult),
-    1 ReadResourceResult boxed(ReadResourceResult);
+codec::boxed_union! { InputRequiredOrReadResourceResult blank InputRequiredResult;
+    0 InputRequiredResult boxed(InputRequiredResult), 1 ReadResourceResult boxed(ReadResourceResult);
     [Value(&["resultType"], &[Str("input_required")])] => 0,
     [] => 1,
 }
@@ -774,18 +721,10 @@ impl Resource {
     }
 }
 
-codec::object! {
-    Resource;
-    optional 0 "_meta" meta,
-    optional 1 "annotations" annotations,
-    optional 2 "description" description,
-    optional 3 "icons" icons,
-    optional 4 "mimeType" mime_type,
-    required 5 "name" name,
-    optional 6 "size" size,
-    optional 7 "title" title,
-    required 8 "uri" uri,
-    ..extra
+codec::object! { Resource;
+    optional 0 "_meta" meta, optional 1 "annotations" annotations, optional 2 "description" description,
+    optional 3 "icons" icons, optional 4 "mimeType" mime_type, required 5 "name" name, optional 6 "size" size,
+    optional 7 "title" title, required 8 "uri" uri, ..extra
 }
 
 /// Notifies the client that the list of resources has changed and that cached pages are stale.
@@ -821,12 +760,9 @@ impl ResourceListChangedNotification {
     }
 }
 
-codec::object! {
-    ResourceListChangedNotification;
-    constant 0 "jsonrpc" = Str("2.0"),
-    constant 1 "method" = Str("notifications/resources/list_changed"),
-    optional 2 "params" params,
-    ..extra
+codec::object! { ResourceListChangedNotification;
+    constant 0 "jsonrpc" = Str("2.0"), constant 1 "method" = Str("notifications/resources/list_changed"),
+    optional 2 "params" params, ..extra
 }
 
 impl crate::Notification for ResourceListChangedNotification {
@@ -938,17 +874,10 @@ impl ResourceTemplate {
     }
 }
 
-codec::object! {
-    ResourceTemplate;
-    optional 0 "_meta" meta,
-    optional 1 "annotations" annotations,
-    optional 2 "description" description,
-    optional 3 "icons" icons,
-    optional 4 "mimeType" mime_type,
-    required 5 "name" name,
-    optional 6 "title" title,
-    required 7 "uriTemplate" uri_template,
-    ..extra
+codec::object! { ResourceTemplate;
+    optional 0 "_meta" meta, optional 1 "annotations" annotations, optional 2 "description" description,
+    optional 3 "icons" icons, optional 4 "mimeType" mime_type, required 5 "name" name, optional 6 "title" title,
+    required 7 "uriTemplate" uri_template, ..extra
 }
 
 /// Notifies the client that a resource has changed, so that the client can read it again.
@@ -977,12 +906,9 @@ impl ResourceUpdatedNotification {
     }
 }
 
-codec::object! {
-    ResourceUpdatedNotification;
-    constant 0 "jsonrpc" = Str("2.0"),
-    constant 1 "method" = Str("notifications/resources/updated"),
-    required 2 "params" params,
-    ..extra
+codec::object! { ResourceUpdatedNotification;
+    constant 0 "jsonrpc" = Str("2.0"), constant 1 "method" = Str("notifications/resources/updated"),
+    required 2 "params" params, ..extra
 }
 
 impl crate::Notification for ResourceUpdatedNotification {
@@ -1023,11 +949,8 @@ impl ResourceUpdatedNotificationParams {
     }
 }
 
-codec::object! {
-    ResourceUpdatedNotificationParams;
-    optional 0 "_meta" meta,
-    required 1 "uri" uri,
-    ..extra
+codec::object! { ResourceUpdatedNotificationParams;
+    optional 0 "_meta" meta, required 1 "uri" uri, ..extra
 }
 
 /// Text contents of a resource or of a part of one.
@@ -1087,13 +1010,8 @@ impl TextResourceContents {
     }
 }
 
-codec::object! {
-    TextResourceContents;
-    optional 0 "_meta" meta,
-    optional 1 "mimeType" mime_type,
-    required 2 "text" text,
-    required 3 "uri" uri,
-    ..extra
+codec::object! { TextResourceContents;
+    optional 0 "_meta" meta, optional 1 "mimeType" mime_type, required 2 "text" text, required 3 "uri" uri, ..extra
 }
 
 codec::serde_impls! {

@@ -44,11 +44,8 @@ impl ListRootsRequest {
     }
 }
 
-codec::object! {
-    ListRootsRequest;
-    constant 0 "method" = Str("roots/list"),
-    optional 1 "params" params,
-    ..extra
+codec::object! { ListRootsRequest;
+    constant 0 "method" = Str("roots/list"), optional 1 "params" params, ..extra
 }
 
 impl crate::Request for ListRootsRequest {
@@ -90,10 +87,8 @@ impl ListRootsRequestParams {
     }
 }
 
-codec::object! {
-    ListRootsRequestParams;
-    optional 0 "_meta" meta,
-    ..extra
+codec::object! { ListRootsRequestParams;
+    optional 0 "_meta" meta, ..extra
 }
 
 /// The directories and files that the server should work on.
@@ -124,10 +119,8 @@ impl ListRootsResult {
     }
 }
 
-codec::object! {
-    ListRootsResult;
-    required 0 "roots" roots,
-    ..extra
+codec::object! { ListRootsResult;
+    required 0 "roots" roots, ..extra
 }
 
 /// A directory or file of the client that a server should work on.
@@ -175,12 +168,8 @@ impl Root {
     }
 }
 
-codec::object! {
-    Root;
-    optional 0 "_meta" meta,
-    optional 1 "name" name,
-    required 2 "uri" uri,
-    ..extra
+codec::object! { Root;
+    optional 0 "_meta" meta, optional 1 "name" name, required 2 "uri" uri, ..extra
 }
 
 codec::serde_impls! {

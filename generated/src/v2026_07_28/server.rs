@@ -37,13 +37,9 @@ impl DiscoverRequest {
     }
 }
 
-codec::object! {
-    DiscoverRequest;
-    required 0 "id" id,
-    constant 1 "jsonrpc" = Str("2.0"),
-    constant 2 "method" = Str("server/discover"),
-    required 3 "params" params,
-    ..extra
+codec::object! { DiscoverRequest;
+    required 0 "id" id, constant 1 "jsonrpc" = Str("2.0"), constant 2 "method" = Str("server/discover"),
+    required 3 "params" params, ..extra
 }
 
 impl crate::Request for DiscoverRequest {
@@ -130,16 +126,10 @@ impl DiscoverResult {
     }
 }
 
-codec::object! {
-    DiscoverResult;
-    optional 0 "_meta" meta,
-    required 1 "cacheScope" cache_scope,
-    required 2 "capabilities" capabilities,
-    optional 3 "instructions" instructions,
-    required 4 "resultType" result_type,
-    required 5 "supportedVersions" supported_versions,
-    required 6 "ttlMs" ttl_ms,
-    ..extra
+codec::object! { DiscoverResult;
+    optional 0 "_meta" meta, required 1 "cacheScope" cache_scope, required 2 "capabilities" capabilities,
+    optional 3 "instructions" instructions, required 4 "resultType" result_type,
+    required 5 "supportedVersions" supported_versions, required 6 "ttlMs" ttl_ms, ..extra
 }
 
 /// A complete response with a [`DiscoverResult`].
@@ -165,12 +155,8 @@ impl DiscoverResultResponse {
     }
 }
 
-codec::object! {
-    DiscoverResultResponse;
-    required 0 "id" id,
-    constant 1 "jsonrpc" = Str("2.0"),
-    required 2 "result" result,
-    ..extra
+codec::object! { DiscoverResultResponse;
+    required 0 "id" id, constant 1 "jsonrpc" = Str("2.0"), required 2 "result" result, ..extra
 }
 
 /// The parameters that every request must have, which contain only metadata.
@@ -197,10 +183,8 @@ impl RequestParams {
     }
 }
 
-codec::object! {
-    RequestParams;
-    required 0 "_meta" meta,
-    ..extra
+codec::object! { RequestParams;
+    required 0 "_meta" meta, ..extra
 }
 
 codec::serde_impls! {

@@ -64,13 +64,9 @@ impl SubscriptionFilter {
     }
 }
 
-codec::object! {
-    SubscriptionFilter;
-    optional 0 "promptsListChanged" prompts_list_changed,
-    optional 1 "resourceSubscriptions" resource_subscriptions,
-    optional 2 "resourcesListChanged" resources_list_changed,
-    optional 3 "toolsListChanged" tools_list_changed,
-    ..extra
+codec::object! { SubscriptionFilter;
+    optional 0 "promptsListChanged" prompts_list_changed, optional 1 "resourceSubscriptions" resource_subscriptions,
+    optional 2 "resourcesListChanged" resources_list_changed, optional 3 "toolsListChanged" tools_list_changed, ..extra
 }
 
 /// Acknowledges a subscription and lists the notifications that the client will receive.
@@ -100,12 +96,9 @@ impl SubscriptionsAcknowledgedNotification {
     }
 }
 
-codec::object! {
-    SubscriptionsAcknowledgedNotification;
-    constant 0 "jsonrpc" = Str("2.0"),
-    constant 1 "method" = Str("notifications/subscriptions/acknowledged"),
-    required 2 "params" params,
-    ..extra
+codec::object! { SubscriptionsAcknowledgedNotification;
+    constant 0 "jsonrpc" = Str("2.0"), constant 1 "method" = Str("notifications/subscriptions/acknowledged"),
+    required 2 "params" params, ..extra
 }
 
 impl crate::Notification for SubscriptionsAcknowledgedNotification {
@@ -147,11 +140,8 @@ impl SubscriptionsAcknowledgedNotificationParams {
     }
 }
 
-codec::object! {
-    SubscriptionsAcknowledgedNotificationParams;
-    optional 0 "_meta" meta,
-    required 1 "notifications" notifications,
-    ..extra
+codec::object! { SubscriptionsAcknowledgedNotificationParams;
+    optional 0 "_meta" meta, required 1 "notifications" notifications, ..extra
 }
 
 /// Opens a stream of change notifications.
@@ -188,13 +178,9 @@ impl SubscriptionsListenRequest {
     }
 }
 
-codec::object! {
-    SubscriptionsListenRequest;
-    required 0 "id" id,
-    constant 1 "jsonrpc" = Str("2.0"),
-    constant 2 "method" = Str("subscriptions/listen"),
-    required 3 "params" params,
-    ..extra
+codec::object! { SubscriptionsListenRequest;
+    required 0 "id" id, constant 1 "jsonrpc" = Str("2.0"), constant 2 "method" = Str("subscriptions/listen"),
+    required 3 "params" params, ..extra
 }
 
 impl crate::Request for SubscriptionsListenRequest {
@@ -233,11 +219,8 @@ impl SubscriptionsListenRequestParams {
     }
 }
 
-codec::object! {
-    SubscriptionsListenRequestParams;
-    required 0 "_meta" meta,
-    required 1 "notifications" notifications,
-    ..extra
+codec::object! { SubscriptionsListenRequestParams;
+    required 0 "_meta" meta, required 1 "notifications" notifications, ..extra
 }
 
 /// The result that ends a subscription gracefully, for example when the server shuts down.
@@ -274,11 +257,8 @@ impl SubscriptionsListenResult {
     }
 }
 
-codec::object! {
-    SubscriptionsListenResult;
-    required 0 "_meta" meta,
-    required 1 "resultType" result_type,
-    ..extra
+codec::object! { SubscriptionsListenResult;
+    required 0 "_meta" meta, required 1 "resultType" result_type, ..extra
 }
 
 /// The metadata of a [`SubscriptionsListenResult`], which identifies the subscription that ended.
@@ -315,11 +295,9 @@ impl SubscriptionsListenResultMetaObject {
     }
 }
 
-codec::object! {
-    SubscriptionsListenResultMetaObject;
+codec::object! { SubscriptionsListenResultMetaObject;
     optional 0 "io.modelcontextprotocol/serverInfo" server_info,
-    required 1 "io.modelcontextprotocol/subscriptionId" subscription_id,
-    ..extra
+    required 1 "io.modelcontextprotocol/subscriptionId" subscription_id, ..extra
 }
 
 /// A complete response with a [`SubscriptionsListenResult`].
@@ -345,12 +323,8 @@ impl SubscriptionsListenResultResponse {
     }
 }
 
-codec::object! {
-    SubscriptionsListenResultResponse;
-    required 0 "id" id,
-    constant 1 "jsonrpc" = Str("2.0"),
-    required 2 "result" result,
-    ..extra
+codec::object! { SubscriptionsListenResultResponse;
+    required 0 "id" id, constant 1 "jsonrpc" = Str("2.0"), required 2 "result" result, ..extra
 }
 
 codec::serde_impls! {

@@ -41,13 +41,9 @@ impl CallToolRequest {
     }
 }
 
-codec::object! {
-    CallToolRequest;
-    required 0 "id" id,
-    constant 1 "jsonrpc" = Str("2.0"),
-    constant 2 "method" = Str("tools/call"),
-    required 3 "params" params,
-    ..extra
+codec::object! { CallToolRequest;
+    required 0 "id" id, constant 1 "jsonrpc" = Str("2.0"), constant 2 "method" = Str("tools/call"),
+    required 3 "params" params, ..extra
 }
 
 impl crate::Request for CallToolRequest {
@@ -134,14 +130,9 @@ impl CallToolRequestParams {
     }
 }
 
-codec::object! {
-    CallToolRequestParams;
-    required 0 "_meta" meta,
-    optional 1 "arguments" arguments,
-    optional 2 "inputResponses" input_responses,
-    required 3 "name" name,
-    optional 4 "requestState" request_state,
-    ..extra
+codec::object! { CallToolRequestParams;
+    required 0 "_meta" meta, optional 1 "arguments" arguments, optional 2 "inputResponses" input_responses,
+    required 3 "name" name, optional 4 "requestState" request_state, ..extra
 }
 
 /// The result of a tool call, including failures of the tool.
@@ -235,14 +226,9 @@ impl CallToolResult {
     }
 }
 
-codec::object! {
-    CallToolResult;
-    optional 0 "_meta" meta,
-    required 1 "content" content,
-    optional 2 "isError" is_error,
-    required 3 "resultType" result_type,
-    optional 4 "structuredContent" structured_content,
-    ..extra
+codec::object! { CallToolResult;
+    optional 0 "_meta" meta, required 1 "content" content, optional 2 "isError" is_error,
+    required 3 "resultType" result_type, optional 4 "structuredContent" structured_content, ..extra
 }
 
 /// A complete response with a [`CallToolResult`].
@@ -268,12 +254,8 @@ impl CallToolResultResponse {
     }
 }
 
-codec::object! {
-    CallToolResultResponse;
-    required 0 "id" id,
-    constant 1 "jsonrpc" = Str("2.0"),
-    required 2 "result" result,
-    ..extra
+codec::object! { CallToolResultResponse;
+    required 0 "id" id, constant 1 "jsonrpc" = Str("2.0"), required 2 "result" result, ..extra
 }
 
 /// The result of a tool call, or a request for further input.
@@ -296,10 +278,8 @@ pub enum InputRequiredOrCallToolResult {
     CallToolResult(Box<CallToolResult>),
 }
 
-codec::boxed_union! {
-    InputRequiredOrCallToolResult blank InputRequiredResult;
-    0 InputRequiredResult boxed(InputRequiredResult),
-    1 CallToolResult boxed(CallToolResult);
+codec::boxed_union! { InputRequiredOrCallToolResult blank InputRequiredResult;
+    0 InputRequiredResult boxed(InputRequiredResult), 1 CallToolResult boxed(CallToolResult);
     [Value(&["resultType"], &[Str("input_required")])] => 0,
     [] => 1,
 }
@@ -334,13 +314,9 @@ impl ListToolsRequest {
     }
 }
 
-codec::object! {
-    ListToolsRequest;
-    required 0 "id" id,
-    constant 1 "jsonrpc" = Str("2.0"),
-    constant 2 "method" = Str("tools/list"),
-    required 3 "params" params,
-    ..extra
+codec::object! { ListToolsRequest;
+    required 0 "id" id, constant 1 "jsonrpc" = Str("2.0"), constant 2 "method" = Str("tools/list"),
+    required 3 "params" params, ..extra
 }
 
 impl crate::Request for ListToolsRequest {
@@ -431,15 +407,9 @@ impl ListToolsResult {
     }
 }
 
-codec::object! {
-    ListToolsResult;
-    optional 0 "_meta" meta,
-    required 1 "cacheScope" cache_scope,
-    optional 2 "nextCursor" next_cursor,
-    required 3 "resultType" result_type,
-    required 4 "tools" tools,
-    required 5 "ttlMs" ttl_ms,
-    ..extra
+codec::object! { ListToolsResult;
+    optional 0 "_meta" meta, required 1 "cacheScope" cache_scope, optional 2 "nextCursor" next_cursor,
+    required 3 "resultType" result_type, required 4 "tools" tools, required 5 "ttlMs" ttl_ms, ..extra
 }
 
 /// A complete response with a [`ListToolsResult`].
@@ -465,12 +435,8 @@ impl ListToolsResultResponse {
     }
 }
 
-codec::object! {
-    ListToolsResultResponse;
-    required 0 "id" id,
-    constant 1 "jsonrpc" = Str("2.0"),
-    required 2 "result" result,
-    ..extra
+codec::object! { ListToolsResultResponse;
+    required 0 "id" id, constant 1 "jsonrpc" = Str("2.0"), required 2 "result" result, ..extra
 }
 
 /// A function of the server that a model can call.
@@ -584,17 +550,10 @@ impl Tool {
     }
 }
 
-codec::object! {
-    Tool;
-    optional 0 "_meta" meta,
-    optional 1 "annotations" annotations,
-    optional 2 "description" description,
-    optional 3 "icons" icons,
-    required 4 "inputSchema" input_schema,
-    required 5 "name" name,
-    optional 6 "outputSchema" output_schema,
-    optional 7 "title" title,
-    ..extra
+codec::object! { Tool;
+    optional 0 "_meta" meta, optional 1 "annotations" annotations, optional 2 "description" description,
+    optional 3 "icons" icons, required 4 "inputSchema" input_schema, required 5 "name" name,
+    optional 6 "outputSchema" output_schema, optional 7 "title" title, ..extra
 }
 
 /// The JSON Schema of a tool's arguments. Its root has the type `object`.
@@ -654,11 +613,8 @@ impl ToolInputSchema {
     }
 }
 
-codec::object! {
-    ToolInputSchema;
-    optional 0 "$schema" schema,
-    constant 1 "type" = Str("object"),
-    ..extra
+codec::object! { ToolInputSchema;
+    optional 0 "$schema" schema, constant 1 "type" = Str("object"), ..extra
 }
 
 /// The JSON Schema of a tool's `structuredContent`, which can be any JSON value.
@@ -694,10 +650,8 @@ impl ToolOutputSchema {
     }
 }
 
-codec::object! {
-    ToolOutputSchema;
-    optional 0 "$schema" schema,
-    ..extra
+codec::object! { ToolOutputSchema;
+    optional 0 "$schema" schema, ..extra
 }
 
 /// Hints about the behavior of a tool.
@@ -770,13 +724,9 @@ impl ToolAnnotations {
     }
 }
 
-codec::object! {
-    ToolAnnotations;
-    optional 0 "destructiveHint" destructive_hint,
-    optional 1 "idempotentHint" idempotent_hint,
-    optional 2 "openWorldHint" open_world_hint,
-    optional 3 "readOnlyHint" read_only_hint,
-    optional 4 "title" title,
+codec::object! { ToolAnnotations;
+    optional 0 "destructiveHint" destructive_hint, optional 1 "idempotentHint" idempotent_hint,
+    optional 2 "openWorldHint" open_world_hint, optional 3 "readOnlyHint" read_only_hint, optional 4 "title" title,
     ..extra
 }
 
@@ -813,12 +763,9 @@ impl ToolListChangedNotification {
     }
 }
 
-codec::object! {
-    ToolListChangedNotification;
-    constant 0 "jsonrpc" = Str("2.0"),
-    constant 1 "method" = Str("notifications/tools/list_changed"),
-    optional 2 "params" params,
-    ..extra
+codec::object! { ToolListChangedNotification;
+    constant 0 "jsonrpc" = Str("2.0"), constant 1 "method" = Str("notifications/tools/list_changed"),
+    optional 2 "params" params, ..extra
 }
 
 impl crate::Notification for ToolListChangedNotification {

@@ -11,6 +11,7 @@ const DEFAULTS: &[(&str, &str)] = &[
     ("mode", "\"form\""),
     ("_meta", "{}"),
     ("params", "{}"),
+    ("io.modelcontextprotocol/clientCapabilities", "{}"),
 ];
 
 /// Required members that a conversion adds, with any value.
