@@ -22,7 +22,8 @@
 //! # Files
 //!
 //! `builder` builds a server, `state` has its handle, `registration` changes it while it serves, and `serve` connects
-//! it to transports. `router` has its routes: `call_tool`, `read_resource` and `get_prompt` handle requests. `handler`
+//! it to transports. `router` has its routes: `call_tool`, `read_resource` and `get_prompt` handle requests, and `task_call` runs
+//! calls as tasks. `handler`
 //! decodes the params of every revision, and `older_revisions` converts results to older ones. `registry` stores
 //! entries (`tool`, `resource`, `template`, `prompt`). Their functions take a `context`, which has the `rounds` of a
 //! request; `into_tool_result` and `into_contents` convert their return values. `schema` derives schemas from types,
@@ -58,6 +59,8 @@ mod schema;
 mod serve;
 mod state;
 pub mod subscriptions;
+#[cfg(feature = "tasks")]
+mod task_call;
 #[cfg(feature = "resource-templates")]
 mod template;
 mod tool;

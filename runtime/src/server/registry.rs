@@ -66,6 +66,12 @@ impl<T: Entry> Registry<T> {
         self.entries.read().get(key).cloned()
     }
 
+    /// Returns whether a condition holds for an entry.
+    #[cfg(feature = "tasks")]
+    pub(super) fn any(&self, holds: impl Fn(&T) -> bool) -> bool {
+        self.entries.read().values().any(|entry| holds(entry))
+    }
+
     /// Returns all entries, in order.
     #[cfg(feature = "resource-templates")]
     pub(super) fn all(&self) -> Vec<Arc<T>> {

@@ -23,6 +23,11 @@ impl Server {
         self.0.subscriptions.offer(&self.local_info());
         let router = self.subscription_routes(self.call_routes(self.list_routes(Router::new())));
         let config = &self.0.config;
+        #[cfg(feature = "tasks")]
+        let router = match &config.tasks {
+            Some(tasks) => tasks.add_task_requests(router.extension(tasks)),
+            None => router,
+        };
         config.extensions.iter().chain(&config.layers).fold(router, |router, change| change(router))
     }
 
