@@ -11,7 +11,12 @@ use mcpgen_types::{RawJson, Request, Value};
 
 use super::handler::handle;
 use super::listeners;
+use super::prompt::PromptEntry;
+use super::resource::ResourceEntry;
 use super::state::Server;
+#[cfg(feature = "resource-templates")]
+use super::template::TemplateEntry;
+use super::tool::ToolEntry;
 use crate::jsonrpc::errors;
 use crate::service::context::Context;
 use crate::service::router::{self, Router};
@@ -33,19 +38,20 @@ impl Server {
 
     fn list_routes(&self, router: Router) -> Router {
         macro_rules! list {
-            ($router:expr, $request:ty, $result:ident, $is_declared:expr, $registry:ident, $entry:ident) => {
-                handle::<$request, _, _, _>($router, self, $is_declared, |server, _, params| async move {
+            ($router:expr, $request:ty, $result:ident, $is_declared:expr, $registry:ident, $listed:expr) => {
+                handle::<$request, _, _, _>($router, self, $is_declared, |server, context, params| async move {
                     let size = server.0.config.page_size;
                     let (entries, next) = server.0.$registry.page(params.cursor.as_deref(), size)?;
-                    let list: Vec<_> = entries.iter().map(|entry| entry.$entry.clone()).collect();
+                    let list: Vec<_> = entries.iter().map(|entry| $listed(&**entry, &context)).collect();
                     let mut result = $result::new(CacheScope::Private, list, 0);
                     result.next_cursor = next;
                     Ok(RawJson::from(&result))
                 })
             };
         }
-        let router =
-            list!(router, ListToolsRequest, ListToolsResult, |server| server.0.tools.is_declared(), tools, tool);
+        let has_tools = |server: &Server| server.0.tools.is_declared();
+        let router = list!(router, ListToolsRequest, ListToolsResult, has_tools, tools, ToolEntry::listed);
+        let resource = |entry: &ResourceEntry, _: &Context| entry.resource.clone();
         let router =
             list!(router, ListResourcesRequest, ListResourcesResult, Server::has_resources, resources, resource);
         #[cfg(feature = "resource-templates")]
@@ -55,14 +61,16 @@ impl Server {
             ListResourceTemplatesResult,
             Server::has_resources,
             templates,
-            template
+            |entry: &TemplateEntry, _: &Context| entry.template.clone()
         );
         #[cfg(not(feature = "resource-templates"))]
         let router =
             handle::<ListResourceTemplatesRequest, _, _, _>(router, self, Server::has_resources, |_, _, _| async {
                 Ok(ListResourceTemplatesResult::new(CacheScope::Private, [], 0))
             });
-        list!(router, ListPromptsRequest, ListPromptsResult, |server| server.0.prompts.is_declared(), prompts, prompt)
+        let has_prompts = |server: &Server| server.0.prompts.is_declared();
+        let prompt = |entry: &PromptEntry, _: &Context| entry.prompt.clone();
+        list!(router, ListPromptsRequest, ListPromptsResult, has_prompts, prompts, prompt)
     }
 
     fn call_routes(&self, router: Router) -> Router {

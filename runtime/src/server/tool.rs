@@ -5,7 +5,11 @@ use std::future::{Future, ready};
 use std::sync::Arc;
 
 use mcpgen_types::v2026_07_28::{CallToolResult, Icon, Tool, ToolAnnotations, ToolInputSchema};
+#[cfg(feature = "tasks")]
+use mcpgen_types::Revision;
 use mcpgen_types::{ErrorObject, JsonObject, RawJson};
+#[cfg(feature = "tasks")]
+use serde_json::json;
 
 use super::context::RequestContext;
 use super::error::DefinitionError;
@@ -104,6 +108,21 @@ impl Entry for ToolEntry {
 }
 
 impl ToolEntry {
+    /// Returns the tool for a list. In revision 2025-11-25, it contains whether the tool can run as a task.
+    pub(super) fn listed(&self, context: &Context) -> Tool {
+        #[cfg_attr(not(feature = "tasks"), expect(unused_mut, reason = "only tasks change it"))]
+        let mut tool = self.tool.clone();
+        #[cfg(feature = "tasks")]
+        if context.revision() == Revision::V2025_11_25 && self.task_support != TaskSupport::Forbidden {
+            let execution = json!({ "taskSupport": self.task_support.as_str() });
+            // The newest revision has no such member, so this cannot fail.
+            let _ = tool.extra.insert("execution".to_owned(), execution);
+        }
+        #[cfg(not(feature = "tasks"))]
+        let _ = context;
+        tool
+    }
+
     /// Checks the arguments against the tool's schema, and runs its function.
     #[cfg(feature = "validate")]
     pub(super) fn start(self: Arc<Self>, context: RequestContext, arguments: Arguments) -> ResponseFuture {
