@@ -5,21 +5,17 @@ use std::time::Duration;
 
 use mcpgen_types::codec::Cursor;
 use mcpgen_types::v2026_07_28::{
-    CallToolRequest, CallToolResult, GetPromptRequest, GetPromptResult, InputRequest, InputRequiredOrCallToolResult,
+    CallToolRequest, CallToolResult, GetPromptRequest, GetPromptResult, InputRequiredOrCallToolResult,
     InputRequiredOrGetPromptResult, InputRequiredOrReadResourceResult, InputRequiredResult, ReadResourceRequest,
     ReadResourceResult,
 };
 use mcpgen_types::{JsonObject, RawJson, Request, Value};
-use tower::ServiceExt;
 
+use super::input::handle_input_request;
 use super::limits::RoundLimits;
-use crate::jsonrpc::errors;
 use crate::jsonrpc::json::Picked;
 use crate::peer::{CallError, Peer, member};
-use crate::protocol::RequestScope;
-use crate::protocol::input_requests::method_and_params;
-use crate::service::context::Context;
-use crate::service::router::{AnyRequest, RequestService};
+use crate::service::router::RequestService;
 
 /// A request whose result may request input from the client.
 pub trait MultiRoundTrip: Request<Result: Send + 'static, Params: Send> {
@@ -108,6 +104,10 @@ pub(crate) async fn rounds<R: MultiRoundTrip>(
     let exceeds = |what: &str| CallError::Invalid(format!("{}: the server {what}", R::METHOD).into());
     for round in 0.. {
         let result = peer.request_as::<RawJson>(R::METHOD, R::REVISION, Some(params)).await?;
+        #[cfg(feature = "tasks")]
+        if super::task::is_task(&result) {
+            return super::task::finish::<R>(peer, requests, limits, &result).await;
+        }
         let is_input_required = result.read(|result| {
             let [result_type] = Picked::values(result, &["resultType"]);
             result_type.and_then(Cursor::as_str).as_deref() == Some("input_required")
@@ -140,19 +140,4 @@ pub(crate) async fn rounds<R: MultiRoundTrip>(
         "still asks for input after {} rounds; raise `Client::round_limits.rounds` to allow more",
         limits.rounds
     )))
-}
-
-/// Handles one input request, and returns its result.
-async fn handle_input_request<R: Request>(
-    peer: &Peer,
-    requests: impl RequestService,
-    input_request: &InputRequest,
-) -> Result<RawJson, CallError> {
-    let (method, params) = method_and_params(input_request);
-    peer.check_input_request(&method, params.as_ref())?;
-    let params = params.map(|params| RawJson::from(&params));
-    let scope = RequestScope { revision: R::REVISION, peer_info: peer.peer_info(), level: None };
-    let context = Context::without_peer(&method, scope, params.as_ref());
-    let result = requests.oneshot(AnyRequest { method: method.clone().into(), params, context }).await;
-    result.map_err(|error| CallError::Input { method, error: errors::of(error.into()) })
 }

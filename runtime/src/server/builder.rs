@@ -72,6 +72,7 @@ impl From<LocalInfo> for ServerBuilder {
             on_change: None,
             layers: Vec::new(),
             extensions: Vec::new(),
+            result_types: Vec::new(),
             #[cfg(feature = "tasks")]
             tasks: None,
             #[cfg(feature = "rate-limit")]
@@ -263,6 +264,7 @@ impl ServerBuilder {
     pub fn extension(mut self, extension: impl Extension) -> Self {
         let config = &mut self.state.config;
         config.info = std::mem::replace(&mut config.info, LocalInfo::new("", "")).extension(&extension);
+        config.result_types.extend(extension.result_types());
         config.extensions.push(Box::new(move |router| router.extension(&extension)));
         self
     }

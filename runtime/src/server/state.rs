@@ -37,6 +37,8 @@ use crate::protocol::info::LocalInfo;
 use crate::service::context::Context;
 use crate::service::router::Router;
 #[cfg(feature = "tasks")]
+use crate::service::extension::Extension as _;
+#[cfg(feature = "tasks")]
 use crate::tasks::{TaskSupport, TasksExtension, capability};
 use crate::util::lock::Mutex;
 
@@ -76,6 +78,8 @@ pub(super) struct Config {
     /// The tasks of tools that can run as tasks.
     #[cfg(feature = "tasks")]
     pub(super) tasks: Option<TasksExtension>,
+    /// The values of `resultType` that extensions add.
+    pub(super) result_types: Vec<&'static str>,
     /// The functions that add the handlers of extensions.
     pub(super) extensions: Vec<RouterChange>,
     #[cfg(feature = "rate-limit")]
@@ -104,6 +108,7 @@ impl State {
         let Some(tasks) = &self.config.tasks else { return };
         let info = std::mem::replace(&mut self.config.info, LocalInfo::new("", "")).extension(tasks);
         self.config.info = info;
+        self.config.result_types.extend(tasks.result_types());
         // Modern revisions omit this capability.
         let capability = capability(&[CallToolRequest::METHOD], false);
         self.config.info.capabilities.entry("tasks").or_insert(capability);
@@ -143,11 +148,8 @@ impl Server {
         if let Some(Err(error)) = &self.0.config.request_state {
             return Err(ServeError::RequestState(*error));
         }
-        #[cfg_attr(not(feature = "tasks"), expect(unused_mut, reason = "only tasks add a kind of result"))]
-        let mut config = ServerConfig { cache_hints: cache_hints.clone(), ..ServerConfig::from(self.local_info()) };
-        #[cfg(feature = "tasks")]
-        config.result_types.extend(self.0.config.tasks.is_some().then(|| "task".to_owned()));
-        Ok(config)
+        let result_types = self.0.config.result_types.iter().map(|kind| (*kind).to_owned()).collect();
+        Ok(ServerConfig { cache_hints: cache_hints.clone(), result_types, ..ServerConfig::from(self.local_info()) })
     }
 
     /// Returns the local info with the capabilities that the server has now.

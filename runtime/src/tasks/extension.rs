@@ -131,6 +131,10 @@ impl Extension for TasksExtension {
         TasksExtensionCapability::default()
     }
 
+    fn result_types(&self) -> &'static [&'static str] {
+        &["task"]
+    }
+
     fn handlers(&self, router: Router) -> Router {
         let [get, update, cancel] = [(); 3].map(|()| self.clone());
         router

@@ -25,5 +25,6 @@ mod reserved_keys;
 mod server;
 mod stdio;
 mod subscriptions;
+mod task_extension;
 mod tasks;
 mod validate;
