@@ -12,6 +12,7 @@ use mcpgen_types::ErrorObject;
 use super::error::DefinitionError;
 use crate::jsonrpc::errors;
 use crate::protocol::change::Change;
+use crate::service::context::Context;
 use crate::util::lock::RwLock;
 
 /// An entry of a [`Registry`].
@@ -21,8 +22,14 @@ pub(super) trait Entry {
     /// The change that adding or removing an entry causes.
     const CHANGE: Change;
 
+    /// The description of an entry in a list.
+    type Listed;
+
     /// Returns the name or URI of the entry.
     fn key(&self) -> &str;
+
+    /// Returns the description for a list.
+    fn listed(&self, context: &Context) -> Self::Listed;
 }
 
 /// Entries, ordered by their keys.

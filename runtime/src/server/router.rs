@@ -11,12 +11,8 @@ use mcpgen_types::{RawJson, Request, Value};
 
 use super::handler::handle;
 use super::listeners;
-use super::prompt::PromptEntry;
-use super::resource::ResourceEntry;
+use super::registry::Entry as _;
 use super::state::Server;
-#[cfg(feature = "resource-templates")]
-use super::template::TemplateEntry;
-use super::tool::ToolEntry;
 use crate::jsonrpc::errors;
 use crate::service::context::Context;
 use crate::service::router::{self, Router};
@@ -38,11 +34,11 @@ impl Server {
 
     fn list_routes(&self, router: Router) -> Router {
         macro_rules! list {
-            ($router:expr, $request:ty, $result:ident, $is_declared:expr, $registry:ident, $listed:expr) => {
+            ($router:expr, $request:ty, $result:ident, $is_declared:expr, $registry:ident) => {
                 handle::<$request, _, _, _>($router, self, $is_declared, |server, context, params| async move {
                     let size = server.0.config.page_size;
                     let (entries, next) = server.0.$registry.page(params.cursor.as_deref(), size)?;
-                    let list: Vec<_> = entries.iter().map(|entry| $listed(&**entry, &context)).collect();
+                    let list: Vec<_> = entries.iter().map(|entry| entry.listed(&context)).collect();
                     let mut result = $result::new(CacheScope::Private, list, 0);
                     result.next_cursor = next;
                     Ok(RawJson::from(&result))
@@ -50,27 +46,18 @@ impl Server {
             };
         }
         let has_tools = |server: &Server| server.0.tools.is_declared();
-        let router = list!(router, ListToolsRequest, ListToolsResult, has_tools, tools, ToolEntry::listed);
-        let resource = |entry: &ResourceEntry, _: &Context| entry.resource.clone();
-        let router =
-            list!(router, ListResourcesRequest, ListResourcesResult, Server::has_resources, resources, resource);
+        let router = list!(router, ListToolsRequest, ListToolsResult, has_tools, tools);
+        let router = list!(router, ListResourcesRequest, ListResourcesResult, Server::has_resources, resources);
         #[cfg(feature = "resource-templates")]
-        let router = list!(
-            router,
-            ListResourceTemplatesRequest,
-            ListResourceTemplatesResult,
-            Server::has_resources,
-            templates,
-            |entry: &TemplateEntry, _: &Context| entry.template.clone()
-        );
+        let router =
+            list!(router, ListResourceTemplatesRequest, ListResourceTemplatesResult, Server::has_resources, templates);
         #[cfg(not(feature = "resource-templates"))]
         let router =
             handle::<ListResourceTemplatesRequest, _, _, _>(router, self, Server::has_resources, |_, _, _| async {
                 Ok(ListResourceTemplatesResult::new(CacheScope::Private, [], 0))
             });
         let has_prompts = |server: &Server| server.0.prompts.is_declared();
-        let prompt = |entry: &PromptEntry, _: &Context| entry.prompt.clone();
-        list!(router, ListPromptsRequest, ListPromptsResult, has_prompts, prompts, prompt)
+        list!(router, ListPromptsRequest, ListPromptsResult, has_prompts, prompts)
     }
 
     fn call_routes(&self, router: Router) -> Router {

@@ -35,9 +35,9 @@ use crate::protocol::change::Change;
 use crate::protocol::config::ServerConfig;
 use crate::protocol::info::LocalInfo;
 use crate::service::context::Context;
-use crate::service::router::Router;
 #[cfg(feature = "tasks")]
 use crate::service::extension::Extension as _;
+use crate::service::router::Router;
 #[cfg(feature = "tasks")]
 use crate::tasks::{TaskSupport, TasksExtension, capability};
 use crate::util::lock::Mutex;

@@ -4,9 +4,9 @@ use std::fmt;
 use std::future::{Future, ready};
 use std::sync::Arc;
 
-use mcpgen_types::v2026_07_28::{CallToolResult, Icon, Tool, ToolAnnotations, ToolInputSchema};
 #[cfg(feature = "tasks")]
 use mcpgen_types::Revision;
+use mcpgen_types::v2026_07_28::{CallToolResult, Icon, Tool, ToolAnnotations, ToolInputSchema};
 use mcpgen_types::{ErrorObject, JsonObject, RawJson};
 #[cfg(feature = "tasks")]
 use serde_json::json;
@@ -102,14 +102,14 @@ impl Entry for ToolEntry {
     const KIND: &'static str = "tool";
     const CHANGE: Change = Change::Tools;
 
+    type Listed = Tool;
+
     fn key(&self) -> &str {
         &self.tool.name
     }
-}
 
-impl ToolEntry {
-    /// Returns the tool for a list. In revision 2025-11-25, it contains whether the tool can run as a task.
-    pub(super) fn listed(&self, context: &Context) -> Tool {
+    /// Returns the tool. In revision 2025-11-25, it contains whether the tool can run as a task.
+    fn listed(&self, context: &Context) -> Tool {
         #[cfg_attr(not(feature = "tasks"), expect(unused_mut, reason = "only tasks change it"))]
         let mut tool = self.tool.clone();
         #[cfg(feature = "tasks")]
@@ -122,7 +122,9 @@ impl ToolEntry {
         let _ = context;
         tool
     }
+}
 
+impl ToolEntry {
     /// Checks the arguments against the tool's schema, and runs its function.
     #[cfg(feature = "validate")]
     pub(super) fn start(self: Arc<Self>, context: RequestContext, arguments: Arguments) -> ResponseFuture {
