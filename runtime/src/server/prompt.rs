@@ -45,7 +45,6 @@ impl PromptEntry {
 impl Entry for PromptEntry {
     const KIND: &'static str = "prompt";
     const CHANGE: Change = Change::Prompts;
-
     type Listed = Prompt;
 
     fn key(&self) -> &str {

@@ -137,9 +137,14 @@ mod tests {
     impl Entry for Item {
         const KIND: &'static str = "item";
         const CHANGE: Change = Change::Tools;
+        type Listed = String;
 
         fn key(&self) -> &str {
             &self.0
+        }
+
+        fn listed(&self, _: &Context) -> String {
+            self.0.clone()
         }
     }
 

@@ -40,7 +40,6 @@ impl ResourceEntry {
 impl Entry for ResourceEntry {
     const KIND: &'static str = "resource";
     const CHANGE: Change = Change::Resources;
-
     type Listed = Resource;
 
     fn key(&self) -> &str {

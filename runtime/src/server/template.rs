@@ -83,7 +83,6 @@ impl TemplateEntry {
 impl Entry for TemplateEntry {
     const KIND: &'static str = "resource template";
     const CHANGE: Change = Change::Resources;
-
     type Listed = ResourceTemplate;
 
     fn key(&self) -> &str {

@@ -101,7 +101,6 @@ impl ToolEntry {
 impl Entry for ToolEntry {
     const KIND: &'static str = "tool";
     const CHANGE: Change = Change::Tools;
-
     type Listed = Tool;
 
     fn key(&self) -> &str {
