@@ -28,7 +28,8 @@ fn main() -> Result<(), Box<dyn Error>> {
     for name in ["MCPGEN_JSON_SCHEMA_SUITE", "MCPGEN_COMPILED_MUTANTS"] {
         println!("cargo::rerun-if-env-changed={name}");
     }
-    let inputs = ["../../codegen/tests/support/documents.rs", "../../codegen/tests/registry", "../../schema/extensions"];
+    let inputs =
+        ["../../codegen/tests/support/documents.rs", "../../codegen/tests/registry", "../../schema/extensions"];
     for path in ["build.rs", "sample"].into_iter().chain(inputs) {
         println!("cargo::rerun-if-changed={path}");
     }

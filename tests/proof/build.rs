@@ -13,8 +13,9 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     println!("cargo::rerun-if-changed=build.rs");
     println!("cargo::rerun-if-changed=build");
     let workspace = Workspace::open(Some(&root))?;
-    let mut code =
-        String::from("/// Every definition of every vendored revision and extension.\npub static REGISTRY: &[Entry] = &[\n");
+    let mut code = String::from(
+        "/// Every definition of every vendored revision and extension.\npub static REGISTRY: &[Entry] = &[\n",
+    );
     let mut builders = String::new();
     let revisions = workspace.revisions.iter().map(|row| (&row.name, row.module()));
     let extensions = workspace.extensions.iter().map(|row| (&row.name, format!("ext::{}", row.module)));

@@ -97,8 +97,7 @@ impl ImportArgs {
         };
         let ImportedExtension { row, protocol, changes, written } = import_extension(workspace, &self.file, &options)?;
         let is_definition = |id: &&usize| protocol.types[**id].origin == Origin::Definition;
-        let shared =
-            protocol.extends.as_ref().map_or(0, |extends| extends.shared.keys().filter(is_definition).count());
+        let shared = protocol.extends.as_ref().map_or(0, |extends| extends.shared.keys().filter(is_definition).count());
         let (status, core, definitions) = (row.status.as_str(), &row.core, protocol.facts.len());
         let facts = format!("{definitions} definitions, {shared} of them from {core}, {status}");
         Ok(answer(&row.name, &changes, written, &facts))

@@ -41,7 +41,8 @@ impl Exports {
         let others = message_names.all().map(|name| (MESSAGES, name.clone()));
         let (mut areas, mut sizes) = (BTreeMap::<String, BTreeSet<String>>::new(), BTreeMap::new());
         let shared = protocol.types.iter().enumerate().filter(|(id, _)| protocol.is_shared(*id));
-        let mut homes: BTreeMap<String, String> = shared.map(|(_, def)| (def.rust.clone(), SHARED.to_owned())).collect();
+        let mut homes: BTreeMap<String, String> =
+            shared.map(|(_, def)| (def.rust.clone(), SHARED.to_owned())).collect();
         for (area, name) in types.chain(others) {
             areas.entry(area.to_owned()).or_default().insert(name.clone());
             *sizes.entry(area.to_owned()).or_default() += 1;

@@ -14,7 +14,11 @@ use crate::model::{Era, Protocol, Revision, Rule, Status};
 pub(crate) fn file(revisions: &[Revision], models: &[Protocol], has_extensions: bool) -> Result<String, Error> {
     let header =
         format!("{MARK} from schema/revisions.toml.\n// Do not edit: run `cargo run -p mcpgen -- generate`.\n\n");
-    let extensions = has_extensions.then(|| quote!(pub mod ext;));
+    let extensions = has_extensions.then(|| {
+        quote!(
+            pub mod ext;
+        )
+    });
     render("revisions.rs", &header, tokens(revisions, models, extensions))
 }
 

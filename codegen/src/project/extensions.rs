@@ -151,5 +151,7 @@ fn check_feature(name: &str) -> Result<(), Error> {
     if is_valid {
         return Ok(());
     }
-    Err(Error::Usage(format!("{name:?} cannot be the feature of an extension: use lowercase letters, digits, `-` and `_`")))
+    Err(Error::Usage(format!(
+        "{name:?} cannot be the feature of an extension: use lowercase letters, digits, `-` and `_`"
+    )))
 }

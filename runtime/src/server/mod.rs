@@ -22,11 +22,12 @@
 //! # Files
 //!
 //! `builder` builds a server, `state` has its handle, `registration` changes it while it serves, and `serve` connects
-//! it to transports. `router` has its routes: `call_tool`, `read_resource` and `get_prompt` handle requests. `handler`
-//! converts params and results from and to the revision of a request. `registry` stores entries (`tool`, `resource`,
-//! `template`, `prompt`). Their functions take a `context`, which has the `rounds` of a request; `into_tool_result` and
-//! `into_contents` convert their return values. `schema` derives schemas from types, and `validate` checks values
-//! against them. `subscriptions` notifies modern clients of changes, `listeners` legacy ones.
+//! it to transports. `router` has its routes: `call_tool`, `read_resource` and `get_prompt` handle requests, and
+//! `task_call` runs calls as tasks. `handler` converts params and results from and to the revision of a request.
+//! `registry` stores entries (`tool`, `resource`, `template`, `prompt`). Their functions take a `context`, which has the
+//! `rounds` of a request; `into_tool_result` and `into_contents` convert their return values. `schema` derives schemas
+//! from types, and `validate` checks values against them. `subscriptions` notifies modern clients of changes,
+//! `listeners` legacy ones.
 
 mod builder;
 mod call_tool;
@@ -56,6 +57,8 @@ mod schema;
 mod serve;
 mod state;
 pub mod subscriptions;
+#[cfg(feature = "tasks")]
+mod task_call;
 #[cfg(feature = "resource-templates")]
 mod template;
 mod tool;

@@ -75,6 +75,11 @@ pub trait Extension: Send + Sync + 'static {
     /// Returns the settings of this side. They must be a JSON object.
     fn settings(&self) -> Self::Settings;
 
+    /// Returns the values of `resultType` that the extension adds to those of the protocol.
+    fn result_types(&self) -> &'static [&'static str] {
+        &[]
+    }
+
     /// Adds the handlers of the extension's methods to an empty router.
     fn handlers(&self, router: Router) -> Router {
         router

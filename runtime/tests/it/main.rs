@@ -26,5 +26,6 @@ mod reserved_keys;
 mod server;
 mod stdio;
 mod subscriptions;
+mod task_extension;
 mod tasks;
 mod validate;

@@ -580,7 +580,8 @@ fn public_api_matches_the_snapshots() {
         entries.filter_map(|entry| Some(entry.ok()?.path())).filter(|path| path.extension().is_some_and(|e| e == "txt"))
     {
         if !known(&path) {
-            let _ = writeln!(failures, "{} belongs to no released revision and no extension: delete it", path.display());
+            let _ =
+                writeln!(failures, "{} belongs to no released revision and no extension: delete it", path.display());
         }
     }
     assert!(failures.is_empty(), "{failures}");
