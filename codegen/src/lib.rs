@@ -26,6 +26,10 @@ mod graph;
 // Names, escapes and similar names.
 mod text;
 
+// Pages in one file.
+#[cfg(feature = "cli")]
+mod html;
+
 // JSON values, pointers and lines.
 mod json;
 
@@ -56,6 +60,10 @@ pub mod lists;
 
 // Protocol -> text or JSON.
 pub mod inspect;
+
+// All revisions -> a page.
+#[cfg(feature = "cli")]
+mod site;
 
 // Protocol and documents -> failures.
 pub mod validate;

@@ -14,10 +14,11 @@ use serde_json::Value;
 use support::{Answer, FOREIGN, Project};
 
 /// The formats, with the endings of their files in `tests/diff`.
-const FORMATS: [(&str, &str); 6] = [
+const FORMATS: [(&str, &str); 7] = [
     ("text", "txt"),
     ("json", "json"),
     ("markdown", "md"),
+    ("html", "html"),
     ("github", "github.txt"),
     ("sarif", "sarif"),
     ("junit", "junit.xml"),
@@ -218,12 +219,36 @@ fn reports_match_the_reviewed_ones() {
                 answer.err()
             );
         }
-        let path = format!("{}/tests/diff/report.{name}", env!("CARGO_MANIFEST_DIR"));
-        if std::env::var_os("MCPGEN_BLESS").is_some() {
-            fs::write(&path, &report).expect("blessed");
-        }
-        let reviewed = fs::read_to_string(&path).unwrap_or_default();
-        assert_eq!(report, reviewed, "{path} is not the report; if the change is intended, see the top of this file");
+        is_reviewed(&report, &format!("report.{name}"));
+    }
+}
+
+/// Compares a text with a file in `tests/diff`.
+fn is_reviewed(text: &str, name: &str) {
+    let path = format!("{}/tests/diff/{name}", env!("CARGO_MANIFEST_DIR"));
+    if std::env::var_os("MCPGEN_BLESS").is_some() {
+        fs::write(&path, text).expect("blessed");
+    }
+    let reviewed = fs::read_to_string(&path).unwrap_or_default();
+    assert_eq!(text, reviewed, "{path} is not the report; if the change is intended, see the top of this file");
+}
+
+#[test]
+fn changelogs_list_what_to_do() {
+    let project = Project::new();
+    // The policy does not shorten a changelog.
+    project.write("mcpgen.toml", "[[ignore]]\nrule = \"request-removed\"\nreason = \"nobody used it\"\n");
+    let answer = project.run(&["changelog", "old.json", "new.json"]).exits(0).prints(&["## Replace what was removed"]);
+    is_reviewed(&answer.out(), "changelog.md");
+    project.run(&["changelog", "old.json", "old.json"]).exits(0).prints(&["There is nothing to do."]);
+    project.run(&["changelog", "old.json", "gone.json"]).exits(2).prints(&["gone.json"]);
+    project.run(&["changelog", "--tools", "old.json", "new.json"]).exits(2).prints(&["the object has no list"]);
+}
+
+fn without(text: String, begin: &str, end: &str) -> String {
+    match (text.find(begin), text.rfind(end)) {
+        (Some(from), Some(to)) => format!("{}{}", &text[..from], &text[to..]),
+        _ => text,
     }
 }
 
@@ -231,6 +256,9 @@ fn reports_match_the_reviewed_ones() {
 fn unversioned(report: &str) -> String {
     let version = format!("\"semanticVersion\": {:?}", env!("CARGO_PKG_VERSION"));
     let report = report.replace(&version, "\"semanticVersion\": \"0.0.0\"");
+    let report = report.replace(concat!("mcpgen ", env!("CARGO_PKG_VERSION")), "mcpgen 0.0.0");
+    // Styles and scripts do not depend on the report.
+    let report = without(without(report, "<style>", "</style>"), "<script>", "</script>");
     let quiet = "name=\"no finding\"";
     let cases = report.matches("<testcase ").count();
     let found = cases - report.matches(quiet).count();

@@ -108,6 +108,70 @@ fn commands_in_pages_work() {
     }
 }
 
+/// A file or a command of a page.
+enum Step {
+    File(String, String),
+    /// A command and its output. An empty output is not compared.
+    Command(String, String),
+}
+
+/// Returns the files and the commands of a page, in order. A JSON block is the file that the text above named last. In
+/// a console block, `$` begins a command, and the next lines are its output.
+fn steps(page: &str) -> Vec<Step> {
+    let (mut steps, mut name) = (Vec::new(), String::new());
+    let mut lines = page.lines();
+    while let Some(line) = lines.next() {
+        let mut block = || lines.by_ref().take_while(|line| *line != "```").map(|line| format!("{line}\n"));
+        match line {
+            "```json" => steps.push(Step::File(name.clone(), block().collect())),
+            "```toml" => steps.push(Step::File("mcpgen.toml".into(), block().collect())),
+            "```console" => {
+                for line in block() {
+                    match (line.strip_prefix("$ "), steps.last_mut()) {
+                        (Some(command), _) => steps.push(Step::Command(command.trim().into(), String::new())),
+                        (None, Some(Step::Command(_, output))) => output.push_str(&line),
+                        (None, _) => panic!("{line:?} has no command"),
+                    }
+                }
+            }
+            line => {
+                let named = line.split('`').skip(1).step_by(2).find(|word| word.ends_with(".json"));
+                name = named.map_or(name, str::to_owned);
+            }
+        }
+    }
+    steps
+}
+
+#[test]
+fn sessions_in_pages_work() {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("docs");
+    let mut found = Vec::new();
+    pages(&folder, &mut found);
+    assert!(!found.is_empty(), "there are pages");
+    for page in found {
+        let home = tempfile::tempdir().expect("a temporary folder");
+        for step in steps(&fs::read_to_string(&page).expect("the page")) {
+            let (command, expected) = match step {
+                Step::File(name, text) => {
+                    fs::write(home.path().join(name), text).expect("written");
+                    continue;
+                }
+                Step::Command(command, expected) => (command, expected),
+            };
+            let place = format!("{}: {command}", page.display());
+            let arguments = command.strip_prefix("mcpgen ").unwrap_or_else(|| panic!("{place}: cannot run it"));
+            let mut mcpgen = Command::new(env!("CARGO_BIN_EXE_mcpgen"));
+            let output = mcpgen.args(arguments.split_whitespace()).current_dir(home.path()).output().expect("it runs");
+            let (text, errors) = (String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr));
+            let accepted: &[i32] = if arguments.starts_with("diff ") { &[0, 1] } else { &[0] };
+            assert!(output.status.code().is_some_and(|code| accepted.contains(&code)), "{place}: {text}{errors}");
+            assert!(!text.is_empty(), "{place}: no output");
+            assert!(expected.is_empty() || text == expected, "{place}:\n{text}");
+        }
+    }
+}
+
 /// Returns the Markdown pages in a folder, except in build directories.
 fn pages(folder: &Path, found: &mut Vec<PathBuf>) {
     for entry in fs::read_dir(folder).expect("a folder") {

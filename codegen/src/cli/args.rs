@@ -3,6 +3,7 @@
 use clap::{CommandFactory as _, Parser, Subcommand};
 
 use super::answer::Answer;
+use super::changelog::ChangelogArgs;
 use super::completions::CompletionsArgs;
 use super::diff::DiffArgs;
 use super::docs::DocsArgs;
@@ -37,6 +38,7 @@ enum Command {
     Validate(ValidateArgs),
     Docs(DocsArgs),
     Diff(DiffArgs),
+    Changelog(ChangelogArgs),
     Explain(ExplainArgs),
     Completions(CompletionsArgs),
     Man(ManArgs),
@@ -55,6 +57,7 @@ impl Cli {
             Command::Validate(args) => args.run(),
             Command::Docs(args) => args.run(),
             Command::Diff(args) => args.run(),
+            Command::Changelog(args) => args.run(),
             Command::Explain(args) => args.run(),
             Command::Completions(args) => Ok(args.run(&mut Cli::command())),
             Command::Man(args) => args.run(Cli::command()),

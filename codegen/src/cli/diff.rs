@@ -8,13 +8,11 @@ use super::answer::Answer;
 use super::root::Root;
 use crate::diff::Axis;
 use crate::error::Error;
-use crate::lists::Snapshot;
 use crate::report::baseline::Baseline;
 use crate::report::contents::{Compared, Report, Subject};
 use crate::report::formats::{Format, TextOptions};
 use crate::report::judgement::FailOn;
 use crate::report::policy::Policy;
-use crate::report::source::{Source, SourceText};
 use clap::{Args, ColorChoice};
 use jiff::civil::Date;
 
@@ -30,6 +28,7 @@ Examples:
   mcpgen diff git:main:schema.json schema.json --format github --output sarif=diff.sarif
   mcpgen diff old.json new.json --axis rust-api --fail-on dangerous
   mcpgen diff --tools git:main:tools.json tools.json
+  mcpgen diff 2025-11-25 2026-07-28 --format html > diff.html
 
 Exit codes: 0 no findings at or above --fail-on, 1 findings or stale ignores, 2 invalid input or usage.")]
 pub(super) struct DiffArgs {
@@ -93,7 +92,7 @@ impl DiffArgs {
         let axes = self.axes(subject)?;
         let policy = Policy::find(self.config.as_deref(), subject)?;
         let baseline = self.baseline.as_deref().map(Baseline::read).transpose()?;
-        let compared = self.compared(subject)?;
+        let compared = Compared::read(subject, (&self.old, &self.new), || self.root.open())?;
         let today = self.today.unwrap_or_else(today);
 
         let diff = compared.diff();
@@ -120,21 +119,6 @@ impl DiffArgs {
             }
         }
         Ok(answer)
-    }
-
-    fn compared(&self, subject: Subject) -> Result<Compared, Error> {
-        match subject {
-            Subject::Schemas => {
-                let (old, new) = Source::pair(&self.old, &self.new, || self.root.open())?;
-                Ok(Compared::Schemas(Box::new(old), Box::new(new)))
-            }
-            Subject::Lists => {
-                let (old, new) = SourceText::pair(&self.old, &self.new)?;
-                let snapshot = |text: &SourceText| Snapshot::parse(text.name(), &text.bytes);
-                let (before, after) = (snapshot(&old)?, snapshot(&new)?);
-                Ok(Compared::Lists([(old, before), (new, after)]))
-            }
-        }
     }
 
     /// Returns the chosen axes in their order.

@@ -12,6 +12,7 @@ use crate::build;
 use crate::error::Error;
 use crate::inspect::inspect;
 use crate::model::{Content, DocTarget, Protocol, Shape, Status, TypeDef};
+use crate::site;
 use crate::text::suggest::did_you_mean;
 
 /// Show the methods, types, unions, fixups and definitions of a revision
@@ -24,6 +25,7 @@ Examples:
   mcpgen inspect 2025-11-25
   mcpgen inspect 2025-11-25 Tool CallToolResult
   mcpgen inspect my-schema.json --format json
+  mcpgen inspect 2026-07-28 --format html > mcp.html
   mcpgen inspect my-schema.json --check")]
 pub(super) struct InspectArgs {
     /// A vendored revision or extension, or a schema file
@@ -46,8 +48,12 @@ pub(super) struct InspectArgs {
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 enum InspectFormat {
+    /// For terminals.
     Text,
+    /// For programs; codegen/schemas/inspect.schema.json describes it.
     Json,
+    /// A page in one file, with a timeline of all revisions.
+    Html,
 }
 
 impl InspectArgs {
@@ -60,9 +66,20 @@ impl InspectArgs {
         if !self.types.is_empty() {
             return Ok(Answer { text: texts(&protocol, &self.types)?, ..Answer::default() });
         }
-        let report = inspect(&protocol)?;
-        let text = if self.format == InspectFormat::Json { report.to_json() } else { report.to_string() };
+        let text = match self.format {
+            InspectFormat::Text => inspect(&protocol)?.to_string(),
+            InspectFormat::Json => inspect(&protocol)?.to_json(),
+            InspectFormat::Html => site::render(&protocol, &self.revisions()?),
+        };
         Ok(Answer { text, ..Answer::default() })
+    }
+
+    /// Returns the models of all revisions if the subject is one of them, and nothing otherwise.
+    fn revisions(&self) -> Result<Vec<Protocol>, Error> {
+        match self.root.open() {
+            Ok(workspace) if workspace.revision(&self.subject).is_ok() => workspace.models(),
+            _ => Ok(Vec::new()),
+        }
     }
 }
 

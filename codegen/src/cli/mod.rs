@@ -3,6 +3,7 @@
 
 mod answer;
 mod args;
+mod changelog;
 mod completions;
 mod diff;
 mod docs;

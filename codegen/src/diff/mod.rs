@@ -28,6 +28,6 @@ pub use compare::compare as diff;
 #[cfg(feature = "cli")]
 pub(crate) use compare::compare_types;
 pub use finding::{Diff, Finding, Place, TypeVerdict};
-pub use rules::{LIST_RULES, RULES, Rule, RuleExample};
+pub use rules::{Action, LIST_RULES, RULES, Rule, RuleExample};
 pub use senders::Senders;
 pub use verdict::{Axis, Bump, ListVerdicts, Verdict, Verdicts};

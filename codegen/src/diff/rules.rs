@@ -14,6 +14,8 @@ pub struct Rule {
     pub id: &'static str,
     /// Explains the difference and its verdicts, in one or two sentences.
     pub meaning: String,
+    /// What users of the old schema or list have to do.
+    pub action: Action,
     /// The verdict on a message from an old sender to a new reader.
     pub old_to_new: Verdict,
     /// The verdict on a message from a new sender to an old reader.
@@ -25,7 +27,33 @@ pub struct Rule {
     /// The verdicts on a change of a server's lists. If they are present, the others do not apply.
     pub lists: Option<ListVerdicts>,
     /// The rules of schemas that it replaces for the arguments of tools.
-    pub(crate) replaces: Vec<String>,
+    pub replaces: Vec<String>,
+}
+
+/// What users of an old schema or list have to do after a change.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Action {
+    /// Send something that is now required.
+    Send,
+    /// Stop sending something that is no longer accepted.
+    StopSending,
+    /// Replace something that was removed.
+    Replace,
+    /// Use another name.
+    Rename,
+    /// Adapt to another type or meaning.
+    Adapt,
+    /// Handle something that may now be received.
+    Handle,
+    /// Check whether the change matters.
+    Review,
+    /// Plan for a removal.
+    Plan,
+    /// Nothing, but something new can be used.
+    Use,
+    /// Nothing.
+    None,
 }
 
 /// The definitions of two schemas, or two lists of tools, that differ by a rule, as JSON text.
@@ -50,15 +78,16 @@ impl Rule {
         #[serde(deny_unknown_fields)]
         struct File {
             meaning: String,
+            action: Action,
             old_to_new: Verdict,
             new_to_old: Verdict,
             rust_api: Bump,
             example: RuleExample,
         }
         let file = toml::from_str(text);
-        let File { meaning, old_to_new, new_to_old, rust_api, example } = file
+        let File { meaning, action, old_to_new, new_to_old, rust_api, example } = file
             .unwrap_or_else(|error| panic!("the file of the rule {id} is compiled in, and a test reads it: {error}"));
-        Rule { id, meaning, old_to_new, new_to_old, rust_api, example, lists: None, replaces: Vec::new() }
+        Rule { id, meaning, action, old_to_new, new_to_old, rust_api, example, lists: None, replaces: Vec::new() }
     }
 
     /// Reads the text of a file in `codegen/rules/lists`.
@@ -67,16 +96,17 @@ impl Rule {
         #[serde(deny_unknown_fields)]
         struct File {
             meaning: String,
+            action: Action,
             verdicts: ListVerdicts,
             #[serde(default)]
             replaces: Vec<String>,
             example: RuleExample,
         }
         let file = toml::from_str(text);
-        let File { meaning, verdicts, replaces, example } = file
+        let File { meaning, action, verdicts, replaces, example } = file
             .unwrap_or_else(|error| panic!("the file of the rule {id} is compiled in, and a test reads it: {error}"));
         let (old_to_new, new_to_old, rust_api) = (Verdict::Compatible, Verdict::Compatible, Bump::Patch);
-        Rule { id, meaning, old_to_new, new_to_old, rust_api, example, lists: Some(verdicts), replaces }
+        Rule { id, meaning, action, old_to_new, new_to_old, rust_api, example, lists: Some(verdicts), replaces }
     }
 
     /// Returns the worst verdict that the rule can have on messages or calls.

@@ -1,5 +1,7 @@
 //! Text in HTML.
 
+use std::fmt::Write as _;
+
 use crate::text::visible;
 
 /// Escapes a text for an element or for an attribute in quotes. Shows invisible characters.
@@ -22,10 +24,31 @@ pub(crate) fn escape(text: &str) -> String {
     escaped
 }
 
+/// Writes Markdown as text with code spans. Links become their text.
+pub(crate) fn code_spans(markdown: &str) -> String {
+    let mut text = String::new();
+    if markdown.matches('`').count() % 2 == 1 {
+        return escape(markdown);
+    }
+    for (at, part) in markdown.replace('\n', " ").split('`').enumerate() {
+        let part = escape(part);
+        let _ = if at % 2 == 1 { write!(text, "<code>{part}</code>") } else { write!(text, "{part}") };
+    }
+    // `[code]` is a link to an item in Rust.
+    text.replace("[<code>", "<code>").replace("</code>]", "</code>")
+}
+
 #[cfg(test)]
 mod tests {
     #[test]
     fn escapes_markup() {
         assert_eq!(super::escape("<a href='x'>\"&\n\u{1b}"), "&lt;a href=&#39;x&#39;&gt;&quot;&amp;\n\\u{1b}");
+    }
+
+    #[test]
+    fn writes_code_spans() {
+        let html = super::code_spans("Calls [`Tool`] if <x>\nis `1`.");
+        assert_eq!(html, "Calls <code>Tool</code> if &lt;x&gt; is <code>1</code>.");
+        assert_eq!(super::code_spans("one ` alone"), "one ` alone");
     }
 }

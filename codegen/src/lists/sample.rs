@@ -20,6 +20,8 @@ pub(super) enum Sampled {
 
 /// The number of samples.
 const SAMPLES: u64 = 2_000;
+/// The number of rejected samples of which the smallest is reported.
+const ENOUGH: usize = 50;
 /// The maximum number of values in a sample, of items in an array, and of characters in a string.
 const MAX_VALUES: usize = 400;
 const MAX_ITEMS: u64 = 40;
@@ -37,7 +39,7 @@ pub(super) fn find_rejected(sender: &Json, reader: &Json) -> Sampled {
     let mut constants = Constants::default();
     constants.collect(&sender, 0);
     constants.collect(&reader, 0);
-    let mut accepted = 0;
+    let (mut accepted, mut rejected) = (0, 0);
     let mut smallest: Option<(usize, Value)> = None;
     for seed in 0..SAMPLES {
         let mut sampler =
@@ -48,10 +50,14 @@ pub(super) fn find_rejected(sender: &Json, reader: &Json) -> Sampled {
         }
         accepted += 1;
         if !reads.is_valid(&document) {
+            rejected += 1;
             // A reader of the report understands a small example best.
             let size = document.to_string().len();
             if smallest.as_ref().is_none_or(|(least, _)| size < *least) {
                 smallest = Some((size, document));
+            }
+            if rejected == ENOUGH {
+                break;
             }
         }
     }

@@ -1,8 +1,13 @@
 //! The contents of a report. The formats use nothing else.
 
-use crate::diff::{Axis, Diff, LIST_RULES, Place, RULES, Rule, Senders, TypeVerdict, Verdict};
+use indexmap::IndexMap;
+
+use crate::diff::{Axis, Diff, Finding, LIST_RULES, Place, RULES, Rule, Senders, TypeVerdict, Verdict};
+use crate::error::Error;
+use crate::json::Json;
 use crate::json::lines::Lines;
 use crate::lists::Snapshot;
+use crate::project::Workspace;
 use crate::report::judgement::{FailOn, Judged, Judgement, Suppressed};
 use crate::report::source::{Source, SourceText};
 use crate::text::visible;
@@ -58,6 +63,8 @@ pub(crate) struct Input {
     pub file: Option<String>,
     /// SHA-256 of the text, in hex.
     pub sha256: String,
+    /// The contents.
+    pub root: Json,
 }
 
 /// A finding with its locations.
@@ -65,6 +72,8 @@ pub(crate) struct Input {
 pub(crate) struct Reported {
     /// The finding with its severity.
     pub judged: Judged,
+    /// The area of the protocol, or the list.
+    pub area: String,
     /// The location in the old schema, if it has one.
     pub old: Option<Location>,
     /// The location in the new schema, if it has one.
@@ -85,6 +94,17 @@ pub(crate) struct Location {
     pub line: usize,
     /// The Rust item, below the revision's module.
     pub rust: Option<String>,
+}
+
+/// The verdicts on a type, or on an item of a list.
+#[derive(Clone, Debug)]
+pub(crate) struct Row {
+    /// Its name.
+    pub name: String,
+    /// The verdict on each axis.
+    pub verdicts: Vec<(Axis, Verdict)>,
+    /// The fingerprint of its worst finding.
+    pub finding: Option<String>,
 }
 
 /// A line of a file.
@@ -145,12 +165,14 @@ impl Report {
                 new.file.clone().map(|file| Shown { file, line: new_at.as_ref().map_or_else(gone_at, |at| at.line) });
             let in_old = || Some(Shown { file: old.file.clone()?, line: old_at.as_ref().map_or(1, |at| at.line) });
             let shown = in_new.or_else(in_old);
-            Reported { judged, old: old_at, new: new_at, shown }
+            let area = compared.area(&judged.finding);
+            Reported { judged, area, old: old_at, new: new_at, shown }
         };
         let input = |source: &SourceText, sha256: &str| Input {
             label: source.label.clone(),
             file: source.file.clone(),
             sha256: sha256.to_owned(),
+            root: contents(&source.bytes),
         };
         let findings = findings.into_iter().map(entry).collect();
         let (before, after) = compared.hashes();
@@ -182,6 +204,48 @@ impl Report {
             } += 1;
         }
         counts
+    }
+
+    /// Returns the verdicts on each type that both schemas have, or on each changed item of a list.
+    pub(super) fn matrix(&self) -> Vec<Row> {
+        match self.subject {
+            Subject::Schemas => self.types.iter().map(|verdict| self.row_of_type(verdict)).collect(),
+            Subject::Lists => self.rows_of_items(),
+        }
+    }
+
+    fn row_of_type(&self, verdict: &TypeVerdict) -> Row {
+        let is_inside = |subject: &str| {
+            let rest = subject.strip_prefix(verdict.name.as_str());
+            rest.is_some_and(|rest| rest.is_empty() || rest.starts_with(['.', '[']))
+        };
+        // The findings are sorted.
+        let worst = self.findings.iter().find(|entry| is_inside(&entry.judged.finding.subject));
+        Row {
+            name: verdict.name.clone(),
+            verdicts: Axis::WIRE.map(|axis| (axis, verdict.on(axis))).to_vec(),
+            finding: worst.map(|entry| entry.judged.fingerprint.clone()),
+        }
+    }
+
+    fn rows_of_items(&self) -> Vec<Row> {
+        let mut rows: IndexMap<String, Row> = IndexMap::new();
+        for entry in &self.findings {
+            let old = entry.old.as_ref().and_then(|at| item_at(&self.old.root, &at.pointer));
+            let new = entry.new.as_ref().and_then(|at| item_at(&self.new.root, &at.pointer));
+            // A removed item has no place in the new snapshot, and a new name is shown with the old one.
+            let Some((_, name)) = old.or(new) else { continue };
+            let key = format!("{} {name}", entry.area);
+            let row = rows.entry(key).or_insert_with(|| Row {
+                name: name.clone(),
+                verdicts: self.axes.iter().map(|axis| (*axis, Verdict::Compatible)).collect(),
+                finding: Some(entry.judged.fingerprint.clone()),
+            });
+            for (axis, verdict) in &mut row.verdicts {
+                *verdict = (*verdict).max(entry.judged.finding.verdicts.on(*axis));
+            }
+        }
+        rows.into_values().collect()
     }
 
     /// Returns the findings with a severity that are not suppressed.
@@ -243,6 +307,14 @@ impl Subject {
         }
     }
 
+    /// Returns the title of the verdicts on types or items.
+    pub(super) fn items(self) -> &'static str {
+        match self {
+            Subject::Schemas => "Types",
+            Subject::Lists => "Items",
+        }
+    }
+
     /// Returns the title of a report.
     pub(super) fn title(self) -> &'static str {
         match self {
@@ -253,6 +325,29 @@ impl Subject {
 }
 
 impl Compared {
+    /// Reads both sides.
+    ///
+    /// # Errors
+    /// The errors of [`Source::pair`], [`SourceText::pair`] and [`Snapshot::parse`].
+    pub(crate) fn read(
+        subject: Subject,
+        (old, new): (&str, &str),
+        workspace: impl Fn() -> Result<Workspace, Error>,
+    ) -> Result<Compared, Error> {
+        match subject {
+            Subject::Schemas => {
+                let (old, new) = Source::pair(old, new, workspace)?;
+                Ok(Compared::Schemas(Box::new(old), Box::new(new)))
+            }
+            Subject::Lists => {
+                let (old, new) = SourceText::pair(old, new)?;
+                let snapshot = |text: &SourceText| Snapshot::parse(text.name(), &text.bytes);
+                let (before, after) = (snapshot(&old)?, snapshot(&new)?);
+                Ok(Compared::Lists([(old, before), (new, after)]))
+            }
+        }
+    }
+
     /// Compares.
     pub(crate) fn diff(&self) -> Diff {
         match self {
@@ -265,6 +360,31 @@ impl Compared {
         match self {
             Compared::Schemas(..) => Subject::Schemas,
             Compared::Lists(_) => Subject::Lists,
+        }
+    }
+
+    /// Returns the area of the protocol, or the list, that a finding belongs to.
+    fn area(&self, finding: &Finding) -> String {
+        let places = [finding.new.as_ref(), finding.old.as_ref()];
+        match self {
+            Compared::Schemas(old, new) => {
+                let area = |(place, source): (Option<&Place>, &Source)| {
+                    // The nearest type around the place: `/$defs/Name`.
+                    let place = &place?.pointer;
+                    let end = place.match_indices('/').nth(2).map_or(place.len(), |(end, _)| end);
+                    let def = source.protocol.types.iter().find(|def| def.pointer == place[..end])?;
+                    Some(def.area.clone())
+                };
+                let found = places.into_iter().zip([&**new, &**old]).find_map(area);
+                found.unwrap_or_else(|| "other".to_owned())
+            }
+            Compared::Lists(_) => {
+                let pointer =
+                    places.into_iter().flatten().map(|place| place.pointer.as_str()).next().unwrap_or_default();
+                let known = ["resources", "resourceTemplates", "prompts"];
+                let list = pointer.split('/').skip(1).take(2).find(|token| known.contains(token));
+                list.unwrap_or("tools").to_owned()
+            }
         }
     }
 
@@ -307,6 +427,26 @@ impl Counts {
         let parts = [word(self.ignored, "ignored"), word(self.in_baseline, "in the baseline")];
         parts.into_iter().flatten().collect::<Vec<_>>().join(", ")
     }
+}
+
+/// Reads a text that was read before.
+fn contents(bytes: &[u8]) -> Json {
+    let text = bytes.strip_prefix(b"\xef\xbb\xbf").unwrap_or(bytes);
+    serde_json::from_slice(text).unwrap_or(Json::Null)
+}
+
+/// Returns the item of a list around a place, with its pointer and its name.
+fn item_at(root: &Json, pointer: &str) -> Option<(String, String)> {
+    let mut at = String::new();
+    for token in pointer.split('/').skip(1) {
+        at = format!("{at}/{token}");
+        if token.bytes().all(|byte| byte.is_ascii_digit()) {
+            let item = root.pointer(&at)?;
+            let name = ["uri", "uriTemplate", "name"].iter().find_map(|key| item.get(key)?.as_str())?;
+            return Some((at, name.to_owned()));
+        }
+    }
+    None
 }
 
 /// Returns the senders.

@@ -1,7 +1,7 @@
 //! Handles the input requests of a server (2026-07-28).
 
-use mcpgen_types::v2026_07_28::InputRequest;
 use mcpgen_types::RawJson;
+use mcpgen_types::v2026_07_28::InputRequest;
 use tower::ServiceExt;
 
 use crate::jsonrpc::errors;

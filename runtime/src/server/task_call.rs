@@ -3,7 +3,8 @@
 use std::sync::Arc;
 
 use mcpgen_types::v2025_11_25::TaskMetadata;
-use mcpgen_types::{ErrorCode, ErrorObject, Revision};
+use mcpgen_types::v2026_07_28::CallToolRequest;
+use mcpgen_types::{ErrorCode, ErrorObject, Request, Revision};
 
 use super::state::Server;
 use super::tool::{Arguments, ToolEntry};
@@ -12,10 +13,10 @@ use crate::service::router::{AnyRequest, ResponseFuture};
 use crate::tasks::{TaskSupport, TasksExtension, task_metadata};
 
 impl Server {
-    /// Returns the settings for running a call as a task, which only requests of revision 2025-11-25 have.
+    /// Returns the settings for running a call as a task, which only requests of some revisions have.
     pub(super) fn task_metadata(&self, request: &AnyRequest) -> Result<Option<TaskMetadata>, ErrorObject> {
         match self.0.config.tasks {
-            Some(_) if request.context.revision() == Revision::V2025_11_25 => task_metadata(request),
+            Some(_) if may_request_task(request.context.revision()) => task_metadata(request),
             _ => Ok(None),
         }
     }
@@ -35,17 +36,13 @@ impl Server {
         };
         let run = self.rounds_of(entry, arguments);
         let context = context.clone();
-        match (context.revision(), entry.task_support, metadata) {
-            (Revision::V2025_11_25, TaskSupport::Forbidden, Some(_)) => {
-                refused("cannot run as a task; send the request without `task`")
-            }
-            (Revision::V2025_11_25, TaskSupport::Required, None) => {
-                refused("must run as a task; add `task` to the params")
-            }
-            (Revision::V2025_11_25, _, Some(metadata)) => {
+        match (may_request_task(context.revision()), entry.task_support, metadata) {
+            (true, TaskSupport::Forbidden, Some(_)) => refused("cannot run as a task; send the request without `task`"),
+            (true, TaskSupport::Required, None) => refused("must run as a task; add `task` to the params"),
+            (true, _, Some(metadata)) => {
                 Ok(Some(Box::pin(async move { extension.create_requested(context, metadata, run).await })))
             }
-            (revision, support, _) if revision.is_legacy() || support == TaskSupport::Forbidden => Ok(None),
+            (_, support, _) if context.revision().is_legacy() || support == TaskSupport::Forbidden => Ok(None),
             (_, support, _) => match context.require_extension::<TasksExtension>() {
                 Ok(()) => Ok(Some(Box::pin(async move { extension.create(context, run).await }))),
                 Err(error) if support == TaskSupport::Required => Err(error),
@@ -67,4 +64,9 @@ impl Server {
             Arc::clone(&entry).start(context, arguments)
         }
     }
+}
+
+/// Returns whether clients of a revision can request that a call runs as a task.
+pub(super) fn may_request_task(revision: Revision) -> bool {
+    revision.method(CallToolRequest::METHOD).is_some_and(|spec| spec.may_run_as_task)
 }

@@ -4,8 +4,6 @@ use std::fmt;
 use std::future::{Future, ready};
 use std::sync::Arc;
 
-#[cfg(feature = "tasks")]
-use mcpgen_types::Revision;
 use mcpgen_types::v2026_07_28::{CallToolResult, Icon, Tool, ToolAnnotations, ToolInputSchema};
 use mcpgen_types::{ErrorObject, JsonObject, RawJson};
 #[cfg(feature = "tasks")]
@@ -18,6 +16,8 @@ use super::into_tool_result::{IntoToolResult, text};
 use super::registry::Entry;
 #[cfg(feature = "schemars")]
 use super::schema;
+#[cfg(feature = "tasks")]
+use super::task_call::may_request_task;
 use super::tool_error::{Failure, ResultOrInput, ToolError};
 #[cfg(feature = "validate")]
 use super::validate::Schemas;
@@ -107,12 +107,12 @@ impl Entry for ToolEntry {
         &self.tool.name
     }
 
-    /// Returns the tool. In revision 2025-11-25, it contains whether the tool can run as a task.
+    /// Returns the tool. In revisions whose clients request tasks, it contains whether the tool can run as a task.
     fn listed(&self, context: &Context) -> Tool {
         #[cfg_attr(not(feature = "tasks"), expect(unused_mut, reason = "only tasks change it"))]
         let mut tool = self.tool.clone();
         #[cfg(feature = "tasks")]
-        if context.revision() == Revision::V2025_11_25 && self.task_support != TaskSupport::Forbidden {
+        if may_request_task(context.revision()) && self.task_support != TaskSupport::Forbidden {
             let execution = json!({ "taskSupport": self.task_support.as_str() });
             // The newest revision has no such member, so this cannot fail.
             let _ = tool.extra.insert("execution".to_owned(), execution);

@@ -8,6 +8,7 @@ use std::time::Instant;
 
 use anyhow::{Context as _, anyhow, ensure};
 use mcpgen::internals::{SUPPORT, build, normalise, schema_path, vendored};
+use mcpgen::lists::Snapshot;
 use mcpgen::model::{Revision, Status};
 use mcpgen::{Document, Options, Workspace, emit, model};
 use typify::{TypeSpace, TypeSpaceSettings};
@@ -22,7 +23,7 @@ pub fn run(quick: bool) -> anyhow::Result<Vec<Section>> {
     let generated = vendored(&workspace, true)?;
     ensure!(generated.changes.changes.is_empty(), "the generated files are out of date: run `cargo mcpgen generate`");
     let turns = if quick { 3 } else { 41 };
-    Ok(vec![revisions(&workspace, turns)?, stages(&workspace, turns)?, growth(quick)?])
+    Ok(vec![revisions(&workspace, turns)?, stages(&workspace, turns)?, growth(quick)?, review(&workspace, turns)?])
 }
 
 fn root() -> PathBuf {
@@ -54,6 +55,33 @@ fn revisions(workspace: &Workspace, turns: usize) -> anyhow::Result<Section> {
         cases.push(if result.is_ok() { case.base(TYPIFY).goal(Goal::at_most(3.0, TYPIFY)) } else { case });
     }
     Ok(Section { name: "generation", title: "Code generation".to_owned(), cases, notes })
+}
+
+/// Measures `mcpgen diff`: two revisions, and two lists of 1,000 tools of which each has changed.
+fn review(workspace: &Workspace, turns: usize) -> anyhow::Result<Section> {
+    let paths = ["2025-11-25", "2026-07-28"].map(|revision| (revision, workspace.root.join(schema_path(revision))));
+    let read = || -> Result<usize, mcpgen::Error> {
+        let model = |(name, path): &(&str, PathBuf)| model(Document::read(path)?, name, true);
+        Ok(mcpgen::diff::diff(&model(&paths[0])?, &model(&paths[1])?).findings.len())
+    };
+    ensure!(read()? > 0, "the revisions differ");
+    let texts = [synthetic::tools(1_000, "string"), synthetic::tools(1_000, "integer")];
+    let compare = || -> Result<usize, mcpgen::Error> {
+        let [old, new] = texts.each_ref().map(|text| Snapshot::parse("tools.json", text));
+        Ok(mcpgen::lists::diff(&old?, &new?).findings.len())
+    };
+    ensure!(compare()? == 1_000, "every tool differs");
+    let contender = |work: &dyn Fn() -> Result<usize, mcpgen::Error>, turns: usize| -> Vec<(String, f64)> {
+        let ours = vec![Contender::new(OURS, || drop(black_box(work())))];
+        alternate(ours, turns).into_iter().map(|(name, nanoseconds)| (name, nanoseconds / 1e9)).collect()
+    };
+    let cases = vec![
+        Case::new("diff of two revisions", "s", contender(&read, turns)).goal(Goal::limit(0.05)),
+        Case::new("diff of two lists of 1,000 tools", "s", contender(&compare, turns.min(11))).goal(Goal::limit(1.0)),
+    ];
+    let notes =
+        vec!["From the files or texts to the findings. The type of one argument of each tool changes.".to_owned()];
+    Ok(Section { name: "review", title: "Comparing schemas and tool lists".to_owned(), cases, notes })
 }
 
 const TYPIFY: &str = "typify";

@@ -102,3 +102,28 @@ fn thing(index: usize, digit: usize) -> Value {
 fn reference(index: usize) -> Value {
     json!({ "$ref": format!("#/$defs/{}", name(index)) })
 }
+
+/// Returns a list of tools with eight arguments each, of which one has the given type.
+pub fn tools(count: usize, kind: &str) -> Vec<u8> {
+    let tool = |index: usize| {
+        json!({
+            "name": format!("tool_{index}"),
+            "description": format!("Does thing {index}."),
+            "inputSchema": {
+                "type": "object",
+                "properties": {
+                    "path": { "type": "string", "description": "A path.", "minLength": 1 },
+                    "changed": { "type": kind },
+                    "limit": { "type": "integer", "minimum": 1, "maximum": 100, "default": 10 },
+                    "order": { "type": "string", "enum": ["name", "size", "time"] },
+                    "names": { "type": "array", "items": { "type": "string" }, "maxItems": 20 },
+                    "filter": { "type": "object", "properties": { "tag": { "type": "string" } }, "required": ["tag"] },
+                    "cursor": { "anyOf": [{ "type": "string" }, { "type": "null" }] },
+                    "dry_run": { "type": "boolean", "default": false },
+                },
+                "required": ["path"],
+            },
+        })
+    };
+    json!({ "tools": (0..count).map(tool).collect::<Vec<_>>() }).to_string().into_bytes()
+}

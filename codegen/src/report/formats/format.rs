@@ -1,7 +1,7 @@
 //! The list of formats.
 
 use super::text::TextOptions;
-use super::{github, json, junit, markdown, sarif, text};
+use super::{github, html, json, junit, markdown, sarif, text};
 use crate::report::contents::Report;
 
 /// A format of the report.
@@ -14,6 +14,8 @@ pub(crate) enum Format {
     Json,
     /// For a comment on a pull request.
     Markdown,
+    /// A page in one file, for people.
+    Html,
     /// GitHub workflow commands.
     Github,
     /// SARIF 2.1.0.
@@ -24,8 +26,8 @@ pub(crate) enum Format {
 
 impl Format {
     /// All formats.
-    pub(crate) const ALL: [Format; 6] =
-        [Format::Text, Format::Json, Format::Markdown, Format::Github, Format::Sarif, Format::Junit];
+    pub(crate) const ALL: [Format; 7] =
+        [Format::Text, Format::Json, Format::Markdown, Format::Html, Format::Github, Format::Sarif, Format::Junit];
 
     /// Returns the name of the format.
     pub(crate) fn as_str(self) -> &'static str {
@@ -38,6 +40,7 @@ impl Format {
             Format::Text => text::render(report, options),
             Format::Json => json::render(report),
             Format::Markdown => markdown::render(report),
+            Format::Html => html::render(report),
             Format::Github => github::render(report),
             Format::Sarif => sarif::render(report),
             Format::Junit => junit::render(report),

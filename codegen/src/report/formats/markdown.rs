@@ -133,7 +133,7 @@ fn words(axis: Axis) -> &'static str {
 }
 
 /// Wraps a name in a code span, with a delimiter that does not occur in the name.
-fn code(name: &str) -> String {
+pub(super) fn code(name: &str) -> String {
     let name = clipped(name);
     let longest = name.split(|c| c != '`').map(str::len).max().unwrap_or(0);
     let fence = "`".repeat(longest + 1);
@@ -142,7 +142,7 @@ fn code(name: &str) -> String {
 }
 
 /// Escapes a message that contains names from a schema. Names in backticks become code.
-fn prose(sentence: &str) -> String {
+pub(super) fn prose(sentence: &str) -> String {
     let sentence = clipped(sentence);
     let parts: Vec<&str> = sentence.split('`').collect();
     let paired = parts.len() % 2 == 1;

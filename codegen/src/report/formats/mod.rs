@@ -1,8 +1,12 @@
-//! The formats of reports: `text` for a terminal, `json` for programs, `markdown` for a comment on a pull request,
-//! `github` for workflow commands, `sarif` for code scanning and `junit` for test reports. `format` chooses one.
+//! The formats of reports: `text` for a terminal, `json` for programs, `markdown` for a comment on a pull request, `html` for
+//! people,
+//! `github` for workflow commands, `sarif` for code scanning and `junit` for test reports. `format` chooses one. `changelog` writes
+//! what users have to do.
 
+mod changelog;
 mod format;
 mod github;
+mod html;
 mod json;
 mod junit;
 mod markdown;
@@ -11,5 +15,6 @@ mod sarif;
 pub(crate) mod tests;
 mod text;
 
+pub(crate) use changelog::render as changelog;
 pub(crate) use format::Format;
 pub(crate) use text::TextOptions;

@@ -39,7 +39,8 @@ pub(crate) fn rules() -> Vec<&'static Rule> {
 fn rule(id: &'static str, old_to_new: Verdict, new_to_old: Verdict, rust_api: Bump) -> Rule {
     let meaning = "A thing is another thing. That is <b>what</b> it means | for all.".to_owned();
     let example = RuleExample { old: r#"{"A": {}}"#.to_owned(), new: r#"{"B": []}"#.to_owned() };
-    Rule { id, meaning, old_to_new, new_to_old, rust_api, example, lists: None, replaces: Vec::new() }
+    let action = crate::diff::Action::Adapt;
+    Rule { id, meaning, action, old_to_new, new_to_old, rust_api, example, lists: None, replaces: Vec::new() }
 }
 
 /// Creates a finding of one of the rules, sent by the client.
@@ -66,7 +67,12 @@ fn location(file: Option<&str>, place: &Place) -> Location {
 /// Creates a report with these findings in every possible state.
 fn report(findings: Vec<Finding>, files: bool) -> Report {
     let file = files.then_some("schema/ä, b:%.json");
-    let input = |label: &str| Input { label: label.into(), file: file.map(str::to_owned), sha256: "0".repeat(64) };
+    let input = |label: &str| Input {
+        label: label.into(),
+        file: file.map(str::to_owned),
+        sha256: "0".repeat(64),
+        root: crate::json::Json::Null,
+    };
     let entry = |(at, finding): (usize, Finding)| {
         let suppressed = match at % 7 {
             3 => Some(Suppressed::Ignored(HOSTILE[3].into())),
@@ -77,6 +83,7 @@ fn report(findings: Vec<Finding>, files: bool) -> Report {
         Reported {
             old: old.as_ref().map(|place| location(file, place)),
             new: new.as_ref().map(|place| location(file, place)),
+            area: HOSTILE[3].into(),
             shown: file.map(|file| Shown { file: file.into(), line: 3 }),
             judged: Judged {
                 fingerprint: finding.fingerprint(),
@@ -300,6 +307,24 @@ fn markdown_fits_a_comment() {
         if let (Some(breaking), Some(dangerous)) = (at("### Breaking"), at("### Dangerous")) {
             assert!(breaking < dangerous);
         }
+    }
+}
+
+#[test]
+fn html_is_one_page_without_requests() {
+    for report in reports() {
+        let text = Format::Html.render(&report, TextOptions::default());
+        assert!(!text.contains("<script>&amp;"), "names are escaped");
+        assert_eq!(text.matches("<script>").count(), 1);
+        assert!(!text.contains("src=") && !text.contains("http://") && !text.contains("@import"));
+        assert_eq!(text.matches("<article ").count(), report.findings.len());
+        let mut ids: Vec<&str> = text.split(" id=\"").skip(1).filter_map(|rest| rest.split('"').next()).collect();
+        let count = ids.len();
+        ids.sort_unstable();
+        ids.dedup();
+        assert_eq!(ids.len(), count, "ids are unique");
+        let links = text.split("href=\"#").skip(1).filter_map(|rest| rest.split('"').next());
+        links.for_each(|target| assert!(ids.contains(&target), "{target}"));
     }
 }
 

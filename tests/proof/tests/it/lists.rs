@@ -157,7 +157,8 @@ impl Planter<'_> {
 
     fn object(&mut self, pointer: &str, schema: &Value, is_input: bool, depth: usize) {
         let (narrower, wider) = if is_input { (BREAKS, SAFE) } else { (SAFE, BREAKS) };
-        let required: Vec<&str> = schema["required"].as_array().into_iter().flatten().filter_map(Value::as_str).collect();
+        let required: Vec<&str> =
+            schema["required"].as_array().into_iter().flatten().filter_map(Value::as_str).collect();
         let is_closed = schema["additionalProperties"] == json!(false);
         let with = |names: &[&str], name: &str| json!(names.iter().chain(&[name]).collect::<Vec<_>>());
         let add = |required: Option<Value>| {

@@ -52,7 +52,8 @@ fn a_new_revision_needs_no_change_of_the_runtime() {
     cargo(&["run", "--quiet", "--offline", "-p", "tomorrow"]);
     if env::var_os("MCPGEN_THOROUGH").is_some() {
         let all_revisions = ["bridge::", "server::", "client_methods::all_methods_work_in_every_revision"];
-        let test = ["test", "--quiet", "--offline", "-p", "mcpgen-runtime", "--features", "bridge", "--test", "it", "--"];
+        let test =
+            ["test", "--quiet", "--offline", "-p", "mcpgen-runtime", "--features", "bridge", "--test", "it", "--"];
         cargo(&[&test[..], &all_revisions].concat());
     }
     for file in files(&root.join("runtime")) {

@@ -1,0 +1,48 @@
+//! `mcpgen changelog`.
+
+use clap::Args;
+
+use super::answer::Answer;
+use super::root::Root;
+use crate::error::Error;
+use crate::report::contents::{Compared, Report, Subject};
+use crate::report::formats::changelog;
+use crate::report::judgement::FailOn;
+use crate::report::policy::Policy;
+
+/// Write a changelog in Markdown for people who upgrade, grouped by what they have to do
+///
+/// OLD and NEW are the same as in `mcpgen diff`.
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  mcpgen changelog 2025-11-25 2026-07-28
+  mcpgen changelog git:v1.0:schema.json schema.json > CHANGES.md
+  mcpgen changelog --tools git:v1.0:tools.json tools.json")]
+pub(super) struct ChangelogArgs {
+    /// The old schema or snapshot
+    #[arg(value_name = "OLD")]
+    old: String,
+    /// The new schema or snapshot
+    #[arg(value_name = "NEW")]
+    new: String,
+    /// Compare snapshots of a server's lists
+    #[arg(long)]
+    tools: bool,
+    #[command(flatten)]
+    root: Root,
+}
+
+impl ChangelogArgs {
+    pub(super) fn run(self) -> Result<Answer, Error> {
+        let subject = if self.tools { Subject::Lists } else { Subject::Schemas };
+        let compared = Compared::read(subject, (&self.old, &self.new), || self.root.open())?;
+        let diff = compared.diff();
+        // A changelog is complete, whatever the project accepts.
+        let axes = subject.axes();
+        let mut judgement = Policy::default().judge(diff.findings, axes, None, jiff::civil::Date::MIN);
+        judgement.notes = diff.notes;
+        let report = Report::new(&compared, axes, FailOn::None, diff.types, judgement);
+        Ok(Answer { text: changelog(&report), ..Answer::default() })
+    }
+}

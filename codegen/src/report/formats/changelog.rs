@@ -1,0 +1,91 @@
+//! A changelog in Markdown, for people who upgrade: what they have to do.
+
+use std::fmt::Write as _;
+
+use indexmap::IndexMap;
+
+use super::markdown::{code, prose};
+use crate::diff::{Action, Finding, Senders};
+use crate::report::contents::{Report, Reported, Subject};
+
+/// The sections, in the order of a changelog.
+const SECTIONS: [(Action, &str); 9] = [
+    (Action::Send, "Send what is now required"),
+    (Action::StopSending, "Stop sending what is no longer accepted"),
+    (Action::Replace, "Replace what was removed"),
+    (Action::Rename, "Use the new names"),
+    (Action::Adapt, "Adapt to what changed"),
+    (Action::Handle, "Handle what you may now receive"),
+    (Action::Review, "Check whether these changes matter"),
+    (Action::Plan, "Plan for removals"),
+    (Action::Use, "Use what is new"),
+];
+
+/// Writes a changelog.
+pub(crate) fn render(report: &Report) -> String {
+    let mut text = format!("# From {} to {}\n", code(&report.old.label), code(&report.new.label));
+    let mut count = 0;
+    for (action, title) in SECTIONS {
+        let entries: Vec<&Reported> = report
+            .findings
+            .iter()
+            .filter(|it| it.judged.finding.rule.action == action && matters(report, it))
+            .collect();
+        if entries.is_empty() {
+            continue;
+        }
+        count += entries.len();
+        let _ = write!(text, "\n## {title}\n");
+        let mut areas: IndexMap<&str, Vec<&Reported>> = IndexMap::new();
+        entries.iter().for_each(|entry| areas.entry(&entry.area).or_default().push(entry));
+        areas.sort_unstable_keys();
+        for (area, entries) in areas {
+            let _ = write!(text, "\n### {area}\n\n");
+            for entry in entries {
+                let finding = &entry.judged.finding;
+                let who = who(report.subject, action, finding).map_or(String::new(), |who| format!("{who}: "));
+                let _ = writeln!(text, "- {who}{}.", prose(&message(finding)));
+            }
+        }
+    }
+    if count == 0 {
+        text.push_str("\nThere is nothing to do.\n");
+    }
+    for note in &report.notes {
+        let _ = writeln!(text, "\nNote: {}.", prose(note));
+    }
+    text
+}
+
+/// Returns the message with the subject as code.
+fn message(finding: &Finding) -> String {
+    let Finding { message, subject, .. } = finding;
+    match message.contains('`') || subject.contains('`') || subject.is_empty() {
+        true => message.clone(),
+        false => message.replacen(subject.as_str(), &format!("`{subject}`"), 1),
+    }
+}
+
+/// Leaves out types that nothing sends: a definition by another name, or a base of other types.
+fn matters(report: &Report, entry: &Reported) -> bool {
+    let finding = &entry.judged.finding;
+    let about_names = ["type-added", "type-removed"].contains(&finding.rule.id);
+    report.subject == Subject::Lists || !about_names
+}
+
+/// Returns who has to act.
+fn who(subject: Subject, action: Action, finding: &Finding) -> Option<&'static str> {
+    let Senders { client, server } = finding.senders;
+    let (clients, servers) = match action {
+        Action::Send | Action::StopSending => (client, server),
+        Action::Handle => (server, client),
+        _ => return None,
+    };
+    match (clients, servers) {
+        _ if subject == Subject::Lists => None,
+        (true, false) => Some("Clients"),
+        (false, true) => Some("Servers"),
+        (true, true) => Some("Clients and servers"),
+        (false, false) => None,
+    }
+}

@@ -1,0 +1,318 @@
+//! Writes the page.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::fmt::Write as _;
+
+use crate::html::{Page, code_spans, escape};
+use crate::model::{Content, DocTarget, Params, Protocol, Rest, Shape, Side, Type, TypeDef, TypeId};
+use crate::site::history::{Changes, History};
+
+/// Describes a protocol. `revisions` has all revisions, oldest first, or is empty.
+pub(crate) fn render(protocol: &Protocol, revisions: &[Protocol]) -> String {
+    let site = Site { protocol, history: History::of(revisions), users: users(protocol) };
+    let mut main = String::new();
+    let mut navigation = Vec::new();
+    if !revisions.is_empty() {
+        navigation.push(("timeline".to_owned(), "Timeline".to_owned()));
+        site.timeline(&mut main);
+    }
+    navigation.push(("methods".to_owned(), "Methods".to_owned()));
+    site.methods(&mut main);
+    site.types(&mut main, &mut navigation);
+    let count = |count: usize, word: &str| format!("{count} {word}{}", if count == 1 { "" } else { "s" });
+    let header = format!(
+        "<h1>MCP {}</h1>\n<p class=\"quiet\">{}, {}, {}. SHA-256 of the schema: <code>{}</code></p>\n",
+        escape(&protocol.revision),
+        count(protocol.requests.len(), "request"),
+        count(protocol.notifications.len(), "notification"),
+        count(protocol.types.len(), "type"),
+        escape(&protocol.sha256),
+    );
+    let title = format!("MCP {}", protocol.revision);
+    Page { title, header, navigation, main, script: include_str!("../../assets/site.js") }.render()
+}
+
+struct Site<'p> {
+    protocol: &'p Protocol,
+    history: History<'p>,
+    /// The types that use each type, and the methods.
+    users: BTreeMap<TypeId, BTreeSet<User<'p>>>,
+}
+
+/// Something that uses a type.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+enum User<'p> {
+    Method(&'p str),
+    Type(&'p str),
+}
+
+fn users(protocol: &Protocol) -> BTreeMap<TypeId, BTreeSet<User<'_>>> {
+    let mut users: BTreeMap<TypeId, BTreeSet<User<'_>>> = BTreeMap::new();
+    for (id, def) in protocol.types.iter().enumerate() {
+        for used in protocol.uses(id).into_iter().filter(|used| *used != id) {
+            users.entry(used).or_default().insert(User::Type(&def.rust));
+        }
+    }
+    let mut by_method = |method: &'_ str, content: &Type| {
+        let name =
+            protocol.requests.iter().map(|it| &it.method).chain(protocol.notifications.iter().map(|it| &it.method));
+        let name = name.into_iter().find(|name| *name == method);
+        content.visit(&mut |id| {
+            if let Some(name) = name {
+                users.entry(id).or_default().insert(User::Method(name));
+            }
+        });
+    };
+    for request in &protocol.requests {
+        by_method(&request.method, &Type::Named(request.type_id));
+        request.params.iter().for_each(|params| by_method(&request.method, &params.content));
+        by_method(&request.method, &request.result);
+        request.task_result.iter().for_each(|result| by_method(&request.method, result));
+    }
+    for notification in &protocol.notifications {
+        by_method(&notification.method, &Type::Named(notification.type_id));
+        notification.params.iter().for_each(|params| by_method(&notification.method, &params.content));
+    }
+    users
+}
+
+impl Site<'_> {
+    fn timeline(&self, text: &mut String) {
+        text.push_str(
+            "<section aria-labelledby=\"timeline\">\n<h2 id=\"timeline\">Timeline</h2>\n<ol class=\"timeline\">\n",
+        );
+        for (at, step) in self.history.steps().iter().enumerate() {
+            let current = if step.revision == self.protocol.revision { ", this page" } else { "" };
+            let _ = write!(text, "<li><strong>{}</strong>{current}\n", escape(&step.revision));
+            if at == 0 {
+                let (methods, types) = (step.methods.added.len(), step.types.added.len());
+                let _ = writeln!(text, "<p>{methods} methods, {types} types</p></li>");
+                continue;
+            }
+            text.push_str("<ul>\n");
+            for (name, changes, prefix) in [("method", &step.methods, "m-"), ("type", &step.types, "t-")] {
+                self.changes(text, name, changes, prefix);
+            }
+            text.push_str("</ul></li>\n");
+        }
+        text.push_str("</ol>\n</section>\n");
+    }
+
+    fn changes(&self, text: &mut String, what: &str, changes: &Changes, prefix: &str) {
+        for (words, names) in [("added", &changes.added), ("removed", &changes.removed)] {
+            if names.is_empty() {
+                continue;
+            }
+            let plural = if names.len() == 1 { "" } else { "s" };
+            let links: Vec<String> = names.iter().map(|name| self.mention(name, prefix)).collect();
+            let _ = writeln!(
+                text,
+                "<li><details><summary>{} {what}{plural} {words}</summary><p>{}</p></details></li>",
+                names.len(),
+                links.join(", ")
+            );
+        }
+    }
+
+    /// Links a name if this revision has it.
+    fn mention(&self, name: &str, prefix: &str) -> String {
+        let target = match prefix {
+            "m-" => self.has_method(name).then(|| name.to_owned()),
+            _ => self.protocol.find(name).map(|def| def.rust.clone()),
+        };
+        let code = format!("<code>{}</code>", escape(name));
+        target.map_or(code.clone(), |target| format!("<a href=\"#{prefix}{}\">{code}</a>", escape(&target)))
+    }
+
+    fn has_method(&self, name: &str) -> bool {
+        let requests = self.protocol.requests.iter().map(|it| &it.method);
+        requests.chain(self.protocol.notifications.iter().map(|it| &it.method)).any(|method| method == name)
+    }
+
+    fn methods(&self, text: &mut String) {
+        text.push_str("<section aria-labelledby=\"methods\">\n<h2 id=\"methods\">Methods</h2>\n");
+        if self.protocol.requests.is_empty() && self.protocol.notifications.is_empty() {
+            text.push_str("<p>The schema has no methods.</p>\n</section>\n");
+            return;
+        }
+        text.push_str("<table>\n<thead><tr>");
+        for name in ["Method", "Kind", "Sent by", "Params", "Result", "Since"] {
+            let _ = write!(text, "<th scope=\"col\">{name}</th>");
+        }
+        text.push_str("</tr></thead>\n<tbody>\n");
+        for it in &self.protocol.requests {
+            let mut result = self.expression(&it.result);
+            if let Some(task) = &it.task_result {
+                let _ = write!(result, ", or {} for a task", self.expression(task));
+            }
+            let kind = if it.senders.is_empty() { "embedded request" } else { "request" };
+            self.method(text, &it.method, kind, &it.senders, it.params.as_ref(), &result);
+        }
+        for it in &self.protocol.notifications {
+            self.method(text, &it.method, "notification", &it.senders, it.params.as_ref(), "");
+        }
+        text.push_str("</tbody>\n</table>\n</section>\n");
+    }
+
+    fn method(
+        &self,
+        text: &mut String,
+        name: &str,
+        kind: &str,
+        senders: &[Side],
+        params: Option<&Params>,
+        result: &str,
+    ) {
+        let senders: Vec<&str> = senders.iter().map(|side| side.as_str()).collect();
+        let params = params.map(|params| {
+            let optional = if params.required { "" } else { " (optional)" };
+            format!("{}{optional}", self.expression(&params.content))
+        });
+        let id = escape(name);
+        let doc = self.doc(&DocTarget::Method(name.to_owned()));
+        let _ = writeln!(
+            text,
+            "<tr><th scope=\"row\" id=\"m-{id}\"><code>{id}</code>{doc}</th><td>{kind}</td><td>{}</td><td>{}</td>\
+             <td>{result}</td><td class=\"since\">{}</td></tr>",
+            senders.join(", "),
+            params.unwrap_or_default(),
+            escape(self.history.method_since(name).unwrap_or_default()),
+        );
+    }
+
+    fn types(&self, text: &mut String, navigation: &mut Vec<(String, String)>) {
+        text.push_str("<section aria-labelledby=\"types\">\n<h2 id=\"types\">Types</h2>\n");
+        text.push_str("<form class=\"filter\" hidden><label>Search <input type=\"search\" name=\"search\"></label>");
+        text.push_str("<output id=\"shown\"></output></form>\n</section>\n");
+        navigation.push(("types".to_owned(), "Types".to_owned()));
+        let mut areas: BTreeMap<&str, Vec<TypeId>> = BTreeMap::new();
+        for (id, def) in self.protocol.types.iter().enumerate() {
+            areas.entry(&def.area).or_default().push(id);
+        }
+        for (area, mut ids) in areas {
+            ids.sort_by_key(|id| &self.protocol.types[*id].rust);
+            let name = escape(area);
+            let _ = write!(text, "<section aria-labelledby=\"a-{name}\">\n<h2 id=\"a-{name}\">Area {name}</h2>\n");
+            navigation.push((format!("a-{area}"), area.to_owned()));
+            ids.into_iter().for_each(|id| self.definition(text, id, &self.protocol.types[id]));
+            text.push_str("</section>\n");
+        }
+    }
+
+    fn definition(&self, text: &mut String, id: TypeId, def: &TypeDef) {
+        let name = escape(&def.rust);
+        let search = format!("{} {} {}", def.name, def.rust, def.area).to_lowercase();
+        let _ = write!(text, "<article id=\"t-{name}\" data-text=\"{}\">\n<header><h3>{name}</h3>", escape(&search));
+        if def.deprecated {
+            text.push_str("<span class=\"badge dangerous\">deprecated</span>");
+        }
+        if let Some(since) = self.history.type_since(&def.name) {
+            let _ = write!(text, "<span class=\"quiet\">since {}</span>", escape(since));
+        }
+        let _ =
+            writeln!(text, "<a class=\"permalink\" href=\"#t-{name}\" aria-label=\"Link to {name}\">#</a></header>");
+        text.push_str(&self.doc(&DocTarget::Type(def.name.clone())));
+        self.shape(text, def);
+        let users: Vec<String> = self.users.get(&id).into_iter().flatten().map(|user| user.link()).collect();
+        if !users.is_empty() {
+            let _ = writeln!(text, "<p class=\"quiet\">Used by {}</p>", users.join(", "));
+        }
+        text.push_str("</article>\n");
+    }
+
+    fn shape(&self, text: &mut String, def: &TypeDef) {
+        let list = |text: &mut String, words: &str, items: Vec<String>| {
+            let _ = writeln!(text, "<p>{words} {}</p>", items.join(", "));
+        };
+        match &def.shape {
+            Shape::Struct(body) => {
+                if !body.members.is_empty() {
+                    self.members(text, def, body);
+                }
+                let rest = match &body.rest {
+                    Rest::Open => "Other members are allowed.".to_owned(),
+                    Rest::Typed(content) => format!("Other members are {}.", self.expression(content)),
+                    Rest::Closed => "Other members are rejected.".to_owned(),
+                };
+                let _ = writeln!(text, "<p class=\"quiet\">{rest}</p>");
+            }
+            Shape::Union(union) => {
+                let variants = union.variants.iter().map(|variant| self.expression(&variant.content)).collect();
+                list(text, "One of", variants);
+            }
+            Shape::Undecided(it) => {
+                let variants = it.alternatives.iter().map(|variant| self.expression(&variant.content)).collect();
+                list(text, "Any of", variants);
+            }
+            Shape::Tuple(tuple) => {
+                let items = tuple.first.iter().map(|item| self.expression(&item.content)).collect();
+                list(text, "An array of", items);
+            }
+            Shape::Enum(values) | Shape::OpenEnum(values) => {
+                let values = values.iter().map(|value| format!("<code>{}</code>", escape(&value.json.to_string())));
+                let is_open = matches!(def.shape, Shape::OpenEnum(_));
+                list(text, if is_open { "A string, such as" } else { "One of" }, values.collect());
+            }
+            Shape::Bounded(bounded) => list(text, "With a limit:", vec![self.expression(&bounded.inner)]),
+            Shape::Alias(content, _) | Shape::Newtype(content) => {
+                list(text, "The same as", vec![self.expression(content)])
+            }
+            Shape::Core(core) => list(text, "The type", vec![format!("<code>{core}</code> of the core")]),
+            Shape::Never => text.push_str("<p>No value.</p>\n"),
+        }
+    }
+
+    fn members(&self, text: &mut String, def: &TypeDef, body: &crate::model::Struct) {
+        text.push_str("<table>\n<thead><tr>");
+        for name in ["Member", "Type", "Presence", "Since"] {
+            let _ = write!(text, "<th scope=\"col\">{name}</th>");
+        }
+        text.push_str("</tr></thead>\n<tbody>\n");
+        for member in &body.members {
+            let content = match &member.content {
+                Content::Constant(value) => format!("always <code>{}</code>", escape(&value.to_string())),
+                Content::Value(content) => self.expression(content),
+            };
+            let presence = if member.required { "required" } else { "optional" };
+            let doc = self.doc(&DocTarget::Member(def.name.clone(), member.wire.clone()));
+            let _ = writeln!(
+                text,
+                "<tr><th scope=\"row\"><code>{}</code></th><td>{content}{doc}</td><td>{presence}</td><td class=\"since\">{}</td></tr>",
+                escape(&member.wire),
+                escape(self.history.member_since(&def.name, &member.wire).unwrap_or_default()),
+            );
+        }
+        text.push_str("</tbody>\n</table>\n");
+    }
+
+    /// Describes a type expression, with links to named types.
+    fn expression(&self, content: &Type) -> String {
+        match content {
+            Type::Named(id) => {
+                let name = escape(&self.protocol.types[*id].rust);
+                format!("<a href=\"#t-{name}\"><code>{name}</code></a>")
+            }
+            Type::List(inner) => format!("list of {}", self.expression(inner)),
+            Type::Map(inner) => format!("map of {}", self.expression(inner)),
+            Type::Nullable(inner) => format!("{} or null", self.expression(inner)),
+            other => escape(&self.protocol.describe(other)),
+        }
+    }
+
+    /// Returns the first paragraph of the documentation.
+    fn doc(&self, target: &DocTarget) -> String {
+        let entry = self.protocol.docs.of(target);
+        let first = entry.map(|entry| entry.doc.split("\n\n").next().unwrap_or_default());
+        first.map_or(String::new(), |first| format!("<p>{}</p>\n", code_spans(first)))
+    }
+}
+
+impl User<'_> {
+    fn link(self) -> String {
+        let (prefix, name) = match self {
+            User::Method(name) => ("m-", escape(name)),
+            User::Type(name) => ("t-", escape(name)),
+        };
+        format!("<a href=\"#{prefix}{name}\"><code>{name}</code></a>")
+    }
+}
