@@ -164,7 +164,7 @@ impl Rules {
     }
 
     fn parse(text: &str) -> Result<Rules, Error> {
-        let file: File = toml::from_str(text).map_err(|error| usage(error))?;
+        let file: File = toml::from_str(text).map_err(usage)?;
         file.check()?;
         let mut members = Vec::new();
         for row in file.default {

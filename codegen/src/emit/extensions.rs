@@ -23,6 +23,7 @@ fn tokens(extensions: &[Extension]) -> TokenStream {
         quote! {
             #[cfg(feature = #feature)]
             #[allow(deprecated, reason = "deprecated items remain")]
+            #[allow(clippy::module_inception, reason = "an area may have the name of its extension")]
             pub mod #module;
         }
     });

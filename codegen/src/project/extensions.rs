@@ -4,7 +4,9 @@ use serde::{Deserialize, Serialize};
 
 use crate::build::{self, extend};
 use crate::error::Error;
-use crate::model::{Extension, Protocol, Status, check_name, extension_path};
+#[cfg(feature = "cli")]
+use crate::model::Status;
+use crate::model::{Extension, Protocol, check_name, extension_path};
 use crate::project::workspace::Workspace;
 use crate::schema::{Document, Mapping, ReadOptions};
 use crate::text::names::type_name;
@@ -12,6 +14,7 @@ use crate::text::names::type_name;
 /// The list of vendored extensions, below the root. A project without it has no extensions.
 pub(crate) const EXTENSIONS: &str = "schema/extensions.toml";
 
+#[cfg(feature = "cli")]
 const HEADER: &str = "\
 # The extensions of the Model Context Protocol and its companion formats that are vendored here. Written by
 # `mcpgen import --extension`. `upstream` is a repository and a path in it, `sha256` the digest of that file. Definitions

@@ -51,7 +51,7 @@ pub(crate) enum Compared {
     /// Two schemas.
     Schemas(Box<Source>, Box<Source>),
     /// Two snapshots.
-    Lists([(SourceText, Snapshot); 2]),
+    Lists(Box<[(SourceText, Snapshot); 2]>),
 }
 
 /// One of the two schemas or snapshots.
@@ -343,7 +343,7 @@ impl Compared {
                 let (old, new) = SourceText::pair(old, new)?;
                 let snapshot = |text: &SourceText| Snapshot::parse(text.name(), &text.bytes);
                 let (before, after) = (snapshot(&old)?, snapshot(&new)?);
-                Ok(Compared::Lists([(old, before), (new, after)]))
+                Ok(Compared::Lists(Box::new([(old, before), (new, after)])))
             }
         }
     }
@@ -352,7 +352,7 @@ impl Compared {
     pub(crate) fn diff(&self) -> Diff {
         match self {
             Compared::Schemas(old, new) => crate::diff::diff(&old.protocol, &new.protocol),
-            Compared::Lists([(_, old), (_, new)]) => crate::lists::diff(old, new),
+            Compared::Lists(lists) => crate::lists::diff(&lists[0].1, &lists[1].1),
         }
     }
 
@@ -391,14 +391,14 @@ impl Compared {
     fn texts(&self) -> (&SourceText, &SourceText) {
         match self {
             Compared::Schemas(old, new) => (&old.text, &new.text),
-            Compared::Lists([(old, _), (new, _)]) => (old, new),
+            Compared::Lists(lists) => (&lists[0].0, &lists[1].0),
         }
     }
 
     fn hashes(&self) -> (&str, &str) {
         match self {
             Compared::Schemas(old, new) => (&old.protocol.sha256, &new.protocol.sha256),
-            Compared::Lists([(_, old), (_, new)]) => (&old.sha256, &new.sha256),
+            Compared::Lists(lists) => (&lists[0].1.sha256, &lists[1].1.sha256),
         }
     }
 

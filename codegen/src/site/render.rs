@@ -83,7 +83,7 @@ impl Site<'_> {
         );
         for (at, step) in self.history.steps().iter().enumerate() {
             let current = if step.revision == self.protocol.revision { ", this page" } else { "" };
-            let _ = write!(text, "<li><strong>{}</strong>{current}\n", escape(&step.revision));
+            let _ = writeln!(text, "<li><strong>{}</strong>{current}", escape(&step.revision));
             if at == 0 {
                 let (methods, types) = (step.methods.added.len(), step.types.added.len());
                 let _ = writeln!(text, "<p>{methods} methods, {types} types</p></li>");

@@ -7,16 +7,20 @@
 
 #[cfg(feature = "ext-apps")]
 #[allow(deprecated, reason = "deprecated items remain")]
+#[allow(clippy::module_inception, reason = "an area may have the name of its extension")]
 pub mod apps;
 
 #[cfg(feature = "registry")]
 #[allow(deprecated, reason = "deprecated items remain")]
+#[allow(clippy::module_inception, reason = "an area may have the name of its extension")]
 pub mod registry;
 
 #[cfg(feature = "server-card")]
 #[allow(deprecated, reason = "deprecated items remain")]
+#[allow(clippy::module_inception, reason = "an area may have the name of its extension")]
 pub mod server_card;
 
 #[cfg(feature = "ext-tasks")]
 #[allow(deprecated, reason = "deprecated items remain")]
+#[allow(clippy::module_inception, reason = "an area may have the name of its extension")]
 pub mod tasks;

@@ -50,12 +50,9 @@ impl McpUiAppCapabilities {
     }
 }
 
-codec::object! {
-    McpUiAppCapabilities;
-    optional 0 "experimental" experimental,
-    optional 1 "tools" tools,
-    optional 2 "availableDisplayModes" available_display_modes,
-    else refuse_others
+codec::object! { McpUiAppCapabilities;
+    optional 0 "experimental" experimental, optional 1 "tools" tools,
+    optional 2 "availableDisplayModes" available_display_modes, else refuse_others
 }
 
 /// The settings of the tools of an app.
@@ -82,10 +79,8 @@ impl McpUiAppCapabilitiesTools {
     }
 }
 
-codec::object! {
-    McpUiAppCapabilitiesTools;
-    optional 0 "listChanged" list_changed,
-    else refuse_others
+codec::object! { McpUiAppCapabilitiesTools;
+    optional 0 "listChanged" list_changed, else refuse_others
 }
 
 /// What a host supports.
@@ -198,19 +193,11 @@ impl McpUiHostCapabilities {
     }
 }
 
-codec::object! {
-    McpUiHostCapabilities;
-    optional 0 "experimental" experimental,
-    optional 1 "openLinks" open_links,
-    optional 2 "downloadFile" download_file,
-    optional 3 "serverTools" server_tools,
-    optional 4 "serverResources" server_resources,
-    optional 5 "logging" logging,
-    optional 6 "sandbox" sandbox,
-    optional 7 "updateModelContext" update_model_context,
-    optional 8 "message" message,
-    optional 9 "sampling" sampling,
-    else refuse_others
+codec::object! { McpUiHostCapabilities;
+    optional 0 "experimental" experimental, optional 1 "openLinks" open_links, optional 2 "downloadFile" download_file,
+    optional 3 "serverTools" server_tools, optional 4 "serverResources" server_resources, optional 5 "logging" logging,
+    optional 6 "sandbox" sandbox, optional 7 "updateModelContext" update_model_context, optional 8 "message" message,
+    optional 9 "sampling" sampling, else refuse_others
 }
 
 /// The settings of sampling.
@@ -237,10 +224,8 @@ impl McpUiHostCapabilitiesSampling {
     }
 }
 
-codec::object! {
-    McpUiHostCapabilitiesSampling;
-    optional 0 "tools" tools,
-    else refuse_others
+codec::object! { McpUiHostCapabilitiesSampling;
+    optional 0 "tools" tools, else refuse_others
 }
 
 /// What the sandbox of the app allows.
@@ -276,11 +261,8 @@ impl McpUiHostCapabilitiesSandbox {
     }
 }
 
-codec::object! {
-    McpUiHostCapabilitiesSandbox;
-    optional 0 "permissions" permissions,
-    optional 1 "csp" csp,
-    else refuse_others
+codec::object! { McpUiHostCapabilitiesSandbox;
+    optional 0 "permissions" permissions, optional 1 "csp" csp, else refuse_others
 }
 
 /// The settings of access to the resources of the server.
@@ -307,10 +289,8 @@ impl McpUiHostCapabilitiesServerResources {
     }
 }
 
-codec::object! {
-    McpUiHostCapabilitiesServerResources;
-    optional 0 "listChanged" list_changed,
-    else refuse_others
+codec::object! { McpUiHostCapabilitiesServerResources;
+    optional 0 "listChanged" list_changed, else refuse_others
 }
 
 /// The settings of access to the tools of the server.
@@ -337,10 +317,8 @@ impl McpUiHostCapabilitiesServerTools {
     }
 }
 
-codec::object! {
-    McpUiHostCapabilitiesServerTools;
-    optional 0 "listChanged" list_changed,
-    else refuse_others
+codec::object! { McpUiHostCapabilitiesServerTools;
+    optional 0 "listChanged" list_changed, else refuse_others
 }
 
 /// The tool call that shows the app.
@@ -372,11 +350,8 @@ impl McpUiHostContextToolInfo {
     }
 }
 
-codec::object! {
-    McpUiHostContextToolInfo;
-    optional 0 "id" id,
-    required 1 "tool" tool,
-    else refuse_others
+codec::object! { McpUiHostContextToolInfo;
+    optional 0 "id" id, required 1 "tool" tool, else refuse_others
 }
 
 /// The tool, as `tools/list` describes it.
@@ -480,18 +455,10 @@ impl McpUiHostContextToolInfoTool {
     }
 }
 
-codec::object! {
-    McpUiHostContextToolInfoTool;
-    required 0 "name" name,
-    optional 1 "title" title,
-    optional 2 "icons" icons,
-    optional 3 "description" description,
-    required 4 "inputSchema" input_schema,
-    optional 5 "outputSchema" output_schema,
-    optional 6 "annotations" annotations,
-    optional 7 "execution" execution,
-    optional 8 "_meta" meta,
-    else refuse_others
+codec::object! { McpUiHostContextToolInfoTool;
+    required 0 "name" name, optional 1 "title" title, optional 2 "icons" icons, optional 3 "description" description,
+    required 4 "inputSchema" input_schema, optional 5 "outputSchema" output_schema,
+    optional 6 "annotations" annotations, optional 7 "execution" execution, optional 8 "_meta" meta, else refuse_others
 }
 
 /// An icon.
@@ -538,12 +505,8 @@ impl McpUiHostContextToolInfoToolIconsItem {
     }
 }
 
-codec::object! {
-    McpUiHostContextToolInfoToolIconsItem;
-    required 0 "src" src,
-    optional 1 "mimeType" mime_type,
-    optional 2 "sizes" sizes,
-    optional 3 "theme" theme,
+codec::object! { McpUiHostContextToolInfoToolIconsItem;
+    required 0 "src" src, optional 1 "mimeType" mime_type, optional 2 "sizes" sizes, optional 3 "theme" theme,
     else refuse_others
 }
 
@@ -582,12 +545,8 @@ impl McpUiHostContextToolInfoToolInputSchema {
     }
 }
 
-codec::object! {
-    McpUiHostContextToolInfoToolInputSchema;
-    constant 0 "type" = Str("object"),
-    optional 1 "properties" properties,
-    optional 2 "required" required,
-    ..extra
+codec::object! { McpUiHostContextToolInfoToolInputSchema;
+    constant 0 "type" = Str("object"), optional 1 "properties" properties, optional 2 "required" required, ..extra
 }
 
 /// How the user can operate the device.
@@ -627,11 +586,8 @@ impl DeviceCapabilities {
     }
 }
 
-codec::object! {
-    DeviceCapabilities;
-    optional 0 "touch" touch,
-    optional 1 "hover" hover,
-    else refuse_others
+codec::object! { DeviceCapabilities;
+    optional 0 "touch" touch, optional 1 "hover" hover, else refuse_others
 }
 
 /// The tool call that shows the app.
@@ -663,11 +619,8 @@ impl McpUiHostContextChangedNotificationParamsToolInfo {
     }
 }
 
-codec::object! {
-    McpUiHostContextChangedNotificationParamsToolInfo;
-    optional 0 "id" id,
-    required 1 "tool" tool,
-    else refuse_others
+codec::object! { McpUiHostContextChangedNotificationParamsToolInfo;
+    optional 0 "id" id, required 1 "tool" tool, else refuse_others
 }
 
 /// The ID of the JSON-RPC request that called the tool.
@@ -690,10 +643,8 @@ pub enum Id {
     Integer(McpUiHostContextChangedNotificationParamsToolInfoIdInteger),
 }
 
-codec::union! {
-    Id blank String;
-    0 String from(String) from_ref(&str),
-    1 Integer from(McpUiHostContextChangedNotificationParamsToolInfoIdInteger);
+codec::union! { Id blank String;
+    0 String from(String) from_ref(&str), 1 Integer from(McpUiHostContextChangedNotificationParamsToolInfoIdInteger);
     [Type(JsonTypes::STRING)] => 0,
     [Type(JsonTypes::INTEGER)] => 1,
 }
@@ -706,10 +657,8 @@ codec::union! {
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct McpUiHostContextChangedNotificationParamsToolInfoIdInteger(i64);
 
-codec::bounded_number! {
-    McpUiHostContextChangedNotificationParamsToolInfoIdInteger(i64);
-    at_least(Integer(-9007199254740991)),
-    at_most(Integer(9007199254740991))
+codec::bounded_number! { McpUiHostContextChangedNotificationParamsToolInfoIdInteger(i64);
+    at_least(Integer(-9007199254740991)), at_most(Integer(9007199254740991))
 }
 
 /// The tool, as `tools/list` describes it.
@@ -825,18 +774,10 @@ impl McpUiHostContextChangedNotificationParamsToolInfoTool {
     }
 }
 
-codec::object! {
-    McpUiHostContextChangedNotificationParamsToolInfoTool;
-    required 0 "name" name,
-    optional 1 "title" title,
-    optional 2 "icons" icons,
-    optional 3 "description" description,
-    required 4 "inputSchema" input_schema,
-    optional 5 "outputSchema" output_schema,
-    optional 6 "annotations" annotations,
-    optional 7 "execution" execution,
-    optional 8 "_meta" meta,
-    else refuse_others
+codec::object! { McpUiHostContextChangedNotificationParamsToolInfoTool;
+    required 0 "name" name, optional 1 "title" title, optional 2 "icons" icons, optional 3 "description" description,
+    required 4 "inputSchema" input_schema, optional 5 "outputSchema" output_schema,
+    optional 6 "annotations" annotations, optional 7 "execution" execution, optional 8 "_meta" meta, else refuse_others
 }
 
 /// Hints about the behavior of a tool. Hints from an untrusted server are not reliable.
@@ -900,14 +841,9 @@ impl McpUiHostContextChangedNotificationParamsToolInfoToolAnnotations {
     }
 }
 
-codec::object! {
-    McpUiHostContextChangedNotificationParamsToolInfoToolAnnotations;
-    optional 0 "title" title,
-    optional 1 "readOnlyHint" read_only_hint,
-    optional 2 "destructiveHint" destructive_hint,
-    optional 3 "idempotentHint" idempotent_hint,
-    optional 4 "openWorldHint" open_world_hint,
-    else refuse_others
+codec::object! { McpUiHostContextChangedNotificationParamsToolInfoToolAnnotations;
+    optional 0 "title" title, optional 1 "readOnlyHint" read_only_hint, optional 2 "destructiveHint" destructive_hint,
+    optional 3 "idempotentHint" idempotent_hint, optional 4 "openWorldHint" open_world_hint, else refuse_others
 }
 
 /// How a tool runs.
@@ -942,10 +878,8 @@ impl Execution {
     }
 }
 
-codec::object! {
-    Execution;
-    optional 0 "taskSupport" task_support,
-    else refuse_others
+codec::object! { Execution;
+    optional 0 "taskSupport" task_support, else refuse_others
 }
 
 /// Whether a tool can run as a task.
@@ -961,11 +895,8 @@ pub enum McpUiHostContextChangedNotificationParamsToolInfoToolExecutionTaskSuppo
     Forbidden,
 }
 
-codec::string_enum! {
-    McpUiHostContextChangedNotificationParamsToolInfoToolExecutionTaskSupport;
-    Required = "required",
-    Optional = "optional",
-    Forbidden = "forbidden",
+codec::string_enum! { McpUiHostContextChangedNotificationParamsToolInfoToolExecutionTaskSupport;
+    Required = "required", Optional = "optional", Forbidden = "forbidden",
 }
 
 /// An icon.
@@ -1012,12 +943,8 @@ impl McpUiHostContextChangedNotificationParamsToolInfoToolIconsItem {
     }
 }
 
-codec::object! {
-    McpUiHostContextChangedNotificationParamsToolInfoToolIconsItem;
-    required 0 "src" src,
-    optional 1 "mimeType" mime_type,
-    optional 2 "sizes" sizes,
-    optional 3 "theme" theme,
+codec::object! { McpUiHostContextChangedNotificationParamsToolInfoToolIconsItem;
+    required 0 "src" src, optional 1 "mimeType" mime_type, optional 2 "sizes" sizes, optional 3 "theme" theme,
     else refuse_others
 }
 
@@ -1056,12 +983,8 @@ impl McpUiHostContextChangedNotificationParamsToolInfoToolInputSchema {
     }
 }
 
-codec::object! {
-    McpUiHostContextChangedNotificationParamsToolInfoToolInputSchema;
-    constant 0 "type" = Str("object"),
-    optional 1 "properties" properties,
-    optional 2 "required" required,
-    ..extra
+codec::object! { McpUiHostContextChangedNotificationParamsToolInfoToolInputSchema;
+    constant 0 "type" = Str("object"), optional 1 "properties" properties, optional 2 "required" required, ..extra
 }
 
 /// The JSON schema of a structured result.
@@ -1091,10 +1014,8 @@ impl OutputSchema {
     }
 }
 
-codec::object! {
-    OutputSchema;
-    optional 0 "$schema" schema,
-    ..extra
+codec::object! { OutputSchema;
+    optional 0 "$schema" schema, ..extra
 }
 
 /// The name and version of an app.
@@ -1162,15 +1083,9 @@ impl McpUiInitializeRequestParamsAppInfo {
     }
 }
 
-codec::object! {
-    McpUiInitializeRequestParamsAppInfo;
-    required 0 "name" name,
-    optional 1 "title" title,
-    optional 2 "icons" icons,
-    required 3 "version" version,
-    optional 4 "websiteUrl" website_url,
-    optional 5 "description" description,
-    else refuse_others
+codec::object! { McpUiInitializeRequestParamsAppInfo;
+    required 0 "name" name, optional 1 "title" title, optional 2 "icons" icons, required 3 "version" version,
+    optional 4 "websiteUrl" website_url, optional 5 "description" description, else refuse_others
 }
 
 /// An icon.
@@ -1217,12 +1132,8 @@ impl McpUiInitializeRequestParamsAppInfoIconsItem {
     }
 }
 
-codec::object! {
-    McpUiInitializeRequestParamsAppInfoIconsItem;
-    required 0 "src" src,
-    optional 1 "mimeType" mime_type,
-    optional 2 "sizes" sizes,
-    optional 3 "theme" theme,
+codec::object! { McpUiInitializeRequestParamsAppInfoIconsItem;
+    required 0 "src" src, optional 1 "mimeType" mime_type, optional 2 "sizes" sizes, optional 3 "theme" theme,
     else refuse_others
 }
 
@@ -1255,11 +1166,8 @@ impl McpUiInitializeResultHostContextToolInfo {
     }
 }
 
-codec::object! {
-    McpUiInitializeResultHostContextToolInfo;
-    optional 0 "id" id,
-    required 1 "tool" tool,
-    else refuse_others
+codec::object! { McpUiInitializeResultHostContextToolInfo;
+    optional 0 "id" id, required 1 "tool" tool, else refuse_others
 }
 
 /// The tool, as `tools/list` describes it.
@@ -1366,18 +1274,10 @@ impl McpUiInitializeResultHostContextToolInfoTool {
     }
 }
 
-codec::object! {
-    McpUiInitializeResultHostContextToolInfoTool;
-    required 0 "name" name,
-    optional 1 "title" title,
-    optional 2 "icons" icons,
-    optional 3 "description" description,
-    required 4 "inputSchema" input_schema,
-    optional 5 "outputSchema" output_schema,
-    optional 6 "annotations" annotations,
-    optional 7 "execution" execution,
-    optional 8 "_meta" meta,
-    else refuse_others
+codec::object! { McpUiInitializeResultHostContextToolInfoTool;
+    required 0 "name" name, optional 1 "title" title, optional 2 "icons" icons, optional 3 "description" description,
+    required 4 "inputSchema" input_schema, optional 5 "outputSchema" output_schema,
+    optional 6 "annotations" annotations, optional 7 "execution" execution, optional 8 "_meta" meta, else refuse_others
 }
 
 /// An icon.
@@ -1424,12 +1324,8 @@ impl McpUiInitializeResultHostContextToolInfoToolIconsItem {
     }
 }
 
-codec::object! {
-    McpUiInitializeResultHostContextToolInfoToolIconsItem;
-    required 0 "src" src,
-    optional 1 "mimeType" mime_type,
-    optional 2 "sizes" sizes,
-    optional 3 "theme" theme,
+codec::object! { McpUiInitializeResultHostContextToolInfoToolIconsItem;
+    required 0 "src" src, optional 1 "mimeType" mime_type, optional 2 "sizes" sizes, optional 3 "theme" theme,
     else refuse_others
 }
 
@@ -1468,12 +1364,8 @@ impl McpUiInitializeResultHostContextToolInfoToolInputSchema {
     }
 }
 
-codec::object! {
-    McpUiInitializeResultHostContextToolInfoToolInputSchema;
-    constant 0 "type" = Str("object"),
-    optional 1 "properties" properties,
-    optional 2 "required" required,
-    ..extra
+codec::object! { McpUiInitializeResultHostContextToolInfoToolInputSchema;
+    constant 0 "type" = Str("object"), optional 1 "properties" properties, optional 2 "required" required, ..extra
 }
 
 /// The name and version of a host.
@@ -1541,15 +1433,9 @@ impl McpUiInitializeResultHostInfo {
     }
 }
 
-codec::object! {
-    McpUiInitializeResultHostInfo;
-    required 0 "name" name,
-    optional 1 "title" title,
-    optional 2 "icons" icons,
-    required 3 "version" version,
-    optional 4 "websiteUrl" website_url,
-    optional 5 "description" description,
-    else refuse_others
+codec::object! { McpUiInitializeResultHostInfo;
+    required 0 "name" name, optional 1 "title" title, optional 2 "icons" icons, required 3 "version" version,
+    optional 4 "websiteUrl" website_url, optional 5 "description" description, else refuse_others
 }
 
 /// An icon.
@@ -1596,12 +1482,8 @@ impl McpUiInitializeResultHostInfoIconsItem {
     }
 }
 
-codec::object! {
-    McpUiInitializeResultHostInfoIconsItem;
-    required 0 "src" src,
-    optional 1 "mimeType" mime_type,
-    optional 2 "sizes" sizes,
-    optional 3 "theme" theme,
+codec::object! { McpUiInitializeResultHostInfoIconsItem;
+    required 0 "src" src, optional 1 "mimeType" mime_type, optional 2 "sizes" sizes, optional 3 "theme" theme,
     else refuse_others
 }
 
@@ -1674,15 +1556,9 @@ impl McpUiSupportedContentBlockModalities {
     }
 }
 
-codec::object! {
-    McpUiSupportedContentBlockModalities;
-    optional 0 "text" text,
-    optional 1 "image" image,
-    optional 2 "audio" audio,
-    optional 3 "resource" resource,
-    optional 4 "resourceLink" resource_link,
-    optional 5 "structuredContent" structured_content,
-    else refuse_others
+codec::object! { McpUiSupportedContentBlockModalities;
+    optional 0 "text" text, optional 1 "image" image, optional 2 "audio" audio, optional 3 "resource" resource,
+    optional 4 "resourceLink" resource_link, optional 5 "structuredContent" structured_content, else refuse_others
 }
 
 /// The name and version of a server.
@@ -1753,15 +1629,9 @@ impl McpUiToolResultNotificationParamsMetaServerInfo {
     }
 }
 
-codec::object! {
-    McpUiToolResultNotificationParamsMetaServerInfo;
-    required 0 "name" name,
-    optional 1 "title" title,
-    optional 2 "icons" icons,
-    required 3 "version" version,
-    optional 4 "websiteUrl" website_url,
-    optional 5 "description" description,
-    else refuse_others
+codec::object! { McpUiToolResultNotificationParamsMetaServerInfo;
+    required 0 "name" name, optional 1 "title" title, optional 2 "icons" icons, required 3 "version" version,
+    optional 4 "websiteUrl" website_url, optional 5 "description" description, else refuse_others
 }
 
 /// An icon.
@@ -1808,12 +1678,8 @@ impl McpUiToolResultNotificationParamsMetaServerInfoIconsItem {
     }
 }
 
-codec::object! {
-    McpUiToolResultNotificationParamsMetaServerInfoIconsItem;
-    required 0 "src" src,
-    optional 1 "mimeType" mime_type,
-    optional 2 "sizes" sizes,
-    optional 3 "theme" theme,
+codec::object! { McpUiToolResultNotificationParamsMetaServerInfoIconsItem;
+    required 0 "src" src, optional 1 "mimeType" mime_type, optional 2 "sizes" sizes, optional 3 "theme" theme,
     else refuse_others
 }
 

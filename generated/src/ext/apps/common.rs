@@ -27,10 +27,8 @@ impl McpUiClientCapabilities {
     }
 }
 
-codec::object! {
-    McpUiClientCapabilities;
-    optional 0 "mimeTypes" mime_types,
-    else refuse_others
+codec::object! { McpUiClientCapabilities;
+    optional 0 "mimeTypes" mime_types, else refuse_others
 }
 
 /// Any JSON value.
@@ -205,84 +203,45 @@ pub enum McpUiStyleVariableKey {
     ShadowLg,
 }
 
-codec::string_enum! {
-    McpUiStyleVariableKey;
-    ColorBackgroundPrimary = "--color-background-primary",
-    ColorBackgroundSecondary = "--color-background-secondary",
-    ColorBackgroundTertiary = "--color-background-tertiary",
-    ColorBackgroundInverse = "--color-background-inverse",
-    ColorBackgroundGhost = "--color-background-ghost",
-    ColorBackgroundInfo = "--color-background-info",
-    ColorBackgroundDanger = "--color-background-danger",
-    ColorBackgroundSuccess = "--color-background-success",
-    ColorBackgroundWarning = "--color-background-warning",
-    ColorBackgroundDisabled = "--color-background-disabled",
-    ColorTextPrimary = "--color-text-primary",
-    ColorTextSecondary = "--color-text-secondary",
-    ColorTextTertiary = "--color-text-tertiary",
-    ColorTextInverse = "--color-text-inverse",
-    ColorTextGhost = "--color-text-ghost",
-    ColorTextInfo = "--color-text-info",
-    ColorTextDanger = "--color-text-danger",
-    ColorTextSuccess = "--color-text-success",
-    ColorTextWarning = "--color-text-warning",
-    ColorTextDisabled = "--color-text-disabled",
-    ColorBorderPrimary = "--color-border-primary",
-    ColorBorderSecondary = "--color-border-secondary",
-    ColorBorderTertiary = "--color-border-tertiary",
-    ColorBorderInverse = "--color-border-inverse",
-    ColorBorderGhost = "--color-border-ghost",
-    ColorBorderInfo = "--color-border-info",
-    ColorBorderDanger = "--color-border-danger",
-    ColorBorderSuccess = "--color-border-success",
-    ColorBorderWarning = "--color-border-warning",
-    ColorBorderDisabled = "--color-border-disabled",
-    ColorRingPrimary = "--color-ring-primary",
-    ColorRingSecondary = "--color-ring-secondary",
-    ColorRingInverse = "--color-ring-inverse",
-    ColorRingInfo = "--color-ring-info",
-    ColorRingDanger = "--color-ring-danger",
-    ColorRingSuccess = "--color-ring-success",
-    ColorRingWarning = "--color-ring-warning",
-    FontSans = "--font-sans",
-    FontMono = "--font-mono",
-    FontWeightNormal = "--font-weight-normal",
-    FontWeightMedium = "--font-weight-medium",
-    FontWeightSemibold = "--font-weight-semibold",
-    FontWeightBold = "--font-weight-bold",
-    FontTextXsSize = "--font-text-xs-size",
-    FontTextSmSize = "--font-text-sm-size",
-    FontTextMdSize = "--font-text-md-size",
-    FontTextLgSize = "--font-text-lg-size",
-    FontHeadingXsSize = "--font-heading-xs-size",
-    FontHeadingSmSize = "--font-heading-sm-size",
-    FontHeadingMdSize = "--font-heading-md-size",
-    FontHeadingLgSize = "--font-heading-lg-size",
-    FontHeadingXlSize = "--font-heading-xl-size",
-    FontHeading2xlSize = "--font-heading-2xl-size",
-    FontHeading3xlSize = "--font-heading-3xl-size",
-    FontTextXsLineHeight = "--font-text-xs-line-height",
-    FontTextSmLineHeight = "--font-text-sm-line-height",
-    FontTextMdLineHeight = "--font-text-md-line-height",
-    FontTextLgLineHeight = "--font-text-lg-line-height",
-    FontHeadingXsLineHeight = "--font-heading-xs-line-height",
+codec::string_enum! { McpUiStyleVariableKey;
+    ColorBackgroundPrimary = "--color-background-primary", ColorBackgroundSecondary = "--color-background-secondary",
+    ColorBackgroundTertiary = "--color-background-tertiary", ColorBackgroundInverse = "--color-background-inverse",
+    ColorBackgroundGhost = "--color-background-ghost", ColorBackgroundInfo = "--color-background-info",
+    ColorBackgroundDanger = "--color-background-danger", ColorBackgroundSuccess = "--color-background-success",
+    ColorBackgroundWarning = "--color-background-warning", ColorBackgroundDisabled = "--color-background-disabled",
+    ColorTextPrimary = "--color-text-primary", ColorTextSecondary = "--color-text-secondary",
+    ColorTextTertiary = "--color-text-tertiary", ColorTextInverse = "--color-text-inverse",
+    ColorTextGhost = "--color-text-ghost", ColorTextInfo = "--color-text-info", ColorTextDanger = "--color-text-danger",
+    ColorTextSuccess = "--color-text-success", ColorTextWarning = "--color-text-warning",
+    ColorTextDisabled = "--color-text-disabled", ColorBorderPrimary = "--color-border-primary",
+    ColorBorderSecondary = "--color-border-secondary", ColorBorderTertiary = "--color-border-tertiary",
+    ColorBorderInverse = "--color-border-inverse", ColorBorderGhost = "--color-border-ghost",
+    ColorBorderInfo = "--color-border-info", ColorBorderDanger = "--color-border-danger",
+    ColorBorderSuccess = "--color-border-success", ColorBorderWarning = "--color-border-warning",
+    ColorBorderDisabled = "--color-border-disabled", ColorRingPrimary = "--color-ring-primary",
+    ColorRingSecondary = "--color-ring-secondary", ColorRingInverse = "--color-ring-inverse",
+    ColorRingInfo = "--color-ring-info", ColorRingDanger = "--color-ring-danger",
+    ColorRingSuccess = "--color-ring-success", ColorRingWarning = "--color-ring-warning", FontSans = "--font-sans",
+    FontMono = "--font-mono", FontWeightNormal = "--font-weight-normal", FontWeightMedium = "--font-weight-medium",
+    FontWeightSemibold = "--font-weight-semibold", FontWeightBold = "--font-weight-bold",
+    FontTextXsSize = "--font-text-xs-size", FontTextSmSize = "--font-text-sm-size",
+    FontTextMdSize = "--font-text-md-size", FontTextLgSize = "--font-text-lg-size",
+    FontHeadingXsSize = "--font-heading-xs-size", FontHeadingSmSize = "--font-heading-sm-size",
+    FontHeadingMdSize = "--font-heading-md-size", FontHeadingLgSize = "--font-heading-lg-size",
+    FontHeadingXlSize = "--font-heading-xl-size", FontHeading2xlSize = "--font-heading-2xl-size",
+    FontHeading3xlSize = "--font-heading-3xl-size", FontTextXsLineHeight = "--font-text-xs-line-height",
+    FontTextSmLineHeight = "--font-text-sm-line-height", FontTextMdLineHeight = "--font-text-md-line-height",
+    FontTextLgLineHeight = "--font-text-lg-line-height", FontHeadingXsLineHeight = "--font-heading-xs-line-height",
     FontHeadingSmLineHeight = "--font-heading-sm-line-height",
     FontHeadingMdLineHeight = "--font-heading-md-line-height",
     FontHeadingLgLineHeight = "--font-heading-lg-line-height",
     FontHeadingXlLineHeight = "--font-heading-xl-line-height",
     FontHeading2xlLineHeight = "--font-heading-2xl-line-height",
-    FontHeading3xlLineHeight = "--font-heading-3xl-line-height",
-    BorderRadiusXs = "--border-radius-xs",
-    BorderRadiusSm = "--border-radius-sm",
-    BorderRadiusMd = "--border-radius-md",
-    BorderRadiusLg = "--border-radius-lg",
-    BorderRadiusXl = "--border-radius-xl",
-    BorderRadiusFull = "--border-radius-full",
-    BorderWidthRegular = "--border-width-regular",
-    ShadowHairline = "--shadow-hairline",
-    ShadowSm = "--shadow-sm",
-    ShadowMd = "--shadow-md",
-    ShadowLg = "--shadow-lg",
+    FontHeading3xlLineHeight = "--font-heading-3xl-line-height", BorderRadiusXs = "--border-radius-xs",
+    BorderRadiusSm = "--border-radius-sm", BorderRadiusMd = "--border-radius-md", BorderRadiusLg = "--border-radius-lg",
+    BorderRadiusXl = "--border-radius-xl", BorderRadiusFull = "--border-radius-full",
+    BorderWidthRegular = "--border-width-regular", ShadowHairline = "--shadow-hairline", ShadowSm = "--shadow-sm",
+    ShadowMd = "--shadow-md", ShadowLg = "--shadow-lg",
 }
 
 /// The member `ui` in the `_meta` of a tool, which links the tool to its app.
@@ -334,13 +293,9 @@ impl McpUiToolMeta {
     }
 }
 
-codec::object! {
-    McpUiToolMeta;
-    optional 0 "resourceUri" resource_uri,
-    optional 1 "visibility" visibility,
-    optional 2 "csp" csp,
-    optional 3 "permissions" permissions,
-    else refuse_others
+codec::object! { McpUiToolMeta;
+    optional 0 "resourceUri" resource_uri, optional 1 "visibility" visibility, optional 2 "csp" csp,
+    optional 3 "permissions" permissions, else refuse_others
 }
 
 /// Who can call a tool.
@@ -354,10 +309,8 @@ pub enum McpUiToolVisibility {
     App,
 }
 
-codec::string_enum! {
-    McpUiToolVisibility;
-    Model = "model",
-    App = "app",
+codec::string_enum! { McpUiToolVisibility;
+    Model = "model", App = "app",
 }
 
 codec::serde_impls! {

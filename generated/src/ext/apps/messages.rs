@@ -40,8 +40,7 @@ pub enum ClientRequest {
     McpUiRequestDisplayMode(McpUiRequestDisplayModeRequest),
 }
 
-codec::message_set! {
-    ClientRequest blank McpUiDownloadFile;
+codec::message_set! { ClientRequest blank McpUiDownloadFile;
     0 "ui/initialize" McpUiInitialize boxed(McpUiInitializeRequest),
     1 "ui/open-link" McpUiOpenLink from(McpUiOpenLinkRequest),
     2 "ui/download-file" McpUiDownloadFile from(McpUiDownloadFileRequest),
@@ -61,8 +60,7 @@ pub enum ServerRequest {
     McpUiResourceTeardown(McpUiResourceTeardownRequest),
 }
 
-codec::message_set! {
-    ServerRequest blank McpUiResourceTeardown;
+codec::message_set! { ServerRequest blank McpUiResourceTeardown;
     0 "ui/resource-teardown" McpUiResourceTeardown from(McpUiResourceTeardownRequest),
 }
 
@@ -88,8 +86,7 @@ pub enum ClientNotification {
     McpUiSandboxProxyReady(McpUiSandboxProxyReadyNotification),
 }
 
-codec::message_set! {
-    ClientNotification blank McpUiInitialized;
+codec::message_set! { ClientNotification blank McpUiInitialized;
     0 "ui/notifications/initialized" McpUiInitialized from(McpUiInitializedNotification),
     1 "ui/notifications/size-changed" McpUiSizeChanged from(McpUiSizeChangedNotification),
     2 "ui/notifications/request-teardown" McpUiRequestTeardown from(McpUiRequestTeardownNotification),
@@ -123,8 +120,7 @@ pub enum ServerNotification {
     McpUiHostContextChanged(Box<McpUiHostContextChangedNotification>),
 }
 
-codec::message_set! {
-    ServerNotification blank McpUiToolCancelled;
+codec::message_set! { ServerNotification blank McpUiToolCancelled;
     0 "ui/notifications/sandbox-resource-ready" McpUiSandboxResourceReady boxed(McpUiSandboxResourceReadyNotification),
     1 "ui/notifications/tool-input" McpUiToolInput from(McpUiToolInputNotification),
     2 "ui/notifications/tool-input-partial" McpUiToolInputPartial from(McpUiToolInputPartialNotification),
@@ -152,13 +148,9 @@ pub enum ClientRequestMethod {
     McpUiRequestDisplayMode,
 }
 
-codec::string_values! {
-    ClientRequestMethod;
-    McpUiInitialize = "ui/initialize",
-    McpUiOpenLink = "ui/open-link",
-    McpUiDownloadFile = "ui/download-file",
-    McpUiMessage = "ui/message",
-    McpUiUpdateModelContext = "ui/update-model-context",
+codec::string_values! { ClientRequestMethod;
+    McpUiInitialize = "ui/initialize", McpUiOpenLink = "ui/open-link", McpUiDownloadFile = "ui/download-file",
+    McpUiMessage = "ui/message", McpUiUpdateModelContext = "ui/update-model-context",
     McpUiRequestDisplayMode = "ui/request-display-mode",
 }
 
@@ -171,8 +163,7 @@ pub enum ServerRequestMethod {
     McpUiResourceTeardown,
 }
 
-codec::string_values! {
-    ServerRequestMethod;
+codec::string_values! { ServerRequestMethod;
     McpUiResourceTeardown = "ui/resource-teardown",
 }
 
@@ -194,10 +185,8 @@ pub enum ClientNotificationMethod {
     McpUiSandboxProxyReady,
 }
 
-codec::string_values! {
-    ClientNotificationMethod;
-    McpUiInitialized = "ui/notifications/initialized",
-    McpUiSizeChanged = "ui/notifications/size-changed",
+codec::string_values! { ClientNotificationMethod;
+    McpUiInitialized = "ui/notifications/initialized", McpUiSizeChanged = "ui/notifications/size-changed",
     McpUiRequestTeardown = "ui/notifications/request-teardown",
     McpUiSandboxProxyReady = "ui/notifications/sandbox-proxy-ready",
 }
@@ -226,13 +215,10 @@ pub enum ServerNotificationMethod {
     McpUiHostContextChanged,
 }
 
-codec::string_values! {
-    ServerNotificationMethod;
+codec::string_values! { ServerNotificationMethod;
     McpUiSandboxResourceReady = "ui/notifications/sandbox-resource-ready",
-    McpUiToolInput = "ui/notifications/tool-input",
-    McpUiToolInputPartial = "ui/notifications/tool-input-partial",
-    McpUiToolResult = "ui/notifications/tool-result",
-    McpUiToolCancelled = "ui/notifications/tool-cancelled",
+    McpUiToolInput = "ui/notifications/tool-input", McpUiToolInputPartial = "ui/notifications/tool-input-partial",
+    McpUiToolResult = "ui/notifications/tool-result", McpUiToolCancelled = "ui/notifications/tool-cancelled",
     McpUiHostContextChanged = "ui/notifications/host-context-changed",
 }
 

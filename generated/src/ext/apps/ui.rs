@@ -26,11 +26,8 @@ pub enum McpUiDisplayMode {
     Pip,
 }
 
-codec::string_enum! {
-    McpUiDisplayMode;
-    Inline = "inline",
-    Fullscreen = "fullscreen",
-    Pip = "pip",
+codec::string_enum! { McpUiDisplayMode;
+    Inline = "inline", Fullscreen = "fullscreen", Pip = "pip",
 }
 
 /// Asks the host to save files on the user's machine. The sandbox of an app does not allow downloads.
@@ -53,11 +50,8 @@ impl McpUiDownloadFileRequest {
     }
 }
 
-codec::object! {
-    McpUiDownloadFileRequest;
-    constant 0 "method" = Str("ui/download-file"),
-    required 1 "params" params,
-    else refuse_others
+codec::object! { McpUiDownloadFileRequest;
+    constant 0 "method" = Str("ui/download-file"), required 1 "params" params, else refuse_others
 }
 
 impl Request for McpUiDownloadFileRequest {
@@ -84,10 +78,8 @@ impl McpUiDownloadFileRequestParams {
     }
 }
 
-codec::object! {
-    McpUiDownloadFileRequestParams;
-    required 0 "contents" contents,
-    else refuse_others
+codec::object! { McpUiDownloadFileRequestParams;
+    required 0 "contents" contents, else refuse_others
 }
 
 /// The content of a file, or a link to it.
@@ -106,10 +98,8 @@ pub enum McpUiDownloadFileRequestParamsContentsItem {
     ResourceLink(Box<ResourceLink>),
 }
 
-codec::boxed_union! {
-    McpUiDownloadFileRequestParamsContentsItem blank ResourceLink;
-    0 Resource boxed(Resource),
-    1 ResourceLink boxed(ResourceLink);
+codec::boxed_union! { McpUiDownloadFileRequestParamsContentsItem blank ResourceLink;
+    0 Resource boxed(Resource), 1 ResourceLink boxed(ResourceLink);
     [Value(&["type"], &[Str("resource")])] => 0,
     [Value(&["type"], &[Str("resource_link")])] => 1,
 }
@@ -158,13 +148,9 @@ impl Resource {
     }
 }
 
-codec::object! {
-    Resource;
-    constant 0 "type" = Str("resource"),
-    required 1 "resource" resource,
-    optional 2 "annotations" annotations,
-    optional 3 "_meta" meta,
-    else refuse_others
+codec::object! { Resource;
+    constant 0 "type" = Str("resource"), required 1 "resource" resource, optional 2 "annotations" annotations,
+    optional 3 "_meta" meta, else refuse_others
 }
 
 /// Hints about how to use or display content.
@@ -233,11 +219,8 @@ impl McpUiDownloadFileRequestParamsContentsItemResourceAnnotations {
     }
 }
 
-codec::object! {
-    McpUiDownloadFileRequestParamsContentsItemResourceAnnotations;
-    optional 0 "audience" audience,
-    optional 1 "priority" priority,
-    optional 2 "lastModified" last_modified,
+codec::object! { McpUiDownloadFileRequestParamsContentsItemResourceAnnotations;
+    optional 0 "audience" audience, optional 1 "priority" priority, optional 2 "lastModified" last_modified,
     else refuse_others
 }
 
@@ -252,10 +235,8 @@ pub enum McpUiDownloadFileRequestParamsContentsItemResourceAnnotationsAudienceIt
     Assistant,
 }
 
-codec::string_enum! {
-    McpUiDownloadFileRequestParamsContentsItemResourceAnnotationsAudienceItem;
-    User = "user",
-    Assistant = "assistant",
+codec::string_enum! { McpUiDownloadFileRequestParamsContentsItemResourceAnnotationsAudienceItem;
+    User = "user", Assistant = "assistant",
 }
 
 /// The time of the last change, as an ISO 8601 timestamp.
@@ -286,10 +267,8 @@ codec::checked! { McpUiDownloadFileRequestParamsContentsItemResourceAnnotationsL
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct McpUiDownloadFileRequestParamsContentsItemResourceAnnotationsPriority(Number);
 
-codec::bounded_number! {
-    McpUiDownloadFileRequestParamsContentsItemResourceAnnotationsPriority(Number) from f64;
-    at_least(Integer(0)),
-    at_most(Integer(1))
+codec::bounded_number! { McpUiDownloadFileRequestParamsContentsItemResourceAnnotationsPriority(Number) from f64;
+    at_least(Integer(0)), at_most(Integer(1))
 }
 
 /// The contents of a resource, as text or bytes.
@@ -308,8 +287,7 @@ pub enum McpUiDownloadFileRequestParamsContentsItemResourceResource {
     Object2(McpUiDownloadFileRequestParamsContentsItemResourceResourceObject2),
 }
 
-codec::union! {
-    McpUiDownloadFileRequestParamsContentsItemResourceResource blank Object;
+codec::union! { McpUiDownloadFileRequestParamsContentsItemResourceResource blank Object;
     0 Object from(McpUiDownloadFileRequestParamsContentsItemResourceResourceObject),
     1 Object2 from(McpUiDownloadFileRequestParamsContentsItemResourceResourceObject2);
     [Present(&["text"])] => 0,
@@ -354,12 +332,8 @@ impl McpUiDownloadFileRequestParamsContentsItemResourceResourceObject {
     }
 }
 
-codec::object! {
-    McpUiDownloadFileRequestParamsContentsItemResourceResourceObject;
-    required 0 "uri" uri,
-    optional 1 "mimeType" mime_type,
-    optional 2 "_meta" meta,
-    required 3 "text" text,
+codec::object! { McpUiDownloadFileRequestParamsContentsItemResourceResourceObject;
+    required 0 "uri" uri, optional 1 "mimeType" mime_type, optional 2 "_meta" meta, required 3 "text" text,
     else refuse_others
 }
 
@@ -401,12 +375,8 @@ impl McpUiDownloadFileRequestParamsContentsItemResourceResourceObject2 {
     }
 }
 
-codec::object! {
-    McpUiDownloadFileRequestParamsContentsItemResourceResourceObject2;
-    required 0 "uri" uri,
-    optional 1 "mimeType" mime_type,
-    optional 2 "_meta" meta,
-    required 3 "blob" blob,
+codec::object! { McpUiDownloadFileRequestParamsContentsItemResourceResourceObject2;
+    required 0 "uri" uri, optional 1 "mimeType" mime_type, optional 2 "_meta" meta, required 3 "blob" blob,
     else refuse_others
 }
 
@@ -519,18 +489,10 @@ impl ResourceLink {
     }
 }
 
-codec::object! {
-    ResourceLink;
-    required 0 "name" name,
-    optional 1 "title" title,
-    optional 2 "icons" icons,
-    required 3 "uri" uri,
-    optional 4 "description" description,
-    optional 5 "mimeType" mime_type,
-    optional 6 "size" size,
-    optional 7 "annotations" annotations,
-    optional 8 "_meta" meta,
-    constant 9 "type" = Str("resource_link"),
+codec::object! { ResourceLink;
+    required 0 "name" name, optional 1 "title" title, optional 2 "icons" icons, required 3 "uri" uri,
+    optional 4 "description" description, optional 5 "mimeType" mime_type, optional 6 "size" size,
+    optional 7 "annotations" annotations, optional 8 "_meta" meta, constant 9 "type" = Str("resource_link"),
     else refuse_others
 }
 
@@ -578,12 +540,8 @@ impl McpUiDownloadFileRequestParamsContentsItemResourceLinkIconsItem {
     }
 }
 
-codec::object! {
-    McpUiDownloadFileRequestParamsContentsItemResourceLinkIconsItem;
-    required 0 "src" src,
-    optional 1 "mimeType" mime_type,
-    optional 2 "sizes" sizes,
-    optional 3 "theme" theme,
+codec::object! { McpUiDownloadFileRequestParamsContentsItemResourceLinkIconsItem;
+    required 0 "src" src, optional 1 "mimeType" mime_type, optional 2 "sizes" sizes, optional 3 "theme" theme,
     else refuse_others
 }
 
@@ -613,10 +571,8 @@ impl McpUiDownloadFileResult {
     }
 }
 
-codec::object! {
-    McpUiDownloadFileResult;
-    optional 0 "isError" is_error,
-    ..extra
+codec::object! { McpUiDownloadFileResult;
+    optional 0 "isError" is_error, ..extra
 }
 
 /// The environment of an app: how and where the host shows it.
@@ -744,21 +700,12 @@ impl McpUiHostContext {
     }
 }
 
-codec::object! {
-    McpUiHostContext;
-    optional 0 "toolInfo" tool_info,
-    optional 1 "theme" theme,
-    optional 2 "styles" styles,
-    optional 3 "displayMode" display_mode,
-    optional 4 "availableDisplayModes" available_display_modes,
-    optional 5 "containerDimensions" container_dimensions,
-    optional 6 "locale" locale,
-    optional 7 "timeZone" time_zone,
-    optional 8 "userAgent" user_agent,
-    optional 9 "platform" platform,
-    optional 10 "deviceCapabilities" device_capabilities,
-    optional 11 "safeAreaInsets" safe_area_insets,
-    ..extra
+codec::object! { McpUiHostContext;
+    optional 0 "toolInfo" tool_info, optional 1 "theme" theme, optional 2 "styles" styles,
+    optional 3 "displayMode" display_mode, optional 4 "availableDisplayModes" available_display_modes,
+    optional 5 "containerDimensions" container_dimensions, optional 6 "locale" locale, optional 7 "timeZone" time_zone,
+    optional 8 "userAgent" user_agent, optional 9 "platform" platform,
+    optional 10 "deviceCapabilities" device_capabilities, optional 11 "safeAreaInsets" safe_area_insets, ..extra
 }
 
 /// Reports the members of the host's context that have changed, such as the theme.
@@ -781,11 +728,8 @@ impl McpUiHostContextChangedNotification {
     }
 }
 
-codec::object! {
-    McpUiHostContextChangedNotification;
-    constant 0 "method" = Str("ui/notifications/host-context-changed"),
-    required 1 "params" params,
-    else refuse_others
+codec::object! { McpUiHostContextChangedNotification;
+    constant 0 "method" = Str("ui/notifications/host-context-changed"), required 1 "params" params, else refuse_others
 }
 
 impl Notification for McpUiHostContextChangedNotification {
@@ -919,21 +863,12 @@ impl McpUiHostContextChangedNotificationParams {
     }
 }
 
-codec::object! {
-    McpUiHostContextChangedNotificationParams;
-    optional 0 "toolInfo" tool_info,
-    optional 1 "theme" theme,
-    optional 2 "styles" styles,
-    optional 3 "displayMode" display_mode,
-    optional 4 "availableDisplayModes" available_display_modes,
-    optional 5 "containerDimensions" container_dimensions,
-    optional 6 "locale" locale,
-    optional 7 "timeZone" time_zone,
-    optional 8 "userAgent" user_agent,
-    optional 9 "platform" platform,
-    optional 10 "deviceCapabilities" device_capabilities,
-    optional 11 "safeAreaInsets" safe_area_insets,
-    ..extra
+codec::object! { McpUiHostContextChangedNotificationParams;
+    optional 0 "toolInfo" tool_info, optional 1 "theme" theme, optional 2 "styles" styles,
+    optional 3 "displayMode" display_mode, optional 4 "availableDisplayModes" available_display_modes,
+    optional 5 "containerDimensions" container_dimensions, optional 6 "locale" locale, optional 7 "timeZone" time_zone,
+    optional 8 "userAgent" user_agent, optional 9 "platform" platform,
+    optional 10 "deviceCapabilities" device_capabilities, optional 11 "safeAreaInsets" safe_area_insets, ..extra
 }
 
 /// The maximum size of an app's frame, in pixels.
@@ -972,11 +907,8 @@ impl ContainerDimensions {
     }
 }
 
-codec::object! {
-    ContainerDimensions;
-    optional 0 "maxHeight" max_height,
-    optional 1 "maxWidth" max_width,
-    else refuse_others
+codec::object! { ContainerDimensions;
+    optional 0 "maxHeight" max_height, optional 1 "maxWidth" max_width, else refuse_others
 }
 
 /// The kind of host.
@@ -992,11 +924,8 @@ pub enum Platform {
     Mobile,
 }
 
-codec::string_enum! {
-    Platform;
-    Web = "web",
-    Desktop = "desktop",
-    Mobile = "mobile",
+codec::string_enum! { Platform;
+    Web = "web", Desktop = "desktop", Mobile = "mobile",
 }
 
 /// The margins that parts of the device cover, in pixels.
@@ -1027,12 +956,8 @@ impl SafeAreaInsets {
     }
 }
 
-codec::object! {
-    SafeAreaInsets;
-    required 0 "top" top,
-    required 1 "right" right,
-    required 2 "bottom" bottom,
-    required 3 "left" left,
+codec::object! { SafeAreaInsets;
+    required 0 "top" top, required 1 "right" right, required 2 "bottom" bottom, required 3 "left" left,
     else refuse_others
 }
 
@@ -1060,10 +985,8 @@ impl McpUiHostCss {
     }
 }
 
-codec::object! {
-    McpUiHostCss;
-    optional 0 "fonts" fonts,
-    else refuse_others
+codec::object! { McpUiHostCss;
+    optional 0 "fonts" fonts, else refuse_others
 }
 
 /// The styles of a host, so that apps look like a part of it.
@@ -1099,11 +1022,8 @@ impl McpUiHostStyles {
     }
 }
 
-codec::object! {
-    McpUiHostStyles;
-    optional 0 "variables" variables,
-    optional 1 "css" css,
-    else refuse_others
+codec::object! { McpUiHostStyles;
+    optional 0 "variables" variables, optional 1 "css" css, else refuse_others
 }
 
 /// Values of CSS variables, by name.
@@ -1911,8 +1831,7 @@ impl Unchecked {
     }
 }
 
-codec::object! {
-    Unchecked;
+codec::object! { Unchecked;
     required 0 "--color-background-primary" color_background_primary,
     required 1 "--color-background-secondary" color_background_secondary,
     required 2 "--color-background-tertiary" color_background_tertiary,
@@ -1923,43 +1842,27 @@ codec::object! {
     required 7 "--color-background-success" color_background_success,
     required 8 "--color-background-warning" color_background_warning,
     required 9 "--color-background-disabled" color_background_disabled,
-    required 10 "--color-text-primary" color_text_primary,
-    required 11 "--color-text-secondary" color_text_secondary,
-    required 12 "--color-text-tertiary" color_text_tertiary,
-    required 13 "--color-text-inverse" color_text_inverse,
-    required 14 "--color-text-ghost" color_text_ghost,
-    required 15 "--color-text-info" color_text_info,
-    required 16 "--color-text-danger" color_text_danger,
-    required 17 "--color-text-success" color_text_success,
-    required 18 "--color-text-warning" color_text_warning,
-    required 19 "--color-text-disabled" color_text_disabled,
+    required 10 "--color-text-primary" color_text_primary, required 11 "--color-text-secondary" color_text_secondary,
+    required 12 "--color-text-tertiary" color_text_tertiary, required 13 "--color-text-inverse" color_text_inverse,
+    required 14 "--color-text-ghost" color_text_ghost, required 15 "--color-text-info" color_text_info,
+    required 16 "--color-text-danger" color_text_danger, required 17 "--color-text-success" color_text_success,
+    required 18 "--color-text-warning" color_text_warning, required 19 "--color-text-disabled" color_text_disabled,
     required 20 "--color-border-primary" color_border_primary,
     required 21 "--color-border-secondary" color_border_secondary,
     required 22 "--color-border-tertiary" color_border_tertiary,
-    required 23 "--color-border-inverse" color_border_inverse,
-    required 24 "--color-border-ghost" color_border_ghost,
-    required 25 "--color-border-info" color_border_info,
-    required 26 "--color-border-danger" color_border_danger,
+    required 23 "--color-border-inverse" color_border_inverse, required 24 "--color-border-ghost" color_border_ghost,
+    required 25 "--color-border-info" color_border_info, required 26 "--color-border-danger" color_border_danger,
     required 27 "--color-border-success" color_border_success,
     required 28 "--color-border-warning" color_border_warning,
-    required 29 "--color-border-disabled" color_border_disabled,
-    required 30 "--color-ring-primary" color_ring_primary,
-    required 31 "--color-ring-secondary" color_ring_secondary,
-    required 32 "--color-ring-inverse" color_ring_inverse,
-    required 33 "--color-ring-info" color_ring_info,
-    required 34 "--color-ring-danger" color_ring_danger,
-    required 35 "--color-ring-success" color_ring_success,
-    required 36 "--color-ring-warning" color_ring_warning,
-    required 37 "--font-sans" font_sans,
-    required 38 "--font-mono" font_mono,
-    required 39 "--font-weight-normal" font_weight_normal,
-    required 40 "--font-weight-medium" font_weight_medium,
-    required 41 "--font-weight-semibold" font_weight_semibold,
-    required 42 "--font-weight-bold" font_weight_bold,
-    required 43 "--font-text-xs-size" font_text_xs_size,
-    required 44 "--font-text-sm-size" font_text_sm_size,
-    required 45 "--font-text-md-size" font_text_md_size,
-    required 46 "--font-text-lg-size" font_text_lg_size,
+    required 29 "--color-border-disabled" color_border_disabled, required 30 "--color-ring-primary" color_ring_primary,
+    required 31 "--color-ring-secondary" color_ring_secondary, required 32 "--color-ring-inverse" color_ring_inverse,
+    required 33 "--color-ring-info" color_ring_info, required 34 "--color-ring-danger" color_ring_danger,
+    required 35 "--color-ring-success" color_ring_success, required 36 "--color-ring-warning" color_ring_warning,
+    required 37 "--font-sans" font_sans, required 38 "--font-mono" font_mono,
+    required 39 "--font-weight-normal" font_weight_normal, required 40 "--font-weight-medium" font_weight_medium,
+    required 41 "--font-weight-semibold" font_weight_semibold, required 42 "--font-weight-bold" font_weight_bold,
+    required 43 "--font-text-xs-size" font_text_xs_size, required 44 "--font-text-sm-size" font_text_sm_size,
+    required 45 "--font-text-md-size" font_text_md_size, required 46 "--font-text-lg-size" font_text_lg_size,
     required 47 "--font-heading-xs-size" font_heading_xs_size,
     required 48 "--font-heading-sm-size" font_heading_sm_size,
     required 49 "--font-heading-md-size" font_heading_md_size,
@@ -1978,17 +1881,11 @@ codec::object! {
     required 62 "--font-heading-xl-line-height" font_heading_xl_line_height,
     required 63 "--font-heading-2xl-line-height" font_heading_2xl_line_height,
     required 64 "--font-heading-3xl-line-height" font_heading_3xl_line_height,
-    required 65 "--border-radius-xs" border_radius_xs,
-    required 66 "--border-radius-sm" border_radius_sm,
-    required 67 "--border-radius-md" border_radius_md,
-    required 68 "--border-radius-lg" border_radius_lg,
-    required 69 "--border-radius-xl" border_radius_xl,
-    required 70 "--border-radius-full" border_radius_full,
-    required 71 "--border-width-regular" border_width_regular,
-    required 72 "--shadow-hairline" shadow_hairline,
-    required 73 "--shadow-sm" shadow_sm,
-    required 74 "--shadow-md" shadow_md,
-    required 75 "--shadow-lg" shadow_lg,
+    required 65 "--border-radius-xs" border_radius_xs, required 66 "--border-radius-sm" border_radius_sm,
+    required 67 "--border-radius-md" border_radius_md, required 68 "--border-radius-lg" border_radius_lg,
+    required 69 "--border-radius-xl" border_radius_xl, required 70 "--border-radius-full" border_radius_full,
+    required 71 "--border-width-regular" border_width_regular, required 72 "--shadow-hairline" shadow_hairline,
+    required 73 "--shadow-sm" shadow_sm, required 74 "--shadow-md" shadow_md, required 75 "--shadow-lg" shadow_lg,
     ..extra
 }
 
@@ -2013,11 +1910,8 @@ impl McpUiInitializeRequest {
     }
 }
 
-codec::object! {
-    McpUiInitializeRequest;
-    constant 0 "method" = Str("ui/initialize"),
-    required 1 "params" params,
-    else refuse_others
+codec::object! { McpUiInitializeRequest;
+    constant 0 "method" = Str("ui/initialize"), required 1 "params" params, else refuse_others
 }
 
 impl Request for McpUiInitializeRequest {
@@ -2056,12 +1950,9 @@ impl McpUiInitializeRequestParams {
     }
 }
 
-codec::object! {
-    McpUiInitializeRequestParams;
-    required 0 "appInfo" app_info,
-    required 1 "appCapabilities" app_capabilities,
-    required 2 "protocolVersion" protocol_version,
-    else refuse_others
+codec::object! { McpUiInitializeRequestParams;
+    required 0 "appInfo" app_info, required 1 "appCapabilities" app_capabilities,
+    required 2 "protocolVersion" protocol_version, else refuse_others
 }
 
 /// What the host supports, and the environment of the app.
@@ -2102,13 +1993,9 @@ impl McpUiInitializeResult {
     }
 }
 
-codec::object! {
-    McpUiInitializeResult;
-    required 0 "protocolVersion" protocol_version,
-    required 1 "hostInfo" host_info,
-    required 2 "hostCapabilities" host_capabilities,
-    required 3 "hostContext" host_context,
-    ..extra
+codec::object! { McpUiInitializeResult;
+    required 0 "protocolVersion" protocol_version, required 1 "hostInfo" host_info,
+    required 2 "hostCapabilities" host_capabilities, required 3 "hostContext" host_context, ..extra
 }
 
 /// The environment of the app.
@@ -2236,21 +2123,12 @@ impl McpUiInitializeResultHostContext {
     }
 }
 
-codec::object! {
-    McpUiInitializeResultHostContext;
-    optional 0 "toolInfo" tool_info,
-    optional 1 "theme" theme,
-    optional 2 "styles" styles,
-    optional 3 "displayMode" display_mode,
-    optional 4 "availableDisplayModes" available_display_modes,
-    optional 5 "containerDimensions" container_dimensions,
-    optional 6 "locale" locale,
-    optional 7 "timeZone" time_zone,
-    optional 8 "userAgent" user_agent,
-    optional 9 "platform" platform,
-    optional 10 "deviceCapabilities" device_capabilities,
-    optional 11 "safeAreaInsets" safe_area_insets,
-    ..extra
+codec::object! { McpUiInitializeResultHostContext;
+    optional 0 "toolInfo" tool_info, optional 1 "theme" theme, optional 2 "styles" styles,
+    optional 3 "displayMode" display_mode, optional 4 "availableDisplayModes" available_display_modes,
+    optional 5 "containerDimensions" container_dimensions, optional 6 "locale" locale, optional 7 "timeZone" time_zone,
+    optional 8 "userAgent" user_agent, optional 9 "platform" platform,
+    optional 10 "deviceCapabilities" device_capabilities, optional 11 "safeAreaInsets" safe_area_insets, ..extra
 }
 
 /// Reports that the app has processed the result of `ui/initialize`. The host sends nothing else before it.
@@ -2280,11 +2158,8 @@ impl McpUiInitializedNotification {
     }
 }
 
-codec::object! {
-    McpUiInitializedNotification;
-    constant 0 "method" = Str("ui/notifications/initialized"),
-    optional 1 "params" params,
-    else refuse_others
+codec::object! { McpUiInitializedNotification;
+    constant 0 "method" = Str("ui/notifications/initialized"), optional 1 "params" params, else refuse_others
 }
 
 impl Notification for McpUiInitializedNotification {
@@ -2312,11 +2187,8 @@ impl McpUiMessageRequest {
     }
 }
 
-codec::object! {
-    McpUiMessageRequest;
-    constant 0 "method" = Str("ui/message"),
-    required 1 "params" params,
-    else refuse_others
+codec::object! { McpUiMessageRequest;
+    constant 0 "method" = Str("ui/message"), required 1 "params" params, else refuse_others
 }
 
 impl Request for McpUiMessageRequest {
@@ -2344,11 +2216,8 @@ impl McpUiMessageRequestParams {
     }
 }
 
-codec::object! {
-    McpUiMessageRequestParams;
-    constant 0 "role" = Str("user"),
-    required 1 "content" content,
-    else refuse_others
+codec::object! { McpUiMessageRequestParams;
+    constant 0 "role" = Str("user"), required 1 "content" content, else refuse_others
 }
 
 /// A part of a message.
@@ -2377,12 +2246,9 @@ pub enum McpUiMessageRequestParamsContentItem {
     Resource(Box<Resource>),
 }
 
-codec::boxed_union! {
-    McpUiMessageRequestParamsContentItem blank ResourceLink;
-    0 Text from(McpUiMessageRequestParamsContentItemText),
-    1 Image from(McpUiMessageRequestParamsContentItemImage),
-    2 Audio from(McpUiMessageRequestParamsContentItemAudio),
-    3 ResourceLink boxed(ResourceLink),
+codec::boxed_union! { McpUiMessageRequestParamsContentItem blank ResourceLink;
+    0 Text from(McpUiMessageRequestParamsContentItemText), 1 Image from(McpUiMessageRequestParamsContentItemImage),
+    2 Audio from(McpUiMessageRequestParamsContentItemAudio), 3 ResourceLink boxed(ResourceLink),
     4 Resource boxed(Resource);
     [Value(&["type"], &[Str("text")])] => 0,
     [Value(&["type"], &[Str("image")])] => 1,
@@ -2434,13 +2300,9 @@ impl McpUiMessageRequestParamsContentItemText {
     }
 }
 
-codec::object! {
-    McpUiMessageRequestParamsContentItemText;
-    constant 0 "type" = Str("text"),
-    required 1 "text" text,
-    optional 2 "annotations" annotations,
-    optional 3 "_meta" meta,
-    else refuse_others
+codec::object! { McpUiMessageRequestParamsContentItemText;
+    constant 0 "type" = Str("text"), required 1 "text" text, optional 2 "annotations" annotations,
+    optional 3 "_meta" meta, else refuse_others
 }
 
 /// Content that is an image.
@@ -2488,14 +2350,9 @@ impl McpUiMessageRequestParamsContentItemImage {
     }
 }
 
-codec::object! {
-    McpUiMessageRequestParamsContentItemImage;
-    constant 0 "type" = Str("image"),
-    required 1 "data" data,
-    required 2 "mimeType" mime_type,
-    optional 3 "annotations" annotations,
-    optional 4 "_meta" meta,
-    else refuse_others
+codec::object! { McpUiMessageRequestParamsContentItemImage;
+    constant 0 "type" = Str("image"), required 1 "data" data, required 2 "mimeType" mime_type,
+    optional 3 "annotations" annotations, optional 4 "_meta" meta, else refuse_others
 }
 
 /// Content that is audio.
@@ -2543,14 +2400,9 @@ impl McpUiMessageRequestParamsContentItemAudio {
     }
 }
 
-codec::object! {
-    McpUiMessageRequestParamsContentItemAudio;
-    constant 0 "type" = Str("audio"),
-    required 1 "data" data,
-    required 2 "mimeType" mime_type,
-    optional 3 "annotations" annotations,
-    optional 4 "_meta" meta,
-    else refuse_others
+codec::object! { McpUiMessageRequestParamsContentItemAudio;
+    constant 0 "type" = Str("audio"), required 1 "data" data, required 2 "mimeType" mime_type,
+    optional 3 "annotations" annotations, optional 4 "_meta" meta, else refuse_others
 }
 
 /// Whether the message was added to the conversation.
@@ -2579,10 +2431,8 @@ impl McpUiMessageResult {
     }
 }
 
-codec::object! {
-    McpUiMessageResult;
-    optional 0 "isError" is_error,
-    ..extra
+codec::object! { McpUiMessageResult;
+    optional 0 "isError" is_error, ..extra
 }
 
 /// Asks the host to open a URL outside the app, usually in the user's browser.
@@ -2604,11 +2454,8 @@ impl McpUiOpenLinkRequest {
     }
 }
 
-codec::object! {
-    McpUiOpenLinkRequest;
-    constant 0 "method" = Str("ui/open-link"),
-    required 1 "params" params,
-    else refuse_others
+codec::object! { McpUiOpenLinkRequest;
+    constant 0 "method" = Str("ui/open-link"), required 1 "params" params, else refuse_others
 }
 
 impl Request for McpUiOpenLinkRequest {
@@ -2635,10 +2482,8 @@ impl McpUiOpenLinkRequestParams {
     }
 }
 
-codec::object! {
-    McpUiOpenLinkRequestParams;
-    required 0 "url" url,
-    else refuse_others
+codec::object! { McpUiOpenLinkRequestParams;
+    required 0 "url" url, else refuse_others
 }
 
 /// Whether the link was opened.
@@ -2667,10 +2512,8 @@ impl McpUiOpenLinkResult {
     }
 }
 
-codec::object! {
-    McpUiOpenLinkResult;
-    optional 0 "isError" is_error,
-    ..extra
+codec::object! { McpUiOpenLinkResult;
+    optional 0 "isError" is_error, ..extra
 }
 
 /// Asks the host to show the app differently. The result contains the mode that the host chose.
@@ -2693,11 +2536,8 @@ impl McpUiRequestDisplayModeRequest {
     }
 }
 
-codec::object! {
-    McpUiRequestDisplayModeRequest;
-    constant 0 "method" = Str("ui/request-display-mode"),
-    required 1 "params" params,
-    else refuse_others
+codec::object! { McpUiRequestDisplayModeRequest;
+    constant 0 "method" = Str("ui/request-display-mode"), required 1 "params" params, else refuse_others
 }
 
 impl Request for McpUiRequestDisplayModeRequest {
@@ -2725,10 +2565,8 @@ impl McpUiRequestDisplayModeRequestParams {
     }
 }
 
-codec::object! {
-    McpUiRequestDisplayModeRequestParams;
-    required 0 "mode" mode,
-    else refuse_others
+codec::object! { McpUiRequestDisplayModeRequestParams;
+    required 0 "mode" mode, else refuse_others
 }
 
 /// The display mode after the request. It can differ from the requested one.
@@ -2750,10 +2588,8 @@ impl McpUiRequestDisplayModeResult {
     }
 }
 
-codec::object! {
-    McpUiRequestDisplayModeResult;
-    required 0 "mode" mode,
-    ..extra
+codec::object! { McpUiRequestDisplayModeResult;
+    required 0 "mode" mode, ..extra
 }
 
 /// Asks the host to remove the app. If the host agrees, it sends `ui/resource-teardown` first.
@@ -2783,11 +2619,8 @@ impl McpUiRequestTeardownNotification {
     }
 }
 
-codec::object! {
-    McpUiRequestTeardownNotification;
-    constant 0 "method" = Str("ui/notifications/request-teardown"),
-    optional 1 "params" params,
-    else refuse_others
+codec::object! { McpUiRequestTeardownNotification;
+    constant 0 "method" = Str("ui/notifications/request-teardown"), optional 1 "params" params, else refuse_others
 }
 
 impl Notification for McpUiRequestTeardownNotification {
@@ -2851,13 +2684,9 @@ impl McpUiResourceCsp {
     }
 }
 
-codec::object! {
-    McpUiResourceCsp;
-    optional 0 "connectDomains" connect_domains,
-    optional 1 "resourceDomains" resource_domains,
-    optional 2 "frameDomains" frame_domains,
-    optional 3 "baseUriDomains" base_uri_domains,
-    else refuse_others
+codec::object! { McpUiResourceCsp;
+    optional 0 "connectDomains" connect_domains, optional 1 "resourceDomains" resource_domains,
+    optional 2 "frameDomains" frame_domains, optional 3 "baseUriDomains" base_uri_domains, else refuse_others
 }
 
 /// The member `ui` in the `_meta` of an app's resource, which configures its sandbox.
@@ -2909,13 +2738,9 @@ impl McpUiResourceMeta {
     }
 }
 
-codec::object! {
-    McpUiResourceMeta;
-    optional 0 "csp" csp,
-    optional 1 "permissions" permissions,
-    optional 2 "domain" domain,
-    optional 3 "prefersBorder" prefers_border,
-    else refuse_others
+codec::object! { McpUiResourceMeta;
+    optional 0 "csp" csp, optional 1 "permissions" permissions, optional 2 "domain" domain,
+    optional 3 "prefersBorder" prefers_border, else refuse_others
 }
 
 /// The features of the browser that an app requires. The host may refuse them, so the app should check what it can use.
@@ -2971,13 +2796,9 @@ impl McpUiResourcePermissions {
     }
 }
 
-codec::object! {
-    McpUiResourcePermissions;
-    optional 0 "camera" camera,
-    optional 1 "microphone" microphone,
-    optional 2 "geolocation" geolocation,
-    optional 3 "clipboardWrite" clipboard_write,
-    else refuse_others
+codec::object! { McpUiResourcePermissions;
+    optional 0 "camera" camera, optional 1 "microphone" microphone, optional 2 "geolocation" geolocation,
+    optional 3 "clipboardWrite" clipboard_write, else refuse_others
 }
 
 /// Announces that the host is about to remove the app.
@@ -3002,11 +2823,8 @@ impl McpUiResourceTeardownRequest {
     }
 }
 
-codec::object! {
-    McpUiResourceTeardownRequest;
-    constant 0 "method" = Str("ui/resource-teardown"),
-    required 1 "params" params,
-    else refuse_others
+codec::object! { McpUiResourceTeardownRequest;
+    constant 0 "method" = Str("ui/resource-teardown"), required 1 "params" params, else refuse_others
 }
 
 impl Request for McpUiResourceTeardownRequest {
@@ -3041,11 +2859,8 @@ impl McpUiSandboxProxyReadyNotification {
     }
 }
 
-codec::object! {
-    McpUiSandboxProxyReadyNotification;
-    constant 0 "method" = Str("ui/notifications/sandbox-proxy-ready"),
-    required 1 "params" params,
-    else refuse_others
+codec::object! { McpUiSandboxProxyReadyNotification;
+    constant 0 "method" = Str("ui/notifications/sandbox-proxy-ready"), required 1 "params" params, else refuse_others
 }
 
 impl Notification for McpUiSandboxProxyReadyNotification {
@@ -3074,11 +2889,8 @@ impl McpUiSandboxResourceReadyNotification {
     }
 }
 
-codec::object! {
-    McpUiSandboxResourceReadyNotification;
-    constant 0 "method" = Str("ui/notifications/sandbox-resource-ready"),
-    required 1 "params" params,
-    else refuse_others
+codec::object! { McpUiSandboxResourceReadyNotification;
+    constant 0 "method" = Str("ui/notifications/sandbox-resource-ready"), required 1 "params" params, else refuse_others
 }
 
 impl Notification for McpUiSandboxResourceReadyNotification {
@@ -3131,12 +2943,8 @@ impl McpUiSandboxResourceReadyNotificationParams {
     }
 }
 
-codec::object! {
-    McpUiSandboxResourceReadyNotificationParams;
-    required 0 "html" html,
-    optional 1 "sandbox" sandbox,
-    optional 2 "csp" csp,
-    optional 3 "permissions" permissions,
+codec::object! { McpUiSandboxResourceReadyNotificationParams;
+    required 0 "html" html, optional 1 "sandbox" sandbox, optional 2 "csp" csp, optional 3 "permissions" permissions,
     else refuse_others
 }
 
@@ -3160,11 +2968,8 @@ impl McpUiSizeChangedNotification {
     }
 }
 
-codec::object! {
-    McpUiSizeChangedNotification;
-    constant 0 "method" = Str("ui/notifications/size-changed"),
-    required 1 "params" params,
-    else refuse_others
+codec::object! { McpUiSizeChangedNotification;
+    constant 0 "method" = Str("ui/notifications/size-changed"), required 1 "params" params, else refuse_others
 }
 
 impl Notification for McpUiSizeChangedNotification {
@@ -3206,11 +3011,8 @@ impl McpUiSizeChangedNotificationParams {
     }
 }
 
-codec::object! {
-    McpUiSizeChangedNotificationParams;
-    optional 0 "width" width,
-    optional 1 "height" height,
-    else refuse_others
+codec::object! { McpUiSizeChangedNotificationParams;
+    optional 0 "width" width, optional 1 "height" height, else refuse_others
 }
 
 /// Values of CSS variables, by name.
@@ -3710,10 +3512,8 @@ pub enum McpUiTheme {
     Dark,
 }
 
-codec::string_enum! {
-    McpUiTheme;
-    Light = "light",
-    Dark = "dark",
+codec::string_enum! { McpUiTheme;
+    Light = "light", Dark = "dark",
 }
 
 /// Reports that the tool call was cancelled, by the user or by an error.
@@ -3736,11 +3536,8 @@ impl McpUiToolCancelledNotification {
     }
 }
 
-codec::object! {
-    McpUiToolCancelledNotification;
-    constant 0 "method" = Str("ui/notifications/tool-cancelled"),
-    required 1 "params" params,
-    else refuse_others
+codec::object! { McpUiToolCancelledNotification;
+    constant 0 "method" = Str("ui/notifications/tool-cancelled"), required 1 "params" params, else refuse_others
 }
 
 impl Notification for McpUiToolCancelledNotification {
@@ -3773,10 +3570,8 @@ impl McpUiToolCancelledNotificationParams {
     }
 }
 
-codec::object! {
-    McpUiToolCancelledNotificationParams;
-    optional 0 "reason" reason,
-    else refuse_others
+codec::object! { McpUiToolCancelledNotificationParams;
+    optional 0 "reason" reason, else refuse_others
 }
 
 /// Passes the arguments of the tool call to the app. The host sends it once, before the result.
@@ -3799,11 +3594,8 @@ impl McpUiToolInputNotification {
     }
 }
 
-codec::object! {
-    McpUiToolInputNotification;
-    constant 0 "method" = Str("ui/notifications/tool-input"),
-    required 1 "params" params,
-    else refuse_others
+codec::object! { McpUiToolInputNotification;
+    constant 0 "method" = Str("ui/notifications/tool-input"), required 1 "params" params, else refuse_others
 }
 
 impl Notification for McpUiToolInputNotification {
@@ -3836,10 +3628,8 @@ impl McpUiToolInputNotificationParams {
     }
 }
 
-codec::object! {
-    McpUiToolInputNotificationParams;
-    optional 0 "arguments" arguments,
-    else refuse_others
+codec::object! { McpUiToolInputNotificationParams;
+    optional 0 "arguments" arguments, else refuse_others
 }
 
 /// Passes incomplete arguments while the model still generates them. The host repairs the JSON, so values can be cut
@@ -3863,11 +3653,8 @@ impl McpUiToolInputPartialNotification {
     }
 }
 
-codec::object! {
-    McpUiToolInputPartialNotification;
-    constant 0 "method" = Str("ui/notifications/tool-input-partial"),
-    required 1 "params" params,
-    else refuse_others
+codec::object! { McpUiToolInputPartialNotification;
+    constant 0 "method" = Str("ui/notifications/tool-input-partial"), required 1 "params" params, else refuse_others
 }
 
 impl Notification for McpUiToolInputPartialNotification {
@@ -3900,10 +3687,8 @@ impl McpUiToolInputPartialNotificationParams {
     }
 }
 
-codec::object! {
-    McpUiToolInputPartialNotificationParams;
-    optional 0 "arguments" arguments,
-    else refuse_others
+codec::object! { McpUiToolInputPartialNotificationParams;
+    optional 0 "arguments" arguments, else refuse_others
 }
 
 /// Passes the result of the tool call to the app.
@@ -3926,11 +3711,8 @@ impl McpUiToolResultNotification {
     }
 }
 
-codec::object! {
-    McpUiToolResultNotification;
-    constant 0 "method" = Str("ui/notifications/tool-result"),
-    required 1 "params" params,
-    else refuse_others
+codec::object! { McpUiToolResultNotification;
+    constant 0 "method" = Str("ui/notifications/tool-result"), required 1 "params" params, else refuse_others
 }
 
 impl Notification for McpUiToolResultNotification {
@@ -3992,13 +3774,9 @@ impl McpUiToolResultNotificationParams {
     }
 }
 
-codec::object! {
-    McpUiToolResultNotificationParams;
-    optional 0 "_meta" meta,
-    required 1 "content" content,
-    optional 2 "structuredContent" structured_content,
-    optional 3 "isError" is_error,
-    ..extra
+codec::object! { McpUiToolResultNotificationParams;
+    optional 0 "_meta" meta, required 1 "content" content, optional 2 "structuredContent" structured_content,
+    optional 3 "isError" is_error, ..extra
 }
 
 /// Metadata of the result.
@@ -4027,10 +3805,8 @@ impl McpUiToolResultNotificationParamsMeta {
     }
 }
 
-codec::object! {
-    McpUiToolResultNotificationParamsMeta;
-    optional 0 "io.modelcontextprotocol/serverInfo" server_info,
-    ..extra
+codec::object! { McpUiToolResultNotificationParamsMeta;
+    optional 0 "io.modelcontextprotocol/serverInfo" server_info, ..extra
 }
 
 /// Sets what the model learns about the state of the app.
@@ -4056,11 +3832,8 @@ impl McpUiUpdateModelContextRequest {
     }
 }
 
-codec::object! {
-    McpUiUpdateModelContextRequest;
-    constant 0 "method" = Str("ui/update-model-context"),
-    required 1 "params" params,
-    else refuse_others
+codec::object! { McpUiUpdateModelContextRequest;
+    constant 0 "method" = Str("ui/update-model-context"), required 1 "params" params, else refuse_others
 }
 
 impl Request for McpUiUpdateModelContextRequest {
@@ -4104,11 +3877,8 @@ impl McpUiUpdateModelContextRequestParams {
     }
 }
 
-codec::object! {
-    McpUiUpdateModelContextRequestParams;
-    optional 0 "content" content,
-    optional 1 "structuredContent" structured_content,
-    else refuse_others
+codec::object! { McpUiUpdateModelContextRequestParams;
+    optional 0 "content" content, optional 1 "structuredContent" structured_content, else refuse_others
 }
 
 codec::serde_impls! {

@@ -27,10 +27,8 @@ pub enum Argument {
     NamedArgument(NamedArgument),
 }
 
-codec::union! {
-    Argument blank NamedArgument;
-    0 PositionalArgument from(PositionalArgument),
-    1 NamedArgument from(NamedArgument);
+codec::union! { Argument blank NamedArgument;
+    0 PositionalArgument from(PositionalArgument), 1 NamedArgument from(NamedArgument);
     [Value(&["type"], &[Str("positional")])] => 0,
     [Value(&["type"], &[Str("named")])] => 1,
 }
@@ -159,20 +157,11 @@ impl PositionalArgumentPositional {
     }
 }
 
-codec::object! {
-    PositionalArgumentPositional;
-    optional 0 "choices" choices,
-    optional 1 "default" default,
-    optional 2 "description" description,
-    optional 3 "format" format,
-    optional 4 "isRequired" is_required,
-    optional 5 "isSecret" is_secret,
-    optional 6 "placeholder" placeholder,
-    optional 7 "value" value,
-    optional 8 "variables" variables,
-    optional 9 "isRepeated" is_repeated,
-    constant 10 "type" = Str("positional"),
-    required 11 "valueHint" value_hint,
+codec::object! { PositionalArgumentPositional;
+    optional 0 "choices" choices, optional 1 "default" default, optional 2 "description" description,
+    optional 3 "format" format, optional 4 "isRequired" is_required, optional 5 "isSecret" is_secret,
+    optional 6 "placeholder" placeholder, optional 7 "value" value, optional 8 "variables" variables,
+    optional 9 "isRepeated" is_repeated, constant 10 "type" = Str("positional"), required 11 "valueHint" value_hint,
     ..extra
 }
 
@@ -300,20 +289,11 @@ impl PositionalArgumentPositional2 {
     }
 }
 
-codec::object! {
-    PositionalArgumentPositional2;
-    optional 0 "choices" choices,
-    optional 1 "default" default,
-    optional 2 "description" description,
-    optional 3 "format" format,
-    optional 4 "isRequired" is_required,
-    optional 5 "isSecret" is_secret,
-    optional 6 "placeholder" placeholder,
-    required 7 "value" value,
-    optional 8 "variables" variables,
-    optional 9 "isRepeated" is_repeated,
-    constant 10 "type" = Str("positional"),
-    optional 11 "valueHint" value_hint,
+codec::object! { PositionalArgumentPositional2;
+    optional 0 "choices" choices, optional 1 "default" default, optional 2 "description" description,
+    optional 3 "format" format, optional 4 "isRequired" is_required, optional 5 "isSecret" is_secret,
+    optional 6 "placeholder" placeholder, required 7 "value" value, optional 8 "variables" variables,
+    optional 9 "isRepeated" is_repeated, constant 10 "type" = Str("positional"), optional 11 "valueHint" value_hint,
     ..extra
 }
 
@@ -441,21 +421,11 @@ impl NamedArgument {
     }
 }
 
-codec::object! {
-    NamedArgument;
-    optional 0 "choices" choices,
-    optional 1 "default" default,
-    optional 2 "description" description,
-    optional 3 "format" format,
-    optional 4 "isRequired" is_required,
-    optional 5 "isSecret" is_secret,
-    optional 6 "placeholder" placeholder,
-    optional 7 "value" value,
-    optional 8 "variables" variables,
-    optional 9 "isRepeated" is_repeated,
-    required 10 "name" name,
-    constant 11 "type" = Str("named"),
-    ..extra
+codec::object! { NamedArgument;
+    optional 0 "choices" choices, optional 1 "default" default, optional 2 "description" description,
+    optional 3 "format" format, optional 4 "isRequired" is_required, optional 5 "isSecret" is_secret,
+    optional 6 "placeholder" placeholder, optional 7 "value" value, optional 8 "variables" variables,
+    optional 9 "isRepeated" is_repeated, required 10 "name" name, constant 11 "type" = Str("named"), ..extra
 }
 
 /// An argument that is only a value.

@@ -56,13 +56,8 @@ impl Icon {
     }
 }
 
-codec::object! {
-    Icon;
-    optional 0 "mimeType" mime_type,
-    optional 1 "sizes" sizes,
-    required 2 "src" src,
-    optional 3 "theme" theme,
-    ..extra
+codec::object! { Icon;
+    optional 0 "mimeType" mime_type, optional 1 "sizes" sizes, required 2 "src" src, optional 3 "theme" theme, ..extra
 }
 
 /// The media type of an icon.
@@ -82,12 +77,8 @@ pub enum IconMimeType {
     ImageWebp,
 }
 
-codec::string_enum! {
-    IconMimeType;
-    ImagePng = "image/png",
-    ImageJpeg = "image/jpeg",
-    ImageJpg = "image/jpg",
-    ImageSvgXml = "image/svg+xml",
+codec::string_enum! { IconMimeType;
+    ImagePng = "image/png", ImageJpeg = "image/jpeg", ImageJpg = "image/jpg", ImageSvgXml = "image/svg+xml",
     ImageWebp = "image/webp",
 }
 
@@ -130,10 +121,8 @@ pub enum IconTheme {
     Dark,
 }
 
-codec::string_enum! {
-    IconTheme;
-    Light = "light",
-    Dark = "dark",
+codec::string_enum! { IconTheme;
+    Light = "light", Dark = "dark",
 }
 
 /// A value that the user supplies or the file sets.
@@ -233,17 +222,10 @@ impl Input {
     }
 }
 
-codec::object! {
-    Input;
-    optional 0 "choices" choices,
-    optional 1 "default" default,
-    optional 2 "description" description,
-    optional 3 "format" format,
-    optional 4 "isRequired" is_required,
-    optional 5 "isSecret" is_secret,
-    optional 6 "placeholder" placeholder,
-    optional 7 "value" value,
-    ..extra
+codec::object! { Input;
+    optional 0 "choices" choices, optional 1 "default" default, optional 2 "description" description,
+    optional 3 "format" format, optional 4 "isRequired" is_required, optional 5 "isSecret" is_secret,
+    optional 6 "placeholder" placeholder, optional 7 "value" value, ..extra
 }
 
 /// The kind of text that a value is.
@@ -266,12 +248,8 @@ pub enum Format {
     Filepath,
 }
 
-codec::string_enum! {
-    Format;
-    String = "string",
-    Number = "number",
-    Boolean = "boolean",
-    Filepath = "filepath",
+codec::string_enum! { Format;
+    String = "string", Number = "number", Boolean = "boolean", Filepath = "filepath",
 }
 
 /// A value that can contain variables.
@@ -372,18 +350,10 @@ impl InputWithVariables {
     }
 }
 
-codec::object! {
-    InputWithVariables;
-    optional 0 "choices" choices,
-    optional 1 "default" default,
-    optional 2 "description" description,
-    optional 3 "format" format,
-    optional 4 "isRequired" is_required,
-    optional 5 "isSecret" is_secret,
-    optional 6 "placeholder" placeholder,
-    optional 7 "value" value,
-    optional 8 "variables" variables,
-    ..extra
+codec::object! { InputWithVariables;
+    optional 0 "choices" choices, optional 1 "default" default, optional 2 "description" description,
+    optional 3 "format" format, optional 4 "isRequired" is_required, optional 5 "isSecret" is_secret,
+    optional 6 "placeholder" placeholder, optional 7 "value" value, optional 8 "variables" variables, ..extra
 }
 
 /// An environment variable or an HTTP header.
@@ -506,19 +476,11 @@ impl KeyValueInput {
     }
 }
 
-codec::object! {
-    KeyValueInput;
-    optional 0 "choices" choices,
-    optional 1 "default" default,
-    optional 2 "description" description,
-    optional 3 "format" format,
-    optional 4 "isRequired" is_required,
-    optional 5 "isSecret" is_secret,
-    optional 6 "placeholder" placeholder,
-    optional 7 "value" value,
-    optional 8 "variables" variables,
-    required 9 "name" name,
-    ..extra
+codec::object! { KeyValueInput;
+    optional 0 "choices" choices, optional 1 "default" default, optional 2 "description" description,
+    optional 3 "format" format, optional 4 "isRequired" is_required, optional 5 "isSecret" is_secret,
+    optional 6 "placeholder" placeholder, optional 7 "value" value, optional 8 "variables" variables,
+    required 9 "name" name, ..extra
 }
 
 /// A package that contains the server, and how to run it.
@@ -624,19 +586,12 @@ impl Package {
     }
 }
 
-codec::object! {
-    Package;
-    optional 0 "environmentVariables" environment_variables,
-    optional 1 "fileSha256" file_sha256,
-    required 2 "identifier" identifier,
-    optional 3 "packageArguments" package_arguments,
-    optional 4 "registryBaseUrl" registry_base_url,
-    required 5 "registryType" registry_type,
-    optional 6 "runtimeArguments" runtime_arguments,
-    optional 7 "runtimeHint" runtime_hint,
-    required 8 "transport" transport,
-    optional 9 "version" version,
-    ..extra
+codec::object! { Package;
+    optional 0 "environmentVariables" environment_variables, optional 1 "fileSha256" file_sha256,
+    required 2 "identifier" identifier, optional 3 "packageArguments" package_arguments,
+    optional 4 "registryBaseUrl" registry_base_url, required 5 "registryType" registry_type,
+    optional 6 "runtimeArguments" runtime_arguments, optional 7 "runtimeHint" runtime_hint,
+    required 8 "transport" transport, optional 9 "version" version, ..extra
 }
 
 /// A SHA-256 digest as 64 lowercase hexadecimal digits.
@@ -721,13 +676,8 @@ impl Repository {
     }
 }
 
-codec::object! {
-    Repository;
-    optional 0 "id" id,
-    required 1 "source" source,
-    optional 2 "subfolder" subfolder,
-    required 3 "url" url,
-    ..extra
+codec::object! { Repository;
+    optional 0 "id" id, required 1 "source" source, optional 2 "subfolder" subfolder, required 3 "url" url, ..extra
 }
 
 /// A server in the registry: its identity, the packages to install it from, and the endpoints to connect to.
@@ -845,20 +795,11 @@ impl ServerDetail {
     }
 }
 
-codec::object! {
-    ServerDetail;
-    optional 0 "$schema" schema,
-    optional 1 "_meta" meta,
-    required 2 "description" description,
-    optional 3 "icons" icons,
-    required 4 "name" name,
-    optional 5 "packages" packages,
-    optional 6 "remotes" remotes,
-    optional 7 "repository" repository,
-    optional 8 "title" title,
-    required 9 "version" version,
-    optional 10 "websiteUrl" website_url,
-    ..extra
+codec::object! { ServerDetail;
+    optional 0 "$schema" schema, optional 1 "_meta" meta, required 2 "description" description,
+    optional 3 "icons" icons, required 4 "name" name, optional 5 "packages" packages, optional 6 "remotes" remotes,
+    optional 7 "repository" repository, optional 8 "title" title, required 9 "version" version,
+    optional 10 "websiteUrl" website_url, ..extra
 }
 
 /// Metadata of a server.
@@ -888,10 +829,8 @@ impl ServerDetailMeta {
     }
 }
 
-codec::object! {
-    ServerDetailMeta;
-    optional 0 "io.modelcontextprotocol.registry/publisher-provided" publisher_provided,
-    ..extra
+codec::object! { ServerDetailMeta;
+    optional 0 "io.modelcontextprotocol.registry/publisher-provided" publisher_provided, ..extra
 }
 
 /// A description of 1 to 100 characters.
@@ -902,10 +841,8 @@ codec::object! {
 #[derive(Clone, Debug, PartialEq)]
 pub struct ServerDetailDescription(String);
 
-codec::bounded_length! {
-    ServerDetailDescription(String) check_str;
-    at_least(1),
-    at_most(100)
+codec::bounded_length! { ServerDetailDescription(String) check_str;
+    at_least(1), at_most(100)
 }
 
 /// The name of a server, such as `com.example/weather`.
@@ -938,10 +875,8 @@ codec::checked! { ServerDetailName(String) }
 #[derive(Clone, Debug, PartialEq)]
 pub struct ServerDetailTitle(String);
 
-codec::bounded_length! {
-    ServerDetailTitle(String) check_str;
-    at_least(1),
-    at_most(100)
+codec::bounded_length! { ServerDetailTitle(String) check_str;
+    at_least(1), at_most(100)
 }
 
 /// A version of at most 255 characters.

@@ -28,10 +28,8 @@ pub enum LocalTransport {
     SseTransport(SseTransport),
 }
 
-codec::union! {
-    LocalTransport blank StdioTransport;
-    0 StdioTransport from(StdioTransport),
-    1 StreamableHttpTransport from(StreamableHttpTransport),
+codec::union! { LocalTransport blank StdioTransport;
+    0 StdioTransport from(StdioTransport), 1 StreamableHttpTransport from(StreamableHttpTransport),
     2 SseTransport from(SseTransport);
     [Value(&["type"], &[Str("stdio")])] => 0,
     [Value(&["type"], &[Str("streamable-http")])] => 1,
@@ -67,12 +65,8 @@ impl SseTransport {
     }
 }
 
-codec::object! {
-    SseTransport;
-    optional 0 "headers" headers,
-    constant 1 "type" = Str("sse"),
-    required 2 "url" url,
-    ..extra
+codec::object! { SseTransport;
+    optional 0 "headers" headers, constant 1 "type" = Str("sse"), required 2 "url" url, ..extra
 }
 
 /// The server reads from its standard input and writes to its standard output.
@@ -92,10 +86,8 @@ impl StdioTransport {
     }
 }
 
-codec::object! {
-    StdioTransport;
-    constant 0 "type" = Str("stdio"),
-    ..extra
+codec::object! { StdioTransport;
+    constant 0 "type" = Str("stdio"), ..extra
 }
 
 /// The server is an endpoint of Streamable HTTP.
@@ -127,12 +119,8 @@ impl StreamableHttpTransport {
     }
 }
 
-codec::object! {
-    StreamableHttpTransport;
-    optional 0 "headers" headers,
-    constant 1 "type" = Str("streamable-http"),
-    required 2 "url" url,
-    ..extra
+codec::object! { StreamableHttpTransport;
+    optional 0 "headers" headers, constant 1 "type" = Str("streamable-http"), required 2 "url" url, ..extra
 }
 
 codec::serde_impls! {

@@ -24,10 +24,8 @@ pub enum RemoteTransport {
     Sse(RemoteTransportSse),
 }
 
-codec::union! {
-    RemoteTransport blank Sse;
-    0 StreamableHttp from(RemoteTransportStreamableHttp),
-    1 Sse from(RemoteTransportSse);
+codec::union! { RemoteTransport blank Sse;
+    0 StreamableHttp from(RemoteTransportStreamableHttp), 1 Sse from(RemoteTransportSse);
     [Value(&["type"], &[Str("streamable-http")])] => 0,
     [Value(&["type"], &[Str("sse")])] => 1,
 }
@@ -70,13 +68,9 @@ impl RemoteTransportStreamableHttp {
     }
 }
 
-codec::object! {
-    RemoteTransportStreamableHttp;
-    optional 0 "headers" headers,
-    constant 1 "type" = Str("streamable-http"),
-    required 2 "url" url,
-    optional 3 "variables" variables,
-    ..extra
+codec::object! { RemoteTransportStreamableHttp;
+    optional 0 "headers" headers, constant 1 "type" = Str("streamable-http"), required 2 "url" url,
+    optional 3 "variables" variables, ..extra
 }
 
 /// An endpoint of HTTP with server-sent events.
@@ -117,13 +111,9 @@ impl RemoteTransportSse {
     }
 }
 
-codec::object! {
-    RemoteTransportSse;
-    optional 0 "headers" headers,
-    constant 1 "type" = Str("sse"),
-    required 2 "url" url,
-    optional 3 "variables" variables,
-    ..extra
+codec::object! { RemoteTransportSse;
+    optional 0 "headers" headers, constant 1 "type" = Str("sse"), required 2 "url" url,
+    optional 3 "variables" variables, ..extra
 }
 
 codec::serde_impls! {

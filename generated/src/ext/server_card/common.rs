@@ -96,17 +96,10 @@ impl Input {
     }
 }
 
-codec::object! {
-    Input;
-    optional 0 "choices" choices,
-    optional 1 "default" default,
-    optional 2 "description" description,
-    optional 3 "format" format,
-    optional 4 "isRequired" is_required,
-    optional 5 "isSecret" is_secret,
-    optional 6 "placeholder" placeholder,
-    optional 7 "value" value,
-    ..extra
+codec::object! { Input;
+    optional 0 "choices" choices, optional 1 "default" default, optional 2 "description" description,
+    optional 3 "format" format, optional 4 "isRequired" is_required, optional 5 "isSecret" is_secret,
+    optional 6 "placeholder" placeholder, optional 7 "value" value, ..extra
 }
 
 /// The kind of text that a value is.
@@ -124,12 +117,8 @@ pub enum Format {
     String,
 }
 
-codec::string_enum! {
-    Format;
-    Boolean = "boolean",
-    Filepath = "filepath",
-    Number = "number",
-    String = "string",
+codec::string_enum! { Format;
+    Boolean = "boolean", Filepath = "filepath", Number = "number", String = "string",
 }
 
 /// A header with a value that the user supplies or the card sets.
@@ -245,19 +234,11 @@ impl KeyValueInput {
     }
 }
 
-codec::object! {
-    KeyValueInput;
-    optional 0 "choices" choices,
-    optional 1 "default" default,
-    optional 2 "description" description,
-    optional 3 "format" format,
-    optional 4 "isRequired" is_required,
-    optional 5 "isSecret" is_secret,
-    required 6 "name" name,
-    optional 7 "placeholder" placeholder,
-    optional 8 "value" value,
-    optional 9 "variables" variables,
-    ..extra
+codec::object! { KeyValueInput;
+    optional 0 "choices" choices, optional 1 "default" default, optional 2 "description" description,
+    optional 3 "format" format, optional 4 "isRequired" is_required, optional 5 "isSecret" is_secret,
+    required 6 "name" name, optional 7 "placeholder" placeholder, optional 8 "value" value,
+    optional 9 "variables" variables, ..extra
 }
 
 /// An endpoint of a server, and how to connect to it.
@@ -316,14 +297,9 @@ impl Remote {
     }
 }
 
-codec::object! {
-    Remote;
-    optional 0 "headers" headers,
-    optional 1 "supportedProtocolVersions" supported_protocol_versions,
-    required 2 "type" r#type,
-    required 3 "url" url,
-    optional 4 "variables" variables,
-    ..extra
+codec::object! { Remote;
+    optional 0 "headers" headers, optional 1 "supportedProtocolVersions" supported_protocol_versions,
+    required 2 "type" r#type, required 3 "url" url, optional 4 "variables" variables, ..extra
 }
 
 /// The transport of an endpoint.
@@ -337,10 +313,8 @@ pub enum RemoteType {
     StreamableHttp,
 }
 
-codec::string_enum! {
-    RemoteType;
-    Sse = "sse",
-    StreamableHttp = "streamable-http",
+codec::string_enum! { RemoteType;
+    Sse = "sse", StreamableHttp = "streamable-http",
 }
 
 /// A URL that can contain names of variables in braces.
@@ -403,13 +377,8 @@ impl Repository {
     }
 }
 
-codec::object! {
-    Repository;
-    optional 0 "id" id,
-    required 1 "source" source,
-    optional 2 "subfolder" subfolder,
-    required 3 "url" url,
-    ..extra
+codec::object! { Repository;
+    optional 0 "id" id, required 1 "source" source, optional 2 "subfolder" subfolder, required 3 "url" url, ..extra
 }
 
 /// A description of a remote server, for discovery before a connection.
@@ -514,19 +483,10 @@ impl ServerCard {
     }
 }
 
-codec::object! {
-    ServerCard;
-    required 0 "$schema" schema,
-    optional 1 "_meta" meta,
-    required 2 "description" description,
-    optional 3 "icons" icons,
-    required 4 "name" name,
-    optional 5 "remotes" remotes,
-    optional 6 "repository" repository,
-    optional 7 "title" title,
-    required 8 "version" version,
-    optional 9 "websiteUrl" website_url,
-    ..extra
+codec::object! { ServerCard;
+    required 0 "$schema" schema, optional 1 "_meta" meta, required 2 "description" description,
+    optional 3 "icons" icons, required 4 "name" name, optional 5 "remotes" remotes, optional 6 "repository" repository,
+    optional 7 "title" title, required 8 "version" version, optional 9 "websiteUrl" website_url, ..extra
 }
 
 /// The URI of version 1 of the schema of server cards.
@@ -557,10 +517,8 @@ codec::checked! { ServerCardSchema(String) }
 #[derive(Clone, Debug, PartialEq)]
 pub struct ServerCardDescription(String);
 
-codec::bounded_length! {
-    ServerCardDescription(String) check_str;
-    at_least(1),
-    at_most(100)
+codec::bounded_length! { ServerCardDescription(String) check_str;
+    at_least(1), at_most(100)
 }
 
 /// The name of a server, such as `com.example/weather`.
@@ -593,10 +551,8 @@ codec::checked! { ServerCardName(String) }
 #[derive(Clone, Debug, PartialEq)]
 pub struct ServerCardTitle(String);
 
-codec::bounded_length! {
-    ServerCardTitle(String) check_str;
-    at_least(1),
-    at_most(100)
+codec::bounded_length! { ServerCardTitle(String) check_str;
+    at_least(1), at_most(100)
 }
 
 /// A version of at most 255 characters.

@@ -31,12 +31,10 @@ pub enum TaskStatusNotificationParams2 {
     Cancelled(TaskStatusNotificationParamsCancelled),
 }
 
-codec::union! {
-    TaskStatusNotificationParams2 blank Working;
+codec::union! { TaskStatusNotificationParams2 blank Working;
     0 Working from(TaskStatusNotificationParamsWorking),
     1 InputRequired from(TaskStatusNotificationParamsInputRequired),
-    2 Completed from(TaskStatusNotificationParamsCompleted),
-    3 Failed boxed(TaskStatusNotificationParamsFailed),
+    2 Completed from(TaskStatusNotificationParamsCompleted), 3 Failed boxed(TaskStatusNotificationParamsFailed),
     4 Cancelled from(TaskStatusNotificationParamsCancelled);
     [Value(&["status"], &[Str("working")])] => 0,
     [Value(&["status"], &[Str("input_required")])] => 1,
@@ -115,16 +113,10 @@ impl TaskStatusNotificationParamsWorking {
     }
 }
 
-codec::object! {
-    TaskStatusNotificationParamsWorking;
-    optional 0 "_meta" meta,
-    required 1 "taskId" task_id,
-    constant 2 "status" = Str("working"),
-    optional 3 "statusMessage" status_message,
-    required 4 "createdAt" created_at,
-    required 5 "lastUpdatedAt" last_updated_at,
-    required 6 "ttlMs" ttl_ms,
-    optional 7 "pollIntervalMs" poll_interval_ms,
+codec::object! { TaskStatusNotificationParamsWorking;
+    optional 0 "_meta" meta, required 1 "taskId" task_id, constant 2 "status" = Str("working"),
+    optional 3 "statusMessage" status_message, required 4 "createdAt" created_at,
+    required 5 "lastUpdatedAt" last_updated_at, required 6 "ttlMs" ttl_ms, optional 7 "pollIntervalMs" poll_interval_ms,
     ..extra
 }
 
@@ -204,18 +196,11 @@ impl TaskStatusNotificationParamsInputRequired {
     }
 }
 
-codec::object! {
-    TaskStatusNotificationParamsInputRequired;
-    optional 0 "_meta" meta,
-    required 1 "taskId" task_id,
-    constant 2 "status" = Str("input_required"),
-    optional 3 "statusMessage" status_message,
-    required 4 "createdAt" created_at,
-    required 5 "lastUpdatedAt" last_updated_at,
-    required 6 "ttlMs" ttl_ms,
-    optional 7 "pollIntervalMs" poll_interval_ms,
-    required 8 "inputRequests" input_requests,
-    ..extra
+codec::object! { TaskStatusNotificationParamsInputRequired;
+    optional 0 "_meta" meta, required 1 "taskId" task_id, constant 2 "status" = Str("input_required"),
+    optional 3 "statusMessage" status_message, required 4 "createdAt" created_at,
+    required 5 "lastUpdatedAt" last_updated_at, required 6 "ttlMs" ttl_ms, optional 7 "pollIntervalMs" poll_interval_ms,
+    required 8 "inputRequests" input_requests, ..extra
 }
 
 /// The state of a task whose request has a result.
@@ -292,18 +277,11 @@ impl TaskStatusNotificationParamsCompleted {
     }
 }
 
-codec::object! {
-    TaskStatusNotificationParamsCompleted;
-    optional 0 "_meta" meta,
-    required 1 "taskId" task_id,
-    constant 2 "status" = Str("completed"),
-    optional 3 "statusMessage" status_message,
-    required 4 "createdAt" created_at,
-    required 5 "lastUpdatedAt" last_updated_at,
-    required 6 "ttlMs" ttl_ms,
-    optional 7 "pollIntervalMs" poll_interval_ms,
-    required 8 "result" result,
-    ..extra
+codec::object! { TaskStatusNotificationParamsCompleted;
+    optional 0 "_meta" meta, required 1 "taskId" task_id, constant 2 "status" = Str("completed"),
+    optional 3 "statusMessage" status_message, required 4 "createdAt" created_at,
+    required 5 "lastUpdatedAt" last_updated_at, required 6 "ttlMs" ttl_ms, optional 7 "pollIntervalMs" poll_interval_ms,
+    required 8 "result" result, ..extra
 }
 
 /// The state of a task whose request failed.
@@ -380,18 +358,11 @@ impl TaskStatusNotificationParamsFailed {
     }
 }
 
-codec::object! {
-    TaskStatusNotificationParamsFailed;
-    optional 0 "_meta" meta,
-    required 1 "taskId" task_id,
-    constant 2 "status" = Str("failed"),
-    optional 3 "statusMessage" status_message,
-    required 4 "createdAt" created_at,
-    required 5 "lastUpdatedAt" last_updated_at,
-    required 6 "ttlMs" ttl_ms,
-    optional 7 "pollIntervalMs" poll_interval_ms,
-    required 8 "error" error,
-    ..extra
+codec::object! { TaskStatusNotificationParamsFailed;
+    optional 0 "_meta" meta, required 1 "taskId" task_id, constant 2 "status" = Str("failed"),
+    optional 3 "statusMessage" status_message, required 4 "createdAt" created_at,
+    required 5 "lastUpdatedAt" last_updated_at, required 6 "ttlMs" ttl_ms, optional 7 "pollIntervalMs" poll_interval_ms,
+    required 8 "error" error, ..extra
 }
 
 /// The state of a task that was cancelled.
@@ -464,16 +435,10 @@ impl TaskStatusNotificationParamsCancelled {
     }
 }
 
-codec::object! {
-    TaskStatusNotificationParamsCancelled;
-    optional 0 "_meta" meta,
-    required 1 "taskId" task_id,
-    constant 2 "status" = Str("cancelled"),
-    optional 3 "statusMessage" status_message,
-    required 4 "createdAt" created_at,
-    required 5 "lastUpdatedAt" last_updated_at,
-    required 6 "ttlMs" ttl_ms,
-    optional 7 "pollIntervalMs" poll_interval_ms,
+codec::object! { TaskStatusNotificationParamsCancelled;
+    optional 0 "_meta" meta, required 1 "taskId" task_id, constant 2 "status" = Str("cancelled"),
+    optional 3 "statusMessage" status_message, required 4 "createdAt" created_at,
+    required 5 "lastUpdatedAt" last_updated_at, required 6 "ttlMs" ttl_ms, optional 7 "pollIntervalMs" poll_interval_ms,
     ..extra
 }
 
@@ -503,11 +468,8 @@ impl TaskStatusNotification {
     }
 }
 
-codec::object! {
-    TaskStatusNotification;
-    constant 0 "jsonrpc" = Str("2.0"),
-    constant 1 "method" = Str("notifications/tasks"),
-    required 2 "params" params,
+codec::object! { TaskStatusNotification;
+    constant 0 "jsonrpc" = Str("2.0"), constant 1 "method" = Str("notifications/tasks"), required 2 "params" params,
     ..extra
 }
 
@@ -540,12 +502,10 @@ pub enum TaskStatusNotificationParams {
     Cancelled(TaskStatusNotificationParamsCancelled),
 }
 
-codec::union! {
-    TaskStatusNotificationParams blank Working;
+codec::union! { TaskStatusNotificationParams blank Working;
     0 Working from(TaskStatusNotificationParamsWorking),
     1 InputRequired from(TaskStatusNotificationParamsInputRequired),
-    2 Completed from(TaskStatusNotificationParamsCompleted),
-    3 Failed boxed(TaskStatusNotificationParamsFailed),
+    2 Completed from(TaskStatusNotificationParamsCompleted), 3 Failed boxed(TaskStatusNotificationParamsFailed),
     4 Cancelled from(TaskStatusNotificationParamsCancelled);
     [Value(&["status"], &[Str("working")])] => 0,
     [Value(&["status"], &[Str("input_required")])] => 1,

@@ -20,10 +20,8 @@ use crate::{Extra, Map, Never, codec};
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct PollIntervalMs(i64);
 
-codec::bounded_number! {
-    PollIntervalMs(i64);
-    at_least(Integer(-9007199254740991)),
-    at_most(Integer(9007199254740991))
+codec::bounded_number! { PollIntervalMs(i64);
+    at_least(Integer(-9007199254740991)), at_most(Integer(9007199254740991))
 }
 
 /// A number of milliseconds that every JSON implementation can represent.
@@ -41,10 +39,8 @@ codec::bounded_number! {
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct TtlMs(i64);
 
-codec::bounded_number! {
-    TtlMs(i64);
-    at_least(Integer(-9007199254740991)),
-    at_most(Integer(9007199254740991))
+codec::bounded_number! { TtlMs(i64);
+    at_least(Integer(-9007199254740991)), at_most(Integer(9007199254740991))
 }
 
 /// The state of a tool call that runs in the background.
@@ -111,16 +107,10 @@ impl Task {
     }
 }
 
-codec::object! {
-    Task;
-    required 0 "taskId" task_id,
-    required 1 "status" status,
-    optional 2 "statusMessage" status_message,
-    required 3 "createdAt" created_at,
-    required 4 "lastUpdatedAt" last_updated_at,
-    required 5 "ttlMs" ttl_ms,
-    optional 6 "pollIntervalMs" poll_interval_ms,
-    ..extra
+codec::object! { Task;
+    required 0 "taskId" task_id, required 1 "status" status, optional 2 "statusMessage" status_message,
+    required 3 "createdAt" created_at, required 4 "lastUpdatedAt" last_updated_at, required 5 "ttlMs" ttl_ms,
+    optional 6 "pollIntervalMs" poll_interval_ms, ..extra
 }
 
 /// The status of a task.
@@ -145,12 +135,8 @@ pub enum TaskStatus {
     Cancelled,
 }
 
-codec::string_enum! {
-    TaskStatus;
-    Working = "working",
-    InputRequired = "input_required",
-    Completed = "completed",
-    Failed = "failed",
+codec::string_enum! { TaskStatus;
+    Working = "working", InputRequired = "input_required", Completed = "completed", Failed = "failed",
     Cancelled = "cancelled",
 }
 
@@ -178,10 +164,8 @@ impl TaskSubscriptionAcknowledgedNotifications {
     }
 }
 
-codec::object! {
-    TaskSubscriptionAcknowledgedNotifications;
-    optional 0 "taskIds" task_ids,
-    ..extra
+codec::object! { TaskSubscriptionAcknowledgedNotifications;
+    optional 0 "taskIds" task_ids, ..extra
 }
 
 /// The member that this extension adds to `notifications` of a `subscriptions/listen` request.
@@ -208,10 +192,8 @@ impl TaskSubscriptionNotifications {
     }
 }
 
-codec::object! {
-    TaskSubscriptionNotifications;
-    optional 0 "taskIds" task_ids,
-    ..extra
+codec::object! { TaskSubscriptionNotifications;
+    optional 0 "taskIds" task_ids, ..extra
 }
 
 /// The settings of the extension in the capabilities of a client or server. There are none: the object is empty.

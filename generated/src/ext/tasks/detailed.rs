@@ -65,16 +65,10 @@ impl CancelledTask {
     }
 }
 
-codec::object! {
-    CancelledTask;
-    required 0 "taskId" task_id,
-    constant 1 "status" = Str("cancelled"),
-    optional 2 "statusMessage" status_message,
-    required 3 "createdAt" created_at,
-    required 4 "lastUpdatedAt" last_updated_at,
-    required 5 "ttlMs" ttl_ms,
-    optional 6 "pollIntervalMs" poll_interval_ms,
-    ..extra
+codec::object! { CancelledTask;
+    required 0 "taskId" task_id, constant 1 "status" = Str("cancelled"), optional 2 "statusMessage" status_message,
+    required 3 "createdAt" created_at, required 4 "lastUpdatedAt" last_updated_at, required 5 "ttlMs" ttl_ms,
+    optional 6 "pollIntervalMs" poll_interval_ms, ..extra
 }
 
 /// A task whose request has a result.
@@ -140,17 +134,10 @@ impl CompletedTask {
     }
 }
 
-codec::object! {
-    CompletedTask;
-    required 0 "taskId" task_id,
-    constant 1 "status" = Str("completed"),
-    optional 2 "statusMessage" status_message,
-    required 3 "createdAt" created_at,
-    required 4 "lastUpdatedAt" last_updated_at,
-    required 5 "ttlMs" ttl_ms,
-    optional 6 "pollIntervalMs" poll_interval_ms,
-    required 7 "result" result,
-    ..extra
+codec::object! { CompletedTask;
+    required 0 "taskId" task_id, constant 1 "status" = Str("completed"), optional 2 "statusMessage" status_message,
+    required 3 "createdAt" created_at, required 4 "lastUpdatedAt" last_updated_at, required 5 "ttlMs" ttl_ms,
+    optional 6 "pollIntervalMs" poll_interval_ms, required 7 "result" result, ..extra
 }
 
 /// The state of a task, with the members that its status requires.
@@ -178,13 +165,9 @@ pub enum DetailedTask {
     CancelledTask(CancelledTask),
 }
 
-codec::union! {
-    DetailedTask blank CancelledTask;
-    0 WorkingTask from(WorkingTask),
-    1 InputRequiredTask from(InputRequiredTask),
-    2 CompletedTask from(CompletedTask),
-    3 FailedTask boxed(FailedTask),
-    4 CancelledTask from(CancelledTask);
+codec::union! { DetailedTask blank CancelledTask;
+    0 WorkingTask from(WorkingTask), 1 InputRequiredTask from(InputRequiredTask), 2 CompletedTask from(CompletedTask),
+    3 FailedTask boxed(FailedTask), 4 CancelledTask from(CancelledTask);
     [Value(&["status"], &[Str("working")])] => 0,
     [Value(&["status"], &[Str("input_required")])] => 1,
     [Value(&["status"], &[Str("completed")])] => 2,
@@ -255,17 +238,10 @@ impl FailedTask {
     }
 }
 
-codec::object! {
-    FailedTask;
-    required 0 "taskId" task_id,
-    constant 1 "status" = Str("failed"),
-    optional 2 "statusMessage" status_message,
-    required 3 "createdAt" created_at,
-    required 4 "lastUpdatedAt" last_updated_at,
-    required 5 "ttlMs" ttl_ms,
-    optional 6 "pollIntervalMs" poll_interval_ms,
-    required 7 "error" error,
-    ..extra
+codec::object! { FailedTask;
+    required 0 "taskId" task_id, constant 1 "status" = Str("failed"), optional 2 "statusMessage" status_message,
+    required 3 "createdAt" created_at, required 4 "lastUpdatedAt" last_updated_at, required 5 "ttlMs" ttl_ms,
+    optional 6 "pollIntervalMs" poll_interval_ms, required 7 "error" error, ..extra
 }
 
 /// A task that waits for the client.
@@ -332,17 +308,10 @@ impl InputRequiredTask {
     }
 }
 
-codec::object! {
-    InputRequiredTask;
-    required 0 "taskId" task_id,
-    constant 1 "status" = Str("input_required"),
-    optional 2 "statusMessage" status_message,
-    required 3 "createdAt" created_at,
-    required 4 "lastUpdatedAt" last_updated_at,
-    required 5 "ttlMs" ttl_ms,
-    optional 6 "pollIntervalMs" poll_interval_ms,
-    required 7 "inputRequests" input_requests,
-    ..extra
+codec::object! { InputRequiredTask;
+    required 0 "taskId" task_id, constant 1 "status" = Str("input_required"), optional 2 "statusMessage" status_message,
+    required 3 "createdAt" created_at, required 4 "lastUpdatedAt" last_updated_at, required 5 "ttlMs" ttl_ms,
+    optional 6 "pollIntervalMs" poll_interval_ms, required 7 "inputRequests" input_requests, ..extra
 }
 
 /// A task whose request is in progress.
@@ -404,16 +373,10 @@ impl WorkingTask {
     }
 }
 
-codec::object! {
-    WorkingTask;
-    required 0 "taskId" task_id,
-    constant 1 "status" = Str("working"),
-    optional 2 "statusMessage" status_message,
-    required 3 "createdAt" created_at,
-    required 4 "lastUpdatedAt" last_updated_at,
-    required 5 "ttlMs" ttl_ms,
-    optional 6 "pollIntervalMs" poll_interval_ms,
-    ..extra
+codec::object! { WorkingTask;
+    required 0 "taskId" task_id, constant 1 "status" = Str("working"), optional 2 "statusMessage" status_message,
+    required 3 "createdAt" created_at, required 4 "lastUpdatedAt" last_updated_at, required 5 "ttlMs" ttl_ms,
+    optional 6 "pollIntervalMs" poll_interval_ms, ..extra
 }
 
 codec::serde_impls! {

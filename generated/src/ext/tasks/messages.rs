@@ -23,10 +23,8 @@ pub enum ClientRequest {
     CancelTask(CancelTaskRequest),
 }
 
-codec::message_set! {
-    ClientRequest blank CancelTask;
-    0 "tasks/get" GetTask from(GetTaskRequest),
-    1 "tasks/update" UpdateTask from(UpdateTaskRequest),
+codec::message_set! { ClientRequest blank CancelTask;
+    0 "tasks/get" GetTask from(GetTaskRequest), 1 "tasks/update" UpdateTask from(UpdateTaskRequest),
     2 "tasks/cancel" CancelTask from(CancelTaskRequest),
 }
 
@@ -53,8 +51,7 @@ pub enum ServerNotification {
     TaskStatus(Box<TaskStatusNotification>),
 }
 
-codec::message_set! {
-    ServerNotification blank TaskStatus;
+codec::message_set! { ServerNotification blank TaskStatus;
     0 "notifications/tasks" TaskStatus boxed(TaskStatusNotification),
 }
 
@@ -70,11 +67,8 @@ pub enum ClientRequestMethod {
     CancelTask,
 }
 
-codec::string_values! {
-    ClientRequestMethod;
-    GetTask = "tasks/get",
-    UpdateTask = "tasks/update",
-    CancelTask = "tasks/cancel",
+codec::string_values! { ClientRequestMethod;
+    GetTask = "tasks/get", UpdateTask = "tasks/update", CancelTask = "tasks/cancel",
 }
 
 impl RequestSet for ClientRequest {
@@ -132,8 +126,7 @@ pub enum ServerNotificationMethod {
     TaskStatus,
 }
 
-codec::string_values! {
-    ServerNotificationMethod;
+codec::string_values! { ServerNotificationMethod;
     TaskStatus = "notifications/tasks",
 }
 

@@ -34,13 +34,9 @@ impl CancelTaskRequest {
     }
 }
 
-codec::object! {
-    CancelTaskRequest;
-    required 0 "id" id,
-    constant 1 "jsonrpc" = Str("2.0"),
-    constant 2 "method" = Str("tasks/cancel"),
-    required 3 "params" params,
-    ..extra
+codec::object! { CancelTaskRequest;
+    required 0 "id" id, constant 1 "jsonrpc" = Str("2.0"), constant 2 "method" = Str("tasks/cancel"),
+    required 3 "params" params, ..extra
 }
 
 impl Request for CancelTaskRequest {
@@ -77,11 +73,8 @@ impl CancelTaskResult {
     }
 }
 
-codec::object! {
-    CancelTaskResult;
-    optional 0 "_meta" meta,
-    constant 1 "resultType" = Str("complete"),
-    ..extra
+codec::object! { CancelTaskResult;
+    optional 0 "_meta" meta, constant 1 "resultType" = Str("complete"), ..extra
 }
 
 /// The result of a tool call that runs as a task.
@@ -161,17 +154,10 @@ impl CreateTaskResult {
     }
 }
 
-codec::object! {
-    CreateTaskResult;
-    optional 0 "_meta" meta,
-    constant 1 "resultType" = Str("task"),
-    required 2 "taskId" task_id,
-    required 3 "status" status,
-    optional 4 "statusMessage" status_message,
-    required 5 "createdAt" created_at,
-    required 6 "lastUpdatedAt" last_updated_at,
-    required 7 "ttlMs" ttl_ms,
-    optional 8 "pollIntervalMs" poll_interval_ms,
+codec::object! { CreateTaskResult;
+    optional 0 "_meta" meta, constant 1 "resultType" = Str("task"), required 2 "taskId" task_id,
+    required 3 "status" status, optional 4 "statusMessage" status_message, required 5 "createdAt" created_at,
+    required 6 "lastUpdatedAt" last_updated_at, required 7 "ttlMs" ttl_ms, optional 8 "pollIntervalMs" poll_interval_ms,
     ..extra
 }
 
@@ -203,13 +189,9 @@ impl GetTaskRequest {
     }
 }
 
-codec::object! {
-    GetTaskRequest;
-    required 0 "id" id,
-    constant 1 "jsonrpc" = Str("2.0"),
-    constant 2 "method" = Str("tasks/get"),
-    required 3 "params" params,
-    ..extra
+codec::object! { GetTaskRequest;
+    required 0 "id" id, constant 1 "jsonrpc" = Str("2.0"), constant 2 "method" = Str("tasks/get"),
+    required 3 "params" params, ..extra
 }
 
 impl Request for GetTaskRequest {
@@ -244,12 +226,9 @@ pub enum GetTaskResult {
     Complete5(Box<GetTaskResultComplete5>),
 }
 
-codec::boxed_union! {
-    GetTaskResult blank Complete;
-    0 Complete boxed(GetTaskResultComplete),
-    1 Complete2 boxed(GetTaskResultComplete2),
-    2 Complete3 boxed(GetTaskResultComplete3),
-    3 Complete4 boxed(GetTaskResultComplete4),
+codec::boxed_union! { GetTaskResult blank Complete;
+    0 Complete boxed(GetTaskResultComplete), 1 Complete2 boxed(GetTaskResultComplete2),
+    2 Complete3 boxed(GetTaskResultComplete3), 3 Complete4 boxed(GetTaskResultComplete4),
     4 Complete5 boxed(GetTaskResultComplete5);
     [Value(&["status"], &[Str("working")])] => 0,
     [Value(&["status"], &[Str("input_required")])] => 1,
@@ -277,10 +256,8 @@ impl CancelTaskRequestParams {
     }
 }
 
-codec::object! {
-    CancelTaskRequestParams;
-    required 0 "taskId" task_id,
-    ..extra
+codec::object! { CancelTaskRequestParams;
+    required 0 "taskId" task_id, ..extra
 }
 
 /// The task to return.
@@ -302,10 +279,8 @@ impl GetTaskRequestParams {
     }
 }
 
-codec::object! {
-    GetTaskRequestParams;
-    required 0 "taskId" task_id,
-    ..extra
+codec::object! { GetTaskRequestParams;
+    required 0 "taskId" task_id, ..extra
 }
 
 /// The responses to input requests of a task.
@@ -330,11 +305,8 @@ impl UpdateTaskRequestParams {
     }
 }
 
-codec::object! {
-    UpdateTaskRequestParams;
-    required 0 "taskId" task_id,
-    required 1 "inputResponses" input_responses,
-    ..extra
+codec::object! { UpdateTaskRequestParams;
+    required 0 "taskId" task_id, required 1 "inputResponses" input_responses, ..extra
 }
 
 /// The members that all results have.
@@ -365,11 +337,8 @@ impl Result {
     }
 }
 
-codec::object! {
-    Result;
-    optional 0 "_meta" meta,
-    required 1 "resultType" result_type,
-    ..extra
+codec::object! { Result;
+    optional 0 "_meta" meta, required 1 "resultType" result_type, ..extra
 }
 
 /// The state of a task whose request is in progress.
@@ -442,17 +411,10 @@ impl GetTaskResultComplete {
     }
 }
 
-codec::object! {
-    GetTaskResultComplete;
-    optional 0 "_meta" meta,
-    constant 1 "resultType" = Str("complete"),
-    required 2 "taskId" task_id,
-    constant 3 "status" = Str("working"),
-    optional 4 "statusMessage" status_message,
-    required 5 "createdAt" created_at,
-    required 6 "lastUpdatedAt" last_updated_at,
-    required 7 "ttlMs" ttl_ms,
-    optional 8 "pollIntervalMs" poll_interval_ms,
+codec::object! { GetTaskResultComplete;
+    optional 0 "_meta" meta, constant 1 "resultType" = Str("complete"), required 2 "taskId" task_id,
+    constant 3 "status" = Str("working"), optional 4 "statusMessage" status_message, required 5 "createdAt" created_at,
+    required 6 "lastUpdatedAt" last_updated_at, required 7 "ttlMs" ttl_ms, optional 8 "pollIntervalMs" poll_interval_ms,
     ..extra
 }
 
@@ -531,19 +493,11 @@ impl GetTaskResultComplete2 {
     }
 }
 
-codec::object! {
-    GetTaskResultComplete2;
-    optional 0 "_meta" meta,
-    constant 1 "resultType" = Str("complete"),
-    required 2 "taskId" task_id,
-    constant 3 "status" = Str("input_required"),
-    optional 4 "statusMessage" status_message,
-    required 5 "createdAt" created_at,
-    required 6 "lastUpdatedAt" last_updated_at,
-    required 7 "ttlMs" ttl_ms,
-    optional 8 "pollIntervalMs" poll_interval_ms,
-    required 9 "inputRequests" input_requests,
-    ..extra
+codec::object! { GetTaskResultComplete2;
+    optional 0 "_meta" meta, constant 1 "resultType" = Str("complete"), required 2 "taskId" task_id,
+    constant 3 "status" = Str("input_required"), optional 4 "statusMessage" status_message,
+    required 5 "createdAt" created_at, required 6 "lastUpdatedAt" last_updated_at, required 7 "ttlMs" ttl_ms,
+    optional 8 "pollIntervalMs" poll_interval_ms, required 9 "inputRequests" input_requests, ..extra
 }
 
 /// The state of a task whose request has a result.
@@ -620,19 +574,11 @@ impl GetTaskResultComplete3 {
     }
 }
 
-codec::object! {
-    GetTaskResultComplete3;
-    optional 0 "_meta" meta,
-    constant 1 "resultType" = Str("complete"),
-    required 2 "taskId" task_id,
-    constant 3 "status" = Str("completed"),
-    optional 4 "statusMessage" status_message,
-    required 5 "createdAt" created_at,
-    required 6 "lastUpdatedAt" last_updated_at,
-    required 7 "ttlMs" ttl_ms,
-    optional 8 "pollIntervalMs" poll_interval_ms,
-    required 9 "result" result,
-    ..extra
+codec::object! { GetTaskResultComplete3;
+    optional 0 "_meta" meta, constant 1 "resultType" = Str("complete"), required 2 "taskId" task_id,
+    constant 3 "status" = Str("completed"), optional 4 "statusMessage" status_message,
+    required 5 "createdAt" created_at, required 6 "lastUpdatedAt" last_updated_at, required 7 "ttlMs" ttl_ms,
+    optional 8 "pollIntervalMs" poll_interval_ms, required 9 "result" result, ..extra
 }
 
 /// The state of a task whose request failed.
@@ -709,19 +655,11 @@ impl GetTaskResultComplete4 {
     }
 }
 
-codec::object! {
-    GetTaskResultComplete4;
-    optional 0 "_meta" meta,
-    constant 1 "resultType" = Str("complete"),
-    required 2 "taskId" task_id,
-    constant 3 "status" = Str("failed"),
-    optional 4 "statusMessage" status_message,
-    required 5 "createdAt" created_at,
-    required 6 "lastUpdatedAt" last_updated_at,
-    required 7 "ttlMs" ttl_ms,
-    optional 8 "pollIntervalMs" poll_interval_ms,
-    required 9 "error" error,
-    ..extra
+codec::object! { GetTaskResultComplete4;
+    optional 0 "_meta" meta, constant 1 "resultType" = Str("complete"), required 2 "taskId" task_id,
+    constant 3 "status" = Str("failed"), optional 4 "statusMessage" status_message, required 5 "createdAt" created_at,
+    required 6 "lastUpdatedAt" last_updated_at, required 7 "ttlMs" ttl_ms, optional 8 "pollIntervalMs" poll_interval_ms,
+    required 9 "error" error, ..extra
 }
 
 /// The state of a task that was cancelled.
@@ -794,18 +732,11 @@ impl GetTaskResultComplete5 {
     }
 }
 
-codec::object! {
-    GetTaskResultComplete5;
-    optional 0 "_meta" meta,
-    constant 1 "resultType" = Str("complete"),
-    required 2 "taskId" task_id,
-    constant 3 "status" = Str("cancelled"),
-    optional 4 "statusMessage" status_message,
-    required 5 "createdAt" created_at,
-    required 6 "lastUpdatedAt" last_updated_at,
-    required 7 "ttlMs" ttl_ms,
-    optional 8 "pollIntervalMs" poll_interval_ms,
-    ..extra
+codec::object! { GetTaskResultComplete5;
+    optional 0 "_meta" meta, constant 1 "resultType" = Str("complete"), required 2 "taskId" task_id,
+    constant 3 "status" = Str("cancelled"), optional 4 "statusMessage" status_message,
+    required 5 "createdAt" created_at, required 6 "lastUpdatedAt" last_updated_at, required 7 "ttlMs" ttl_ms,
+    optional 8 "pollIntervalMs" poll_interval_ms, ..extra
 }
 
 /// Delivers responses to a task's input requests.
@@ -836,13 +767,9 @@ impl UpdateTaskRequest {
     }
 }
 
-codec::object! {
-    UpdateTaskRequest;
-    required 0 "id" id,
-    constant 1 "jsonrpc" = Str("2.0"),
-    constant 2 "method" = Str("tasks/update"),
-    required 3 "params" params,
-    ..extra
+codec::object! { UpdateTaskRequest;
+    required 0 "id" id, constant 1 "jsonrpc" = Str("2.0"), constant 2 "method" = Str("tasks/update"),
+    required 3 "params" params, ..extra
 }
 
 impl Request for UpdateTaskRequest {
@@ -879,11 +806,8 @@ impl UpdateTaskResult {
     }
 }
 
-codec::object! {
-    UpdateTaskResult;
-    optional 0 "_meta" meta,
-    constant 1 "resultType" = Str("complete"),
-    ..extra
+codec::object! { UpdateTaskResult;
+    optional 0 "_meta" meta, constant 1 "resultType" = Str("complete"), ..extra
 }
 
 codec::serde_impls! {
