@@ -1,7 +1,7 @@
 //! Conversions between revisions: one case for each rule and each kind of outcome.
 #![cfg(all(feature = "convert", feature = "all-revisions"))]
 
-use mcpgen_types::convert::{Conversion, Policy, convert, convert_infallible, convert_with};
+use mcpgen_types::convert::{Conversion, Policy, convert, convert_equal, convert_with};
 use mcpgen_types::{RawJson, Revision, v2024_11_05, v2025_06_18, v2025_11_25, v2026_07_28};
 
 const V1: Revision = Revision::V2024_11_05;
@@ -197,7 +197,7 @@ fn typed_values_convert_in_both_directions() {
 
 #[test]
 fn equal_types_convert_without_a_result() {
-    let role: v2026_07_28::Role = convert_infallible(&v2024_11_05::Role::User);
+    let role: v2026_07_28::Role = convert_equal(&v2024_11_05::Role::User);
     assert_eq!(role, v2026_07_28::Role::User);
     let conversion = Conversion::of_type::<v2024_11_05::Role>(V5).expect("both revisions have the type");
     assert!(conversion.is_identity());

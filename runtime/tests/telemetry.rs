@@ -9,7 +9,7 @@ use mcpgen_runtime::client::ClientBuilder;
 use mcpgen_runtime::http::client::ClientOptions;
 use mcpgen_runtime::server::ToolError;
 use mcpgen_runtime::transport::lines;
-use mcpgen_runtime::{Client, LocalInfo, Server, serve};
+use mcpgen_runtime::{CallError, Client, LocalInfo, Server, serve};
 use mcpgen_types::v2026_07_28::{Tool, ToolInputSchema};
 use mcpgen_types::{JsonObject, Revision};
 use opentelemetry::baggage::BaggageExt;
@@ -241,6 +241,10 @@ async fn failures(exporter: &InMemorySpanExporter) {
     }
     assert_eq!(outcome(SpanKind::Client, "tools/call wait"), (Some("cancelled".to_owned()), None));
     assert_eq!(outcome(SpanKind::Server, "tools/call wait"), (Some("cancelled".to_owned()), None));
+    // Params that are an array have no `_meta` for the trace context. They are sent unchanged.
+    let request = client.peer.custom_request::<_, serde_json::Value>("sum", &[1, 2]).expect("params");
+    let error = request.await.expect_err("no such method");
+    assert!(matches!(error, CallError::ErrorResponse(_)), "{error}");
     let again = client.call_tool("fail", JsonObject::new()).await;
     assert!(again.is_ok_and(|result| result.is_error == Some(true)));
     client.close().await.expect("the connection closes");

@@ -8,6 +8,7 @@ use serde::de::{self, Deserialize, Deserializer, MapAccess, SeqAccess, Visitor};
 use serde::ser::{Serialize, SerializeMap, Serializer};
 use serde_json::Number;
 
+use crate::error::Error;
 use crate::json::pointer::tokens;
 
 /// A JSON value. Objects compare without regard to order, numbers by value (`1` equals `1.0`).
@@ -31,6 +32,20 @@ impl Json {
     /// Reads JSON text. The error carries line and column.
     pub fn parse(text: &str) -> Result<Json, serde_json::Error> {
         serde_json::from_str(text)
+    }
+
+    /// Reads the contents of a file, which may begin with a byte order mark. Errors name it as `file`.
+    ///
+    /// # Errors
+    /// [`Error::Json`] with line and column.
+    pub(crate) fn read(file: &str, bytes: &[u8]) -> Result<Json, Error> {
+        let text = bytes.strip_prefix(b"\xef\xbb\xbf").unwrap_or(bytes);
+        serde_json::from_slice(text).map_err(|error| Error::Json {
+            file: file.to_owned(),
+            line: error.line(),
+            column: error.column(),
+            why: error.to_string(),
+        })
     }
 
     /// Returns the members of an object.

@@ -84,13 +84,7 @@ impl Snapshot {
     /// [`Error::Json`], or [`Error::Schema`] with all malformed items and duplicate names.
     pub fn parse(file: impl Into<String>, bytes: &[u8]) -> Result<Snapshot, Error> {
         let file = file.into();
-        let text = bytes.strip_prefix(b"\xef\xbb\xbf").unwrap_or(bytes);
-        let root: Json = serde_json::from_slice(text).map_err(|error| Error::Json {
-            file: file.clone(),
-            line: error.line(),
-            column: error.column(),
-            why: error.to_string(),
-        })?;
+        let root = Json::read(&file, bytes)?;
         let mut reader = Reader { file, problems: Vec::new() };
         let lists = reader.lists(root);
         match reader.problems.is_empty() {

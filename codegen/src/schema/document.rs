@@ -83,13 +83,7 @@ impl Document {
         if bytes.len() as u64 > MAX_BYTES {
             return Err(too_large(&file, bytes.len() as u64));
         }
-        let text = bytes.strip_prefix(b"\xef\xbb\xbf").unwrap_or(bytes);
-        let root: Json = serde_json::from_slice(text).map_err(|error| Error::Json {
-            file: file.clone(),
-            line: error.line(),
-            column: error.column(),
-            why: error.to_string(),
-        })?;
+        let root = Json::read(&file, bytes)?;
         Document::of(file, root, hex(&Sha256::digest(bytes)), options)
     }
 

@@ -7,7 +7,7 @@ mod source;
 mod walk;
 
 use crate::codec::{Decode, Encode};
-use crate::{RawJson, Revision};
+use crate::{Error, RawJson, Revision};
 
 pub use outcome::{ConvertError, ConvertErrorKind, Converted, Lost, LostReason, Policy};
 pub use shape::TypeId;
@@ -53,39 +53,37 @@ pub fn convert_with<A: Convertible, B: Convertible>(value: &A, policy: Policy) -
 /// Converts a value to a type of another revision that accepts the same values. Compiles only for such types.
 ///
 /// ```
-/// use mcpgen_types::convert::convert_infallible;
+/// use mcpgen_types::convert::convert_equal;
 /// # #[cfg(all(feature = "v2024_11_05", feature = "v2026_07_28"))] {
 /// use mcpgen_types::{v2024_11_05, v2026_07_28};
 ///
-/// let role: v2026_07_28::Role = convert_infallible(&v2024_11_05::Role::User);
+/// let role: v2026_07_28::Role = convert_equal(&v2024_11_05::Role::User)?;
 /// assert_eq!(role, v2026_07_28::Role::User);
 /// # }
+/// # Ok::<(), mcpgen_types::Error>(())
 /// ```
 ///
-/// Other types do not compile, because their conversion may fail or lose members:
+/// Other types do not compile, because their conversion may lose members:
 ///
 /// ```compile_fail
-/// use mcpgen_types::convert::convert_infallible;
-/// use mcpgen_types::{v2025_06_18, v2026_07_28};
+/// use mcpgen_types::convert::convert_equal;
+/// use mcpgen_types::{Error, v2025_06_18, v2026_07_28};
 ///
-/// fn old(tool: &v2026_07_28::Tool) -> v2025_06_18::Tool {
-///     convert_infallible(tool)
+/// fn old(tool: &v2026_07_28::Tool) -> Result<v2025_06_18::Tool, Error> {
+///     convert_equal(tool)
 /// }
-/// # let tool = mcpgen_types::from_str(r#"{"name":"add","inputSchema":{"type":"object"}}"#).unwrap();
-/// # old(&tool);
+/// # let tool = mcpgen_types::from_str(r#"{"name":"add","inputSchema":{"type":"object"}}"#)?;
+/// # old(&tool)?;
+/// # Ok::<(), Error>(())
 /// ```
 ///
-/// # Panics
+/// # Errors
 ///
-/// Panics if the value is nested more than [`MAX_DEPTH`](crate::codec::MAX_DEPTH) levels deep, or contains a number or
-/// text that is not JSON. Decoded values never do.
-#[must_use]
-pub fn convert_infallible<A: Convertible, B: Convertible>(value: &A) -> B {
+/// Returns an error if the value is nested more than [`MAX_DEPTH`](crate::codec::MAX_DEPTH) levels deep, or contains a
+/// number or text that is not JSON. Decoded values never do.
+pub fn convert_equal<A: Convertible, B: Convertible>(value: &A) -> Result<B, Error> {
     const { assert!(A::TYPE == B::TYPE, "the conversion may fail or lose members: use `convert`") };
-    match RawJson::from(value).decode() {
-        Ok(value) => value,
-        Err(error) => panic!("the value is not valid for its own type: {error}"),
-    }
+    RawJson::from(value).decode()
 }
 
 /// A prepared conversion from a type of one revision to a type of another revision. Cheap to create and to copy.

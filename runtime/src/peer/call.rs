@@ -182,8 +182,7 @@ impl<T: 'static> RequestBuilder<T> {
         let params = self.peer.protocol().complete_params(&self.method, self.params.take());
         let params = params.map_err(|why| CallError::Invalid(why.into()))?;
         let operation = self.peer.telemetry().send(self.peer.described(Some(&self.id), &self.method, params.as_ref()));
-        let params = operation.inject(params).map_err(|why| CallError::Invalid(why.into()))?;
-        let mut params = self.peer.with_task_scope(params)?;
+        let mut params = self.peer.with_task_scope(operation.inject(params))?;
         let (progress, reports) = match self.on_progress {
             None => (None, None),
             Some(_) => {
@@ -204,7 +203,7 @@ impl<T: 'static> RequestBuilder<T> {
         guard.notify = unsent.is_none() && may_cancel;
         Ok(SentRequest {
             guard,
-            operation: Some(operation),
+            operation,
             unsent,
             may_cancel,
             response,
@@ -272,7 +271,7 @@ impl<T> fmt::Debug for Call<T> {
 struct SentRequest<T> {
     guard: CancelOnDrop,
     /// The span of the request, until its outcome is known.
-    operation: Option<Operation>,
+    operation: Operation,
     /// The request if the outbox had no room for it.
     unsent: Option<Outbound>,
     may_cancel: bool,
@@ -288,9 +287,7 @@ struct SentRequest<T> {
 impl<T> SentRequest<T> {
     async fn result(mut self) -> Result<T, CallError> {
         let response = self.response().await;
-        if let Some(operation) = self.operation.take() {
-            operation.end(response.as_ref().map_or_else(CallError::outcome, Outcome::Result));
-        }
+        self.operation.end(response.as_ref().map_or_else(CallError::outcome, Outcome::Result));
         (self.decode)(response?).map_err(CallError::Invalid)
     }
 

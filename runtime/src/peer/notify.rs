@@ -49,8 +49,7 @@ impl Peer {
         let scope = self.scope.as_ref();
         self.protocol().may_send(scope, method, revision, params.as_ref()).map_err(CallError::NotAllowed)?;
         let operation = self.telemetry().send(self.described(None, method, params.as_ref()));
-        let params = operation.inject(params).map_err(|why| CallError::Invalid(why.into()))?;
-        let params = self.with_task_scope(params)?;
+        let params = self.with_task_scope(operation.inject(params))?;
         let sent = self.notify_unchecked(method, params).await;
         operation.end(sent.as_ref().map_or_else(CallError::outcome, |()| Outcome::Done));
         sent

@@ -30,9 +30,8 @@ impl Operation {
         Scope
     }
 
-    #[expect(clippy::unnecessary_wraps, reason = "with OpenTelemetry this can fail")]
-    pub(crate) fn inject(&self, params: Option<RawJson>) -> Result<Option<RawJson>, String> {
-        Ok(params)
+    pub(crate) fn inject(&self, params: Option<RawJson>) -> Option<RawJson> {
+        params
     }
 
     pub(crate) fn end(self, _: Outcome<'_>) {}

@@ -159,20 +159,16 @@ impl Operation {
         Scope(self.context.clone())
     }
 
-    /// Writes the trace context into `_meta` of the params.
-    ///
-    /// # Errors
-    ///
-    /// Fails if the params or their `_meta` are not objects.
-    pub(crate) fn inject(&self, params: Option<RawJson>) -> Result<Option<RawJson>, String> {
+    /// Writes the trace context into `_meta` of the params. Params that are an array have no `_meta`, and stay as they are.
+    pub(crate) fn inject(&self, params: Option<RawJson>) -> Option<RawJson> {
         let mut injector = MetaInjector::default();
         global::get_text_map_propagator(|propagator| propagator.inject_context(&self.context, &mut injector));
         if injector.0.is_empty() {
-            return Ok(params);
+            return params;
         }
         let members: Vec<(&str, String)> =
             injector.0.iter().map(|(name, value)| (name.as_str(), value.clone())).collect();
-        json::with_meta(params, &members, true)
+        json::with_meta(params.clone(), &members, true).unwrap_or(params)
     }
 
     /// Ends the span and records the duration.
