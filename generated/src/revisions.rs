@@ -71,6 +71,8 @@ impl Revision {
         Self::V2025_11_25,
         Self::V2026_07_28,
     ];
+    /// The latest released revision.
+    pub const LATEST: Self = Self::V2026_07_28;
     /// Creates a revision that this crate does not know, for types that are generated from other schemas.
     #[must_use]
     pub const fn custom(name: &'static str) -> Self {
@@ -93,6 +95,30 @@ impl Revision {
     #[must_use]
     pub fn has_batches(self) -> bool {
         ["2025-03-26"].contains(&self.name)
+    }
+
+    /// Returns whether servers begin each event stream of Streamable HTTP with an empty event, from whose ID
+    /// clients resume. `false` for a custom revision.
+    #[must_use]
+    pub fn has_priming_events(self) -> bool {
+        const REVISIONS: &[&str] = &["2025-11-25"];
+        REVISIONS.contains(&self.name)
+    }
+
+    /// Returns whether requests for unknown resources fail with the error code -32002. Otherwise their params
+    /// are invalid. `false` for a custom revision.
+    #[must_use]
+    pub fn has_resource_not_found_code(self) -> bool {
+        const REVISIONS: &[&str] = &["2024-11-05", "2025-03-26", "2025-06-18", "2025-11-25"];
+        REVISIONS.contains(&self.name)
+    }
+
+    /// Returns whether the headers `Mcp-Method`, `Mcp-Name` and `Mcp-Param-*` of Streamable HTTP repeat parts
+    /// of a request. `false` for a custom revision.
+    #[must_use]
+    pub fn has_standard_headers(self) -> bool {
+        const REVISIONS: &[&str] = &["2026-07-28"];
+        REVISIONS.contains(&self.name)
     }
 
     /// Returns the methods of the revision, in no particular order. Empty for a custom revision.

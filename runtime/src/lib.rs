@@ -48,10 +48,13 @@
 //! * `tasks` (feature `tasks`) runs requests as tasks, whose results the client fetches later.
 //! * `http` (features `http-server` and `http-client`) implements Streamable HTTP; a server is a tower service.
 //! * [`server`] and [`client`] are the entry points for applications.
+//! * `bridge` (feature `bridge`) connects a client of any revision to a server of any other.
 //! * [`prelude`] re-exports the types and functions that most servers and clients use.
 
 #![allow(deprecated, reason = "the runtime still supports what the newest revision deprecates")]
 
+#[cfg(feature = "bridge")]
+pub mod bridge;
 pub mod client;
 pub mod connection;
 #[cfg(any(feature = "http-server", feature = "http-client"))]

@@ -8,7 +8,7 @@
 //! let server = Server::builder("greeter", "1.0.0").build();
 //! tokio::spawn(serve(server, ours));
 //! let client = Client::builder("visitor", "1.0.0").connect(incoming, outgoing).await?;
-//! assert_eq!(client.revision(), Revision::V2026_07_28);
+//! assert_eq!(client.revision(), Revision::LATEST);
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! # })?;
 //! # Ok::<(), Box<dyn std::error::Error>>(())

@@ -35,6 +35,8 @@ struct Case {
     /// The peer's program, and its arguments.
     program: &'static str,
     arguments: &'static [&'static str],
+    /// The program of the server behind the example `bridge`.
+    behind: Option<&'static str>,
     /// The expected lines of output. Each is the beginning of a line.
     output: &'static [&'static str],
 }
@@ -86,6 +88,7 @@ const CASES: &[Case] = &[
         transport: Transport::Stdio,
         program: "sdk1-client.mjs",
         arguments: &[],
+        behind: None,
         output: &[
             r#"{"step":"server","value":{"name":"example-server","version":"0.1.0"}}"#,
             r#"{"step":"ping","value":{}}"#,
@@ -114,6 +117,7 @@ const CASES: &[Case] = &[
         transport: Transport::Stdio,
         program: "sdk1-server.mjs",
         arguments: &[],
+        behind: None,
         output: &[r#"server: "sdk" 2025-11-25"#, EXAMPLE_TASK],
     },
     Case {
@@ -124,6 +128,7 @@ const CASES: &[Case] = &[
         transport: Transport::Stdio,
         program: "sdk2-client.mjs",
         arguments: &[LEGACY],
+        behind: None,
         output: SDK2_OUTPUT,
     },
     Case {
@@ -134,6 +139,7 @@ const CASES: &[Case] = &[
         transport: Transport::Stdio,
         program: "sdk2-client.mjs",
         arguments: &[MODERN],
+        behind: None,
         output: SDK2_OUTPUT,
     },
     Case {
@@ -144,6 +150,7 @@ const CASES: &[Case] = &[
         transport: Transport::Stdio,
         program: "sdk2-server.mjs",
         arguments: &[],
+        behind: None,
         output: &[r#"server: "sdk2" 2025-11-25"#],
     },
     Case {
@@ -154,6 +161,7 @@ const CASES: &[Case] = &[
         transport: Transport::Stdio,
         program: "sdk2-server.mjs",
         arguments: &[],
+        behind: None,
         output: &[r#"server: "sdk2" 2026-07-28"#, EXAMPLE_CHANGE],
     },
     Case {
@@ -164,6 +172,7 @@ const CASES: &[Case] = &[
         transport: Transport::Stdio,
         program: "client.py",
         arguments: &[LEGACY],
+        behind: None,
         output: PYTHON_OUTPUT,
     },
     Case {
@@ -174,6 +183,7 @@ const CASES: &[Case] = &[
         transport: Transport::Stdio,
         program: "client.py",
         arguments: &[MODERN],
+        behind: None,
         output: PYTHON_OUTPUT,
     },
     Case {
@@ -184,6 +194,7 @@ const CASES: &[Case] = &[
         transport: Transport::Stdio,
         program: "server.py",
         arguments: &[],
+        behind: None,
         output: &[r#"server: "py" 2025-11-25"#],
     },
     Case {
@@ -194,6 +205,7 @@ const CASES: &[Case] = &[
         transport: Transport::Stdio,
         program: "server.py",
         arguments: &[],
+        behind: None,
         output: &[r#"server: "py" 2026-07-28"#, EXAMPLE_CHANGE],
     },
     Case {
@@ -204,6 +216,7 @@ const CASES: &[Case] = &[
         transport: Transport::Stdio,
         program: "",
         arguments: &[],
+        behind: None,
         output: &[r#"server: "example-server" 2026-07-28"#, EXAMPLE_CHANGE],
     },
     #[cfg(feature = "schemars")]
@@ -215,6 +228,7 @@ const CASES: &[Case] = &[
         transport: Transport::Stdio,
         program: "sdk1-tools.mjs",
         arguments: &[],
+        behind: None,
         output: TOOLS_SAYS,
     },
     #[cfg(feature = "schemars")]
@@ -226,6 +240,7 @@ const CASES: &[Case] = &[
         transport: Transport::Stdio,
         program: "sdk2-tools.mjs",
         arguments: &[LEGACY],
+        behind: None,
         output: TOOLS_SAYS,
     },
     #[cfg(feature = "schemars")]
@@ -237,6 +252,7 @@ const CASES: &[Case] = &[
         transport: Transport::Stdio,
         program: "sdk2-tools.mjs",
         arguments: &[MODERN],
+        behind: None,
         output: TOOLS_SAYS,
     },
     #[cfg(feature = "schemars")]
@@ -248,6 +264,7 @@ const CASES: &[Case] = &[
         transport: Transport::Stdio,
         program: "tools.py",
         arguments: &[LEGACY],
+        behind: None,
         output: TOOLS_SAYS,
     },
     #[cfg(feature = "schemars")]
@@ -259,6 +276,7 @@ const CASES: &[Case] = &[
         transport: Transport::Stdio,
         program: "tools.py",
         arguments: &[MODERN],
+        behind: None,
         output: TOOLS_SAYS,
     },
     Case {
@@ -269,6 +287,7 @@ const CASES: &[Case] = &[
         transport: Transport::Stdio,
         program: "node_modules/@modelcontextprotocol/server-everything/dist/index.js",
         arguments: &[],
+        behind: None,
         output: &[
             "revision: 2025-11-25",
             "tool: get-sum",
@@ -280,6 +299,61 @@ const CASES: &[Case] = &[
         ],
     },
 ];
+
+/// The cases with a bridge between the first and the second SDK version.
+#[cfg(feature = "bridge")]
+const BRIDGE_CASES: &[Case] = &[
+    Case {
+        example_name: "bridge",
+        peer: SDK2_CLIENT,
+        role: "client",
+        protocol: MODERN,
+        transport: Transport::Stdio,
+        program: "sdk2-client.mjs",
+        arguments: &[MODERN],
+        behind: Some("sdk1-server.mjs"),
+        output: &[
+            r#"{"step":"revision","value":"2026-07-28"}"#,
+            r#"{"step":"server","value":{"name":"sdk","version":"1"}}"#,
+            r#"{"step":"tools","value":["echo","add","ask","wait"]}"#,
+            r#"{"step":"echo","value":"hello"}"#,
+            r#"{"step":"add","value":"5"}"#,
+            r#"{"step":"ask","value":"sdk2-model says: 1 read"}"#,
+            r#"{"step":"progress","value":[1,2]}"#,
+            CANCELLED,
+            UNKNOWN_TOOL,
+            r#"{"step":"logs","value":true}"#,
+            MANY,
+        ],
+    },
+    Case {
+        example_name: "bridge",
+        peer: SDK1,
+        role: "client",
+        protocol: LEGACY,
+        transport: Transport::Stdio,
+        program: "sdk1-client.mjs",
+        arguments: &[],
+        behind: Some("sdk2-server.mjs"),
+        output: &[
+            r#"{"step":"server","value":{"name":"sdk2","version":"1"}}"#,
+            r#"{"step":"ping","value":{}}"#,
+            TOOLS,
+            r#"{"step":"echo","value":[{"type":"text","text":"hello"}]}"#,
+            r#"{"step":"add","value":[{"type":"text","text":"5"}]}"#,
+            r#"{"step":"ask","value":[{"type":"text","text":"sdk-model says: 1 read"}]}"#,
+            r#"{"step":"progress","value":[1,2"#,
+            CANCELLED,
+            UNKNOWN_TOOL,
+            r#"{"step":"unknown method","value":{"code":-32601}}"#,
+            r#"{"step":"not declared","value":{"code":-32601}}"#,
+            r#"{"step":"logs","value":{"before":true,"after":0}}"#,
+            MANY,
+        ],
+    },
+];
+#[cfg(not(feature = "bridge"))]
+const BRIDGE_CASES: &[Case] = &[];
 
 /// The cases over HTTP.
 #[cfg(all(feature = "http-client", feature = "http-server"))]
@@ -299,6 +373,7 @@ const HTTP_CASES: &[Case] = &[
         transport: Transport::Http,
         program: "node_modules/@modelcontextprotocol/server-everything/dist/index.js",
         arguments: &["streamableHttp"],
+        behind: None,
         output: &[
             "revision: 2025-11-25",
             "tool: get-sum",
@@ -357,7 +432,7 @@ impl Case {
             Some("py") => python()?.to_owned(),
             _ => return Some(vec![example("server").display().to_string()]),
         };
-        Some(vec![tool, installed().join(self.program).display().to_string()])
+        Some(vec![tool, path_of(self.program)])
     }
 
     fn run(&self) -> Option<Output> {
@@ -365,8 +440,12 @@ impl Case {
         let arguments = self.arguments.iter().map(|argument| (*argument).to_owned());
         let example = example(self.example_name).display().to_string();
         let protocol = (self.example_name == "client" && self.protocol != "either").then(|| self.protocol.to_owned());
+        // The server behind a bridge is a program of Node, as its client.
+        let behind = self.behind.into_iter().flat_map(|program| ["node".to_owned(), path_of(program)]);
         let (_other, command_line): (Option<Running>, Vec<String>) = match (self.role, self.transport) {
-            ("client", Transport::Stdio) => (None, peer.into_iter().chain(arguments).chain([example]).collect()),
+            ("client", Transport::Stdio) => {
+                (None, peer.into_iter().chain(arguments).chain([example]).chain(behind).collect())
+            }
             (_, Transport::Stdio) => {
                 (None, [example].into_iter().chain(protocol).chain(peer).chain(arguments).collect())
             }
@@ -402,7 +481,7 @@ fn interoperates_with_the_official_sdks() {
     let mut table =
         String::from("| Peer | Role | Protocol | Transport | Example | Result |\n|---|---|---|---|---|---|\n");
     let (mut failures, mut skipped) = (Vec::new(), false);
-    for case in CASES.iter().chain(HTTP_CASES) {
+    for case in CASES.iter().chain(BRIDGE_CASES).chain(HTTP_CASES) {
         let result = match case.run() {
             None => {
                 skipped = true;
@@ -489,7 +568,7 @@ fn check_readme(table: &str) {
     let (before, rest) = readme.split_once(begin).expect("the start of the table");
     let (known, after) = rest.split_once(end).expect("the end of the table");
     // The table is complete only with all features.
-    let all = cfg!(all(feature = "schemars", feature = "http-client", feature = "http-server"));
+    let all = cfg!(all(feature = "bridge", feature = "schemars", feature = "http-client", feature = "http-server"));
     if std::env::var_os("MCPGEN_BLESS").is_some() && all {
         fs::write(&path, format!("{before}{begin}{table}{end}{after}")).expect("written");
     } else {
@@ -499,6 +578,11 @@ fn check_readme(table: &str) {
             "tests/README.md is outdated; run this test with MCPGEN_BLESS=1 and all features: {unknown:#?}"
         );
     }
+}
+
+/// Returns the path of an installed program.
+fn path_of(program: &str) -> String {
+    installed().join(program).display().to_string()
 }
 
 fn installed() -> PathBuf {

@@ -5,7 +5,7 @@ use quote::{format_ident, quote};
 
 use crate::emit::file::{MARK, render};
 use crate::error::Error;
-use crate::model::{Era, Protocol, Revision};
+use crate::model::{Era, Protocol, Revision, Rule, Status};
 
 /// Returns the text of the file.
 ///
@@ -40,6 +40,28 @@ fn tokens(revisions: &[Revision], models: &[Protocol]) -> TokenStream {
         .filter(|(_, protocol)| protocol.has_batches())
         .map(|(revision, _)| &revision.name)
         .collect();
+    let rules = Rule::ALL.into_iter().map(|rule| {
+        let (name, docs) = rule.method();
+        let (name, docs) = (format_ident!("{name}"), docs.map(|line| format!(" {line}")));
+        let of = revisions.iter().filter(|revision| revision.rules.contains(&rule)).map(|revision| &revision.name);
+        quote! {
+            #(#[doc = #docs])*
+            #[must_use]
+            pub fn #name(self) -> bool {
+                const REVISIONS: &[&str] = &[#(#of),*];
+                REVISIONS.contains(&self.name)
+            }
+        }
+    });
+    let latest =
+        revisions.iter().rposition(|revision| revision.status == Status::Released).or(revisions.len().checked_sub(1));
+    let latest = latest.map(|latest| {
+        let constant = &constants[latest];
+        quote! {
+            /// The latest released revision.
+            pub const LATEST: Self = Self::#constant;
+        }
+    });
     let names = revisions.iter().map(|revision| &revision.name);
     let features = revisions.iter().map(|revision| revision.module());
     let names_again = names.clone();
@@ -62,6 +84,8 @@ fn tokens(revisions: &[Revision], models: &[Protocol]) -> TokenStream {
 
             /// All revisions that this version of the crate knows, oldest first.
             pub const ALL: &'static [Self] = &[#(Self::#constants),*];
+
+            #latest
 
             /// Creates a revision that this crate does not know, for types that are generated from other schemas.
             #[must_use]
@@ -86,6 +110,8 @@ fn tokens(revisions: &[Revision], models: &[Protocol]) -> TokenStream {
             pub fn has_batches(self) -> bool {
                 [#(#with_batches),*].contains(&self.name)
             }
+
+            #(#rules)*
 
             /// Returns the methods of the revision, in no particular order. Empty for a custom revision.
             #[must_use]

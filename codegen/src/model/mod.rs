@@ -26,7 +26,7 @@ pub use direction::{MessageKind, MessageSet, Side};
 pub use docs::{DocEntry, DocTarget, Docs};
 pub use messages::{ErrorCode, Notification, Params, Request, Tag};
 pub use protocol::Protocol;
-pub use revision::{Era, Revision, Status};
+pub use revision::{Era, Revision, Rule, Status};
 pub(crate) use revision::{check_name, schema_path};
 pub use types::{
     AliasRule, Bounded, Content, Item, Limit, Member, Origin, PatternMembers, Rest, Shape, Struct, Tuple, Type,

@@ -15,6 +15,9 @@ pub struct Revision {
     pub status: Status,
     /// How its connections begin.
     pub era: Era,
+    /// The rules of the specification that its schema does not contain.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub rules: Vec<Rule>,
     /// The path of its schema in the upstream repository.
     pub upstream: String,
     /// SHA-256 of the upstream file, in hex.
@@ -49,6 +52,50 @@ impl Era {
     /// Returns the name of the era.
     pub fn as_str(self) -> &'static str {
         self.into()
+    }
+}
+
+/// A rule of the specification that no schema contains.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Rule {
+    /// Over HTTP, servers begin each event stream with an empty event, from whose ID clients resume.
+    PrimingEvents,
+    /// Unknown resources have an error code of their own.
+    ResourceNotFoundCode,
+    /// Over HTTP, headers repeat the method, the subject and marked arguments of a request.
+    StandardHeaders,
+}
+
+impl Rule {
+    /// All rules.
+    pub(crate) const ALL: [Rule; 3] = [Rule::PrimingEvents, Rule::ResourceNotFoundCode, Rule::StandardHeaders];
+
+    /// Returns the name of the generated method of `Revision`, and the lines of its documentation.
+    pub(crate) fn method(self) -> (&'static str, [&'static str; 2]) {
+        match self {
+            Rule::PrimingEvents => (
+                "has_priming_events",
+                [
+                    "Returns whether servers begin each event stream of Streamable HTTP with an empty event, from whose ID",
+                    "clients resume. `false` for a custom revision.",
+                ],
+            ),
+            Rule::ResourceNotFoundCode => (
+                "has_resource_not_found_code",
+                [
+                    "Returns whether requests for unknown resources fail with the error code -32002. Otherwise their params",
+                    "are invalid. `false` for a custom revision.",
+                ],
+            ),
+            Rule::StandardHeaders => (
+                "has_standard_headers",
+                [
+                    "Returns whether the headers `Mcp-Method`, `Mcp-Name` and `Mcp-Param-*` of Streamable HTTP repeat parts",
+                    "of a request. `false` for a custom revision.",
+                ],
+            ),
+        }
     }
 }
 

@@ -54,10 +54,12 @@ pub(crate) fn import(workspace: Workspace, file: &Path, import: &Import) -> Resu
     let protocol = build::model(document, name, status == Status::Released)?;
     build::model(Document::parse(schema_path(name), text.as_bytes())?, name, status == Status::Released)?;
 
+    let era = import.era.unwrap_or(protocol.era);
     let row = Revision {
         name: name.clone(),
         status,
-        era: import.era.unwrap_or(protocol.era),
+        era,
+        rules: workspace.rules(name, era),
         upstream: import.upstream.clone().unwrap_or_else(|| schema_path(name)),
         sha256: protocol.sha256.clone(),
     };

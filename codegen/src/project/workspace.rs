@@ -7,6 +7,8 @@ use serde::{Deserialize, Serialize};
 use crate::build;
 use crate::docs::{DocBook, stamp_lifetimes};
 use crate::error::Error;
+#[cfg(feature = "cli")]
+use crate::model::{Era, Rule};
 use crate::model::{Protocol, Revision, Status, check_name, schema_path};
 use crate::schema::Document;
 
@@ -20,6 +22,8 @@ pub(crate) const REVISIONS: &str = "schema/revisions.toml";
 const HEADER: &str = "\
 # The revisions of the Model Context Protocol that are vendored here. Written by `mcpgen import`.
 # `upstream` is a path in the repository modelcontextprotocol/modelcontextprotocol, `sha256` the digest of that file.
+# `era` and `rules` are facts of the specification that no schema contains. A new revision gets the rules of the newest
+# one of its era; correct them here if the specification has changed.
 ";
 
 /// A project root and its revisions.
@@ -126,6 +130,14 @@ impl Workspace {
         })
     }
 
+    /// Returns the rules of a revision: those it has, or for a new revision those of the newest one of its era.
+    #[cfg(feature = "cli")]
+    pub(crate) fn rules(&self, name: &str, era: Era) -> Vec<Rule> {
+        let known = self.revisions.iter().find(|row| row.name == name);
+        let newest = || self.revisions.iter().rfind(|row| row.era == era);
+        known.or_else(newest).map_or_else(Vec::new, |row| row.rules.clone())
+    }
+
     /// Reads the model of a vendored revision.
     ///
     /// # Errors
@@ -182,7 +194,8 @@ mod tests {
 
     fn row(name: &str) -> Revision {
         let status = Status::of(name);
-        Revision { name: name.into(), status, era: Era::Legacy, upstream: schema_path(name), sha256: "00".into() }
+        let (era, rules) = (Era::Legacy, Vec::new());
+        Revision { name: name.into(), status, era, rules, upstream: schema_path(name), sha256: "00".into() }
     }
 
     #[test]

@@ -9,7 +9,7 @@ use mcpgen_types::v2026_07_28::{
     ElicitResult, ListRootsRequest, ListRootsResult, LoggingMessageNotification, LoggingMessageNotificationParams,
     Root,
 };
-use mcpgen_types::{ErrorObject, JsonObject, Params, RawJson, Request, Value};
+use mcpgen_types::{ErrorObject, Params, RawJson, Request, Value};
 
 use super::connect::connect;
 use super::decoder::ResultDecoder;
@@ -19,6 +19,7 @@ use super::lenient::{DecodePolicy, Repair};
 use crate::connection::Limits;
 use crate::jsonrpc::errors;
 use crate::protocol::Level;
+use crate::protocol::conversion::{ConversionError, Revisions};
 use crate::protocol::info::LocalInfo;
 use crate::service::context::Context;
 use crate::service::router::Router;
@@ -197,17 +198,28 @@ impl ClientBuilder {
         Fut: Future<Output = Result<T, ErrorObject>> + Send + 'static,
     {
         self.handlers = self.handlers.raw_request(None, R::METHOD, move |request| {
-            let revision = request.context.revision();
-            match R::Params::from_member(request.params.as_ref()) {
+            let revisions = Revisions { from: request.context.revision(), to: R::REVISION };
+            match decode::<R>(revisions, request.params.as_ref()) {
                 Ok(params) => {
                     let result = handler(request.context, params);
-                    async move { downgrade(revision, RawJson::from(&result.await?)) }.boxed()
+                    async move {
+                        let encoded = revisions.reversed().result(R::METHOD, &result.await?);
+                        encoded.map_err(ConversionError::into_response)
+                    }
+                    .boxed()
                 }
-                Err(error) => std::future::ready(Err(errors::invalid_params(&error))).boxed(),
+                Err(error) => std::future::ready(Err(error)).boxed(),
             }
         });
         self
     }
+}
+
+/// Decodes the params of a server's request, in the revision of the connection, as params of the newest types.
+fn decode<R: Request>(revisions: Revisions, params: Option<&RawJson>) -> Result<R::Params, ErrorObject> {
+    let params = params.map(|params| revisions.params(R::METHOD, params)).transpose();
+    let params = params.map_err(ConversionError::into_response)?;
+    R::Params::from_member(params.as_ref()).map_err(|error| errors::invalid_params(&error))
 }
 
 /// The reason why a client could not connect to a server over HTTP.
@@ -221,24 +233,4 @@ pub enum ConnectError {
     /// The handshake failed.
     #[error(transparent)]
     Handshake(#[from] HandshakeError),
-}
-
-/// Converts a result to an older revision. Before 2025-11-25, a message has a single content block.
-fn downgrade(revision: mcpgen_types::Revision, result: RawJson) -> Result<RawJson, ErrorObject> {
-    if revision >= mcpgen_types::Revision::V2025_11_25 {
-        return Ok(result);
-    }
-    let mut object: JsonObject = result.decode().map_err(|error| errors::of(error.into()))?;
-    match object.get_mut("content") {
-        Some(Value::Array(contents)) if contents.len() == 1 => {
-            let content = contents.remove(0);
-            object.insert("content".to_owned(), content);
-            Ok(RawJson::from(&object))
-        }
-        Some(Value::Array(_)) => {
-            tracing::error!(%revision, "the result has multiple content blocks, but this revision allows only one");
-            Err(errors::internal())
-        }
-        _ => Ok(result),
-    }
 }

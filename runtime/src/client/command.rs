@@ -238,7 +238,7 @@ mod tests {
     #[test]
     fn keeps_the_input_open_unless_silence_suggests_a_legacy_server() {
         assert_eq!(close_input_after(|options| options.silence_is_legacy = Some(false)), None);
-        for known in [Revision::V2025_11_25, Revision::V2026_07_28] {
+        for &known in Revision::ALL {
             assert_eq!(close_input_after(|options| options.known_revision = Some(known)), None, "{known}");
         }
         for legacy in [false, true] {

@@ -6,9 +6,10 @@ use std::sync::Arc;
 use mcpgen_types::codec::Decode;
 use mcpgen_types::{RawJson, Revision};
 
-use super::lenient::{DecodePolicy, Repair, decode};
-use crate::jsonrpc::json::{Edit, Picked};
+use super::lenient::{self, DecodePolicy, Problem, Repair, decode_with};
 use crate::peer::CallError;
+use crate::protocol::TYPES;
+use crate::protocol::conversion::Revisions;
 
 /// Decodes a client's results.
 #[derive(Clone)]
@@ -23,9 +24,17 @@ pub(super) type OnRepair = Arc<dyn Fn(&str, &Repair) + Send + Sync>;
 impl ResultDecoder {
     /// Decodes a result of this revision.
     pub(super) fn decode<T: Decode>(&self, revision: Revision, method: &str, result: &RawJson) -> Result<T, CallError> {
-        let newest = if revision.is_legacy() { with_newer_members(result) } else { None };
-        let (decoded, repairs) = decode(newest.as_ref().unwrap_or(result), self.policy)
-            .map_err(|error| CallError::Invalid(error.with_type_name(format!("{method} result")).into()))?;
+        let revisions = Revisions { from: revision, to: TYPES };
+        let named = |error: mcpgen_types::Error| error.with_type_name(format!("{method} result"));
+        let decoded = if revisions.from == revisions.to {
+            lenient::decode(result, self.policy).map_err(|error| named(error).into())
+        } else {
+            decode_with(result, self.policy, |result| {
+                let converted = revisions.result(method, result).map_err(Problem::converting)?;
+                converted.decode().map_err(|error| Problem::from(named(error)))
+            })
+        };
+        let (decoded, repairs) = decoded.map_err(CallError::Invalid)?;
         for repair in repairs {
             tracing::warn!(method, %repair, "repaired a result");
             (self.on_repair)(method, &repair);
@@ -44,20 +53,4 @@ impl fmt::Debug for ResultDecoder {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("ResultDecoder").field("policy", &self.policy).finish_non_exhaustive()
     }
-}
-
-/// Adds the members that the newest revision requires and legacy results lack. Returns `None` if none is missing.
-fn with_newer_members(result: &RawJson) -> Option<RawJson> {
-    let defaults = [("resultType", "\"complete\""), ("ttlMs", "0"), ("cacheScope", "\"private\"")];
-    let edited = result.read(|result| {
-        let picked = Picked::from(result, &["resultType", "ttlMs", "cacheScope"])?;
-        let mut edit = Edit::of(result);
-        for ((name, value), present) in defaults.into_iter().zip(picked.values) {
-            if present.is_none() {
-                edit.add(name, value);
-            }
-        }
-        edit.done()
-    });
-    edited.and_then(|edited| edited).ok().flatten()
 }

@@ -16,6 +16,8 @@ use super::mrtr::{self, MultiRoundTrip};
 use super::subscription::Subscription;
 use super::tool_cache::ToolCache;
 use crate::peer::{CallError, DisconnectOnDrop, Peer};
+use crate::protocol::TYPES;
+use crate::protocol::conversion::Revisions;
 use crate::service::router::{RequestService, Router};
 use crate::util::lock::Mutex;
 
@@ -75,7 +77,7 @@ impl<S: RequestService> Client<S> {
     /// - [`Invalid`](CallError::Invalid) if the request exceeds the limits in [`round_limits`](Self::round_limits).
     /// - Any other [`CallError`] if a call fails.
     pub async fn complete<R: MultiRoundTrip>(&self, params: R::Params) -> Result<R::Complete, CallError> {
-        mrtr::complete::<R>(&self.peer, self.requests.clone(), self.round_limits, params).await
+        mrtr::complete::<R>(&self.peer, self.revision, self.requests.clone(), self.round_limits, params).await
     }
 
     /// Ends the connection and waits until it has ended. Queued messages are still written, and pending calls fail.
@@ -133,12 +135,18 @@ impl<S: RequestService> Client<S> {
     ///
     /// Returns an error if the call fails.
     pub async fn listen(&self, filter: SubscriptionFilter) -> Result<Subscription, CallError> {
-        Subscription::open(&self.peer, filter).await
+        Subscription::open(&self.peer, self.revision, filter).await
     }
 
-    /// Sends a request and returns its result.
+    /// Sends a request with params of the newest types, and returns its result in the revision of the connection.
     pub(super) async fn raw_call(&self, method: &str, params: JsonObject) -> Result<RawJson, CallError> {
-        self.peer.raw_request(method, Some(RawJson::from(&params))).await
+        let params = self.revisions().params(method, &params).map_err(|error| CallError::Invalid(error.into()))?;
+        self.peer.raw_request(method, Some(params)).await
+    }
+
+    /// Returns the revision of the types, and the one of the connection.
+    pub(super) fn revisions(&self) -> Revisions {
+        Revisions { from: TYPES, to: self.revision }
     }
 
     /// Decodes a result of the connection's revision as a type of the newest one.

@@ -8,8 +8,12 @@
 use std::fmt;
 
 use mcpgen_types::codec::Decode;
+use mcpgen_types::convert::ConvertErrorKind;
 use mcpgen_types::{Error, ErrorKind, RawJson, Value};
 use serde_json::json;
+use tower::BoxError;
+
+use crate::protocol::conversion::ConversionError;
 
 /// How results are read.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -69,44 +73,82 @@ const LISTS: [&str; 7] = ["tools", "resources", "resourceTemplates", "prompts", 
 /// Fails if the result does not match the schema, and the policy is strict, the deviation is unknown, or the result
 /// needs more than 64 repairs.
 pub fn decode<T: Decode>(result: &RawJson, policy: DecodePolicy) -> Result<(T, Vec<Repair>), Error> {
-    let mut error = match result.decode() {
+    decode_with(result, policy, |result| Ok(result.decode()?))
+}
+
+/// Why a result could not be decoded: where, and whether a member is missing.
+pub(super) struct Problem<E> {
+    path: String,
+    is_missing: bool,
+    error: E,
+}
+
+impl<E> From<Error> for Problem<E>
+where
+    E: From<Error>,
+{
+    fn from(error: Error) -> Self {
+        Self { path: error.path(), is_missing: matches!(error.kind(), ErrorKind::Missing), error: error.into() }
+    }
+}
+
+impl Problem<BoxError> {
+    /// Creates the problem of a result that cannot be converted to the newest types.
+    pub(super) fn converting(error: ConversionError) -> Self {
+        let ConversionError::Value { error: value, .. } = &error else {
+            return Self { path: String::new(), is_missing: false, error: error.into() };
+        };
+        let is_missing = matches!(value.kind(), ConvertErrorKind::Value(ErrorKind::Missing));
+        Self { path: value.path().to_owned(), is_missing, error: error.into() }
+    }
+}
+
+/// Like [`decode`], with a function that decodes the result.
+pub(super) fn decode_with<T, E: fmt::Display>(
+    result: &RawJson,
+    policy: DecodePolicy,
+    decode: impl Fn(&RawJson) -> Result<T, Problem<E>>,
+) -> Result<(T, Vec<Repair>), E> {
+    let mut problem = match decode(result) {
         Ok(decoded) => return Ok((decoded, Vec::new())),
-        Err(error) if policy == DecodePolicy::Strict => return Err(error),
-        Err(error) => error,
+        Err(problem) if policy == DecodePolicy::Strict => return Err(problem.error),
+        Err(problem) => problem,
     };
-    let Ok(mut value) = result.decode::<Value>() else { return Err(error) };
+    let Ok(mut value) = result.decode::<Value>() else { return Err(problem.error) };
     let (mut repairs, mut removed) = (Vec::new(), Vec::new());
     while repairs.len() < MOST_REPAIRS {
-        let Some(repair) = repair(&mut value, &error, &mut removed) else { return Err(error) };
+        let Some(repair) = repair(&mut value, &problem, &mut removed) else { return Err(problem.error) };
         repairs.push(repair);
-        match mcpgen_types::from_value(value.clone()) {
+        match decode(&RawJson::from(&value)) {
             Ok(decoded) => return Ok((decoded, repairs)),
-            Err(next) => error = next,
+            Err(next) => problem = next,
         }
     }
-    Err(error)
+    Err(problem.error)
 }
 
 /// Repairs one deviation. `removed` contains the list and the original index of each item that was removed.
-fn repair(value: &mut Value, error: &Error, removed: &mut Vec<(String, usize)>) -> Option<Repair> {
-    let path = error.path();
+fn repair<E: fmt::Display>(
+    value: &mut Value,
+    Problem { path, is_missing, error }: &Problem<E>,
+    removed: &mut Vec<(String, usize)>,
+) -> Option<Repair> {
     let (parent, member) = path.rsplit_once('/')?;
     let member = member.replace("~1", "/").replace("~0", "~");
-    let original_path = with_original_index(&path, removed);
+    let original_path = with_original_index(path, removed);
     let known = |deviation| Some(Repair { path: original_path.clone(), deviation });
-    let is_missing = matches!(error.kind(), ErrorKind::Missing);
     if let Some(object) = value.pointer_mut(parent).and_then(Value::as_object_mut) {
         match member.as_str() {
             _ if object.get(&member).is_some_and(Value::is_null) => {
                 object.remove(&member);
                 return known(Deviation::Null);
             }
-            "content" if is_missing && parent.is_empty() && object.contains_key("structuredContent") => {
+            "content" if *is_missing && parent.is_empty() && object.contains_key("structuredContent") => {
                 let text = object["structuredContent"].to_string();
                 object.insert(member, json!([{ "type": "text", "text": text }]));
                 return known(Deviation::NoContent);
             }
-            "inputSchema" if is_missing => {
+            "inputSchema" if *is_missing => {
                 object.insert(member, json!({ "type": "object" }));
                 return known(Deviation::NoInputSchema);
             }

@@ -15,7 +15,7 @@ use serde_json::json;
 use tokio::time::Instant;
 
 use super::handle::Client;
-use super::mrtr::{self, MultiRoundTrip};
+use super::mrtr::{MultiRoundTrip, Rounds};
 use super::pages::Pages;
 #[cfg(feature = "validate")]
 use super::tool_cache::CachedTools;
@@ -222,8 +222,10 @@ impl<S: RequestService> Client<S> {
         let result = match self.revision().is_legacy() {
             true => self.raw_call(R::METHOD, params).await?,
             false => {
-                let params = Some(RawJson::from(&params));
-                mrtr::rounds::<R>(&self.peer, self.requests.clone(), self.round_limits, params).await?
+                let (peer, requests, limits) = (&self.peer, self.requests.clone(), self.round_limits);
+                let rounds = Rounds { peer, requests, limits, method: R::METHOD, revisions: self.revisions() };
+                let send = |params| peer.raw_request(R::METHOD, Some(params)).send();
+                rounds.run(Some(RawJson::from(&params)), send).await?
             }
         };
         self.decode(R::METHOD, &result)

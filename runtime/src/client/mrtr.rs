@@ -1,6 +1,7 @@
 //! Multi-round requests (2026-07-28). A server that needs input from the client responds with input requests, and the
 //! client sends the request again with the input.
 
+use std::future::Future;
 use std::time::Duration;
 
 use mcpgen_types::codec::Cursor;
@@ -9,15 +10,16 @@ use mcpgen_types::v2026_07_28::{
     InputRequiredOrGetPromptResult, InputRequiredOrReadResourceResult, InputRequiredResult, ReadResourceRequest,
     ReadResourceResult,
 };
-use mcpgen_types::{JsonObject, RawJson, Request, Value};
+use mcpgen_types::{JsonObject, RawJson, Request, Revision, Value};
 use tower::ServiceExt;
 
 use super::limits::RoundLimits;
 use crate::jsonrpc::errors;
 use crate::jsonrpc::json::Picked;
 use crate::peer::{CallError, Peer, member};
-use crate::protocol::RequestScope;
+use crate::protocol::conversion::{ConversionError, Revisions};
 use crate::protocol::input_requests::method_and_params;
+use crate::protocol::{RequestScope, TYPES};
 use crate::service::context::Context;
 use crate::service::router::{AnyRequest, RequestService};
 
@@ -80,70 +82,91 @@ pub fn next_params(
 }
 
 /// Sends a request, and sends it again as long as the result requests input. `requests` handles the input requests.
+/// The type of the request may belong to another revision than the connection.
 pub(crate) async fn complete<R: MultiRoundTrip>(
     peer: &Peer,
+    revision: Revision,
     requests: impl RequestService,
     limits: RoundLimits,
     params: R::Params,
 ) -> Result<R::Complete, CallError> {
     let invalid =
         |error: mcpgen_types::Error| CallError::Invalid(error.with_type_name(format!("{} result", R::METHOD)).into());
-    let result = rounds::<R>(peer, requests, limits, member(&params)).await?;
+    let revisions = Revisions { from: R::REVISION, to: revision };
+    let rounds = Rounds { peer, requests, limits, method: R::METHOD, revisions };
+    let result = rounds.run(member(&params), |params| peer.raw_request(R::METHOD, Some(params)).send()).await?;
+    let result = revisions.reversed().result(R::METHOD, &result).map_err(|error| CallError::Invalid(error.into()))?;
     match R::outcome(result.decode().map_err(invalid)?) {
         Ok(complete) => Ok(complete),
         Err(_) => Err(CallError::Invalid("the last round still asks for input".into())),
     }
 }
 
-/// Like [`complete`], but takes and returns raw JSON.
-pub(crate) async fn rounds<R: MultiRoundTrip>(
-    peer: &Peer,
-    requests: impl RequestService,
-    limits: RoundLimits,
-    params: Option<RawJson>,
-) -> Result<RawJson, CallError> {
-    let invalid = |error: mcpgen_types::Error| CallError::Invalid(error.into());
-    let first = params.unwrap_or_else(|| RawJson::from(&JsonObject::new()));
-    let (mut params, mut pause) = (first.clone(), limits.retry_delay);
-    let exceeds = |what: &str| CallError::Invalid(format!("{}: the server {what}", R::METHOD).into());
-    for round in 0.. {
-        let result = peer.request_as::<RawJson>(R::METHOD, R::REVISION, Some(params)).await?;
-        let is_input_required = result.read(|result| {
-            let [result_type] = Picked::values(result, &["resultType"]);
-            result_type.and_then(Cursor::as_str).as_deref() == Some("input_required")
-        });
-        if !is_input_required.unwrap_or(false) {
-            return Ok(result);
+/// A request that may take multiple rounds.
+pub(crate) struct Rounds<'r, S> {
+    pub(crate) peer: &'r Peer,
+    /// Handles the input requests.
+    pub(crate) requests: S,
+    pub(crate) limits: RoundLimits,
+    pub(crate) method: &'r str,
+    /// The revision of the params, and the one of the connection.
+    pub(crate) revisions: Revisions,
+}
+
+impl<S: RequestService> Rounds<'_, S> {
+    /// Calls `send` with the params of each round, until the result does not request input. Returns this result, in
+    /// the revision of the connection.
+    pub(crate) async fn run<F>(self, params: Option<RawJson>, send: impl Fn(RawJson) -> F) -> Result<RawJson, CallError>
+    where
+        F: Future<Output = Result<RawJson, CallError>>,
+    {
+        let Self { peer, ref requests, limits, method, revisions } = self;
+        let invalid = |error: mcpgen_types::Error| CallError::Invalid(error.into());
+        let unsupported = |error: ConversionError| CallError::Invalid(error.into());
+        let first = params.unwrap_or_else(|| RawJson::from(&JsonObject::new()));
+        let (mut params, mut pause) = (first.clone(), limits.retry_delay);
+        let exceeds = |what: &str| CallError::Invalid(format!("{method}: the server {what}").into());
+        for round in 0.. {
+            let result = send(revisions.params(method, &params).map_err(unsupported)?).await?;
+            let is_input_required = result.read(|result| {
+                let [result_type] = Picked::values(result, &["resultType"]);
+                result_type.and_then(Cursor::as_str).as_deref() == Some("input_required")
+            });
+            if !is_input_required.unwrap_or(false) {
+                return Ok(result);
+            }
+            let types = Revisions { from: revisions.to, to: TYPES };
+            let result = types.result(method, &result).map_err(unsupported)?;
+            let input_required: InputRequiredResult = result.decode().map_err(invalid)?;
+            if round == limits.rounds {
+                break;
+            }
+            if input_required.input_requests.iter().flatten().count() > limits.requests {
+                return Err(exceeds(&format!(
+                    "asks for more than {} inputs at a time; raise `Client::round_limits.requests` to allow more",
+                    limits.requests
+                )));
+            }
+            let mut input_responses = JsonObject::new();
+            for (key, input_request) in input_required.input_requests.iter().flatten() {
+                let response = handle_input_request(peer, requests.clone(), input_request).await?;
+                input_responses.insert(key.clone(), response.decode().map_err(invalid)?);
+            }
+            if input_responses.is_empty() {
+                tokio::time::sleep(pause).await;
+                pause = pause.saturating_mul(2).min(LONGEST_PAUSE);
+            }
+            params = next_params(&first, &input_required, input_responses).map_err(invalid)?;
         }
-        let input_required: InputRequiredResult = result.decode().map_err(invalid)?;
-        if round == limits.rounds {
-            break;
-        }
-        if input_required.input_requests.iter().flatten().count() > limits.requests {
-            return Err(exceeds(&format!(
-                "asks for more than {} inputs at a time; raise `Client::round_limits.requests` to allow more",
-                limits.requests
-            )));
-        }
-        let mut input_responses = JsonObject::new();
-        for (key, input_request) in input_required.input_requests.iter().flatten() {
-            let response = handle_input_request::<R>(peer, requests.clone(), input_request).await?;
-            input_responses.insert(key.clone(), response.decode().map_err(invalid)?);
-        }
-        if input_responses.is_empty() {
-            tokio::time::sleep(pause).await;
-            pause = pause.saturating_mul(2).min(LONGEST_PAUSE);
-        }
-        params = next_params(&first, &input_required, input_responses).map_err(invalid)?;
+        Err(exceeds(&format!(
+            "still asks for input after {} rounds; raise `Client::round_limits.rounds` to allow more",
+            limits.rounds
+        )))
     }
-    Err(exceeds(&format!(
-        "still asks for input after {} rounds; raise `Client::round_limits.rounds` to allow more",
-        limits.rounds
-    )))
 }
 
 /// Handles one input request, and returns its result.
-async fn handle_input_request<R: Request>(
+async fn handle_input_request(
     peer: &Peer,
     requests: impl RequestService,
     input_request: &InputRequest,
@@ -151,7 +174,7 @@ async fn handle_input_request<R: Request>(
     let (method, params) = method_and_params(input_request);
     peer.check_input_request(&method, params.as_ref())?;
     let params = params.map(|params| RawJson::from(&params));
-    let scope = RequestScope { revision: R::REVISION, peer_info: peer.peer_info(), level: None };
+    let scope = RequestScope { revision: TYPES, peer_info: peer.peer_info(), level: None };
     let context = Context::without_peer(&method, scope, params.as_ref());
     let result = requests.oneshot(AnyRequest { method: method.clone().into(), params, context }).await;
     result.map_err(|error| CallError::Input { method, error: errors::of(error.into()) })

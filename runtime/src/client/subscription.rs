@@ -6,22 +6,24 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use mcpgen_types::v2026_07_28::{
-    SubscriptionFilter, SubscriptionsAcknowledgedNotification, SubscriptionsListenRequest, SubscriptionsListenResult,
+    SubscriptionFilter, SubscriptionsAcknowledgedNotification, SubscriptionsListenRequest,
 };
-use mcpgen_types::{JsonObject, Notification, RawJson, Request, RequestId};
+use mcpgen_types::{JsonObject, Notification, RawJson, Request, RequestId, Revision};
 use serde_json::json;
 use tokio::sync::Notify;
 use tokio::time::Instant;
 
 use crate::peer::{Call, CallError, Peer};
+use crate::protocol::TYPES;
 use crate::protocol::change::{Change, Filter, Pending};
+use crate::protocol::conversion::Revisions;
 use crate::util::lock::Mutex;
 
 /// A client's subscription. Dropping it ends the subscription.
 pub struct Subscription {
     acknowledged: SubscriptionFilter,
     inbox: Arc<Inbox>,
-    call: Result<Call<SubscriptionsListenResult>, Ended>,
+    call: Result<Call<RawJson>, Ended>,
 }
 
 /// How a subscription ended: `None` if the server ended it, otherwise the error.
@@ -54,7 +56,10 @@ impl Inbox {
 
 impl Subscription {
     /// Subscribes, and waits until the server acknowledges the subscription.
-    pub(crate) async fn open(peer: &Peer, filter: SubscriptionFilter) -> Result<Self, CallError> {
+    ///
+    /// Fails if the revision of the connection does not support subscriptions.
+    pub(crate) async fn open(peer: &Peer, revision: Revision, filter: SubscriptionFilter) -> Result<Self, CallError> {
+        const METHOD: &str = SubscriptionsListenRequest::METHOD;
         let params = json!({ "notifications": mcpgen_types::to_value(&filter).unwrap_or_default() });
         let inbox = Arc::new(Inbox {
             filter: Filter::from(&filter),
@@ -63,11 +68,9 @@ impl Subscription {
             pending: Pending::default(),
         });
         let receiver = Arc::clone(&inbox);
-        let request = peer.request_as::<SubscriptionsListenResult>(
-            SubscriptionsListenRequest::METHOD,
-            SubscriptionsListenRequest::REVISION,
-            Some(RawJson::from(&params)),
-        );
+        let revisions = Revisions { from: TYPES, to: revision };
+        let params = revisions.params(METHOD, &params).map_err(|error| CallError::NotAllowed(error.to_string()))?;
+        let request = peer.raw_request(METHOD, Some(params));
         let timeout = request.shortest_timeout();
         let mut call = request
             .idle_timeout(None)
@@ -160,6 +163,11 @@ impl Drop for Current {
     }
 }
 
+/// Returns the revision of a connection. A modern client has no peer info if it did not check a known revision.
+fn revision(peer: &Peer) -> Revision {
+    peer.peer_info().map_or(TYPES, |peer_info| peer_info.revision)
+}
+
 /// The pause before the second connection attempt, and the longest pause. The pause doubles with each attempt.
 const PAUSES: [Duration; 2] = [Duration::from_millis(100), Duration::from_secs(30)];
 
@@ -212,7 +220,7 @@ where
             }
             self.pause = Some(self.pause.map_or(PAUSES[0], |pause| (pause * 2).min(PAUSES[1])));
             let opened = match (self.connect)().await {
-                Ok(peer) => match Subscription::open(&peer, self.filter.clone()).await {
+                Ok(peer) => match Subscription::open(&peer, revision(&peer), self.filter.clone()).await {
                     Ok(subscription) => {
                         self.current = Some(Current { peer, subscription, since: Instant::now() });
                         if std::mem::replace(&mut self.has_subscribed, true) {

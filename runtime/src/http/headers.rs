@@ -25,7 +25,8 @@ pub const PARAM: &str = "mcp-param-";
 /// Returns the params member that [`NAME`] repeats. Returns `None` for methods that do not use the header.
 #[must_use]
 pub fn named_by(method: &str) -> Option<&'static str> {
-    Revision::V2026_07_28.method(method)?.subject
+    let newest_first = Revision::ALL.iter().rev().filter(|revision| revision.has_standard_headers());
+    newest_first.filter_map(|revision| revision.method(method)).next()?.subject
 }
 
 /// Encodes text as a header value. Text that is safe in a header is kept unchanged; any other text becomes

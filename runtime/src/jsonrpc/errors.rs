@@ -134,7 +134,7 @@ pub const MISSING_CAPABILITY: i64 = -32021;
 /// Returns the error for an unknown resource, with the code that the revision defines for it.
 #[must_use]
 pub fn resource_not_found(revision: Revision, uri: &str) -> ErrorObject {
-    let code = match revision.is_legacy() {
+    let code = match revision.has_resource_not_found_code() {
         true => ErrorCode::RESOURCE_NOT_FOUND,
         false => ErrorCode::INVALID_PARAMS,
     };

@@ -48,6 +48,13 @@ impl DualProtocol {
         }
     }
 
+    /// Passes `logging/setLevel` to a handler as well.
+    #[cfg(feature = "bridge")]
+    pub(crate) fn pass_log_level_on(mut self) -> Self {
+        self.legacy = self.legacy.map(Legacy::pass_log_level_on);
+        self
+    }
+
     pub(crate) fn legacy(&self) -> Option<&Legacy> {
         self.legacy.as_ref()
     }
@@ -58,6 +65,11 @@ impl DualProtocol {
         if let Some(modern) = self.modern.as_ref().filter(|_| !revision.is_legacy()) {
             modern.select_revision(revision);
         }
+    }
+
+    /// Switches a client to the legacy revisions. Their handshake negotiates which one.
+    pub(crate) fn select_legacy(&self) {
+        self.is_legacy.store(true, Ordering::Release);
     }
 
     /// Returns the rules for messages that do not belong to a request.

@@ -22,6 +22,8 @@ pub struct Legacy {
     role: Role,
     local_info: LocalInfo,
     handlers: HandlerCapabilities,
+    /// Whether `logging/setLevel` is also passed to a handler.
+    passes_log_level_on: bool,
     state: Mutex<State>,
 }
 
@@ -43,6 +45,7 @@ impl Legacy {
             role,
             local_info: local_info.retain_revisions(Revision::is_legacy),
             handlers: HandlerCapabilities::default(),
+            passes_log_level_on: false,
             state: Mutex::default(),
         }
     }
@@ -50,6 +53,13 @@ impl Legacy {
     /// Adds the capabilities of the handlers to those of the local info.
     pub(crate) fn with_handlers(mut self, handlers: HandlerCapabilities) -> Self {
         self.handlers = handlers;
+        self
+    }
+
+    /// Passes `logging/setLevel` to a handler as well.
+    #[cfg(feature = "bridge")]
+    pub(crate) fn pass_log_level_on(mut self) -> Self {
+        self.passes_log_level_on = true;
         self
     }
 
@@ -212,12 +222,14 @@ impl Protocol for Legacy {
             (_, None) => Err(errors::invalid_request("the connection is not initialized yet")),
             (_, Some(peer_info)) => match self.missing_capability(method, &peer_info, self.role) {
                 Some(why) => Err(ErrorObject::new(ErrorCode::METHOD_NOT_FOUND, why)),
-                None if method == "logging/setLevel" => self.set_log_level(params).map(Admission::Respond),
-                None => Ok(Admission::Handle(RequestScope {
-                    revision: peer_info.revision,
-                    peer_info: Some(peer_info),
-                    level: None,
-                })),
+                None => {
+                    let level = (method == "logging/setLevel").then(|| self.set_log_level(params)).transpose()?;
+                    if let Some(result) = level.filter(|_| !self.passes_log_level_on) {
+                        return Ok(Admission::Respond(result));
+                    }
+                    let revision = peer_info.revision;
+                    Ok(Admission::Handle(RequestScope { revision, peer_info: Some(peer_info), level: None }))
+                }
             },
         }
     }

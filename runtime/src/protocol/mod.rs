@@ -3,6 +3,7 @@
 pub mod cache_hints;
 pub mod change;
 pub mod config;
+pub mod conversion;
 pub mod dual;
 pub mod header_params;
 pub mod info;
@@ -14,6 +15,12 @@ pub mod modern;
 pub(crate) mod params;
 mod role;
 mod rules;
+
+use mcpgen_types::v2026_07_28::DiscoverRequest;
+use mcpgen_types::{Request, Revision};
+
+/// The revision of the types that servers and clients use, on connections of any revision.
+pub(crate) const TYPES: Revision = DiscoverRequest::REVISION;
 
 pub use log_level::Level;
 pub use role::Role;

@@ -14,8 +14,9 @@ use serde_json::json;
 use crate::jsonrpc::errors;
 use crate::jsonrpc::json::{Edit, Picked, with_meta};
 use crate::protocol::cache_hints::CacheHints;
+use crate::protocol::conversion::Revisions;
 use crate::protocol::info::{HandlerCapabilities, LocalInfo, PeerInfo, can, missing_for};
-use crate::protocol::{Admission, IncomingRequest, Level, Protocol, RequestInfo, RequestScope, Role, methods};
+use crate::protocol::{Admission, IncomingRequest, Level, Protocol, RequestInfo, RequestScope, Role, TYPES, methods};
 use crate::util::lock::Mutex;
 
 /// The member of `_meta` with the revision of a request.
@@ -36,9 +37,6 @@ impl ResultRules {
         matches!(kind, "complete" | "input_required") || self.result_types.iter().any(|known| known == kind)
     }
 }
-
-/// The newest revision.
-const NEWEST: Revision = Revision::V2026_07_28;
 
 /// The protocol rules of one side for modern revisions, with or without a connection.
 #[derive(Debug)]
@@ -103,17 +101,13 @@ impl Modern {
         self
     }
 
-    /// Returns the capabilities of this side.
-    fn capabilities(&self) -> JsonObject {
-        self.handlers.capabilities(&self.local_info, self.preferred_revision())
+    /// Returns the capabilities of this side in a revision.
+    fn capabilities(&self, revision: Revision) -> JsonObject {
+        self.handlers.capabilities(&self.local_info, revision)
     }
 
-    fn can(&self, path: &[&str]) -> bool {
-        self.handlers.can(&self.local_info, self.preferred_revision(), path)
-    }
-
-    fn preferred_revision(&self) -> Revision {
-        self.local_info.revisions.first().copied().unwrap_or(NEWEST)
+    fn can(&self, revision: Revision, path: &[&str]) -> bool {
+        self.handlers.can(&self.local_info, revision, path)
     }
 
     /// Sets the cache hints of a server's results.
@@ -140,7 +134,7 @@ impl Modern {
 
     /// Returns the revision that the client uses or, for a server, prefers.
     fn revision(&self) -> Revision {
-        self.negotiated().revision.unwrap_or(NEWEST)
+        self.negotiated().revision.unwrap_or(TYPES)
     }
 
     /// Sets the revision of all later requests of a client.
@@ -175,7 +169,7 @@ impl Modern {
                 supported.copied().ok_or_else(|| self.unsupported(version))?
             }
             // The decoder below reports the error.
-            Some(_) => self.preferred_revision(),
+            Some(_) => self.revision(),
         };
         let meta = RequestMetaObject::deserialize(&**request.meta).or_else(|_| {
             // Our own decoder reports a better error.
@@ -198,12 +192,12 @@ impl Modern {
     }
 
     /// Returns the result of `server/discover`.
-    fn discover_result(&self) -> RawJson {
+    fn discover_result(&self, revision: Revision) -> RawJson {
         let hint = self.cache_hints.hint(DiscoverRequest::METHOD, None).unwrap_or_default();
         let mut result = json!({
             "resultType": "complete",
             "supportedVersions": self.supported.iter().map(|revision| revision.as_str()).collect::<Vec<_>>(),
-            "capabilities": self.capabilities(),
+            "capabilities": self.capabilities(revision),
             "ttlMs": hint.ttl_ms(),
             "cacheScope": hint.scope(),
             "_meta": { SERVER_INFO: self.local_info.implementation },
@@ -317,8 +311,10 @@ impl Modern {
         if !may_require_input(request.scope.revision, request.method) {
             return invalid("requests of this method do not allow input requests".to_owned());
         }
-        let required: InputRequiredResult = match result.decode() {
-            Ok(required) => required,
+        let types = Revisions { from: request.scope.revision, to: TYPES };
+        let required = match types.result(request.method, result).map(|result| result.decode()) {
+            Ok(Ok::<InputRequiredResult, _>(required)) => required,
+            Ok(Err(error)) => return invalid(error.to_string()),
             Err(error) => return invalid(error.to_string()),
         };
         if required.input_requests.is_none() && required.request_state.is_none() {
@@ -426,7 +422,7 @@ impl Protocol for Modern {
         }
         let scope = self.scope(request)?;
         match request.method {
-            DiscoverRequest::METHOD => Ok(Admission::Respond(self.discover_result())),
+            DiscoverRequest::METHOD => Ok(Admission::Respond(self.discover_result(scope.revision))),
             _ => Ok(Admission::Handle(scope)),
         }
     }
@@ -465,10 +461,11 @@ impl Protocol for Modern {
             (_, "notifications/cancelled") => Ok(()),
             (Role::Client, _) if !is_notification => Ok(()),
             (Role::Server, _) if !is_notification => Err(format!(
-                "{method}: in revision 2026-07-28 a server cannot send requests; return an InputRequiredResult instead"
+                "{method}: in revision {} a server cannot send requests; return an InputRequiredResult instead",
+                supported.unwrap_or(TYPES)
             )),
             (Role::Server, "notifications/progress") => Ok(()),
-            (Role::Server, "notifications/message") if !self.can(&["logging"]) => {
+            (Role::Server, "notifications/message") if !self.can(supported.unwrap_or(TYPES), &["logging"]) => {
                 Err(format!("{method}: the server has not declared the capability logging"))
             }
             (Role::Server, "notifications/message") => match scope.and_then(|scope| scope.level) {
@@ -480,7 +477,8 @@ impl Protocol for Modern {
                 Err(format!("{method}: only sent to subscribers; use Subscriptions"))
             }
             (Role::Client, method) if revision.is_some() || methods::newest(method).is_some() => {
-                Err(format!("{method}: a client cannot send this notification in revision 2026-07-28"))
+                let supported = supported.unwrap_or(TYPES);
+                Err(format!("{method}: a client cannot send this notification in revision {supported}"))
             }
             _ => Ok(()),
         }
@@ -491,7 +489,7 @@ impl Protocol for Modern {
             return Ok(params);
         }
         let revision = self.revision();
-        with_meta(params, &request_meta(&self.local_info, &self.capabilities(), revision), false)
+        with_meta(params, &request_meta(&self.local_info, &self.capabilities(revision), revision), false)
     }
 
     fn process_result(&self, method: &str, result: RawJson) -> Result<RawJson, String> {
@@ -517,12 +515,12 @@ impl Protocol for Modern {
         if methods::newest(method).is_none() {
             return Err(errors::method_not_found(method));
         }
-        let path = missing_capability(method, params, &self.capabilities());
+        let path = missing_capability(method, params, &self.capabilities(self.revision()));
         path.map_or(Ok(()), |path| Err(errors::missing_capabilities(&[path])))
     }
 
     fn has_declared(&self, capability: &[&str]) -> bool {
-        self.can(capability)
+        self.can(self.revision(), capability)
     }
 
     fn role(&self) -> Option<Role> {
@@ -534,6 +532,6 @@ impl Protocol for Modern {
     }
 
     fn wants_log(&self, scope: &RequestScope, level: Level) -> bool {
-        self.can(&["logging"]) && scope.level.is_some_and(|least| level >= least)
+        self.can(scope.revision, &["logging"]) && scope.level.is_some_and(|least| level >= least)
     }
 }

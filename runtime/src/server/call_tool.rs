@@ -9,7 +9,7 @@ use mcpgen_types::codec::Cursor;
 use mcpgen_types::v2026_07_28::{CallToolRequest, CallToolRequestParams};
 use mcpgen_types::{ErrorCode, ErrorObject};
 
-use super::handler;
+use super::conversion;
 use super::state::Server;
 use super::tool::{Arguments, ToolEntry};
 #[cfg(feature = "rate-limit")]
@@ -51,7 +51,7 @@ impl Server {
                 (None, params) => request.params = params,
             }
         }
-        let CallToolRequestParams { name, arguments, .. } = handler::params::<CallToolRequest>(request)?;
+        let CallToolRequestParams { name, arguments, .. } = conversion::params::<CallToolRequest>(request)?;
         Ok((self.find_tool(&name)?, arguments.map_or_else(Arguments::none, Arguments::Object)))
     }
 

@@ -4,16 +4,17 @@ use std::ops::Deref;
 #[cfg(feature = "request-state")]
 use std::sync::Arc;
 
+use mcpgen_types::Request;
 use mcpgen_types::v2026_07_28::{
     CreateMessageRequest, CreateMessageRequestParams, CreateMessageResult, ElicitRequest, ElicitRequestParams,
     ElicitResult, InputRequest, ListRootsRequest, ListRootsResult,
 };
-use mcpgen_types::{RawJson, Request};
 
-use super::older_revisions;
 #[cfg(feature = "request-state")]
 use super::rounds::Rounds;
 use super::tool_error::ToolError;
+use crate::protocol::TYPES;
+use crate::protocol::conversion::Revisions;
 use crate::protocol::input_requests::method_and_params;
 use crate::service::context::Context;
 
@@ -92,9 +93,10 @@ impl RequestContext {
     /// Sends a request to the client and waits for the response (legacy revisions).
     async fn ask_now<R: Request>(&self, request: &InputRequest) -> Result<R::Result, ToolError> {
         let (method, params) = method_and_params(request);
-        let params =
-            params.map(|params| older_revisions::params(&method, self.context.revision(), params)).transpose()?;
-        let response = self.context.peer().raw_request(&method, params.map(|params| RawJson::from(&params))).await?;
+        let revisions = Revisions { from: TYPES, to: self.context.revision() };
+        let params = params.map(|params| revisions.params(&method, &params)).transpose()?;
+        let response = self.context.peer().raw_request(&method, params).await?;
+        let response = revisions.reversed().result(&method, &response)?;
         response.decode().map_err(|error| error.with_type_name(format!("{method} result")).into())
     }
 

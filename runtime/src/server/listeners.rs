@@ -116,7 +116,8 @@ mod tests {
     use crate::service::router::Router;
 
     fn connection() -> Connection<Router> {
-        let protocol = Arc::new(FixedRevision(Revision::V2025_11_25));
+        let legacy = Revision::ALL.iter().rfind(|revision| revision.is_legacy()).expect("a legacy revision");
+        let protocol = Arc::new(FixedRevision(*legacy));
         Connection::new(Router::new(), Router::new(), protocol, Limits::default())
     }
 

@@ -22,16 +22,16 @@
 //! # Files
 //!
 //! `builder` builds a server, `state` has its handle, `registration` changes it while it serves, and `serve` connects
-//! it to transports. `router` has its routes: `call_tool`, `read_resource` and `get_prompt` handle requests. `handler`
-//! decodes the params of every revision, and `older_revisions` converts results to older ones. `registry` stores
-//! entries (`tool`, `resource`, `template`, `prompt`). Their functions take a `context`, which has the `rounds` of a
-//! request; `into_tool_result` and `into_contents` convert their return values. `schema` derives schemas from types,
-//! and `validate` checks values against them. `subscriptions` notifies modern clients of changes, `listeners` legacy
-//! ones.
+//! it to transports. `router` has its routes: `call_tool`, `read_resource` and `get_prompt` handle requests, and
+//! `conversion` converts their params and results. `registry` stores entries (`tool`, `resource`, `template`, `prompt`).
+//! Their functions take a `context`, which has the `rounds` of a request; `into_tool_result` and `into_contents` convert
+//! their return values. `schema` derives schemas from types, and `validate` checks values against them. `subscriptions`
+//! notifies modern clients of changes, `listeners` legacy ones.
 
 mod builder;
 mod call_tool;
 mod context;
+mod conversion;
 mod error;
 mod get_prompt;
 mod handler;
@@ -40,7 +40,6 @@ pub mod handles;
 mod into_contents;
 mod into_tool_result;
 mod listeners;
-mod older_revisions;
 mod prompt;
 #[cfg(feature = "rate-limit")]
 mod rate_limit;

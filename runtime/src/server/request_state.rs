@@ -12,7 +12,7 @@
 //! # use mcpgen_types::Revision;
 //!
 //! let codec = RequestStateCodec::new(b"thirty-two bytes that are secret", Duration::from_secs(300))?;
-//! # let context = Context::detached(Revision::V2026_07_28);
+//! # let context = Context::detached(Revision::LATEST);
 //! // The same code handles the first round and the next ones.
 //! let rounds = codec.decode::<u32>(&context, "alice")?;
 //! assert_eq!(rounds.state, None);

@@ -9,12 +9,13 @@ use mcpgen_types::v2026_07_28::{
 };
 use mcpgen_types::{RawJson, Request, Value};
 
+use super::conversion;
 use super::handler::handle;
 use super::listeners;
 use super::state::Server;
 use crate::jsonrpc::errors;
 use crate::service::context::Context;
-use crate::service::router::{self, Router};
+use crate::service::router::Router;
 
 impl Server {
     /// Returns a router with the server's handlers and layers. You can add more handlers to it.
@@ -77,9 +78,13 @@ impl Server {
             if request.context.revision().is_legacy() {
                 return Box::pin(ready(Err(errors::method_not_found(&request.method))));
             }
-            match router::params::<SubscriptionsListenRequest>(&request) {
-                Ok(params) => router::encoded(listen(request.context, params)),
-                Err(error) => Box::pin(ready(Err(errors::invalid_params(&error)))),
+            let context = request.context.clone();
+            match conversion::params::<SubscriptionsListenRequest>(request) {
+                Ok(params) => {
+                    let result = listen(context.clone(), params);
+                    Box::pin(async move { conversion::encode(&context, &result.await?) })
+                }
+                Err(error) => Box::pin(ready(Err(error))),
             }
         });
         let methods = [("resources/subscribe", true), ("resources/unsubscribe", false)];

@@ -8,9 +8,9 @@ use mcpgen_types::v2026_07_28::{CallToolResult, Icon, Tool, ToolAnnotations, Too
 use mcpgen_types::{ErrorObject, JsonObject, RawJson};
 
 use super::context::RequestContext;
+use super::conversion;
 use super::error::DefinitionError;
 use super::into_tool_result::{IntoToolResult, text};
-use super::older_revisions;
 use super::registry::Entry;
 #[cfg(feature = "schemars")]
 use super::schema;
@@ -127,7 +127,7 @@ impl ToolEntry {
             Err(ToolError(Failure::Message(message))) => ResultOrInput::Result(text(message).with_is_error(true)),
             Err(error) => error.into_response()?,
         };
-        older_revisions::encode(context, &result)
+        conversion::encode(context, &result)
     }
 }
 

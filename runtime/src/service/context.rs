@@ -12,6 +12,7 @@ use tokio::sync::{Mutex, MutexGuard, Notify};
 use crate::jsonrpc::errors;
 use crate::peer::Peer;
 use crate::peer::outbox::Outbox;
+use crate::protocol::conversion::{ConversionError, Revisions};
 use crate::protocol::info::PeerInfo;
 use crate::protocol::params::{ParamsInterner, ParamsView};
 use crate::protocol::{FixedRevision, Level, RequestInfo, RequestScope};
@@ -290,7 +291,11 @@ impl Context {
     /// Fails if the response is not a valid result of `R`.
     pub fn input<R: Request>(&self, key: &str) -> Result<Option<R::Result>, ErrorObject> {
         let Some(response) = self.0.params_view.input_responses.get(key) else { return Ok(None) };
-        let decoded = mcpgen_types::from_value(response.clone());
+        let revisions = Revisions { from: self.revision(), to: R::REVISION };
+        let decoded = match revisions.from == revisions.to {
+            true => mcpgen_types::from_value(response.clone()),
+            false => revisions.result(R::METHOD, response).map_err(ConversionError::into_response)?.decode(),
+        };
         decoded.map(Some).map_err(|error| {
             errors::invalid_params(&error.at_key(key.to_owned()).at_key("inputResponses").at_key("params"))
         })

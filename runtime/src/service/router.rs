@@ -117,6 +117,7 @@ struct Routes {
     requests: Handlers<RequestFn>,
     notifications: Handlers<NotificationFn>,
     fallback: Option<RequestFn>,
+    notification_fallback: Option<NotificationFn>,
 }
 
 /// The handlers of each method and their revisions. Handlers of custom methods have no revision. The peer cannot add keys,
@@ -280,6 +281,17 @@ impl Router {
         self
     }
 
+    /// Adds a handler for notifications of all other methods.
+    #[cfg(feature = "bridge")]
+    pub(crate) fn notification_fallback<F, Fut>(mut self, handler: F) -> Self
+    where
+        F: Fn(AnyNotification) -> Fut + Send + Sync + 'static,
+        Fut: Future<Output = ()> + Send + 'static,
+    {
+        self.routes().notification_fallback = Some(Arc::new(move |message| Box::pin(handler(message))));
+        self
+    }
+
     /// Wraps the handlers of all requests, and the fallback, in a middleware layer. Handlers that are added later, and
     /// notifications, are not wrapped.
     ///
@@ -290,7 +302,7 @@ impl Router {
         L: Layer<Self>,
         L::Service: RequestService + Sync,
     {
-        let Routes { mut requests, notifications, .. } = (*self.0).clone();
+        let Routes { mut requests, notifications, notification_fallback, .. } = (*self.0).clone();
         let service = layer.layer(self);
         let call: RequestFn = Arc::new(move |request| {
             let service = service.clone();
@@ -299,7 +311,7 @@ impl Router {
         for (_, handler) in requests.values_mut().flatten() {
             *handler = Arc::clone(&call);
         }
-        Self(Arc::new(Routes { requests, notifications, fallback: Some(call) }))
+        Self(Arc::new(Routes { requests, notifications, fallback: Some(call), notification_fallback }))
     }
 
     /// Returns the method's name. If the method has a handler, this shares the router's string where it can.
@@ -340,15 +352,19 @@ impl Router {
     /// Returns whether a notification has a handler in this revision.
     #[must_use]
     pub fn handles_notification(&self, revision: Revision, method: &str) -> bool {
-        find(&self.0.notifications, revision, method).is_some()
+        self.notification_handler(revision, method).is_some()
     }
 
     /// Handles a notification. Ignores it if it has no handler.
     pub fn handle_notification(&self, message: AnyNotification) -> Pin<Box<dyn Future<Output = ()> + Send>> {
-        match find(&self.0.notifications, message.context.revision(), &message.method) {
+        match self.notification_handler(message.context.revision(), &message.method) {
             Some(handle) => handle(message),
             None => Box::pin(ready(())),
         }
+    }
+
+    fn notification_handler(&self, revision: Revision, method: &str) -> Option<&NotificationFn> {
+        find(&self.0.notifications, revision, method).or(self.0.notification_fallback.as_ref())
     }
 }
 

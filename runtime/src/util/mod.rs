@@ -1,9 +1,15 @@
 //! Small additions to the standard library.
 
 pub(crate) mod error_chain;
-#[cfg(any(feature = "handles", feature = "request-state", feature = "tasks"))]
+#[cfg(any(feature = "bridge", feature = "handles", feature = "request-state", feature = "tasks"))]
 pub(crate) mod expiring_map;
 pub(crate) mod lock;
-#[cfg(any(feature = "handles", feature = "http-server", feature = "request-state", feature = "tasks"))]
+#[cfg(any(
+    feature = "bridge",
+    feature = "handles",
+    feature = "http-server",
+    feature = "request-state",
+    feature = "tasks"
+))]
 pub(crate) mod random;
 pub(crate) mod time;

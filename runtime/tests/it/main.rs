@@ -2,6 +2,7 @@
 
 mod support;
 
+mod bridge;
 mod cancellation;
 mod client;
 mod client_methods;

@@ -279,7 +279,7 @@ async fn rejects_content_that_the_revision_does_not_support() {
             match revision < since {
                 true => {
                     let message = response["error"]["message"].as_str().expect("an error");
-                    assert!(message.contains(revision.as_str()) && message.contains("content of type"), "{message}");
+                    assert!(message.contains(revision.as_str()) && message.contains("/content/0"), "{message}");
                 }
                 false => assert!(response["result"]["content"][0].is_object(), "{response}"),
             }

@@ -55,17 +55,19 @@ await client.setLoggingLevel("error");
 await call("echo", { message: "quiet" });
 printStep("logs", { before: before > 0, after: logs - before });
 
-const statuses = [];
-for await (const message of client.experimental.tasks.callToolStream(
-  { name: "wait", arguments: { steps: 3 } },
-  CallToolResultSchema,
-  { task: { ttl: 60000 } },
-)) {
-  statuses.push(message.type === "result" ? message.result.content[0].text : message.type);
+if (client.getServerCapabilities().tasks) {
+  const statuses = [];
+  for await (const message of client.experimental.tasks.callToolStream(
+    { name: "wait", arguments: { steps: 3 } },
+    CallToolResultSchema,
+    { task: { ttl: 60000 } },
+  )) {
+    statuses.push(message.type === "result" ? message.result.content[0].text : message.type);
+  }
+  printStep("task", [statuses[0], statuses.at(-1)]);
+  const listed = (await client.experimental.tasks.listTasks()).tasks;
+  printStep("tasks", listed.map((task) => task.status));
 }
-printStep("task", [statuses[0], statuses.at(-1)]);
-const listed = (await client.experimental.tasks.listTasks()).tasks;
-printStep("tasks", listed.map((task) => task.status));
 
 // Concurrent calls: each receives its own result.
 const sums = await Promise.all([...Array(200).keys()].map((n) => call("add", { a: n, b: 1 })));

@@ -153,7 +153,7 @@ async fn initialize_beside(
 
 /// Switches the connection to the legacy revisions and performs their handshake.
 async fn initialize(peer: &Peer, protocol: &DualProtocol) -> Result<Revision, HandshakeError> {
-    protocol.select_revision(Revision::V2024_11_05);
+    protocol.select_legacy();
     perform_initialize(peer, protocol).await
 }
 

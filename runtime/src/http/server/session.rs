@@ -249,7 +249,7 @@ impl Session {
             }
             Route::Reconnect(id, after) => {
                 // Older revisions do not send the initial event whose ID a client needs to resume.
-                if self.revision().is_some_and(|revision| revision >= Revision::V2025_11_25)
+                if self.revision().is_some_and(Revision::has_priming_events)
                     && let Some(waiting) = self.streams().waiting.get(&id)
                 {
                     waiting.stream.retry_after(after);
@@ -421,7 +421,7 @@ impl Session {
         (used, permit): (SessionGuard, Permit),
     ) -> Response<Body> {
         let mut ready = VecDeque::new();
-        if self.revision().is_some_and(|revision| revision >= Revision::V2025_11_25) {
+        if self.revision().is_some_and(Revision::has_priming_events) {
             ready.push_back(sse::event(Some(&self.event_id(&reader, after)), b""));
         }
         let items = SseWriter { reader, ready, ended: false, keep_alive: self.keep_alive, used, permit };

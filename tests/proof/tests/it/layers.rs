@@ -30,6 +30,7 @@ const RUNTIME: Crate = Crate {
         "http",
         "server",
         "client",
+        "bridge",
         "prelude",
     ],
     modules: 50,

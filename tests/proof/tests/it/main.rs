@@ -18,3 +18,4 @@ mod proof;
 mod requirements;
 mod serde_json_features;
 mod tables;
+mod tomorrow;

@@ -1,0 +1,171 @@
+//! Requests of the server to the client: sampling, elicitation and roots.
+
+use mcpgen_types::{ErrorCode, ErrorObject, JsonObject, RawJson, Revision, Value};
+use serde_json::json;
+use tokio::sync::{mpsc, oneshot};
+
+use super::calls::{Input, InteractiveCall, OpenCall};
+use super::relay::{Relay, error_response};
+use crate::client::RoundLimits;
+use crate::client::mrtr::Rounds;
+use crate::jsonrpc::errors;
+use crate::peer::CallError;
+use crate::protocol::TYPES;
+use crate::protocol::conversion::{ConversionError, Revisions};
+use crate::service::context::Context;
+use crate::service::router::{AnyRequest, Router};
+
+/// The maximum number of requests for input that wait for a call.
+const INPUTS: usize = 64;
+
+impl Relay {
+    /// Relays a request of a legacy server to the client.
+    pub(super) async fn ask_client(&self, request: AnyRequest) -> Result<RawJson, ErrorObject> {
+        let AnyRequest { method, params, context } = request;
+        let (client, revision) = self.client().await.ok_or_else(errors::internal)?;
+        match revision {
+            revision if revision.is_legacy() => {
+                let revisions = Revisions { from: context.revision(), to: revision };
+                let params = convert(revisions, &method, params)?;
+                let result = OpenCall::send(client, &method, params, &context).result(&context).await;
+                let result = result.map_err(|error| error_response(error, context.revision()))?;
+                revisions.reversed().result(&method, &result).map_err(ConversionError::into_response)
+            }
+            _ => self.ask_in_result(&method, params, context.revision()).await,
+        }
+    }
+
+    /// Asks a modern client for input, in the result of the newest call.
+    async fn ask_in_result(
+        &self,
+        method: &str,
+        params: Option<RawJson>,
+        revision: Revision,
+    ) -> Result<RawJson, ErrorObject> {
+        let revisions = Revisions { from: revision, to: TYPES };
+        let params = convert(revisions, method, params)?;
+        let none = || {
+            let why = format!("{method}: the client is not waiting for a result that can ask for input");
+            ErrorObject::new(ErrorCode::METHOD_NOT_FOUND, why)
+        };
+        let inputs = self.calls.interactive().ok_or_else(none)?;
+        let (response, result) = oneshot::channel();
+        inputs.send(Input { method: method.to_owned(), params, response }).await.map_err(|_| none())?;
+        let result = result.await.map_err(|_| none())?;
+        revisions.reversed().result(method, &result).map_err(ConversionError::into_response)
+    }
+
+    /// Sends a request of a modern client to a legacy server. If the server needs input meanwhile, returns an input
+    /// request as the result, and keeps the call open.
+    pub(super) async fn call_interactively(
+        &self,
+        method: &str,
+        params: Option<RawJson>,
+        context: &Context,
+    ) -> Result<RawJson, ErrorObject> {
+        let mut call = match context.request_state() {
+            Some(state) => {
+                let call = self.calls.resume(state).filter(|call| call.method == method);
+                let mut call = call.ok_or_else(|| {
+                    errors::invalid_params_in_words("params.requestState: unknown or expired; send the request again")
+                })?;
+                call.active.set_context(context);
+                answer(&mut call, &responses(method, params, context)?);
+                call
+            }
+            None => {
+                let (sender, inputs) = mpsc::channel(INPUTS);
+                let params = self.server_params(method, params, context, self.server.revision()).await?;
+                let active = self.calls.add(context, Some(sender));
+                let open = OpenCall::send(&self.server.peer, method, params, context);
+                InteractiveCall { open, method: method.to_owned(), inputs, asked: Vec::new(), active }
+            }
+        };
+        if call.asked.is_empty() {
+            tokio::select! {
+                biased;
+                result = call.open.result(context) => return self.finish(method, result, context),
+                Some(input) = call.inputs.recv() => ask(&mut call, input),
+            }
+        }
+        while let Ok(input) = call.inputs.try_recv() {
+            ask(&mut call, input);
+        }
+        let requests: JsonObject = call.asked.iter().map(|(key, input)| (key.clone(), input_request(input))).collect();
+        let state = self.calls.suspend(call).ok_or_else(|| errors::limit_exceeded("too many calls wait for input"))?;
+        let result = json!({ "resultType": "input_required", "inputRequests": requests, "requestState": state });
+        let revisions = Revisions { from: TYPES, to: context.revision() };
+        revisions.result(method, &result).map_err(ConversionError::into_response)
+    }
+
+    /// Sends a request of a legacy client to a modern server. Whenever the server asks for input in its result, sends
+    /// requests to the client, and repeats the call with the responses.
+    pub(super) async fn call_in_rounds(
+        &self,
+        method: &str,
+        params: Option<RawJson>,
+        context: &Context,
+    ) -> Result<RawJson, CallError> {
+        let asking = context.clone();
+        let requests = Router::new().fallback(move |request| {
+            let context = asking.clone();
+            async move { ask_legacy(&request.method, request.params, &context).await }
+        });
+        let peer = &self.server.peer;
+        let revisions = Revisions { from: TYPES, to: self.server.revision() };
+        let rounds = Rounds { peer, requests, limits: RoundLimits::default(), method, revisions };
+        let send = |params| async move { OpenCall::send(peer, method, Some(params), context).result(context).await };
+        rounds.run(params, send).await
+    }
+}
+
+/// Sends an input request to a legacy client. Params and result belong to the revision of this crate's types.
+async fn ask_legacy(method: &str, params: Option<RawJson>, context: &Context) -> Result<RawJson, ErrorObject> {
+    let revisions = Revisions { from: TYPES, to: context.revision() };
+    let params = convert(revisions, method, params)?;
+    let call = context.peer().raw_request(method, params).idle_timeout(None).timeout(None);
+    let result = call.send().await.map_err(|error| error_response(error, TYPES))?;
+    revisions.reversed().result(method, &result).map_err(ConversionError::into_response)
+}
+
+fn convert(revisions: Revisions, method: &str, params: Option<RawJson>) -> Result<Option<RawJson>, ErrorObject> {
+    let params = params.map(|params| revisions.params(method, &params)).transpose();
+    params.map_err(ConversionError::into_response)
+}
+
+/// Adds a request for input to those that the client is asked for.
+fn ask(call: &mut InteractiveCall, input: Input) {
+    let last = call.asked.last().and_then(|(key, _)| key.parse::<u64>().ok()).unwrap_or_default();
+    call.asked.push(((last + 1).to_string(), input));
+}
+
+fn input_request(input: &Input) -> Value {
+    let mut request = json!({ "method": input.method });
+    if let Some(params) = &input.params {
+        request["params"] = params.decode().unwrap_or_default();
+    }
+    request
+}
+
+/// Returns the input responses in the params of a repeated request, in the revision of this crate's types.
+fn responses(method: &str, params: Option<RawJson>, context: &Context) -> Result<JsonObject, ErrorObject> {
+    let revisions = Revisions { from: context.revision(), to: TYPES };
+    let Some(params) = convert(revisions, method, params)? else { return Ok(JsonObject::new()) };
+    let mut params: JsonObject = params.decode().map_err(|error| errors::invalid_params(&error))?;
+    match params.remove("inputResponses") {
+        Some(Value::Object(responses)) => Ok(responses),
+        _ => Ok(JsonObject::new()),
+    }
+}
+
+/// Sends the responses to the server's requests.
+fn answer(call: &mut InteractiveCall, responses: &JsonObject) {
+    let asked = std::mem::take(&mut call.asked);
+    for (key, input) in asked {
+        match responses.get(&key) {
+            // The server may have cancelled its request.
+            Some(response) => drop(input.response.send(RawJson::from(response))),
+            None => call.asked.push((key, input)),
+        }
+    }
+}

@@ -1,0 +1,106 @@
+//! Converts params and results between the revision of a connection and the revision of the types of this crate.
+//!
+//! The tables of `mcpgen_types::convert` decide how. Nothing here depends on a revision.
+
+use mcpgen_types::codec::Encode;
+use mcpgen_types::convert::{Conversion, ConvertError, Converted, Policy};
+use mcpgen_types::{ErrorCode, ErrorObject, RawJson, Revision};
+
+/// Params or a result cannot be expressed in a revision.
+#[derive(Clone, Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum ConversionError {
+    /// The revision does not have the method.
+    #[error("revision {revision} does not support `{method}`")]
+    Method {
+        /// The method.
+        method: String,
+        /// The revision.
+        revision: Revision,
+    },
+    /// The revision does not support a value.
+    #[error("{part} of `{method}`: {error}")]
+    Value {
+        /// The method.
+        method: String,
+        /// The part of the message: `params` or `result`.
+        part: &'static str,
+        /// The error, with the path of the value.
+        error: Box<ConvertError>,
+    },
+}
+
+impl ConversionError {
+    /// Returns the error response for a request that this error prevents.
+    pub(crate) fn into_response(self) -> ErrorObject {
+        let code = match &self {
+            Self::Method { .. } => ErrorCode::METHOD_NOT_FOUND,
+            Self::Value { part: "params", .. } => ErrorCode::INVALID_PARAMS,
+            Self::Value { .. } => ErrorCode::INTERNAL_ERROR,
+        };
+        ErrorObject::new(code, self.to_string())
+    }
+}
+
+/// The two revisions of a conversion.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Revisions {
+    pub(crate) from: Revision,
+    pub(crate) to: Revision,
+}
+
+impl Revisions {
+    pub(crate) fn reversed(self) -> Self {
+        Self { from: self.to, to: self.from }
+    }
+
+    /// Converts the params of a request or a notification. Members that the target revision lacks are left out.
+    ///
+    /// # Errors
+    ///
+    /// Fails if the target revision lacks the method, or cannot express a value that must not be left out.
+    pub(crate) fn params<T: Encode + ?Sized>(self, method: &str, params: &T) -> Result<RawJson, ConversionError> {
+        self.apply(method, "params", params, Conversion::of_params)
+    }
+
+    /// Converts the result of a request. Members that the target revision lacks are left out.
+    ///
+    /// # Errors
+    ///
+    /// Fails like [`params`](Self::params).
+    pub(crate) fn result<T: Encode + ?Sized>(self, method: &str, result: &T) -> Result<RawJson, ConversionError> {
+        self.apply(method, "result", result, Conversion::of_result)
+    }
+
+    fn apply<T: Encode + ?Sized>(
+        self,
+        method: &str,
+        part: &'static str,
+        value: &T,
+        conversion: impl Fn(&str, Revision, Revision) -> Option<Conversion>,
+    ) -> Result<RawJson, ConversionError> {
+        let Self { from, to } = self;
+        if from == to {
+            return Ok(RawJson::from(value));
+        }
+        let Some(conversion) = conversion(method, from, to) else {
+            return match (from.method(method), to.method(method)) {
+                (Some(_), None) => Err(ConversionError::Method { method: method.to_owned(), revision: to }),
+                // Messages of custom methods are the same in every revision.
+                _ => Ok(RawJson::from(value)),
+            };
+        };
+        match conversion.apply(value, Policy::Omit) {
+            Ok(Converted { value, lost, .. }) => {
+                for lost in &lost {
+                    tracing::debug!(method, part, %from, %to, %lost, "left out what the revision does not support");
+                }
+                Ok(value)
+            }
+            Err(error) => {
+                tracing::warn!(method, part, %from, %to, %error, "the revision does not support a value");
+                Err(ConversionError::Value { method: method.to_owned(), part, error: Box::new(error) })
+            }
+        }
+    }
+}

@@ -1,0 +1,31 @@
+//! Converts params and results from and to the revision of a request.
+
+use mcpgen_types::codec::Encode;
+use mcpgen_types::{ErrorObject, JsonObject, RawJson, Request};
+
+use crate::jsonrpc::errors;
+use crate::protocol::TYPES;
+use crate::protocol::conversion::{ConversionError, Revisions};
+use crate::service::context::Context;
+use crate::service::router::{self, AnyRequest};
+
+/// Decodes the params of a request of any revision as params of the newest types.
+pub(super) fn params<R: Request>(mut request: AnyRequest) -> Result<R::Params, ErrorObject> {
+    let revisions = Revisions { from: request.context.revision(), to: R::REVISION };
+    if revisions.from != revisions.to {
+        let params = request.params.take().unwrap_or_else(|| RawJson::from(&JsonObject::new()));
+        let converted = revisions.params(R::METHOD, &params).map_err(ConversionError::into_response)?;
+        request.params = Some(converted);
+    }
+    router::params::<R>(&request).map_err(|error| errors::invalid_params(&error))
+}
+
+/// Encodes a result of the newest types for the revision of the request.
+///
+/// # Errors
+///
+/// The revision does not support the result.
+pub(super) fn encode<T: Encode>(context: &Context, result: &T) -> Result<RawJson, ErrorObject> {
+    let revisions = Revisions { from: TYPES, to: context.revision() };
+    revisions.result(context.method(), result).map_err(ConversionError::into_response)
+}

@@ -1,0 +1,117 @@
+//! Imports a revision that does not exist yet into a copy of the workspace. Without changes to the runtime, servers and
+//! clients must support it, and still support all others.
+//!
+//! With `MCPGEN_THOROUGH` set, the runtime's tests that run for every revision run in the copy as well. Most others test a
+//! certain revision as the newest one.
+
+mod schema;
+
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::{env, fs, io};
+
+use clap::Parser as _;
+use mcpgen::cli::Cli;
+
+/// The name of the revision.
+const TOMORROW: &str = "2027-03-15";
+
+#[test]
+fn a_new_revision_needs_no_change_of_the_runtime() {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
+    let scratch = Path::new(env!("CARGO_TARGET_TMPDIR")).join("tomorrow");
+    let copy = scratch.join("workspace");
+    let _ = fs::remove_dir_all(&copy);
+    for folder in ["schema", "codegen", "generated", "runtime", "tests/proof/tests/it/tomorrow"] {
+        copy_folder(&root.join(folder), &copy.join(folder));
+    }
+    for file in ["Cargo.lock", "README.md", "clippy.toml"] {
+        fs::copy(root.join(file), copy.join(file)).expect("a copy");
+    }
+    let manifest = fs::read_to_string(root.join("Cargo.toml")).expect("the manifest of the workspace");
+    fs::write(copy.join("Cargo.toml"), with_members(&manifest)).expect("a manifest");
+    let program = copy.join("tests/proof/tests/it/tomorrow/program");
+    fs::rename(program.join("manifest.toml"), program.join("Cargo.toml")).expect("the manifest of the program");
+
+    let newest = fs::read_to_string(root.join(format!("schema/{}/schema.json", schema::NEWEST))).expect("a schema");
+    let official = scratch.join("schema.json");
+    fs::write(&official, schema::tomorrow(&newest)).expect("a schema");
+    mcpgen(&copy, &["import", path(&official), "--revision", TOMORROW]);
+    mcpgen(&copy, &["generate"]);
+
+    let cargo = |arguments: &[&str]| {
+        let status = Command::new(env!("CARGO"))
+            .args(arguments)
+            .current_dir(&copy)
+            .env("CARGO_TARGET_DIR", scratch.join("target"))
+            .env("CARGO_PROFILE_DEV_DEBUG", "false")
+            .env_remove("RUSTFLAGS")
+            .status();
+        assert!(status.expect("cargo").success(), "cargo {arguments:?}");
+    };
+    cargo(&["run", "--quiet", "--offline", "-p", "tomorrow"]);
+    if env::var_os("MCPGEN_THOROUGH").is_some() {
+        let all_revisions = ["bridge::", "server::", "client_methods::all_methods_work_in_every_revision"];
+        let test =
+            ["test", "--quiet", "--offline", "-p", "mcpgen-runtime", "--features", "bridge", "--test", "it", "--"];
+        cargo(&[&test[..], &all_revisions].concat());
+    }
+    for file in files(&root.join("runtime")) {
+        let path = copy.join("runtime").join(&file);
+        assert_eq!(fs::read(root.join("runtime").join(&file)).ok(), fs::read(path).ok(), "{}", file.display());
+    }
+}
+
+/// Runs a command of mcpgen in the copy.
+fn mcpgen(copy: &Path, arguments: &[&str]) {
+    let all = ["mcpgen"].into_iter().chain(arguments.iter().copied()).chain(["--root", path(copy)]);
+    let answer = Cli::try_parse_from(all).expect("valid arguments").run();
+    let answer = answer.unwrap_or_else(|error| panic!("mcpgen {arguments:?}: {error}"));
+    assert!(!answer.differs, "mcpgen {arguments:?}: {}", answer.text);
+}
+
+fn path(path: &Path) -> &str {
+    path.to_str().expect("a path in UTF-8")
+}
+
+/// Returns the manifest of the workspace with fewer members, so that their dependencies are not needed.
+fn with_members(manifest: &str) -> String {
+    let mut manifest: toml::Table = manifest.parse().expect("a manifest");
+    let members = ["generated", "runtime", "tests/proof/tests/it/tomorrow/program"].map(toml::Value::from);
+    let exclude = ["codegen", "runtime/auth"].map(toml::Value::from);
+    let workspace = manifest["workspace"].as_table_mut().expect("a table");
+    workspace.insert("members".to_owned(), members.to_vec().into());
+    workspace.insert("exclude".to_owned(), exclude.to_vec().into());
+    if let Some(profile) = manifest.get_mut("profile").and_then(toml::Value::as_table_mut) {
+        // Most of its packages are not in the copy.
+        profile.remove("test");
+    }
+    manifest.to_string()
+}
+
+/// Copies a folder without build results and hidden files.
+fn copy_folder(from: &Path, to: &Path) {
+    for file in files(from) {
+        let target = to.join(&file);
+        fs::create_dir_all(target.parent().expect("a parent")).expect("a folder");
+        fs::copy(from.join(&file), target).expect("a copy");
+    }
+}
+
+/// Returns the files below a folder, relative to it.
+fn files(folder: &Path) -> Vec<PathBuf> {
+    let (mut found, mut folders) = (Vec::new(), vec![PathBuf::new()]);
+    while let Some(below) = folders.pop() {
+        let entries = fs::read_dir(folder.join(&below)).and_then(Iterator::collect::<io::Result<Vec<_>>>);
+        for entry in entries.expect("a readable folder") {
+            let (name, kind) = (below.join(entry.file_name()), entry.file_type().expect("a file type"));
+            let is_hidden = entry.file_name().to_string_lossy().starts_with('.');
+            match kind.is_dir() {
+                _ if is_hidden || entry.file_name() == "target" || entry.file_name() == "node_modules" => {}
+                true => folders.push(name),
+                false => found.push(name),
+            }
+        }
+    }
+    found
+}
