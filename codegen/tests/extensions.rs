@@ -1,9 +1,7 @@
 //! Compares the schemas of MCP's extensions with a published validator, using random documents.
-//!
-//! The schemas are not part of the repository. `MCPGEN_EXTENSIONS` is their folder; without it, nothing runs.
 //! `MCPGEN_INSTANCES` is the number of documents for each definition, by default 200.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
 
 use mcpgen::diff::{Axis, Verdict, diff};
@@ -12,7 +10,7 @@ use mcpgen::validate::validate;
 use mcpgen::{Document, Protocol};
 use serde_json::Value;
 
-use documents::{Random, document, files, judged, mutate, of_definition};
+use documents::{Random, document, extensions, judged, mutate, of_definition};
 
 #[path = "support/documents.rs"]
 mod documents;
@@ -74,14 +72,9 @@ fn compare(file: &str, schema: &Value, protocol: &Protocol, count: u64, wrong: &
 
 #[test]
 fn extensions_agree_with_a_published_validator() {
-    let Some(folder) = std::env::var_os("MCPGEN_EXTENSIONS").map(PathBuf::from) else {
-        println!("MCPGEN_EXTENSIONS is not set, so nothing was compared");
-        return;
-    };
     let count = std::env::var("MCPGEN_INSTANCES").ok().and_then(|text| text.parse().ok()).unwrap_or(200);
     let mut wrong = Vec::new();
-    for path in files(&folder) {
-        let file = path.file_name().expect("a name").to_string_lossy().into_owned();
+    for (file, path) in extensions() {
         let text = std::fs::read_to_string(&path).expect("a file");
         let document = Document::parse(&*file, text.as_bytes()).expect("a schema");
         let protocol = mcpgen::model(document, "proof", false).unwrap_or_else(|error| panic!("{error}"));
@@ -97,13 +90,9 @@ fn extensions_agree_with_a_published_validator() {
 /// schema, by default 20.
 #[test]
 fn generates_or_rejects_mutants() {
-    let Some(folder) = std::env::var_os("MCPGEN_EXTENSIONS").map(PathBuf::from) else {
-        println!("MCPGEN_EXTENSIONS is not set, so there are no mutants");
-        return;
-    };
     let count = std::env::var("MCPGEN_MUTANTS").ok().and_then(|text| text.parse().ok()).unwrap_or(20);
     let (mut generated, mut refused) = (0, 0);
-    for path in files(&folder) {
+    for (_, path) in extensions() {
         let schema: Value = serde_json::from_str(&std::fs::read_to_string(&path).expect("a file")).expect("JSON");
         for seed in 0..count {
             let mut random = Random((seed + 1_u64).wrapping_mul(0x9E37_79B9_7F4A_7C15) | 1);
@@ -223,9 +212,10 @@ const REGISTRY: &[(&str, &str, &Findings)] = &[
 
 #[test]
 fn finds_the_changes_of_the_registry() {
-    let Some(folder) = std::env::var_os("MCPGEN_EXTENSIONS").map(PathBuf::from) else { return };
+    let schemas: BTreeMap<String, PathBuf> = extensions().into_iter().collect();
     let model = |version: &str| {
-        let document = Document::read(&folder.join(format!("registry-server-{version}.json"))).expect("a schema");
+        let path = schemas.get(&format!("registry-{version}")).unwrap_or(&schemas["registry"]);
+        let document = Document::read(path).expect("a schema");
         mcpgen::model(document, version, false).expect("a model")
     };
     for (old, new, expected) in REGISTRY {

@@ -23,6 +23,8 @@ pub mod v2025_11_25;
 #[allow(deprecated, reason = "deprecated items remain")]
 pub mod v2026_07_28;
 
+pub mod ext;
+
 /// A revision of the Model Context Protocol, whether its types are compiled in or not.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Revision {

@@ -78,6 +78,7 @@ pub use peer::{CallError, Peer};
 pub use protocol::info::LocalInfo;
 pub use server::{Server, ServerBuilder, serve};
 pub use service::context::Context;
+pub use service::extension::Extension;
 pub use service::router::Router;
 
 /// Compiles the examples of the README.

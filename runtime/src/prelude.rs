@@ -22,4 +22,5 @@ pub use crate::protocol::change::Change;
 pub use crate::protocol::info::LocalInfo;
 pub use crate::server::{RequestContext, ServeError, Server, ServerBuilder, Structured, ToolError, ToolInfo, serve};
 pub use crate::service::context::Context;
+pub use crate::service::extension::Extension;
 pub use crate::service::router::Router;

@@ -1,9 +1,9 @@
 //! Generates modules from schemas: each group of the JSON-Schema-Test-Suite that the generator accepts, and each schema
 //! of MCP's extensions.
 //!
-//! `MCPGEN_JSON_SCHEMA_SUITE` is the folder of the suite's tests, and `MCPGEN_EXTENSIONS` that of the extensions. Without
-//! these variables, only the samples are generated. `MCPGEN_COMPILED_MUTANTS` is the number of mutants of each
-//! extension that are also generated; the default is 0.
+//! `MCPGEN_JSON_SCHEMA_SUITE` is the folder of the suite's tests. Without it, only our own groups in `sample` are
+//! generated. `MCPGEN_COMPILED_MUTANTS` is the number of mutants of each extension that are also generated; the default
+//! is 0.
 
 use std::error::Error;
 use std::path::{Path, PathBuf};
@@ -25,10 +25,12 @@ struct Output {
 }
 
 fn main() -> Result<(), Box<dyn Error>> {
-    for name in ["MCPGEN_JSON_SCHEMA_SUITE", "MCPGEN_EXTENSIONS", "MCPGEN_COMPILED_MUTANTS"] {
+    for name in ["MCPGEN_JSON_SCHEMA_SUITE", "MCPGEN_COMPILED_MUTANTS"] {
         println!("cargo::rerun-if-env-changed={name}");
     }
-    for path in ["build.rs", "sample", "../../codegen/tests/support/documents.rs"] {
+    let inputs =
+        ["../../codegen/tests/support/documents.rs", "../../codegen/tests/registry", "../../schema/extensions"];
+    for path in ["build.rs", "sample"].into_iter().chain(inputs) {
         println!("cargo::rerun-if-changed={path}");
     }
     let folder = PathBuf::from(std::env::var_os("OUT_DIR").ok_or("OUT_DIR is not set")?);
@@ -43,12 +45,10 @@ fn main() -> Result<(), Box<dyn Error>> {
             out.suite(&path, dialect)?;
         }
     }
-    if let Some(extensions) = std::env::var_os("MCPGEN_EXTENSIONS").map(PathBuf::from) {
-        let mutants = std::env::var("MCPGEN_COMPILED_MUTANTS").ok().and_then(|text| text.parse().ok()).unwrap_or(0);
-        for path in documents::files(&extensions) {
-            out.extension(&path)?;
-            out.mutants(&path, mutants)?;
-        }
+    let mutants = std::env::var("MCPGEN_COMPILED_MUTANTS").ok().and_then(|text| text.parse().ok()).unwrap_or(0);
+    for (name, path) in documents::extensions() {
+        out.extension(&name, &path)?;
+        out.mutants(&name, &path, mutants)?;
     }
     let (groups, definitions) = (&out.groups, &out.definitions);
     let registry = format!(
@@ -92,10 +92,10 @@ impl Output {
     }
 
     /// Generates all definitions of a schema.
-    fn extension(&mut self, path: &Path) -> Result<(), Box<dyn Error>> {
+    fn extension(&mut self, name: &str, path: &Path) -> Result<(), Box<dyn Error>> {
         let path = path.canonicalize()?;
         let protocol = mcpgen::model(Document::read(&path)?, "extension", false)?;
-        let module = self.module(&stem(&path), &protocol)?;
+        let module = self.module(name, &protocol)?;
         let is_definition = |origin: &Origin| *origin == Origin::Definition;
         for (id, def) in protocol.types.iter().enumerate().filter(|(_, def)| is_definition(&def.origin)) {
             let overlapping = has_overlapping_union(&protocol, id);
@@ -112,7 +112,7 @@ impl Output {
     }
 
     /// Generates modules from mutants of a schema, to check that they compile.
-    fn mutants(&mut self, path: &Path, count: usize) -> Result<(), Box<dyn Error>> {
+    fn mutants(&mut self, name: &str, path: &Path, count: usize) -> Result<(), Box<dyn Error>> {
         let schema = serde_json::from_str(&std::fs::read_to_string(path)?)?;
         let (mut seed, mut done) = (0_u64, 0);
         while done < count {
@@ -122,7 +122,7 @@ impl Output {
             let model = Document::parse("mutant.json", mutant.as_bytes())
                 .and_then(|document| mcpgen::model(document, "mutant", false));
             if let Ok(protocol) = model {
-                self.module(&format!("{}_mutant_{seed}", stem(path)), &protocol)?;
+                self.module(&format!("{name}_mutant_{seed}"), &protocol)?;
                 done += 1;
             }
         }

@@ -1,4 +1,4 @@
-//! Writes the registry: every definition of every vendored revision, with functions that decode, encode and build it.
+//! Writes the registry: every definition of every vendored revision and extension, with functions that decode, encode and build it.
 
 #[path = "build/registry.rs"]
 mod registry;
@@ -13,13 +13,15 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     println!("cargo::rerun-if-changed=build.rs");
     println!("cargo::rerun-if-changed=build");
     let workspace = Workspace::open(Some(&root))?;
-    let mut code =
-        String::from("/// Every definition of every vendored revision.\npub static REGISTRY: &[Entry] = &[\n");
+    let mut code = String::from(
+        "/// Every definition of every vendored revision and extension.\npub static REGISTRY: &[Entry] = &[\n",
+    );
     let mut builders = String::new();
-    for revision in &workspace.revisions {
-        let protocol = workspace.model(&revision.name)?;
-        let path = format!("mcpgen_types::{}", revision.module());
-        let (entries, more) = registry::entries(&protocol, &revision.name, &path);
+    let revisions = workspace.revisions.iter().map(|row| (&row.name, row.module()));
+    let extensions = workspace.extensions.iter().map(|row| (&row.name, format!("ext::{}", row.module)));
+    for (name, module) in revisions.chain(extensions) {
+        let protocol = workspace.model(name)?;
+        let (entries, more) = registry::entries(&protocol, name, &format!("mcpgen_types::{module}"));
         code.push_str(&entries);
         builders.push_str(&more);
     }

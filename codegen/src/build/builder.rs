@@ -63,6 +63,7 @@ pub fn build(normalised: Normalised, revision: &str) -> Result<Protocol, Error> 
         fixups: normalised.fixups.clone(),
         facts: normalised.facts.clone(),
         docs: Docs::default(),
+        extends: None,
     };
     mark_boxes(&mut protocol.types);
     protocol.checks = used_checks(&protocol.types, &normalised.checks);
@@ -83,6 +84,9 @@ struct Builder<'a> {
     universal: BTreeSet<String>,
     types: Vec<TypeDef>,
     names: BTreeMap<String, TypeId>,
+    /// Definitions by the values that they accept. Inline copies become references to them. A definition that is equal
+    /// to another one is not listed.
+    definitions: BTreeMap<String, TypeId>,
     /// Inline types by the values that they accept. Equal types are merged.
     known: BTreeMap<String, TypeId>,
     /// The occurrences of each inline type. Empty for definitions.
@@ -103,6 +107,7 @@ impl<'a> Builder<'a> {
             universal: algebra.universal(),
             names: normalised.definitions.keys().cloned().zip(0..).collect(),
             occurrences: vec![Vec::new(); types.len()],
+            definitions: distinct(normalised),
             types,
             known: BTreeMap::new(),
             problems: Vec::new(),
@@ -157,6 +162,9 @@ impl<'a> Builder<'a> {
     /// Returns the type expression for a schema inside a definition.
     fn content(&mut self, schema: &Schema, at: &Occurrence) -> Type {
         let at = &Occurrence { pointer: schema.note.pointer.clone(), ..at.clone() };
+        if let Some(id) = self.copied(schema).filter(|_| !at.own) {
+            return Type::Named(id);
+        }
         match &schema.kind {
             Kind::Any => Type::Any,
             Kind::Never | Kind::All(_) => Type::Never,
@@ -204,6 +212,17 @@ impl<'a> Builder<'a> {
                 None => self.plain(kind, at),
             },
         }
+    }
+
+    /// Returns the definition that an inline schema repeats.
+    fn copied(&self, schema: &Schema) -> Option<TypeId> {
+        if !is_type(&schema.kind) || self.definitions.is_empty() {
+            return None;
+        }
+        let id = *self.definitions.get(&fingerprint(schema))?;
+        let (_, definition) = self.normalised.definitions.get_index(id)?;
+        let is_same = definition.note.pointer == schema.note.pointer;
+        (!is_same && definition.note.discriminator == schema.note.discriminator).then_some(id)
     }
 
     /// Returns the type of a scalar or list, without its limit.
@@ -597,8 +616,27 @@ fn core_type(name: &str, schema: &Schema) -> Option<&'static str> {
     }
 }
 
+/// Returns whether a schema becomes a type with a name, so that references to it are shorter than copies.
+fn is_type(kind: &Kind) -> bool {
+    match kind {
+        Kind::Object(object) => !object.properties.is_empty(),
+        Kind::Values(values) => values.len() > 1,
+        Kind::Union(variants) => nullable(variants).is_none(),
+        _ => false,
+    }
+}
+
+/// Returns the definitions that become types and are not equal to another one.
+fn distinct(normalised: &Normalised) -> BTreeMap<String, TypeId> {
+    let mut found: BTreeMap<String, Option<TypeId>> = BTreeMap::new();
+    for (id, schema) in normalised.definitions.values().enumerate().filter(|(_, schema)| is_type(&schema.kind)) {
+        found.entry(fingerprint(schema)).and_modify(|known| *known = None).or_insert(Some(id));
+    }
+    found.into_iter().filter_map(|(key, id)| Some((key, id?))).collect()
+}
+
 /// Returns the definitions that the checks of types refer to, directly or not, in the order of the schema.
-fn used_checks(types: &[TypeDef], all: &Definitions) -> Definitions {
+pub(super) fn used_checks<'t>(types: impl IntoIterator<Item = &'t TypeDef>, all: &Definitions) -> Definitions {
     let mut names: Vec<&str> = Vec::new();
     for def in types {
         let checks = match &def.shape {

@@ -29,7 +29,8 @@ pub(super) struct DocsArgs {
 impl DocsArgs {
     pub(super) fn run(self) -> Result<Answer, Error> {
         let workspace = self.root.open()?;
-        let models = workspace.models()?;
+        let mut models = workspace.models()?;
+        models.extend(workspace.extension_models()?);
         let (missing, stale) = (workspace.docs.missing(&models), workspace.docs.stale(&models));
         let mut text = String::new();
         if self.missing {

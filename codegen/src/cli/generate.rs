@@ -10,9 +10,9 @@ use super::schema_args::SchemaArgs;
 use crate::error::Error;
 use crate::project::generate::{self, Generated, Generator};
 
-/// Write the Rust modules of all vendored revisions, or of one schema
+/// Write the Rust modules of all vendored revisions and extensions, or of one schema
 ///
-/// Writes vendored revisions to generated/src, and removes outdated generated files. Never changes files that mcpgen did
+/// Writes vendored modules to generated/src, and removes outdated generated files. Never changes files that mcpgen did
 /// not write. If an error occurs, no file changes.
 #[derive(Debug, Args)]
 #[command(after_help = "\

@@ -28,7 +28,7 @@ Examples:
   mcpgen inspect 2026-07-28 --format html > mcp.html
   mcpgen inspect my-schema.json --check")]
 pub(super) struct InspectArgs {
-    /// A vendored revision, or a schema file
+    /// A vendored revision or extension, or a schema file
     #[arg(value_name = "REV|FILE")]
     subject: String,
     /// Types to show, by their names in the schema or in Rust
@@ -62,33 +62,24 @@ impl InspectArgs {
         if self.check {
             return self.check(path);
         }
-        let is_file =
-            path.is_file() || path.components().count() > 1 || path.extension().is_some_and(|end| end == "json");
-        let (protocol, revisions) = if is_file {
-            (build::model(self.options.read(path)?, Status::Draft.as_str(), false)?, Vec::new())
-        } else {
-            self.revision()?
-        };
+        let protocol = self.options.model(&self.subject, &self.root)?;
         if !self.types.is_empty() {
             return Ok(Answer { text: texts(&protocol, &self.types)?, ..Answer::default() });
         }
         let text = match self.format {
             InspectFormat::Text => inspect(&protocol)?.to_string(),
             InspectFormat::Json => inspect(&protocol)?.to_json(),
-            InspectFormat::Html => site::render(&protocol, &revisions),
+            InspectFormat::Html => site::render(&protocol, &self.revisions()?),
         };
         Ok(Answer { text, ..Answer::default() })
     }
 
-    /// Reads a vendored revision, and all revisions if the format shows them.
-    fn revision(&self) -> Result<(Protocol, Vec<Protocol>), Error> {
-        let workspace = self.root.open()?;
-        let known = workspace.revisions.iter().map(|row| row.name.as_str());
-        let hint = did_you_mean(&self.subject, known).map_or(String::new(), |hint| format!("; {hint}"));
-        let revision = workspace.revision(&self.subject).map_err(|error| Error::Usage(format!("{error}{hint}")))?;
-        let protocol = workspace.model(&revision.name)?;
-        let revisions = if self.format == InspectFormat::Html { workspace.models()? } else { Vec::new() };
-        Ok((protocol, revisions))
+    /// Returns the models of all revisions if the subject is one of them, and nothing otherwise.
+    fn revisions(&self) -> Result<Vec<Protocol>, Error> {
+        match self.root.open() {
+            Ok(workspace) if workspace.revision(&self.subject).is_ok() => workspace.models(),
+            _ => Ok(Vec::new()),
+        }
     }
 }
 

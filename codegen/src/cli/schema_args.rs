@@ -4,8 +4,12 @@ use std::path::{Path, PathBuf};
 
 use clap::Args;
 
+use super::root::Root;
+use crate::build;
 use crate::error::Error;
+use crate::model::{Protocol, Status};
 use crate::schema::{Dialect, Document, Mapping, ReadOptions};
+use crate::text::suggest::did_you_mean;
 
 /// Options for reading a schema file.
 #[derive(Clone, Debug, Default, Args)]
@@ -25,6 +29,18 @@ impl SchemaArgs {
     pub(super) fn options(&self) -> Result<ReadOptions, Error> {
         let mapping = self.protocol.as_deref().map(Mapping::read).transpose()?;
         Ok(ReadOptions { dialect: self.dialect, root_name: self.root_name.clone(), mapping })
+    }
+
+    /// Reads the model of a vendored revision or extension, or of a schema file.
+    pub(super) fn model(&self, subject: &str, root: &Root) -> Result<Protocol, Error> {
+        let path = Path::new(subject);
+        if path.is_file() || path.components().count() > 1 || path.extension().is_some_and(|end| end == "json") {
+            return build::model(self.read(path)?, Status::Draft.as_str(), false);
+        }
+        let workspace = root.open()?;
+        let hint = did_you_mean(subject, workspace.names()).map_or(String::new(), |hint| format!("; {hint}"));
+        workspace.schema_path(subject).map_err(|error| Error::Usage(format!("{error}{hint}")))?;
+        workspace.model(subject)
     }
 
     pub(super) fn read(&self, path: &Path) -> Result<Document, Error> {

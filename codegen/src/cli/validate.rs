@@ -6,11 +6,10 @@ use std::path::PathBuf;
 use clap::Args;
 
 use super::answer::Answer;
+use super::root::Root;
 use super::schema_args::SchemaArgs;
-use crate::build;
 use crate::error::Error;
 use crate::json::Json;
-use crate::model::Status;
 use crate::text::suggest::did_you_mean;
 use crate::validate::validate;
 
@@ -22,31 +21,34 @@ use crate::validate::validate;
 Examples:
   mcpgen validate Tool --schema my-schema.json tool.json
   mcpgen validate Tool --schema my-schema.json < tool.json
+  mcpgen validate ServerCard --schema server-card card.json
 
 Exit codes: 0 all documents are valid, 1 some are not, 2 invalid input or usage.")]
 pub(super) struct ValidateArgs {
     /// The type, by name in the schema or in Rust
     #[arg(value_name = "TYPE")]
     type_name: String,
-    /// The schema file
-    #[arg(long, value_name = "FILE")]
-    schema: PathBuf,
+    /// A vendored revision or extension, or a schema file
+    #[arg(long, value_name = "NAME|FILE")]
+    schema: String,
     /// The documents, or `-` for standard input [default: -]
     #[arg(value_name = "DOCUMENT")]
     documents: Vec<PathBuf>,
     #[command(flatten)]
     options: SchemaArgs,
+    #[command(flatten)]
+    root: Root,
 }
 
 impl ValidateArgs {
     pub(super) fn run(self) -> Result<Answer, Error> {
-        let protocol = build::model(self.options.read(&self.schema)?, Status::Draft.as_str(), false)?;
+        let protocol = self.options.model(&self.schema, &self.root)?;
         let is_wanted = |name: &String| *name == self.type_name;
         let found = protocol.types.iter().position(|def| is_wanted(&def.name) || is_wanted(&def.rust));
         let id = found.ok_or_else(|| {
             let known = protocol.types.iter().flat_map(|def| [def.name.as_str(), def.rust.as_str()]);
             let hint = did_you_mean(&self.type_name, known).map_or(String::new(), |hint| format!("; {hint}"));
-            Error::Usage(format!("there is no type `{}` in {}{hint}", self.type_name, self.schema.display()))
+            Error::Usage(format!("there is no type `{}` in {}{hint}", self.type_name, self.schema))
         })?;
         let stdin = vec![PathBuf::from("-")];
         let documents = if self.documents.is_empty() { &stdin } else { &self.documents };

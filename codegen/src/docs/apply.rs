@@ -12,7 +12,7 @@ impl DocBook {
         let mut docs = Docs::default();
         let mut deprecated = Vec::new();
         for target in targets(protocol) {
-            let Some(entry) = self.entry(&protocol.revision, &target) else { continue };
+            let Some(entry) = self.entry(protocol, &target) else { continue };
             let is_deprecated = entry.deprecated_since.as_ref().is_some_and(|since| *since <= protocol.revision);
             let entry = match is_deprecated {
                 true => entry,
@@ -34,10 +34,15 @@ impl DocBook {
         protocol.docs = docs;
     }
 
-    /// Adds the examples to a revision. They are written for the newest one.
+    /// Adds the examples to an extension or a revision. Those of revisions are written for the newest one.
     pub fn attach_examples(&self, protocol: &mut Protocol) {
+        let book = match &protocol.extends {
+            Some(_) => self.extensions.get(&protocol.revision),
+            None => Some(self),
+        };
+        let Some(types) = book.map(|book| &book.types) else { return };
         for def in &protocol.types {
-            if let Some(example) = self.types.get(&def.name).and_then(|entry| entry.example.as_ref()) {
+            if let Some(example) = types.get(&def.name).and_then(|entry| entry.example.as_ref()) {
                 protocol.docs.examples.insert(def.name.clone(), example.trim().to_owned());
             }
         }

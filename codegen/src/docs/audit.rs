@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use crate::docs::book::{DocBook, TypeEntry};
-use crate::docs::targets::{needs_no_entry, targets};
+use crate::docs::targets::{is_shared, needs_no_entry, targets};
 use crate::model::{DocEntry, DocTarget, Protocol};
 use crate::text::markdown::links;
 
@@ -13,7 +13,8 @@ impl DocBook {
         let mut missing: BTreeMap<DocTarget, Vec<&str>> = BTreeMap::new();
         for protocol in protocols {
             for target in targets(protocol) {
-                if !needs_no_entry(protocol, &target) && self.entry(&protocol.revision, &target).is_none() {
+                let needs_entry = !needs_no_entry(protocol, &target) && !is_shared(protocol, &target);
+                if needs_entry && self.entry(protocol, &target).is_none() {
                     missing.entry(target).or_default().push(&protocol.revision);
                 }
             }
@@ -23,6 +24,17 @@ impl DocBook {
 
     /// Returns the entries that document a target that no revision has, and the links to such targets.
     pub fn stale(&self, protocols: &[Protocol]) -> Vec<String> {
+        let revisions: Vec<&Protocol> = protocols.iter().filter(|protocol| protocol.extends.is_none()).collect();
+        let mut stale = self.stale_in(&revisions);
+        for (name, book) in &self.extensions {
+            let extension: Vec<&Protocol> =
+                protocols.iter().filter(|it| it.extends.is_some() && it.revision == *name).collect();
+            stale.extend(book.stale_in(&extension).into_iter().map(|what| format!("{name}: {what}")));
+        }
+        stale
+    }
+
+    fn stale_in(&self, protocols: &[&Protocol]) -> Vec<String> {
         let mut audit = Audit::new(protocols);
         self.types.iter().for_each(|(name, entry)| audit.type_entry(name, entry));
         for (method, entry) in &self.methods {
@@ -48,7 +60,7 @@ impl DocBook {
 
 /// The targets of the revisions, and the stale entries found so far.
 struct Audit<'p> {
-    protocols: &'p [Protocol],
+    protocols: &'p [&'p Protocol],
     targets: BTreeSet<DocTarget>,
     revisions: BTreeSet<&'p str>,
     rust_names: BTreeSet<&'p str>,
@@ -56,12 +68,15 @@ struct Audit<'p> {
 }
 
 impl<'p> Audit<'p> {
-    fn new(protocols: &'p [Protocol]) -> Self {
+    fn new(protocols: &'p [&'p Protocol]) -> Self {
         Audit {
             protocols,
-            targets: protocols.iter().flat_map(targets).collect(),
+            targets: protocols
+                .iter()
+                .flat_map(|protocol| targets(protocol).filter(|target| !is_shared(protocol, target)))
+                .collect(),
             revisions: protocols.iter().map(|protocol| protocol.revision.as_str()).collect(),
-            rust_names: protocols.iter().flat_map(|it| &it.types).map(|def| def.rust.as_str()).collect(),
+            rust_names: protocols.iter().flat_map(|it| it.types.iter()).map(|def| def.rust.as_str()).collect(),
             stale: Vec::new(),
         }
     }

@@ -1,15 +1,19 @@
-//! Reads the entries. They are shared by all revisions.
+//! Reads the entries. They are shared by all revisions. Each extension has a file for itself.
 
 use std::collections::BTreeMap;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use serde::Deserialize;
 
+use crate::docs::targets::is_shared;
 use crate::error::Error;
-use crate::model::{DocEntry, DocTarget};
+use crate::model::{DocEntry, DocTarget, Protocol};
 
 /// The folder of the entries, below the root.
 pub const FOLDER: &str = "schema/docs";
+
+/// The folder of the entries of extensions, below [`FOLDER`]: a file for each extension.
+const EXTENSIONS: &str = "extensions";
 
 /// All entries.
 #[derive(Clone, Debug, Default)]
@@ -18,6 +22,8 @@ pub struct DocBook {
     pub(super) methods: BTreeMap<String, MethodEntry>,
     /// Members that have the same meaning in all types.
     pub(super) members: BTreeMap<String, DocEntry>,
+    /// The entries of extensions, by the name of the extension.
+    pub(super) extensions: BTreeMap<String, DocBook>,
 }
 
 #[derive(Clone, Debug, Deserialize)]
@@ -78,35 +84,34 @@ impl DocBook {
     pub fn read(root: &Path) -> Result<DocBook, Error> {
         let folder = root.join(FOLDER);
         let mut book = DocBook::default();
-        if !folder.is_dir() {
-            return Ok(book);
+        for path in files(&folder)? {
+            book.add(&path)?;
         }
-        let entries = std::fs::read_dir(&folder).map_err(Error::io("reading", &folder))?;
-        let mut paths = Vec::new();
-        for entry in entries {
-            paths.push(entry.map_err(Error::io("reading", &folder))?.path());
-        }
-        paths.retain(|path| path.extension().is_some_and(|extension| extension == "toml"));
-        paths.sort();
-        for path in paths {
-            let text = std::fs::read_to_string(&path).map_err(Error::io("reading", &path))?;
-            let wrong = |why: String| Error::Usage(format!("{}: {why}", path.display()));
-            let file: File = toml::from_str(&text).map_err(|error| wrong(error.to_string()))?;
-            let File { types, methods, members } = file;
-            merge(&mut book.types, types)
-                .map_err(|key| wrong(format!("the type {key} has two entries; merge them")))?;
-            merge(&mut book.methods, methods).map_err(|key| wrong(format!("{key} has two entries; merge them")))?;
-            merge(&mut book.members, members)
-                .map_err(|key| wrong(format!("the shared member {key} has two entries; merge them")))?;
+        for path in files(&folder.join(EXTENSIONS))? {
+            let name = path.file_stem().unwrap_or_default().to_string_lossy().into_owned();
+            book.extensions.entry(name).or_default().add(&path)?;
         }
         Ok(book)
+    }
+
+    /// Adds the entries of a file.
+    fn add(&mut self, path: &Path) -> Result<(), Error> {
+        let text = std::fs::read_to_string(path).map_err(Error::io("reading", path))?;
+        let wrong = |why: String| Error::Usage(format!("{}: {why}", path.display()));
+        let file: File = toml::from_str(&text).map_err(|error| wrong(error.to_string()))?;
+        let File { types, methods, members } = file;
+        merge(&mut self.types, types).map_err(|key| wrong(format!("the type {key} has two entries; merge them")))?;
+        merge(&mut self.methods, methods).map_err(|key| wrong(format!("{key} has two entries; merge them")))?;
+        merge(&mut self.members, members)
+            .map_err(|key| wrong(format!("the shared member {key} has two entries; merge them")))
     }
 
     /// Returns the number of entries.
     pub fn len(&self) -> usize {
         let inner: usize =
             self.types.values().map(|entry| 1 + entry.members.len() + entry.values.len() + entry.variants.len()).sum();
-        inner + self.methods.len() + self.members.len()
+        let extensions: usize = self.extensions.values().map(DocBook::len).sum();
+        inner + self.methods.len() + self.members.len() + extensions
     }
 
     /// Returns `true` if there are no entries.
@@ -114,8 +119,21 @@ impl DocBook {
         self.len() == 0
     }
 
-    /// Returns the entry for a target in a revision.
-    pub(super) fn entry(&self, revision: &str, target: &DocTarget) -> Option<DocEntry> {
+    /// Returns the entry for a target in a revision or an extension. An extension uses the entries of the revision that
+    /// it extends for shared types, and for members that have the same meaning in all types.
+    pub(super) fn entry(&self, protocol: &Protocol, target: &DocTarget) -> Option<DocEntry> {
+        let Some(extends) = &protocol.extends else { return self.own_entry(&protocol.revision, target) };
+        if is_shared(protocol, target) {
+            return self.own_entry(&extends.revision, target);
+        }
+        let own = self.extensions.get(&protocol.revision).and_then(|book| book.own_entry(&protocol.revision, target));
+        own.or_else(|| match target {
+            DocTarget::Member(_, member) => self.members.get(member).cloned(),
+            _ => None,
+        })
+    }
+
+    fn own_entry(&self, revision: &str, target: &DocTarget) -> Option<DocEntry> {
         match target {
             DocTarget::Type(name) => {
                 let entry = self.types.get(name)?;
@@ -154,6 +172,20 @@ impl MethodEntry {
     pub(super) fn to_entry(&self, over: Option<&Override>) -> DocEntry {
         whole(&self.doc, over, self.deprecated_since.as_ref(), self.replacement.as_ref())
     }
+}
+
+/// Returns the TOML files of a folder, by name. A folder that does not exist has no files.
+fn files(folder: &Path) -> Result<Vec<PathBuf>, Error> {
+    let mut paths = Vec::new();
+    if !folder.is_dir() {
+        return Ok(paths);
+    }
+    for entry in std::fs::read_dir(folder).map_err(Error::io("reading", folder))? {
+        paths.push(entry.map_err(Error::io("reading", folder))?.path());
+    }
+    paths.retain(|path| path.extension().is_some_and(|extension| extension == "toml"));
+    paths.sort();
+    Ok(paths)
 }
 
 fn whole(doc: &str, over: Option<&Override>, since: Option<&String>, replacement: Option<&String>) -> DocEntry {

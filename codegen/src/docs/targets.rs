@@ -30,6 +30,26 @@ fn in_type(def: &TypeDef) -> Vec<DocTarget> {
     std::iter::once(DocTarget::Type(name())).chain(inner).collect()
 }
 
+/// Returns whether a target is in a type that an extension shares with a revision, whose entries document it.
+pub(super) fn is_shared(protocol: &Protocol, target: &DocTarget) -> bool {
+    if protocol.extends.is_none() {
+        return false;
+    }
+    let name = match target {
+        DocTarget::Type(name)
+        | DocTarget::Member(name, _)
+        | DocTarget::Value(name, _)
+        | DocTarget::Variant(name, _) => name,
+        DocTarget::Method(method) => {
+            let requests = protocol.requests.iter().map(|request| (&request.method, request.type_id));
+            let notifications = protocol.notifications.iter().map(|it| (&it.method, it.type_id));
+            let mut messages = requests.chain(notifications).filter(|(known, _)| *known == method);
+            return messages.next().is_some_and(|(_, id)| protocol.is_shared(id));
+        }
+    };
+    protocol.types.iter().position(|def| def.name == *name).is_some_and(|id| protocol.is_shared(id))
+}
+
 /// Returns whether a target needs no entry because the generator documents it: the type of a message, a whole response,
 /// or a direction without messages.
 pub(super) fn needs_no_entry(protocol: &Protocol, target: &DocTarget) -> bool {

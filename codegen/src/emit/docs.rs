@@ -173,7 +173,8 @@ impl<'a> DocWriter<'a> {
             footer.push("Deprecated by the schema.".to_owned());
         }
         footer.extend(self.users(id));
-        if self.options.vendored.is_some() && def.origin == Origin::Definition {
+        let has_page = self.options.vendored.is_some() && self.protocol.extends.is_none();
+        if has_page && def.origin == Origin::Definition {
             let (revision, anchor) = (&self.protocol.revision, def.name.to_lowercase());
             footer.push(format!(
                 "[Specification](https://modelcontextprotocol.io/specification/{revision}/schema#{anchor})"

@@ -43,7 +43,8 @@ impl<'a> Emitter<'a> {
     /// Emits the items of an area.
     pub(super) fn area(&mut self, area: &str, exports: &Exports) -> Result<Vec<Item>, Error> {
         let protocol = self.protocol;
-        let ids: Vec<TypeId> = self.order.iter().copied().filter(|id| protocol.types[*id].area == area).collect();
+        let is_here = |id: &TypeId| protocol.types[*id].area == area && !protocol.is_shared(*id);
+        let ids: Vec<TypeId> = self.order.iter().copied().filter(is_here).collect();
         let mut items = ids.into_iter().map(|id| self.item(id)).collect::<Result<Vec<_>, _>>()?;
         if area == MESSAGES {
             let messages = self.messages(&exports.message_names).into_iter();

@@ -8,13 +8,16 @@ use crate::build::areas::{CHECKS, MESSAGES};
 use crate::model::{MessageKind, MessageSet, Protocol, Side, Tag, TypeDef, TypeId};
 use crate::text::names::Namespace;
 
+/// The area of types that an extension shares with a revision. It has no file: the root re-exports them.
+const SHARED: &str = "";
+
 /// The areas of a revision, and the names that they export.
 pub(super) struct Exports {
     /// The exported names of each area, sorted.
     pub(super) areas: BTreeMap<String, BTreeSet<String>>,
     /// The number of types of each area.
     sizes: BTreeMap<String, usize>,
-    /// The area of each name.
+    /// The area of each name. Names of shared types have the area [`SHARED`].
     homes: BTreeMap<String, String>,
     /// The names of items that are not types of the model.
     pub(super) message_names: MessageNames,
@@ -33,10 +36,13 @@ pub(super) struct MessageNames {
 impl Exports {
     pub(super) fn new(protocol: &Protocol, options: &Options) -> Self {
         let message_names = MessageNames::new(protocol);
-        let types = protocol.types.iter().map(|def| (def.area.as_str(), def.rust.clone()));
+        let own = protocol.types.iter().enumerate().filter(|(id, _)| !protocol.is_shared(*id));
+        let types = own.map(|(_, def)| (def.area.as_str(), def.rust.clone()));
         let others = message_names.all().map(|name| (MESSAGES, name.clone()));
         let (mut areas, mut sizes) = (BTreeMap::<String, BTreeSet<String>>::new(), BTreeMap::new());
-        let mut homes = BTreeMap::new();
+        let shared = protocol.types.iter().enumerate().filter(|(id, _)| protocol.is_shared(*id));
+        let mut homes: BTreeMap<String, String> =
+            shared.map(|(_, def)| (def.rust.clone(), SHARED.to_owned())).collect();
         for (area, name) in types.chain(others) {
             areas.entry(area.to_owned()).or_default().insert(name.clone());
             *sizes.entry(area.to_owned()).or_default() += 1;

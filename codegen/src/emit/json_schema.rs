@@ -17,8 +17,9 @@ pub(super) fn tokens(protocol: &Protocol) -> TokenStream {
     let mut definitions = protocol.facts.clone();
     let facts = Json::Object(protocol.facts.clone());
     let mut pairs = Vec::new();
-    for def in &protocol.types {
-        if matches!(def.shape, Shape::Alias(..) | Shape::Core(_)) || def.origin == Origin::Absent {
+    for (id, def) in protocol.types.iter().enumerate() {
+        let has_impl = matches!(def.shape, Shape::Alias(..) | Shape::Core(_)) || protocol.is_shared(id);
+        if has_impl || def.origin == Origin::Absent {
             continue;
         }
         if matches!(def.origin, Origin::Inline(_)) {

@@ -3,7 +3,7 @@
 //! `declarations` formats macro calls, and `width` joins lines. Each shape of a type has its own file.
 //!
 //! `exports` computes the names that each area exports, `rust_type` resolves type expressions with typify, and
-//! `methods`, `revisions` and `conversions` write the files that all revisions share.
+//! `methods`, `revisions`, `extensions` and `conversions` write the files that all modules share.
 
 mod aliases;
 mod blanks;
@@ -15,6 +15,7 @@ mod docs;
 mod emitter;
 mod enums;
 mod exports;
+pub(crate) mod extensions;
 pub(crate) mod file;
 mod imports;
 mod json_schema;

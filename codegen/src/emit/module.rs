@@ -12,9 +12,9 @@ use quote::{format_ident, quote};
 use super::emitter::Emitter;
 use super::exports::Exports;
 use super::file::{MARK, area_file, render};
-use super::{Options, json_schema};
+use super::{Options, ident, json_schema};
 use crate::error::Error;
-use crate::model::{Protocol, Side};
+use crate::model::{Extends, Protocol, Side};
 use crate::text::names;
 
 /// Emits the module of a revision. Returns the text of each file by its name.
@@ -76,11 +76,14 @@ fn root(protocol: &Protocol, exports: &Exports, options: &Options) -> TokenStrea
         protocol.requests.len(),
         protocol.notifications.len()
     );
-    let title = if protocol.has_message_sets() {
+    let title = if let Some(extends) = &protocol.extends {
+        extension_title(protocol, extends)
+    } else if protocol.has_message_sets() {
         format!(" Revision `{}` of the Model Context Protocol ({} era).", protocol.revision, protocol.era.as_str())
     } else {
         format!(" Revision `{}` of the schema `{}`.", protocol.revision, options.source)
     };
+    let shared = shared(protocol, options);
     let modules = exports.areas.iter().map(|(area, exported)| {
         let module = syn::Ident::new(area, proc_macro2::Span::call_site());
         let names = exported.iter().map(|name| format_ident!("{}", names::escape(name)));
@@ -102,7 +105,30 @@ fn root(protocol: &Protocol, exports: &Exports, options: &Options) -> TokenStrea
         #layout
         #(#modules)*
         #(#exports)*
+        #shared
     }
+}
+
+fn extension_title(protocol: &Protocol, extends: &Extends) -> String {
+    let (name, version, revision) = (&protocol.revision, &extends.version, &extends.revision);
+    if extends.shared.is_empty() {
+        return format!(" The schema `{name}`, version `{version}`.");
+    }
+    format!(" The schema `{name}`, version `{version}`. It shares types with revision `{revision}`.")
+}
+
+/// Re-exports the types that an extension shares with a revision.
+fn shared(protocol: &Protocol, options: &Options) -> Option<TokenStream> {
+    let extends = protocol.extends.as_ref().filter(|extends| !extends.shared.is_empty())?;
+    let support: syn::Path = syn::parse_str(&options.support).ok()?;
+    let module = format_ident!("{}", extends.module);
+    let names: BTreeMap<&String, &String> =
+        extends.shared.iter().map(|(id, theirs)| (&protocol.types[*id].rust, theirs)).collect();
+    let names = names.into_iter().map(|(ours, theirs)| {
+        let (name, alias) = (ident(theirs), ident(ours));
+        if ours == theirs { quote!(#name) } else { quote!(#name as #alias) }
+    });
+    Some(quote!(pub use #support::#module::{#(#names),*};))
 }
 
 /// Returns the lines of a table of methods by area and sender.
@@ -111,6 +137,9 @@ fn map(protocol: &Protocol) -> Vec<String> {
     let notifications = protocol.notifications.iter().map(|it| (it.type_id, &it.method, &it.senders));
     let mut areas: BTreeMap<&str, [Vec<String>; 2]> = BTreeMap::new();
     for (id, method, senders) in requests.chain(notifications) {
+        if protocol.is_shared(id) {
+            continue;
+        }
         let def = &protocol.types[id];
         let link = format!("[`{method}`](self::{})", names::escape(&def.rust));
         let cells = areas.entry(&def.area).or_default();

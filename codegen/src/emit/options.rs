@@ -9,7 +9,7 @@ pub struct Options {
     pub command: String,
     /// The name of the schema file in the header. It must not depend on the machine.
     pub source: String,
-    /// The module of `mcpgen-types`, if this is a vendored revision. Its types link to the official pages and have
-    /// `JsonSchema` impls.
+    /// The module of `mcpgen-types`, if this is a vendored revision, or an extension of one. Types of a revision link to
+    /// the official pages. Both have `JsonSchema` impls.
     pub vendored: Option<String>,
 }

@@ -11,13 +11,18 @@ use crate::model::{Era, Protocol, Revision, Rule, Status};
 ///
 /// # Errors
 /// [`Error::Emit`], which is a defect of mcpgen.
-pub(crate) fn file(revisions: &[Revision], models: &[Protocol]) -> Result<String, Error> {
+pub(crate) fn file(revisions: &[Revision], models: &[Protocol], has_extensions: bool) -> Result<String, Error> {
     let header =
         format!("{MARK} from schema/revisions.toml.\n// Do not edit: run `cargo run -p mcpgen -- generate`.\n\n");
-    render("revisions.rs", &header, tokens(revisions, models))
+    let extensions = has_extensions.then(|| {
+        quote!(
+            pub mod ext;
+        )
+    });
+    render("revisions.rs", &header, tokens(revisions, models, extensions))
 }
 
-fn tokens(revisions: &[Revision], models: &[Protocol]) -> TokenStream {
+fn tokens(revisions: &[Revision], models: &[Protocol], extensions: Option<TokenStream>) -> TokenStream {
     let modules = revisions.iter().map(|revision| {
         let module = format_ident!("{}", revision.module());
         let feature = module.to_string();
@@ -69,6 +74,8 @@ fn tokens(revisions: &[Revision], models: &[Protocol]) -> TokenStream {
         mod methods;
 
         #(#modules)*
+
+        #extensions
 
         /// A revision of the Model Context Protocol, whether its types are compiled in or not.
         #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]

@@ -2,14 +2,16 @@
 //! direction, and documentation. Emitters, `inspect` and `diff` read it.
 //!
 //! `types` defines types and type expressions, `decision` the guards of unions, `messages` the methods, `direction`
-//! their senders, `docs` our documentation, and `revision` a vendored revision. `describe` writes type expressions in
-//! words, `method_facts` computes facts about methods, and `conservation` checks that no definition is lost.
+//! their senders, `docs` our documentation, `revision` a vendored revision, and `extension` a vendored extension.
+//! `describe` writes type expressions in words, `method_facts` computes facts about methods, and `conservation` checks
+//! that no definition is lost.
 
 pub(crate) mod conservation;
 pub(crate) mod decision;
 mod describe;
 mod direction;
 mod docs;
+pub(crate) mod extension;
 mod messages;
 pub(crate) mod method_facts;
 mod protocol;
@@ -24,6 +26,8 @@ pub use crate::schema::normal::{Bound, Bounds, Length};
 pub use decision::{Condition, Decision, Guard};
 pub use direction::{MessageKind, MessageSet, Side};
 pub use docs::{DocEntry, DocTarget, Docs};
+pub(crate) use extension::extension_path;
+pub use extension::{Extends, Extension};
 pub use messages::{ErrorCode, Notification, Params, Request, Tag};
 pub use protocol::Protocol;
 pub use revision::{Era, Revision, Rule, Status};

@@ -4,6 +4,7 @@ use indexmap::IndexMap;
 
 use crate::json::Json;
 use crate::model::docs::Docs;
+use crate::model::extension::Extends;
 use crate::model::messages::{ErrorCode, Notification, Request};
 use crate::model::revision::Era;
 use crate::model::types::{Origin, Shape, Struct, Type, TypeDef, TypeId};
@@ -37,12 +38,19 @@ pub struct Protocol {
     pub facts: IndexMap<String, Json>,
     /// Our documentation of the revision.
     pub docs: Docs,
+    /// For an extension, the revision that it extends.
+    pub extends: Option<Extends>,
 }
 
 impl Protocol {
     /// Returns the type with this schema name.
     pub fn find(&self, name: &str) -> Option<&TypeDef> {
         self.types.iter().find(|def| def.name == name && !matches!(def.origin, Origin::Inline(_)))
+    }
+
+    /// Returns whether the type is a type of the revision that an extension extends.
+    pub fn is_shared(&self, id: TypeId) -> bool {
+        self.extends.as_ref().is_some_and(|extends| extends.shared.contains_key(&id))
     }
 
     /// Follows aliases.

@@ -102,10 +102,15 @@ impl Rule {
 impl Revision {
     /// Returns the Rust module of the revision: `v2025_11_25`, `draft`.
     pub fn module(&self) -> String {
-        if self.name.starts_with(|c: char| c.is_ascii_digit()) {
-            format!("v{}", self.name.replace(['-', '.'], "_").to_lowercase())
+        Revision::module_of(&self.name)
+    }
+
+    /// Returns the Rust module of the revision with this name.
+    pub(crate) fn module_of(name: &str) -> String {
+        if name.starts_with(|c: char| c.is_ascii_digit()) {
+            format!("v{}", name.replace(['-', '.'], "_").to_lowercase())
         } else {
-            module_name(&self.name)
+            module_name(name)
         }
     }
 }

@@ -8,10 +8,10 @@ use std::thread;
 use crate::build::model;
 use crate::conversions::{Rules, conversions};
 use crate::emit::module::{emit_on, threads};
-use crate::emit::{Options, conversions as conversion_tables, emit, methods, revisions};
+use crate::emit::{Options, conversions as conversion_tables, emit, extensions, methods, revisions};
 use crate::error::Error;
 use crate::model::conservation::conservation;
-use crate::model::{Protocol, Revision, check_name, schema_path};
+use crate::model::{Protocol, Revision, check_name, extension_path, schema_path};
 use crate::project::manifest;
 use crate::project::workspace::Workspace;
 use crate::project::write::{Changes, sync};
@@ -21,19 +21,22 @@ use crate::text::names::escape;
 /// The folder of the modules of vendored revisions, below the root.
 pub(crate) const FOLDER: &str = "generated/src";
 
+/// The folder of the modules of extensions, below [`FOLDER`].
+const EXTENSIONS: &str = "ext";
+
 /// The default path of the support core for modules of other schemas.
 pub const SUPPORT: &str = "::mcpgen_types";
 
 /// The result of a run.
 #[derive(Clone, Debug)]
 pub struct Generated {
-    /// The revisions, in the order of the workspace.
+    /// The revisions and then the extensions, in the order of the workspace.
     pub revisions: Vec<Summary>,
     /// The files that were created, changed or removed.
     pub changes: Changes,
 }
 
-/// The result for one revision.
+/// The result for one revision or extension.
 #[derive(Clone, Debug)]
 pub struct Summary {
     /// The revision.
@@ -50,33 +53,37 @@ pub struct Summary {
     pub idle_fixups: Vec<&'static str>,
 }
 
-/// Generates all vendored revisions of a workspace, or with `check` only compares them.
+/// Generates all vendored revisions and extensions of a workspace, or with `check` only compares them.
 ///
 /// # Errors The problems of all schemas together; [`Error::Usage`] if it would overwrite a file that mcpgen did not
 /// write; [`Error::Io`].
 pub fn vendored(workspace: &Workspace, check: bool) -> Result<Generated, Error> {
-    let models = workspace.models()?;
+    let (models, extensions) = (workspace.models()?, workspace.extension_models()?);
     let rules = Rules::read(&workspace.root)?;
     let tables = conversion_tables::file(&workspace.revisions, &rules, &conversions(&models, &rules)?);
     let mut files = BTreeMap::from([
         ("conversions.rs".to_owned(), tables),
         ("methods.rs".to_owned(), methods::file(&workspace.revisions, &models)?),
-        ("revisions.rs".to_owned(), revisions::file(&workspace.revisions, &models)?),
+        ("revisions.rs".to_owned(), revisions::file(&workspace.revisions, &models, !extensions.is_empty())?),
     ]);
+    if !extensions.is_empty() {
+        files.insert(format!("{EXTENSIONS}/mod.rs"), extensions::file(&workspace.extensions)?);
+    }
     let mut summaries = Vec::new();
-    for (row, module) in workspace.revisions.iter().zip(modules(workspace, &models)) {
+    let jobs = jobs(workspace, &models, &extensions);
+    for (job, module) in jobs.iter().zip(modules(&jobs)) {
         let (summary, module) = module?;
         summaries.push(summary);
-        files.extend(module.into_iter().map(|(path, text)| (format!("{}/{path}", row.module()), text)));
+        files.extend(module.into_iter().map(|(path, text)| (format!("{}/{path}", job.folder), text)));
     }
-    let manifest = manifest::sync(workspace, true)?;
+    let manifest = manifest::sync(workspace, &extensions, true)?;
     let mut changes = sync(&workspace.root.join(FOLDER), &files, check)?;
     if !check {
-        manifest::sync(workspace, false)?;
+        manifest::sync(workspace, &extensions, false)?;
     }
     changes.changes.extend(manifest);
-    for (row, summary) in workspace.revisions.iter().zip(&mut summaries) {
-        let folder = format!("{}/", row.module());
+    for (job, summary) in jobs.iter().zip(&mut summaries) {
+        let folder = format!("{}/", job.folder);
         summary.changed = changes.changes.iter().filter(|change| change.path.starts_with(&folder)).count();
     }
     Ok(Generated { revisions: summaries, changes })
@@ -85,28 +92,49 @@ pub fn vendored(workspace: &Workspace, check: bool) -> Result<Generated, Error> 
 /// The summary of a revision, and the text of its files.
 type Module = (Summary, BTreeMap<String, String>);
 
-/// Generates the modules of all revisions in parallel.
-fn modules(workspace: &Workspace, models: &[Protocol]) -> Vec<Result<Module, Error>> {
-    let threads_of_each = threads().div_ceil(models.len().max(1));
+/// A module to generate.
+struct Job<'p> {
+    protocol: &'p Protocol,
+    options: Options,
+    /// The folder of the module, below [`FOLDER`].
+    folder: String,
+}
+
+/// Returns the modules of all revisions, then those of all extensions.
+fn jobs<'p>(workspace: &Workspace, models: &'p [Protocol], extensions: &'p [Protocol]) -> Vec<Job<'p>> {
+    let options = |source: String, module: String| Options {
+        support: "crate".to_owned(),
+        command: "cargo run -p mcpgen -- generate".to_owned(),
+        source,
+        vendored: Some(module),
+    };
+    let revisions = workspace.revisions.iter().zip(models).map(|(row, protocol)| Job {
+        protocol,
+        options: options(schema_path(&row.name), row.module()),
+        folder: row.module(),
+    });
+    let extensions = workspace.extensions.iter().zip(extensions).map(|(row, protocol)| Job {
+        protocol,
+        options: options(extension_path(&row.name), Revision::module_of(&row.core)),
+        folder: format!("{EXTENSIONS}/{}", row.module),
+    });
+    revisions.chain(extensions).collect()
+}
+
+/// Generates all modules in parallel.
+fn modules(jobs: &[Job<'_>]) -> Vec<Result<Module, Error>> {
+    let threads_of_each = threads().div_ceil(jobs.len().max(1));
     thread::scope(|scope| {
-        let rows = workspace.revisions.iter().zip(models);
-        let threads: Vec<_> =
-            rows.map(|(row, protocol)| scope.spawn(move || module(row, protocol, threads_of_each))).collect();
+        let threads: Vec<_> = jobs.iter().map(|job| scope.spawn(move || module(job, threads_of_each))).collect();
         // Propagates a panic to this thread.
         threads.into_iter().map(|thread| thread.join().unwrap_or_else(|cause| resume_unwind(cause))).collect()
     })
 }
 
-fn module(row: &Revision, protocol: &Protocol, threads: usize) -> Result<Module, Error> {
-    let options = Options {
-        support: "crate".to_owned(),
-        command: "cargo run -p mcpgen -- generate".to_owned(),
-        source: schema_path(&row.name),
-        vendored: Some(row.module()),
-    };
-    conservation(protocol)?;
-    let files = emit_on(threads, protocol, &options)?;
-    Ok((summary(protocol, files.len()), files))
+fn module(job: &Job<'_>, threads: usize) -> Result<Module, Error> {
+    conservation(job.protocol)?;
+    let files = emit_on(threads, job.protocol, &job.options)?;
+    Ok((summary(job.protocol, files.len()), files))
 }
 
 /// Generates a module from a schema.

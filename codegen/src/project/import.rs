@@ -1,15 +1,17 @@
-//! Imports an official schema into the workspace: the schema without its prose, and a row in `revisions.toml`.
+//! Imports an official schema into the workspace: the schema without its prose, and a row in `revisions.toml` or
+//! `extensions.toml`.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::{fs, io};
 
 use crate::build;
 use crate::error::Error;
-use crate::model::{Era, Protocol, Revision, Status, check_name, schema_path};
+use crate::model::{Era, Extension, Protocol, Revision, Status, check_name, extension_path, schema_path};
+use crate::project::extensions::{default_status, mapping_path, model, read_options};
 use crate::project::workspace::{FOLDER, Workspace};
 use crate::project::write::{Change, Changes, replace};
 use crate::schema::document::Document;
-use crate::schema::facts_only;
+use crate::schema::{Mapping, facts_only};
 
 /// The options of an import.
 #[derive(Clone, Debug, Default)]
@@ -70,18 +72,132 @@ pub(crate) fn import(workspace: Workspace, file: &Path, import: &Import) -> Resu
     }
     let is_new = workspace.revision(name).is_err() && !workspace.root.join(schema_path(name)).exists();
     let workspace = workspace.with(row.clone())?;
+    let files = [("revisions.toml".to_owned(), workspace.to_toml()), (format!("{name}/schema.json"), text)];
+    let (changes, written) = write(&folder, files, is_new || import.accept)?;
+    Ok(Imported { row, protocol, changes, written, same_as: None })
+}
+
+/// The options of an import of an extension.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct ImportExtension {
+    /// The name of the extension.
+    pub name: String,
+    /// The version. By default, `draft`.
+    pub version: Option<String>,
+    /// The status. By default, a draft if the version is `draft` or the digest of a commit.
+    pub status: Option<Status>,
+    /// The revision whose types the extension uses. By default, that of an earlier import, or the newest released one.
+    pub core: Option<String>,
+    /// The repository and the path in it. By default, that of an earlier import, or the name of the file.
+    pub upstream: Option<String>,
+    /// The Rust module. By default, that of an earlier import, or the name.
+    pub module: Option<String>,
+    /// The feature. By default, that of an earlier import, or `ext-` and the name.
+    pub feature: Option<String>,
+    /// The file that lists the messages and their directions. By default, that of an earlier import.
+    pub mapping: Option<PathBuf>,
+    /// Whether an existing extension may change.
+    pub accept: bool,
+}
+
+/// The result of an import of an extension.
+#[derive(Clone, Debug)]
+pub(crate) struct ImportedExtension {
+    /// The row of the extension.
+    pub row: Extension,
+    /// The model of the schema.
+    pub protocol: Protocol,
+    /// The files below [`FOLDER`] that the import creates or changes.
+    pub changes: Changes,
+    /// Whether the changes were written. `false` if they would change an existing extension, and `accept` is not set.
+    pub written: bool,
+}
+
+/// Imports the schema of an extension. Nothing is written unless the generator understands both the file and the text
+/// without prose.
+///
+/// # Errors
+/// The problems of the file; [`Error::Usage`] if a name is not valid; [`Error::Io`].
+pub(crate) fn import_extension(
+    workspace: Workspace,
+    file: &Path,
+    import: &ImportExtension,
+) -> Result<ImportedExtension, Error> {
+    let name = &import.name;
+    check_name(name)?;
+    let mapping_file = workspace.root.join(mapping_path(name));
+    let mapping_text = match &import.mapping {
+        Some(path) => Some(fs::read_to_string(path).map_err(Error::io("reading", path))?),
+        None => read(&mapping_file)?,
+    };
+    let mapping = mapping_text.as_ref().map(|text| Mapping::parse(mapping_path(name), text)).transpose()?;
+    let options = read_options(name, mapping);
+    let document = Document::read_with(file, &options)?;
+    let row = extension_row(&workspace, file, import, &document)?;
+    let core = workspace.model(&row.core)?;
+    let text = facts_only(&document);
+    model(document, &row, &core)?;
+    let vendored = Document::parse_with(extension_path(name), text.as_bytes(), &options)?;
+    let protocol = model(vendored, &row, &core)?;
+
+    let is_new = workspace.extension(name).is_none() && !workspace.root.join(extension_path(name)).exists();
+    let folder = workspace.root.join(FOLDER);
+    let workspace = workspace.with_extension(row.clone())?;
+    let below = |path: String| path.strip_prefix("schema/").map(str::to_owned).unwrap_or(path);
+    let mapping = mapping_text.map(|text| (below(mapping_path(name)), text));
+    let files = [("extensions.toml".to_owned(), workspace.extensions_toml()), (below(extension_path(name)), text)];
+    let (changes, written) = write(&folder, files.into_iter().chain(mapping), is_new || import.accept)?;
+    Ok(ImportedExtension { row, protocol, changes, written })
+}
+
+fn extension_row(
+    workspace: &Workspace,
+    file: &Path,
+    import: &ImportExtension,
+    document: &Document,
+) -> Result<Extension, Error> {
+    let name = &import.name;
+    let known = workspace.extension(name);
+    let newest = || workspace.revisions.iter().rfind(|row| row.status == Status::Released).map(|row| row.name.clone());
+    let core = import.core.clone().or_else(|| known.map(|row| row.core.clone())).or_else(newest);
+    let core = core.ok_or_else(|| {
+        Error::Usage("an extension extends a released revision, and none is imported; import one first".to_owned())
+    })?;
+    let file_name = || file.file_name().unwrap_or_default().to_string_lossy().into_owned();
+    let version = import.version.clone().unwrap_or_else(|| "draft".to_owned());
+    let or_known = |given: &Option<String>, of: fn(&Extension) -> &String| {
+        given.clone().or_else(|| known.map(|row| of(row).clone()))
+    };
+    Ok(Extension {
+        name: name.clone(),
+        status: import.status.unwrap_or_else(|| default_status(&version)),
+        version,
+        core,
+        upstream: or_known(&import.upstream, |row| &row.upstream).unwrap_or_else(file_name),
+        sha256: document.sha256.clone(),
+        module: or_known(&import.module, |row| &row.module).unwrap_or_else(|| Extension::module_of(name)),
+        feature: or_known(&import.feature, |row| &row.feature).unwrap_or_else(|| Extension::feature_of(name)),
+    })
+}
+
+/// Writes files, unless one of them would change and `may_change` is not set.
+fn write(
+    folder: &Path,
+    files: impl IntoIterator<Item = (String, String)>,
+    may_change: bool,
+) -> Result<(Changes, bool), Error> {
     let mut changes = Changes::default();
-    for (path, after) in [("revisions.toml".to_owned(), workspace.to_toml()), (format!("{name}/schema.json"), text)] {
+    for (path, after) in files {
         match read(&folder.join(&path))? {
             Some(before) if before == after => changes.unchanged += 1,
             before => changes.changes.push(Change { path, before, after: Some(after) }),
         }
     }
-    let written = is_new || import.accept || changes.changes.is_empty();
+    let written = may_change || changes.changes.is_empty();
     if written {
-        replace(&folder, &changes.changes)?;
+        replace(folder, &changes.changes)?;
     }
-    Ok(Imported { row, protocol, changes, written, same_as: None })
+    Ok((changes, written))
 }
 
 /// Returns the released revision that is equal to a draft. Between two releases, upstream's draft is a copy of the

@@ -1,9 +1,9 @@
-//! Updates the features of the generated crate, one per revision, in a marked region of its hand-written manifest.
+//! Updates the features of the generated crate, one per revision and extension, in a marked region of its hand-written manifest.
 
 use std::path::Path;
 
 use crate::error::Error;
-use crate::model::Status;
+use crate::model::{Bounded, Check, Protocol, Shape, Status, Undecided};
 use crate::project::workspace::Workspace;
 use crate::project::write::Change;
 
@@ -15,7 +15,7 @@ const END: &str = "# end\n";
 ///
 /// # Errors
 /// [`Error::Usage`] if the file has no such region; [`Error::Io`].
-pub(super) fn sync(workspace: &Workspace, check: bool) -> Result<Option<Change>, Error> {
+pub(super) fn sync(workspace: &Workspace, extensions: &[Protocol], check: bool) -> Result<Option<Change>, Error> {
     let path = workspace.root.join(PATH);
     let before = match std::fs::read_to_string(&path) {
         Ok(text) => text.replace("\r\n", "\n"),
@@ -23,7 +23,7 @@ pub(super) fn sync(workspace: &Workspace, check: bool) -> Result<Option<Change>,
         Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(None),
         Err(error) => return Err(Error::io("reading", path)(error)),
     };
-    let after = replaced(&before, &features(workspace)).ok_or_else(|| no_region(&path))?;
+    let after = replaced(&before, &features(workspace, extensions)).ok_or_else(|| no_region(&path))?;
     if before == after {
         return Ok(None);
     }
@@ -33,7 +33,7 @@ pub(super) fn sync(workspace: &Workspace, check: bool) -> Result<Option<Change>,
     Ok(Some(Change { path: "Cargo.toml".to_owned(), before: Some(before), after: Some(after) }))
 }
 
-fn features(workspace: &Workspace) -> String {
+fn features(workspace: &Workspace, extensions: &[Protocol]) -> String {
     let modules: Vec<String> = workspace.revisions.iter().map(|revision| revision.module()).collect();
     let newest = workspace.revisions.iter().rfind(|revision| revision.status == Status::Released);
     let quoted = |names: &[String]| names.iter().map(|name| format!("{name:?}")).collect::<Vec<_>>().join(", ");
@@ -41,7 +41,34 @@ fn features(workspace: &Workspace) -> String {
         format!("default = [{}]\n", quoted(&newest.map(|revision| revision.module()).into_iter().collect::<Vec<_>>()));
     text.push_str(&format!("all-revisions = [{}]\n", quoted(&modules)));
     modules.iter().for_each(|module| text.push_str(&format!("{module} = []\n")));
+    if !extensions.is_empty() {
+        let names: Vec<String> = workspace.extensions.iter().map(|extension| extension.feature.clone()).collect();
+        text.push_str(&format!("all-extensions = [{}]\n", quoted(&names)));
+    }
+    for (row, protocol) in workspace.extensions.iter().zip(extensions) {
+        text.push_str(&format!("{} = [{}]\n", row.feature, quoted(&needs(protocol))));
+    }
     text
+}
+
+/// Returns the features that the module of an extension needs: that of the revision whose types it uses, and `pattern`
+/// for regular expressions.
+fn needs(protocol: &Protocol) -> Vec<String> {
+    let extends = protocol.extends.as_ref().filter(|extends| !extends.shared.is_empty());
+    let core = extends.map(|extends| extends.module.clone());
+    core.into_iter().chain(has_patterns(protocol).then(|| "pattern".to_owned())).collect()
+}
+
+fn has_patterns(protocol: &Protocol) -> bool {
+    let in_shape = |shape: &Shape| match shape {
+        Shape::Struct(body) => body.pattern.is_some(),
+        Shape::Bounded(Bounded { checks, .. }) | Shape::Undecided(Undecided { checks, .. }) => {
+            checks.iter().any(Check::has_patterns)
+        }
+        _ => false,
+    };
+    let mut own = protocol.types.iter().enumerate().filter(|(id, _)| !protocol.is_shared(*id));
+    protocol.checks.values().any(Check::has_patterns) || own.any(|(_, def)| in_shape(&def.shape))
 }
 
 fn replaced(text: &str, region: &str) -> Option<String> {

@@ -1,6 +1,7 @@
-//! A project: `workspace` reads its revisions, `import` adds a schema, `generate` writes the Rust modules, `manifest`
-//! updates the features of the generated crate, and `write` compares and replaces files.
+//! A project: `workspace` reads its revisions and `extensions` its extensions, `import` adds a schema, `generate` writes
+//! the Rust modules, `manifest` updates the features of the generated crate, and `write` compares and replaces files.
 
+pub(crate) mod extensions;
 pub(crate) mod generate;
 #[cfg(feature = "cli")]
 pub(crate) mod import;

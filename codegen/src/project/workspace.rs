@@ -9,7 +9,7 @@ use crate::docs::{DocBook, stamp_lifetimes};
 use crate::error::Error;
 #[cfg(feature = "cli")]
 use crate::model::{Era, Rule};
-use crate::model::{Protocol, Revision, Status, check_name, schema_path};
+use crate::model::{Extension, Protocol, Revision, Status, check_name, extension_path, schema_path};
 use crate::schema::Document;
 
 /// The folder of the schemas, below the root.
@@ -33,6 +33,8 @@ pub struct Workspace {
     pub root: PathBuf,
     /// The vendored revisions: released ones by name, then drafts by name.
     pub revisions: Vec<Revision>,
+    /// The vendored extensions, by name.
+    pub extensions: Vec<Extension>,
     /// Our own documentation.
     pub docs: DocBook,
 }
@@ -69,7 +71,7 @@ impl Workspace {
     pub fn open_or_new(root: Option<&Path>) -> Result<Workspace, Error> {
         match root {
             Some(root) if root.is_dir() && !root.join(REVISIONS).exists() => {
-                Ok(Workspace { root: root.to_owned(), revisions: Vec::new(), docs: DocBook::default() })
+                Ok(Workspace::new(root, DocBook::default()))
             }
             root => Workspace::open(root),
         }
@@ -86,14 +88,18 @@ impl Workspace {
         let text = std::fs::read_to_string(&path).map_err(Error::io("reading", &path))?;
         let rows: Rows = toml::from_str(&text).map_err(|error| Error::Usage(format!("{}: {error}", path.display())))?;
         let docs = DocBook::read(root)?;
-        let mut workspace = Workspace { root: root.to_owned(), revisions: Vec::new(), docs };
+        let mut workspace = Workspace::new(root, docs);
         for row in rows.revision {
             if workspace.revisions.iter().any(|known| known.name == row.name) {
                 return Err(Error::Usage(format!("{}: the revision `{}` is listed twice", path.display(), row.name)));
             }
             workspace = workspace.with(row)?;
         }
-        Ok(workspace)
+        workspace.read_extensions()
+    }
+
+    fn new(root: &Path, docs: DocBook) -> Workspace {
+        Workspace { root: root.to_owned(), revisions: Vec::new(), extensions: Vec::new(), docs }
     }
 
     /// Adds a row, or replaces the row with the same name.
@@ -121,7 +127,7 @@ impl Workspace {
     /// [`Error::Usage`] with the list of revisions.
     pub fn revision(&self, name: &str) -> Result<&Revision, Error> {
         self.revisions.iter().find(|row| row.name == name).ok_or_else(|| {
-            let known: Vec<&str> = self.revisions.iter().map(|row| row.name.as_str()).collect();
+            let known: Vec<&str> = self.names().collect();
             Error::Usage(format!(
                 "there is no revision `{name}` in {}, which lists {}; `mcpgen import FILE --revision {name}` adds it",
                 self.root.join(REVISIONS).display(),
@@ -138,11 +144,31 @@ impl Workspace {
         known.or_else(newest).map_or_else(Vec::new, |row| row.rules.clone())
     }
 
-    /// Reads the model of a vendored revision.
+    /// Returns the names of all revisions and extensions.
+    pub fn names(&self) -> impl Iterator<Item = &str> {
+        let revisions = self.revisions.iter().map(|row| row.name.as_str());
+        revisions.chain(self.extensions.iter().map(|row| row.name.as_str()))
+    }
+
+    /// Returns the path of the schema of a revision or extension, below the root.
     ///
     /// # Errors
-    /// [`Error::Usage`] if the revision is not vendored, and the problems of its schema.
+    /// [`Error::Usage`] with the list of revisions and extensions.
+    pub fn schema_path(&self, name: &str) -> Result<String, Error> {
+        match self.extension(name) {
+            Some(row) => Ok(extension_path(&row.name)),
+            None => Ok(schema_path(&self.revision(name)?.name)),
+        }
+    }
+
+    /// Reads the model of a vendored revision or extension.
+    ///
+    /// # Errors
+    /// [`Error::Usage`] if it is not vendored, and the problems of its schema.
     pub fn model(&self, name: &str) -> Result<Protocol, Error> {
+        if let Some(row) = self.extension(name) {
+            return self.extension_model(row, &self.model(&row.core)?);
+        }
         let row = self.revision(name)?;
         let file = schema_path(name);
         let path = self.root.join(&file);
@@ -217,7 +243,7 @@ mod tests {
 
     #[test]
     fn sorts_revisions_and_rejects_equal_modules() {
-        let mut workspace = Workspace { root: PathBuf::new(), revisions: Vec::new(), docs: DocBook::default() };
+        let mut workspace = Workspace::new(Path::new(""), DocBook::default());
         for name in ["draft", "2025-11-25", "2024-11-05", "2025-11-25"] {
             workspace = workspace.with(row(name)).expect(name);
         }

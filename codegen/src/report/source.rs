@@ -7,7 +7,7 @@ use std::process::{Command, Stdio};
 
 use crate::build;
 use crate::error::{Error, Problem};
-use crate::model::{Protocol, Status, schema_path};
+use crate::model::{Protocol, Status};
 use crate::project::workspace::Workspace;
 use crate::schema::document::{Document, MAX_BYTES};
 
@@ -59,7 +59,7 @@ impl Source {
         if let Locator::Revision(revision) = locator(name)? {
             let workspace = workspace()?;
             let protocol = workspace.model(revision)?;
-            let path = workspace.root.join(schema_path(revision));
+            let path = workspace.root.join(workspace.schema_path(revision)?);
             let bytes = std::fs::read(&path).map_err(Error::io("reading", &path))?;
             let text = SourceText { label: name.to_owned(), file: Some(in_repository(&path)), bytes };
             return Ok(Source { text, protocol });

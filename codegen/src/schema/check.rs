@@ -186,6 +186,29 @@ impl Check {
         }
     }
 
+    /// Returns whether the check contains a regular expression. Definitions that it refers to are not searched.
+    pub(crate) fn has_patterns(&self) -> bool {
+        let any = |checks: &[Check]| checks.iter().any(Check::has_patterns);
+        match self {
+            Check::Pattern(_) => true,
+            Check::All(checks) | Check::Any(checks) | Check::One(checks) => any(checks),
+            Check::If(parts) => any(&parts[..]),
+            Check::Items(first, rest) => any(first) || rest.as_deref().is_some_and(Check::has_patterns),
+            Check::Contains(check, _) | Check::Names(check) | Check::Not(check) | Check::IfPresent(_, check) => {
+                check.has_patterns()
+            }
+            Check::Members(members) => {
+                let mut checks = members.named.iter().map(|(_, check)| check).chain(&members.others);
+                !members.patterns.is_empty() || checks.any(Check::has_patterns)
+            }
+            Check::Unevaluated(it) => {
+                let others = [it.members.as_ref(), it.items.as_ref()];
+                it.base.has_patterns() || others.into_iter().flatten().any(Check::has_patterns)
+            }
+            _ => false,
+        }
+    }
+
     fn eval(&self, value: &Json, scope: &Scope<'_>, mut seen: Evaluated<'_>) -> Result<(), Failure> {
         match (self, value) {
             (Check::Anything, _) => Ok(()),

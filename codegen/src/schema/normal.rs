@@ -197,7 +197,8 @@ impl Schema {
 }
 
 impl Kind {
-    /// Creates a union in normal form: flat and without `Never`. If a variant is `Any`, the union is.
+    /// Creates a union in normal form: flat and without `Never`. If a variant is `Any`, the union is. A union of texts
+    /// is an enumeration, as in `{"anyOf": [{"const": "a"}, {"const": "b"}]}`.
     pub fn union(variants: Vec<Schema>) -> Kind {
         let mut flat: Vec<Schema> = Vec::new();
         for variant in variants {
@@ -211,9 +212,24 @@ impl Kind {
         match flat.len() {
             0 => Kind::Never,
             1 => flat.remove(0).kind,
-            _ => Kind::Union(flat),
+            _ => texts(&flat).map_or(Kind::Union(flat), Kind::Values),
         }
     }
+}
+
+/// Returns the values of a union of enumerations, if all of them are texts.
+fn texts(variants: &[Schema]) -> Option<Vec<Json>> {
+    let mut all: Vec<Json> = Vec::new();
+    for variant in variants {
+        let Kind::Values(values) = &variant.kind else { return None };
+        for value in values {
+            value.as_str()?;
+            if !all.contains(value) {
+                all.push(value.clone());
+            }
+        }
+    }
+    Some(all)
 }
 
 impl Array {

@@ -207,7 +207,7 @@ struct Facts<'a> {
 
 impl Facts<'_> {
     fn schema(&self, schema: &Json, pointer: &str) -> Json {
-        const PROSE: &[&str] = &["description", "$comment", "examples", "title"];
+        const PROSE: &[&str] = &["description", "$comment", "example", "examples", "title"];
         const MAPS: &[&str] =
             &["properties", "definitions", "$defs", "patternProperties", "dependentSchemas", "dependencies"];
         const DATA: &[&str] = &["const", "enum", "default", "required", "type"];

@@ -270,3 +270,19 @@ pub(crate) fn files(folder: &std::path::Path) -> Vec<std::path::PathBuf> {
     files.sort();
     files
 }
+
+/// Returns the vendored schemas of extensions, and the older versions of the registry's schema, with their names.
+pub(crate) fn extensions() -> Vec<(String, std::path::PathBuf)> {
+    let root = std::path::Path::new(env!("CARGO_MANIFEST_DIR"))
+        .ancestors()
+        .find(|folder| folder.join("schema/extensions.toml").is_file())
+        .expect("the repository contains this package");
+    let vendored = std::fs::read_dir(root.join("schema/extensions")).expect("a folder");
+    let vendored = vendored.map(|entry| entry.expect("a folder").path().join("schema.json"));
+    let name = |path: &std::path::Path| path.file_name().expect("a name").to_string_lossy().into_owned();
+    let mut found: Vec<_> = vendored.map(|path| (name(path.parent().expect("a folder")), path)).collect();
+    let older = files(&root.join("codegen/tests/registry")).into_iter();
+    found.extend(older.map(|path| (format!("registry-{}", name(&path).trim_end_matches(".json")), path)));
+    found.sort();
+    found
+}

@@ -22,6 +22,7 @@ use crate::protocol::Level;
 use crate::protocol::conversion::{ConversionError, Revisions};
 use crate::protocol::info::LocalInfo;
 use crate::service::context::Context;
+use crate::service::extension::Extension;
 use crate::service::router::Router;
 use crate::transport::{Incoming, Outgoing};
 
@@ -148,6 +149,23 @@ impl ClientBuilder {
             }
         });
         self
+    }
+
+    /// Adds an extension of the protocol: declares it, and adds its handlers. See [`Extension`].
+    pub fn extension(mut self, extension: impl Extension) -> Self {
+        let info = &mut self.options.local_info;
+        *info = std::mem::replace(info, LocalInfo::new("", "")).extension(&extension);
+        let result_types = &mut self.options.result_rules.result_types;
+        result_types.extend(extension.result_types().iter().map(|kind| (*kind).to_owned()));
+        self.handlers = self.handlers.extension(&extension);
+        self
+    }
+
+    /// Allows servers of 2026-07-28 to run tool calls as tasks. [`Client::call_tool`] then polls the task until it has
+    /// ended, and handles its input requests.
+    #[cfg(feature = "tasks")]
+    pub fn tasks(self) -> Self {
+        self.extension(crate::tasks::TasksExtension::default())
     }
 
     /// Adds handlers for other requests and notifications.

@@ -3,7 +3,8 @@
 //! * `handle` is the [`Client`]; `methods` are its calls by name.
 //! * `builder` configures a client. `connect` connects it over a transport, `command` to a process that it starts.
 //! * [`handshake`] negotiates the revision.
-//! * [`mrtr`] sends requests that may take multiple rounds, `pages` reads lists, within the `limits` of the client.
+//! * [`mrtr`] sends requests that may take multiple rounds, `pages` reads lists, within the `limits` of the client. `input`
+//!   handles input requests, and `task` waits for tool calls that run as tasks.
 //! * `tool_cache` is the client's list of tools; [`cache`] caches other results, on request.
 //! * `decoder` decodes results of any revision; [`lenient`] repairs them, on request.
 //! * [`subscription`] receives changes of the server.
@@ -16,12 +17,15 @@ mod connect;
 mod decoder;
 mod handle;
 pub mod handshake;
+mod input;
 pub mod lenient;
 mod limits;
 mod methods;
 pub mod mrtr;
 mod pages;
 pub mod subscription;
+#[cfg(feature = "tasks")]
+mod task;
 mod tool_cache;
 
 pub use builder::ClientBuilder;

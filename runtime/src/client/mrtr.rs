@@ -6,22 +6,19 @@ use std::time::Duration;
 
 use mcpgen_types::codec::Cursor;
 use mcpgen_types::v2026_07_28::{
-    CallToolRequest, CallToolResult, GetPromptRequest, GetPromptResult, InputRequest, InputRequiredOrCallToolResult,
+    CallToolRequest, CallToolResult, GetPromptRequest, GetPromptResult, InputRequiredOrCallToolResult,
     InputRequiredOrGetPromptResult, InputRequiredOrReadResourceResult, InputRequiredResult, ReadResourceRequest,
     ReadResourceResult,
 };
 use mcpgen_types::{JsonObject, RawJson, Request, Revision, Value};
-use tower::ServiceExt;
 
+use super::input::handle_input_request;
 use super::limits::RoundLimits;
-use crate::jsonrpc::errors;
 use crate::jsonrpc::json::Picked;
 use crate::peer::{CallError, Peer, member};
+use crate::protocol::TYPES;
 use crate::protocol::conversion::{ConversionError, Revisions};
-use crate::protocol::input_requests::method_and_params;
-use crate::protocol::{RequestScope, TYPES};
-use crate::service::context::Context;
-use crate::service::router::{AnyRequest, RequestService};
+use crate::service::router::RequestService;
 
 /// A request whose result may request input from the client.
 pub trait MultiRoundTrip: Request<Result: Send + 'static, Params: Send> {
@@ -128,6 +125,10 @@ impl<S: RequestService> Rounds<'_, S> {
         let exceeds = |what: &str| CallError::Invalid(format!("{method}: the server {what}").into());
         for round in 0.. {
             let result = send(revisions.params(method, &params).map_err(unsupported)?).await?;
+            #[cfg(feature = "tasks")]
+            if super::task::is_task(&result) {
+                return super::task::finish(peer, requests.clone(), limits, method, &result).await;
+            }
             let is_input_required = result.read(|result| {
                 let [result_type] = Picked::values(result, &["resultType"]);
                 result_type.and_then(Cursor::as_str).as_deref() == Some("input_required")
@@ -163,19 +164,4 @@ impl<S: RequestService> Rounds<'_, S> {
             limits.rounds
         )))
     }
-}
-
-/// Handles one input request, and returns its result.
-async fn handle_input_request(
-    peer: &Peer,
-    requests: impl RequestService,
-    input_request: &InputRequest,
-) -> Result<RawJson, CallError> {
-    let (method, params) = method_and_params(input_request);
-    peer.check_input_request(&method, params.as_ref())?;
-    let params = params.map(|params| RawJson::from(&params));
-    let scope = RequestScope { revision: TYPES, peer_info: peer.peer_info(), level: None };
-    let context = Context::without_peer(&method, scope, params.as_ref());
-    let result = requests.oneshot(AnyRequest { method: method.clone().into(), params, context }).await;
-    result.map_err(|error| CallError::Input { method, error: errors::of(error.into()) })
 }

@@ -11,7 +11,7 @@ use crate::protocol::header_params::Header;
 pub const PROTOCOL_VERSION: HeaderName = HeaderName::from_static("mcp-protocol-version");
 /// The JSON-RPC method of a message. Since 2026-07-28.
 pub const METHOD: HeaderName = HeaderName::from_static("mcp-method");
-/// The target of a request: the name of a tool or prompt, or the URI of a resource. Since 2026-07-28.
+/// The target of a request: the name of a tool or prompt, the URI of a resource, or the ID of a task. Since 2026-07-28.
 pub const NAME: HeaderName = HeaderName::from_static("mcp-name");
 /// The session ID of a message. Up to 2025-11-25.
 pub const SESSION: HeaderName = HeaderName::from_static("mcp-session-id");
@@ -25,8 +25,14 @@ pub const PARAM: &str = "mcp-param-";
 /// Returns the params member that [`NAME`] repeats. Returns `None` for methods that do not use the header.
 #[must_use]
 pub fn named_by(method: &str) -> Option<&'static str> {
-    let newest_first = Revision::ALL.iter().rev().filter(|revision| revision.has_standard_headers());
-    newest_first.filter_map(|revision| revision.method(method)).next()?.subject
+    match method {
+        // The extension `io.modelcontextprotocol/tasks`.
+        "tasks/get" | "tasks/update" | "tasks/cancel" => Some("taskId"),
+        _ => {
+            let newest_first = Revision::ALL.iter().rev().filter(|revision| revision.has_standard_headers());
+            newest_first.filter_map(|revision| revision.method(method)).next()?.subject
+        }
+    }
 }
 
 /// Encodes text as a header value. Text that is safe in a header is kept unchanged; any other text becomes

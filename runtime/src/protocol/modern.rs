@@ -322,11 +322,7 @@ impl Modern {
         }
         let nothing = JsonObject::new();
         let declared = request.scope.peer_info.as_ref().map_or(&nothing, |peer_info| &peer_info.capabilities);
-        let mut missing: Vec<&[&str]> = Vec::new();
-        for input_request in required.input_requests.iter().flat_map(|requests| requests.values()) {
-            let (method, params) = crate::protocol::input_requests::method_and_params(input_request);
-            missing.extend(missing_capability(&method, params.as_ref(), declared));
-        }
+        let missing = missing_input_capabilities(&required, declared);
         if missing.is_empty() { Ok(()) } else { Err(errors::missing_capabilities(&missing)) }
     }
 
@@ -381,6 +377,16 @@ pub(crate) fn request_meta_object(
 
 fn may_require_input(revision: Revision, method: &str) -> bool {
     revision.method(method).is_some_and(|spec| spec.may_require_input)
+}
+
+/// Returns the capabilities that the input requests of a result need and the client has not declared.
+pub(crate) fn missing_input_capabilities(
+    required: &InputRequiredResult,
+    declared: &JsonObject,
+) -> Vec<&'static [&'static str]> {
+    let requests = required.input_requests.iter().flat_map(|requests| requests.values());
+    let requests = requests.map(crate::protocol::input_requests::method_and_params);
+    requests.filter_map(|(method, params)| missing_capability(&method, params.as_ref(), declared)).collect()
 }
 
 /// Returns a capability that an input request needs and the client has not declared.

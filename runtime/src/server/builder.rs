@@ -7,7 +7,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use futures_util::FutureExt;
-use mcpgen_types::v2026_07_28::{CompleteRequestParams, Prompt, Resource, ServerCapabilities, Tool};
+use mcpgen_types::v2026_07_28::{CompleteRequestParams, Prompt, Resource, ServerCapabilities};
 use mcpgen_types::{JsonObject, Request, Value};
 use tower::Layer;
 
@@ -26,15 +26,16 @@ use super::state::{Config, Server, State};
 use super::subscriptions::Subscriptions;
 #[cfg(feature = "resource-templates")]
 use super::template::TemplateEntry;
-use super::tool::ToolEntry;
-#[cfg(feature = "schemars")]
-use super::tool::ToolInfo;
+use super::tool::{ToolEntry, ToolInfo};
 use crate::connection::Limits;
 use crate::protocol::cache_hints::{CacheHint, CacheHints};
 use crate::protocol::change::Change;
 use crate::protocol::info::LocalInfo;
 use crate::service::context::Context;
+use crate::service::extension::Extension;
 use crate::service::router::{RequestService, Router};
+#[cfg(feature = "tasks")]
+use crate::tasks::TasksExtension;
 use crate::util::lock::Mutex;
 
 /// Builds a [`Server`]. Create one with [`Server::builder`].
@@ -70,6 +71,10 @@ impl From<LocalInfo> for ServerBuilder {
             identity: None,
             on_change: None,
             layers: Vec::new(),
+            extensions: Vec::new(),
+            result_types: Vec::new(),
+            #[cfg(feature = "tasks")]
+            tasks: None,
             #[cfg(feature = "rate-limit")]
             rate_limit: None,
             invalid: Vec::new(),
@@ -144,13 +149,13 @@ impl ServerBuilder {
     /// and then the call fails. Adding a schema fails if it has more than 20,000 subschemas or 250 patterns, if more
     /// than 10,000 subschemas apply to one value with references expanded, or if a pattern uses look-around or
     /// backreferences or compiles to more than 1 MiB. References must stay within the schema.
-    pub fn tool_with_schema<F, Fut, T>(self, tool: Tool, function: F) -> Self
+    pub fn tool_with_schema<F, Fut, T>(self, tool: impl Into<ToolInfo>, function: F) -> Self
     where
         F: Fn(RequestContext, JsonObject) -> Fut + Send + Sync + 'static,
         Fut: Future<Output = T> + Send + 'static,
         T: IntoToolResult,
     {
-        let entry = ToolEntry::with_schema(tool, function);
+        let entry = ToolEntry::with_schema(tool.into(), function);
         self.insert(entry, |state| &state.tools)
     }
 
@@ -255,6 +260,39 @@ impl ServerBuilder {
         self
     }
 
+    /// Adds an extension of the protocol: declares it, and adds its handlers. See [`Extension`].
+    pub fn extension(mut self, extension: impl Extension) -> Self {
+        let config = &mut self.state.config;
+        config.info = std::mem::replace(&mut config.info, LocalInfo::new("", "")).extension(&extension);
+        config.result_types.extend(extension.result_types());
+        config.extensions.push(Box::new(move |router| router.extension(&extension)));
+        self
+    }
+
+    /// Sets the store, the limits and the owners of tasks, for tools that can run as tasks; see
+    /// [`ToolInfo::task`](super::ToolInfo::task).
+    ///
+    /// The default is [`Tasks::default`](crate::tasks::Tasks), if one of the builder's tools can run as a task.
+    ///
+    /// ```
+    /// use mcpgen_runtime::Server;
+    /// use mcpgen_runtime::server::ToolInfo;
+    /// use mcpgen_runtime::tasks::{TaskSupport, Tasks};
+    /// use mcpgen_types::v2026_07_28::{Tool, ToolInputSchema};
+    ///
+    /// let index = ToolInfo::from(Tool::new(ToolInputSchema::new(), "index")).task(TaskSupport::Optional);
+    /// let server = Server::builder("search", "1.0.0")
+    ///     .tool_with_schema(index, |_context, _arguments| async { "indexed" })
+    ///     .tasks(Tasks::default())
+    ///     .build();
+    /// # let _ = server;
+    /// ```
+    #[cfg(feature = "tasks")]
+    pub fn tasks(mut self, tasks: crate::tasks::Tasks) -> Self {
+        self.state.config.tasks = Some(TasksExtension::new(tasks));
+        self
+    }
+
     /// Sets the cache hint of the results of `R`: a list request, `resources/read` or `server/discover`.
     pub fn cache_hint<R: Request>(mut self, hint: CacheHint) -> Self {
         let hints = &mut self.state.config.cache_hints;
@@ -344,10 +382,12 @@ impl ServerBuilder {
     #[must_use]
     pub fn build(self) -> Server {
         #[cfg_attr(
-            not(any(feature = "request-state", feature = "rate-limit")),
+            not(any(feature = "request-state", feature = "rate-limit", feature = "tasks")),
             expect(unused_mut, reason = "see below")
         )]
         let mut state = self.state;
+        #[cfg(feature = "tasks")]
+        state.declare_tasks();
         #[cfg(feature = "request-state")]
         state
             .config

@@ -26,14 +26,20 @@ impl Server {
             return Err(errors::method_not_found(&request.method));
         }
         let context = request.context.clone();
+        #[cfg(feature = "tasks")]
+        let task_metadata = self.task_metadata(&request)?;
         let (entry, arguments) = self.decode_call(request)?;
-        let context = self.request_context(context, || arguments.text());
         #[cfg(feature = "rate-limit")]
         if let Some(wait) = self.rate_limited(&context) {
             let seconds = wait.as_millis().div_ceil(1000).max(1);
             let refusal = ToolError::failed(format!("rate limit exceeded; try again in {seconds} s"));
             return Ok(Box::pin(ready(entry.encode(&context, Err(refusal)))));
         }
+        #[cfg(feature = "tasks")]
+        if let Some(task) = self.start_task(&entry, &context, &arguments, task_metadata)? {
+            return Ok(task);
+        }
+        let context = self.request_context(context, || arguments.text());
         Ok(entry.start(context, arguments))
     }
 

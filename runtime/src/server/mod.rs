@@ -23,10 +23,10 @@
 //!
 //! `builder` builds a server, `state` has its handle, `registration` changes it while it serves, and `serve` connects
 //! it to transports. `router` has its routes: `call_tool`, `read_resource` and `get_prompt` handle requests, and
-//! `conversion` converts their params and results. `registry` stores entries (`tool`, `resource`, `template`, `prompt`).
-//! Their functions take a `context`, which has the `rounds` of a request; `into_tool_result` and `into_contents` convert
-//! their return values. `schema` derives schemas from types, and `validate` checks values against them. `subscriptions`
-//! notifies modern clients of changes, `listeners` legacy ones.
+//! `conversion` converts their params and results. `task_call` runs calls as tasks. `registry` stores entries (`tool`,
+//! `resource`, `template`, `prompt`). Their functions take a `context`, which has the `rounds` of a request;
+//! `into_tool_result` and `into_contents` convert their return values. `schema` derives schemas from types, and `validate`
+//! checks values against them. `subscriptions` notifies modern clients of changes, `listeners` legacy ones.
 
 mod builder;
 mod call_tool;
@@ -57,6 +57,8 @@ mod schema;
 mod serve;
 mod state;
 pub mod subscriptions;
+#[cfg(feature = "tasks")]
+mod task_call;
 #[cfg(feature = "resource-templates")]
 mod template;
 mod tool;

@@ -11,6 +11,7 @@ use super::context::RequestContext;
 use super::registry::Entry;
 use super::tool_error::ToolError;
 use crate::protocol::change::Change;
+use crate::service::context::Context;
 
 /// A prompt and its function.
 pub(super) struct PromptEntry {
@@ -44,9 +45,14 @@ impl PromptEntry {
 impl Entry for PromptEntry {
     const KIND: &'static str = "prompt";
     const CHANGE: Change = Change::Prompts;
+    type Listed = Prompt;
 
     fn key(&self) -> &str {
         &self.prompt.name
+    }
+
+    fn listed(&self, _: &Context) -> Prompt {
+        self.prompt.clone()
     }
 }
 

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::future::Future;
 
 use mcpgen_types::JsonObject;
-use mcpgen_types::v2026_07_28::{Prompt, Resource, Tool};
+use mcpgen_types::v2026_07_28::{Prompt, Resource};
 
 use super::context::RequestContext;
 use super::error::DefinitionError;
@@ -15,9 +15,7 @@ use super::resource::ResourceEntry;
 use super::state::Server;
 #[cfg(feature = "resource-templates")]
 use super::template::TemplateEntry;
-use super::tool::ToolEntry;
-#[cfg(feature = "schemars")]
-use super::tool::ToolInfo;
+use super::tool::{ToolEntry, ToolInfo};
 
 impl Server {
     /// Adds a tool and notifies subscribers. See [`ServerBuilder::tool`](super::ServerBuilder::tool).
@@ -42,13 +40,13 @@ impl Server {
     /// # Errors
     ///
     /// Fails if the name is invalid or already used, or if a schema is invalid.
-    pub fn add_tool_with_schema<F, Fut, T>(&self, tool: Tool, function: F) -> Result<(), DefinitionError>
+    pub fn add_tool_with_schema<F, Fut, T>(&self, tool: impl Into<ToolInfo>, function: F) -> Result<(), DefinitionError>
     where
         F: Fn(RequestContext, JsonObject) -> Fut + Send + Sync + 'static,
         Fut: Future<Output = T> + Send + 'static,
         T: IntoToolResult,
     {
-        self.insert(&self.0.tools, ToolEntry::with_schema(tool, function)?)
+        self.insert(&self.0.tools, ToolEntry::with_schema(tool.into(), function)?)
     }
 
     /// Removes a tool and notifies subscribers. Returns `false` if no tool has this name.

@@ -12,6 +12,7 @@ use mcpgen_types::ErrorObject;
 use super::error::DefinitionError;
 use crate::jsonrpc::errors;
 use crate::protocol::change::Change;
+use crate::service::context::Context;
 use crate::util::lock::RwLock;
 
 /// An entry of a [`Registry`].
@@ -21,8 +22,14 @@ pub(super) trait Entry {
     /// The change that adding or removing an entry causes.
     const CHANGE: Change;
 
+    /// The description of an entry in a list.
+    type Listed;
+
     /// Returns the name or URI of the entry.
     fn key(&self) -> &str;
+
+    /// Returns the description for a list.
+    fn listed(&self, context: &Context) -> Self::Listed;
 }
 
 /// Entries, ordered by their keys.
@@ -64,6 +71,12 @@ impl<T: Entry> Registry<T> {
 
     pub(super) fn get(&self, key: &str) -> Option<Arc<T>> {
         self.entries.read().get(key).cloned()
+    }
+
+    /// Returns whether a condition holds for an entry.
+    #[cfg(feature = "tasks")]
+    pub(super) fn any(&self, holds: impl Fn(&T) -> bool) -> bool {
+        self.entries.read().values().any(|entry| holds(entry))
     }
 
     /// Returns all entries, in order.
@@ -124,9 +137,14 @@ mod tests {
     impl Entry for Item {
         const KIND: &'static str = "item";
         const CHANGE: Change = Change::Tools;
+        type Listed = String;
 
         fn key(&self) -> &str {
             &self.0
+        }
+
+        fn listed(&self, _: &Context) -> String {
+            self.0.clone()
         }
     }
 

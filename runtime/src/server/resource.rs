@@ -10,6 +10,7 @@ use super::context::RequestContext;
 use super::into_contents::{Contents, IntoContents};
 use super::registry::Entry;
 use crate::protocol::change::Change;
+use crate::service::context::Context;
 
 /// A resource and the function that reads it.
 pub(super) struct ResourceEntry {
@@ -39,8 +40,13 @@ impl ResourceEntry {
 impl Entry for ResourceEntry {
     const KIND: &'static str = "resource";
     const CHANGE: Change = Change::Resources;
+    type Listed = Resource;
 
     fn key(&self) -> &str {
         &self.resource.uri
+    }
+
+    fn listed(&self, _: &Context) -> Resource {
+        self.resource.clone()
     }
 }

@@ -12,6 +12,7 @@ use mcpgen_types::{RawJson, Request, Value};
 use super::conversion;
 use super::handler::handle;
 use super::listeners;
+use super::registry::Entry as _;
 use super::state::Server;
 use crate::jsonrpc::errors;
 use crate::service::context::Context;
@@ -23,41 +24,41 @@ impl Server {
     pub fn router(&self) -> Router {
         self.0.subscriptions.offer(&self.local_info());
         let router = self.subscription_routes(self.call_routes(self.list_routes(Router::new())));
-        self.0.config.layers.iter().fold(router, |router, layer| layer(router))
+        let config = &self.0.config;
+        #[cfg(feature = "tasks")]
+        let router = match &config.tasks {
+            Some(tasks) => tasks.add_task_requests(router.extension(tasks)),
+            None => router,
+        };
+        config.extensions.iter().chain(&config.layers).fold(router, |router, change| change(router))
     }
 
     fn list_routes(&self, router: Router) -> Router {
         macro_rules! list {
-            ($router:expr, $request:ty, $result:ident, $is_declared:expr, $registry:ident, $entry:ident) => {
-                handle::<$request, _, _, _>($router, self, $is_declared, |server, _, params| async move {
+            ($router:expr, $request:ty, $result:ident, $is_declared:expr, $registry:ident) => {
+                handle::<$request, _, _, _>($router, self, $is_declared, |server, context, params| async move {
                     let size = server.0.config.page_size;
                     let (entries, next) = server.0.$registry.page(params.cursor.as_deref(), size)?;
-                    let list: Vec<_> = entries.iter().map(|entry| entry.$entry.clone()).collect();
+                    let list: Vec<_> = entries.iter().map(|entry| entry.listed(&context)).collect();
                     let mut result = $result::new(CacheScope::Private, list, 0);
                     result.next_cursor = next;
                     Ok(RawJson::from(&result))
                 })
             };
         }
-        let router =
-            list!(router, ListToolsRequest, ListToolsResult, |server| server.0.tools.is_declared(), tools, tool);
-        let router =
-            list!(router, ListResourcesRequest, ListResourcesResult, Server::has_resources, resources, resource);
+        let has_tools = |server: &Server| server.0.tools.is_declared();
+        let router = list!(router, ListToolsRequest, ListToolsResult, has_tools, tools);
+        let router = list!(router, ListResourcesRequest, ListResourcesResult, Server::has_resources, resources);
         #[cfg(feature = "resource-templates")]
-        let router = list!(
-            router,
-            ListResourceTemplatesRequest,
-            ListResourceTemplatesResult,
-            Server::has_resources,
-            templates,
-            template
-        );
+        let router =
+            list!(router, ListResourceTemplatesRequest, ListResourceTemplatesResult, Server::has_resources, templates);
         #[cfg(not(feature = "resource-templates"))]
         let router =
             handle::<ListResourceTemplatesRequest, _, _, _>(router, self, Server::has_resources, |_, _, _| async {
                 Ok(ListResourceTemplatesResult::new(CacheScope::Private, [], 0))
             });
-        list!(router, ListPromptsRequest, ListPromptsResult, |server| server.0.prompts.is_declared(), prompts, prompt)
+        let has_prompts = |server: &Server| server.0.prompts.is_declared();
+        list!(router, ListPromptsRequest, ListPromptsResult, has_prompts, prompts)
     }
 
     fn call_routes(&self, router: Router) -> Router {

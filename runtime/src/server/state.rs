@@ -6,6 +6,10 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use futures_util::future::BoxFuture;
+#[cfg(feature = "tasks")]
+use mcpgen_types::Request as _;
+#[cfg(feature = "tasks")]
+use mcpgen_types::v2026_07_28::CallToolRequest;
 use mcpgen_types::v2026_07_28::CompleteRequestParams;
 use serde_json::json;
 
@@ -31,7 +35,11 @@ use crate::protocol::change::Change;
 use crate::protocol::config::ServerConfig;
 use crate::protocol::info::LocalInfo;
 use crate::service::context::Context;
+#[cfg(feature = "tasks")]
+use crate::service::extension::Extension as _;
 use crate::service::router::Router;
+#[cfg(feature = "tasks")]
+use crate::tasks::{TaskSupport, TasksExtension, capability};
 use crate::util::lock::Mutex;
 
 /// A server of tools, resources and prompts.
@@ -66,7 +74,14 @@ pub(super) struct Config {
     pub(super) request_state: Option<Result<Arc<RequestStateCodec>, RequestStateError>>,
     pub(super) identity: Option<Identity>,
     pub(super) on_change: Option<OnChange>,
-    pub(super) layers: Vec<RouterLayer>,
+    pub(super) layers: Vec<RouterChange>,
+    /// The tasks of tools that can run as tasks.
+    #[cfg(feature = "tasks")]
+    pub(super) tasks: Option<TasksExtension>,
+    /// The values of `resultType` that extensions add.
+    pub(super) result_types: Vec<&'static str>,
+    /// The functions that add the handlers of extensions.
+    pub(super) extensions: Vec<RouterChange>,
     #[cfg(feature = "rate-limit")]
     pub(super) rate_limit: Option<RateLimit>,
     /// The invalid definitions. The server does not start if it has any.
@@ -80,8 +95,25 @@ pub(super) type Completion =
 pub(super) type Identity = Box<dyn Fn(&Context) -> String + Send + Sync>;
 /// A callback for each change.
 pub(super) type OnChange = Box<dyn Fn(&Change) + Send + Sync>;
-/// Wraps a router in a middleware layer.
-pub(super) type RouterLayer = Box<dyn Fn(Router) -> Router + Send + Sync>;
+/// Adds the handlers of an extension to a router, or wraps it in a middleware layer.
+pub(super) type RouterChange = Box<dyn Fn(Router) -> Router + Send + Sync>;
+
+#[cfg(feature = "tasks")]
+impl State {
+    /// Declares tasks, if they are set or a tool can run as a task.
+    pub(super) fn declare_tasks(&mut self) {
+        if self.tools.any(|entry| entry.task_support != TaskSupport::Forbidden) {
+            self.config.tasks.get_or_insert_default();
+        }
+        let Some(tasks) = &self.config.tasks else { return };
+        let info = std::mem::replace(&mut self.config.info, LocalInfo::new("", "")).extension(tasks);
+        self.config.info = info;
+        self.config.result_types.extend(tasks.result_types());
+        // Modern revisions omit this capability.
+        let capability = capability(&[CallToolRequest::METHOD], false);
+        self.config.info.capabilities.entry("tasks").or_insert(capability);
+    }
+}
 
 impl Server {
     /// Notifies all subscribers of a change.
@@ -116,7 +148,8 @@ impl Server {
         if let Some(Err(error)) = &self.0.config.request_state {
             return Err(ServeError::RequestState(*error));
         }
-        Ok(ServerConfig { cache_hints: cache_hints.clone(), ..ServerConfig::from(self.local_info()) })
+        let result_types = self.0.config.result_types.iter().map(|kind| (*kind).to_owned()).collect();
+        Ok(ServerConfig { cache_hints: cache_hints.clone(), result_types, ..ServerConfig::from(self.local_info()) })
     }
 
     /// Returns the local info with the capabilities that the server has now.

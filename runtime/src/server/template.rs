@@ -15,6 +15,7 @@ use super::error::DefinitionError;
 use super::into_contents::{Contents, IntoContents};
 use super::registry::Entry;
 use crate::protocol::change::Change;
+use crate::service::context::Context;
 
 /// A resource template and the function that reads its resources.
 pub(super) struct TemplateEntry {
@@ -82,9 +83,14 @@ impl TemplateEntry {
 impl Entry for TemplateEntry {
     const KIND: &'static str = "resource template";
     const CHANGE: Change = Change::Resources;
+    type Listed = ResourceTemplate;
 
     fn key(&self) -> &str {
         &self.template.uri_template
+    }
+
+    fn listed(&self, _: &Context) -> ResourceTemplate {
+        self.template.clone()
     }
 }
 

@@ -6,6 +6,8 @@ use std::sync::Arc;
 
 use mcpgen_types::v2026_07_28::{CallToolResult, Icon, Tool, ToolAnnotations, ToolInputSchema};
 use mcpgen_types::{ErrorObject, JsonObject, RawJson};
+#[cfg(feature = "tasks")]
+use serde_json::json;
 
 use super::context::RequestContext;
 use super::conversion;
@@ -14,6 +16,8 @@ use super::into_tool_result::{IntoToolResult, text};
 use super::registry::Entry;
 #[cfg(feature = "schemars")]
 use super::schema;
+#[cfg(feature = "tasks")]
+use super::task_call::may_request_task;
 use super::tool_error::{Failure, ResultOrInput, ToolError};
 #[cfg(feature = "validate")]
 use super::validate::Schemas;
@@ -22,11 +26,16 @@ use crate::protocol::change::Change;
 use crate::protocol::header_params::{self, Header};
 use crate::service::context::Context;
 use crate::service::router::ResponseFuture;
+#[cfg(feature = "tasks")]
+use crate::tasks::TaskSupport;
 
 /// A tool and its function.
 pub(super) struct ToolEntry {
     pub(super) tool: Tool,
     run: Run,
+    /// Whether calls can run as tasks.
+    #[cfg(feature = "tasks")]
+    pub(super) task_support: TaskSupport,
     /// The arguments that HTTP clients also send as headers.
     #[cfg_attr(not(feature = "http-server"), expect(dead_code, reason = "only HTTP has headers"))]
     pub(super) headers: Vec<Header>,
@@ -46,26 +55,28 @@ impl ToolEntry {
         Fut: Future<Output = T> + Send + 'static,
         T: IntoToolResult,
     {
-        let ToolInfo(mut tool) = info;
+        let mut info = info;
+        let tool = &mut info.tool;
         let (input_schema, description) = schema::input_schema::<A>(&tool.name)?;
-        tool.description = tool.description.or(description);
+        tool.description = tool.description.take().or(description);
         tool.input_schema = input_schema;
         let output_schema = T::output_schema().map(|schema| schema::decode(&tool.name, "outputSchema", schema));
         tool.output_schema = output_schema.transpose()?;
-        Self::new(tool, run(|tool, arguments| decode_arguments::<A>(tool, arguments), function))
+        Self::new(info, run(|tool, arguments| decode_arguments::<A>(tool, arguments), function))
     }
 
     /// Creates a tool with hand-written schemas.
-    pub(super) fn with_schema<F, Fut, T>(tool: Tool, function: F) -> Result<Self, DefinitionError>
+    pub(super) fn with_schema<F, Fut, T>(info: ToolInfo, function: F) -> Result<Self, DefinitionError>
     where
         F: Fn(RequestContext, JsonObject) -> Fut + Send + Sync + 'static,
         Fut: Future<Output = T> + Send + 'static,
         T: IntoToolResult,
     {
-        Self::new(tool, run(|_, arguments| Ok(arguments.object()?), function))
+        Self::new(info, run(|_, arguments| Ok(arguments.object()?), function))
     }
 
-    fn new(tool: Tool, run: Run) -> Result<Self, DefinitionError> {
+    fn new(info: ToolInfo, run: Run) -> Result<Self, DefinitionError> {
+        let tool = info.tool;
         let is_allowed = |byte: u8| byte.is_ascii_alphanumeric() || b"_-.".contains(&byte);
         if !(1..=128).contains(&tool.name.len()) || !tool.name.bytes().all(is_allowed) {
             return Err(DefinitionError::InvalidName(tool.name));
@@ -80,6 +91,8 @@ impl ToolEntry {
             #[cfg(feature = "validate")]
             schemas: Schemas::of(&tool)?,
             run,
+            #[cfg(feature = "tasks")]
+            task_support: info.task_support,
             tool,
         })
     }
@@ -88,9 +101,25 @@ impl ToolEntry {
 impl Entry for ToolEntry {
     const KIND: &'static str = "tool";
     const CHANGE: Change = Change::Tools;
+    type Listed = Tool;
 
     fn key(&self) -> &str {
         &self.tool.name
+    }
+
+    /// Returns the tool. In revisions whose clients request tasks, it contains whether the tool can run as a task.
+    fn listed(&self, context: &Context) -> Tool {
+        #[cfg_attr(not(feature = "tasks"), expect(unused_mut, reason = "only tasks change it"))]
+        let mut tool = self.tool.clone();
+        #[cfg(feature = "tasks")]
+        if may_request_task(context.revision()) && self.task_support != TaskSupport::Forbidden {
+            let execution = json!({ "taskSupport": self.task_support.as_str() });
+            // The newest revision has no such member, so this cannot fail.
+            let _ = tool.extra.insert("execution".to_owned(), execution);
+        }
+        #[cfg(not(feature = "tasks"))]
+        let _ = context;
+        tool
     }
 }
 
@@ -182,6 +211,7 @@ fn decode_arguments<A: serde::de::DeserializeOwned>(tool: &str, arguments: Argum
 }
 
 /// The arguments of a call.
+#[derive(Clone)]
 pub(super) enum Arguments {
     Object(JsonObject),
     /// An undecoded object.
@@ -219,39 +249,56 @@ impl fmt::Debug for ToolEntry {
 /// The description of a tool without its schemas. Converts from a name, or from a [`Tool`], whose schemas are replaced
 /// with the schemas of the function's types.
 #[derive(Clone, Debug)]
-pub struct ToolInfo(Tool);
+pub struct ToolInfo {
+    tool: Tool,
+    #[cfg(feature = "tasks")]
+    task_support: TaskSupport,
+}
 
 impl ToolInfo {
     /// Creates the description of a tool with this name.
     pub fn new(name: impl Into<String>) -> Self {
-        Self(Tool::new(ToolInputSchema::new(), name))
+        Tool::new(ToolInputSchema::new(), name).into()
     }
 
     /// Sets the name that is displayed to users.
     #[must_use]
     pub fn title(mut self, title: impl Into<String>) -> Self {
-        self.0.title = Some(title.into());
+        self.tool.title = Some(title.into());
         self
     }
 
     /// Sets the description for models. The default is the doc comment of the arguments' type.
     #[must_use]
     pub fn description(mut self, description: impl Into<String>) -> Self {
-        self.0.description = Some(description.into());
+        self.tool.description = Some(description.into());
         self
     }
 
     /// Sets hints about the tool's behavior, such as whether it is read-only or destructive.
     #[must_use]
     pub fn annotations(mut self, annotations: ToolAnnotations) -> Self {
-        self.0.annotations = Some(annotations);
+        self.tool.annotations = Some(annotations);
+        self
+    }
+
+    /// Sets whether calls can run as tasks; see [`TasksExtension`](crate::tasks::TasksExtension). By default, they
+    /// cannot.
+    ///
+    /// In revision 2025-11-25, the client decides whether a call runs as a task. In 2026-07-28, calls run as tasks for
+    /// clients that have the extension. A tool that must run as a task cannot be called by other clients. In older
+    /// revisions, calls never run as tasks.
+    #[cfg(feature = "tasks")]
+    #[must_use]
+    pub fn task(mut self, support: TaskSupport) -> Self {
+        self.task_support = support;
         self
     }
 
     /// Sets the icons.
     #[must_use]
     pub fn icons(mut self, icons: impl Into<Vec<Icon>>) -> Self {
-        self.0.icons = Some(icons.into());
+        self.tool.icons = Some(icons.into());
         self
     }
 }
@@ -270,6 +317,10 @@ impl From<String> for ToolInfo {
 
 impl From<Tool> for ToolInfo {
     fn from(tool: Tool) -> Self {
-        Self(tool)
+        Self {
+            tool,
+            #[cfg(feature = "tasks")]
+            task_support: TaskSupport::default(),
+        }
     }
 }

@@ -161,6 +161,22 @@ impl Context {
         }))
     }
 
+    /// Creates a context of the same request for a round of a task, with the client's input. Its peer is disconnected,
+    /// because the request has a response already.
+    #[cfg(feature = "tasks")]
+    pub(crate) fn in_task(&self, input_responses: JsonObject, state: Option<String>) -> Self {
+        let Inner { id, method, scope, params_view, extensions, .. } = &*self.0;
+        let peer = Self::no_peer(scope.revision);
+        let params_view = ParamsView { input_responses, state, ..params_view.clone() };
+        Self::new(id.clone(), method.clone(), scope.clone(), &peer, params_view).with_extensions(extensions.as_ref())
+    }
+
+    fn no_peer(revision: Revision) -> Peer {
+        let peer = Peer::new(Outbox::new(1).0, Arc::new(FixedRevision(revision)), None, None);
+        peer.disconnect();
+        peer
+    }
+
     /// Creates a context without a connection, for testing handlers and layers. Its peer is disconnected.
     #[must_use]
     pub fn detached(revision: Revision) -> Self {
@@ -175,8 +191,7 @@ impl Context {
 
     /// Like [`of_request`](Self::of_request), but with a request scope.
     pub(crate) fn without_peer(method: &str, scope: RequestScope, params: Option<&RawJson>) -> Self {
-        let peer = Peer::new(Outbox::new(1).0, Arc::new(FixedRevision(scope.revision)), None, None);
-        peer.disconnect();
+        let peer = Self::no_peer(scope.revision);
         Self::new(
             None,
             method.to_owned().into(),

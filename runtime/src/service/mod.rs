@@ -1,4 +1,5 @@
-//! Request and notification handlers: the router that selects them and the context that they receive.
+//! Request and notification handlers: the router that selects them, the context that they receive, and extensions.
 
 pub mod context;
+pub mod extension;
 pub mod router;

@@ -57,8 +57,8 @@ impl<S> RequestService for S where
 /// The future that a handler returns. It resolves to the result as JSON, or to an error for the peer.
 pub type ResponseFuture = Pin<Box<dyn Future<Output = Result<RawJson, ErrorObject>> + Send>>;
 
-type RequestFn = Arc<dyn Fn(AnyRequest) -> ResponseFuture + Send + Sync>;
-type NotificationFn = Arc<dyn Fn(AnyNotification) -> Pin<Box<dyn Future<Output = ()> + Send>> + Send + Sync>;
+pub(super) type RequestFn = Arc<dyn Fn(AnyRequest) -> ResponseFuture + Send + Sync>;
+pub(super) type NotificationFn = Arc<dyn Fn(AnyNotification) -> Pin<Box<dyn Future<Output = ()> + Send>> + Send + Sync>;
 
 /// An async function that handles requests of type `R`.
 ///
@@ -312,6 +312,38 @@ impl Router {
             *handler = Arc::clone(&call);
         }
         Self(Arc::new(Routes { requests, notifications, fallback: Some(call), notification_fallback }))
+    }
+
+    /// Replaces the handlers of all requests and notifications.
+    pub(super) fn map_handlers(
+        mut self,
+        request: impl Fn(RequestFn) -> RequestFn,
+        notification: impl Fn(NotificationFn) -> NotificationFn,
+    ) -> Self {
+        let routes = self.routes();
+        for (_, handler) in routes.requests.values_mut().flatten() {
+            *handler = request(Arc::clone(handler));
+        }
+        for (_, handler) in routes.notifications.values_mut().flatten() {
+            *handler = notification(Arc::clone(handler));
+        }
+        self
+    }
+
+    /// Adds the handlers of another router, except its fallback. They replace those of the same method and revision.
+    pub(super) fn with_handlers_of(mut self, other: &Self) -> Self {
+        let routes = self.routes();
+        for (method, handlers) in &other.0.requests {
+            for (revision, handler) in handlers {
+                add(&mut routes.requests, *revision, method.clone(), Arc::clone(handler));
+            }
+        }
+        for (method, handlers) in &other.0.notifications {
+            for (revision, handler) in handlers {
+                add(&mut routes.notifications, *revision, method.clone(), Arc::clone(handler));
+            }
+        }
+        self
     }
 
     /// Returns the method's name. If the method has a handler, this shares the router's string where it can.

@@ -82,13 +82,13 @@ pub(super) const ID_LENGTH: usize = 32;
 
 /// Creates a task ID. It starts with the time, so that IDs sort by age, and ends with 80 random bits, so that it cannot
 /// be guessed.
-fn new_id() -> Result<String, ErrorObject> {
+pub(super) fn new_id() -> Result<String, ErrorObject> {
     let random = random::<10>().map_err(|error| errors::of(error.into()))?;
     let time = u64::try_from(Timestamp::now().as_millisecond()).unwrap_or_default();
     let random: String = random.iter().map(|byte| format!("{byte:02x}")).collect();
     Ok(format!("{:012x}{random}", time & 0xffff_ffff_ffff))
 }
 
-fn millis(duration: Duration) -> i64 {
+pub(super) fn millis(duration: Duration) -> i64 {
     i64::try_from(duration.as_millis()).unwrap_or(i64::MAX)
 }

@@ -78,7 +78,7 @@ impl Tasks {
     ///
     /// They do not return `GetTaskResult` and so on: a store holds a `Task`, which encodes as those results, and the
     /// JSON of the outcome.
-    fn add_task_requests(&self, router: Router) -> Router {
+    pub(super) fn add_task_requests(&self, router: Router) -> Router {
         let [get, result, cancel, list] = [(); 4].map(|()| self.clone());
         router
             .encoded_request::<GetTaskRequest, _, _, _, _>(move |context, params| {
@@ -118,10 +118,15 @@ impl Tasks {
     }
 
     async fn cancel(&self, context: &Context, id: &str) -> Result<Task, ErrorObject> {
-        let ended = || errors::invalid_params_in_words("params.taskId: the task has already ended");
+        let task = self.stop(context, id).await?;
+        if task.status == TaskStatus::Cancelled { Ok(task) } else { Err(already_ended()) }
+    }
+
+    /// Stops a task and waits until it has ended. It can end otherwise before it notices.
+    pub(super) async fn stop(&self, context: &Context, id: &str) -> Result<Task, ErrorObject> {
         let before = self.find(context, id).await?.task;
         if has_ended(before.status) {
-            return Err(ended());
+            return Err(already_ended());
         }
         // A task that runs here records its own end, so that its final status is sent only once.
         let running = self.running().get(id).map(|running| (running.stop.clone(), running.ended.clone()));
@@ -135,8 +140,7 @@ impl Tasks {
                 self.0.store.advance(task, Some(Err(cancelled()))).await?;
             }
         }
-        let task = self.find(context, id).await?.task;
-        if task.status == TaskStatus::Cancelled { Ok(task) } else { Err(ended()) }
+        Ok(self.find(context, id).await?.task)
     }
 
     async fn list(&self, context: &Context, cursor: Option<String>) -> Result<ListTasksResult, ErrorObject> {
@@ -162,8 +166,12 @@ impl Tasks {
     }
 }
 
+fn already_ended() -> ErrorObject {
+    errors::invalid_params_in_words("params.taskId: the task has already ended")
+}
+
 /// Decodes `task` of the params.
-fn task_metadata(request: &AnyRequest) -> Result<Option<TaskMetadata>, ErrorObject> {
+pub(crate) fn task_metadata(request: &AnyRequest) -> Result<Option<TaskMetadata>, ErrorObject> {
     let Some(params) = &request.params else { return Ok(None) };
     let task = params.read(|params| {
         let [task] = Picked::values(params, &["task"]);

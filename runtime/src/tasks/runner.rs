@@ -120,15 +120,8 @@ impl RunningTask {
         };
         let mut task = self.task.lock().await;
         let ended = with_status(task.clone(), status, message);
-        let (begun, mut pause) = (Instant::now(), MIN_POLL_INTERVAL);
-        // The outcome exists only here until it is stored, so retry until the task expires.
-        while let Err(error) = self.tasks.0.store.advance(ended.clone(), Some(outcome.clone())).await {
-            tracing::error!(%error, id = ended.task_id, "cannot store the outcome of a task");
-            if begun.elapsed() > ttl {
-                return;
-            }
-            tokio::time::sleep(pause).await;
-            pause = (pause * 2).min(Duration::from_secs(5));
+        if !self.tasks.store_end(&ended, &outcome, ttl).await {
+            return;
         }
         *task = ended;
         if is_known {
@@ -140,6 +133,23 @@ impl RunningTask {
         // A peer that misses the notification can still poll.
         let peer = self.peer.raw_notify(TaskStatusNotification::METHOD, Some(RawJson::from(task)));
         let _ = tokio::time::timeout(NOTIFICATION_TIMEOUT, peer).await;
+    }
+}
+
+impl Tasks {
+    /// Stores the outcome of a task. It exists only here until then, so this retries until the task expires. Returns
+    /// whether it is stored.
+    pub(super) async fn store_end(&self, ended: &Task, outcome: &TaskOutcome, ttl: Duration) -> bool {
+        let (begun, mut pause) = (Instant::now(), MIN_POLL_INTERVAL);
+        while let Err(error) = self.0.store.advance(ended.clone(), Some(outcome.clone())).await {
+            tracing::error!(%error, id = ended.task_id, "cannot store the outcome of a task");
+            if begun.elapsed() > ttl {
+                return false;
+            }
+            tokio::time::sleep(pause).await;
+            pause = (pause * 2).min(Duration::from_secs(5));
+        }
+        true
     }
 }
 

@@ -16,6 +16,18 @@ pub enum TaskSupport {
     Required,
 }
 
+impl TaskSupport {
+    /// Returns the value of `execution.taskSupport`.
+    #[must_use]
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Forbidden => "forbidden",
+            Self::Optional => "optional",
+            Self::Required => "required",
+        }
+    }
+}
+
 /// Limits on the number, lifetime and size of tasks.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct TaskLimits {

@@ -63,19 +63,19 @@ fn generated_types_agree_with_a_published_validator() {
         compare(definition, schema, count, tally, &mut wrong);
     }
     for (file, (_, tally)) in &schemas {
-        println!("{}: {tally:?}", Path::new(file).file_name().unwrap_or_default().display());
+        println!("{file}: {tally:?}");
     }
     assert!(wrong.is_empty(), "{} wrong:\n{}", wrong.len(), wrong[..wrong.len().min(20)].join("\n"));
 }
 
 #[test]
 fn accepts_only_valid_examples_of_the_server_card() {
-    let is_card = |it: &&Definition| it.file.ends_with("server-card.json") && it.name == "ServerCard";
-    let Some(card) = DEFINITIONS.iter().find(is_card) else {
-        println!("MCPGEN_EXTENSIONS was not set when this test was built, so nothing was compared");
+    let card = DEFINITIONS.iter().find(|it| it.name == "ServerCard").expect("the schema of server cards");
+    let examples = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../shared/extensions/server-card-examples");
+    if !examples.is_dir() {
+        eprintln!("SKIPPED: {} is missing, so the published examples are not compared", examples.display());
         return;
-    };
-    let examples = Path::new(card.file).with_file_name("server-card-examples");
+    }
     for path in documents::files(&examples.join("valid")) {
         let text = std::fs::read_to_string(&path).expect("a file");
         let again = (card.decode)(&text).unwrap_or_else(|error| panic!("{}: {error}", path.display()));

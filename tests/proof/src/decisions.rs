@@ -7,12 +7,15 @@
 /// The released revisions, oldest first.
 pub const REVISIONS: [&str; 5] = ["2024-11-05", "2025-03-26", "2025-06-18", "2025-11-25", "2026-07-28"];
 
+/// The vendored extensions, by name.
+pub const EXTENSIONS: [&str; 4] = ["apps", "registry", "server-card", "tasks"];
+
 /// A repair of a schema.
 #[derive(Debug, Clone, Copy)]
 pub struct Fixup {
     /// The name of the repair in messages.
     pub name: &'static str,
-    /// The revisions that need it.
+    /// The revisions and extensions that need it.
     pub revisions: &'static [&'static str],
     /// The repaired place.
     pub at: &'static str,
@@ -26,7 +29,7 @@ pub struct Fixup {
 pub const FIXUPS: &[Fixup] = &[
     Fixup {
         name: "a JSON value may be null or a fraction",
-        revisions: &["2026-07-28"],
+        revisions: &["2026-07-28", "tasks"],
         at: "JSONValue/anyOf/2/type",
         expected: Some(r#"["string", "integer", "boolean"]"#),
         becomes: r#"["string", "number", "boolean", "null"]"#,
@@ -40,7 +43,7 @@ pub const FIXUPS: &[Fixup] = &[
     },
     Fixup {
         name: "an elicited number may be a fraction",
-        revisions: &["2025-11-25", "2026-07-28"],
+        revisions: &["2025-11-25", "2026-07-28", "tasks"],
         at: "ElicitResult/properties/content/additionalProperties/anyOf/1/type",
         expected: Some(r#"["string", "integer", "boolean"]"#),
         becomes: r#"["string", "number", "boolean"]"#,
@@ -118,11 +121,11 @@ const fn decision(at: &'static str, rules: &'static [Rule]) -> Decision {
     Decision { at, rules }
 }
 
-/// Returns the decisions of a released revision.
+/// Returns the decisions of a released revision or an extension.
 ///
 /// # Panics
 ///
-/// Panics if the revision is not released.
+/// Panics if the revision is not released and not an extension.
 #[must_use]
 pub fn decisions(revision: &str) -> &'static [Decision] {
     match revision {
@@ -131,6 +134,8 @@ pub fn decisions(revision: &str) -> &'static [Decision] {
         "2025-06-18" => V2025_06_18,
         "2025-11-25" => V2025_11_25,
         "2026-07-28" => V2026_07_28,
+        "tasks" => TASKS,
+        "apps" | "registry" | "server-card" => &[],
         other => panic!("revision {other} has no decisions: add them to `decisions`"),
     }
 }
@@ -191,6 +196,12 @@ const V2026_07_28: &[Decision] = &[
     decision("ReadResourceResultResponse/properties/result", INPUT_REQUIRED_OR_RESOURCE),
     decision("ServerResult", RESULT),
     decision("SingleSelectEnumSchema", SINGLE_SELECT),
+];
+
+const TASKS: &[Decision] = &[
+    decision("EmbeddedResource/properties/resource", CONTENTS),
+    decision("InputResponse", INPUT_RESPONSE),
+    decision("PrimitiveSchemaDefinition", PRIMITIVE),
 ];
 
 /// Every result is a `Result`, so `Result` absorbs all members.

@@ -21,6 +21,7 @@ pub mod registry;
 pub mod settings;
 pub mod sweep;
 
+use decisions::EXTENSIONS;
 use instances::Instances;
 use judge::{Judge, within_limits};
 use serde_json::{Number, Value};
@@ -101,7 +102,7 @@ pub struct Proof {
 }
 
 impl Proof {
-    /// Returns the proof of a released revision.
+    /// Returns the proof of a released revision or an extension.
     ///
     /// # Panics
     ///
@@ -372,8 +373,8 @@ fn against_float(integer: i128, float: f64) -> Ordering {
     }
 }
 
-/// Reads the schema of a released revision from the vendored files, or from the directory in the environment variable
-/// `MCPGEN_SCHEMAS`.
+/// Reads the schema of a released revision or an extension from the vendored files, or from the directory in the
+/// environment variable `MCPGEN_SCHEMAS`. Definitions inside definitions move to the root.
 ///
 /// # Panics
 ///
@@ -382,7 +383,31 @@ fn against_float(integer: i128, float: f64) -> Ordering {
 pub fn schema(revision: &str) -> Value {
     let vendored = || Path::new(env!("CARGO_MANIFEST_DIR")).join("../../schema");
     let folder = std::env::var_os("MCPGEN_SCHEMAS").map_or_else(vendored, PathBuf::from);
+    let folder = if EXTENSIONS.contains(&revision) { folder.join("extensions") } else { folder };
     let path = folder.join(revision).join("schema.json");
     let text = std::fs::read_to_string(&path).unwrap_or_else(|error| panic!("{}: {error}", path.display()));
-    serde_json::from_str(&text).unwrap_or_else(|error| panic!("{}: {error}", path.display()))
+    let schema = serde_json::from_str(&text).unwrap_or_else(|error| panic!("{}: {error}", path.display()));
+    hoisted(schema)
+}
+
+/// Moves definitions inside definitions to the root. References in exported schemas point there.
+///
+/// # Panics
+///
+/// Panics if two different definitions have the same name.
+fn hoisted(mut schema: Value) -> Value {
+    let keyword = judge::definitions_keyword(&schema);
+    let Some(definitions) = schema.get_mut(keyword).and_then(Value::as_object_mut) else { return schema };
+    let mut inner = serde_json::Map::new();
+    for definition in definitions.values_mut().filter_map(Value::as_object_mut) {
+        let Some(Value::Object(nested)) = definition.remove(keyword) else { continue };
+        for (name, nested) in nested {
+            let known = inner.insert(name.clone(), nested.clone());
+            assert!(known.is_none_or(|known| known == nested), "two definitions have the name {name}");
+        }
+    }
+    for (name, nested) in inner {
+        assert!(definitions.insert(name.clone(), nested).is_none(), "two definitions have the name {name}");
+    }
+    schema
 }

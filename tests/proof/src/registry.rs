@@ -1,4 +1,4 @@
-//! Every definition of every revision by its name in the schema, with functions of its Rust type.
+//! Every definition of every revision and extension by its name in the schema, with functions of its Rust type.
 
 use mcpgen_types::codec::{Decode, Encode};
 use mcpgen_types::{Error, Extra, KnownMembers};
@@ -13,7 +13,7 @@ pub type Rebuild = fn(&Value) -> Result<Value, Error>;
 
 /// A definition, and functions that decode and encode documents with its Rust type.
 pub struct Entry {
-    /// The revision.
+    /// The revision or extension.
     pub revision: &'static str,
     /// The name of the definition in the schema.
     pub definition: &'static str,

@@ -1,4 +1,4 @@
-//! Runs the proof over every definition of every revision, in chunks that run in parallel and can be resumed.
+//! Runs the proof over every definition of every revision and extension, in chunks that run in parallel and can be resumed.
 
 use std::collections::BTreeMap;
 use std::fmt::{self, Write as _};
@@ -8,7 +8,7 @@ use std::thread;
 
 use serde::{Deserialize, Serialize};
 
-use crate::decisions::REVISIONS;
+use crate::decisions::{EXTENSIONS, REVISIONS};
 use crate::registry::{Entry, REGISTRY};
 use crate::{Proof, Tally};
 
@@ -80,7 +80,7 @@ fn prove(chunk: &Chunk, seed: u64) -> Outcome {
     Outcome { tally, disagreement: proved.err() }
 }
 
-/// The totals of a sweep, with one row per revision.
+/// The totals of a sweep, with one row per revision and extension.
 #[derive(Debug, Clone, Default)]
 pub struct Table(BTreeMap<String, Row>);
 
@@ -118,7 +118,7 @@ impl Table {
         self.0.values().map(|row| row.disagreements).sum()
     }
 
-    /// Returns whether every definition of every revision was tried with at least this many instances.
+    /// Returns whether every definition of every revision and extension was tried with at least this many instances.
     #[must_use]
     pub fn is_complete(&self, instances: u64) -> bool {
         let tried = |entry: &Entry| {
@@ -134,7 +134,7 @@ impl fmt::Display for Table {
         writeln!(f, "|---|---:|---:|---:|---:|---:|")?;
         let mut total = Row::default();
         let mut count = 0;
-        for revision in REVISIONS {
+        for revision in REVISIONS.into_iter().chain(EXTENSIONS) {
             let Some(row) = self.0.get(revision) else { continue };
             writeln!(f, "| {revision} | {} |{}", row.definitions.len(), row.figures())?;
             count += row.definitions.len();

@@ -53,10 +53,12 @@ pub(super) struct Repeated {
 impl Repeated {
     /// Reads the params of a message.
     pub(super) fn of(method: &str, params: Cursor<'_>) -> Self {
-        let [meta, name, uri, arguments] = Picked::values(params, &["_meta", "name", "uri", "arguments"]);
+        let names = ["_meta", "name", "uri", "taskId", "arguments"];
+        let [meta, name, uri, task, arguments] = Picked::values(params, &names);
         let version = meta.and_then(|meta| Picked::values(meta, &[VERSION_KEY])[0]);
         let subject = match headers::named_by(method) {
             Some("name") => name,
+            Some("taskId") => task,
             Some(_) => uri,
             None => None,
         };

@@ -72,7 +72,8 @@ impl RequestBody {
     /// them.
     fn read_params(&mut self, method: &str, params: Option<Cursor<'_>>) {
         let Some(params) = params else { return };
-        let [meta, name, uri, arguments] = Picked::values(params, &["_meta", "name", "uri", "arguments"]);
+        let names = ["_meta", "name", "uri", "taskId", "arguments"];
+        let [meta, name, uri, task, arguments] = Picked::values(params, &names);
         if let Some(meta) = meta {
             let [version, capabilities] = Picked::values(meta, &[VERSION_KEY, CLIENT_CAPABILITIES]);
             self.has_metadata = version.is_some() || capabilities.is_some();
@@ -80,6 +81,7 @@ impl RequestBody {
         }
         let subject = match headers::named_by(method) {
             Some("name") => name,
+            Some("taskId") => task,
             Some(_) => uri,
             None => None,
         };

@@ -24,7 +24,7 @@ static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 
 type Failure = Box<dyn std::error::Error>;
 
-/// Compares every definition of every revision with the judge
+/// Compares every definition of every revision and extension with the judge
 #[derive(Parser)]
 #[command(after_help = "\
 Exit codes: 0 proven, 1 disagreements, 2 bad usage or state.
@@ -48,7 +48,7 @@ struct Cli {
     /// Only the chunks of this shard, such as 1/4
     #[arg(long, value_parser = shard, default_value = "1/1")]
     shard: (usize, usize),
-    /// Only this revision
+    /// Only this revision or extension, such as 2026-07-28 or tasks
     #[arg(long)]
     revision: Option<String>,
     /// Only this definition

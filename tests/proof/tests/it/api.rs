@@ -19,6 +19,9 @@ use syn::{Attribute, Fields, Ident, ImplItem, Item, Signature, TraitItem, Type, 
 
 type Names = Vec<String>;
 
+/// The module that contains the modules of extensions.
+const EXTENSIONS: &str = "ext";
+
 /// All modules of a crate by path, including private ones, with macros expanded.
 #[derive(Default)]
 struct Crate {
@@ -209,6 +212,11 @@ impl Listing<'_> {
         }
         let (target, modules) = rest.split_last().map_or(("", rest), |(last, modules)| (last.as_str(), modules));
         base.extend(modules.iter().cloned());
+        // The listing of a revision contains the types that an extension re-exports.
+        let is_shared = here.first().is_some_and(|first| first == EXTENSIONS) && base.first() != here.first();
+        if is_shared {
+            return self.line(attrs, format!("{prefix}{name}: use {}::{target}", base.join("::")));
+        }
         let Some(module) = self.all.modules.get(&base).filter(|_| !modules.is_empty() || from.len() != rest.len())
         else {
             return self.line(attrs, format!("{prefix}{name}: use {}", from.join("::")));
@@ -511,16 +519,22 @@ fn digest(snapshot: &str) -> String {
     })
 }
 
-/// Returns the listings of the core and of every released revision, with the names of their snapshots.
+/// Returns the listings of the core, of every released revision and of every extension, with the names of their
+/// snapshots.
 fn listings() -> Vec<(String, String)> {
     let root = main_folder();
     let workspace = Workspace::open(Some(&root)).unwrap_or_else(|error| panic!("{error}"));
     let all = Crate::read(&root.join("generated/src"));
-    let is_revision = |name: &str| workspace.revisions.iter().any(|revision| revision.module() == name);
-    let mut listings = vec![("core".to_owned(), all.api(&[], &is_revision))];
+    let is_listed =
+        |name: &str| name == EXTENSIONS || workspace.revisions.iter().any(|revision| revision.module() == name);
+    let mut listings = vec![("core".to_owned(), all.api(&[], &is_listed))];
     for revision in workspace.revisions.iter().filter(|revision| revision.status == Status::Released) {
         let module = revision.module();
         listings.push((module.clone(), all.api(&[module], &|_| false)));
+    }
+    for extension in &workspace.extensions {
+        let module = extension.module.clone();
+        listings.push((format!("ext_{module}"), all.api(&[EXTENSIONS.to_owned(), module], &|_| false)));
     }
     listings
 }
@@ -558,7 +572,7 @@ fn public_api_matches_the_snapshots() {
             );
         }
     }
-    // Finds snapshots of revisions that no longer exist.
+    // Finds snapshots of revisions and extensions that no longer exist.
     let known =
         |path: &Path| listings.iter().any(|(name, _)| path.file_stem().is_some_and(|stem| stem == name.as_str()));
     let entries = std::fs::read_dir(&folder).unwrap_or_else(|error| panic!("{}: {error}", folder.display()));
@@ -566,7 +580,8 @@ fn public_api_matches_the_snapshots() {
         entries.filter_map(|entry| Some(entry.ok()?.path())).filter(|path| path.extension().is_some_and(|e| e == "txt"))
     {
         if !known(&path) {
-            let _ = writeln!(failures, "{} belongs to no released revision: delete it", path.display());
+            let _ =
+                writeln!(failures, "{} belongs to no released revision and no extension: delete it", path.display());
         }
     }
     assert!(failures.is_empty(), "{failures}");
@@ -592,6 +607,9 @@ fn listing_contains_all_kinds_of_items() {
         ("v2025_11_25", "CallToolRequest: impl TaskRequest: type TaskResult = CreateTaskResult"),
         ("v2025_11_25", "ClientRequestMethod::Initialize: variant"),
         ("v2026_07_28", "HEADER_MISMATCH_ERROR: const"),
+        ("ext_tasks", "Tool: use v2026_07_28::Tool"),
+        ("ext_tasks", "GetTaskRequest: impl Request: const METHOD: &'static str = \"tasks/get\""),
+        ("ext_server_card", "ServerCard.remotes: Option<Vec<Remote>>"),
     ];
     for (name, start) in expected {
         let lines = listings.get(name).unwrap_or_else(|| panic!("no listing of {name}"));

@@ -13,7 +13,8 @@ fn root() -> PathBuf {
 #[test]
 fn documents_every_definition_and_nothing_else() {
     let workspace = Workspace::open(Some(&root())).expect("the workspace opens");
-    let models = workspace.models().expect("the schemas are valid");
+    let mut models = workspace.models().expect("the schemas are valid");
+    models.extend(workspace.extension_models().expect("the schemas are valid"));
     let missing: Vec<String> = workspace.docs.missing(&models).keys().map(ToString::to_string).collect();
     assert!(missing.is_empty(), "no entry in schema/docs: {missing:#?}");
     assert_eq!(workspace.docs.stale(&models), [""; 0], "stale entries in schema/docs");
@@ -77,13 +78,13 @@ fn comments(text: &str) -> Vec<String> {
 
 #[test]
 fn documentation_is_not_copied() {
-    let official = root().join("../shared/schema");
-    if !official.is_dir() {
-        eprintln!("SKIPPED: ../shared/schema is missing, so the documentation is not compared with it");
+    let [revisions, extensions] = ["schema", "extensions"].map(|name| root().join("../shared").join(name));
+    if !revisions.is_dir() || !extensions.is_dir() {
+        eprintln!("SKIPPED: the official schemas are missing, so the documentation is not compared with them");
         return;
     }
     let mut official_runs: BTreeSet<String> = BTreeSet::new();
-    for path in files(&official, "json") {
+    for path in files(&revisions, "json").into_iter().chain(files(&extensions, "json")) {
         let schema = serde_json::from_slice(&fs::read(&path).expect("a schema")).expect("JSON");
         strings(&schema, &mut |text| official_runs.extend(runs(text)));
     }

@@ -57,13 +57,27 @@ fn copy() -> tempfile::TempDir {
     };
     copy("schema/revisions.toml");
     copy("schema/conversions.toml");
+    copy("schema/extensions.toml");
     copy("generated/Cargo.toml");
     workspace().revisions.iter().for_each(|revision| copy(&schema_path(&revision.name)));
-    for entry in std::fs::read_dir(root().join(DOCS_FOLDER)).expect("the documentation") {
-        let name = entry.expect("an entry").file_name().into_string().expect("a name");
-        copy(&format!("{}/{name}", DOCS_FOLDER));
+    for folder in [DOCS_FOLDER, "schema/docs/extensions", "schema/extensions"] {
+        inputs(folder).iter().for_each(|path| copy(path));
     }
     folder
+}
+
+/// Returns the files in a folder of the repository. In the folder of the extensions, they are in a folder for each.
+fn inputs(folder: &str) -> Vec<String> {
+    let mut found = Vec::new();
+    for entry in std::fs::read_dir(root().join(folder)).expect("a folder") {
+        let path = format!("{folder}/{}", entry.expect("an entry").file_name().into_string().expect("a name"));
+        if root().join(&path).is_file() {
+            found.push(path);
+        } else if folder == "schema/extensions" {
+            found.extend(inputs(&path));
+        }
+    }
+    found
 }
 
 /// Returns all generated files below a folder.
@@ -93,6 +107,27 @@ fn importing_the_official_files_reproduces_the_vendored_ones() {
         let vendored = std::fs::read_to_string(root().join(schema_path(&revision.name))).expect("a schema");
         assert_eq!(facts_only(&document), vendored, "{}", revision.name);
         assert_eq!(document.sha256, revision.sha256, "{}", revision.name);
+    }
+}
+
+#[test]
+fn importing_the_official_extensions_reproduces_the_vendored_ones() {
+    let workspace = workspace();
+    for extension in &workspace.extensions {
+        let vendored = workspace.schema_path(&extension.name).expect("a path");
+        let file = match extension.name.as_str() {
+            "registry" => format!("registry-server-{}.json", extension.version),
+            name => format!("{name}.json"),
+        };
+        let file = root().join("../shared/extensions").join(file);
+        if !file.exists() {
+            eprintln!("SKIPPED: {} is missing, so it is not compared", file.display());
+            continue;
+        }
+        let document = Document::read(&file).expect("an official schema");
+        let vendored = std::fs::read_to_string(root().join(vendored)).expect("a schema");
+        assert_eq!(facts_only(&document), vendored, "{}", extension.name);
+        assert_eq!(document.sha256, extension.sha256, "{}", extension.name);
     }
 }
 

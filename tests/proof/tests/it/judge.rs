@@ -1,6 +1,6 @@
 //! Checks the judge and the instances that the proof relies on.
 
-use mcpgen_proof::decisions::{Decision, FIXUPS, REVISIONS, decisions};
+use mcpgen_proof::decisions::{Decision, EXTENSIONS, FIXUPS, REVISIONS, decisions};
 use mcpgen_proof::instances::{ASSERTIONS, Instances};
 use mcpgen_proof::judge::{
     DEPTH_LIMIT, Judge, definitions_keyword, depth, fixed_up, position, subschemas, within_limits,
@@ -173,7 +173,7 @@ fn instances_contest_each_decision() {
 /// both.
 #[test]
 fn undecided_unions_do_not_overlap() {
-    for revision in REVISIONS {
+    for revision in REVISIONS.into_iter().chain(EXTENSIONS) {
         let schema = fixed_up(revision, &schema(revision));
         let letter = Judge::with_decisions(&schema, &[]);
         let instances = Instances::new(&schema, 3);

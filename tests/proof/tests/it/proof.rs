@@ -1,9 +1,9 @@
-//! Compares the types with the judge for every definition of every revision: which documents they accept, what they
+//! Compares the types with the judge for every definition of every revision and extension: which documents they accept, what they
 //! encode, and what their constructors build.
 
 use std::io::Write as _;
 
-use mcpgen_proof::decisions::REVISIONS;
+use mcpgen_proof::decisions::{EXTENSIONS, REVISIONS};
 use mcpgen_proof::registry::{Entry, REGISTRY};
 use mcpgen_proof::settings::setting;
 use mcpgen_proof::sweep::{chunks, sweep};
@@ -34,7 +34,7 @@ fn types_are_exact_and_lossless() {
 /// The checks above cover only definitions in the registry, so it must contain all of them.
 #[test]
 fn registry_contains_every_definition() {
-    for revision in REVISIONS {
+    for revision in REVISIONS.into_iter().chain(EXTENSIONS) {
         let schema = mcpgen_proof::schema(revision);
         let definitions = schema.get("$defs").or_else(|| schema.get("definitions")).and_then(Value::as_object);
         let definitions = definitions.expect("a schema has definitions");

@@ -1,0 +1,36 @@
+//! `generated/src/ext/mod.rs`: a module for each extension.
+
+use proc_macro2::TokenStream;
+use quote::{format_ident, quote};
+
+use crate::emit::file::{MARK, render};
+use crate::error::Error;
+use crate::model::Extension;
+
+/// Returns the text of the file.
+///
+/// # Errors
+/// [`Error::Emit`], which is a defect of mcpgen.
+pub(crate) fn file(extensions: &[Extension]) -> Result<String, Error> {
+    let header =
+        format!("{MARK} from schema/extensions.toml.\n// Do not edit: run `cargo run -p mcpgen -- generate`.\n\n");
+    render("ext/mod.rs", &header, tokens(extensions))
+}
+
+fn tokens(extensions: &[Extension]) -> TokenStream {
+    let modules = extensions.iter().map(|extension| {
+        let (module, feature) = (format_ident!("{}", extension.module), &extension.feature);
+        quote! {
+            #[cfg(feature = #feature)]
+            #[allow(deprecated, reason = "deprecated items remain")]
+            #[allow(clippy::module_inception, reason = "an area may have the name of its extension")]
+            pub mod #module;
+        }
+    });
+    quote! {
+        #![doc = " Types of extensions of the protocol, and of formats that belong to it."]
+        #![doc = ""]
+        #![doc = " Each module has a feature. A type whose definition is equal to that of a revision is the revision's type."]
+        #(#modules)*
+    }
+}

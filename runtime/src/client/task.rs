@@ -1,0 +1,94 @@
+//! Waits for tool calls that a server runs as tasks (2026-07-28).
+
+use std::collections::BTreeSet;
+use std::time::Duration;
+
+use mcpgen_types::ext::tasks::{
+    CancelledTask, CompletedTask, CreateTaskResult, FailedTask, GetTaskRequest, InputRequiredTask, UpdateTaskRequest,
+    WorkingTask,
+};
+use mcpgen_types::{ErrorObject, JsonObject, RawJson, Request, Value};
+use serde_json::json;
+use tokio::time::Instant;
+
+use super::input::handle_input_request;
+use super::limits::RoundLimits;
+use crate::jsonrpc::json::Picked;
+use crate::peer::{CallError, Peer};
+use crate::service::router::RequestService;
+
+/// The time between two polls, if the server suggests none.
+const POLL_INTERVAL: Duration = Duration::from_secs(1);
+/// The bounds of the time between two polls.
+const POLL_BOUNDS: (Duration, Duration) = (Duration::from_millis(20), Duration::from_secs(60));
+
+/// Returns whether a result is a task.
+pub(super) fn is_task(result: &RawJson) -> bool {
+    member(result, "resultType").is_some_and(|kind| kind == "task")
+}
+
+fn member(json: &RawJson, name: &'static str) -> Option<Value> {
+    let value = json.read(|json| {
+        let [value] = Picked::values(json, &[name]);
+        value.map(|value| value.to_raw())
+    });
+    value.ok().flatten()?.decode().ok()
+}
+
+/// Polls a task until it has ended, handles its input requests with `requests`, and returns its result.
+pub(super) async fn finish(
+    peer: &Peer,
+    requests: impl RequestService,
+    limits: RoundLimits,
+    method: &str,
+    created: &RawJson,
+) -> Result<RawJson, CallError> {
+    let invalid = |error: mcpgen_types::Error| CallError::Invalid(error.into());
+    let created: CreateTaskResult = created.decode().map_err(invalid)?;
+    let params = RawJson::from(&json!({ "taskId": created.task_id }));
+    let (begun, mut answered) = (Instant::now(), BTreeSet::new());
+    loop {
+        let state = peer.raw_request(GetTaskRequest::METHOD, Some(params.clone())).await?;
+        let status = member(&state, "status");
+        match status.as_ref().and_then(Value::as_str).unwrap_or_default() {
+            "completed" => {
+                state.decode::<CompletedTask>().map_err(invalid)?;
+                return Ok(RawJson::from(&member(&state, "result").unwrap_or_default()));
+            }
+            "failed" => {
+                state.decode::<FailedTask>().map_err(invalid)?;
+                let error = member(&state, "error").unwrap_or_default();
+                let error: ErrorObject = mcpgen_types::from_value(error).map_err(invalid)?;
+                return Err(CallError::ErrorResponse(error));
+            }
+            "cancelled" => {
+                let cancelled: CancelledTask = state.decode().map_err(invalid)?;
+                let why = cancelled.status_message.unwrap_or_else(|| "the task was cancelled".to_owned());
+                return Err(CallError::Invalid(format!("{method}: {why}").into()));
+            }
+            "input_required" => {
+                let task: InputRequiredTask = state.decode().map_err(invalid)?;
+                let mut responses = JsonObject::new();
+                let open = task.input_requests.iter().filter(|(key, _)| !answered.contains(*key));
+                for (key, input_request) in open.take(limits.requests).collect::<Vec<_>>() {
+                    let response = handle_input_request(peer, requests.clone(), input_request).await?;
+                    responses.insert(key.clone(), response.decode().map_err(invalid)?);
+                }
+                if !responses.is_empty() {
+                    answered.extend(responses.keys().cloned());
+                    let params = json!({ "taskId": created.task_id, "inputResponses": responses });
+                    let update = Some(RawJson::from(&params));
+                    peer.raw_request(UpdateTaskRequest::METHOD, update).await?;
+                    continue;
+                }
+            }
+            _ => drop(state.decode::<WorkingTask>().map_err(invalid)?),
+        }
+        let ttl = member(&state, "ttlMs").as_ref().and_then(Value::as_u64).map(Duration::from_millis);
+        if ttl.is_some_and(|ttl| begun.elapsed() > ttl) {
+            return Err(CallError::Invalid(format!("{method}: the task has expired").into()));
+        }
+        let interval = member(&state, "pollIntervalMs").as_ref().and_then(Value::as_u64).map(Duration::from_millis);
+        tokio::time::sleep(interval.unwrap_or(POLL_INTERVAL).clamp(POLL_BOUNDS.0, POLL_BOUNDS.1)).await;
+    }
+}

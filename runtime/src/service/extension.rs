@@ -1,0 +1,200 @@
+//! Extensions of the protocol: what each side declares, and handlers that run only if both sides have the extension.
+
+use std::pin::Pin;
+use std::sync::Arc;
+
+use mcpgen_types::{ErrorObject, Value};
+use serde::de::DeserializeOwned;
+use serde::{Deserialize as _, Serialize};
+
+use super::context::Context;
+use super::router::{AnyNotification, AnyRequest, ResponseFuture, Router};
+use crate::jsonrpc::errors;
+use crate::peer::Peer;
+use crate::protocol::info::{LocalInfo, PeerInfo};
+
+/// The capability that contains the settings of all extensions.
+const CAPABILITY: &str = "extensions";
+
+/// An extension of the protocol: its identifier, its settings, and the handlers of its methods.
+///
+/// Add it to a server with [`ServerBuilder::extension`](crate::ServerBuilder::extension), and to a client with
+/// [`ClientBuilder::extension`](crate::ClientBuilder::extension). This declares the extension, and adds its handlers.
+/// The handlers receive only messages from peers that have declared the extension as well. In modern revisions, clients
+/// declare it in each request.
+///
+/// ```
+/// use mcpgen_runtime::{Client, Extension, Router, Server, serve, transport};
+/// use mcpgen_types::ErrorObject;
+/// use serde::{Deserialize, Serialize};
+/// use serde_json::{Value, json};
+///
+/// /// Tells clients the time.
+/// struct Clock;
+///
+/// #[derive(Debug, PartialEq, Serialize, Deserialize)]
+/// struct ClockSettings {
+///     zone: String,
+/// }
+///
+/// impl Extension for Clock {
+///     const IDENTIFIER: &'static str = "com.example/clock";
+///     type Settings = ClockSettings;
+///
+///     fn settings(&self) -> ClockSettings {
+///         ClockSettings { zone: "UTC".to_owned() }
+///     }
+///
+///     fn handlers(&self, router: Router) -> Router {
+///         router.custom_request("clock/now", |_context, _params: Value| async {
+///             Ok::<_, ErrorObject>(json!({ "time": "12:00" }))
+///         })
+///     }
+/// }
+///
+/// # tokio::runtime::Builder::new_current_thread().enable_all().build()?.block_on(async {
+/// let (here, there) = transport::duplex();
+/// tokio::spawn(serve(Server::builder("clock", "1.0.0").extension(Clock).build(), there));
+/// let client = Client::builder("visitor", "1.0.0").extension(Clock).connect(here.0, here.1).await?;
+///
+/// let settings = client.peer.extension::<Clock>()?;
+/// assert_eq!(settings, Some(ClockSettings { zone: "UTC".to_owned() }));
+/// let now: Value = client.peer.custom_request("clock/now", &json!({}))?.send().await?;
+/// assert_eq!(now["time"], "12:00");
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// # })?;
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+pub trait Extension: Send + Sync + 'static {
+    /// The identifier, such as `io.modelcontextprotocol/tasks`.
+    const IDENTIFIER: &'static str;
+
+    /// The settings that each side declares. Use [`JsonObject`](mcpgen_types::JsonObject) if there are none.
+    type Settings: Serialize + DeserializeOwned;
+
+    /// Returns the settings of this side. They must be a JSON object.
+    fn settings(&self) -> Self::Settings;
+
+    /// Returns the values of `resultType` that the extension adds to those of the protocol.
+    fn result_types(&self) -> &'static [&'static str] {
+        &[]
+    }
+
+    /// Adds the handlers of the extension's methods to an empty router.
+    fn handlers(&self, router: Router) -> Router {
+        router
+    }
+}
+
+/// Returns the settings that a peer has declared for an extension, or `None` if it has not declared the extension.
+fn settings<E: Extension>(peer_info: Option<&PeerInfo>) -> Result<Option<E::Settings>, ErrorObject> {
+    let Some(peer_info) = peer_info.filter(|peer_info| peer_info.can(&[CAPABILITY, E::IDENTIFIER])) else {
+        return Ok(None);
+    };
+    let settings = &peer_info.capabilities[CAPABILITY][E::IDENTIFIER];
+    E::Settings::deserialize(settings).map(Some).map_err(|error| {
+        errors::invalid_params_in_words(&format!("the settings of the extension {}: {error}", E::IDENTIFIER))
+    })
+}
+
+impl LocalInfo {
+    /// Declares an extension with its settings.
+    #[must_use]
+    pub fn extension<E: Extension>(mut self, extension: &E) -> Self {
+        let settings = serde_json::to_value(extension.settings()).unwrap_or_default();
+        let declared = self.capabilities.entry(CAPABILITY).or_insert_with(|| Value::Object(serde_json::Map::new()));
+        if let Value::Object(declared) = declared {
+            declared.insert(E::IDENTIFIER.to_owned(), settings);
+        }
+        self
+    }
+}
+
+impl Context {
+    /// Returns the settings that the sender of this request has declared for an extension, or `None` if it has not
+    /// declared the extension.
+    ///
+    /// # Errors
+    ///
+    /// Fails if the settings do not have the type of the extension's settings. Return the error to reject the request.
+    pub fn extension<E: Extension>(&self) -> Result<Option<E::Settings>, ErrorObject> {
+        settings::<E>(self.peer_info().map(Arc::as_ref))
+    }
+
+    /// Checks that the sender of this request has declared an extension.
+    ///
+    /// # Errors
+    ///
+    /// Fails if it has not. Return the error to reject the request.
+    pub fn require_extension<E: Extension>(&self) -> Result<(), ErrorObject> {
+        require(self, E::IDENTIFIER)
+    }
+}
+
+impl Peer {
+    /// Returns the settings that the peer has declared for an extension, or `None` if it has not declared the extension.
+    /// In modern revisions, servers do not know the client's capabilities outside a request; see
+    /// [`Context::extension`].
+    ///
+    /// # Errors
+    ///
+    /// Fails if the settings do not have the type of the extension's settings.
+    pub fn extension<E: Extension>(&self) -> Result<Option<E::Settings>, ErrorObject> {
+        settings::<E>(self.protocol().peer_info().as_deref())
+    }
+}
+
+impl Router {
+    /// Adds the handlers of an extension.
+    ///
+    /// They run only if both sides have declared the extension: this side in its [`LocalInfo`], and the peer in the
+    /// handshake or, in modern revisions, in the request. Other requests get an error, and other notifications are
+    /// ignored.
+    #[must_use]
+    pub fn extension<E: Extension>(self, extension: &E) -> Self {
+        let handlers = extension.handlers(Self::new()).map_handlers(
+            |handler| {
+                Arc::new(move |request: AnyRequest| -> ResponseFuture {
+                    match admit(&request.context, &request.method, E::IDENTIFIER) {
+                        Ok(()) => handler(request),
+                        Err(error) => Box::pin(std::future::ready(Err(error))),
+                    }
+                })
+            },
+            |handler| {
+                Arc::new(move |message: AnyNotification| -> Pin<Box<dyn Future<Output = ()> + Send>> {
+                    match is_known(&message.context, E::IDENTIFIER) {
+                        true => handler(message),
+                        false => Box::pin(std::future::ready(())),
+                    }
+                })
+            },
+        );
+        self.with_handlers_of(&handlers)
+    }
+}
+
+/// Checks whether a request of an extension may be handled.
+fn admit(context: &Context, method: &str, identifier: &'static str) -> Result<(), ErrorObject> {
+    if !context.peer().protocol().has_declared(&[CAPABILITY, identifier]) {
+        return Err(errors::method_not_found(method));
+    }
+    match require(context, identifier) {
+        // Legacy revisions have no error for missing capabilities.
+        Err(_) if context.revision().is_legacy() => Err(errors::method_not_found(method)),
+        admitted => admitted,
+    }
+}
+
+fn require(context: &Context, identifier: &'static str) -> Result<(), ErrorObject> {
+    context.require(&[CAPABILITY, identifier])
+}
+
+/// Returns whether both sides have an extension. A peer whose capabilities are not known has it, because it sends its
+/// messages: a notification of a modern client contains no capabilities.
+fn is_known(context: &Context, identifier: &str) -> bool {
+    let path = [CAPABILITY, identifier];
+    let protocol = context.peer().protocol();
+    let peer_info = context.peer_info().cloned().or_else(|| protocol.peer_info());
+    protocol.has_declared(&path) && peer_info.is_none_or(|peer_info| peer_info.can(&path))
+}
