@@ -24,15 +24,11 @@ const POLL_BOUNDS: (Duration, Duration) = (Duration::from_millis(20), Duration::
 
 /// Returns whether a result is a task.
 pub(super) fn is_task(result: &RawJson) -> bool {
-    member(result, "resultType").is_some_and(|kind| kind == "task")
-}
-
-fn member(json: &RawJson, name: &'static str) -> Option<Value> {
-    let value = json.read(|json| {
-        let [value] = Picked::values(json, &[name]);
-        value.map(|value| value.to_raw())
+    let is_task = result.read(|result| {
+        let [kind] = Picked::values(result, &["resultType"]);
+        kind.is_some_and(|kind| kind.text() == "\"task\"")
     });
-    value.ok().flatten()?.decode().ok()
+    is_task.unwrap_or(false)
 }
 
 /// Polls a task until it has ended, handles its input requests with `requests`, and returns its result.
@@ -49,16 +45,17 @@ pub(super) async fn finish(
     let (begun, mut answered) = (Instant::now(), BTreeSet::new());
     loop {
         let state = peer.raw_request(GetTaskRequest::METHOD, Some(params.clone())).await?;
-        let status = member(&state, "status");
-        match status.as_ref().and_then(Value::as_str).unwrap_or_default() {
+        let members: JsonObject = state.decode().map_err(invalid)?;
+        let millis = |name: &str| members.get(name).and_then(Value::as_u64).map(Duration::from_millis);
+        let member = |name: &str| members.get(name).cloned().unwrap_or_default();
+        match members.get("status").and_then(Value::as_str).unwrap_or_default() {
             "completed" => {
                 state.decode::<CompletedTask>().map_err(invalid)?;
-                return Ok(RawJson::from(&member(&state, "result").unwrap_or_default()));
+                return Ok(RawJson::from(&member("result")));
             }
             "failed" => {
                 state.decode::<FailedTask>().map_err(invalid)?;
-                let error = member(&state, "error").unwrap_or_default();
-                let error: ErrorObject = mcpgen_types::from_value(error).map_err(invalid)?;
+                let error: ErrorObject = mcpgen_types::from_value(member("error")).map_err(invalid)?;
                 return Err(CallError::ErrorResponse(error));
             }
             "cancelled" => {
@@ -84,11 +81,10 @@ pub(super) async fn finish(
             }
             _ => drop(state.decode::<WorkingTask>().map_err(invalid)?),
         }
-        let ttl = member(&state, "ttlMs").as_ref().and_then(Value::as_u64).map(Duration::from_millis);
-        if ttl.is_some_and(|ttl| begun.elapsed() > ttl) {
+        if millis("ttlMs").is_some_and(|ttl| begun.elapsed() > ttl) {
             return Err(CallError::Invalid(format!("{method}: the task has expired").into()));
         }
-        let interval = member(&state, "pollIntervalMs").as_ref().and_then(Value::as_u64).map(Duration::from_millis);
-        tokio::time::sleep(interval.unwrap_or(POLL_INTERVAL).clamp(POLL_BOUNDS.0, POLL_BOUNDS.1)).await;
+        let interval = millis("pollIntervalMs").unwrap_or(POLL_INTERVAL);
+        tokio::time::sleep(interval.clamp(POLL_BOUNDS.0, POLL_BOUNDS.1)).await;
     }
 }

@@ -125,9 +125,9 @@ impl Rounds {
 
     /// Runs the request again after each input of the client, until it has a result.
     async fn rounds(&mut self, context: &Context, run: impl Fn(Context) -> ResponseFuture) -> TaskOutcome {
-        let (mut responses, mut state) = (JsonObject::new(), None);
+        let (mut responses, mut state) = (JsonObject::new(), None::<String>);
         loop {
-            let result = run(context.in_task(responses.clone(), state)).await?;
+            let result = run(context.in_task(responses.clone(), state.take())).await?;
             let Some(required) = input_required(&result)? else { return Ok(result) };
             state.clone_from(&required.request_state);
             responses.extend(self.input(context, &required).await?);

@@ -53,8 +53,8 @@ pub(super) struct Repeated {
 impl Repeated {
     /// Reads the params of a message.
     pub(super) fn of(method: &str, params: Cursor<'_>) -> Self {
-        let names = ["_meta", "name", "uri", "taskId", "arguments"];
-        let [meta, name, uri, task, arguments] = Picked::values(params, &names);
+        const NAMES: [&str; 5] = ["_meta", "name", "uri", "taskId", "arguments"];
+        let [meta, name, uri, task, arguments] = Picked::values(params, &NAMES);
         let version = meta.and_then(|meta| Picked::values(meta, &[VERSION_KEY])[0]);
         let subject = match headers::named_by(method) {
             Some("name") => name,

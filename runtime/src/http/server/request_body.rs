@@ -72,8 +72,8 @@ impl RequestBody {
     /// them.
     fn read_params(&mut self, method: &str, params: Option<Cursor<'_>>) {
         let Some(params) = params else { return };
-        let names = ["_meta", "name", "uri", "taskId", "arguments"];
-        let [meta, name, uri, task, arguments] = Picked::values(params, &names);
+        const NAMES: [&str; 5] = ["_meta", "name", "uri", "taskId", "arguments"];
+        let [meta, name, uri, task, arguments] = Picked::values(params, &NAMES);
         if let Some(meta) = meta {
             let [version, capabilities] = Picked::values(meta, &[VERSION_KEY, CLIENT_CAPABILITIES]);
             self.has_metadata = version.is_some() || capabilities.is_some();
