@@ -390,7 +390,8 @@ pub fn schema(revision: &str) -> Value {
     hoisted(schema)
 }
 
-/// Moves definitions inside definitions to the root. References in exported schemas point there.
+/// Moves definitions inside definitions to the root. References in exported schemas point there. If several definitions
+/// contain the same one, the others are repeated as `OUTER.INNER`, which is how the generator names them.
 ///
 /// # Panics
 ///
@@ -399,15 +400,22 @@ fn hoisted(mut schema: Value) -> Value {
     let keyword = judge::definitions_keyword(&schema);
     let Some(definitions) = schema.get_mut(keyword).and_then(Value::as_object_mut) else { return schema };
     let mut inner = serde_json::Map::new();
-    for definition in definitions.values_mut().filter_map(Value::as_object_mut) {
-        let Some(Value::Object(nested)) = definition.remove(keyword) else { continue };
+    for (outer, definition) in definitions.iter_mut() {
+        let nested = definition.as_object_mut().and_then(|definition| definition.remove(keyword));
+        let Some(Value::Object(nested)) = nested else { continue };
         for (name, nested) in nested {
-            let known = inner.insert(name.clone(), nested.clone());
-            assert!(known.is_none_or(|known| known == nested), "two definitions have the name {name}");
+            match inner.get(&name) {
+                None => drop(inner.insert(name, nested)),
+                Some(known) => {
+                    assert_eq!(known, &nested, "two definitions have the name {name}");
+                    inner.insert(format!("{outer}.{name}"), nested);
+                }
+            }
         }
     }
     for (name, nested) in inner {
-        assert!(definitions.insert(name.clone(), nested).is_none(), "two definitions have the name {name}");
+        let known = definitions.insert(name.clone(), nested);
+        assert!(known.is_none(), "two definitions have the name {name}");
     }
     schema
 }
