@@ -9,6 +9,8 @@ use mcpgen_types::v2026_07_28::{
     CreateMessageRequest, CreateMessageRequestParams, CreateMessageResult, ElicitRequest, ElicitRequestParams,
     ElicitResult, InputRequest, ListRootsRequest, ListRootsResult,
 };
+#[cfg(feature = "tasks")]
+use mcpgen_types::v2026_07_28::InputRequests;
 
 #[cfg(feature = "request-state")]
 use super::rounds::Rounds;
@@ -17,11 +19,13 @@ use crate::protocol::TYPES;
 use crate::protocol::conversion::Revisions;
 use crate::protocol::input_requests::method_and_params;
 use crate::service::context::Context;
+#[cfg(feature = "tasks")]
+use crate::tasks::TaskInput;
 
 /// The context of a call to a tool, prompt or resource. Dereferences to [`Context`], and can request input from the
 /// client.
 ///
-/// In legacy revisions, the server sends a request to the client and the function waits for the response. In
+/// In legacy revisions and in tasks, the function waits for the response of the client. In other calls of
 /// 2026-07-28, the function returns early with the error of [`elicit`](Self::elicit), [`sample`](Self::sample) or
 /// [`roots`](Self::roots); use `?`. Once the client has the input, it sends the request again, and the function runs
 /// again from the beginning. Input from earlier rounds is then available immediately. So ask for input before you do
@@ -32,6 +36,9 @@ pub struct RequestContext {
     /// `None` in legacy revisions.
     #[cfg(feature = "request-state")]
     rounds: Option<Arc<Rounds>>,
+    /// Set in a task of 2026-07-28.
+    #[cfg(feature = "tasks")]
+    task_input: Option<TaskInput>,
 }
 
 impl RequestContext {
@@ -40,13 +47,21 @@ impl RequestContext {
             context,
             #[cfg(feature = "request-state")]
             rounds: None,
+            #[cfg(feature = "tasks")]
+            task_input: None,
         }
     }
 
     /// Creates the context of a call that requests input in its result (2026-07-28).
     #[cfg(feature = "request-state")]
     pub(super) fn in_rounds(context: Context, rounds: Rounds) -> Self {
-        Self { context, rounds: Some(Arc::new(rounds)) }
+        Self { rounds: Some(Arc::new(rounds)), ..Self::new(context) }
+    }
+
+    /// Creates the context of a call that runs as a task (2026-07-28).
+    #[cfg(feature = "tasks")]
+    pub(super) fn in_task(context: Context, task_input: TaskInput) -> Self {
+        Self { task_input: Some(task_input), ..Self::new(context) }
     }
 
     /// Asks the user for input. `key` identifies the question; use a different key for each question of a function.
@@ -84,10 +99,27 @@ impl RequestContext {
 
     async fn ask<R: Request + Into<InputRequest>>(&self, key: &str, request: R) -> Result<R::Result, ToolError> {
         let request = request.into();
+        #[cfg(feature = "tasks")]
+        if let Some(task_input) = &self.task_input {
+            return self.ask_in_task::<R>(task_input, key, request).await;
+        }
         match self.context.revision().is_legacy() {
             true => self.ask_now::<R>(&request).await,
             false => self.ask_next::<R>(key, request),
         }
+    }
+
+    /// Requests input in the status of the task, and waits for the response (2026-07-28).
+    #[cfg(feature = "tasks")]
+    async fn ask_in_task<R: Request>(
+        &self,
+        task_input: &TaskInput,
+        key: &str,
+        request: InputRequest,
+    ) -> Result<R::Result, ToolError> {
+        let requests = InputRequests::from([(key.to_owned(), request)]);
+        let mut responses = task_input.request(&requests).await?;
+        Ok(self.context.decode_input::<R>(key, responses.remove(key).unwrap_or_default())?)
     }
 
     /// Sends a request to the client and waits for the response (legacy revisions).

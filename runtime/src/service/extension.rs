@@ -11,7 +11,8 @@ use super::context::Context;
 use super::router::{AnyNotification, AnyRequest, ResponseFuture, Router};
 use crate::jsonrpc::errors;
 use crate::peer::Peer;
-use crate::protocol::info::{LocalInfo, PeerInfo};
+use crate::protocol::info::{LocalInfo, PeerInfo, can};
+use crate::protocol::modern::CLIENT_CAPABILITIES;
 
 /// The capability that contains the settings of all extensions.
 const CAPABILITY: &str = "extensions";
@@ -22,6 +23,11 @@ const CAPABILITY: &str = "extensions";
 /// [`ClientBuilder::extension`](crate::ClientBuilder::extension). This declares the extension, and adds its handlers.
 /// The handlers receive only messages from peers that have declared the extension as well. In modern revisions, clients
 /// declare it in each request.
+///
+/// Notifications of modern clients have no capabilities, unless the client repeats them in `_meta`. Without them, the
+/// notification reaches its handler if this side has declared the extension: its method belongs to the extension, so its
+/// sender has it. In such a handler, [`Context::extension`] returns `None`, and the settings of the client are not known.
+/// Use a request if they matter.
 ///
 /// ```
 /// use mcpgen_runtime::{Client, Extension, Router, Server, serve, transport};
@@ -190,11 +196,20 @@ fn require(context: &Context, identifier: &'static str) -> Result<(), ErrorObjec
     context.require(&[CAPABILITY, identifier])
 }
 
-/// Returns whether both sides have an extension. A peer whose capabilities are not known has it, because it sends its
-/// messages: a notification of a modern client contains no capabilities.
+/// Returns whether a notification of an extension may be handled.
 fn is_known(context: &Context, identifier: &str) -> bool {
     let path = [CAPABILITY, identifier];
     let protocol = context.peer().protocol();
-    let peer_info = context.peer_info().cloned().or_else(|| protocol.peer_info());
-    protocol.has_declared(&path) && peer_info.is_none_or(|peer_info| peer_info.can(&path))
+    if !protocol.has_declared(&path) {
+        return false;
+    }
+    match context.peer_info().cloned().or_else(|| protocol.peer_info()) {
+        Some(peer_info) => peer_info.can(&path),
+        // A notification of a modern client, whose `_meta` can repeat the capabilities of the client. If it does not, the
+        // notification itself shows that the client has the extension.
+        None => match context.meta().get(CLIENT_CAPABILITIES) {
+            Some(Value::Object(declared)) => can(declared, &path),
+            _ => true,
+        },
+    }
 }

@@ -14,7 +14,7 @@ const REVISIONS: [Revision; 2] = [Revision::V2025_11_25, Revision::V2026_07_28];
 
 fn everything() -> Server {
     let builder = server(&RequestStateCodec::of_this_process(STATE_LIFETIME).expect("a codec"));
-    let server = builder.build();
+    let server = tasks::tools(builder, InMemoryTaskStore::default()).build();
     events::add_changing_tools(&server).expect("new tools");
     server
 }
