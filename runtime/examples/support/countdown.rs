@@ -47,7 +47,8 @@ const STEP: &str = "notifications/countdown/step";
 impl Countdown {
     /// Asks a server to count down. Returns the number of steps, which the limit of either side may have reduced.
     pub async fn start(server: &Peer, from: u32) -> Result<u32, CallError> {
-        let request = server.custom_request(START, &Start { from }).map_err(|error| CallError::Invalid(error.into()))?;
+        let request =
+            server.custom_request(START, &Start { from }).map_err(|error| CallError::Invalid(error.into()))?;
         let Finished { steps } = request.send().await?;
         Ok(steps)
     }

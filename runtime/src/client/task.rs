@@ -4,8 +4,8 @@ use std::collections::BTreeSet;
 use std::time::Duration;
 
 use mcpgen_types::ext::tasks::{
-    CancelTaskRequest, CancelledTask, CompletedTask, CreateTaskResult, FailedTask, GetTaskRequest, InputRequiredTask, UpdateTaskRequest,
-    WorkingTask,
+    CancelTaskRequest, CancelledTask, CompletedTask, CreateTaskResult, FailedTask, GetTaskRequest, InputRequiredTask,
+    UpdateTaskRequest, WorkingTask,
 };
 use mcpgen_types::{ErrorObject, JsonObject, RawJson, Request, Value};
 use serde_json::json;

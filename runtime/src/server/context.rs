@@ -5,12 +5,12 @@ use std::ops::Deref;
 use std::sync::Arc;
 
 use mcpgen_types::Request;
+#[cfg(feature = "tasks")]
+use mcpgen_types::v2026_07_28::InputRequests;
 use mcpgen_types::v2026_07_28::{
     CreateMessageRequest, CreateMessageRequestParams, CreateMessageResult, ElicitRequest, ElicitRequestParams,
     ElicitResult, InputRequest, ListRootsRequest, ListRootsResult,
 };
-#[cfg(feature = "tasks")]
-use mcpgen_types::v2026_07_28::InputRequests;
 
 #[cfg(feature = "request-state")]
 use super::rounds::Rounds;

@@ -79,7 +79,7 @@ impl Tasks {
 
     /// Stores a task and runs it. Returns when it is stored. The argument of `run` is false if the request was cancelled
     /// meanwhile: then the peer does not know the task, and nobody can request its result.
-    pub(super) async fn start<Fut: Future<Output = ()> + Send>(
+    pub(super) async fn start<Fut: Future<Output = ()> + Send + 'static>(
         &self,
         method: &str,
         new: NewTask,

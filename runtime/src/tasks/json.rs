@@ -39,8 +39,7 @@ impl StoredTask {
     }
 
     fn read(json: Cursor<'_>) -> Result<Self, Error> {
-        let [task, owner, until, result, error, input_requests, input_responses] =
-            Picked::from(json, &MEMBERS)?.values;
+        let [task, owner, until, result, error, input_requests, input_responses] = Picked::from(json, &MEMBERS)?.values;
         let until: String = required("until", until)?;
         let until = until.parse::<Timestamp>().map_err(|_| {
             let kind = ErrorKind::Type { expected: "RFC 3339 timestamp".into(), found: until.clone() };

@@ -51,11 +51,7 @@ impl TaskStore for InMemoryTaskStore {
         ready(Ok(self.entries().get(id).map(|(_, entry)| entry.clone()))).boxed()
     }
 
-    fn change<'a>(
-        &'a self,
-        id: &'a str,
-        change: TaskChange,
-    ) -> BoxFuture<'a, Result<Option<StoredTask>, ErrorObject>> {
+    fn change<'a>(&'a self, id: &'a str, change: TaskChange) -> BoxFuture<'a, Result<Option<StoredTask>, ErrorObject>> {
         let mut entries = self.entries();
         let changed = entries.get_mut(id).and_then(|stored| change.apply(stored).then(|| stored.clone()));
         drop(entries);

@@ -51,9 +51,7 @@ impl Ending {
     pub(super) fn into_change(self, limits: &TaskLimits) -> Option<(TaskStatus, Option<String>, TaskOutcome)> {
         Some(match self {
             Self::Gone => return None,
-            Self::Cancelled | Self::Unknown => {
-                (TaskStatus::Cancelled, Some(CANCELLED.to_owned()), Err(cancelled()))
-            }
+            Self::Cancelled | Self::Unknown => (TaskStatus::Cancelled, Some(CANCELLED.to_owned()), Err(cancelled())),
             Self::Outcome(Ok(result)) if result.text().len() > limits.result_bytes => {
                 tracing::error!(bytes = result.text().len(), "a task's result exceeds `TaskLimits::result_bytes`");
                 (TaskStatus::Failed, Some("the result is too large".to_owned()), Err(errors::internal()))

@@ -46,9 +46,10 @@ pub(super) struct Changes {
 impl Changes {
     /// Waits until this process changes the task, or until it is time to look for changes of other processes.
     pub(super) async fn next(&mut self) {
+        let poll = tokio::time::sleep(self.poll_interval);
         tokio::select! {
             () = self.here() => {}
-            () = tokio::time::sleep(self.poll_interval) => {}
+            () = poll => {}
         }
     }
 

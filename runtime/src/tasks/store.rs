@@ -28,11 +28,7 @@ pub trait TaskStore: Send + Sync + 'static {
     ///
     /// A store without locks can read the task, apply the change, write the task if nobody else has changed it
     /// meanwhile, and otherwise start again.
-    fn change<'a>(
-        &'a self,
-        id: &'a str,
-        change: TaskChange,
-    ) -> BoxFuture<'a, Result<Option<StoredTask>, ErrorObject>>;
+    fn change<'a>(&'a self, id: &'a str, change: TaskChange) -> BoxFuture<'a, Result<Option<StoredTask>, ErrorObject>>;
 
     /// Returns up to `most` tasks of an owner, ordered by ID. Starts after the ID `after` if one is given.
     fn list<'a>(
@@ -52,11 +48,7 @@ impl<S: TaskStore + ?Sized> TaskStore for Arc<S> {
         (**self).get(id)
     }
 
-    fn change<'a>(
-        &'a self,
-        id: &'a str,
-        change: TaskChange,
-    ) -> BoxFuture<'a, Result<Option<StoredTask>, ErrorObject>> {
+    fn change<'a>(&'a self, id: &'a str, change: TaskChange) -> BoxFuture<'a, Result<Option<StoredTask>, ErrorObject>> {
         (**self).change(id, change)
     }
 

@@ -41,7 +41,12 @@ impl TasksExtension {
             }
         }
         let poll_interval = self.tasks.poll_interval();
-        Ok(WatchedTasks { tasks: self.tasks.clone(), watched, next_poll: Instant::now() + poll_interval, poll_interval })
+        Ok(WatchedTasks {
+            tasks: self.tasks.clone(),
+            watched,
+            next_poll: Instant::now() + poll_interval,
+            poll_interval,
+        })
     }
 }
 

@@ -7,16 +7,17 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
 use mcpgen_runtime::peer::CallError;
+use mcpgen_runtime::protocol::change::Change;
 use mcpgen_runtime::server::{RequestContext, ToolError, ToolInfo};
 use mcpgen_runtime::tasks::{InMemoryTaskStore, TaskLimits, TaskSupport, Tasks, TasksExtension};
-use mcpgen_runtime::protocol::change::Change;
 use mcpgen_runtime::{Client, ClientBuilder, Context, Limits, LocalInfo, Router, Server, serve, transport};
 use mcpgen_types::ext::tasks::{
     CancelTaskResult, CreateTaskResult, GetTaskResult, TaskStatusNotification, UpdateTaskResult,
 };
 use mcpgen_types::v2026_07_28::{
-    CallToolRequestParams, CallToolResult, ElicitRequest, ElicitRequestFormParams, ElicitResult, ElicitResultAction, InputRequests,
-    InputRequiredOrCallToolResult, InputRequiredResult, SubscriptionFilter, TextContent, Tool, ToolInputSchema,
+    CallToolRequestParams, CallToolResult, ElicitRequest, ElicitRequestFormParams, ElicitResult, ElicitResultAction,
+    InputRequests, InputRequiredOrCallToolResult, InputRequiredResult, SubscriptionFilter, TextContent, Tool,
+    ToolInputSchema,
 };
 use mcpgen_types::{ErrorCode, ErrorObject, RawJson, Revision};
 use serde_json::{Value, json};
@@ -370,7 +371,8 @@ async fn servers_with_a_shared_store_handle_the_requests_of_each_other() {
 #[tokio::test]
 async fn tasks_belong_to_their_owners() {
     let store = Arc::new(InMemoryTaskStore::default());
-    let replica = |owner: &'static str| server_with(Tasks::owned_by(Arc::clone(&store), limits(), move |_| owner.to_owned()));
+    let replica =
+        |owner: &'static str| server_with(Tasks::owned_by(Arc::clone(&store), limits(), move |_| owner.to_owned()));
     let alice = connect_to(replica("alice"), client(Revision::V2026_07_28).tasks()).await;
     let bob = connect_to(replica("bob"), client(Revision::V2026_07_28).tasks()).await;
     let id = start(&alice, "sleeps").await;
@@ -386,7 +388,8 @@ async fn a_dropped_call_cancels_its_task() {
     let limits = TaskLimits { running: 1, ..limits() };
     let server = server_with(Tasks::new(InMemoryTaskStore::default(), limits));
     let client = connect_to(server, client(Revision::V2026_07_28).tasks()).await;
-    let call_and_drop = tokio::time::timeout(Duration::from_millis(200), client.call_tool("sleeps", Default::default()));
+    let call_and_drop =
+        tokio::time::timeout(Duration::from_millis(200), client.call_tool("sleeps", Default::default()));
     call_and_drop.await.expect_err("the call does not end");
     while call(&client, "optional").await.is_err() {
         tokio::time::sleep(Duration::from_millis(5)).await;

@@ -289,11 +289,7 @@ impl TaskStore for Slow {
         })
     }
 
-    fn change<'a>(
-        &'a self,
-        id: &'a str,
-        change: TaskChange,
-    ) -> BoxFuture<'a, Result<Option<StoredTask>, ErrorObject>> {
+    fn change<'a>(&'a self, id: &'a str, change: TaskChange) -> BoxFuture<'a, Result<Option<StoredTask>, ErrorObject>> {
         Box::pin(async move {
             tokio::time::sleep(self.delay).await;
             let fails = |left: usize| left.checked_sub(1);

@@ -133,11 +133,7 @@ impl TaskStore for TaskFiles {
         stored(self.read(id).map(|found| found.map(|(_, task)| task)))
     }
 
-    fn change<'a>(
-        &'a self,
-        id: &'a str,
-        change: TaskChange,
-    ) -> BoxFuture<'a, Result<Option<StoredTask>, ErrorObject>> {
+    fn change<'a>(&'a self, id: &'a str, change: TaskChange) -> BoxFuture<'a, Result<Option<StoredTask>, ErrorObject>> {
         stored(self.change_now(id, &change))
     }
 
