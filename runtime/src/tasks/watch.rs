@@ -107,13 +107,14 @@ impl WatchedTasks {
             }
             .boxed()
         });
-        tokio::select! {
-            _ = select_all(here) => {}
-            () = tokio::time::sleep_until(self.next_poll) => {
-                self.next_poll = Instant::now() + self.poll_interval;
-                for watched in &mut self.watched {
-                    watched.is_due = true;
-                }
+        let is_time_to_poll = tokio::select! {
+            _ = select_all(here) => false,
+            () = tokio::time::sleep_until(self.next_poll) => true,
+        };
+        if is_time_to_poll {
+            self.next_poll = Instant::now() + self.poll_interval;
+            for watched in &mut self.watched {
+                watched.is_due = true;
             }
         }
     }
