@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 
 /// The extension `com.example/countdown`. Each side has its own variant: servers handle the request, clients the
 /// notification.
-pub enum Countdown {
+pub(crate) enum Countdown {
     /// Counts down from at most `max`.
     Server { max: u32 },
     /// Asks for at most `max` steps, and calls a function for each of them.
@@ -18,9 +18,9 @@ pub enum Countdown {
 
 /// The settings of both sides.
 #[derive(Debug, PartialEq, Serialize, Deserialize)]
-pub struct Settings {
+pub(crate) struct Settings {
     /// The maximum number of steps that this side supports.
-    pub max: u32,
+    pub(crate) max: u32,
 }
 
 /// The params of the request.
@@ -46,7 +46,7 @@ const STEP: &str = "notifications/countdown/step";
 
 impl Countdown {
     /// Asks a server to count down. Returns the number of steps, which the limit of either side may have reduced.
-    pub async fn start(server: &Peer, from: u32) -> Result<u32, CallError> {
+    pub(crate) async fn start(server: &Peer, from: u32) -> Result<u32, CallError> {
         let request =
             server.custom_request(START, &Start { from }).map_err(|error| CallError::Invalid(error.into()))?;
         let Finished { steps } = request.send().await?;

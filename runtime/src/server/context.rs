@@ -1,9 +1,13 @@
 //! The context of tools, prompts and resources, with requests for input from the client.
 
 use std::ops::Deref;
-#[cfg(feature = "request-state")]
+#[cfg(any(feature = "request-state", feature = "tasks"))]
 use std::sync::Arc;
+#[cfg(feature = "tasks")]
+use std::sync::atomic::{AtomicBool, Ordering};
 
+#[cfg(feature = "tasks")]
+use mcpgen_types::JsonObject;
 use mcpgen_types::Request;
 #[cfg(feature = "tasks")]
 use mcpgen_types::v2026_07_28::InputRequests;
@@ -36,9 +40,20 @@ pub struct RequestContext {
     /// `None` in legacy revisions.
     #[cfg(feature = "request-state")]
     rounds: Option<Arc<Rounds>>,
-    /// Set in a task of 2026-07-28.
     #[cfg(feature = "tasks")]
-    task_input: Option<TaskInput>,
+    task: TaskState,
+}
+
+/// Whether a call runs as a task (2026-07-28).
+#[cfg(feature = "tasks")]
+#[derive(Clone, Debug)]
+enum TaskState {
+    /// The call does not become a task, or the task works differently (2025-11-25).
+    None,
+    /// The call becomes a task when the function sets the flag.
+    Deferred(Arc<AtomicBool>),
+    /// The call runs as a task. The object has the input from before the task, by key.
+    Running(TaskInput, Arc<JsonObject>),
 }
 
 impl RequestContext {
@@ -48,7 +63,7 @@ impl RequestContext {
             #[cfg(feature = "request-state")]
             rounds: None,
             #[cfg(feature = "tasks")]
-            task_input: None,
+            task: TaskState::None,
         }
     }
 
@@ -60,8 +75,50 @@ impl RequestContext {
 
     /// Creates the context of a call that runs as a task (2026-07-28).
     #[cfg(feature = "tasks")]
-    pub(super) fn in_task(context: Context, task_input: TaskInput) -> Self {
-        Self { task_input: Some(task_input), ..Self::new(context) }
+    pub(super) fn in_task(context: Context, task_input: TaskInput, earlier: Arc<JsonObject>) -> Self {
+        Self { task: TaskState::Running(task_input, earlier), ..Self::new(context) }
+    }
+
+    /// Lets the call become a task when its function asks for it.
+    #[cfg(feature = "tasks")]
+    pub(super) fn with_deferred_task(self) -> Self {
+        Self { task: TaskState::Deferred(Arc::default()), ..self }
+    }
+
+    /// Returns the input that the client has sent so far, by key, if the function has asked for a task.
+    #[cfg(feature = "tasks")]
+    pub(super) fn input_before_task(&self) -> Option<JsonObject> {
+        match &self.task {
+            TaskState::Deferred(is_started) if is_started.load(Ordering::SeqCst) => {
+                #[cfg(feature = "request-state")]
+                let input = self.rounds.as_ref().map(|rounds| rounds.responses()).unwrap_or_default();
+                #[cfg(not(feature = "request-state"))]
+                let input = JsonObject::new();
+                Some(input)
+            }
+            _ => None,
+        }
+    }
+
+    /// Makes the call a task, if the tool is declared with
+    /// [`deferred_task`](super::ToolInfo::deferred_task) and the client supports it (2026-07-28).
+    ///
+    /// The function returns early with the error; use `?`. It then runs again from the beginning, as a task. Input from
+    /// the client is then available immediately, and this returns `Ok`. So start the task before you do anything that must
+    /// happen only once. In all other calls, this does nothing.
+    ///
+    /// # Errors
+    ///
+    /// Fails if the call becomes a task. Return the error with `?`.
+    #[cfg(feature = "tasks")]
+    pub fn start_task(&self) -> Result<(), ToolError> {
+        match &self.task {
+            TaskState::Deferred(is_started) => {
+                is_started.store(true, Ordering::SeqCst);
+                Err(ToolError::failed("the call becomes a task"))
+            }
+            TaskState::None | TaskState::Running(..) => Ok(()),
+        }
     }
 
     /// Asks the user for input. `key` identifies the question; use a different key for each question of a function.
@@ -100,8 +157,11 @@ impl RequestContext {
     async fn ask<R: Request + Into<InputRequest>>(&self, key: &str, request: R) -> Result<R::Result, ToolError> {
         let request = request.into();
         #[cfg(feature = "tasks")]
-        if let Some(task_input) = &self.task_input {
-            return self.ask_in_task::<R>(task_input, key, request).await;
+        if let TaskState::Running(task_input, earlier) = &self.task {
+            return match earlier.get(key) {
+                Some(response) => Ok(self.context.decode_input::<R>(key, response.clone())?),
+                None => self.ask_in_task::<R>(task_input, key, request).await,
+            };
         }
         match self.context.revision().is_legacy() {
             true => self.ask_now::<R>(&request).await,

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use mcpgen_types::v2025_11_25::TaskMetadata;
 use mcpgen_types::v2026_07_28::CallToolRequest;
-use mcpgen_types::{ErrorCode, ErrorObject, Request, Revision};
+use mcpgen_types::{ErrorCode, ErrorObject, JsonObject, Request, Revision};
 
 use super::context::RequestContext;
 use super::state::Server;
@@ -47,13 +47,37 @@ impl Server {
             // In older revisions, and in calls without `task`.
             _ if context.revision().is_legacy() => Ok(None),
             (_, support, _) => match TasksExtension::runs_as_task(&context, support)? {
+                false => Ok(None),
+                true if entry.is_task_deferred => Ok(Some(self.run_until_task(extension, entry, context, arguments))),
                 true => {
-                    let run = move |context, input| run(context, Some(input));
+                    let run = move |context, input| run(context, Some((input, Arc::default())));
                     Ok(Some(Box::pin(async move { extension.create(context, run).await })))
                 }
-                false => Ok(None),
             },
         }
+    }
+
+    /// Runs a call until its function asks for a task, and then starts the task.
+    fn run_until_task(
+        &self,
+        extension: TasksExtension,
+        entry: &Arc<ToolEntry>,
+        context: Context,
+        arguments: &Arguments,
+    ) -> ResponseFuture {
+        let run = self.function_of(entry, arguments);
+        let request_context = self.request_context(context.clone(), || arguments.text()).with_deferred_task();
+        let result = Arc::clone(entry).start(request_context.clone(), arguments.clone());
+        Box::pin(async move {
+            let result = result.await;
+            match request_context.input_before_task().map(Arc::new) {
+                None => result,
+                Some(earlier) => {
+                    let run = move |context, input| run(context, Some((input, Arc::clone(&earlier))));
+                    extension.create(context, run).await
+                }
+            }
+        })
     }
 
     /// Returns the function of a call. A task of the extension passes the input of the client to it.
@@ -61,12 +85,12 @@ impl Server {
         &self,
         entry: &Arc<ToolEntry>,
         arguments: &Arguments,
-    ) -> impl Fn(Context, Option<TaskInput>) -> ResponseFuture + Send + Sync + 'static {
+    ) -> impl Fn(Context, Option<(TaskInput, Arc<JsonObject>)>) -> ResponseFuture + Send + Sync + 'static {
         let (server, entry, arguments) = (self.clone(), Arc::clone(entry), arguments.clone());
         move |context, input| {
             let arguments = arguments.clone();
             let context = match input {
-                Some(input) => RequestContext::in_task(context, input),
+                Some((input, earlier)) => RequestContext::in_task(context, input, earlier),
                 None => server.request_context(context, || arguments.text()),
             };
             Arc::clone(&entry).start(context, arguments)

@@ -11,6 +11,7 @@ use super::context::Context;
 use super::router::{AnyNotification, AnyRequest, ResponseFuture, Router};
 use crate::jsonrpc::errors;
 use crate::peer::Peer;
+use crate::protocol::config::ServerConfig;
 use crate::protocol::info::{LocalInfo, PeerInfo, can};
 use crate::protocol::modern::CLIENT_CAPABILITIES;
 
@@ -116,6 +117,16 @@ impl LocalInfo {
     }
 }
 
+impl ServerConfig {
+    /// Declares an extension with its settings, and allows its values of `resultType`.
+    #[must_use]
+    pub fn extension<E: Extension>(mut self, extension: &E) -> Self {
+        self.local_info = self.local_info.extension(extension);
+        self.result_types.extend(extension.result_types().iter().map(|kind| (*kind).to_owned()));
+        self
+    }
+}
+
 impl Context {
     /// Returns the settings that the sender of this request has declared for an extension, or `None` if it has not
     /// declared the extension.
@@ -153,8 +164,8 @@ impl Peer {
 impl Router {
     /// Adds the handlers of an extension.
     ///
-    /// They run only if both sides have declared the extension: this side in its [`LocalInfo`], and the peer in the
-    /// handshake or, in modern revisions, in the request. Other requests get an error, and other notifications are
+    /// They run only if both sides have declared the extension: this side in its [`ServerConfig`] or [`LocalInfo`], and the
+    /// peer in the handshake or, in modern revisions, in the request. Other requests get an error, and other notifications are
     /// ignored.
     #[must_use]
     pub fn extension<E: Extension>(self, extension: &E) -> Self {

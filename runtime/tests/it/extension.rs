@@ -40,7 +40,7 @@ impl Extension for Volume {
         let heard = Arc::clone(&self.heard);
         let set = |context: Context, wanted: u32| async move {
             let most = context.extension::<Volume>()?.map_or(0, |settings| settings.most);
-            Ok::<_, ErrorObject>(wanted.min(most))
+            Ok::<_, ErrorObject>(json!({ "volume": wanted.min(most) }))
         };
         let router = router.custom_request("volume/set", move |context, params: Value| {
             set(context, params["volume"].as_u64().and_then(|volume| volume.try_into().ok()).unwrap_or(0))
@@ -67,7 +67,9 @@ async fn connect(server: Server, client: ClientBuilder) -> Client {
 }
 
 async fn set(client: &Client, to: u32) -> Result<Value, CallError> {
-    client.peer.custom_request("volume/set", &json!({ "volume": to })).expect("params").send().await
+    let result: Value =
+        client.peer.custom_request("volume/set", &json!({ "volume": to })).expect("params").send().await?;
+    Ok(result["volume"].clone())
 }
 
 fn error(result: Result<Value, CallError>) -> ErrorObject {
@@ -177,7 +179,7 @@ async fn the_example_negotiates_its_settings_and_notifies_the_client() {
     for revision in [Revision::V2025_11_25, Revision::V2026_07_28] {
         let server = Server::builder("server", "1").extension(Countdown::Server { max: 4 }).build();
         let (sender, mut steps) = tokio::sync::mpsc::unbounded_channel();
-        let on_step = Arc::new(move |left| drop(sender.send(left)));
+        let on_step = Arc::new(move |left| sender.send(left).expect("a receiver"));
         let client = connect(server, client(revision).extension(Countdown::Client { max: 3, on_step })).await;
         assert_eq!(client.peer.extension::<Countdown>().expect("settings"), Some(countdown::Settings { max: 4 }));
         assert_eq!(Countdown::start(&client.peer, 2).await.expect("steps"), 2, "{revision}");

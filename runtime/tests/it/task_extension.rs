@@ -8,6 +8,7 @@ use std::time::Duration;
 
 use mcpgen_runtime::peer::CallError;
 use mcpgen_runtime::protocol::change::Change;
+use mcpgen_runtime::protocol::config::ServerConfig;
 use mcpgen_runtime::server::{RequestContext, ToolError, ToolInfo};
 use mcpgen_runtime::tasks::{InMemoryTaskStore, TaskLimits, TaskSupport, Tasks, TasksExtension};
 use mcpgen_runtime::{Client, ClientBuilder, Context, Limits, LocalInfo, Router, Server, serve, transport};
@@ -28,6 +29,10 @@ const IDENTIFIER: &str = "io.modelcontextprotocol/tasks";
 
 fn tool(name: &str, support: TaskSupport) -> ToolInfo {
     ToolInfo::from(Tool::new(ToolInputSchema::new(), name)).task(support)
+}
+
+fn deferred(name: &str, support: TaskSupport) -> ToolInfo {
+    ToolInfo::from(Tool::new(ToolInputSchema::new(), name)).deferred_task(support)
 }
 
 async fn greet(context: RequestContext) -> Result<String, ToolError> {
@@ -73,6 +78,17 @@ fn server_with(tasks: Tasks) -> Server {
         .tool_with_schema(tool("both", TaskSupport::Optional), move |context, _| {
             let run = runs.fetch_add(1, Ordering::SeqCst);
             async move { ask_both(context).await.map(|answers| format!("{answers} in run {run}")) }
+        })
+        .tool_with_schema(deferred("defers", TaskSupport::Required), |context, _| async move {
+            let form = json!({ "message": "Who?", "requestedSchema": { "type": "object", "properties": {} } });
+            let form: ElicitRequestFormParams = mcpgen_types::from_value(form).expect("params");
+            let first = context.elicit("first", form.clone()).await?.action;
+            if first == ElicitResultAction::Cancel {
+                return Ok("nothing to do".to_owned());
+            }
+            context.start_task()?;
+            let second = context.elicit("second", form).await?.action;
+            Ok::<_, ToolError>(format!("{first:?} {second:?}"))
         })
         .tool_with_schema(tool("insists", TaskSupport::Optional), |context, _| insist(context))
         .tool_with_schema(tool("plain", TaskSupport::Forbidden), |_, _| async { "plain" })
@@ -285,6 +301,15 @@ async fn runs_calls_as_tasks_in_the_legacy_revision_with_tasks() {
 }
 
 #[tokio::test]
+async fn a_server_without_tasks_ignores_the_request_for_a_task() {
+    let tool = Tool::new(ToolInputSchema::new(), "plain");
+    let server = Server::builder("server", "1").tool_with_schema(tool, |_, _| async { "plain" }).build();
+    let client = connect_to(server, client(Revision::V2025_11_25)).await;
+    let result = send(&client, "tools/call", json!({ "name": "plain", "task": {} })).await.expect("a result");
+    assert_eq!(result["content"][0]["text"], "plain");
+}
+
+#[tokio::test]
 async fn calls_run_directly_in_revisions_without_tasks() {
     let client = connect(client(Revision::V2025_06_18)).await;
     for name in ["optional", "required"] {
@@ -359,7 +384,8 @@ async fn servers_with_a_shared_store_handle_the_requests_of_each_other() {
     assert_eq!(after(&there, &id, "working").await["result"]["content"][0]["text"], "Accept Accept");
 
     let id = start(&here, "sleeps").await;
-    assert_eq!(call(&here, "sleeps").await.expect_err("the only slot is taken").code, ErrorCode(-32603));
+    let error = call(&here, "sleeps").await.expect_err("the only slot is taken");
+    assert!(error.message.contains("too many tasks"), "{error}");
     send(&there, "tasks/cancel", json!({ "taskId": id })).await.expect("an acknowledgement");
     assert_eq!(get(&here, &id).await["status"], "cancelled");
     // The process that runs the task stops it soon, which frees the slot.
@@ -415,9 +441,10 @@ async fn the_handler_of_a_router_runs_calls_as_tasks() {
             })
         }
     });
-    let info = || LocalInfo::new("server", "1").capability("tools", json!({})).extension(&extension);
+    let info = LocalInfo::new("server", "1").capability("tools", json!({}));
+    let config = ServerConfig::from(info).extension(&extension);
     let (here, there) = transport::duplex();
-    tokio::spawn(serve((info(), router.clone()), there));
+    tokio::spawn(serve((config.clone(), router.clone()), there));
     let with = client(Revision::V2026_07_28).tasks().connect(here.0, here.1).await.expect("a connection");
     assert_eq!(call(&with, "never").await.expect("a result")["content"][0]["text"], "never");
     assert_eq!(call(&with, "asks").await.expect("a task")["resultType"], "task");
@@ -425,7 +452,7 @@ async fn the_handler_of_a_router_runs_calls_as_tasks() {
     assert_eq!(mcpgen_types::to_value(&result.content).expect("content")[0]["text"], "asks");
 
     let (here, there) = transport::duplex();
-    tokio::spawn(serve((info(), router), there));
+    tokio::spawn(serve((config, router), there));
     let without = client(Revision::V2026_07_28).connect(here.0, here.1).await.expect("a connection");
     assert_eq!(call(&without, "never").await.expect("a result")["content"][0]["text"], "never");
     assert_eq!(call(&without, "asks").await.expect_err("an error").code, ErrorCode(-32021));
@@ -520,4 +547,37 @@ async fn clients_subscribe_to_tasks() {
             send(&client, "tasks/update", params).await.expect("an acknowledgement");
         }
     }
+}
+
+#[cfg(feature = "request-state")]
+#[tokio::test]
+async fn a_function_can_ask_before_its_call_becomes_a_task() {
+    let client = modern().await;
+    for (action, is_task) in [("accept", true), ("cancel", false)] {
+        let first = call(&client, "defers").await.expect("a request for input");
+        assert_eq!(first["resultType"], "input_required", "{first}");
+        let params = json!({
+            "name": "defers",
+            "inputResponses": { "first": { "action": action } },
+            "requestState": first["requestState"],
+        });
+        let second = send(&client, "tools/call", params).await.expect("a result");
+        if !is_task {
+            assert_eq!(
+                (&second["resultType"], &second["content"][0]["text"]),
+                (&json!("complete"), &json!("nothing to do"))
+            );
+            continue;
+        }
+        let task: CreateTaskResult = mcpgen_types::from_value(second.clone()).expect("a task");
+        assert!(second.get("requestState").is_none(), "{second}");
+        let state = after(&client, &task.task_id, "working").await;
+        assert!(state["inputRequests"].get("second").is_some(), "{state}");
+        let params = json!({ "taskId": task.task_id, "inputResponses": { "second": { "action": "decline" } } });
+        send(&client, "tasks/update", params).await.expect("an acknowledgement");
+        let state = after(&client, &task.task_id, "working").await;
+        assert_eq!(state["result"]["content"][0]["text"], "Accept Decline", "{state}");
+    }
+    let text = client.call_tool("defers", Default::default()).await.expect("a result").content;
+    assert_eq!(mcpgen_types::to_value(&text).expect("content")[0]["text"], "Decline Decline");
 }

@@ -11,7 +11,7 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 
 use crate::content::tool_info;
-use crate::forms::{confirmation, describe, form, name, required};
+use crate::forms::{confirmation, describe, field, form, name, required};
 
 /// Greets a person.
 #[derive(Deserialize, JsonSchema)]
@@ -56,6 +56,11 @@ pub(crate) fn tools(server: ServerBuilder, store: impl TaskStore) -> ServerBuild
             Err::<(), ToolError>(error.into())
         })
         .tool(ToolInfo::new("confirm_delete").task(TaskSupport::Optional), confirm_delete)
+        .tool(
+            tool_info("test_tool_with_task", "Elicits the user's name, and then runs as a task.")
+                .deferred_task(TaskSupport::Required),
+            |context, ()| greet_in_task(context),
+        )
         .tool(task("multi_input", "Requests two inputs at once."), |context, ()| multi_input(context))
 }
 
@@ -70,6 +75,12 @@ async fn confirm_delete(context: RequestContext, arguments: ConfirmDelete) -> Re
     let confirm = required("confirm", BooleanSchema::new());
     let answer = context.elicit("confirm", form(format!("Delete {filename}?"), [confirm])).await?;
     Ok(format!("{filename}: {}", describe(&answer)))
+}
+
+async fn greet_in_task(context: RequestContext) -> Result<String, ToolError> {
+    let user = context.elicit("user_name", name("What is your name?")).await?;
+    context.start_task()?;
+    Ok(format!("Hello, {}!", field(&user, "name")))
 }
 
 async fn multi_input(context: RequestContext) -> Result<String, ToolError> {
