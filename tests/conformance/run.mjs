@@ -39,6 +39,8 @@ const OLDER = { revision: '2025-03-26', client: ['auth/2025-03-26-oauth-metadata
 const LEGS = ['server', 'client'];
 /** Scenarios that affect others, and so run alone. */
 const ALONE = ['server-stateless'];
+/** Scenarios that the suite has not implemented yet. It skips their only check. */
+const PENDING = ['tasks-status-notifications'];
 /** The time limit of a scenario, and the additional time for its process to exit, in milliseconds. */
 const TIME_LIMIT = 30_000;
 const GRACE = 15_000;
@@ -301,9 +303,10 @@ async function run(job, { url, client }) {
 }
 
 /** Returns why a scenario failed, apart from failed checks. Returns undefined if there is no such reason. */
-function problemOf({ checks }, files, status, output) {
+function problemOf({ scenario, checks }, files, status, output) {
   if (files !== 1) return `expected one file checks.json from the suite, found ${files}:\n${lastLines(output)}`;
-  if (!checks.some((check) => check.status === 'SUCCESS')) return 'no check passed';
+  const isPending = PENDING.includes(scenario) && checks.every((check) => check.status === 'SKIPPED');
+  if (!isPending && !checks.some((check) => check.status === 'SUCCESS')) return 'no check passed';
   const failed = checks.some((check) => check.status === 'FAILURE' || check.status === 'WARNING');
   // The client exited with an error, or did not exit.
   return status === 0 || failed ? undefined : `the suite exited with ${status}:\n${lastLines(output)}`;

@@ -304,9 +304,15 @@ async fn runs_calls_as_tasks_in_the_legacy_revision_with_tasks() {
 async fn a_server_without_tasks_ignores_the_request_for_a_task() {
     let tool = Tool::new(ToolInputSchema::new(), "plain");
     let server = Server::builder("server", "1").tool_with_schema(tool, |_, _| async { "plain" }).build();
-    let client = connect_to(server, client(Revision::V2025_11_25)).await;
-    let result = send(&client, "tools/call", json!({ "name": "plain", "task": {} })).await.expect("a result");
-    assert_eq!(result["content"][0]["text"], "plain");
+    let mut remote = raw_peer(&server);
+    let message = |id: u32, method: &str, params: Value| {
+        json!({ "jsonrpc": "2.0", "id": id, "method": method, "params": params }).to_string()
+    };
+    let client = json!({ "name": "client", "version": "1" });
+    let initialize = json!({ "protocolVersion": "2025-11-25", "capabilities": {}, "clientInfo": client });
+    remote.request(&message(1, "initialize", initialize)).await;
+    let response = remote.request(&message(2, "tools/call", json!({ "name": "plain", "task": {} }))).await;
+    assert_eq!(response["result"]["content"][0]["text"], "plain", "{response}");
 }
 
 #[tokio::test]
