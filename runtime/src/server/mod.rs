@@ -27,8 +27,10 @@
 //! `resource`, `template`, `prompt`). Their functions take a `context`, which has the `rounds` of a request;
 //! `into_tool_result` and `into_contents` convert their return values. `schema` derives schemas from types, and `validate`
 //! checks values against them. `subscriptions` notifies modern clients of changes, `listeners` legacy ones.
-//! `listing` describes the server in cards and for the registry.
+//! `app` adds pages that hosts show, and `listing` describes the server in cards and for the registry.
 
+#[cfg(feature = "apps")]
+mod app;
 mod builder;
 mod call_tool;
 mod context;
@@ -69,6 +71,8 @@ mod tool_error;
 #[cfg(feature = "validate")]
 mod validate;
 
+#[cfg(feature = "apps")]
+pub use app::{APP_MIME_TYPE, App, Apps};
 pub use builder::ServerBuilder;
 pub use context::RequestContext;
 pub use error::{DefinitionError, ServeError};

@@ -312,6 +312,11 @@ impl ToolInfo {
         self.task(support)
     }
 
+    #[cfg(feature = "apps")]
+    pub(super) fn meta(&mut self) -> &mut JsonObject {
+        self.tool.meta.get_or_insert_default()
+    }
+
     /// Sets the icons.
     #[must_use]
     pub fn icons(mut self, icons: impl Into<Vec<Icon>>) -> Self {

@@ -2,6 +2,7 @@
 
 mod support;
 
+mod app;
 mod bridge;
 mod cancellation;
 mod client;
