@@ -24,6 +24,7 @@ mod multi_round;
 mod rate_limit;
 mod reserved_keys;
 mod server;
+mod skills;
 mod stdio;
 mod subscriptions;
 mod task_extension;

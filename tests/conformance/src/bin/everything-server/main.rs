@@ -13,6 +13,7 @@ mod resources;
 mod samples;
 mod schemas;
 mod siblings;
+mod skills;
 #[cfg(test)]
 mod tests;
 
@@ -49,7 +50,7 @@ async fn main() -> anyhow::Result<()> {
         Some(Key(key)) => RequestStateCodec::new(key, STATE_LIFETIME),
         None => RequestStateCodec::of_this_process(STATE_LIFETIME),
     };
-    let server = siblings::connect(server(&seal?), arguments.port, arguments.sibling).await?;
+    let server = siblings::connect(skills::skills(server(&seal?))?, arguments.port, arguments.sibling).await?;
     events::add_changing_tools(&server)?;
     listen(&server, arguments.port).await
 }
@@ -57,7 +58,7 @@ async fn main() -> anyhow::Result<()> {
 /// How long a request state is valid.
 const STATE_LIFETIME: Duration = Duration::from_secs(15 * 60);
 
-/// Creates the server.
+/// Creates the server, without skills.
 fn server(seal: &RequestStateCodec) -> ServerBuilder {
     let server = Server::builder("everything-server", env!("CARGO_PKG_VERSION"))
         .instructions("This server is a test fixture.")

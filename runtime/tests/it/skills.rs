@@ -1,0 +1,522 @@
+//! Skills: what servers serve, and what clients verify.
+
+#![cfg(feature = "skills")]
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
+
+use mcpgen_runtime::protocol::cache_hints::CacheHint;
+use mcpgen_runtime::skills::{SkillError, Skills, SkillsExtension};
+use mcpgen_runtime::{CallError, Client, ClientBuilder, LocalInfo, Router, Server, serve, transport};
+use mcpgen_types::ext::skills::{ListSkillsRequest, Skill};
+use mcpgen_types::v2026_07_28::{Resource, SubscriptionFilter};
+use mcpgen_types::{ErrorCode, ErrorObject, Request, Revision};
+use serde_json::{Value, json};
+
+const REVISIONS: [Revision; 2] = [Revision::V2025_11_25, Revision::V2026_07_28];
+const REFUNDS: &str = "---\nname: refunds\ndescription: Refunds orders.\nmetadata:\n  version: '1.0'\n---\nSee `forms/`.\n";
+const LATE: &str = "---\nname: late\ndescription: Refunds late orders.\n---\n";
+const PNG: &[u8] = b"\x89PNG\r\n\x1a\n\0";
+
+fn files() -> Vec<(&'static str, Vec<u8>)> {
+    vec![
+        ("acme/refunds/SKILL.md", REFUNDS.into()),
+        ("acme/refunds/forms/a b.txt", "a form".into()),
+        ("acme/refunds/forms/seal.png", PNG.into()),
+        ("acme/refunds/late/SKILL.md", LATE.into()),
+        ("acme/README.md", "not part of a skill".into()),
+        ("greet/SKILL.md", "---\nname: greet\ndescription: Greets people.\n---\n".into()),
+    ]
+}
+
+fn skills() -> Skills {
+    Skills::from_files(files()).expect("valid skills")
+}
+
+fn client(revision: Revision) -> ClientBuilder {
+    Client::builder("client", "1").options(|options| options.local_info.revisions = vec![revision])
+}
+
+async fn connect(server: &Server, client: ClientBuilder) -> Client {
+    let (here, there) = transport::duplex();
+    tokio::spawn(serve(server.clone(), there));
+    client.connect(here.0, here.1).await.expect("a connection")
+}
+
+fn json_of<T: mcpgen_types::codec::Encode>(value: &T) -> Value {
+    mcpgen_types::to_value(value).expect("JSON")
+}
+
+fn error_of<T>(result: Result<T, SkillError>) -> ErrorObject {
+    match result.map(drop) {
+        Err(SkillError::Call(CallError::ErrorResponse(error))) => error,
+        other => panic!("not an error response: {other:?}"),
+    }
+}
+
+#[tokio::test]
+async fn lists_entries_with_all_their_files() {
+    let file = |uri: &str, content: &[u8], digest: &str| json!({ "uri": uri, "size": content.len(), "digest": digest });
+    let late = file("skill://acme/refunds/late/SKILL.md", LATE.as_bytes(), LATE_DIGEST);
+    let refunds = json!({
+        "uri": "skill://acme/refunds/SKILL.md",
+        "frontmatter": { "name": "refunds", "description": "Refunds orders.", "metadata": { "version": "1.0" } },
+        "resources": [
+            file("skill://acme/refunds/SKILL.md", REFUNDS.as_bytes(), REFUNDS_DIGEST),
+            file("skill://acme/refunds/forms/a%20b.txt", b"a form", FORM_DIGEST),
+            file("skill://acme/refunds/forms/seal.png", PNG, PNG_DIGEST),
+            late,
+        ],
+    });
+    let nested = json!({
+        "uri": "skill://acme/refunds/late/SKILL.md",
+        "frontmatter": { "name": "late", "description": "Refunds late orders." },
+        "resources": [late],
+    });
+    for (revision, page_size) in REVISIONS.into_iter().flat_map(|revision| [(revision, 100), (revision, 1)]) {
+        let server = Server::builder("server", "1").page_size(page_size).skills(skills()).build();
+        let client = connect(&server, client(revision)).await;
+        let listed = client.skills().await.expect("skills");
+        let entries: Vec<Value> = listed.iter().map(json_of).collect();
+        assert_eq!(entries[..2], [refunds.clone(), nested.clone()], "{revision}");
+        assert_eq!((entries.len(), &*listed[2].uri), (3, "skill://greet/SKILL.md"), "{revision}");
+        for entry in &listed {
+            assert_eq!(client.skill(&entry.uri).await.expect("an entry"), *entry, "{revision}");
+        }
+        let settings = client.peer.extension::<SkillsExtension>().expect("settings").expect("declared");
+        assert_eq!(json_of(&settings), json!({ "directoryRead": true }), "{revision}");
+    }
+}
+
+// Computed with `sha256sum`.
+const REFUNDS_DIGEST: &str = "sha256:5723943dad2353e6af40c3f94f308bd555b3a898308850462bc02e16e78e531c";
+const LATE_DIGEST: &str = "sha256:b412008d72126a9b5f9347bbedb89963e9addccffc440d000349cd096732ff82";
+const FORM_DIGEST: &str = "sha256:e9979206fc15cd663622a6f1efe711bebffbdd4cc8ce7329a1e031742f48648a";
+const PNG_DIGEST: &str = "sha256:843ac23b1736b4487ec81cf7c07ddd9bb46ae5b7818c2c3843d99d62fa75f3c9";
+
+#[tokio::test]
+async fn files_are_resources_with_metadata() {
+    let resource = |uri: &str, name: &str, mime_type: &str, size: usize| {
+        json!({ "uri": uri, "name": name, "mimeType": mime_type, "size": size })
+    };
+    for revision in REVISIONS {
+        let client = connect(&Server::builder("server", "1").skills(skills()).build(), client(revision)).await;
+        let listed: Vec<Value> = client.resources().await.expect("resources").iter().map(json_of).collect();
+        let mut refunds = resource("skill://acme/refunds/SKILL.md", "refunds", "text/markdown", REFUNDS.len());
+        refunds["description"] = json!("Refunds orders.");
+        assert_eq!(listed.len(), 5, "{listed:?}");
+        assert_eq!(listed[0], refunds);
+        assert_eq!(listed[1], resource("skill://acme/refunds/forms/a%20b.txt", "a b.txt", "text/plain", 6));
+        assert_eq!(listed[2], resource("skill://acme/refunds/forms/seal.png", "seal.png", "image/png", PNG.len()));
+        for (uri, expected) in [
+            ("skill://acme/refunds/forms/a%20b.txt", json!({ "mimeType": "text/plain", "text": "a form" })),
+            ("skill://acme/refunds/forms/seal.png", json!({ "mimeType": "image/png", "blob": "iVBORw0KGgoA" })),
+        ] {
+            let mut contents = json_of(&client.read_resource(uri).await.expect("a resource"))["contents"].take();
+            assert_eq!(contents[0].as_object_mut().and_then(|it| it.remove("uri")), Some(json!(uri)));
+            assert_eq!(contents, json!([expected]));
+        }
+    }
+}
+
+#[tokio::test]
+async fn reads_directories() {
+    let server = Server::builder("server", "1").page_size(1).skills(skills()).build();
+    for revision in REVISIONS {
+        let client = connect(&server, client(revision)).await;
+        for (uri, expected) in [
+            ("skill://acme", &[("refunds", "inode/directory")][..]),
+            (
+                "skill://acme/refunds",
+                &[("refunds", "text/markdown"), ("forms", "inode/directory"), ("late", "inode/directory")],
+            ),
+            ("skill://acme/refunds/forms", &[("a b.txt", "text/plain"), ("seal.png", "image/png")]),
+            ("skill://greet", &[("greet", "text/markdown")]),
+        ] {
+            let children = client.read_directory(uri).await.expect("children");
+            let found: Vec<_> = children.iter().map(|it| (&*it.name, it.mime_type.as_deref().unwrap_or(""))).collect();
+            assert_eq!(found, expected, "{uri}");
+            assert!(children.iter().all(|child| child.uri.starts_with(&format!("{uri}/"))), "{children:?}");
+        }
+    }
+}
+
+#[tokio::test]
+async fn rejects_uris_that_are_not_served() {
+    let server = Server::builder("server", "1").skills(skills()).build();
+    for revision in REVISIONS {
+        let client = connect(&server, client(revision)).await;
+        for uri in ["skill://other/SKILL.md", "skill://acme/refunds", "skill://acme/refunds/forms/seal.png", "", "x"] {
+            let error = error_of(client.skill(uri).await);
+            assert_eq!(error.code, ErrorCode::INVALID_PARAMS, "{uri}: {error}");
+            assert!(error.message.contains(&format!("no skill is served at {uri}")), "{error}");
+        }
+        for uri in [
+            "skill://acme/refunds/SKILL.md",
+            "skill://acme/refunds/",
+            "skill://acme/refunds/forms/..",
+            "skill://other",
+            "skill://",
+            "",
+        ] {
+            let error = error_of(client.read_directory(uri).await);
+            assert_eq!(error.code, ErrorCode::INVALID_PARAMS, "{uri}: {error}");
+        }
+        for uri in [
+            "skill://acme/README.md",
+            "skill://acme/refunds/../README.md",
+            "skill://acme/refunds/%2e%2e/README.md",
+            "skill://acme/refunds/forms",
+            "skill:///etc/passwd",
+        ] {
+            assert!(client.read_resource(uri).await.is_err(), "{uri}");
+        }
+        let params = json!({ "cursor": "c2tpbGw" });
+        let request = client.peer.custom_request::<_, Value>("skills/list", &params).expect("params");
+        assert!(request.send().await.is_err_and(|error| error.to_string().contains("not a cursor of this list")));
+    }
+}
+
+#[tokio::test]
+async fn servers_without_the_extension_are_not_asked() {
+    for revision in REVISIONS {
+        let with_resources = Server::builder("server", "1").resource(Resource::new("a", "file:///a"), |_| async { "a" });
+        let client = connect(&with_resources.build(), client(revision)).await;
+        assert!(matches!(client.skills().await, Err(SkillError::NotDeclared(_))));
+        assert!(matches!(client.skill("skill://a/SKILL.md").await, Err(SkillError::NotDeclared(_))));
+    }
+    let extensions = json!({ "io.modelcontextprotocol/skills": {} });
+    let info = LocalInfo::new("server", "1").capability("resources", json!({})).capability("extensions", extensions);
+    let (here, there) = transport::duplex();
+    let router = Router::new().custom_request("skills/list", |_, _: Value| async { Ok::<_, ErrorObject>(json!({})) });
+    tokio::spawn(serve((info, router.request::<mcpgen_types::v2026_07_28::ListToolsRequest>(no_tools)), there));
+    let client = client(Revision::V2026_07_28).connect(here.0, here.1).await.expect("a connection");
+    let error = client.read_directory("skill://a").await.expect_err("not declared");
+    assert!(error.to_string().contains("directoryRead"), "{error}");
+}
+
+async fn no_tools(
+    _: mcpgen_runtime::Context,
+    _: mcpgen_types::v2026_07_28::PaginatedRequestParams,
+) -> Result<mcpgen_types::v2026_07_28::ListToolsResult, ErrorObject> {
+    Err(ErrorObject::new(ErrorCode::INTERNAL_ERROR, "no tools"))
+}
+
+#[tokio::test]
+async fn a_server_without_skills_still_declares_resources() {
+    let client = connect(&Server::builder("server", "1").skills(Skills::default()).build(), client(REVISIONS[1])).await;
+    assert!(client.peer.peer_info().is_some_and(|info| info.can(&["resources"])));
+    assert_eq!(client.skills().await.expect("no skills"), []);
+}
+
+#[tokio::test]
+async fn cache_hints_replace_those_of_the_handlers() {
+    let hint = CacheHint { fresh_for: Duration::from_secs(60), public: true };
+    let server = Server::builder("server", "1").skills(skills()).cache_hint::<ListSkillsRequest>(hint).build();
+    let client = connect(&server, client(Revision::V2026_07_28)).await;
+    for (method, params, expected) in [
+        (ListSkillsRequest::METHOD, json!({}), json!([60_000, "public"])),
+        ("skills/get", json!({ "uri": "skill://greet/SKILL.md" }), json!([0, "private"])),
+    ] {
+        let request = client.peer.custom_request::<_, Value>(method, &params).expect("params");
+        let result = request.send().await.expect("a result");
+        assert_eq!(json!([result["ttlMs"], result["cacheScope"]]), expected, "{method}");
+        assert_eq!(result["resultType"], "complete");
+    }
+}
+
+#[tokio::test]
+async fn replaced_skills_notify_subscribers() {
+    let server = Server::builder("server", "1").skills(skills()).build();
+    let client = connect(&server, client(Revision::V2026_07_28)).await;
+    let filter = SubscriptionFilter::new()
+        .with_resources_list_changed(true)
+        .with_resource_subscriptions(["skill://greet/SKILL.md".to_owned()]);
+    let mut changes = client.listen(filter).await.expect("a subscription");
+    let before = client.skill("skill://greet/SKILL.md").await.expect("an entry");
+
+    let text = "---\nname: greet\ndescription: Greets everyone.\n---\n";
+    server.replace_skills(Skills::from_files([("greet/SKILL.md", text)]).expect("valid")).expect("replaced");
+    let mut found = [changes.next().await, changes.next().await].map(|change| format!("{change:?}"));
+    found.sort();
+    assert!(found[0].contains("Resource(\"skill://greet/SKILL.md\")"), "{found:?}");
+    assert!(found[1].contains("Resources"), "{found:?}");
+
+    let error = client.load_skill(&before).await.expect_err("an outdated entry");
+    assert!(matches!(error, SkillError::Size { .. }), "{error}");
+    let after = client.skill("skill://greet/SKILL.md").await.expect("an entry");
+    assert!(!mcpgen_runtime::skills::is_same_content(&before, &after));
+    assert_eq!(client.load_skill(&after).await.expect("the skill").text, text);
+    assert_eq!(client.skills().await.expect("skills").len(), 1);
+    assert!(client.read_resource("skill://acme/refunds/SKILL.md").await.is_err());
+
+    let other = Server::builder("server", "1").build();
+    assert!(other.replace_skills(Skills::default()).is_err_and(|error| error.to_string().contains("skills")));
+}
+
+#[test]
+fn rejects_two_skills_with_the_same_files() {
+    let server = Server::builder("server", "1").skills(skills()).skills(skills()).build();
+    let error = server.config().expect_err("a duplicate");
+    assert!(error.to_string().contains("skill://acme/refunds/SKILL.md"), "{error}");
+}
+
+/// Creates an empty folder for a test.
+fn folder(name: &str) -> PathBuf {
+    let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join("skills").join(name);
+    drop(fs::remove_dir_all(&folder));
+    fs::create_dir_all(&folder).expect("a folder");
+    folder
+}
+
+fn write(folder: &Path, files: &[(&str, &[u8])]) {
+    for (path, content) in files {
+        let path = folder.join(path);
+        fs::create_dir_all(path.parent().expect("a folder")).expect("a folder");
+        fs::write(path, content).expect("a file");
+    }
+}
+
+#[tokio::test]
+async fn folders_serve_the_same_as_their_files() {
+    let folder = folder("same");
+    let files = files();
+    write(&folder, &files.iter().map(|(path, content)| (*path, &content[..])).collect::<Vec<_>>());
+    write(&folder, &[(".git/config", b"hidden"), ("greet/.env", b"hidden"), ("LICENSE", b"not part of a skill")]);
+    fs::create_dir_all(folder.join("greet/empty")).expect("a folder");
+    let found = Skills::from_folder(&folder).expect("valid skills");
+    let entries = |skills: &Skills| skills.entries().cloned().collect::<Vec<Skill>>();
+    assert_eq!(entries(&found), entries(&skills()));
+    let client = connect(&Server::builder("server", "1").skills(found).build(), client(REVISIONS[1])).await;
+    assert_eq!(client.read_directory("skill://greet/empty").await.expect("an empty directory"), []);
+    assert_eq!(client.resources().await.expect("resources").len(), 5);
+}
+
+#[test]
+fn rejects_invalid_folders_with_the_file_and_a_remedy() {
+    let valid = b"---\nname: a\ndescription: A skill.\n---\n";
+    let cases: &[(&str, &[(&str, &[u8])], &[&str])] = &[
+        ("no front matter", &[("a/SKILL.md", b"text")], &["a/SKILL.md", "line 1: the file must start with front matter"]),
+        ("invalid YAML", &[("a/SKILL.md", b"---\nname: a\nname: b\n---\n")], &["a/SKILL.md", "line 3", "remove one of them"]),
+        ("no description", &[("a/SKILL.md", b"---\nname: a\n---\n")], &["a/SKILL.md", "add `description: "]),
+        ("other name", &[("b/SKILL.md", valid)], &["b/SKILL.md", "must equal the name of its directory, \"b\""]),
+        ("number", &[("a/SKILL.md", b"---\nname: a\ndescription: 1\n---\n")], &["a/SKILL.md", "put the value in quotes"]),
+        ("encoding", &[("a/SKILL.md", b"---\nname: a\ndescription: \xff\n---\n")], &["a/SKILL.md", "save the file as UTF-8"]),
+        ("lower case", &[("a/skill.md", valid)], &["a/skill.md", "rename the file to `SKILL.md`"]),
+        ("no directory", &[("SKILL.md", valid)], &["SKILL.md", "use the folder above this one"]),
+    ];
+    for (name, files, expected) in cases {
+        let folder = folder(&format!("invalid {name}"));
+        write(&folder, files);
+        let error = Skills::from_folder(&folder).expect_err(name);
+        let source = std::error::Error::source(&error).map(ToString::to_string).unwrap_or_default();
+        let text = format!("{error}: {source}");
+        assert!(expected.iter().all(|part| text.contains(part)), "{name}: {text}");
+    }
+    let missing = Skills::from_folder("missing folder").expect_err("an error").to_string();
+    assert!(missing.contains("missing folder"), "{missing}");
+}
+
+#[cfg(unix)]
+#[test]
+fn rejects_symbolic_links() {
+    let outside = folder("links outside");
+    write(&outside, &[("secret", b"secret"), ("b/SKILL.md", b"---\nname: b\ndescription: B.\n---\n")]);
+    for (target, link) in [("secret", "a/secret.txt"), ("b", "b"), ("b", "a/b"), ("missing", "a/missing")] {
+        let folder = folder("links");
+        write(&folder, &[("a/SKILL.md", b"---\nname: a\ndescription: A.\n---\n")]);
+        std::os::unix::fs::symlink(outside.join(target), folder.join(link)).expect("a link");
+        let error = Skills::from_folder(&folder).expect_err("a link").to_string();
+        assert!(error.contains(link) && error.contains("symbolic link"), "{error}");
+    }
+    // A folder that is itself a link is what the caller has named.
+    let folder = folder("links to the folder");
+    std::os::unix::fs::symlink(&outside, folder.join("link")).expect("a link");
+    assert_eq!(Skills::from_folder(folder.join("link")).expect("valid skills").entries().count(), 1);
+}
+
+#[test]
+fn rejects_invalid_paths() {
+    for path in ["", "/a/SKILL.md", "a//SKILL.md", "../a/SKILL.md", "a/../a/SKILL.md", "a/./SKILL.md", "a\\SKILL.md"] {
+        let error = Skills::from_files([(path, "")]).expect_err(path).to_string();
+        assert!(error.contains("use a relative path"), "{path}: {error}");
+    }
+    let skill = ("a/SKILL.md", "---\nname: a\ndescription: A.\n---\n");
+    let twice = Skills::from_files([skill, skill]).expect_err("a duplicate").to_string();
+    assert!(twice.contains("a/SKILL.md: another file has the same path"), "{twice}");
+    let both = Skills::from_files([skill, ("a/b", ""), ("a/b/c", "")]).expect_err("a conflict").to_string();
+    assert!(both.contains("a/b: the path is also a directory"), "{both}");
+}
+
+#[test]
+fn limits_the_files_of_a_skill() {
+    let skill = |name: &str| (format!("{name}/SKILL.md"), format!("---\nname: {name}\ndescription: A.\n---\n").into_bytes());
+    let with_files = |count: usize| {
+        let files = (0..count).map(|index| (format!("a/{index}"), Vec::new()));
+        Skills::from_files(files.chain([skill("a")])).map(|skills| skills.entries().count()).map_err(|it| it.to_string())
+    };
+    assert_eq!(with_files(511), Ok(1));
+    let error = with_files(512).expect_err("too many");
+    assert!(error.contains("a: the skill has 513 files"), "{error}");
+    let with_bytes = |bytes: usize| {
+        let (path, text) = skill("a");
+        let large = ("a/large".to_owned(), vec![b'a'; bytes - text.len()]);
+        Skills::from_files([(path, text), large]).map(|_| ()).map_err(|error| error.to_string())
+    };
+    assert_eq!(with_bytes(16 << 20), Ok(()));
+    let error = with_bytes((16 << 20) + 1).expect_err("too large");
+    assert!(error.contains("a: the skill has 16777217 bytes"), "{error}");
+}
+
+/// A server whose responses a test chooses, and the URIs that were read.
+struct Fake {
+    /// The result of `skills/list` and, for its first skill, of `skills/get`.
+    skills: Vec<Value>,
+    /// The contents of all resources, without their URIs.
+    contents: Value,
+}
+
+impl Fake {
+    async fn connect(self, revision: Revision) -> (Client, Arc<Mutex<Vec<String>>>) {
+        let reads = Arc::<Mutex<Vec<String>>>::default();
+        let log = Arc::clone(&reads);
+        let Self { skills, contents } = self;
+        let first = skills.first().cloned();
+        let extensions = json!({ "io.modelcontextprotocol/skills": {} });
+        let info =
+            LocalInfo::new("server", "1").capability("resources", json!({})).capability("extensions", extensions);
+        let is_legacy = revision.is_legacy();
+        let with_hints = move |mut result: Value| {
+            if !is_legacy {
+                result["ttlMs"] = json!(0);
+                result["cacheScope"] = json!("private");
+            }
+            Ok::<_, ErrorObject>(result)
+        };
+        let router = Router::new()
+            .custom_request("skills/list", move |_, _: Value| {
+                std::future::ready(with_hints(json!({ "skills": skills })))
+            })
+            .custom_request("skills/get", move |_, _: Value| std::future::ready(with_hints(json!({ "skill": first }))))
+            .custom_request("resources/read", move |_, params: Value| {
+                let uri = params["uri"].as_str().unwrap_or_default().to_owned();
+                let mut contents = contents.clone();
+                for content in contents.as_array_mut().into_iter().flatten() {
+                    let object = content.as_object_mut().expect("an object");
+                    object.entry("uri").or_insert_with(|| json!(uri));
+                }
+                log.lock().expect("not poisoned").push(uri);
+                std::future::ready(with_hints(json!({ "contents": contents })))
+            });
+        // A router supports the revisions of its typed handlers.
+        let router = match is_legacy {
+            true => router.request::<mcpgen_types::v2025_11_25::PingRequest>(|_, _| async {
+                Ok::<_, ErrorObject>(mcpgen_types::v2025_11_25::EmptyResult::default())
+            }),
+            false => router.request::<mcpgen_types::v2026_07_28::ListToolsRequest>(no_tools),
+        };
+        let (here, there) = transport::duplex();
+        tokio::spawn(serve((info, router), there));
+        (client(revision).connect(here.0, here.1).await.expect("a connection"), reads)
+    }
+}
+
+/// Returns the entry of the skill `greet`, with a second file.
+fn greet() -> Value {
+    let text = "---\nname: greet\ndescription: Greets people.\nversion: 1.0\n---\n";
+    let skills = Skills::from_files([("greet/SKILL.md", text), ("greet/a.txt", text)]).expect("valid");
+    let mut entry = json_of(skills.entries().next().expect("an entry"));
+    // JSON of other languages does not distinguish `1` from `1.0`.
+    entry["frontmatter"]["version"] = json!(1);
+    entry
+}
+
+const GREET: &str = "---\nname: greet\ndescription: Greets people.\nversion: 1.0\n---\n";
+
+#[tokio::test]
+async fn verifies_entries_and_files() {
+    let text = |text: &str| json!([{ "text": text }]);
+    let entry = |edit: fn(&mut Value)| {
+        let mut entry = greet();
+        edit(&mut entry);
+        entry
+    };
+    let same = || entry(|_| {});
+    // The entry, the contents, the expected error, and whether the client reads the file.
+    let cases: Vec<(Value, Value, &str, bool)> = vec![
+        (same(), text(GREET), "", true),
+        (same(), json!([{ "blob": "LS0tCm5hbWU6IGdyZWV0CmRlc2NyaXB0aW9uOiBHcmVldHMgcGVvcGxlLgp2ZXJzaW9uOiAxLjAKLS0tCg==" }]), "", true),
+        (same(), text(&GREET.replace("people", "PEOPLE")), "the digest of the file is sha256:", true),
+        (same(), text(&format!("{GREET}more")), "bytes, but its entry has", true),
+        (same(), json!([]), "must return one text or blob", true),
+        (same(), json!([{ "text": GREET }, { "text": GREET }]), "must return one text or blob", true),
+        (same(), json!([{ "text": GREET, "uri": "skill://other/SKILL.md" }]), "returned skill://other/SKILL.md instead", true),
+        (same(), json!([{ "blob": "!" }]), "not valid Base64", true),
+        (entry(|it| it["frontmatter"]["description"] = json!("Other.")), text(GREET), "\"description\" of the front matter differs", true),
+        (entry(|it| it["frontmatter"]["license"] = json!("MIT")), text(GREET), "\"license\" of the front matter differs", true),
+        (entry(|it| drop(it["frontmatter"].as_object_mut().map(|it| it.remove("version")))), text(GREET), "\"version\" of the front matter differs", true),
+        (entry(|it| it["uri"] = json!("skill://other/SKILL.md")), text(GREET), "its name is \"greet\", but its URI has \"other\"", false),
+        (entry(|it| it["uri"] = json!("skill://greet")), text(GREET), "does not end in `/SKILL.md`", false),
+        (entry(|it| drop(it["resources"].as_array_mut().map(|it| it.remove(0)))), text(GREET), "`SKILL.md` is not listed", false),
+        (entry(|it| it["resources"][1]["uri"] = json!("skill://greet/SKILL.md")), text(GREET), "is listed twice", false),
+        (entry(|it| it["resources"][1]["uri"] = json!("skill://other/a.txt")), text(GREET), "is outside the skill", false),
+        (entry(|it| it["resources"][1]["uri"] = json!("skill://greet/../a.txt")), text(GREET), "is outside the skill", false),
+        (entry(|it| it["resources"][1]["size"] = json!((16 << 20) + 1)), text(GREET), "more than 16777216 bytes", false),
+        (entry(|it| it["resources"][1]["size"] = json!(u64::MAX)), text(GREET), "more than 16777216 bytes", false),
+        (entry(|it| it["resources"] = json!("dynamic")), text(GREET), "has no digests", false),
+    ];
+    for (entry, contents, expected, reads) in cases {
+        for revision in REVISIONS {
+            let fake = Fake { skills: vec![entry.clone()], contents: contents.clone() };
+            let (client, log) = fake.connect(revision).await;
+            let entries = client.skills().await.expect("skills");
+            assert!(log.lock().expect("not poisoned").is_empty(), "listing must not read files");
+            let loaded = client.load_skill(&entries[0]).await.map(|skill| skill.text).map_err(|error| error.to_string());
+            match expected {
+                "" => assert_eq!(loaded.as_deref(), Ok(GREET), "{entry}"),
+                part => assert!(loaded.as_ref().is_err_and(|error| error.contains(part)), "{part}: {loaded:?}"),
+            }
+            assert_eq!(!log.lock().expect("not poisoned").is_empty(), reads, "{expected}");
+        }
+    }
+}
+
+#[tokio::test]
+async fn reads_only_listed_files() {
+    let (client, log) = Fake { skills: vec![greet()], contents: json!([{ "text": GREET }]) }.connect(REVISIONS[1]).await;
+    let entry = client.skill("skill://greet/SKILL.md").await.expect("an entry");
+    let skill = client.load_skill(&entry).await.expect("a skill");
+    for reference in ["a.txt", "./a.txt#part", "skill://greet/a.txt"] {
+        let content = client.read_skill_file(&skill, reference).await.expect("a file");
+        assert_eq!((&*content.uri, &*content.bytes), ("skill://greet/a.txt", GREET.as_bytes()));
+    }
+    for reference in ["b.txt", "../greet/a.txt", "/a.txt", "skill://other/a.txt", "https://example.com/a.txt", ""] {
+        let error = client.read_skill_file(&skill, reference).await.expect_err(reference);
+        assert!(matches!(error, SkillError::Unlisted { .. }), "{error}");
+    }
+    assert_eq!(log.lock().expect("not poisoned").len(), 4);
+    let error = client.skill("skill://other/SKILL.md").await.expect_err("another entry").to_string();
+    assert!(error.contains("it has the URI skill://greet/SKILL.md"), "{error}");
+}
+
+#[tokio::test]
+async fn loads_dynamic_skills_within_the_limits_if_allowed() {
+    let mut entry = greet();
+    entry["resources"] = json!("dynamic");
+    let fake = Fake { skills: vec![entry], contents: json!([{ "text": GREET }]) };
+    let (mut client, log) = fake.connect(REVISIONS[1]).await;
+    client.skill_limits.allow_dynamic = true;
+    client.skill_limits.bytes = 2 * GREET.len() as u64;
+    let entries = client.skills().await.expect("skills");
+    let skill = client.load_skill(&entries[0]).await.expect("a skill");
+    client.read_skill_file(&skill, "a b.txt").await.expect("a file");
+    let error = client.read_skill_file(&skill, "c.txt").await.expect_err("too large");
+    assert!(matches!(error, SkillError::Limit { unit: "bytes", .. }), "{error}");
+    let error = client.read_skill_file(&skill, "../a.txt").await.expect_err("outside");
+    assert!(matches!(error, SkillError::Unlisted { .. }), "{error}");
+    let reads = ["skill://greet/SKILL.md", "skill://greet/a%20b.txt", "skill://greet/c.txt"];
+    assert_eq!(*log.lock().expect("not poisoned"), reads);
+    assert!(!mcpgen_runtime::skills::is_same_content(&entries[0], &entries[0]));
+}
