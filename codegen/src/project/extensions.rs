@@ -4,9 +4,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::build::{self, extend};
 use crate::error::Error;
-#[cfg(feature = "cli")]
-use crate::model::Status;
-use crate::model::{Extension, Protocol, check_name, extension_path};
+use crate::model::{Extension, Protocol, Status, check_name, extension_path};
 use crate::project::workspace::Workspace;
 use crate::schema::{Document, Mapping, ReadOptions};
 use crate::text::names::type_name;
@@ -123,8 +121,9 @@ impl Workspace {
 
 /// Builds the model of an extension of `core`.
 pub(crate) fn model(document: Document, row: &Extension, core: &Protocol) -> Result<Protocol, Error> {
-    // A fixup for a revision need not match in an extension, whatever its status is.
-    let mut protocol = build::model(document, &row.name, false)?;
+    let mut protocol = build::model(document, &row.name, row.status == Status::Released)?;
+    // Most fixups are for schemas of revisions, so it is no news that they do not match.
+    protocol.fixups.retain(|applied| !applied.pointers.is_empty() || applied.is_for(&row.name));
     let module = crate::model::Revision::module_of(&row.core);
     extend(&mut protocol, core, module, row.version.clone());
     Ok(protocol)

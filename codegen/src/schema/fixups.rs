@@ -9,7 +9,8 @@ use crate::schema::document::Document;
 pub struct Fixup {
     /// A stable name.
     pub name: &'static str,
-    /// The released revisions whose schema has the defect. For other schemas, the fixup is applied where it matches.
+    /// The revisions and extensions whose schema has the defect. In schemas that are not released, the fixup is applied
+    /// where it matches.
     pub revisions: &'static [&'static str],
     /// The definition, or `*` for every definition that has the expected value at the pointer.
     pub definition: &'static str,
@@ -29,7 +30,7 @@ pub struct Fixup {
 pub const FIXUPS: &[Fixup] = &[
     Fixup {
         name: "json-value-null-and-fractions",
-        revisions: &["2026-07-28"],
+        revisions: &["2026-07-28", "tasks"],
         definition: "JSONValue",
         pointer: "/anyOf/2/type",
         expects: r#"["string", "integer", "boolean"]"#,
@@ -40,7 +41,7 @@ pub const FIXUPS: &[Fixup] = &[
     },
     Fixup {
         name: "elicit-content-fractions",
-        revisions: &["2025-11-25", "2026-07-28"],
+        revisions: &["2025-11-25", "2026-07-28", "tasks"],
         definition: "ElicitResult",
         pointer: "/properties/content/additionalProperties/anyOf/1/type",
         expects: r#"["string", "integer", "boolean"]"#,
@@ -81,7 +82,56 @@ pub const FIXUPS: &[Fixup] = &[
                  constructors set it; it does not affect what is accepted",
         link: "https://modelcontextprotocol.io/specification/2026-07-28/schema#resulttype",
     },
+    Fixup {
+        name: "container-dimensions",
+        revisions: &["apps"],
+        definition: "McpUiHostContext",
+        pointer: "/properties/containerDimensions",
+        expects: CONTAINER_DIMENSIONS,
+        becomes: SIZES,
+        reason: "an intersection of closed objects accepts only `{}`, because each rejects the members of the other; the \
+                 TypeScript type has a height or a maximum height, and a width or a maximum width",
+        link: "https://github.com/modelcontextprotocol/ext-apps/blob/v2.0.4/src/spec.types.ts",
+    },
+    Fixup {
+        name: "container-dimensions-changed",
+        revisions: &["apps"],
+        definition: "McpUiHostContextChangedNotification",
+        pointer: "/properties/params/properties/containerDimensions",
+        expects: CONTAINER_DIMENSIONS,
+        becomes: SIZES,
+        reason: "like container-dimensions, for the changes of a context",
+        link: "https://github.com/modelcontextprotocol/ext-apps/blob/v2.0.4/src/spec.types.ts",
+    },
+    Fixup {
+        name: "container-dimensions-initialized",
+        revisions: &["apps"],
+        definition: "McpUiInitializeResult",
+        pointer: "/properties/hostContext/properties/containerDimensions",
+        expects: CONTAINER_DIMENSIONS,
+        becomes: SIZES,
+        reason: "like container-dimensions, for the context in a result",
+        link: "https://github.com/modelcontextprotocol/ext-apps/blob/v2.0.4/src/spec.types.ts",
+    },
 ];
+
+/// The sizes of a container as the schema of apps states them.
+const CONTAINER_DIMENSIONS: &str = r#"{"allOf": [
+    {"anyOf": [
+        {"type": "object", "properties": {"height": {"type": "number"}}, "required": ["height"], "additionalProperties": false},
+        {"type": "object", "properties": {"maxHeight": {"anyOf": [{"type": "number"}, {}]}}, "additionalProperties": false}
+    ]},
+    {"anyOf": [
+        {"type": "object", "properties": {"width": {"type": "number"}}, "required": ["width"], "additionalProperties": false},
+        {"type": "object", "properties": {"maxWidth": {"anyOf": [{"type": "number"}, {}]}}, "additionalProperties": false}
+    ]}
+]}"#;
+
+/// The sizes of a container as the specification of apps describes them.
+const SIZES: &str = r#"{"type": "object", "properties": {
+    "height": {"type": "number"}, "maxHeight": {"type": "number"},
+    "width": {"type": "number"}, "maxWidth": {"type": "number"}
+}}"#;
 
 /// A correction of the capability that a method needs, if it cannot be derived from the names in the schema.
 #[derive(Debug)]
@@ -131,6 +181,13 @@ pub struct Applied {
     pub name: &'static str,
     /// The pointers that it changed. Empty if it did not match.
     pub pointers: Vec<String>,
+}
+
+impl Applied {
+    /// Returns whether the schema of this revision or extension is known to have the defect.
+    pub(crate) fn is_for(&self, name: &str) -> bool {
+        FIXUPS.iter().any(|fixup| fixup.name == self.name && fixup.revisions.contains(&name))
+    }
 }
 
 /// Applies the fixups to a document: those for the revision if it is released, otherwise all.

@@ -7,7 +7,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use futures_util::FutureExt;
-use mcpgen_types::v2026_07_28::{CompleteRequestParams, Prompt, Resource, ServerCapabilities};
+use mcpgen_types::v2026_07_28::{CompleteRequestParams, Icon, Prompt, Resource, ServerCapabilities};
 use mcpgen_types::{JsonObject, Request, Value};
 use tower::Layer;
 
@@ -240,6 +240,27 @@ impl ServerBuilder {
     /// Sets the instructions that tell models how to use the server.
     pub fn instructions(mut self, instructions: impl Into<String>) -> Self {
         self.state.config.info.instructions = Some(instructions.into());
+        self
+    }
+
+    /// Sets the server's display name, intended for people.
+    pub fn title(self, title: impl Into<String>) -> Self {
+        self.implementation("title", Value::String(title.into()))
+    }
+
+    /// Sets the URL of the server's home page or documentation.
+    pub fn website(self, url: impl Into<String>) -> Self {
+        self.implementation("websiteUrl", Value::String(url.into()))
+    }
+
+    /// Sets the server's icons for user interfaces.
+    pub fn icons(self, icons: impl IntoIterator<Item = Icon>) -> Self {
+        let icons = icons.into_iter().filter_map(|icon| mcpgen_types::to_value(&icon).ok()).collect();
+        self.implementation("icons", icons)
+    }
+
+    fn implementation(mut self, member: &str, value: Value) -> Self {
+        self.state.config.info.implementation.insert(member.to_owned(), value);
         self
     }
 

@@ -27,6 +27,7 @@
 //! `resource`, `template`, `prompt`). Their functions take a `context`, which has the `rounds` of a request;
 //! `into_tool_result` and `into_contents` convert their return values. `schema` derives schemas from types, and `validate`
 //! checks values against them. `subscriptions` notifies modern clients of changes, `listeners` legacy ones.
+//! `listing` describes the server in cards and for the registry.
 
 mod builder;
 mod call_tool;
@@ -40,6 +41,8 @@ pub mod handles;
 mod into_contents;
 mod into_tool_result;
 mod listeners;
+#[cfg(feature = "server-card")]
+mod listing;
 mod prompt;
 #[cfg(feature = "rate-limit")]
 mod rate_limit;
@@ -73,6 +76,8 @@ pub use context::RequestContext;
 pub use error::{DefinitionError, ServeError};
 pub use into_contents::IntoContents;
 pub use into_tool_result::{IntoToolResult, Structured};
+#[cfg(feature = "server-card")]
+pub use listing::Listing;
 pub use prompt::IntoPrompt;
 pub use serve::{IntoConnection, serve};
 pub use state::Server;

@@ -9,6 +9,7 @@ mod client_methods;
 mod connect_command;
 mod connection;
 mod dialect;
+mod discovery;
 mod dual_protocol;
 mod envelope;
 mod extension;

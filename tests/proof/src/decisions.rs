@@ -55,7 +55,44 @@ pub const FIXUPS: &[Fixup] = &[
         expected: None,
         becomes: r#""input_required""#,
     },
+    Fixup {
+        name: "a container has a width and a height",
+        revisions: &["apps"],
+        at: "McpUiHostContext/properties/containerDimensions",
+        expected: Some(CONTAINER_DIMENSIONS),
+        becomes: SIZES,
+    },
+    Fixup {
+        name: "a container has a width and a height",
+        revisions: &["apps"],
+        at: "McpUiHostContextChangedNotification/properties/params/properties/containerDimensions",
+        expected: Some(CONTAINER_DIMENSIONS),
+        becomes: SIZES,
+    },
+    Fixup {
+        name: "a container has a width and a height",
+        revisions: &["apps"],
+        at: "McpUiInitializeResult/properties/hostContext/properties/containerDimensions",
+        expected: Some(CONTAINER_DIMENSIONS),
+        becomes: SIZES,
+    },
 ];
+
+const CONTAINER_DIMENSIONS: &str = r#"{"allOf": [
+    {"anyOf": [
+        {"type": "object", "properties": {"height": {"type": "number"}}, "required": ["height"], "additionalProperties": false},
+        {"type": "object", "properties": {"maxHeight": {"anyOf": [{"type": "number"}, {}]}}, "additionalProperties": false}
+    ]},
+    {"anyOf": [
+        {"type": "object", "properties": {"width": {"type": "number"}}, "required": ["width"], "additionalProperties": false},
+        {"type": "object", "properties": {"maxWidth": {"anyOf": [{"type": "number"}, {}]}}, "additionalProperties": false}
+    ]}
+]}"#;
+
+const SIZES: &str = r#"{"type": "object", "properties": {
+    "height": {"type": "number"}, "maxHeight": {"type": "number"},
+    "width": {"type": "number"}, "maxWidth": {"type": "number"}
+}}"#;
 
 /// The rules that decide an overlapping union. The first rule whose guards all hold names a member, and the union
 /// accepts a document if and only if that member accepts it. If no rule matches, the union rejects the document.

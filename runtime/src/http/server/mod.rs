@@ -76,9 +76,12 @@
 //! * `host_filter` admits requests by their headers, `body_reader` reads bodies, `request_body` reads the parts that
 //!   HTTP needs, and `header_check` compares them with the headers.
 //! * `state` is shared by all requests. `permit` and `quota` limit requests and streams. `body` creates responses.
+//! * `discovery` serves server cards and catalogs.
 
 mod body;
 mod body_reader;
+#[cfg(feature = "server-card")]
+mod discovery;
 mod endpoint;
 mod exchange;
 mod header_check;
@@ -94,6 +97,8 @@ mod state;
 mod stream;
 
 pub use body::Body;
+#[cfg(feature = "server-card")]
+pub use discovery::{CATALOG_PATH, Discovery};
 pub use endpoint::Endpoint;
 pub use host_filter::AllowedHosts;
 pub use options::{EndpointOptions, Owner, ToolHeaders};

@@ -15,10 +15,23 @@ const COUNT: u64 = 100;
 
 /// Returns a definition and a document for which the schema gives the wrong verdict without the fixup.
 fn defect(at: &str) -> (&'static str, Value) {
+    let size = json!({ "width": 1.5, "maxHeight": 2 });
     match at {
         "JSONValue/anyOf/2/type" => ("JSONValue", json!([1.5, null])),
         "InputRequiredResult/properties/resultType/const" => {
             ("InputRequiredResult", json!({ "resultType": "complete" }))
+        }
+        "McpUiHostContext/properties/containerDimensions" => ("McpUiHostContext", json!({ "containerDimensions": size })),
+        "McpUiHostContextChangedNotification/properties/params/properties/containerDimensions" => {
+            let method = "ui/notifications/host-context-changed";
+            let params = json!({ "containerDimensions": size });
+            ("McpUiHostContextChangedNotification", json!({ "method": method, "params": params }))
+        }
+        "McpUiInitializeResult/properties/hostContext/properties/containerDimensions" => {
+            let info = json!({ "name": "host", "version": "1" });
+            let context = json!({ "containerDimensions": size });
+            let result = json!({ "protocolVersion": "2026-01-26", "hostInfo": info, "hostCapabilities": {}, "hostContext": context });
+            ("McpUiInitializeResult", result)
         }
         _ => ("ElicitResult", json!({ "action": "accept", "content": { "n": 0.5 } })),
     }
