@@ -879,10 +879,16 @@ codec::object! { McpUiHostContextChangedNotificationParams;
 /// Used by [`McpUiHostContext`], [`McpUiHostContextChangedNotificationParams`], [`McpUiInitializeResultHostContext`].
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct ContainerDimensions {
+    /// The height of the app's content, in pixels.
+    pub height: Option<Number>,
     /// The maximum height of the frame.
-    pub max_height: Option<Never>,
+    pub max_height: Option<Number>,
+    /// The width of the app's content, in pixels.
+    pub width: Option<Number>,
     /// The maximum width of the frame.
-    pub max_width: Option<Never>,
+    pub max_width: Option<Number>,
+    /// Members that the schema does not define.
+    pub extra: Extra<Self>,
 }
 
 impl ContainerDimensions {
@@ -892,23 +898,38 @@ impl ContainerDimensions {
         Self::default()
     }
 
+    /// Sets `height`.
+    #[must_use]
+    pub fn with_height(mut self, height: impl Into<Number>) -> Self {
+        self.height = Some(height.into());
+        self
+    }
+
     /// Sets `maxHeight`.
     #[must_use]
-    pub fn with_max_height(mut self, max_height: Never) -> Self {
-        self.max_height = Some(max_height);
+    pub fn with_max_height(mut self, max_height: impl Into<Number>) -> Self {
+        self.max_height = Some(max_height.into());
+        self
+    }
+
+    /// Sets `width`.
+    #[must_use]
+    pub fn with_width(mut self, width: impl Into<Number>) -> Self {
+        self.width = Some(width.into());
         self
     }
 
     /// Sets `maxWidth`.
     #[must_use]
-    pub fn with_max_width(mut self, max_width: Never) -> Self {
-        self.max_width = Some(max_width);
+    pub fn with_max_width(mut self, max_width: impl Into<Number>) -> Self {
+        self.max_width = Some(max_width.into());
         self
     }
 }
 
 codec::object! { ContainerDimensions;
-    optional 0 "maxHeight" max_height, optional 1 "maxWidth" max_width, else refuse_others
+    optional 0 "height" height, optional 1 "maxHeight" max_height, optional 2 "width" width,
+    optional 3 "maxWidth" max_width, ..extra
 }
 
 /// The kind of host.
