@@ -5,7 +5,8 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use mcpgen_types::ext::skills::{
-    GetSkillRequest, GetSkillResult, ListSkillsRequest, ReadResourceDirectoryRequest, ReadResourceDirectoryResult, Skill,
+    GetSkillRequest, GetSkillResult, ListSkillsRequest, ReadResourceDirectoryRequest, ReadResourceDirectoryResult,
+    Skill,
 };
 use mcpgen_types::v2026_07_28::{Resource, TextOrBlobResourceContents};
 use mcpgen_types::{JsonObject, Request};
@@ -180,8 +181,10 @@ impl<S: RequestService> Client<S> {
             return Err(invalid("the server must return one text or blob for the file"));
         };
         let (found, mime_type, bytes) = match only {
-            TextOrBlobResourceContents::Text(text) => (text.uri, text.mime_type, text.text.into_bytes()),
-            TextOrBlobResourceContents::Blob(blob) => {
+            TextOrBlobResourceContents::TextResourceContents(text) => {
+                (text.uri, text.mime_type, text.text.into_bytes())
+            }
+            TextOrBlobResourceContents::BlobResourceContents(blob) => {
                 let bytes = STANDARD.decode(&blob.blob).map_err(|_| invalid("the blob is not valid Base64"))?;
                 (blob.uri, blob.mime_type, bytes)
             }
@@ -197,7 +200,8 @@ impl<S: RequestService> Client<S> {
             }
             None => {
                 let limit = self.skill_limits.bytes;
-                let read = skill.bytes.fetch_add(bytes.len() as u64, Ordering::Relaxed).saturating_add(bytes.len() as u64);
+                let read =
+                    skill.bytes.fetch_add(bytes.len() as u64, Ordering::Relaxed).saturating_add(bytes.len() as u64);
                 if read > limit {
                     return Err(SkillError::Limit { uri: skill.entry.uri.clone(), limit, unit: "bytes" });
                 }

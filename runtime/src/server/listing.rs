@@ -67,9 +67,11 @@ impl Server {
     /// Fails if a value does not match the schema of server cards. The error has its path.
     pub fn card(&self, listing: &Listing) -> Result<ServerCard, Error> {
         let revisions: Vec<&str> = self.0.config.info.revisions.iter().map(|revision| revision.as_str()).collect();
-        self.listed(CARD_SCHEMA, listing, |url| {
-            json!({ "type": "streamable-http", "url": url, "supportedProtocolVersions": revisions })
-        })
+        self.listed(
+            CARD_SCHEMA,
+            listing,
+            |url| json!({ "type": "streamable-http", "url": url, "supportedProtocolVersions": revisions }),
+        )
     }
 
     /// Returns the server's entry of the registry, the contents of `server.json`. Set other members, such as the

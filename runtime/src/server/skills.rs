@@ -56,7 +56,9 @@ impl ServerBuilder {
         let merged = served.merge(skills);
         self.state.skills = Some(RwLock::new(Arc::new(served)));
         match merged {
-            Ok(()) => files.into_iter().fold(self, |builder, file| builder.insert(Ok(entry(file)), |state| &state.resources)),
+            Ok(()) => {
+                files.into_iter().fold(self, |builder, file| builder.insert(Ok(entry(file)), |state| &state.resources))
+            }
             Err(key) => {
                 self.state.config.invalid.push(DefinitionError::Duplicate { kind: "skill file", key });
                 self
@@ -81,7 +83,8 @@ impl Server {
         if let Some(key) = skills.files.keys().filter(is_new).find(|uri| resources.get(uri).is_some()) {
             return Err(DefinitionError::Duplicate { kind: "resource", key: key.clone() });
         }
-        let is_same_list = served.files.len() == skills.files.len() && skills.files.keys().all(|uri| served.files.contains_key(uri));
+        let is_same_list =
+            served.files.len() == skills.files.len() && skills.files.keys().all(|uri| served.files.contains_key(uri));
         let is_same = |uri: &String, file: &SkillFile| served.files.get(uri).is_some_and(|old| old.is_same(file));
         let changed: Vec<String> =
             skills.files.iter().filter(|(uri, file)| !is_same(uri, file)).map(|(uri, _)| uri.clone()).collect();
@@ -123,7 +126,7 @@ impl Server {
         };
         let (page, next) = page("skill", &skills.entries, params.cursor.as_deref(), self.0.config.page_size, is_full)?;
         let entries: Vec<_> = page.into_iter().map(|entry| (**entry).clone()).collect();
-        let mut result = ListSkillsResult::new(CacheScope::Private, entries, 0);
+        let mut result = ListSkillsResult::new(entries, CacheScope::Private, 0);
         result.next_cursor = next;
         Ok(result)
     }
@@ -132,7 +135,7 @@ impl Server {
         let skills = self.served_skills();
         let unknown = || errors::invalid_params_in_words(&format!("no skill is served at {}", params.uri));
         let entry = skills.entries.get(&params.uri).ok_or_else(unknown)?;
-        Ok(GetSkillResult::new(CacheScope::Private, (**entry).clone(), 0))
+        Ok(GetSkillResult::new((**entry).clone(), CacheScope::Private, 0))
     }
 
     fn read_directory(
@@ -141,7 +144,10 @@ impl Server {
     ) -> Result<ReadResourceDirectoryResult, ErrorObject> {
         let skills = self.served_skills();
         let unknown = || {
-            let why = format!("{} is not a directory; its URI is that of an {DIRECTORY} resource, without `/` at the end", params.uri);
+            let why = format!(
+                "{} is not a directory; its URI is that of an {DIRECTORY} resource, without `/` at the end",
+                params.uri
+            );
             errors::invalid_params_in_words(&why)
         };
         let children = skills.directories.get(&params.uri).ok_or_else(unknown)?;

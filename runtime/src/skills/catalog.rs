@@ -168,7 +168,8 @@ impl Builder<'_> {
         let is_in_skill = |path: &str| folder::is_in_skill(&roots, path);
         let mut resources = BTreeMap::new();
         for (path, content) in self.files.iter().filter(|(path, _)| is_in_skill(path)) {
-            resources.insert(path.clone(), SkillResource::new(digest::of(content), content.len() as u64, of_path(path)));
+            resources
+                .insert(path.clone(), SkillResource::new(of_path(path), digest::of(content), content.len() as u64));
         }
         let mut skills = Skills::default();
         let mut fields = BTreeMap::new();
@@ -186,7 +187,9 @@ impl Builder<'_> {
             let name = file_name(&path);
             let mut resource = Resource::new(name, uri).with_mime_type(mime::of_file(name, &content));
             resource.size = i64::try_from(*size).ok();
-            if let Some(SkillFrontmatter { name, description, .. }) = folder::root(&path).and_then(|root| fields.get(root)) {
+            if let Some(SkillFrontmatter { name, description, .. }) =
+                folder::root(&path).and_then(|root| fields.get(root))
+            {
                 resource.name.clone_from(name);
                 resource.description = Some(description.clone());
             }
@@ -202,9 +205,8 @@ impl Builder<'_> {
 
     /// Checks that each `SKILL.md` is in a directory, and that no file is almost a `SKILL.md` or is a directory too.
     fn check_names(&self, roots: &BTreeSet<String>) -> Result<(), FolderError> {
-        let invalid = |path: &str, reason: &str| {
-            Err(FolderError::File { path: self.path(path), reason: reason.to_owned() })
-        };
+        let invalid =
+            |path: &str, reason: &str| Err(FolderError::File { path: self.path(path), reason: reason.to_owned() });
         if self.files.contains_key(SKILL_FILE) {
             return invalid(SKILL_FILE, "a skill needs a directory with its name; use the folder above this one");
         }
@@ -238,21 +240,26 @@ impl Builder<'_> {
             .collect();
         let limit = |reason: String| Err(FolderError::Limit { path: self.path(root), reason });
         if own.len() > MAX_FILES {
-            return limit(format!("the skill has {} files, but clients only support {MAX_FILES}; remove some", own.len()));
+            return limit(format!(
+                "the skill has {} files, but clients only support {MAX_FILES}; remove some",
+                own.len()
+            ));
         }
         let bytes: u64 = own.iter().map(|resource| resource.size).sum();
         if bytes > MAX_BYTES {
-            return limit(format!("the skill has {bytes} bytes, but clients only support {MAX_BYTES}; remove some files"));
+            return limit(format!(
+                "the skill has {bytes} bytes, but clients only support {MAX_BYTES}; remove some files"
+            ));
         }
-        Ok((Skill::new(frontmatter.clone(), SkillResources::from(own), of_path(&path)), frontmatter))
+        Ok((Skill::new(of_path(&path), frontmatter.clone(), SkillResources::from(own)), frontmatter))
     }
 
     fn frontmatter(&self, root: &str, path: &str) -> Result<SkillFrontmatter, FolderError> {
         let invalid = |reason: String| FolderError::Skill { path: self.path(path), reason };
         let content = self.files.get(path).map_or(&[][..], Vec::as_slice);
         let text = std::str::from_utf8(content).map_err(|_| invalid("save the file as UTF-8".to_owned()))?;
-        let frontmatter: JsonObject = frontmatter::parse(text)
-            .map_err(|source| FolderError::Frontmatter { path: self.path(path), source })?;
+        let frontmatter: JsonObject =
+            frontmatter::parse(text).map_err(|source| FolderError::Frontmatter { path: self.path(path), source })?;
         rules::check(&frontmatter, file_name(root)).map_err(invalid)?;
         mcpgen_types::from_value(Value::Object(frontmatter)).map_err(|error| invalid(error.to_string()))
     }

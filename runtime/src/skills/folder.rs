@@ -99,7 +99,9 @@ impl Scan<'_> {
             // The type of the entry, not of what a symbolic link leads to.
             let kind = entry.file_type().map_err(error(&path))?;
             if kind.is_symlink() {
-                return Err(invalid("it is a symbolic link, which could lead out of the folder; replace it with a copy"));
+                return Err(invalid(
+                    "it is a symbolic link, which could lead out of the folder; replace it with a copy",
+                ));
             } else if kind.is_dir() {
                 self.found.directories.insert(relative.clone());
                 self.directory(&self.root.join(&relative), &relative, depth + 1)?;

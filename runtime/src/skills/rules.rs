@@ -118,7 +118,9 @@ mod tests {
             let found = check(frontmatter.as_object().expect("an object"), "pdf-tools");
             match expected {
                 None => assert_eq!(found, Ok(()), "{field}: {value}"),
-                Some(part) => assert!(found.as_ref().is_err_and(|why| why.contains(part)), "{field}: {value}: {found:?}"),
+                Some(part) => {
+                    assert!(found.as_ref().is_err_and(|why| why.contains(part)), "{field}: {value}: {found:?}")
+                }
             }
         }
         for field in ["name", "description"] {

@@ -48,8 +48,8 @@ pub(crate) fn check_entry(skill: &Skill, limits: SkillLimits) -> Result<(), Skil
 /// Returns the files of a skill, or `None` if its content is generated.
 pub(crate) fn resources(skill: &Skill) -> Option<&[SkillResource]> {
     match &skill.resources {
-        SkillResources::List(resources) => Some(resources),
-        _ => None,
+        SkillResources::SkillResourceArray(resources) => Some(resources),
+        SkillResources::Value(_) => None,
     }
 }
 

@@ -4,7 +4,7 @@ use std::borrow::Cow;
 use std::collections::HashMap;
 
 use mcpgen_types::{JsonObject, Value};
-use saphyr_parser::{Event, Parser, ScalarStyle, Span, StrInput, Tag};
+use saphyr_parser::{Event, Parser, ScalarStyle, Tag};
 
 /// The maximum nesting of values.
 const MAX_DEPTH: usize = 32;
@@ -23,16 +23,22 @@ pub(super) struct YamlError {
 pub(super) fn parse(text: &str) -> Result<JsonObject, YamlError> {
     let mut parser = Parser::new_from_str(text);
     let mut builder = Builder::default();
-    let mut line = 1;
+    let mut root_line = None;
     while let Some(next) = parser.next_event() {
-        let (event, span) = next
-            .map_err(|error| YamlError { line: error.marker().line(), reason: format!("YAML: {}", error.info()) })?;
-        line = span.start.line().max(1);
-        builder.add(event, span).map_err(|reason| YamlError { line, reason })?;
+        let (event, span) =
+            next.map_err(|error| YamlError { line: error.marker().line(), reason: format!("YAML: {}", error.info()) })?;
+        let line = span.start.line().max(1);
+        if !matches!(event, Event::StreamStart | Event::DocumentStart(_)) {
+            root_line.get_or_insert(line);
+        }
+        builder.add(event).map_err(|reason| YamlError { line, reason })?;
     }
     match builder.root {
         Some(Value::Object(root)) => Ok(root),
-        _ => Err(YamlError { line, reason: "expected a YAML mapping, such as `name: my-skill`".to_owned() }),
+        _ => {
+            let reason = "expected a YAML mapping, such as `name: my-skill`".to_owned();
+            Err(YamlError { line: root_line.unwrap_or(1), reason })
+        }
     }
 }
 
@@ -63,7 +69,7 @@ enum Items {
 }
 
 impl Builder {
-    fn add(&mut self, event: Event<'_>, _: Span) -> Result<(), String> {
+    fn add(&mut self, event: Event<'_>) -> Result<(), String> {
         match event {
             Event::DocumentStart(_) => {
                 self.documents += 1;
@@ -71,7 +77,9 @@ impl Builder {
                     return Err("expected one YAML document, found another".to_owned());
                 }
             }
-            Event::SequenceStart(anchor, tag) => self.open(anchor, tag.as_deref(), "seq", Items::Sequence(Vec::new()))?,
+            Event::SequenceStart(anchor, tag) => {
+                self.open(anchor, tag.as_deref(), "seq", Items::Sequence(Vec::new()))?
+            }
             Event::MappingStart(anchor, tag) => {
                 self.open(anchor, tag.as_deref(), "map", Items::Mapping(JsonObject::new(), None))?;
             }

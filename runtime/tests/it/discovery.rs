@@ -102,7 +102,8 @@ async fn serves_cards_and_catalogs() {
     ] {
         let request = http::Request::builder().method(method).uri("/").body(()).expect("a request");
         let response = service.oneshot(request).await.expect("a response");
-        let header = |name: &str| response.headers().get(name).map_or("", |value| value.to_str().expect("text")).to_owned();
+        let header =
+            |name: &str| response.headers().get(name).map_or("", |value| value.to_str().expect("text")).to_owned();
         assert_eq!((response.status().as_u16(), header("content-type")), (status, media_type.to_owned()), "{method}");
         assert_eq!(header("access-control-allow-origin"), "*");
         assert_eq!(header("cache-control").is_empty(), status != 200);

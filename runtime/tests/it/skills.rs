@@ -16,7 +16,8 @@ use mcpgen_types::{ErrorCode, ErrorObject, Request, Revision};
 use serde_json::{Value, json};
 
 const REVISIONS: [Revision; 2] = [Revision::V2025_11_25, Revision::V2026_07_28];
-const REFUNDS: &str = "---\nname: refunds\ndescription: Refunds orders.\nmetadata:\n  version: '1.0'\n---\nSee `forms/`.\n";
+const REFUNDS: &str =
+    "---\nname: refunds\ndescription: Refunds orders.\nmetadata:\n  version: '1.0'\n---\nSee `forms/`.\n";
 const LATE: &str = "---\nname: late\ndescription: Refunds late orders.\n---\n";
 const PNG: &[u8] = b"\x89PNG\r\n\x1a\n\0";
 
@@ -98,9 +99,7 @@ const PNG_DIGEST: &str = "sha256:843ac23b1736b4487ec81cf7c07ddd9bb46ae5b7818c2c3
 
 #[tokio::test]
 async fn files_are_resources_with_metadata() {
-    let resource = |uri: &str, name: &str, mime_type: &str, size: usize| {
-        json!({ "uri": uri, "name": name, "mimeType": mime_type, "size": size })
-    };
+    let resource = |uri: &str, name: &str, mime_type: &str, size: usize| json!({ "uri": uri, "name": name, "mimeType": mime_type, "size": size });
     for revision in REVISIONS {
         let client = connect(&Server::builder("server", "1").skills(skills()).build(), client(revision)).await;
         let listed: Vec<Value> = client.resources().await.expect("resources").iter().map(json_of).collect();
@@ -182,7 +181,8 @@ async fn rejects_uris_that_are_not_served() {
 #[tokio::test]
 async fn servers_without_the_extension_are_not_asked() {
     for revision in REVISIONS {
-        let with_resources = Server::builder("server", "1").resource(Resource::new("a", "file:///a"), |_| async { "a" });
+        let with_resources =
+            Server::builder("server", "1").resource(Resource::new("a", "file:///a"), |_| async { "a" });
         let client = connect(&with_resources.build(), client(revision)).await;
         assert!(matches!(client.skills().await, Err(SkillError::NotDeclared(_))));
         assert!(matches!(client.skill("skill://a/SKILL.md").await, Err(SkillError::NotDeclared(_))));
@@ -298,12 +298,28 @@ async fn folders_serve_the_same_as_their_files() {
 fn rejects_invalid_folders_with_the_file_and_a_remedy() {
     let valid = b"---\nname: a\ndescription: A skill.\n---\n";
     let cases: &[(&str, &[(&str, &[u8])], &[&str])] = &[
-        ("no front matter", &[("a/SKILL.md", b"text")], &["a/SKILL.md", "line 1: the file must start with front matter"]),
-        ("invalid YAML", &[("a/SKILL.md", b"---\nname: a\nname: b\n---\n")], &["a/SKILL.md", "line 3", "remove one of them"]),
+        (
+            "no front matter",
+            &[("a/SKILL.md", b"text")],
+            &["a/SKILL.md", "line 1: the file must start with front matter"],
+        ),
+        (
+            "invalid YAML",
+            &[("a/SKILL.md", b"---\nname: a\nname: b\n---\n")],
+            &["a/SKILL.md", "line 3", "remove one of them"],
+        ),
         ("no description", &[("a/SKILL.md", b"---\nname: a\n---\n")], &["a/SKILL.md", "add `description: "]),
         ("other name", &[("b/SKILL.md", valid)], &["b/SKILL.md", "must equal the name of its directory, \"b\""]),
-        ("number", &[("a/SKILL.md", b"---\nname: a\ndescription: 1\n---\n")], &["a/SKILL.md", "put the value in quotes"]),
-        ("encoding", &[("a/SKILL.md", b"---\nname: a\ndescription: \xff\n---\n")], &["a/SKILL.md", "save the file as UTF-8"]),
+        (
+            "number",
+            &[("a/SKILL.md", b"---\nname: a\ndescription: 1\n---\n")],
+            &["a/SKILL.md", "put the value in quotes"],
+        ),
+        (
+            "encoding",
+            &[("a/SKILL.md", b"---\nname: a\ndescription: \xff\n---\n")],
+            &["a/SKILL.md", "save the file as UTF-8"],
+        ),
         ("lower case", &[("a/skill.md", valid)], &["a/skill.md", "rename the file to `SKILL.md`"]),
         ("no directory", &[("SKILL.md", valid)], &["SKILL.md", "use the folder above this one"]),
     ];
@@ -352,10 +368,13 @@ fn rejects_invalid_paths() {
 
 #[test]
 fn limits_the_files_of_a_skill() {
-    let skill = |name: &str| (format!("{name}/SKILL.md"), format!("---\nname: {name}\ndescription: A.\n---\n").into_bytes());
+    let skill =
+        |name: &str| (format!("{name}/SKILL.md"), format!("---\nname: {name}\ndescription: A.\n---\n").into_bytes());
     let with_files = |count: usize| {
         let files = (0..count).map(|index| (format!("a/{index}"), Vec::new()));
-        Skills::from_files(files.chain([skill("a")])).map(|skills| skills.entries().count()).map_err(|it| it.to_string())
+        Skills::from_files(files.chain([skill("a")]))
+            .map(|skills| skills.entries().count())
+            .map_err(|it| it.to_string())
     };
     assert_eq!(with_files(511), Ok(1));
     let error = with_files(512).expect_err("too many");
@@ -447,23 +466,78 @@ async fn verifies_entries_and_files() {
     // The entry, the contents, the expected error, and whether the client reads the file.
     let cases: Vec<(Value, Value, &str, bool)> = vec![
         (same(), text(GREET), "", true),
-        (same(), json!([{ "blob": "LS0tCm5hbWU6IGdyZWV0CmRlc2NyaXB0aW9uOiBHcmVldHMgcGVvcGxlLgp2ZXJzaW9uOiAxLjAKLS0tCg==" }]), "", true),
+        (
+            same(),
+            json!([{ "blob": "LS0tCm5hbWU6IGdyZWV0CmRlc2NyaXB0aW9uOiBHcmVldHMgcGVvcGxlLgp2ZXJzaW9uOiAxLjAKLS0tCg==" }]),
+            "",
+            true,
+        ),
         (same(), text(&GREET.replace("people", "PEOPLE")), "the digest of the file is sha256:", true),
         (same(), text(&format!("{GREET}more")), "bytes, but its entry has", true),
         (same(), json!([]), "must return one text or blob", true),
         (same(), json!([{ "text": GREET }, { "text": GREET }]), "must return one text or blob", true),
-        (same(), json!([{ "text": GREET, "uri": "skill://other/SKILL.md" }]), "returned skill://other/SKILL.md instead", true),
+        (
+            same(),
+            json!([{ "text": GREET, "uri": "skill://other/SKILL.md" }]),
+            "returned skill://other/SKILL.md instead",
+            true,
+        ),
         (same(), json!([{ "blob": "!" }]), "not valid Base64", true),
-        (entry(|it| it["frontmatter"]["description"] = json!("Other.")), text(GREET), "\"description\" of the front matter differs", true),
-        (entry(|it| it["frontmatter"]["license"] = json!("MIT")), text(GREET), "\"license\" of the front matter differs", true),
-        (entry(|it| drop(it["frontmatter"].as_object_mut().map(|it| it.remove("version")))), text(GREET), "\"version\" of the front matter differs", true),
-        (entry(|it| it["uri"] = json!("skill://other/SKILL.md")), text(GREET), "its name is \"greet\", but its URI has \"other\"", false),
+        (
+            entry(|it| it["frontmatter"]["description"] = json!("Other.")),
+            text(GREET),
+            "\"description\" of the front matter differs",
+            true,
+        ),
+        (
+            entry(|it| it["frontmatter"]["license"] = json!("MIT")),
+            text(GREET),
+            "\"license\" of the front matter differs",
+            true,
+        ),
+        (
+            entry(|it| drop(it["frontmatter"].as_object_mut().map(|it| it.remove("version")))),
+            text(GREET),
+            "\"version\" of the front matter differs",
+            true,
+        ),
+        (
+            entry(|it| it["uri"] = json!("skill://other/SKILL.md")),
+            text(GREET),
+            "its name is \"greet\", but its URI has \"other\"",
+            false,
+        ),
         (entry(|it| it["uri"] = json!("skill://greet")), text(GREET), "does not end in `/SKILL.md`", false),
-        (entry(|it| drop(it["resources"].as_array_mut().map(|it| it.remove(0)))), text(GREET), "`SKILL.md` is not listed", false),
-        (entry(|it| it["resources"][1]["uri"] = json!("skill://greet/SKILL.md")), text(GREET), "is listed twice", false),
-        (entry(|it| it["resources"][1]["uri"] = json!("skill://other/a.txt")), text(GREET), "is outside the skill", false),
-        (entry(|it| it["resources"][1]["uri"] = json!("skill://greet/../a.txt")), text(GREET), "is outside the skill", false),
-        (entry(|it| it["resources"][1]["size"] = json!((16 << 20) + 1)), text(GREET), "more than 16777216 bytes", false),
+        (
+            entry(|it| drop(it["resources"].as_array_mut().map(|it| it.remove(0)))),
+            text(GREET),
+            "`SKILL.md` is not listed",
+            false,
+        ),
+        (
+            entry(|it| it["resources"][1]["uri"] = json!("skill://greet/SKILL.md")),
+            text(GREET),
+            "is listed twice",
+            false,
+        ),
+        (
+            entry(|it| it["resources"][1]["uri"] = json!("skill://other/a.txt")),
+            text(GREET),
+            "is outside the skill",
+            false,
+        ),
+        (
+            entry(|it| it["resources"][1]["uri"] = json!("skill://greet/../a.txt")),
+            text(GREET),
+            "is outside the skill",
+            false,
+        ),
+        (
+            entry(|it| it["resources"][1]["size"] = json!((16 << 20) + 1)),
+            text(GREET),
+            "more than 16777216 bytes",
+            false,
+        ),
         (entry(|it| it["resources"][1]["size"] = json!(u64::MAX)), text(GREET), "more than 16777216 bytes", false),
         (entry(|it| it["resources"] = json!("dynamic")), text(GREET), "has no digests", false),
     ];
@@ -473,7 +547,8 @@ async fn verifies_entries_and_files() {
             let (client, log) = fake.connect(revision).await;
             let entries = client.skills().await.expect("skills");
             assert!(log.lock().expect("not poisoned").is_empty(), "listing must not read files");
-            let loaded = client.load_skill(&entries[0]).await.map(|skill| skill.text).map_err(|error| error.to_string());
+            let loaded =
+                client.load_skill(&entries[0]).await.map(|skill| skill.text).map_err(|error| error.to_string());
             match expected {
                 "" => assert_eq!(loaded.as_deref(), Ok(GREET), "{entry}"),
                 part => assert!(loaded.as_ref().is_err_and(|error| error.contains(part)), "{part}: {loaded:?}"),
@@ -485,7 +560,8 @@ async fn verifies_entries_and_files() {
 
 #[tokio::test]
 async fn reads_only_listed_files() {
-    let (client, log) = Fake { skills: vec![greet()], contents: json!([{ "text": GREET }]) }.connect(REVISIONS[1]).await;
+    let (client, log) =
+        Fake { skills: vec![greet()], contents: json!([{ "text": GREET }]) }.connect(REVISIONS[1]).await;
     let entry = client.skill("skill://greet/SKILL.md").await.expect("an entry");
     let skill = client.load_skill(&entry).await.expect("a skill");
     for reference in ["a.txt", "./a.txt#part", "skill://greet/a.txt"] {

@@ -21,7 +21,9 @@ fn defect(at: &str) -> (&'static str, Value) {
         "InputRequiredResult/properties/resultType/const" => {
             ("InputRequiredResult", json!({ "resultType": "complete" }))
         }
-        "McpUiHostContext/properties/containerDimensions" => ("McpUiHostContext", json!({ "containerDimensions": size })),
+        "McpUiHostContext/properties/containerDimensions" => {
+            ("McpUiHostContext", json!({ "containerDimensions": size }))
+        }
         "McpUiHostContextChangedNotification/properties/params/properties/containerDimensions" => {
             let method = "ui/notifications/host-context-changed";
             let params = json!({ "containerDimensions": size });

@@ -6,8 +6,8 @@ use std::pin::Pin;
 use anyhow::{Context, bail, ensure};
 use mcpgen_runtime::Client;
 use mcpgen_runtime::skills::SkillError;
-use mcpgen_types::ext::skills::SkillResources;
 use mcpgen_types::JsonObject;
+use mcpgen_types::ext::skills::SkillResources;
 use serde::Deserialize;
 use serde_json::{Value, json};
 
@@ -175,10 +175,12 @@ async fn load_skills(Run { client, .. }: &Run) -> anyhow::Result<()> {
     for entry in client.skills().await? {
         let skill = match client.load_skill(&entry).await {
             Ok(skill) => skill,
-            Err(SkillError::Digest { .. } | SkillError::Size { .. } | SkillError::FrontmatterDiffers { .. }) => continue,
+            Err(SkillError::Digest { .. } | SkillError::Size { .. } | SkillError::FrontmatterDiffers { .. }) => {
+                continue;
+            }
             Err(error) => return Err(error.into()),
         };
-        let SkillResources::List(files) = &skill.entry.resources else { continue };
+        let SkillResources::SkillResourceArray(files) = &skill.entry.resources else { continue };
         for file in files.iter().filter(|file| file.uri != entry.uri) {
             client.read_skill_file(&skill, &file.uri).await?;
         }
