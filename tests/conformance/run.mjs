@@ -2,7 +2,7 @@
 // everything-client. Runs each scenario in a separate process, with that revision only. See --help.
 //
 // Selects the scenarios of the suite's `--requirements REVISION`: the required ones, and those that the suite runs but
-// does not score. Of extensions, only those of authorization. Adds two scenarios of 2025-03-26 for clients. Is stricter
+// does not score. Of extensions, only those of authorization for clients and of tasks for servers. Adds two scenarios of 2025-03-26 for clients. Is stricter
 // than the suite: warnings and failed unscored scenarios are failures.
 
 import { spawn, spawnSync } from 'node:child_process';
@@ -49,6 +49,8 @@ const SKILLS = {
 const LEGS = ['server', 'client'];
 /** Scenarios that affect others, and so run alone. */
 const ALONE = ['server-stateless'];
+/** Scenarios that the suite has not implemented yet. It skips their only check. */
+const PENDING = ['tasks-status-notifications'];
 /** The time limit of a scenario, and the additional time for its process to exit, in milliseconds. */
 const TIME_LIMIT = 30_000;
 const GRACE = 15_000;
@@ -142,8 +144,11 @@ function readBaseline() {
   return Object.fromEntries(LEGS.map((leg) => [leg, baseline[leg] ?? []]));
 }
 
-/** Returns whether the programs support an unscored scenario: of extensions, only those of authorization. */
-const isSupported = ({ leg, scenario, reason }) => reason !== 'extension' || (leg === 'client' && scenario.startsWith('auth/'));
+/** The scenarios of extensions that the programs support, by their prefix. */
+const EXTENSIONS = { client: 'auth/', server: 'tasks-' };
+
+/** Returns whether the programs support an unscored scenario. */
+const isSupported = ({ leg, scenario, reason }) => reason !== 'extension' || scenario.startsWith(EXTENSIONS[leg]);
 
 /** Returns the scenarios to run. */
 function plan(options, baseline) {
@@ -214,19 +219,21 @@ function stopper(child) {
 }
 
 /**
- * Starts replicas behind nginx, which sends each request to the next one. They share a key and notify each other of
- * changes.
+ * Starts replicas behind nginx, which sends each request to the next one. They share a key and a task store, and notify
+ * each other of changes.
  */
 async function replicas(count, program) {
   const key = randomBytes(32).toString('hex');
   const ports = await Promise.all(Array.from({ length: count + 1 }, freePort));
   const front = ports.pop();
+  const tasks = join(RESULTS, 'tasks');
+  rmSync(tasks, { recursive: true, force: true });
   const servers = [];
   const stop = () => servers.forEach((server) => server.stop());
   try {
     for (const port of ports) {
       const others = ports.filter((other) => other !== port).flatMap((other) => ['--sibling', String(other)]);
-      servers.push(await start(program, `replica-${port}`, ['--port', String(port), '--seal-key', key, ...others]));
+      servers.push(await start(program, `replica-${port}`, ['--port', String(port), '--seal-key', key, '--task-directory', tasks, ...others]));
     }
     servers.push(await proxy(front, ports));
   } catch (error) {
@@ -307,9 +314,10 @@ async function run(job, { url, client }) {
 }
 
 /** Returns why a scenario failed, apart from failed checks. Returns undefined if there is no such reason. */
-function problemOf({ checks }, files, status, output) {
+function problemOf({ scenario, checks }, files, status, output) {
   if (files !== 1) return `expected one file checks.json from the suite, found ${files}:\n${lastLines(output)}`;
-  if (!checks.some((check) => check.status === 'SUCCESS')) return 'no check passed';
+  const isPending = PENDING.includes(scenario) && checks.every((check) => check.status === 'SKIPPED');
+  if (!isPending && !checks.some((check) => check.status === 'SUCCESS')) return 'no check passed';
   const failed = checks.some((check) => check.status === 'FAILURE' || check.status === 'WARNING');
   // The client exited with an error, or did not exit.
   return status === 0 || failed ? undefined : `the suite exited with ${status}:\n${lastLines(output)}`;

@@ -162,7 +162,7 @@ impl ClientBuilder {
     }
 
     /// Allows servers of 2026-07-28 to run tool calls as tasks. [`Client::call_tool`] then polls the task until it has
-    /// ended, and handles its input requests.
+    /// ended, and handles its input requests. If the call is dropped, it cancels the task.
     #[cfg(feature = "tasks")]
     pub fn tasks(self) -> Self {
         self.extension(crate::tasks::TasksExtension::default())

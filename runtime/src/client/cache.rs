@@ -83,6 +83,7 @@ impl Cache {
             Change::Prompts => *method != "prompts/list",
             Change::Resources => !matches!(*method, "resources/list" | "resources/templates/list"),
             Change::Resource(uri) => !entry.uri.as_ref().is_some_and(|cached| is_part(uri, cached)),
+            Change::Task(_) => true,
         });
     }
 

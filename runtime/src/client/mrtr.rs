@@ -127,6 +127,9 @@ impl<S: RequestService> Rounds<'_, S> {
             let result = send(revisions.params(method, &params).map_err(unsupported)?).await?;
             #[cfg(feature = "tasks")]
             if super::task::is_task(&result) {
+                if method != CallToolRequest::METHOD {
+                    return Err(CallError::Invalid(format!("{method} result: only tool calls run as tasks").into()));
+                }
                 return super::task::finish(peer, requests.clone(), limits, method, &result).await;
             }
             let is_input_required = result.read(|result| {

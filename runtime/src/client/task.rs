@@ -4,11 +4,12 @@ use std::collections::BTreeSet;
 use std::time::Duration;
 
 use mcpgen_types::ext::tasks::{
-    CancelledTask, CompletedTask, CreateTaskResult, FailedTask, GetTaskRequest, InputRequiredTask, UpdateTaskRequest,
-    WorkingTask,
+    CancelTaskRequest, CancelledTask, CompletedTask, CreateTaskResult, FailedTask, GetTaskRequest, InputRequiredTask,
+    UpdateTaskRequest, WorkingTask,
 };
 use mcpgen_types::{ErrorObject, JsonObject, RawJson, Request, Value};
 use serde_json::json;
+use tokio::runtime::Handle;
 use tokio::time::Instant;
 
 use super::input::handle_input_request;
@@ -31,7 +32,25 @@ pub(super) fn is_task(result: &RawJson) -> bool {
     is_task.unwrap_or(false)
 }
 
-/// Polls a task until it has ended, handles its input requests with `requests`, and returns its result.
+/// Cancels a task when it is dropped, unless the task has ended.
+struct CancelOnDrop {
+    peer: Peer,
+    params: RawJson,
+    has_ended: bool,
+}
+
+impl Drop for CancelOnDrop {
+    fn drop(&mut self) {
+        if let (false, Ok(runtime)) = (self.has_ended, Handle::try_current()) {
+            let cancel = self.peer.raw_request(CancelTaskRequest::METHOD, Some(self.params.clone()));
+            // Nobody waits for the response.
+            runtime.spawn(async move { drop(cancel.send().await) });
+        }
+    }
+}
+
+/// Polls a task until it has ended, handles its input requests with `requests`, and returns its result. Cancels the task
+/// if it fails or is dropped.
 pub(super) async fn finish(
     peer: &Peer,
     requests: impl RequestService,
@@ -42,13 +61,16 @@ pub(super) async fn finish(
     let invalid = |error: mcpgen_types::Error| CallError::Invalid(error.into());
     let created: CreateTaskResult = created.decode().map_err(invalid)?;
     let params = RawJson::from(&json!({ "taskId": created.task_id }));
+    let mut cancel = CancelOnDrop { peer: peer.clone(), params: params.clone(), has_ended: false };
     let (begun, mut answered) = (Instant::now(), BTreeSet::new());
     loop {
         let state = peer.raw_request(GetTaskRequest::METHOD, Some(params.clone())).await?;
         let members: JsonObject = state.decode().map_err(invalid)?;
         let millis = |name: &str| members.get(name).and_then(Value::as_u64).map(Duration::from_millis);
         let member = |name: &str| members.get(name).cloned().unwrap_or_default();
-        match members.get("status").and_then(Value::as_str).unwrap_or_default() {
+        let status = members.get("status").and_then(Value::as_str).unwrap_or_default();
+        cancel.has_ended = matches!(status, "completed" | "failed" | "cancelled");
+        match status {
             "completed" => {
                 state.decode::<CompletedTask>().map_err(invalid)?;
                 return Ok(RawJson::from(&member("result")));

@@ -4,14 +4,15 @@ use std::collections::BTreeSet;
 use std::ops::Bound::{Excluded, Included, Unbounded};
 use std::sync::MutexGuard;
 
-use mcpgen_types::JsonObject;
 use mcpgen_types::v2026_07_28::SubscriptionFilter;
+use mcpgen_types::{JsonObject, Value};
 use tokio::sync::Notify;
 
 use crate::util::lock::Mutex;
 
 /// A change on the server.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[non_exhaustive]
 pub enum Change {
     /// The list of tools has changed.
     Tools,
@@ -21,7 +22,15 @@ pub enum Change {
     Resources,
     /// The resource with this URI has changed.
     Resource(String),
+    /// The task with this ID has changed (extension `io.modelcontextprotocol/tasks`). Clients receive this change; a
+    /// server notifies them of tasks without it.
+    Task(String),
 }
+
+/// The member of a filter with the IDs of tasks.
+pub(crate) const TASK_IDS: &str = "taskIds";
+/// The notification of a changed task.
+pub(crate) const TASK_NOTIFICATION: &str = "notifications/tasks";
 
 impl Change {
     pub(crate) fn method(&self) -> &'static str {
@@ -30,23 +39,24 @@ impl Change {
             Self::Prompts => "notifications/prompts/list_changed",
             Self::Resources => "notifications/resources/list_changed",
             Self::Resource(_) => "notifications/resources/updated",
+            Self::Task(_) => TASK_NOTIFICATION,
         }
     }
 
     pub(crate) fn of(method: &str, params: &JsonObject) -> Option<Self> {
-        let resource = || params.get("uri")?.as_str().map(|uri| Self::Resource(uri.to_owned()));
-        let lists = [Self::Tools, Self::Prompts, Self::Resources];
-        lists
-            .into_iter()
-            .find(|list| list.method() == method)
-            .or_else(|| resource().filter(|resource| resource.method() == method))
+        let text = |name: &str| params.get(name).and_then(Value::as_str).map(str::to_owned);
+        let lists = [Self::Tools, Self::Prompts, Self::Resources].into_iter();
+        let items = [text("uri").map(Self::Resource), text("taskId").map(Self::Task)].into_iter().flatten();
+        lists.chain(items).find(|change| change.method() == method)
     }
 
     /// Returns every change that a filter selects, with each subscribed URI as one change.
     pub(crate) fn all(filter: &SubscriptionFilter) -> impl Iterator<Item = Self> {
         let filter = Filter::from(filter);
         let lists = [Self::Tools, Self::Prompts, Self::Resources].into_iter().filter(|list| filter.matches(list));
-        lists.collect::<Vec<_>>().into_iter().chain(filter.uris.into_iter().map(Self::Resource))
+        let lists: Vec<_> = lists.collect();
+        let tasks = filter.task_ids.into_iter().map(Self::Task);
+        lists.into_iter().chain(filter.uris.into_iter().map(Self::Resource)).chain(tasks)
     }
 }
 
@@ -58,15 +68,19 @@ pub(crate) struct Filter {
     pub(crate) resources: bool,
     /// Subscribed URIs. A subscription to a resource covers its parts.
     pub(crate) uris: BTreeSet<String>,
+    /// The IDs of tasks.
+    pub(crate) task_ids: BTreeSet<String>,
 }
 
 impl From<&SubscriptionFilter> for Filter {
     fn from(filter: &SubscriptionFilter) -> Self {
+        let task_ids = filter.extra.get(TASK_IDS).and_then(Value::as_array).into_iter();
         Self {
             tools: filter.tools_list_changed == Some(true),
             prompts: filter.prompts_list_changed == Some(true),
             resources: filter.resources_list_changed == Some(true),
             uris: filter.resource_subscriptions.iter().flatten().cloned().collect(),
+            task_ids: task_ids.flatten().filter_map(Value::as_str).map(str::to_owned).collect(),
         }
     }
 }
@@ -78,6 +92,7 @@ impl Filter {
             Change::Prompts => self.prompts,
             Change::Resources => self.resources,
             Change::Resource(uri) => self.covering(uri).is_some(),
+            Change::Task(id) => self.task_ids.contains(id),
         }
     }
 

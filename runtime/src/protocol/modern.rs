@@ -6,7 +6,7 @@
 use std::sync::{Arc, MutexGuard};
 
 use mcpgen_types::codec::{Cursor, Decode};
-use mcpgen_types::v2026_07_28::{DiscoverRequest, InputRequiredResult, RequestMetaObject};
+use mcpgen_types::v2026_07_28::{DiscoverRequest, InputRequest, InputRequiredResult, RequestMetaObject};
 use mcpgen_types::{ErrorCode, ErrorObject, JsonObject, RawJson, Request, Revision, Value};
 use serde::Deserialize;
 use serde_json::json;
@@ -324,7 +324,7 @@ impl Modern {
         }
         let nothing = JsonObject::new();
         let declared = request.scope.peer_info.as_ref().map_or(&nothing, |peer_info| &peer_info.capabilities);
-        let missing = missing_input_capabilities(&required, declared);
+        let missing = missing_input_capabilities(required.input_requests.iter().flat_map(|it| it.values()), declared);
         if missing.is_empty() { Ok(()) } else { Err(errors::missing_capabilities(&missing)) }
     }
 
@@ -381,12 +381,11 @@ fn may_require_input(revision: Revision, method: &str) -> bool {
     revision.method(method).is_some_and(|spec| spec.may_require_input)
 }
 
-/// Returns the capabilities that the input requests of a result need and the client has not declared.
-pub(crate) fn missing_input_capabilities(
-    required: &InputRequiredResult,
+/// Returns the capabilities that input requests need and the client has not declared.
+pub(crate) fn missing_input_capabilities<'r>(
+    requests: impl Iterator<Item = &'r InputRequest>,
     declared: &JsonObject,
 ) -> Vec<&'static [&'static str]> {
-    let requests = required.input_requests.iter().flat_map(|requests| requests.values());
     let requests = requests.map(crate::protocol::input_requests::method_and_params);
     requests.filter_map(|(method, params)| missing_capability(&method, params.as_ref(), declared)).collect()
 }

@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use mcpgen_types::codec::Cursor;
 use mcpgen_types::v2026_07_28::{CallToolRequest, CallToolRequestParams};
-use mcpgen_types::{ErrorCode, ErrorObject};
+use mcpgen_types::{ErrorCode, ErrorObject, JsonObject, RawJson, Request};
 
 use super::conversion;
 use super::state::Server;
@@ -57,7 +57,8 @@ impl Server {
                 (None, params) => request.params = params,
             }
         }
-        let CallToolRequestParams { name, arguments, .. } = conversion::params::<CallToolRequest>(request)?;
+        let CallToolRequestParams { name, arguments, .. } =
+            conversion::params::<CallToolRequest>(without_task(request))?;
         Ok((self.find_tool(&name)?, arguments.map_or_else(Arguments::none, Arguments::Object)))
     }
 
@@ -67,6 +68,19 @@ impl Server {
             ErrorObject::new(ErrorCode::INVALID_PARAMS, format!("unknown tool {shown:?}"))
         })
     }
+}
+
+/// Removes `task` from the params. Newer revisions do not have it, and a server without tasks ignores it.
+fn without_task(mut request: AnyRequest) -> AnyRequest {
+    let may_run_as_task =
+        request.context.revision().method(CallToolRequest::METHOD).is_some_and(|spec| spec.may_run_as_task);
+    if let Some(params) = request.params.as_ref().filter(|_| may_run_as_task)
+        && let Ok(mut members) = params.decode::<JsonObject>()
+        && members.remove("task").is_some()
+    {
+        request.params = Some(RawJson::from(&members));
+    }
+    request
 }
 
 /// Returns the name and the arguments of a call whose params have no other members except `_meta`, as most do. Returns

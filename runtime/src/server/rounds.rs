@@ -52,6 +52,12 @@ impl Rounds {
         Err(ToolError::input_required(result))
     }
 
+    /// Returns the responses that the client has sent so far, by key, and that were read.
+    #[cfg(feature = "tasks")]
+    pub(super) fn responses(&self) -> JsonObject {
+        self.state.lock().as_ref().map(|state| responses_of(state).clone()).unwrap_or_default()
+    }
+
     /// Decodes the state of earlier rounds, once.
     fn decode<'s>(
         &self,

@@ -116,6 +116,7 @@ impl State {
         let info = std::mem::replace(&mut self.config.info, LocalInfo::new("", "")).extension(tasks);
         self.config.info = info;
         self.config.result_types.extend(tasks.result_types());
+        self.subscriptions = self.subscriptions.clone().with_tasks(tasks.clone());
         // Modern revisions omit this capability.
         let capability = capability(&[CallToolRequest::METHOD], false);
         self.config.info.capabilities.entry("tasks").or_insert(capability);

@@ -1,12 +1,16 @@
 //! Subscriptions to changes (2026-07-28). A client sends `subscriptions/listen`, and the server sends notifications
 //! until the client or the server ends the subscription.
 //!
+//! With the extension `io.modelcontextprotocol/tasks`, a client can also subscribe to its tasks.
+//!
 //! Repeated changes are merged while they are pending. The pending changes of a subscription are therefore bounded by
 //! what it subscribes to.
 
 use std::collections::HashMap;
 use std::future::Future;
 use std::pin::Pin;
+#[cfg(feature = "tasks")]
+use std::sync::OnceLock;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, MutexGuard};
 
@@ -19,10 +23,12 @@ use serde_json::json;
 use tokio_util::sync::CancellationToken;
 
 use crate::jsonrpc::errors;
-use crate::protocol::change::{Change, Filter, Pending};
+use crate::protocol::change::{Change, Filter, Pending, TASK_IDS, TASK_NOTIFICATION};
 use crate::protocol::info::{LocalInfo, can};
 use crate::protocol::modern::SUBSCRIPTION_ID;
 use crate::service::context::Context;
+#[cfg(feature = "tasks")]
+use crate::tasks::{TasksExtension, WatchedTasks};
 use crate::util::lock::Mutex;
 
 /// The maximum number of URIs of one subscription. This and [`MAX_SUBSCRIPTION_BYTES`] also limit all
@@ -56,6 +62,9 @@ struct Shared {
     subscribers: Mutex<HashMap<u64, Subscriber>>,
     next: AtomicU64,
     closed: CancellationToken,
+    /// The tasks that clients can subscribe to.
+    #[cfg(feature = "tasks")]
+    tasks: OnceLock<TasksExtension>,
 }
 
 #[derive(Debug)]
@@ -74,7 +83,18 @@ impl Subscriptions {
             subscribers: Mutex::default(),
             next: AtomicU64::new(0),
             closed: CancellationToken::new(),
+            #[cfg(feature = "tasks")]
+            tasks: OnceLock::new(),
         }))
+    }
+
+    /// Lets clients subscribe to their tasks. Does nothing if the subscriptions have an extension already.
+    #[cfg(feature = "tasks")]
+    #[must_use]
+    pub fn with_tasks(self, tasks: TasksExtension) -> Self {
+        // The first extension stays.
+        let _ = self.0.tasks.set(tasks);
+        self
     }
 
     /// Notifies the subscribers of a change. A subscription to a resource covers its parts: `file:///notes/` covers
@@ -120,10 +140,14 @@ impl Subscriptions {
     ) -> Result<SubscriptionsListenResult, ErrorObject> {
         let id = context.id().ok_or_else(errors::internal)?;
         check_size(&requested)?;
+        let mut tasks = SubscribedTasks::new(&self, &context, &requested).await?;
         let meta = json!({ SUBSCRIPTION_ID: mcpgen_types::to_value(id).unwrap_or_default() });
         let accepted = self.accept(requested);
-        let acknowledged =
+        let mut acknowledged =
             json!({ "_meta": meta, "notifications": mcpgen_types::to_value(&accepted).unwrap_or_default() });
+        if let Some(ids) = tasks.ids() {
+            acknowledged["notifications"][TASK_IDS] = json!(ids);
+        }
         let subscribed = self.subscribe(Filter::from(&accepted));
         drop(accepted);
         // Errors are ignored: sending fails only if the connection has ended, which also ends this handler.
@@ -144,6 +168,11 @@ impl Subscriptions {
                 () = self.0.closed.cancelled() => break,
                 () = context.peer().receiving_ended() => break,
                 change = subscribed.pending.next() => notify_change(change).await,
+                state = tasks.next() => {
+                    let mut params = serde_json::Value::Object(state);
+                    params["_meta"] = meta.clone();
+                    notify(TASK_NOTIFICATION, params).await;
+                }
             }
         }
         while let Some(change) = subscribed.pending.take() {
@@ -175,6 +204,61 @@ impl Subscriptions {
 
     fn subscribers(&self) -> MutexGuard<'_, HashMap<u64, Subscriber>> {
         self.0.subscribers.lock()
+    }
+}
+
+/// The tasks of a subscription.
+struct SubscribedTasks {
+    #[cfg(feature = "tasks")]
+    watched: Option<WatchedTasks>,
+}
+
+impl SubscribedTasks {
+    /// Selects the tasks of a request that its sender can see. Ignores them if the server has no tasks.
+    #[cfg(feature = "tasks")]
+    async fn new(
+        subscriptions: &Subscriptions,
+        context: &Context,
+        requested: &SubscriptionFilter,
+    ) -> Result<Self, ErrorObject> {
+        let (Some(tasks), Some(ids)) = (subscriptions.0.tasks.get(), requested.extra.get(TASK_IDS)) else {
+            return Ok(Self { watched: None });
+        };
+        context.require_extension::<TasksExtension>()?;
+        let ids: Vec<String> = mcpgen_types::from_value(ids.clone()).map_err(|error| {
+            errors::invalid_params(&error.at_key(TASK_IDS).at_key("notifications").at_key("params"))
+        })?;
+        if ids.len() > MAX_RESOURCE_SUBSCRIPTIONS {
+            let why = format!(
+                "params.notifications.{TASK_IDS}: expected at most {MAX_RESOURCE_SUBSCRIPTIONS} IDs, found {}",
+                ids.len()
+            );
+            return Err(errors::invalid_params_in_words(&why));
+        }
+        Ok(Self { watched: Some(tasks.watch(context, ids).await?) })
+    }
+
+    #[cfg(not(feature = "tasks"))]
+    #[expect(clippy::unused_async, reason = "the same signature with and without the feature")]
+    async fn new(_: &Subscriptions, _: &Context, _: &SubscriptionFilter) -> Result<Self, ErrorObject> {
+        Ok(Self {})
+    }
+
+    /// Returns the IDs of the tasks, or `None` if the client has not asked for tasks.
+    fn ids(&self) -> Option<Vec<&str>> {
+        #[cfg(feature = "tasks")]
+        return self.watched.as_ref().map(WatchedTasks::ids);
+        #[cfg(not(feature = "tasks"))]
+        None
+    }
+
+    /// Returns the next state of a task.
+    async fn next(&mut self) -> JsonObject {
+        #[cfg(feature = "tasks")]
+        if let Some(watched) = &mut self.watched {
+            return watched.next().await;
+        }
+        std::future::pending().await
     }
 }
 

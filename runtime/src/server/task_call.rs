@@ -4,13 +4,14 @@ use std::sync::Arc;
 
 use mcpgen_types::v2025_11_25::TaskMetadata;
 use mcpgen_types::v2026_07_28::CallToolRequest;
-use mcpgen_types::{ErrorCode, ErrorObject, Request, Revision};
+use mcpgen_types::{ErrorCode, ErrorObject, JsonObject, Request, Revision};
 
+use super::context::RequestContext;
 use super::state::Server;
 use super::tool::{Arguments, ToolEntry};
 use crate::service::context::Context;
 use crate::service::router::{AnyRequest, ResponseFuture};
-use crate::tasks::{TaskSupport, TasksExtension, task_metadata};
+use crate::tasks::{TaskInput, TaskSupport, TasksExtension, task_metadata};
 
 impl Server {
     /// Returns the settings for running a call as a task, which only requests of some revisions have.
@@ -34,33 +35,64 @@ impl Server {
             let name = &entry.tool.name;
             Err(ErrorObject::new(ErrorCode::METHOD_NOT_FOUND, format!("{name:?} {why}")))
         };
-        let run = self.rounds_of(entry, arguments);
+        let run = self.function_of(entry, arguments);
         let context = context.clone();
         match (may_request_task(context.revision()), entry.task_support, metadata) {
             (true, TaskSupport::Forbidden, Some(_)) => refused("cannot run as a task; send the request without `task`"),
             (true, TaskSupport::Required, None) => refused("must run as a task; add `task` to the params"),
             (true, _, Some(metadata)) => {
+                let run = move |context| run(context, None);
                 Ok(Some(Box::pin(async move { extension.create_requested(context, metadata, run).await })))
             }
-            (_, support, _) if context.revision().is_legacy() || support == TaskSupport::Forbidden => Ok(None),
-            (_, support, _) => match context.require_extension::<TasksExtension>() {
-                Ok(()) => Ok(Some(Box::pin(async move { extension.create(context, run).await }))),
-                Err(error) if support == TaskSupport::Required => Err(error),
-                Err(_) => Ok(None),
+            // In older revisions, and in calls without `task`.
+            _ if context.revision().is_legacy() => Ok(None),
+            (_, support, _) => match TasksExtension::runs_as_task(&context, support)? {
+                false => Ok(None),
+                true if entry.is_task_deferred => Ok(Some(self.run_until_task(extension, entry, context, arguments))),
+                true => {
+                    let run = move |context, input| run(context, Some((input, Arc::default())));
+                    Ok(Some(Box::pin(async move { extension.create(context, run).await })))
+                }
             },
         }
     }
 
-    /// Returns a function that runs a round of a call.
-    fn rounds_of(
+    /// Runs a call until its function asks for a task, and then starts the task.
+    fn run_until_task(
+        &self,
+        extension: TasksExtension,
+        entry: &Arc<ToolEntry>,
+        context: Context,
+        arguments: &Arguments,
+    ) -> ResponseFuture {
+        let run = self.function_of(entry, arguments);
+        let request_context = self.request_context(context.clone(), || arguments.text()).with_deferred_task();
+        let result = Arc::clone(entry).start(request_context.clone(), arguments.clone());
+        Box::pin(async move {
+            let result = result.await;
+            match request_context.input_before_task().map(Arc::new) {
+                None => result,
+                Some(earlier) => {
+                    let run = move |context, input| run(context, Some((input, Arc::clone(&earlier))));
+                    extension.create(context, run).await
+                }
+            }
+        })
+    }
+
+    /// Returns the function of a call. A task of the extension passes the input of the client to it.
+    fn function_of(
         &self,
         entry: &Arc<ToolEntry>,
         arguments: &Arguments,
-    ) -> impl Fn(Context) -> ResponseFuture + Send + Sync + 'static {
+    ) -> impl Fn(Context, Option<(TaskInput, Arc<JsonObject>)>) -> ResponseFuture + Send + Sync + 'static {
         let (server, entry, arguments) = (self.clone(), Arc::clone(entry), arguments.clone());
-        move |context| {
+        move |context, input| {
             let arguments = arguments.clone();
-            let context = server.request_context(context, || arguments.text());
+            let context = match input {
+                Some((input, earlier)) => RequestContext::in_task(context, input, earlier),
+                None => server.request_context(context, || arguments.text()),
+            };
             Arc::clone(&entry).start(context, arguments)
         }
     }

@@ -36,6 +36,9 @@ pub(super) struct ToolEntry {
     /// Whether calls can run as tasks.
     #[cfg(feature = "tasks")]
     pub(super) task_support: TaskSupport,
+    /// Whether calls become tasks only when the function asks for it.
+    #[cfg(feature = "tasks")]
+    pub(super) is_task_deferred: bool,
     /// The arguments that HTTP clients also send as headers.
     #[cfg_attr(not(feature = "http-server"), expect(dead_code, reason = "only HTTP has headers"))]
     pub(super) headers: Vec<Header>,
@@ -93,6 +96,8 @@ impl ToolEntry {
             run,
             #[cfg(feature = "tasks")]
             task_support: info.task_support,
+            #[cfg(feature = "tasks")]
+            is_task_deferred: info.is_task_deferred,
             tool,
         })
     }
@@ -253,6 +258,8 @@ pub struct ToolInfo {
     tool: Tool,
     #[cfg(feature = "tasks")]
     task_support: TaskSupport,
+    #[cfg(feature = "tasks")]
+    is_task_deferred: bool,
 }
 
 impl ToolInfo {
@@ -295,6 +302,16 @@ impl ToolInfo {
         self
     }
 
+    /// Like [`task`](Self::task), but in 2026-07-28, a call becomes a task only when its function calls
+    /// [`RequestContext::start_task`]. Use this if the function needs input before it knows whether there is work to do:
+    /// until then, it requests input in the results of the call.
+    #[cfg(feature = "tasks")]
+    #[must_use]
+    pub fn deferred_task(mut self, support: TaskSupport) -> Self {
+        self.is_task_deferred = true;
+        self.task(support)
+    }
+
     /// Sets the icons.
     #[must_use]
     pub fn icons(mut self, icons: impl Into<Vec<Icon>>) -> Self {
@@ -321,6 +338,8 @@ impl From<Tool> for ToolInfo {
             tool,
             #[cfg(feature = "tasks")]
             task_support: TaskSupport::default(),
+            #[cfg(feature = "tasks")]
+            is_task_deferred: false,
         }
     }
 }

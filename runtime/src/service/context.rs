@@ -305,13 +305,18 @@ impl Context {
     ///
     /// Fails if the response is not a valid result of `R`.
     pub fn input<R: Request>(&self, key: &str) -> Result<Option<R::Result>, ErrorObject> {
-        let Some(response) = self.0.params_view.input_responses.get(key) else { return Ok(None) };
+        let response = self.0.params_view.input_responses.get(key);
+        response.map(|response| self.decode_input::<R>(key, response.clone())).transpose()
+    }
+
+    /// Decodes the client's response to the input request with this key.
+    pub(crate) fn decode_input<R: Request>(&self, key: &str, response: Value) -> Result<R::Result, ErrorObject> {
         let revisions = Revisions { from: self.revision(), to: R::REVISION };
         let decoded = match revisions.from == revisions.to {
-            true => mcpgen_types::from_value(response.clone()),
-            false => revisions.result(R::METHOD, response).map_err(ConversionError::into_response)?.decode(),
+            true => mcpgen_types::from_value(response),
+            false => revisions.result(R::METHOD, &response).map_err(ConversionError::into_response)?.decode(),
         };
-        decoded.map(Some).map_err(|error| {
+        decoded.map_err(|error| {
             errors::invalid_params(&error.at_key(key.to_owned()).at_key("inputResponses").at_key("params"))
         })
     }

@@ -11,7 +11,9 @@ use super::context::Context;
 use super::router::{AnyNotification, AnyRequest, ResponseFuture, Router};
 use crate::jsonrpc::errors;
 use crate::peer::Peer;
-use crate::protocol::info::{LocalInfo, PeerInfo};
+use crate::protocol::config::ServerConfig;
+use crate::protocol::info::{LocalInfo, PeerInfo, can};
+use crate::protocol::modern::CLIENT_CAPABILITIES;
 
 /// The capability that contains the settings of all extensions.
 const CAPABILITY: &str = "extensions";
@@ -22,6 +24,11 @@ const CAPABILITY: &str = "extensions";
 /// [`ClientBuilder::extension`](crate::ClientBuilder::extension). This declares the extension, and adds its handlers.
 /// The handlers receive only messages from peers that have declared the extension as well. In modern revisions, clients
 /// declare it in each request.
+///
+/// Notifications of modern clients have no capabilities, unless the client repeats them in `_meta`. Without them, the
+/// notification reaches its handler if this side has declared the extension: its method belongs to the extension, so its
+/// sender has it. In such a handler, [`Context::extension`] returns `None`, and the settings of the client are not known.
+/// Use a request if they matter.
 ///
 /// ```
 /// use mcpgen_runtime::{Client, Extension, Router, Server, serve, transport};
@@ -110,6 +117,16 @@ impl LocalInfo {
     }
 }
 
+impl ServerConfig {
+    /// Declares an extension with its settings, and allows its values of `resultType`.
+    #[must_use]
+    pub fn extension<E: Extension>(mut self, extension: &E) -> Self {
+        self.local_info = self.local_info.extension(extension);
+        self.result_types.extend(extension.result_types().iter().map(|kind| (*kind).to_owned()));
+        self
+    }
+}
+
 impl Context {
     /// Returns the settings that the sender of this request has declared for an extension, or `None` if it has not
     /// declared the extension.
@@ -147,8 +164,8 @@ impl Peer {
 impl Router {
     /// Adds the handlers of an extension.
     ///
-    /// They run only if both sides have declared the extension: this side in its [`LocalInfo`], and the peer in the
-    /// handshake or, in modern revisions, in the request. Other requests get an error, and other notifications are
+    /// They run only if both sides have declared the extension: this side in its [`ServerConfig`] or [`LocalInfo`], and the
+    /// peer in the handshake or, in modern revisions, in the request. Other requests get an error, and other notifications are
     /// ignored.
     #[must_use]
     pub fn extension<E: Extension>(self, extension: &E) -> Self {
@@ -190,11 +207,20 @@ fn require(context: &Context, identifier: &'static str) -> Result<(), ErrorObjec
     context.require(&[CAPABILITY, identifier])
 }
 
-/// Returns whether both sides have an extension. A peer whose capabilities are not known has it, because it sends its
-/// messages: a notification of a modern client contains no capabilities.
+/// Returns whether a notification of an extension may be handled.
 fn is_known(context: &Context, identifier: &str) -> bool {
     let path = [CAPABILITY, identifier];
     let protocol = context.peer().protocol();
-    let peer_info = context.peer_info().cloned().or_else(|| protocol.peer_info());
-    protocol.has_declared(&path) && peer_info.is_none_or(|peer_info| peer_info.can(&path))
+    if !protocol.has_declared(&path) {
+        return false;
+    }
+    match context.peer_info().cloned().or_else(|| protocol.peer_info()) {
+        Some(peer_info) => peer_info.can(&path),
+        // A notification of a modern client, whose `_meta` can repeat the capabilities of the client. If it does not, the
+        // notification itself shows that the client has the extension.
+        None => match context.meta().get(CLIENT_CAPABILITIES) {
+            Some(Value::Object(declared)) => can(declared, &path),
+            _ => true,
+        },
+    }
 }

@@ -1,24 +1,26 @@
 //! The extension `io.modelcontextprotocol/tasks` of revision 2026-07-28.
 
 use std::fmt;
-use std::sync::Arc;
+use std::future::ready;
 
-use jiff::Timestamp;
-use mcpgen_types::ext::tasks::{CancelTaskRequest, GetTaskRequest, TasksExtensionCapability, UpdateTaskRequest};
+use mcpgen_types::ext::tasks::{
+    CancelTaskRequest, GetTaskRequest, TasksExtensionCapability, UpdateTaskRequest, UpdateTaskRequestParams,
+};
 use mcpgen_types::v2025_11_25::{Task, TaskMetadata, TaskStatus};
-use mcpgen_types::{ErrorObject, JsonObject, RawJson, Value};
+use mcpgen_types::v2026_07_28::CallToolRequest;
+use mcpgen_types::{ErrorObject, JsonObject, Params, RawJson, Request, Value};
 use serde_json::json;
-use tokio::sync::oneshot;
 
-use super::create::{millis, new_id};
-use super::input::{OpenInputs, Rounds};
-use super::runner::timestamp;
+use super::input::TaskInput;
+use super::rounds::TaskRounds;
+use super::runner::Ending;
 use super::state::Tasks;
-use super::store::StoredTask;
+use super::store::{StoredTask, TaskChange};
+use super::support::TaskSupport;
 use crate::jsonrpc::errors;
 use crate::service::context::Context;
 use crate::service::extension::Extension;
-use crate::service::router::{ResponseFuture, Router};
+use crate::service::router::{self, AnyRequest, RequestHandler, ResponseFuture, Router, encoded};
 
 /// The extension `io.modelcontextprotocol/tasks`: tool calls that run as tasks in revision 2026-07-28.
 ///
@@ -26,20 +28,72 @@ use crate::service::router::{ResponseFuture, Router};
 /// polls the task with `tasks/get`, which also returns its result. While the task waits for input, `tasks/get` returns
 /// the input requests, and the client responds with `tasks/update`.
 ///
-/// [`ServerBuilder::tasks`](crate::ServerBuilder::tasks) adds it to a server. The open input requests of a task are in
-/// the memory of its process. If several processes serve the same clients, route requests by the header `Mcp-Name`,
-/// which contains the ID of the task.
+/// While the client subscribes to a task with `subscriptions/listen`, the server also notifies it of changes of the task.
+///
+/// [`ToolInfo::task`](crate::server::ToolInfo::task) and [`ServerBuilder::tasks`](crate::ServerBuilder::tasks) use the
+/// extension in a server of tools, and [`ClientBuilder::tasks`](crate::ClientBuilder::tasks) in a client. For a server
+/// that is a router, use [`tool_calls`](Self::tool_calls).
+///
+/// A task runs in the process that received its call. Its state is in the [store](super::TaskStore): if several processes
+/// share a store, each of them can handle all requests about a task.
 #[derive(Clone)]
 pub struct TasksExtension {
     pub(super) tasks: Tasks,
-    pub(super) inputs: Arc<OpenInputs>,
 }
 
 impl TasksExtension {
     /// Creates the extension. `tasks` has the store, the limits and the owners of the tasks.
     #[must_use]
     pub fn new(tasks: Tasks) -> Self {
-        Self { tasks, inputs: Arc::default() }
+        Self { tasks }
+    }
+
+    /// Adds a handler of `tools/call` to a router, whose calls can run as tasks, and the handlers of the extension.
+    /// Declare the extension with [`ServerConfig::extension`](crate::protocol::config::ServerConfig::extension).
+    ///
+    /// `support` returns whether a call can run as a task. Its argument is the name of the tool. Calls run as tasks for
+    /// clients that have the extension; a call that must run as a task is rejected for other clients.
+    ///
+    /// If the handler's result requests input, it runs again with the responses, as in a call that is not a task. The
+    /// context of a task has no connection: progress and log messages are not sent.
+    #[must_use]
+    pub fn tool_calls(
+        &self,
+        router: Router,
+        support: impl Fn(&str) -> TaskSupport + Send + Sync + 'static,
+        handler: impl RequestHandler<CallToolRequest> + Clone,
+    ) -> Router {
+        let this = self.clone();
+        let handle = move |request: AnyRequest| -> ResponseFuture {
+            let context = request.context.clone();
+            let params = match router::params::<CallToolRequest>(&request) {
+                Ok(params) => params,
+                Err(error) => return Box::pin(ready(Err(errors::invalid_params(&error)))),
+            };
+            match Self::runs_as_task(&context, support(&params.name)) {
+                Err(error) => Box::pin(ready(Err(error))),
+                Ok(false) => encoded(handler(context, params)),
+                Ok(true) => {
+                    let (this, handler) = (this.clone(), handler.clone());
+                    let run = move |context, _| encoded(handler(context, params.clone()));
+                    Box::pin(async move { this.create(context, run).await })
+                }
+            }
+        };
+        router.raw_request(Some(CallToolRequest::REVISION), CallToolRequest::METHOD, handle).extension(self)
+    }
+
+    /// Returns whether a call runs as a task.
+    ///
+    /// # Errors
+    ///
+    /// Fails if it must run as a task, but the client does not have the extension.
+    pub(crate) fn runs_as_task(context: &Context, support: TaskSupport) -> Result<bool, ErrorObject> {
+        match (support, context.require_extension::<Self>()) {
+            (TaskSupport::Forbidden, _) | (TaskSupport::Optional, Err(_)) => Ok(false),
+            (_, Ok(())) => Ok(true),
+            (TaskSupport::Required, Err(error)) => Err(error),
+        }
     }
 
     /// Creates a task for a request, starts it and returns it as the result. `run` runs one round of the request, with a
@@ -47,35 +101,23 @@ impl TasksExtension {
     pub(crate) async fn create(
         &self,
         context: Context,
-        run: impl Fn(Context) -> ResponseFuture + Send + Sync + 'static,
+        run: impl Fn(Context, TaskInput) -> ResponseFuture + Send + Sync + 'static,
     ) -> Result<RawJson, ErrorObject> {
-        let limits = &self.tasks.0.limits;
-        let (id, ttl) = (new_id()?, limits.ttl.min(limits.max_ttl));
-        let owner = (self.tasks.0.owner)(&context);
-        let (slot, stop) = self.tasks.reserve_slot(&id, &owner)?;
-        let now = Timestamp::now();
-        let mut task = Task::new(timestamp(now), timestamp(now), TaskStatus::Working, id.clone(), Some(millis(ttl)));
-        task.poll_interval = Some(millis(limits.poll_interval));
-        let until = now.checked_add(ttl).unwrap_or(Timestamp::MAX);
-        let entry = StoredTask { task: task.clone(), owner, until, outcome: None };
-        let mut result = state_of(&entry, None);
+        let new = self.tasks.prepare(&context, None)?;
+        let (id, ttl, stop) = (new.entry.task.task_id.clone(), new.ttl, new.stop.clone());
+        let mut result = state_of(&new.entry);
         result.insert("resultType".to_owned(), "task".into());
-        let (created, creation) = oneshot::channel();
-        let span = tracing::info_span!("task", method = context.method(), %id);
-        let this = self.clone();
-        // Spawned, so that it runs to its end even if the request is cancelled meanwhile.
-        let work = async move {
-            let stored = this.tasks.0.store.create(entry).await;
-            let is_stored = stored.is_ok();
-            // If the request was cancelled, the client does not know the task, and nobody can fetch its result.
-            let is_known = created.send(stored).is_ok();
-            if is_stored {
-                Rounds::new(this, task).run(context, run, stop, ttl, is_known).await;
+        let declared = context.peer_info().map(|peer_info| peer_info.capabilities.clone()).unwrap_or_default();
+        let input = TaskInput::new(self.tasks.clone(), id.clone(), declared);
+        let rounds = TaskRounds { tasks: self.tasks.clone(), id, input };
+        let method = context.method().to_owned();
+        let work = move |is_known| async move {
+            match is_known {
+                true => rounds.run(context, run, stop, ttl).await,
+                false => rounds.end(Ending::Unknown, ttl).await,
             }
-            drop(slot);
         };
-        tokio::spawn(tracing::Instrument::instrument(work, span));
-        creation.await.map_err(|_| errors::internal())??;
+        self.tasks.start(&method, new, work).await?;
         Ok(RawJson::from(&result))
     }
 
@@ -95,14 +137,13 @@ impl TasksExtension {
     }
 
     async fn get(&self, context: &Context, id: &str) -> Result<JsonObject, ErrorObject> {
-        let stored = self.tasks.find(context, id).await?;
-        Ok(state_of(&stored, self.inputs.open(id)))
+        self.tasks.find(context, id).await.map(|stored| state_of(&stored))
     }
 
     async fn update(&self, context: &Context, id: &str, responses: JsonObject) -> Result<JsonObject, ErrorObject> {
         self.tasks.find(context, id).await?;
-        self.inputs.respond(id, responses);
-        Ok(JsonObject::new())
+        // A task that has ended ignores responses, like responses to unknown requests.
+        self.tasks.change(id, TaskChange::respond(responses)).await.map(|_| JsonObject::new())
     }
 
     async fn cancel(&self, context: &Context, id: &str) -> Result<JsonObject, ErrorObject> {
@@ -142,13 +183,12 @@ impl Extension for TasksExtension {
                 let this = get.clone();
                 async move { this.get(&context, &params.task_id).await }
             })
-            .encoded_request::<UpdateTaskRequest, _, _, _, _>(move |context, params| {
+            .raw_request(Some(UpdateTaskRequest::REVISION), UpdateTaskRequest::METHOD, move |request| {
                 let this = update.clone();
-                let responses = mcpgen_types::to_value(&params.input_responses).unwrap_or_default();
-                async move {
-                    let responses = responses.as_object().cloned().unwrap_or_default();
-                    this.update(&context, &params.task_id, responses).await
-                }
+                encoded(async move {
+                    let (id, responses) = update_params(request.params)?;
+                    this.update(&request.context, &id, responses).await
+                })
             })
             .encoded_request::<CancelTaskRequest, _, _, _, _>(move |context, params| {
                 let this = cancel.clone();
@@ -157,9 +197,29 @@ impl Extension for TasksExtension {
     }
 }
 
+/// Decodes the params of `tasks/update`: the ID of the task, and the responses. A response is not decoded before its
+/// request is known, because responses to unknown requests are ignored.
+fn update_params(params: Option<RawJson>) -> Result<(String, JsonObject), ErrorObject> {
+    let invalid = |error| errors::invalid_params(&error);
+    let mut responses = JsonObject::new();
+    let params = match params {
+        None => None,
+        Some(params) => {
+            let mut members: JsonObject =
+                params.decode().map_err(|error: mcpgen_types::Error| invalid(error.at_key("params")))?;
+            if let Some(Value::Object(found)) = members.get_mut("inputResponses") {
+                std::mem::swap(found, &mut responses);
+            }
+            Some(RawJson::from(&members))
+        }
+    };
+    let params = UpdateTaskRequestParams::from_member(params.as_ref()).map_err(invalid)?;
+    Ok((params.task_id, responses))
+}
+
 /// Returns the state of a task as the extension defines it. The result, the error and the open input requests are
 /// members.
-fn state_of(stored: &StoredTask, open: Option<JsonObject>) -> JsonObject {
+pub(super) fn state_of(stored: &StoredTask) -> JsonObject {
     let Task { task_id, created_at, last_updated_at, ttl, poll_interval, status_message, .. } = &stored.task;
     let mut state = JsonObject::new();
     let mut insert = |name: &str, value: Value| drop(state.insert(name.to_owned(), value));
@@ -174,21 +234,21 @@ fn state_of(stored: &StoredTask, open: Option<JsonObject>) -> JsonObject {
         insert("statusMessage", json!(message));
     }
     // The statuses of 2025-11-25 differ: there, the result of a failed tool is a failed task.
-    let status = match (&stored.outcome, open) {
-        (Some(Ok(result)), _) => {
+    let status = match &stored.outcome {
+        Some(Ok(result)) => {
             insert("result", result.decode().unwrap_or_default());
             "completed"
         }
-        (Some(Err(_)), _) if stored.task.status == TaskStatus::Cancelled => "cancelled",
-        (Some(Err(error)), _) => {
+        Some(Err(_)) if stored.task.status == TaskStatus::Cancelled => "cancelled",
+        Some(Err(error)) => {
             insert("error", mcpgen_types::to_value(error).unwrap_or_default());
             "failed"
         }
-        (None, Some(open)) => {
-            insert("inputRequests", Value::Object(open));
+        None if stored.input_requests.is_empty() => "working",
+        None => {
+            insert("inputRequests", Value::Object(stored.input_requests.clone()));
             "input_required"
         }
-        (None, None) => "working",
     };
     insert("status", json!(status));
     state

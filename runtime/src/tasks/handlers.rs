@@ -12,9 +12,9 @@ use mcpgen_types::{ErrorCode, ErrorObject, Params, RawJson, Request, TaskRequest
 use serde_json::json;
 
 use super::create::ID_LENGTH;
-use super::runner::{CANCELLED, MIN_POLL_INTERVAL, cancelled, with_status};
+use super::runner::{CANCELLED, cancelled};
 use super::state::Tasks;
-use super::store::has_ended;
+use super::store::{TaskChange, has_ended};
 use super::support::TaskSupport;
 use crate::jsonrpc::errors;
 use crate::jsonrpc::json::{Picked, with_meta};
@@ -101,19 +101,14 @@ impl Tasks {
 
     /// Waits until a task has ended and returns its outcome.
     async fn outcome(&self, context: &Context, id: &str) -> Result<RawJson, ErrorObject> {
+        let mut changes = self.changes(id);
         loop {
-            let ended = self.running().get(id).map(|running| running.ended.clone());
             if let Some(outcome) = self.find(context, id).await?.outcome {
                 let related = json!({ "taskId": id }).to_string();
                 let result = with_meta(Some(outcome?), &[(RELATED_TASK, related)], true);
                 return result.ok().flatten().ok_or_else(errors::internal);
             }
-            match ended {
-                // No value is ever sent: the channel closes when the task ends.
-                Some(mut ended) => drop(ended.changed().await),
-                // The task runs in another process.
-                None => tokio::time::sleep(self.0.limits.poll_interval.max(MIN_POLL_INTERVAL)).await,
-            }
+            changes.next().await;
         }
     }
 
@@ -129,15 +124,18 @@ impl Tasks {
             return Err(already_ended());
         }
         // A task that runs here records its own end, so that its final status is sent only once.
-        let running = self.running().get(id).map(|running| (running.stop.clone(), running.ended.clone()));
-        match running {
-            Some((stop, mut ended)) => {
+        let stop = self.running().get(id).map(|running| running.stop.clone());
+        match stop {
+            Some(stop) => {
+                let mut changes = self.changes(id);
                 stop.cancel();
-                let _ = ended.changed().await;
+                while changes.is_here() {
+                    changes.here().await;
+                }
             }
             None => {
-                let task = with_status(before, TaskStatus::Cancelled, Some(CANCELLED.to_owned()));
-                self.0.store.advance(task, Some(Err(cancelled()))).await?;
+                let cancel = TaskChange::end(TaskStatus::Cancelled, Some(CANCELLED.to_owned()), Err(cancelled()));
+                self.change(id, cancel).await?;
             }
         }
         Ok(self.find(context, id).await?.task)

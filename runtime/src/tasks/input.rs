@@ -1,181 +1,160 @@
-//! Runs a request as a task of the extension: in rounds, each of which can request input from the client.
+//! Requests input from the client while a task of the extension runs.
 
-use std::collections::HashMap;
-use std::panic::AssertUnwindSafe;
-use std::sync::Arc;
-use std::time::Duration;
+use std::collections::BTreeMap;
 
-use futures_util::FutureExt;
-use mcpgen_types::v2025_11_25::{Task, TaskStatus};
-use mcpgen_types::v2026_07_28::InputRequiredResult;
-use mcpgen_types::{ErrorObject, JsonObject, RawJson};
-use tokio::sync::Notify;
-use tokio_util::sync::CancellationToken;
+use mcpgen_types::v2026_07_28::InputRequests;
+use mcpgen_types::{ErrorObject, JsonObject};
 
-use super::extension::TasksExtension;
-use super::runner::{CANCELLED, Ending, MIN_POLL_INTERVAL, cancelled, with_status};
-use super::store::TaskOutcome;
+use super::runner::cancelled;
+use super::state::Tasks;
+use super::store::{StoredTask, TaskChange};
 use crate::jsonrpc::errors;
-use crate::jsonrpc::json::Picked;
 use crate::protocol::modern::missing_input_capabilities;
-use crate::service::context::Context;
-use crate::service::router::ResponseFuture;
-use crate::util::lock::Mutex;
 
-/// The open input requests of the tasks that run in this process, by the ID of the task.
-#[derive(Debug, Default)]
-pub(super) struct OpenInputs(Mutex<HashMap<String, OpenInput>>);
-
-#[derive(Debug)]
-struct OpenInput {
-    /// The requests without a response.
-    requests: JsonObject,
-    responses: JsonObject,
-    /// Notified when the last response arrives.
-    complete: Arc<Notify>,
+/// Requests input from the client of a running task. Clones belong to the same task.
+///
+/// The requests and their responses are in the task store, so that any process can serve the client.
+#[derive(Clone, Debug)]
+pub(crate) struct TaskInput {
+    tasks: Tasks,
+    id: String,
+    /// The capabilities that the client declared in the request that created the task.
+    declared: JsonObject,
 }
 
-impl OpenInputs {
-    /// Returns the input requests of a task that have no response yet, or `None` if there are none.
-    pub(super) fn open(&self, id: &str) -> Option<JsonObject> {
-        let open = self.0.lock().get(id).map(|input| input.requests.clone());
-        open.filter(|requests| !requests.is_empty())
+impl TaskInput {
+    pub(super) fn new(tasks: Tasks, id: String, declared: JsonObject) -> Self {
+        Self { tasks, id, declared }
     }
 
-    /// Records the responses to open requests, and ignores others.
-    pub(super) fn respond(&self, id: &str, responses: JsonObject) {
-        let mut inputs = self.0.lock();
-        let Some(input) = inputs.get_mut(id) else { return };
-        for (key, response) in responses {
-            if input.requests.remove(&key).is_some() {
-                input.responses.insert(key, response);
-            }
+    /// Requests input, and waits for all responses. If the task has requested a key before, the result has the response
+    /// to the earlier request.
+    pub(crate) async fn request(&self, requests: &InputRequests) -> Result<JsonObject, ErrorObject> {
+        self.send(self.encode(requests)?).await
+    }
+
+    /// Requests input under keys that the task has not used yet, and waits for all responses. Returns them by the given
+    /// keys.
+    pub(super) async fn request_anew(&self, requests: &InputRequests) -> Result<JsonObject, ErrorObject> {
+        let stored = self.tasks.0.store.get(&self.id).await?.ok_or_else(cancelled)?;
+        let mut keys = BTreeMap::new();
+        let mut renamed = JsonObject::new();
+        for (key, request) in self.encode(requests)? {
+            let unused = unused_key(&stored, &key);
+            keys.insert(unused.clone(), key);
+            renamed.insert(unused, request);
         }
-        if input.requests.is_empty() {
-            input.complete.notify_one();
-        }
+        let responses = self.send(renamed).await?;
+        Ok(responses.into_iter().filter_map(|(key, response)| Some((keys.remove(&key)?, response))).collect())
     }
 
-    fn begin(&self, id: &str, requests: JsonObject) -> Arc<Notify> {
-        let complete = Arc::new(Notify::new());
-        let input = OpenInput { requests, responses: JsonObject::new(), complete: Arc::clone(&complete) };
-        self.0.lock().insert(id.to_owned(), input);
-        complete
-    }
-
-    fn end(&self, id: &str) -> JsonObject {
-        self.0.lock().remove(id).map(|input| input.responses).unwrap_or_default()
-    }
-}
-
-/// A task of the extension that runs in this process.
-pub(super) struct Rounds {
-    extension: TasksExtension,
-    /// The task as stored.
-    task: Task,
-}
-
-impl Rounds {
-    pub(super) fn new(extension: TasksExtension, task: Task) -> Self {
-        Self { extension, task }
-    }
-
-    /// Runs all rounds, and stores the outcome.
-    pub(super) async fn run(
-        mut self,
-        context: Context,
-        run: impl Fn(Context) -> ResponseFuture,
-        stop: CancellationToken,
-        ttl: Duration,
-        is_known: bool,
-    ) {
-        let ending = match is_known {
-            true => {
-                let ran = async {
-                    tokio::select! {
-                        biased;
-                        () = stop.cancelled() => Ending::Cancelled,
-                        () = tokio::time::sleep(ttl) => Ending::Expired,
-                        outcome = self.rounds(&context, run) => Ending::Outcome(outcome),
-                    }
-                };
-                AssertUnwindSafe(ran).catch_unwind().await.unwrap_or_else(|_| {
-                    tracing::error!("a handler panicked");
-                    Ending::Outcome(Err(errors::internal()))
-                })
-            }
-            false => Ending::Unknown,
-        };
-        self.extension.inputs.end(&self.task.task_id);
-        let (status, message, outcome) = match ending {
-            Ending::Expired => return,
-            Ending::Cancelled | Ending::Unknown => {
-                (TaskStatus::Cancelled, Some(CANCELLED.to_owned()), Err(cancelled()))
-            }
-            Ending::Outcome(Ok(result)) if result.text().len() > self.extension.tasks.0.limits.result_bytes => {
-                tracing::error!(bytes = result.text().len(), "a task's result exceeds `TaskLimits::result_bytes`");
-                (TaskStatus::Failed, Some("the result is too large".to_owned()), Err(errors::internal()))
-            }
-            Ending::Outcome(Ok(result)) => (TaskStatus::Completed, None, Ok(result)),
-            Ending::Outcome(Err(error)) => (TaskStatus::Failed, Some(error.message.clone()), Err(error)),
-        };
-        let ended = with_status(self.task, status, message);
-        self.extension.tasks.store_end(&ended, &outcome, ttl).await;
-    }
-
-    /// Runs the request again after each input of the client, until it has a result.
-    async fn rounds(&mut self, context: &Context, run: impl Fn(Context) -> ResponseFuture) -> TaskOutcome {
-        let (mut responses, mut state) = (JsonObject::new(), None::<String>);
-        loop {
-            let result = run(context.in_task(responses.clone(), state.take())).await?;
-            let Some(required) = input_required(&result)? else { return Ok(result) };
-            state.clone_from(&required.request_state);
-            responses.extend(self.input(context, &required).await?);
-        }
-    }
-
-    /// Requests input from the client, and waits for all responses.
-    async fn input(&mut self, context: &Context, required: &InputRequiredResult) -> Result<JsonObject, ErrorObject> {
-        let declared = context.peer_info().map(|peer_info| peer_info.capabilities.clone()).unwrap_or_default();
-        let missing = missing_input_capabilities(required, &declared);
+    /// Checks that the client supports the requests.
+    fn encode(&self, requests: &InputRequests) -> Result<JsonObject, ErrorObject> {
+        let missing = missing_input_capabilities(requests.values(), &self.declared);
         if !missing.is_empty() {
             return Err(errors::missing_capabilities(&missing));
         }
-        let requests = required.input_requests.as_ref().map(mcpgen_types::to_value).transpose();
-        let requests = requests.map_err(|_| errors::internal())?.unwrap_or_default();
-        let requests = requests.as_object().cloned().unwrap_or_default();
-        if requests.is_empty() {
-            // The handler asks to be called again later.
-            tokio::time::sleep(self.extension.tasks.0.limits.poll_interval.max(MIN_POLL_INTERVAL)).await;
-            return Ok(JsonObject::new());
-        }
-        let complete = self.extension.inputs.begin(&self.task.task_id, requests);
-        self.advance(TaskStatus::InputRequired).await?;
-        complete.notified().await;
-        self.advance(TaskStatus::Working).await?;
-        Ok(self.extension.inputs.end(&self.task.task_id))
+        let requests = mcpgen_types::to_value(requests).map_err(|_| errors::internal())?;
+        Ok(requests.as_object().cloned().unwrap_or_default())
     }
 
-    async fn advance(&mut self, status: TaskStatus) -> Result<(), ErrorObject> {
-        let next = with_status(self.task.clone(), status, None);
-        if self.extension.tasks.0.store.advance(next.clone(), None).await? {
-            self.task = next;
+    async fn send(&self, requests: JsonObject) -> Result<JsonObject, ErrorObject> {
+        let keys: Vec<String> = requests.keys().cloned().collect();
+        let mut changes = self.tasks.changes(&self.id);
+        let mut stored = self.tasks.change(&self.id, TaskChange::request(requests)).await?;
+        loop {
+            // If the task has ended, this request is about to be dropped.
+            let task = stored.ok_or_else(cancelled)?;
+            let response = |key: &String| Some((key.clone(), task.input_responses.get(key)?.clone()));
+            if let Some(responses) = keys.iter().map(response).collect() {
+                return Ok(responses);
+            }
+            changes.next().await;
+            stored = match self.tasks.0.store.get(&self.id).await {
+                Ok(stored) => stored,
+                Err(error) => {
+                    tracing::warn!(%error, id = self.id, "cannot read the responses to the input requests of a task");
+                    Some(task)
+                }
+            };
         }
-        Ok(())
     }
 }
 
-/// Decodes a result that requests input. Returns `None` for other results.
-fn input_required(result: &RawJson) -> Result<Option<InputRequiredResult>, ErrorObject> {
-    let is_required = result.read(|result| {
-        let [kind] = Picked::values(result, &["resultType"]);
-        kind.is_some_and(|kind| kind.text() == "\"input_required\"")
-    });
-    if !is_required.unwrap_or(false) {
-        return Ok(None);
+/// Returns `key`, or if the task has used it, `key` with a number.
+fn unused_key(stored: &StoredTask, key: &str) -> String {
+    let is_used = |key: &str| stored.input_requests.contains_key(key) || stored.input_responses.contains_key(key);
+    let numbered = (2..).map(|number| format!("{key}-{number}"));
+    std::iter::once(key.to_owned()).chain(numbered).find(|key| !is_used(key)).unwrap_or_default()
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+
+    use mcpgen_types::Revision;
+    use mcpgen_types::v2026_07_28::ListRootsRequest;
+    use serde_json::json;
+
+    use super::*;
+    use crate::service::context::Context;
+    use crate::tasks::{InMemoryTaskStore, TaskLimits};
+
+    fn requests(keys: &[&str]) -> InputRequests {
+        keys.iter().map(|key| ((*key).to_owned(), ListRootsRequest::new().into())).collect()
     }
-    result.decode().map(Some).map_err(|error| {
-        tracing::error!(%error, "a handler returned an invalid input request");
-        errors::internal()
-    })
+
+    fn object(value: serde_json::Value) -> JsonObject {
+        value.as_object().expect("an object").clone()
+    }
+
+    /// Returns the input of a new task, and a function that responds to its requests in another process.
+    async fn input(declared: serde_json::Value) -> (TaskInput, Tasks) {
+        let store = std::sync::Arc::new(InMemoryTaskStore::default());
+        let limits = TaskLimits { poll_interval: Duration::from_millis(50), ..TaskLimits::default() };
+        let (here, elsewhere) = (Tasks::new(store.clone(), limits.clone()), Tasks::new(store, limits));
+        let new = here.prepare(&Context::detached(Revision::LATEST), None).expect("a task");
+        let id = new.entry.task.task_id.clone();
+        here.0.store.create(new.entry).await.expect("stored");
+        (TaskInput::new(here, id, object(declared)), elsewhere)
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn reads_responses_that_another_process_received() {
+        let (input, elsewhere) = input(json!({ "roots": {} })).await;
+        let id = input.id.clone();
+        let respond = async {
+            tokio::time::sleep(Duration::from_secs(1)).await;
+            for responses in [json!({ "a": 1, "unknown": 2 }), json!({ "a": 3, "b": 4 })] {
+                elsewhere.change(&id, TaskChange::respond(object(responses))).await.expect("a task");
+            }
+        };
+        let wanted = requests(&["a", "b"]);
+        let (responses, ()) = tokio::join!(input.request(&wanted), respond);
+        assert_eq!(responses.expect("responses"), object(json!({ "a": 1, "b": 4 })));
+        let again = input.request(&requests(&["a"])).await.expect("the earlier response");
+        assert_eq!(again, object(json!({ "a": 1 })));
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn requests_anew_under_other_keys() {
+        let (input, elsewhere) = input(json!({ "roots": {} })).await;
+        for (key, value) in [("a", 1), ("a-2", 2), ("a-3", 3)] {
+            let respond = async {
+                tokio::time::sleep(Duration::from_secs(1)).await;
+                let responses = object(json!({ key: value }));
+                elsewhere.change(&input.id, TaskChange::respond(responses)).await.expect("a task");
+            };
+            let wanted = requests(&["a"]);
+            let (responses, ()) = tokio::join!(input.request_anew(&wanted), respond);
+            assert_eq!(responses.expect("responses"), object(json!({ "a": value })));
+        }
+    }
+
+    #[tokio::test]
+    async fn rejects_requests_that_the_client_does_not_support() {
+        let (input, _) = input(json!({})).await;
+        let error = input.request(&requests(&["a"])).await.expect_err("no capability");
+        assert_eq!(error.code.0, errors::MISSING_CAPABILITY);
+    }
 }

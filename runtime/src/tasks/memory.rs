@@ -9,7 +9,7 @@ use jiff::Timestamp;
 use mcpgen_types::ErrorObject;
 use mcpgen_types::v2025_11_25::Task;
 
-use super::store::{StoredTask, TaskOutcome, TaskStore, has_ended};
+use super::store::{StoredTask, TaskChange, TaskStore};
 use crate::jsonrpc::errors;
 use crate::util::expiring_map::ExpiringMap;
 use crate::util::lock::Mutex;
@@ -51,11 +51,11 @@ impl TaskStore for InMemoryTaskStore {
         ready(Ok(self.entries().get(id).map(|(_, entry)| entry.clone()))).boxed()
     }
 
-    fn advance(&self, task: Task, outcome: Option<TaskOutcome>) -> BoxFuture<'_, Result<bool, ErrorObject>> {
+    fn change<'a>(&'a self, id: &'a str, change: TaskChange) -> BoxFuture<'a, Result<Option<StoredTask>, ErrorObject>> {
         let mut entries = self.entries();
-        let open = entries.get_mut(&task.task_id).filter(|entry| !has_ended(entry.task.status));
-        let is_advanced = open.map(|entry| (entry.task, entry.outcome) = (task, outcome)).is_some();
-        ready(Ok(is_advanced)).boxed()
+        let changed = entries.get_mut(id).and_then(|stored| change.apply(stored).then(|| stored.clone()));
+        drop(entries);
+        ready(Ok(changed)).boxed()
     }
 
     fn list<'a>(

@@ -7,15 +7,15 @@ use std::time::Duration;
 
 use futures_util::FutureExt;
 use futures_util::future::BoxFuture;
-use jiff::Timestamp;
 use mcpgen_types::v2025_11_25::{Task, TaskStatus, TaskStatusNotification};
 use mcpgen_types::{ErrorCode, ErrorObject, Notification, RawJson};
 use serde_json::json;
 use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 
-use super::state::Tasks;
-use super::store::{TaskOutcome, has_ended};
+use super::state::{MIN_POLL_INTERVAL, Tasks};
+use super::store::{TaskChange, TaskOutcome, has_ended};
+use super::support::TaskLimits;
 use crate::jsonrpc::errors;
 use crate::jsonrpc::json::Picked;
 use crate::peer::{Peer, TaskScope};
@@ -42,8 +42,24 @@ pub(super) enum Ending {
     Cancelled,
     /// The request was cancelled before the peer learned the task's ID.
     Unknown,
-    /// The task has expired.
-    Expired,
+    /// The task has expired, or another process has ended it.
+    Gone,
+}
+
+impl Ending {
+    /// Returns the change to store, if any.
+    pub(super) fn into_change(self, limits: &TaskLimits) -> Option<(TaskStatus, Option<String>, TaskOutcome)> {
+        Some(match self {
+            Self::Gone => return None,
+            Self::Cancelled | Self::Unknown => (TaskStatus::Cancelled, Some(CANCELLED.to_owned()), Err(cancelled())),
+            Self::Outcome(Ok(result)) if result.text().len() > limits.result_bytes => {
+                tracing::error!(bytes = result.text().len(), "a task's result exceeds `TaskLimits::result_bytes`");
+                (TaskStatus::Failed, Some("the result is too large".to_owned()), Err(errors::internal()))
+            }
+            Self::Outcome(Ok(result)) => (TaskStatus::Completed, None, Ok(result)),
+            Self::Outcome(Err(error)) => (TaskStatus::Failed, Some(error.message.clone()), Err(error)),
+        })
+    }
 }
 
 pub(super) const CANCELLED: &str = "the task was cancelled";
@@ -52,15 +68,8 @@ pub(super) fn cancelled() -> ErrorObject {
     ErrorObject::new(ErrorCode::INTERNAL_ERROR, CANCELLED)
 }
 
-pub(super) fn with_status(task: Task, status: TaskStatus, message: Option<String>) -> Task {
-    Task { status, status_message: message, last_updated_at: timestamp(Timestamp::now()), ..task }
-}
-
 /// How long a status notification may wait for room in the outbox. The task occupies its slot meanwhile.
 const NOTIFICATION_TIMEOUT: Duration = Duration::from_secs(5);
-
-/// The minimum interval for polling a task that runs in another process, and for retrying to store the end of a task.
-pub(super) const MIN_POLL_INTERVAL: Duration = Duration::from_millis(50);
 
 impl RunningTask {
     /// Runs the handler after the response with the task is in the outbox.
@@ -81,7 +90,8 @@ impl RunningTask {
             tokio::select! {
                 biased;
                 () = stop.cancelled() => Ending::Cancelled,
-                () = tokio::time::sleep(ttl) => Ending::Expired,
+                () = tokio::time::sleep(ttl) => Ending::Gone,
+                () = self.tasks.ended_elsewhere(&self.id) => Ending::Gone,
                 outcome = run => Ending::Outcome(outcome),
             }
             // The handler is dropped here: it may hold what `finish` waits for, and it may panic.
@@ -105,24 +115,14 @@ impl RunningTask {
 
     pub(super) async fn end(&self, ending: Ending, ttl: Duration) {
         let is_known = !matches!(ending, Ending::Unknown);
-        let (status, message, outcome) = match ending {
-            Ending::Expired => return,
-            Ending::Cancelled | Ending::Unknown => {
-                (TaskStatus::Cancelled, Some(CANCELLED.to_owned()), Err(cancelled()))
-            }
-            Ending::Outcome(Ok(result)) if result.text().len() > self.tasks.0.limits.result_bytes => {
-                tracing::error!(bytes = result.text().len(), "a task's result exceeds `TaskLimits::result_bytes`");
-                (TaskStatus::Failed, Some("the result is too large".to_owned()), Err(errors::internal()))
-            }
-            Ending::Outcome(Ok(result)) if is_error(&result) => (TaskStatus::Failed, None, Ok(result)),
-            Ending::Outcome(Ok(result)) => (TaskStatus::Completed, None, Ok(result)),
-            Ending::Outcome(Err(error)) => (TaskStatus::Failed, Some(error.message.clone()), Err(error)),
+        let Some((status, message, outcome)) = ending.into_change(&self.tasks.0.limits) else { return };
+        let status = match &outcome {
+            // In this revision, the task of a failed tool has failed.
+            Ok(result) if is_error(result) => TaskStatus::Failed,
+            _ => status,
         };
         let mut task = self.task.lock().await;
-        let ended = with_status(task.clone(), status, message);
-        if !self.tasks.store_end(&ended, &outcome, ttl).await {
-            return;
-        }
+        let Some(ended) = self.tasks.store_end(&self.id, status, message, outcome, ttl).await else { return };
         *task = ended;
         if is_known {
             self.notify_status(&task).await;
@@ -138,18 +138,28 @@ impl RunningTask {
 
 impl Tasks {
     /// Stores the outcome of a task. It exists only here until then, so this retries until the task expires. Returns
-    /// whether it is stored.
-    pub(super) async fn store_end(&self, ended: &Task, outcome: &TaskOutcome, ttl: Duration) -> bool {
+    /// the task, or `None` if the outcome is not stored.
+    pub(super) async fn store_end(
+        &self,
+        id: &str,
+        status: TaskStatus,
+        message: Option<String>,
+        outcome: TaskOutcome,
+        ttl: Duration,
+    ) -> Option<Task> {
         let (begun, mut pause) = (Instant::now(), MIN_POLL_INTERVAL);
-        while let Err(error) = self.0.store.advance(ended.clone(), Some(outcome.clone())).await {
-            tracing::error!(%error, id = ended.task_id, "cannot store the outcome of a task");
+        let end = TaskChange::end(status, message, outcome);
+        loop {
+            match self.change(id, end.clone()).await {
+                Ok(stored) => return stored.map(|stored| stored.task),
+                Err(error) => tracing::error!(%error, id, "cannot store the outcome of a task"),
+            }
             if begun.elapsed() > ttl {
-                return false;
+                return None;
             }
             tokio::time::sleep(pause).await;
             pause = (pause * 2).min(Duration::from_secs(5));
         }
-        true
     }
 }
 
@@ -180,14 +190,13 @@ impl TaskScope for RunningTask {
             if self.has_ended() || task.status == status || has_ended(task.status) {
                 return;
             }
-            let next = with_status(task.clone(), status, None);
-            match self.tasks.0.store.advance(next.clone(), None).await {
-                Ok(true) => {
-                    *task = next;
+            match self.tasks.change(&self.id, TaskChange::status(status)).await {
+                Ok(Some(stored)) => {
+                    *task = stored.task;
                     self.notify_status(&task).await;
                 }
-                Ok(false) => {}
-                Err(error) => tracing::error!(%error, id = next.task_id, "cannot store the status of a task"),
+                Ok(None) => {}
+                Err(error) => tracing::error!(%error, id = self.id, "cannot store the status of a task"),
             }
         }
         .boxed()
@@ -201,8 +210,4 @@ fn is_error(result: &RawJson) -> bool {
         is_error.is_some_and(|is_error| is_error.text() == "true")
     });
     is_error.unwrap_or(false)
-}
-
-pub(super) fn timestamp(time: Timestamp) -> String {
-    format!("{time:.3}")
 }

@@ -3,13 +3,14 @@
 use std::collections::HashMap;
 use std::fmt;
 use std::sync::{Arc, MutexGuard};
+use std::time::Duration;
 
 use mcpgen_types::ErrorObject;
 use tokio::sync::watch;
 use tokio_util::sync::CancellationToken;
 
 use super::memory::InMemoryTaskStore;
-use super::store::{StoredTask, TaskStore};
+use super::store::{StoredTask, TaskChange, TaskStore, has_ended};
 use super::support::TaskLimits;
 use crate::jsonrpc::errors;
 use crate::service::context::Context;
@@ -31,9 +32,47 @@ pub(super) struct Shared {
 pub(super) struct Running {
     owner: String,
     pub(super) stop: CancellationToken,
-    /// Closes when the task has ended.
-    pub(super) ended: watch::Receiver<()>,
+    /// Notified of changes of the task. Closes when the task has ended.
+    changes: watch::Sender<()>,
 }
+
+/// Waits for changes of a task.
+pub(super) struct Changes {
+    /// Notified of the changes of this process. `None` if the task does not run in this process.
+    here: Option<watch::Receiver<()>>,
+    poll_interval: Duration,
+}
+
+impl Changes {
+    /// Waits until this process changes the task, or until it is time to look for changes of other processes.
+    pub(super) async fn next(&mut self) {
+        let poll = tokio::time::sleep(self.poll_interval);
+        tokio::select! {
+            () = self.here() => {}
+            () = poll => {}
+        }
+    }
+
+    /// Waits until this process changes the task.
+    pub(super) async fn here(&mut self) {
+        match &mut self.here {
+            Some(here) => {
+                if here.changed().await.is_err() {
+                    self.here = None;
+                }
+            }
+            None => std::future::pending().await,
+        }
+    }
+
+    /// Returns whether the task runs in this process.
+    pub(super) fn is_here(&self) -> bool {
+        self.here.is_some()
+    }
+}
+
+/// The minimum interval for polling a task that runs in another process, and for retrying to store the end of a task.
+pub(super) const MIN_POLL_INTERVAL: Duration = Duration::from_millis(50);
 
 impl Default for Tasks {
     fn default() -> Self {
@@ -67,20 +106,57 @@ impl Tasks {
 
     /// Reserves a slot for a running task.
     pub(super) fn reserve_slot(&self, id: &str, owner: &str) -> Result<(Slot, CancellationToken), ErrorObject> {
-        let (stop, (ends, ended)) = (CancellationToken::new(), watch::channel(()));
+        let (stop, (changes, _)) = (CancellationToken::new(), watch::channel(()));
         let mut running = self.running();
         let owned = running.values().filter(|running| running.owner == owner).count();
         if running.len() >= self.0.limits.running || owned >= self.0.limits.running_per_owner {
             return Err(errors::limit_exceeded("too many tasks are running; try again when one has ended"));
         }
-        running.insert(id.to_owned(), Running { owner: owner.to_owned(), stop: stop.clone(), ended });
-        Ok((Slot { tasks: self.clone(), id: id.to_owned(), _ends: ends }, stop))
+        running.insert(id.to_owned(), Running { owner: owner.to_owned(), stop: stop.clone(), changes });
+        Ok((Slot { tasks: self.clone(), id: id.to_owned() }, stop))
     }
 
+    /// Returns a task of the sender of a request.
     pub(super) async fn find(&self, context: &Context, id: &str) -> Result<StoredTask, ErrorObject> {
-        let owner = (self.0.owner)(context);
-        let found = self.0.store.get(id).await?.filter(|entry| entry.owner == owner);
+        let found = self.find_stored(context, id).await?;
         found.ok_or_else(|| errors::invalid_params_in_words("params.taskId: unknown or expired task"))
+    }
+
+    /// Like [`find`](Self::find), but returns `None` if there is no such task.
+    pub(super) async fn find_stored(&self, context: &Context, id: &str) -> Result<Option<StoredTask>, ErrorObject> {
+        let owner = (self.0.owner)(context);
+        Ok(self.0.store.get(id).await?.filter(|entry| entry.owner == owner))
+    }
+
+    /// Changes a task. Returns `None` if it has ended or does not exist.
+    pub(super) async fn change(&self, id: &str, change: TaskChange) -> Result<Option<StoredTask>, ErrorObject> {
+        let changed = self.0.store.change(id, change).await?;
+        if let Some(running) = self.running().get(id) {
+            running.changes.send_replace(());
+        }
+        Ok(changed)
+    }
+
+    /// Returns the changes of a task from now on.
+    pub(super) fn changes(&self, id: &str) -> Changes {
+        let here = self.running().get(id).map(|running| running.changes.subscribe());
+        Changes { here, poll_interval: self.poll_interval() }
+    }
+
+    /// Waits until another process has ended a task that runs in this process.
+    pub(super) async fn ended_elsewhere(&self, id: &str) {
+        loop {
+            tokio::time::sleep(self.poll_interval()).await;
+            match self.0.store.get(id).await {
+                Ok(Some(stored)) if !has_ended(stored.task.status) => {}
+                Ok(_) => return,
+                Err(error) => tracing::warn!(%error, id, "cannot read a task"),
+            }
+        }
+    }
+
+    pub(super) fn poll_interval(&self) -> Duration {
+        self.0.limits.poll_interval.max(MIN_POLL_INTERVAL)
     }
 
     pub(super) fn running(&self) -> MutexGuard<'_, HashMap<String, Running>> {
@@ -98,7 +174,6 @@ impl fmt::Debug for Tasks {
 pub(super) struct Slot {
     tasks: Tasks,
     id: String,
-    _ends: watch::Sender<()>,
 }
 
 impl Drop for Slot {

@@ -5,34 +5,30 @@ use std::sync::Arc;
 use futures_util::future::BoxFuture;
 use jiff::Timestamp;
 use mcpgen_types::v2025_11_25::{Task, TaskStatus};
-use mcpgen_types::{ErrorObject, RawJson};
+use mcpgen_types::{ErrorObject, JsonObject, RawJson};
 
 /// The result or error of the request that runs as a task.
 pub type TaskOutcome = Result<RawJson, ErrorObject>;
 
-/// A stored task.
-#[derive(Clone, Debug)]
-pub struct StoredTask {
-    /// The task as the peer sees it.
-    pub task: Task,
-    /// The task's owner. See [`Tasks::owned_by`](super::Tasks::owned_by).
-    pub owner: String,
-    /// When the task expires.
-    pub until: Timestamp,
-    /// The outcome, or `None` until the task has ended.
-    pub outcome: Option<TaskOutcome>,
-}
-
 /// Stores tasks. The peer receives the errors that a store returns.
+///
+/// Several processes can serve the same clients if they share a store. A process that waits for a change of a task, such
+/// as a response to its input request, reads the task from the store every [`poll_interval`](super::TaskLimits).
+/// [`StoredTask::to_json`] and [`StoredTask::from_json`] convert tasks for a store outside of the process.
 pub trait TaskStore: Send + Sync + 'static {
-    /// Stores a new task. Its ID is not in the store yet.
+    /// Stores a new task. Its ID is not in the store yet. Once this returns, [`get`](Self::get) finds the task in all
+    /// processes.
     fn create(&self, entry: StoredTask) -> BoxFuture<'_, Result<(), ErrorObject>>;
 
     /// Returns a task, or `None` if it does not exist or has expired.
     fn get<'a>(&'a self, id: &'a str) -> BoxFuture<'a, Result<Option<StoredTask>, ErrorObject>>;
 
-    /// Updates a task atomically unless it has ended. Returns `false` if it has ended or does not exist.
-    fn advance(&self, task: Task, outcome: Option<TaskOutcome>) -> BoxFuture<'_, Result<bool, ErrorObject>>;
+    /// Changes a task atomically with [`TaskChange::apply`], and returns the changed task. Returns `None` if the task
+    /// does not exist, or if `apply` rejects the change.
+    ///
+    /// A store without locks can read the task, apply the change, write the task if nobody else has changed it
+    /// meanwhile, and otherwise start again.
+    fn change<'a>(&'a self, id: &'a str, change: TaskChange) -> BoxFuture<'a, Result<Option<StoredTask>, ErrorObject>>;
 
     /// Returns up to `most` tasks of an owner, ordered by ID. Starts after the ID `after` if one is given.
     fn list<'a>(
@@ -52,8 +48,8 @@ impl<S: TaskStore + ?Sized> TaskStore for Arc<S> {
         (**self).get(id)
     }
 
-    fn advance(&self, task: Task, outcome: Option<TaskOutcome>) -> BoxFuture<'_, Result<bool, ErrorObject>> {
-        (**self).advance(task, outcome)
+    fn change<'a>(&'a self, id: &'a str, change: TaskChange) -> BoxFuture<'a, Result<Option<StoredTask>, ErrorObject>> {
+        (**self).change(id, change)
     }
 
     fn list<'a>(
@@ -66,8 +62,179 @@ impl<S: TaskStore + ?Sized> TaskStore for Arc<S> {
     }
 }
 
+/// A stored task.
+#[derive(Clone, Debug)]
+pub struct StoredTask {
+    /// The task as the peer sees it.
+    pub task: Task,
+    /// The task's owner. See [`Tasks::owned_by`](super::Tasks::owned_by).
+    pub owner: String,
+    /// When the task expires.
+    pub until: Timestamp,
+    /// The outcome, or `None` until the task has ended.
+    pub outcome: Option<TaskOutcome>,
+    /// The input requests without a response, by key (2026-07-28).
+    pub input_requests: JsonObject,
+    /// The responses to input requests, by key (2026-07-28).
+    pub input_responses: JsonObject,
+}
+
+/// A change of a stored task.
+#[derive(Clone, Debug)]
+pub struct TaskChange {
+    at: Timestamp,
+    kind: Kind,
+}
+
+#[derive(Clone, Debug)]
+enum Kind {
+    Status(TaskStatus),
+    End(TaskStatus, Option<String>, TaskOutcome),
+    /// New input requests, by key.
+    Request(JsonObject),
+    /// Responses to input requests, by key.
+    Respond(JsonObject),
+}
+
+impl TaskChange {
+    fn now(kind: Kind) -> Self {
+        Self { at: Timestamp::now(), kind }
+    }
+
+    pub(super) fn status(status: TaskStatus) -> Self {
+        Self::now(Kind::Status(status))
+    }
+
+    pub(super) fn end(status: TaskStatus, message: Option<String>, outcome: TaskOutcome) -> Self {
+        Self::now(Kind::End(status, message, outcome))
+    }
+
+    pub(super) fn request(requests: JsonObject) -> Self {
+        Self::now(Kind::Request(requests))
+    }
+
+    pub(super) fn respond(responses: JsonObject) -> Self {
+        Self::now(Kind::Respond(responses))
+    }
+
+    /// Changes a task. Returns `false`, and leaves the task unchanged, if the task has ended.
+    #[must_use]
+    pub fn apply(&self, stored: &mut StoredTask) -> bool {
+        let StoredTask { task, outcome, input_requests, input_responses, .. } = stored;
+        if has_ended(task.status) {
+            return false;
+        }
+        let (status, message) = match &self.kind {
+            Kind::Status(status) => (*status, None),
+            Kind::End(status, message, ended) => {
+                *outcome = Some(ended.clone());
+                input_requests.clear();
+                input_responses.clear();
+                (*status, message.clone())
+            }
+            Kind::Request(requests) => {
+                for (key, request) in requests {
+                    // A key belongs to one request for the whole life of the task.
+                    if !input_responses.contains_key(key) && !input_requests.contains_key(key) {
+                        input_requests.insert(key.clone(), request.clone());
+                    }
+                }
+                (waiting_status(input_requests), None)
+            }
+            Kind::Respond(responses) => {
+                // Ignores responses to unknown requests, and second responses.
+                for (key, response) in responses {
+                    if input_requests.remove(key).is_some() {
+                        input_responses.insert(key.clone(), response.clone());
+                    }
+                }
+                (waiting_status(input_requests), None)
+            }
+        };
+        (task.status, task.status_message, task.last_updated_at) = (status, message, timestamp(self.at));
+        true
+    }
+}
+
+/// Returns the status of a task with these input requests without a response.
+fn waiting_status(input_requests: &JsonObject) -> TaskStatus {
+    match input_requests.is_empty() {
+        true => TaskStatus::Working,
+        false => TaskStatus::InputRequired,
+    }
+}
+
 /// Returns whether a task with this status has ended. Such a task does not change any more.
 #[must_use]
 pub fn has_ended(status: TaskStatus) -> bool {
     matches!(status, TaskStatus::Completed | TaskStatus::Failed | TaskStatus::Cancelled)
+}
+
+pub(super) fn timestamp(time: Timestamp) -> String {
+    format!("{time:.3}")
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    fn object(value: serde_json::Value) -> JsonObject {
+        value.as_object().expect("an object").clone()
+    }
+
+    fn working() -> StoredTask {
+        let now = timestamp(Timestamp::UNIX_EPOCH);
+        StoredTask {
+            task: Task::new(now.clone(), now, TaskStatus::Working, "id", Some(1)),
+            owner: "alice".to_owned(),
+            until: Timestamp::UNIX_EPOCH,
+            outcome: None,
+            input_requests: JsonObject::new(),
+            input_responses: JsonObject::new(),
+        }
+    }
+
+    #[test]
+    fn waits_until_all_requests_have_responses() {
+        let mut stored = working();
+        assert!(TaskChange::request(object(json!({ "a": 1, "b": 2 }))).apply(&mut stored));
+        assert_eq!(stored.task.status, TaskStatus::InputRequired);
+        assert_ne!(stored.task.last_updated_at, stored.task.created_at);
+        assert!(TaskChange::respond(object(json!({ "a": 3, "c": 4 }))).apply(&mut stored));
+        assert_eq!((stored.task.status, stored.input_requests.len()), (TaskStatus::InputRequired, 1));
+        assert!(TaskChange::respond(object(json!({ "a": 5, "b": 6 }))).apply(&mut stored));
+        assert_eq!(stored.task.status, TaskStatus::Working);
+        assert_eq!(stored.input_responses, object(json!({ "a": 3, "b": 6 })));
+    }
+
+    #[test]
+    fn a_key_belongs_to_one_request() {
+        let mut stored = working();
+        for change in [
+            TaskChange::request(object(json!({ "a": 1 }))),
+            TaskChange::request(object(json!({ "a": 2 }))),
+            TaskChange::respond(object(json!({ "a": 3 }))),
+            TaskChange::request(object(json!({ "a": 4 }))),
+        ] {
+            assert!(change.apply(&mut stored));
+            assert!(stored.input_requests.get("a").is_none_or(|request| *request == 1));
+        }
+        assert_eq!((stored.task.status, &stored.input_responses["a"]), (TaskStatus::Working, &json!(3)));
+    }
+
+    #[test]
+    fn tasks_that_have_ended_do_not_change() {
+        let mut stored = working();
+        assert!(TaskChange::request(object(json!({ "a": 1 }))).apply(&mut stored));
+        let error = ErrorObject::new(-1, "failed");
+        let end = TaskChange::end(TaskStatus::Failed, Some("why".to_owned()), Err(error.clone()));
+        assert!(end.apply(&mut stored));
+        assert!(stored.input_requests.is_empty());
+        for change in [end, TaskChange::status(TaskStatus::Working), TaskChange::respond(object(json!({ "a": 1 })))] {
+            assert!(!change.apply(&mut stored));
+        }
+        assert_eq!((stored.task.status, stored.outcome), (TaskStatus::Failed, Some(Err(error))));
+    }
 }

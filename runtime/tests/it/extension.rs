@@ -9,6 +9,11 @@ use mcpgen_types::{ErrorCode, ErrorObject, Revision};
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
+#[path = "../../examples/support/countdown.rs"]
+mod countdown;
+
+use countdown::Countdown;
+
 const IDENTIFIER: &str = "com.example/volume";
 
 /// Sets the volume. `most` is the loudest volume of this side.
@@ -35,7 +40,7 @@ impl Extension for Volume {
         let heard = Arc::clone(&self.heard);
         let set = |context: Context, wanted: u32| async move {
             let most = context.extension::<Volume>()?.map_or(0, |settings| settings.most);
-            Ok::<_, ErrorObject>(wanted.min(most))
+            Ok::<_, ErrorObject>(json!({ "volume": wanted.min(most) }))
         };
         let router = router.custom_request("volume/set", move |context, params: Value| {
             set(context, params["volume"].as_u64().and_then(|volume| volume.try_into().ok()).unwrap_or(0))
@@ -62,7 +67,9 @@ async fn connect(server: Server, client: ClientBuilder) -> Client {
 }
 
 async fn set(client: &Client, to: u32) -> Result<Value, CallError> {
-    client.peer.custom_request("volume/set", &json!({ "volume": to })).expect("params").send().await
+    let result: Value =
+        client.peer.custom_request("volume/set", &json!({ "volume": to })).expect("params").send().await?;
+    Ok(result["volume"].clone())
 }
 
 fn error(result: Result<Value, CallError>) -> ErrorObject {
@@ -128,5 +135,57 @@ async fn ignores_notifications_of_peers_without_the_extension() {
         // The server handles messages in order, so it has handled the notification before it responds.
         client.peer.raw_request("ping", None).send().await.expect("a response");
         assert_eq!(heard.load(Ordering::SeqCst), expected, "with the extension: {has_extension}");
+    }
+}
+
+#[tokio::test]
+async fn modern_notifications_reach_their_handlers_unless_they_declare_otherwise() {
+    const CAPABILITIES: &str = "io.modelcontextprotocol/clientCapabilities";
+    let extension = volume(9);
+    let heard = Arc::clone(&extension.heard);
+    let server = Server::builder("server", "1").extension(extension).build();
+    let client = connect(server, client(Revision::V2026_07_28)).await;
+    for (declared, expected) in [
+        (None, 1),
+        (Some(json!({ "extensions": { IDENTIFIER: { "most": 1 } } })), 2),
+        (Some(json!({ "extensions": {} })), 2),
+        (Some(json!({})), 2),
+    ] {
+        let params = match &declared {
+            None => json!({}),
+            Some(declared) => json!({ "_meta": { CAPABILITIES: declared } }),
+        };
+        client.peer.custom_notify("notifications/volume", &params).await.expect("sent");
+        // The server handles messages in order, so it has handled the notification before it responds.
+        client.peer.raw_request("server/discover", None).send().await.expect("a response");
+        assert_eq!(heard.load(Ordering::SeqCst), expected, "{declared:?}");
+    }
+}
+
+#[tokio::test]
+async fn ignores_modern_notifications_if_the_server_has_not_declared_the_extension() {
+    let extension = volume(9);
+    let heard = Arc::clone(&extension.heard);
+    let (here, there) = transport::duplex();
+    tokio::spawn(serve((mcpgen_runtime::LocalInfo::new("server", "1"), Router::new().extension(&extension)), there));
+    let client = client(Revision::V2026_07_28).connect(here.0, here.1).await.expect("connected");
+    client.peer.custom_notify("notifications/volume", &json!({})).await.expect("sent");
+    client.peer.raw_request("server/discover", None).send().await.expect("a response");
+    assert_eq!(heard.load(Ordering::SeqCst), 0);
+}
+
+#[tokio::test]
+async fn the_example_negotiates_its_settings_and_notifies_the_client() {
+    for revision in [Revision::V2025_11_25, Revision::V2026_07_28] {
+        let server = Server::builder("server", "1").extension(Countdown::Server { max: 4 }).build();
+        let (sender, mut steps) = tokio::sync::mpsc::unbounded_channel();
+        let on_step = Arc::new(move |left| sender.send(left).expect("a receiver"));
+        let client = connect(server, client(revision).extension(Countdown::Client { max: 3, on_step })).await;
+        assert_eq!(client.peer.extension::<Countdown>().expect("settings"), Some(countdown::Settings { max: 4 }));
+        assert_eq!(Countdown::start(&client.peer, 2).await.expect("steps"), 2, "{revision}");
+        assert_eq!(Countdown::start(&client.peer, 9).await.expect("steps"), 3, "{revision}: the client's limit");
+        for left in [1, 0, 2, 1, 0] {
+            assert_eq!(steps.recv().await, Some(left), "{revision}");
+        }
     }
 }

@@ -2,21 +2,37 @@
 
 #![cfg(feature = "tasks")]
 
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
 use mcpgen_runtime::peer::CallError;
+use mcpgen_runtime::protocol::change::Change;
+use mcpgen_runtime::protocol::config::ServerConfig;
 use mcpgen_runtime::server::{RequestContext, ToolError, ToolInfo};
 use mcpgen_runtime::tasks::{InMemoryTaskStore, TaskLimits, TaskSupport, Tasks, TasksExtension};
-use mcpgen_runtime::{Client, ClientBuilder, Server, serve, transport};
-use mcpgen_types::ext::tasks::{CancelTaskResult, CreateTaskResult, GetTaskResult, UpdateTaskResult};
-use mcpgen_types::v2026_07_28::{ElicitRequestFormParams, ElicitResult, ElicitResultAction, Tool, ToolInputSchema};
+use mcpgen_runtime::{Client, ClientBuilder, Context, Limits, LocalInfo, Router, Server, serve, transport};
+use mcpgen_types::ext::tasks::{
+    CancelTaskResult, CreateTaskResult, GetTaskResult, TaskStatusNotification, UpdateTaskResult,
+};
+use mcpgen_types::v2026_07_28::{
+    CallToolRequestParams, CallToolResult, ElicitRequest, ElicitRequestFormParams, ElicitResult, ElicitResultAction,
+    InputRequests, InputRequiredOrCallToolResult, InputRequiredResult, SubscriptionFilter, TextContent, Tool,
+    ToolInputSchema,
+};
 use mcpgen_types::{ErrorCode, ErrorObject, RawJson, Revision};
 use serde_json::{Value, json};
+
+use crate::support::{self, RawPeer};
 
 const IDENTIFIER: &str = "io.modelcontextprotocol/tasks";
 
 fn tool(name: &str, support: TaskSupport) -> ToolInfo {
     ToolInfo::from(Tool::new(ToolInputSchema::new(), name)).task(support)
+}
+
+fn deferred(name: &str, support: TaskSupport) -> ToolInfo {
+    ToolInfo::from(Tool::new(ToolInputSchema::new(), name)).deferred_task(support)
 }
 
 async fn greet(context: RequestContext) -> Result<String, ToolError> {
@@ -27,10 +43,54 @@ async fn greet(context: RequestContext) -> Result<String, ToolError> {
     Ok(format!("{first:?} {second:?}"))
 }
 
+/// Asks two questions at once.
+async fn ask_both(context: RequestContext) -> Result<String, ToolError> {
+    let form = json!({ "message": "Who?", "requestedSchema": { "type": "object", "properties": {} } });
+    let form: ElicitRequestFormParams = mcpgen_types::from_value(form).expect("params");
+    let (first, second) = tokio::join!(context.elicit("first", form.clone()), context.elicit("second", form));
+    Ok(format!("{:?} {:?}", first?.action, second?.action))
+}
+
+/// Asks with its result until the answer is `accept`.
+async fn insist(context: RequestContext) -> Result<String, ToolError> {
+    let answer = context.input::<ElicitRequest>("answer")?;
+    if answer.is_some_and(|answer| answer.action == ElicitResultAction::Accept) {
+        return Ok("thanks".to_owned());
+    }
+    let form = json!({ "message": "Please?", "requestedSchema": { "type": "object", "properties": {} } });
+    let form: ElicitRequestFormParams = mcpgen_types::from_value(form).expect("params");
+    let requests = InputRequests::from([("answer".to_owned(), ElicitRequest::new(form).into())]);
+    Err(ToolError::input_required(InputRequiredResult::new().with_input_requests(requests)))
+}
+
+fn limits() -> TaskLimits {
+    TaskLimits { poll_interval: Duration::from_millis(20), ..TaskLimits::default() }
+}
+
 fn server() -> Server {
-    let limits = TaskLimits { poll_interval: Duration::from_millis(20), ..TaskLimits::default() };
+    server_with(Tasks::new(InMemoryTaskStore::default(), limits()))
+}
+
+fn server_with(tasks: Tasks) -> Server {
+    let runs = AtomicUsize::new(0);
     Server::builder("server", "1")
-        .tasks(Tasks::new(InMemoryTaskStore::default(), limits))
+        .tasks(tasks)
+        .tool_with_schema(tool("both", TaskSupport::Optional), move |context, _| {
+            let run = runs.fetch_add(1, Ordering::SeqCst);
+            async move { ask_both(context).await.map(|answers| format!("{answers} in run {run}")) }
+        })
+        .tool_with_schema(deferred("defers", TaskSupport::Required), |context, _| async move {
+            let form = json!({ "message": "Who?", "requestedSchema": { "type": "object", "properties": {} } });
+            let form: ElicitRequestFormParams = mcpgen_types::from_value(form).expect("params");
+            let first = context.elicit("first", form.clone()).await?.action;
+            if first == ElicitResultAction::Cancel {
+                return Ok("nothing to do".to_owned());
+            }
+            context.start_task()?;
+            let second = context.elicit("second", form).await?.action;
+            Ok::<_, ToolError>(format!("{first:?} {second:?}"))
+        })
+        .tool_with_schema(tool("insists", TaskSupport::Optional), |context, _| insist(context))
         .tool_with_schema(tool("plain", TaskSupport::Forbidden), |_, _| async { "plain" })
         .tool_with_schema(tool("optional", TaskSupport::Optional), |_, _| async { "optional" })
         .tool_with_schema(tool("required", TaskSupport::Required), |_, _| async { "required" })
@@ -50,8 +110,12 @@ fn client(revision: Revision) -> ClientBuilder {
 }
 
 async fn connect(client: ClientBuilder) -> Client {
+    connect_to(server(), client).await
+}
+
+async fn connect_to(server: Server, client: ClientBuilder) -> Client {
     let (here, there) = transport::duplex();
-    tokio::spawn(serve(server(), there));
+    tokio::spawn(serve(server, there));
     client.connect(here.0, here.1).await.expect("a connection")
 }
 
@@ -149,7 +213,7 @@ async fn tasks_ask_for_input_one_request_after_the_other() {
     let state = after(&client, &id, "working").await;
     assert_eq!(state["status"], "input_required", "{state}");
     assert_eq!(state["inputRequests"]["first"]["method"], "elicitation/create", "{state}");
-    update(json!({ "second": { "action": "cancel" }, "other": { "action": "cancel" } })).await;
+    update(json!({ "second": { "action": "cancel" }, "other": { "ignored": true } })).await;
     assert_eq!(get(&client, &id).await["status"], "input_required", "only open requests count");
     update(json!({ "first": { "action": "accept" } })).await;
     let state = loop {
@@ -205,7 +269,7 @@ async fn rejects_unknown_tasks_and_removed_methods() {
 }
 
 #[tokio::test]
-async fn declares_the_extension_only_in_modern_revisions() {
+async fn modern_revisions_have_no_capability_or_member_for_tasks() {
     let client = modern().await;
     assert!(client.peer.extension::<TasksExtension>().expect("settings").is_some());
     let capabilities = &client.peer.peer_info().expect("a server").capabilities;
@@ -237,9 +301,289 @@ async fn runs_calls_as_tasks_in_the_legacy_revision_with_tasks() {
 }
 
 #[tokio::test]
+async fn a_server_without_tasks_ignores_the_request_for_a_task() {
+    let tool = Tool::new(ToolInputSchema::new(), "plain");
+    let server = Server::builder("server", "1").tool_with_schema(tool, |_, _| async { "plain" }).build();
+    let mut remote = raw_peer(&server);
+    let message = |id: u32, method: &str, params: Value| {
+        json!({ "jsonrpc": "2.0", "id": id, "method": method, "params": params }).to_string()
+    };
+    let client = json!({ "name": "client", "version": "1" });
+    let initialize = json!({ "protocolVersion": "2025-11-25", "capabilities": {}, "clientInfo": client });
+    remote.request(&message(1, "initialize", initialize)).await;
+    let response = remote.request(&message(2, "tools/call", json!({ "name": "plain", "task": {} }))).await;
+    assert_eq!(response["result"]["content"][0]["text"], "plain", "{response}");
+}
+
+#[tokio::test]
 async fn calls_run_directly_in_revisions_without_tasks() {
     let client = connect(client(Revision::V2025_06_18)).await;
     for name in ["optional", "required"] {
         assert_eq!(call(&client, name).await.expect("a result")["content"][0]["text"], name);
     }
+}
+
+#[tokio::test]
+async fn a_function_waits_for_several_inputs_at_once() {
+    let client = modern().await;
+    let id = start(&client, "both").await;
+    let update = async |responses: Value| {
+        let params = json!({ "taskId": id, "inputResponses": responses });
+        send(&client, "tasks/update", params).await.expect("an acknowledgement");
+    };
+    let state = loop {
+        let state = get(&client, &id).await;
+        if state["inputRequests"].as_object().is_some_and(|requests| requests.len() == 2) {
+            break state;
+        }
+        tokio::time::sleep(Duration::from_millis(5)).await;
+    };
+    assert_eq!(state["inputRequests"]["second"]["method"], "elicitation/create", "{state}");
+    update(json!({ "second": { "action": "decline" } })).await;
+    let state = get(&client, &id).await;
+    assert_eq!(state["status"], "input_required");
+    assert!(state["inputRequests"].get("second").is_none() && state["inputRequests"].get("first").is_some(), "{state}");
+    update(json!({ "first": { "action": "accept" } })).await;
+    let state = after(&client, &id, "working").await;
+    assert_eq!(state["result"]["content"][0]["text"], "Accept Decline in run 0", "{state}");
+}
+
+#[tokio::test]
+async fn a_result_that_requests_input_again_uses_another_key() {
+    let client = modern().await;
+    let id = start(&client, "insists").await;
+    for (key, action) in [("answer", "decline"), ("answer-2", "cancel"), ("answer-3", "accept")] {
+        let state = after(&client, &id, "working").await;
+        assert!(state["inputRequests"].get(key).is_some(), "{key}: {state}");
+        let params = json!({ "taskId": id, "inputResponses": { key: { "action": action } } });
+        send(&client, "tasks/update", params).await.expect("an acknowledgement");
+    }
+    let state = after(&client, &id, "working").await;
+    assert_eq!(state["result"]["content"][0]["text"], "thanks", "{state}");
+}
+
+#[tokio::test]
+async fn fails_if_the_client_does_not_support_the_input() {
+    let client = Client::builder("client", "1").tasks();
+    let client = connect(client).await;
+    let id = start(&client, "asks").await;
+    let state = after(&client, &id, "working").await;
+    assert_eq!((&state["status"], &state["error"]["code"]), (&json!("failed"), &json!(-32021)), "{state}");
+}
+
+#[tokio::test]
+async fn servers_with_a_shared_store_handle_the_requests_of_each_other() {
+    let store = Arc::new(InMemoryTaskStore::default());
+    let limits = TaskLimits { running: 1, ..limits() };
+    let replica = || server_with(Tasks::new(Arc::clone(&store), limits.clone()));
+    let here = connect_to(replica(), client(Revision::V2026_07_28).tasks()).await;
+    let there = connect_to(replica(), client(Revision::V2026_07_28).tasks()).await;
+
+    let id = start(&here, "asks").await;
+    for key in ["first", "second"] {
+        while get(&there, &id).await["inputRequests"].get(key).is_none() {
+            tokio::time::sleep(Duration::from_millis(5)).await;
+        }
+        let params = json!({ "taskId": id, "inputResponses": { key: { "action": "accept" } } });
+        send(&there, "tasks/update", params).await.expect("an acknowledgement");
+    }
+    assert_eq!(after(&there, &id, "working").await["result"]["content"][0]["text"], "Accept Accept");
+
+    let id = start(&here, "sleeps").await;
+    let error = call(&here, "sleeps").await.expect_err("the only slot is taken");
+    assert!(error.message.contains("too many tasks"), "{error}");
+    send(&there, "tasks/cancel", json!({ "taskId": id })).await.expect("an acknowledgement");
+    assert_eq!(get(&here, &id).await["status"], "cancelled");
+    // The process that runs the task stops it soon, which frees the slot.
+    while call(&here, "optional").await.is_err() {
+        tokio::time::sleep(Duration::from_millis(5)).await;
+    }
+}
+
+#[tokio::test]
+async fn tasks_belong_to_their_owners() {
+    let store = Arc::new(InMemoryTaskStore::default());
+    let replica =
+        |owner: &'static str| server_with(Tasks::owned_by(Arc::clone(&store), limits(), move |_| owner.to_owned()));
+    let alice = connect_to(replica("alice"), client(Revision::V2026_07_28).tasks()).await;
+    let bob = connect_to(replica("bob"), client(Revision::V2026_07_28).tasks()).await;
+    let id = start(&alice, "sleeps").await;
+    for method in ["tasks/get", "tasks/update", "tasks/cancel"] {
+        let params = json!({ "taskId": id, "inputResponses": {} });
+        assert_eq!(send(&bob, method, params).await.expect_err("an error").code, ErrorCode::INVALID_PARAMS, "{method}");
+    }
+    assert_eq!(get(&alice, &id).await["status"], "working");
+}
+
+#[tokio::test]
+async fn a_dropped_call_cancels_its_task() {
+    let limits = TaskLimits { running: 1, ..limits() };
+    let server = server_with(Tasks::new(InMemoryTaskStore::default(), limits));
+    let client = connect_to(server, client(Revision::V2026_07_28).tasks()).await;
+    let call_and_drop =
+        tokio::time::timeout(Duration::from_millis(200), client.call_tool("sleeps", Default::default()));
+    call_and_drop.await.expect_err("the call does not end");
+    while call(&client, "optional").await.is_err() {
+        tokio::time::sleep(Duration::from_millis(5)).await;
+    }
+}
+
+#[tokio::test]
+async fn the_handler_of_a_router_runs_calls_as_tasks() {
+    let extension = TasksExtension::new(Tasks::new(InMemoryTaskStore::default(), limits()));
+    let support = |name: &str| match name {
+        "never" => TaskSupport::Forbidden,
+        _ => TaskSupport::Required,
+    };
+    let router = extension.tool_calls(Router::new(), support, |context: Context, params: CallToolRequestParams| {
+        let answer = context.input::<ElicitRequest>("answer");
+        async move {
+            let form = json!({ "message": "?", "requestedSchema": { "type": "object", "properties": {} } });
+            let form: ElicitRequestFormParams = mcpgen_types::from_value(form).expect("params");
+            let requests = InputRequests::from([("answer".to_owned(), ElicitRequest::new(form).into())]);
+            Ok::<InputRequiredOrCallToolResult, ErrorObject>(match (params.name.as_str(), answer?) {
+                ("asks", None) => InputRequiredResult::new().with_input_requests(requests).into(),
+                (name, _) => CallToolResult::new([TextContent::new(name).into()]).into(),
+            })
+        }
+    });
+    let info = LocalInfo::new("server", "1").capability("tools", json!({}));
+    let config = ServerConfig::from(info).extension(&extension);
+    let (here, there) = transport::duplex();
+    tokio::spawn(serve((config.clone(), router.clone()), there));
+    let with = client(Revision::V2026_07_28).tasks().connect(here.0, here.1).await.expect("a connection");
+    assert_eq!(call(&with, "never").await.expect("a result")["content"][0]["text"], "never");
+    assert_eq!(call(&with, "asks").await.expect("a task")["resultType"], "task");
+    let result = with.call_tool("asks", Default::default()).await.expect("a result");
+    assert_eq!(mcpgen_types::to_value(&result.content).expect("content")[0]["text"], "asks");
+
+    let (here, there) = transport::duplex();
+    tokio::spawn(serve((config, router), there));
+    let without = client(Revision::V2026_07_28).connect(here.0, here.1).await.expect("a connection");
+    assert_eq!(call(&without, "never").await.expect("a result")["content"][0]["text"], "never");
+    assert_eq!(call(&without, "asks").await.expect_err("an error").code, ErrorCode(-32021));
+}
+
+/// Returns a request with the metadata of a client, with or without the extension.
+fn request(id: &str, method: &str, params: Value, has_extension: bool) -> String {
+    let mut params = params;
+    let capabilities = match has_extension {
+        true => json!({ "elicitation": {}, "extensions": { IDENTIFIER: {} } }),
+        false => json!({}),
+    };
+    params["_meta"] = json!({
+        "io.modelcontextprotocol/protocolVersion": "2026-07-28",
+        "io.modelcontextprotocol/clientCapabilities": capabilities,
+    });
+    json!({ "jsonrpc": "2.0", "id": id, "method": method, "params": params }).to_string()
+}
+
+fn raw_peer(server: &Server) -> RawPeer {
+    let router = server.router();
+    let handled = router.handled(mcpgen_runtime::protocol::Role::Server);
+    let protocol = Arc::new(server.config().expect("a valid server").protocol(&handled));
+    RawPeer::connect(|pipe| support::run(router, protocol, Limits::default(), pipe)).0
+}
+
+#[tokio::test]
+async fn notifies_subscribers_of_each_status_in_full() {
+    let mut remote = raw_peer(&server());
+    let created = remote.request(&request("c", "tools/call", json!({ "name": "asks" }), true)).await;
+    let id = created["result"]["taskId"].as_str().expect("a task").to_owned();
+    let filter = json!({ "notifications": { "taskIds": ["unknown", id], "toolsListChanged": true } });
+    let acknowledged = remote.request(&request("s", "subscriptions/listen", filter, true)).await;
+    assert_eq!(
+        acknowledged["params"]["notifications"],
+        json!({ "taskIds": [id], "toolsListChanged": true }),
+        "{acknowledged}"
+    );
+    for key in ["first", "second"] {
+        loop {
+            let notification = remote.receive().await;
+            // The responses and the notifications have no order.
+            if notification.get("method").is_none() {
+                continue;
+            }
+            assert_eq!(notification["method"], "notifications/tasks", "{notification}");
+            assert_eq!(notification["params"]["_meta"]["io.modelcontextprotocol/subscriptionId"], "s");
+            let decoded = mcpgen_types::from_value::<TaskStatusNotification>(notification.clone());
+            decoded.unwrap_or_else(|error| panic!("{error}: {notification}"));
+            if notification["params"]["inputRequests"].get(key).is_some() {
+                break;
+            }
+            assert_eq!(notification["params"]["status"], "working", "{notification}");
+        }
+        let params = json!({ "taskId": id, "inputResponses": { key: { "action": "accept" } } });
+        remote.send(&request(key, "tasks/update", params, true)).await;
+    }
+    let mut statuses = Vec::new();
+    while statuses.last().is_none_or(|last| last != "completed") {
+        let message = remote.receive().await;
+        if message.get("method").is_some() {
+            statuses.push(message["params"]["status"].clone());
+            if message["params"]["status"] == "completed" {
+                assert_eq!(message["params"]["result"]["content"][0]["text"], "Accept Accept");
+            }
+        }
+    }
+}
+
+#[tokio::test]
+async fn rejects_subscriptions_to_tasks_of_clients_without_the_extension() {
+    let mut remote = raw_peer(&server());
+    let filter = json!({ "notifications": { "taskIds": ["a"] } });
+    let error = remote.request(&request("s", "subscriptions/listen", filter, false)).await["error"].clone();
+    assert_eq!(error["code"], -32021, "{error}");
+    assert_eq!(error["data"], json!({ "requiredCapabilities": { "extensions": { IDENTIFIER: {} } } }));
+}
+
+#[tokio::test]
+async fn clients_subscribe_to_tasks() {
+    let client = modern().await;
+    let id = start(&client, "asks").await;
+    let mut filter = SubscriptionFilter::new();
+    filter.extra.insert("taskIds", json!([id])).expect("a new member");
+    let mut subscription = client.listen(filter).await.expect("a subscription");
+    assert_eq!(subscription.acknowledged().extra.get("taskIds"), Some(&json!([id])));
+    while get(&client, &id).await["status"] != "completed" {
+        assert_eq!(subscription.next().await.expect("a change"), Some(Change::Task(id.clone())));
+        let open = get(&client, &id).await["inputRequests"].clone();
+        for key in open.as_object().into_iter().flat_map(|open| open.keys()) {
+            let params = json!({ "taskId": id, "inputResponses": { key: { "action": "accept" } } });
+            send(&client, "tasks/update", params).await.expect("an acknowledgement");
+        }
+    }
+}
+
+#[cfg(feature = "request-state")]
+#[tokio::test]
+async fn a_function_can_ask_before_its_call_becomes_a_task() {
+    let client = modern().await;
+    for (action, is_task) in [("accept", true), ("cancel", false)] {
+        let first = call(&client, "defers").await.expect("a request for input");
+        assert_eq!(first["resultType"], "input_required", "{first}");
+        let params = json!({
+            "name": "defers",
+            "inputResponses": { "first": { "action": action } },
+            "requestState": first["requestState"],
+        });
+        let second = send(&client, "tools/call", params).await.expect("a result");
+        if !is_task {
+            assert_eq!(
+                (&second["resultType"], &second["content"][0]["text"]),
+                (&json!("complete"), &json!("nothing to do"))
+            );
+            continue;
+        }
+        let task: CreateTaskResult = mcpgen_types::from_value(second.clone()).expect("a task");
+        assert!(second.get("requestState").is_none(), "{second}");
+        let state = after(&client, &task.task_id, "working").await;
+        assert!(state["inputRequests"].get("second").is_some(), "{state}");
+        let params = json!({ "taskId": task.task_id, "inputResponses": { "second": { "action": "decline" } } });
+        send(&client, "tasks/update", params).await.expect("an acknowledgement");
+        let state = after(&client, &task.task_id, "working").await;
+        assert_eq!(state["result"]["content"][0]["text"], "Accept Decline", "{state}");
+    }
+    let text = client.call_tool("defers", Default::default()).await.expect("a result").content;
+    assert_eq!(mcpgen_types::to_value(&text).expect("content")[0]["text"], "Decline Decline");
 }

@@ -13,7 +13,7 @@ use mcpgen_runtime::protocol::Level;
 use mcpgen_runtime::protocol::config::ServerConfig;
 use mcpgen_runtime::service::context::Context;
 use mcpgen_runtime::tasks::{
-    InMemoryTaskStore, StoredTask, TaskLimits, TaskOutcome, TaskStore, TaskSupport, Tasks, capability,
+    InMemoryTaskStore, StoredTask, TaskChange, TaskLimits, TaskStore, TaskSupport, Tasks, capability,
 };
 use mcpgen_runtime::{Limits, LocalInfo, Router, connect, serve, transport};
 use mcpgen_types::v2025_11_25::{
@@ -289,8 +289,8 @@ impl TaskStore for Slow {
         })
     }
 
-    fn advance(&self, task: Task, outcome: Option<TaskOutcome>) -> BoxFuture<'_, Result<bool, ErrorObject>> {
-        Box::pin(async {
+    fn change<'a>(&'a self, id: &'a str, change: TaskChange) -> BoxFuture<'a, Result<Option<StoredTask>, ErrorObject>> {
+        Box::pin(async move {
             tokio::time::sleep(self.delay).await;
             let fails = |left: usize| left.checked_sub(1);
             let failures = &self.failures;
@@ -298,7 +298,7 @@ impl TaskStore for Slow {
             if failures.fetch_update(order, order, fails).is_ok() {
                 return Err(ErrorObject::new(-9, "the disk is full"));
             }
-            self.inside.advance(task, outcome).await
+            self.inside.change(id, change).await
         })
     }
 

@@ -14,18 +14,24 @@ mod samples;
 mod schemas;
 mod siblings;
 mod skills;
+mod task_files;
+mod tasks;
 #[cfg(test)]
 mod tests;
 
 use std::net::Ipv4Addr;
+use std::path::PathBuf;
 use std::time::Duration;
 
 use axum::serve::ListenerExt;
 use clap::Parser;
 use mcpgen_runtime::http::server::EndpointOptions;
 use mcpgen_runtime::server::request_state::RequestStateCodec;
+use mcpgen_runtime::tasks::InMemoryTaskStore;
 use mcpgen_runtime::{Server, ServerBuilder};
 use tokio::net::TcpListener;
+
+use crate::task_files::TaskFiles;
 
 /// Serves the tools, resources and prompts of the official conformance suite on http://127.0.0.1:PORT/mcp. Prints this
 /// URL as the first line of output.
@@ -41,6 +47,9 @@ struct Arguments {
     /// The port of another replica on this machine, which is notified of changes. May be repeated.
     #[arg(long, value_name = "PORT")]
     sibling: Vec<u16>,
+    /// The directory of the task store, which all replicas share. Default: the tasks are in memory.
+    #[arg(long, value_name = "DIRECTORY")]
+    task_directory: Option<PathBuf>,
 }
 
 #[tokio::main]
@@ -50,7 +59,12 @@ async fn main() -> anyhow::Result<()> {
         Some(Key(key)) => RequestStateCodec::new(key, STATE_LIFETIME),
         None => RequestStateCodec::of_this_process(STATE_LIFETIME),
     };
-    let server = siblings::connect(skills::skills(server(&seal?))?, arguments.port, arguments.sibling).await?;
+    let server = server(&seal?);
+    let server = match arguments.task_directory {
+        Some(directory) => tasks::tools(server, TaskFiles::new(directory)?),
+        None => tasks::tools(server, InMemoryTaskStore::default()),
+    };
+    let server = siblings::connect(skills::skills(server)?, arguments.port, arguments.sibling).await?;
     events::add_changing_tools(&server)?;
     listen(&server, arguments.port).await
 }
@@ -58,7 +72,7 @@ async fn main() -> anyhow::Result<()> {
 /// How long a request state is valid.
 const STATE_LIFETIME: Duration = Duration::from_secs(15 * 60);
 
-/// Creates the server, without skills.
+/// Creates the server, without skills and without the tools that run as tasks.
 fn server(seal: &RequestStateCodec) -> ServerBuilder {
     let server = Server::builder("everything-server", env!("CARGO_PKG_VERSION"))
         .instructions("This server is a test fixture.")

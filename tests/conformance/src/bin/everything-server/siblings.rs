@@ -16,8 +16,13 @@ pub(crate) async fn connect(server: ServerBuilder, port: u16, siblings: Vec<u16>
     }
     let socket = UdpSocket::bind((Ipv4Addr::LOCALHOST, port)).await?;
     let (changes, mut outgoing) = mpsc::unbounded_channel::<String>();
-    // Sending fails only if the task has ended.
-    let server = server.on_change(move |change| drop(changes.send(name(change)))).build();
+    let server = server.on_change(move |change| {
+        if let Some(name) = name(change) {
+            // Sending fails only if the task has ended.
+            drop(changes.send(name));
+        }
+    });
+    let server = server.build();
     let receiver = server.clone();
     tokio::spawn(async move {
         let mut buffer = [0; 1024];
@@ -45,13 +50,15 @@ const TOOLS: &str = "tools";
 const PROMPTS: &str = "prompts";
 const RESOURCES: &str = "resources";
 
-fn name(change: &Change) -> String {
-    match change {
+/// Returns the text of a change. Returns `None` for the changes that a server does not make.
+fn name(change: &Change) -> Option<String> {
+    Some(match change {
         Change::Tools => TOOLS.to_owned(),
         Change::Prompts => PROMPTS.to_owned(),
         Change::Resources => RESOURCES.to_owned(),
         Change::Resource(uri) => uri.clone(),
-    }
+        _ => return None,
+    })
 }
 
 fn change(name: &str) -> Change {

@@ -14,7 +14,7 @@ const REVISIONS: [Revision; 2] = [Revision::V2025_11_25, Revision::V2026_07_28];
 
 fn everything() -> Server {
     let builder = server(&RequestStateCodec::of_this_process(STATE_LIFETIME).expect("a codec"));
-    let server = builder.build();
+    let server = tasks::tools(builder, InMemoryTaskStore::default()).build();
     events::add_changing_tools(&server).expect("new tools");
     server
 }
@@ -88,6 +88,11 @@ const TEXTS: &[(&str, &str, &str)] = &[
         r#"action=accept, content={"name":"name"}; Hello; file:///test/root"#,
     ),
     ("test_input_required_result_multiple_inputs", "{}", "Hello name; file:///test/root"),
+    ("greet", r#"{"name": "World"}"#, "Hello, World!"),
+    ("slow_compute", r#"{"seconds": 0, "label": "zero"}"#, "zero: computed for 0 s"),
+    ("confirm_delete", "{}", "There is nothing to delete."),
+    ("confirm_delete", r#"{"filename": "a"}"#, r#"a: action=accept, content={"confirm":"confirm"}"#),
+    ("multi_input", "{}", r#"action=accept, content={"name":"name"}; action=accept, content={"ok":"ok"}"#),
     ("test_header_parameters", r#"{"region": "here"}"#, "region=here priority=0 dry_run=false"),
     ("json_schema_2020_12_tool", r#"{"phone": "1"}"#, r#"{"phone":"1"}"#),
 ];
@@ -129,6 +134,9 @@ async fn tests_every_tool() {
         "test_elicitation_sep1330_enums",
         "test_trigger_tool_change",
         "test_trigger_prompt_change",
+        "failing_job",
+        "protocol_error_job",
+        "test_tool_with_task",
     ];
     for tool in tools.iter() {
         assert!(tool.description.is_some(), "{}", tool.name);
@@ -205,6 +213,33 @@ async fn serves_resources_and_prompts() {
         let completion = client.complete_argument(reference, "arg1", "par").await.expect("values");
         assert_eq!(completion.values.get(), &["paris".to_owned(), "park".to_owned(), "party".to_owned()]);
     }
+}
+
+#[tokio::test]
+async fn tools_return_the_same_as_tasks_in_each_store() {
+    let directory = std::env::temp_dir().join(format!("mcpgen-tasks-{}", std::process::id()));
+    let codec = RequestStateCodec::of_this_process(STATE_LIFETIME).expect("a codec");
+    let in_memory = tasks::tools(server(&codec), InMemoryTaskStore::default()).build();
+    let in_files = tasks::tools(server(&codec), TaskFiles::new(directory.clone()).expect("a directory")).build();
+    for server in [in_memory, in_files] {
+        let client = connect(&server, accepting_client().tasks(), Revision::V2026_07_28).await;
+        let tools = ["greet", "slow_compute", "confirm_delete", "multi_input"];
+        for (name, arguments, expected) in TEXTS.iter().filter(|(name, ..)| tools.contains(name)) {
+            let result = call(&client, name, serde_json::from_str(arguments).expect("valid JSON")).await;
+            assert_eq!(result["content"][0]["text"], *expected, "{name}");
+        }
+        let result = call(&client, "test_tool_with_task", json!({})).await;
+        assert_eq!(result["content"][0]["text"], "Hello, name!");
+        assert_eq!(call(&client, "failing_job", json!({})).await["isError"], true);
+        let error = client.call_tool("protocol_error_job", JsonObject::new()).await.expect_err("an error");
+        assert!(error.to_string().contains("protocol error"), "{error}");
+        for id in ["", "../tasks", "00"] {
+            let params = mcpgen_types::RawJson::from(&json!({ "taskId": id }));
+            let unknown = client.peer.raw_request("tasks/get", Some(params)).await;
+            assert!(unknown.expect_err("no task").to_string().contains("unknown"), "{id}");
+        }
+    }
+    std::fs::remove_dir_all(directory).expect("the store has a directory");
 }
 
 #[tokio::test]
