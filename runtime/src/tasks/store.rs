@@ -79,6 +79,14 @@ pub struct StoredTask {
     pub input_responses: JsonObject,
 }
 
+impl StoredTask {
+    /// Returns whether the task has expired. A store no longer returns it then.
+    #[must_use]
+    pub fn has_expired(&self) -> bool {
+        self.until <= Timestamp::now()
+    }
+}
+
 /// A change of a stored task.
 #[derive(Clone, Debug)]
 pub struct TaskChange {

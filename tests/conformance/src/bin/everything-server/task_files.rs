@@ -51,7 +51,7 @@ impl TaskFiles {
         }
         let text = fs::read_to_string(path.join(newest.to_string()))?;
         let stored = StoredTask::from_json(&text).map_err(io::Error::other)?;
-        if stored.until <= jiff::Timestamp::now() {
+        if stored.has_expired() {
             fs::remove_dir_all(path)?;
             return Ok(None);
         }
