@@ -294,10 +294,13 @@ async fn folders_serve_the_same_as_their_files() {
     assert_eq!(client.resources().await.expect("resources").len(), 5);
 }
 
+/// The name of a case, the files of a folder, and the parts of the expected error.
+type Case = (&'static str, &'static [(&'static str, &'static [u8])], &'static [&'static str]);
+
 #[test]
 fn rejects_invalid_folders_with_the_file_and_a_remedy() {
     let valid = b"---\nname: a\ndescription: A skill.\n---\n";
-    let cases: &[(&str, &[(&str, &[u8])], &[&str])] = &[
+    let cases: &[Case] = &[
         (
             "no front matter",
             &[("a/SKILL.md", b"text")],
