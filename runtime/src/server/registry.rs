@@ -62,6 +62,15 @@ impl<T: Entry> Registry<T> {
         Ok(())
     }
 
+    /// Adds an entry, or replaces the one with the same key.
+    #[cfg(feature = "skills")]
+    pub(super) fn set(&self, entry: T) {
+        let replaced = self.entries.write().insert(entry.key().to_owned(), Arc::new(entry));
+        // Dropped after the lock is released, as in `remove`.
+        drop(replaced);
+        self.is_declared.store(true, Ordering::Release);
+    }
+
     /// Removes an entry. Returns `false` if no entry has this key.
     pub(super) fn remove(&self, key: &str) -> bool {
         // The entry is dropped after the lock is released, because dropping a handler may run any code.

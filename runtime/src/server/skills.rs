@@ -83,23 +83,25 @@ impl Server {
         if let Some(key) = skills.files.keys().filter(is_new).find(|uri| resources.get(uri).is_some()) {
             return Err(DefinitionError::Duplicate { kind: "resource", key: key.clone() });
         }
-        let is_same_list =
-            served.files.len() == skills.files.len() && skills.files.keys().all(|uri| served.files.contains_key(uri));
-        let is_same = |uri: &String, file: &SkillFile| served.files.get(uri).is_some_and(|old| old.is_same(file));
-        let changed: Vec<String> =
-            skills.files.iter().filter(|(uri, file)| !is_same(uri, file)).map(|(uri, _)| uri.clone()).collect();
-        for uri in served.files.keys() {
+        let removed: Vec<&String> = served.files.keys().filter(|uri| !skills.files.contains_key(*uri)).collect();
+        let is_same_list = removed.is_empty() && served.files.len() == skills.files.len();
+        let is_changed = |(uri, file): &(&String, &Arc<SkillFile>)| {
+            !served.files.get(*uri).is_some_and(|before| before.is_same(file))
+        };
+        let changed: Vec<_> =
+            skills.files.iter().filter(is_changed).map(|(uri, file)| (uri.clone(), Arc::clone(file))).collect();
+        for uri in removed {
             resources.remove(uri);
         }
-        for file in skills.files.values() {
-            resources.insert(entry(Arc::clone(file)))?;
+        for (_, file) in &changed {
+            resources.set(entry(Arc::clone(file)));
         }
         *served = Arc::new(skills);
         drop(served);
         if !is_same_list {
             self.changed(&Change::Resources);
         }
-        changed.into_iter().for_each(|uri| self.changed(&Change::Resource(uri)));
+        changed.into_iter().for_each(|(uri, _)| self.changed(&Change::Resource(uri)));
         Ok(())
     }
 
