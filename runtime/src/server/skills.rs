@@ -25,7 +25,7 @@ use crate::protocol::change::Change;
 use crate::protocol::conversion::{ConversionError, Revisions};
 use crate::protocol::info::LocalInfo;
 use crate::service::router::{AnyRequest, Router};
-use crate::skills::{DIRECTORY, SkillFile, Skills, SkillsExtension, verify};
+use crate::skills::{Conflict, DIRECTORY, SkillFile, Skills, SkillsExtension, verify};
 use crate::util::lock::RwLock;
 
 /// A page of skills ends after the entry that exceeds this number of files, so that its size is bounded.
@@ -59,8 +59,11 @@ impl ServerBuilder {
             Ok(()) => {
                 files.into_iter().fold(self, |builder, file| builder.insert(Ok(entry(file)), |state| &state.resources))
             }
-            Err(key) => {
-                self.state.config.invalid.push(DefinitionError::Duplicate { kind: "skill file", key });
+            Err(conflict) => {
+                self.state.config.invalid.push(match conflict {
+                    Conflict::File(key) => DefinitionError::Duplicate { kind: "skill file", key },
+                    Conflict::Inner(uri) => DefinitionError::InnerSkill(uri),
+                });
                 self
             }
         }

@@ -12,7 +12,7 @@ use mcpgen_types::{JsonObject, Value};
 
 use super::error::FolderError;
 use super::limits::{MAX_BYTES, MAX_FILES, MAX_TOTAL_BYTES};
-use super::uri::{SKILL_FILE, of_path};
+use super::uri::{self, SKILL_FILE, of_path};
 use super::{digest, folder, frontmatter, mime, rules};
 
 /// Skills for a server, with the content of their files. Add them with
@@ -112,10 +112,22 @@ impl Skills {
         self.entries.values().map(|entry| &**entry)
     }
 
-    /// Adds other skills. Returns the URI of a file that both have.
-    pub(crate) fn merge(&mut self, other: Self) -> Result<(), String> {
+    /// Returns the URIs of the skills' directories.
+    fn roots(&self) -> BTreeSet<String> {
+        self.entries.keys().filter_map(|uri| uri::root(uri)).map(str::to_owned).collect()
+    }
+
+    /// Adds other skills.
+    pub(crate) fn merge(&mut self, other: Self) -> Result<(), Conflict> {
         if let Some(uri) = other.files.keys().find(|uri| self.files.contains_key(*uri)) {
-            return Err(uri.clone());
+            return Err(Conflict::File(uri.clone()));
+        }
+        // The entry of the outer skill would have to list the files of the inner one.
+        let (ours, theirs) = (self.roots(), other.roots());
+        let is_inner = |(roots, root): &(&BTreeSet<String>, &String)| folder::is_in_skill(roots, root);
+        let mut pairs = theirs.iter().map(|root| (&ours, root)).chain(ours.iter().map(|root| (&theirs, root)));
+        if let Some((_, inner)) = pairs.find(is_inner) {
+            return Err(Conflict::Inner(inner.clone()));
         }
         self.entries.extend(other.entries);
         self.files.extend(other.files);
@@ -124,6 +136,14 @@ impl Skills {
         }
         Ok(())
     }
+}
+
+/// Why skills cannot be added to others.
+pub(crate) enum Conflict {
+    /// Both have a file with this URI.
+    File(String),
+    /// The directory of a skill is inside that of another skill.
+    Inner(String),
 }
 
 impl SkillFile {

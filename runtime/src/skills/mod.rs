@@ -34,8 +34,8 @@ pub(crate) mod uri;
 pub(crate) mod verify;
 mod yaml;
 
-pub(crate) use catalog::SkillFile;
 pub use catalog::Skills;
+pub(crate) use catalog::{Conflict, SkillFile};
 pub use error::{FolderError, SkillError};
 pub use extension::SkillsExtension;
 pub use frontmatter::FrontmatterError;

@@ -236,6 +236,38 @@ fn rejects_two_skills_with_the_same_files() {
     assert!(error.to_string().contains("skill://acme/refunds/SKILL.md"), "{error}");
 }
 
+#[test]
+fn rejects_skills_inside_skills_that_were_added_separately() {
+    let skill = |path: &str, name: &str| {
+        let text = format!("---\nname: {name}\ndescription: A skill.\n---\n");
+        Skills::from_files([(format!("{path}/SKILL.md"), text)]).expect("a valid skill")
+    };
+    let (outer, inner) = (skill("a", "a"), skill("a/b/c", "c"));
+    for (first, second) in [(&outer, &inner), (&inner, &outer)] {
+        let server = Server::builder("server", "1").skills(first.clone()).skills(second.clone()).build();
+        let error = server.config().expect_err("an inner skill").to_string();
+        assert!(error.contains("skill://a/b/c") && error.contains("one folder"), "{error}");
+    }
+    let others = Server::builder("server", "1").skills(outer).skills(skill("ab", "ab")).build();
+    assert!(others.config().is_ok());
+}
+
+#[tokio::test]
+async fn pages_of_skills_have_a_bounded_number_of_files() {
+    let files = (0..6).flat_map(|skill| {
+        let text = format!("---\nname: s{skill}\ndescription: A skill.\n---\n");
+        let others = (0..499).map(move |file| (format!("s{skill}/{file}"), String::new()));
+        others.chain([(format!("s{skill}/SKILL.md"), text)])
+    });
+    let server = Server::builder("server", "1").skills(Skills::from_files(files).expect("valid skills")).build();
+    let client = connect(&server, client(REVISIONS[1])).await;
+    let request = client.peer.custom_request::<_, Value>(ListSkillsRequest::METHOD, &json!({})).expect("params");
+    let page = request.send().await.expect("a page");
+    assert_eq!(page["skills"].as_array().map(Vec::len), Some(5), "2,500 files are more than 2,048");
+    assert!(page["nextCursor"].is_string());
+    assert_eq!(client.skills().await.expect("skills").len(), 6);
+}
+
 /// Creates an empty folder for a test.
 fn folder(name: &str) -> PathBuf {
     let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join("skills").join(name);
