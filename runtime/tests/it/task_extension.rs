@@ -90,6 +90,7 @@ fn server_with(tasks: Tasks) -> Server {
             let second = context.elicit("second", form).await?.action;
             Ok::<_, ToolError>(format!("{first:?} {second:?}"))
         })
+        .tool_with_schema(tool("panics", TaskSupport::Optional), |_, _| async { panic!("a bug") as &str })
         .tool_with_schema(tool("insists", TaskSupport::Optional), |context, _| insist(context))
         .tool_with_schema(tool("plain", TaskSupport::Forbidden), |_, _| async { "plain" })
         .tool_with_schema(tool("optional", TaskSupport::Optional), |_, _| async { "optional" })
@@ -556,6 +557,55 @@ async fn clients_subscribe_to_tasks() {
             send(&client, "tasks/update", params).await.expect("an acknowledgement");
         }
     }
+}
+
+#[tokio::test]
+async fn a_panic_fails_the_task() {
+    let client = modern().await;
+    let id = start(&client, "panics").await;
+    let state = after(&client, &id, "working").await;
+    assert_eq!((&state["status"], &state["error"]["code"]), (&json!("failed"), &json!(-32603)), "{state}");
+}
+
+#[tokio::test]
+async fn expired_tasks_stop_and_are_unknown() {
+    let limits = TaskLimits { running: 1, ttl: Duration::from_millis(200), ..limits() };
+    let server = server_with(Tasks::new(InMemoryTaskStore::default(), limits));
+    let client = connect_to(server, client(Revision::V2026_07_28).tasks()).await;
+    let id = start(&client, "sleeps").await;
+    assert_eq!(get(&client, &id).await["ttlMs"], 200);
+    while call(&client, "optional").await.is_err() {
+        tokio::time::sleep(Duration::from_millis(20)).await;
+    }
+    let error = send(&client, "tasks/get", json!({ "taskId": id })).await.expect_err("no task");
+    assert_eq!(error.code, ErrorCode::INVALID_PARAMS, "{error}");
+}
+
+#[cfg(all(feature = "http-server", feature = "http-client"))]
+#[tokio::test]
+async fn clients_send_the_id_of_a_task_as_a_header() {
+    let endpoint = server().http(Default::default()).expect("a valid server");
+    let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.expect("a port");
+    let url = format!("http://{}/mcp", listener.local_addr().expect("an address"));
+    let names = Arc::<std::sync::Mutex<Vec<String>>>::default();
+    let seen = Arc::clone(&names);
+    let app = axum::Router::new().route_service("/mcp", endpoint).layer(axum::middleware::from_fn(
+        move |request: axum::extract::Request, next: axum::middleware::Next| {
+            let header = |name: &str| request.headers().get(name).and_then(|value| value.to_str().ok());
+            if header("mcp-method").is_some_and(|method| method.starts_with("tasks/")) {
+                seen.lock().expect("names").push(header("mcp-name").unwrap_or("none").to_owned());
+            }
+            next.run(request)
+        },
+    ));
+    tokio::spawn(async move { axum::serve(listener, app).await });
+    let client = client(Revision::V2026_07_28).tasks();
+    let client = client.connect_http(&url, Default::default()).await.expect("a server");
+    // The server rejects a header that does not match the params.
+    let result = client.call_tool("asks", Default::default()).await.expect("a result");
+    assert_eq!(mcpgen_types::to_value(&result.content).expect("content")[0]["text"], "Decline Decline");
+    let names = names.lock().expect("names").clone();
+    assert!(names.len() >= 3 && names.iter().all(|name| name.len() == 32 && *name == names[0]), "{names:?}");
 }
 
 #[cfg(feature = "request-state")]
