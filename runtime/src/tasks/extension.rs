@@ -147,7 +147,7 @@ impl TasksExtension {
     }
 
     async fn cancel(&self, context: &Context, id: &str) -> Result<JsonObject, ErrorObject> {
-        // The task may end otherwise before it notices the cancellation, which is not an error.
+        // It is not an error if the task has ended, or ends otherwise before it notices the cancellation.
         self.tasks.stop(context, id).await.map(|_| JsonObject::new())
     }
 }

@@ -113,15 +113,18 @@ impl Tasks {
     }
 
     async fn cancel(&self, context: &Context, id: &str) -> Result<Task, ErrorObject> {
+        if has_ended(self.find(context, id).await?.task.status) {
+            return Err(already_ended());
+        }
         let task = self.stop(context, id).await?;
         if task.status == TaskStatus::Cancelled { Ok(task) } else { Err(already_ended()) }
     }
 
-    /// Stops a task and waits until it has ended. It can end otherwise before it notices.
+    /// Stops a task, waits until it has ended, and returns it. It may have ended otherwise.
     pub(super) async fn stop(&self, context: &Context, id: &str) -> Result<Task, ErrorObject> {
         let before = self.find(context, id).await?.task;
         if has_ended(before.status) {
-            return Err(already_ended());
+            return Ok(before);
         }
         // A task that runs here records its own end, so that its final status is sent only once.
         let stop = self.running().get(id).map(|running| running.stop.clone());
