@@ -46,6 +46,7 @@
 //! * [`service`] finds the handler by revision and method. Any tower layer around the router is middleware.
 //! * [`connection`] runs all of this within [`Limits`] and sends exactly one response per request.
 //! * `tasks` (feature `tasks`) runs requests as tasks, whose results the client fetches later.
+//! * `skills` (feature `skills`) reads, checks and verifies skills.
 //! * `http` (features `http-server` and `http-client`) implements Streamable HTTP; a server is a tower service.
 //! * [`server`] and [`client`] are the entry points for applications.
 //! * `bridge` (feature `bridge`) connects a client of any revision to a server of any other.
@@ -65,6 +66,8 @@ pub mod prelude;
 pub mod protocol;
 pub mod server;
 pub mod service;
+#[cfg(feature = "skills")]
+pub mod skills;
 #[cfg(feature = "tasks")]
 pub mod tasks;
 pub mod telemetry;

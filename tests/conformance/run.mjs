@@ -36,6 +36,16 @@ const SUITE = join(PLACE, 'node_modules/@modelcontextprotocol/conformance');
 const REVISIONS = ['2025-11-25', '2026-07-28'];
 /** Scenarios of an older revision that clients still support. The suite has no requirements for that revision. */
 const OLDER = { revision: '2025-03-26', client: ['auth/2025-03-26-oauth-metadata-backcompat', 'auth/2025-03-26-oauth-endpoint-fallback'] };
+/** The scenarios of skills, which the suite has no requirements for. They are run in all revisions. */
+const SKILLS = {
+  server: ['sep-2640-skills-enumeration', 'sep-2640-skills-manifest', 'sep-2640-skills-directory'],
+  client: [
+    'sep-2640-client-no-prefetch',
+    'sep-2640-client-verify-digest',
+    'sep-2640-client-verify-size',
+    'sep-2640-client-verify-frontmatter',
+  ],
+};
 const LEGS = ['server', 'client'];
 /** Scenarios that affect others, and so run alone. */
 const ALONE = ['server-stateless'];
@@ -152,6 +162,7 @@ function plan(options, baseline) {
       };
       for (const scenario of required[leg]) add(scenario);
       for (const { scenario, reason } of others) add(scenario, reason);
+      for (const scenario of SKILLS[leg]) add(scenario, 'extension');
     }
     if (leg === 'client') {
       for (const scenario of OLDER.client) jobs.push({ leg, revision: OLDER.revision, scenario, reason: 'older revision' });

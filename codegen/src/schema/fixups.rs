@@ -30,7 +30,7 @@ pub struct Fixup {
 pub const FIXUPS: &[Fixup] = &[
     Fixup {
         name: "json-value-null-and-fractions",
-        revisions: &["2026-07-28", "tasks"],
+        revisions: &["2026-07-28", "skills", "tasks"],
         definition: "JSONValue",
         pointer: "/anyOf/2/type",
         expects: r#"["string", "integer", "boolean"]"#,

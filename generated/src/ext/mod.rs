@@ -20,6 +20,11 @@ pub mod registry;
 #[allow(clippy::module_inception, reason = "an area may have the name of its extension")]
 pub mod server_card;
 
+#[cfg(feature = "ext-skills")]
+#[allow(deprecated, reason = "deprecated items remain")]
+#[allow(clippy::module_inception, reason = "an area may have the name of its extension")]
+pub mod skills;
+
 #[cfg(feature = "ext-tasks")]
 #[allow(deprecated, reason = "deprecated items remain")]
 #[allow(clippy::module_inception, reason = "an area may have the name of its extension")]

@@ -7,9 +7,10 @@ use mcpgen_types::codec::Decode;
 use mcpgen_types::{RawJson, Revision};
 
 use super::lenient::{self, DecodePolicy, Problem, Repair, decode_with};
+use crate::jsonrpc::json::{Edit, Picked};
 use crate::peer::CallError;
-use crate::protocol::TYPES;
 use crate::protocol::conversion::Revisions;
+use crate::protocol::{TYPES, methods};
 
 /// Decodes a client's results.
 #[derive(Clone)]
@@ -29,7 +30,8 @@ impl ResultDecoder {
         let decoded = if revisions.from == revisions.to {
             lenient::decode(result, self.policy).map_err(|error| named(error).into())
         } else {
-            decode_with(result, self.policy, |result| {
+            let completed = completed(method, result);
+            decode_with(completed.as_ref().unwrap_or(result), self.policy, |result| {
                 let converted = revisions.result(method, result).map_err(Problem::converting)?;
                 converted.decode().map_err(|error| Problem::from(named(error)))
             })
@@ -41,6 +43,26 @@ impl ResultDecoder {
         }
         Ok(decoded)
     }
+}
+
+/// Adds the members that results of the newest revision have, and results of legacy revisions lack, to the result of an
+/// extension's method. The tables of conversions have only the methods of the protocol. Returns `None` if nothing is
+/// missing.
+fn completed(method: &str, result: &RawJson) -> Option<RawJson> {
+    const REQUIRED: [&str; 3] = ["resultType", "ttlMs", "cacheScope"];
+    const DEFAULTS: [&str; 3] = ["\"complete\"", "0", "\"private\""];
+    if methods::newest(method).is_some() {
+        return None;
+    }
+    let edited = result.read(|result| {
+        let mut edit = Edit::of(result);
+        let missing = Picked::values(result, &REQUIRED).map(|value| value.is_none());
+        for ((name, default), _) in REQUIRED.iter().zip(DEFAULTS).zip(missing).filter(|(_, is_missing)| *is_missing) {
+            edit.add(name, default);
+        }
+        edit.done().ok().flatten()
+    });
+    edited.ok().flatten()
 }
 
 impl Default for ResultDecoder {

@@ -35,6 +35,9 @@ pub struct Client<S = Router> {
     pub round_limits: RoundLimits,
     /// The limits of reading a list.
     pub page_limits: PageLimits,
+    /// The limits of loading skills.
+    #[cfg(feature = "skills")]
+    pub skill_limits: crate::skills::SkillLimits,
     pub(super) connection: Arc<DisconnectOnDrop>,
     /// The task that runs the connection; `None` once a clone was closed.
     pub(super) task: Arc<Mutex<Option<JoinHandle<io::Result<()>>>>>,

@@ -64,7 +64,8 @@ impl fmt::Display for Repair {
 const MOST_REPAIRS: usize = 64;
 
 /// The lists from which invalid items are removed.
-const LISTS: [&str; 7] = ["tools", "resources", "resourceTemplates", "prompts", "roots", "contents", "content"];
+const LISTS: [&str; 8] =
+    ["tools", "resources", "resourceTemplates", "prompts", "roots", "contents", "content", "skills"];
 
 /// Decodes a result, and returns it with the repairs that were necessary.
 ///

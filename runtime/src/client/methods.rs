@@ -202,7 +202,13 @@ impl<S: RequestService> Client<S> {
     /// Reads a list page by page, with a request such as [`ListToolsRequest`]. Leaves out the same tools as
     /// [`tools`](Self::tools).
     pub fn pages<R: Request>(&self) -> Pages<'_, S, R> {
-        Pages::new(self)
+        Pages::new(self, JsonObject::new())
+    }
+
+    /// Like [`pages`](Self::pages), for a request with other params than the cursor.
+    #[cfg(feature = "skills")]
+    pub(super) fn pages_with<R: Request>(&self, params: JsonObject) -> Pages<'_, S, R> {
+        Pages::new(self, params)
     }
 
     async fn all<R: Request, T>(&self, items: impl Fn(R::Result) -> Vec<T>) -> Result<Vec<T>, CallError> {

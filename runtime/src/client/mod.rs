@@ -4,7 +4,7 @@
 //! * `builder` configures a client. `connect` connects it over a transport, `command` to a process that it starts.
 //! * [`handshake`] negotiates the revision.
 //! * [`mrtr`] sends requests that may take multiple rounds, `pages` reads lists, within the `limits` of the client. `input`
-//!   handles input requests, and `task` waits for tool calls that run as tasks.
+//!   handles input requests, and `task` waits for tool calls that run as tasks. `skills` loads skills.
 //! * `tool_cache` is the client's list of tools; [`cache`] caches other results, on request.
 //! * `decoder` decodes results of any revision; [`lenient`] repairs them, on request.
 //! * [`subscription`] receives changes of the server.
@@ -23,6 +23,8 @@ mod limits;
 mod methods;
 pub mod mrtr;
 mod pages;
+#[cfg(feature = "skills")]
+mod skills;
 pub mod subscription;
 #[cfg(feature = "tasks")]
 mod task;
@@ -37,3 +39,5 @@ pub use connect::connect;
 pub use handle::Client;
 pub use limits::{PageLimits, RoundLimits};
 pub use pages::Pages;
+#[cfg(feature = "skills")]
+pub use skills::{LoadedSkill, SkillContent};

@@ -15,6 +15,8 @@ use crate::service::router::RequestService;
 #[must_use = "no page is requested before `next` is called"]
 pub struct Pages<'c, S, R> {
     client: &'c Client<S>,
+    /// The params of each request, without the cursor.
+    params: JsonObject,
     /// The cursor of the next page; `None` once the last page was read.
     cursor: Option<Option<String>>,
     /// The number of pages read so far.
@@ -25,8 +27,8 @@ pub struct Pages<'c, S, R> {
 }
 
 impl<'c, S, R> Pages<'c, S, R> {
-    pub(super) fn new(client: &'c Client<S>) -> Self {
-        Self { client, cursor: Some(None), pages: 0, bytes: 0, request: PhantomData }
+    pub(super) fn new(client: &'c Client<S>, params: JsonObject) -> Self {
+        Self { client, params, cursor: Some(None), pages: 0, bytes: 0, request: PhantomData }
     }
 }
 
@@ -48,8 +50,8 @@ impl<S: RequestService, R: Request> Pages<'_, S, R> {
         if self.pages >= limits.pages {
             return Err(exceeds(limits.pages, "pages"));
         }
-        let params = cursor.clone().map(|cursor| ("cursor".to_owned(), Value::from(cursor)));
-        let params = JsonObject::from_iter(params);
+        let mut params = self.params.clone();
+        params.extend(cursor.clone().map(|cursor| ("cursor".to_owned(), Value::from(cursor))));
         let result = self.client.raw_call(R::METHOD, params).await?;
         let bytes = self.bytes.saturating_add(result.text().len());
         if bytes > limits.bytes {

@@ -39,7 +39,8 @@ pub struct CacheHints {
 }
 
 impl CacheHints {
-    /// Sets the hint for all results of a request: `server/discover`, one of the list requests, or `resources/read`.
+    /// Sets the hint for all results of a request: `server/discover`, one of the list requests, `resources/read`,
+    /// or a request of an extension whose results can be cached.
     #[must_use]
     pub fn of<R: Request>(mut self, hint: CacheHint) -> Self {
         self.lists.push((R::METHOD, hint));

@@ -244,10 +244,12 @@ impl Modern {
             Some(Err(why)) => return Err(invalid(&why)),
         };
         let mut edit = Edit::of(json);
+        let hint = self.cache_hints.hint(request.method, request.subject);
+        let spec = request.scope.revision.method(request.method);
         if kind.as_deref() == Some("input_required") {
             self.check_input_requests(request, result)?;
-        } else if request.scope.revision.method(request.method).is_some_and(|spec| spec.cacheable) {
-            let hint = self.cache_hints.hint(request.method, request.subject);
+        } else if spec.map_or(hint.is_some(), |spec| spec.cacheable) {
+            // The table has no methods of extensions. A hint for such a method replaces the one of its handler.
             let sent = hint.unwrap_or_default();
             for (name, there, value) in
                 [("ttlMs", ttl, sent.ttl_ms().to_string()), ("cacheScope", kept_by, format!("\"{}\"", sent.scope()))]

@@ -43,7 +43,7 @@ use crate::util::lock::Mutex;
 /// Invalid definitions are reported when the server starts; see [`serve`](super::serve()) and [`Server::config`].
 #[must_use]
 pub struct ServerBuilder {
-    state: State,
+    pub(super) state: State,
     #[cfg(feature = "rate-limit")]
     rate_limit: Option<(u32, Duration)>,
     #[cfg(feature = "rate-limit")]
@@ -88,6 +88,8 @@ impl From<LocalInfo> for ServerBuilder {
                 #[cfg(feature = "resource-templates")]
                 templates: Registry::default(),
                 prompts: Registry::default(),
+                #[cfg(feature = "skills")]
+                skills: None,
                 listeners: Mutex::default(),
             },
             #[cfg(feature = "rate-limit")]
@@ -314,7 +316,8 @@ impl ServerBuilder {
         self
     }
 
-    /// Sets the cache hint of the results of `R`: a list request, `resources/read` or `server/discover`.
+    /// Sets the cache hint of the results of `R`: a list request, `resources/read`, `server/discover`, or a request of an
+    /// extension whose results can be cached.
     pub fn cache_hint<R: Request>(mut self, hint: CacheHint) -> Self {
         let hints = &mut self.state.config.cache_hints;
         *hints = std::mem::take(hints).of::<R>(hint);
@@ -423,7 +426,7 @@ impl ServerBuilder {
     }
 
     /// Adds an entry. An error is reported when the server starts.
-    fn insert<T: Entry>(
+    pub(super) fn insert<T: Entry>(
         mut self,
         entry: Result<T, DefinitionError>,
         registry: impl Fn(&State) -> &Registry<T>,

@@ -50,6 +50,14 @@ pub enum DefinitionError {
         /// The reason.
         source: HeaderError,
     },
+    #[cfg(feature = "skills")]
+    /// A skill is inside another skill that was added separately.
+    #[error("the skill at {0} and the skill around it were added separately; put them into one folder")]
+    InnerSkill(String),
+    #[cfg(feature = "skills")]
+    /// The skills of a server without skills were replaced.
+    #[error("the server was built without skills; add `ServerBuilder::skills`")]
+    NoSkills,
     /// A URI template is invalid, or its variables cannot be extracted from a URI.
     #[error("resource template {template:?} is invalid or not supported")]
     Template {

@@ -23,7 +23,7 @@
 //!
 //! `builder` builds a server, `state` has its handle, `registration` changes it while it serves, and `serve` connects
 //! it to transports. `router` has its routes: `call_tool`, `read_resource` and `get_prompt` handle requests, and
-//! `conversion` converts their params and results. `task_call` runs calls as tasks. `registry` stores entries (`tool`,
+//! `conversion` converts their params and results. `task_call` runs calls as tasks, and `skills` serves skills. `registry` stores entries (`tool`,
 //! `resource`, `template`, `prompt`). Their functions take a `context`, which has the `rounds` of a request;
 //! `into_tool_result` and `into_contents` convert their return values. `schema` derives schemas from types, and `validate`
 //! checks values against them. `subscriptions` notifies modern clients of changes, `listeners` legacy ones.
@@ -60,6 +60,8 @@ mod router;
 #[cfg(feature = "schemars")]
 mod schema;
 mod serve;
+#[cfg(feature = "skills")]
+mod skills;
 mod state;
 pub mod subscriptions;
 #[cfg(feature = "tasks")]

@@ -62,6 +62,15 @@ impl<T: Entry> Registry<T> {
         Ok(())
     }
 
+    /// Adds an entry, or replaces the one with the same key.
+    #[cfg(feature = "skills")]
+    pub(super) fn set(&self, entry: T) {
+        let replaced = self.entries.write().insert(entry.key().to_owned(), Arc::new(entry));
+        // Dropped after the lock is released, as in `remove`.
+        drop(replaced);
+        self.is_declared.store(true, Ordering::Release);
+    }
+
     /// Removes an entry. Returns `false` if no entry has this key.
     pub(super) fn remove(&self, key: &str) -> bool {
         // The entry is dropped after the lock is released, because dropping a handler may run any code.
@@ -92,12 +101,12 @@ impl<T: Entry> Registry<T> {
     ///
     /// Fails if the cursor was not created by this function.
     pub(super) fn page(&self, cursor: Option<&str>, size: usize) -> Result<(Vec<Arc<T>>, Option<String>), ErrorObject> {
-        let after = cursor.map(decode_cursor::<T>).transpose()?;
+        let after = cursor.map(|cursor| decode_cursor(T::KIND, cursor)).transpose()?;
         let start = after.as_deref().map_or(Bound::Unbounded, Bound::Excluded);
         let entries = self.entries.read();
         let mut rest = entries.range::<str, _>((start, Bound::Unbounded));
         let page: Vec<Arc<T>> = rest.by_ref().take(size.max(1)).map(|(_, entry)| Arc::clone(entry)).collect();
-        let next = rest.next().and(page.last()).map(|last| encode_cursor(&**last));
+        let next = rest.next().and(page.last()).map(|last| encode_cursor(T::KIND, last.key()));
         Ok((page, next))
     }
 
@@ -111,15 +120,16 @@ impl<T: Entry> Registry<T> {
     }
 }
 
-/// Encodes the position after an entry.
-fn encode_cursor<T: Entry>(entry: &T) -> String {
-    URL_SAFE_NO_PAD.encode(format!("{}:{}", T::KIND, entry.key()))
+/// Encodes the position after an entry of this kind.
+pub(super) fn encode_cursor(kind: &str, key: &str) -> String {
+    URL_SAFE_NO_PAD.encode(format!("{kind}:{key}"))
 }
 
-fn decode_cursor<T: Entry>(cursor: &str) -> Result<String, ErrorObject> {
+/// Returns the key that [`encode_cursor`] has encoded.
+pub(super) fn decode_cursor(kind: &str, cursor: &str) -> Result<String, ErrorObject> {
     let bytes = URL_SAFE_NO_PAD.decode(cursor).ok();
     let text = bytes.and_then(|bytes| String::from_utf8(bytes).ok());
-    let key = text.as_deref().and_then(|text| text.strip_prefix(T::KIND)?.strip_prefix(':'));
+    let key = text.as_deref().and_then(|text| text.strip_prefix(kind)?.strip_prefix(':'));
     let unknown = || {
         let reason = "params.cursor: not a cursor of this list; request the first page, without a cursor";
         errors::invalid_params_in_words(reason)

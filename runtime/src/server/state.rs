@@ -38,9 +38,13 @@ use crate::service::context::Context;
 #[cfg(feature = "tasks")]
 use crate::service::extension::Extension as _;
 use crate::service::router::Router;
+#[cfg(feature = "skills")]
+use crate::skills::Skills;
 #[cfg(feature = "tasks")]
 use crate::tasks::{TaskSupport, TasksExtension, capability};
 use crate::util::lock::Mutex;
+#[cfg(feature = "skills")]
+use crate::util::lock::RwLock;
 
 /// A server of tools, resources and prompts.
 ///
@@ -58,6 +62,9 @@ pub(super) struct State {
     #[cfg(feature = "resource-templates")]
     pub(super) templates: Registry<TemplateEntry>,
     pub(super) prompts: Registry<PromptEntry>,
+    /// `None` if the server does not serve skills. Their files are also in `resources`.
+    #[cfg(feature = "skills")]
+    pub(super) skills: Option<RwLock<Arc<Skills>>>,
     pub(super) subscriptions: Subscriptions,
     pub(super) listeners: Mutex<Listeners>,
 }
@@ -172,6 +179,11 @@ impl Server {
     }
 
     pub(super) fn has_resources(&self) -> bool {
+        // A server of skills must declare resources, even if it has no skills.
+        #[cfg(feature = "skills")]
+        if self.0.skills.is_some() {
+            return true;
+        }
         #[cfg(feature = "resource-templates")]
         if self.0.templates.is_declared() {
             return true;

@@ -40,7 +40,8 @@ pub struct TaskLimits {
     /// The maximum time a task is kept. A longer `ttl` is shortened to this. A task that is still running when it
     /// expires is stopped. Defaults to 24 hours.
     pub max_ttl: Duration,
-    /// How often the peer should poll a task. Defaults to one second.
+    /// How often the peer should poll a task. Also how often this process reads a task from the store to find changes of
+    /// other processes, while the task runs or a client subscribes to it. Defaults to one second.
     pub poll_interval: Duration,
     /// The maximum number of tasks on a page of `tasks/list`. Defaults to 100.
     pub page_size: usize,

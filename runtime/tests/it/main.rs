@@ -26,6 +26,8 @@ mod multi_round;
 mod rate_limit;
 mod reserved_keys;
 mod server;
+mod skills;
+mod skills_client;
 mod stdio;
 mod subscriptions;
 mod task_extension;

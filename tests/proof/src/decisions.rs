@@ -8,7 +8,7 @@
 pub const REVISIONS: [&str; 5] = ["2024-11-05", "2025-03-26", "2025-06-18", "2025-11-25", "2026-07-28"];
 
 /// The vendored extensions, by name.
-pub const EXTENSIONS: [&str; 4] = ["apps", "registry", "server-card", "tasks"];
+pub const EXTENSIONS: [&str; 5] = ["apps", "registry", "server-card", "skills", "tasks"];
 
 /// A repair of a schema.
 #[derive(Debug, Clone, Copy)]
@@ -29,7 +29,7 @@ pub struct Fixup {
 pub const FIXUPS: &[Fixup] = &[
     Fixup {
         name: "a JSON value may be null or a fraction",
-        revisions: &["2026-07-28", "tasks"],
+        revisions: &["2026-07-28", "skills", "tasks"],
         at: "JSONValue/anyOf/2/type",
         expected: Some(r#"["string", "integer", "boolean"]"#),
         becomes: r#"["string", "number", "boolean", "null"]"#,
@@ -172,7 +172,7 @@ pub fn decisions(revision: &str) -> &'static [Decision] {
         "2025-11-25" => V2025_11_25,
         "2026-07-28" => V2026_07_28,
         "tasks" => TASKS,
-        "apps" | "registry" | "server-card" => &[],
+        "apps" | "registry" | "server-card" | "skills" => &[],
         other => panic!("revision {other} has no decisions: add them to `decisions`"),
     }
 }

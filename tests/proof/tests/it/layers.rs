@@ -27,6 +27,7 @@ const RUNTIME: Crate = Crate {
         "service",
         "connection",
         "tasks",
+        "skills",
         "http",
         "server",
         "client",

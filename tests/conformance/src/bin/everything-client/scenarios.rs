@@ -5,7 +5,9 @@ use std::pin::Pin;
 
 use anyhow::{Context, bail, ensure};
 use mcpgen_runtime::Client;
+use mcpgen_runtime::skills::SkillError;
 use mcpgen_types::JsonObject;
+use mcpgen_types::ext::skills::SkillResources;
 use serde::Deserialize;
 use serde_json::{Value, json};
 
@@ -56,6 +58,10 @@ pub(crate) const SCENARIOS: &[(&str, Scenario)] = &[
     ("http-invalid-tool-headers", |run| Box::pin(call_all_tools(run))),
     ("json-schema-ref-no-deref", |run| Box::pin(list_tools(run))),
     ("json-schema-2020-12-preservation", |run| Box::pin(echo_schema(run))),
+    ("sep-2640-client-no-prefetch", |run| Box::pin(list_skills(run))),
+    ("sep-2640-client-verify-digest", |run| Box::pin(load_skills(run))),
+    ("sep-2640-client-verify-size", |run| Box::pin(load_skills(run))),
+    ("sep-2640-client-verify-frontmatter", |run| Box::pin(load_skills(run))),
 ];
 
 /// Returns the scenario with this name. All scenarios of authorization make the same calls.
@@ -156,6 +162,30 @@ async fn echo_schema(Run { client, .. }: &Run) -> anyhow::Result<()> {
         .context("the server has no tool `json_schema_2020_12_tool`")?;
     let schema = mcpgen_types::to_value(&tool.input_schema)?;
     call(client, "json_schema_echo", json!({ "schema": schema })).await
+}
+
+async fn list_skills(Run { client, .. }: &Run) -> anyhow::Result<()> {
+    let skills = client.skills().await?;
+    ensure!(!skills.is_empty(), "the server has no skills");
+    Ok(())
+}
+
+/// Loads all skills, and reads their files. Does not use skills that do not match their entries.
+async fn load_skills(Run { client, .. }: &Run) -> anyhow::Result<()> {
+    for entry in client.skills().await? {
+        let skill = match client.load_skill(&entry).await {
+            Ok(skill) => skill,
+            Err(SkillError::Digest { .. } | SkillError::Size { .. } | SkillError::FrontmatterDiffers { .. }) => {
+                continue;
+            }
+            Err(error) => return Err(error.into()),
+        };
+        let SkillResources::SkillResourceArray(files) = &skill.entry.resources else { continue };
+        for file in files.iter().filter(|file| file.uri != entry.uri) {
+            client.read_skill_file(&skill, &file.uri).await?;
+        }
+    }
+    Ok(())
 }
 
 /// Calls a tool.

@@ -1,6 +1,7 @@
 //! Runs the scenarios without the suite, with a server that has the tools they call.
 
 use mcpgen_runtime::server::{RequestContext, ToolError};
+use mcpgen_runtime::skills::Skills;
 use mcpgen_runtime::{Server, serve, transport};
 use mcpgen_types::JsonObject;
 use mcpgen_types::v2026_07_28::{ElicitRequestParams, Prompt, Resource, Tool, ToolInputSchema};
@@ -28,7 +29,9 @@ fn server() -> Server {
     let server = tools.into_iter().fold(server, |server, name| {
         server.tool_with_schema(tool(name), |_, arguments| async move { mcpgen_types::to_string(&arguments) })
     });
-    server.build()
+    let skill = "---\nname: greet\ndescription: Greets people.\n---\nRead [the phrases](phrases.txt).\n";
+    let skills = Skills::from_files([("greet/SKILL.md", skill), ("greet/phrases.txt", "hello")]);
+    server.skills(skills.expect("valid skills")).build()
 }
 
 async fn elicit_defaults(context: RequestContext) -> Result<String, ToolError> {

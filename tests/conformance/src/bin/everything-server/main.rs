@@ -13,6 +13,7 @@ mod resources;
 mod samples;
 mod schemas;
 mod siblings;
+mod skills;
 mod task_files;
 mod tasks;
 #[cfg(test)]
@@ -63,7 +64,7 @@ async fn main() -> anyhow::Result<()> {
         Some(directory) => tasks::tools(server, TaskFiles::new(directory)?),
         None => tasks::tools(server, InMemoryTaskStore::default()),
     };
-    let server = siblings::connect(server, arguments.port, arguments.sibling).await?;
+    let server = siblings::connect(skills::skills(server)?, arguments.port, arguments.sibling).await?;
     events::add_changing_tools(&server)?;
     listen(&server, arguments.port).await
 }
@@ -71,7 +72,7 @@ async fn main() -> anyhow::Result<()> {
 /// How long a request state is valid.
 const STATE_LIFETIME: Duration = Duration::from_secs(15 * 60);
 
-/// Creates the server, without the tools that run as tasks.
+/// Creates the server, without skills and without the tools that run as tasks.
 fn server(seal: &RequestStateCodec) -> ServerBuilder {
     let server = Server::builder("everything-server", env!("CARGO_PKG_VERSION"))
         .instructions("This server is a test fixture.")

@@ -2,6 +2,10 @@
 
 #![cfg(feature = "tasks")]
 
+mod input;
+mod legacy;
+mod notifications;
+
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
@@ -90,6 +94,7 @@ fn server_with(tasks: Tasks) -> Server {
             let second = context.elicit("second", form).await?.action;
             Ok::<_, ToolError>(format!("{first:?} {second:?}"))
         })
+        .tool_with_schema(tool("panics", TaskSupport::Optional), |_, _| async { panic!("a bug") as &str })
         .tool_with_schema(tool("insists", TaskSupport::Optional), |context, _| insist(context))
         .tool_with_schema(tool("plain", TaskSupport::Forbidden), |_, _| async { "plain" })
         .tool_with_schema(tool("optional", TaskSupport::Optional), |_, _| async { "optional" })
@@ -161,6 +166,27 @@ async fn after(client: &Client, id: &str, status: &str) -> Value {
     }
 }
 
+/// Returns a request with the metadata of a client, with or without the extension.
+fn request(id: &str, method: &str, params: Value, has_extension: bool) -> String {
+    let mut params = params;
+    let capabilities = match has_extension {
+        true => json!({ "elicitation": {}, "extensions": { IDENTIFIER: {} } }),
+        false => json!({}),
+    };
+    params["_meta"] = json!({
+        "io.modelcontextprotocol/protocolVersion": "2026-07-28",
+        "io.modelcontextprotocol/clientCapabilities": capabilities,
+    });
+    json!({ "jsonrpc": "2.0", "id": id, "method": method, "params": params }).to_string()
+}
+
+fn raw_peer(server: &Server) -> RawPeer {
+    let router = server.router();
+    let handled = router.handled(mcpgen_runtime::protocol::Role::Server);
+    let protocol = Arc::new(server.config().expect("a valid server").protocol(&handled));
+    RawPeer::connect(|pipe| support::run(router, protocol, Limits::default(), pipe)).0
+}
+
 #[tokio::test]
 async fn runs_calls_as_tasks_for_clients_with_the_extension() {
     let client = modern().await;
@@ -199,44 +225,6 @@ async fn only_json_rpc_errors_fail_a_task() {
     let state = after(&client, &id, "working").await;
     assert_eq!((&state["status"], &state["error"]["message"]), (&json!("failed"), &json!("broken")), "{state}");
     assert!(state.get("result").is_none(), "{state}");
-}
-
-#[tokio::test]
-async fn tasks_ask_for_input_one_request_after_the_other() {
-    let client = modern().await;
-    let id = start(&client, "asks").await;
-    let update = async |responses: Value| {
-        let params = json!({ "taskId": id, "inputResponses": responses });
-        let ack = send(&client, "tasks/update", params).await.expect("an acknowledgement");
-        mcpgen_types::from_value::<UpdateTaskResult>(ack).expect("valid")
-    };
-    let state = after(&client, &id, "working").await;
-    assert_eq!(state["status"], "input_required", "{state}");
-    assert_eq!(state["inputRequests"]["first"]["method"], "elicitation/create", "{state}");
-    update(json!({ "second": { "action": "cancel" }, "other": { "ignored": true } })).await;
-    assert_eq!(get(&client, &id).await["status"], "input_required", "only open requests count");
-    update(json!({ "first": { "action": "accept" } })).await;
-    let state = loop {
-        let state = after(&client, &id, "working").await;
-        if state["inputRequests"].get("first").is_none() {
-            break state;
-        }
-    };
-    assert!(state["inputRequests"].get("second").is_some(), "{state}");
-    update(json!({ "second": { "action": "decline" } })).await;
-    let state = after(&client, &id, "input_required").await;
-    let state = if state["status"] == "working" { after(&client, &id, "working").await } else { state };
-    assert_eq!(state["result"]["content"][0]["text"], "Accept Decline", "{state}");
-}
-
-#[tokio::test]
-async fn the_client_waits_for_tasks_and_handles_their_input_requests() {
-    let client = modern().await;
-    let result = client.call_tool("asks", Default::default()).await.expect("a result");
-    let text = mcpgen_types::to_value(&result.content).expect("content");
-    assert_eq!(text[0]["text"], "Decline Decline");
-    let error = client.call_tool("breaks", Default::default()).await.expect_err("an error");
-    assert!(matches!(&error, CallError::ErrorResponse(error) if error.message == "broken"), "{error}");
 }
 
 #[tokio::test]
@@ -279,99 +267,6 @@ async fn modern_revisions_have_no_capability_or_member_for_tasks() {
     assert!(capabilities.get("tasks").is_none(), "{capabilities:?}");
     let tools = send(&client, "tools/list", json!({})).await.expect("tools");
     assert!(!tools.to_string().contains("taskSupport"), "{tools}");
-}
-
-#[tokio::test]
-async fn runs_calls_as_tasks_in_the_legacy_revision_with_tasks() {
-    let client = connect(client(Revision::V2025_11_25)).await;
-    assert!(client.peer.peer_info().expect("a server").can(&["tasks", "requests", "tools", "call"]));
-    let tools = send(&client, "tools/list", json!({})).await.expect("tools");
-    let support = |name: &str| {
-        let tools = tools["tools"].as_array().expect("tools");
-        tools.iter().find(|tool| tool["name"] == name).map(|tool| tool["execution"]["taskSupport"].clone())
-    };
-    assert_eq!(support("plain"), Some(Value::Null));
-    assert_eq!(support("required"), Some(json!("required")));
-    assert_eq!(call(&client, "optional").await.expect("a result")["content"][0]["text"], "optional");
-    assert_eq!(call(&client, "required").await.expect_err("an error").code, ErrorCode::METHOD_NOT_FOUND);
-    let as_task = |name: &str| json!({ "name": name, "task": {} });
-    let error = send(&client, "tools/call", as_task("plain")).await.expect_err("an error");
-    assert_eq!(error.code, ErrorCode::METHOD_NOT_FOUND);
-    let created = send(&client, "tools/call", as_task("required")).await.expect("a task");
-    let id = created["task"]["taskId"].as_str().expect("an ID").to_owned();
-    let result = send(&client, "tasks/result", json!({ "taskId": id })).await.expect("a result");
-    assert_eq!(result["content"][0]["text"], "required", "{result}");
-}
-
-#[tokio::test]
-async fn a_server_without_tasks_ignores_the_request_for_a_task() {
-    let tool = Tool::new(ToolInputSchema::new(), "plain");
-    let server = Server::builder("server", "1").tool_with_schema(tool, |_, _| async { "plain" }).build();
-    let mut remote = raw_peer(&server);
-    let message = |id: u32, method: &str, params: Value| {
-        json!({ "jsonrpc": "2.0", "id": id, "method": method, "params": params }).to_string()
-    };
-    let client = json!({ "name": "client", "version": "1" });
-    let initialize = json!({ "protocolVersion": "2025-11-25", "capabilities": {}, "clientInfo": client });
-    remote.request(&message(1, "initialize", initialize)).await;
-    let response = remote.request(&message(2, "tools/call", json!({ "name": "plain", "task": {} }))).await;
-    assert_eq!(response["result"]["content"][0]["text"], "plain", "{response}");
-}
-
-#[tokio::test]
-async fn calls_run_directly_in_revisions_without_tasks() {
-    let client = connect(client(Revision::V2025_06_18)).await;
-    for name in ["optional", "required"] {
-        assert_eq!(call(&client, name).await.expect("a result")["content"][0]["text"], name);
-    }
-}
-
-#[tokio::test]
-async fn a_function_waits_for_several_inputs_at_once() {
-    let client = modern().await;
-    let id = start(&client, "both").await;
-    let update = async |responses: Value| {
-        let params = json!({ "taskId": id, "inputResponses": responses });
-        send(&client, "tasks/update", params).await.expect("an acknowledgement");
-    };
-    let state = loop {
-        let state = get(&client, &id).await;
-        if state["inputRequests"].as_object().is_some_and(|requests| requests.len() == 2) {
-            break state;
-        }
-        tokio::time::sleep(Duration::from_millis(5)).await;
-    };
-    assert_eq!(state["inputRequests"]["second"]["method"], "elicitation/create", "{state}");
-    update(json!({ "second": { "action": "decline" } })).await;
-    let state = get(&client, &id).await;
-    assert_eq!(state["status"], "input_required");
-    assert!(state["inputRequests"].get("second").is_none() && state["inputRequests"].get("first").is_some(), "{state}");
-    update(json!({ "first": { "action": "accept" } })).await;
-    let state = after(&client, &id, "working").await;
-    assert_eq!(state["result"]["content"][0]["text"], "Accept Decline in run 0", "{state}");
-}
-
-#[tokio::test]
-async fn a_result_that_requests_input_again_uses_another_key() {
-    let client = modern().await;
-    let id = start(&client, "insists").await;
-    for (key, action) in [("answer", "decline"), ("answer-2", "cancel"), ("answer-3", "accept")] {
-        let state = after(&client, &id, "working").await;
-        assert!(state["inputRequests"].get(key).is_some(), "{key}: {state}");
-        let params = json!({ "taskId": id, "inputResponses": { key: { "action": action } } });
-        send(&client, "tasks/update", params).await.expect("an acknowledgement");
-    }
-    let state = after(&client, &id, "working").await;
-    assert_eq!(state["result"]["content"][0]["text"], "thanks", "{state}");
-}
-
-#[tokio::test]
-async fn fails_if_the_client_does_not_support_the_input() {
-    let client = Client::builder("client", "1").tasks();
-    let client = connect(client).await;
-    let id = start(&client, "asks").await;
-    let state = after(&client, &id, "working").await;
-    assert_eq!((&state["status"], &state["error"]["code"]), (&json!("failed"), &json!(-32021)), "{state}");
 }
 
 #[tokio::test]
@@ -467,126 +362,51 @@ async fn the_handler_of_a_router_runs_calls_as_tasks() {
     assert_eq!(call(&without, "asks").await.expect_err("an error").code, ErrorCode(-32021));
 }
 
-/// Returns a request with the metadata of a client, with or without the extension.
-fn request(id: &str, method: &str, params: Value, has_extension: bool) -> String {
-    let mut params = params;
-    let capabilities = match has_extension {
-        true => json!({ "elicitation": {}, "extensions": { IDENTIFIER: {} } }),
-        false => json!({}),
-    };
-    params["_meta"] = json!({
-        "io.modelcontextprotocol/protocolVersion": "2026-07-28",
-        "io.modelcontextprotocol/clientCapabilities": capabilities,
-    });
-    json!({ "jsonrpc": "2.0", "id": id, "method": method, "params": params }).to_string()
-}
-
-fn raw_peer(server: &Server) -> RawPeer {
-    let router = server.router();
-    let handled = router.handled(mcpgen_runtime::protocol::Role::Server);
-    let protocol = Arc::new(server.config().expect("a valid server").protocol(&handled));
-    RawPeer::connect(|pipe| support::run(router, protocol, Limits::default(), pipe)).0
-}
-
 #[tokio::test]
-async fn notifies_subscribers_of_each_status_in_full() {
-    let mut remote = raw_peer(&server());
-    let created = remote.request(&request("c", "tools/call", json!({ "name": "asks" }), true)).await;
-    let id = created["result"]["taskId"].as_str().expect("a task").to_owned();
-    let filter = json!({ "notifications": { "taskIds": ["unknown", id], "toolsListChanged": true } });
-    let acknowledged = remote.request(&request("s", "subscriptions/listen", filter, true)).await;
-    assert_eq!(
-        acknowledged["params"]["notifications"],
-        json!({ "taskIds": [id], "toolsListChanged": true }),
-        "{acknowledged}"
-    );
-    for key in ["first", "second"] {
-        loop {
-            let notification = remote.receive().await;
-            // The responses and the notifications have no order.
-            if notification.get("method").is_none() {
-                continue;
-            }
-            assert_eq!(notification["method"], "notifications/tasks", "{notification}");
-            assert_eq!(notification["params"]["_meta"]["io.modelcontextprotocol/subscriptionId"], "s");
-            let decoded = mcpgen_types::from_value::<TaskStatusNotification>(notification.clone());
-            decoded.unwrap_or_else(|error| panic!("{error}: {notification}"));
-            if notification["params"]["inputRequests"].get(key).is_some() {
-                break;
-            }
-            assert_eq!(notification["params"]["status"], "working", "{notification}");
-        }
-        let params = json!({ "taskId": id, "inputResponses": { key: { "action": "accept" } } });
-        remote.send(&request(key, "tasks/update", params, true)).await;
-    }
-    let mut statuses = Vec::new();
-    while statuses.last().is_none_or(|last| last != "completed") {
-        let message = remote.receive().await;
-        if message.get("method").is_some() {
-            statuses.push(message["params"]["status"].clone());
-            if message["params"]["status"] == "completed" {
-                assert_eq!(message["params"]["result"]["content"][0]["text"], "Accept Accept");
-            }
-        }
-    }
-}
-
-#[tokio::test]
-async fn rejects_subscriptions_to_tasks_of_clients_without_the_extension() {
-    let mut remote = raw_peer(&server());
-    let filter = json!({ "notifications": { "taskIds": ["a"] } });
-    let error = remote.request(&request("s", "subscriptions/listen", filter, false)).await["error"].clone();
-    assert_eq!(error["code"], -32021, "{error}");
-    assert_eq!(error["data"], json!({ "requiredCapabilities": { "extensions": { IDENTIFIER: {} } } }));
-}
-
-#[tokio::test]
-async fn clients_subscribe_to_tasks() {
+async fn a_panic_fails_the_task() {
     let client = modern().await;
-    let id = start(&client, "asks").await;
-    let mut filter = SubscriptionFilter::new();
-    filter.extra.insert("taskIds", json!([id])).expect("a new member");
-    let mut subscription = client.listen(filter).await.expect("a subscription");
-    assert_eq!(subscription.acknowledged().extra.get("taskIds"), Some(&json!([id])));
-    while get(&client, &id).await["status"] != "completed" {
-        assert_eq!(subscription.next().await.expect("a change"), Some(Change::Task(id.clone())));
-        let open = get(&client, &id).await["inputRequests"].clone();
-        for key in open.as_object().into_iter().flat_map(|open| open.keys()) {
-            let params = json!({ "taskId": id, "inputResponses": { key: { "action": "accept" } } });
-            send(&client, "tasks/update", params).await.expect("an acknowledgement");
-        }
-    }
+    let id = start(&client, "panics").await;
+    let state = after(&client, &id, "working").await;
+    assert_eq!((&state["status"], &state["error"]["code"]), (&json!("failed"), &json!(-32603)), "{state}");
 }
 
-#[cfg(feature = "request-state")]
 #[tokio::test]
-async fn a_function_can_ask_before_its_call_becomes_a_task() {
-    let client = modern().await;
-    for (action, is_task) in [("accept", true), ("cancel", false)] {
-        let first = call(&client, "defers").await.expect("a request for input");
-        assert_eq!(first["resultType"], "input_required", "{first}");
-        let params = json!({
-            "name": "defers",
-            "inputResponses": { "first": { "action": action } },
-            "requestState": first["requestState"],
-        });
-        let second = send(&client, "tools/call", params).await.expect("a result");
-        if !is_task {
-            assert_eq!(
-                (&second["resultType"], &second["content"][0]["text"]),
-                (&json!("complete"), &json!("nothing to do"))
-            );
-            continue;
-        }
-        let task: CreateTaskResult = mcpgen_types::from_value(second.clone()).expect("a task");
-        assert!(second.get("requestState").is_none(), "{second}");
-        let state = after(&client, &task.task_id, "working").await;
-        assert!(state["inputRequests"].get("second").is_some(), "{state}");
-        let params = json!({ "taskId": task.task_id, "inputResponses": { "second": { "action": "decline" } } });
-        send(&client, "tasks/update", params).await.expect("an acknowledgement");
-        let state = after(&client, &task.task_id, "working").await;
-        assert_eq!(state["result"]["content"][0]["text"], "Accept Decline", "{state}");
+async fn expired_tasks_stop_and_are_unknown() {
+    let limits = TaskLimits { running: 1, ttl: Duration::from_millis(200), ..limits() };
+    let server = server_with(Tasks::new(InMemoryTaskStore::default(), limits));
+    let client = connect_to(server, client(Revision::V2026_07_28).tasks()).await;
+    let id = start(&client, "sleeps").await;
+    assert_eq!(get(&client, &id).await["ttlMs"], 200);
+    while call(&client, "optional").await.is_err() {
+        tokio::time::sleep(Duration::from_millis(20)).await;
     }
-    let text = client.call_tool("defers", Default::default()).await.expect("a result").content;
-    assert_eq!(mcpgen_types::to_value(&text).expect("content")[0]["text"], "Decline Decline");
+    let error = send(&client, "tasks/get", json!({ "taskId": id })).await.expect_err("no task");
+    assert_eq!(error.code, ErrorCode::INVALID_PARAMS, "{error}");
+}
+
+#[cfg(all(feature = "http-server", feature = "http-client"))]
+#[tokio::test]
+async fn clients_send_the_id_of_a_task_as_a_header() {
+    let endpoint = server().http(Default::default()).expect("a valid server");
+    let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.expect("a port");
+    let url = format!("http://{}/mcp", listener.local_addr().expect("an address"));
+    let names = Arc::<std::sync::Mutex<Vec<String>>>::default();
+    let seen = Arc::clone(&names);
+    let app = axum::Router::new().route_service("/mcp", endpoint).layer(axum::middleware::from_fn(
+        move |request: axum::extract::Request, next: axum::middleware::Next| {
+            let header = |name: &str| request.headers().get(name).and_then(|value| value.to_str().ok());
+            if header("mcp-method").is_some_and(|method| method.starts_with("tasks/")) {
+                seen.lock().expect("names").push(header("mcp-name").unwrap_or("none").to_owned());
+            }
+            next.run(request)
+        },
+    ));
+    tokio::spawn(async move { axum::serve(listener, app).await });
+    let client = client(Revision::V2026_07_28).tasks();
+    let client = client.connect_http(&url, Default::default()).await.expect("a server");
+    // The server rejects a header that does not match the params.
+    let result = client.call_tool("asks", Default::default()).await.expect("a result");
+    assert_eq!(mcpgen_types::to_value(&result.content).expect("content")[0]["text"], "Decline Decline");
+    let names = names.lock().expect("names").clone();
+    assert!(names.len() >= 3 && names.iter().all(|name| name.len() == 32 && *name == names[0]), "{names:?}");
 }

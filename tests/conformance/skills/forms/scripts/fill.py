@@ -1,0 +1,2 @@
+print("name:", input("name? "))
+print("date:", input("date? "))

@@ -1,0 +1,10 @@
+//! Skills: one with files in subdirectories, and one with a path of two segments.
+
+use mcpgen_runtime::ServerBuilder;
+use mcpgen_runtime::skills::{FolderError, Skills};
+
+const FOLDER: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/skills");
+
+pub(crate) fn skills(server: ServerBuilder) -> Result<ServerBuilder, FolderError> {
+    Ok(server.skills(Skills::from_folder(FOLDER)?))
+}
