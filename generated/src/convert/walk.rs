@@ -16,7 +16,9 @@ pub(super) struct Walk {
     revision: Revision,
     out: Vec<u8>,
     lost: Vec<Lost>,
-    /// The number of places where the text differs from the source.
+    /// The guards of the unions around the current value.
+    guards: Vec<&'static [Guard]>,
+    /// The number of places where the text differs from the source and that one of these guards reads.
     changes: usize,
 }
 
@@ -40,7 +42,7 @@ struct Progress {
 
 impl Walk {
     pub(super) fn new(policy: Policy, revision: Revision) -> Self {
-        Self { policy, revision, out: Vec::with_capacity(256), lost: Vec::new(), changes: 0 }
+        Self { policy, revision, out: Vec::with_capacity(256), lost: Vec::new(), guards: Vec::new(), changes: 0 }
     }
 
     /// Converts a whole value.
@@ -106,6 +108,19 @@ impl Walk {
 
     /// Converts to a union. The variant that the source selects must also be the one that the result selects.
     fn union(
+        &mut self,
+        node: Node<'_>,
+        from: TypeId,
+        (guards, variants): (&'static [Guard], &'static [TypeId]),
+        path: &Path<'_>,
+    ) -> Written {
+        self.guards.push(guards);
+        let written = self.variant(node, from, (guards, variants), path);
+        self.guards.pop();
+        written
+    }
+
+    fn variant(
         &mut self,
         node: Node<'_>,
         from: TypeId,
@@ -215,7 +230,7 @@ impl Walk {
         match member.rule() {
             Some(Rule::Default(default, others)) => match others {
                 _ if is_literal(node, &default) => {
-                    self.changes += 1;
+                    self.changed(path);
                     return Ok(());
                 }
                 OtherValues::Refused => {
@@ -263,8 +278,19 @@ impl Walk {
         Ok(())
     }
 
+    /// Records that the text of a member, or of something in it, differs from the source.
+    fn changed(&mut self, path: &Path<'_>) {
+        let reads = |name: &str| {
+            let mut conditions = self.guards.iter().flat_map(|guards| guards.iter()).flat_map(|guard| guard.when);
+            conditions.any(|condition| condition.path().contains(&name))
+        };
+        if path.name().is_none_or(reads) {
+            self.changes += 1;
+        }
+    }
+
     fn lose(&mut self, path: &Path<'_>, reason: LostReason) {
-        self.changes += 1;
+        self.changed(path);
         self.lost.push(Lost { path: path.pointer(), reason, revision: self.revision });
     }
 
@@ -283,13 +309,13 @@ impl Walk {
             (None, Some(Rule::Revision)) => Literal::Str(self.revision.as_str()),
             (None, Some(Rule::Unique)) => {
                 unique = random();
-                self.changes += 1;
+                self.changed(path);
                 self.name(member.name, start);
                 return self.value(Node::Str(&unique), ANY, member.content, path);
             }
             (None, _) => return Err(self.refusal(path, ErrorKind::Missing)),
         };
-        self.changes += 1;
+        self.changed(path);
         self.name(member.name, start);
         self.value(value.encode(), ANY, member.content, path)
     }
@@ -305,7 +331,7 @@ impl Walk {
         };
         match (node, list.map_or(Shape::of(from), |list| Shape::of(*list))) {
             (Node::Array(elements), Shape::List(items, _)) if elements.len() == 1 => {
-                self.changes += 1;
+                self.changed(path);
                 self.value(elements.element(0), items, to, &path.index(0))
             }
             _ => self.value(node, from, to, path),
