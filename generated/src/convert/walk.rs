@@ -16,9 +16,9 @@ pub(super) struct Walk {
     revision: Revision,
     out: Vec<u8>,
     lost: Vec<Lost>,
-    /// The guards of the unions around the current value.
-    guards: Vec<&'static [Guard]>,
-    /// The number of places where the text differs from the source and that one of these guards reads.
+    /// The guards of the outermost unions around the current value, and the number of all of these unions.
+    guards: ([&'static [Guard]; MAX_GUARDS], usize),
+    /// The number of places where the text differs from the source and that one of these guards may read.
     changes: usize,
 }
 
@@ -42,7 +42,14 @@ struct Progress {
 
 impl Walk {
     pub(super) fn new(policy: Policy, revision: Revision) -> Self {
-        Self { policy, revision, out: Vec::with_capacity(256), lost: Vec::new(), guards: Vec::new(), changes: 0 }
+        Self {
+            policy,
+            revision,
+            out: Vec::with_capacity(256),
+            lost: Vec::new(),
+            guards: ([&[]; MAX_GUARDS], 0),
+            changes: 0,
+        }
     }
 
     /// Converts a whole value.
@@ -114,9 +121,13 @@ impl Walk {
         (guards, variants): (&'static [Guard], &'static [TypeId]),
         path: &Path<'_>,
     ) -> Written {
-        self.guards.push(guards);
+        let (outer, count) = &mut self.guards;
+        if let Some(place) = outer.get_mut(*count) {
+            *place = guards;
+        }
+        *count += 1;
         let written = self.variant(node, from, (guards, variants), path);
-        self.guards.pop();
+        self.guards.1 -= 1;
         written
     }
 
@@ -280,8 +291,13 @@ impl Walk {
 
     /// Records that the text of a member, or of something in it, differs from the source.
     fn changed(&mut self, path: &Path<'_>) {
+        let (outer, count) = &self.guards;
+        let Some(guards) = outer.get(..*count) else {
+            self.changes += 1;
+            return;
+        };
         let reads = |name: &str| {
-            let mut conditions = self.guards.iter().flat_map(|guards| guards.iter()).flat_map(|guard| guard.when);
+            let mut conditions = guards.iter().flat_map(|guards| guards.iter()).flat_map(|guard| guard.when);
             conditions.any(|condition| condition.path().contains(&name))
         };
         if path.name().is_none_or(reads) {
@@ -433,6 +449,9 @@ impl Walk {
         self.refusal(path, ErrorKind::Type { expected: expected.into(), found: describe(node) })
     }
 }
+
+/// The number of unions in each other whose guards a conversion remembers.
+const MAX_GUARDS: usize = 4;
 
 /// The number of members in [`Progress::seen`].
 const MASK: usize = u128::BITS as usize;

@@ -199,7 +199,7 @@ impl Relay {
             }
             self.lower_level(asked).await;
         } else {
-            meta.insert(PROTOCOL_VERSION.to_owned(), to.as_str().into());
+            meta.insert(PROTOCOL_VERSION.to_owned(), self.server.revision().as_str().into());
             if let Ok(Value::Object(ours)) = mcpgen_types::to_value(&self.server.meta()) {
                 for (name, value) in ours {
                     meta.entry(name).or_insert(value);
