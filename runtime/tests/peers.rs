@@ -319,7 +319,7 @@ const BRIDGE_CASES: &[Case] = &[
             r#"{"step":"echo","value":"hello"}"#,
             r#"{"step":"add","value":"5"}"#,
             r#"{"step":"ask","value":"sdk2-model says: 1 read"}"#,
-            r#"{"step":"progress","value":[1,2]}"#,
+            r#"{"step":"progress","value":[1,2"#,
             CANCELLED,
             UNKNOWN_TOOL,
             r#"{"step":"logs","value":true}"#,

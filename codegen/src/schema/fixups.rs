@@ -9,8 +9,8 @@ use crate::schema::document::Document;
 pub struct Fixup {
     /// A stable name.
     pub name: &'static str,
-    /// The revisions and extensions whose schema has the defect. In schemas that are not released, the fixup is applied
-    /// where it matches.
+    /// The revisions and extensions whose schema is known to have the defect. In other schemas, such as those of new
+    /// revisions, the fixup is applied where it matches.
     pub revisions: &'static [&'static str],
     /// The definition, or `*` for every definition that has the expected value at the pointer.
     pub definition: &'static str,
@@ -190,16 +190,19 @@ impl Applied {
     }
 }
 
-/// Applies the fixups to a document: those for the revision if it is released, otherwise all.
+/// Applies the fixups to a document where they match.
 ///
 /// # Errors
 /// [`Error::Schema`] if a fixup for a released revision does not find the value that it expects.
 pub(crate) fn apply(document: &mut Document, revision: &str, released: bool) -> Result<Vec<Applied>, Error> {
     let mut applied = Vec::new();
     let mut problems = Vec::new();
-    for fixup in FIXUPS.iter().filter(|fixup| !released || fixup.revisions.contains(&revision)) {
+    for fixup in FIXUPS {
         let pointers = fixup.apply(document);
-        if released && pointers.is_empty() {
+        if pointers.is_empty() && released {
+            if !fixup.revisions.contains(&revision) {
+                continue;
+            }
             problems.push(Problem {
                 file: document.file.clone(),
                 definition: fixup.definition.replace('*', ""),

@@ -232,7 +232,7 @@ impl Condition {
         }
     }
 
-    fn path(&self) -> &'static [&'static str] {
+    pub(crate) fn path(&self) -> &'static [&'static str] {
         match *self {
             Self::Type(_) => &[],
             Self::Value(path, _) | Self::Present(path) | Self::Absent(path) => path,

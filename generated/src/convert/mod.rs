@@ -118,14 +118,14 @@ impl Conversion {
     /// Returns the conversion of a method's `params`. Returns `None` if one of the revisions does not have the method.
     #[must_use]
     pub fn of_params(method: &str, from: Revision, to: Revision) -> Option<Self> {
-        let (source, target) = (shape::method(method, from)?, shape::method(method, to)?);
+        let [source, target] = shape::method(method, from, to)?;
         Some(Self { from: source.0, to: target.0, revision: to })
     }
 
     /// Returns the conversion of a request's result. Returns `None` if one of the revisions does not have the method.
     #[must_use]
     pub fn of_result(method: &str, from: Revision, to: Revision) -> Option<Self> {
-        let (source, target) = (shape::method(method, from)?, shape::method(method, to)?);
+        let [source, target] = shape::method(method, from, to)?;
         Some(Self { from: source.1, to: target.1, revision: to })
     }
 

@@ -21,13 +21,32 @@ impl<'p> Path<'p> {
         Self(Some((self, Step::Index(index))))
     }
 
+    /// Returns the name of the member that the value belongs to.
+    pub(super) fn name(&self) -> Option<&'p str> {
+        match self.0? {
+            (_, Step::Key(name)) => Some(name),
+            (parent, Step::Index(_)) => parent.name(),
+        }
+    }
+
     /// Returns the path as a JSON Pointer.
     #[cold]
     pub(super) fn pointer(&self) -> String {
-        let Some((parent, step)) = self.0 else { return String::new() };
+        let mut pointer = String::with_capacity(64);
+        self.write(&mut pointer);
+        pointer
+    }
+
+    fn write(&self, pointer: &mut String) {
+        let Some((parent, step)) = self.0 else { return };
+        parent.write(pointer);
+        pointer.push('/');
         match step {
-            Step::Key(name) => format!("{}/{}", parent.pointer(), name.replace('~', "~0").replace('/', "~1")),
-            Step::Index(index) => format!("{}/{index}", parent.pointer()),
+            Step::Key(name) if name.contains(['~', '/']) => {
+                pointer.push_str(&name.replace('~', "~0").replace('/', "~1"));
+            }
+            Step::Key(name) => pointer.push_str(name),
+            Step::Index(index) => pointer.push_str(&index.to_string()),
         }
     }
 }

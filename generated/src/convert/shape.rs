@@ -173,9 +173,11 @@ pub(super) fn counterpart(row: usize, revision: Revision) -> Option<TypeId> {
     })
 }
 
-/// Returns the types of the params and the result of a method in a revision.
-pub(super) fn method(name: &str, revision: Revision) -> Option<(TypeId, TypeId)> {
+/// Returns the types of the params and the result of a method in two revisions. Returns `None` if one of them does not have
+/// the method.
+pub(super) fn method(name: &str, from: Revision, to: Revision) -> Option<[(TypeId, TypeId); 2]> {
     let row = METHODS.binary_search_by(|(known, _)| (*known).cmp(name)).ok()?;
     let (_, types) = METHODS.get(row)?;
-    types.get(revision.index?).copied().filter(|(params, _)| *params != NO_TYPE)
+    let of = |revision: Revision| types.get(revision.index?).copied().filter(|(params, _)| *params != NO_TYPE);
+    Some([of(from)?, of(to)?])
 }

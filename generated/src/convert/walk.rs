@@ -16,7 +16,9 @@ pub(super) struct Walk {
     revision: Revision,
     out: Vec<u8>,
     lost: Vec<Lost>,
-    /// The number of places where the text differs from the source.
+    /// The guards of the outermost unions around the current value, and the number of all of these unions.
+    guards: ([&'static [Guard]; MAX_GUARDS], usize),
+    /// The number of places where the text differs from the source and that one of these guards may read.
     changes: usize,
 }
 
@@ -40,7 +42,14 @@ struct Progress {
 
 impl Walk {
     pub(super) fn new(policy: Policy, revision: Revision) -> Self {
-        Self { policy, revision, out: Vec::with_capacity(256), lost: Vec::new(), changes: 0 }
+        Self {
+            policy,
+            revision,
+            out: Vec::with_capacity(256),
+            lost: Vec::new(),
+            guards: ([&[]; MAX_GUARDS], 0),
+            changes: 0,
+        }
     }
 
     /// Converts a whole value.
@@ -106,6 +115,23 @@ impl Walk {
 
     /// Converts to a union. The variant that the source selects must also be the one that the result selects.
     fn union(
+        &mut self,
+        node: Node<'_>,
+        from: TypeId,
+        (guards, variants): (&'static [Guard], &'static [TypeId]),
+        path: &Path<'_>,
+    ) -> Written {
+        let (outer, count) = &mut self.guards;
+        if let Some(place) = outer.get_mut(*count) {
+            *place = guards;
+        }
+        *count += 1;
+        let written = self.variant(node, from, (guards, variants), path);
+        self.guards.1 -= 1;
+        written
+    }
+
+    fn variant(
         &mut self,
         node: Node<'_>,
         from: TypeId,
@@ -215,7 +241,7 @@ impl Walk {
         match member.rule() {
             Some(Rule::Default(default, others)) => match others {
                 _ if is_literal(node, &default) => {
-                    self.changes += 1;
+                    self.changed(path);
                     return Ok(());
                 }
                 OtherValues::Refused => {
@@ -263,8 +289,24 @@ impl Walk {
         Ok(())
     }
 
+    /// Records that the text of a member, or of something in it, differs from the source.
+    fn changed(&mut self, path: &Path<'_>) {
+        let (outer, count) = &self.guards;
+        let Some(guards) = outer.get(..*count) else {
+            self.changes += 1;
+            return;
+        };
+        let reads = |name: &str| {
+            let mut conditions = guards.iter().flat_map(|guards| guards.iter()).flat_map(|guard| guard.when);
+            conditions.any(|condition| condition.path().contains(&name))
+        };
+        if path.name().is_none_or(reads) {
+            self.changes += 1;
+        }
+    }
+
     fn lose(&mut self, path: &Path<'_>, reason: LostReason) {
-        self.changes += 1;
+        self.changed(path);
         self.lost.push(Lost { path: path.pointer(), reason, revision: self.revision });
     }
 
@@ -283,13 +325,13 @@ impl Walk {
             (None, Some(Rule::Revision)) => Literal::Str(self.revision.as_str()),
             (None, Some(Rule::Unique)) => {
                 unique = random();
-                self.changes += 1;
+                self.changed(path);
                 self.name(member.name, start);
                 return self.value(Node::Str(&unique), ANY, member.content, path);
             }
             (None, _) => return Err(self.refusal(path, ErrorKind::Missing)),
         };
-        self.changes += 1;
+        self.changed(path);
         self.name(member.name, start);
         self.value(value.encode(), ANY, member.content, path)
     }
@@ -305,7 +347,7 @@ impl Walk {
         };
         match (node, list.map_or(Shape::of(from), |list| Shape::of(*list))) {
             (Node::Array(elements), Shape::List(items, _)) if elements.len() == 1 => {
-                self.changes += 1;
+                self.changed(path);
                 self.value(elements.element(0), items, to, &path.index(0))
             }
             _ => self.value(node, from, to, path),
@@ -407,6 +449,9 @@ impl Walk {
         self.refusal(path, ErrorKind::Type { expected: expected.into(), found: describe(node) })
     }
 }
+
+/// The number of unions in each other whose guards a conversion remembers.
+const MAX_GUARDS: usize = 4;
 
 /// The number of members in [`Progress::seen`].
 const MASK: usize = u128::BITS as usize;

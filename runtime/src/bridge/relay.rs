@@ -38,7 +38,7 @@ pub(super) struct Relay {
     pub(super) subscribers: Mutex<HashMap<String, usize>>,
     /// The subscription to the lists of a modern server.
     pub(super) lists: OnceLock<Watch>,
-    /// The minimum level of the log messages that the client has asked for.
+    /// The minimum level of the log messages that the server sends.
     level: Mutex<Option<Level>>,
 }
 
@@ -70,7 +70,6 @@ impl Drop for Watch {
 impl Relay {
     pub(super) fn new(server: Client, ours: &LocalInfo, greeting: &Greeting) -> Self {
         Self {
-            server,
             client: OnceLock::new(),
             client_revision: watch::Sender::new(None),
             is_client_legacy: greeting.is_legacy,
@@ -79,7 +78,9 @@ impl Relay {
             watched: Mutex::default(),
             subscribers: Mutex::default(),
             lists: OnceLock::new(),
-            level: Mutex::default(),
+            // A legacy client gets all log messages before it has set a level.
+            level: Mutex::new((greeting.is_legacy && !server.revision().is_legacy()).then_some(Level::Debug)),
+            server,
         }
     }
 
@@ -198,7 +199,7 @@ impl Relay {
             }
             self.lower_level(asked).await;
         } else {
-            meta.insert(PROTOCOL_VERSION.to_owned(), to.as_str().into());
+            meta.insert(PROTOCOL_VERSION.to_owned(), self.server.revision().as_str().into());
             if let Ok(Value::Object(ours)) = mcpgen_types::to_value(&self.server.meta()) {
                 for (name, value) in ours {
                     meta.entry(name).or_insert(value);

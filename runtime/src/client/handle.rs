@@ -143,8 +143,21 @@ impl<S: RequestService> Client<S> {
 
     /// Sends a request with params of the newest types, and returns its result in the revision of the connection.
     pub(super) async fn raw_call(&self, method: &str, params: JsonObject) -> Result<RawJson, CallError> {
-        let params = self.revisions().params(method, &params).map_err(|error| CallError::Invalid(error.into()))?;
+        let params = self.revisions().params(method, &self.with_meta(params));
+        let params = params.map_err(|error| CallError::Invalid(error.into()))?;
         self.peer.raw_request(method, Some(params)).await
+    }
+
+    /// Adds the metadata of requests to params that are converted to another modern revision. The conversion would add
+    /// metadata with empty capabilities.
+    pub(super) fn with_meta(&self, mut params: JsonObject) -> JsonObject {
+        if self.revision != TYPES
+            && !self.revision.is_legacy()
+            && let Ok(meta) = mcpgen_types::to_value(&self.meta)
+        {
+            params.entry("_meta").or_insert(meta);
+        }
+        params
     }
 
     /// Returns the revision of the types, and the one of the connection.

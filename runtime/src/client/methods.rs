@@ -231,7 +231,7 @@ impl<S: RequestService> Client<S> {
                 let (peer, requests, limits) = (&self.peer, self.requests.clone(), self.round_limits);
                 let rounds = Rounds { peer, requests, limits, method: R::METHOD, revisions: self.revisions() };
                 let send = |params| peer.raw_request(R::METHOD, Some(params)).send();
-                rounds.run(Some(RawJson::from(&params)), send).await?
+                rounds.run(Some(RawJson::from(&self.with_meta(params))), send).await?
             }
         };
         self.decode(R::METHOD, &result)

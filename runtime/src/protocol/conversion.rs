@@ -3,7 +3,7 @@
 //! The tables of `mcpgen_types::convert` decide how. Nothing here depends on a revision.
 
 use mcpgen_types::codec::Encode;
-use mcpgen_types::convert::{Conversion, ConvertError, Converted, Policy};
+use mcpgen_types::convert::{Conversion, ConvertError, Converted, Convertible, Policy};
 use mcpgen_types::{ErrorCode, ErrorObject, RawJson, Revision};
 
 /// Params or a result cannot be expressed in a revision.
@@ -70,6 +70,11 @@ impl Revisions {
     /// Fails like [`params`](Self::params).
     pub(crate) fn result<T: Encode + ?Sized>(self, method: &str, result: &T) -> Result<RawJson, ConversionError> {
         self.apply(method, "result", result, Conversion::of_result)
+    }
+
+    /// Like [`result`](Self::result), for a result that is not a variant of another type.
+    pub(crate) fn typed_result<T: Convertible>(self, method: &str, result: &T) -> Result<RawJson, ConversionError> {
+        self.apply(method, "result", result, |_, _, to| Conversion::of_type::<T>(to))
     }
 
     fn apply<T: Encode + ?Sized>(

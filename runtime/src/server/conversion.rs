@@ -1,6 +1,7 @@
 //! Converts params and results from and to the revision of a request.
 
 use mcpgen_types::codec::Encode;
+use mcpgen_types::convert::Convertible;
 use mcpgen_types::{ErrorObject, JsonObject, RawJson, Request};
 
 use crate::jsonrpc::errors;
@@ -28,4 +29,10 @@ pub(super) fn params<R: Request>(mut request: AnyRequest) -> Result<R::Params, E
 pub(super) fn encode<T: Encode>(context: &Context, result: &T) -> Result<RawJson, ErrorObject> {
     let revisions = Revisions { from: TYPES, to: context.revision() };
     revisions.result(context.method(), result).map_err(ConversionError::into_response)
+}
+
+/// Like [`encode`], for a result that is not a variant of another type.
+pub(super) fn encode_typed<T: Convertible>(context: &Context, result: &T) -> Result<RawJson, ErrorObject> {
+    let revisions = Revisions { from: TYPES, to: context.revision() };
+    revisions.typed_result(context.method(), result).map_err(ConversionError::into_response)
 }

@@ -157,11 +157,14 @@ impl ToolEntry {
         result: Result<CallToolResult, ToolError>,
     ) -> Result<RawJson, ErrorObject> {
         let result = match result {
-            Ok(result) => ResultOrInput::Result(result),
-            Err(ToolError(Failure::Message(message))) => ResultOrInput::Result(text(message).with_is_error(true)),
-            Err(error) => error.into_response()?,
+            Ok(result) => result,
+            Err(ToolError(Failure::Message(message))) => text(message).with_is_error(true),
+            Err(error) => match error.into_response::<CallToolResult>()? {
+                ResultOrInput::Result(result) => result,
+                input => return conversion::encode(context, &input),
+            },
         };
-        conversion::encode(context, &result)
+        conversion::encode_typed(context, &result)
     }
 }
 

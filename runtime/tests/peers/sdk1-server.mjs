@@ -36,6 +36,8 @@ server.setRequestHandler(CallToolRequestSchema, async (request, extra) => {
       for (let step = 1; step <= input.steps; step += 1) {
         const params = { progressToken: request.params._meta.progressToken, progress: step, total: input.steps };
         await extra.sendNotification({ method: "notifications/progress", params });
+        // The clients of the SDK drop a report that arrives together with the next message.
+        await new Promise((resolve) => setTimeout(resolve, 20));
       }
       return text("done");
     default:

@@ -56,15 +56,17 @@ const level = { "io.modelcontextprotocol/logLevel": "info" };
 await client.callTool({ name: "echo", arguments: { message: "loud" }, _meta: level });
 printStep("logs", logs > 0);
 
-if (protocol === "modern" && tools.includes("touch")) {
-  const subscription = await client.listen({ toolsListChanged: true });
-  await call("touch", {});
-  printStep("changed", await change);
-  await subscription.close();
-  printStep("subscription", await subscription.closed);
-} else {
-  await call("touch", {});
-  printStep("changed", await change);
+if (tools.includes("touch")) {
+  if (protocol === "modern") {
+    const subscription = await client.listen({ toolsListChanged: true });
+    await call("touch", {});
+    printStep("changed", await change);
+    await subscription.close();
+    printStep("subscription", await subscription.closed);
+  } else {
+    await call("touch", {});
+    printStep("changed", await change);
+  }
 }
 
 const sums = await Promise.all([...Array(200).keys()].map((n) => call("add", { a: n, b: 1 })));

@@ -34,6 +34,8 @@ serveStdio(() => {
         for (let step = 1; step <= input.steps; step += 1) {
           const params = { progressToken: mcpReq._meta.progressToken, progress: step, total: input.steps };
           await mcpReq.notify({ method: "notifications/progress", params });
+          // The clients of the SDK drop a report that arrives together with the next message.
+          await new Promise((resolve) => setTimeout(resolve, 20));
         }
         return text("done");
       case "touch":
