@@ -151,6 +151,8 @@ impl Context {
     #[must_use]
     pub fn shows_apps(&self) -> bool {
         let settings = self.extension::<Apps>().ok().flatten();
-        settings.and_then(|settings| settings.mime_types).is_some_and(|types| types.iter().any(|it| it == APP_MIME_TYPE))
+        settings
+            .and_then(|settings| settings.mime_types)
+            .is_some_and(|types| types.iter().any(|it| it == APP_MIME_TYPE))
     }
 }

@@ -17,10 +17,7 @@ fn server() -> Server {
         .tool_with_schema(ToolInfo::new("time").app(URI), |context, _| async move {
             if context.shows_apps() { "an app" } else { "text" }
         })
-        .tool_with_schema(
-            ToolInfo::new("refresh").app(URI).visibility([McpUiToolVisibility::App]),
-            |_, _| async { "" },
-        )
+        .tool_with_schema(ToolInfo::new("refresh").app(URI).visibility([McpUiToolVisibility::App]), |_, _| async { "" })
         .build()
 }
 
@@ -46,7 +43,8 @@ async fn lists_apps_and_their_tools_in_every_revision() {
             }
             let ui = json!({ "csp": { "connectDomains": ["https://example.com"] }, "prefersBorder": true });
             let contents = &client.read_resource(URI).await.expect("a page").contents;
-            let expected = json!([{ "uri": URI, "mimeType": APP_MIME_TYPE, "text": "<!doctype html>", "_meta": { "ui": ui } }]);
+            let expected =
+                json!([{ "uri": URI, "mimeType": APP_MIME_TYPE, "text": "<!doctype html>", "_meta": { "ui": ui } }]);
             if revision >= Revision::V2025_06_18 {
                 assert_eq!(value(contents), expected, "{revision}");
             }
