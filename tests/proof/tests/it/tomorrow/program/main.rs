@@ -59,11 +59,11 @@ async fn a_client_calls_a_server_of_tomorrow() -> Result<(), Box<dyn Error>> {
         .request::<ListToolsRequest>(|_, _| async {
             let tool = Tool::new(mcpgen_types::v2027_03_15::ToolInputSchema::new(), "film").with_costs(5);
             let scope = mcpgen_types::v2027_03_15::CacheScope::Private;
-            Ok::<_, ErrorObject>(ListToolsResult::new(scope, "complete", [tool], 0))
+            Ok::<_, ErrorObject>(ListToolsResult::new(scope, [tool], 0))
         })
         .request::<CallToolRequest>(|_, _| async {
             let video = VideoContent::new("", "video/mp4");
-            Ok::<_, ErrorObject>(CallToolResult::new([video.into()], "complete").into())
+            Ok::<_, ErrorObject>(CallToolResult::new([video.into()]).into())
         });
     let (ours, theirs) = transport::duplex();
     let info = LocalInfo::new("server", "1").capability("tools", json!({}));
@@ -84,7 +84,7 @@ async fn a_client_calls_a_server_of_tomorrow() -> Result<(), Box<dyn Error>> {
 async fn a_new_request_is_routed() -> Result<(), Box<dyn Error>> {
     let router = Router::new().request::<EstimateToolRequest>(|_, params| async move {
         assert_eq!(params.name, "greet");
-        Ok::<_, ErrorObject>(EstimateToolResult::new("complete", 5))
+        Ok::<_, ErrorObject>(EstimateToolResult::new(5))
     });
     let (ours, theirs) = transport::duplex();
     let info = LocalInfo::new("server", "1").capability("tools", json!({}));
