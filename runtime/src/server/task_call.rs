@@ -36,12 +36,12 @@ impl Server {
             let name = &entry.tool.name;
             Err(ErrorObject::new(ErrorCode::METHOD_NOT_FOUND, format!("{name:?} {why}")))
         };
-        let run = self.function_of(entry, arguments);
         let context = context.clone();
         match (may_run_as_task(context.revision(), CallToolRequest::METHOD), entry.task_support, metadata) {
             (true, TaskSupport::Forbidden, Some(_)) => refused("cannot run as a task; send the request without `task`"),
             (true, TaskSupport::Required, None) => refused("must run as a task; add `task` to the params"),
             (true, _, Some(metadata)) => {
+                let run = self.function_of(entry, arguments);
                 let run = move |context| run(context, None);
                 Ok(Some(Box::pin(async move { extension.create_requested(context, metadata, run).await })))
             }
@@ -51,6 +51,7 @@ impl Server {
                 false => Ok(None),
                 true if entry.is_task_deferred => Ok(Some(self.run_until_task(extension, entry, context, arguments))),
                 true => {
+                    let run = self.function_of(entry, arguments);
                     let run = move |context, input| run(context, Some((input, Arc::default())));
                     Ok(Some(Box::pin(async move { extension.create(context, run).await })))
                 }
