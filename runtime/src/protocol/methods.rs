@@ -10,6 +10,11 @@ pub(crate) fn is_long_lived(method: &str) -> bool {
     matches!(method, "subscriptions/listen" | "tasks/result")
 }
 
+/// Returns whether clients of a revision can request that a request of this method runs as a task.
+pub(crate) fn may_run_as_task(revision: Revision, method: &str) -> bool {
+    revision.method(method).is_some_and(|spec| spec.may_run_as_task)
+}
+
 /// Returns the facts about a method in the newest revision that defines it.
 pub(crate) fn newest(method: &str) -> Option<&'static MethodSpec> {
     Revision::ALL.iter().rev().find_map(|revision| revision.method(method))

@@ -16,6 +16,7 @@ use super::tool::{Arguments, ToolEntry};
 use super::tool_error::ToolError;
 use crate::jsonrpc::errors;
 use crate::jsonrpc::json::Picked;
+use crate::protocol::methods::may_run_as_task;
 use crate::service::context::Context;
 use crate::service::router::{AnyRequest, ResponseFuture};
 
@@ -72,9 +73,8 @@ impl Server {
 
 /// Removes `task` from the params. Newer revisions do not have it, and a server without tasks ignores it.
 fn without_task(mut request: AnyRequest) -> AnyRequest {
-    let may_run_as_task =
-        request.context.revision().method(CallToolRequest::METHOD).is_some_and(|spec| spec.may_run_as_task);
-    if let Some(params) = request.params.as_ref().filter(|_| may_run_as_task)
+    let has_task = may_run_as_task(request.context.revision(), CallToolRequest::METHOD);
+    if let Some(params) = request.params.as_ref().filter(|_| has_task)
         && let Ok(mut members) = params.decode::<JsonObject>()
         && members.remove("task").is_some()
     {

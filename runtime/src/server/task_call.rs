@@ -4,11 +4,12 @@ use std::sync::Arc;
 
 use mcpgen_types::v2025_11_25::TaskMetadata;
 use mcpgen_types::v2026_07_28::CallToolRequest;
-use mcpgen_types::{ErrorCode, ErrorObject, JsonObject, Request, Revision};
+use mcpgen_types::{ErrorCode, ErrorObject, JsonObject, Request};
 
 use super::context::RequestContext;
 use super::state::Server;
 use super::tool::{Arguments, ToolEntry};
+use crate::protocol::methods::may_run_as_task;
 use crate::service::context::Context;
 use crate::service::router::{AnyRequest, ResponseFuture};
 use crate::tasks::{TaskInput, TaskSupport, TasksExtension, task_metadata};
@@ -17,7 +18,7 @@ impl Server {
     /// Returns the settings for running a call as a task, which only requests of some revisions have.
     pub(super) fn task_metadata(&self, request: &AnyRequest) -> Result<Option<TaskMetadata>, ErrorObject> {
         match self.0.config.tasks {
-            Some(_) if may_request_task(request.context.revision()) => task_metadata(request),
+            Some(_) if may_run_as_task(request.context.revision(), CallToolRequest::METHOD) => task_metadata(request),
             _ => Ok(None),
         }
     }
@@ -35,12 +36,12 @@ impl Server {
             let name = &entry.tool.name;
             Err(ErrorObject::new(ErrorCode::METHOD_NOT_FOUND, format!("{name:?} {why}")))
         };
-        let run = self.function_of(entry, arguments);
         let context = context.clone();
-        match (may_request_task(context.revision()), entry.task_support, metadata) {
+        match (may_run_as_task(context.revision(), CallToolRequest::METHOD), entry.task_support, metadata) {
             (true, TaskSupport::Forbidden, Some(_)) => refused("cannot run as a task; send the request without `task`"),
             (true, TaskSupport::Required, None) => refused("must run as a task; add `task` to the params"),
             (true, _, Some(metadata)) => {
+                let run = self.function_of(entry, arguments);
                 let run = move |context| run(context, None);
                 Ok(Some(Box::pin(async move { extension.create_requested(context, metadata, run).await })))
             }
@@ -50,6 +51,7 @@ impl Server {
                 false => Ok(None),
                 true if entry.is_task_deferred => Ok(Some(self.run_until_task(extension, entry, context, arguments))),
                 true => {
+                    let run = self.function_of(entry, arguments);
                     let run = move |context, input| run(context, Some((input, Arc::default())));
                     Ok(Some(Box::pin(async move { extension.create(context, run).await })))
                 }
@@ -96,9 +98,4 @@ impl Server {
             Arc::clone(&entry).start(context, arguments)
         }
     }
-}
-
-/// Returns whether clients of a revision can request that a call runs as a task.
-pub(super) fn may_request_task(revision: Revision) -> bool {
-    revision.method(CallToolRequest::METHOD).is_some_and(|spec| spec.may_run_as_task)
 }

@@ -7,6 +7,8 @@ use std::sync::Arc;
 use mcpgen_types::v2026_07_28::{CallToolResult, Icon, Tool, ToolAnnotations, ToolInputSchema};
 use mcpgen_types::{ErrorObject, JsonObject, RawJson};
 #[cfg(feature = "tasks")]
+use mcpgen_types::{Request as _, v2026_07_28::CallToolRequest};
+#[cfg(feature = "tasks")]
 use serde_json::json;
 
 use super::context::RequestContext;
@@ -16,14 +18,14 @@ use super::into_tool_result::{IntoToolResult, text};
 use super::registry::Entry;
 #[cfg(feature = "schemars")]
 use super::schema;
-#[cfg(feature = "tasks")]
-use super::task_call::may_request_task;
 use super::tool_error::{Failure, ResultOrInput, ToolError};
 #[cfg(feature = "validate")]
 use super::validate::Schemas;
 use crate::jsonrpc::errors;
 use crate::protocol::change::Change;
 use crate::protocol::header_params::{self, Header};
+#[cfg(feature = "tasks")]
+use crate::protocol::methods::may_run_as_task;
 use crate::service::context::Context;
 use crate::service::router::ResponseFuture;
 #[cfg(feature = "tasks")]
@@ -117,7 +119,7 @@ impl Entry for ToolEntry {
         #[cfg_attr(not(feature = "tasks"), expect(unused_mut, reason = "only tasks change it"))]
         let mut tool = self.tool.clone();
         #[cfg(feature = "tasks")]
-        if may_request_task(context.revision()) && self.task_support != TaskSupport::Forbidden {
+        if may_run_as_task(context.revision(), CallToolRequest::METHOD) && self.task_support != TaskSupport::Forbidden {
             let execution = json!({ "taskSupport": self.task_support.as_str() });
             // The newest revision has no such member, so this cannot fail.
             let _ = tool.extra.insert("execution".to_owned(), execution);
