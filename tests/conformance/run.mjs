@@ -2,8 +2,9 @@
 // everything-client. Runs each scenario in a separate process, with that revision only. See --help.
 //
 // Selects the scenarios of the suite's `--requirements REVISION`: the required ones, and those that the suite runs but
-// does not score. Of extensions, only those of authorization for clients and of tasks for servers. Adds two scenarios of 2025-03-26 for clients. Is stricter
-// than the suite: warnings and failed unscored scenarios are failures.
+// does not score. Of extensions, only those of authorization for clients, of tasks for servers, and of skills for both.
+// Adds two scenarios of 2025-03-26 for clients. Is stricter than the suite: warnings and failed unscored scenarios are
+// failures.
 
 import { spawn, spawnSync } from 'node:child_process';
 import { randomBytes } from 'node:crypto';

@@ -300,12 +300,12 @@ async fn folders_serve_the_same_as_their_files() {
 }
 
 /// The name of a case, the files of a folder, and the parts of the expected error.
-type Case = (&'static str, &'static [(&'static str, &'static [u8])], &'static [&'static str]);
+type Case<'a> = (&'a str, &'a [(&'a str, &'a [u8])], &'a [&'a str]);
 
 #[test]
 fn rejects_invalid_folders_with_the_file_and_a_remedy() {
     let valid = b"---\nname: a\ndescription: A skill.\n---\n";
-    let cases: &[Case] = &[
+    let cases: &[Case<'_>] = &[
         (
             "no front matter",
             &[("a/SKILL.md", b"text")],
