@@ -24,7 +24,8 @@ pub mod sweep;
 use decisions::EXTENSIONS;
 use instances::Instances;
 use judge::{Judge, within_limits};
-use serde_json::{Number, Value};
+use mcpgen::model::Json;
+use serde_json::{Number, Value, json};
 use std::any::Any;
 use std::cmp::Ordering;
 use std::collections::HashMap;
@@ -374,7 +375,8 @@ fn against_float(integer: i128, float: f64) -> Ordering {
 }
 
 /// Reads the schema of a released revision or an extension from the vendored files, or from the directory in the
-/// environment variable `MCPGEN_SCHEMAS`. Definitions inside definitions move to the root.
+/// environment variable `MCPGEN_SCHEMAS`. Definitions inside definitions move to the root, and a root that is a type becomes
+/// a definition.
 ///
 /// # Panics
 ///
@@ -386,8 +388,25 @@ pub fn schema(revision: &str) -> Value {
     let folder = if EXTENSIONS.contains(&revision) { folder.join("extensions") } else { folder };
     let path = folder.join(revision).join("schema.json");
     let text = std::fs::read_to_string(&path).unwrap_or_else(|error| panic!("{}: {error}", path.display()));
-    let schema = serde_json::from_str(&text).unwrap_or_else(|error| panic!("{}: {error}", path.display()));
-    hoisted(schema)
+    let mut schema: Value = serde_json::from_str(&text).unwrap_or_else(|error| panic!("{}: {error}", path.display()));
+    let keyword = judge::definitions_keyword(&schema);
+    let root = schema.get("$ref").cloned();
+    if let Some(Value::Object(definitions)) = schema.get_mut(keyword) {
+        // The generator names definitions in the order of the file.
+        let ordered = Json::parse(&text).expect("the text is JSON");
+        let names = ordered.get(keyword).and_then(Json::as_object).expect("definitions").keys();
+        hoist(definitions, names, keyword);
+        if let Some(target) = root {
+            definitions.insert(capitalized(revision), json!({ "$ref": target }));
+        }
+    }
+    schema
+}
+
+/// Returns a name with a capital first letter, which is the name of a root that is a type.
+fn capitalized(name: &str) -> String {
+    let (first, rest) = name.split_at(1);
+    format!("{}{rest}", first.to_uppercase())
 }
 
 /// Moves definitions inside definitions to the root. References in exported schemas point there. If several definitions
@@ -396,13 +415,17 @@ pub fn schema(revision: &str) -> Value {
 /// # Panics
 ///
 /// Panics if two different definitions have the same name.
-fn hoisted(mut schema: Value) -> Value {
-    let keyword = judge::definitions_keyword(&schema);
-    let Some(definitions) = schema.get_mut(keyword).and_then(Value::as_object_mut) else { return schema };
+fn hoist<'n>(
+    definitions: &mut serde_json::Map<String, Value>,
+    names: impl IntoIterator<Item = &'n String>,
+    keyword: &str,
+) {
     let mut inner = serde_json::Map::new();
-    for (outer, definition) in definitions.iter_mut() {
-        let nested = definition.as_object_mut().and_then(|definition| definition.remove(keyword));
-        let Some(Value::Object(nested)) = nested else { continue };
+    for outer in names {
+        let definition = definitions.get_mut(outer).and_then(Value::as_object_mut);
+        let Some(Value::Object(nested)) = definition.and_then(|definition| definition.remove(keyword)) else {
+            continue;
+        };
         for (name, nested) in nested {
             match inner.get(&name) {
                 None => drop(inner.insert(name, nested)),
@@ -417,5 +440,4 @@ fn hoisted(mut schema: Value) -> Value {
         let known = definitions.insert(name.clone(), nested);
         assert!(known.is_none(), "two definitions have the name {name}");
     }
-    schema
 }

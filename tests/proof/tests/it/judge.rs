@@ -196,6 +196,10 @@ fn undecided_unions_do_not_overlap() {
             (decisions(revision).iter()).map(|decision| pointer(&schema, decision.at)).collect();
         for at in unions(&schema).iter().filter(|at| !decided.contains(*at)) {
             let members = member_pointers(&schema, at);
+            if members.iter().any(|member| schema.pointer(member) == Some(&json!({}))) {
+                // The union accepts every document.
+                continue;
+            }
             for document in documents(&instances, &members, 20) {
                 let accepting = members.iter().filter(|m| letter.accepts_at(m, &document));
                 let accepting: Vec<_> = accepting.collect();

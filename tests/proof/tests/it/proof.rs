@@ -81,6 +81,7 @@ fn constructors_build_every_valid_object() {
             );
             built += 1;
         }
-        assert!(built > 10, "{} {}: only {built} instances", entry.revision, entry.definition);
+        // An object that forbids some of its members has fewer valid instances.
+        assert!(built > 5, "{} {}: only {built} instances", entry.revision, entry.definition);
     }
 }
