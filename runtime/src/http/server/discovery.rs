@@ -58,8 +58,8 @@ impl Discovery {
     #[must_use]
     pub fn catalog<'c>(cards: impl IntoIterator<Item = (&'c ServerCard, &'c str)>) -> Self {
         let entries = cards.into_iter().map(|(card, url)| {
-            let name = card.name.as_str();
-            let title = card.title.as_ref().map_or(name, |title| title.as_str());
+            let name = card.name.get();
+            let title = card.title.as_ref().map_or(name, |title| title.get());
             json!({ "identifier": identifier(name), "displayName": title, "type": CARD, "url": url })
         });
         let entries: Vec<_> = entries.collect();
