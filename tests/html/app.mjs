@@ -38,8 +38,13 @@ const web = createServer(async (request, response) => {
   const body = request.method === "POST" ? Buffer.concat(await request.toArray()) : undefined;
   const answer = await fetch(mcp, { method: request.method, headers, body });
   response.writeHead(answer.status, Object.fromEntries(answer.headers));
-  for await (const chunk of answer.body ?? []) response.write(chunk);
-  response.end();
+  try {
+    for await (const chunk of answer.body ?? []) response.write(chunk);
+    response.end();
+  } catch {
+    // The server has ended, at the end of the test.
+    response.destroy();
+  }
 });
 web.listen(0, "127.0.0.1");
 await once(web, "listening");

@@ -14,7 +14,7 @@ fn server() -> Server {
     let csp = McpUiResourceCsp::new().with_connect_domains(["https://example.com".to_owned()]);
     Server::builder("clock", "1")
         .app(App::new(URI, "clock", "<!doctype html>").csp(csp).prefers_border(true))
-        .tool_with_schema(ToolInfo::new("time").app(URI), |context, _| async move {
+        .tool_with_schema(ToolInfo::new("current").app(URI), |context, _| async move {
             if context.shows_apps() { "an app" } else { "text" }
         })
         .tool_with_schema(ToolInfo::new("refresh").app(URI).visibility([McpUiToolVisibility::App]), |_, _| async { "" })
@@ -48,7 +48,7 @@ async fn lists_apps_and_their_tools_in_every_revision() {
             if revision >= Revision::V2025_06_18 {
                 assert_eq!(value(contents), expected, "{revision}");
             }
-            let result = client.call_tool("time", JsonObject::new()).await.expect("a result");
+            let result = client.call_tool("current", JsonObject::new()).await.expect("a result");
             let text = if has_apps { "an app" } else { "text" };
             assert_eq!(value(&result)["content"][0]["text"], text, "{revision}");
         }
