@@ -310,7 +310,7 @@ mod tests {
         check("a: !!int x", Err((1, "does not match its tag")));
         check("? [a]\n: b\n", Err((1, "as the key")));
         check("a: 1\n---\nb: 2\n", Err((2, "another")));
-        check("a: [1", Err((1, "YAML")));
+        check("a: [1", Err((2, "YAML")));
         check("a: b: c\n", Err((1, "YAML")));
     }
 
