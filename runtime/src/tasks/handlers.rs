@@ -116,16 +116,20 @@ impl Tasks {
         if has_ended(self.find(context, id).await?.task.status) {
             return Err(already_ended());
         }
-        let task = self.stop(context, id).await?;
+        let task = self.stop_working(context, id).await?;
         if task.status == TaskStatus::Cancelled { Ok(task) } else { Err(already_ended()) }
     }
 
     /// Stops a task, waits until it has ended, and returns it. It may have ended otherwise.
     pub(super) async fn stop(&self, context: &Context, id: &str) -> Result<Task, ErrorObject> {
         let before = self.find(context, id).await?.task;
-        if has_ended(before.status) {
-            return Ok(before);
+        match has_ended(before.status) {
+            true => Ok(before),
+            false => self.stop_working(context, id).await,
         }
+    }
+
+    async fn stop_working(&self, context: &Context, id: &str) -> Result<Task, ErrorObject> {
         // A task that runs here records its own end, so that its final status is sent only once.
         let stop = self.running().get(id).map(|running| running.stop.clone());
         match stop {

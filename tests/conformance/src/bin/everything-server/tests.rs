@@ -123,9 +123,9 @@ async fn tools_return_the_same_in_legacy_and_modern_revisions() {
 async fn tests_every_tool() {
     let client = connect(&everything(), accepting_client(), Revision::V2026_07_28).await;
     let tools = client.tools().await.expect("tools");
-    assert_eq!(tools[0].name, "json_schema_2020_12_tool");
+    assert_eq!(tools[0].name, "confirm_delete");
     // The suite calls the first tool in the list without arguments, and expects a result.
-    call(&client, "json_schema_2020_12_tool", json!({})).await;
+    call(&client, "confirm_delete", json!({})).await;
     let tested_elsewhere = [
         "test_error_handling",
         "test_image_content",
