@@ -390,7 +390,7 @@ pub fn schema(revision: &str) -> Value {
     let text = std::fs::read_to_string(&path).unwrap_or_else(|error| panic!("{}: {error}", path.display()));
     let mut schema: Value = serde_json::from_str(&text).unwrap_or_else(|error| panic!("{}: {error}", path.display()));
     let keyword = judge::definitions_keyword(&schema);
-    let root = schema.get("$ref").cloned();
+    let root = schema.as_object_mut().and_then(|schema| schema.remove("$ref"));
     if let Some(Value::Object(definitions)) = schema.get_mut(keyword) {
         // The generator names definitions in the order of the file.
         let ordered = Json::parse(&text).expect("the text is JSON");
