@@ -196,7 +196,7 @@ fn typed_values_convert_in_both_directions() {
 }
 
 #[test]
-fn equal_types_convert_without_a_result() {
+fn equal_types_convert_without_losses() {
     let role: v2026_07_28::Role = convert_equal(&v2024_11_05::Role::User).expect("equal types");
     assert_eq!(role, v2026_07_28::Role::User);
     let conversion = Conversion::of_type::<v2024_11_05::Role>(V5).expect("both revisions have the type");
