@@ -239,6 +239,17 @@ pub(crate) fn judged(text: &str) -> Value {
     if let Some(types) = schema.pointer_mut("/$defs/JSONValue/anyOf/2/type") {
         *types = json!(["string", "number", "boolean", "null"]);
     }
+    let size = json!({ "type": "number" });
+    let sizes = json!({ "height": size, "maxHeight": size, "width": size, "maxWidth": size });
+    for object in [
+        "/$defs/McpUiHostContext",
+        "/$defs/McpUiHostContextChangedNotification/properties/params",
+        "/$defs/McpUiInitializeResult/properties/hostContext",
+    ] {
+        if let Some(place) = schema.pointer_mut(&format!("{object}/properties/containerDimensions")) {
+            *place = json!({ "type": "object", "properties": sizes });
+        }
+    }
     schema
 }
 
