@@ -138,6 +138,8 @@ pub use crate::{
 #[doc(hidden)]
 pub use {record::deserialize, ser::serialize};
 
+#[cfg(feature = "convert")]
+pub(crate) use write::write_name;
 pub(crate) use {fields::decode_others, text::named, write::write};
 
 /// The result of decoding. For modules in which `Result` is a type of the protocol.

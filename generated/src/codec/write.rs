@@ -84,6 +84,12 @@ fn string(text: &str, out: &mut Vec<u8>) {
     quoted([b'"'], text, [b'"'], out);
 }
 
+/// Writes the name of a member, and the colon.
+#[cfg(feature = "convert")]
+pub(crate) fn write_name(name: &str, out: &mut Vec<u8>) {
+    quoted([b'"'], name, [b'"', b':'], out);
+}
+
 /// Writes a string with the bytes before and after it, which include the quotation marks.
 #[inline(always)]
 fn quoted<const B: usize, const A: usize>(before: [u8; B], text: &str, after: [u8; A], out: &mut Vec<u8>) {

@@ -174,10 +174,68 @@ impl Encode for Encoded<'_> {
     }
 }
 
+/// The value of a tag that selects a variant, and its path.
+#[derive(Clone, Copy)]
+pub(super) struct Tag {
+    path: &'static [&'static str],
+    value: &'static str,
+}
+
+/// Selects the variant of a value. Also returns the tag, if it alone decides.
+pub(super) fn variant_and_tag(node: Node<'_>, guards: &'static [Guard]) -> Option<(usize, Option<Tag>)> {
+    let index = variant(node, guards)?;
+    let mut deciding = guards.iter().filter(|guard| guard.variant == index);
+    let tag = match (deciding.next().map(|guard| guard.when), deciding.next()) {
+        (Some([Condition::Value(path, [Literal::Str(value)])]), None) => Some(Tag { path, value }),
+        _ => None,
+    };
+    Some((index, tag))
+}
+
+/// Selects the variant of a value with this tag. Returns `None` if the tag alone does not decide.
+pub(super) fn tagged_variant(known: Tag, guards: &[Guard]) -> Option<usize> {
+    for guard in guards {
+        let is_value = |literal: &Literal| matches!(literal, Literal::Str(value) if *value == known.value);
+        if tag(guard, known.path)?.iter().any(is_value) {
+            return Some(guard.variant);
+        }
+    }
+    None
+}
+
 /// Selects the variant of a value.
 pub(super) fn variant(node: Node<'_>, guards: &[Guard]) -> Option<usize> {
-    let holds = |condition: &Condition| holds(node, condition);
-    guards.iter().find(|guard| guard.when.iter().all(holds)).map(|guard| guard.variant)
+    let mut rest = guards;
+    while let Some(guard) = rest.first() {
+        // Most unions have one guard for each value of a tag. These look the tag up once.
+        let [Condition::Value(path, _)] = guard.when else {
+            if guard.when.iter().all(|condition| holds(node, condition)) {
+                return Some(guard.variant);
+            }
+            rest = &rest[1..];
+            continue;
+        };
+        let tagged = rest.iter().map_while(|guard| Some((guard.variant, tag(guard, path)?)));
+        let mut chosen = None;
+        at(node, path, &mut |node| {
+            let is_tag = |literals: &[Literal]| literals.iter().any(|literal| is_literal(node, literal));
+            chosen = tagged.clone().find(|(_, literals)| is_tag(literals)).map(|(variant, _)| variant);
+            chosen.is_some()
+        });
+        if chosen.is_some() {
+            return chosen;
+        }
+        rest = &rest[tagged.count()..];
+    }
+    None
+}
+
+/// Returns the values that the guard accepts at the path, if it checks nothing else.
+fn tag(guard: &Guard, path: &[&str]) -> Option<&'static [Literal]> {
+    match guard.when {
+        [Condition::Value(other, literals)] if *other == path => Some(literals),
+        _ => None,
+    }
 }
 
 fn holds(node: Node<'_>, condition: &Condition) -> bool {

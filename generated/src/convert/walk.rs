@@ -2,13 +2,13 @@
 
 use std::hash::{BuildHasher, RandomState};
 
-use crate::codec::{Cursor, Document, Encode, Guard, Length, Literal, Members, Node, Object, write};
+use crate::codec::{Cursor, Document, Encode, Guard, Length, Literal, Members, Node, Object, write, write_name};
 use crate::{ErrorKind, Revision};
 
 use super::outcome::{ConvertError, ConvertErrorKind, Lost, LostReason, Policy};
 use super::path::Path;
 use super::shape::{ANY, Member, OtherValues, Others, Rule, Shape, TypeId, respelling};
-use super::source::{Encoded, Tree, is_literal, number, read, variant};
+use super::source::{Encoded, Tree, is_literal, number, read, tagged_variant, variant, variant_and_tag};
 
 /// The text of the converted value, and what it lost.
 pub(super) struct Walk {
@@ -34,8 +34,8 @@ struct Objects {
 /// The progress in an object.
 #[derive(Default)]
 struct Progress {
-    /// The first 128 of the target's members that occurred, as bits.
-    seen: u128,
+    /// The first 64 of the target's members that occurred, as bits.
+    seen: u64,
     /// Where the search for the next name starts, in the source and in the target.
     next: (usize, usize),
 }
@@ -78,14 +78,23 @@ impl Walk {
     /// Like [`Self::value`], for a node that is not JSON text.
     fn read_value(&mut self, node: Node<'_>, from: TypeId, to: TypeId, path: &Path<'_>) -> Written {
         match (Shape::of(from), Shape::of(to)) {
-            (Shape::Union(guards, variants), _) => {
-                let chosen = variant(node, guards).and_then(|index| variants.get(index));
-                self.value(node, chosen.copied().unwrap_or(ANY), to, path)
+            (Shape::Union(guards, variants), target) => {
+                let chosen = variant_and_tag(node, guards);
+                let from = chosen.and_then(|(index, _)| variants.get(index)).copied().unwrap_or(ANY);
+                match (target, chosen) {
+                    (Shape::Union(guards, variants), Some((_, Some(tag)))) if !has_other_form(from, target) => {
+                        let chosen = tagged_variant(tag, guards).or_else(|| variant(node, guards));
+                        self.union(node, from, (guards, variants), chosen, path)
+                    }
+                    _ => self.value(node, from, to, path),
+                }
             }
             (Shape::Object(.., Some((rule, other))), target) if !is_spelled(rule, target) => {
                 self.respelled(node, rule, other, to, path)
             }
-            (_, Shape::Union(guards, variants)) => self.union(node, from, (guards, variants), path),
+            (_, Shape::Union(guards, variants)) => {
+                self.union(node, from, (guards, variants), variant(node, guards), path)
+            }
             (source, Shape::Object(members, others, _)) => {
                 let from = match source {
                     Shape::Object(members, others, _) => (members, others),
@@ -113,12 +122,13 @@ impl Walk {
         self.value(tree.encode(), other, to, path)
     }
 
-    /// Converts to a union. The variant that the source selects must also be the one that the result selects.
+    /// Converts to a union, of which the source selects the variant `chosen`. The result must select the same one.
     fn union(
         &mut self,
         node: Node<'_>,
         from: TypeId,
         (guards, variants): (&'static [Guard], &'static [TypeId]),
+        chosen: Option<usize>,
         path: &Path<'_>,
     ) -> Written {
         let (outer, count) = &mut self.guards;
@@ -126,7 +136,7 @@ impl Walk {
             *place = guards;
         }
         *count += 1;
-        let written = self.variant(node, from, (guards, variants), path);
+        let written = self.variant(node, from, (guards, variants), chosen, path);
         self.guards.1 -= 1;
         written
     }
@@ -136,10 +146,10 @@ impl Walk {
         node: Node<'_>,
         from: TypeId,
         (guards, variants): (&'static [Guard], &'static [TypeId]),
+        mut chosen: Option<usize>,
         path: &Path<'_>,
     ) -> Written {
         let (start, lost, changes) = (self.out.len(), self.lost.len(), self.changes);
-        let mut chosen = variant(node, guards);
         // A second attempt is necessary if a member that the guards read was added or left out.
         for _ in 0..2 {
             let Some(to) = chosen.and_then(|index| variants.get(index)) else { break };
@@ -424,8 +434,7 @@ impl Walk {
         if self.out.len() > start + 1 {
             self.out.push(b',');
         }
-        write(Node::Str(name), &mut self.out);
-        self.out.push(b':');
+        write_name(name, &mut self.out);
     }
 
     /// Takes back the text and the losses after a place.
@@ -454,7 +463,7 @@ impl Walk {
 const MAX_GUARDS: usize = 4;
 
 /// The number of members in [`Progress::seen`].
-const MASK: usize = u128::BITS as usize;
+const MASK: usize = u64::BITS as usize;
 
 impl Progress {
     fn has(&self, index: usize) -> bool {
@@ -475,6 +484,12 @@ fn has(object: &dyn Object, wanted: &str) -> bool {
     found
 }
 
+/// Returns whether a type has another form that the target needs.
+fn has_other_form(from: TypeId, target: Shape) -> bool {
+    matches!(Shape::of(from), Shape::Object(.., Some((rule, _))) if !is_spelled(rule, target))
+        || matches!(Shape::of(from), Shape::Union(..))
+}
+
 /// Returns whether a type has the member that a rule writes in another form.
 fn is_spelled(rule: usize, target: Shape) -> bool {
     respelling(rule).is_none_or(|rule| target.names(rule.member))
@@ -482,15 +497,14 @@ fn is_spelled(rule: usize, target: Shape) -> bool {
 
 /// Finds a member by name. Starts at `next`, because members mostly occur in the order of the schema.
 fn find(members: &'static [Member], name: &str, next: &mut usize) -> Option<(usize, &'static Member)> {
-    let count = members.len();
-    for offset in 0..count {
-        let index = (*next + offset) % count;
-        if members[index].name == name {
-            *next = index + 1;
-            return Some((index, &members[index]));
-        }
-    }
-    None
+    let (before, after) = members.split_at_checked(*next).unwrap_or((members, &[]));
+    let is_named = |member: &Member| member.name == name;
+    let index = match after.iter().position(is_named) {
+        Some(index) => before.len() + index,
+        None => before.iter().position(is_named)?,
+    };
+    *next = index + 1;
+    Some((index, &members[index]))
 }
 
 /// Describes a value for error messages: a scalar as JSON text, an array or object by its type.
