@@ -27,6 +27,7 @@ const RUNTIME: Crate = Crate {
         "service",
         "connection",
         "tasks",
+        "replicas",
         "skills",
         "http",
         "server",
