@@ -28,6 +28,7 @@ const RUNTIME: Crate = Crate {
         "connection",
         "tasks",
         "replicas",
+        "testing",
         "skills",
         "http",
         "server",
