@@ -1,0 +1,8 @@
+//! Tests of the stores on a real `redis-server`, which each test starts.
+
+#![cfg(unix)]
+
+mod contracts;
+mod failures;
+mod redis_server;
+mod request_state;
