@@ -62,9 +62,9 @@ impl Keys {
         format!("{}:rate:{limit}:{{{}}}", self.0, tag(caller))
     }
 
-    /// The used states of a shard. The nonce follows.
-    pub(crate) fn nonces(&self, shard: u8) -> String {
-        format!("{}:nonce:{{{shard}}}:", self.0)
+    /// A used state, by its nonce, or the floor of all.
+    pub(crate) fn used_state(&self, name: &str) -> String {
+        format!("{}:{{used-states}}:{name}", self.0)
     }
 
     pub(crate) fn request_state_keys(&self) -> String {

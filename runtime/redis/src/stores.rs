@@ -69,7 +69,7 @@ impl RedisStores {
     /// Fails if the URL is invalid, or if Redis is unavailable or older than version 7.
     pub async fn connect(options: RedisOptions) -> Result<Self, StoreError> {
         let replica = Arc::new(Replica::connect(options).await?);
-        replica.create_floors().await?;
+        replica.create_floor().await?;
         let changes = Arc::new(Changes::new(Arc::clone(&replica)));
         let last = changes.last().await?;
         let (exchanges, outgoing) = Exchanges::new(Arc::clone(&replica));
@@ -174,7 +174,7 @@ impl Shared {
 
     async fn renew_once(&self) -> Result<(), StoreError> {
         self.replica.renew_lease().await?;
-        self.replica.create_floors().await?;
+        self.replica.create_floor().await?;
         self.changes.repair().await?;
         let codecs = self.codecs.lock().unwrap_or_else(PoisonError::into_inner).clone();
         if !codecs.is_empty() {

@@ -25,6 +25,8 @@ pub(super) struct Requester {
 
 struct Waiting {
     replica: String,
+    /// Whether the request has arrived. Before, the responder does not know the exchange.
+    is_accepted: bool,
     /// The number of frames that have arrived.
     frames: u64,
     /// If it is dropped before the end, the exchange has failed.
@@ -54,7 +56,7 @@ impl Requester {
         let id = self.next.fetch_add(1, Ordering::Relaxed);
         // The window, and all other parts.
         let (parts, receiver) = mpsc::channel(WINDOW + 4);
-        self.lock().insert(id, Waiting { replica: replica.to_owned(), frames: 0, parts });
+        self.lock().insert(id, Waiting { replica: replica.to_owned(), is_accepted: false, frames: 0, parts });
         let mut exchange = Exchange {
             requester: self,
             sender,
@@ -73,7 +75,12 @@ impl Requester {
     /// Handles a message from a responder.
     pub(super) fn receive(&self, head: Head, body: Bytes) -> Result<(), StoreError> {
         match head {
-            Head::Accepted { id } => self.pass(id, Part::Accepted),
+            Head::Accepted { id } => {
+                if let Some(exchange) = self.lock().get_mut(&id) {
+                    exchange.is_accepted = true;
+                }
+                self.pass(id, Part::Accepted);
+            }
             Head::Refused { id } => self.pass(id, Part::Refused),
             Head::Response { id, status, headers } => {
                 let status = StatusCode::from_u16(status).map_err(crate::error::corrupt)?;
@@ -123,10 +130,10 @@ impl Requester {
         }
     }
 
-    /// Returns the IDs of the exchanges with each replica.
+    /// Returns the IDs of the accepted exchanges with each replica.
     pub(super) fn replicas(&self) -> BTreeMap<String, Vec<u64>> {
         let mut replicas = BTreeMap::<_, Vec<_>>::new();
-        for (id, exchange) in &*self.lock() {
+        for (id, exchange) in self.lock().iter().filter(|(_, exchange)| exchange.is_accepted) {
             replicas.entry(exchange.replica.clone()).or_default().push(*id);
         }
         replicas

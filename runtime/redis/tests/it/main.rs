@@ -6,3 +6,5 @@ mod contracts;
 mod failures;
 mod redis_server;
 mod request_state;
+#[cfg(feature = "tls")]
+mod tls;

@@ -50,10 +50,6 @@ impl RedisServer {
         self.folder.path().join("socket")
     }
 
-    pub(crate) fn folder(&self) -> &std::path::Path {
-        self.folder.path()
-    }
-
     pub(crate) fn url(&self) -> String {
         format!("redis+unix://{}", self.socket().display())
     }
