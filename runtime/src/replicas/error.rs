@@ -3,7 +3,11 @@
 use std::error::Error;
 use std::fmt;
 
+use mcpgen_types::{ErrorCode, ErrorObject};
 use tower::BoxError;
+
+use crate::jsonrpc::errors;
+use crate::util::error_chain::error_chain;
 
 /// A store failed. The operation may succeed later.
 #[derive(Debug)]
@@ -57,6 +61,17 @@ impl fmt::Display for StoreError {
             Kind::Full => "the shared store is full; try again later",
             Kind::Corrupt => "the shared store contains a value that cannot be decoded",
         })
+    }
+}
+
+/// The error that a peer receives. It contains no details of the store.
+impl From<StoreError> for ErrorObject {
+    fn from(error: StoreError) -> Self {
+        tracing::warn!(error = %error_chain(&error), "a shared store failed");
+        match error.kind {
+            Kind::Unavailable | Kind::Full => errors::limit_exceeded(&error.to_string()),
+            Kind::Corrupt => Self::new(ErrorCode::INTERNAL_ERROR, error.to_string()),
+        }
     }
 }
 

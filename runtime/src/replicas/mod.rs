@@ -10,7 +10,7 @@
 //! | [`EventStore`] | the events of streams that clients may resume | [`Replicas`] |
 //! | [`ExchangeBus`] | HTTP requests for sessions that another replica runs | [`Replicas`] |
 //! | [`RateLimiter`] | how many calls each caller may make | [`ServerBuilder::rate_limiter`](crate::ServerBuilder::rate_limiter) |
-//! | `ReplayGuard` | used request states | `RequestStateCodec::with_replay_guard` |
+//! | [`ReplayGuard`] | used request states | `RequestStateCodec::with_replay_guard` |
 //! | `TaskStore` | tasks | `Tasks::new` |
 //!
 //! Each trait has an implementation in memory, which replicas in one process can share, and one on Redis in the crate
@@ -30,6 +30,7 @@ mod events;
 mod exchange;
 mod memory;
 mod rate_limiter;
+mod replay_guard;
 mod sessions;
 
 use std::fmt;
@@ -41,6 +42,7 @@ pub use events::{EventStore, StoredEvent, StoredStream, StreamId};
 pub use exchange::{Answer, ExchangeBus, ForwardedRequest, ForwardedResponse, Frames};
 pub use memory::{MemoryHub, MemoryStores};
 pub use rate_limiter::{Decision, RateLimiter};
+pub use replay_guard::ReplayGuard;
 pub use sessions::{Home, JournalEntry, SessionStore, StoredSession};
 
 /// The stores that the HTTP endpoints of all replicas share.

@@ -1,5 +1,6 @@
 //! Limits the rate of calls across replicas.
 
+use std::sync::Arc;
 use std::time::Duration;
 
 use futures_util::future::BoxFuture;
@@ -14,6 +15,12 @@ pub trait RateLimiter: Send + Sync + 'static {
     ///
     /// Fails if the store is unavailable. Then the call is refused.
     fn check<'a>(&'a self, caller: &'a str) -> BoxFuture<'a, Result<Decision, StoreError>>;
+}
+
+impl<S: RateLimiter + ?Sized> RateLimiter for Arc<S> {
+    fn check<'a>(&'a self, caller: &'a str) -> BoxFuture<'a, Result<Decision, StoreError>> {
+        (**self).check(caller)
+    }
 }
 
 /// Whether a call is allowed.

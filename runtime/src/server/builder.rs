@@ -18,7 +18,7 @@ use super::into_contents::IntoContents;
 use super::into_tool_result::IntoToolResult;
 use super::prompt::{IntoPrompt, PromptEntry};
 #[cfg(feature = "rate-limit")]
-use super::rate_limit::{DEFAULT_CALLERS, RateLimit};
+use super::rate_limit::{DEFAULT_CALLERS, InMemoryRateLimiter};
 use super::registry::{Entry, Registry};
 #[cfg(feature = "request-state")]
 use super::request_state::RequestStateCodec;
@@ -32,7 +32,7 @@ use crate::connection::Limits;
 use crate::protocol::cache_hints::{CacheHint, CacheHints};
 use crate::protocol::change::Change;
 use crate::protocol::info::LocalInfo;
-use crate::replicas::ChangeBus;
+use crate::replicas::{ChangeBus, RateLimiter};
 use crate::service::context::Context;
 use crate::service::extension::Extension;
 use crate::service::router::{RequestService, Router};
@@ -78,8 +78,7 @@ impl From<LocalInfo> for ServerBuilder {
             result_types: Vec::new(),
             #[cfg(feature = "tasks")]
             tasks: None,
-            #[cfg(feature = "rate-limit")]
-            rate_limit: None,
+            rate_limiter: None,
             invalid: Vec::new(),
         };
         Self {
@@ -386,6 +385,15 @@ impl ServerBuilder {
         self
     }
 
+    /// Limits how often each caller may call tools, with a limiter that several processes share. It takes precedence over
+    /// `rate_limit`.
+    ///
+    /// If the limiter's store is unavailable, calls are refused with an error that tells the client to try again.
+    pub fn rate_limiter(mut self, limiter: impl RateLimiter) -> Self {
+        self.state.config.rate_limiter = Some(Arc::new(limiter));
+        self
+    }
+
     /// Sets how many callers [`rate_limit`](Self::rate_limit) remembers; 100,000 by default.
     ///
     /// A caller is forgotten once it has its full burst again. While the limit remembers this many callers, it rejects
@@ -429,7 +437,9 @@ impl ServerBuilder {
         #[cfg(feature = "rate-limit")]
         {
             let quota = self.rate_limit;
-            state.config.rate_limit = quota.map(|(calls, per)| RateLimit::new(calls, per, self.max_callers));
+            let limiter = quota.map(|(calls, per)| InMemoryRateLimiter::new(calls, per, self.max_callers));
+            let limiter = limiter.map(|limiter| Arc::new(limiter) as Arc<dyn RateLimiter>);
+            state.config.rate_limiter = state.config.rate_limiter.or(limiter);
         }
         Server(Arc::new(state))
     }

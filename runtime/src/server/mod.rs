@@ -84,6 +84,8 @@ pub use into_tool_result::{IntoToolResult, Structured};
 #[cfg(feature = "server-card")]
 pub use listing::Listing;
 pub use prompt::IntoPrompt;
+#[cfg(feature = "rate-limit")]
+pub use rate_limit::InMemoryRateLimiter;
 pub use serve::{IntoConnection, serve};
 pub use state::Server;
 pub use tool::ToolInfo;

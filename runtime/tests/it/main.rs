@@ -9,6 +9,8 @@ mod client;
 mod client_methods;
 mod connect_command;
 mod connection;
+#[cfg(feature = "testing")]
+mod contracts;
 mod dialect;
 mod discovery;
 mod dual_protocol;
