@@ -22,7 +22,8 @@ const HELP = `usage: tests/conformance/run [options]
   --revision REVISION   test only this revision
   --only NAME           run only this scenario
   --server-url URL      test a running server; implies --leg server
-  --replicas N          test N replicas behind nginx; implies --leg server --revision 2026-07-28
+  --replicas N          test N replicas behind nginx; implies --leg server, and without --redis --revision 2026-07-28
+  --redis               with --replicas: the replicas share a Redis server, and sessions
   --no-build            do not build the two programs
   --jobs N              run N scenarios at a time (default: 4)
   --verbose             print all checks of each scenario, not only failed ones
@@ -69,6 +70,10 @@ async function main() {
     console.log('NOTE: nginx is not installed; the server is not tested behind a load balancer');
     return true;
   }
+  if (options.redis && spawnSync('redis-server', ['--version']).error) {
+    console.log('NOTE: redis-server is not installed; the server is not tested with replicas that share it');
+    return true;
+  }
   const baseline = readBaseline();
   const jobs = plan(options, baseline);
   const programs = {};
@@ -96,6 +101,7 @@ function parseOptions() {
       only: text,
       'server-url': text,
       replicas: text,
+      redis: flag,
       'no-build': flag,
       jobs: { type: 'string', default: '4' },
       verbose: flag,
@@ -115,7 +121,9 @@ function parseOptions() {
   if (values.replicas !== undefined) {
     if (!(Number(values.replicas) >= 1) || values['server-url']) throw new UserError('--replicas must be a number of at least 1, and cannot be combined with --server-url');
     values.leg = 'server';
-    values.revision = '2026-07-28';
+    if (!values.redis) values.revision = '2026-07-28';
+  } else if (values.redis) {
+    throw new UserError('--redis requires --replicas');
   }
   if (!(Number(values.jobs) >= 1)) throw new UserError('--jobs must be a number of at least 1');
   return values;
@@ -187,7 +195,7 @@ async function serverFor(jobs, options, programs) {
   if (!jobs.some((job) => job.leg === 'server')) return undefined;
   if (!existsSync(programs.server)) throw new UserError(`${programs.server} does not exist; run without --no-build`);
   mkdirSync(RESULTS, { recursive: true });
-  return options.replicas ? replicas(Number(options.replicas), programs.server) : start(programs.server, 'everything-server');
+  return options.replicas ? replicas(Number(options.replicas), programs.server, options.redis) : start(programs.server, 'everything-server');
 }
 
 /** Starts a program that prints its URL in the first line of its output. */
@@ -220,10 +228,10 @@ function stopper(child) {
 }
 
 /**
- * Starts replicas behind nginx, which sends each request to the next one. They share a key and a task store, and notify
- * each other of changes.
+ * Starts replicas behind nginx, which sends each request to the next one. They share a Redis server; or a key and a task
+ * store, and notify each other of changes.
  */
-async function replicas(count, program) {
+async function replicas(count, program, withRedis) {
   const key = randomBytes(32).toString('hex');
   const ports = await Promise.all(Array.from({ length: count + 1 }, freePort));
   const front = ports.pop();
@@ -232,9 +240,15 @@ async function replicas(count, program) {
   const servers = [];
   const stop = () => servers.forEach((server) => server.stop());
   try {
+    let database;
+    if (withRedis) {
+      database = await redis();
+      servers.push(database);
+    }
     for (const port of ports) {
       const others = ports.filter((other) => other !== port).flatMap((other) => ['--sibling', String(other)]);
-      servers.push(await start(program, `replica-${port}`, ['--port', String(port), '--seal-key', key, '--task-directory', tasks, ...others]));
+      const shared = database ? ['--redis', database.url] : ['--seal-key', key, '--task-directory', tasks, ...others];
+      servers.push(await start(program, `replica-${port}`, ['--port', String(port), ...shared]));
     }
     servers.push(await proxy(front, ports));
   } catch (error) {
@@ -242,6 +256,20 @@ async function replicas(count, program) {
     throw error;
   }
   return { url: `http://127.0.0.1:${front}/mcp`, stop };
+}
+
+/** Starts a Redis server without persistence. */
+async function redis() {
+  const port = await freePort();
+  const options = ['--port', String(port), '--bind', '127.0.0.1', '--save', '', '--appendonly', 'no', '--dir', RESULTS];
+  const child = spawn('redis-server', options, { stdio: 'ignore' });
+  const stop = stopper(child);
+  for (let tries = 0; tries < 100; tries += 1) {
+    if (await canConnect(port)) return { url: `redis://127.0.0.1:${port}`, stop };
+    await new Promise((resolve) => setTimeout(resolve, 50));
+  }
+  stop();
+  throw new UserError(`redis-server does not listen on port ${port}`);
 }
 
 async function proxy(front, ports) {

@@ -25,7 +25,9 @@ use std::time::Duration;
 
 use axum::serve::ListenerExt;
 use clap::Parser;
+use mcpgen_redis::{RedisOptions, RedisStores};
 use mcpgen_runtime::http::server::EndpointOptions;
+use mcpgen_runtime::replicas::Replicas;
 use mcpgen_runtime::server::request_state::RequestStateCodec;
 use mcpgen_runtime::tasks::InMemoryTaskStore;
 use mcpgen_runtime::{Server, ServerBuilder};
@@ -50,11 +52,17 @@ struct Arguments {
     /// The directory of the task store, which all replicas share. Default: the tasks are in memory.
     #[arg(long, value_name = "DIRECTORY")]
     task_directory: Option<PathBuf>,
+    /// The Redis server that all replicas share, for all of the above and for sessions.
+    #[arg(long, value_name = "URL", conflicts_with_all = ["seal_key", "sibling", "task_directory"])]
+    redis: Option<String>,
 }
 
 #[tokio::main]
 async fn main() -> anyhow::Result<()> {
     let arguments = Arguments::parse();
+    if let Some(url) = &arguments.redis {
+        return replica(url, arguments.port).await;
+    }
     let seal = match &arguments.seal_key {
         Some(Key(key)) => RequestStateCodec::new(key, STATE_LIFETIME),
         None => RequestStateCodec::of_this_process(STATE_LIFETIME),
@@ -66,7 +74,17 @@ async fn main() -> anyhow::Result<()> {
     };
     let server = siblings::connect(skills::skills(server)?, arguments.port, arguments.sibling).await?;
     events::add_changing_tools(&server)?;
-    listen(&server, arguments.port).await
+    listen(&server, arguments.port, None).await
+}
+
+/// Serves as one of several replicas that share a Redis server.
+async fn replica(redis: &str, port: u16) -> anyhow::Result<()> {
+    let stores = RedisStores::connect(RedisOptions::new(redis)).await?;
+    let seal = stores.request_state_codec().await?;
+    let server = tasks::tools(server(&seal), stores.clone());
+    let server = skills::skills(server.change_bus(stores.clone()))?.build();
+    events::add_changing_tools(&server)?;
+    listen(&server, port, Some(Replicas::new(stores))).await
 }
 
 /// How long a request state is valid.
@@ -86,8 +104,8 @@ fn server(seal: &RequestStateCodec) -> ServerBuilder {
 }
 
 /// Serves until the process ends.
-async fn listen(server: &Server, port: u16) -> anyhow::Result<()> {
-    let endpoint = server.http(EndpointOptions::default())?;
+async fn listen(server: &Server, port: u16, replicas: Option<Replicas>) -> anyhow::Result<()> {
+    let endpoint = server.http(EndpointOptions { replicas, ..EndpointOptions::default() })?;
     let app = axum::Router::new().route_service("/mcp", endpoint);
     let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, port)).await?;
     println!("http://{}/mcp", listener.local_addr()?);
