@@ -175,6 +175,17 @@ async fn another_replica_takes_over_when_the_home_dies() {
 }
 
 #[tokio::test]
+async fn a_new_home_can_ask_the_user() {
+    let (_hub, replicas) = replicas();
+    let [home, second, _] = replicas;
+    let id = session(&home.endpoint, REVISION).await;
+    home.kill().await;
+    let mut response = post(&second, &id, &call(1, "ask", json!({}))).await;
+    let asked = events_until(&mut response, |event| event.data.contains("\"id\"")).await;
+    assert_eq!(asked.last().expect("the question").json()["method"], "elicitation/create");
+}
+
+#[tokio::test]
 async fn a_closed_replica_hands_its_sessions_over() {
     let (_hub, replicas) = replicas();
     let id = session(&replicas[0].endpoint, REVISION).await;

@@ -75,7 +75,10 @@ impl RequestBody {
     /// Picks members from the params. Ignores members of the wrong type: decoding the params for the handler reports
     /// them.
     fn read_params(&mut self, method: &str, params: Option<Cursor<'_>>) {
-        let Some(params) = params else { return };
+        let Some(params) = params else {
+            self.state_change = state_change(method, || None);
+            return;
+        };
         const NAMES: [&str; 5] = ["_meta", "name", "uri", "taskId", "arguments"];
         let [meta, name, uri, task, arguments] = Picked::values(params, &NAMES);
         if let Some(meta) = meta {
