@@ -46,7 +46,7 @@
 //! * [`service`] finds the handler by revision and method. Any tower layer around the router is middleware.
 //! * [`connection`] runs all of this within [`Limits`] and sends exactly one response per request.
 //! * `tasks` (feature `tasks`) runs requests as tasks, whose results the client fetches later.
-//! * [`replicas`] has the traits of state that several processes share (most with the feature `replicas`).
+//! * [`replicas`] has the traits of state that several processes share.
 //! * `testing` (feature `testing`) has contract tests for implementations of these traits.
 //! * `skills` (feature `skills`) reads, checks and verifies skills.
 //! * `http` (features `http-server` and `http-client`) implements Streamable HTTP; a server is a tower service.

@@ -11,7 +11,7 @@ use crate::protocol::change::Change;
 /// Delivery is at least once: a subscriber gets each change that is published while it is connected, and
 /// [`BusEvent::Missed`] if it may have missed some. Changes of one publisher arrive in order.
 pub trait ChangeBus: Send + Sync + 'static {
-    /// Publishes a change to the other replicas. It may also reach this replica.
+    /// Publishes a change to the other replicas. The subscribers of this replica do not get it.
     ///
     /// # Errors
     ///

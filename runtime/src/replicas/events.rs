@@ -5,7 +5,7 @@ use futures_util::future::BoxFuture;
 
 use super::error::StoreError;
 
-/// A stream of a session: the session's ID, and the number of the stream in the session.
+/// A stream of a session.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct StreamId {
     /// The ID of the session.
@@ -30,7 +30,7 @@ pub struct StoredEvent {
 /// Only the home of a session appends to its streams. A store may drop the oldest events of a stream to limit its
 /// memory, and all of them when the session is removed or expires.
 pub trait EventStore: Send + Sync + 'static {
-    /// Appends events to a stream, in order. Ignores events whose number is not greater than the last number of the
+    /// Appends events to a stream, in order. Creates the stream if it does not exist, also without events. Ignores events whose number is not greater than the last number of the
     /// stream, so that an append can be repeated. `requests` are the JSON texts of the IDs of the requests that the
     /// stream responds to.
     ///
@@ -61,7 +61,7 @@ pub trait EventStore: Send + Sync + 'static {
 }
 
 /// The stored events of a stream.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct StoredStream {
     /// The number of the stream.
     pub number: u64,

@@ -38,7 +38,8 @@ struct Hub {
     max_sessions: usize,
     max_bytes: usize,
     state: Mutex<State>,
-    changes: broadcast::Sender<Change>,
+    /// The changes, with the ID of the replica that has published each.
+    changes: broadcast::Sender<(String, Change)>,
 }
 
 #[derive(Default)]
@@ -69,7 +70,8 @@ impl MemoryHub {
         Self(Arc::new(Hub { max_sessions, max_bytes, state: Mutex::default(), changes }))
     }
 
-    /// Creates the stores of a new replica. The replica dies when they are dropped.
+    /// Creates the stores of a new replica. The replica dies when all clones are dropped, or with
+    /// [`SessionStore::leave`].
     #[must_use]
     pub fn replica(&self) -> MemoryStores {
         let mut state = self.0.state.lock();
@@ -77,12 +79,15 @@ impl MemoryHub {
         let id = format!("replica-{}", state.next_replica);
         state.replicas.insert(id.clone(), Replica { answer: None, died: CancellationToken::new() });
         drop(state);
-        MemoryStores { hub: Arc::clone(&self.0), id }
+        MemoryStores(Arc::new(Member { hub: Arc::clone(&self.0), id }))
     }
 }
 
-/// The stores of one replica in a [`MemoryHub`].
-pub struct MemoryStores {
+/// The stores of one replica in a [`MemoryHub`]. Clones belong to the same replica.
+#[derive(Clone)]
+pub struct MemoryStores(Arc<Member>);
+
+struct Member {
     hub: Arc<Hub>,
     id: String,
 }
@@ -93,12 +98,14 @@ impl MemoryStores {
     where
         T: Send + 'static,
     {
-        let mut state = self.hub.state.lock();
+        let mut state = self.0.hub.state.lock();
         let now = Instant::now();
         state.sessions.retain(|_, entry| entry.until > now);
         ready(work(&mut state)).boxed()
     }
+}
 
+impl Member {
     fn die(&self) {
         if let Some(replica) = self.hub.state.lock().replicas.remove(&self.id) {
             replica.died.cancel();
@@ -106,7 +113,7 @@ impl MemoryStores {
     }
 }
 
-impl Drop for MemoryStores {
+impl Drop for Member {
     fn drop(&mut self) {
         self.die();
     }
@@ -118,11 +125,11 @@ impl SessionStore for MemoryStores {
             if state.sessions.contains_key(&session.id) {
                 return Ok(false);
             }
-            if state.sessions.len() >= self.hub.max_sessions {
+            if state.sessions.len() >= self.0.hub.max_sessions {
                 return Err(StoreError::full());
             }
             let until = Instant::now() + lifetime;
-            let entry = Entry { home: self.id.clone(), until, streams: BTreeMap::new(), session };
+            let entry = Entry { home: self.0.id.clone(), until, streams: BTreeMap::new(), session };
             state.sessions.insert(entry.session.id.clone(), entry);
             Ok(true)
         })
@@ -131,10 +138,10 @@ impl SessionStore for MemoryStores {
     fn locate<'a>(&'a self, id: &'a str) -> BoxFuture<'a, Result<Option<Home>, StoreError>> {
         self.with(|state| {
             let Some(entry) = state.sessions.get_mut(id) else { return Ok(None) };
-            if entry.home != self.id && state.replicas.contains_key(&entry.home) {
+            if entry.home != self.0.id && state.replicas.contains_key(&entry.home) {
                 return Ok(Some(Home::Replica(entry.home.clone())));
             }
-            entry.home.clone_from(&self.id);
+            entry.home.clone_from(&self.0.id);
             entry.session.epoch += 1;
             Ok(Some(Home::Here(entry.session.clone())))
         })
@@ -142,12 +149,9 @@ impl SessionStore for MemoryStores {
 
     fn record<'a>(&'a self, id: &'a str, entry: JournalEntry) -> BoxFuture<'a, Result<(), StoreError>> {
         self.with(|state| {
-            let stored = state.sessions.get_mut(id).filter(|stored| stored.home == self.id);
+            let stored = state.sessions.get_mut(id).filter(|stored| stored.home == self.0.id);
             let stored = stored.ok_or_else(|| StoreError::unavailable(NOT_HOME))?;
-            stored.session.journal.retain(|known| known.key != entry.key);
-            if entry.message.is_some() {
-                stored.session.journal.push(entry);
-            }
+            stored.session.record(entry);
             Ok(())
         })
     }
@@ -155,7 +159,7 @@ impl SessionStore for MemoryStores {
     fn renew<'a>(&'a self, ids: &'a [String], lifetime: Duration) -> BoxFuture<'a, Result<Vec<String>, StoreError>> {
         self.with(|state| {
             let until = Instant::now() + lifetime;
-            let is_lost = |id: &&String| match state.sessions.get_mut(*id).filter(|entry| entry.home == self.id) {
+            let is_lost = |id: &&String| match state.sessions.get_mut(*id).filter(|entry| entry.home == self.0.id) {
                 Some(entry) => {
                     entry.until = until;
                     false
@@ -174,7 +178,7 @@ impl SessionStore for MemoryStores {
     }
 
     fn leave(&self) -> BoxFuture<'_, Result<(), StoreError>> {
-        self.die();
+        self.0.die();
         ready(Ok(())).boxed()
     }
 }
@@ -190,6 +194,9 @@ impl EventStore for MemoryStores {
     ) -> BoxFuture<'a, Result<(), StoreError>> {
         self.with(|state| {
             let Some(entry) = state.sessions.get_mut(&stream.session) else { return Ok(()) };
+            if entry.home != self.0.id {
+                return Err(StoreError::unavailable(NOT_HOME));
+            }
             let number = stream.number;
             let stored = entry.streams.entry(number).or_insert_with(|| StoredStream {
                 number,
@@ -203,7 +210,7 @@ impl EventStore for MemoryStores {
                 }
             }
             let mut bytes: usize = stored.events.iter().map(|event| event.message.len()).sum();
-            while bytes > self.hub.max_bytes {
+            while bytes > self.0.hub.max_bytes {
                 let first = stored.events.remove(0);
                 bytes -= first.message.len();
                 stored.dropped = first.number;
@@ -232,19 +239,21 @@ impl EventStore for MemoryStores {
 impl ChangeBus for MemoryStores {
     fn publish<'a>(&'a self, change: &'a Change) -> BoxFuture<'a, Result<(), StoreError>> {
         // Fails only if nobody has subscribed.
-        let _ = self.hub.changes.send(change.clone());
+        let _ = self.0.hub.changes.send((self.0.id.clone(), change.clone()));
         ready(Ok(())).boxed()
     }
 
     fn subscribe(&self) -> BoxStream<'static, BusEvent> {
-        let changes = self.hub.changes.subscribe();
-        stream::unfold(changes, |mut changes| async move {
-            let event = match changes.recv().await {
-                Ok(change) => BusEvent::Change(change),
-                Err(broadcast::error::RecvError::Lagged(_)) => BusEvent::Missed,
-                Err(broadcast::error::RecvError::Closed) => return None,
-            };
-            Some((event, changes))
+        stream::unfold((self.0.hub.changes.subscribe(), self.0.id.clone()), |(mut changes, own)| async move {
+            loop {
+                let event = match changes.recv().await {
+                    Ok((replica, _)) if replica == own => continue,
+                    Ok((_, change)) => BusEvent::Change(change),
+                    Err(broadcast::error::RecvError::Lagged(_)) => BusEvent::Missed,
+                    Err(broadcast::error::RecvError::Closed) => return None,
+                };
+                return Some((event, (changes, own)));
+            }
         })
         .boxed()
     }
@@ -256,7 +265,7 @@ impl ExchangeBus for MemoryStores {
         replica: &'a str,
         request: ForwardedRequest,
     ) -> BoxFuture<'a, Result<ForwardedResponse, StoreError>> {
-        let known = self.hub.state.lock().replicas.get(replica).cloned();
+        let known = self.0.hub.state.lock().replicas.get(replica).cloned();
         async move {
             let gone = || StoreError::unavailable("the replica that runs the session has died");
             let Replica { answer, died } = known.ok_or_else(gone)?;
@@ -284,7 +293,7 @@ impl ExchangeBus for MemoryStores {
     }
 
     fn answer(&self, answer: Answer) {
-        if let Some(replica) = self.hub.state.lock().replicas.get_mut(&self.id) {
+        if let Some(replica) = self.0.hub.state.lock().replicas.get_mut(&self.0.id) {
             replica.answer = Some(Arc::new(answer));
         }
     }

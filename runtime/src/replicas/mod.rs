@@ -24,43 +24,30 @@
 //! session's journal (`initialize`, and requests such as `logging/setLevel`) and continues its streams. The requests
 //! that the home was handling fail with an error that tells the client to send them again.
 
-#[cfg(feature = "replicas")]
 mod changes;
 mod error;
-#[cfg(feature = "replicas")]
 mod events;
-#[cfg(feature = "replicas")]
 mod exchange;
-#[cfg(feature = "replicas")]
 mod memory;
 mod rate_limiter;
 mod replay_guard;
-#[cfg(feature = "replicas")]
 mod sessions;
 
-#[cfg(feature = "replicas")]
 use std::fmt;
-#[cfg(feature = "replicas")]
 use std::sync::Arc;
 
-#[cfg(feature = "replicas")]
 pub use changes::{BusEvent, ChangeBus};
 pub use error::StoreError;
-#[cfg(feature = "replicas")]
 pub use events::{EventStore, StoredEvent, StoredStream, StreamId};
-#[cfg(feature = "replicas")]
 pub use exchange::{Answer, ExchangeBus, ForwardedRequest, ForwardedResponse, Frames};
-#[cfg(feature = "replicas")]
 pub use memory::{MemoryHub, MemoryStores};
 pub use rate_limiter::{Decision, RateLimiter};
 pub use replay_guard::ReplayGuard;
-#[cfg(feature = "replicas")]
 pub use sessions::{Home, JournalEntry, SessionStore, StoredSession};
 
 /// The stores that the HTTP endpoints of all replicas share.
 ///
 /// Set them with [`EndpointOptions::replicas`](crate::http::server::EndpointOptions::replicas).
-#[cfg(feature = "replicas")]
 #[derive(Clone)]
 pub struct Replicas {
     /// The sessions.
@@ -71,7 +58,6 @@ pub struct Replicas {
     pub exchanges: Arc<dyn ExchangeBus>,
 }
 
-#[cfg(feature = "replicas")]
 impl Replicas {
     /// Creates them from a value that implements all three traits.
     pub fn new<S: SessionStore + EventStore + ExchangeBus>(stores: S) -> Self {
@@ -80,7 +66,6 @@ impl Replicas {
     }
 }
 
-#[cfg(feature = "replicas")]
 impl fmt::Debug for Replicas {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Replicas").finish_non_exhaustive()

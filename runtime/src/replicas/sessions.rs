@@ -81,6 +81,14 @@ impl StoredSession {
     pub fn new(id: impl Into<String>) -> Self {
         Self { id: id.into(), owner: None, principal: None, epoch: 0, journal: Vec::new() }
     }
+
+    /// Replaces the journal entry with the same key, or appends it. Without a message, removes the entry.
+    pub fn record(&mut self, entry: JournalEntry) {
+        self.journal.retain(|known| known.key != entry.key);
+        if entry.message.is_some() {
+            self.journal.push(entry);
+        }
+    }
 }
 
 /// A message that changed the state of a session. A new home replays it.

@@ -11,6 +11,7 @@ use mcpgen_types::v2026_07_28::{CompleteRequestParams, Icon, Prompt, Resource, S
 use mcpgen_types::{JsonObject, Request, Value};
 use tower::Layer;
 
+use super::change_bus::BusConnection;
 use super::context::RequestContext;
 use super::error::DefinitionError;
 use super::into_contents::IntoContents;
@@ -31,7 +32,7 @@ use crate::connection::Limits;
 use crate::protocol::cache_hints::{CacheHint, CacheHints};
 use crate::protocol::change::Change;
 use crate::protocol::info::LocalInfo;
-use crate::replicas::RateLimiter;
+use crate::replicas::{ChangeBus, RateLimiter};
 use crate::service::context::Context;
 use crate::service::extension::Extension;
 use crate::service::router::{RequestService, Router};
@@ -71,6 +72,7 @@ impl From<LocalInfo> for ServerBuilder {
             request_state: None,
             identity: None,
             on_change: None,
+            change_bus: None,
             layers: Vec::new(),
             extensions: Vec::new(),
             result_types: Vec::new(),
@@ -402,10 +404,16 @@ impl ServerBuilder {
         self
     }
 
+    /// Passes changes to the other replicas of the server, and notifies subscribers of theirs. Each subscriber is
+    /// connected to only one replica. See [`replicas`](crate::replicas).
+    pub fn change_bus(mut self, bus: impl ChangeBus) -> Self {
+        self.state.config.change_bus = Some(BusConnection::new(bus));
+        self
+    }
+
     /// Sets a function that is called with each change in this process.
     ///
-    /// Use it if several processes serve the same clients: send the change to the other processes, which then call
-    /// [`Server::relay_change`]. Each subscriber is connected to only one of the processes.
+    /// To pass changes to other processes, use [`change_bus`](Self::change_bus) instead.
     pub fn on_change(mut self, on_change: impl Fn(&Change) + Send + Sync + 'static) -> Self {
         self.state.config.on_change = Some(Box::new(on_change));
         self

@@ -33,6 +33,7 @@
 mod app;
 mod builder;
 mod call_tool;
+mod change_bus;
 mod context;
 mod conversion;
 mod error;

@@ -11,6 +11,7 @@ use mcpgen_types::v2026_07_28::CallToolRequest;
 use mcpgen_types::v2026_07_28::CompleteRequestParams;
 use serde_json::json;
 
+use super::change_bus::BusConnection;
 use super::context::RequestContext;
 use super::error::{DefinitionError, ServeError};
 use super::listeners::{self, Listeners};
@@ -78,6 +79,7 @@ pub(super) struct Config {
     pub(super) request_state: Option<Result<Arc<RequestStateCodec>, RequestStateError>>,
     pub(super) identity: Option<Identity>,
     pub(super) on_change: Option<OnChange>,
+    pub(super) change_bus: Option<BusConnection>,
     pub(super) layers: Vec<RouterChange>,
     /// The tasks of tools that can run as tasks.
     #[cfg(feature = "tasks")]
@@ -127,6 +129,9 @@ impl Server {
     pub fn changed(&self, change: &Change) {
         if let Some(on_change) = &self.0.config.on_change {
             on_change(change);
+        }
+        if let Some(connection) = &self.0.config.change_bus {
+            connection.publish(change);
         }
         self.relay_change(change);
     }

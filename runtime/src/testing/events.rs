@@ -67,6 +67,9 @@ async fn appends_in_order<S: SessionStore + EventStore>(replica: &impl AsyncFn()
     a.remove_stream(&second).await.expect("a removed stream");
     a.remove_stream(&second).await.expect("a stream that does not exist");
     assert_eq!(streams(&b, &id).await, found[1..]);
+    let first = StreamId { session: id.clone(), number: 10 };
+    assert!(b.append(&first, &[], events([1])).await.is_err(), "only the home of the session appends");
+    assert_eq!(streams(&b, &id).await, found[1..]);
     a.remove(&id).await.expect("a removed session");
     assert_eq!(streams(&b, &id).await, []);
     append(&a, &id, 2, events([1])).await;

@@ -26,6 +26,7 @@ mod listen;
 mod modern;
 mod multi_round;
 mod rate_limit;
+mod replicas;
 mod reserved_keys;
 mod server;
 mod skills;
