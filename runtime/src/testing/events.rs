@@ -21,7 +21,7 @@ fn events(numbers: impl IntoIterator<Item = u64>) -> Vec<StoredEvent> {
 }
 
 fn event(number: u64) -> StoredEvent {
-    StoredEvent { number, message: Bytes::from(format!("event\0{number}\r\n\n")), is_last: number % 10 == 0 }
+    StoredEvent { number, message: Bytes::from(format!("event\0{number}\r\n\n")), is_last: number.is_multiple_of(10) }
 }
 
 async fn session<S: SessionStore>(store: &S) -> String {

@@ -87,7 +87,8 @@ impl Requester {
                 self.pass(id, Part::Head(status, headers.decode()?));
             }
             Head::Frame { id, number } => {
-                if self.is_next(id, number, 1) {
+                let is_next = self.is_next(id, number, 1);
+                if is_next {
                     self.pass(id, Part::Frame(body));
                 }
             }
