@@ -49,12 +49,7 @@ impl Replica {
     /// Renews the lease, unless the replica has left.
     pub(crate) async fn renew_lease(&self) -> Result<(), StoreError> {
         let writing = self.writing.lock().await;
-        if self.has_left.load(Ordering::SeqCst) {
-            return Ok(());
-        }
-        let mut command = redis::cmd("SET");
-        command.arg(self.keys.lease(&self.id)).arg(1).arg("PX").arg(millis(self.options.lease));
-        self.connection.query::<()>(&command).await?;
+        self.write_lease().await?;
         drop(writing);
         let mut lease = self.lease.lock().unwrap_or_else(PoisonError::into_inner);
         let now = Instant::now();
@@ -63,6 +58,17 @@ impl Replica {
         }
         lease.renewed = now;
         Ok(())
+    }
+
+    /// Writes the lease, which Redis may have lost. Unlike [`renew_lease`](Self::renew_lease), this does not wait for
+    /// others. If the replica leaves at the same time, the lease may exist again until it expires.
+    pub(crate) async fn write_lease(&self) -> Result<(), StoreError> {
+        if self.has_left.load(Ordering::SeqCst) {
+            return Ok(());
+        }
+        let mut command = redis::cmd("SET");
+        command.arg(self.keys.lease(&self.id)).arg(1).arg("PX").arg(millis(self.options.lease));
+        self.connection.query(&command).await
     }
 
     /// Deletes the lease, so that other replicas consider this one dead.

@@ -35,7 +35,7 @@ impl Replica {
             return Err(StoreError::full());
         }
         // Redis may have lost the lease, and other replicas would become the home.
-        self.renew_lease().await?;
+        self.write_lease().await?;
         let mut create = CREATE.key(self.keys.session(&session.id));
         create.key(self.keys.streams(&session.id)).arg(self.keys.events(&session.id)).arg(millis(lifetime));
         create.arg("home").arg(&self.id).arg("epoch").arg(session.epoch).arg("seq").arg(session.journal.len());

@@ -36,7 +36,8 @@ pub trait EventStore: Send + Sync + 'static {
     ///
     /// # Errors
     ///
-    /// Fails if the store is unavailable. Then none, some or all of the events were appended.
+    /// Fails if the store is unavailable. Then none, some or all of the events were appended. Fails without appending any
+    /// if another replica is the session's home.
     fn append<'a>(
         &'a self,
         stream: &'a StreamId,

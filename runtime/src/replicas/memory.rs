@@ -194,6 +194,9 @@ impl EventStore for MemoryStores {
     ) -> BoxFuture<'a, Result<(), StoreError>> {
         self.with(|state| {
             let Some(entry) = state.sessions.get_mut(&stream.session) else { return Ok(()) };
+            if entry.home != self.0.id {
+                return Err(StoreError::unavailable(NOT_HOME));
+            }
             let number = stream.number;
             let stored = entry.streams.entry(number).or_insert_with(|| StoredStream {
                 number,

@@ -25,7 +25,7 @@ async fn delivers_in_order<S: ChangeBus>(replica: &impl AsyncFn() -> S) {
     let prefix = unique("changes");
     let last = Change::Task(prefix.clone());
     let mut subscribers: Vec<_> = replicas.iter().map(ChangeBus::subscribe).collect();
-    let lists = [Change::Tools, Change::Prompts, Change::Resources, Change::Resource(format!("é\n{{}}{prefix}"))];
+    let lists = [Change::Tools, Change::Prompts, Change::Resources, Change::Resource(format!("file:{prefix}é\n{{}}"))];
     for change in &lists {
         publish(&replicas[0], change).await;
     }
@@ -40,7 +40,6 @@ async fn delivers_in_order<S: ChangeBus>(replica: &impl AsyncFn() -> S) {
     }))
     .await;
     publish(&replicas[0], &last).await;
-    // A replica need not receive its changes, so the first one is not checked.
     for subscriber in &mut subscribers[1..] {
         let mut received = Vec::new();
         let all = async {
@@ -60,6 +59,22 @@ async fn delivers_in_order<S: ChangeBus>(replica: &impl AsyncFn() -> S) {
         let expected: Vec<_> = (0..50).map(|n| Change::Resource(format!("{begin}{n}"))).collect();
         assert_eq!(first.cloned().collect::<Vec<_>>(), expected, "the changes of one publisher arrive in order");
     }
+    // A replica does not receive its changes. Those of the others have arrived before this one.
+    let mark = Change::Task(unique("mark"));
+    publish(&replicas[1], &mark).await;
+    let own = [format!("{prefix}/0/"), format!("file:{prefix}")];
+    let others = async {
+        loop {
+            match subscribers[0].next().await.expect("the bus is not dropped") {
+                BusEvent::Change(change) if change == mark => break,
+                BusEvent::Change(Change::Resource(uri)) => {
+                    assert!(!own.iter().any(|own| uri.starts_with(own)), "{uri}")
+                }
+                event => assert_ne!(event, BusEvent::Change(last.clone())),
+            }
+        }
+    };
+    soon("the changes of the others arrive", others).await;
 }
 
 async fn notifies_slow_subscribers<S: ChangeBus>(replica: &impl AsyncFn() -> S) {

@@ -21,7 +21,7 @@ fn events(numbers: impl IntoIterator<Item = u64>) -> Vec<StoredEvent> {
 }
 
 fn event(number: u64) -> StoredEvent {
-    StoredEvent { number, message: Bytes::from(format!("event\0{number}\r\n\n")), is_last: number % 10 == 0 }
+    StoredEvent { number, message: Bytes::from(format!("event\0{number}\r\n\n")), is_last: number.is_multiple_of(10) }
 }
 
 async fn session<S: SessionStore>(store: &S) -> String {
@@ -66,6 +66,9 @@ async fn appends_in_order<S: SessionStore + EventStore>(replica: &impl AsyncFn()
     let second = StreamId { session: id.clone(), number: 2 };
     a.remove_stream(&second).await.expect("a removed stream");
     a.remove_stream(&second).await.expect("a stream that does not exist");
+    assert_eq!(streams(&b, &id).await, found[1..]);
+    let first = StreamId { session: id.clone(), number: 10 };
+    assert!(b.append(&first, &[], events([1])).await.is_err(), "only the home of the session appends");
     assert_eq!(streams(&b, &id).await, found[1..]);
     a.remove(&id).await.expect("a removed session");
     assert_eq!(streams(&b, &id).await, []);

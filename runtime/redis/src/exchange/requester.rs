@@ -87,7 +87,8 @@ impl Requester {
                 self.pass(id, Part::Head(status, headers.decode()?));
             }
             Head::Frame { id, number } => {
-                if self.is_next(id, number, 1) {
+                let is_next = self.is_next(id, number, 1);
+                if is_next {
                     self.pass(id, Part::Frame(body));
                 }
             }
@@ -245,5 +246,47 @@ impl Drop for Exchange {
     fn drop(&mut self) {
         self.cancel();
         self.requester.fail(&[self.id]);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Receives messages in an exchange. Returns whether the exchange goes on or has ended without an error.
+    fn receive(messages: impl IntoIterator<Item = Head>) -> bool {
+        let requester = Requester::default();
+        let (parts, mut receiver) = mpsc::channel(WINDOW + 4);
+        requester.lock().insert(1, Waiting { replica: "b".to_owned(), is_accepted: false, frames: 0, parts });
+        for head in messages {
+            requester.receive(head, Bytes::new()).expect("a valid message");
+        }
+        let mut has_ended = false;
+        while let Ok(part) = receiver.try_recv() {
+            has_ended |= matches!(part, Part::End { failed: false });
+        }
+        has_ended || requester.lock().contains_key(&1)
+    }
+
+    #[test]
+    fn lost_frames_end_an_exchange() {
+        let frame = |number| Head::Frame { id: 1, number };
+        let state = |frames, gone: &[u64]| Head::State { sent: vec![(1, frames)], gone: gone.to_vec() };
+        let end = |frames| Head::End { id: 1, frames, failed: false };
+        let gone = || Head::State { sent: Vec::new(), gone: vec![1] };
+        for (name, messages, expected) in [
+            ("in order", vec![frame(0), frame(1), state(2, &[]), state(1, &[7]), end(2)], true),
+            ("another exchange", vec![Head::Frame { id: 2, number: 5 }, frame(0)], true),
+            ("a lost frame", vec![frame(0), frame(2)], false),
+            ("a lost first frame", vec![frame(1)], false),
+            ("a repeated frame", vec![frame(0), frame(0)], false),
+            ("a lost last frame", vec![frame(0), end(2)], false),
+            ("a lost frame without another one", vec![frame(0), state(2, &[])], false),
+            ("a lost end", vec![frame(0), gone()], false),
+            ("an end before the state", vec![frame(0), end(1), gone()], true),
+            ("more frames than the window", (0..WINDOW as u64 + 10).map(frame).collect(), false),
+        ] {
+            assert_eq!(receive(messages), expected, "{name}");
+        }
     }
 }

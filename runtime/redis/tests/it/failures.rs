@@ -87,6 +87,77 @@ async fn subscribers_learn_that_redis_lost_changes() {
     assert_eq!(changes.next().await, Some(BusEvent::Change(Change::Resources)));
 }
 
+/// Records that it was dropped.
+struct Dropped(Arc<AtomicBool>);
+
+impl Drop for Dropped {
+    fn drop(&mut self) {
+        self.0.store(true, Ordering::SeqCst);
+    }
+}
+
+/// Answers requests with one frame and a body that does not end. The result is set when a body is dropped.
+fn answer_endlessly(stores: &RedisStores) -> Arc<AtomicBool> {
+    let is_dropped = Arc::new(AtomicBool::new(false));
+    let flag = Arc::clone(&is_dropped);
+    stores.answer(Box::new(move |_| {
+        let guard = Dropped(Arc::clone(&flag));
+        let frames = stream::iter([Ok(Bytes::from_static(b"a"))]).chain(stream::pending()).map(move |frame| {
+            let _guard = &guard;
+            frame
+        });
+        let frames = frames.boxed();
+        async move { ForwardedResponse::new(StatusCode::OK, HeaderMap::new(), frames) }.boxed()
+    }));
+    is_dropped
+}
+
+fn get() -> ForwardedRequest {
+    ForwardedRequest::new(Method::GET, Uri::from_static("/"))
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn responses_end_when_the_requester_dies() {
+    let Some(redis) = RedisServer::start().await else { return };
+    let (a, b) = (redis.replica().await, redis.replica().await);
+    let is_dropped = answer_endlessly(&b);
+    let mut response = a.forward(b.replica_id(), get()).await.expect("a response");
+    response.frames.next().await.expect("a frame").expect("a frame");
+    drop(a);
+    let end = timeout(Duration::from_secs(5), response.frames.next()).await.expect("the frames end");
+    assert!(end.expect("an end with an error").is_err());
+    // The requester is dead, so it cannot send that it has cancelled the request.
+    let until = Instant::now() + Duration::from_secs(15);
+    while !is_dropped.load(Ordering::SeqCst) {
+        assert!(Instant::now() < until, "the other replica stops the request");
+        sleep(Duration::from_millis(20)).await;
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn lost_connections_end_responses() {
+    let Some(redis) = RedisServer::start().await else { return };
+    let (a, b) = (redis.replica().await, redis.replica().await);
+    let is_dropped = answer_endlessly(&b);
+    for connections in ["pubsub", "normal"] {
+        let mut response = a.forward(b.replica_id(), get()).await.expect("a response");
+        response.frames.next().await.expect("a frame").expect("a frame");
+        is_dropped.store(false, Ordering::SeqCst);
+        redis.command(&format!("CLIENT KILL TYPE {connections} SKIPME yes")).await;
+        if connections == "pubsub" {
+            let end = timeout(Duration::from_secs(5), response.frames.next()).await.expect("the frames end");
+            assert!(end.expect("an end with an error").is_err(), "frames may be lost");
+            assert!(is_dropped.load(Ordering::SeqCst), "both sides end the exchange");
+        }
+        // New requests work after a few attempts at most.
+        let until = Instant::now() + Duration::from_secs(5);
+        while a.forward(b.replica_id(), get()).await.is_err() {
+            assert!(Instant::now() < until, "the replicas connect again");
+            sleep(Duration::from_millis(20)).await;
+        }
+    }
+}
+
 /// Counts what clients of two replicas see, while Redis fails.
 #[derive(Default)]
 struct Counts {

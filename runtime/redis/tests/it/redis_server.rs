@@ -66,11 +66,15 @@ impl RedisServer {
         RedisStores::connect(self.options()).await.expect("a connection")
     }
 
-    /// Runs a command.
-    pub(crate) async fn command(&self, name: &str) {
+    /// Runs a command, whose words are separated by spaces.
+    pub(crate) async fn command(&self, words: &str) {
         let client = redis::Client::open(self.url()).expect("a URL");
         let mut connection = client.get_multiplexed_async_connection().await.expect("a connection");
-        redis::cmd(name).query_async::<()>(&mut connection).await.expect("a successful command");
+        let mut command = redis::Cmd::new();
+        for word in words.split(' ') {
+            command.arg(word);
+        }
+        command.query_async::<()>(&mut connection).await.expect("a successful command");
     }
 
     /// Stops the process for a time, as if the machine were overloaded.
