@@ -7,7 +7,6 @@
 // failures.
 
 import { spawn, spawnSync } from 'node:child_process';
-import { randomBytes } from 'node:crypto';
 import { createWriteStream, existsSync, mkdirSync, readFileSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { connect, createServer } from 'node:net';
@@ -22,8 +21,7 @@ const HELP = `usage: tests/conformance/run [options]
   --revision REVISION   test only this revision
   --only NAME           run only this scenario
   --server-url URL      test a running server; implies --leg server
-  --replicas N          test N replicas behind nginx; implies --leg server, and without --redis --revision 2026-07-28
-  --redis               with --replicas: the replicas share a Redis server, and sessions
+  --replicas N          test N replicas behind nginx, which share a Redis server; implies --leg server
   --no-build            do not build the two programs
   --jobs N              run N scenarios at a time (default: 4)
   --verbose             print all checks of each scenario, not only failed ones
@@ -70,7 +68,7 @@ async function main() {
     console.log('NOTE: nginx is not installed; the server is not tested behind a load balancer');
     return true;
   }
-  if (options.redis && spawnSync('redis-server', ['--version']).error) {
+  if (options.replicas && spawnSync('redis-server', ['--version']).error) {
     console.log('NOTE: redis-server is not installed; the server is not tested with replicas that share it');
     return true;
   }
@@ -101,7 +99,6 @@ function parseOptions() {
       only: text,
       'server-url': text,
       replicas: text,
-      redis: flag,
       'no-build': flag,
       jobs: { type: 'string', default: '4' },
       verbose: flag,
@@ -121,9 +118,6 @@ function parseOptions() {
   if (values.replicas !== undefined) {
     if (!(Number(values.replicas) >= 1) || values['server-url']) throw new UserError('--replicas must be a number of at least 1, and cannot be combined with --server-url');
     values.leg = 'server';
-    if (!values.redis) values.revision = '2026-07-28';
-  } else if (values.redis) {
-    throw new UserError('--redis requires --replicas');
   }
   if (!(Number(values.jobs) >= 1)) throw new UserError('--jobs must be a number of at least 1');
   return values;
@@ -195,7 +189,7 @@ async function serverFor(jobs, options, programs) {
   if (!jobs.some((job) => job.leg === 'server')) return undefined;
   if (!existsSync(programs.server)) throw new UserError(`${programs.server} does not exist; run without --no-build`);
   mkdirSync(RESULTS, { recursive: true });
-  return options.replicas ? replicas(Number(options.replicas), programs.server, options.redis) : start(programs.server, 'everything-server');
+  return options.replicas ? replicas(Number(options.replicas), programs.server) : start(programs.server, 'everything-server');
 }
 
 /** Starts a program that prints its URL in the first line of its output. */
@@ -227,28 +221,17 @@ function stopper(child) {
   return stop;
 }
 
-/**
- * Starts replicas behind nginx, which sends each request to the next one. They share a Redis server; or a key and a task
- * store, and notify each other of changes.
- */
-async function replicas(count, program, withRedis) {
-  const key = randomBytes(32).toString('hex');
+/** Starts replicas behind nginx, which sends each request to the next one. They share a Redis server. */
+async function replicas(count, program) {
   const ports = await Promise.all(Array.from({ length: count + 1 }, freePort));
   const front = ports.pop();
-  const tasks = join(RESULTS, 'tasks');
-  rmSync(tasks, { recursive: true, force: true });
   const servers = [];
   const stop = () => servers.forEach((server) => server.stop());
   try {
-    let database;
-    if (withRedis) {
-      database = await redis();
-      servers.push(database);
-    }
+    const database = await redis();
+    servers.push(database);
     for (const port of ports) {
-      const others = ports.filter((other) => other !== port).flatMap((other) => ['--sibling', String(other)]);
-      const shared = database ? ['--redis', database.url] : ['--seal-key', key, '--task-directory', tasks, ...others];
-      servers.push(await start(program, `replica-${port}`, ['--port', String(port), ...shared]));
+      servers.push(await start(program, `replica-${port}`, ['--port', String(port), '--redis', database.url]));
     }
     servers.push(await proxy(front, ports));
   } catch (error) {
