@@ -46,6 +46,8 @@
 //! * [`service`] finds the handler by revision and method. Any tower layer around the router is middleware.
 //! * [`connection`] runs all of this within [`Limits`] and sends exactly one response per request.
 //! * `tasks` (feature `tasks`) runs requests as tasks, whose results the client fetches later.
+//! * [`replicas`] has the traits of state that several processes share.
+//! * `testing` (feature `testing`) has contract tests for implementations of these traits.
 //! * `skills` (feature `skills`) reads, checks and verifies skills.
 //! * `http` (features `http-server` and `http-client`) implements Streamable HTTP; a server is a tower service.
 //! * [`server`] and [`client`] are the entry points for applications.
@@ -64,6 +66,7 @@ pub mod jsonrpc;
 pub mod peer;
 pub mod prelude;
 pub mod protocol;
+pub mod replicas;
 pub mod server;
 pub mod service;
 #[cfg(feature = "skills")]
@@ -71,6 +74,8 @@ pub mod skills;
 #[cfg(feature = "tasks")]
 pub mod tasks;
 pub mod telemetry;
+#[cfg(feature = "testing")]
+pub mod testing;
 pub mod transport;
 mod util;
 

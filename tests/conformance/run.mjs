@@ -7,7 +7,6 @@
 // failures.
 
 import { spawn, spawnSync } from 'node:child_process';
-import { randomBytes } from 'node:crypto';
 import { createWriteStream, existsSync, mkdirSync, readFileSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { connect, createServer } from 'node:net';
@@ -22,7 +21,7 @@ const HELP = `usage: tests/conformance/run [options]
   --revision REVISION   test only this revision
   --only NAME           run only this scenario
   --server-url URL      test a running server; implies --leg server
-  --replicas N          test N replicas behind nginx; implies --leg server --revision 2026-07-28
+  --replicas N          test N replicas behind nginx, which share a Redis server; implies --leg server
   --no-build            do not build the two programs
   --jobs N              run N scenarios at a time (default: 4)
   --verbose             print all checks of each scenario, not only failed ones
@@ -67,6 +66,10 @@ async function main() {
   const options = parseOptions();
   if (options.replicas && spawnSync('nginx', ['-v']).error) {
     console.log('NOTE: nginx is not installed; the server is not tested behind a load balancer');
+    return true;
+  }
+  if (options.replicas && spawnSync('redis-server', ['--version']).error) {
+    console.log('NOTE: redis-server is not installed; the server is not tested with replicas that share it');
     return true;
   }
   const baseline = readBaseline();
@@ -115,7 +118,6 @@ function parseOptions() {
   if (values.replicas !== undefined) {
     if (!(Number(values.replicas) >= 1) || values['server-url']) throw new UserError('--replicas must be a number of at least 1, and cannot be combined with --server-url');
     values.leg = 'server';
-    values.revision = '2026-07-28';
   }
   if (!(Number(values.jobs) >= 1)) throw new UserError('--jobs must be a number of at least 1');
   return values;
@@ -219,22 +221,17 @@ function stopper(child) {
   return stop;
 }
 
-/**
- * Starts replicas behind nginx, which sends each request to the next one. They share a key and a task store, and notify
- * each other of changes.
- */
+/** Starts replicas behind nginx, which sends each request to the next one. They share a Redis server. */
 async function replicas(count, program) {
-  const key = randomBytes(32).toString('hex');
   const ports = await Promise.all(Array.from({ length: count + 1 }, freePort));
   const front = ports.pop();
-  const tasks = join(RESULTS, 'tasks');
-  rmSync(tasks, { recursive: true, force: true });
   const servers = [];
   const stop = () => servers.forEach((server) => server.stop());
   try {
+    const database = await redis();
+    servers.push(database);
     for (const port of ports) {
-      const others = ports.filter((other) => other !== port).flatMap((other) => ['--sibling', String(other)]);
-      servers.push(await start(program, `replica-${port}`, ['--port', String(port), '--seal-key', key, '--task-directory', tasks, ...others]));
+      servers.push(await start(program, `replica-${port}`, ['--port', String(port), '--redis', database.url]));
     }
     servers.push(await proxy(front, ports));
   } catch (error) {
@@ -242,6 +239,20 @@ async function replicas(count, program) {
     throw error;
   }
   return { url: `http://127.0.0.1:${front}/mcp`, stop };
+}
+
+/** Starts a Redis server without persistence. */
+async function redis() {
+  const port = await freePort();
+  const options = ['--port', String(port), '--bind', '127.0.0.1', '--save', '', '--appendonly', 'no', '--dir', RESULTS];
+  const child = spawn('redis-server', options, { stdio: 'ignore' });
+  const stop = stopper(child);
+  for (let tries = 0; tries < 100; tries += 1) {
+    if (await canConnect(port)) return { url: `redis://127.0.0.1:${port}`, stop };
+    await new Promise((resolve) => setTimeout(resolve, 50));
+  }
+  stop();
+  throw new UserError(`redis-server does not listen on port ${port}`);
 }
 
 async function proxy(front, ports) {

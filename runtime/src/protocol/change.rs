@@ -53,10 +53,8 @@ impl Change {
     /// Returns every change that a filter selects, with each subscribed URI as one change.
     pub(crate) fn all(filter: &SubscriptionFilter) -> impl Iterator<Item = Self> {
         let filter = Filter::from(filter);
-        let lists = [Self::Tools, Self::Prompts, Self::Resources].into_iter().filter(|list| filter.matches(list));
-        let lists: Vec<_> = lists.collect();
-        let tasks = filter.task_ids.into_iter().map(Self::Task);
-        lists.into_iter().chain(filter.uris.into_iter().map(Self::Resource)).chain(tasks)
+        let changes: Vec<_> = filter.changes().collect();
+        changes.into_iter().chain(filter.task_ids.into_iter().map(Self::Task))
     }
 }
 
@@ -94,6 +92,12 @@ impl Filter {
             Change::Resource(uri) => self.covering(uri).is_some(),
             Change::Task(id) => self.task_ids.contains(id),
         }
+    }
+
+    /// Returns every change that the filter selects, with each subscribed URI as one change.
+    pub(crate) fn changes(&self) -> impl Iterator<Item = Change> {
+        let lists = [Change::Tools, Change::Prompts, Change::Resources].into_iter().filter(|list| self.matches(list));
+        lists.chain(self.uris.iter().cloned().map(Change::Resource))
     }
 
     /// Returns the longest subscribed URI that covers this resource: the resource itself or one that it is a part of.

@@ -11,13 +11,14 @@ use mcpgen_types::v2026_07_28::{CompleteRequestParams, Icon, Prompt, Resource, S
 use mcpgen_types::{JsonObject, Request, Value};
 use tower::Layer;
 
+use super::change_bus::BusConnection;
 use super::context::RequestContext;
 use super::error::DefinitionError;
 use super::into_contents::IntoContents;
 use super::into_tool_result::IntoToolResult;
 use super::prompt::{IntoPrompt, PromptEntry};
 #[cfg(feature = "rate-limit")]
-use super::rate_limit::{DEFAULT_CALLERS, RateLimit};
+use super::rate_limit::{DEFAULT_CALLERS, InMemoryRateLimiter};
 use super::registry::{Entry, Registry};
 #[cfg(feature = "request-state")]
 use super::request_state::RequestStateCodec;
@@ -31,6 +32,7 @@ use crate::connection::Limits;
 use crate::protocol::cache_hints::{CacheHint, CacheHints};
 use crate::protocol::change::Change;
 use crate::protocol::info::LocalInfo;
+use crate::replicas::{ChangeBus, RateLimiter};
 use crate::service::context::Context;
 use crate::service::extension::Extension;
 use crate::service::router::{RequestService, Router};
@@ -70,13 +72,13 @@ impl From<LocalInfo> for ServerBuilder {
             request_state: None,
             identity: None,
             on_change: None,
+            change_bus: None,
             layers: Vec::new(),
             extensions: Vec::new(),
             result_types: Vec::new(),
             #[cfg(feature = "tasks")]
             tasks: None,
-            #[cfg(feature = "rate-limit")]
-            rate_limit: None,
+            rate_limiter: None,
             invalid: Vec::new(),
         };
         Self {
@@ -383,6 +385,15 @@ impl ServerBuilder {
         self
     }
 
+    /// Limits how often each caller may call tools, with a limiter that several processes share. It takes precedence over
+    /// `rate_limit`.
+    ///
+    /// If the limiter's store is unavailable, calls are refused with an error that tells the client to try again.
+    pub fn rate_limiter(mut self, limiter: impl RateLimiter) -> Self {
+        self.state.config.rate_limiter = Some(Arc::new(limiter));
+        self
+    }
+
     /// Sets how many callers [`rate_limit`](Self::rate_limit) remembers; 100,000 by default.
     ///
     /// A caller is forgotten once it has its full burst again. While the limit remembers this many callers, it rejects
@@ -393,10 +404,16 @@ impl ServerBuilder {
         self
     }
 
+    /// Passes changes to the other replicas of the server, and notifies subscribers of theirs. Each subscriber is
+    /// connected to only one replica. See [`replicas`](crate::replicas).
+    pub fn change_bus(mut self, bus: impl ChangeBus) -> Self {
+        self.state.config.change_bus = Some(BusConnection::new(bus));
+        self
+    }
+
     /// Sets a function that is called with each change in this process.
     ///
-    /// Use it if several processes serve the same clients: send the change to the other processes, which then call
-    /// [`Server::relay_change`]. Each subscriber is connected to only one of the processes.
+    /// To pass changes to other processes, use [`change_bus`](Self::change_bus) instead.
     pub fn on_change(mut self, on_change: impl Fn(&Change) + Send + Sync + 'static) -> Self {
         self.state.config.on_change = Some(Box::new(on_change));
         self
@@ -420,7 +437,9 @@ impl ServerBuilder {
         #[cfg(feature = "rate-limit")]
         {
             let quota = self.rate_limit;
-            state.config.rate_limit = quota.map(|(calls, per)| RateLimit::new(calls, per, self.max_callers));
+            let limiter = quota.map(|(calls, per)| InMemoryRateLimiter::new(calls, per, self.max_callers));
+            let limiter = limiter.map(|limiter| Arc::new(limiter) as Arc<dyn RateLimiter>);
+            state.config.rate_limiter = state.config.rate_limiter.or(limiter);
         }
         Server(Arc::new(state))
     }

@@ -1,24 +1,33 @@
 //! Handles `tools/call`.
 
 use std::borrow::Cow;
-#[cfg(feature = "rate-limit")]
-use std::future::ready;
 use std::sync::Arc;
 
 use mcpgen_types::codec::Cursor;
+#[cfg(feature = "tasks")]
+use mcpgen_types::v2025_11_25::TaskMetadata;
 use mcpgen_types::v2026_07_28::{CallToolRequest, CallToolRequestParams};
 use mcpgen_types::{ErrorCode, ErrorObject, JsonObject, RawJson, Request};
 
 use super::conversion;
 use super::state::Server;
 use super::tool::{Arguments, ToolEntry};
-#[cfg(feature = "rate-limit")]
 use super::tool_error::ToolError;
 use crate::jsonrpc::errors;
 use crate::jsonrpc::json::Picked;
 use crate::protocol::methods::may_run_as_task;
+use crate::replicas::{Decision, RateLimiter};
 use crate::service::context::Context;
 use crate::service::router::{AnyRequest, ResponseFuture};
+
+/// A call of a tool.
+struct Call {
+    entry: Arc<ToolEntry>,
+    context: Context,
+    arguments: Arguments,
+    #[cfg(feature = "tasks")]
+    task_metadata: Option<TaskMetadata>,
+}
 
 impl Server {
     /// Calls a tool. Returns an error if the tool cannot be called.
@@ -30,14 +39,35 @@ impl Server {
         #[cfg(feature = "tasks")]
         let task_metadata = self.task_metadata(&request)?;
         let (entry, arguments) = self.decode_call(request)?;
-        #[cfg(feature = "rate-limit")]
-        if let Some(wait) = self.rate_limited(&context) {
-            let seconds = wait.as_millis().div_ceil(1000).max(1);
-            let refusal = ToolError::failed(format!("rate limit exceeded; try again in {seconds} s"));
-            return Ok(Box::pin(ready(entry.encode(&context, Err(refusal)))));
+        let call = Call {
+            entry,
+            context,
+            arguments,
+            #[cfg(feature = "tasks")]
+            task_metadata,
+        };
+        match self.0.config.rate_limiter.clone() {
+            None => self.start_call(call),
+            Some(limiter) => Ok(Box::pin(self.clone().start_limited(limiter, call))),
         }
+    }
+
+    /// Starts a call if the rate limit allows it.
+    async fn start_limited(self, limiter: Arc<dyn RateLimiter>, call: Call) -> Result<RawJson, ErrorObject> {
+        match limiter.check(&self.caller(&call.context)).await? {
+            Decision::Allowed => self.start_call(call)?.await,
+            Decision::After(wait) => {
+                let seconds = wait.as_millis().div_ceil(1000).max(1);
+                let refusal = ToolError::failed(format!("rate limit exceeded; try again in {seconds} s"));
+                call.entry.encode(&call.context, Err(refusal))
+            }
+        }
+    }
+
+    fn start_call(&self, call: Call) -> Result<ResponseFuture, ErrorObject> {
+        let Call { entry, context, arguments, .. } = call;
         #[cfg(feature = "tasks")]
-        if let Some(task) = self.start_task(&entry, &context, &arguments, task_metadata)? {
+        if let Some(task) = self.start_task(&entry, &context, &arguments, call.task_metadata)? {
             return Ok(task);
         }
         let context = self.request_context(context, || arguments.text());

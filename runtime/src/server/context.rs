@@ -165,7 +165,7 @@ impl RequestContext {
         }
         match self.context.revision().is_legacy() {
             true => self.ask_now::<R>(&request).await,
-            false => self.ask_next::<R>(key, request),
+            false => self.ask_next::<R>(key, request).await,
         }
     }
 
@@ -194,14 +194,14 @@ impl RequestContext {
 
     /// Returns the input if the client has sent it, and otherwise requests it with an error (2026-07-28).
     #[cfg(feature = "request-state")]
-    fn ask_next<R: Request>(&self, key: &str, request: InputRequest) -> Result<R::Result, ToolError> {
+    async fn ask_next<R: Request>(&self, key: &str, request: InputRequest) -> Result<R::Result, ToolError> {
         let rounds = self.rounds.as_ref().ok_or_else(|| ToolError::failed("the server cannot keep request state"))?;
-        rounds.ask::<R>(&self.context, key, request)
+        rounds.ask::<R>(&self.context, key, request).await
     }
 
     #[cfg(not(feature = "request-state"))]
-    #[expect(clippy::unused_self, reason = "the same signature with and without the feature")]
-    fn ask_next<R: Request>(&self, _: &str, _: InputRequest) -> Result<R::Result, ToolError> {
+    #[expect(clippy::unused_self, clippy::unused_async, reason = "the same signature with and without the feature")]
+    async fn ask_next<R: Request>(&self, _: &str, _: InputRequest) -> Result<R::Result, ToolError> {
         let reason = "the server cannot request input: enable the feature `request-state` of mcpgen-runtime";
         Err(ToolError::failed(reason))
     }

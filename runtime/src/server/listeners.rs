@@ -106,6 +106,16 @@ pub(super) fn changed(listeners: &mut Listeners, change: &Change) {
     }
 }
 
+/// Notifies all connections of everything that they have subscribed to, because changes may have been missed.
+pub(super) fn everything_changed(listeners: &mut Listeners) {
+    listeners.remove_closed();
+    for listener in listeners.by_connection.values() {
+        for change in listener.wanted.changes() {
+            listener.pending.add(change, &listener.wanted);
+        }
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use mcpgen_types::Revision;

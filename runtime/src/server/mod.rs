@@ -33,6 +33,7 @@
 mod app;
 mod builder;
 mod call_tool;
+mod change_bus;
 mod context;
 mod conversion;
 mod error;
@@ -83,6 +84,8 @@ pub use into_tool_result::{IntoToolResult, Structured};
 #[cfg(feature = "server-card")]
 pub use listing::Listing;
 pub use prompt::IntoPrompt;
+#[cfg(feature = "rate-limit")]
+pub use rate_limit::InMemoryRateLimiter;
 pub use serve::{IntoConnection, serve};
 pub use state::Server;
 pub use tool::ToolInfo;

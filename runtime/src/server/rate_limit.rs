@@ -4,25 +4,30 @@
 //! per caller, for a bounded number of callers.
 
 use std::collections::HashMap;
+use std::fmt;
+use std::future::ready;
 use std::hash::{BuildHasher, RandomState};
 use std::num::NonZeroU32;
 use std::time::Duration;
 
+use futures_util::FutureExt;
+use futures_util::future::BoxFuture;
+use governor::Quota;
 use governor::clock::Clock;
 use governor::middleware::NoOpMiddleware;
 use governor::nanos::Nanos;
 use governor::state::StateStore;
-use governor::{Quota, RateLimiter};
 use tokio::time::Instant;
 
+use crate::replicas::{Decision, RateLimiter, StoreError};
 use crate::util::lock::Mutex;
 
 /// The default number of callers that a rate limit remembers.
 pub(super) const DEFAULT_CALLERS: usize = 100_000;
 
-/// Limits the number of calls per period, for each caller.
-pub(super) struct RateLimit {
-    limiter: RateLimiter<CallerId, Callers, TokioClock, NoOpMiddleware<Duration>>,
+/// Limits how many calls each caller may make per period, in this process.
+pub struct InMemoryRateLimiter {
+    limiter: governor::RateLimiter<CallerId, Callers, TokioClock, NoOpMiddleware<Duration>>,
     hasher: RandomState,
 }
 
@@ -30,22 +35,37 @@ pub(super) struct RateLimit {
 /// choose names with equal hashes.
 type CallerId = u64;
 
-impl RateLimit {
-    /// Allows bursts of `calls`, which refill evenly over the period `per`. Remembers at most `callers` callers.
-    pub(super) fn new(calls: u32, per: Duration, callers: usize) -> Self {
+impl InMemoryRateLimiter {
+    /// Allows bursts of `calls`, which refill evenly over the period `per`. Remembers at most `callers` callers; while it
+    /// does, it rejects new ones.
+    #[must_use]
+    pub fn new(calls: u32, per: Duration, callers: usize) -> Self {
         let calls = NonZeroU32::new(calls).unwrap_or(NonZeroU32::MIN);
         // `governor` stores nanoseconds in 64 bits, so the period is capped at one year.
         let interval = (per.min(Duration::from_secs(365 * 86_400)) / calls.get()).max(Duration::from_nanos(1));
         let quota = Quota::with_period(interval).unwrap_or(Quota::per_second(calls)).allow_burst(calls);
         let clock = TokioClock(Instant::now());
-        let limiter = RateLimiter::new(quota, Callers::new(quota, clock, callers), clock);
+        let limiter = governor::RateLimiter::new(quota, Callers::new(quota, clock, callers), clock);
         Self { limiter, hasher: RandomState::new() }
     }
 
-    /// Charges a call to a caller. If the call exceeds the limit, returns how long the caller has to wait.
-    pub(super) fn check(&self, caller: &str) -> Option<Duration> {
+    /// If the call exceeds the limit, returns how long the caller has to wait.
+    fn check_now(&self, caller: &str) -> Option<Duration> {
         let refused = self.limiter.check_key(&self.hasher.hash_one(caller)).err()?;
         Some(refused.wait_time_from(self.limiter.clock().now()))
+    }
+}
+
+impl RateLimiter for InMemoryRateLimiter {
+    fn check<'a>(&'a self, caller: &'a str) -> BoxFuture<'a, Result<Decision, StoreError>> {
+        let decision = self.check_now(caller).map_or(Decision::Allowed, Decision::After);
+        ready(Ok(decision)).boxed()
+    }
+}
+
+impl fmt::Debug for InMemoryRateLimiter {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("InMemoryRateLimiter").finish_non_exhaustive()
     }
 }
 
@@ -145,19 +165,19 @@ fn nanos(time: Duration) -> Nanos {
 mod tests {
     use super::*;
 
-    fn table(limit: RateLimit) -> Table {
+    fn table(limit: InMemoryRateLimiter) -> Table {
         std::mem::take(&mut *limit.limiter.into_state_store().table.lock())
     }
 
     #[tokio::test(start_paused = true)]
     async fn remembers_a_bounded_number_of_callers() {
-        let limit = RateLimit::new(1, Duration::from_secs(60), 1000);
-        let allowed = (0..5000).filter(|n| limit.check(&format!("caller {n}")).is_none()).count();
+        let limit = InMemoryRateLimiter::new(1, Duration::from_secs(60), 1000);
+        let allowed = (0..5000).filter(|n| limit.check_now(&format!("caller {n}")).is_none()).count();
         assert_eq!(allowed, 1000);
         // A new caller waits for a free entry, a known caller for its quota.
-        let wait = limit.check("new").expect("the table is full");
+        let wait = limit.check_now("new").expect("the table is full");
         assert!(wait > Duration::ZERO && wait <= Duration::from_secs(60), "{wait:?}");
-        assert_eq!(limit.check("caller 7"), Some(Duration::from_secs(60)));
+        assert_eq!(limit.check_now("caller 7"), Some(Duration::from_secs(60)));
         let table = table(limit);
         assert_eq!(table.full_at.len(), 1000);
         assert!(table.examined < 4000, "{} callers examined", table.examined);
@@ -165,28 +185,28 @@ mod tests {
 
     #[tokio::test(start_paused = true)]
     async fn forgets_callers_that_have_their_full_burst() {
-        let limit = RateLimit::new(2, Duration::from_secs(60), 1000);
+        let limit = InMemoryRateLimiter::new(2, Duration::from_secs(60), 1000);
         for n in 0..1000 {
-            assert_eq!(limit.check(&format!("caller {n}")), None);
+            assert_eq!(limit.check_now(&format!("caller {n}")), None);
         }
         // Half of the burst is used, so it is full again after half of the period.
         tokio::time::advance(Duration::from_secs(29)).await;
-        assert!(limit.check("new").is_some());
+        assert!(limit.check_now("new").is_some());
         tokio::time::advance(Duration::from_secs(5)).await;
-        assert_eq!(limit.check("new"), None);
+        assert_eq!(limit.check_now("new"), None);
         assert_eq!(table(limit).full_at.len(), 1);
     }
 
     #[tokio::test(start_paused = true)]
     async fn keeps_the_quota_of_a_caller() {
-        let limit = RateLimit::new(2, Duration::from_secs(60), 1000);
+        let limit = InMemoryRateLimiter::new(2, Duration::from_secs(60), 1000);
         tokio::time::advance(Duration::from_secs(50)).await;
-        assert_eq!([limit.check("ann"), limit.check("ann")], [None, None]);
+        assert_eq!([limit.check_now("ann"), limit.check_now("ann")], [None, None]);
         tokio::time::advance(Duration::from_secs(15)).await;
-        assert_eq!(limit.check("ann"), Some(Duration::from_secs(15)));
+        assert_eq!(limit.check_now("ann"), Some(Duration::from_secs(15)));
         tokio::time::advance(Duration::from_secs(15)).await;
-        assert_eq!(limit.check("ann"), None);
-        assert_eq!(limit.check("ann"), Some(Duration::from_secs(30)));
+        assert_eq!(limit.check_now("ann"), None);
+        assert_eq!(limit.check_now("ann"), Some(Duration::from_secs(30)));
     }
 
     #[tokio::test(start_paused = true)]
@@ -194,12 +214,12 @@ mod tests {
         for (calls, per) in
             [(0, Duration::ZERO), (u32::MAX, Duration::MAX), (1, Duration::MAX), (u32::MAX, Duration::ZERO)]
         {
-            let limit = RateLimit::new(calls, per, 1);
-            assert_eq!(limit.check("ann"), None, "{calls} per {per:?}");
+            let limit = InMemoryRateLimiter::new(calls, per, 1);
+            assert_eq!(limit.check_now("ann"), None, "{calls} per {per:?}");
             tokio::time::advance(Duration::from_secs(1)).await;
-            limit.check("ann");
-            limit.check("bob");
+            limit.check_now("ann");
+            limit.check_now("bob");
         }
-        assert!(RateLimit::new(1, Duration::from_secs(1), 0).check("ann").is_some());
+        assert!(InMemoryRateLimiter::new(1, Duration::from_secs(1), 0).check_now("ann").is_some());
     }
 }

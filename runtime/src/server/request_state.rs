@@ -11,28 +11,36 @@
 //! use mcpgen_runtime::server::request_state::RequestStateCodec;
 //! # use mcpgen_types::Revision;
 //!
+//! # tokio::runtime::Builder::new_current_thread().build()?.block_on(async {
 //! let codec = RequestStateCodec::new(b"thirty-two bytes that are secret", Duration::from_secs(300))?;
 //! # let context = Context::detached(Revision::LATEST);
 //! // The same code handles the first round and the next ones.
-//! let rounds = codec.decode::<u32>(&context, "alice")?;
+//! let rounds = codec.decode::<u32>(&context, "alice").await?;
 //! assert_eq!(rounds.state, None);
 //! let state = codec.encode(&rounds, &7)?;
 //! # let _ = state;
 //! # Ok::<(), Box<dyn std::error::Error>>(())
+//! # })?;
+//! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 
 use std::fmt;
-use std::sync::Arc;
+use std::future::ready;
+use std::sync::{Arc, PoisonError, RwLock};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use base64::Engine;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
+use futures_util::FutureExt;
+use futures_util::future::BoxFuture;
 use hmac::{Hmac, KeyInit, Mac};
 use mcpgen_types::ErrorObject;
 use serde::{Serialize, de::DeserializeOwned};
 use sha2::Sha256;
 
 use crate::jsonrpc::errors;
+pub use crate::replicas::ReplayGuard;
+use crate::replicas::StoreError;
 use crate::service::context::Context;
 use crate::util::expiring_map::ExpiringMap;
 use crate::util::lock::Mutex;
@@ -41,13 +49,19 @@ use crate::util::random::random;
 /// Signs request state with HMAC-SHA-256, and verifies it. Clones share the record of used states.
 #[derive(Clone)]
 pub struct RequestStateCodec {
-    /// Signs and verifies.
-    key: Hmac<Sha256>,
-    /// Only verify.
-    other_keys: Vec<Hmac<Sha256>>,
+    /// Clones share the keys, so that all of them use the keys that replace these.
+    keys: Arc<RwLock<Keys>>,
     lifetime: Duration,
     rounds: u16,
     replay_guard: Option<Arc<dyn ReplayGuard>>,
+}
+
+#[derive(Clone)]
+struct Keys {
+    /// Signs and verifies.
+    signing: Hmac<Sha256>,
+    /// Only verify.
+    others: Vec<Hmac<Sha256>>,
 }
 
 /// The reason why a [`RequestStateCodec`] cannot be created.
@@ -72,7 +86,7 @@ enum Refusal {
     Forged,
     #[error("it has expired")]
     Expired,
-    #[error("it was already used, or its use could not be recorded")]
+    #[error("it was already used, or the record of its use was lost")]
     AlreadyUsed,
     #[error("it cannot be decoded as the expected type")]
     Content,
@@ -86,6 +100,15 @@ pub struct RequestState<T> {
     /// The number of rounds before this one.
     pub round: u16,
     binding: Vec<u8>,
+}
+
+/// The parts of a state whose signature is valid.
+struct Verified {
+    nonce: [u8; NONCE],
+    /// The expiry, in milliseconds since 1970.
+    until: u64,
+    round: u16,
+    payload: Vec<u8>,
 }
 
 const NONCE: usize = 16;
@@ -104,12 +127,8 @@ impl RequestStateCodec {
     ///
     /// [`ShortKey`](RequestStateError::ShortKey) if the key is shorter than [`SHORTEST_KEY`] bytes.
     pub fn new(key: impl AsRef<[u8]>, lifetime: Duration) -> Result<Self, RequestStateError> {
-        let key = key.as_ref();
-        if key.len() < SHORTEST_KEY {
-            return Err(RequestStateError::ShortKey(key.len()));
-        }
-        let key = Hmac::new_from_slice(key).map_err(|_| RequestStateError::ShortKey(key.len()))?;
-        Ok(Self { key, other_keys: Vec::new(), lifetime, rounds: 16, replay_guard: None })
+        let keys = Keys { signing: hmac_key(key.as_ref())?, others: Vec::new() };
+        Ok(Self { keys: Arc::new(RwLock::new(keys)), lifetime, rounds: 16, replay_guard: None })
     }
 
     /// Creates a codec with a random key. Other processes, and this process after a restart, reject its states.
@@ -131,8 +150,28 @@ impl RequestStateCodec {
     ///
     /// [`ShortKey`](RequestStateError::ShortKey) if the key is shorter than [`SHORTEST_KEY`] bytes.
     pub fn also_verify_with(mut self, key: impl AsRef<[u8]>) -> Result<Self, RequestStateError> {
-        self.other_keys.push(Self::new(key, self.lifetime)?.key);
+        let mut keys = self.current_keys();
+        keys.others.push(hmac_key(key.as_ref())?);
+        // Clones that were made before do not change.
+        self.keys = Arc::new(RwLock::new(keys));
         Ok(self)
+    }
+
+    /// Replaces all keys of this codec and its clones: signs with `key`, and also verifies with `others`. Use it to
+    /// rotate keys while the server runs.
+    ///
+    /// # Errors
+    ///
+    /// [`ShortKey`](RequestStateError::ShortKey) if a key is shorter than [`SHORTEST_KEY`] bytes. Then no key changes.
+    pub fn replace_keys<K: AsRef<[u8]>>(
+        &self,
+        key: impl AsRef<[u8]>,
+        others: impl IntoIterator<Item = K>,
+    ) -> Result<(), RequestStateError> {
+        let others: Result<_, _> = others.into_iter().map(|key| hmac_key(key.as_ref())).collect();
+        let keys = Keys { signing: hmac_key(key.as_ref())?, others: others? };
+        *self.keys.write().unwrap_or_else(PoisonError::into_inner) = keys;
+        Ok(())
     }
 
     /// Sets the maximum number of rounds of a request. The default is 16.
@@ -157,12 +196,22 @@ impl RequestStateCodec {
     ///
     /// # Errors
     ///
-    /// Fails if the request's state is invalid, has expired, was already used, or belongs to another request or user.
-    pub fn decode<T: DeserializeOwned>(&self, context: &Context, who: &str) -> Result<RequestState<T>, ErrorObject> {
+    /// Fails if the request's state is invalid, has expired, was already used, or belongs to another request or user,
+    /// or if the replay guard's store is unavailable.
+    pub async fn decode<T: DeserializeOwned>(
+        &self,
+        context: &Context,
+        who: &str,
+    ) -> Result<RequestState<T>, ErrorObject> {
         let binding = binding(context, who);
         let Some(state) = context.request_state() else { return Ok(RequestState { state: None, round: 0, binding }) };
-        let decoded = self.verify(&binding, state, SystemTime::now());
-        let (round, payload) = decoded.map_err(|refusal| refused(context, refusal))?;
+        let verified = self.verify(&binding, state, SystemTime::now()).map_err(|refusal| refused(context, refusal))?;
+        if let Some(guard) = &self.replay_guard
+            && !guard.record(verified.nonce, UNIX_EPOCH + Duration::from_millis(verified.until)).await?
+        {
+            return Err(refused(context, Refusal::AlreadyUsed));
+        }
+        let Verified { round, payload, .. } = verified;
         let state = serde_json::from_slice(&payload).map_err(|_| refused(context, Refusal::Content))?;
         Ok(RequestState { state: Some(state), round, binding })
     }
@@ -190,19 +239,23 @@ impl RequestStateCodec {
         bytes.extend_from_slice(&until.to_be_bytes());
         bytes.extend_from_slice(&(request_state.round + 1).to_be_bytes());
         bytes.extend_from_slice(&payload);
-        let tag = mac(&self.key, &request_state.binding, &bytes).finalize().into_bytes();
+        let tag = mac(&self.current_keys().signing, &request_state.binding, &bytes).finalize().into_bytes();
         bytes.extend_from_slice(&tag);
         Ok(URL_SAFE_NO_PAD.encode(bytes))
     }
 
-    fn keys(&self) -> impl Iterator<Item = &Hmac<Sha256>> {
-        std::iter::once(&self.key).chain(&self.other_keys)
+    fn current_keys(&self) -> Keys {
+        self.keys.read().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
-    fn verify(&self, binding: &[u8], state: &str, now: SystemTime) -> Result<(u16, Vec<u8>), Refusal> {
+    fn verify(&self, binding: &[u8], state: &str, now: SystemTime) -> Result<Verified, Refusal> {
         let bytes = URL_SAFE_NO_PAD.decode(state).map_err(|_| Refusal::Forged)?;
         let (body, tag) = bytes.split_last_chunk::<TAG>().ok_or(Refusal::Forged)?;
-        if !self.keys().any(|key| mac(key, binding, body).verify_slice(tag).is_ok()) {
+        let keys = self.current_keys();
+        if !std::iter::once(&keys.signing)
+            .chain(&keys.others)
+            .any(|key| mac(key, binding, body).verify_slice(tag).is_ok())
+        {
             return Err(Refusal::Forged);
         }
         let (nonce, rest) = body.split_first_chunk::<NONCE>().ok_or(Refusal::Forged)?;
@@ -212,14 +265,7 @@ impl RequestStateCodec {
         if until <= millis(now) {
             return Err(Refusal::Expired);
         }
-        if self
-            .replay_guard
-            .as_ref()
-            .is_some_and(|guard| !guard.record(*nonce, UNIX_EPOCH + Duration::from_millis(until)))
-        {
-            return Err(Refusal::AlreadyUsed);
-        }
-        Ok((u16::from_be_bytes(*round), payload.to_vec()))
+        Ok(Verified { nonce: *nonce, until, round: u16::from_be_bytes(*round), payload: payload.to_vec() })
     }
 }
 
@@ -249,6 +295,14 @@ fn binding(context: &Context, who: &str) -> Vec<u8> {
     binding
 }
 
+fn hmac_key(key: &[u8]) -> Result<Hmac<Sha256>, RequestStateError> {
+    let short = RequestStateError::ShortKey(key.len());
+    if key.len() < SHORTEST_KEY {
+        return Err(short);
+    }
+    Hmac::new_from_slice(key).map_err(|_| short)
+}
+
 fn mac(key: &Hmac<Sha256>, binding: &[u8], body: &[u8]) -> Hmac<Sha256> {
     let mut mac = key.clone();
     mac.update(b"mcpgen requestState 1\0");
@@ -260,13 +314,6 @@ fn mac(key: &Hmac<Sha256>, binding: &[u8], body: &[u8]) -> Hmac<Sha256> {
 fn millis(time: SystemTime) -> u64 {
     let since = time.duration_since(UNIX_EPOCH).unwrap_or_default();
     u64::try_from(since.as_millis()).unwrap_or(u64::MAX)
-}
-
-/// Records used states, so that each state is accepted only once.
-pub trait ReplayGuard: Send + Sync + 'static {
-    /// Marks a state as used, and remembers it until `until`. Returns `false` if the state was used before, or if it
-    /// cannot be recorded.
-    fn record(&self, nonce: [u8; NONCE], until: SystemTime) -> bool;
 }
 
 /// The number of used states that [`RequestStateCodec::of_this_process`] remembers.
@@ -301,7 +348,13 @@ impl InMemoryReplayGuard {
 }
 
 impl ReplayGuard for InMemoryReplayGuard {
-    fn record(&self, nonce: [u8; NONCE], until: SystemTime) -> bool {
+    fn record<'a>(&'a self, nonce: [u8; NONCE], until: SystemTime) -> BoxFuture<'a, Result<bool, StoreError>> {
+        ready(Ok(self.record_now(nonce, until))).boxed()
+    }
+}
+
+impl InMemoryReplayGuard {
+    fn record_now(&self, nonce: [u8; NONCE], until: SystemTime) -> bool {
         let mut used = self.used.lock();
         let (until, now) = (millis(until), millis(SystemTime::now()));
         used.remove_expired(now);

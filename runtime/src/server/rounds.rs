@@ -4,10 +4,10 @@ use std::sync::{Arc, LazyLock};
 
 use mcpgen_types::v2026_07_28::{InputRequest, InputRequests, InputRequiredResult};
 use mcpgen_types::{ErrorObject, JsonObject, Request, Value};
+use tokio::sync::OnceCell;
 
 use super::request_state::{RequestState, RequestStateCodec};
 use super::tool_error::ToolError;
-use crate::jsonrpc::errors;
 use crate::service::context::Context;
 use crate::util::lock::Mutex;
 
@@ -19,24 +19,24 @@ pub(super) struct Rounds {
     caller: String,
     /// The JSON text of an object that must be the same in all rounds, such as the arguments.
     arguments: String,
-    /// The request state, once it was decoded. It has the responses of earlier rounds, by key.
-    state: Mutex<Option<RequestState<JsonObject>>>,
+    /// The request state, which is decoded once. It has the responses of earlier rounds, by key.
+    state: OnceCell<Mutex<RequestState<JsonObject>>>,
 }
 
 impl Rounds {
     pub(super) fn new(codec: Arc<RequestStateCodec>, caller: String, arguments: String) -> Self {
-        Self { codec, caller, arguments, state: Mutex::default() }
+        Self { codec, caller, arguments, state: OnceCell::new() }
     }
 
     /// Returns the input if the client has sent it, and otherwise requests it with an error.
-    pub(super) fn ask<R: Request>(
+    pub(super) async fn ask<R: Request>(
         &self,
         context: &Context,
         key: &str,
         request: InputRequest,
     ) -> Result<R::Result, ToolError> {
-        let mut state = self.state.lock();
-        let state = self.decode(context, &mut state)?;
+        let state = self.state.get_or_try_init(async || self.decode(context).await.map(Mutex::new)).await?;
+        let state = &mut *state.lock();
         let responses = state.state.get_or_insert_default();
         if let Some(response) = responses.get(key) {
             return Ok(mcpgen_types::from_value(response.clone())?);
@@ -55,24 +55,17 @@ impl Rounds {
     /// Returns the responses that the client has sent so far, by key, and that were read.
     #[cfg(feature = "tasks")]
     pub(super) fn responses(&self) -> JsonObject {
-        self.state.lock().as_ref().map(|state| responses_of(state).clone()).unwrap_or_default()
+        self.state.get().map(|state| responses_of(&state.lock()).clone()).unwrap_or_default()
     }
 
-    /// Decodes the state of earlier rounds, once.
-    fn decode<'s>(
-        &self,
-        context: &Context,
-        state: &'s mut Option<RequestState<JsonObject>>,
-    ) -> Result<&'s mut RequestState<JsonObject>, ErrorObject> {
-        if state.is_none() {
-            // Sorts the members, because a client may send them in another order in the next round.
-            let arguments = mcpgen_types::from_str::<JsonObject>(&self.arguments);
-            let arguments =
-                arguments.map_or_else(|_| self.arguments.clone(), |arguments| mcpgen_types::to_string(&arguments));
-            let bound_to = format!("{}:{}{arguments}", self.caller.len(), self.caller);
-            *state = Some(self.codec.decode(context, &bound_to)?);
-        }
-        state.as_mut().ok_or_else(errors::internal)
+    /// Decodes the state of earlier rounds.
+    async fn decode(&self, context: &Context) -> Result<RequestState<JsonObject>, ErrorObject> {
+        // Sorts the members, because a client may send them in another order in the next round.
+        let arguments = mcpgen_types::from_str::<JsonObject>(&self.arguments);
+        let arguments =
+            arguments.map_or_else(|_| self.arguments.clone(), |arguments| mcpgen_types::to_string(&arguments));
+        let bound_to = format!("{}:{}{arguments}", self.caller.len(), self.caller);
+        self.codec.decode(context, &bound_to).await
     }
 }
 

@@ -55,6 +55,7 @@ pub trait IntoConnection {
 
 impl IntoConnection for Server {
     fn into_connection(self) -> Result<Connection<Router>, ServeError> {
+        self.connect_to_bus();
         let (router, config) = (self.router(), self.config()?);
         // The handlers work in every revision, and `config` has all capabilities.
         let protocol = config.protocol(&HandlerCapabilities::default());
@@ -100,6 +101,7 @@ impl Server {
         &self,
         mut options: crate::http::server::EndpointOptions,
     ) -> Result<crate::http::server::Endpoint, ServeError> {
+        self.connect_to_bus();
         let (router, config) = (self.router(), self.config()?);
         let (this, tools) = (self.clone(), self.clone());
         // The handlers work in every revision, and `config` returns the current capabilities each time it is called.

@@ -2,8 +2,6 @@
 
 use std::fmt;
 use std::sync::Arc;
-#[cfg(feature = "rate-limit")]
-use std::time::Duration;
 
 use futures_util::future::BoxFuture;
 #[cfg(feature = "tasks")]
@@ -13,12 +11,11 @@ use mcpgen_types::v2026_07_28::CallToolRequest;
 use mcpgen_types::v2026_07_28::CompleteRequestParams;
 use serde_json::json;
 
+use super::change_bus::BusConnection;
 use super::context::RequestContext;
 use super::error::{DefinitionError, ServeError};
 use super::listeners::{self, Listeners};
 use super::prompt::PromptEntry;
-#[cfg(feature = "rate-limit")]
-use super::rate_limit::RateLimit;
 use super::registry::{Entry, Registry};
 #[cfg(feature = "request-state")]
 use super::request_state::{RequestStateCodec, RequestStateError};
@@ -34,6 +31,7 @@ use crate::protocol::cache_hints::CacheHints;
 use crate::protocol::change::Change;
 use crate::protocol::config::ServerConfig;
 use crate::protocol::info::LocalInfo;
+use crate::replicas::RateLimiter;
 use crate::service::context::Context;
 #[cfg(feature = "tasks")]
 use crate::service::extension::Extension as _;
@@ -81,6 +79,7 @@ pub(super) struct Config {
     pub(super) request_state: Option<Result<Arc<RequestStateCodec>, RequestStateError>>,
     pub(super) identity: Option<Identity>,
     pub(super) on_change: Option<OnChange>,
+    pub(super) change_bus: Option<BusConnection>,
     pub(super) layers: Vec<RouterChange>,
     /// The tasks of tools that can run as tasks.
     #[cfg(feature = "tasks")]
@@ -89,8 +88,7 @@ pub(super) struct Config {
     pub(super) result_types: Vec<&'static str>,
     /// The functions that add the handlers of extensions.
     pub(super) extensions: Vec<RouterChange>,
-    #[cfg(feature = "rate-limit")]
-    pub(super) rate_limit: Option<RateLimit>,
+    pub(super) rate_limiter: Option<Arc<dyn RateLimiter>>,
     /// The invalid definitions. The server does not start if it has any.
     pub(super) invalid: Vec<DefinitionError>,
 }
@@ -131,6 +129,9 @@ impl Server {
     pub fn changed(&self, change: &Change) {
         if let Some(on_change) = &self.0.config.on_change {
             on_change(change);
+        }
+        if let Some(connection) = &self.0.config.change_bus {
+            connection.publish(change);
         }
         self.relay_change(change);
     }
@@ -227,19 +228,11 @@ impl Server {
 
     /// Returns the caller of a request. Without [`identity`](super::ServerBuilder::identity), it is the principal, or
     /// empty if there is none.
-    #[cfg(any(feature = "request-state", feature = "rate-limit"))]
-    fn caller(&self, context: &Context) -> String {
+    pub(super) fn caller(&self, context: &Context) -> String {
         match &self.0.config.identity {
             Some(identity) => identity(context),
             None => context.principal().map_or_else(String::new, |principal| principal.name().to_owned()),
         }
-    }
-
-    /// Charges a call to its caller. If it exceeds the rate limit, returns how long the caller has to wait.
-    #[cfg(feature = "rate-limit")]
-    pub(super) fn rate_limited(&self, context: &Context) -> Option<Duration> {
-        let limit = self.0.config.rate_limit.as_ref()?;
-        limit.check(&self.caller(context))
     }
 }
 

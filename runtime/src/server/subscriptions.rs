@@ -105,6 +105,15 @@ impl Subscriptions {
         }
     }
 
+    /// Notifies the subscribers of everything that they have subscribed to, because changes may have been missed.
+    pub(super) fn everything_changed(&self) {
+        for subscriber in self.subscribers().values() {
+            for change in subscriber.accepted.changes() {
+                subscriber.pending.add(change, &subscriber.accepted);
+            }
+        }
+    }
+
     /// Replaces the declared capabilities that new subscriptions are matched against.
     pub(super) fn offer(&self, info: &LocalInfo) {
         *self.0.offered.lock() = info.capabilities.clone();

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use futures_util::future::BoxFuture;
 use jiff::Timestamp;
 use mcpgen_types::v2025_11_25::{Task, TaskStatus};
-use mcpgen_types::{ErrorObject, JsonObject, RawJson};
+use mcpgen_types::{ErrorCode, ErrorObject, JsonObject, RawJson};
 
 /// The result or error of the request that runs as a task.
 pub type TaskOutcome = Result<RawJson, ErrorObject>;
@@ -109,19 +109,26 @@ impl TaskChange {
         Self { at: Timestamp::now(), kind }
     }
 
-    pub(super) fn status(status: TaskStatus) -> Self {
+    pub(crate) fn status(status: TaskStatus) -> Self {
         Self::now(Kind::Status(status))
     }
 
-    pub(super) fn end(status: TaskStatus, message: Option<String>, outcome: TaskOutcome) -> Self {
+    pub(crate) fn end(status: TaskStatus, message: Option<String>, outcome: TaskOutcome) -> Self {
         Self::now(Kind::End(status, message, outcome))
     }
 
-    pub(super) fn request(requests: JsonObject) -> Self {
+    /// Returns a change that ends a task whose process has died. The client learns `why`.
+    #[must_use]
+    pub fn fail(why: &str) -> Self {
+        let error = ErrorObject::new(ErrorCode::INTERNAL_ERROR, why);
+        Self::end(TaskStatus::Failed, Some(why.to_owned()), Err(error))
+    }
+
+    pub(crate) fn request(requests: JsonObject) -> Self {
         Self::now(Kind::Request(requests))
     }
 
-    pub(super) fn respond(responses: JsonObject) -> Self {
+    pub(crate) fn respond(responses: JsonObject) -> Self {
         Self::now(Kind::Respond(responses))
     }
 

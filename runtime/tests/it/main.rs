@@ -9,6 +9,8 @@ mod client;
 mod client_methods;
 mod connect_command;
 mod connection;
+#[cfg(feature = "testing")]
+mod contracts;
 mod dialect;
 mod discovery;
 mod dual_protocol;
@@ -24,6 +26,7 @@ mod listen;
 mod modern;
 mod multi_round;
 mod rate_limit;
+mod replicas;
 mod reserved_keys;
 mod server;
 mod skills;

@@ -5,6 +5,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use futures_util::FutureExt;
 use mcpgen_runtime::client::handshake::ConnectOptions;
 use mcpgen_runtime::client::{RoundLimits, mrtr};
 use mcpgen_runtime::peer::CallError;
@@ -59,7 +60,7 @@ async fn tool(
 ) -> Result<InputRequiredOrCallToolResult, ErrorObject> {
     match params.name.as_str() {
         "greet" => {
-            let rounds = codec.decode::<Vec<String>>(&context, "ann")?;
+            let rounds = codec.decode::<Vec<String>>(&context, "ann").await?;
             let mut actions = rounds.state.clone().unwrap_or_default();
             if let Some(response) = context.input::<ElicitRequest>("name")? {
                 actions.push(format!("{:?}", response.action));
@@ -89,7 +90,7 @@ async fn tool(
             }
         }
         "endless" => {
-            let rounds = codec.decode::<()>(&context, "")?;
+            let rounds = codec.decode::<()>(&context, "").await?;
             Ok(InputRequiredResult::new().with_request_state(codec.encode(&rounds, &())?).into())
         }
         "nothing" => Ok(InputRequiredResult::new().into()),
@@ -244,6 +245,11 @@ async fn rejects_misplaced_and_empty_input_required_results() {
     assert_eq!(response["error"]["code"], -32603, "neither requests nor state");
 }
 
+/// Returns the result of a future that is ready, because the stores of these tests are in memory.
+fn wait<T>(future: impl Future<Output = T>) -> T {
+    future.now_or_never().expect("it is ready")
+}
+
 /// Decodes the state of a request.
 fn decode_state(
     codec: &RequestStateCodec,
@@ -254,14 +260,14 @@ fn decode_state(
 ) -> Result<Option<u32>, ErrorObject> {
     let params = json!({ "name": name, "requestState": state });
     let context = Context::of_request(Revision::V2026_07_28, method, Some(&RawJson::from(&params)));
-    codec.decode::<u32>(&context, who).map(|rounds| rounds.state)
+    wait(codec.decode::<u32>(&context, who)).map(|rounds| rounds.state)
 }
 
 /// Encodes the value 7 as the state of a request.
 fn encode_state(codec: &RequestStateCodec, method: &str, name: &str, who: &str) -> String {
     let params = json!({ "name": name });
     let context = Context::of_request(Revision::V2026_07_28, method, Some(&RawJson::from(&params)));
-    codec.encode(&codec.decode::<u32>(&context, who).expect("the first round"), &7_u32).expect("an encoded state")
+    codec.encode(&wait(codec.decode::<u32>(&context, who)).expect("the first round"), &7_u32).expect("an encoded state")
 }
 
 #[test]
@@ -293,12 +299,12 @@ fn accepts_only_unchanged_state_of_the_same_request() {
     let read =
         |params: Value| Context::of_request(Revision::V2026_07_28, "resources/read", Some(&RawJson::from(&params)));
     let rounds =
-        codec.decode::<u32>(&read(json!({ "uri": "file:///a", "name": "x" })), "ann").expect("the first round");
+        wait(codec.decode::<u32>(&read(json!({ "uri": "file:///a", "name": "x" })), "ann")).expect("the first round");
     let given = codec.encode(&rounds, &7_u32).expect("an encoded state");
     let same = json!({ "uri": "file:///a", "requestState": given });
-    assert_eq!(codec.decode::<u32>(&read(same), "ann").expect("a valid state").state, Some(7));
+    assert_eq!(wait(codec.decode::<u32>(&read(same), "ann")).expect("a valid state").state, Some(7));
     let other_uri = json!({ "uri": "file:///b", "name": "x", "requestState": given });
-    assert!(codec.decode::<u32>(&read(other_uri), "ann").is_err());
+    assert!(wait(codec.decode::<u32>(&read(other_uri), "ann")).is_err());
     // Every modified character invalidates the state.
     for index in 0..state.len() {
         let mut bytes = state.clone().into_bytes();
@@ -332,7 +338,7 @@ fn state_expires_and_can_be_limited_to_one_use() {
 fn a_full_replay_guard_rejects_the_oldest_states() {
     let guard = InMemoryReplayGuard::new(2);
     let expiry = |second: u64| std::time::SystemTime::now() + Duration::from_secs(60 + second);
-    let record = |n: u8, until| guard.record([n; 16], until);
+    let record = |n: u8, until| wait(guard.record([n; 16], until)).expect("a store in memory");
     let expiries: Vec<_> = (0..8).map(expiry).collect();
     assert!(record(1, expiries[1]) && record(2, expiries[2]));
     // New states are still accepted. Forgotten states are not accepted again.
@@ -343,7 +349,7 @@ fn a_full_replay_guard_rejects_the_oldest_states() {
     // A state that was never used but is as old as the forgotten ones is rejected.
     assert!(!record(9, expiries[0]) && !record(10, expiries[2]));
     assert!(record(11, expiries[5]));
-    assert!(!InMemoryReplayGuard::new(0).record([1; 16], expiries[1]));
+    assert!(!wait(InMemoryReplayGuard::new(0).record([1; 16], expiries[1])).expect("a store in memory"));
 }
 
 #[test]

@@ -6,6 +6,8 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
+use futures_util::future::BoxFuture;
+use mcpgen_runtime::replicas::{Decision, RateLimiter, StoreError};
 use mcpgen_runtime::server::request_state::RequestStateCodec;
 use mcpgen_runtime::server::{RequestContext, ToolError};
 use mcpgen_runtime::{Context, Limits, Router, Server, ServerBuilder};
@@ -152,6 +154,25 @@ async fn reports_the_wait_in_whole_seconds() {
     assert!(session.may_call("ann").await);
     let response = session.call("ann", json!({ "name": "echo" })).await;
     assert_eq!(text(&response), "rate limit exceeded; try again in 3 s");
+}
+
+/// A limiter whose store is unavailable.
+struct Unavailable;
+
+impl RateLimiter for Unavailable {
+    fn check<'a>(&'a self, _: &'a str) -> BoxFuture<'a, Result<Decision, StoreError>> {
+        Box::pin(async { Err(StoreError::unavailable("a secret address")) })
+    }
+}
+
+#[tokio::test]
+async fn refuses_calls_while_the_store_is_unavailable() {
+    let (server, payments) = server();
+    let mut session = Session::open(&server.rate_limit(3, Duration::from_secs(3)).rate_limiter(Unavailable).build());
+    let response = session.call("ann", json!({ "name": "echo" })).await;
+    assert_eq!(response["error"]["code"], -32005);
+    assert_eq!(response["error"]["message"], "the shared store is unavailable; try again later");
+    assert_eq!(payments.load(Ordering::SeqCst), 0);
 }
 
 #[tokio::test(start_paused = true)]

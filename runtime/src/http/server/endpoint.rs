@@ -6,6 +6,7 @@ use std::sync::Arc;
 use std::task::{Context, Poll};
 use std::time::Duration;
 
+use bytes::Bytes;
 use futures_util::FutureExt;
 use futures_util::future::BoxFuture;
 use http::request::Parts;
@@ -23,8 +24,9 @@ use super::host_filter::{self, Operation, Refusal};
 use super::options::EndpointOptions;
 use super::permit::Limiter;
 use super::quota::{Kind, Quotas};
+use super::replicated::Found;
 use super::request_body::RequestBody;
-use super::session::{self, PostedMessage, Session, SessionGuard};
+use super::session::{self, Identity, PostedMessage, Session, SessionGuard};
 use super::state::{Caller, RegistryGuard, Shared};
 use crate::connection::Connection;
 use crate::http::headers::LAST_EVENT;
@@ -43,8 +45,8 @@ use crate::util::random::random;
 /// [`Principal`] that an authentication layer has attached to it with [`Context::principal`](crate::Context::principal).
 #[derive(Clone)]
 pub struct Endpoint<S = Router> {
-    requests: S,
-    shared: Arc<Shared>,
+    pub(super) requests: S,
+    pub(super) shared: Arc<Shared>,
 }
 
 /// The maximum memory of sessionless notifications whose handlers run at the same time, in bytes.
@@ -53,7 +55,7 @@ const NOTIFICATION_BYTES: usize = 16 << 20;
 /// The minimum that such a notification counts toward [`NOTIFICATION_BYTES`], so that their number is limited too.
 const NOTIFICATION_COST: usize = 16 << 10;
 
-impl<S: RequestService> Endpoint<S> {
+impl<S: RequestService + Sync> Endpoint<S> {
     /// Creates an endpoint. See [`serve`](crate::serve) for the first three parameters.
     pub fn new(config: impl Into<ServerConfig>, requests: S, handlers: Router, options: EndpointOptions) -> Self {
         let config = config.into();
@@ -72,7 +74,7 @@ impl<S: RequestService> Endpoint<S> {
         let (spoken, quotas, tasks) =
             (config().supported_revisions(&handled), Arc::<Quotas>::default(), TaskTracker::new());
         let (legacy, modern): (Vec<Revision>, _) = spoken.into_iter().partition(|revision| revision.is_legacy());
-        Self {
+        let endpoint = Self {
             requests,
             shared: Arc::new(Shared {
                 keeps_sessions: !legacy.is_empty(),
@@ -87,8 +89,13 @@ impl<S: RequestService> Endpoint<S> {
                 options,
                 closing: CancellationToken::new(),
                 tasks,
+                restoring: Mutex::default(),
             }),
+        };
+        if endpoint.shared.keeps_sessions {
+            endpoint.join_replicas();
         }
+        endpoint
     }
 
     /// Returns the number of sessions.
@@ -108,6 +115,7 @@ impl<S: RequestService> Endpoint<S> {
         if tokio::time::timeout(timeout, self.shared.tasks.wait()).await.is_err() {
             tracing::warn!(left = self.shared.tasks.len(), "shutdown timed out with unfinished requests or sessions");
         }
+        self.shared.leave_replicas().await;
     }
 
     async fn handle<B>(self, request: Request<B>) -> Response<Body>
@@ -122,11 +130,11 @@ impl<S: RequestService> Endpoint<S> {
                 Some(owner) => Some(owner(&parts).into()),
                 None => parts.extensions.get::<Principal>().cloned().map(Into::into),
             };
-            let caller = Caller { parts, owner };
+            let caller = Caller { parts, owner, is_forwarded: false };
             match operation {
                 Operation::Post => self.post(caller, body).await,
-                Operation::Listen => self.listen(&caller),
-                Operation::End => self.end(&caller),
+                Operation::Listen => self.listen(caller).await,
+                Operation::End => self.end(caller).await,
             }
         };
         response.await.unwrap_or_else(Into::into)
@@ -151,7 +159,7 @@ impl<S: RequestService> Endpoint<S> {
     }
 
     /// Handles a POST for a session, or one that begins a session.
-    async fn post_to_session(
+    pub(super) async fn post_to_session(
         &self,
         caller: Caller,
         (mut inbound, buffer): (Inbound, BufferPermits),
@@ -159,8 +167,13 @@ impl<S: RequestService> Endpoint<S> {
     ) -> Result<Response<Body>, Refusal> {
         let shared = &self.shared;
         let is_initialize = posted.is_initialize;
-        let (used, permit) = match (shared.session(&caller)?, is_initialize) {
-            (Some(used), _) => {
+        let (used, permit) = match (self.find(&caller).await?, is_initialize) {
+            (Some(Found::At(replica)), _) => {
+                let permit = shared.limiter.request(caller.owner.as_ref(), None)?;
+                let body = inbound.into_bytes().map_err(|_| Refusal::bad("the body is not JSON"))?;
+                return self.forward(&replica, caller, body.into(), (permit, buffer)).await;
+            }
+            (Some(Found::Here(used)), _) => {
                 let permit = posted
                     .has_requests()
                     .then(|| shared.limiter.request(caller.owner.as_ref(), Some(&used.0.requests)))
@@ -182,6 +195,7 @@ impl<S: RequestService> Endpoint<S> {
             let error = errors::not_in_batches();
             return Ok(body::error(StatusCode::BAD_REQUEST, ErrorId::Absent, error));
         }
+        self.record(&session, posted, &inbound).await?;
         inbound.extensions = extensions(caller.parts);
         let posted_message = PostedMessage { arrived: inbound, requests: permit.map(|permit| (posted.ids(), permit)) };
         // From here on the session's inbox limits the bytes.
@@ -192,7 +206,10 @@ impl<S: RequestService> Endpoint<S> {
                 session.end();
                 *response.status_mut() = StatusCode::BAD_REQUEST;
             }
-            (true, _) => session::set_session_id(&mut response, &session),
+            (true, _) => {
+                self.create_in_store(&session).await?;
+                session::set_session_id(&mut response, &session);
+            }
             _ => {}
         }
         Ok(response)
@@ -264,31 +281,38 @@ impl<S: RequestService> Endpoint<S> {
         Connection::new(self.requests.clone(), shared.handlers.clone(), Arc::new(protocol), limits)
     }
 
-    /// Begins a session. At the session limit it evicts the least recently used idle session first.
+    /// Begins a session.
     fn begin(&self, caller: &Caller) -> Result<SessionGuard, Refusal> {
+        let random = random::<20>();
+        let random =
+            random.map_err(|_| Refusal::new(StatusCode::INTERNAL_SERVER_ERROR, "no random bytes are available"))?;
+        let id: String = random.iter().map(|byte| format!("{byte:02x}")).collect();
+        let replicated = self.shared.replicated(&id, caller);
+        self.run(Identity { id, owner: caller.owner.clone(), replicated }, |_| {})
+    }
+
+    /// Runs a session. Calls `prepare` before requests can reach it. At the session limit it evicts the least recently
+    /// used idle session first.
+    pub(super) fn run(&self, identity: Identity, prepare: impl FnOnce(&Session)) -> Result<SessionGuard, Refusal> {
         let shared = &self.shared;
-        let hex = |bytes: &[u8]| bytes.iter().map(|byte| format!("{byte:02x}")).collect::<String>();
-        let random = random::<20>().ok();
-        let id = random
-            .map(|bytes| (hex(&bytes[..16]), hex(&bytes[16..])))
-            .ok_or_else(|| Refusal::new(StatusCode::INTERNAL_SERVER_ERROR, "no random bytes are available"))?;
+        let owner = identity.owner.clone();
         let most = shared.options.sessions_per_owner;
-        let quota = || shared.limiter.quota(caller.owner.as_ref(), Kind::Sessions, most);
-        let evicted = || caller.owner.as_ref().is_some_and(|owner| shared.sessions().evict_of(owner));
+        let quota = || shared.limiter.quota(owner.as_ref(), Kind::Sessions, most);
+        let evicted = || owner.as_ref().is_some_and(|owner| shared.sessions().evict_of(owner));
         let quota = quota().or_else(|| evicted().then(quota).flatten()).ok_or_else(|| {
             Refusal::busy(format!(
                 "this owner has {most} sessions in use, its limit (`EndpointOptions::sessions_per_owner`)"
             ))
         })?;
         let (session, running) = Session::begin(
-            id,
-            caller.owner.clone(),
+            identity,
             shared.config().legacy(&shared.handled),
             (self.requests.clone(), shared.handlers.clone()),
             &shared.options,
             shared.closing.child_token(),
         );
         let used = SessionGuard::new(&session);
+        prepare(&session);
         let mut sessions = shared.sessions();
         let most = shared.options.sessions;
         if sessions.len() >= most && !sessions.evict() {
@@ -305,20 +329,35 @@ impl<S: RequestService> Endpoint<S> {
         Ok(used)
     }
 
-    fn listen(&self, caller: &Caller) -> Result<Response<Body>, Refusal> {
-        let used = self.shared.session(caller)?;
-        let used = used.ok_or_else(|| Refusal::bad("`Mcp-Session-Id` is required to open a stream"))?;
-        let session = Arc::clone(&used.0);
-        let permit = self.shared.limiter.stream(caller.owner.as_ref(), Some(&session.open_streams))?;
-        session.listen(caller.parts.headers.get(LAST_EVENT), used, permit)
+    pub(super) async fn listen(&self, caller: Caller) -> Result<Response<Body>, Refusal> {
+        match self.find(&caller).await? {
+            None => Err(Refusal::bad("`Mcp-Session-Id` is required to open a stream")),
+            Some(Found::At(replica)) => {
+                let permit = self.shared.limiter.stream(caller.owner.as_ref(), None)?;
+                self.forward(&replica, caller, Bytes::new(), (permit, BufferPermits::default())).await
+            }
+            Some(Found::Here(used)) => {
+                let session = Arc::clone(&used.0);
+                let permit = self.shared.limiter.stream(caller.owner.as_ref(), Some(&session.open_streams))?;
+                session.listen(caller.parts.headers.get(LAST_EVENT), used, permit)
+            }
+        }
     }
 
-    fn end(&self, caller: &Caller) -> Result<Response<Body>, Refusal> {
-        let used = self.shared.session(caller)?;
-        let used = used.ok_or_else(|| Refusal::bad("`Mcp-Session-Id` is required to end a session"))?;
-        used.0.end();
-        self.shared.sessions().remove(&used.0.id);
-        Ok(body::empty(StatusCode::NO_CONTENT))
+    pub(super) async fn end(&self, caller: Caller) -> Result<Response<Body>, Refusal> {
+        match self.find(&caller).await? {
+            None => Err(Refusal::bad("`Mcp-Session-Id` is required to end a session")),
+            Some(Found::At(replica)) => {
+                let permit = self.shared.limiter.request(caller.owner.as_ref(), None)?;
+                self.forward(&replica, caller, Bytes::new(), (permit, BufferPermits::default())).await
+            }
+            Some(Found::Here(used)) => {
+                used.0.end();
+                self.shared.sessions().remove(&used.0.id);
+                self.shared.remove_from_store(&used.0).await?;
+                Ok(body::empty(StatusCode::NO_CONTENT))
+            }
+        }
     }
 }
 

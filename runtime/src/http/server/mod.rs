@@ -17,7 +17,8 @@
 //! ```
 //!
 //! One endpoint serves legacy and modern revisions. A request of revision 2026-07-28 is self-contained, so any of
-//! several processes can handle it. A session of an older revision lives in the process that created it.
+//! several processes can handle it. A session of an older revision lives in the process that created it, unless
+//! [`EndpointOptions::replicas`] is set; see [`replicas`](crate::replicas).
 //!
 //! # On a network
 //!
@@ -72,24 +73,28 @@
 //!
 //! * `endpoint` is the tower service. It passes each request to an `exchange`, which handles one request without a
 //!   session, or to a `session`, whose messages go to `stream`s. `resumable` keeps streams for clients that resume.
-//!   `registry` finds and evicts sessions.
+//!   `registry` finds and evicts sessions. `replicated` forwards requests to the replica that runs their session, and
+//!   takes over sessions of dead replicas; `event_writer` stores their events.
 //! * `host_filter` admits requests by their headers, `body_reader` reads bodies, `request_body` reads the parts that
 //!   HTTP needs, and `header_check` compares them with the headers.
 //! * `state` is shared by all requests. `permit` and `quota` limit requests and streams. `body` creates responses.
-//! * `discovery` serves server cards and catalogs.
+//! * `discovery` serves server cards and catalogs, `health` responds to health checks.
 
 mod body;
 mod body_reader;
 #[cfg(feature = "server-card")]
 mod discovery;
 mod endpoint;
+mod event_writer;
 mod exchange;
 mod header_check;
+mod health;
 mod host_filter;
 mod options;
 mod permit;
 mod quota;
 mod registry;
+mod replicated;
 mod request_body;
 mod resumable;
 mod session;
@@ -100,5 +105,6 @@ pub use body::Body;
 #[cfg(feature = "server-card")]
 pub use discovery::{CATALOG_PATH, Discovery};
 pub use endpoint::Endpoint;
+pub use health::Health;
 pub use host_filter::AllowedHosts;
 pub use options::{EndpointOptions, Owner, ToolHeaders};

@@ -9,6 +9,7 @@ use http::request::Parts;
 use super::host_filter::AllowedHosts;
 use crate::connection::Limits;
 use crate::protocol::header_params::Header;
+use crate::replicas::Replicas;
 
 /// Settings of an [`Endpoint`](super::Endpoint): allowed hosts and limits.
 ///
@@ -67,6 +68,10 @@ pub struct EndpointOptions {
     /// [`headers`](crate::protocol::header_params::headers) extracts them from a tool's schema. A
     /// [`Server`](crate::Server) sets this for its own tools.
     pub tool_headers: Option<ToolHeaders>,
+    /// The stores that several processes share, so that a request of a session may reach any of them. Create the
+    /// endpoint in a tokio runtime if this is set. Default: none; the process that began a session must receive all its
+    /// requests.
+    pub replicas: Option<Replicas>,
 }
 
 /// Returns the arguments of a tool that are repeated in headers.
@@ -95,6 +100,7 @@ impl Default for EndpointOptions {
             keep_alive: Duration::from_secs(15),
             owner: None,
             tool_headers: None,
+            replicas: None,
         }
     }
 }

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use tokio::time::Instant;
 
 use super::quota::Quota;
-use super::session::Session;
+use super::session::{Replicated, Session};
 
 /// The sessions of an endpoint, by ID and by last use.
 #[derive(Default)]
@@ -33,6 +33,16 @@ impl Registry {
 
     pub(super) fn get(&self, id: &str) -> Option<&Arc<Session>> {
         self.by_id.get(id).map(|entry| &entry.session)
+    }
+
+    /// Returns the IDs of the sessions that are in the store of the replicas.
+    pub(super) fn stored_ids(&self) -> Vec<String> {
+        let is_stored = |session: &Session| session.replicated.as_ref().is_some_and(Replicated::is_stored);
+        let sessions = self.by_id.values().map(|entry| &entry.session);
+        sessions
+            .filter(|session| is_stored(session) && !session.has_ended())
+            .map(|session| session.id.clone())
+            .collect()
     }
 
     /// Adds a session. Its quota is released when the session is removed.

@@ -6,6 +6,7 @@ use mcpgen_types::{ErrorId, ErrorObject, JsonObject, RawJson, RequestId};
 use crate::http::headers;
 use crate::jsonrpc::envelope::{Envelope, Frame, Invalid};
 use crate::jsonrpc::json::Picked;
+use crate::protocol::methods::state_change;
 use crate::protocol::modern::{CLIENT_CAPABILITIES, PROTOCOL_VERSION as VERSION_KEY};
 use crate::transport::Inbound;
 
@@ -25,6 +26,8 @@ pub(super) struct RequestBody {
     /// The tool name, prompt name or resource URI that [`NAME`](headers::NAME) repeats.
     pub(super) subject: Option<String>,
     arguments: Option<RawJson>,
+    /// The key of the part of the session's state that the message changes, and whether it resets that part.
+    pub(super) state_change: Option<(String, bool)>,
 }
 
 impl RequestBody {
@@ -42,6 +45,7 @@ impl RequestBody {
             version: None,
             subject: None,
             arguments: None,
+            state_change: None,
         };
         match frame {
             Frame::One(Envelope::Request { id, method, params }) => {
@@ -71,7 +75,10 @@ impl RequestBody {
     /// Picks members from the params. Ignores members of the wrong type: decoding the params for the handler reports
     /// them.
     fn read_params(&mut self, method: &str, params: Option<Cursor<'_>>) {
-        let Some(params) = params else { return };
+        let Some(params) = params else {
+            self.state_change = state_change(method, || None);
+            return;
+        };
         const NAMES: [&str; 5] = ["_meta", "name", "uri", "taskId", "arguments"];
         let [meta, name, uri, task, arguments] = Picked::values(params, &NAMES);
         if let Some(meta) = meta {
@@ -87,6 +94,7 @@ impl RequestBody {
         };
         self.subject = subject.and_then(|subject| subject.string().ok());
         self.arguments = arguments.map(Cursor::to_raw);
+        self.state_change = state_change(method, || uri.and_then(|uri| uri.string().ok()));
     }
 
     pub(super) fn has_requests(&self) -> bool {

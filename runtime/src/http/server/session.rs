@@ -8,23 +8,26 @@ use std::time::Duration;
 use bytes::Bytes;
 use futures_util::{Stream as Events, StreamExt, stream};
 use http::{HeaderValue, Response, StatusCode};
-use mcpgen_types::{ErrorId, RequestId, Revision};
+use mcpgen_types::{ErrorCode, ErrorId, ErrorMessage, ErrorObject, RequestId, Revision};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore, mpsc};
 use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 
 use super::body::{self, Body};
+use super::event_writer::EventWriter;
 use super::host_filter::Refusal;
 use super::options::EndpointOptions;
 use super::permit::Permit;
 use super::resumable::Resumable;
-use super::stream::{Next, Reader, ResponseInfo, Stream};
+use super::stream::{Next, Reader, ResponseInfo, Stream, StreamWriter};
 use crate::connection::Connection;
 use crate::http::headers::SESSION;
 use crate::http::sse;
 use crate::jsonrpc::errors;
 use crate::protocol::Protocol;
+use crate::protocol::change::Change;
 use crate::protocol::legacy::Legacy;
+use crate::replicas::{JournalEntry, StoredSession, StoredStream};
 use crate::service::router::{RequestService, Router};
 use crate::transport::{self, Inbound, Outbound, Outcome, Route};
 use crate::util::lock::Mutex;
@@ -65,7 +68,7 @@ pub(super) struct Session {
     /// The bytes that all streams together retain for clients that resume.
     retained: Arc<AtomicUsize>,
     /// The stream for messages that belong to no request. Clients read it with GET.
-    standalone: Arc<Stream>,
+    standalone: Mutex<Arc<Stream>>,
     /// The number of open HTTP requests.
     open: AtomicUsize,
     /// When the last HTTP request ended.
@@ -73,6 +76,8 @@ pub(super) struct Session {
     /// Whether the client has used the session after `initialize`.
     confirmed: AtomicBool,
     end: CancellationToken,
+    /// What the replicas share. `None` if the server has one process.
+    pub(super) replicated: Option<Replicated>,
     /// The maximum number of streams that are kept for clients that resume.
     max_resumable: usize,
     replay: usize,
@@ -98,6 +103,64 @@ struct Waiting {
     _permit: Permit,
 }
 
+/// What the replicas share about a session.
+pub(super) struct Replicated {
+    writer: EventWriter,
+    /// The session as a new home needs it.
+    stored: Mutex<StoredSession>,
+    /// Whether the session is in the store.
+    is_stored: AtomicBool,
+    /// Whether the session has ended for the client too, so that it must leave the store.
+    is_over: AtomicBool,
+}
+
+impl Replicated {
+    pub(super) fn new(stored: StoredSession, writer: EventWriter) -> Self {
+        let is_stored = AtomicBool::new(false);
+        Self { writer, stored: Mutex::new(stored), is_stored, is_over: AtomicBool::new(false) }
+    }
+
+    /// Returns the session as a new home needs it.
+    pub(super) fn stored(&self) -> StoredSession {
+        self.stored.lock().clone()
+    }
+
+    /// Returns a writer for a stream that responds to these requests.
+    fn stream_writer(&self, requests: &[RequestId]) -> StreamWriter {
+        StreamWriter { events: self.writer.clone(), requests: requests.into() }
+    }
+
+    /// Adds an entry to the local copy of the journal.
+    pub(super) fn record(&self, entry: JournalEntry) {
+        self.stored.lock().record(entry);
+    }
+
+    pub(super) fn set_stored(&self) {
+        self.is_stored.store(true, Ordering::SeqCst);
+    }
+
+    pub(super) fn is_stored(&self) -> bool {
+        self.is_stored.load(Ordering::SeqCst)
+    }
+
+    /// Returns whether the session is in the store and must leave it, because it has ended.
+    pub(super) fn must_be_removed(&self) -> bool {
+        self.is_stored() && self.is_over.load(Ordering::SeqCst)
+    }
+}
+
+/// The identity of a session.
+pub(super) struct Identity {
+    pub(super) id: String,
+    /// The owner that began the session, if [`EndpointOptions::owner`] is set.
+    pub(super) owner: Option<Arc<str>>,
+    pub(super) replicated: Option<Replicated>,
+}
+
+/// The number of hexadecimal digits of a session ID that are also the prefix of its event IDs. The remaining digits
+/// stay secret.
+const EVENT_PREFIX: usize = 8;
+
 /// The content of a POST.
 pub(super) struct PostedMessage {
     pub(super) arrived: Inbound,
@@ -114,8 +177,7 @@ struct Delivery {
 impl Session {
     /// Creates a session. Returns it with the future that runs it until it ends.
     pub(super) fn begin<S: RequestService>(
-        (id, event_prefix): (String, String),
-        owner: Option<Arc<str>>,
+        Identity { id, owner, replicated }: Identity,
         protocol: Legacy,
         (service, handlers): (S, Router),
         options: &EndpointOptions,
@@ -125,6 +187,13 @@ impl Session {
         let (protocol, retained) = (Arc::new(protocol), Arc::default());
         let share = Arc::new(Semaphore::new(options.requests_per_session.clamp(1, Semaphore::MAX_PERMITS)));
         let open_streams = Arc::new(Semaphore::new(share.available_permits()));
+        let event_prefix = id.get(id.len().saturating_sub(EVENT_PREFIX)..).unwrap_or_default().to_owned();
+        let (epoch, writer) = match &replicated {
+            Some(replicated) => (u64::from(replicated.stored.lock().epoch), Some(replicated.stream_writer(&[]))),
+            None => (0, None),
+        };
+        let standalone = Stream::new(0, options.replay, &retained, writer);
+        standalone.store();
         let session = Arc::new(Self {
             id,
             event_prefix,
@@ -135,13 +204,15 @@ impl Session {
             inbox_bytes: inbox_bytes(options.body),
             requests: share,
             open_streams,
-            streams: Mutex::default(),
-            standalone: Stream::new(0, options.replay, &retained),
+            // A later home must not use the numbers of an earlier one.
+            streams: Mutex::new(Streams { count: epoch << 32, ..Streams::default() }),
+            standalone: Mutex::new(standalone),
             retained,
             open: AtomicUsize::new(0),
             confirmed: AtomicBool::new(false),
             used: Mutex::new(Instant::now()),
             end,
+            replicated,
             max_resumable: options.requests_per_session.max(MIN_RESUMABLE),
             replay: options.replay,
             keep_alive: options.keep_alive,
@@ -177,11 +248,19 @@ impl Session {
                 () = self.idle_timeout(idle), if !self.end.is_cancelled() => self.end(),
             }
         }
-        self.end();
+        self.release();
         let mut streams = self.streams();
         streams.ended = true;
         streams.waiting.drain().for_each(|(_, waiting)| waiting.stream.end());
-        self.standalone.end();
+        drop(streams);
+        match &self.replicated {
+            // The session may continue at another replica, with this stream.
+            Some(replicated) => {
+                replicated.writer.close();
+                self.standalone().disconnect_reader();
+            }
+            None => self.standalone().end(),
+        }
     }
 
     /// Records that the client uses the session after `initialize`.
@@ -191,7 +270,68 @@ impl Session {
 
     /// Ends the session: it accepts no more messages. Requests in flight may still finish within the drain time.
     pub(super) fn end(&self) {
+        if let Some(replicated) = &self.replicated {
+            replicated.is_over.store(true, Ordering::SeqCst);
+        }
         self.end.cancel();
+    }
+
+    /// Stops running the session, because it continues at another replica.
+    pub(super) fn release(&self) {
+        self.end.cancel();
+    }
+
+    /// Passes messages of the journal to the connection. Their responses are dropped, because no request is waiting for
+    /// them.
+    pub(super) fn replay(&self, journal: impl IntoIterator<Item = JournalEntry>) {
+        self.confirm();
+        for message in journal.into_iter().filter_map(|entry| entry.message) {
+            let Ok(room) = Arc::clone(&self.inbox_room).try_acquire_many_owned(0) else { return };
+            let delivery = Delivery { arrived: Inbound::new(message.into()), _room: room };
+            // Fails only if the session has ended.
+            let _ = self.inbox.send(delivery);
+        }
+    }
+
+    /// Continues the streams of the session's previous home. Requests without a response get an error.
+    pub(super) fn restore(&self, mut streams: Vec<StoredStream>) {
+        let Some(replicated) = &self.replicated else { return };
+        if streams.iter().all(|stream| stream.number != 0) {
+            streams.push(StoredStream::default());
+        }
+        for stored in streams {
+            let requests: Vec<RequestId> =
+                stored.requests.iter().filter_map(|id| mcpgen_types::from_str(id).ok()).collect();
+            let is_standalone = stored.number == 0;
+            let writer = replicated.stream_writer(&requests);
+            let stream = Stream::restore(stored, self.replay, &self.retained, Some(writer));
+            if is_standalone {
+                *self.standalone.lock() = stream;
+                continue;
+            }
+            if !stream.has_ended() {
+                match lost_response(&requests) {
+                    Some((message, response)) => stream.push(message, Some(response), None),
+                    None => stream.end(),
+                }
+            }
+            self.streams().resumable.insert(&stream, self.max_resumable);
+        }
+    }
+
+    /// Notifies the client of a change that it may have missed.
+    pub(super) fn notify_of(&self, change: &Change) {
+        let params = match change {
+            Change::Resource(uri) => serde_json::json!({ "uri": uri }),
+            _ => serde_json::json!({}),
+        };
+        let message = serde_json::json!({ "jsonrpc": "2.0", "method": change.method(), "params": params });
+        self.push_standalone(mcpgen_types::to_vec(&message), None);
+    }
+
+    /// Returns the stream for messages that belong to no request.
+    fn standalone(&self) -> Arc<Stream> {
+        Arc::clone(&self.standalone.lock())
     }
 
     pub(super) fn has_ended(&self) -> bool {
@@ -272,9 +412,10 @@ impl Session {
     /// Pushes a message that belongs to no request. A client that leaves too many bytes unread is disconnected from
     /// that stream and must resume it, so that it cannot delay the responses on other streams.
     fn push_standalone(&self, message: Vec<u8>, room: Option<OwnedSemaphorePermit>) {
-        self.standalone.push(message, None, room);
-        if self.standalone.unread() > self.replay {
-            self.standalone.disconnect_reader();
+        let standalone = self.standalone();
+        standalone.push(message, None, room);
+        if standalone.unread() > self.replay {
+            standalone.disconnect_reader();
         }
     }
 
@@ -346,7 +487,8 @@ impl Session {
             return Err(Some(known.clone()));
         }
         streams.count += 1;
-        let stream = Stream::new(streams.count, self.replay, &self.retained);
+        let writer = self.replicated.as_ref().map(|replicated| replicated.stream_writer(ids));
+        let stream = Stream::new(streams.count, self.replay, &self.retained, writer);
         for id in ids {
             let (stream, permit) = (Arc::clone(&stream), Arc::clone(permit));
             let waiting = Waiting { stream, in_batch: ids.len() > 1, _permit: permit };
@@ -357,6 +499,7 @@ impl Session {
 
     /// Keeps a stream so that a client can resume it.
     fn keep(&self, stream: &Arc<Stream>) {
+        stream.store();
         let mut streams = self.streams();
         streams.resumable.insert(stream, self.max_resumable);
         drop(streams);
@@ -371,7 +514,7 @@ impl Session {
         }
         let streams = self.streams();
         let waiting = streams.waiting.values().map(|waiting| &waiting.stream);
-        for stream in streams.resumable.iter().chain([&self.standalone]).chain(waiting) {
+        for stream in streams.resumable.iter().chain([&self.standalone()]).chain(waiting) {
             match excess() {
                 0 => return,
                 excess => stream.shrink(excess),
@@ -387,7 +530,7 @@ impl Session {
         permit: Permit,
     ) -> Result<Response<Body>, Refusal> {
         let Some(last_event) = last_event else {
-            let reader = self.standalone.resume_undelivered();
+            let reader = self.standalone().resume_undelivered();
             let after = reader.delivered();
             return Ok(self.events(reader, after, None, (used, permit)));
         };
@@ -399,7 +542,7 @@ impl Session {
             return Err(Refusal::bad("`Last-Event-ID` is not an event ID of this session"));
         };
         let stream = match number {
-            0 => Some(Arc::clone(&self.standalone)),
+            0 => Some(self.standalone()),
             _ => self.streams().resumable.get(number),
         };
         let reader = stream.and_then(|stream| stream.read(after));
@@ -427,6 +570,22 @@ impl Session {
         let items = SseWriter { reader, ready, ended: false, keep_alive: self.keep_alive, used, permit };
         body::events(items.beginning_with(first).events())
     }
+}
+
+/// Creates the error response to the requests of a stream whose handler has died with its process. Returns `None` if the
+/// stream responds to no request.
+fn lost_response(requests: &[RequestId]) -> Option<(Vec<u8>, ResponseInfo)> {
+    const WHY: &str = "the process that handled the request has died; send the request again";
+    let response =
+        |id: &RequestId| ErrorMessage::new(ErrorId::Id(id.clone()), ErrorObject::new(ErrorCode::INTERNAL_ERROR, WHY));
+    let message = match requests {
+        [] => return None,
+        [id] => mcpgen_types::to_vec(&response(id)),
+        // The requests of a batch have one message.
+        ids => mcpgen_types::to_vec(&ids.iter().map(response).collect::<Vec<_>>()),
+    };
+    let id = requests.first()?.clone();
+    Some((message, ResponseInfo { id, outcome: Outcome::Failed(ErrorCode::INTERNAL_ERROR.0) }))
 }
 
 /// Creates the refusal for a session that does not exist or has ended.

@@ -1,6 +1,7 @@
 //! The state that all requests to an endpoint share.
 
-use std::sync::{Arc, MutexGuard};
+use std::collections::HashMap;
+use std::sync::{Arc, MutexGuard, Weak};
 
 use http::StatusCode;
 use http::request::Parts;
@@ -13,8 +14,7 @@ use super::host_filter::Refusal;
 use super::options::EndpointOptions;
 use super::permit::Limiter;
 use super::registry::Registry;
-use super::session::{self, Session, SessionGuard};
-use crate::http::headers::SESSION;
+use super::session::{Session, SessionGuard};
 use crate::protocol::config::ServerConfig;
 use crate::protocol::info::HandlerCapabilities;
 use crate::service::router::Router;
@@ -36,6 +36,8 @@ pub(super) struct Shared {
     pub(super) notifications: Arc<Semaphore>,
     pub(super) closing: CancellationToken,
     pub(super) tasks: TaskTracker,
+    /// The sessions that are being located or restored, so that two requests do not restore the same one.
+    pub(super) restoring: Mutex<HashMap<String, Weak<tokio::sync::Mutex<()>>>>,
 }
 
 /// Returns the current server configuration.
@@ -45,6 +47,8 @@ pub(super) type CurrentConfig = Box<dyn Fn() -> ServerConfig + Send + Sync>;
 pub(super) struct Caller {
     pub(super) parts: Parts,
     pub(super) owner: Option<Arc<str>>,
+    /// Whether another replica has received the request and forwarded it.
+    pub(super) is_forwarded: bool,
 }
 
 impl Shared {
@@ -63,21 +67,11 @@ impl Shared {
         }
     }
 
-    /// Returns the session named by `Mcp-Session-Id`, if the header is present. Marks the session as in use, so it is
-    /// not evicted until the result is dropped.
-    ///
-    /// Fails with 404 if the session does not exist, has ended, or belongs to another owner.
-    pub(super) fn session(&self, caller: &Caller) -> Result<Option<SessionGuard>, Refusal> {
-        let Some(id) = caller.parts.headers.get(SESSION) else { return Ok(None) };
-        let used = id.to_str().ok().and_then(|id| {
-            let sessions = self.sessions();
-            let session = sessions.get(id)?;
-            (session.owner == caller.owner && !session.has_ended()).then(|| SessionGuard::new(session))
-        });
-        let used = used.ok_or_else(session::not_found)?;
-        self.check_version(&caller.parts)?;
-        used.0.confirm();
-        Ok(Some(used))
+    /// Returns a session of this process. Marks it as in use, so it is not evicted until the result is dropped.
+    pub(super) fn session(&self, id: &str) -> Option<SessionGuard> {
+        let sessions = self.sessions();
+        let session = sessions.get(id).filter(|session| !session.has_ended())?;
+        Some(SessionGuard::new(session))
     }
 }
 
@@ -90,5 +84,6 @@ pub(super) struct RegistryGuard {
 impl Drop for RegistryGuard {
     fn drop(&mut self) {
         self.shared.sessions().remove(&self.session.id);
+        self.shared.remove_ended(&self.session);
     }
 }

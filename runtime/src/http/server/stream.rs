@@ -9,6 +9,8 @@ use bytes::Bytes;
 use mcpgen_types::{ErrorCode, ErrorId, ErrorMessage, ErrorObject, RequestId};
 use tokio::sync::{Notify, OwnedSemaphorePermit};
 
+use super::event_writer::EventWriter;
+use crate::replicas::{StoredEvent, StoredStream};
 use crate::transport::Outcome;
 use crate::util::lock::Mutex;
 
@@ -25,8 +27,18 @@ pub(super) struct Stream {
     replay: usize,
     /// The bytes that all streams of the session retain.
     total: Arc<AtomicUsize>,
+    /// Writes the events to the store that the replicas share.
+    writer: Option<StreamWriter>,
     state: Mutex<State>,
     changed: Notify,
+}
+
+/// Writes the events of one stream to the store that the replicas share.
+#[derive(Clone, Debug)]
+pub(super) struct StreamWriter {
+    pub(super) events: EventWriter,
+    /// The IDs of the requests that the stream responds to.
+    pub(super) requests: Arc<[RequestId]>,
 }
 
 #[derive(Debug, Default)]
@@ -34,6 +46,8 @@ struct State {
     events: VecDeque<Event>,
     /// The bytes of retained events: with a reader the delivered ones, otherwise all.
     retained: usize,
+    /// The number of the last dropped event. All later events are available.
+    dropped: u64,
     /// The number of the last event. Event numbers begin with 1; 0 means before the first event.
     last: u64,
     /// The number of the last delivered event.
@@ -44,6 +58,8 @@ struct State {
     /// Set if the reader is to disconnect and reconnect after this delay.
     retry: Option<Duration>,
     ended: bool,
+    /// Whether events are also written to the store.
+    is_stored: bool,
 }
 
 #[derive(Debug)]
@@ -71,10 +87,59 @@ pub(super) enum Next {
 }
 
 impl Stream {
-    /// Creates a stream that retains at most `replay` bytes and adds what it retains to `total`.
-    pub(super) fn new(number: u64, replay: usize, total: &Arc<AtomicUsize>) -> Arc<Self> {
+    /// Creates a stream that retains at most `replay` bytes and adds what it retains to `total`. `writer` writes the
+    /// events from [`store`](Self::store) on.
+    pub(super) fn new(number: u64, replay: usize, total: &Arc<AtomicUsize>, writer: Option<StreamWriter>) -> Arc<Self> {
         let total = Arc::clone(total);
-        Arc::new(Self { number, replay, total, state: Mutex::default(), changed: Notify::new() })
+        Arc::new(Self { number, replay, total, writer, state: Mutex::default(), changed: Notify::new() })
+    }
+
+    /// Continues a stream of another replica, which has died. The next event gets a number that the other replica has
+    /// not used.
+    pub(super) fn restore(
+        stored: StoredStream,
+        replay: usize,
+        total: &Arc<AtomicUsize>,
+        writer: Option<StreamWriter>,
+    ) -> Arc<Self> {
+        let StoredStream { number, events, dropped, .. } = stored;
+        let stream = Self::new(number, replay, total, writer);
+        stream.change(|state| {
+            let last = events.last();
+            state.ended = last.is_some_and(|last| last.is_last);
+            // The other replica may have sent events that it could not store.
+            state.last = last.map_or(dropped, |last| last.number) + UNSTORED_EVENTS;
+            state.dropped = dropped;
+            state.is_stored = stream.writer.is_some();
+            for StoredEvent { number, message, .. } in events {
+                // An empty message only marks the end.
+                if !message.is_empty() {
+                    state.retained += message.len();
+                    state.events.push_back(Event { number, message, response: None, room: None });
+                }
+            }
+        });
+        stream
+    }
+
+    /// Writes the available and all later events to the store, so that clients can resume the stream at another
+    /// replica.
+    pub(super) fn store(&self) {
+        let Some(writer) = &self.writer else { return };
+        let mut state = self.state();
+        if std::mem::replace(&mut state.is_stored, true) {
+            return;
+        }
+        // Stream 0 always exists.
+        if self.number != 0 {
+            writer.events.open(self.number, &writer.requests);
+        }
+        for event in &state.events {
+            writer.write(self.number, event);
+        }
+        if state.ended && state.events.back().is_none_or(|last| last.response.is_none()) {
+            writer.end(self.number, state.last + 1);
+        }
     }
 
     /// Appends a message. A response is the last message of the stream.
@@ -86,14 +151,24 @@ impl Stream {
             if !state.is_read {
                 state.retained += message.len();
             }
-            state.events.push_back(Event { number, message: message.into(), response, room });
+            let event = Event { number, message: message.into(), response, room };
+            if let Some(writer) = self.writer.as_ref().filter(|_| state.is_stored) {
+                writer.write(self.number, &event);
+            }
+            state.events.push_back(event);
         });
         self.changed.notify_waiters();
     }
 
     /// Ends the stream: no more messages follow.
     pub(super) fn end(&self) {
-        self.state().ended = true;
+        let mut state = self.state();
+        if !std::mem::replace(&mut state.ended, true)
+            && let Some(writer) = self.writer.as_ref().filter(|_| state.is_stored)
+        {
+            writer.end(self.number, state.last + 1);
+        }
+        drop(state);
         self.changed.notify_waiters();
     }
 
@@ -140,14 +215,14 @@ impl Stream {
     /// Creates a reader that starts after this event and replaces the current reader. Returns `None` if some of the
     /// events after it are no longer retained, or if the event does not exist.
     pub(super) fn read(self: &Arc<Self>, after: u64) -> Option<Reader> {
-        self.change(|state| (state.first() <= after + 1 && after <= state.last).then(|| self.reader(state, after)))
+        self.change(|state| (state.dropped <= after && after <= state.last).then(|| self.reader(state, after)))
     }
 
     /// Creates a reader that starts with the first event that is undelivered and available. Replaces the current
     /// reader.
     pub(super) fn resume_undelivered(self: &Arc<Self>) -> Reader {
         self.change(|state| {
-            let after = state.delivered.max(state.first() - 1);
+            let after = state.delivered.max(state.dropped);
             self.reader(state, after)
         })
     }
@@ -179,19 +254,30 @@ impl Stream {
     }
 }
 
+impl StreamWriter {
+    fn write(&self, stream: u64, event: &Event) {
+        let Event { number, message, response, .. } = event;
+        let event = StoredEvent { number: *number, message: message.clone(), is_last: response.is_some() };
+        self.events.write(stream, &self.requests, event);
+    }
+
+    fn end(&self, stream: u64, number: u64) {
+        self.events.write(stream, &self.requests, StoredEvent { number, message: Bytes::new(), is_last: true });
+    }
+}
+
 impl Drop for Stream {
     fn drop(&mut self) {
-        let retained = self.state().retained;
-        self.total.fetch_sub(retained, Ordering::SeqCst);
+        let state = self.state();
+        self.total.fetch_sub(state.retained, Ordering::SeqCst);
+        // Stream 0 lives as long as the session.
+        if let Some(writer) = self.writer.as_ref().filter(|_| state.is_stored && self.number != 0) {
+            writer.events.remove(self.number);
+        }
     }
 }
 
 impl State {
-    /// Returns the number of the first available event, or of the next event if no event is available.
-    fn first(&self) -> u64 {
-        self.events.front().map_or(self.last + 1, |event| event.number)
-    }
-
     /// Attaches or detaches a reader. With a reader only delivered events count as retained. Without one all events
     /// count, and they release their outbox permits.
     fn set_read(&mut self, is_read: bool) {
@@ -213,6 +299,7 @@ impl State {
         while self.retained > most {
             let Some(first) = self.events.pop_front() else { break };
             self.retained = self.retained.saturating_sub(first.message.len());
+            self.dropped = first.number;
             if first.number > self.delivered {
                 tracing::warn!("dropped a message that no client has read: the session retains too many bytes");
             }
@@ -234,6 +321,9 @@ impl State {
         }
     }
 }
+
+/// The number of events that a replica may have sent to a client, and not stored, when it died.
+const UNSTORED_EVENTS: u64 = 1 << 20;
 
 /// Creates the error response that replaces a response of this size. Returns `None` if it would not be smaller.
 fn too_large_to_keep(id: &RequestId, size: usize) -> Option<Bytes> {
@@ -330,7 +420,7 @@ mod tests {
 
     #[test]
     fn resumes_after_the_last_event() {
-        let stream = Stream::new(7, 10, &Arc::default());
+        let stream = Stream::new(7, 10, &Arc::default(), None);
         let push = |text: &str| stream.push(text.into(), None, None);
         let mut reader = stream.resume_undelivered();
         push("a");
@@ -360,7 +450,7 @@ mod tests {
     #[test]
     fn undelivered_messages_hold_outbox_permits() {
         let (outbox, total) = (Arc::new(Semaphore::new(100)), Arc::<AtomicUsize>::default());
-        let stream = Stream::new(1, 10, &total);
+        let stream = Stream::new(1, 10, &total, None);
         let permits_and_total = || (outbox.available_permits(), total.load(Ordering::SeqCst));
         let push = |text: &str| {
             let size = u32::try_from(text.len()).expect("small");
@@ -386,7 +476,7 @@ mod tests {
     #[test]
     fn retains_no_message_larger_than_its_limit() {
         let total = Arc::<AtomicUsize>::default();
-        let stream = Stream::new(1, 10, &total);
+        let stream = Stream::new(1, 10, &total, None);
         let mut reader = stream.resume_undelivered();
         stream.push(b"0123456789".into(), None, None);
         stream.push(b"01234567890".into(), response(), None);
@@ -399,7 +489,7 @@ mod tests {
     #[test]
     fn retains_an_error_in_place_of_a_large_unread_response() {
         let total = Arc::<AtomicUsize>::default();
-        let stream = Stream::new(1, 500, &total);
+        let stream = Stream::new(1, 500, &total, None);
         let reader = stream.resume_undelivered();
         stream.push(vec![b'x'; 501], response(), None);
         drop(reader);

@@ -27,6 +27,8 @@ const RUNTIME: Crate = Crate {
         "service",
         "connection",
         "tasks",
+        "replicas",
+        "testing",
         "skills",
         "http",
         "server",
@@ -41,6 +43,27 @@ const AUTH: Crate = Crate {
     src: concat!(env!("CARGO_MANIFEST_DIR"), "/../../runtime/auth/src"),
     layers: &["jose", "util", "challenge", "metadata", "fetch", "dpop", "store", "client", "server"],
     modules: 30,
+};
+
+const REDIS: Crate = Crate {
+    src: concat!(env!("CARGO_MANIFEST_DIR"), "/../../runtime/redis/src"),
+    layers: &[
+        "error",
+        "options",
+        "keys",
+        "connection",
+        "replica",
+        "sessions",
+        "events",
+        "tasks",
+        "used_states",
+        "request_state",
+        "rate_limiter",
+        "changes",
+        "exchange",
+        "stores",
+    ],
+    modules: 15,
 };
 
 const CODEGEN: Crate = Crate {
@@ -304,6 +327,11 @@ fn runtime_is_layered_without_import_circles() {
 #[test]
 fn auth_is_layered_without_import_circles() {
     check_layers(&AUTH);
+}
+
+#[test]
+fn redis_is_layered_without_import_circles() {
+    check_layers(&REDIS);
 }
 
 #[test]

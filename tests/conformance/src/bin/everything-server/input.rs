@@ -168,7 +168,7 @@ async fn supported_inputs(context: RequestContext) -> Result<String, ToolError> 
 async fn multiple_inputs(context: RequestContext, seal: RequestStateCodec) -> Result<String, ToolError> {
     let (user, greeting, roots) = match context.revision().is_legacy() {
         true => in_sequence(&context).await?,
-        false => at_once(&context, &seal)?,
+        false => at_once(&context, &seal).await?,
     };
     Ok(format!("{} {}; {}", text(&greeting), field(&user, "name"), uris(&roots)))
 }
@@ -182,8 +182,8 @@ async fn in_sequence(context: &RequestContext) -> Result<Inputs, ToolError> {
     Ok((user, greeting, context.roots("client_roots").await?))
 }
 
-fn at_once(context: &RequestContext, seal: &RequestStateCodec) -> Result<Inputs, ToolError> {
-    let dialog = seal.decode::<()>(context, "")?;
+async fn at_once(context: &RequestContext, seal: &RequestStateCodec) -> Result<Inputs, ToolError> {
+    let dialog = seal.decode::<()>(context, "").await?;
     let user = context.input::<ElicitRequest>("user_name")?;
     let greeting = context.input::<CreateMessageRequest>("greeting")?;
     let roots = context.input::<ListRootsRequest>("client_roots")?;

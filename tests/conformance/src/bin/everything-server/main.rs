@@ -12,26 +12,23 @@ mod prompts;
 mod resources;
 mod samples;
 mod schemas;
-mod siblings;
 mod skills;
-mod task_files;
 mod tasks;
 #[cfg(test)]
 mod tests;
 
 use std::net::Ipv4Addr;
-use std::path::PathBuf;
 use std::time::Duration;
 
 use axum::serve::ListenerExt;
 use clap::Parser;
+use mcpgen_redis::{RedisOptions, RedisStores};
 use mcpgen_runtime::http::server::EndpointOptions;
+use mcpgen_runtime::replicas::Replicas;
 use mcpgen_runtime::server::request_state::RequestStateCodec;
 use mcpgen_runtime::tasks::InMemoryTaskStore;
 use mcpgen_runtime::{Server, ServerBuilder};
 use tokio::net::TcpListener;
-
-use crate::task_files::TaskFiles;
 
 /// Serves the tools, resources and prompts of the official conformance suite on http://127.0.0.1:PORT/mcp. Prints this
 /// URL as the first line of output.
@@ -40,33 +37,32 @@ struct Arguments {
     /// The port to listen on. 0 selects a free port.
     #[arg(long, default_value_t = 0)]
     port: u16,
-    /// The key of the request state of multi-round requests, which all replicas share: at least 32 random bytes, as
-    /// hexadecimal digits. Default: a random key.
-    #[arg(long, value_name = "HEX", value_parser = Key::from_hex)]
-    seal_key: Option<Key>,
-    /// The port of another replica on this machine, which is notified of changes. May be repeated.
-    #[arg(long, value_name = "PORT")]
-    sibling: Vec<u16>,
-    /// The directory of the task store, which all replicas share. Default: the tasks are in memory.
-    #[arg(long, value_name = "DIRECTORY")]
-    task_directory: Option<PathBuf>,
+    /// The Redis server that all replicas share: for sessions, tasks, changes and the key of request state. Default: all
+    /// of these are in memory.
+    #[arg(long, value_name = "URL")]
+    redis: Option<String>,
 }
 
 #[tokio::main]
 async fn main() -> anyhow::Result<()> {
     let arguments = Arguments::parse();
-    let seal = match &arguments.seal_key {
-        Some(Key(key)) => RequestStateCodec::new(key, STATE_LIFETIME),
-        None => RequestStateCodec::of_this_process(STATE_LIFETIME),
-    };
-    let server = server(&seal?);
-    let server = match arguments.task_directory {
-        Some(directory) => tasks::tools(server, TaskFiles::new(directory)?),
-        None => tasks::tools(server, InMemoryTaskStore::default()),
-    };
-    let server = siblings::connect(skills::skills(server)?, arguments.port, arguments.sibling).await?;
+    if let Some(url) = &arguments.redis {
+        return replica(url, arguments.port).await;
+    }
+    let server = server(&RequestStateCodec::of_this_process(STATE_LIFETIME)?);
+    let server = skills::skills(tasks::tools(server, InMemoryTaskStore::default()))?.build();
     events::add_changing_tools(&server)?;
-    listen(&server, arguments.port).await
+    listen(&server, arguments.port, None).await
+}
+
+/// Serves as one of several replicas.
+async fn replica(redis: &str, port: u16) -> anyhow::Result<()> {
+    let stores = RedisStores::connect(RedisOptions::new(redis)).await?;
+    let seal = stores.request_state_codec().await?;
+    let server = tasks::tools(server(&seal), stores.clone());
+    let server = skills::skills(server.change_bus(stores.clone()))?.build();
+    events::add_changing_tools(&server)?;
+    listen(&server, port, Some(Replicas::new(stores))).await
 }
 
 /// How long a request state is valid.
@@ -86,25 +82,11 @@ fn server(seal: &RequestStateCodec) -> ServerBuilder {
 }
 
 /// Serves until the process ends.
-async fn listen(server: &Server, port: u16) -> anyhow::Result<()> {
-    let endpoint = server.http(EndpointOptions::default())?;
+async fn listen(server: &Server, port: u16, replicas: Option<Replicas>) -> anyhow::Result<()> {
+    let endpoint = server.http(EndpointOptions { replicas, ..EndpointOptions::default() })?;
     let app = axum::Router::new().route_service("/mcp", endpoint);
     let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, port)).await?;
     println!("http://{}/mcp", listener.local_addr()?);
     let listener = listener.tap_io(|connection| drop(connection.set_nodelay(true)));
     Ok(axum::serve(listener, app).await?)
-}
-
-/// The bytes of a key.
-#[derive(Clone)]
-struct Key(Vec<u8>);
-
-impl Key {
-    fn from_hex(digits: &str) -> Result<Self, String> {
-        if !digits.len().is_multiple_of(2) || !digits.bytes().all(|digit| digit.is_ascii_hexdigit()) {
-            return Err("expected an even number of hexadecimal digits".to_owned());
-        }
-        let bytes = (0..digits.len()).step_by(2).map(|at| u8::from_str_radix(&digits[at..at + 2], 16));
-        bytes.collect::<Result<_, _>>().map(Self).map_err(|error| error.to_string())
-    }
 }

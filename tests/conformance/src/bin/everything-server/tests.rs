@@ -216,30 +216,25 @@ async fn serves_resources_and_prompts() {
 }
 
 #[tokio::test]
-async fn tools_return_the_same_as_tasks_in_each_store() {
-    let directory = std::env::temp_dir().join(format!("mcpgen-tasks-{}", std::process::id()));
+async fn tools_return_the_same_as_tasks() {
     let codec = RequestStateCodec::of_this_process(STATE_LIFETIME).expect("a codec");
-    let in_memory = tasks::tools(server(&codec), InMemoryTaskStore::default()).build();
-    let in_files = tasks::tools(server(&codec), TaskFiles::new(directory.clone()).expect("a directory")).build();
-    for server in [in_memory, in_files] {
-        let client = connect(&server, accepting_client().tasks(), Revision::V2026_07_28).await;
-        let tools = ["greet", "slow_compute", "confirm_delete", "multi_input"];
-        for (name, arguments, expected) in TEXTS.iter().filter(|(name, ..)| tools.contains(name)) {
-            let result = call(&client, name, serde_json::from_str(arguments).expect("valid JSON")).await;
-            assert_eq!(result["content"][0]["text"], *expected, "{name}");
-        }
-        let result = call(&client, "test_tool_with_task", json!({})).await;
-        assert_eq!(result["content"][0]["text"], "Hello, name!");
-        assert_eq!(call(&client, "failing_job", json!({})).await["isError"], true);
-        let error = client.call_tool("protocol_error_job", JsonObject::new()).await.expect_err("an error");
-        assert!(error.to_string().contains("protocol error"), "{error}");
-        for id in ["", "../tasks", "00"] {
-            let params = mcpgen_types::RawJson::from(&json!({ "taskId": id }));
-            let unknown = client.peer.raw_request("tasks/get", Some(params)).await;
-            assert!(unknown.expect_err("no task").to_string().contains("unknown"), "{id}");
-        }
+    let server = tasks::tools(server(&codec), InMemoryTaskStore::default()).build();
+    let client = connect(&server, accepting_client().tasks(), Revision::V2026_07_28).await;
+    let tools = ["greet", "slow_compute", "confirm_delete", "multi_input"];
+    for (name, arguments, expected) in TEXTS.iter().filter(|(name, ..)| tools.contains(name)) {
+        let result = call(&client, name, serde_json::from_str(arguments).expect("valid JSON")).await;
+        assert_eq!(result["content"][0]["text"], *expected, "{name}");
     }
-    std::fs::remove_dir_all(directory).expect("the store has a directory");
+    let result = call(&client, "test_tool_with_task", json!({})).await;
+    assert_eq!(result["content"][0]["text"], "Hello, name!");
+    assert_eq!(call(&client, "failing_job", json!({})).await["isError"], true);
+    let error = client.call_tool("protocol_error_job", JsonObject::new()).await.expect_err("an error");
+    assert!(error.to_string().contains("protocol error"), "{error}");
+    for id in ["", "../tasks", "00"] {
+        let params = mcpgen_types::RawJson::from(&json!({ "taskId": id }));
+        let unknown = client.peer.raw_request("tasks/get", Some(params)).await;
+        assert!(unknown.expect_err("no task").to_string().contains("unknown"), "{id}");
+    }
 }
 
 #[tokio::test]
@@ -252,13 +247,4 @@ async fn triggers_change_lists() {
         assert_eq!(client.tools().await.expect("tools").len(), tools + more);
         assert_eq!(client.prompts().await.expect("prompts").len(), prompts + more);
     }
-}
-
-#[test]
-fn parses_hexadecimal_keys() {
-    assert_eq!(Key::from_hex("00fF").map(|key| key.0), Ok(vec![0, 255]));
-    for digits in ["0", "0g", "ää", "+1"] {
-        assert!(Key::from_hex(digits).is_err(), "{digits}");
-    }
-    Arguments::parse_from(["everything-server", "--port", "1", "--seal-key", "00"]);
 }

@@ -1,0 +1,90 @@
+//! The messages between replicas: a line of JSON, then bytes.
+
+use bytes::Bytes;
+use http::{HeaderMap, HeaderName, HeaderValue};
+use mcpgen_runtime::replicas::StoreError;
+use serde::{Deserialize, Serialize};
+
+use crate::error::corrupt;
+
+/// A message and the body that belongs to it.
+pub(super) struct Message {
+    pub(super) head: Head,
+    pub(super) body: Bytes,
+}
+
+/// The head of a message. `id` is unique among the exchanges of the requester.
+#[derive(Debug, Serialize, Deserialize)]
+#[serde(tag = "type", rename_all = "camelCase")]
+pub(super) enum Head {
+    /// To the responder: a request. The message's body is that of the request.
+    Request(RequestHead),
+    /// To the responder: the requester has consumed this many frames.
+    Consumed { from: String, id: u64, frames: u64 },
+    /// To the responder: the requester no longer waits.
+    Cancel { from: String, id: u64 },
+    /// To the responder: asks for the state of exchanges.
+    Probe { from: String, ids: Vec<u64> },
+    /// To the requester: the request has arrived.
+    Accepted { id: u64 },
+    /// To the requester: the responder does not accept requests.
+    Refused { id: u64 },
+    /// To the requester: the head of the response.
+    Response { id: u64, status: u16, headers: Headers },
+    /// To the requester: a part of the body. Numbers begin with 0.
+    Frame { id: u64, number: u64 },
+    /// To the requester: the end of the body, after this many frames.
+    End { id: u64, frames: u64, failed: bool },
+    /// To the requester: the exchanges that go on, with the number of frames that were sent, and those that do not exist.
+    State { sent: Vec<(u64, u64)>, gone: Vec<u64> },
+}
+
+#[derive(Debug, Serialize, Deserialize)]
+pub(super) struct RequestHead {
+    pub(super) from: String,
+    pub(super) id: u64,
+    pub(super) method: String,
+    pub(super) uri: String,
+    pub(super) headers: Headers,
+    pub(super) owner: Option<String>,
+    pub(super) principal: Option<String>,
+}
+
+/// The names and values of headers. Each character of a value is a byte, because values need not be UTF-8.
+#[derive(Debug, Serialize, Deserialize)]
+pub(super) struct Headers(Vec<(String, String)>);
+
+impl From<&HeaderMap> for Headers {
+    fn from(headers: &HeaderMap) -> Self {
+        let text = |value: &HeaderValue| value.as_bytes().iter().map(|byte| char::from(*byte)).collect();
+        Self(headers.iter().map(|(name, value)| (name.as_str().to_owned(), text(value))).collect())
+    }
+}
+
+impl Headers {
+    pub(super) fn decode(self) -> Result<HeaderMap, StoreError> {
+        let mut headers = HeaderMap::with_capacity(self.0.len());
+        for (name, value) in self.0 {
+            let bytes: Result<Vec<u8>, _> = value.chars().map(u8::try_from).collect();
+            let value = HeaderValue::from_maybe_shared(Bytes::from(bytes.map_err(corrupt)?)).map_err(corrupt)?;
+            headers.append(HeaderName::try_from(name).map_err(corrupt)?, value);
+        }
+        Ok(headers)
+    }
+}
+
+impl Message {
+    pub(super) fn encode(head: &Head, body: &[u8]) -> Result<Vec<u8>, StoreError> {
+        let mut bytes = serde_json::to_vec(head).map_err(corrupt)?;
+        bytes.reserve(body.len() + 1);
+        bytes.push(b'\n');
+        bytes.extend_from_slice(body);
+        Ok(bytes)
+    }
+
+    pub(super) fn decode(bytes: Bytes) -> Result<Self, StoreError> {
+        let end = bytes.iter().position(|byte| *byte == b'\n').ok_or_else(|| corrupt("a message has no head"))?;
+        let head = serde_json::from_slice(&bytes[..end]).map_err(corrupt)?;
+        Ok(Self { head, body: bytes.slice(end + 1..) })
+    }
+}

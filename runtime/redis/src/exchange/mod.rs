@@ -1,0 +1,30 @@
+//! Forwards HTTP requests between replicas, by publish and subscribe.
+//!
+//! Each replica subscribes to one channel. The replica that forwards a request (the requester) sends it to the channel
+//! of the replica that runs the session (the responder), which sends the parts of the response back: `message` has all
+//! kinds of messages. Redis does not store messages, so they can be lost. Then the exchange ends with an error:
+//!
+//! * If a replica's subscription is interrupted, it ends all of its exchanges.
+//! * If nobody is subscribed to a channel, or the lease of a replica has expired, its exchanges end.
+//! * Frames are numbered. While a requester waits, it asks the responder how many it has sent, and ends the exchange if
+//!   frames are missing or if the responder has no such exchange.
+//!
+//! The responder sends a limited number of frames before the requester has consumed them.
+//!
+//! `requester` and `responder` are the two sides, `channel` sends and receives their messages.
+
+mod channel;
+mod message;
+mod requester;
+mod responder;
+
+use std::time::Duration;
+
+pub(crate) use channel::Exchanges;
+
+/// The number of frames that a responder sends before the requester has consumed them.
+const WINDOW: usize = 32;
+/// The maximum size of a frame in bytes.
+const MAX_FRAME: usize = 64 << 10;
+/// The time between two checks of the other replicas.
+const CHECK: Duration = Duration::from_secs(1);

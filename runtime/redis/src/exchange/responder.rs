@@ -1,0 +1,202 @@
+//! The side of a replica that handles forwarded requests.
+
+use std::collections::{BTreeSet, HashMap};
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use bytes::Bytes;
+use futures_util::StreamExt;
+use http::{Method, Uri};
+use mcpgen_runtime::replicas::{Answer, ForwardedRequest, ForwardedResponse, Frames, StoreError};
+use tokio::sync::Semaphore;
+use tokio_util::sync::CancellationToken;
+
+use super::channel::Sender;
+use super::message::{Head, Headers, RequestHead};
+use super::{MAX_FRAME, WINDOW};
+use crate::error::{Unavailable, corrupt};
+
+/// The requester and the ID of an exchange.
+type ExchangeId = (String, u64);
+
+/// The exchanges that this replica handles.
+pub(super) struct Responder {
+    answer: Mutex<Option<Arc<Answer>>>,
+    running: Mutex<HashMap<ExchangeId, Arc<Running>>>,
+    max: usize,
+}
+
+struct Running {
+    stop: CancellationToken,
+    /// The number of frames that may be sent now.
+    window: Semaphore,
+    consumed: AtomicU64,
+    sent: AtomicU64,
+}
+
+impl Responder {
+    pub(super) fn new(max: usize) -> Self {
+        Self { answer: Mutex::default(), running: Mutex::default(), max }
+    }
+
+    fn lock(&self) -> MutexGuard<'_, HashMap<ExchangeId, Arc<Running>>> {
+        self.running.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    pub(super) fn set_answer(&self, answer: Answer) {
+        *self.answer.lock().unwrap_or_else(PoisonError::into_inner) = Some(Arc::new(answer));
+    }
+
+    /// Handles a message from a requester.
+    pub(super) fn receive(self: &Arc<Self>, sender: &Sender, head: Head, body: Bytes) -> Result<(), StoreError> {
+        match head {
+            Head::Request(head) => self.start(sender, head, body)?,
+            Head::Consumed { from, id, frames } => {
+                if let Some(running) = self.lock().get(&(from, id)) {
+                    let before = running.consumed.fetch_max(frames, Ordering::SeqCst);
+                    let more = usize::try_from(frames.saturating_sub(before)).unwrap_or(WINDOW);
+                    running.window.add_permits(more.min(WINDOW));
+                }
+            }
+            Head::Cancel { from, id } => {
+                if let Some(running) = self.lock().remove(&(from, id)) {
+                    running.stop.cancel();
+                }
+            }
+            Head::Probe { from, ids } => {
+                let (mut sent, mut gone) = (Vec::new(), Vec::new());
+                let running = self.lock();
+                for id in ids {
+                    match running.get(&(from.clone(), id)) {
+                        Some(running) => sent.push((id, running.sent.load(Ordering::SeqCst))),
+                        None => gone.push(id),
+                    }
+                }
+                drop(running);
+                sender.send_later(&from, Head::State { sent, gone });
+            }
+            _ => {}
+        }
+        Ok(())
+    }
+
+    fn start(self: &Arc<Self>, sender: &Sender, head: RequestHead, body: Bytes) -> Result<(), StoreError> {
+        let exchange = (head.from.clone(), head.id);
+        let answer = self.answer.lock().unwrap_or_else(PoisonError::into_inner).clone();
+        let mut all = self.lock();
+        let Some(answer) = answer.filter(|_| all.len() < self.max) else {
+            drop(all);
+            sender.send_later(&head.from, Head::Refused { id: head.id });
+            return Ok(());
+        };
+        let request = decode(head, body)?;
+        let running = Arc::new(Running {
+            stop: CancellationToken::new(),
+            window: Semaphore::new(WINDOW),
+            consumed: AtomicU64::new(0),
+            sent: AtomicU64::new(0),
+        });
+        all.insert(exchange.clone(), Arc::clone(&running));
+        drop(all);
+        let guard = Registered { responder: Arc::clone(self), exchange };
+        let sender = sender.clone();
+        tokio::spawn(async move {
+            let stop = running.stop.clone();
+            let work = respond(&sender, &guard.exchange, &running, &answer, request);
+            tokio::select! {
+                biased;
+                () = stop.cancelled() => {}
+                result = work => if let Err(error) = result {
+                    tracing::debug!(%error, "cannot send a response to another replica");
+                }
+            }
+        });
+        Ok(())
+    }
+
+    /// Returns the replicas that wait for responses.
+    pub(super) fn replicas(&self) -> BTreeSet<String> {
+        self.lock().keys().map(|(replica, _)| replica.clone()).collect()
+    }
+
+    /// Ends the exchanges with a replica, or all.
+    pub(super) fn stop(&self, replica: Option<&str>) {
+        self.lock().retain(|(from, _), running| {
+            let stops = replica.is_none_or(|replica| replica == from);
+            if stops {
+                running.stop.cancel();
+            }
+            !stops
+        });
+    }
+}
+
+/// Removes an exchange when its task ends.
+struct Registered {
+    responder: Arc<Responder>,
+    exchange: ExchangeId,
+}
+
+impl Drop for Registered {
+    fn drop(&mut self) {
+        self.responder.lock().remove(&self.exchange);
+    }
+}
+
+fn decode(head: RequestHead, body: Bytes) -> Result<ForwardedRequest, StoreError> {
+    let method = Method::from_bytes(head.method.as_bytes()).map_err(corrupt)?;
+    let mut request = ForwardedRequest::new(method, Uri::try_from(head.uri).map_err(corrupt)?);
+    request.headers = head.headers.decode()?;
+    request.body = body;
+    request.owner = head.owner;
+    request.principal = head.principal;
+    Ok(request)
+}
+
+/// Handles a request and sends the response.
+async fn respond(
+    sender: &Sender,
+    (requester, id): &ExchangeId,
+    running: &Running,
+    answer: &Answer,
+    request: ForwardedRequest,
+) -> Result<(), StoreError> {
+    let id = *id;
+    send(sender, requester, &Head::Accepted { id }, &[]).await?;
+    let ForwardedResponse { status, headers, frames, .. } = answer(request).await;
+    let head = Head::Response { id, status: status.as_u16(), headers: Headers::from(&headers) };
+    send(sender, requester, &head, &[]).await?;
+    let complete = send_frames(sender, requester, id, running, frames).await?;
+    let frames = running.sent.load(Ordering::SeqCst);
+    send(sender, requester, &Head::End { id, frames, failed: !complete }, &[]).await
+}
+
+/// Sends the frames of a response. Returns whether they end without an error.
+async fn send_frames(
+    sender: &Sender,
+    requester: &str,
+    id: u64,
+    running: &Running,
+    mut frames: Frames,
+) -> Result<bool, StoreError> {
+    while let Some(frame) = frames.next().await {
+        let Ok(frame) = frame else { return Ok(false) };
+        for part in frame.chunks(MAX_FRAME) {
+            // The semaphore is never closed.
+            if let Ok(permit) = running.window.acquire().await {
+                permit.forget();
+            }
+            let number = running.sent.load(Ordering::SeqCst);
+            send(sender, requester, &Head::Frame { id, number }, part).await?;
+            running.sent.store(number + 1, Ordering::SeqCst);
+        }
+    }
+    Ok(true)
+}
+
+async fn send(sender: &Sender, replica: &str, head: &Head, body: &[u8]) -> Result<(), StoreError> {
+    match sender.send(replica, head, body).await? {
+        true => Ok(()),
+        false => Err(Unavailable::ReplicaGone.into()),
+    }
+}

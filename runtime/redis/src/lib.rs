@@ -1,0 +1,33 @@
+#![doc = include_str!("../README.md")]
+//!
+//! # Modules
+//!
+//! Each module imports only from modules above it in this list:
+//!
+//! * `error` and `options` are public.
+//! * `keys` names keys and channels, `connection` runs commands, and `replica` has the lease of this process.
+//! * `sessions`, `events`, `tasks`, `used_states`, `request_state` and `rate_limiter` store state. Steps that must be one
+//!   are scripts in `scripts`.
+//! * `changes` and `exchange` pass messages to other replicas.
+//! * `stores` implements the traits, and runs the background tasks.
+
+mod changes;
+mod connection;
+mod error;
+mod events;
+mod exchange;
+mod keys;
+mod options;
+mod rate_limiter;
+mod replica;
+mod request_state;
+mod sessions;
+mod stores;
+mod tasks;
+mod used_states;
+
+pub use error::Unavailable;
+pub use options::RedisOptions;
+pub use rate_limiter::RedisRateLimiter;
+pub use request_state::RequestStateKeys;
+pub use stores::RedisStores;

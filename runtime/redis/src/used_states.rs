@@ -1,0 +1,30 @@
+//! Used request states.
+//!
+//! If Redis loses the used states, a client could use one again. So there is a floor: states that expire before it are
+//! rejected. It is created when the first replica connects, and again when Redis has lost it, at the time when the last
+//! state that was issued before expires.
+
+use std::time::{SystemTime, UNIX_EPOCH};
+
+use mcpgen_runtime::replicas::StoreError;
+
+use crate::replica::{LazyScript, Replica, millis, script};
+
+static RECORD: LazyScript = script!("record_state");
+static FLOOR: LazyScript = script!("create_floor");
+
+impl Replica {
+    pub(crate) async fn record_state(&self, nonce: [u8; 16], until: SystemTime) -> Result<bool, StoreError> {
+        let until = until.duration_since(UNIX_EPOCH).map_or(1, millis);
+        let mut record = RECORD.key(self.keys.used_state("floor"));
+        record.key(self.keys.used_state(&format!("{:032x}", u128::from_be_bytes(nonce))));
+        record.arg(until).arg(millis(self.options.request_state_lifetime));
+        self.connection.script(&record).await
+    }
+
+    /// Creates the floor if it does not exist.
+    pub(crate) async fn create_floor(&self) -> Result<(), StoreError> {
+        let mut floor = FLOOR.key(self.keys.used_state("floor"));
+        self.connection.script(floor.arg(millis(self.options.request_state_lifetime))).await
+    }
+}

@@ -1,0 +1,10 @@
+//! Tests of the stores on a real `redis-server`, which each test starts.
+
+#![cfg(unix)]
+
+mod contracts;
+mod failures;
+mod redis_server;
+mod request_state;
+#[cfg(feature = "tls")]
+mod tls;

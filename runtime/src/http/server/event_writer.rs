@@ -1,0 +1,192 @@
+//! Writes the events of a session's streams to the store that the replicas share.
+
+use std::collections::HashSet;
+use std::fmt;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::time::Duration;
+
+use mcpgen_types::RequestId;
+use tokio::sync::mpsc;
+
+use crate::replicas::{EventStore, StoreError, StoredEvent, StreamId};
+use crate::util::lock::Mutex;
+
+/// Writes events in order, in the background. Clones write to the same session.
+#[derive(Clone)]
+pub(super) struct EventWriter(Arc<Queue>);
+
+struct Queue {
+    session: String,
+    store: Arc<dyn EventStore>,
+    /// Starts with the first event, because many sessions have none.
+    queue: Mutex<Option<mpsc::UnboundedSender<Job>>>,
+    /// The bytes of the events that are not written yet.
+    bytes: Arc<AtomicUsize>,
+    max_bytes: usize,
+    /// The streams with an event that was dropped because the queue was full. Their earlier events must be removed from
+    /// the store, so that the stored events have no gap.
+    gaps: Mutex<HashSet<u64>>,
+    /// Set when the session ends here: another replica may write its events now.
+    is_closed: Arc<AtomicBool>,
+}
+
+enum Job {
+    /// Without an event, creates the stream.
+    Append(u64, Arc<[RequestId]>, Option<StoredEvent>),
+    Remove(u64),
+}
+
+/// The minimum that an event counts toward the bytes in the queue, so that their number is limited too.
+const EVENT_COST: usize = 256;
+
+/// The delay after a failed write. It doubles with each failure, up to [`MAX_DELAY`].
+const DELAY: Duration = Duration::from_millis(50);
+const MAX_DELAY: Duration = Duration::from_secs(2);
+
+impl EventWriter {
+    /// Creates a writer that queues at most `max_bytes` bytes while the store is unavailable.
+    pub(super) fn new(session: String, store: Arc<dyn EventStore>, max_bytes: usize) -> Self {
+        Self(Arc::new(Queue {
+            session,
+            store,
+            queue: Mutex::default(),
+            bytes: Arc::default(),
+            max_bytes,
+            gaps: Mutex::default(),
+            is_closed: Arc::default(),
+        }))
+    }
+
+    /// Creates a stream, so that clients can resume it before its first event.
+    pub(super) fn open(&self, stream: u64, requests: &Arc<[RequestId]>) {
+        self.push(Job::Append(stream, Arc::clone(requests), None));
+    }
+
+    pub(super) fn write(&self, stream: u64, requests: &Arc<[RequestId]>, event: StoredEvent) {
+        let cost = cost(&event);
+        if self.0.bytes.load(Ordering::SeqCst).saturating_add(cost) > self.0.max_bytes.max(cost) {
+            if self.0.gaps.lock().insert(stream) {
+                tracing::warn!("the event store is too slow; clients may have to repeat requests if this replica dies");
+            }
+            return;
+        }
+        if self.0.gaps.lock().remove(&stream) {
+            self.push(Job::Remove(stream));
+        }
+        self.0.bytes.fetch_add(cost, Ordering::SeqCst);
+        self.push(Job::Append(stream, Arc::clone(requests), Some(event)));
+    }
+
+    /// Removes a stream that no client can resume.
+    pub(super) fn remove(&self, stream: u64) {
+        self.push(Job::Remove(stream));
+    }
+
+    /// Stops writing, because the session has ended here.
+    pub(super) fn close(&self) {
+        self.0.is_closed.store(true, Ordering::SeqCst);
+        *self.0.queue.lock() = None;
+    }
+
+    fn push(&self, job: Job) {
+        if self.0.is_closed.load(Ordering::SeqCst) {
+            return;
+        }
+        let mut queue = self.0.queue.lock();
+        if queue.is_none() {
+            // Without a runtime, the process is shutting down.
+            let Ok(runtime) = tokio::runtime::Handle::try_current() else { return };
+            let (sender, jobs) = mpsc::unbounded_channel();
+            runtime.spawn(self.worker().run(jobs));
+            *queue = Some(sender);
+        }
+        if let Some(sender) = &*queue {
+            // Fails only if the runtime has shut down.
+            let _ = sender.send(job);
+        }
+    }
+
+    fn worker(&self) -> Worker {
+        let Queue { session, store, bytes, is_closed, .. } = &*self.0;
+        Worker {
+            session: session.clone(),
+            store: Arc::clone(store),
+            bytes: Arc::clone(bytes),
+            is_closed: Arc::clone(is_closed),
+        }
+    }
+}
+
+impl fmt::Debug for EventWriter {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("EventWriter").finish_non_exhaustive()
+    }
+}
+
+fn cost(event: &StoredEvent) -> usize {
+    event.message.len().max(EVENT_COST)
+}
+
+struct Worker {
+    session: String,
+    store: Arc<dyn EventStore>,
+    bytes: Arc<AtomicUsize>,
+    is_closed: Arc<AtomicBool>,
+}
+
+impl Worker {
+    async fn run(self, mut jobs: mpsc::UnboundedReceiver<Job>) {
+        let mut next = None;
+        loop {
+            let job = match next.take() {
+                Some(job) => job,
+                None => match jobs.recv().await {
+                    Some(job) => job,
+                    None => return,
+                },
+            };
+            match job {
+                Job::Remove(number) => {
+                    let stream = self.stream(number);
+                    self.retry(|| self.store.remove_stream(&stream)).await;
+                }
+                Job::Append(number, requests, event) => {
+                    let mut events = Vec::from_iter(event);
+                    // Writes consecutive events of a stream together.
+                    while let Ok(job) = jobs.try_recv() {
+                        match job {
+                            Job::Append(other, _, event) if other == number => events.extend(event),
+                            job => {
+                                next = Some(job);
+                                break;
+                            }
+                        }
+                    }
+                    let costs: usize = events.iter().map(cost).sum();
+                    let requests: Vec<_> = requests.iter().map(mcpgen_types::to_string).collect();
+                    let stream = self.stream(number);
+                    self.retry(|| self.store.append(&stream, &requests, events.clone())).await;
+                    self.bytes.fetch_sub(costs, Ordering::SeqCst);
+                }
+            }
+        }
+    }
+
+    fn stream(&self, number: u64) -> StreamId {
+        StreamId { session: self.session.clone(), number }
+    }
+
+    /// Repeats an operation until it succeeds or the session has ended.
+    async fn retry<F: Future<Output = Result<(), StoreError>>>(&self, operation: impl Fn() -> F) {
+        let mut delay = DELAY;
+        while let Err(error) = operation().await {
+            if self.is_closed.load(Ordering::SeqCst) {
+                return;
+            }
+            tracing::debug!(%error, "failed to write events; trying again");
+            tokio::time::sleep(delay).await;
+            delay = (2 * delay).min(MAX_DELAY);
+        }
+    }
+}

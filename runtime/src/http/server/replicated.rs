@@ -1,0 +1,350 @@
+//! Sessions that any of several processes can receive requests for.
+//!
+//! Each session has a home, the replica that runs it. Other replicas forward requests to it. When the home has died, the
+//! next replica that receives a request becomes the home.
+
+use std::sync::{Arc, Weak};
+use std::time::Duration;
+
+use bytes::Bytes;
+use futures_util::{FutureExt, StreamExt};
+use http::header::CONTENT_TYPE;
+use http::{Request, Response, StatusCode};
+use http_body_util::BodyExt;
+use tokio::time::MissedTickBehavior;
+
+use super::body::{self, Body};
+use super::body_reader::BufferPermits;
+use super::endpoint::Endpoint;
+use super::event_writer::EventWriter;
+use super::host_filter::{self, AllowedHosts, Operation, Refusal};
+use super::permit::Permit;
+use super::request_body::RequestBody;
+use super::session::{self, Identity, Replicated, Session, SessionGuard};
+use super::state::{Caller, Shared};
+use crate::http::headers::SESSION;
+use crate::protocol::change::Change;
+use crate::protocol::info::can;
+use crate::protocol::methods::subscribed_uri;
+use crate::replicas::{ForwardedRequest, ForwardedResponse, Home, JournalEntry, Replicas, StoreError, StoredSession};
+use crate::service::router::RequestService;
+use crate::transport::{Inbound, Principal};
+
+/// How often a replica renews its sessions in the store. Renewing also finds the sessions that have moved to another
+/// replica.
+const RENEWAL: Duration = Duration::from_secs(5);
+
+/// How much longer than a replica the store keeps a session.
+const MARGIN: Duration = Duration::from_secs(60);
+
+/// Where the session of a request is.
+pub(super) enum Found {
+    Here(SessionGuard),
+    /// At the replica with this ID.
+    At(String),
+}
+
+impl<S: RequestService + Sync> Endpoint<S> {
+    /// Finds the session that a request names with `Mcp-Session-Id`. Returns `None` without the header. Takes over the
+    /// session if its home has died.
+    ///
+    /// # Errors
+    ///
+    /// 404 if the session does not exist, has ended, or belongs to another owner.
+    pub(super) async fn find(&self, caller: &Caller) -> Result<Option<Found>, Refusal> {
+        let shared = &self.shared;
+        let Some(id) = caller.parts.headers.get(SESSION) else { return Ok(None) };
+        let id = id.to_str().map_err(|_| session::not_found())?;
+        let found = match (shared.session(id), &shared.options.replicas) {
+            (Some(used), _) => Found::Here(used),
+            (None, Some(replicas)) => self.locate(replicas, id, caller).await?,
+            (None, None) => return Err(session::not_found()),
+        };
+        if let Found::Here(used) = &found {
+            if used.0.owner != caller.owner {
+                return Err(session::not_found());
+            }
+            shared.check_version(&caller.parts)?;
+            used.0.confirm();
+        }
+        Ok(Some(found))
+    }
+
+    async fn locate(&self, replicas: &Replicas, id: &str, caller: &Caller) -> Result<Found, Refusal> {
+        let shared = &self.shared;
+        let restoring = shared.restoring(id);
+        let _only_one = restoring.lock().await;
+        if let Some(used) = shared.session(id) {
+            return Ok(Found::Here(used));
+        }
+        let home = replicas.sessions.locate(id).await.map_err(refusal)?;
+        match home.ok_or_else(session::not_found)? {
+            Home::Replica(_) if caller.is_forwarded => Err(Refusal::busy("the session is moving; try again")),
+            Home::Replica(replica) => Ok(Found::At(replica)),
+            Home::Here(stored) => self.take_over(replicas, stored).await.map(Found::Here),
+        }
+    }
+
+    /// Runs a session whose home has died.
+    async fn take_over(&self, replicas: &Replicas, stored: StoredSession) -> Result<SessionGuard, Refusal> {
+        let shared = &self.shared;
+        let streams = replicas.events.streams(&stored.id).await.map_err(refusal)?;
+        let writer = EventWriter::new(stored.id.clone(), Arc::clone(&replicas.events), shared.options.replay);
+        let journal = stored.journal.clone();
+        let owner = stored.owner.as_deref().map(Arc::from);
+        let replicated = Replicated::new(stored.clone(), writer);
+        replicated.set_stored();
+        tracing::debug!(streams = streams.len(), "taking over a session, because the replica that ran it has died");
+        self.run(Identity { id: stored.id, owner, replicated: Some(replicated) }, |session| {
+            let changes = shared.missable_changes(&journal);
+            session.restore(streams);
+            session.replay(journal);
+            for change in changes {
+                session.notify_of(&change);
+            }
+        })
+    }
+
+    /// Forwards a request to the replica that runs its session. Holds `held` until the response is written.
+    pub(super) async fn forward(
+        &self,
+        replica: &str,
+        caller: Caller,
+        body: Bytes,
+        held: (Permit, BufferPermits),
+    ) -> Result<Response<Body>, Refusal> {
+        let Some(replicas) = &self.shared.options.replicas else { return Err(session::not_found()) };
+        let Caller { parts, owner, .. } = caller;
+        let mut request = ForwardedRequest::new(parts.method, parts.uri);
+        request.headers = parts.headers;
+        request.body = body;
+        request.owner = owner.map(|owner| owner.to_string());
+        request.principal = parts.extensions.get::<Principal>().map(|principal| principal.name().to_owned());
+        let response = replicas.exchanges.forward(replica, request).await.map_err(refusal)?;
+        let ForwardedResponse { status, headers, mut frames } = response;
+        let is_stream = headers.get(CONTENT_TYPE).is_some_and(|kind| kind == "text/event-stream");
+        let mut forwarded = if is_stream {
+            // A client resumes a stream that ends early.
+            let closing = self.shared.closing.clone().cancelled_owned();
+            let frames = frames.take_while(|frame| std::future::ready(frame.is_ok())).filter_map(async |f| f.ok());
+            body::events(frames.take_until(closing).map(move |frame| {
+                let _until_written = &held;
+                frame
+            }))
+        } else {
+            let mut whole = Vec::new();
+            while let Some(frame) = frames.next().await {
+                whole.extend_from_slice(&frame.map_err(refusal)?);
+            }
+            body::json(status, body::holding(whole, held))
+        };
+        *forwarded.status_mut() = status;
+        *forwarded.headers_mut() = headers;
+        Ok(forwarded)
+    }
+
+    /// Handles a request that another replica has forwarded.
+    async fn answer(&self, request: ForwardedRequest) -> Response<Body> {
+        let response = async {
+            let ForwardedRequest { method, uri, headers, body, owner, principal, .. } = request;
+            let mut parts = Request::new(()).into_parts().0;
+            (parts.method, parts.uri, parts.headers) = (method, uri, headers);
+            if let Some(principal) = principal {
+                parts.extensions.insert(Principal::new(principal));
+            }
+            // The other replica has checked the host.
+            let operation = host_filter::admit(&parts, &AllowedHosts::any(), true)?;
+            self.shared.check_open()?;
+            let caller = Caller { parts, owner: owner.map(Arc::from), is_forwarded: true };
+            match operation {
+                Operation::Listen => self.listen(caller).await,
+                Operation::End => self.end(caller).await,
+                Operation::Post => {
+                    let mut inbound = Inbound::new(body.into());
+                    match RequestBody::read(&mut inbound) {
+                        Ok(posted) => self.post_to_session(caller, (inbound, BufferPermits::default()), &posted).await,
+                        Err((id, error)) => Ok(body::error(StatusCode::BAD_REQUEST, id, error)),
+                    }
+                }
+            }
+        };
+        response.await.unwrap_or_else(Into::into)
+    }
+
+    /// Records a message that changes the state of a session, so that a new home can replay it.
+    pub(super) async fn record(
+        &self,
+        session: &Session,
+        posted: &RequestBody,
+        inbound: &Inbound,
+    ) -> Result<(), Refusal> {
+        let (Some(replicas), Some(replicated)) = (&self.shared.options.replicas, &session.replicated) else {
+            return Ok(());
+        };
+        let Some((key, is_reset)) = posted.state_change.clone() else { return Ok(()) };
+        // A second `initialize` is refused.
+        if posted.is_initialize && session.revision().is_some() {
+            return Ok(());
+        }
+        let message = match is_reset {
+            true => None,
+            false => inbound.clone().into_bytes().ok().map(Bytes::from),
+        };
+        let entry = JournalEntry::new(key, message);
+        if replicated.is_stored() {
+            replicas.sessions.record(&session.id, entry.clone()).await.map_err(refusal)?;
+        }
+        replicated.record(entry);
+        Ok(())
+    }
+
+    /// Stores a new session. Does nothing if the server has one process.
+    pub(super) async fn create_in_store(&self, session: &Session) -> Result<(), Refusal> {
+        let shared = &self.shared;
+        let (Some(replicas), Some(replicated)) = (&shared.options.replicas, &session.replicated) else {
+            return Ok(());
+        };
+        match replicas.sessions.create(replicated.stored(), shared.lifetime()).await {
+            Ok(_) => {
+                replicated.set_stored();
+                Ok(())
+            }
+            Err(error) => {
+                session.end();
+                Err(refusal(error))
+            }
+        }
+    }
+
+    /// Accepts requests from other replicas, and renews this replica's sessions until the endpoint is dropped.
+    pub(super) fn join_replicas(&self) {
+        let Some(replicas) = &self.shared.options.replicas else { return };
+        let (requests, shared) = (self.requests.clone(), Arc::downgrade(&self.shared));
+        replicas.exchanges.answer(Box::new(move |request| {
+            let endpoint = shared.upgrade().map(|shared| Self { requests: requests.clone(), shared });
+            async move {
+                let response = match endpoint {
+                    Some(endpoint) => endpoint.answer(request).await,
+                    None => Refusal::busy("the endpoint was dropped").into(),
+                };
+                let (parts, body) = response.into_parts();
+                let frames = body.into_data_stream().map(|frame| frame.map_err(|never| match never {}));
+                ForwardedResponse::new(parts.status, parts.headers, frames.boxed())
+            }
+            .boxed()
+        }));
+        tokio::spawn(renew(Arc::downgrade(&self.shared)));
+    }
+}
+
+impl Shared {
+    /// Returns what a new session shares with the other replicas. Returns `None` if the server has one process.
+    pub(super) fn replicated(&self, id: &str, caller: &Caller) -> Option<Replicated> {
+        let replicas = self.options.replicas.as_ref()?;
+        let mut stored = StoredSession::new(id);
+        stored.owner = caller.owner.as_deref().map(str::to_owned);
+        stored.principal = caller.parts.extensions.get::<Principal>().map(|principal| principal.name().to_owned());
+        let writer = EventWriter::new(id.to_owned(), Arc::clone(&replicas.events), self.options.replay);
+        Some(Replicated::new(stored, writer))
+    }
+
+    /// Returns the lock for locating a session.
+    fn restoring(&self, id: &str) -> Arc<tokio::sync::Mutex<()>> {
+        let mut restoring = self.restoring.lock();
+        if let Some(lock) = restoring.get(id).and_then(Weak::upgrade) {
+            return lock;
+        }
+        restoring.retain(|_, lock| lock.strong_count() > 0);
+        let lock = Arc::new(tokio::sync::Mutex::new(()));
+        restoring.insert(id.to_owned(), Arc::downgrade(&lock));
+        lock
+    }
+
+    /// Returns how long the store keeps a session that is not renewed.
+    fn lifetime(&self) -> Duration {
+        self.options.idle.saturating_add(MARGIN)
+    }
+
+    /// Returns the changes that a client may have missed while its session had no home.
+    fn missable_changes(&self, journal: &[JournalEntry]) -> Vec<Change> {
+        let config = self.config();
+        let lists = [("tools", Change::Tools), ("prompts", Change::Prompts), ("resources", Change::Resources)];
+        let lists = lists.into_iter().filter(|(list, _)| can(&config.local_info.capabilities, &[list, "listChanged"]));
+        let uris = journal.iter().filter_map(|entry| subscribed_uri(&entry.key));
+        lists.map(|(_, change)| change).chain(uris.map(|uri| Change::Resource(uri.to_owned()))).collect()
+    }
+
+    /// Removes a session that has ended from the store.
+    pub(super) async fn remove_from_store(&self, session: &Session) -> Result<(), Refusal> {
+        match (&self.options.replicas, &session.replicated) {
+            (Some(replicas), Some(replicated)) if replicated.must_be_removed() => {
+                replicas.sessions.remove(&session.id).await.map_err(refusal)
+            }
+            _ => Ok(()),
+        }
+    }
+
+    /// Removes a session that has ended from the store, in the background.
+    pub(super) fn remove_ended(&self, session: &Arc<Session>) {
+        let Some(replicas) = self.options.replicas.clone() else { return };
+        let must_be_removed = session.replicated.as_ref().is_some_and(Replicated::must_be_removed);
+        if must_be_removed && let Ok(runtime) = tokio::runtime::Handle::try_current() {
+            let session = Arc::clone(session);
+            runtime.spawn(async move {
+                // Otherwise it expires.
+                let _ = replicas.sessions.remove(&session.id).await;
+            });
+        }
+    }
+
+    /// Lets other replicas take over the sessions of this one.
+    pub(super) async fn leave_replicas(&self) {
+        if let Some(replicas) = &self.options.replicas
+            && let Err(error) = replicas.sessions.leave().await
+        {
+            tracing::warn!(%error, "failed to hand over the sessions; other replicas take over in a few seconds");
+        }
+    }
+
+    /// Renews the sessions in the store.
+    async fn renew(&self, replicas: &Replicas) -> Result<(), StoreError> {
+        let ids: Vec<String> = self.sessions().stored_ids();
+        let lost = replicas.sessions.renew(&ids, self.lifetime()).await?;
+        for id in lost {
+            let Some(session) = self.session(&id) else { continue };
+            let Some(replicated) = &session.0.replicated else { continue };
+            // The store may have lost its data, but not to another replica.
+            if !replicas.sessions.create(replicated.stored(), self.lifetime()).await? {
+                tracing::debug!("another replica has taken over a session");
+                session.0.release();
+            }
+        }
+        Ok(())
+    }
+}
+
+/// Renews the sessions of an endpoint until it is dropped.
+async fn renew(shared: Weak<Shared>) {
+    let mut ticks = tokio::time::interval(RENEWAL);
+    ticks.set_missed_tick_behavior(MissedTickBehavior::Delay);
+    loop {
+        ticks.tick().await;
+        let Some(shared) = shared.upgrade() else { return };
+        let Some(replicas) = &shared.options.replicas else { return };
+        if shared.closing.is_cancelled() {
+            return;
+        }
+        if let Err(error) = shared.renew(replicas).await {
+            tracing::warn!(%error, "failed to renew sessions; trying again in {RENEWAL:?}");
+        }
+    }
+}
+
+/// Creates the refusal for a request that needs a store which has failed.
+fn refusal(error: StoreError) -> Refusal {
+    tracing::warn!(error = &error as &dyn std::error::Error, "a shared store failed");
+    match error.is_unavailable() || error.is_full() {
+        true => Refusal::busy(error.to_string()),
+        false => Refusal::new(StatusCode::INTERNAL_SERVER_ERROR, error.to_string()),
+    }
+}
