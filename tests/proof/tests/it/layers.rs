@@ -63,6 +63,7 @@ const CODEGEN: Crate = Crate {
         "site",
         "validate",
         "project",
+        "bindings",
         "report",
         "cli",
         "internals",
