@@ -2,6 +2,7 @@
 # Compares a schema or a snapshot with its baseline: annotations in the log, a job summary, and a comment on the pull
 # request. The inputs are those of action.yml, in INPUT_* variables.
 set -euo pipefail
+# `${x[@]+"${x[@]}"}` is an array that may be empty, also in bash 3.2 of macOS.
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 # shellcheck source=api.sh
 source "$here/api.sh"
@@ -39,8 +40,8 @@ fi
 
 read -r -a more <<<"${INPUT_ARGS:-}" || true
 code=0
-mcpgen diff "${kind[@]}" "$old" "$file" --format github --output "markdown=$work/report.md" --output "json=$work/report.json" \
-  --fail-on "${INPUT_FAIL_ON:-breaking}" "${more[@]}" || code=$?
+mcpgen diff ${kind[@]+"${kind[@]}"} "$old" "$file" --format github --output "markdown=$work/report.md" --output "json=$work/report.json" \
+  --fail-on "${INPUT_FAIL_ON:-breaking}" ${more[@]+"${more[@]}"} || code=$?
 if [ "$code" -ge 2 ]; then
   exit "$code"
 fi

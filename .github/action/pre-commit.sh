@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # pre-commit.sh [--tools] FILE..: compares each file with the last commit. A hook of pre-commit, which needs mcpgen.
 set -euo pipefail
+# `${x[@]+"${x[@]}"}` is an array that may be empty, also in bash 3.2 of macOS.
 
 options=()
 if [ "${1:-}" = --tools ]; then
@@ -13,7 +14,7 @@ for file in "$@"; do
   # A new file breaks nobody.
   git cat-file -e "HEAD:./$file" 2>/dev/null || continue
   code=0
-  mcpgen diff "${options[@]}" "git:HEAD:./$file" "$file" || code=$?
+  mcpgen diff ${options[@]+"${options[@]}"} "git:HEAD:./$file" "$file" || code=$?
   if [ "$code" -gt "$worst" ]; then worst=$code; fi
 done
 exit "$worst"

@@ -13,7 +13,8 @@ use crate::json::Json;
 /// Returns the text of the file.
 pub(super) fn root(header: &str, source: &str, tools: &[ToolBinding<'_>]) -> Result<String, Error> {
     let title = format!(" Functions for the tools in {}.", code(source));
-    let typed = || tools.iter().flat_map(|tool| [&tool.arguments].into_iter().chain(&tool.result)).filter(|it| it.rust.is_ok());
+    let typed =
+        || tools.iter().flat_map(|tool| [&tool.arguments].into_iter().chain(&tool.result)).filter(|it| it.rust.is_ok());
     let modules = typed().map(|schema| {
         let module = format_ident!("{}", schema.module);
         quote!(pub mod #module;)
@@ -29,8 +30,16 @@ pub(super) fn root(header: &str, source: &str, tools: &[ToolBinding<'_>]) -> Res
     });
     let functions = tools.iter().map(function);
     let structured = tools.iter().any(|tool| tool.result.is_some()).then(|| quote!(StructuredResult,));
-    let content = tools.iter().any(|tool| tool.result.is_none()).then(|| quote!(use mcpgen_types::v2026_07_28::CallToolResult;));
-    let json = tools.iter().any(|tool| tool.arguments.rust.is_err()).then(|| quote!(use mcpgen_types::JsonObject;));
+    let content = tools.iter().any(|tool| tool.result.is_none()).then(|| {
+        quote!(
+            use mcpgen_types::v2026_07_28::CallToolResult;
+        )
+    });
+    let json = tools.iter().any(|tool| tool.arguments.rust.is_err()).then(|| {
+        quote!(
+            use mcpgen_types::JsonObject;
+        )
+    });
     let tokens = quote! {
         #![doc = #title]
         #![doc = ""]
@@ -94,7 +103,8 @@ fn docs(tool: &ToolBinding<'_>) -> String {
         paragraphs.push(format!("According to the server, the tool {}.", hints.join(", ")));
     }
     let json = [Some(&tool.arguments), tool.result.as_ref()].into_iter().flatten().filter(|it| it.rust.is_err());
-    let json = json.map(|schema| format!("In this function, {} JSON: mcpgen cannot read the schema.", schema.subject()));
+    let json =
+        json.map(|schema| format!("In this function, {} JSON: mcpgen cannot read the schema.", schema.subject()));
     paragraphs.extend(json);
     paragraphs.push("# Errors".to_owned());
     paragraphs.push("Returns an error if the call fails, if the tool fails, or if its result is invalid.".to_owned());

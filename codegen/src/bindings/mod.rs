@@ -16,8 +16,8 @@ use std::path::{Path, PathBuf};
 use crate::emit::file::MARK;
 use crate::error::Error;
 use crate::lists::{ListKind, Snapshot};
-use crate::project::{Changes, include_in_build};
 use crate::project::write::sync;
+use crate::project::{Changes, include_in_build};
 use tool::{Names, ToolBinding};
 
 /// Functions for the tools in a snapshot of a server's lists.
@@ -121,8 +121,10 @@ impl Bindings {
         for schema in tools.iter_mut().flat_map(ToolBinding::schemas_mut) {
             schema.emit(&self.source, &self.snapshot.sha256, &command, &mut files);
         }
-        let header =
-            format!("{MARK} from {} (SHA-256 {}).\n// Do not edit: run `{command}`.\n\n", self.source, self.snapshot.sha256);
+        let header = format!(
+            "{MARK} from {} (SHA-256 {}).\n// Do not edit: run `{command}`.\n\n",
+            self.source, self.snapshot.sha256
+        );
         files.insert("mod.rs".to_owned(), functions::root(&header, &self.source, &tools)?);
         let notes = tools.iter().flat_map(ToolBinding::notes).collect();
         Ok((files, tools.len(), notes))

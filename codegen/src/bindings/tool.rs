@@ -141,7 +141,8 @@ impl SchemaBinding {
             root_name: Some(self.exported.clone()),
             mapping: None,
         };
-        let document = Document::of(format!("{} {}", self.tool, self.part), self.schema.clone(), sha256.to_owned(), &options)?;
+        let document =
+            Document::of(format!("{} {}", self.tool, self.part), self.schema.clone(), sha256.to_owned(), &options)?;
         build::model(document, Status::Draft.as_str(), false)
     }
 }

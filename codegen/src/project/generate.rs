@@ -235,9 +235,9 @@ pub(crate) fn include_in_build<T>(
     inputs: impl Iterator<Item = String>,
     write: impl FnOnce(PathBuf) -> Result<T, Error>,
 ) -> Result<T, Error> {
-    let out = std::env::var_os("OUT_DIR").map(PathBuf::from).ok_or_else(|| {
-        Error::Usage("OUT_DIR is not set; outside a build script, use `write_to`".to_owned())
-    })?;
+    let out = std::env::var_os("OUT_DIR")
+        .map(PathBuf::from)
+        .ok_or_else(|| Error::Usage("OUT_DIR is not set; outside a build script, use `write_to`".to_owned()))?;
     let written = write(out.join(name))?;
     let include = out.join(format!("{name}.include.rs"));
     // A file with inner documentation cannot be included, but a declaration of the module can.

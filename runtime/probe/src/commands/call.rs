@@ -20,10 +20,8 @@ pub(crate) async fn run(args: CallArgs) -> Result<(), Failure> {
         ("name".to_owned(), Value::from(args.tool.as_str())),
         ("arguments".to_owned(), arguments.into()),
     ]);
-    let result = args
-        .connection
-        .run(async |client, activity| request(client, "tools/call", params, activity).await)
-        .await?;
+    let result =
+        args.connection.run(async |client, activity| request(client, "tools/call", params, activity).await).await?;
     let failed = result.get("isError") == Some(&Value::Bool(true));
     match args.format {
         Format::Json => output::print_json(&result.into())?,

@@ -45,4 +45,3 @@ pub(crate) async fn run(args: &PingArgs) -> Result<(), Failure> {
         }
     }
 }
-

@@ -85,7 +85,10 @@ impl Observer {
 
     /// Describes a problem of the transport.
     pub(super) fn problem(&mut self, sender: Side, problem: &str) {
-        self.write(sender, &Description { kind: "?".into(), revision: None, remark: None, problem: Some(problem.into()) });
+        self.write(
+            sender,
+            &Description { kind: "?".into(), revision: None, remark: None, problem: Some(problem.into()) },
+        );
     }
 
     /// Describes a message, or each message of a batch.
@@ -166,9 +169,8 @@ impl Observer {
         let known: Option<Revision> = revision.as_deref().and_then(|revision| revision.parse().ok());
         let spec = known.and_then(|revision| revision.method(method));
         let subject = spec.and_then(|spec| spec.subject).and_then(|member| params.get(member)).and_then(Value::as_str);
-        let subject = subject.map_or(String::new(), |subject| {
-            format!(" {}", subject.chars().take(LONGEST_SUBJECT).collect::<String>())
-        });
+        let subject = subject
+            .map_or(String::new(), |subject| format!(" {}", subject.chars().take(LONGEST_SUBJECT).collect::<String>()));
         let remark = match (&revision, known, spec) {
             (None, ..) => Some("no revision was negotiated".to_owned()),
             (Some(_), None, _) => Some("the revision is unknown, so the message is not validated".to_owned()),
