@@ -28,7 +28,10 @@ fn writes_a_function_for_each_tool_and_is_idempotent() {
         assert!(root.contains(part), "{part}\n{root}");
     }
     let types = project.read("src/tools/get_structured_content_result/mod.rs");
-    assert!(types.contains("//! The structured content of the results of the tool `get-structured-content`."), "{types}");
+    assert!(
+        types.contains("//! The structured content of the results of the tool `get-structured-content`."),
+        "{types}"
+    );
     project.run(&bindings).exits(0).prints(&["7 tools: unchanged"]);
     project.run(&[&bindings[..], &["--check"]].concat()).exits(0);
 
@@ -65,7 +68,10 @@ fn what_lies_outside_the_grammar_is_json_with_a_note() {
         project.write("tools.json", one(&format!("{tool}, {other}")));
         project.run(&["bindings", "tools.json", "--out", "out"]).exits(0).prints(&[note, "2 tools: "]);
         let root = project.read("out/mod.rs");
-        assert!(root.contains("arguments: &BArguments") && root.contains("JSON: mcpgen cannot read the schema"), "{name}: {root}");
+        assert!(
+            root.contains("arguments: &BArguments") && root.contains("JSON: mcpgen cannot read the schema"),
+            "{name}: {root}"
+        );
     }
 }
 
@@ -82,7 +88,9 @@ fn names_are_unique() {
     project.write("tools.json", one(&tools.join(",")));
     project.run(&["bindings", "tools.json", "--out", "out"]).exits(0);
     let root = project.read("out/mod.rs");
-    for function in ["get_sum", "get_sum2", "get_sum3", "r#type", "tool_9", "tool", "call_tool", "a_b", "self_", "structured"] {
+    for function in
+        ["get_sum", "get_sum2", "get_sum3", "r#type", "tool_9", "tool", "call_tool", "a_b", "self_", "structured"]
+    {
         assert!(root.contains(&format!("pub async fn {function}<")), "{function}: {root}");
     }
     for exported in ["GetSum2Arguments", "CallToolResult2", "StructuredResult2", "self::type_result::TypeResult;"] {

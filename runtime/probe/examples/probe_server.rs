@@ -1,8 +1,8 @@
 //! A server for the tests: `probe_server` serves standard input and output, `probe_server --http` prints a URL and serves
 //! it. With `--broken`, it writes a result that does not match the schema.
 
-use mcpgen_runtime::prelude::*;
 use mcpgen_runtime::http::server::EndpointOptions;
+use mcpgen_runtime::prelude::*;
 use mcpgen_types::v2026_07_28::{Prompt, PromptArgument, Resource, ResourceTemplate, Tool};
 use serde_json::json;
 

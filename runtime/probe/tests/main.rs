@@ -38,16 +38,41 @@ const CASES: &[Case] = &[
     Case { arguments: &["call", "add", "--json", r#"{"a": 1, "b": 2}"#], code: 0, out: &["3\n"], err: &[] },
     Case { arguments: &["call", "steps", "--format", "json"], code: 0, out: &["\"text\": \"finished\""], err: &[] },
     // The server's text cannot change the terminal.
-    Case { arguments: &["call", "fail"], code: 1, out: &["it is broken [31m\n"], err: &["error: the tool `fail` failed"] },
-    Case { arguments: &["call", "nothing"], code: 1, out: &[], err: &["error: tools/call: the server responded with error"] },
-    Case { arguments: &["call", "add", "--json", "[]"], code: 2, out: &[], err: &["error: --json is not a JSON object"] },
+    Case {
+        arguments: &["call", "fail"],
+        code: 1,
+        out: &["it is broken [31m\n"],
+        err: &["error: the tool `fail` failed"],
+    },
+    Case {
+        arguments: &["call", "nothing"],
+        code: 1,
+        out: &[],
+        err: &["error: tools/call: the server responded with error"],
+    },
+    Case {
+        arguments: &["call", "add", "--json", "[]"],
+        code: 2,
+        out: &[],
+        err: &["error: --json is not a JSON object"],
+    },
     Case { arguments: &["call", "add", "--arg", "a"], code: 2, out: &[], err: &["expected NAME=VALUE"] },
-    Case { arguments: &["call", "sleep", "--timeout", "1.5"], code: 3, out: &[], err: &["error: no response within 1.5s"] },
+    Case {
+        arguments: &["call", "sleep", "--timeout", "1.5"],
+        code: 3,
+        out: &[],
+        err: &["error: no response within 1.5s"],
+    },
     Case { arguments: &["read", "test:///text"], code: 0, out: &["some text\n"], err: &[] },
     Case { arguments: &["read", "test:///echo/hello"], code: 0, out: &["hello\n"], err: &[] },
     Case { arguments: &["read", "test:///bytes"], code: 0, out: &["[content ", "test:///bytes", "bytes]"], err: &[] },
     Case { arguments: &["read", "test:///missing"], code: 1, out: &[], err: &["error: resources/read: "] },
-    Case { arguments: &["prompt", "explain", "--arg", "topic=MCP"], code: 0, out: &["user:\nExplain MCP.\n"], err: &[] },
+    Case {
+        arguments: &["prompt", "explain", "--arg", "topic=MCP"],
+        code: 0,
+        out: &["user:\nExplain MCP.\n"],
+        err: &[],
+    },
     Case { arguments: &["prompt", "missing"], code: 1, out: &[], err: &["error: prompts/get: "] },
     Case {
         arguments: &["ping"],
@@ -195,7 +220,11 @@ fn watch_reports_messages_that_do_not_match_the_schema() {
         "client → request x/y #4 [2025-06-18] (the schema has no such method)\n",
         "    {\"id\":2,\"jsonrpc\":\"2.0\",\"method\":\"tools/list\"}\n",
     ] {
-        let plain = answer.err.replace("tools.0.", "tools/0/").replace("tools[0].", "tools/0/").replace("params.name", "params/name");
+        let plain = answer
+            .err
+            .replace("tools.0.", "tools/0/")
+            .replace("tools[0].", "tools/0/")
+            .replace("params.name", "params/name");
         assert!(plain.contains(part), "{part:?} is not in:\n{}", answer.err);
     }
     assert_eq!(answer.code, Some(1), "{}", answer.err);

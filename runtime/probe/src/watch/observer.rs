@@ -8,7 +8,7 @@ use std::time::Instant;
 use mcpgen_runtime::jsonrpc::envelope::{Envelope, Frame, Invalid, scan_bytes};
 use mcpgen_runtime::protocol::modern::PROTOCOL_VERSION;
 use mcpgen_types::codec::Cursor;
-use mcpgen_types::{JsonObject, RequestId, Revision};
+use mcpgen_types::{ErrorId, JsonObject, RequestId, Revision};
 use serde_json::Value;
 
 use super::validate;
@@ -140,8 +140,10 @@ impl Observer {
             }
             Envelope::Response { id, result } => self.response(sender, id, *result),
             Envelope::Error { id, error } => {
-                let request = mcpgen_types::from_value(mcpgen_types::to_value(id).unwrap_or_default());
-                let pending = request.ok().and_then(|id: RequestId| self.pending.remove(&(sender.other(), id)));
+                let pending = match id {
+                    ErrorId::Id(id) => self.pending.remove(&(sender.other(), id.clone())),
+                    _ => None,
+                };
                 let method = pending.as_ref().map_or("?", |pending| &pending.method);
                 Description {
                     kind: format!("error    {method}"),

@@ -1,5 +1,7 @@
 //! Validates messages against the types of each revision.
 
+#![allow(deprecated, reason = "messages of deprecated methods are validated too")]
+
 use mcpgen_types::codec::Decode;
 use mcpgen_types::{RawJson, Request};
 
