@@ -56,7 +56,7 @@ label=${INPUT_SKIP_LABEL:-}
 if [ "$code" -eq 1 ] && [ -n "$number" ] && [ -n "$label" ]; then
   # The event has the labels of the first run. A later one asks for the current labels.
   labels=$(api GET "/repos/$GITHUB_REPOSITORY/issues/$number/labels?per_page=100" || jq '.pull_request.labels // []' "$event")
-  if jq -e --arg label "$label" 'any(.[]; .name == $label)' <<<"$labels" >/dev/null; then
+  if jq -e --arg wanted "$label" 'any(.[]; .name == $wanted)' <<<"$labels" >/dev/null; then
     echo "::notice title=mcpgen diff::the label \`$label\` accepts the findings"
     printf '\nThe label `%s` accepts the findings.\n' "$label" >>"$work/report.md"
     code=0

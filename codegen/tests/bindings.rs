@@ -114,3 +114,22 @@ fn rejects_invalid_input() {
         project.run(&["bindings", snapshot, "--out", "out"]).exits(2).prints(&[part]);
     }
 }
+
+/// Runs the command of docs/bindings.md, on a snapshot.
+#[test]
+fn the_page_runs_as_it_stands() {
+    let project = Project::empty();
+    project.write("tools.json", one(r#"{"name": "echo", "inputSchema": {"type": "object"}}"#));
+    let page = include_str!("../docs/bindings.md");
+    let commands = page.lines().filter_map(|line| line.strip_prefix("mcpgen "));
+    let commands: Vec<Vec<&str>> = commands.map(|command| command.split(' ').collect()).collect();
+    assert!(!commands.is_empty(), "the page has commands");
+    for command in commands {
+        project.run(&command).exits(0);
+    }
+    assert!(project.path("src/tools/mod.rs").is_file());
+    for command in ["bindings", "diff", "changelog"] {
+        project.run(&["man", command]).exits(0).prints(&["Examples"]);
+    }
+    project.run(&["completions", "bash"]).exits(0).prints(&["bindings"]);
+}
