@@ -65,7 +65,7 @@ const CASES: &[Case] = &[
     },
     Case { arguments: &["read", "test:///text"], code: 0, out: &["some text\n"], err: &[] },
     Case { arguments: &["read", "test:///echo/hello"], code: 0, out: &["hello\n"], err: &[] },
-    Case { arguments: &["read", "test:///bytes"], code: 0, out: &["[content ", "test:///bytes", "bytes]"], err: &[] },
+    Case { arguments: &["read", "test:///bytes"], code: 0, out: &["[content ", "test:///bytes", " 4 bytes]"], err: &[] },
     Case { arguments: &["read", "test:///missing"], code: 1, out: &[], err: &["error: resources/read: "] },
     Case {
         arguments: &["prompt", "explain", "--arg", "topic=MCP"],
@@ -218,7 +218,6 @@ fn watch_reports_messages_that_do_not_match_the_schema() {
         "client → request tools/call #3 [2025-06-18]\n          invalid: ",
         "params/name",
         "client → request x/y #4 [2025-06-18] (the schema has no such method)\n",
-        "    {\"id\":2,\"jsonrpc\":\"2.0\",\"method\":\"tools/list\"}\n",
     ] {
         let plain = answer
             .err
@@ -229,6 +228,8 @@ fn watch_reports_messages_that_do_not_match_the_schema() {
     }
     assert_eq!(answer.code, Some(1), "{}", answer.err);
     assert!(answer.err.contains("error: 3 invalid messages"), "{}", answer.err);
+    // `--full` shows the messages.
+    assert!(answer.err.lines().any(|line| line.starts_with("    {") && line.contains("tools/list")), "{}", answer.err);
     // All messages were relayed.
     assert_eq!(answer.out.lines().count(), 4, "{}", answer.out);
 }

@@ -45,7 +45,7 @@ pub(crate) fn content(block: &Value) -> String {
     let inner = if block["resource"].is_object() { &block["resource"] } else { block };
     let kind = block["type"].as_str().unwrap_or("content");
     let data = inner["data"].as_str().or(inner["blob"].as_str());
-    let size = data.map(|data| format!("{} bytes", data.len() / 4 * 3));
+    let size = data.map(|data| format!("{} bytes", data.trim_end_matches('=').len() * 3 / 4));
     let parts = [Some(kind), inner["mimeType"].as_str(), inner["uri"].as_str(), size.as_deref()];
     let line = parts.into_iter().flatten().map(plain).collect::<Vec<_>>().join(" ");
     format!("{}\n", styled(DIM, &format!("[{line}]")))

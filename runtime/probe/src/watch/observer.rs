@@ -146,7 +146,7 @@ impl Observer {
                 };
                 let method = pending.as_ref().map_or("?", |pending| &pending.method);
                 Description {
-                    kind: format!("error    {method}"),
+                    kind: format!("error {method}"),
                     revision: pending.as_ref().and_then(|pending| pending.revision.clone()),
                     remark: Some(format!("{}: {}", error.code.0, error.message)),
                     problem: None,
