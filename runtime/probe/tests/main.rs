@@ -65,7 +65,12 @@ const CASES: &[Case] = &[
     },
     Case { arguments: &["read", "test:///text"], code: 0, out: &["some text\n"], err: &[] },
     Case { arguments: &["read", "test:///echo/hello"], code: 0, out: &["hello\n"], err: &[] },
-    Case { arguments: &["read", "test:///bytes"], code: 0, out: &["[content ", "test:///bytes", " 4 bytes]"], err: &[] },
+    Case {
+        arguments: &["read", "test:///bytes"],
+        code: 0,
+        out: &["[content ", "test:///bytes", " 4 bytes]"],
+        err: &[],
+    },
     Case { arguments: &["read", "test:///missing"], code: 1, out: &[], err: &["error: resources/read: "] },
     Case {
         arguments: &["prompt", "explain", "--arg", "topic=MCP"],

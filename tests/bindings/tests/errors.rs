@@ -4,7 +4,7 @@ use mcpgen_bindings_test::shapes::{self, SearchArguments, search_arguments};
 use mcpgen_runtime::client::TypedCallError;
 use mcpgen_runtime::{Client, Router, serve, transport};
 use mcpgen_runtime::{LocalInfo, peer::CallError};
-use mcpgen_types::v2026_07_28::{CallToolRequest, CallToolResult, TextContent};
+use mcpgen_types::v2026_07_28::{CallToolRequest, CallToolResult, InputRequiredOrCallToolResult, TextContent};
 use mcpgen_types::{ErrorObject, JsonObject, Value};
 use serde_json::json;
 
@@ -24,7 +24,7 @@ async fn client(result: Value) -> Client {
             if result.get("failed").is_some() {
                 answer = answer.with_is_error(true);
             }
-            Ok(answer)
+            Ok(InputRequiredOrCallToolResult::from(answer))
         }
     });
     let (ours, (incoming, outgoing)) = transport::duplex();
