@@ -3,7 +3,7 @@
 
 use mcpgen_runtime::http::server::EndpointOptions;
 use mcpgen_runtime::prelude::*;
-use mcpgen_types::v2026_07_28::{Prompt, PromptArgument, Resource, ResourceTemplate, Tool};
+use mcpgen_types::v2026_07_28::{Prompt, PromptArgument, Resource, Tool};
 use serde_json::json;
 
 fn server() -> Result<Server, Box<dyn std::error::Error>> {
@@ -25,7 +25,7 @@ fn server() -> Result<Server, Box<dyn std::error::Error>> {
         .page_size(2)
         .tool_with_schema(steps, |context, _| async move {
             for step in 1..=3 {
-                context.progress(f64::from(step), Some(3.0), Some(format!("step {step}"))).await;
+                context.progress(f64::from(step), Some(3.0), Some(&format!("step {step}"))).await;
             }
             "finished".to_owned()
         })
@@ -33,16 +33,13 @@ fn server() -> Result<Server, Box<dyn std::error::Error>> {
             let number = |name: &str| arguments.get(name).and_then(serde_json::Value::as_f64).unwrap_or(f64::NAN);
             format!("{}", number("a") + number("b"))
         })
-        .tool_with_schema(fail, |_, _| async { Err::<String, _>(ToolError::new("it is broken \u{1b}[31m")) })
+        .tool_with_schema(fail, |_, _| async { Err::<String, _>(ToolError::failed("it is broken \u{1b}[31m")) })
         .tool_with_schema(sleep, |_, _| async {
             tokio::time::sleep(std::time::Duration::from_secs(60)).await;
             "late".to_owned()
         })
         .resource(Resource::new("text", "test:///text").with_mime_type("text/plain"), |_| async { "some text" })
         .resource(Resource::new("bytes", "test:///bytes"), |_| async { vec![0_u8, 159, 146, 150] })
-        .resource_template(ResourceTemplate::new("echo", "test:///echo/{word}"), |_, variables| async move {
-            variables["word"].clone()
-        })
         .prompt(explain, |_, arguments| async move { format!("Explain {}.", arguments["topic"]) })
         .build())
 }

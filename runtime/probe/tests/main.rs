@@ -23,14 +23,14 @@ const CASES: &[Case] = &[
     Case {
         arguments: &["list"],
         code: 0,
-        out: &[
-            "tools (4)\n",
-            "  add    Returns the sum of two numbers.\n",
-            "resources (2)\n",
-            "resource templates (1)\n",
-            "prompts (1)\n",
-        ],
+        out: &["tools (4)\n", "  add    Returns the sum of two numbers.\n", "resources (2)\n", "prompts (1)\n"],
         err: &[],
+    },
+    Case {
+        arguments: &["list", "--only", "templates"],
+        code: 1,
+        out: &[],
+        err: &["error: resources/templates/list: the server has no resource templates"],
     },
     Case { arguments: &["list", "--only", "prompts"], code: 0, out: &["prompts (1)\n  explain\n"], err: &[] },
     Case { arguments: &["list", "--only", "tools", "--format", "json"], code: 0, out: &["\"tools\": ["], err: &[] },
@@ -64,7 +64,6 @@ const CASES: &[Case] = &[
         err: &["error: no response within 1.5s"],
     },
     Case { arguments: &["read", "test:///text"], code: 0, out: &["some text\n"], err: &[] },
-    Case { arguments: &["read", "test:///echo/hello"], code: 0, out: &["hello\n"], err: &[] },
     Case {
         arguments: &["read", "test:///bytes"],
         code: 0,
