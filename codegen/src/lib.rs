@@ -71,6 +71,10 @@ pub mod validate;
 // The workspace with its revisions: import and generate.
 mod project;
 
+// The tools of a server -> Rust files.
+#[cfg(feature = "lists")]
+mod bindings;
+
 // Findings -> reports.
 #[cfg(feature = "cli")]
 mod report;
@@ -84,6 +88,8 @@ pub mod cli;
 #[doc(hidden)]
 pub mod internals;
 
+#[cfg(feature = "lists")]
+pub use bindings::{Bindings, BindingsWritten};
 pub use build::model;
 pub use docs::DocBook;
 pub use emit::{Options, emit};

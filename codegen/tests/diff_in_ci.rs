@@ -1,4 +1,4 @@
-//! Runs the workflow in codegen/README.md on two commits of a temporary repository.
+//! Runs the workflow in codegen/docs/ci.md on two commits of a temporary repository.
 
 use std::fs;
 use std::path::Path;
@@ -6,11 +6,11 @@ use std::process::{Command, Output};
 
 use serde_json::Value;
 
-const README: &str = include_str!("../README.md");
+const PAGE: &str = include_str!("../docs/ci.md");
 
 /// Returns the script of the step `Compare`.
 fn command() -> String {
-    let (_, step) = README.split_once("- name: Compare\n").expect("the workflow has the step");
+    let (_, step) = PAGE.split_once("- name: Compare\n").expect("the workflow has the step");
     let (_, script) = step.split_once("run: |\n").expect("the step runs a script");
     let indent = script.len() - script.trim_start().len();
     let lines = script.lines().take_while(|line| line.len() > indent && line[..indent].trim().is_empty());

@@ -3,6 +3,7 @@
 use clap::{CommandFactory as _, Parser, Subcommand};
 
 use super::answer::Answer;
+use super::bindings::BindingsArgs;
 use super::changelog::ChangelogArgs;
 use super::completions::CompletionsArgs;
 use super::diff::DiffArgs;
@@ -33,6 +34,7 @@ pub struct Cli {
 #[derive(Debug, Subcommand)]
 enum Command {
     Generate(GenerateArgs),
+    Bindings(BindingsArgs),
     Import(ImportArgs),
     Inspect(InspectArgs),
     Validate(ValidateArgs),
@@ -52,6 +54,7 @@ impl Cli {
     pub fn run(self) -> Result<Answer, Error> {
         match self.command {
             Command::Generate(args) => args.run(),
+            Command::Bindings(args) => args.run(),
             Command::Import(args) => args.run(),
             Command::Inspect(args) => args.run(),
             Command::Validate(args) => args.run(),

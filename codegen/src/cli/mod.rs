@@ -3,6 +3,7 @@
 
 mod answer;
 mod args;
+mod bindings;
 mod changelog;
 mod completions;
 mod diff;

@@ -402,15 +402,19 @@ impl<'a> DocWriter<'a> {
 impl DocWriter<'_> {
     /// Emits a documentation comment with this indentation.
     pub(super) fn text(&self, text: &str, indent: usize) -> TokenStream {
-        let lines = wrap(text, WIDTH - indent - "/// ".len());
-        let lines =
-            lines.iter().map(|line| if line.is_empty() { String::new() } else { format!(" {}", line.trim_end()) });
-        quote!(#(#[doc = #lines])*)
+        comment(text, indent)
     }
 }
 
+/// Emits a documentation comment with this indentation.
+pub(crate) fn comment(text: &str, indent: usize) -> TokenStream {
+    let lines = wrap(text, WIDTH - indent - "/// ".len());
+    let lines = lines.iter().map(|line| if line.is_empty() { String::new() } else { format!(" {}", line.trim_end()) });
+    quote!(#(#[doc = #lines])*)
+}
+
 /// Returns a code span that contains the text.
-pub(super) fn code(text: &str) -> String {
+pub(crate) fn code(text: &str) -> String {
     if !text.contains('`') {
         return format!("`{text}`");
     }
@@ -420,7 +424,7 @@ pub(super) fn code(text: &str) -> String {
 }
 
 /// Escapes prose for rustdoc, which would otherwise treat parts of it as links, HTML tags or Rust examples.
-fn escape(text: &str) -> String {
+pub(crate) fn escape(text: &str) -> String {
     let text = text.replace("\r\n", "\n").replace('\r', "\n").replace('\t', "    ");
     let (mut out, mut fence) = (Vec::new(), String::new());
     for line in text.lines() {

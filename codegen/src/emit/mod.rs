@@ -11,7 +11,7 @@ mod bounded;
 mod checks;
 pub(crate) mod conversions;
 mod declarations;
-mod docs;
+pub(crate) mod docs;
 mod emitter;
 mod enums;
 mod exports;

@@ -25,6 +25,19 @@ pub fn emit(protocol: &Protocol, options: &Options) -> Result<BTreeMap<String, S
     emit_on(threads(), protocol, options)
 }
 
+/// Like [`emit`], but the documentation of the module is `title`, for a schema that is not a protocol.
+pub(crate) fn emit_titled(
+    protocol: &Protocol,
+    options: &Options,
+    title: &str,
+) -> Result<BTreeMap<String, String>, Error> {
+    let mut files = emit_on(threads(), protocol, options)?;
+    let exports = Exports::new(protocol, options);
+    let root = root_with(&[format!(" {title}")], protocol, &exports, options);
+    files.insert("mod.rs".to_owned(), render("mod.rs", &header(protocol, options), root)?);
+    Ok(files)
+}
+
 /// Like [`emit`], but on the given number of threads, which does not affect the text.
 pub(crate) fn emit_on(
     threads: usize,
@@ -83,6 +96,13 @@ fn root(protocol: &Protocol, exports: &Exports, options: &Options) -> TokenStrea
     } else {
         format!(" Revision `{}` of the schema `{}`.", protocol.revision, options.source)
     };
+    let mut lines = vec![title, String::new(), counts];
+    lines.extend(map(protocol));
+    root_with(&lines, protocol, exports, options)
+}
+
+/// Returns `mod.rs` with these lines of documentation.
+fn root_with(lines: &[String], protocol: &Protocol, exports: &Exports, options: &Options) -> TokenStream {
     let shared = shared(protocol, options);
     let modules = exports.areas.iter().map(|(area, exported)| {
         let module = syn::Ident::new(area, proc_macro2::Span::call_site());
@@ -96,12 +116,8 @@ fn root(protocol: &Protocol, exports: &Exports, options: &Options) -> TokenStrea
     let layout = options.vendored.is_none().then(|| {
         quote!(#![allow(clippy::doc_lazy_continuation, clippy::doc_overindented_list_items, reason = "the schema's own prose")])
     });
-    let map = map(protocol);
     quote! {
-        #![doc = #title]
-        #![doc = ""]
-        #![doc = #counts]
-        #(#![doc = #map])*
+        #(#![doc = #lines])*
         #layout
         #(#modules)*
         #(#exports)*

@@ -19,7 +19,7 @@ pub struct Snapshot {
 
 /// A kind of list.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) enum ListKind {
+pub(crate) enum ListKind {
     Tools,
     Resources,
     ResourceTemplates,
@@ -28,18 +28,18 @@ pub(super) enum ListKind {
 
 /// The items of a list, by their identifying member.
 #[derive(Clone, Debug)]
-pub(super) struct List {
+pub(crate) struct List {
     /// JSON pointer into the snapshot.
     pub(super) pointer: String,
-    pub(super) items: IndexMap<String, Item>,
+    pub(crate) items: IndexMap<String, Item>,
 }
 
 /// A tool, a resource, a resource template or a prompt.
 #[derive(Clone, Debug)]
-pub(super) struct Item {
+pub(crate) struct Item {
     /// JSON pointer into the snapshot.
     pub(super) pointer: String,
-    pub(super) members: IndexMap<String, Json>,
+    pub(crate) members: IndexMap<String, Json>,
 }
 
 impl ListKind {
@@ -94,13 +94,13 @@ impl Snapshot {
     }
 
     /// Returns a list. `None` if the snapshot does not have it.
-    pub(super) fn list(&self, kind: ListKind) -> Option<&List> {
+    pub(crate) fn list(&self, kind: ListKind) -> Option<&List> {
         self.lists.get(&kind)
     }
 }
 
 impl Item {
-    pub(super) fn get(&self, member: &str) -> Option<&Json> {
+    pub(crate) fn get(&self, member: &str) -> Option<&Json> {
         self.members.get(member)
     }
 

@@ -186,21 +186,9 @@ impl Generator {
     /// # Errors
     /// The errors of [`Generator::write_to`]; [`Error::Usage`] outside a build script.
     pub fn build_script(&self, name: &str) -> Result<Generated, Error> {
-        let out = std::env::var_os("OUT_DIR").map(PathBuf::from).ok_or_else(|| {
-            Error::Usage("OUT_DIR is not set; outside a build script, use `Generator::write_to`".to_owned())
-        })?;
-        let generated = self.write_to(out.join(name))?;
-        let include = out.join(format!("{name}.include.rs"));
-        // A file with inner documentation cannot be included, but a declaration of the module can.
-        std::fs::write(&include, format!("pub mod {};\n", escape(name))).map_err(Error::io("writing", &include))?;
-        #[expect(clippy::print_stdout, reason = "cargo reads instructions from the output of a build script")]
-        {
-            println!("cargo::rerun-if-changed={}", self.schema.display());
-            if let Some(mapping) = &self.options.mapping {
-                println!("cargo::rerun-if-changed={}", mapping.file);
-            }
-        }
-        Ok(generated)
+        let mapping = self.options.mapping.iter().map(|mapping| mapping.file.to_string());
+        let inputs = [self.schema.display().to_string()].into_iter().chain(mapping);
+        include_in_build(name, inputs, |out| self.write_to(out))
     }
 
     /// Returns the changes that [`Generator::write_to`] would make.
@@ -239,6 +227,26 @@ impl Generator {
         }
         Options { support: self.support.clone(), command, source, vendored: None }
     }
+}
+
+/// Writes a module below `OUT_DIR`, and a file that declares it. Cargo runs the script again when an input changes.
+pub(crate) fn include_in_build<T>(
+    name: &str,
+    inputs: impl Iterator<Item = String>,
+    write: impl FnOnce(PathBuf) -> Result<T, Error>,
+) -> Result<T, Error> {
+    let out = std::env::var_os("OUT_DIR")
+        .map(PathBuf::from)
+        .ok_or_else(|| Error::Usage("OUT_DIR is not set; outside a build script, use `write_to`".to_owned()))?;
+    let written = write(out.join(name))?;
+    let include = out.join(format!("{name}.include.rs"));
+    // A file with inner documentation cannot be included, but a declaration of the module can.
+    std::fs::write(&include, format!("pub mod {};\n", escape(name))).map_err(Error::io("writing", &include))?;
+    #[expect(clippy::print_stdout, reason = "cargo reads instructions from the output of a build script")]
+    for input in inputs {
+        println!("cargo::rerun-if-changed={input}");
+    }
+    Ok(written)
 }
 
 fn summary(protocol: &Protocol, files: usize) -> Summary {

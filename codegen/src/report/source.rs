@@ -87,7 +87,11 @@ impl SourceText {
         Ok((SourceText::read(old)?, SourceText::read(new)?))
     }
 
-    fn read(name: &str) -> Result<SourceText, Error> {
+    /// Reads a file, a file in a commit, or standard input.
+    ///
+    /// # Errors
+    /// [`Error::Usage`] if the name is malformed, and [`Error::Io`].
+    pub(crate) fn read(name: &str) -> Result<SourceText, Error> {
         let (file, bytes) = match locator(name)? {
             Locator::Stdin => (None, bounded(stdin().lock(), "standard input")?),
             Locator::Git(reference, path) => (Some(from_root(path)), git(name, reference, path)?),

@@ -24,6 +24,11 @@ pub(crate) fn field_name(wire: &str) -> String {
     identifier(&spaced(local).to_snake_case(), "member")
 }
 
+/// Converts the name of a tool to that of a function.
+pub(crate) fn function_name(tool: &str) -> String {
+    identifier(&spaced(tool).to_snake_case(), "tool")
+}
+
 /// Converts the name of a constant to `SHOUTY_SNAKE_CASE`.
 pub(crate) fn constant_name(name: &str) -> String {
     identifier(&spaced(name).to_shouty_snake_case(), "CONSTANT")

@@ -7,6 +7,7 @@
 //!   handles input requests, and `task` waits for tool calls that run as tasks. `skills` loads skills.
 //! * `tool_cache` is the client's list of tools; [`cache`] caches other results, on request.
 //! * `decoder` decodes results of any revision; [`lenient`] repairs them, on request.
+//! * `typed` calls tools with typed arguments and results.
 //! * [`subscription`] receives changes of the server.
 
 mod builder;
@@ -29,6 +30,7 @@ pub mod subscription;
 #[cfg(feature = "tasks")]
 mod task;
 mod tool_cache;
+mod typed;
 
 pub use builder::ClientBuilder;
 #[cfg(feature = "http-client")]
@@ -41,3 +43,4 @@ pub use limits::{PageLimits, RoundLimits};
 pub use pages::Pages;
 #[cfg(feature = "skills")]
 pub use skills::{LoadedSkill, SkillContent};
+pub use typed::{StructuredResult, TypedCallError};

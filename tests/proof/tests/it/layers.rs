@@ -86,6 +86,7 @@ const CODEGEN: Crate = Crate {
         "site",
         "validate",
         "project",
+        "bindings",
         "report",
         "cli",
         "internals",

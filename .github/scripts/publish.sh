@@ -1,0 +1,26 @@
+#!/usr/bin/env bash
+# publish.sh VERSION: publishes all crates of a version, dependencies first. Versions that are published already are
+# skipped, so that a failed run can be repeated. `publish.sh --order` prints the order.
+set -euo pipefail
+
+# A test compares this with the dependencies.
+crates=(mcpgen mcpgen-types mcpgen-runtime mcpgen-auth mcpgen-probe)
+if [ "$1" = --order ]; then
+  printf '%s\n' "${crates[@]}"
+  exit 0
+fi
+version=${1#v}
+metadata=$(cargo metadata --format-version 1 --no-deps --locked)
+for crate in "${crates[@]}"; do
+  ours=$(jq -r --arg name "$crate" '.packages[] | select(.name == $name) | .version' <<<"$metadata")
+  if [ "$ours" != "$version" ]; then
+    echo "$crate has version $ours, not $version; set the version in Cargo.toml before the tag" >&2
+    exit 1
+  fi
+done
+for crate in "${crates[@]}"; do
+  log=$(mktemp)
+  if cargo publish --locked --package "$crate" 2>&1 | tee "$log"; then continue; fi
+  grep -q "already exists" "$log" || exit 1
+  echo "$crate $version is published already"
+done

@@ -1,0 +1,112 @@
+//! Writes the root of the bindings: a function for each tool.
+
+use proc_macro2::TokenStream;
+use quote::{format_ident, quote};
+
+use super::tool::{SchemaBinding, ToolBinding};
+use crate::emit::docs::{code, comment, escape};
+use crate::emit::file::render;
+use crate::emit::ident;
+use crate::error::Error;
+use crate::json::Json;
+
+/// Returns the text of the file.
+pub(super) fn root(header: &str, source: &str, tools: &[ToolBinding<'_>]) -> Result<String, Error> {
+    let title = format!(" Functions for the tools in {}.", code(source));
+    let typed =
+        || tools.iter().flat_map(|tool| [&tool.arguments].into_iter().chain(&tool.result)).filter(|it| it.rust.is_ok());
+    let modules = typed().map(|schema| {
+        let module = format_ident!("{}", schema.module);
+        quote!(pub mod #module;)
+    });
+    let exports = typed().filter_map(|schema| {
+        let (module, rust) = (format_ident!("{}", schema.module), ident(schema.rust.as_ref().ok()?));
+        let exported = ident(&schema.exported);
+        Some(if rust == exported {
+            quote!(pub use self::#module::#rust;)
+        } else {
+            quote!(pub use self::#module::#rust as #exported;)
+        })
+    });
+    let functions = tools.iter().map(function);
+    let structured = tools.iter().any(|tool| tool.result.is_some()).then(|| quote!(StructuredResult,));
+    let content = tools.iter().any(|tool| tool.result.is_none()).then(|| {
+        quote!(
+            use mcpgen_types::v2026_07_28::CallToolResult;
+        )
+    });
+    let json = tools.iter().any(|tool| tool.arguments.rust.is_err()).then(|| {
+        quote!(
+            use mcpgen_types::JsonObject;
+        )
+    });
+    let tokens = quote! {
+        #![doc = #title]
+        #![doc = ""]
+        #![doc = " Each function calls a tool on a client. It fails with [`TypedCallError`] if the call or the tool fails."]
+        #![allow(clippy::doc_lazy_continuation, clippy::doc_overindented_list_items, reason = "the server's own prose")]
+        #(#modules)*
+        use mcpgen_runtime::client::{#structured Client, TypedCallError};
+        use mcpgen_runtime::service::router::RequestService;
+        #json
+        #content
+        #(#exports)*
+        #(#functions)*
+    };
+    render("mod.rs", header, tokens)
+}
+
+fn function(tool: &ToolBinding<'_>) -> TokenStream {
+    let (name, function) = (tool.tool, ident(&tool.function));
+    let arguments = match &tool.arguments.rust {
+        Ok(_) => type_of(&tool.arguments),
+        Err(_) => quote!(JsonObject),
+    };
+    let (method, result) = match &tool.result {
+        None => (quote!(call_tool_with), quote!(CallToolResult)),
+        Some(schema) => {
+            let content = if schema.rust.is_ok() { type_of(schema) } else { quote!(mcpgen_types::Value) };
+            (quote!(call_tool_structured), quote!(StructuredResult<#content>))
+        }
+    };
+    let docs = comment(&docs(tool), 0);
+    quote! {
+        #docs
+        pub async fn #function<S: RequestService>(
+            client: &Client<S>,
+            arguments: &#arguments,
+        ) -> Result<#result, TypedCallError> {
+            client.#method(#name, arguments).await
+        }
+    }
+}
+
+fn type_of(schema: &SchemaBinding) -> TokenStream {
+    let name = ident(&schema.exported);
+    quote!(#name)
+}
+
+/// Returns the documentation of a function: the tool's description, its hints, and the notes.
+fn docs(tool: &ToolBinding<'_>) -> String {
+    let text = |member: &str| tool.item.get(member).and_then(Json::as_str).map(str::trim).filter(|it| !it.is_empty());
+    let mut paragraphs = vec![format!("Calls the tool {}.", code(tool.tool))];
+    paragraphs.extend(text("description").or(text("title")).map(escape));
+    let hint = |name: &str| tool.item.get("annotations").and_then(|it| it.get(name)) == Some(&Json::Bool(true));
+    let hints = [
+        ("readOnlyHint", "does not change its environment"),
+        ("destructiveHint", "may delete or overwrite"),
+        ("idempotentHint", "may be called again with the same arguments without further effect"),
+        ("openWorldHint", "interacts with external systems"),
+    ];
+    let hints: Vec<&str> = hints.iter().filter(|(name, _)| hint(name)).map(|(_, text)| *text).collect();
+    if !hints.is_empty() {
+        paragraphs.push(format!("According to the server, the tool {}.", hints.join(", ")));
+    }
+    let json = [Some(&tool.arguments), tool.result.as_ref()].into_iter().flatten().filter(|it| it.rust.is_err());
+    let json =
+        json.map(|schema| format!("In this function, {} JSON: mcpgen cannot read the schema.", schema.subject()));
+    paragraphs.extend(json);
+    paragraphs.push("# Errors".to_owned());
+    paragraphs.push("Returns an error if the call fails, if the tool fails, or if its result is invalid.".to_owned());
+    paragraphs.join("\n\n")
+}

@@ -1,0 +1,132 @@
+//! Writes functions for the tools of a server, with types for their arguments and results.
+//!
+//! ```text
+//! Snapshot -> tools -> a module for each schema
+//!               \----> mod.rs: a function for each tool
+//! ```
+//!
+//! `tool` names a tool's items and models its schemas, `functions` writes the functions.
+
+mod functions;
+mod tool;
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+
+use crate::emit::file::MARK;
+use crate::error::Error;
+use crate::lists::{ListKind, Snapshot};
+use crate::project::write::sync;
+use crate::project::{Changes, include_in_build};
+use tool::{Names, ToolBinding};
+
+/// Functions for the tools in a snapshot of a server's lists.
+///
+/// The code uses `mcpgen-runtime` and `mcpgen-types`. A schema that mcpgen cannot read becomes JSON, with a note.
+///
+/// ```no_run
+/// # fn main() -> Result<(), mcpgen::Error> {
+/// mcpgen::Bindings::read("tools.json")?.build_script("tools")?;
+/// # Ok(())
+/// # }
+/// // in the crate: include!(concat!(env!("OUT_DIR"), "/tools.include.rs"));
+/// ```
+#[derive(Clone, Debug)]
+pub struct Bindings {
+    snapshot: Snapshot,
+    /// The name of the snapshot in the files. It must not depend on the machine.
+    source: String,
+    /// The snapshot's file, if it was read from one.
+    path: Option<PathBuf>,
+}
+
+/// The result of writing bindings.
+#[derive(Clone, Debug)]
+#[non_exhaustive]
+pub struct BindingsWritten {
+    /// The number of tools. Each has a function.
+    pub tools: usize,
+    /// The schemas that became JSON, with the reasons.
+    pub notes: Vec<String>,
+    /// The files that were created, changed or removed.
+    pub changes: Changes,
+}
+
+impl Bindings {
+    /// Reads a snapshot from a file.
+    ///
+    /// # Errors
+    /// [`Error::Io`], and the errors of [`Bindings::parse`].
+    pub fn read(path: impl Into<PathBuf>) -> Result<Bindings, Error> {
+        let path = path.into();
+        let bytes = std::fs::read(&path).map_err(Error::io("reading", &path))?;
+        Ok(Bindings { path: Some(path.clone()), ..Bindings::parse(path.display().to_string(), &bytes)? })
+    }
+
+    /// Reads a snapshot: a result of `tools/list`, a response with one, an array of tools, or an object with `tools`.
+    /// Messages refer to it as `file`.
+    ///
+    /// # Errors
+    /// [`Error::Json`], [`Error::Schema`] with all malformed items, or [`Error::Usage`] if the snapshot has no tools.
+    pub fn parse(file: impl Into<String>, bytes: &[u8]) -> Result<Bindings, Error> {
+        let file = file.into();
+        let source = file.rsplit(['/', '\\']).next().unwrap_or_default().to_owned();
+        let snapshot = Snapshot::parse(&file, bytes)?;
+        if snapshot.list(ListKind::Tools).is_none_or(|list| list.items.is_empty()) {
+            return Err(Error::Usage(format!("{file} has no tools; store a result of `tools/list`")));
+        }
+        Ok(Bindings { snapshot, source, path: None })
+    }
+
+    /// Writes the module to the folder `out`: `mod.rs`, and a folder for each schema. Outdated files of an earlier run
+    /// are removed.
+    ///
+    /// # Errors
+    /// [`Error::Usage`] if a file that mcpgen did not write is in the way; [`Error::Io`].
+    pub fn write_to(&self, out: impl AsRef<Path>) -> Result<BindingsWritten, Error> {
+        self.sync(out.as_ref(), false)
+    }
+
+    /// Returns the changes that [`Bindings::write_to`] would make.
+    ///
+    /// # Errors
+    /// The errors of [`Bindings::write_to`].
+    pub fn compare_with(&self, out: impl AsRef<Path>) -> Result<BindingsWritten, Error> {
+        self.sync(out.as_ref(), true)
+    }
+
+    /// Writes the module below `OUT_DIR`, for build scripts, like
+    /// [`Generator::build_script`](crate::Generator::build_script).
+    ///
+    /// # Errors
+    /// The errors of [`Bindings::write_to`]; [`Error::Usage`] outside a build script.
+    pub fn build_script(&self, name: &str) -> Result<BindingsWritten, Error> {
+        include_in_build(name, self.path.iter().map(|path| path.display().to_string()), |out| self.write_to(out))
+    }
+
+    fn sync(&self, out: &Path, check: bool) -> Result<BindingsWritten, Error> {
+        let (files, tools, notes) = self.files()?;
+        Ok(BindingsWritten { tools, notes, changes: sync(out, &files, check)? })
+    }
+
+    /// Returns the text of each file by its path, the number of tools, and the notes.
+    fn files(&self) -> Result<(BTreeMap<String, String>, usize, Vec<String>), Error> {
+        let command = format!("mcpgen bindings {} --out DIR", self.source);
+        let (mut names, mut files) = (Names::default(), BTreeMap::new());
+        let mut tools = Vec::new();
+        let list = self.snapshot.list(ListKind::Tools);
+        for (name, item) in list.into_iter().flat_map(|list| &list.items) {
+            tools.push(ToolBinding::new(name, item, &mut names));
+        }
+        for schema in tools.iter_mut().flat_map(ToolBinding::schemas_mut) {
+            schema.emit(&self.source, &self.snapshot.sha256, &command, &mut files);
+        }
+        let header = format!(
+            "{MARK} from {} (SHA-256 {}).\n// Do not edit: run `{command}`.\n\n",
+            self.source, self.snapshot.sha256
+        );
+        files.insert("mod.rs".to_owned(), functions::root(&header, &self.source, &tools)?);
+        let notes = tools.iter().flat_map(ToolBinding::notes).collect();
+        Ok((files, tools.len(), notes))
+    }
+}

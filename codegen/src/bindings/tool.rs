@@ -1,0 +1,148 @@
+//! The Rust items of a tool.
+
+use std::collections::BTreeMap;
+
+use crate::build;
+use crate::emit::Options;
+use crate::emit::module::emit_titled;
+use crate::error::Error;
+use crate::json::Json;
+use crate::lists::Item;
+use crate::model::conservation::conservation;
+use crate::model::{Origin, Protocol, Status};
+use crate::project::generate::SUPPORT;
+use crate::schema::{Dialect, Document, ReadOptions};
+use crate::text::names::{Namespace, function_name, type_name};
+
+/// Types that the root imports.
+pub(super) const IMPORTED_TYPES: [&str; 2] = ["CallToolResult", "StructuredResult"];
+
+/// The names of the functions and types of all tools.
+pub(super) struct Names {
+    functions: Namespace,
+    types: Namespace,
+}
+
+/// A tool, its function, and its schemas.
+#[derive(Debug)]
+pub(super) struct ToolBinding<'s> {
+    /// The name of the tool.
+    pub(super) tool: &'s str,
+    /// The name of the function, not escaped.
+    pub(super) function: String,
+    pub(super) item: &'s Item,
+    pub(super) arguments: SchemaBinding,
+    /// `None` if the tool has no output schema.
+    pub(super) result: Option<SchemaBinding>,
+}
+
+/// A schema of a tool, and the module of its types.
+#[derive(Debug)]
+pub(super) struct SchemaBinding {
+    /// The name of the tool.
+    tool: String,
+    /// "arguments" or "result".
+    part: &'static str,
+    schema: Json,
+    /// The name of the module.
+    pub(super) module: String,
+    /// The name of the type in the root.
+    pub(super) exported: String,
+    /// The name of the type in the module, or why the schema has no types.
+    pub(super) rust: Result<String, String>,
+}
+
+impl Default for Names {
+    fn default() -> Self {
+        let mut types = Namespace::default();
+        IMPORTED_TYPES.iter().for_each(|name| drop(types.claim(name)));
+        Names { functions: Namespace::default(), types }
+    }
+}
+
+impl<'s> ToolBinding<'s> {
+    pub(super) fn new(tool: &'s str, item: &'s Item, names: &mut Names) -> Self {
+        let function = names.functions.claim(&function_name(tool));
+        let mut schema = |part: &'static str, schema: &Json| SchemaBinding {
+            tool: tool.to_owned(),
+            part,
+            schema: schema.clone(),
+            module: format!("{function}_{part}"),
+            exported: names.types.claim(&type_name(&format!("{function}_{part}"))),
+            rust: Err("not modelled".to_owned()),
+        };
+        let mut input = item.get("inputSchema").cloned().unwrap_or(Json::Bool(true));
+        if let Json::Object(keywords) = &mut input {
+            // The protocol implies it.
+            keywords.entry("type".to_owned()).or_insert_with(|| Json::String("object".into()));
+        }
+        let arguments = schema("arguments", &input);
+        let result = item.get("outputSchema").map(|output| schema("result", output));
+        ToolBinding { tool, function, item, arguments, result }
+    }
+
+    fn schemas(&self) -> impl Iterator<Item = &SchemaBinding> {
+        [&self.arguments].into_iter().chain(&self.result)
+    }
+
+    pub(super) fn schemas_mut(&mut self) -> impl Iterator<Item = &mut SchemaBinding> {
+        [&mut self.arguments].into_iter().chain(&mut self.result)
+    }
+
+    /// Returns the notes about schemas without types.
+    pub(super) fn notes(&self) -> Vec<String> {
+        let notes = self.schemas().filter_map(|schema| schema.rust.as_ref().err().map(|why| (schema.subject(), why)));
+        notes.map(|(subject, why)| format!("{}: {subject} JSON: {why}", self.tool)).collect()
+    }
+}
+
+impl SchemaBinding {
+    /// Emits the module, unless mcpgen cannot read the schema.
+    pub(super) fn emit(&mut self, source: &str, sha256: &str, command: &str, files: &mut BTreeMap<String, String>) {
+        match self.module(source, sha256, command) {
+            Ok((rust, module)) => {
+                files.extend(module.into_iter().map(|(path, text)| (format!("{}/{path}", self.module), text)));
+                self.rust = Ok(rust);
+            }
+            Err(why) => self.rust = Err(why.to_string()),
+        }
+    }
+
+    /// Returns the beginning of a sentence about the values.
+    pub(super) fn subject(&self) -> &'static str {
+        if self.part == "arguments" { "the arguments are" } else { "the structured content is" }
+    }
+
+    /// Returns the name of the type at the root of the schema, and the files of the module.
+    fn module(&self, source: &str, sha256: &str, command: &str) -> Result<(String, BTreeMap<String, String>), Error> {
+        let protocol = self.model(sha256)?;
+        conservation(&protocol)?;
+        let root = protocol.types.iter().find(|def| def.pointer.is_empty() && def.origin == Origin::Definition);
+        let missing = || Error::Usage("the schema has no type at its root".to_owned());
+        let rust = root.ok_or_else(missing)?.rust.clone();
+        let options = Options {
+            support: SUPPORT.to_owned(),
+            command: command.to_owned(),
+            source: source.to_owned(),
+            vendored: None,
+        };
+        let title = match self.part {
+            "arguments" => format!("The arguments of the tool `{}`.", self.tool),
+            _ => format!("The structured content of the results of the tool `{}`.", self.tool),
+        };
+        Ok((rust, emit_titled(&protocol, &options, &title)?))
+    }
+
+    fn model(&self, sha256: &str) -> Result<Protocol, Error> {
+        let declared = self.schema.get("$schema").is_some();
+        let options = ReadOptions {
+            // MCP: a schema without `$schema` is written in 2020-12.
+            dialect: (!declared).then_some(Dialect::Draft202012),
+            root_name: Some(self.exported.clone()),
+            mapping: None,
+        };
+        let document =
+            Document::of(format!("{} {}", self.tool, self.part), self.schema.clone(), sha256.to_owned(), &options)?;
+        build::model(document, Status::Draft.as_str(), false)
+    }
+}

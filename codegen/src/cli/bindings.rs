@@ -1,0 +1,57 @@
+//! `mcpgen bindings`.
+
+use std::path::PathBuf;
+
+use clap::Args;
+
+use super::answer::Answer;
+use crate::bindings::{Bindings, BindingsWritten};
+use crate::error::Error;
+use crate::report::source::SourceText;
+
+/// Write Rust functions for the tools of a server, with types for their arguments and results
+///
+/// The code needs the crates mcpgen-runtime and mcpgen-types. A schema that mcpgen cannot read becomes JSON, with a note.
+/// `mcpgen-probe snapshot` writes snapshots.
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  mcpgen bindings tools.json --out src/tools
+  mcpgen bindings git:main:tools.json --out src/tools --check
+
+Exit codes: 0 success, 1 the files differ with --check, 2 invalid input or usage.")]
+pub(super) struct BindingsArgs {
+    /// A snapshot of the server's lists: a file, `-` for standard input, or git:REF:PATH
+    #[arg(value_name = "SNAPSHOT")]
+    snapshot: String,
+    /// The folder of the module: DIR/mod.rs and its files
+    #[arg(long, value_name = "DIR")]
+    out: PathBuf,
+    /// Compare the files instead of writing them
+    #[arg(long)]
+    check: bool,
+}
+
+impl BindingsArgs {
+    pub(super) fn run(self) -> Result<Answer, Error> {
+        let text = SourceText::read(&self.snapshot)?;
+        let bindings = Bindings::parse(text.name(), &text.bytes)?;
+        let written = if self.check { bindings.compare_with(&self.out)? } else { bindings.write_to(&self.out)? };
+        let BindingsWritten { tools, notes, changes } = written;
+        let mut answer = Answer { differs: self.check && !changes.changes.is_empty(), ..Answer::default() };
+        answer.notes.extend(notes.into_iter().map(|note| format!("note: {note}")));
+        if self.check {
+            answer.text.push_str(&changes.diff(&self.out.display().to_string()));
+        }
+        let state = match (changes.changes.len(), self.check) {
+            (0, _) => "unchanged".to_owned(),
+            (changed, true) => format!("{changed} files differ"),
+            (changed, false) => format!("{changed} files written or removed"),
+        };
+        answer.text.push_str(&format!("{tools} tools: {state}\n"));
+        if answer.differs {
+            answer.notes.push("generated files differ; run the command without --check to write them".to_owned());
+        }
+        Ok(answer)
+    }
+}

@@ -1,0 +1,79 @@
+//! A server for the tests: `probe_server` serves standard input and output, `probe_server --http` prints a URL and serves
+//! it. With `--broken`, it writes a result that does not match the schema.
+
+use mcpgen_runtime::http::server::EndpointOptions;
+use mcpgen_runtime::prelude::*;
+use mcpgen_types::v2026_07_28::{Prompt, PromptArgument, Resource, Tool};
+use serde_json::json;
+
+fn server() -> Result<Server, Box<dyn std::error::Error>> {
+    let add = json!({
+        "name": "add",
+        "description": "Returns the sum of two numbers.\nThe second line.",
+        "inputSchema": {
+            "type": "object",
+            "properties": { "b": { "type": "number" }, "a": { "type": "number" } },
+            "required": ["a", "b"],
+        },
+    });
+    let add: Tool = mcpgen_types::from_value(add)?;
+    let steps: Tool = mcpgen_types::from_value(json!({ "name": "steps", "inputSchema": { "type": "object" } }))?;
+    let fail: Tool = mcpgen_types::from_value(json!({ "name": "fail", "inputSchema": { "type": "object" } }))?;
+    let sleep: Tool = mcpgen_types::from_value(json!({ "name": "sleep", "inputSchema": { "type": "object" } }))?;
+    let explain = Prompt::new("explain").with_arguments([PromptArgument::new("topic").with_required(true)]);
+    Ok(Server::builder("probe-server", "1.2.3")
+        .page_size(2)
+        .tool_with_schema(steps, |context, _| async move {
+            for step in 1..=3 {
+                context.progress(f64::from(step), Some(3.0), Some(&format!("step {step}"))).await;
+            }
+            "finished".to_owned()
+        })
+        .tool_with_schema(add, |_, arguments| async move {
+            let number = |name: &str| arguments.get(name).and_then(serde_json::Value::as_f64).unwrap_or(f64::NAN);
+            format!("{}", number("a") + number("b"))
+        })
+        .tool_with_schema(fail, |_, _| async { Err::<String, _>(ToolError::failed("it is broken \u{1b}[31m")) })
+        .tool_with_schema(sleep, |_, _| async {
+            tokio::time::sleep(std::time::Duration::from_secs(60)).await;
+            "late".to_owned()
+        })
+        .resource(Resource::new("text", "test:///text").with_mime_type("text/plain"), |_| async { "some text" })
+        .resource(Resource::new("bytes", "test:///bytes"), |_| async { vec![0_u8, 159, 146, 150] })
+        .prompt(explain, |_, arguments| async move { format!("Explain {}.", arguments["topic"]) })
+        .build())
+}
+
+/// A server that is not one: it responds to every request with the same result, which no revision accepts for a list.
+fn broken() -> std::io::Result<()> {
+    for line in std::io::stdin().lines() {
+        let message: serde_json::Value = serde_json::from_str(&line?)?;
+        let result = match message["method"].as_str() {
+            Some("initialize") => json!({
+                "protocolVersion": "2025-06-18",
+                "capabilities": { "tools": {} },
+                "serverInfo": { "name": "broken", "version": "0" },
+            }),
+            _ => json!({ "tools": [{ "name": "nameless schema" }] }),
+        };
+        if let Some(id) = message.get("id") {
+            println!("{}", json!({ "jsonrpc": "2.0", "id": id, "result": result }));
+        }
+    }
+    Ok(())
+}
+
+#[tokio::main(flavor = "current_thread")]
+async fn main() -> Result<(), Box<dyn std::error::Error>> {
+    match std::env::args().nth(1).as_deref() {
+        None => Ok(server()?.serve_stdio().await?),
+        Some("--broken") => Ok(broken()?),
+        Some(_) => {
+            let endpoint = server()?.http(EndpointOptions::default())?;
+            let app = axum::Router::new().route_service("/mcp", endpoint);
+            let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await?;
+            println!("http://{}/mcp", listener.local_addr()?);
+            Ok(axum::serve(listener, app).await?)
+        }
+    }
+}

@@ -1,0 +1,30 @@
+//! `mcpgen-probe completions` and `mcpgen-probe man`.
+
+use clap::CommandFactory as _;
+
+use crate::cli::{Cli, CompletionsArgs, ManArgs};
+use crate::failure::Failure;
+use crate::output;
+
+pub(crate) fn completions(args: &CompletionsArgs) -> Result<(), Failure> {
+    let mut script = Vec::new();
+    clap_complete::generate(args.shell, &mut Cli::command(), "mcpgen-probe", &mut script);
+    output::print(&String::from_utf8_lossy(&script))
+}
+
+pub(crate) fn man(args: &ManArgs) -> Result<(), Failure> {
+    let mut cli = Cli::command();
+    cli.build();
+    let page = match &args.command {
+        None => cli,
+        Some(name) => {
+            let known: Vec<String> = cli.get_subcommands().map(|command| command.get_name().to_owned()).collect();
+            cli.find_subcommand(name).cloned().ok_or_else(|| {
+                Failure::Usage(format!("there is no command `{name}`; use one of {}", known.join(", ")))
+            })?
+        }
+    };
+    let mut text = Vec::new();
+    clap_mangen::Man::new(page).render(&mut text).map_err(Failure::io("writing the manual page"))?;
+    output::print(&String::from_utf8_lossy(&text))
+}

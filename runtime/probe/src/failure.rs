@@ -1,0 +1,86 @@
+//! Errors, and the exit codes of the command.
+
+use std::io;
+use std::time::Duration;
+
+use mcpgen_runtime::CallError;
+use mcpgen_types::ErrorObject;
+
+/// The server, or the tool, reports an error.
+const REPORTED: u8 = 1;
+/// The usage is wrong.
+const USAGE: u8 = 2;
+/// There is no connection, or no response.
+pub(crate) const CONNECTION: u8 = 3;
+
+/// A reason why a command failed.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub(crate) enum Failure {
+    /// The usage is wrong. The text includes the remedy.
+    #[error("{0}")]
+    Usage(String),
+    /// The connection could not be established.
+    #[error("cannot connect to {server}: {why}")]
+    Connect { server: String, why: String },
+    /// The server did not respond in time.
+    #[error("no response within {0:?}; set a longer --timeout")]
+    Timeout(Duration),
+    /// The server responded with an error.
+    #[error("{method}: the server responded with error {}: {}", error.code.0, error.message)]
+    Response { method: String, error: ErrorObject },
+    /// A tool failed, and its result was written.
+    #[error("the tool `{0}` failed")]
+    Tool(String),
+    /// Messages did not match the schema, and were reported.
+    #[error("{0} invalid messages")]
+    InvalidMessages(u64),
+    /// A call failed.
+    #[error("{method}: {why}")]
+    Call { method: String, why: String },
+    /// The server sent something that this command cannot use.
+    #[error("{method}: {why}")]
+    Unexpected { method: String, why: String },
+    /// A file or a stream could not be read or written.
+    #[error("{action}: {source}")]
+    Io { action: String, source: io::Error },
+}
+
+impl Failure {
+    pub(crate) fn call(method: &str, error: CallError) -> Failure {
+        let method = method.to_owned();
+        match error {
+            CallError::ErrorResponse(error) => Failure::Response { method, error },
+            other => Failure::Call { method, why: with_sources(&other) },
+        }
+    }
+
+    pub(crate) fn io(action: impl Into<String>) -> impl FnOnce(io::Error) -> Failure {
+        let action = action.into();
+        move |source| Failure::Io { action, source }
+    }
+
+    pub(crate) fn exit_code(&self) -> u8 {
+        match self {
+            Failure::Usage(_) => USAGE,
+            Failure::Response { .. } | Failure::Tool(_) | Failure::InvalidMessages(_) | Failure::Unexpected { .. } => {
+                REPORTED
+            }
+            Failure::Connect { .. } | Failure::Timeout(_) | Failure::Call { .. } | Failure::Io { .. } => CONNECTION,
+        }
+    }
+}
+
+/// Returns the text of an error and of its sources.
+pub(crate) fn with_sources(error: &dyn std::error::Error) -> String {
+    let mut text = error.to_string();
+    let mut source = error.source();
+    while let Some(error) = source {
+        let more = error.to_string();
+        if !text.ends_with(&more) {
+            text.push_str(&format!(": {more}"));
+        }
+        source = error.source();
+    }
+    text
+}

@@ -1,0 +1,43 @@
+//! The command `mcpgen-probe`: a command line client for servers of the Model Context Protocol.
+//!
+//! * `cli` defines the commands and their options. Each command has a file in `commands`.
+//! * `target` connects to the server, with `login` for access tokens. `requests` sends requests as JSON.
+//! * `output` writes to the terminal. `failure` has the errors and their exit codes.
+//! * `watch` relays messages between a client and a server, and describes each.
+
+mod cli;
+mod commands;
+mod failure;
+#[cfg(feature = "login")]
+mod login;
+mod output;
+mod requests;
+mod target;
+mod watch;
+
+use std::process::ExitCode;
+
+use clap::Parser as _;
+
+use cli::Cli;
+
+fn main() -> ExitCode {
+    let cli = Cli::parse();
+    let runtime = match tokio::runtime::Builder::new_current_thread().enable_all().build() {
+        Ok(runtime) => runtime,
+        Err(error) => {
+            output::error(&format!("cannot start: {error}"));
+            return ExitCode::from(failure::CONNECTION);
+        }
+    };
+    let code = match runtime.block_on(commands::run(cli)) {
+        Ok(()) => 0,
+        Err(failure) => {
+            output::error(&failure.to_string());
+            failure.exit_code()
+        }
+    };
+    // A thread may still wait for standard input.
+    runtime.shutdown_background();
+    ExitCode::from(code)
+}

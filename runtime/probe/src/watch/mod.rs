@@ -1,0 +1,51 @@
+//! `mcpgen-probe watch`: relays messages between a client and a server, and describes each.
+//!
+//! `relay` passes the messages on, `observer` describes them, `validate` checks them against the schema of their
+//! revision.
+
+mod observer;
+mod relay;
+mod validate;
+
+use std::fs::File;
+use std::io::Write;
+use std::sync::{Arc, Mutex};
+
+use mcpgen_runtime::http::client;
+use mcpgen_runtime::transport::{ChildProcess, lines, stdio};
+
+use crate::cli::WatchArgs;
+use crate::failure::{Failure, with_sources};
+use crate::target::Server;
+use observer::Observer;
+use relay::relay;
+
+pub(crate) async fn run(args: &WatchArgs) -> Result<(), Failure> {
+    let log: Box<dyn Write + Send> = match &args.log {
+        Some(path) => {
+            let file = File::create(path).map_err(Failure::io(format!("creating {}", path.display())))?;
+            Box::new(anstream::StripStream::new(file))
+        }
+        None => Box::new(anstream::stderr()),
+    };
+    let observer = Arc::new(Mutex::new(Observer::new(log, args.full)));
+    let client = stdio::stdio(lines::DEFAULT_LINE_LIMIT).map_err(Failure::io("opening standard input and output"))?;
+    let name = args.target.name();
+    match args.target.server()? {
+        Server::Command(command) => {
+            let (process, from_server, to_server) = ChildProcess::start(command, lines::DEFAULT_LINE_LIMIT)
+                .map_err(|error| Failure::Connect { server: name, why: error.to_string() })?;
+            relay(&observer, client, (from_server, to_server)).await;
+            process.close().await.map_err(Failure::io("stopping the server"))?;
+        }
+        Server::Url(url, options) => {
+            let server = client::open(url, options)
+                .map_err(|error| Failure::Connect { server: name, why: with_sources(&error) })?;
+            relay(&observer, client, server).await;
+        }
+    }
+    match observer.lock().map_or(0, |observer| observer.invalid()) {
+        0 => Ok(()),
+        count => Err(Failure::InvalidMessages(count)),
+    }
+}

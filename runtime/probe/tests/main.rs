@@ -1,0 +1,271 @@
+//! Runs the command against a server over standard input and output, and over HTTP.
+
+mod published;
+mod support;
+
+use std::io::Write as _;
+use std::process::Stdio;
+
+use serde_json::{Value, json};
+use support::{HttpServer, probe, run, server};
+
+/// A command and its arguments, without the server.
+struct Case {
+    arguments: &'static [&'static str],
+    code: i32,
+    /// Parts of standard output.
+    out: &'static [&'static str],
+    /// Parts of standard error.
+    err: &'static [&'static str],
+}
+
+const CASES: &[Case] = &[
+    Case {
+        arguments: &["list"],
+        code: 0,
+        out: &["tools (4)\n", "  add    Returns the sum of two numbers.\n", "resources (2)\n", "prompts (1)\n"],
+        err: &[],
+    },
+    Case {
+        arguments: &["list", "--only", "templates"],
+        code: 1,
+        out: &[],
+        err: &["error: resources/templates/list: the server has no resource templates"],
+    },
+    Case { arguments: &["list", "--only", "prompts"], code: 0, out: &["prompts (1)\n  explain\n"], err: &[] },
+    Case { arguments: &["list", "--only", "tools", "--format", "json"], code: 0, out: &["\"tools\": ["], err: &[] },
+    Case { arguments: &["call", "add", "--arg", "a=1", "--arg", "b=2.5"], code: 0, out: &["3.5\n"], err: &[] },
+    Case { arguments: &["call", "add", "--json", r#"{"a": 1, "b": 2}"#], code: 0, out: &["3\n"], err: &[] },
+    Case { arguments: &["call", "steps", "--format", "json"], code: 0, out: &["\"text\": \"finished\""], err: &[] },
+    // The server's text cannot change the terminal.
+    Case {
+        arguments: &["call", "fail"],
+        code: 1,
+        out: &["it is broken [31m\n"],
+        err: &["error: the tool `fail` failed"],
+    },
+    Case {
+        arguments: &["call", "nothing"],
+        code: 1,
+        out: &[],
+        err: &["error: tools/call: the server responded with error"],
+    },
+    Case {
+        arguments: &["call", "add", "--json", "[]"],
+        code: 2,
+        out: &[],
+        err: &["error: --json is not a JSON object"],
+    },
+    Case { arguments: &["call", "add", "--arg", "a"], code: 2, out: &[], err: &["expected NAME=VALUE"] },
+    Case {
+        arguments: &["call", "sleep", "--timeout", "1.5"],
+        code: 3,
+        out: &[],
+        err: &["error: no response within 1.5s"],
+    },
+    Case { arguments: &["read", "test:///text"], code: 0, out: &["some text\n"], err: &[] },
+    Case {
+        arguments: &["read", "test:///bytes"],
+        code: 0,
+        out: &["[content ", "test:///bytes", " 4 bytes]"],
+        err: &[],
+    },
+    Case { arguments: &["read", "test:///missing"], code: 1, out: &[], err: &["error: resources/read: "] },
+    Case {
+        arguments: &["prompt", "explain", "--arg", "topic=MCP"],
+        code: 0,
+        out: &["user:\nExplain MCP.\n"],
+        err: &[],
+    },
+    Case { arguments: &["prompt", "missing"], code: 1, out: &[], err: &["error: prompts/get: "] },
+    Case {
+        arguments: &["ping"],
+        code: 0,
+        out: &["ok probe-server 1.2.3, revision 2026-07-28, ", "capabilities: "],
+        err: &[],
+    },
+    Case { arguments: &["ping", "--format", "json"], code: 0, out: &["\"revision\": \"2026-07-28\""], err: &[] },
+    Case { arguments: &["ping", "--revision", "2025-11-25"], code: 0, out: &["revision 2025-11-25"], err: &[] },
+    Case { arguments: &["ping", "--revision", "yesterday"], code: 2, out: &[], err: &["yesterday"] },
+];
+
+#[test]
+fn each_command_works_over_both_transports() {
+    let http = HttpServer::start();
+    for Case { arguments, code, out, err } in CASES {
+        for target in [&[http.url.as_str()][..], &["--", &server()]] {
+            let arguments = [arguments, target].concat();
+            let answer = run(&arguments);
+            let (stdout, stderr) = (&answer.out, &answer.err);
+            assert_eq!(answer.code, Some(*code), "{arguments:?}\n{stdout}\n{stderr}");
+            out.iter().for_each(|part| assert!(stdout.contains(part), "{arguments:?}: {part:?} is not in:\n{stdout}"));
+            err.iter().for_each(|part| assert!(stderr.contains(part), "{arguments:?}: {part:?} is not in:\n{stderr}"));
+            assert!(!stdout.contains('\u{1b}') && !stderr.contains('\u{1b}'), "colours are only for terminals");
+        }
+    }
+}
+
+#[test]
+fn reports_unreachable_servers_and_wrong_usage() {
+    for (arguments, code, part) in [
+        (&["ping", "http://127.0.0.1:1/mcp"][..], 3, "error: cannot connect to http://127.0.0.1:1/mcp: "),
+        (&["ping", "ftp://example.com"], 3, "cannot connect to ftp://example.com"),
+        (&["ping", "--", "no-such-program-anywhere"], 3, "cannot connect to no-such-program-anywhere"),
+        (&["ping", "--", "false"], 3, "cannot connect to false"),
+        (&["ping"], 2, "URL"),
+        (&["ping", "--header", "A: b", "--", "true"], 2, "--header and --login need a URL"),
+    ] {
+        let answer = run(arguments);
+        assert_eq!(answer.code, Some(code), "{arguments:?}: {}", answer.err);
+        assert!(answer.err.contains(part), "{arguments:?}: {}", answer.err);
+        assert_eq!(answer.out, "");
+    }
+}
+
+#[test]
+fn sends_headers() {
+    let http = HttpServer::start();
+    let answer = run(&["ping", &http.url, "--header", "Authorization: Bearer secret", "--header", "X-A: b"]);
+    assert_eq!(answer.code, Some(0), "{}", answer.err);
+    let answer = run(&["ping", &http.url, "--header", "no colon"]);
+    assert!(answer.code == Some(2) && answer.err.contains("expected NAME: VALUE"), "{}", answer.err);
+}
+
+#[test]
+fn writes_blobs_to_files() {
+    let home = tempfile::tempdir().expect("a folder");
+    let file = home.path().join("bytes");
+    let answer = run(&["read", "test:///bytes", "--output", file.to_str().expect("UTF-8"), "--", &server()]);
+    assert_eq!((answer.code, answer.out.as_str()), (Some(0), ""), "{}", answer.err);
+    assert_eq!(std::fs::read(file).expect("a file"), [0, 159, 146, 150]);
+}
+
+#[test]
+fn snapshots_are_stable_and_can_be_checked() {
+    let home = tempfile::tempdir().expect("a folder");
+    let file = home.path().join("tools.json");
+    let path = file.to_str().expect("UTF-8");
+    let snapshot = |more: &[&str]| run(&[&["snapshot"], more, &["--", &server()]].concat());
+    assert_eq!(snapshot(&["--output", path]).code, Some(0));
+    let text = std::fs::read_to_string(&file).expect("a snapshot");
+    assert_eq!(snapshot(&[]).out, text);
+    // The same lists over HTTP, and in another revision.
+    let http = HttpServer::start();
+    assert_eq!(run(&["snapshot", &http.url]).out, text);
+    let lists: Value = serde_json::from_str(&text).expect("JSON");
+    let names: Vec<&str> =
+        lists["tools"].as_array().expect("tools").iter().filter_map(|tool| tool["name"].as_str()).collect();
+    assert_eq!(names, ["add", "fail", "sleep", "steps"]);
+    assert!(text.contains("\"a\": {\n            \"type\": \"number\"\n          },\n          \"b\""), "{text}");
+    assert_eq!(snapshot(&["--check", path]).code, Some(0));
+    std::fs::write(&file, text.replace("Returns the sum", "Gives the sum")).expect("written");
+    let answer = snapshot(&["--check", path]);
+    assert!(answer.code == Some(1) && answer.err.contains("run `mcpgen diff --tools"), "{}", answer.err);
+}
+
+/// Sends lines to `watch`, and returns what it has written.
+fn watch(arguments: &[&str], messages: &[Value]) -> support::Answer {
+    let mut child = probe(&[&["watch"], arguments].concat()).stdin(Stdio::piped()).spawn().expect("the command runs");
+    let mut input = child.stdin.take().expect("a pipe");
+    for message in messages {
+        writeln!(input, "{message}").expect("written");
+        // The server responds before its input is closed.
+        std::thread::sleep(std::time::Duration::from_millis(300));
+    }
+    drop(input);
+    child.wait_with_output().expect("it exits").into()
+}
+
+fn initialize(revision: &str) -> Value {
+    let client = json!({ "name": "test", "version": "0" });
+    let params = json!({ "protocolVersion": revision, "capabilities": {}, "clientInfo": client });
+    json!({ "jsonrpc": "2.0", "id": 1, "method": "initialize", "params": params })
+}
+
+#[test]
+fn watch_relays_and_describes_messages() {
+    let http = HttpServer::start();
+    let initialized = json!({ "jsonrpc": "2.0", "method": "notifications/initialized" });
+    let call = json!({ "jsonrpc": "2.0", "id": "x", "method": "tools/call", "params": { "name": "add", "arguments": { "a": 1, "b": 2 } } });
+    let messages = [initialize("2025-06-18"), initialized, call];
+    for target in [&["--", &server()][..], &[http.url.as_str()]] {
+        let answer = watch(target, &messages);
+        assert_eq!(answer.code, Some(0), "{target:?}: {}", answer.err);
+        let responses: Vec<Value> =
+            answer.out.lines().map(|line| serde_json::from_str(line).expect("a message")).collect();
+        assert_eq!(responses.len(), 2, "{}", answer.out);
+        assert_eq!(responses[1]["result"]["content"][0]["text"], "3");
+        for part in [
+            "client → request initialize #1 [2025-06-18]",
+            "server → response initialize #1 [2025-06-18]",
+            "client → notification notifications/initialized [2025-06-18]",
+            "client → request tools/call add #x [2025-06-18]",
+            "server → response tools/call #x [2025-06-18]",
+        ] {
+            assert!(answer.err.replace("\"x\"", "x").contains(part), "{part:?} is not in:\n{}", answer.err);
+        }
+        assert!(!answer.err.contains("invalid") && !answer.err.contains('\u{1b}'), "{}", answer.err);
+    }
+}
+
+#[test]
+fn watch_reports_messages_that_do_not_match_the_schema() {
+    let list = json!({ "jsonrpc": "2.0", "id": 2, "method": "tools/list" });
+    let invalid = json!({ "jsonrpc": "2.0", "id": 3, "method": "tools/call", "params": { "name": 7 } });
+    let unknown = json!({ "jsonrpc": "2.0", "id": 4, "method": "x/y" });
+    let server = [&server(), "--broken"].map(str::to_owned);
+    let answer = watch(&["--full", "--", &server[0], &server[1]], &[initialize("2025-06-18"), list, invalid, unknown]);
+    for part in [
+        "client → request tools/list #2 [2025-06-18]\n",
+        "server → response tools/list #2 [2025-06-18]\n          invalid: ",
+        "tools/0/inputSchema",
+        "client → request tools/call #3 [2025-06-18]\n          invalid: ",
+        "params/name",
+        "client → request x/y #4 [2025-06-18] (the schema has no such method)\n",
+    ] {
+        let plain = answer
+            .err
+            .replace("tools.0.", "tools/0/")
+            .replace("tools[0].", "tools/0/")
+            .replace("params.name", "params/name");
+        assert!(plain.contains(part), "{part:?} is not in:\n{}", answer.err);
+    }
+    assert_eq!(answer.code, Some(1), "{}", answer.err);
+    assert!(answer.err.contains("error: 3 invalid messages"), "{}", answer.err);
+    // `--full` shows the messages.
+    assert!(answer.err.lines().any(|line| line.starts_with("    {") && line.contains("tools/list")), "{}", answer.err);
+    // All messages were relayed.
+    assert_eq!(answer.out.lines().count(), 4, "{}", answer.out);
+}
+
+#[test]
+fn prints_manual_pages_and_completions() {
+    for shell in ["bash", "zsh", "fish", "elvish", "powershell"] {
+        let answer = run(&["completions", shell]);
+        assert!(answer.code == Some(0) && answer.out.contains("snapshot"), "{shell}: {}", answer.err);
+    }
+    for command in ["list", "call", "read", "prompt", "snapshot", "ping", "watch", "completions", "man"] {
+        let answer = run(&["man", command]);
+        assert!(answer.code == Some(0) && answer.out.contains("Example"), "{command}: {}", answer.err);
+    }
+    let answer = run(&["man", "nothing"]);
+    assert!(answer.code == Some(2) && answer.err.contains("there is no command `nothing`"), "{}", answer.err);
+}
+
+/// Runs the README's commands that are marked as tests, with the server of the tests.
+#[test]
+fn the_readme_runs_as_it_stands() {
+    let home = tempfile::tempdir().expect("a folder");
+    let readme = include_str!("../README.md");
+    let (_, rest) = readme.split_once("<!-- test -->\n```sh\n").expect("commands");
+    let (commands, _) = rest.split_once("```").expect("the end");
+    for line in commands.lines().filter(|line| line.starts_with("mcpgen-probe ")) {
+        let line = line.replace("npx -y @modelcontextprotocol/server-everything", &server());
+        let bin = std::path::Path::new(env!("CARGO_BIN_EXE_mcpgen-probe"));
+        let line = line.replace("mcpgen-probe ", &format!("{} ", bin.display()));
+        let output = std::process::Command::new("sh").args(["-ec", &line]).current_dir(home.path()).output();
+        let output = output.expect("sh runs");
+        assert!(output.status.success(), "{line}: {}", String::from_utf8_lossy(&output.stderr));
+    }
+    assert!(home.path().join("tools.json").is_file());
+}

@@ -1,0 +1,88 @@
+//! Calls each tool of the published server-everything through its bindings.
+
+#[path = "../../../runtime/probe/tests/support/servers.rs"]
+mod servers;
+
+use std::collections::BTreeSet;
+
+use mcpgen_bindings_test::server_everything::{
+    self as tools, EchoArguments, GetAnnotatedMessageArguments, GetEnvArguments, GetResourceLinksArguments,
+    GetResourceReferenceArguments, GetStructuredContentArguments, GetSumArguments, GetTinyImageArguments,
+    GzipFileAsResourceArguments, SimulateResearchQueryArguments, ToggleSimulatedLoggingArguments,
+    ToggleSubscriberUpdatesArguments, TriggerLongRunningOperationArguments, get_annotated_message_arguments,
+    get_structured_content_arguments,
+};
+use mcpgen_runtime::Client;
+use mcpgen_runtime::client::TypedCallError;
+use mcpgen_types::v2026_07_28::{CallToolResult, ContentBlock};
+
+/// The folder of the lock file of published servers, below this package.
+const SERVERS: &str = "../../runtime/probe/tests/servers";
+
+fn text(result: &CallToolResult) -> &str {
+    match result.content.first() {
+        Some(ContentBlock::TextContent(text)) => &text.text,
+        other => panic!("expected text, found {other:?}"),
+    }
+}
+
+#[tokio::test]
+async fn calls_each_tool_of_server_everything() -> Result<(), Box<dyn std::error::Error>> {
+    let Some(command) = servers::command("everything", &[]) else { return Ok(()) };
+    let mut server = tokio::process::Command::new(&command[0]);
+    server.args(&command[1..]);
+    let client = Client::builder("bindings", "0").tasks().connect_command(server).await?;
+    let mut called = BTreeSet::new();
+    let mut call = |name: &'static str| assert!(called.insert(name), "{name} is called twice");
+
+    call("echo");
+    assert!(text(&tools::echo(&client, &EchoArguments::new("hello")).await?).contains("hello"));
+    call("get-annotated-message");
+    let kind = get_annotated_message_arguments::GetAnnotatedMessageArgumentsMessageType::Success;
+    let message = GetAnnotatedMessageArguments::new(kind).with_include_image(true);
+    assert_eq!(tools::get_annotated_message(&client, &message).await?.content.len(), 2);
+    call("get-env");
+    assert!(text(&tools::get_env(&client, &GetEnvArguments::new()).await?).contains("PATH"));
+    call("get-resource-links");
+    let count = get_resource_links(2)?;
+    assert_eq!(tools::get_resource_links(&client, &count).await?.content.len(), 3);
+    call("get-resource-reference");
+    assert!(!tools::get_resource_reference(&client, &GetResourceReferenceArguments::new()).await?.content.is_empty());
+    call("get-structured-content");
+    let location = get_structured_content_arguments::GetStructuredContentArgumentsLocation::NewYork;
+    let weather = tools::get_structured_content(&client, &GetStructuredContentArguments::new(location)).await?;
+    assert!(!weather.structured.conditions.is_empty() && !weather.result.content.is_empty());
+    call("get-sum");
+    assert!(text(&tools::get_sum(&client, &GetSumArguments::new(1, 2)).await?).contains('3'));
+    call("get-tiny-image");
+    let image = tools::get_tiny_image(&client, &GetTinyImageArguments::new()).await?;
+    assert!(image.content.iter().any(|block| matches!(block, ContentBlock::ImageContent(_))));
+    call("gzip-file-as-resource");
+    let file = GzipFileAsResourceArguments::new().with_data("data:text/plain,hello").with_name("hello.gz");
+    assert!(!tools::gzip_file_as_resource(&client, &file).await?.content.is_empty());
+    call("toggle-simulated-logging");
+    tools::toggle_simulated_logging(&client, &ToggleSimulatedLoggingArguments::new()).await?;
+    call("toggle-subscriber-updates");
+    tools::toggle_subscriber_updates(&client, &ToggleSubscriberUpdatesArguments::new()).await?;
+    call("trigger-long-running-operation");
+    let operation = TriggerLongRunningOperationArguments::new().with_duration(1).with_steps(1);
+    tools::trigger_long_running_operation(&client, &operation).await?;
+    call("simulate-research-query");
+    let query = SimulateResearchQueryArguments::new("MCP");
+    assert!(!tools::simulate_research_query(&client, &query).await?.content.is_empty());
+
+    // The list has no other tools.
+    let listed = client.tools().await?;
+    assert_eq!(listed.iter().map(|tool| tool.name.as_str()).collect::<BTreeSet<_>>(), called);
+
+    // The server rejects what the types accept.
+    let failed = tools::gzip_file_as_resource(&client, &file.with_data("ftp://example.com/x")).await;
+    assert!(matches!(failed, Err(TypedCallError::Tool { .. } | TypedCallError::Call(_))), "{failed:?}");
+    client.close().await?;
+    Ok(())
+}
+
+/// The count is limited by the schema.
+fn get_resource_links(count: i64) -> Result<GetResourceLinksArguments, mcpgen_types::Error> {
+    mcpgen_types::from_value(serde_json::json!({ "count": count }))
+}
