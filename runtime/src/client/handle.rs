@@ -145,7 +145,7 @@ impl<S: RequestService> Client<S> {
     pub(super) async fn raw_call(&self, method: &str, params: JsonObject) -> Result<RawJson, CallError> {
         let params = self.revisions().params(method, &self.with_meta(params));
         let params = params.map_err(|error| CallError::Invalid(error.into()))?;
-        self.peer.raw_request(method, Some(params)).await
+        self.peer.raw_request(method, Some(params)).await.map_err(|error| self.peer.explain(error))
     }
 
     /// Adds the metadata of requests to params that are converted to another modern revision. The conversion would add

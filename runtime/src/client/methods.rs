@@ -188,15 +188,38 @@ impl<S: RequestService> Client<S> {
         self.peer.raw_request(method, None).await.map(drop)
     }
 
-    /// Sets the minimum level of the server's log messages, in legacy revisions. In modern revisions each request
-    /// carries the level; set [`LocalInfo::level`](crate::LocalInfo::level) instead.
+    /// Sets the minimum level of the server's log messages, in legacy revisions. A client with
+    /// [`ClientBuilder::on_log`](crate::ClientBuilder::on_log) has set its level already.
     ///
     /// # Errors
     ///
-    /// Returns an error if the call fails.
+    /// Returns [`NotAllowed`](CallError::NotAllowed) in modern revisions, in which each request carries the level that
+    /// `on_log` sets. Otherwise returns an error if the call fails.
     pub async fn set_level(&self, level: Level) -> Result<(), CallError> {
+        if !self.revision().is_legacy() {
+            let why = format!(
+                "logging/setLevel: revision {} has no such request, because each request carries the level; set it \
+                 with `ClientBuilder::on_log`",
+                self.revision(),
+            );
+            return Err(CallError::NotAllowed(why));
+        }
         let params = RawJson::from(&json!({ "level": level.as_str() }));
         self.peer.raw_request("logging/setLevel", Some(params)).await.map(drop)
+    }
+
+    /// Sends `logging/setLevel` to a server of a legacy revision, and does not wait for the response. A server that fails
+    /// keeps its own level.
+    pub(super) fn request_log_level(&self, level: Option<Level>) {
+        let has_logging = || self.peer.peer_info().is_some_and(|peer_info| peer_info.can(&["logging"]));
+        let Some(level) = level.filter(|_| self.revision().is_legacy() && has_logging()) else { return };
+        let params = RawJson::from(&json!({ "level": level.as_str() }));
+        let call = self.peer.raw_request("logging/setLevel", Some(params)).send();
+        tokio::spawn(async move {
+            if let Err(error) = call.await {
+                tracing::warn!(%error, "the server did not accept the log level");
+            }
+        });
     }
 
     /// Reads a list page by page, with a request such as [`ListToolsRequest`]. Leaves out the same tools as
@@ -231,7 +254,8 @@ impl<S: RequestService> Client<S> {
                 let (peer, requests, limits) = (&self.peer, self.requests.clone(), self.round_limits);
                 let rounds = Rounds { peer, requests, limits, method: R::METHOD, revisions: self.revisions() };
                 let send = |params| peer.raw_request(R::METHOD, Some(params)).send();
-                rounds.run(Some(RawJson::from(&self.with_meta(params))), send).await?
+                let result = rounds.run(Some(RawJson::from(&self.with_meta(params))), send).await;
+                result.map_err(|error| peer.explain(error))?
             }
         };
         self.decode(R::METHOD, &result)

@@ -9,6 +9,7 @@ use mcpgen_types::{JsonObject, RawJson, RequestId};
 use tokio_util::sync::CancellationToken;
 
 use super::error::CallError;
+use super::input_requests::{InputRequests, OpenInputRequest};
 use super::message;
 use super::outbox::{Closed, Outbox};
 use super::pending::PendingRequests;
@@ -49,10 +50,13 @@ pub(super) struct Shared {
     pub(super) protocol: Arc<dyn Protocol>,
     pub(super) next_id: AtomicI64,
     pub(super) pending: PendingRequests,
+    pub(super) input_requests: InputRequests,
     pub(super) idle_timeout: Option<Duration>,
     pub(super) timeout: Option<Duration>,
     /// Cancelled when no more messages will be received.
     receiving_ended: CancellationToken,
+    /// Why the connection failed, once it has.
+    failure: OnceLock<String>,
     /// Called before any other receiver of a `list_changed` notification.
     on_list_changed: OnceLock<OnListChanged>,
     pub(super) telemetry: Telemetry,
@@ -74,9 +78,11 @@ impl Peer {
             protocol,
             next_id: AtomicI64::new(1),
             pending: PendingRequests::new(),
+            input_requests: InputRequests::default(),
             idle_timeout,
             timeout,
             receiving_ended: CancellationToken::new(),
+            failure: OnceLock::new(),
             on_list_changed: OnceLock::new(),
             telemetry: Telemetry::default(),
         }))
@@ -224,6 +230,12 @@ impl Peer {
         id.is_some_and(|id| self.shared.pending.notify(&id, method, params))
     }
 
+    /// Records that this side handles a request for input, such as a question to the user. Until the result is dropped,
+    /// the idle timeouts of calls do not run.
+    pub(crate) fn begin_input_request(&self) -> OpenInputRequest {
+        self.shared.input_requests.begin()
+    }
+
     /// Passes a progress report to the pending request with this token.
     pub(crate) fn report_progress(&self, token: &RequestId, progress: Progress) {
         self.shared.pending.report_progress(token, progress);
@@ -238,6 +250,19 @@ impl Peer {
     pub(crate) fn list_changed(&self, method: &str) {
         if let Some(callback) = self.shared.on_list_changed.get() {
             callback(method);
+        }
+    }
+
+    /// Records why the connection failed. Only the first reason is kept.
+    pub(crate) fn set_failure(&self, reason: String) {
+        let _ = self.shared.failure.set(reason);
+    }
+
+    /// Adds the reason to the error of a call that has failed because the connection has failed.
+    pub(crate) fn explain(&self, error: CallError) -> CallError {
+        match (error, self.shared.failure.get()) {
+            (CallError::Closed(_), Some(reason)) => CallError::ConnectionFailed(reason.clone()),
+            (error, _) => error,
         }
     }
 

@@ -2,12 +2,14 @@
 //!
 //! * `handle` is the [`Peer`]. `call` adds requests to it, and `notify` notifications; `message` encodes both.
 //! * `pending` are the requests that have no response yet; `progress` are reports about them.
+//! * `input_requests` are the peer's requests that this side handles, which pause the timeouts of calls.
 //! * `outbox` is the queue of outgoing messages.
 //! * `task_scope` is a task on whose behalf messages are sent.
 
 mod call;
 mod error;
 mod handle;
+mod input_requests;
 mod message;
 mod notify;
 pub(crate) mod outbox;
@@ -18,6 +20,7 @@ mod task_scope;
 pub use call::{Call, RequestBuilder};
 pub use error::CallError;
 pub(crate) use handle::DisconnectOnDrop;
+pub(crate) use input_requests::OpenInputRequest;
 pub use handle::Peer;
 pub(crate) use message::member;
 pub use progress::Progress;

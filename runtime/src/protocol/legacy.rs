@@ -219,7 +219,7 @@ impl Protocol for Legacy {
         match (method, peer_info) {
             ("ping", _) => Ok(Admission::Respond(RawJson::from(&json!({})))),
             ("initialize", _) if self.role == Role::Server => self.initialize(params).map(Admission::Respond),
-            (_, None) => Err(errors::invalid_request("the connection is not initialized yet")),
+            (_, None) => Err(errors::invalid_request("the connection is not initialized yet; send `initialize` first")),
             (_, Some(peer_info)) => match self.missing_capability(method, &peer_info, self.role) {
                 Some(why) => Err(ErrorObject::new(ErrorCode::METHOD_NOT_FOUND, why)),
                 None => {

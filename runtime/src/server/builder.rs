@@ -64,6 +64,7 @@ impl From<LocalInfo> for ServerBuilder {
             info,
             cache_hints: CacheHints::default(),
             page_size: 100,
+            empty_lists: true,
             limits: Limits::default(),
             completion: None,
             #[cfg(feature = "request-state")]
@@ -327,6 +328,14 @@ impl ServerBuilder {
     /// Sets the number of entries on a page of a list. The default is 100, the minimum is 1.
     pub fn page_size(mut self, size: usize) -> Self {
         self.state.config.page_size = size.max(1);
+        self
+    }
+
+    /// Sets whether the server responds to list requests with an empty list if it has no tools, resources or prompts.
+    /// The default is `true`, because several clients request all lists, whatever the server declares, and fail if one of
+    /// them is an error. With `false`, the error of such a request is "method not found".
+    pub fn empty_lists(mut self, empty_lists: bool) -> Self {
+        self.state.config.empty_lists = empty_lists;
         self
     }
 

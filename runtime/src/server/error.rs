@@ -7,10 +7,12 @@ use std::sync::Arc;
 #[cfg(feature = "request-state")]
 use super::request_state::RequestStateError;
 use crate::protocol::header_params::HeaderError;
-use crate::util::error_chain::error_chain;
+use crate::util::error_chain::{debug_as_message, error_chain};
+
+debug_as_message!(DefinitionError, ServeError);
 
 /// An invalid definition of a tool, resource or prompt.
-#[derive(Clone, Debug, thiserror::Error)]
+#[derive(Clone, thiserror::Error)]
 #[non_exhaustive]
 pub enum DefinitionError {
     /// Another definition has the same name or URI.
@@ -69,7 +71,7 @@ pub enum DefinitionError {
 }
 
 /// The reason why a server cannot start, or has stopped.
-#[derive(Debug, thiserror::Error)]
+#[derive(thiserror::Error)]
 #[non_exhaustive]
 pub enum ServeError {
     /// The server has invalid definitions.

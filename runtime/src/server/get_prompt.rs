@@ -20,7 +20,8 @@ impl Server {
     ) -> Result<ResultOrInput<GetPromptResult>, ErrorObject> {
         let Some(entry) = self.0.prompts.get(&params.name) else {
             let shown: String = params.name.chars().take(128).collect();
-            return Err(ErrorObject::new(ErrorCode::INVALID_PARAMS, format!("unknown prompt {shown:?}")));
+            let hint = self.0.prompts.did_you_mean(&params.name);
+            return Err(ErrorObject::new(ErrorCode::INVALID_PARAMS, format!("unknown prompt {shown:?}{hint}")));
         };
         let arguments: Arguments = params.arguments.unwrap_or_default().into_iter().collect();
         let mut required = entry.prompt.arguments.iter().flatten().filter(|argument| argument.required == Some(true));

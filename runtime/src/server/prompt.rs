@@ -57,6 +57,11 @@ impl Entry for PromptEntry {
 }
 
 /// A type that a prompt can return: text, which becomes a message of the user, a list of messages, or a result.
+#[diagnostic::on_unimplemented(
+    message = "a prompt cannot return `{Self}`",
+    label = "the function of this prompt returns `{Self}`",
+    note = "return text, `Vec<PromptMessage>`, `GetPromptResult`, or a `Result` of one of these"
+)]
 pub trait IntoPrompt {
     /// Converts into the result of the request.
     ///

@@ -48,19 +48,20 @@ impl Server {
                 })
             };
         }
-        let has_tools = |server: &Server| server.0.tools.is_declared();
-        let router = list!(router, ListToolsRequest, ListToolsResult, has_tools, tools);
-        let router = list!(router, ListResourcesRequest, ListResourcesResult, Server::has_resources, resources);
+        let lists_tools = |server: &Server| server.0.config.empty_lists || server.0.tools.is_declared();
+        let lists_resources = |server: &Server| server.0.config.empty_lists || server.has_resources();
+        let lists_prompts = |server: &Server| server.0.config.empty_lists || server.0.prompts.is_declared();
+        let router = list!(router, ListToolsRequest, ListToolsResult, lists_tools, tools);
+        let router = list!(router, ListResourcesRequest, ListResourcesResult, lists_resources, resources);
         #[cfg(feature = "resource-templates")]
         let router =
-            list!(router, ListResourceTemplatesRequest, ListResourceTemplatesResult, Server::has_resources, templates);
+            list!(router, ListResourceTemplatesRequest, ListResourceTemplatesResult, lists_resources, templates);
         #[cfg(not(feature = "resource-templates"))]
         let router =
-            handle::<ListResourceTemplatesRequest, _, _, _>(router, self, Server::has_resources, |_, _, _| async {
+            handle::<ListResourceTemplatesRequest, _, _, _>(router, self, lists_resources, |_, _, _| async {
                 Ok(ListResourceTemplatesResult::new(CacheScope::Private, [], 0))
             });
-        let has_prompts = |server: &Server| server.0.prompts.is_declared();
-        list!(router, ListPromptsRequest, ListPromptsResult, has_prompts, prompts)
+        list!(router, ListPromptsRequest, ListPromptsResult, lists_prompts, prompts)
     }
 
     fn call_routes(&self, router: Router) -> Router {

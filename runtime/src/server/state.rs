@@ -74,6 +74,8 @@ pub(super) struct Config {
     pub(super) info: LocalInfo,
     pub(super) cache_hints: CacheHints,
     pub(super) page_size: usize,
+    /// Whether list requests have an empty result, instead of an error, if the server has no such entries.
+    pub(super) empty_lists: bool,
     pub(super) limits: Limits,
     pub(super) completion: Option<Completion>,
     /// `None` until the builder creates the default.

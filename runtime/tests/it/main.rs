@@ -12,6 +12,7 @@ mod connection;
 mod dialect;
 mod discovery;
 mod dual_protocol;
+mod elicitation;
 mod envelope;
 mod extension;
 mod http;

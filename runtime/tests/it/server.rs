@@ -629,10 +629,21 @@ async fn template_variables_match_one_segment() {
         let response = session.request("resources/read", json!({ "uri": uri })).await;
         assert_eq!(response["result"]["contents"][0]["text"].as_str(), expected, "{uri}: {response}");
     }
-    let twice = Server::builder("s", "1")
-        .resource_template(ResourceTemplate::new("x", "x:///{a}/{a}"), |_, _| async { "" })
-        .build();
-    assert!(matches!(twice.config(), Err(ServeError::Definition(_))));
+    for (template, is_supported) in [
+        ("x:///{a}/{a}", false),
+        ("x:///{a}{b}", false),
+        ("x:///{+a}{b}", false),
+        ("x:///{a}{+b}", false),
+        ("x:///{a}{#b}", true),
+        ("x:///{a}-{b}", true),
+    ] {
+        let template = ResourceTemplate::new("x", template);
+        let server = Server::builder("s", "1").resource_template(template.clone(), |_, _| async { "" }).build();
+        match server.config() {
+            Ok(_) => assert!(is_supported, "{template:?}"),
+            Err(error) => assert!(!is_supported && matches!(error, ServeError::Definition(_)), "{template:?}: {error}"),
+        }
+    }
 }
 
 #[tokio::test]
