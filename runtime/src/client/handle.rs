@@ -10,6 +10,7 @@ use mcpgen_types::{JsonObject, RawJson, Revision};
 use tokio::task::JoinHandle;
 use tokio_util::sync::CancellationToken;
 
+use super::changes::SubscribedUris;
 use super::decoder::ResultDecoder;
 use super::limits::{PageLimits, RoundLimits};
 use super::mrtr::{self, MultiRoundTrip};
@@ -48,6 +49,8 @@ pub struct Client<S = Router> {
     pub(super) requests: S,
     pub(super) decoder: ResultDecoder,
     pub(super) tool_cache: Arc<ToolCache>,
+    /// The resources that [`changes`](Self::changes) has subscribed to, in legacy revisions.
+    pub(super) subscribed: SubscribedUris,
 }
 
 impl<S> fmt::Debug for Client<S> {
@@ -132,7 +135,7 @@ impl<S: RequestService> Client<S> {
         self.peer.keep_connected(self.connection)
     }
 
-    /// Subscribes to changes (2026-07-28).
+    /// Subscribes to changes (2026-07-28). [`changes`](Self::changes) works in every revision.
     ///
     /// # Errors
     ///

@@ -44,6 +44,15 @@ pub enum CallError {
     /// The server ended a subscription without a result.
     #[error("the server ended the subscription")]
     SubscriptionEnded,
+    /// The tool failed. Returned by [`ToolCall::structured`](crate::client::ToolCall::structured); other calls return the
+    /// result of the tool.
+    #[error("the tool {name} failed: {message}")]
+    ToolFailed {
+        /// The name of the tool.
+        name: String,
+        /// The text of its result.
+        message: String,
+    },
     /// The connection failed for this reason before the response arrived, for example because the server's process
     /// exited. Returned by the methods of [`Client`](crate::Client).
     #[error("the connection failed: {0}")]
@@ -63,6 +72,7 @@ impl CallError {
             Self::NotAllowed(_) => "not_allowed",
             Self::Input { .. } => "input_not_provided",
             Self::Undelivered(_) => "undelivered",
+            Self::ToolFailed { .. } => "tool_error",
             Self::SubscriptionEnded => "subscription_ended",
             Self::ConnectionFailed(_) | Self::Closed(_) => "connection_closed",
         };

@@ -8,6 +8,7 @@ use std::time::Duration;
 use mcpgen_types::{JsonObject, RawJson, RequestId};
 use tokio_util::sync::CancellationToken;
 
+use super::change_listeners::{ChangeListener, ChangeListeners};
 use super::error::CallError;
 use super::input_requests::{InputRequests, OpenInputRequest};
 use super::message;
@@ -55,6 +56,7 @@ pub(super) struct Shared {
     pub(super) timeout: Option<Duration>,
     /// Cancelled when no more messages will be received.
     receiving_ended: CancellationToken,
+    change_listeners: ChangeListeners,
     /// Why the connection failed, once it has.
     failure: OnceLock<String>,
     /// Called before any other receiver of a `list_changed` notification.
@@ -82,6 +84,7 @@ impl Peer {
             idle_timeout,
             timeout,
             receiving_ended: CancellationToken::new(),
+            change_listeners: ChangeListeners::default(),
             failure: OnceLock::new(),
             on_list_changed: OnceLock::new(),
             telemetry: Telemetry::default(),
@@ -246,11 +249,20 @@ impl Peer {
         let _ = self.shared.on_list_changed.set(Box::new(callback));
     }
 
-    /// Calls the callback for `list_changed` notifications.
-    pub(crate) fn list_changed(&self, method: &str) {
-        if let Some(callback) = self.shared.on_list_changed.get() {
+    /// Adds a callback for notifications of changed lists and resources, until the result is dropped.
+    pub(crate) fn listen_to_changes(
+        &self,
+        callback: impl Fn(&str, Option<&RawJson>) + Send + Sync + 'static,
+    ) -> ChangeListener {
+        self.shared.change_listeners.add(callback)
+    }
+
+    /// Calls the callbacks for a notification of a changed list or resource.
+    pub(crate) fn changed(&self, method: &str, params: Option<&RawJson>) {
+        if let Some(callback) = self.shared.on_list_changed.get().filter(|_| method.ends_with("/list_changed")) {
             callback(method);
         }
+        self.shared.change_listeners.call(method, params);
     }
 
     /// Records why the connection failed. Only the first reason is kept.

@@ -3,10 +3,12 @@
 //! * `handle` is the [`Peer`]. `call` adds requests to it, and `notify` notifications; `message` encodes both.
 //! * `pending` are the requests that have no response yet; `progress` are reports about them.
 //! * `input_requests` are the peer's requests that this side handles, which pause the timeouts of calls.
+//! * `change_listeners` are callbacks for notifications of changes.
 //! * `outbox` is the queue of outgoing messages.
 //! * `task_scope` is a task on whose behalf messages are sent.
 
 mod call;
+mod change_listeners;
 mod error;
 mod handle;
 mod input_requests;
@@ -18,6 +20,7 @@ mod progress;
 mod task_scope;
 
 pub use call::{Call, RequestBuilder};
+pub(crate) use change_listeners::ChangeListener;
 pub use error::CallError;
 pub(crate) use handle::DisconnectOnDrop;
 pub(crate) use input_requests::OpenInputRequest;

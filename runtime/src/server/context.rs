@@ -1,7 +1,8 @@
 //! The context of tools, prompts and resources, with requests for input from the client.
 
+use std::any::Any;
+use std::fmt;
 use std::ops::Deref;
-#[cfg(any(feature = "request-state", feature = "tasks"))]
 use std::sync::Arc;
 #[cfg(feature = "tasks")]
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -38,11 +39,23 @@ use crate::tasks::TaskInput;
 #[derive(Clone, Debug)]
 pub struct RequestContext {
     context: Context,
+    /// The state of the server, which `Server` converts back to a handle.
+    pub(super) server: ServerState,
     /// `None` in legacy revisions.
     #[cfg(feature = "request-state")]
     rounds: Option<Arc<Rounds>>,
     #[cfg(feature = "tasks")]
     task: TaskState,
+}
+
+/// The state of the server, in a type that does not depend on the entries of the server.
+#[derive(Clone)]
+pub(super) struct ServerState(pub(super) Arc<dyn Any + Send + Sync>);
+
+impl fmt::Debug for ServerState {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("ServerState")
+    }
 }
 
 /// Whether a call runs as a task (2026-07-28).
@@ -58,9 +71,10 @@ enum TaskState {
 }
 
 impl RequestContext {
-    pub(super) fn new(context: Context) -> Self {
+    pub(super) fn new(server: ServerState, context: Context) -> Self {
         Self {
             context,
+            server,
             #[cfg(feature = "request-state")]
             rounds: None,
             #[cfg(feature = "tasks")]
@@ -70,14 +84,19 @@ impl RequestContext {
 
     /// Creates the context of a call that requests input in its result (2026-07-28).
     #[cfg(feature = "request-state")]
-    pub(super) fn in_rounds(context: Context, rounds: Rounds) -> Self {
-        Self { rounds: Some(Arc::new(rounds)), ..Self::new(context) }
+    pub(super) fn in_rounds(server: ServerState, context: Context, rounds: Rounds) -> Self {
+        Self { rounds: Some(Arc::new(rounds)), ..Self::new(server, context) }
     }
 
     /// Creates the context of a call that runs as a task (2026-07-28).
     #[cfg(feature = "tasks")]
-    pub(super) fn in_task(context: Context, task_input: TaskInput, earlier: Arc<JsonObject>) -> Self {
-        Self { task: TaskState::Running(task_input, earlier), ..Self::new(context) }
+    pub(super) fn in_task(
+        server: ServerState,
+        context: Context,
+        task_input: TaskInput,
+        earlier: Arc<JsonObject>,
+    ) -> Self {
+        Self { task: TaskState::Running(task_input, earlier), ..Self::new(server, context) }
     }
 
     /// Lets the call become a task when its function asks for it.

@@ -87,7 +87,7 @@ pub use into_tool_result::{IntoToolResult, Structured};
 #[cfg(feature = "server-card")]
 pub use listing::Listing;
 pub use prompt::IntoPrompt;
-pub use serve::{IntoConnection, serve};
+pub use serve::{IntoConnection, serve, serve_until};
 pub use state::Server;
 pub use tool::ToolInfo;
 pub use tool_error::ToolError;

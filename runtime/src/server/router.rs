@@ -72,8 +72,7 @@ impl Server {
         let router = handle::<ReadResourceRequest, _, _, _>(router, self, Server::has_resources, Server::read_resource);
         let has_prompts = |server: &Server| server.0.prompts.is_declared();
         let router = handle::<GetPromptRequest, _, _, _>(router, self, has_prompts, Server::get_prompt);
-        let has_completion = |server: &Server| server.0.config.completion.is_some();
-        handle::<CompleteRequest, _, _, _>(router, self, has_completion, Server::complete)
+        handle::<CompleteRequest, _, _, _>(router, self, Server::has_completions, Server::complete)
     }
 
     fn subscription_routes(&self, router: Router) -> Router {

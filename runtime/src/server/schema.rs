@@ -75,13 +75,18 @@ pub(super) fn schema_of<T: JsonSchema>(settings: SchemaSettings) -> JsonObject {
     }
 }
 
+/// Like [`schema_of`], without references.
+pub(super) fn inline_schema_of<A: JsonSchema>() -> JsonObject {
+    schema_of::<A>(SchemaSettings::draft2020_12().with(|settings| settings.inline_subschemas = true))
+}
+
 /// Returns the form for a value of type `T`.
 ///
 /// # Errors
 ///
 /// Fails if a field of `T` cannot be a field of a form.
 pub(super) fn form<T: JsonSchema>(message: String) -> Result<ElicitRequestFormParams, ToolError> {
-    let mut schema = schema_of::<T>(SchemaSettings::draft2020_12().with(|settings| settings.inline_subschemas = true));
+    let mut schema = inline_schema_of::<T>();
     for name in ["$schema", "description", "additionalProperties"] {
         schema.remove(name);
     }

@@ -1,6 +1,9 @@
 //! Serves connections.
 
+use std::future::Future;
 use std::sync::Arc;
+
+use futures_util::StreamExt;
 
 use super::error::ServeError;
 use super::state::Server;
@@ -41,6 +44,20 @@ pub async fn serve(
     (incoming, outgoing): (impl Incoming, impl Outgoing),
 ) -> Result<(), ServeError> {
     Ok(server.into_connection()?.run(incoming, outgoing).await?)
+}
+
+/// Like [`serve`], until `shutdown` completes. Requests that are running then have [`Limits::drain_timeout`] to complete;
+/// new ones are not read.
+///
+/// # Errors
+///
+/// Fails like [`serve`].
+pub async fn serve_until(
+    server: impl IntoConnection,
+    (incoming, outgoing): (impl Incoming, impl Outgoing),
+    shutdown: impl Future<Output = ()> + Send + 'static,
+) -> Result<(), ServeError> {
+    serve(server, (incoming.take_until(shutdown), outgoing)).await
 }
 
 /// A server that [`serve`] accepts.
@@ -88,6 +105,26 @@ impl Server {
     #[cfg(feature = "stdio")]
     pub async fn serve_stdio(&self) -> Result<(), ServeError> {
         serve(self.clone(), crate::transport::stdio::stdio(crate::transport::lines::DEFAULT_LINE_LIMIT)?).await
+    }
+
+    /// Like [`serve_stdio`](Self::serve_stdio), until `shutdown` completes. Requests that are running then have
+    /// [`Limits::drain_timeout`] to complete; new ones are not read.
+    ///
+    /// ```no_run
+    /// # use mcpgen_runtime::Server;
+    /// # use mcpgen_runtime::server::ServeError;
+    /// # async fn run(server: Server) -> Result<(), ServeError> {
+    /// server.serve_stdio_until(async { tokio::signal::ctrl_c().await.unwrap_or(()) }).await
+    /// # }
+    /// ```
+    ///
+    /// # Errors
+    ///
+    /// Fails like [`serve`].
+    #[cfg(feature = "stdio")]
+    pub async fn serve_stdio_until(&self, shutdown: impl Future<Output = ()> + Send + 'static) -> Result<(), ServeError> {
+        let stdio = crate::transport::stdio::stdio(crate::transport::lines::DEFAULT_LINE_LIMIT)?;
+        serve_until(self.clone(), stdio, shutdown).await
     }
 
     /// Creates the server's HTTP endpoint, a service for axum or hyper; see [`http`](crate::http).

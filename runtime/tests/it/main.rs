@@ -33,4 +33,5 @@ mod stdio;
 mod subscriptions;
 mod task_extension;
 mod tasks;
+mod tool_call;
 mod validate;
