@@ -1,21 +1,17 @@
 //! Changes of a server, in every revision.
 
-use std::collections::HashMap;
-use std::collections::hash_map::Entry;
 use std::fmt;
 use std::sync::Arc;
 
 use mcpgen_types::v2026_07_28::SubscriptionFilter;
 use mcpgen_types::{JsonObject, RawJson};
-use serde_json::json;
-use tokio::runtime::Handle;
 
 use super::handle::Client;
+use super::subscribed::Subscribed;
 use super::subscription::Subscription;
 use crate::peer::{CallError, ChangeListener, Peer};
 use crate::protocol::change::{Change, Filter, Pending};
 use crate::service::router::RequestService;
-use crate::util::lock::Mutex;
 
 impl<S: RequestService> Client<S> {
     /// Subscribes to changes, in every revision. In 2026-07-28 this sends `subscriptions/listen`. In legacy revisions, in which
@@ -50,7 +46,7 @@ impl<S: RequestService> Client<S> {
         let inbox = Arc::new(Inbox { filter: Filter::from(&filter), pending: Pending::default() });
         let receiver = Arc::clone(&inbox);
         let listener = self.peer.listen_to_changes(move |method, params| receiver.receive(method, params));
-        let subscribed = Subscribed { peer: self.peer.clone(), all: Arc::clone(&self.subscribed), uris: Vec::new() };
+        let subscribed = Subscribed::new(self.peer.clone(), Arc::clone(&self.subscribed));
         let mut changes = Legacy { inbox, peer: self.peer.clone(), _listener: listener, subscribed };
         for uri in filter.resource_subscriptions.iter().flatten() {
             self.subscribe(uri).await?;
@@ -107,7 +103,7 @@ impl Legacy {
 
 impl fmt::Debug for Legacy {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Legacy").field("uris", &self.subscribed.uris).finish_non_exhaustive()
+        f.debug_struct("Legacy").field("subscribed", &self.subscribed).finish_non_exhaustive()
     }
 }
 
@@ -121,43 +117,6 @@ impl Inbox {
         let params: JsonObject = params.and_then(|params| params.decode().ok()).unwrap_or_default();
         if let Some(change) = Change::of(method, &params).filter(|change| self.filter.matches(change)) {
             self.pending.add(change, &self.filter);
-        }
-    }
-}
-
-/// How many subscriptions of a client each resource has. The server knows only one.
-pub(super) type SubscribedUris = Arc<Mutex<HashMap<String, usize>>>;
-
-/// The resources of a subscription. When this is dropped, the client unsubscribes from those that have no other
-/// subscription.
-struct Subscribed {
-    peer: Peer,
-    all: SubscribedUris,
-    uris: Vec<String>,
-}
-
-impl Subscribed {
-    fn add(&mut self, uri: &str) {
-        *self.all.lock().entry(uri.to_owned()).or_default() += 1;
-        self.uris.push(uri.to_owned());
-    }
-}
-
-impl Drop for Subscribed {
-    fn drop(&mut self) {
-        let mut all = self.all.lock();
-        for uri in self.uris.drain(..) {
-            let Entry::Occupied(mut count) = all.entry(uri) else { continue };
-            *count.get_mut() -= 1;
-            if *count.get() > 0 {
-                continue;
-            }
-            let params = RawJson::from(&json!({ "uri": count.remove_entry().0 }));
-            if let Ok(runtime) = Handle::try_current() {
-                let call = self.peer.raw_request("resources/unsubscribe", Some(params)).send();
-                // Nobody waits for the response.
-                runtime.spawn(async move { drop(call.await) });
-            }
         }
     }
 }

@@ -10,10 +10,10 @@ use mcpgen_types::{JsonObject, RawJson, Revision};
 use tokio::task::JoinHandle;
 use tokio_util::sync::CancellationToken;
 
-use super::changes::SubscribedUris;
 use super::decoder::ResultDecoder;
 use super::limits::{PageLimits, RoundLimits};
 use super::mrtr::{self, MultiRoundTrip};
+use super::subscribed::SubscribedUris;
 use super::subscription::Subscription;
 use super::tool_cache::ToolCache;
 use crate::peer::{CallError, DisconnectOnDrop, Peer};

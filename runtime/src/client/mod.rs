@@ -9,7 +9,8 @@
 //!   handles input requests, and `task` waits for tool calls that run as tasks. `skills` loads skills.
 //! * `tool_cache` is the client's list of tools; [`cache`] caches other results, on request.
 //! * `decoder` decodes results of any revision; [`lenient`] repairs them, on request.
-//! * `changes` receives changes of the server in every revision, and [`subscription`] in 2026-07-28.
+//! * `changes` receives changes of the server in every revision, and [`subscription`] in 2026-07-28. `subscribed` has the
+//!   resources that a client has subscribed to in legacy revisions.
 
 mod builder;
 pub mod cache;
@@ -29,6 +30,7 @@ pub mod mrtr;
 mod pages;
 #[cfg(feature = "skills")]
 mod skills;
+mod subscribed;
 pub mod subscription;
 #[cfg(feature = "tasks")]
 mod task;

@@ -10,11 +10,13 @@ use std::sync::atomic::{AtomicBool, Ordering};
 #[cfg(feature = "tasks")]
 use mcpgen_types::JsonObject;
 use mcpgen_types::Request;
+#[cfg(feature = "schemars")]
+use mcpgen_types::v2026_07_28::ElicitResultAction;
 #[cfg(feature = "tasks")]
 use mcpgen_types::v2026_07_28::InputRequests;
 use mcpgen_types::v2026_07_28::{
     CreateMessageRequest, CreateMessageRequestParams, CreateMessageResult, ElicitRequest, ElicitRequestParams,
-    ElicitResult, ElicitResultAction, InputRequest, ListRootsRequest, ListRootsResult,
+    ElicitResult, InputRequest, ListRootsRequest, ListRootsResult,
 };
 
 #[cfg(feature = "request-state")]

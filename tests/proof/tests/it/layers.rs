@@ -33,6 +33,7 @@ const RUNTIME: Crate = Crate {
         "client",
         "bridge",
         "prelude",
+        "guide",
     ],
     modules: 50,
 };
