@@ -275,10 +275,15 @@ mod tests {
             list(json!([{ "name": "a", "inputSchema": {} }])),
             Some((list(json!([good])), &["/tools/0/inputSchema/type: missing, set to \"object\""])),
         );
-        check::<ListToolsResult>(list(json!([{ "name": "a", "inputSchema": { "type": "string" } }])), Some((
-            list(json!([])),
-            &["/tools/0: removed: ListToolsResult: tools[0].inputSchema.type: expected \"object\", found \"string\""],
-        )));
+        check::<ListToolsResult>(
+            list(json!([{ "name": "a", "inputSchema": { "type": "string" } }])),
+            Some((
+                list(json!([])),
+                &[
+                    "/tools/0: removed: ListToolsResult: tools[0].inputSchema.type: expected constant \"object\", found \"string\"",
+                ],
+            )),
+        );
         check::<ListToolsResult>(
             list(json!([1, good, { "name": 5, "inputSchema": { "type": "object" } }])),
             Some((

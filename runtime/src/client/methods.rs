@@ -6,8 +6,8 @@ use std::time::Duration;
 
 use mcpgen_types::codec::Decode;
 use mcpgen_types::v2026_07_28::{
-    CallToolResult, CompleteRequest, CompleteResult, CompleteResultCompletion, GetPromptRequest,
-    GetPromptResult, ListPromptsRequest, ListResourceTemplatesRequest, ListResourcesRequest, ListToolsRequest, Prompt,
+    CallToolResult, CompleteRequest, CompleteResult, CompleteResultCompletion, GetPromptRequest, GetPromptResult,
+    ListPromptsRequest, ListResourceTemplatesRequest, ListResourcesRequest, ListToolsRequest, Prompt,
     PromptOrResourceTemplateReference, ReadResourceRequest, ReadResourceResult, Resource, ResourceTemplate, Tool,
 };
 use mcpgen_types::{JsonObject, RawJson, Request};

@@ -40,14 +40,14 @@ mod tool_call;
 pub use builder::ClientBuilder;
 #[cfg(feature = "http-client")]
 pub use builder::ConnectError;
+pub use changes::Changes;
 #[cfg(feature = "stdio")]
 pub use command::CommandError;
-pub use changes::Changes;
 pub use connect::connect;
 pub use handle::Client;
 pub use in_process::InProcessError;
 pub use limits::{PageLimits, RoundLimits};
 pub use pages::Pages;
-pub use tool_call::ToolCall;
 #[cfg(feature = "skills")]
 pub use skills::{LoadedSkill, SkillContent};
+pub use tool_call::ToolCall;

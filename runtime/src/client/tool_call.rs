@@ -121,7 +121,9 @@ impl<'c, S: RequestService> ToolCall<'c, S> {
             (Some(content), _) => RawJson::from(&content),
             (None, [ContentBlock::TextContent(text)]) => mcpgen_types::from_str::<RawJson>(&text.text)
                 .map_err(|_| CallError::Invalid(format!("{name}: the result has no structured content").into()))?,
-            (None, _) => return Err(CallError::Invalid(format!("{name}: the result has no structured content").into())),
+            (None, _) => {
+                return Err(CallError::Invalid(format!("{name}: the result has no structured content").into()));
+            }
         };
         let decoded = content.deserialize();
         decoded.map_err(|error| CallError::Invalid(format!("{name}: structured content: {error}").into()))

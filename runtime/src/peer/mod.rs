@@ -23,8 +23,8 @@ pub use call::{Call, RequestBuilder};
 pub(crate) use change_listeners::ChangeListener;
 pub use error::CallError;
 pub(crate) use handle::DisconnectOnDrop;
-pub(crate) use input_requests::OpenInputRequest;
 pub use handle::Peer;
+pub(crate) use input_requests::OpenInputRequest;
 pub(crate) use message::member;
 pub use progress::Progress;
 #[cfg(feature = "tasks")]

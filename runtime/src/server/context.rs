@@ -19,9 +19,9 @@ use mcpgen_types::v2026_07_28::{
     ElicitResult, InputRequest, ListRootsRequest, ListRootsResult,
 };
 
+use super::form::check_answer;
 #[cfg(feature = "request-state")]
 use super::rounds::Rounds;
-use super::form::check_answer;
 use super::tool_error::ToolError;
 use crate::protocol::TYPES;
 use crate::protocol::conversion::Revisions;
@@ -296,7 +296,8 @@ impl RequestContext {
         let (method, params) = method_and_params(request);
         let revisions = Revisions { from: TYPES, to: self.context.revision() };
         let params = params.map(|params| revisions.params(&method, &params)).transpose()?;
-        let response = self.context.peer().raw_request(&method, params).await?;
+        // A user may take long to answer. `Limits::call_timeout` still applies.
+        let response = self.context.peer().raw_request(&method, params).idle_timeout(None).await?;
         let response = revisions.reversed().result(&method, &response)?;
         response.decode().map_err(|error| error.with_type_name(format!("{method} result")).into())
     }

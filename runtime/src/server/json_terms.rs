@@ -58,7 +58,10 @@ mod tests {
             ("b: invalid type: string \"x\", expected i64", "b: invalid type: string \"x\", expected integer"),
             ("invalid value: integer `-1`, expected u8", "invalid value: integer `-1`, expected integer of at least 0"),
             ("invalid type: null, expected struct Add", "invalid type: null, expected object"),
-            ("invalid length 1, expected struct Add with 2 elements", "invalid length 1, expected object, or array of 2 elements"),
+            (
+                "invalid length 1, expected struct Add with 2 elements",
+                "invalid length 1, expected object, or array of 2 elements",
+            ),
             ("invalid length 1, expected a tuple of size 2", "invalid length 1, expected array of 2 elements"),
             ("invalid type: map, expected a sequence", "invalid type: map, expected array"),
             ("missing field `b`", "missing field `b`"),

@@ -57,10 +57,9 @@ impl Server {
         let router =
             list!(router, ListResourceTemplatesRequest, ListResourceTemplatesResult, lists_resources, templates);
         #[cfg(not(feature = "resource-templates"))]
-        let router =
-            handle::<ListResourceTemplatesRequest, _, _, _>(router, self, lists_resources, |_, _, _| async {
-                Ok(ListResourceTemplatesResult::new(CacheScope::Private, [], 0))
-            });
+        let router = handle::<ListResourceTemplatesRequest, _, _, _>(router, self, lists_resources, |_, _, _| async {
+            Ok(ListResourceTemplatesResult::new(CacheScope::Private, [], 0))
+        });
         list!(router, ListPromptsRequest, ListPromptsResult, lists_prompts, prompts)
     }
 

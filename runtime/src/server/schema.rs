@@ -50,8 +50,24 @@ pub(super) fn decode<T: Decode>(tool: &str, member: &'static str, schema: JsonOb
 
 /// The values of `format` that JSON Schema defines. Some clients warn about others, such as `uint8`.
 const FORMATS: [&str; 19] = [
-    "date", "date-time", "duration", "email", "hostname", "idn-email", "idn-hostname", "ipv4", "ipv6", "iri",
-    "iri-reference", "json-pointer", "regex", "relative-json-pointer", "time", "uri", "uri-reference", "uri-template",
+    "date",
+    "date-time",
+    "duration",
+    "email",
+    "hostname",
+    "idn-email",
+    "idn-hostname",
+    "ipv4",
+    "ipv6",
+    "iri",
+    "iri-reference",
+    "json-pointer",
+    "regex",
+    "relative-json-pointer",
+    "time",
+    "uri",
+    "uri-reference",
+    "uri-template",
     "uuid",
 ];
 
@@ -97,7 +113,9 @@ pub(super) fn form<T: JsonSchema>(message: String) -> Result<ElicitRequestFormPa
     let schema = mcpgen_types::from_value::<Form>(serde_json::Value::Object(schema));
     let schema = schema.map_err(|error| {
         let name = std::any::type_name::<T>();
-        ToolError::failed(format!("{name} cannot be a form, whose fields are text, numbers, booleans or options: {error}"))
+        ToolError::failed(format!(
+            "{name} cannot be a form, whose fields are text, numbers, booleans or options: {error}"
+        ))
     })?;
     Ok(ElicitRequestFormParams::new(message, schema))
 }
@@ -135,7 +153,7 @@ fn simplify_field(field: &mut serde_json::Value) {
         members.remove("default");
     }
     if let Some(serde_json::Value::Array(options)) = members.get_mut("oneOf") {
-        *options = options.iter().map(titled_option).collect();
+        *options = options.iter().flat_map(titled_options).collect();
         members.insert("type".to_owned(), "string".into());
     }
     if let Some(items) = members.get_mut("items") {
@@ -143,8 +161,12 @@ fn simplify_field(field: &mut serde_json::Value) {
     }
 }
 
-/// Returns an option with a title, which is its description or its value.
-fn titled_option(option: &serde_json::Value) -> serde_json::Value {
+/// Returns the options of a variant, or of several variants without documentation. The title is the description or the
+/// value.
+fn titled_options(option: &serde_json::Value) -> Vec<serde_json::Value> {
     let text = |name: &str| option.get(name).and_then(serde_json::Value::as_str);
-    json!({ "const": option.get("const"), "title": text("title").or(text("description")).or(text("const")) })
+    let title = text("title").or(text("description"));
+    let listed = option.get("enum").and_then(serde_json::Value::as_array).into_iter().flatten();
+    let values = option.get("const").into_iter().chain(listed);
+    values.map(|value| json!({ "const": value, "title": title.or(value.as_str()) })).collect()
 }

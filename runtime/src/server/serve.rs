@@ -122,7 +122,10 @@ impl Server {
     ///
     /// Fails like [`serve`].
     #[cfg(feature = "stdio")]
-    pub async fn serve_stdio_until(&self, shutdown: impl Future<Output = ()> + Send + 'static) -> Result<(), ServeError> {
+    pub async fn serve_stdio_until(
+        &self,
+        shutdown: impl Future<Output = ()> + Send + 'static,
+    ) -> Result<(), ServeError> {
         let stdio = crate::transport::stdio::stdio(crate::transport::lines::DEFAULT_LINE_LIMIT)?;
         serve_until(self.clone(), stdio, shutdown).await
     }

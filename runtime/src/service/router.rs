@@ -384,7 +384,10 @@ impl Router {
     fn unknown_method(&self, request: &AnyRequest) -> ErrorObject {
         let revision = request.context.revision();
         let known = self.0.requests.keys().map(|method| &**method);
-        errors::unknown_method(&request.method, known.filter(|method| find(&self.0.requests, revision, method).is_some()))
+        errors::unknown_method(
+            &request.method,
+            known.filter(|method| find(&self.0.requests, revision, method).is_some()),
+        )
     }
 
     /// Returns whether a notification has a handler in this revision.

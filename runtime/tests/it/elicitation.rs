@@ -177,16 +177,20 @@ mod typed {
 
     #[tokio::test]
     async fn types_are_forms() {
-        let server = server(|context| async move {
-            Ok(format!("{:?}", context.elicit_as::<Order>("order", "Your order?").await?))
-        });
+        let server =
+            server(
+                |context| async move { Ok(format!("{:?}", context.elicit_as::<Order>("order", "Your order?").await?)) },
+            );
         let full = json!({
             "name": "ann", "count": 2, "size": "large", "extras": ["Olives"], "note": "hot", "size_of_drink": "small",
         });
         let least = json!({ "name": "ann", "count": 1, "size": "small", "extras": [] });
         for revision in REVISIONS {
             for (content, expected) in [
-                (Some(full.clone()), "Some(Order { name: \"ann\", count: 2, size: Large, extras: [Olives], note: Some(\"hot\")"),
+                (
+                    Some(full.clone()),
+                    "Some(Order { name: \"ann\", count: 2, size: Large, extras: [Olives], note: Some(\"hot\")",
+                ),
                 (Some(least.clone()), "note: None, size_of_drink: None, is_gift: false"),
                 (Some(json!({ "name": "ann", "count": 10 })), "the required field is missing"),
                 (None, "None"),

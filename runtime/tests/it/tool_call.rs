@@ -233,7 +233,7 @@ async fn schemas_by_hand() {
     let untyped = ToolInfo::new("t").input_schema(json!({ "properties": {} }));
     assert_eq!(schema(untyped).await, Ok(json!({ "type": "object", "properties": {} })));
     for (invalid, why) in [
-        (ToolInfo::new("t").input_schema(json!({ "type": "array" })), "type: expected \"object\""),
+        (ToolInfo::new("t").input_schema(json!({ "type": "array" })), "type: expected constant \"object\""),
         (ToolInfo::new("t").input_schema(json!([])), "expected object"),
         (ToolInfo::new("t").input_schema(json!({ "properties": 1 })).property("a", text()), "properties"),
     ] {
