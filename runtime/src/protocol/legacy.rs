@@ -170,6 +170,8 @@ impl Legacy {
         }
         let declared_by = if spec.is_request { receiver } else { receiver.other() };
         let has_capability = match declared_by == self.role {
+            // The router decides whether it has a handler.
+            true if methods::may_be_undeclared(method) => true,
             true => self.can(peer_info.revision, spec.capability),
             false => peer_info.can(spec.capability),
         };

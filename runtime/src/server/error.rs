@@ -77,6 +77,9 @@ pub enum ServeError {
     /// The server has invalid definitions.
     #[error("{}", .0.iter().map(|error| error_chain(error)).collect::<Vec<_>>().join("; "))]
     Definition(Vec<DefinitionError>),
+    /// No client could reach the router: it has handlers only for revisions that the local info does not list.
+    #[error("the router has handlers only for revision {0}, which `LocalInfo::revisions` does not list; add it")]
+    NoRevision(String),
     #[cfg(feature = "request-state")]
     /// No key for the request state could be created.
     #[error("no key for the request state; set a codec with `ServerBuilder::request_state`")]

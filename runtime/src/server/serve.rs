@@ -91,7 +91,12 @@ impl<C: Into<ServerConfig>> IntoConnection for (C, Router) {
 impl<C: Into<ServerConfig>> IntoConnection for (C, Router, Limits) {
     fn into_connection(self) -> Result<Connection<Router>, ServeError> {
         let (config, router, limits) = self;
-        let protocol = config.into().protocol(&router.handled(Role::Server));
+        let (config, handlers): (ServerConfig, _) = (config.into(), router.handled(Role::Server));
+        if !config.local_info.revisions.iter().any(|revision| handlers.supports(*revision)) {
+            let revisions: Vec<_> = router.revisions().iter().map(|revision| revision.as_str()).collect();
+            return Err(ServeError::NoRevision(revisions.join(", ")));
+        }
+        let protocol = config.protocol(&handlers);
         Ok(Connection::new(router.clone(), router, Arc::new(protocol), limits))
     }
 }

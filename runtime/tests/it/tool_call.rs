@@ -266,3 +266,21 @@ async fn failed_connections_have_a_reason() {
     let later = client.tool("hang").await.expect_err("a failed connection").to_string();
     assert_eq!(later, "the connection failed: the server `x` exited with status 1");
 }
+
+#[test]
+fn routers_that_no_client_can_reach_do_not_start() {
+    use mcpgen_runtime::server::{IntoConnection, ServeError};
+    use mcpgen_runtime::{LocalInfo, Router};
+    use mcpgen_types::v2025_11_25::{ListToolsRequest, ListToolsResult};
+
+    let router = || {
+        Router::new()
+            .request::<ListToolsRequest>(|_, _| async { Ok::<_, mcpgen_types::ErrorObject>(ListToolsResult::new([])) })
+    };
+    let info = |modern: bool| LocalInfo::new("server", "1").retain_revisions(|it| modern || it.is_legacy());
+    assert!((info(true), router()).into_connection().is_ok());
+    assert!((info(false), router()).into_connection().is_ok());
+    let unreachable = LocalInfo::new("server", "1").retain_revisions(|it| !it.is_legacy());
+    let error = (unreachable, router()).into_connection().err();
+    assert!(matches!(&error, Some(ServeError::NoRevision(names)) if names == "2025-11-25"), "{error:?}");
+}
