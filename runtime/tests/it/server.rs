@@ -566,6 +566,7 @@ mod types {
     use super::*;
 
     #[derive(Debug, Deserialize, JsonSchema)]
+    #[expect(dead_code, reason = "the test prints it")]
     struct Review {
         /// The language of the code.
         language: String,
