@@ -92,6 +92,30 @@ fn import_is_idempotent() {
     assert_eq!(rows.matches("status = \"released\"").count(), 5);
 }
 
+/// Fixups and documentation must not be differences between a vendored revision and its file.
+#[test]
+fn a_revision_does_not_differ_from_its_file() {
+    let root = format!("{}/..", env!("CARGO_MANIFEST_DIR"));
+    let project = Project::empty();
+    for revision in REVISIONS {
+        for pair in [[revision, &vendored(revision)], [&vendored(revision), revision]] {
+            let arguments = [&["diff"], &pair[..], &["--root", &root, "--all", "--fail-on", "any"]].concat();
+            project.run(&arguments).exits(0).prints(&["no differences"]);
+        }
+    }
+}
+
+#[test]
+fn import_changes_the_status_of_a_revision() {
+    let project = Project::empty();
+    let import = ["import", &vendored("2026-07-28"), "--revision", "2026-07-28", "--root", "."];
+    project.run(&import).exits(0);
+    let as_draft = [&import[..], &["--status", "draft"]].concat();
+    project.run(&as_draft).exits(1).prints(&["nothing was written", "--accept"]);
+    project.run(&[&as_draft[..], &["--accept"]].concat()).exits(0).prints(&["draft", "written"]);
+    assert!(project.read("schema/revisions.toml").contains("status = \"draft\""));
+}
+
 #[test]
 fn import_removes_prose_and_obeys_flags() {
     let project = Project::with_small();

@@ -1,4 +1,10 @@
-//! A server with two tools on standard input and output.
+//! A server with two tools, on standard input and output or, with `--http 127.0.0.1:3000`, over HTTP.
+
+#[cfg(feature = "http-server")]
+#[path = "support/listen.rs"]
+mod listen;
+#[path = "support/run.rs"]
+mod run;
 
 use mcpgen_runtime::prelude::*;
 use schemars::JsonSchema;
@@ -19,11 +25,10 @@ struct Add {
 }
 
 #[tokio::main(flavor = "current_thread")]
-async fn main() -> Result<(), ServeError> {
-    Server::builder("tools", "0.1.0")
+async fn main() -> Result<(), Box<dyn std::error::Error>> {
+    let server = Server::builder("tools", "0.1.0")
         .tool("echo", |_, Echo { message }| async { message })
-        .tool("add", |_, Add { a, b }| async move { a.checked_add(b).ok_or(ToolError::failed("the sum is too large")) })
-        .build()
-        .serve_stdio()
-        .await
+        .tool("add", |_, Add { a, b }| async move { a.checked_add(b).ok_or("the sum is too large") })
+        .build();
+    run::run(server).await
 }

@@ -60,6 +60,8 @@
 pub mod bridge;
 pub mod client;
 pub mod connection;
+#[cfg(any(doc, doctest))]
+pub mod guide;
 #[cfg(any(feature = "http-server", feature = "http-client"))]
 pub mod http;
 pub mod jsonrpc;

@@ -66,7 +66,7 @@ pub(crate) fn import(workspace: Workspace, file: &Path, import: &Import) -> Resu
         sha256: protocol.sha256.clone(),
     };
     let folder = workspace.root.join(FOLDER);
-    if let Some(released) = released_twin(&workspace, status, &text)? {
+    if let Some(released) = released_twin(&workspace, name, status, &text)? {
         let (changes, same_as) = (Changes::default(), Some(released));
         return Ok(Imported { row, protocol, changes, written: true, same_as });
     }
@@ -200,13 +200,14 @@ fn write(
     Ok((changes, written))
 }
 
-/// Returns the released revision that is equal to a draft. Between two releases, upstream's draft is a copy of the
+/// Returns another released revision that is equal to a draft. Between two releases, upstream's draft is a copy of the
 /// newest one.
-fn released_twin(workspace: &Workspace, status: Status, text: &str) -> Result<Option<String>, Error> {
+fn released_twin(workspace: &Workspace, name: &str, status: Status, text: &str) -> Result<Option<String>, Error> {
     if status == Status::Released {
         return Ok(None);
     }
-    for released in workspace.revisions.iter().filter(|row| row.status == Status::Released) {
+    let others = workspace.revisions.iter().filter(|row| row.name != name);
+    for released in others.filter(|row| row.status == Status::Released) {
         if read(&workspace.root.join(schema_path(&released.name)))?.as_deref() == Some(text) {
             return Ok(Some(released.name.clone()));
         }

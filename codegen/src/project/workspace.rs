@@ -169,14 +169,20 @@ impl Workspace {
         if let Some(row) = self.extension(name) {
             return self.extension_model(row, &self.model(&row.core)?);
         }
+        let mut protocol = self.undocumented_model(name)?;
+        self.docs.apply(&mut protocol);
+        Ok(protocol)
+    }
+
+    /// Reads the model of a vendored revision without our documentation, and so without the deprecations that only the
+    /// documentation states.
+    pub(crate) fn undocumented_model(&self, name: &str) -> Result<Protocol, Error> {
         let row = self.revision(name)?;
         let file = schema_path(name);
         let path = self.root.join(&file);
         let bytes = std::fs::read(&path).map_err(Error::io("reading", &path))?;
         // In messages and generated files, the path of the schema is relative to the root.
-        let mut protocol = build::model(Document::parse(file, &bytes)?, name, row.status == Status::Released)?;
-        self.docs.apply(&mut protocol);
-        Ok(protocol)
+        build::model(Document::parse(file, &bytes)?, name, row.status == Status::Released)
     }
 
     /// Reads the models of all vendored revisions, with the first and the last revision of each type and member.

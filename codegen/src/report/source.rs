@@ -52,13 +52,25 @@ impl Source {
         workspace: impl Fn() -> Result<Workspace, Error>,
     ) -> Result<(Source, Source), Error> {
         check_names(old, new)?;
-        Ok((Source::read(old, &workspace)?, Source::read(new, &workspace)?))
+        // Only vendored revisions have our documentation. Next to another schema, its deprecations would be differences.
+        let is_vendored = |name| Ok::<_, Error>(matches!(locator(name)?, Locator::Revision(_)));
+        let are_documented = is_vendored(old)? && is_vendored(new)?;
+        let read = |name| Source::read(name, &workspace, are_documented);
+        Ok((read(old)?, read(new)?))
     }
 
-    fn read(name: &str, workspace: impl Fn() -> Result<Workspace, Error>) -> Result<Source, Error> {
+    fn read(
+        name: &str,
+        workspace: impl Fn() -> Result<Workspace, Error>,
+        is_documented: bool,
+    ) -> Result<Source, Error> {
         if let Locator::Revision(revision) = locator(name)? {
             let workspace = workspace()?;
-            let protocol = workspace.model(revision)?;
+            let is_extension = workspace.extension(revision).is_some();
+            let protocol = match is_documented || is_extension {
+                true => workspace.model(revision)?,
+                false => workspace.undocumented_model(revision)?,
+            };
             let path = workspace.root.join(workspace.schema_path(revision)?);
             let bytes = std::fs::read(&path).map_err(Error::io("reading", &path))?;
             let text = SourceText { label: name.to_owned(), file: Some(in_repository(&path)), bytes };

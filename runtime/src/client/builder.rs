@@ -131,7 +131,8 @@ impl ClientBuilder {
         })
     }
 
-    /// Handles log messages from the server at this level and above.
+    /// Handles log messages from the server at this level and above. Each request of 2026-07-28 carries the level. A
+    /// server of a legacy revision gets it once, when the client connects, if it declares the capability `logging`.
     pub fn on_log<F, Fut>(mut self, level: Level, handler: F) -> Self
     where
         F: Fn(LoggingMessageNotificationParams) -> Fut + Send + Sync + 'static,
@@ -181,8 +182,10 @@ impl ClientBuilder {
     /// Fails if the server rejects the handshake, does not respond, or supports no revision that this client supports.
     pub async fn connect(self, incoming: impl Incoming, outgoing: impl Outgoing) -> Result<Client, HandshakeError> {
         let Self { options, handlers, limits, decoder, .. } = self;
+        let level = options.local_info.level;
         let mut client = connect(options, handlers.clone(), handlers, incoming, outgoing, limits).await?;
         client.decoder = decoder;
+        client.request_log_level(level);
         Ok(client)
     }
 
@@ -240,9 +243,12 @@ fn decode<R: Request>(revisions: Revisions, params: Option<&RawJson>) -> Result<
     R::Params::from_member(params.as_ref()).map_err(|error| errors::invalid_params(&error))
 }
 
+#[cfg(feature = "http-client")]
+crate::util::error_chain::debug_as_message!(ConnectError);
+
 /// The reason why a client could not connect to a server over HTTP.
 #[cfg(feature = "http-client")]
-#[derive(Debug, thiserror::Error)]
+#[derive(thiserror::Error)]
 #[non_exhaustive]
 pub enum ConnectError {
     /// The transport could not be opened.

@@ -15,7 +15,9 @@ use super::handshake::{ConnectOptions, HandshakeError, Start};
 use crate::peer::CallError;
 use crate::peer::outbox::Closed;
 use crate::transport::supervised_process::{Process, STOP, describe, exited, trailer};
-use crate::util::error_chain::error_chain;
+use crate::util::error_chain::{debug_as_message, error_chain};
+
+debug_as_message!(CommandError);
 
 /// How long each step of stopping a process may take after the connection failed.
 const GIVE_UP: Duration = Duration::from_secs(1);
@@ -77,6 +79,7 @@ impl ClientBuilder {
             let error = match connected {
                 Ok(mut client) if !input_was_closed => {
                     client.decoder = self.decoder;
+                    client.request_log_level(self.options.local_info.level);
                     return Ok(client);
                 }
                 Ok(client) => {
@@ -171,7 +174,7 @@ impl Plan {
 }
 
 /// The reason why a client could not connect to a server that it starts.
-#[derive(Debug, thiserror::Error)]
+#[derive(thiserror::Error)]
 #[non_exhaustive]
 pub enum CommandError {
     /// The program could not be started.

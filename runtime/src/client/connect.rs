@@ -92,6 +92,7 @@ pub(crate) async fn connect_with<S: RequestService, F: Future<Output = ()> + Sen
         requests,
         decoder: ResultDecoder::default(),
         tool_cache,
+        subscribed: Arc::default(),
     })
 }
 

@@ -4,10 +4,10 @@ use std::fmt;
 use std::sync::Arc;
 
 use mcpgen_types::codec::Decode;
-use mcpgen_types::{RawJson, Revision};
+use mcpgen_types::{ErrorKind, RawJson, Revision};
 
 use super::lenient::{self, DecodePolicy, Problem, Repair, decode_with};
-use crate::jsonrpc::json::{Edit, Picked};
+use crate::jsonrpc::json::Edit;
 use crate::peer::CallError;
 use crate::protocol::conversion::Revisions;
 use crate::protocol::{TYPES, methods};
@@ -30,10 +30,11 @@ impl ResultDecoder {
         let decoded = if revisions.from == revisions.to {
             lenient::decode(result, self.policy).map_err(|error| named(error).into())
         } else {
-            let completed = completed(method, result);
-            decode_with(completed.as_ref().unwrap_or(result), self.policy, |result| {
+            decode_with(result, self.policy, |result| {
                 let converted = revisions.result(method, result).map_err(Problem::converting)?;
-                converted.decode().map_err(|error| Problem::from(named(error)))
+                let completed = completed::<T>(method, &converted);
+                let result = completed.as_ref().unwrap_or(&converted);
+                result.decode().map_err(|error| Problem::from(named(error)))
             })
         };
         let (decoded, repairs) = decoded.map_err(CallError::Invalid)?;
@@ -45,21 +46,30 @@ impl ResultDecoder {
     }
 }
 
-/// Adds the members that results of the newest revision have, and results of legacy revisions lack, to the result of an
-/// extension's method. The tables of conversions have only the methods of the protocol. Returns `None` if nothing is
-/// missing.
-fn completed(method: &str, result: &RawJson) -> Option<RawJson> {
-    const REQUIRED: [&str; 3] = ["resultType", "ttlMs", "cacheScope"];
-    const DEFAULTS: [&str; 3] = ["\"complete\"", "0", "\"private\""];
+/// The members that results of the newest revision require and results of legacy revisions lack, with their defaults.
+const NEW_MEMBERS: [(&str, &str); 3] = [("resultType", "\"complete\""), ("ttlMs", "0"), ("cacheScope", "\"private\"")];
+
+/// Adds those [`NEW_MEMBERS`] that `T` requires and the result of an extension's method lacks. The tables of conversions
+/// have only the methods of the protocol. Returns `None` if nothing is missing.
+fn completed<T: Decode>(method: &str, result: &RawJson) -> Option<RawJson> {
     if methods::newest(method).is_some() {
         return None;
     }
-    let edited = result.read(|result| {
-        let mut edit = Edit::of(result);
-        let missing = Picked::values(result, &REQUIRED).map(|value| value.is_none());
-        for ((name, default), _) in REQUIRED.iter().zip(DEFAULTS).zip(missing).filter(|(_, is_missing)| *is_missing) {
-            edit.add(name, default);
-        }
+    let mut completed = None;
+    for _ in NEW_MEMBERS {
+        let Err(error) = completed.as_ref().unwrap_or(result).decode::<T>() else { break };
+        let path = error.path();
+        let name = path.strip_prefix('/').filter(|_| matches!(error.kind(), ErrorKind::Missing));
+        let Some((name, default)) = NEW_MEMBERS.iter().find(|(known, _)| Some(*known) == name) else { break };
+        completed = Some(with_member(completed.as_ref().unwrap_or(result), name, default)?);
+    }
+    completed
+}
+
+fn with_member(object: &RawJson, name: &str, value: &str) -> Option<RawJson> {
+    let edited = object.read(|object| {
+        let mut edit = Edit::of(object);
+        edit.add(name, value);
         edit.done().ok().flatten()
     });
     edited.ok().flatten()

@@ -13,6 +13,7 @@ use tokio_util::sync::CancellationToken;
 use super::decoder::ResultDecoder;
 use super::limits::{PageLimits, RoundLimits};
 use super::mrtr::{self, MultiRoundTrip};
+use super::subscribed::SubscribedUris;
 use super::subscription::Subscription;
 use super::tool_cache::ToolCache;
 use crate::peer::{CallError, DisconnectOnDrop, Peer};
@@ -48,6 +49,8 @@ pub struct Client<S = Router> {
     pub(super) requests: S,
     pub(super) decoder: ResultDecoder,
     pub(super) tool_cache: Arc<ToolCache>,
+    /// The resources that [`changes`](Self::changes) has subscribed to, in legacy revisions.
+    pub(super) subscribed: SubscribedUris,
 }
 
 impl<S> fmt::Debug for Client<S> {
@@ -132,7 +135,7 @@ impl<S: RequestService> Client<S> {
         self.peer.keep_connected(self.connection)
     }
 
-    /// Subscribes to changes (2026-07-28).
+    /// Subscribes to changes (2026-07-28). [`changes`](Self::changes) works in every revision.
     ///
     /// # Errors
     ///
@@ -145,7 +148,7 @@ impl<S: RequestService> Client<S> {
     pub(super) async fn raw_call(&self, method: &str, params: JsonObject) -> Result<RawJson, CallError> {
         let params = self.revisions().params(method, &self.with_meta(params));
         let params = params.map_err(|error| CallError::Invalid(error.into()))?;
-        self.peer.raw_request(method, Some(params)).await
+        self.peer.raw_request(method, Some(params)).await.map_err(|error| self.peer.explain(error))
     }
 
     /// Adds the metadata of requests to params that are converted to another modern revision. The conversion would add

@@ -44,6 +44,10 @@ pub enum Deviation {
     NoContent,
     /// A tool has no `inputSchema`. A schema that accepts any object is added.
     NoInputSchema,
+    /// The `inputSchema` of a tool has no `type`. The type `object`, the only possible one, is added.
+    NoSchemaType,
+    /// The result of a tool is in the member `toolResult`, as in drafts before 2024-11-05. It is moved out of it.
+    ToolResult,
     /// An item of a list is invalid, for this reason. The item is removed.
     Item(String),
 }
@@ -55,6 +59,8 @@ impl fmt::Display for Repair {
             Deviation::Null => write!(f, "{path}: null, removed"),
             Deviation::NoContent => write!(f, "{path}: missing, created from structuredContent"),
             Deviation::NoInputSchema => write!(f, "{path}: missing, any object is accepted"),
+            Deviation::NoSchemaType => write!(f, "{path}: missing, set to \"object\""),
+            Deviation::ToolResult => write!(f, "{path}: missing, taken from toolResult"),
             Deviation::Item(why) => write!(f, "{path}: removed: {why}"),
         }
     }
@@ -149,6 +155,16 @@ fn repair<E: fmt::Display>(
                 object.insert(member, json!([{ "type": "text", "text": text }]));
                 return known(Deviation::NoContent);
             }
+            "content" if *is_missing && parent.is_empty() && has_content(object.get("toolResult")) => {
+                if let Some(Value::Object(inner)) = object.remove("toolResult") {
+                    object.extend(inner);
+                }
+                return known(Deviation::ToolResult);
+            }
+            "type" if *is_missing && parent.ends_with("/inputSchema") => {
+                object.insert(member, json!("object"));
+                return known(Deviation::NoSchemaType);
+            }
             "inputSchema" if *is_missing => {
                 object.insert(member, json!({ "type": "object" }));
                 return known(Deviation::NoInputSchema);
@@ -167,6 +183,10 @@ fn repair<E: fmt::Display>(
     removed.push((list.to_owned(), original_index));
     removed.sort();
     Some(Repair { path: format!("/{list}/{original_index}"), deviation: Deviation::Item(error.to_string()) })
+}
+
+fn has_content(tool_result: Option<&Value>) -> bool {
+    tool_result.and_then(Value::as_object).is_some_and(|inner| inner.contains_key("content"))
 }
 
 /// Returns the index that an item had before other items were removed.
@@ -226,6 +246,14 @@ mod tests {
                 &["/content: missing, created from structuredContent"],
             )),
         );
+        check::<CallToolResult>(
+            result(json!({ "toolResult": { "content": text("a"), "isError": true } })),
+            Some((
+                result(json!({ "content": text("a"), "isError": true })),
+                &["/content: missing, taken from toolResult"],
+            )),
+        );
+        check::<CallToolResult>(result(json!({ "toolResult": "a" })), None);
         // `null` is valid structured content.
         check::<CallToolResult>(
             result(json!({ "content": [], "structuredContent": null })),
@@ -241,6 +269,19 @@ mod tests {
             Some((
                 list(json!([good, good])),
                 &["/tools/0/inputSchema: missing, any object is accepted", "/tools/1/title: null, removed"],
+            )),
+        );
+        check::<ListToolsResult>(
+            list(json!([{ "name": "a", "inputSchema": {} }])),
+            Some((list(json!([good])), &["/tools/0/inputSchema/type: missing, set to \"object\""])),
+        );
+        check::<ListToolsResult>(
+            list(json!([{ "name": "a", "inputSchema": { "type": "string" } }])),
+            Some((
+                list(json!([])),
+                &[
+                    "/tools/0: removed: ListToolsResult: tools[0].inputSchema.type: expected constant \"object\", found \"string\"",
+                ],
             )),
         );
         check::<ListToolsResult>(

@@ -6,8 +6,8 @@ use std::time::Duration;
 
 use mcpgen_types::codec::Decode;
 use mcpgen_types::v2026_07_28::{
-    CallToolRequest, CallToolResult, CompleteRequest, CompleteResult, CompleteResultCompletion, GetPromptRequest,
-    GetPromptResult, ListPromptsRequest, ListResourceTemplatesRequest, ListResourcesRequest, ListToolsRequest, Prompt,
+    CallToolResult, CompleteRequest, CompleteResult, CompleteResultCompletion, GetPromptRequest, GetPromptResult,
+    ListPromptsRequest, ListResourceTemplatesRequest, ListResourcesRequest, ListToolsRequest, Prompt,
     PromptOrResourceTemplateReference, ReadResourceRequest, ReadResourceResult, Resource, ResourceTemplate, Tool,
 };
 use mcpgen_types::{JsonObject, RawJson, Request};
@@ -17,10 +17,7 @@ use tokio::time::Instant;
 use super::handle::Client;
 use super::mrtr::{MultiRoundTrip, Rounds};
 use super::pages::Pages;
-#[cfg(feature = "validate")]
-use super::tool_cache::CachedTools;
-use crate::jsonrpc::errors;
-use crate::peer::CallError;
+use crate::peer::{Call, CallError};
 use crate::protocol::Level;
 use crate::service::router::RequestService;
 
@@ -58,7 +55,8 @@ impl<S: RequestService> Client<S> {
         Ok(list)
     }
 
-    /// Calls a tool. The client's handlers handle the server's requests for input in the meantime.
+    /// Calls a tool with arguments. Use [`tool`](Self::tool) for typed arguments, progress and timeouts. The client's handlers
+    /// handle the server's requests for input in the meantime.
     ///
     /// A failure of the tool is a result with [`is_error`](CallToolResult::is_error) set.
     ///
@@ -72,21 +70,7 @@ impl<S: RequestService> Client<S> {
     /// Returns an error if the call fails. With the feature `validate`, also if the structured content is invalid, or
     /// if its validation takes more than 2 seconds.
     pub async fn call_tool(&self, name: &str, arguments: JsonObject) -> Result<CallToolResult, CallError> {
-        let params =
-            JsonObject::from_iter([("name".to_owned(), name.into()), ("arguments".to_owned(), arguments.into())]);
-        let result = match self.finish::<CallToolRequest, CallToolResult>(params.clone()).await {
-            // Over HTTP, a tool may require headers that the client does not know, because the list of tools is
-            // outdated or was never requested. Request it and retry.
-            Err(CallError::ErrorResponse(error)) if error.code.0 == errors::HEADER_MISMATCH => {
-                self.tool_cache.clear();
-                self.tools().await?;
-                self.finish::<CallToolRequest, CallToolResult>(params).await?
-            }
-            result => result?,
-        };
-        #[cfg(feature = "validate")]
-        let result = self.check_output(name, result).await?;
-        Ok(result)
+        self.tool(name).arguments(arguments).send().await
     }
 
     /// Lists the server's resources.
@@ -115,11 +99,11 @@ impl<S: RequestService> Client<S> {
     /// [`is_resource_not_found`](crate::jsonrpc::errors::is_resource_not_found) returns `true` for the error response.
     pub async fn read_resource(&self, uri: &str) -> Result<ReadResourceResult, CallError> {
         let params = JsonObject::from_iter([("uri".to_owned(), uri.into())]);
-        self.finish::<ReadResourceRequest, ReadResourceResult>(params).await
+        self.finish_request::<ReadResourceRequest, ReadResourceResult>(params).await
     }
 
     /// Subscribes to changes of a resource, in legacy revisions. Handle the server's notifications with a handler for
-    /// `notifications/resources/updated`. In 2026-07-28, use [`listen`](Self::listen) instead.
+    /// `notifications/resources/updated`. [`changes`](Self::changes) needs no handler and works in every revision.
     ///
     /// # Errors
     ///
@@ -157,7 +141,7 @@ impl<S: RequestService> Client<S> {
         let arguments: JsonObject = arguments.into_iter().map(|(name, value)| (name, value.into())).collect();
         let params =
             JsonObject::from_iter([("name".to_owned(), name.into()), ("arguments".to_owned(), arguments.into())]);
-        self.finish::<GetPromptRequest, GetPromptResult>(params).await
+        self.finish_request::<GetPromptRequest, GetPromptResult>(params).await
     }
 
     /// Returns completions for an argument of a prompt or a variable of a resource template.
@@ -188,15 +172,38 @@ impl<S: RequestService> Client<S> {
         self.peer.raw_request(method, None).await.map(drop)
     }
 
-    /// Sets the minimum level of the server's log messages, in legacy revisions. In modern revisions each request
-    /// carries the level; set [`LocalInfo::level`](crate::LocalInfo::level) instead.
+    /// Sets the minimum level of the server's log messages, in legacy revisions. A client with
+    /// [`ClientBuilder::on_log`](crate::ClientBuilder::on_log) has set its level already.
     ///
     /// # Errors
     ///
-    /// Returns an error if the call fails.
+    /// Returns [`NotAllowed`](CallError::NotAllowed) in modern revisions, in which each request carries the level that
+    /// `on_log` sets. Otherwise returns an error if the call fails.
     pub async fn set_level(&self, level: Level) -> Result<(), CallError> {
+        if !self.revision().is_legacy() {
+            let why = format!(
+                "logging/setLevel: revision {} has no such request, because each request carries the level; set it \
+                 with `ClientBuilder::on_log`",
+                self.revision(),
+            );
+            return Err(CallError::NotAllowed(why));
+        }
         let params = RawJson::from(&json!({ "level": level.as_str() }));
         self.peer.raw_request("logging/setLevel", Some(params)).await.map(drop)
+    }
+
+    /// Sends `logging/setLevel` to a server of a legacy revision, and does not wait for the response. A server that fails
+    /// keeps its own level.
+    pub(super) fn request_log_level(&self, level: Option<Level>) {
+        let has_logging = || self.peer.peer_info().is_some_and(|peer_info| peer_info.can(&["logging"]));
+        let Some(level) = level.filter(|_| self.revision().is_legacy() && has_logging()) else { return };
+        let params = RawJson::from(&json!({ "level": level.as_str() }));
+        let call = self.peer.raw_request("logging/setLevel", Some(params)).send();
+        tokio::spawn(async move {
+            if let Err(error) = call.await {
+                tracing::warn!(%error, "the server did not accept the log level");
+            }
+        });
     }
 
     /// Reads a list page by page, with a request such as [`ListToolsRequest`]. Leaves out the same tools as
@@ -220,39 +227,37 @@ impl<S: RequestService> Client<S> {
     }
 
     /// Sends a request that may take multiple rounds, and decodes the final result.
-    async fn finish<R, T>(&self, params: JsonObject) -> Result<T, CallError>
+    async fn finish_request<R, T>(&self, params: JsonObject) -> Result<T, CallError>
     where
         R: MultiRoundTrip<Complete = T>,
         T: Decode,
     {
+        self.finish::<R, T, _>(params, |params| self.peer.raw_request(R::METHOD, Some(params)).send()).await
+    }
+
+    /// Like [`finish_request`](Self::finish_request), with a function that sends the request of each round.
+    pub(super) async fn finish<R, T, F>(&self, params: JsonObject, send: F) -> Result<T, CallError>
+    where
+        R: MultiRoundTrip<Complete = T>,
+        T: Decode,
+        F: Fn(RawJson) -> Call<RawJson>,
+    {
         let result = match self.revision().is_legacy() {
-            true => self.raw_call(R::METHOD, params).await?,
+            true => {
+                let params = self.revisions().params(R::METHOD, &params);
+                send(params.map_err(|error| CallError::Invalid(error.into()))?).await
+            }
             false => {
                 let (peer, requests, limits) = (&self.peer, self.requests.clone(), self.round_limits);
                 let rounds = Rounds { peer, requests, limits, method: R::METHOD, revisions: self.revisions() };
-                let send = |params| peer.raw_request(R::METHOD, Some(params)).send();
-                rounds.run(Some(RawJson::from(&self.with_meta(params))), send).await?
+                rounds.run(Some(RawJson::from(&self.with_meta(params))), send).await
             }
         };
-        self.decode(R::METHOD, &result)
+        self.decode(R::METHOD, &result.map_err(|error| self.peer.explain(error))?)
     }
 
     /// Returns whether the server declares that it sends notifications of changes of a list.
     fn notifies_of_changes(&self, list: &str) -> bool {
         self.peer.peer_info().is_some_and(|peer_info| peer_info.can(&[list, "listChanged"]))
-    }
-
-    /// Validates structured content against the output schema of a listed tool, and returns the result.
-    #[cfg(feature = "validate")]
-    async fn check_output(&self, name: &str, result: CallToolResult) -> Result<CallToolResult, CallError> {
-        let Some(CachedTools { list, output_schemas, .. }) = self.tool_cache.last() else { return Ok(result) };
-        let listed = list.iter().zip(output_schemas.iter()).find(|(tool, _)| tool.name == name);
-        let Some((tool, compiled)) = listed else { return Ok(result) };
-        match compiled.get_or_init(|| crate::server::OutputSchema::of(tool)).await {
-            None => Ok(result),
-            Some(schema) => schema.check(result).await.map_err(|why| {
-                CallError::Invalid(format!("tools/call result of {name}: structuredContent: {why}").into())
-            }),
-        }
     }
 }

@@ -1,23 +1,28 @@
 //! Clients: connecting to a server, and calling it.
 //!
-//! * `handle` is the [`Client`]; `methods` are its calls by name.
+//! * `handle` is the [`Client`]; `methods` are its calls by name, and `tool_call` are calls of tools with
+//!   options.
 //! * `builder` configures a client. `connect` connects it over a transport, `command` to a process that it starts.
+//!   `in_process` connects it to a server in the same process.
 //! * [`handshake`] negotiates the revision.
 //! * [`mrtr`] sends requests that may take multiple rounds, `pages` reads lists, within the `limits` of the client. `input`
 //!   handles input requests, and `task` waits for tool calls that run as tasks. `skills` loads skills.
 //! * `tool_cache` is the client's list of tools; [`cache`] caches other results, on request.
 //! * `decoder` decodes results of any revision; [`lenient`] repairs them, on request.
 //! * `typed` calls tools with typed arguments and results.
-//! * [`subscription`] receives changes of the server.
+//! * `changes` receives changes of the server in every revision, and [`subscription`] in 2026-07-28. `subscribed` has the
+//!   resources that a client has subscribed to in legacy revisions.
 
 mod builder;
 pub mod cache;
+mod changes;
 #[cfg(feature = "stdio")]
 mod command;
 mod connect;
 mod decoder;
 mod handle;
 pub mod handshake;
+mod in_process;
 mod input;
 pub mod lenient;
 mod limits;
@@ -26,21 +31,26 @@ pub mod mrtr;
 mod pages;
 #[cfg(feature = "skills")]
 mod skills;
+mod subscribed;
 pub mod subscription;
 #[cfg(feature = "tasks")]
 mod task;
 mod tool_cache;
+mod tool_call;
 mod typed;
 
 pub use builder::ClientBuilder;
 #[cfg(feature = "http-client")]
 pub use builder::ConnectError;
+pub use changes::Changes;
 #[cfg(feature = "stdio")]
 pub use command::CommandError;
 pub use connect::connect;
 pub use handle::Client;
+pub use in_process::InProcessError;
 pub use limits::{PageLimits, RoundLimits};
 pub use pages::Pages;
 #[cfg(feature = "skills")]
 pub use skills::{LoadedSkill, SkillContent};
+pub use tool_call::ToolCall;
 pub use typed::{StructuredResult, TypedCallError};

@@ -261,7 +261,9 @@ impl<S: RequestService> Dispatcher<S> {
         match &*method {
             "notifications/cancelled" => self.cancel(&members(params.as_ref())),
             "notifications/progress" => self.progress(&members(params.as_ref())),
-            method if method.ends_with("/list_changed") => self.shared.peer.list_changed(method),
+            method if method.ends_with("/list_changed") || method == "notifications/resources/updated" => {
+                self.shared.peer.changed(method, params.as_ref());
+            }
             _ => {}
         }
         let Some(revision) = self.shared.protocol.notification_revision(&method, params.as_ref()) else { return };

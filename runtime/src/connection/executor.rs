@@ -142,7 +142,8 @@ impl<S: RequestService> Executor<S> {
 
     fn poll_or_spawn(&mut self, task: Task, cx: &mut TaskContext<'_>) {
         // If earlier notifications are still queued, their handlers should get a chance to run before this request.
-        if self.inline.spawns_next() || !self.notification_queue.is_empty() {
+        let spawn_handlers = self.shared.limits.spawn_handlers;
+        if spawn_handlers || self.inline.spawns_next() || !self.notification_queue.is_empty() {
             self.running.spawn(self.run(task));
             return;
         }

@@ -14,6 +14,8 @@ use super::limits::Limits;
 use super::response::response;
 use super::shared::Shared;
 use crate::jsonrpc::errors;
+use crate::peer::OpenInputRequest;
+use crate::protocol::Role;
 use crate::protocol::methods;
 use crate::service::context::Context;
 use crate::service::router::{AnyRequest, RequestService};
@@ -31,7 +33,9 @@ impl<S: RequestService> RequestHandler<S> {
     /// Handles a request. Returns its response, or `None` if the request was cancelled.
     pub(super) fn handle(self, request: AnyRequest) -> impl Future<Output = Option<Outbound>> + Send {
         let Self { service, shared } = self;
-        let guard = RequestGuard { shared, context: request.context.clone() };
+        let is_input_request = shared.protocol.role() == Some(Role::Client);
+        let input_request = is_input_request.then(|| shared.peer.begin_input_request());
+        let guard = RequestGuard { shared, context: request.context.clone(), _input_request: input_request };
         let Limits { handler_timeout, handler_timeouts, .. } = &guard.shared.limits;
         let general = handler_timeout.filter(|_| !methods::is_long_lived(&request.method));
         let limit = handler_timeouts.get(&*request.method).copied().or(general);
@@ -39,7 +43,7 @@ impl<S: RequestService> RequestHandler<S> {
         let scope = operation.scope();
         let span = tracing::info_span!("request", method = &*request.method, id = ?request.context.id());
         let work = async move {
-            let RequestGuard { shared, context } = &guard;
+            let RequestGuard { shared, context, .. } = &guard;
             let handled = async move {
                 let mut handling = pin!(service.oneshot(request));
                 let uncancelled = poll_fn(|cx| match context.is_cancelled() {
@@ -73,6 +77,8 @@ impl<S: RequestService> RequestHandler<S> {
 struct RequestGuard {
     shared: Arc<Shared>,
     context: Context,
+    /// Pauses the timeouts of a client's calls.
+    _input_request: Option<OpenInputRequest>,
 }
 
 impl Drop for RequestGuard {

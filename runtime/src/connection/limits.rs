@@ -26,6 +26,10 @@ pub struct Limits {
     pub long_lived: usize,
     /// The maximum number of bytes queued for writing. Sending waits while the queue is full. Defaults to 4 MiB.
     pub outbox_bytes: u32,
+    /// Whether the handler of each request runs in a tokio task. By default, the connection's task polls each handler first,
+    /// which is faster, but a handler that blocks its thread then delays the messages that follow. Set this to `true` on a
+    /// runtime with several threads if handlers block and cannot use `spawn_blocking`. Defaults to `false`.
+    pub spawn_handlers: bool,
     /// The timeout of request and notification handlers. `None`, the default, means no timeout.
     pub handler_timeout: Option<Duration>,
     /// Timeouts of request handlers by method, which take precedence over `handler_timeout`. Empty by default.
@@ -50,6 +54,7 @@ impl Default for Limits {
             queued_notification_bytes: 16 << 20,
             long_lived: 256,
             outbox_bytes: 4 << 20,
+            spawn_handlers: false,
             handler_timeout: None,
             handler_timeouts: HashMap::new(),
             idle_timeout: Some(Duration::from_secs(60)),

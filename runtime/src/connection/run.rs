@@ -81,6 +81,7 @@ impl<S: RequestService> Connection<S> {
                             peer.complete(&id, Err(CallError::Undelivered(why)));
                         }
                         Some(Err(ReceiveError::Io(error))) => {
+                            peer.set_failure(error.to_string());
                             read = Err(error);
                             break;
                         }

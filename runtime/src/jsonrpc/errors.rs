@@ -3,10 +3,19 @@
 use mcpgen_types::{Error, ErrorCode, ErrorObject, Revision, Value};
 use serde_json::json;
 
+use crate::util::similar::did_you_mean;
+
 /// Returns the error for a method that has no handler.
 #[must_use]
 pub fn method_not_found(method: &str) -> ErrorObject {
     ErrorObject::new(ErrorCode::METHOD_NOT_FOUND, format!("unknown method {method:?}"))
+}
+
+/// Like [`method_not_found`], with the most similar one of the known methods.
+pub(crate) fn unknown_method<'m>(method: &str, known: impl IntoIterator<Item = &'m str>) -> ErrorObject {
+    let shown: String = method.chars().take(128).collect();
+    let hint = did_you_mean(method, known);
+    ErrorObject::new(ErrorCode::METHOD_NOT_FOUND, format!("unknown method {shown:?}{hint}"))
 }
 
 /// Returns the error for params that are not valid for the method. `data` has a JSON pointer to the invalid value

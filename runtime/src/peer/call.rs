@@ -125,7 +125,8 @@ impl<T: 'static> RequestBuilder<T> {
         &self.id
     }
 
-    /// Sets how long to wait for the response or the next progress report. `None` means no limit.
+    /// Sets how long to wait for the response or the next progress report. `None` means no limit. The time does not run
+    /// while a client handles a request of the server, such as a question to the user.
     pub fn idle_timeout(mut self, idle_timeout: impl Into<Option<Duration>>) -> Self {
         self.idle_timeout = idle_timeout.into();
         self
@@ -320,7 +321,14 @@ impl<T> SentRequest<T> {
                     idle_end = after(Instant::now(), self.idle_timeout);
                     self.report(report);
                 }
-                () = at(idle_end) => return Err(CallError::Timeout(self.idle_timeout.unwrap_or_default())),
+                () = at(idle_end) => {
+                    let idle_timeout = self.idle_timeout.unwrap_or_default();
+                    let input_requests = &self.guard.peer.shared.input_requests;
+                    match input_requests.postponed(Instant::now(), idle_timeout) {
+                        None => return Err(CallError::Timeout(idle_timeout)),
+                        postponed => idle_end = postponed,
+                    }
+                }
             }
         }
     }

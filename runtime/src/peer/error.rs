@@ -9,9 +9,12 @@ use super::outbox::Closed;
 use crate::jsonrpc::errors;
 use crate::telemetry::Outcome;
 use crate::transport::Undelivered;
+use crate::util::error_chain::debug_as_message;
+
+debug_as_message!(CallError);
 
 /// The reason why a request or a notification failed.
-#[derive(Debug, thiserror::Error)]
+#[derive(thiserror::Error)]
 #[non_exhaustive]
 pub enum CallError {
     /// The peer responded with an error.
@@ -41,6 +44,19 @@ pub enum CallError {
     /// The server ended a subscription without a result.
     #[error("the server ended the subscription")]
     SubscriptionEnded,
+    /// The tool failed. Returned by [`ToolCall::structured`](crate::client::ToolCall::structured); other calls return the
+    /// result of the tool.
+    #[error("the tool {name} failed: {message}")]
+    ToolFailed {
+        /// The name of the tool.
+        name: String,
+        /// The text of its result.
+        message: String,
+    },
+    /// The connection failed for this reason before the response arrived, for example because the server's process
+    /// exited. Returned by the methods of [`Client`](crate::Client).
+    #[error("the connection failed: {0}")]
+    ConnectionFailed(String),
     /// The connection closed before the response arrived.
     #[error(transparent)]
     Closed(#[from] Closed),
@@ -56,8 +72,9 @@ impl CallError {
             Self::NotAllowed(_) => "not_allowed",
             Self::Input { .. } => "input_not_provided",
             Self::Undelivered(_) => "undelivered",
+            Self::ToolFailed { .. } => "tool_error",
             Self::SubscriptionEnded => "subscription_ended",
-            Self::Closed(_) => "connection_closed",
+            Self::ConnectionFailed(_) | Self::Closed(_) => "connection_closed",
         };
         Outcome::Failed { kind, message: self.to_string() }
     }

@@ -8,7 +8,9 @@ use std::time::Duration;
 use mcpgen_types::{JsonObject, RawJson, RequestId};
 use tokio_util::sync::CancellationToken;
 
+use super::change_listeners::{ChangeListener, ChangeListeners};
 use super::error::CallError;
+use super::input_requests::{InputRequests, OpenInputRequest};
 use super::message;
 use super::outbox::{Closed, Outbox};
 use super::pending::PendingRequests;
@@ -49,10 +51,14 @@ pub(super) struct Shared {
     pub(super) protocol: Arc<dyn Protocol>,
     pub(super) next_id: AtomicI64,
     pub(super) pending: PendingRequests,
+    pub(super) input_requests: InputRequests,
     pub(super) idle_timeout: Option<Duration>,
     pub(super) timeout: Option<Duration>,
     /// Cancelled when no more messages will be received.
     receiving_ended: CancellationToken,
+    change_listeners: ChangeListeners,
+    /// Why the connection failed, once it has.
+    failure: OnceLock<String>,
     /// Called before any other receiver of a `list_changed` notification.
     on_list_changed: OnceLock<OnListChanged>,
     pub(super) telemetry: Telemetry,
@@ -74,9 +80,12 @@ impl Peer {
             protocol,
             next_id: AtomicI64::new(1),
             pending: PendingRequests::new(),
+            input_requests: InputRequests::default(),
             idle_timeout,
             timeout,
             receiving_ended: CancellationToken::new(),
+            change_listeners: ChangeListeners::default(),
+            failure: OnceLock::new(),
             on_list_changed: OnceLock::new(),
             telemetry: Telemetry::default(),
         }))
@@ -224,6 +233,12 @@ impl Peer {
         id.is_some_and(|id| self.shared.pending.notify(&id, method, params))
     }
 
+    /// Records that this side handles a request for input, such as a question to the user. Until the result is dropped,
+    /// the idle timeouts of calls do not run.
+    pub(crate) fn begin_input_request(&self) -> OpenInputRequest {
+        self.shared.input_requests.begin()
+    }
+
     /// Passes a progress report to the pending request with this token.
     pub(crate) fn report_progress(&self, token: &RequestId, progress: Progress) {
         self.shared.pending.report_progress(token, progress);
@@ -234,10 +249,32 @@ impl Peer {
         let _ = self.shared.on_list_changed.set(Box::new(callback));
     }
 
-    /// Calls the callback for `list_changed` notifications.
-    pub(crate) fn list_changed(&self, method: &str) {
-        if let Some(callback) = self.shared.on_list_changed.get() {
+    /// Adds a callback for notifications of changed lists and resources, until the result is dropped.
+    pub(crate) fn listen_to_changes(
+        &self,
+        callback: impl Fn(&str, Option<&RawJson>) + Send + Sync + 'static,
+    ) -> ChangeListener {
+        self.shared.change_listeners.add(callback)
+    }
+
+    /// Calls the callbacks for a notification of a changed list or resource.
+    pub(crate) fn changed(&self, method: &str, params: Option<&RawJson>) {
+        if let Some(callback) = self.shared.on_list_changed.get().filter(|_| method.ends_with("/list_changed")) {
             callback(method);
+        }
+        self.shared.change_listeners.call(method, params);
+    }
+
+    /// Records why the connection failed. Only the first reason is kept.
+    pub(crate) fn set_failure(&self, reason: String) {
+        let _ = self.shared.failure.set(reason);
+    }
+
+    /// Adds the reason to the error of a call that has failed because the connection has failed.
+    pub(crate) fn explain(&self, error: CallError) -> CallError {
+        match (error, self.shared.failure.get()) {
+            (CallError::Closed(_), Some(reason)) => CallError::ConnectionFailed(reason.clone()),
+            (error, _) => error,
         }
     }
 

@@ -170,6 +170,8 @@ impl Legacy {
         }
         let declared_by = if spec.is_request { receiver } else { receiver.other() };
         let has_capability = match declared_by == self.role {
+            // The router decides whether it has a handler.
+            true if methods::may_be_undeclared(method) => true,
             true => self.can(peer_info.revision, spec.capability),
             false => peer_info.can(spec.capability),
         };
@@ -219,7 +221,7 @@ impl Protocol for Legacy {
         match (method, peer_info) {
             ("ping", _) => Ok(Admission::Respond(RawJson::from(&json!({})))),
             ("initialize", _) if self.role == Role::Server => self.initialize(params).map(Admission::Respond),
-            (_, None) => Err(errors::invalid_request("the connection is not initialized yet")),
+            (_, None) => Err(errors::invalid_request("the connection is not initialized yet; send `initialize` first")),
             (_, Some(peer_info)) => match self.missing_capability(method, &peer_info, self.role) {
                 Some(why) => Err(ErrorObject::new(ErrorCode::METHOD_NOT_FOUND, why)),
                 None => {

@@ -33,6 +33,12 @@ pub(crate) fn subscribed_uri(key: &str) -> Option<&str> {
 
 const SUBSCRIPTION: &str = "resources/subscribe ";
 
+/// Returns whether a server may respond to a request of this method although it has not declared the capability: several
+/// clients request these lists from every server, and fail if the response is an error.
+pub(crate) fn may_be_undeclared(method: &str) -> bool {
+    matches!(method, "prompts/list" | "resources/list" | "resources/templates/list" | "tools/list")
+}
+
 /// Returns whether clients of a revision can request that a request of this method runs as a task.
 pub(crate) fn may_run_as_task(revision: Revision, method: &str) -> bool {
     revision.method(method).is_some_and(|spec| spec.may_run_as_task)

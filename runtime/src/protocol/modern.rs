@@ -159,7 +159,10 @@ impl Modern {
 
     fn read_scope(&self, request: &IncomingRequest<'_>) -> Result<RequestScope, ErrorObject> {
         let missing = |key: &str| {
-            let why = format!("params._meta[{key:?}]: missing required member");
+            let why = format!(
+                "params._meta[{key:?}]: missing required member; a client of a revision before 2026-07-28 must send \
+                 `initialize` first"
+            );
             errors::invalid_params_in_words(&why)
         };
         let revision = match request.meta.get(PROTOCOL_VERSION) {

@@ -23,7 +23,7 @@ use super::registry::{Entry, Registry};
 #[cfg(feature = "request-state")]
 use super::request_state::RequestStateCodec;
 use super::resource::ResourceEntry;
-use super::state::{Config, Server, State};
+use super::state::{Completion, CompletionKey, CompletionOf, Config, Server, State};
 use super::subscriptions::Subscriptions;
 #[cfg(feature = "resource-templates")]
 use super::template::TemplateEntry;
@@ -66,8 +66,10 @@ impl From<LocalInfo> for ServerBuilder {
             info,
             cache_hints: CacheHints::default(),
             page_size: 100,
+            empty_lists: true,
             limits: Limits::default(),
             completion: None,
+            completions: BTreeMap::new(),
             #[cfg(feature = "request-state")]
             request_state: None,
             identity: None,
@@ -228,6 +230,43 @@ impl ServerBuilder {
         self.insert(Ok(PromptEntry::new(prompt, function)), |state| &state.prompts)
     }
 
+    /// Adds a prompt whose arguments are a Rust type: a struct of texts, numbers, booleans and enums without data. The type
+    /// also defines the names, the descriptions and the optional arguments of the prompt, which replace those of `prompt`.
+    ///
+    /// If the arguments of a request do not match the type, the client gets an error and the function is not called.
+    ///
+    /// ```
+    /// use mcpgen_runtime::Server;
+    /// use mcpgen_types::v2026_07_28::Prompt;
+    /// use schemars::JsonSchema;
+    /// use serde::Deserialize;
+    ///
+    /// #[derive(Deserialize, JsonSchema)]
+    /// struct Review {
+    ///     /// The programming language.
+    ///     language: String,
+    ///     /// The maximum number of remarks.
+    ///     most: Option<u32>,
+    /// }
+    ///
+    /// let server = Server::builder("reviewer", "1.0.0")
+    ///     .typed_prompt(Prompt::new("review"), |_context, Review { language, most }| async move {
+    ///         format!("Review this {language} code. Write at most {} remarks.", most.unwrap_or(10))
+    ///     })
+    ///     .build();
+    /// # let _ = server;
+    /// ```
+    #[cfg(feature = "schemars")]
+    pub fn typed_prompt<A, F, Fut, T>(self, prompt: Prompt, function: F) -> Self
+    where
+        A: serde::de::DeserializeOwned + schemars::JsonSchema + Send,
+        F: Fn(RequestContext, A) -> Fut + Send + Sync + 'static,
+        Fut: Future<Output = T> + Send + 'static,
+        T: IntoPrompt,
+    {
+        self.insert(Ok(PromptEntry::typed(prompt, function)), |state| &state.prompts)
+    }
+
     /// Sets the function that completes arguments of prompts and variables of resource templates. It returns all
     /// matching values, best first. The response contains the first 100 of them and their total number.
     pub fn completion<F, Fut>(mut self, complete: F) -> Self
@@ -236,6 +275,51 @@ impl ServerBuilder {
         Fut: Future<Output = Vec<String>> + Send + 'static,
     {
         self.state.config.completion = Some(Box::new(move |context, params| complete(context, params).boxed()));
+        self
+    }
+
+    /// Sets the function that completes one argument of a prompt. It takes precedence over
+    /// [`completion`](Self::completion), and returns values like it.
+    ///
+    /// ```
+    /// use mcpgen_runtime::Server;
+    /// use mcpgen_types::v2026_07_28::{Prompt, PromptArgument};
+    ///
+    /// let review = Prompt::new("review").with_arguments([PromptArgument::new("language").with_required(true)]);
+    /// let server = Server::builder("reviewer", "1.0.0")
+    ///     .prompt(review, |_context, arguments| async move { format!("Review this {} code.", arguments["language"]) })
+    ///     .prompt_completion("review", "language", |_context, params| async move {
+    ///         let languages = ["python", "ruby", "rust"].into_iter();
+    ///         languages.filter(|it| it.starts_with(&params.argument.value)).map(str::to_owned).collect()
+    ///     })
+    ///     .build();
+    /// # let _ = server;
+    /// ```
+    pub fn prompt_completion<F, Fut>(self, prompt: &str, argument: &str, complete: F) -> Self
+    where
+        F: Fn(Context, CompleteRequestParams) -> Fut + Send + Sync + 'static,
+        Fut: Future<Output = Vec<String>> + Send + 'static,
+    {
+        self.insert_completion((CompletionOf::Prompt(prompt.to_owned()), argument.to_owned()), complete)
+    }
+
+    /// Like [`prompt_completion`](Self::prompt_completion), for a variable of a resource template.
+    #[cfg(feature = "resource-templates")]
+    pub fn template_completion<F, Fut>(self, uri_template: &str, variable: &str, complete: F) -> Self
+    where
+        F: Fn(Context, CompleteRequestParams) -> Fut + Send + Sync + 'static,
+        Fut: Future<Output = Vec<String>> + Send + 'static,
+    {
+        self.insert_completion((CompletionOf::Template(uri_template.to_owned()), variable.to_owned()), complete)
+    }
+
+    fn insert_completion<F, Fut>(mut self, key: CompletionKey, complete: F) -> Self
+    where
+        F: Fn(Context, CompleteRequestParams) -> Fut + Send + Sync + 'static,
+        Fut: Future<Output = Vec<String>> + Send + 'static,
+    {
+        let complete: Completion = Box::new(move |context, params| complete(context, params).boxed());
+        self.state.config.completions.insert(key, complete);
         self
     }
 
@@ -329,6 +413,14 @@ impl ServerBuilder {
     /// Sets the number of entries on a page of a list. The default is 100, the minimum is 1.
     pub fn page_size(mut self, size: usize) -> Self {
         self.state.config.page_size = size.max(1);
+        self
+    }
+
+    /// Sets whether the server responds to list requests with an empty list if it has no tools, resources or prompts.
+    /// The default is `true`, because several clients request all lists, whatever the server declares, and fail if one of
+    /// them is an error. With `false`, the error of such a request is "method not found".
+    pub fn empty_lists(mut self, empty_lists: bool) -> Self {
+        self.state.config.empty_lists = empty_lists;
         self
     }
 

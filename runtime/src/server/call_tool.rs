@@ -96,7 +96,8 @@ impl Server {
     fn find_tool(&self, name: &str) -> Result<Arc<ToolEntry>, ErrorObject> {
         self.0.tools.get(name).ok_or_else(|| {
             let shown: String = name.chars().take(128).collect();
-            ErrorObject::new(ErrorCode::INVALID_PARAMS, format!("unknown tool {shown:?}"))
+            let hint = self.0.tools.did_you_mean(name);
+            ErrorObject::new(ErrorCode::INVALID_PARAMS, format!("unknown tool {shown:?}{hint}"))
         })
     }
 }

@@ -1,7 +1,8 @@
 //! The context of tools, prompts and resources, with requests for input from the client.
 
+use std::any::Any;
+use std::fmt;
 use std::ops::Deref;
-#[cfg(any(feature = "request-state", feature = "tasks"))]
 use std::sync::Arc;
 #[cfg(feature = "tasks")]
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -9,6 +10,8 @@ use std::sync::atomic::{AtomicBool, Ordering};
 #[cfg(feature = "tasks")]
 use mcpgen_types::JsonObject;
 use mcpgen_types::Request;
+#[cfg(feature = "schemars")]
+use mcpgen_types::v2026_07_28::ElicitResultAction;
 #[cfg(feature = "tasks")]
 use mcpgen_types::v2026_07_28::InputRequests;
 use mcpgen_types::v2026_07_28::{
@@ -16,6 +19,7 @@ use mcpgen_types::v2026_07_28::{
     ElicitResult, InputRequest, ListRootsRequest, ListRootsResult,
 };
 
+use super::form::check_answer;
 #[cfg(feature = "request-state")]
 use super::rounds::Rounds;
 use super::tool_error::ToolError;
@@ -37,11 +41,23 @@ use crate::tasks::TaskInput;
 #[derive(Clone, Debug)]
 pub struct RequestContext {
     context: Context,
+    /// The state of the server, which `Server` converts back to a handle.
+    pub(super) server: ServerState,
     /// `None` in legacy revisions.
     #[cfg(feature = "request-state")]
     rounds: Option<Arc<Rounds>>,
     #[cfg(feature = "tasks")]
     task: TaskState,
+}
+
+/// The state of the server, in a type that does not depend on the entries of the server.
+#[derive(Clone)]
+pub(super) struct ServerState(pub(super) Arc<dyn Any + Send + Sync>);
+
+impl fmt::Debug for ServerState {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("ServerState")
+    }
 }
 
 /// Whether a call runs as a task (2026-07-28).
@@ -57,9 +73,10 @@ enum TaskState {
 }
 
 impl RequestContext {
-    pub(super) fn new(context: Context) -> Self {
+    pub(super) fn new(server: ServerState, context: Context) -> Self {
         Self {
             context,
+            server,
             #[cfg(feature = "request-state")]
             rounds: None,
             #[cfg(feature = "tasks")]
@@ -69,14 +86,19 @@ impl RequestContext {
 
     /// Creates the context of a call that requests input in its result (2026-07-28).
     #[cfg(feature = "request-state")]
-    pub(super) fn in_rounds(context: Context, rounds: Rounds) -> Self {
-        Self { rounds: Some(Arc::new(rounds)), ..Self::new(context) }
+    pub(super) fn in_rounds(server: ServerState, context: Context, rounds: Rounds) -> Self {
+        Self { rounds: Some(Arc::new(rounds)), ..Self::new(server, context) }
     }
 
     /// Creates the context of a call that runs as a task (2026-07-28).
     #[cfg(feature = "tasks")]
-    pub(super) fn in_task(context: Context, task_input: TaskInput, earlier: Arc<JsonObject>) -> Self {
-        Self { task: TaskState::Running(task_input, earlier), ..Self::new(context) }
+    pub(super) fn in_task(
+        server: ServerState,
+        context: Context,
+        task_input: TaskInput,
+        earlier: Arc<JsonObject>,
+    ) -> Self {
+        Self { task: TaskState::Running(task_input, earlier), ..Self::new(server, context) }
     }
 
     /// Lets the call become a task when its function asks for it.
@@ -123,12 +145,84 @@ impl RequestContext {
 
     /// Asks the user for input. `key` identifies the question; use a different key for each question of a function.
     ///
+    /// An accepted form has all required fields, and each field has the requested type, bounds and options.
+    ///
     /// # Errors
     ///
     /// Fails if the client has not responded yet (2026-07-28), if it does not respond with a valid result, if the
     /// revision does not support the request, or if the request state is invalid. Return the error with `?`.
     pub async fn elicit(&self, key: &str, params: impl Into<ElicitRequestParams>) -> Result<ElicitResult, ToolError> {
-        self.ask::<ElicitRequest>(key, ElicitRequest::new(params.into())).await
+        let mut answers = self.elicit_all([(key.to_owned(), params.into())]).await?;
+        answers.pop().ok_or_else(no_answer)
+    }
+
+    /// Asks the user several questions, each with its key; see [`elicit`](Self::elicit). In 2026-07-28 and in tasks, the
+    /// client receives all of them at once. Returns the answers in the order of the questions.
+    ///
+    /// # Errors
+    ///
+    /// Fails like [`elicit`](Self::elicit).
+    pub async fn elicit_all(
+        &self,
+        questions: impl IntoIterator<Item = (String, ElicitRequestParams)> + Send,
+    ) -> Result<Vec<ElicitResult>, ToolError> {
+        let questions: Vec<_> = questions.into_iter().collect();
+        let requests = questions.iter().map(|(key, params)| (key.clone(), ElicitRequest::new(params.clone()).into()));
+        let answers = self.ask_all::<ElicitRequest>(requests.collect()).await?;
+        for ((key, params), answer) in questions.iter().zip(&answers) {
+            check_answer(key, params, answer)?;
+        }
+        Ok(answers)
+    }
+
+    /// Asks the user for a value of type `T`. The form has a field for each field of `T`, which must be text, numbers,
+    /// booleans, enums without data, or lists of such enums; optional fields are [`Option`]. Doc comments become the
+    /// help texts of the fields. See [`elicit`](Self::elicit) for `key`.
+    ///
+    /// Returns `None` if the user declines or cancels.
+    ///
+    /// ```
+    /// use mcpgen_runtime::Server;
+    /// use mcpgen_runtime::server::{RequestContext, ToolError};
+    /// use schemars::JsonSchema;
+    /// use serde::Deserialize;
+    ///
+    /// #[derive(Deserialize, JsonSchema)]
+    /// struct Confirm {
+    ///     /// Deleted files cannot be restored.
+    ///     confirmed: bool,
+    /// }
+    ///
+    /// async fn delete(context: RequestContext, _: ()) -> Result<&'static str, ToolError> {
+    ///     match context.elicit_as("confirm", "Delete all files?").await? {
+    ///         Some(Confirm { confirmed: true }) => Ok("deleted"),
+    ///         _ => Ok("nothing was deleted"),
+    ///     }
+    /// }
+    ///
+    /// let server = Server::builder("files", "1.0.0").tool("delete", delete).build();
+    /// # let _ = server;
+    /// ```
+    ///
+    /// # Errors
+    ///
+    /// Fails like [`elicit`](Self::elicit), and if `T` cannot be a form.
+    #[cfg(feature = "schemars")]
+    pub async fn elicit_as<T>(&self, key: &str, message: impl Into<String> + Send) -> Result<Option<T>, ToolError>
+    where
+        T: serde::de::DeserializeOwned + schemars::JsonSchema,
+    {
+        let params = super::schema::form::<T>(message.into())?;
+        let answer = self.elicit(key, params).await?;
+        match answer.action {
+            ElicitResultAction::Accept => {
+                let content = answer.content.map(|content| mcpgen_types::to_value(&content)).transpose()?;
+                let content = content.unwrap_or_else(|| serde_json::json!({}));
+                let value = mcpgen_types::RawJson::from(&content).deserialize();
+                value.map(Some).map_err(|error| ToolError::failed(format!("the client's answer to {key:?}: {error}")))
+            }
+            _ => Ok(None),
+        }
     }
 
     /// Asks the client to sample its model. See [`elicit`](Self::elicit) for `key`.
@@ -155,31 +249,46 @@ impl RequestContext {
     }
 
     async fn ask<R: Request + Into<InputRequest>>(&self, key: &str, request: R) -> Result<R::Result, ToolError> {
-        let request = request.into();
-        #[cfg(feature = "tasks")]
-        if let TaskState::Running(task_input, earlier) = &self.task {
-            return match earlier.get(key) {
-                Some(response) => Ok(self.context.decode_input::<R>(key, response.clone())?),
-                None => self.ask_in_task::<R>(task_input, key, request).await,
-            };
-        }
-        match self.context.revision().is_legacy() {
-            true => self.ask_now::<R>(&request).await,
-            false => self.ask_next::<R>(key, request).await,
-        }
+        let mut results = self.ask_all::<R>(vec![(key.to_owned(), request.into())]).await?;
+        results.pop().ok_or_else(no_answer)
     }
 
-    /// Requests input in the status of the task, and waits for the response (2026-07-28).
+    /// Requests inputs, and returns them in the order of the requests.
+    async fn ask_all<R: Request>(&self, requests: Vec<(String, InputRequest)>) -> Result<Vec<R::Result>, ToolError> {
+        #[cfg(feature = "tasks")]
+        if let TaskState::Running(task_input, earlier) = &self.task {
+            return self.ask_in_task::<R>(task_input, earlier, requests).await;
+        }
+        if !self.context.revision().is_legacy() {
+            return self.ask_next::<R>(requests).await;
+        }
+        let mut results = Vec::new();
+        for (_, request) in &requests {
+            results.push(self.ask_now::<R>(request).await?);
+        }
+        Ok(results)
+    }
+
+    /// Requests inputs in the status of the task, and waits for the responses (2026-07-28). `earlier` has the input from
+    /// before the task.
     #[cfg(feature = "tasks")]
     async fn ask_in_task<R: Request>(
         &self,
         task_input: &TaskInput,
-        key: &str,
-        request: InputRequest,
-    ) -> Result<R::Result, ToolError> {
-        let requests = InputRequests::from([(key.to_owned(), request)]);
-        let mut responses = task_input.request(&requests).await?;
-        Ok(self.context.decode_input::<R>(key, responses.remove(key).unwrap_or_default())?)
+        earlier: &JsonObject,
+        requests: Vec<(String, InputRequest)>,
+    ) -> Result<Vec<R::Result>, ToolError> {
+        let keys: Vec<String> = requests.iter().map(|(key, _)| key.clone()).collect();
+        let missing: InputRequests = requests.into_iter().filter(|(key, _)| !earlier.contains_key(key)).collect();
+        let mut responses = match missing.is_empty() {
+            true => JsonObject::new(),
+            false => task_input.request(&missing).await?,
+        };
+        let decode = |key: &String| {
+            let response = earlier.get(key).cloned().or_else(|| responses.remove(key));
+            Ok(self.context.decode_input::<R>(key, response.unwrap_or_default())?)
+        };
+        keys.iter().map(decode).collect()
     }
 
     /// Sends a request to the client and waits for the response (legacy revisions).
@@ -187,24 +296,30 @@ impl RequestContext {
         let (method, params) = method_and_params(request);
         let revisions = Revisions { from: TYPES, to: self.context.revision() };
         let params = params.map(|params| revisions.params(&method, &params)).transpose()?;
-        let response = self.context.peer().raw_request(&method, params).await?;
+        // A user may take long to answer. `Limits::call_timeout` still applies.
+        let response = self.context.peer().raw_request(&method, params).idle_timeout(None).await?;
         let response = revisions.reversed().result(&method, &response)?;
         response.decode().map_err(|error| error.with_type_name(format!("{method} result")).into())
     }
 
-    /// Returns the input if the client has sent it, and otherwise requests it with an error (2026-07-28).
+    /// Returns the inputs if the client has sent them, and otherwise requests them with an error (2026-07-28).
     #[cfg(feature = "request-state")]
-    async fn ask_next<R: Request>(&self, key: &str, request: InputRequest) -> Result<R::Result, ToolError> {
+    async fn ask_next<R: Request>(&self, requests: Vec<(String, InputRequest)>) -> Result<Vec<R::Result>, ToolError> {
         let rounds = self.rounds.as_ref().ok_or_else(|| ToolError::failed("the server cannot keep request state"))?;
-        rounds.ask::<R>(&self.context, key, request).await
+        rounds.ask::<R>(&self.context, requests).await
     }
 
     #[cfg(not(feature = "request-state"))]
     #[expect(clippy::unused_self, clippy::unused_async, reason = "the same signature with and without the feature")]
-    async fn ask_next<R: Request>(&self, _: &str, _: InputRequest) -> Result<R::Result, ToolError> {
+    async fn ask_next<R: Request>(&self, _: Vec<(String, InputRequest)>) -> Result<Vec<R::Result>, ToolError> {
         let reason = "the server cannot request input: enable the feature `request-state` of mcpgen-runtime";
         Err(ToolError::failed(reason))
     }
+}
+
+/// A client that responds without the requested input is rejected earlier, when its response is decoded.
+fn no_answer() -> ToolError {
+    ToolError::failed("the client sent no input")
 }
 
 impl Deref for RequestContext {

@@ -7,10 +7,12 @@ use std::sync::Arc;
 #[cfg(feature = "request-state")]
 use super::request_state::RequestStateError;
 use crate::protocol::header_params::HeaderError;
-use crate::util::error_chain::error_chain;
+use crate::util::error_chain::{debug_as_message, error_chain};
+
+debug_as_message!(DefinitionError, ServeError);
 
 /// An invalid definition of a tool, resource or prompt.
-#[derive(Clone, Debug, thiserror::Error)]
+#[derive(Clone, thiserror::Error)]
 #[non_exhaustive]
 pub enum DefinitionError {
     /// Another definition has the same name or URI.
@@ -69,12 +71,15 @@ pub enum DefinitionError {
 }
 
 /// The reason why a server cannot start, or has stopped.
-#[derive(Debug, thiserror::Error)]
+#[derive(thiserror::Error)]
 #[non_exhaustive]
 pub enum ServeError {
     /// The server has invalid definitions.
     #[error("{}", .0.iter().map(|error| error_chain(error)).collect::<Vec<_>>().join("; "))]
     Definition(Vec<DefinitionError>),
+    /// No client could reach the router: it has handlers only for revisions that the local info does not list.
+    #[error("the router has handlers only for revision {0}, which `LocalInfo::revisions` does not list; add it")]
+    NoRevision(String),
     #[cfg(feature = "request-state")]
     /// No key for the request state could be created.
     #[error("no key for the request state; set a codec with `ServerBuilder::request_state`")]

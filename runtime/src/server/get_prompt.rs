@@ -2,12 +2,12 @@
 
 use mcpgen_types::v2026_07_28::{
     CompleteRequestParams, CompleteResult, CompleteResultCompletion, CompleteResultCompletionValues,
-    GetPromptRequestParams, GetPromptResult,
+    GetPromptRequestParams, GetPromptResult, PromptOrResourceTemplateReference,
 };
 use mcpgen_types::{ErrorCode, ErrorObject, JsonObject};
 
 use super::prompt::Arguments;
-use super::state::Server;
+use super::state::{CompletionOf, Server};
 use super::tool_error::ResultOrInput;
 use crate::jsonrpc::errors;
 use crate::service::context::Context;
@@ -20,7 +20,8 @@ impl Server {
     ) -> Result<ResultOrInput<GetPromptResult>, ErrorObject> {
         let Some(entry) = self.0.prompts.get(&params.name) else {
             let shown: String = params.name.chars().take(128).collect();
-            return Err(ErrorObject::new(ErrorCode::INVALID_PARAMS, format!("unknown prompt {shown:?}")));
+            let hint = self.0.prompts.did_you_mean(&params.name);
+            return Err(ErrorObject::new(ErrorCode::INVALID_PARAMS, format!("unknown prompt {shown:?}{hint}")));
         };
         let arguments: Arguments = params.arguments.unwrap_or_default().into_iter().collect();
         let mut required = entry.prompt.arguments.iter().flatten().filter(|argument| argument.required == Some(true));
@@ -44,10 +45,19 @@ impl Server {
         context: Context,
         params: CompleteRequestParams,
     ) -> Result<CompleteResult, ErrorObject> {
-        let Some(complete) = &self.0.config.completion else {
-            return Err(errors::method_not_found(context.method()));
+        let config = &self.0.config;
+        let of = match &params.r#ref {
+            PromptOrResourceTemplateReference::PromptReference(prompt) => CompletionOf::Prompt(prompt.name.clone()),
+            PromptOrResourceTemplateReference::ResourceTemplateReference(template) => {
+                CompletionOf::Template(template.uri.clone())
+            }
         };
-        let mut values = complete(context, params).await;
+        let complete = config.completions.get(&(of, params.argument.name.clone())).or(config.completion.as_ref());
+        // An argument without completions is not an error.
+        let mut values = match complete {
+            Some(complete) => complete(context, params).await,
+            None => Vec::new(),
+        };
         let total = values.len();
         values.truncate(MAX_VALUES);
         let values = CompleteResultCompletionValues::try_from(values).map_err(|_| errors::internal())?;

@@ -10,6 +10,12 @@ use super::tool_error::ToolError;
 pub(super) type Contents = Result<Option<Vec<TextOrBlobResourceContents>>, ToolError>;
 
 /// A type that reading a resource can return: text, bytes, or contents. `None` means that the resource does not exist.
+#[diagnostic::on_unimplemented(
+    message = "a resource cannot return `{Self}`",
+    label = "the function of this resource returns `{Self}`",
+    note = "return text, bytes, `TextResourceContents`, `BlobResourceContents`, or an `Option` or a `Result` of one of \
+            these"
+)]
 pub trait IntoContents {
     /// Converts into the contents of the resource with this URI. `mime_type` is the declared MIME type of the resource;
     /// text and bytes get it, a list of contents is not changed.

@@ -8,7 +8,16 @@ use serde::Serialize;
 use super::schema::schema_of;
 use super::tool_error::ToolError;
 
-/// A type that a tool can return.
+/// A type that a tool can return: text, numbers, [`ContentBlock`]s, [`Structured`] content, a [`CallToolResult`], nothing,
+/// or a `Result` of one of these with any error.
+#[diagnostic::on_unimplemented(
+    message = "a tool cannot return `{Self}`",
+    label = "the function of this tool returns `{Self}`",
+    note = "return text, a number, `Vec<ContentBlock>`, `CallToolResult`, or `Structured(value)` for a type that \
+            implements `Serialize` (and `JsonSchema`, with the feature `schemars`)",
+    note = "to report failures, return a `Result` of one of these whose error is text, an error, \
+            `Box<dyn Error + Send + Sync>` or `ToolError`"
+)]
 pub trait IntoToolResult {
     /// Converts into the result of the call.
     ///

@@ -25,7 +25,8 @@
 //! it to transports. `router` has its routes: `call_tool`, `read_resource` and `get_prompt` handle requests, and
 //! `conversion` converts their params and results. `task_call` runs calls as tasks, and `skills` serves skills. `registry` stores entries (`tool`,
 //! `resource`, `template`, `prompt`). Their functions take a `context`, which has the `rounds` of a request;
-//! `into_tool_result` and `into_contents` convert their return values. `schema` derives schemas from types, and `validate`
+//! `into_tool_result` and `into_contents` convert their return values, and `form` checks answers of
+//! users. `schema` derives schemas from types, `json_terms` rewords errors, and `validate`
 //! checks values against them. `subscriptions` notifies modern clients of changes, `listeners` legacy ones.
 //! `app` adds pages that hosts show, and `listing` describes the server in cards and for the registry.
 
@@ -37,12 +38,15 @@ mod change_bus;
 mod context;
 mod conversion;
 mod error;
+mod form;
 mod get_prompt;
 mod handler;
 #[cfg(feature = "handles")]
 pub mod handles;
 mod into_contents;
 mod into_tool_result;
+#[cfg(feature = "schemars")]
+mod json_terms;
 mod listeners;
 #[cfg(feature = "server-card")]
 mod listing;
@@ -86,7 +90,7 @@ pub use listing::Listing;
 pub use prompt::IntoPrompt;
 #[cfg(feature = "rate-limit")]
 pub use rate_limit::InMemoryRateLimiter;
-pub use serve::{IntoConnection, serve};
+pub use serve::{IntoConnection, serve, serve_until};
 pub use state::Server;
 pub use tool::ToolInfo;
 pub use tool_error::ToolError;

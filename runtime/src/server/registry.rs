@@ -14,6 +14,7 @@ use crate::jsonrpc::errors;
 use crate::protocol::change::Change;
 use crate::service::context::Context;
 use crate::util::lock::RwLock;
+use crate::util::similar::did_you_mean;
 
 /// An entry of a [`Registry`].
 pub(super) trait Entry {
@@ -80,6 +81,11 @@ impl<T: Entry> Registry<T> {
 
     pub(super) fn get(&self, key: &str) -> Option<Arc<T>> {
         self.entries.read().get(key).cloned()
+    }
+
+    /// Returns a suggestion for an unknown key, which is empty if no key is similar.
+    pub(super) fn did_you_mean(&self, key: &str) -> String {
+        did_you_mean(key, self.entries.read().keys().map(String::as_str))
     }
 
     /// Returns whether a condition holds for an entry.

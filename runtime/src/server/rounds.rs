@@ -28,26 +28,33 @@ impl Rounds {
         Self { codec, caller, arguments, state: OnceCell::new() }
     }
 
-    /// Returns the input if the client has sent it, and otherwise requests it with an error.
+    /// Returns the inputs, in the order of the requests, if the client has sent all of them. Otherwise requests the
+    /// missing ones with an error.
     pub(super) async fn ask<R: Request>(
         &self,
         context: &Context,
-        key: &str,
-        request: InputRequest,
-    ) -> Result<R::Result, ToolError> {
+        requests: Vec<(String, InputRequest)>,
+    ) -> Result<Vec<R::Result>, ToolError> {
         let state = self.state.get_or_try_init(async || self.decode(context).await.map(Mutex::new)).await?;
         let state = &mut *state.lock();
         let responses = state.state.get_or_insert_default();
-        if let Some(response) = responses.get(key) {
-            return Ok(mcpgen_types::from_value(response.clone())?);
+        let (mut results, mut missing) = (Vec::new(), Vec::new());
+        for (key, request) in requests {
+            if let Some(response) = responses.get(&key) {
+                results.push(mcpgen_types::from_value(response.clone())?);
+            } else if let Some(response) = context.input::<R>(&key)? {
+                // The request state of the next round contains it.
+                responses.insert(key, mcpgen_types::to_value(&response).unwrap_or(Value::Null));
+                results.push(response);
+            } else {
+                missing.push((key, request));
+            }
         }
-        if let Some(response) = context.input::<R>(key)? {
-            // The request state of the next round contains it.
-            responses.insert(key.to_owned(), mcpgen_types::to_value(&response).unwrap_or(Value::Null));
-            return Ok(response);
+        if missing.is_empty() {
+            return Ok(results);
         }
         let encoded = self.codec.encode(state, responses_of(state))?;
-        let requests = InputRequests::from([(key.to_owned(), request)]);
+        let requests: InputRequests = missing.into_iter().collect();
         let result = InputRequiredResult::new().with_input_requests(requests).with_request_state(encoded);
         Err(ToolError::input_required(result))
     }

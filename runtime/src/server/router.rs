@@ -48,19 +48,19 @@ impl Server {
                 })
             };
         }
-        let has_tools = |server: &Server| server.0.tools.is_declared();
-        let router = list!(router, ListToolsRequest, ListToolsResult, has_tools, tools);
-        let router = list!(router, ListResourcesRequest, ListResourcesResult, Server::has_resources, resources);
+        let lists_tools = |server: &Server| server.0.config.empty_lists || server.0.tools.is_declared();
+        let lists_resources = |server: &Server| server.0.config.empty_lists || server.has_resources();
+        let lists_prompts = |server: &Server| server.0.config.empty_lists || server.0.prompts.is_declared();
+        let router = list!(router, ListToolsRequest, ListToolsResult, lists_tools, tools);
+        let router = list!(router, ListResourcesRequest, ListResourcesResult, lists_resources, resources);
         #[cfg(feature = "resource-templates")]
         let router =
-            list!(router, ListResourceTemplatesRequest, ListResourceTemplatesResult, Server::has_resources, templates);
+            list!(router, ListResourceTemplatesRequest, ListResourceTemplatesResult, lists_resources, templates);
         #[cfg(not(feature = "resource-templates"))]
-        let router =
-            handle::<ListResourceTemplatesRequest, _, _, _>(router, self, Server::has_resources, |_, _, _| async {
-                Ok(ListResourceTemplatesResult::new(CacheScope::Private, [], 0))
-            });
-        let has_prompts = |server: &Server| server.0.prompts.is_declared();
-        list!(router, ListPromptsRequest, ListPromptsResult, has_prompts, prompts)
+        let router = handle::<ListResourceTemplatesRequest, _, _, _>(router, self, lists_resources, |_, _, _| async {
+            Ok(ListResourceTemplatesResult::new(CacheScope::Private, [], 0))
+        });
+        list!(router, ListPromptsRequest, ListPromptsResult, lists_prompts, prompts)
     }
 
     fn call_routes(&self, router: Router) -> Router {
@@ -71,8 +71,7 @@ impl Server {
         let router = handle::<ReadResourceRequest, _, _, _>(router, self, Server::has_resources, Server::read_resource);
         let has_prompts = |server: &Server| server.0.prompts.is_declared();
         let router = handle::<GetPromptRequest, _, _, _>(router, self, has_prompts, Server::get_prompt);
-        let has_completion = |server: &Server| server.0.config.completion.is_some();
-        handle::<CompleteRequest, _, _, _>(router, self, has_completion, Server::complete)
+        handle::<CompleteRequest, _, _, _>(router, self, Server::has_completions, Server::complete)
     }
 
     fn subscription_routes(&self, router: Router) -> Router {

@@ -4,11 +4,16 @@ use std::sync::Arc;
 
 use mcpgen_types::JsonObject;
 use mcpgen_types::codec::Decode;
-use mcpgen_types::v2026_07_28::ToolInputSchema;
-use schemars::JsonSchema;
+use mcpgen_types::v2026_07_28::{
+    ElicitRequestFormParams, ElicitRequestFormParamsRequestedSchema as Form, ToolInputSchema,
+};
 use schemars::generate::SchemaSettings;
+use schemars::transform::RecursiveTransform;
+use schemars::{JsonSchema, Schema};
+use serde_json::json;
 
 use super::error::DefinitionError;
+use super::tool_error::ToolError;
 
 /// Returns the `inputSchema` of a tool with arguments of type `A`, and the type's description.
 ///
@@ -43,8 +48,39 @@ pub(super) fn decode<T: Decode>(tool: &str, member: &'static str, schema: JsonOb
     decoded.map_err(|error| DefinitionError::Schema { name: tool.to_owned(), schema: member, source: Arc::new(error) })
 }
 
+/// The values of `format` that JSON Schema defines. Some clients warn about others, such as `uint8`.
+const FORMATS: [&str; 19] = [
+    "date",
+    "date-time",
+    "duration",
+    "email",
+    "hostname",
+    "idn-email",
+    "idn-hostname",
+    "ipv4",
+    "ipv6",
+    "iri",
+    "iri-reference",
+    "json-pointer",
+    "regex",
+    "relative-json-pointer",
+    "time",
+    "uri",
+    "uri-reference",
+    "uri-template",
+    "uuid",
+];
+
+/// Removes a `format` that JSON Schema does not define.
+fn remove_unknown_format(schema: &mut Schema) {
+    if schema.get("format").and_then(|format| format.as_str()).is_some_and(|format| !FORMATS.contains(&format)) {
+        schema.remove("format");
+    }
+}
+
 /// Returns the schema of a type, without the type's Rust name.
 pub(super) fn schema_of<T: JsonSchema>(settings: SchemaSettings) -> JsonObject {
+    let settings = settings.with_transform(RecursiveTransform(remove_unknown_format));
     match settings.into_generator().into_root_schema_for::<T>().to_value() {
         serde_json::Value::Object(mut schema) => {
             schema.remove("title");
@@ -53,4 +89,84 @@ pub(super) fn schema_of<T: JsonSchema>(settings: SchemaSettings) -> JsonObject {
         // `true` or `false`.
         value => JsonObject::from_iter([("const".to_owned(), value)]),
     }
+}
+
+/// Like [`schema_of`], without references.
+pub(super) fn inline_schema_of<A: JsonSchema>() -> JsonObject {
+    schema_of::<A>(SchemaSettings::draft2020_12().with(|settings| settings.inline_subschemas = true))
+}
+
+/// Returns the form for a value of type `T`.
+///
+/// # Errors
+///
+/// Fails if a field of `T` cannot be a field of a form.
+pub(super) fn form<T: JsonSchema>(message: String) -> Result<ElicitRequestFormParams, ToolError> {
+    let mut schema = inline_schema_of::<T>();
+    for name in ["$schema", "description", "additionalProperties"] {
+        schema.remove(name);
+    }
+    let fields = schema.entry("properties").or_insert_with(|| json!({}));
+    for field in fields.as_object_mut().into_iter().flat_map(|fields| fields.values_mut()) {
+        simplify_field(field);
+    }
+    let schema = mcpgen_types::from_value::<Form>(serde_json::Value::Object(schema));
+    let schema = schema.map_err(|error| {
+        let name = std::any::type_name::<T>();
+        ToolError::failed(format!(
+            "{name} cannot be a form, whose fields are text, numbers, booleans or options: {error}"
+        ))
+    })?;
+    Ok(ElicitRequestFormParams::new(message, schema))
+}
+
+/// Writes the schema of a field in the form that elicitations allow: an optional field is not `null`, and the options
+/// of an enum have titles instead of descriptions.
+fn simplify_field(field: &mut serde_json::Value) {
+    let Some(members) = field.as_object_mut() else { return };
+    let is_null = |schema: &serde_json::Value| schema.get("type").is_some_and(|kind| kind == "null");
+    if let Some(serde_json::Value::Array(kinds)) = members.get_mut("type") {
+        kinds.retain(|kind| kind != "null");
+        if let [kind] = kinds.as_slice() {
+            let kind = kind.clone();
+            members.insert("type".to_owned(), kind);
+        }
+    }
+    if let Some(serde_json::Value::Array(options)) = members.get_mut("enum") {
+        options.retain(|option| !option.is_null());
+    }
+    if let Some(serde_json::Value::Array(mut options)) = members.remove("anyOf") {
+        options.retain(|option| !is_null(option));
+        match (options.pop(), options.is_empty()) {
+            (Some(serde_json::Value::Object(only)), true) => {
+                for (name, value) in only {
+                    members.entry(name).or_insert(value);
+                }
+            }
+            (last, _) => {
+                options.extend(last);
+                members.insert("anyOf".to_owned(), options.into());
+            }
+        }
+    }
+    if members.get("default").is_some_and(serde_json::Value::is_null) {
+        members.remove("default");
+    }
+    if let Some(serde_json::Value::Array(options)) = members.get_mut("oneOf") {
+        *options = options.iter().flat_map(titled_options).collect();
+        members.insert("type".to_owned(), "string".into());
+    }
+    if let Some(items) = members.get_mut("items") {
+        simplify_field(items);
+    }
+}
+
+/// Returns the options of a variant, or of several variants without documentation. The title is the description or the
+/// value.
+fn titled_options(option: &serde_json::Value) -> Vec<serde_json::Value> {
+    let text = |name: &str| option.get(name).and_then(serde_json::Value::as_str);
+    let title = text("title").or(text("description"));
+    let listed = option.get("enum").and_then(serde_json::Value::as_array).into_iter().flatten();
+    let values = option.get("const").into_iter().chain(listed);
+    values.map(|value| json!({ "const": value, "title": title.or(value.as_str()) })).collect()
 }

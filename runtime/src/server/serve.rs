@@ -1,6 +1,9 @@
 //! Serves connections.
 
+use std::future::Future;
 use std::sync::Arc;
+
+use futures_util::StreamExt;
 
 use super::error::ServeError;
 use super::state::Server;
@@ -43,6 +46,20 @@ pub async fn serve(
     Ok(server.into_connection()?.run(incoming, outgoing).await?)
 }
 
+/// Like [`serve`], until `shutdown` completes. Requests that are running then have [`Limits::drain_timeout`] to complete;
+/// new ones are not read.
+///
+/// # Errors
+///
+/// Fails like [`serve`].
+pub async fn serve_until(
+    server: impl IntoConnection,
+    (incoming, outgoing): (impl Incoming, impl Outgoing),
+    shutdown: impl Future<Output = ()> + Send + 'static,
+) -> Result<(), ServeError> {
+    serve(server, (incoming.take_until(shutdown), outgoing)).await
+}
+
 /// A server that [`serve`] accepts.
 pub trait IntoConnection {
     /// Creates a connection. Use this instead of [`serve`] to get the connection's peer before it runs.
@@ -75,7 +92,12 @@ impl<C: Into<ServerConfig>> IntoConnection for (C, Router) {
 impl<C: Into<ServerConfig>> IntoConnection for (C, Router, Limits) {
     fn into_connection(self) -> Result<Connection<Router>, ServeError> {
         let (config, router, limits) = self;
-        let protocol = config.into().protocol(&router.handled(Role::Server));
+        let (config, handlers): (ServerConfig, _) = (config.into(), router.handled(Role::Server));
+        if !config.local_info.revisions.iter().any(|revision| handlers.supports(*revision)) {
+            let revisions: Vec<_> = router.revisions().iter().map(|revision| revision.as_str()).collect();
+            return Err(ServeError::NoRevision(revisions.join(", ")));
+        }
+        let protocol = config.protocol(&handlers);
         Ok(Connection::new(router.clone(), router, Arc::new(protocol), limits))
     }
 }
@@ -89,6 +111,29 @@ impl Server {
     #[cfg(feature = "stdio")]
     pub async fn serve_stdio(&self) -> Result<(), ServeError> {
         serve(self.clone(), crate::transport::stdio::stdio(crate::transport::lines::DEFAULT_LINE_LIMIT)?).await
+    }
+
+    /// Like [`serve_stdio`](Self::serve_stdio), until `shutdown` completes. Requests that are running then have
+    /// [`Limits::drain_timeout`] to complete; new ones are not read.
+    ///
+    /// ```no_run
+    /// # use mcpgen_runtime::Server;
+    /// # use mcpgen_runtime::server::ServeError;
+    /// # async fn run(server: Server) -> Result<(), ServeError> {
+    /// server.serve_stdio_until(async { tokio::signal::ctrl_c().await.unwrap_or(()) }).await
+    /// # }
+    /// ```
+    ///
+    /// # Errors
+    ///
+    /// Fails like [`serve`].
+    #[cfg(feature = "stdio")]
+    pub async fn serve_stdio_until(
+        &self,
+        shutdown: impl Future<Output = ()> + Send + 'static,
+    ) -> Result<(), ServeError> {
+        let stdio = crate::transport::stdio::stdio(crate::transport::lines::DEFAULT_LINE_LIMIT)?;
+        serve_until(self.clone(), stdio, shutdown).await
     }
 
     /// Creates the server's HTTP endpoint, a service for axum or hyper; see [`http`](crate::http).

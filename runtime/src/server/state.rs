@@ -1,5 +1,6 @@
 //! A server's state, and the handle to it.
 
+use std::collections::BTreeMap;
 use std::fmt;
 use std::sync::Arc;
 
@@ -12,7 +13,7 @@ use mcpgen_types::v2026_07_28::CompleteRequestParams;
 use serde_json::json;
 
 use super::change_bus::BusConnection;
-use super::context::RequestContext;
+use super::context::{RequestContext, ServerState};
 use super::error::{DefinitionError, ServeError};
 use super::listeners::{self, Listeners};
 use super::prompt::PromptEntry;
@@ -72,8 +73,12 @@ pub(super) struct Config {
     pub(super) info: LocalInfo,
     pub(super) cache_hints: CacheHints,
     pub(super) page_size: usize,
+    /// Whether list requests have an empty result, instead of an error, if the server has no such entries.
+    pub(super) empty_lists: bool,
     pub(super) limits: Limits,
     pub(super) completion: Option<Completion>,
+    /// Completions of one argument of a prompt, or of one variable of a template.
+    pub(super) completions: BTreeMap<CompletionKey, Completion>,
     /// `None` until the builder creates the default.
     #[cfg(feature = "request-state")]
     pub(super) request_state: Option<Result<Arc<RequestStateCodec>, RequestStateError>>,
@@ -91,6 +96,16 @@ pub(super) struct Config {
     pub(super) rate_limiter: Option<Arc<dyn RateLimiter>>,
     /// The invalid definitions. The server does not start if it has any.
     pub(super) invalid: Vec<DefinitionError>,
+}
+
+/// What a completion is for: the prompt or the URI template, and the name of the argument or variable.
+pub(super) type CompletionKey = (CompletionOf, String);
+
+/// A prompt, by name, or a template of resources, by URI template.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) enum CompletionOf {
+    Prompt(String),
+    Template(String),
 }
 
 /// Completes an argument.
@@ -168,7 +183,7 @@ impl Server {
             ("tools", self.0.tools.is_declared(), json!({ "listChanged": true })),
             ("resources", self.has_resources(), json!({ "listChanged": true, "subscribe": true })),
             ("prompts", self.0.prompts.is_declared(), json!({ "listChanged": true })),
-            ("completions", self.0.config.completion.is_some(), json!({})),
+            ("completions", self.has_completions(), json!({})),
             ("logging", true, json!({})),
         ];
         for (capability, is_declared, details) in capabilities {
@@ -177,6 +192,10 @@ impl Server {
             }
         }
         info
+    }
+
+    pub(super) fn has_completions(&self) -> bool {
+        self.0.config.completion.is_some() || !self.0.config.completions.is_empty()
     }
 
     pub(super) fn has_resources(&self) -> bool {
@@ -210,6 +229,11 @@ impl Server {
         is_removed
     }
 
+    /// Returns the state for [`RequestContext::server`].
+    pub(super) fn erased(&self) -> ServerState {
+        ServerState(self.0.clone())
+    }
+
     /// Creates the [`RequestContext`] of a request. `arguments` returns the JSON text of an object. All rounds of the
     /// request must have the same object, and the same method and subject.
     pub(super) fn request_context(&self, context: Context, arguments: impl FnOnce() -> String) -> RequestContext {
@@ -219,11 +243,11 @@ impl Server {
             && let Some(Ok(codec)) = &self.0.config.request_state
         {
             let rounds = Rounds::new(Arc::clone(codec), self.caller(&context), arguments());
-            return RequestContext::in_rounds(context, rounds);
+            return RequestContext::in_rounds(self.erased(), context, rounds);
         }
         #[cfg(not(feature = "request-state"))]
         let _ = arguments;
-        RequestContext::new(context)
+        RequestContext::new(self.erased(), context)
     }
 
     /// Returns the caller of a request. Without [`identity`](super::ServerBuilder::identity), it is the principal, or
@@ -232,6 +256,32 @@ impl Server {
         match &self.0.config.identity {
             Some(identity) => identity(context),
             None => context.principal().map_or_else(String::new, |principal| principal.name().to_owned()),
+        }
+    }
+}
+
+impl RequestContext {
+    /// Returns the server that handles the request, for example to add tools or to notify clients of a change.
+    ///
+    /// Use it in the functions of tools, prompts and resources. A function that owns a clone of its server keeps the server
+    /// alive for ever.
+    ///
+    /// ```
+    /// use mcpgen_runtime::Server;
+    /// use mcpgen_runtime::server::RequestContext;
+    ///
+    /// let server = Server::builder("workshop", "1.0.0")
+    ///     .tool_with_schema("unlock", |context: RequestContext, _| async move {
+    ///         context.server().add_tool_with_schema("drill", |_, _| async { "done" })
+    ///     })
+    ///     .build();
+    /// # let _ = server;
+    /// ```
+    #[must_use]
+    pub fn server(&self) -> Server {
+        match Arc::clone(&self.server.0).downcast() {
+            Ok(state) => Server(state),
+            Err(_) => unreachable!("only `Server::erased` creates it"),
         }
     }
 }

@@ -92,7 +92,7 @@ impl Server {
         move |context, input| {
             let arguments = arguments.clone();
             let context = match input {
-                Some((input, earlier)) => RequestContext::in_task(context, input, earlier),
+                Some((input, earlier)) => RequestContext::in_task(server.erased(), context, input, earlier),
                 None => server.request_context(context, || arguments.text()),
             };
             Arc::clone(&entry).start(context, arguments)

@@ -98,6 +98,7 @@ impl Entry for TemplateEntry {
 fn unsupported(template: &str) -> Option<&'static str> {
     let (mut rest, mut names) = (template, Vec::new());
     while let Some(at) = rest.find(['{', '}']) {
+        let follows_variable = at == 0 && !names.is_empty();
         let Some((inside, after)) = rest[at..].strip_prefix('{').and_then(|inside| inside.split_once('}')) else {
             return Some("unmatched brace");
         };
@@ -107,6 +108,10 @@ fn unsupported(template: &str) -> Option<&'static str> {
         }
         if names.contains(&name) {
             return Some("a variable occurs twice; use each name once");
+        }
+        // `#` separates a fragment from the variable before it.
+        if follows_variable && !inside.starts_with('#') {
+            return Some("two variables without text between them; separate them, for example with a slash");
         }
         names.push(name);
         rest = after;

@@ -8,13 +8,15 @@ use mcpgen_types::v2026_07_28::{CallToolResult, Icon, Tool, ToolAnnotations, Too
 use mcpgen_types::{ErrorObject, JsonObject, RawJson};
 #[cfg(feature = "tasks")]
 use mcpgen_types::{Request as _, v2026_07_28::CallToolRequest};
-#[cfg(feature = "tasks")]
 use serde_json::json;
+use tower::BoxError;
 
 use super::context::RequestContext;
 use super::conversion;
 use super::error::DefinitionError;
 use super::into_tool_result::{IntoToolResult, text};
+#[cfg(feature = "schemars")]
+use super::json_terms::in_json_terms;
 use super::registry::Entry;
 #[cfg(feature = "schemars")]
 use super::schema;
@@ -81,7 +83,15 @@ impl ToolEntry {
     }
 
     fn new(info: ToolInfo, run: Run) -> Result<Self, DefinitionError> {
-        let tool = info.tool;
+        if let Some(problem) = info.problem {
+            return Err(problem);
+        }
+        let mut tool = info.tool;
+        // Some clients and models require `properties`, although the schema of a tool does not.
+        if !tool.input_schema.extra.contains_key("properties") {
+            // `ToolInputSchema` does not define this member, so this cannot fail.
+            let _ = tool.input_schema.extra.insert("properties", json!({}));
+        }
         let is_allowed = |byte: u8| byte.is_ascii_alphanumeric() || b"_-.".contains(&byte);
         if !(1..=128).contains(&tool.name.len()) || !tool.name.bytes().all(is_allowed) {
             return Err(DefinitionError::InvalidName(tool.name));
@@ -214,6 +224,7 @@ fn decode_arguments<A: serde::de::DeserializeOwned>(tool: &str, arguments: Argum
             return Ok(nothing);
         }
         let at = if error.path().is_empty() { "" } else { "argument " };
+        let error = in_json_terms(&error.to_string());
         Err(ToolError::failed(format!(
             "invalid arguments for {tool}: {at}{error}. Correct them and call the tool again."
         )))
@@ -261,6 +272,8 @@ impl fmt::Debug for ToolEntry {
 #[derive(Clone, Debug)]
 pub struct ToolInfo {
     tool: Tool,
+    /// The first problem of the schema, which is reported when the server starts.
+    problem: Option<DefinitionError>,
     #[cfg(feature = "tasks")]
     task_support: TaskSupport,
     #[cfg(feature = "tasks")]
@@ -285,6 +298,98 @@ impl ToolInfo {
     pub fn description(mut self, description: impl Into<String>) -> Self {
         self.tool.description = Some(description.into());
         self
+    }
+
+    /// Sets the JSON Schema of the arguments, for a tool that takes them as a JSON object:
+    /// [`ServerBuilder::tool_with_schema`](super::ServerBuilder::tool_with_schema). The schema's `type` must be `object`; it
+    /// is added if it is missing. An invalid schema is reported when the server starts.
+    ///
+    /// ```
+    /// use mcpgen_runtime::Server;
+    /// use mcpgen_runtime::server::ToolInfo;
+    /// use serde_json::json;
+    ///
+    /// let greet = ToolInfo::new("greet").input_schema(json!({
+    ///     "properties": { "name": { "type": "string" } },
+    ///     "required": ["name"],
+    /// }));
+    /// let server = Server::builder("greeter", "1.0.0")
+    ///     .tool_with_schema(greet, |_, arguments| async move { format!("hello, {}", arguments["name"]) })
+    ///     .build();
+    /// assert!(server.config().is_ok());
+    /// ```
+    #[must_use]
+    pub fn input_schema(mut self, mut schema: serde_json::Value) -> Self {
+        if let Some(schema) = schema.as_object_mut() {
+            schema.entry("type").or_insert_with(|| "object".into());
+        }
+        match mcpgen_types::from_value(schema) {
+            Ok(schema) => self.tool.input_schema = schema,
+            Err(error) => self.reject(error.into()),
+        }
+        self
+    }
+
+    /// Sets the schema of the arguments to that of a type; see [`input_schema`](Self::input_schema). Its doc comment
+    /// becomes the description of the tool, unless it has one.
+    #[cfg(feature = "schemars")]
+    #[must_use]
+    pub fn input<A: schemars::JsonSchema>(mut self) -> Self {
+        match schema::input_schema::<A>(&self.tool.name) {
+            Ok((schema, description)) => {
+                self.tool.input_schema = schema;
+                self.tool.description = self.tool.description.take().or(description);
+            }
+            Err(problem) => self.problem = self.problem.take().or(Some(problem)),
+        }
+        self
+    }
+
+    /// Adds an optional argument with this JSON Schema; see [`input_schema`](Self::input_schema).
+    ///
+    /// ```
+    /// use mcpgen_runtime::server::ToolInfo;
+    /// use serde_json::json;
+    ///
+    /// let search = ToolInfo::new("search")
+    ///     .required_property("text", json!({ "type": "string" }))
+    ///     .property("limit", json!({ "type": "integer", "minimum": 1 }));
+    /// # let _ = search;
+    /// ```
+    #[must_use]
+    pub fn property(mut self, name: impl Into<String>, schema: serde_json::Value) -> Self {
+        let extra = &mut self.tool.input_schema.extra;
+        if !extra.contains_key("properties") {
+            // `ToolInputSchema` does not define this member, so this cannot fail.
+            let _ = extra.insert("properties", json!({}));
+        }
+        match extra.get_mut("properties").and_then(serde_json::Value::as_object_mut) {
+            Some(properties) => drop(properties.insert(name.into(), schema)),
+            None => self.reject("properties: expected object".into()),
+        }
+        self
+    }
+
+    /// Adds a required argument with this JSON Schema; see [`input_schema`](Self::input_schema).
+    #[must_use]
+    pub fn required_property(self, name: impl Into<String>, schema: serde_json::Value) -> Self {
+        let name = name.into();
+        let mut info = self.property(name.clone(), schema);
+        let extra = &mut info.tool.input_schema.extra;
+        if !extra.contains_key("required") {
+            // See `property`.
+            let _ = extra.insert("required", json!([]));
+        }
+        match extra.get_mut("required").and_then(serde_json::Value::as_array_mut) {
+            Some(required) => required.push(name.into()),
+            None => info.reject("required: expected array".into()),
+        }
+        info
+    }
+
+    fn reject(&mut self, source: BoxError) {
+        let (name, source) = (self.tool.name.clone(), Arc::from(source));
+        self.problem.get_or_insert(DefinitionError::Schema { name, schema: "inputSchema", source });
     }
 
     /// Sets hints about the tool's behavior, such as whether it is read-only or destructive.
@@ -346,6 +451,7 @@ impl From<Tool> for ToolInfo {
     fn from(tool: Tool) -> Self {
         Self {
             tool,
+            problem: None,
             #[cfg(feature = "tasks")]
             task_support: TaskSupport::default(),
             #[cfg(feature = "tasks")]

@@ -3,12 +3,13 @@
 use mcpgen_types::codec::{Encode, Node};
 use mcpgen_types::v2026_07_28::InputRequiredResult;
 use mcpgen_types::{ErrorCode, ErrorObject};
+use tower::BoxError;
 
 use crate::util::error_chain::error_chain;
 
 /// The error type of tools, prompts and resources.
 ///
-/// Every error type converts into it. A tool reports the messages of the error and its sources in its result, with
+/// Every error type converts into it, and so do text, boxed errors and `anyhow::Error`. A tool reports the messages of the error and its sources in its result, with
 /// `is_error` set, so that the model can correct its call. A prompt or resource responds with an error instead. An
 /// [`ErrorObject`] always becomes the error response to the request.
 #[derive(Debug)]
@@ -47,11 +48,11 @@ impl ToolError {
     }
 }
 
-impl<E: std::error::Error + 'static> From<E> for ToolError {
+impl<E: Into<BoxError>> From<E> for ToolError {
     fn from(error: E) -> Self {
-        match (&error as &dyn std::any::Any).downcast_ref::<ErrorObject>() {
-            Some(error) => Self(Failure::Response(error.clone())),
-            None => Self(Failure::Message(error_chain(&error))),
+        match error.into().downcast::<ErrorObject>() {
+            Ok(error) => Self(Failure::Response(*error)),
+            Err(error) => Self(Failure::Message(error_chain(&*error))),
         }
     }
 }

@@ -377,8 +377,17 @@ impl Router {
         let known = find(&self.0.requests, request.context.revision(), &request.method);
         match known.or(self.0.fallback.as_ref()) {
             Some(handle) => handle(request),
-            None => Box::pin(ready(Err(errors::method_not_found(&request.method)))),
+            None => Box::pin(ready(Err(self.unknown_method(&request)))),
         }
+    }
+
+    fn unknown_method(&self, request: &AnyRequest) -> ErrorObject {
+        let revision = request.context.revision();
+        let known = self.0.requests.keys().map(|method| &**method);
+        errors::unknown_method(
+            &request.method,
+            known.filter(|method| find(&self.0.requests, revision, method).is_some()),
+        )
     }
 
     /// Returns whether a notification has a handler in this revision.

@@ -12,4 +12,5 @@ pub(crate) mod lock;
     feature = "tasks"
 ))]
 pub(crate) mod random;
+pub(crate) mod similar;
 pub(crate) mod time;

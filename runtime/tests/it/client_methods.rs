@@ -119,6 +119,20 @@ async fn all_methods_work_in_every_revision() {
     }
 }
 
+/// Older results lack members of the newest ones. Types without these members must not get them.
+#[tokio::test]
+async fn results_of_older_servers_have_no_invented_members() {
+    for revision in Revision::ALL.iter().copied() {
+        let client = connected(&server(), builder(), revision).await;
+        let called = client.call_tool("fails", JsonObject::new()).await.expect("a result");
+        let read = client.read_resource("file:///a").await.expect("contents");
+        let prompt = client.prompt("greet", [("who".to_owned(), "ann".to_owned())].into()).await.expect("a prompt");
+        let page = client.pages::<ListToolsRequest>().next().await.expect("a page").expect("a first page");
+        let extras = [called.extra.len(), read.extra.len(), prompt.extra.len(), page.extra.len()];
+        assert_eq!(extras, [0; 4], "{revision}");
+    }
+}
+
 #[tokio::test]
 async fn receives_log_messages_of_a_level() {
     for revision in [Revision::V2025_11_25, Revision::V2026_07_28] {
@@ -129,8 +143,9 @@ async fn receives_log_messages_of_a_level() {
             async {}
         });
         let client = connected(&server(), builder, revision).await;
-        if revision.is_legacy() {
-            client.set_level(Level::Info).await.expect("a result");
+        if !revision.is_legacy() {
+            let refused = client.set_level(Level::Info).await;
+            assert!(matches!(&refused, Err(CallError::NotAllowed(why)) if why.contains("on_log")), "{refused:?}");
         }
         client.call_tool("logs", JsonObject::new()).await.expect("a result");
         client.ping().await.expect("a response");

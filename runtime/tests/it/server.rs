@@ -475,9 +475,15 @@ async fn notifies_legacy_and_modern_clients_of_changes() {
 
 #[tokio::test]
 async fn rejects_methods_of_missing_features() {
-    let server = Server::builder("bare", "1").tool_with_schema(tool("one"), |_, _| async {}).build();
+    let builder = || Server::builder("bare", "1").tool_with_schema(tool("one"), |_, _| async {});
+    let server = builder().build();
     for revision in Revision::ALL.iter().copied() {
+        // Several clients request all lists and fail if one of them is an error.
         let mut session = Session::of(&server, revision).await;
+        for (method, list) in [("prompts/list", "prompts"), ("resources/list", "resources")] {
+            assert_eq!(session.request(method, json!({})).await["result"][list], json!([]), "{revision} {method}");
+        }
+        let mut session = Session::of(&builder().empty_lists(false).build(), revision).await;
         for method in ["prompts/list", "prompts/get", "resources/list", "resources/read", "completion/complete"] {
             let response = session.request(method, json!({ "name": "x", "uri": "x" })).await;
             assert_eq!(response["error"]["code"], -32601, "{revision} {method}");
@@ -490,6 +496,143 @@ async fn rejects_methods_of_missing_features() {
     // The list stays available after its last entry is removed.
     assert!(server.remove_tool("one"));
     assert_eq!(session.request("tools/list", json!({})).await["result"]["tools"], json!([]));
+}
+
+#[tokio::test]
+async fn errors_suggest_similar_names() {
+    let server = Server::builder("notes", "1")
+        .tool_with_schema(tool("add_note"), |_, _| async {})
+        .prompt(Prompt::new("summary"), |_, _| async { "" })
+        .build();
+    for revision in [Revision::V2025_11_25, Revision::V2026_07_28] {
+        let mut session = Session::of(&server, revision).await;
+        for (method, name, expected) in [
+            ("tools/call", "addNote", "unknown tool \"addNote\"; did you mean \"add_note\"?"),
+            ("tools/call", "weather", "unknown tool \"weather\""),
+            ("prompts/get", "Summary", "unknown prompt \"Summary\"; did you mean \"summary\"?"),
+            ("tool/call", "x", "unknown method \"tool/call\"; did you mean \"tools/call\"?"),
+        ] {
+            let response = session.request(method, json!({ "name": name })).await;
+            assert_eq!(response["error"]["message"], expected, "{revision}");
+        }
+    }
+}
+
+#[tokio::test]
+async fn tools_fail_with_text_and_boxed_errors() {
+    let boxed = || Box::<dyn std::error::Error + Send + Sync>::from("boxed");
+    let server = Server::builder("failing", "1")
+        .tool_with_schema(tool("text"), |_, _| async { Err::<(), _>("text") })
+        .tool_with_schema(tool("string"), |_, _| async { Err::<(), _>("string".to_owned()) })
+        .tool_with_schema(tool("boxed"), move |_, _| async move { Err::<(), _>(boxed()) })
+        .tool_with_schema(tool("io"), |_, _| async { Err::<(), _>(std::io::Error::other("io")) })
+        .build();
+    let mut session = Session::of(&server, Revision::V2026_07_28).await;
+    for name in ["text", "string", "boxed", "io"] {
+        let response = session.request("tools/call", json!({ "name": name })).await;
+        let result = &response["result"];
+        assert_eq!((&result["isError"], &result["content"][0]["text"]), (&json!(true), &json!(name)), "{response}");
+    }
+}
+
+#[tokio::test]
+async fn completes_each_argument_with_its_function() {
+    let values = |values: &'static [&str]| values.iter().map(|value| (*value).to_owned()).collect::<Vec<_>>();
+    let server = Server::builder("review", "1")
+        .prompt(Prompt::new("p"), |_, _| async { "" })
+        .prompt_completion("p", "a", move |_, params| async move { vec![params.argument.value + "!"] })
+        .template_completion("x:///{name}", "name", move |_, _| async move { values(&["n"]) })
+        .build();
+    for revision in [Revision::V2025_11_25, Revision::V2026_07_28] {
+        let mut session = Session::of(&server, revision).await;
+        for (reference, argument, expected) in [
+            (json!({ "type": "ref/prompt", "name": "p" }), "a", json!(["v!"])),
+            (json!({ "type": "ref/prompt", "name": "p" }), "b", json!([])),
+            (json!({ "type": "ref/resource", "uri": "x:///{name}" }), "name", json!(["n"])),
+            (json!({ "type": "ref/resource", "uri": "p" }), "a", json!([])),
+        ] {
+            let params = json!({ "ref": reference, "argument": { "name": argument, "value": "v" } });
+            let response = session.request("completion/complete", params).await;
+            assert_eq!(response["result"]["completion"]["values"], expected, "{revision}: {response}");
+        }
+    }
+}
+
+#[cfg(feature = "schemars")]
+mod types {
+    use schemars::JsonSchema;
+    use serde::Deserialize;
+
+    use super::*;
+
+    #[derive(Debug, Deserialize, JsonSchema)]
+    #[expect(dead_code, reason = "the test prints it")]
+    struct Review {
+        /// The language of the code.
+        language: String,
+        most: Option<u8>,
+        strict: Option<bool>,
+    }
+
+    #[tokio::test]
+    async fn prompts_have_typed_arguments() {
+        let server = Server::builder("review", "1")
+            .typed_prompt(Prompt::new("review"), |_, review: Review| async move { format!("{review:?}") })
+            .build();
+        for revision in [Revision::V2024_11_05, Revision::V2026_07_28] {
+            let mut session = Session::of(&server, revision).await;
+            let listed = session.request("prompts/list", json!({})).await["result"]["prompts"][0]["arguments"].clone();
+            let language = json!({ "name": "language", "description": "The language of the code.", "required": true });
+            let mut expected = vec![language];
+            expected.extend(["most", "strict"].map(|name| json!({ "name": name, "required": false })));
+            assert_eq!(listed, json!(expected), "{revision}");
+            for (arguments, expected) in [
+                (
+                    json!({ "language": "7", "most": "3" }),
+                    Ok("Review { language: \"7\", most: Some(3), strict: None }"),
+                ),
+                (
+                    json!({ "language": "c", "strict": "true" }),
+                    Ok("Review { language: \"c\", most: None, strict: Some(true) }"),
+                ),
+                (json!({ "language": "c", "most": "x" }), Err("invalid arguments for review: most: ")),
+                (json!({ "most": "1" }), Err("params.arguments.language: missing required argument")),
+            ] {
+                let params = json!({ "name": "review", "arguments": arguments });
+                let response = session.request("prompts/get", params).await;
+                match expected {
+                    Ok(text) => assert_eq!(response["result"]["messages"][0]["content"]["text"], text, "{response}"),
+                    Err(why) => {
+                        let message = response["error"]["message"].as_str().unwrap_or_default();
+                        assert!(message.contains(why) && !message.contains("u8"), "{response}");
+                    }
+                }
+            }
+        }
+    }
+
+    #[derive(Deserialize, JsonSchema)]
+    #[expect(dead_code, reason = "only its schema is used")]
+    struct Numbers {
+        small: u8,
+        large: Vec<i64>,
+        #[schemars(extend("format" = "date-time"))]
+        format: String,
+    }
+
+    #[tokio::test]
+    async fn schemas_have_only_formats_of_json_schema() {
+        let server = Server::builder("numbers", "1").tool("add", |_, _: Numbers| async {}).build();
+        let mut session = Session::of(&server, Revision::V2026_07_28).await;
+        let schema = session.request("tools/list", json!({})).await["result"]["tools"][0]["inputSchema"].clone();
+        let format = |name: &str| schema["properties"][name]["format"].clone();
+        assert_eq!((format("small"), format("format")), (Value::Null, json!("date-time")), "{schema}");
+        assert_eq!(schema["properties"]["large"]["items"], json!({ "type": "integer" }));
+        let call = json!({ "name": "add", "arguments": { "small": "x", "large": [], "format": "" } });
+        let message = session.request("tools/call", call).await["result"]["content"][0]["text"].clone();
+        let message = message.as_str().unwrap_or_default();
+        assert!(message.starts_with("invalid arguments for add: ") && !message.contains("u8"), "{message}");
+    }
 }
 
 #[test]
@@ -629,10 +772,21 @@ async fn template_variables_match_one_segment() {
         let response = session.request("resources/read", json!({ "uri": uri })).await;
         assert_eq!(response["result"]["contents"][0]["text"].as_str(), expected, "{uri}: {response}");
     }
-    let twice = Server::builder("s", "1")
-        .resource_template(ResourceTemplate::new("x", "x:///{a}/{a}"), |_, _| async { "" })
-        .build();
-    assert!(matches!(twice.config(), Err(ServeError::Definition(_))));
+    for (template, is_supported) in [
+        ("x:///{a}/{a}", false),
+        ("x:///{a}{b}", false),
+        ("x:///{+a}{b}", false),
+        ("x:///{a}{+b}", false),
+        ("x:///{a}{#b}", true),
+        ("x:///{a}-{b}", true),
+    ] {
+        let template = ResourceTemplate::new("x", template);
+        let server = Server::builder("s", "1").resource_template(template.clone(), |_, _| async { "" }).build();
+        match server.config() {
+            Ok(_) => assert!(is_supported, "{template:?}"),
+            Err(error) => assert!(!is_supported && matches!(error, ServeError::Definition(_)), "{template:?}: {error}"),
+        }
+    }
 }
 
 #[tokio::test]

@@ -6,9 +6,12 @@ use mcpgen_types::Revision;
 
 use crate::peer::CallError;
 use crate::protocol::legacy::InitializeError;
+use crate::util::error_chain::debug_as_message;
+
+debug_as_message!(HandshakeError);
 
 /// The reason why a handshake failed.
-#[derive(Debug, thiserror::Error)]
+#[derive(thiserror::Error)]
 #[non_exhaustive]
 pub enum HandshakeError {
     /// The server rejected a request of the handshake, or the request could not be delivered.

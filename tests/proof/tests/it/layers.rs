@@ -35,6 +35,7 @@ const RUNTIME: Crate = Crate {
         "client",
         "bridge",
         "prelude",
+        "guide",
     ],
     modules: 50,
 };

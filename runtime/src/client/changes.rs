@@ -1,0 +1,122 @@
+//! Changes of a server, in every revision.
+
+use std::fmt;
+use std::sync::Arc;
+
+use mcpgen_types::v2026_07_28::SubscriptionFilter;
+use mcpgen_types::{JsonObject, RawJson};
+
+use super::handle::Client;
+use super::subscribed::Subscribed;
+use super::subscription::Subscription;
+use crate::peer::{CallError, ChangeListener, Peer};
+use crate::protocol::change::{Change, Filter, Pending};
+use crate::service::router::RequestService;
+
+impl<S: RequestService> Client<S> {
+    /// Subscribes to changes, in every revision. In 2026-07-28 this sends `subscriptions/listen`. In legacy revisions, in which
+    /// servers notify all clients of changed lists, it subscribes to each resource of the filter.
+    ///
+    /// ```
+    /// # use mcpgen_runtime::{Client, Server};
+    /// # use mcpgen_runtime::protocol::change::Change;
+    /// use mcpgen_types::v2026_07_28::SubscriptionFilter;
+    ///
+    /// # tokio::runtime::Builder::new_current_thread().enable_all().build()?.block_on(async {
+    /// # let server = Server::builder("workshop", "1").tool_with_schema("saw", |_, _| async {}).build();
+    /// # let client = server.in_process(Client::builder("visitor", "1.0.0")).await?;
+    /// let filter = SubscriptionFilter::new().with_tools_list_changed(true);
+    /// let mut changes = client.changes(filter).await?;
+    /// # server.add_tool_with_schema("drill", |_, _| async {})?;
+    /// if let Some(Change::Tools) = changes.next().await? {
+    ///     println!("{} tools", client.tools().await?.len());
+    /// }
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// # })?;
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    ///
+    /// # Errors
+    ///
+    /// Returns an error if a call fails, or if the server does not support subscriptions to resources.
+    pub async fn changes(&self, filter: SubscriptionFilter) -> Result<Changes, CallError> {
+        if !self.revision().is_legacy() {
+            return Ok(Changes(Kind::Modern(Box::new(self.listen(filter).await?))));
+        }
+        let inbox = Arc::new(Inbox { filter: Filter::from(&filter), pending: Pending::default() });
+        let receiver = Arc::clone(&inbox);
+        let listener = self.peer.listen_to_changes(move |method, params| receiver.receive(method, params));
+        let subscribed = Subscribed::new(self.peer.clone(), Arc::clone(&self.subscribed));
+        let mut changes = Legacy { inbox, peer: self.peer.clone(), _listener: listener, subscribed };
+        for uri in filter.resource_subscriptions.iter().flatten() {
+            self.subscribe(uri).await?;
+            changes.subscribed.add(uri);
+        }
+        Ok(Changes(Kind::Legacy(Box::new(changes))))
+    }
+}
+
+/// A client's subscription to changes, in any revision. Dropping it ends the subscription. Created by
+/// [`Client::changes`].
+#[derive(Debug)]
+pub struct Changes(Kind);
+
+#[derive(Debug)]
+enum Kind {
+    Legacy(Box<Legacy>),
+    Modern(Box<Subscription>),
+}
+
+impl Changes {
+    /// Returns the next change; `None` once the server has ended the subscription or the connection. Repeated changes that
+    /// are still pending are merged into one. This method is cancel safe.
+    ///
+    /// # Errors
+    ///
+    /// Returns an error, once, if the subscription fails.
+    pub async fn next(&mut self) -> Result<Option<Change>, CallError> {
+        match &mut self.0 {
+            Kind::Modern(subscription) => subscription.next().await,
+            Kind::Legacy(changes) => Ok(changes.next().await),
+        }
+    }
+}
+
+/// A subscription in a legacy revision.
+struct Legacy {
+    inbox: Arc<Inbox>,
+    peer: Peer,
+    _listener: ChangeListener,
+    subscribed: Subscribed,
+}
+
+impl Legacy {
+    async fn next(&mut self) -> Option<Change> {
+        tokio::select! {
+            biased;
+            change = self.inbox.pending.next() => Some(change),
+            () = self.peer.receiving_ended() => self.inbox.pending.take(),
+            () = self.peer.disconnected() => self.inbox.pending.take(),
+        }
+    }
+}
+
+impl fmt::Debug for Legacy {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Legacy").field("subscribed", &self.subscribed).finish_non_exhaustive()
+    }
+}
+
+struct Inbox {
+    filter: Filter,
+    pending: Pending,
+}
+
+impl Inbox {
+    fn receive(&self, method: &str, params: Option<&RawJson>) {
+        let params: JsonObject = params.and_then(|params| params.decode().ok()).unwrap_or_default();
+        if let Some(change) = Change::of(method, &params).filter(|change| self.filter.matches(change)) {
+            self.pending.add(change, &self.filter);
+        }
+    }
+}

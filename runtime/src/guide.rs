@@ -1,0 +1,23 @@
+//! Pages for common tasks, with complete programs.
+//!
+//! This module exists only in the documentation. The tests of the crate run the programs.
+
+#[doc = include_str!("../docs/blocking.md")]
+pub mod blocking {}
+
+#[doc = include_str!("../docs/changes.md")]
+pub mod changes {}
+
+#[doc = include_str!("../docs/logging.md")]
+pub mod logging {}
+
+#[cfg(feature = "stdio")]
+#[doc = include_str!("../docs/shutdown.md")]
+pub mod shutdown {}
+
+#[doc = include_str!("../docs/testing.md")]
+pub mod testing {}
+
+#[cfg(all(feature = "http-server", feature = "http-client"))]
+#[doc = include_str!("../docs/users.md")]
+pub mod users {}

@@ -1,0 +1,45 @@
+//! The peer's requests for input, during which the idle timeouts of calls do not run.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use tokio::time::Instant;
+
+use crate::util::lock::Mutex;
+
+/// The requests for input that this side is handling.
+#[derive(Clone, Debug, Default)]
+pub(super) struct InputRequests(Arc<Mutex<State>>);
+
+#[derive(Debug, Default)]
+struct State {
+    open: usize,
+    last_ended: Option<Instant>,
+}
+
+impl InputRequests {
+    pub(super) fn begin(&self) -> OpenInputRequest {
+        self.0.lock().open += 1;
+        OpenInputRequest(self.clone())
+    }
+
+    /// Returns the new end of an idle timeout that has passed, or `None` if the call times out. The time during which an
+    /// input request was open does not count.
+    pub(super) fn postponed(&self, now: Instant, idle_timeout: Duration) -> Option<Instant> {
+        let state = self.0.lock();
+        let since = if state.open > 0 { Some(now) } else { state.last_ended };
+        since.and_then(|since| since.checked_add(idle_timeout)).filter(|end| *end > now)
+    }
+}
+
+/// An input request that this side is handling, until this is dropped.
+#[derive(Debug)]
+pub(crate) struct OpenInputRequest(InputRequests);
+
+impl Drop for OpenInputRequest {
+    fn drop(&mut self) {
+        let mut state = self.0.0.lock();
+        state.open -= 1;
+        state.last_ended = Some(Instant::now());
+    }
+}

@@ -1,0 +1,43 @@
+//! Finds the known name that a peer may have meant.
+
+/// The longest name that is compared, and the maximum number of names, because peers choose how often to ask.
+const LIMITS: (usize, usize) = (128, 1000);
+
+/// Two names may be confused from this similarity on, where 1 means that they are equal.
+const SIMILAR: f64 = 0.85;
+
+/// Returns `; did you mean "…"?` with the known name that is most similar to `name`, or an empty string.
+pub(crate) fn did_you_mean<'n>(name: &str, known: impl IntoIterator<Item = &'n str>) -> String {
+    if name.len() > LIMITS.0 {
+        return String::new();
+    }
+    let lower = name.to_lowercase();
+    let rated = known.into_iter().take(LIMITS.1).filter(|known| known.len() <= LIMITS.0);
+    let rated = rated.map(|known| (strsim::jaro_winkler(&lower, &known.to_lowercase()), known));
+    match rated.max_by(|(a, _), (b, _)| a.total_cmp(b)) {
+        Some((similarity, known)) if similarity >= SIMILAR => format!("; did you mean {known:?}?"),
+        _ => String::new(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn suggests_only_similar_names() {
+        let known = ["add_note", "delete_note", "tools/list", "resources/list"];
+        for (name, expected) in [
+            ("addNote", "; did you mean \"add_note\"?"),
+            ("add-note", "; did you mean \"add_note\"?"),
+            ("tool/list", "; did you mean \"tools/list\"?"),
+            ("tools.list", "; did you mean \"tools/list\"?"),
+            ("weather", ""),
+            ("", ""),
+            (&"tools/list".repeat(100), ""),
+        ] {
+            assert_eq!(did_you_mean(name, known), expected, "{name}");
+        }
+        assert_eq!(did_you_mean("a", []), "");
+    }
+}
