@@ -7,7 +7,7 @@ use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::time::Duration;
 
 use mcpgen_types::RequestId;
-use tokio::sync::mpsc;
+use tokio::sync::{mpsc, oneshot};
 
 use crate::replicas::{EventStore, StoreError, StoredEvent, StreamId};
 use crate::util::lock::Mutex;
@@ -32,8 +32,9 @@ struct Queue {
 }
 
 enum Job {
-    /// Without an event, creates the stream.
-    Append(u64, Arc<[RequestId]>, Option<StoredEvent>),
+    /// Creates the stream, and then completes the sender.
+    Open(u64, Arc<[RequestId]>, oneshot::Sender<()>),
+    Append(u64, Arc<[RequestId]>, StoredEvent),
     Remove(u64),
 }
 
@@ -58,9 +59,12 @@ impl EventWriter {
         }))
     }
 
-    /// Creates a stream, so that clients can resume it before its first event.
-    pub(super) fn open(&self, stream: u64, requests: &Arc<[RequestId]>) {
-        self.push(Job::Append(stream, Arc::clone(requests), None));
+    /// Creates a stream, so that clients can resume it before its first event. Completes when it is stored, or with an
+    /// error if the session ends before.
+    pub(super) fn open(&self, stream: u64, requests: &Arc<[RequestId]>) -> oneshot::Receiver<()> {
+        let (sender, stored) = oneshot::channel();
+        self.push(Job::Open(stream, Arc::clone(requests), sender));
+        stored
     }
 
     pub(super) fn write(&self, stream: u64, requests: &Arc<[RequestId]>, event: StoredEvent) {
@@ -75,7 +79,7 @@ impl EventWriter {
             self.push(Job::Remove(stream));
         }
         self.0.bytes.fetch_add(cost, Ordering::SeqCst);
-        self.push(Job::Append(stream, Arc::clone(requests), Some(event)));
+        self.push(Job::Append(stream, Arc::clone(requests), event));
     }
 
     /// Removes a stream that no client can resume.
@@ -128,6 +132,11 @@ fn cost(event: &StoredEvent) -> usize {
     event.message.len().max(EVENT_COST)
 }
 
+/// Returns the JSON texts of IDs.
+fn texts(requests: &[RequestId]) -> Vec<String> {
+    requests.iter().map(mcpgen_types::to_string).collect()
+}
+
 struct Worker {
     session: String,
     store: Arc<dyn EventStore>,
@@ -151,12 +160,18 @@ impl Worker {
                     let stream = self.stream(number);
                     self.retry(|| self.store.remove_stream(&stream)).await;
                 }
+                Job::Open(number, requests, stored) => {
+                    let (stream, requests) = (self.stream(number), texts(&requests));
+                    self.retry(|| self.store.append(&stream, &requests, Vec::new())).await;
+                    // Fails if nobody waits any more.
+                    let _ = stored.send(());
+                }
                 Job::Append(number, requests, event) => {
-                    let mut events = Vec::from_iter(event);
+                    let mut events = vec![event];
                     // Writes consecutive events of a stream together.
                     while let Ok(job) = jobs.try_recv() {
                         match job {
-                            Job::Append(other, _, event) if other == number => events.extend(event),
+                            Job::Append(other, _, event) if other == number => events.push(event),
                             job => {
                                 next = Some(job);
                                 break;
@@ -164,8 +179,7 @@ impl Worker {
                         }
                     }
                     let costs: usize = events.iter().map(cost).sum();
-                    let requests: Vec<_> = requests.iter().map(mcpgen_types::to_string).collect();
-                    let stream = self.stream(number);
+                    let (stream, requests) = (self.stream(number), texts(&requests));
                     self.retry(|| self.store.append(&stream, &requests, events.clone())).await;
                     self.bytes.fetch_sub(costs, Ordering::SeqCst);
                 }

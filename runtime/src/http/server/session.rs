@@ -35,6 +35,9 @@ use crate::util::lock::Mutex;
 /// How long a POST waits for its first message before the HTTP response becomes an event stream.
 const FIRST_MESSAGE_TIMEOUT: Duration = Duration::from_millis(500);
 
+/// How long a stream waits until the replicas' store knows it.
+const STORE_TIMEOUT: Duration = Duration::from_secs(1);
+
 /// How long a session is kept if the client never uses it after `initialize`.
 const UNCONFIRMED_TIMEOUT: Duration = Duration::from_secs(60);
 
@@ -193,7 +196,8 @@ impl Session {
             None => (0, None),
         };
         let standalone = Stream::new(0, options.replay, &retained, writer);
-        standalone.store();
+        // Clients can resume it in any case.
+        let _ = standalone.store();
         let session = Arc::new(Self {
             id,
             event_prefix,
@@ -469,7 +473,7 @@ impl Session {
             Ok(first) => first,
             Err(_) => None,
         };
-        self.keep(&reader.stream);
+        self.keep(&reader.stream).await;
         Ok((self.events(reader, 0, first, (used, permit)), None))
     }
 
@@ -497,13 +501,15 @@ impl Session {
         Ok(stream)
     }
 
-    /// Keeps a stream so that a client can resume it.
-    fn keep(&self, stream: &Arc<Stream>) {
-        stream.store();
-        let mut streams = self.streams();
-        streams.resumable.insert(stream, self.max_resumable);
-        drop(streams);
+    /// Keeps a stream so that a client can resume it. Waits until the client can resume it at other replicas too.
+    async fn keep(&self, stream: &Arc<Stream>) {
+        let stored = stream.store();
+        self.streams().resumable.insert(stream, self.max_resumable);
         self.trim_streams();
+        if let Some(stored) = stored {
+            // Without the store, the client can still resume the stream here.
+            let _ = tokio::time::timeout(STORE_TIMEOUT, stored).await;
+        }
     }
 
     /// Limits the bytes that all streams of the session retain together. Drops events of the oldest streams first.

@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use bytes::Bytes;
 use mcpgen_types::{ErrorCode, ErrorId, ErrorMessage, ErrorObject, RequestId};
-use tokio::sync::{Notify, OwnedSemaphorePermit};
+use tokio::sync::{Notify, OwnedSemaphorePermit, oneshot};
 
 use super::event_writer::EventWriter;
 use crate::replicas::{StoredEvent, StoredStream};
@@ -123,23 +123,22 @@ impl Stream {
     }
 
     /// Writes the available and all later events to the store, so that clients can resume the stream at another
-    /// replica.
-    pub(super) fn store(&self) {
-        let Some(writer) = &self.writer else { return };
+    /// replica. The result completes when the store knows the stream; `None` if nothing is written.
+    pub(super) fn store(&self) -> Option<oneshot::Receiver<()>> {
+        let writer = self.writer.as_ref()?;
         let mut state = self.state();
         if std::mem::replace(&mut state.is_stored, true) {
-            return;
+            return None;
         }
         // Stream 0 always exists.
-        if self.number != 0 {
-            writer.events.open(self.number, &writer.requests);
-        }
+        let stored = (self.number != 0).then(|| writer.events.open(self.number, &writer.requests));
         for event in &state.events {
             writer.write(self.number, event);
         }
         if state.ended && state.events.back().is_none_or(|last| last.response.is_none()) {
             writer.end(self.number, state.last + 1);
         }
+        stored
     }
 
     /// Appends a message. A response is the last message of the stream.

@@ -109,7 +109,9 @@ impl Session {
                 }
             }
             ensure!(Instant::now() < until, "no response to {request}");
-            match self.resume(world, random, stream.last_id.as_deref()).await? {
+            // A stream that ended before its first event cannot be resumed.
+            let Some(last_id) = stream.last_id.clone() else { return Ok(Err(Failure::Interrupted)) };
+            match self.resume(world, random, Some(&last_id)).await? {
                 Ok(resumed) => stream = resumed,
                 Err(failure) => return Ok(Err(failure)),
             }
@@ -142,6 +144,10 @@ impl Session {
                     return Ok(Ok(Events { last_id: last_id.map(str::to_owned), ..Events::new(response) }));
                 }
                 Ok(response) if response.status() == 404 => return Ok(Err(Failure::NoSession)),
+                // Redis has lost the events.
+                Ok(response) if response.status() == 400 && world.may_lose_sessions => {
+                    return Ok(Err(Failure::Interrupted));
+                }
                 Ok(response) if response.status() == 400 => {
                     bail!("cannot resume after {last_id:?}: {}", response.text().await.unwrap_or_default())
                 }

@@ -189,7 +189,12 @@ async fn begin_sessions(world: Arc<World>, mut random: Rng, count: usize) -> any
         let response = post(&world, &mut random, None, &initialize).await.context("killed too early")?;
         ensure!(response.status() == 200, "initialize: {}", response.status());
         let id = response.headers().get("mcp-session-id").context("no session ID")?;
-        sessions.push(id.to_str()?.to_owned());
+        let id = id.to_str()?.to_owned();
+        // The server soon ends sessions that are not used after `initialize`.
+        let ready = json!({ "jsonrpc": "2.0", "method": "notifications/initialized" });
+        let response = post(&world, &mut random, Some(&id), &ready).await.context("killed too early")?;
+        ensure!(response.status() == 202, "notifications/initialized: {}", response.status());
+        sessions.push(id);
     }
     Ok(sessions)
 }
