@@ -282,11 +282,11 @@ impl ExchangeBus for MemoryStores {
             // Ends with an error when the replica dies, and without one when the frames end.
             let frames = frames.map(Some).chain(stream::once(ready(None)));
             let frames = stream::select(frames, ended.map(Some));
-            let frames = frames.scan(false, |failed, frame| {
-                let frame = if *failed { None } else { frame };
-                *failed = frame.as_ref().is_some_and(Result::is_err);
-                ready(frame)
+            let frames = frames.flat_map(|frame| {
+                let end = (!matches!(frame, Some(Ok(_)))).then_some(None);
+                stream::iter([Some(frame), end].into_iter().flatten())
             });
+            let frames = frames.scan((), |(), frame| ready(frame));
             Ok(ForwardedResponse { status, headers, frames: frames.boxed() })
         }
         .boxed()
