@@ -26,12 +26,7 @@ const CASES: &[Case] = &[
         out: &["tools (4)\n", "  add    Returns the sum of two numbers.\n", "resources (2)\n", "prompts (1)\n"],
         err: &[],
     },
-    Case {
-        arguments: &["list", "--only", "templates"],
-        code: 1,
-        out: &[],
-        err: &["error: resources/templates/list: the server has no resource templates"],
-    },
+    Case { arguments: &["list", "--only", "templates"], code: 0, out: &["resource templates (0)\n"], err: &[] },
     Case { arguments: &["list", "--only", "prompts"], code: 0, out: &["prompts (1)\n  explain\n"], err: &[] },
     Case { arguments: &["list", "--only", "tools", "--format", "json"], code: 0, out: &["\"tools\": ["], err: &[] },
     Case { arguments: &["call", "add", "--arg", "a=1", "--arg", "b=2.5"], code: 0, out: &["3.5\n"], err: &[] },

@@ -84,11 +84,12 @@ const CHANGES: &[Change] = &[
         "limit-added",
         Breaking,
     ),
-    // A client has allowed the tool without asking, because it only reads.
+    // A client has allowed the tool without asking, because it only reads. A tool that writes is destructive unless it
+    // declares otherwise.
     change(
         ("filesystem", "list_directory"),
         |tool| tool["annotations"]["readOnlyHint"] = json!(false),
-        "tool-became-writing",
+        "tool-became-destructive",
         Dangerous,
     ),
     change(

@@ -52,8 +52,8 @@ fn text(lists: &[(Kind, Vec<Value>)]) -> String {
         for item in items {
             let description = item["description"].as_str().or(item["title"].as_str()).unwrap_or_default();
             let line = plain(description.trim().lines().next().unwrap_or_default());
-            let padded = format!("{:width$}", name(item), width = width.unwrap_or(0) + GAP);
-            text.push_str(format!("  {padded}{}", styled(DIM, &line)).trim_end());
+            let padded = format!("{:width$}{:GAP$}{}", name(item), "", styled(DIM, &line), width = width.unwrap_or(0));
+            text.push_str(&format!("  {}", if line.is_empty() { name(item) } else { padded }));
             text.push('\n');
         }
     }
