@@ -105,12 +105,11 @@ impl Bindings {
     }
 
     fn sync(&self, out: &Path, check: bool) -> Result<BindingsWritten, Error> {
-        let (files, tools, notes) = self.files()?;
+        let Module { files, tools, notes } = self.module()?;
         Ok(BindingsWritten { tools, notes, changes: sync(out, &files, check)? })
     }
 
-    /// Returns the text of each file by its path, the number of tools, and the notes.
-    fn files(&self) -> Result<(BTreeMap<String, String>, usize, Vec<String>), Error> {
+    fn module(&self) -> Result<Module, Error> {
         let command = format!("mcpgen bindings {} --out DIR", self.source);
         let (mut names, mut files) = (Names::default(), BTreeMap::new());
         let mut tools = Vec::new();
@@ -127,6 +126,15 @@ impl Bindings {
         );
         files.insert("mod.rs".to_owned(), functions::root(&header, &self.source, &tools)?);
         let notes = tools.iter().flat_map(ToolBinding::notes).collect();
-        Ok((files, tools.len(), notes))
+        Ok(Module { files, tools: tools.len(), notes })
     }
+}
+
+/// A module of bindings.
+struct Module {
+    /// The text of each file, by its path.
+    files: BTreeMap<String, String>,
+    /// The number of tools.
+    tools: usize,
+    notes: Vec<String>,
 }

@@ -12,6 +12,7 @@ pub(crate) fn is_long_lived(method: &str) -> bool {
 
 /// Returns the key of the part of a session's state that a message of this method changes, and whether the message
 /// resets that part. `uri` returns the URI in the params. The schemas do not contain this fact.
+#[cfg(feature = "http-server")]
 pub(crate) fn state_change(method: &str, uri: impl FnOnce() -> Option<String>) -> Option<(String, bool)> {
     match method {
         "initialize" | "notifications/initialized" | "logging/setLevel" => Some((method.to_owned(), false)),
@@ -22,15 +23,18 @@ pub(crate) fn state_change(method: &str, uri: impl FnOnce() -> Option<String>) -
 }
 
 /// Returns the key of the part of a session's state that is the subscription to a resource.
+#[cfg(feature = "http-server")]
 fn subscription(uri: &str) -> String {
     format!("{SUBSCRIPTION}{uri}")
 }
 
 /// Returns the URI of a key that is the subscription to a resource.
+#[cfg(feature = "http-server")]
 pub(crate) fn subscribed_uri(key: &str) -> Option<&str> {
     key.strip_prefix(SUBSCRIPTION)
 }
 
+#[cfg(feature = "http-server")]
 const SUBSCRIPTION: &str = "resources/subscribe ";
 
 /// Returns whether a server may respond to a request of this method although it has not declared the capability: several
