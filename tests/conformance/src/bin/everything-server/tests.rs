@@ -35,7 +35,8 @@ fn form_values(params: &ElicitRequestParams) -> std::collections::BTreeMap<Strin
     let params = mcpgen_types::to_value(params).expect("valid JSON");
     let fields = params["requestedSchema"]["properties"].as_object().expect("properties").clone();
     let values = fields.into_iter().map(|(name, schema)| {
-        let value = schema.get("default").cloned().unwrap_or_else(|| json!(name));
+        let example = if schema["type"] == "boolean" { json!(true) } else { json!(name) };
+        let value = schema.get("default").cloned().unwrap_or(example);
         (name, mcpgen_types::from_value(value).expect("a valid field value"))
     });
     values.collect()
@@ -75,12 +76,12 @@ const TEXTS: &[(&str, &str, &str)] = &[
         r#"Elicitation completed: action=accept, content={"age":30,"name":"John Doe","score":95.5,"status":"active","verified":true}"#,
     ),
     ("test_missing_capability", "{}", "LLM response: Hello"),
-    ("test_streaming_elicitation", "{}", r#"action=accept, content={"ok":"ok"}"#),
+    ("test_streaming_elicitation", "{}", r#"action=accept, content={"ok":true}"#),
     ("test_input_required_result_elicitation", "{}", "Hello, name!"),
     ("test_input_required_result_sampling", "{}", "Hello"),
     ("test_input_required_result_list_roots", "{}", "The roots are file:///test/root."),
-    ("test_input_required_result_request_state", "{}", r#"state-ok: action=accept, content={"ok":"ok"}"#),
-    ("test_input_required_result_tampered_state", "{}", r#"state-ok: action=accept, content={"ok":"ok"}"#),
+    ("test_input_required_result_request_state", "{}", r#"state-ok: action=accept, content={"ok":true}"#),
+    ("test_input_required_result_tampered_state", "{}", r#"state-ok: action=accept, content={"ok":true}"#),
     ("test_input_required_result_multi_round", "{}", "name likes color."),
     (
         "test_input_required_result_capabilities",
@@ -91,8 +92,8 @@ const TEXTS: &[(&str, &str, &str)] = &[
     ("greet", r#"{"name": "World"}"#, "Hello, World!"),
     ("slow_compute", r#"{"seconds": 0, "label": "zero"}"#, "zero: computed for 0 s"),
     ("confirm_delete", "{}", "There is nothing to delete."),
-    ("confirm_delete", r#"{"filename": "a"}"#, r#"a: action=accept, content={"confirm":"confirm"}"#),
-    ("multi_input", "{}", r#"action=accept, content={"name":"name"}; action=accept, content={"ok":"ok"}"#),
+    ("confirm_delete", r#"{"filename": "a"}"#, r#"a: action=accept, content={"confirm":true}"#),
+    ("multi_input", "{}", r#"action=accept, content={"name":"name"}; action=accept, content={"ok":true}"#),
     ("test_header_parameters", r#"{"region": "here"}"#, "region=here priority=0 dry_run=false"),
     ("json_schema_2020_12_tool", r#"{"phone": "1"}"#, r#"{"phone":"1"}"#),
 ];
