@@ -6,8 +6,6 @@ use std::time::Duration;
 
 use futures_util::StreamExt;
 
-use super::listeners;
-use super::state::{Server, State};
 use crate::protocol::change::{Change, Filter, Pending};
 use crate::replicas::{BusEvent, ChangeBus};
 
@@ -28,29 +26,23 @@ impl BusConnection {
         Self { bus: Arc::new(bus), unpublished: Arc::default(), has_started: AtomicBool::new(false) }
     }
 
-    /// Publishes a change soon.
-    pub(super) fn publish(&self, change: &Change) {
-        self.unpublished.add(change.clone(), &Filter::default());
-    }
-}
-
-impl Server {
-    /// Starts to pass on changes, if the server has a bus and this is a tokio runtime. Repeated calls do nothing. The
-    /// tasks end when the server is dropped.
-    pub(super) fn connect_to_bus(&self) {
-        let Some(connection) = &self.0.config.change_bus else { return };
+    /// Starts to pass on changes, if this is a tokio runtime. `relay` handles the changes of other replicas. Repeated
+    /// calls do nothing. The tasks end when the server is dropped.
+    pub(super) fn start<T: Send + Sync + 'static>(
+        &self,
+        server: Weak<T>,
+        relay: impl Fn(Arc<T>, BusEvent) + Send + 'static,
+    ) {
         let Ok(runtime) = tokio::runtime::Handle::try_current() else { return };
-        if !connection.has_started.swap(true, Ordering::SeqCst) {
-            let server = Arc::downgrade(&self.0);
-            runtime.spawn(publish(server.clone(), Arc::clone(&connection.bus), Arc::clone(&connection.unpublished)));
-            runtime.spawn(relay(server, Arc::clone(&connection.bus)));
+        if !self.has_started.swap(true, Ordering::SeqCst) {
+            runtime.spawn(publish_changes(server.clone(), Arc::clone(&self.bus), Arc::clone(&self.unpublished)));
+            runtime.spawn(relay_changes(server, Arc::clone(&self.bus), relay));
         }
     }
 
-    /// Notifies all subscribers of everything that they have subscribed to.
-    fn relay_missed_changes(&self) {
-        self.0.subscriptions.everything_changed();
-        listeners::everything_changed(&mut self.0.listeners.lock());
+    /// Publishes a change soon.
+    pub(super) fn publish(&self, change: &Change) {
+        self.unpublished.add(change.clone(), &Filter::default());
     }
 }
 
@@ -58,7 +50,7 @@ impl Server {
 const CHECK: Duration = Duration::from_secs(1);
 
 /// Publishes the server's changes in order.
-async fn publish(server: Weak<State>, bus: Arc<dyn ChangeBus>, unpublished: Arc<Pending>) {
+async fn publish_changes<T>(server: Weak<T>, bus: Arc<dyn ChangeBus>, unpublished: Arc<Pending>) {
     while server.strong_count() > 0 {
         let Ok(change) = tokio::time::timeout(CHECK, unpublished.next()).await else { continue };
         let mut delay = DELAY;
@@ -73,15 +65,12 @@ async fn publish(server: Weak<State>, bus: Arc<dyn ChangeBus>, unpublished: Arc<
     }
 }
 
-/// Notifies the server's subscribers of the changes that other replicas publish.
-async fn relay(server: Weak<State>, bus: Arc<dyn ChangeBus>) {
+/// Passes the changes of other replicas to `relay`.
+async fn relay_changes<T>(server: Weak<T>, bus: Arc<dyn ChangeBus>, relay: impl Fn(Arc<T>, BusEvent)) {
     let mut events = bus.subscribe();
     while server.strong_count() > 0 {
         let Ok(event) = tokio::time::timeout(CHECK, events.next()).await else { continue };
-        let (Some(event), Some(state)) = (event, server.upgrade()) else { return };
-        match event {
-            BusEvent::Change(change) => Server(state).relay_change(&change),
-            BusEvent::Missed => Server(state).relay_missed_changes(),
-        }
+        let (Some(event), Some(server)) = (event, server.upgrade()) else { return };
+        relay(server, event);
     }
 }

@@ -32,6 +32,7 @@ use crate::protocol::cache_hints::CacheHints;
 use crate::protocol::change::Change;
 use crate::protocol::config::ServerConfig;
 use crate::protocol::info::LocalInfo;
+use crate::replicas::BusEvent;
 use crate::replicas::RateLimiter;
 use crate::service::context::Context;
 #[cfg(feature = "tasks")]
@@ -156,6 +157,22 @@ impl Server {
     pub fn relay_change(&self, change: &Change) {
         self.0.subscriptions.changed(change);
         listeners::changed(&mut self.0.listeners.lock(), change);
+    }
+
+    /// Starts to pass on changes, if the server has a bus.
+    pub(super) fn connect_to_bus(&self) {
+        if let Some(connection) = &self.0.config.change_bus {
+            connection.start(Arc::downgrade(&self.0), |state, event| match event {
+                BusEvent::Change(change) => Self(state).relay_change(&change),
+                BusEvent::Missed => Self(state).relay_missed_changes(),
+            });
+        }
+    }
+
+    /// Notifies all subscribers of everything that they have subscribed to.
+    fn relay_missed_changes(&self) {
+        self.0.subscriptions.everything_changed();
+        listeners::everything_changed(&mut self.0.listeners.lock());
     }
 
     /// Returns the server's configuration: its local info, with the capabilities it has now, and its cache hints.

@@ -21,7 +21,7 @@ use super::host_filter::{self, AllowedHosts, Operation, Refusal};
 use super::permit::Permit;
 use super::request_body::RequestBody;
 use super::session::{self, Identity, Replicated, Session, SessionGuard};
-use super::state::{Caller, Shared};
+use super::state::{Caller, Found, Shared};
 use crate::http::headers::SESSION;
 use crate::protocol::change::Change;
 use crate::protocol::info::can;
@@ -36,13 +36,6 @@ const RENEWAL: Duration = Duration::from_secs(5);
 
 /// How much longer than a replica the store keeps a session.
 const MARGIN: Duration = Duration::from_secs(60);
-
-/// Where the session of a request is.
-pub(super) enum Found {
-    Here(SessionGuard),
-    /// At the replica with this ID.
-    At(String),
-}
 
 impl<S: RequestService + Sync> Endpoint<S> {
     /// Finds the session that a request names with `Mcp-Session-Id`. Returns `None` without the header. Takes over the

@@ -51,6 +51,13 @@ pub(super) struct Caller {
     pub(super) is_forwarded: bool,
 }
 
+/// Where the session of a request is.
+pub(super) enum Found {
+    Here(SessionGuard),
+    /// At the replica with this ID.
+    At(String),
+}
+
 impl Shared {
     pub(super) fn sessions(&self) -> MutexGuard<'_, Registry> {
         self.sessions.lock()

@@ -112,7 +112,7 @@ impl Modules {
     /// Reads all files below `src`.
     fn read(src: &Path) -> Self {
         let mut modules = Self::default();
-        for file in files(src) {
+        for file in files(src).into_iter().filter(|file| file.extension().is_some_and(|extension| extension == "rs")) {
             let path = file.strip_prefix(src).expect("it is below the folder").with_extension("");
             let mut module: ModulePath = path.iter().map(|name| name.to_str().expect("UTF-8").to_owned()).collect();
             module.pop_if(|last| matches!(last.as_str(), "mod" | "lib"));
