@@ -11,12 +11,13 @@
 //!
 //! The responder sends a limited number of frames before the requester has consumed them.
 //!
-//! `requester` and `responder` are the two sides, `channel` sends and receives their messages.
+//! `requester` and `responder` are the two sides, `channel` receives their messages, and `sender` sends them.
 
 mod channel;
 mod message;
 mod requester;
 mod responder;
+mod sender;
 
 use std::time::Duration;
 

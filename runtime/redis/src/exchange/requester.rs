@@ -12,8 +12,8 @@ use tokio::sync::mpsc;
 use tokio::time::timeout;
 
 use super::WINDOW;
-use super::channel::Sender;
 use super::message::{Head, Headers, RequestHead};
+use super::sender::Sender;
 use crate::error::Unavailable;
 
 /// The exchanges that this replica waits for, by ID.

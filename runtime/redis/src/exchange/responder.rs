@@ -11,8 +11,8 @@ use mcpgen_runtime::replicas::{Answer, ForwardedRequest, ForwardedResponse, Fram
 use tokio::sync::Semaphore;
 use tokio_util::sync::CancellationToken;
 
-use super::channel::Sender;
 use super::message::{Head, Headers, RequestHead};
+use super::sender::Sender;
 use super::{MAX_FRAME, WINDOW};
 use crate::error::{Unavailable, corrupt};
 
