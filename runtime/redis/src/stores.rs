@@ -123,7 +123,7 @@ impl RedisStores {
         Ok(codec)
     }
 
-    /// Returns the current keys of request states. Creates a random key if there is none.
+    /// Returns the current keys of request states. Creates a random key if Redis has none yet.
     ///
     /// # Errors
     ///

@@ -30,7 +30,7 @@ pub(crate) async fn run(args: CallArgs) -> Result<(), Failure> {
     if failed { Err(Failure::Tool(args.tool)) } else { Ok(()) }
 }
 
-/// Returns the content for people, or the structured content if there is none.
+/// Returns the content as text, or the structured content of a result without content.
 fn text(result: &JsonObject) -> String {
     let blocks = result.get("content").and_then(Value::as_array).map(Vec::as_slice).unwrap_or_default();
     match result.get("structuredContent") {

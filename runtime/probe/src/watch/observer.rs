@@ -226,7 +226,7 @@ impl Observer {
     }
 }
 
-/// Returns params or a result as an object. Empty if it is none.
+/// Returns params or a result as an object, or an empty object if it has another type.
 fn object(json: Option<Cursor<'_>>) -> JsonObject {
     json.and_then(|json| json.to_raw().decode().ok()).unwrap_or_default()
 }

@@ -194,7 +194,7 @@ impl<S: RequestService + Sync> Endpoint<S> {
             let error = errors::not_in_batches();
             return Ok(body::error(StatusCode::BAD_REQUEST, ErrorId::Absent, error));
         }
-        self.record(&session, posted, &inbound).await?;
+        self.write_journal(&session, posted, &inbound).await?;
         inbound.extensions = extensions(caller.parts);
         let posted_message = PostedMessage { arrived: inbound, requests: permit.map(|permit| (posted.ids(), permit)) };
         // From here on the session's inbox limits the bytes.
@@ -286,8 +286,8 @@ impl<S: RequestService + Sync> Endpoint<S> {
         let random =
             random.map_err(|_| Refusal::new(StatusCode::INTERNAL_SERVER_ERROR, "no random bytes are available"))?;
         let id: String = random.iter().map(|byte| format!("{byte:02x}")).collect();
-        let replicated = self.shared.replicated(&id, caller);
-        self.run(Identity { id, owner: caller.owner.clone(), replicated }, |_| {})
+        let record = self.shared.session_record(&id, caller);
+        self.run(Identity { id, owner: caller.owner.clone(), record }, |_| {})
     }
 
     /// Runs a session. Calls `prepare` before requests can reach it. At the session limit it evicts the least recently

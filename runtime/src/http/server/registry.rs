@@ -6,7 +6,8 @@ use std::sync::Arc;
 use tokio::time::Instant;
 
 use super::quota::Quota;
-use super::session::{Replicated, Session};
+use super::session::Session;
+use super::session_record::SessionRecord;
 
 /// The sessions of an endpoint, by ID and by last use.
 #[derive(Default)]
@@ -37,7 +38,7 @@ impl Registry {
 
     /// Returns the IDs of the sessions that are in the store of the replicas.
     pub(super) fn stored_ids(&self) -> Vec<String> {
-        let is_stored = |session: &Session| session.replicated.as_ref().is_some_and(Replicated::is_stored);
+        let is_stored = |session: &Session| session.record.as_ref().is_some_and(SessionRecord::is_stored);
         let sessions = self.by_id.values().map(|entry| &entry.session);
         sessions
             .filter(|session| is_stored(session) && !session.has_ended())

@@ -8,18 +8,18 @@ use std::time::Duration;
 use bytes::Bytes;
 use futures_util::{Stream as Events, StreamExt, stream};
 use http::{HeaderValue, Response, StatusCode};
-use mcpgen_types::{ErrorCode, ErrorId, ErrorMessage, ErrorObject, RequestId, Revision};
+use mcpgen_types::{ErrorId, RequestId, Revision};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore, mpsc};
 use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 
 use super::body::{self, Body};
-use super::event_writer::EventWriter;
 use super::host_filter::Refusal;
 use super::options::EndpointOptions;
 use super::permit::Permit;
 use super::resumable::Resumable;
-use super::stream::{Next, Reader, ResponseInfo, Stream, StreamWriter};
+use super::session_record::{SessionRecord, lost_response};
+use super::stream::{Next, Reader, ResponseInfo, Stream};
 use crate::connection::Connection;
 use crate::http::headers::SESSION;
 use crate::http::sse;
@@ -27,7 +27,7 @@ use crate::jsonrpc::errors;
 use crate::protocol::Protocol;
 use crate::protocol::change::Change;
 use crate::protocol::legacy::Legacy;
-use crate::replicas::{JournalEntry, StoredSession, StoredStream};
+use crate::replicas::{JournalEntry, StoredStream};
 use crate::service::router::{RequestService, Router};
 use crate::transport::{self, Inbound, Outbound, Outcome, Route};
 use crate::util::lock::Mutex;
@@ -79,8 +79,8 @@ pub(super) struct Session {
     /// Whether the client has used the session after `initialize`.
     confirmed: AtomicBool,
     end: CancellationToken,
-    /// What the replicas share. `None` if the server has one process.
-    pub(super) replicated: Option<Replicated>,
+    /// The record in the store of the replicas. `None` if the server has one process.
+    pub(super) record: Option<SessionRecord>,
     /// The maximum number of streams that are kept for clients that resume.
     max_resumable: usize,
     replay: usize,
@@ -106,58 +106,12 @@ struct Waiting {
     _permit: Permit,
 }
 
-/// What the replicas share about a session.
-pub(super) struct Replicated {
-    writer: EventWriter,
-    /// The session as a new home needs it.
-    stored: Mutex<StoredSession>,
-    /// Whether the session is in the store.
-    is_stored: AtomicBool,
-    /// Whether the session has ended for the client too, so that it must leave the store.
-    is_over: AtomicBool,
-}
-
-impl Replicated {
-    pub(super) fn new(stored: StoredSession, writer: EventWriter) -> Self {
-        let is_stored = AtomicBool::new(false);
-        Self { writer, stored: Mutex::new(stored), is_stored, is_over: AtomicBool::new(false) }
-    }
-
-    /// Returns the session as a new home needs it.
-    pub(super) fn stored(&self) -> StoredSession {
-        self.stored.lock().clone()
-    }
-
-    /// Returns a writer for a stream that responds to these requests.
-    fn stream_writer(&self, requests: &[RequestId]) -> StreamWriter {
-        StreamWriter { events: self.writer.clone(), requests: requests.into() }
-    }
-
-    /// Adds an entry to the local copy of the journal.
-    pub(super) fn record(&self, entry: JournalEntry) {
-        self.stored.lock().record(entry);
-    }
-
-    pub(super) fn set_stored(&self) {
-        self.is_stored.store(true, Ordering::SeqCst);
-    }
-
-    pub(super) fn is_stored(&self) -> bool {
-        self.is_stored.load(Ordering::SeqCst)
-    }
-
-    /// Returns whether the session is in the store and must leave it, because it has ended.
-    pub(super) fn must_be_removed(&self) -> bool {
-        self.is_stored() && self.is_over.load(Ordering::SeqCst)
-    }
-}
-
 /// The identity of a session.
 pub(super) struct Identity {
     pub(super) id: String,
     /// The owner that began the session, if [`EndpointOptions::owner`] is set.
     pub(super) owner: Option<Arc<str>>,
-    pub(super) replicated: Option<Replicated>,
+    pub(super) record: Option<SessionRecord>,
 }
 
 /// The number of hexadecimal digits of a session ID that are also the prefix of its event IDs. The remaining digits
@@ -180,7 +134,7 @@ struct Delivery {
 impl Session {
     /// Creates a session. Returns it with the future that runs it until it ends.
     pub(super) fn begin<S: RequestService>(
-        Identity { id, owner, replicated }: Identity,
+        Identity { id, owner, record }: Identity,
         protocol: Legacy,
         (service, handlers): (S, Router),
         options: &EndpointOptions,
@@ -191,8 +145,8 @@ impl Session {
         let share = Arc::new(Semaphore::new(options.requests_per_session.clamp(1, Semaphore::MAX_PERMITS)));
         let open_streams = Arc::new(Semaphore::new(share.available_permits()));
         let event_prefix = id.get(id.len().saturating_sub(EVENT_PREFIX)..).unwrap_or_default().to_owned();
-        let (epoch, writer) = match &replicated {
-            Some(replicated) => (u64::from(replicated.stored.lock().epoch), Some(replicated.stream_writer(&[]))),
+        let (epoch, writer) = match &record {
+            Some(record) => (u64::from(record.stored().epoch), Some(record.stream_writer(&[]))),
             None => (0, None),
         };
         let standalone = Stream::new(0, options.replay, &retained, writer);
@@ -216,7 +170,7 @@ impl Session {
             confirmed: AtomicBool::new(false),
             used: Mutex::new(Instant::now()),
             end,
-            replicated,
+            record,
             max_resumable: options.requests_per_session.max(MIN_RESUMABLE),
             replay: options.replay,
             keep_alive: options.keep_alive,
@@ -257,10 +211,10 @@ impl Session {
         streams.ended = true;
         streams.waiting.drain().for_each(|(_, waiting)| waiting.stream.end());
         drop(streams);
-        match &self.replicated {
+        match &self.record {
             // The session may continue at another replica, with this stream.
-            Some(replicated) => {
-                replicated.writer.close();
+            Some(record) => {
+                record.close();
                 self.standalone().disconnect_reader();
             }
             None => self.standalone().end(),
@@ -274,8 +228,8 @@ impl Session {
 
     /// Ends the session: it accepts no more messages. Requests in flight may still finish within the drain time.
     pub(super) fn end(&self) {
-        if let Some(replicated) = &self.replicated {
-            replicated.is_over.store(true, Ordering::SeqCst);
+        if let Some(record) = &self.record {
+            record.end();
         }
         self.end.cancel();
     }
@@ -299,7 +253,7 @@ impl Session {
 
     /// Continues the streams of the session's previous home. Requests without a response get an error.
     pub(super) fn restore(&self, mut streams: Vec<StoredStream>) {
-        let Some(replicated) = &self.replicated else { return };
+        let Some(record) = &self.record else { return };
         if streams.iter().all(|stream| stream.number != 0) {
             streams.push(StoredStream::default());
         }
@@ -307,7 +261,7 @@ impl Session {
             let requests: Vec<RequestId> =
                 stored.requests.iter().filter_map(|id| mcpgen_types::from_str(id).ok()).collect();
             let is_standalone = stored.number == 0;
-            let writer = replicated.stream_writer(&requests);
+            let writer = record.stream_writer(&requests);
             let stream = Stream::restore(stored, self.replay, &self.retained, Some(writer));
             if is_standalone {
                 *self.standalone.lock() = stream;
@@ -491,7 +445,7 @@ impl Session {
             return Err(Some(known.clone()));
         }
         streams.count += 1;
-        let writer = self.replicated.as_ref().map(|replicated| replicated.stream_writer(ids));
+        let writer = self.record.as_ref().map(|record| record.stream_writer(ids));
         let stream = Stream::new(streams.count, self.replay, &self.retained, writer);
         for id in ids {
             let (stream, permit) = (Arc::clone(&stream), Arc::clone(permit));
@@ -576,22 +530,6 @@ impl Session {
         let items = SseWriter { reader, ready, ended: false, keep_alive: self.keep_alive, used, permit };
         body::events(items.beginning_with(first).events())
     }
-}
-
-/// Creates the error response to the requests of a stream whose handler has died with its process. Returns `None` if the
-/// stream responds to no request.
-fn lost_response(requests: &[RequestId]) -> Option<(Vec<u8>, ResponseInfo)> {
-    const WHY: &str = "the process that handled the request has died; send the request again";
-    let response =
-        |id: &RequestId| ErrorMessage::new(ErrorId::Id(id.clone()), ErrorObject::new(ErrorCode::INTERNAL_ERROR, WHY));
-    let message = match requests {
-        [] => return None,
-        [id] => mcpgen_types::to_vec(&response(id)),
-        // The requests of a batch have one message.
-        ids => mcpgen_types::to_vec(&ids.iter().map(response).collect::<Vec<_>>()),
-    };
-    let id = requests.first()?.clone();
-    Some((message, ResponseInfo { id, outcome: Outcome::Failed(ErrorCode::INTERNAL_ERROR.0) }))
 }
 
 /// Creates the refusal for a session that does not exist or has ended.

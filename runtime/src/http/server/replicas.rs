@@ -20,7 +20,8 @@ use super::event_writer::EventWriter;
 use super::host_filter::{self, AllowedHosts, Operation, Refusal};
 use super::permit::Permit;
 use super::request_body::RequestBody;
-use super::session::{self, Identity, Replicated, Session, SessionGuard};
+use super::session::{self, Identity, Session, SessionGuard};
+use super::session_record::SessionRecord;
 use super::state::{Caller, Found, Shared};
 use crate::http::headers::SESSION;
 use crate::protocol::change::Change;
@@ -85,10 +86,10 @@ impl<S: RequestService + Sync> Endpoint<S> {
         let writer = EventWriter::new(stored.id.clone(), Arc::clone(&replicas.events), shared.options.replay);
         let journal = stored.journal.clone();
         let owner = stored.owner.as_deref().map(Arc::from);
-        let replicated = Replicated::new(stored.clone(), writer);
-        replicated.set_stored();
+        let record = SessionRecord::new(stored.clone(), writer);
+        record.set_stored();
         tracing::debug!(streams = streams.len(), "taking over a session, because the replica that ran it has died");
-        self.run(Identity { id: stored.id, owner, replicated: Some(replicated) }, |session| {
+        self.run(Identity { id: stored.id, owner, record: Some(record) }, |session| {
             let changes = shared.missable_changes(&journal);
             session.restore(streams);
             session.replay(journal);
@@ -165,13 +166,13 @@ impl<S: RequestService + Sync> Endpoint<S> {
     }
 
     /// Records a message that changes the state of a session, so that a new home can replay it.
-    pub(super) async fn record(
+    pub(super) async fn write_journal(
         &self,
         session: &Session,
         posted: &RequestBody,
         inbound: &Inbound,
     ) -> Result<(), Refusal> {
-        let (Some(replicas), Some(replicated)) = (&self.shared.options.replicas, &session.replicated) else {
+        let (Some(replicas), Some(record)) = (&self.shared.options.replicas, &session.record) else {
             return Ok(());
         };
         let Some((key, is_reset)) = posted.state_change.clone() else { return Ok(()) };
@@ -184,22 +185,22 @@ impl<S: RequestService + Sync> Endpoint<S> {
             false => inbound.clone().into_bytes().ok().map(Bytes::from),
         };
         let entry = JournalEntry::new(key, message);
-        if replicated.is_stored() {
+        if record.is_stored() {
             replicas.sessions.record(&session.id, entry.clone()).await.map_err(refusal)?;
         }
-        replicated.record(entry);
+        record.record(entry);
         Ok(())
     }
 
     /// Stores a new session. Does nothing if the server has one process.
     pub(super) async fn create_in_store(&self, session: &Session) -> Result<(), Refusal> {
         let shared = &self.shared;
-        let (Some(replicas), Some(replicated)) = (&shared.options.replicas, &session.replicated) else {
+        let (Some(replicas), Some(record)) = (&shared.options.replicas, &session.record) else {
             return Ok(());
         };
-        match replicas.sessions.create(replicated.stored(), shared.lifetime()).await {
+        match replicas.sessions.create(record.stored(), shared.lifetime()).await {
             Ok(_) => {
-                replicated.set_stored();
+                record.set_stored();
                 Ok(())
             }
             Err(error) => {
@@ -231,14 +232,14 @@ impl<S: RequestService + Sync> Endpoint<S> {
 }
 
 impl Shared {
-    /// Returns what a new session shares with the other replicas. Returns `None` if the server has one process.
-    pub(super) fn replicated(&self, id: &str, caller: &Caller) -> Option<Replicated> {
+    /// Creates the record of a new session. Returns `None` if the server has one process.
+    pub(super) fn session_record(&self, id: &str, caller: &Caller) -> Option<SessionRecord> {
         let replicas = self.options.replicas.as_ref()?;
         let mut stored = StoredSession::new(id);
         stored.owner = caller.owner.as_deref().map(str::to_owned);
         stored.principal = caller.parts.extensions.get::<Principal>().map(|principal| principal.name().to_owned());
         let writer = EventWriter::new(id.to_owned(), Arc::clone(&replicas.events), self.options.replay);
-        Some(Replicated::new(stored, writer))
+        Some(SessionRecord::new(stored, writer))
     }
 
     /// Returns the lock for locating a session.
@@ -269,8 +270,8 @@ impl Shared {
 
     /// Removes a session that has ended from the store.
     pub(super) async fn remove_from_store(&self, session: &Session) -> Result<(), Refusal> {
-        match (&self.options.replicas, &session.replicated) {
-            (Some(replicas), Some(replicated)) if replicated.must_be_removed() => {
+        match (&self.options.replicas, &session.record) {
+            (Some(replicas), Some(record)) if record.must_be_removed() => {
                 replicas.sessions.remove(&session.id).await.map_err(refusal)
             }
             _ => Ok(()),
@@ -280,7 +281,7 @@ impl Shared {
     /// Removes a session that has ended from the store, in the background.
     pub(super) fn remove_ended(&self, session: &Arc<Session>) {
         let Some(replicas) = self.options.replicas.clone() else { return };
-        let must_be_removed = session.replicated.as_ref().is_some_and(Replicated::must_be_removed);
+        let must_be_removed = session.record.as_ref().is_some_and(SessionRecord::must_be_removed);
         if must_be_removed && let Ok(runtime) = tokio::runtime::Handle::try_current() {
             let session = Arc::clone(session);
             runtime.spawn(async move {
@@ -305,9 +306,9 @@ impl Shared {
         let lost = replicas.sessions.renew(&ids, self.lifetime()).await?;
         for id in lost {
             let Some(session) = self.session(&id) else { continue };
-            let Some(replicated) = &session.0.replicated else { continue };
+            let Some(record) = &session.0.record else { continue };
             // The store may have lost its data, but not to another replica.
-            if !replicas.sessions.create(replicated.stored(), self.lifetime()).await? {
+            if !replicas.sessions.create(record.stored(), self.lifetime()).await? {
                 tracing::debug!("another replica has taken over a session");
                 session.0.release();
             }

@@ -1,0 +1,84 @@
+//! The record of a session in the store that the replicas share, and what a new home needs to continue the session.
+
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use mcpgen_types::{ErrorCode, ErrorId, ErrorMessage, ErrorObject, RequestId};
+
+use super::event_writer::EventWriter;
+use super::stream::{ResponseInfo, StreamWriter};
+use crate::replicas::{JournalEntry, StoredSession};
+use crate::transport::Outcome;
+use crate::util::lock::Mutex;
+
+/// The record of a session in the store that the replicas share.
+pub(super) struct SessionRecord {
+    writer: EventWriter,
+    /// The session as a new home needs it.
+    stored: Mutex<StoredSession>,
+    /// Whether the session is in the store.
+    is_stored: AtomicBool,
+    /// Whether the session has ended at all replicas, so that it must leave the store.
+    has_ended: AtomicBool,
+}
+
+impl SessionRecord {
+    pub(super) fn new(stored: StoredSession, writer: EventWriter) -> Self {
+        let is_stored = AtomicBool::new(false);
+        Self { writer, stored: Mutex::new(stored), is_stored, has_ended: AtomicBool::new(false) }
+    }
+
+    /// Returns the session as a new home needs it.
+    pub(super) fn stored(&self) -> StoredSession {
+        self.stored.lock().clone()
+    }
+
+    /// Returns a writer for a stream that responds to these requests.
+    pub(super) fn stream_writer(&self, requests: &[RequestId]) -> StreamWriter {
+        StreamWriter { events: self.writer.clone(), requests: requests.into() }
+    }
+
+    /// Adds an entry to the local copy of the journal.
+    pub(super) fn record(&self, entry: JournalEntry) {
+        self.stored.lock().record(entry);
+    }
+
+    /// Stops writing events, because another replica may run the session from now on.
+    pub(super) fn close(&self) {
+        self.writer.close();
+    }
+
+    /// Marks the session as ended at all replicas.
+    pub(super) fn end(&self) {
+        self.has_ended.store(true, Ordering::SeqCst);
+    }
+
+    /// Marks the session as present in the store.
+    pub(super) fn set_stored(&self) {
+        self.is_stored.store(true, Ordering::SeqCst);
+    }
+
+    pub(super) fn is_stored(&self) -> bool {
+        self.is_stored.load(Ordering::SeqCst)
+    }
+
+    /// Returns whether the session is in the store and must leave it, because it has ended.
+    pub(super) fn must_be_removed(&self) -> bool {
+        self.is_stored() && self.has_ended.load(Ordering::SeqCst)
+    }
+}
+
+/// Creates the error response to the requests of a stream whose handler has died with its process. Returns `None` if the
+/// stream responds to no request.
+pub(super) fn lost_response(requests: &[RequestId]) -> Option<(Vec<u8>, ResponseInfo)> {
+    const WHY: &str = "the process that handled the request has died; send the request again";
+    let response =
+        |id: &RequestId| ErrorMessage::new(ErrorId::Id(id.clone()), ErrorObject::new(ErrorCode::INTERNAL_ERROR, WHY));
+    let message = match requests {
+        [] => return None,
+        [id] => mcpgen_types::to_vec(&response(id)),
+        // The requests of a batch have one message.
+        ids => mcpgen_types::to_vec(&ids.iter().map(response).collect::<Vec<_>>()),
+    };
+    let id = requests.first()?.clone();
+    Some((message, ResponseInfo { id, outcome: Outcome::Failed(ErrorCode::INTERNAL_ERROR.0) }))
+}
