@@ -26,6 +26,7 @@ pub fn emit(protocol: &Protocol, options: &Options) -> Result<BTreeMap<String, S
 }
 
 /// Like [`emit`], but the documentation of the module is `title`, for a schema that is not a protocol.
+#[cfg(feature = "lists")]
 pub(crate) fn emit_titled(
     protocol: &Protocol,
     options: &Options,

@@ -25,6 +25,7 @@ pub(crate) fn field_name(wire: &str) -> String {
 }
 
 /// Converts the name of a tool to that of a function.
+#[cfg(feature = "lists")]
 pub(crate) fn function_name(tool: &str) -> String {
     identifier(&spaced(tool).to_snake_case(), "tool")
 }
