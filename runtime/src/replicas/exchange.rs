@@ -44,7 +44,7 @@ pub struct ForwardedRequest {
     pub method: Method,
     /// The URI.
     pub uri: Uri,
-    /// The headers.
+    /// The headers, without credentials: `Authorization`, `Proxy-Authorization`, `Cookie` and `DPoP`.
     pub headers: HeaderMap,
     /// The body.
     pub body: Bytes,

@@ -23,6 +23,11 @@
 //! it. If the home dies, the next replica that receives a request of the session becomes its home: it replays the
 //! session's journal (`initialize`, and requests such as `logging/setLevel`) and continues its streams. The requests
 //! that the home was handling fail with an error that tells the client to send them again.
+//!
+//! The replica that receives a request checks its credentials. The home gets the request without them (`Authorization`,
+//! `Proxy-Authorization`, `Cookie` and `DPoP`), but with its owner and the name of its
+//! [`Principal`](crate::transport::Principal), so that no credential reaches the store. Values that layers have attached to the
+//! request stay at the replica that received it.
 
 mod changes;
 mod error;

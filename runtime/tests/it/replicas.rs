@@ -246,6 +246,25 @@ async fn a_session_belongs_to_its_owner_at_every_replica() {
 }
 
 #[tokio::test]
+async fn credentials_stay_at_the_replica_that_receives_a_request() {
+    let (_hub, replicas) = replicas();
+    let id = session(&replicas[0].endpoint, REVISION).await;
+    let credentials = ["authorization", "proxy-authorization", "cookie", "dpop"];
+    let mut headers = vec![("mcp-session-id", id.as_str()), ("x-trace", "1")];
+    headers.extend(credentials.map(|name| (name, "secret")));
+    for (replica, is_home) in replicas.iter().zip([true, false, false]) {
+        let (_, _, events) =
+            read(send(&replica.endpoint, "POST", &headers, &call(1, "headers", json!({}))).await).await;
+        let result = events[0].json()["result"]["content"][0]["text"].clone();
+        let names: Vec<_> = result.as_str().expect("a text").split(' ').collect();
+        assert!(names.contains(&"x-trace"), "{names:?}");
+        for name in credentials {
+            assert_eq!(names.contains(&name), is_home, "{name}");
+        }
+    }
+}
+
+#[tokio::test]
 async fn sessions_of_a_full_store_are_refused() {
     let hub = MemoryHub::new(1, 64 << 10);
     let replicas = [(); 2].map(|()| replica(&hub, |_| {}));

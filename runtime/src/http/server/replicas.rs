@@ -8,8 +8,8 @@ use std::time::Duration;
 
 use bytes::Bytes;
 use futures_util::{FutureExt, StreamExt};
-use http::header::CONTENT_TYPE;
-use http::{Request, Response, StatusCode};
+use http::header::{AUTHORIZATION, CONTENT_TYPE, COOKIE, PROXY_AUTHORIZATION};
+use http::{HeaderMap, HeaderName, Request, Response, StatusCode};
 use http_body_util::BodyExt;
 use tokio::time::MissedTickBehavior;
 
@@ -37,6 +37,10 @@ const RENEWAL: Duration = Duration::from_secs(5);
 
 /// How much longer than a replica the store keeps a session.
 const MARGIN: Duration = Duration::from_secs(60);
+
+/// The headers that other replicas do not get: credentials do not belong in the store. The replica that receives a request
+/// checks them and forwards the owner and the principal.
+const CREDENTIALS: [HeaderName; 4] = [AUTHORIZATION, PROXY_AUTHORIZATION, COOKIE, HeaderName::from_static("dpop")];
 
 impl<S: RequestService + Sync> Endpoint<S> {
     /// Finds the session that a request names with `Mcp-Session-Id`. Returns `None` without the header. Takes over the
@@ -110,7 +114,7 @@ impl<S: RequestService + Sync> Endpoint<S> {
         let Some(replicas) = &self.shared.options.replicas else { return Err(session::not_found()) };
         let Caller { parts, owner, .. } = caller;
         let mut request = ForwardedRequest::new(parts.method, parts.uri);
-        request.headers = parts.headers;
+        request.headers = without_credentials(parts.headers);
         request.body = body;
         request.owner = owner.map(|owner| owner.to_string());
         request.principal = parts.extensions.get::<Principal>().map(|principal| principal.name().to_owned());
@@ -341,4 +345,11 @@ fn refusal(error: StoreError) -> Refusal {
         true => Refusal::busy(error.to_string()),
         false => Refusal::new(StatusCode::INTERNAL_SERVER_ERROR, error.to_string()),
     }
+}
+
+fn without_credentials(mut headers: HeaderMap) -> HeaderMap {
+    for name in CREDENTIALS {
+        headers.remove(name);
+    }
+    headers
 }

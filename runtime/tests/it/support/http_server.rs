@@ -62,6 +62,11 @@ pub(crate) fn server(observed: &Arc<Observed>) -> ServerBuilder {
                 parts.and_then(|parts| parts.headers.get("x-user")?.to_str().ok()).unwrap_or("nobody").to_owned()
             }
         })
+        .tool_with_schema(tool("headers", plain()), |context, _| async move {
+            let parts = context.extensions().get::<http::request::Parts>();
+            let names = parts.iter().flat_map(|parts| parts.headers.keys()).map(http::HeaderName::as_str);
+            names.collect::<Vec<_>>().join(" ")
+        })
 }
 
 /// The calls and HTTP requests that a test has observed.
