@@ -122,16 +122,16 @@ async fn calls_every_method_in_every_revision() {
         for (n, result) in futures_util::future::join_all(many).await.iter().enumerate() {
             assert_eq!(text(result), format!(r#"{{"n":{n}}}"#));
         }
-        // The server closes the stream before the response.
+        // The server closes the stream before the response. The tool waits until the client has resumed the stream.
+        let resumes = usize::from(client.revision() == Revision::V2025_11_25);
         let later = async {
             tokio::join!(call("later", json!({})), async {
-                tokio::time::sleep(Duration::from_millis(60)).await;
+                until(|| observed.resumed_streams.load(Ordering::SeqCst) == resumes).await;
                 observed.proceed.notify_one();
             })
         };
         assert_eq!(text(&later.await.0), "at last");
-        let is_resumed = client.revision() == Revision::V2025_11_25;
-        assert_eq!(observed.resumed_streams.load(Ordering::SeqCst), usize::from(is_resumed), "{revision:?}");
+        assert_eq!(observed.resumed_streams.load(Ordering::SeqCst), resumes, "{revision:?}");
         // The client cancels a call.
         let waiting =
             client.peer.raw_request("tools/call", Some(mcpgen_types::RawJson::from(&json!({ "name": "wait" })))).send();
