@@ -19,15 +19,19 @@ pub(super) struct Shared {
     pub(super) limits: Limits,
     pub(super) peer: Peer,
     /// The incoming requests that have no response yet.
-    open_requests: Mutex<HashMap<RequestId, Context>>,
+    open_requests: Mutex<OpenRequests>,
 }
+
+/// The hash function is fast and has a random seed. Its collisions cannot cost much, because [`Limits`] bounds the number
+/// of open requests.
+pub(super) type OpenRequests = HashMap<RequestId, Context, foldhash::quality::RandomState>;
 
 impl Shared {
     pub(super) fn new(protocol: Arc<dyn Protocol>, limits: Limits, peer: Peer) -> Self {
         Self { protocol, limits, peer, open_requests: Mutex::default() }
     }
 
-    pub(super) fn open_requests(&self) -> MutexGuard<'_, HashMap<RequestId, Context>> {
+    pub(super) fn open_requests(&self) -> MutexGuard<'_, OpenRequests> {
         self.open_requests.lock()
     }
 
