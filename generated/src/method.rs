@@ -106,6 +106,44 @@ impl MethodSpec {
     }
 }
 
+/// The methods of a revision.
+#[derive(Debug)]
+pub(crate) struct MethodTable {
+    /// Sorted by the length of the method.
+    pub(crate) specs: &'static [MethodSpec],
+    /// For each length, the index of the first method with at least this length.
+    starts: [u16; LENGTHS + 1],
+}
+
+/// The number of lengths in [`MethodTable::starts`]. Methods with at least `LENGTHS - 1` bytes share the last one.
+const LENGTHS: usize = 64;
+
+impl MethodTable {
+    /// Creates a table. `specs` must be sorted by the length of the method.
+    pub(crate) const fn new(specs: &'static [MethodSpec]) -> Self {
+        let mut starts = [specs.len() as u16; LENGTHS + 1];
+        let (mut length, mut index) = (0, 0);
+        while length < LENGTHS {
+            while index < specs.len() && specs[index].method.len() < length {
+                index += 1;
+            }
+            starts[length] = index as u16;
+            length += 1;
+        }
+        Self { specs, starts }
+    }
+
+    /// Returns the facts about a method.
+    pub(crate) fn get(&self, method: &str) -> Option<&'static MethodSpec> {
+        let length = method.len().min(LENGTHS - 1);
+        let (start, end) = (self.starts[length], self.starts[length + 1]);
+        let mut specs = self.specs.get(usize::from(start)..usize::from(end))?.iter();
+        // Most methods of the same length differ in the last byte.
+        let last = method.as_bytes().last();
+        specs.find(|spec| spec.method.as_bytes().last() == last && spec.method == method)
+    }
+}
+
 /// The messages of one direction that have a method: its requests or its notifications.
 pub trait MethodSet: Decode + Encode + Sized {
     /// The names of the methods.

@@ -18,9 +18,9 @@ pub(crate) fn file(revisions: &[Revision], models: &[Protocol]) -> Result<String
         let constant = format_ident!("{}", revision.module().to_uppercase());
         let docs = format!(" The methods of revision `{}`, by length and name.", revision.name);
         let rows = method_facts(protocol).into_iter().map(row);
-        quote!(#[doc = #docs] pub(crate) const #constant: &[MethodSpec] = &[#(#rows),*];)
+        quote!(#[doc = #docs] pub(crate) static #constant: MethodTable = MethodTable::new(&[#(#rows),*]);)
     });
-    render("methods.rs", &header, quote!(use crate::MethodSpec; #(#tables)*))
+    render("methods.rs", &header, quote!(use crate::method::{MethodSpec, MethodTable}; #(#tables)*))
 }
 
 /// Emits a row. Omits members that have their default values.

@@ -123,17 +123,18 @@ fn tokens(revisions: &[Revision], models: &[Protocol], extensions: Option<TokenS
             /// Returns the methods of the revision, in no particular order. Empty for a custom revision.
             #[must_use]
             pub fn methods(self) -> &'static [crate::MethodSpec] {
-                const METHODS: &[&[crate::MethodSpec]] = &[#(crate::methods::#constants),*];
-                self.index.map_or(&[], |index| METHODS[index])
+                self.method_table().map_or(&[], |methods| methods.specs)
             }
 
             /// Returns the facts about a method of the revision.
             #[must_use]
             pub fn method(self, method: &str) -> Option<&'static crate::MethodSpec> {
-                let methods = self.methods();
-                let shorter = methods.partition_point(|spec| spec.method.len() < method.len());
-                let mut as_long = methods[shorter..].iter().take_while(|spec| spec.method.len() == method.len());
-                as_long.find(|spec| spec.method.as_bytes().last() == method.as_bytes().last() && spec.method == method)
+                self.method_table()?.get(method)
+            }
+
+            fn method_table(self) -> Option<&'static crate::method::MethodTable> {
+                static TABLES: &[&crate::method::MethodTable] = &[#(&crate::methods::#constants),*];
+                TABLES.get(self.index?).copied()
             }
 
             /// Returns whether the types of this revision are compiled in: whether its feature is enabled.

@@ -498,8 +498,7 @@ fn is_spelled(rule: usize, target: Shape) -> bool {
 /// Finds a member by name. Starts at `next`, because members mostly occur in the order of the schema.
 fn find(members: &'static [Member], name: &str, next: &mut usize) -> Option<(usize, &'static Member)> {
     let (before, after) = members.split_at_checked(*next).unwrap_or((members, &[]));
-    // Most names are the same constant, which is faster to compare by its address.
-    let is_named = |member: &Member| std::ptr::eq(member.name, name) || member.name == name;
+    let is_named = |member: &Member| member.name == name;
     let index = match after.iter().position(is_named) {
         Some(index) => before.len() + index,
         None => before.iter().position(is_named)?,
