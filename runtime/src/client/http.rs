@@ -85,7 +85,7 @@ impl ClientBuilder {
         tracing::debug!(error = error_chain(&streamable), "no Streamable HTTP; trying HTTP+SSE");
         match Box::pin(self.connect_http_sse(url, options)).await {
             Err(ConnectError::OpenSse(error)) => {
-                Err(ConnectError::NoStreamableHttp { source: streamable, sse: Some(error.into()) })
+                Err(ConnectError::NoStreamableHttp { streamable, sse: Some(error.into()) })
             }
             connected => connected,
         }
@@ -100,7 +100,7 @@ impl ClientBuilder {
         _options: ClientOptions,
         streamable: HandshakeError,
     ) -> Result<Client, ConnectError> {
-        Err(ConnectError::NoStreamableHttp { source: streamable, sse: None })
+        Err(ConnectError::NoStreamableHttp { streamable, sse: None })
     }
 }
 
@@ -125,11 +125,11 @@ pub enum ConnectError {
     #[error(transparent)]
     Handshake(#[from] HandshakeError),
     /// The server responded to the handshake over Streamable HTTP with status 400, 404 or 405, and HTTP+SSE was not
-    /// possible, either.
-    #[error("{source}; {}", no_sse(sse.as_ref()))]
+    /// possible, either. The message contains both reasons.
+    #[error("{}; {}", error_chain(streamable), no_sse(sse.as_ref()))]
     NoStreamableHttp {
         /// The error of the handshake over Streamable HTTP.
-        source: HandshakeError,
+        streamable: HandshakeError,
         /// Why no connection over HTTP+SSE could be opened. `None` without the feature `http-sse`.
         sse: Option<BoxError>,
     },
