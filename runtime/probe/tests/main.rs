@@ -244,11 +244,11 @@ fn watch_pairs_responses_with_requests() {
     // A server that never responds.
     let answer = watch(&["--", "sh", "-c", "cat > /dev/null"], &messages);
     for part in [
-        "client → request tools/list #1 [2025-06-18]\n          invalid: another request without a response has this ID\n",
+        "client → request tools/list #1 (no revision was negotiated)\n          invalid: another request without a response has this ID\n",
         "client → response #5 (no request without a response has this ID)\n",
         "client → error #6 (1: no)\n",
         "client → request initialize #1 [2025-06-18] (has no response)\n",
-        "client → request tools/list #1 [2025-06-18] (has no response)\n",
+        "client → request tools/list #1 (has no response)\n",
     ] {
         assert!(answer.err.contains(part), "{part:?} is not in:\n{}", answer.err);
     }
