@@ -31,6 +31,7 @@ mod conversions;
 #[cfg(feature = "convert")]
 pub mod convert;
 pub mod map;
+pub mod traffic;
 
 pub use codec::text::{from_reader, from_slice, from_str, from_value, to_string, to_value, to_vec, to_writer};
 pub use error::{Error, ErrorKind};
@@ -38,7 +39,9 @@ pub use extra::{Extra, ExtraError, KnownMembers};
 pub use id::{ProgressToken, RequestId};
 pub use map::Map;
 pub use message::{ErrorMessage, Message, NotificationMessage, RequestMessage, ResponseMessage};
-pub use method::{MethodSet, MethodSpec, Notification, NotificationSet, Params, Request, RequestSet, TaskRequest};
+pub use method::{
+    MethodSet, MethodSpec, Notification, NotificationSet, Params, Request, RequestSet, RequestTypeVisitor, TaskRequest,
+};
 pub use never::Never;
 pub use number::{NotFinite, Number};
 pub use raw::RawJson;

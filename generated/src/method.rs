@@ -1,7 +1,7 @@
 //! Traits of requests and notifications.
 
 use crate::codec::{Cursor, Decode, Document, Encode, Node};
-use crate::{Error, ErrorKind, Never, RawJson, RequestId, Revision};
+use crate::{Error, ErrorKind, JsonObject, Never, RawJson, RequestId, ResponseMessage, Revision};
 
 /// A request with a specific method, in a specific revision.
 pub trait Request: Decode + Encode {
@@ -13,12 +13,41 @@ pub trait Request: Decode + Encode {
     type Params: Params;
     /// The type of the result.
     type Result: Decode + Encode;
+
+    /// Decodes the result of this request from its response. The caller pairs the two by their ID, for example with
+    /// [`Traffic`](crate::traffic::Traffic).
+    ///
+    /// If the request is a [`TaskRequest`] that runs as a task, use
+    /// [`decode_task_result`](TaskRequest::decode_task_result).
+    ///
+    /// # Errors
+    ///
+    /// Returns an error if the result is invalid. The error names the method, such as `tools/list result`.
+    fn decode_result(&self, response: &ResponseMessage) -> Result<Self::Result, Error>
+    where
+        Self: Sized,
+    {
+        response.decode::<Self>()
+    }
 }
 
 /// A request that may run as a task. If its params contain `task`, the result has another type.
 pub trait TaskRequest: Request {
     /// The type of the result if the params contain `task`.
     type TaskResult: Decode + Encode;
+
+    /// Decodes the result of this request from its response, if the request runs as a task: its params contain `task`,
+    /// and the receiver has not ignored that.
+    ///
+    /// # Errors
+    ///
+    /// Returns an error if the result is invalid. The error names the method, such as `tools/call task result`.
+    fn decode_task_result(&self, response: &ResponseMessage) -> Result<Self::TaskResult, Error>
+    where
+        Self: Sized,
+    {
+        response.decode_task::<Self>()
+    }
 }
 
 /// A notification with a specific method, in a specific revision.
@@ -160,6 +189,65 @@ pub trait MethodSet: Decode + Encode + Sized {
 pub trait RequestSet: MethodSet {
     /// Sets the `id` field of the request, if its type has one.
     fn set_id(&mut self, _id: RequestId) {}
+
+    /// Calls a visitor with the request type of a method. Returns `None` if the direction has no such method.
+    fn request_type<V: RequestTypeVisitor>(_method: &str, _visitor: V) -> Option<V::Output> {
+        None
+    }
+
+    /// Checks the result of this request in its response, and returns the name of its type, such as `CallToolResult`.
+    /// Returns `None` if the type is not known.
+    ///
+    /// Use it for requests of any method. To decode the result, match the request, and use
+    /// [`Request::decode_result`]. If the params contain `task` and the result does too, the type is
+    /// [`TaskRequest::TaskResult`].
+    ///
+    /// # Errors
+    ///
+    /// Returns an error if the result is invalid. The error names the method, such as `tools/list result`.
+    fn check_result(&self, response: &ResponseMessage) -> Result<Option<&'static str>, Error> {
+        let request = || crate::to_value(self).and_then(crate::from_value::<JsonObject>).unwrap_or_default();
+        let is_task = || request().get("params").is_some_and(|params| params.get("task").is_some());
+        Self::request_type(self.method(), CheckResult { response, is_task }).transpose()
+    }
+}
+
+/// A function of the type of a request. See [`RequestSet::request_type`].
+pub trait RequestTypeVisitor: Sized {
+    /// The result of the function.
+    type Output;
+
+    /// Called with the type of the request.
+    fn visit<R: Request>(self) -> Self::Output;
+
+    /// Called with the type of the request, if such a request may run as a task. By default calls
+    /// [`visit`](Self::visit).
+    fn visit_task<R: TaskRequest>(self) -> Self::Output {
+        self.visit::<R>()
+    }
+}
+
+/// Checks a result, and returns the name of its type.
+struct CheckResult<'a, F> {
+    response: &'a ResponseMessage,
+    is_task: F,
+}
+
+impl<F: FnOnce() -> bool> RequestTypeVisitor for CheckResult<'_, F> {
+    type Output = Result<&'static str, Error>;
+
+    fn visit<R: Request>(self) -> Self::Output {
+        self.response.decode::<R>().map(|_| R::Result::NAME)
+    }
+
+    fn visit_task<R: TaskRequest>(self) -> Self::Output {
+        // A receiver may ignore `task` and respond with the result itself.
+        let has_task = self.response.result.decode::<JsonObject>().is_ok_and(|result| result.contains_key("task"));
+        match has_task && (self.is_task)() {
+            true => self.response.decode_task::<R>().map(|_| R::TaskResult::NAME),
+            false => self.response.decode::<R>().map(|_| R::Result::NAME),
+        }
+    }
 }
 
 /// The notifications of one direction.

@@ -6,32 +6,6 @@ use std::{env, fs};
 
 use mcpgen_types::Revision;
 
-/// The types of requests, by method. Results of other methods are not validated.
-const REQUESTS: &[(&str, &str)] = &[
-    ("completion/complete", "CompleteRequest"),
-    ("elicitation/create", "ElicitRequest"),
-    ("initialize", "InitializeRequest"),
-    ("logging/setLevel", "SetLevelRequest"),
-    ("ping", "PingRequest"),
-    ("prompts/get", "GetPromptRequest"),
-    ("prompts/list", "ListPromptsRequest"),
-    ("resources/list", "ListResourcesRequest"),
-    ("resources/read", "ReadResourceRequest"),
-    ("resources/subscribe", "SubscribeRequest"),
-    ("resources/templates/list", "ListResourceTemplatesRequest"),
-    ("resources/unsubscribe", "UnsubscribeRequest"),
-    ("roots/list", "ListRootsRequest"),
-    ("sampling/createMessage", "CreateMessageRequest"),
-    ("server/discover", "DiscoverRequest"),
-    ("subscriptions/listen", "SubscriptionsListenRequest"),
-    ("tasks/cancel", "CancelTaskRequest"),
-    ("tasks/get", "GetTaskRequest"),
-    ("tasks/list", "ListTasksRequest"),
-    ("tasks/result", "GetTaskPayloadRequest"),
-    ("tools/call", "CallToolRequest"),
-    ("tools/list", "ListToolsRequest"),
-];
-
 fn main() -> Result<(), Box<dyn std::error::Error>> {
     let rows: String = Revision::ALL.iter().map(|revision| row(*revision)).collect();
     let out = PathBuf::from(env::var_os("OUT_DIR").ok_or("OUT_DIR is not set")?);
@@ -42,14 +16,15 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
 
 fn row(revision: Revision) -> String {
     let module = format!("mcpgen_types::v{}", revision.as_str().replace('-', "_"));
-    let has = |method: &str| revision.method(method).is_some_and(|method| method.is_request);
-    let results = REQUESTS.iter().filter(|(method, _)| has(method));
-    let results: String = results
-        .map(|(method, request)| format!("            ({method:?}, validate_result::<{module}::{request}>),\n"))
-        .collect();
+    let types = |sender: &str| {
+        format!(
+            "Types {{ message: validate::<{module}::{sender}Message>, result: result_types::<{module}::{sender}Request> }}"
+        )
+    };
     format!(
-        "    Validators {{\n        revision: {:?},\n        client: validate::<{module}::ClientMessage>,\n        \
-         server: validate::<{module}::ServerMessage>,\n        results: &[\n{results}        ],\n    }},\n",
-        revision.as_str()
+        "    Validators {{\n        revision: {:?},\n        client: {},\n        server: {},\n    }},\n",
+        revision.as_str(),
+        types("Client"),
+        types("Server")
     )
 }

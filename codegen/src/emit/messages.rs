@@ -128,9 +128,32 @@ impl Emitter<'_> {
             let set = methods.iter().zip(&variants).map(|((_, type_id), variant)| self.set_id(*type_id, variant));
             quote!(fn set_id(&mut self, id: ::mcpgen_core::RequestId) { match self { #(#set)* } })
         });
+        let request_type =
+            (set.kind == MessageKind::Request && !methods.is_empty()).then(|| self.request_type(&methods));
         quote! {
             #method_set
-            impl ::mcpgen_core::#set_trait for #name { #set_id }
+            impl ::mcpgen_core::#set_trait for #name { #set_id #request_type }
+        }
+    }
+
+    /// Returns the function that finds the type of a request by its method.
+    fn request_type(&self, methods: &[(String, TypeId)]) -> TokenStream {
+        let arms = methods.iter().filter_map(|(method, type_id)| {
+            let request = self.protocol.requests.iter().find(|known| known.type_id == *type_id)?;
+            let name = ident(&self.def(*type_id).rust);
+            let visit = if request.task_result.is_some() { quote!(visit_task) } else { quote!(visit) };
+            Some(quote!(#method => ::std::option::Option::Some(visitor.#visit::<#name>()),))
+        });
+        quote! {
+            fn request_type<V: ::mcpgen_core::RequestTypeVisitor>(
+                method: &str,
+                visitor: V,
+            ) -> ::std::option::Option<V::Output> {
+                match method {
+                    #(#arms)*
+                    _ => ::std::option::Option::None,
+                }
+            }
         }
     }
 

@@ -12,7 +12,7 @@ use super::{
     UnsubscribeRequest,
 };
 
-use crate::{Message, NotificationSet, RequestSet, codec};
+use crate::{Message, NotificationSet, RequestSet, RequestTypeVisitor, codec};
 
 /// Any notification that a client sends.
 ///
@@ -239,7 +239,28 @@ codec::string_values! { ClientRequestMethod;
     Complete = "completion/complete",
 }
 
-impl RequestSet for ClientRequest {}
+impl RequestSet for ClientRequest {
+    fn request_type<V: RequestTypeVisitor>(method: &str, visitor: V) -> Option<V::Output> {
+        match method {
+            "initialize" => Some(visitor.visit::<InitializeRequest>()),
+            "ping" => Some(visitor.visit::<PingRequest>()),
+            "resources/list" => Some(visitor.visit::<ListResourcesRequest>()),
+            "resources/templates/list" => {
+                Some(visitor.visit::<ListResourceTemplatesRequest>())
+            }
+            "resources/read" => Some(visitor.visit::<ReadResourceRequest>()),
+            "resources/subscribe" => Some(visitor.visit::<SubscribeRequest>()),
+            "resources/unsubscribe" => Some(visitor.visit::<UnsubscribeRequest>()),
+            "prompts/list" => Some(visitor.visit::<ListPromptsRequest>()),
+            "prompts/get" => Some(visitor.visit::<GetPromptRequest>()),
+            "tools/list" => Some(visitor.visit::<ListToolsRequest>()),
+            "tools/call" => Some(visitor.visit::<CallToolRequest>()),
+            "logging/setLevel" => Some(visitor.visit::<SetLevelRequest>()),
+            "completion/complete" => Some(visitor.visit::<CompleteRequest>()),
+            _ => None,
+        }
+    }
+}
 
 /// The methods of the requests that a server sends.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -259,7 +280,17 @@ codec::string_values! { ServerRequestMethod;
     Ping = "ping", CreateMessage = "sampling/createMessage", ListRoots = "roots/list", Elicit = "elicitation/create",
 }
 
-impl RequestSet for ServerRequest {}
+impl RequestSet for ServerRequest {
+    fn request_type<V: RequestTypeVisitor>(method: &str, visitor: V) -> Option<V::Output> {
+        match method {
+            "ping" => Some(visitor.visit::<PingRequest>()),
+            "sampling/createMessage" => Some(visitor.visit::<CreateMessageRequest>()),
+            "roots/list" => Some(visitor.visit::<ListRootsRequest>()),
+            "elicitation/create" => Some(visitor.visit::<ElicitRequest>()),
+            _ => None,
+        }
+    }
+}
 
 /// The methods of the notifications that a client sends.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]

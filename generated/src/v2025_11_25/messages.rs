@@ -13,7 +13,7 @@ use super::{
     ToolListChangedNotification, UnsubscribeRequest,
 };
 
-use crate::{ErrorCode, Message, NotificationSet, RequestSet, codec};
+use crate::{ErrorCode, Message, NotificationSet, RequestSet, RequestTypeVisitor, codec};
 
 /// Any notification that a client sends.
 ///
@@ -315,6 +315,31 @@ impl RequestSet for ClientRequest {
             Self::Complete(request) => request.id = id,
         }
     }
+
+    fn request_type<V: RequestTypeVisitor>(method: &str, visitor: V) -> Option<V::Output> {
+        match method {
+            "initialize" => Some(visitor.visit::<InitializeRequest>()),
+            "ping" => Some(visitor.visit::<PingRequest>()),
+            "resources/list" => Some(visitor.visit::<ListResourcesRequest>()),
+            "resources/templates/list" => {
+                Some(visitor.visit::<ListResourceTemplatesRequest>())
+            }
+            "resources/read" => Some(visitor.visit::<ReadResourceRequest>()),
+            "resources/subscribe" => Some(visitor.visit::<SubscribeRequest>()),
+            "resources/unsubscribe" => Some(visitor.visit::<UnsubscribeRequest>()),
+            "prompts/list" => Some(visitor.visit::<ListPromptsRequest>()),
+            "prompts/get" => Some(visitor.visit::<GetPromptRequest>()),
+            "tools/list" => Some(visitor.visit::<ListToolsRequest>()),
+            "tools/call" => Some(visitor.visit_task::<CallToolRequest>()),
+            "tasks/get" => Some(visitor.visit::<GetTaskRequest>()),
+            "tasks/result" => Some(visitor.visit::<GetTaskPayloadRequest>()),
+            "tasks/cancel" => Some(visitor.visit::<CancelTaskRequest>()),
+            "tasks/list" => Some(visitor.visit::<ListTasksRequest>()),
+            "logging/setLevel" => Some(visitor.visit::<SetLevelRequest>()),
+            "completion/complete" => Some(visitor.visit::<CompleteRequest>()),
+            _ => None,
+        }
+    }
 }
 
 /// The methods of the requests that a server sends.
@@ -357,6 +382,22 @@ impl RequestSet for ServerRequest {
             Self::CreateMessage(request) => request.id = id,
             Self::ListRoots(request) => request.id = id,
             Self::Elicit(request) => request.id = id,
+        }
+    }
+
+    fn request_type<V: RequestTypeVisitor>(method: &str, visitor: V) -> Option<V::Output> {
+        match method {
+            "ping" => Some(visitor.visit::<PingRequest>()),
+            "tasks/get" => Some(visitor.visit::<GetTaskRequest>()),
+            "tasks/result" => Some(visitor.visit::<GetTaskPayloadRequest>()),
+            "tasks/cancel" => Some(visitor.visit::<CancelTaskRequest>()),
+            "tasks/list" => Some(visitor.visit::<ListTasksRequest>()),
+            "sampling/createMessage" => {
+                Some(visitor.visit_task::<CreateMessageRequest>())
+            }
+            "roots/list" => Some(visitor.visit::<ListRootsRequest>()),
+            "elicitation/create" => Some(visitor.visit_task::<ElicitRequest>()),
+            _ => None,
         }
     }
 }

@@ -11,7 +11,7 @@ use super::{
     ToolListChangedNotification,
 };
 
-use crate::{ErrorCode, Message, MethodSet, NotificationSet, RequestSet, codec};
+use crate::{ErrorCode, Message, MethodSet, NotificationSet, RequestSet, RequestTypeVisitor, codec};
 
 /// Any request that a server sends.
 ///
@@ -219,6 +219,24 @@ impl RequestSet for ClientRequest {
             Self::ListTools(request) => request.id = id,
             Self::CallTool(request) => request.id = id,
             Self::Complete(request) => request.id = id,
+        }
+    }
+
+    fn request_type<V: RequestTypeVisitor>(method: &str, visitor: V) -> Option<V::Output> {
+        match method {
+            "server/discover" => Some(visitor.visit::<DiscoverRequest>()),
+            "resources/list" => Some(visitor.visit::<ListResourcesRequest>()),
+            "resources/templates/list" => {
+                Some(visitor.visit::<ListResourceTemplatesRequest>())
+            }
+            "resources/read" => Some(visitor.visit::<ReadResourceRequest>()),
+            "subscriptions/listen" => Some(visitor.visit::<SubscriptionsListenRequest>()),
+            "prompts/list" => Some(visitor.visit::<ListPromptsRequest>()),
+            "prompts/get" => Some(visitor.visit::<GetPromptRequest>()),
+            "tools/list" => Some(visitor.visit::<ListToolsRequest>()),
+            "tools/call" => Some(visitor.visit::<CallToolRequest>()),
+            "completion/complete" => Some(visitor.visit::<CompleteRequest>()),
+            _ => None,
         }
     }
 }

@@ -79,7 +79,8 @@ pub(crate) async fn request(
 async fn send(client: &Client, method: &str, params: &JsonObject, activity: &Activity) -> Result<RawJson, CallError> {
     let shown = activity.clone();
     let request = client.peer.raw_request(method, Some(RawJson::from(params)));
-    request.on_progress(move |report| shown.progress(report.progress, report.total, report.message)).await
+    let request = request.on_progress(move |report| shown.progress(report.progress, report.total, report.message));
+    request.await.map_err(|error| client.peer.explain(error))
 }
 
 /// Reads all pages of a list. Returns `None` if the server does not have the list.

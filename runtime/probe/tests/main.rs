@@ -234,6 +234,28 @@ fn watch_reports_messages_that_do_not_match_the_schema() {
 }
 
 #[test]
+fn watch_pairs_responses_with_requests() {
+    let list = json!({ "jsonrpc": "2.0", "id": 1, "method": "tools/list" });
+    let responses = [
+        json!({ "jsonrpc": "2.0", "id": 5, "result": {} }),
+        json!({ "jsonrpc": "2.0", "id": 6, "error": { "code": 1, "message": "no" } }),
+    ];
+    let messages = [&[initialize("2025-06-18"), list][..], &responses].concat();
+    // A server that never responds.
+    let answer = watch(&["--", "sh", "-c", "cat > /dev/null"], &messages);
+    for part in [
+        "client → request tools/list #1 (no revision was negotiated)\n          invalid: another request without a response has this ID\n",
+        "client → response #5 (no request without a response has this ID)\n",
+        "client → error #6 (1: no)\n",
+        "client → request initialize #1 [2025-06-18] (has no response)\n",
+        "client → request tools/list #1 (has no response)\n",
+    ] {
+        assert!(answer.err.contains(part), "{part:?} is not in:\n{}", answer.err);
+    }
+    assert_eq!(answer.code, Some(1), "{}", answer.err);
+}
+
+#[test]
 fn prints_manual_pages_and_completions() {
     for shell in ["bash", "zsh", "fish", "elvish", "powershell"] {
         let answer = run(&["completions", shell]);

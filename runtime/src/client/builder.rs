@@ -181,34 +181,22 @@ impl ClientBuilder {
     ///
     /// Fails if the server rejects the handshake, does not respond, or supports no revision that this client supports.
     pub async fn connect(self, incoming: impl Incoming, outgoing: impl Outgoing) -> Result<Client, HandshakeError> {
-        let Self { options, handlers, limits, decoder, .. } = self;
-        let level = options.local_info.level;
-        let mut client = connect(options, handlers.clone(), handlers, incoming, outgoing, limits).await?;
-        client.decoder = decoder;
-        client.request_log_level(level);
-        Ok(client)
+        self.connect_again(incoming, outgoing).await
     }
 
-    /// Connects to a server over HTTP. For a server that is slow to respond at first, such as one that is started by
-    /// the first request, raise [`discover_timeout`](ConnectOptions::discover_timeout).
-    ///
-    /// A silent server is not sent `initialize` unless
-    /// [`silence_is_legacy`](ConnectOptions::silence_is_legacy) is set to `true`, because legacy servers respond to
-    /// `server/discover` over HTTP.
-    ///
-    /// # Errors
-    ///
-    /// Fails if the URL is invalid, or if the server rejects the handshake, does not respond, or supports no revision
-    /// that this client supports.
-    #[cfg(feature = "http-client")]
-    pub async fn connect_http(
-        mut self,
-        url: &str,
-        options: crate::http::client::ClientOptions,
-    ) -> Result<Client, ConnectError> {
-        self.options.silence_is_legacy.get_or_insert(false);
-        let (incoming, outgoing) = crate::http::client::open(url, options)?;
-        Ok(self.connect(incoming, outgoing).await?)
+    /// Like [`connect`](Self::connect), but the builder can be used for another attempt.
+    pub(super) async fn connect_again(
+        &self,
+        incoming: impl Incoming,
+        outgoing: impl Outgoing,
+    ) -> Result<Client, HandshakeError> {
+        let Self { options, handlers, limits, decoder, .. } = self;
+        let (options, handlers, limits) = (options.clone(), handlers.clone(), limits.clone());
+        let level = options.local_info.level;
+        let mut client = connect(options, handlers.clone(), handlers, incoming, outgoing, limits).await?;
+        client.decoder = decoder.clone();
+        client.request_log_level(level);
+        Ok(client)
     }
 
     fn handle_request<R, T, F, Fut>(mut self, handler: F) -> Self
@@ -241,20 +229,4 @@ fn decode<R: Request>(revisions: Revisions, params: Option<&RawJson>) -> Result<
     let params = params.map(|params| revisions.params(R::METHOD, params)).transpose();
     let params = params.map_err(ConversionError::into_response)?;
     R::Params::from_member(params.as_ref()).map_err(|error| errors::invalid_params(&error))
-}
-
-#[cfg(feature = "http-client")]
-crate::util::error_chain::debug_as_message!(ConnectError);
-
-/// The reason why a client could not connect to a server over HTTP.
-#[cfg(feature = "http-client")]
-#[derive(thiserror::Error)]
-#[non_exhaustive]
-pub enum ConnectError {
-    /// The transport could not be opened.
-    #[error(transparent)]
-    Open(#[from] crate::http::client::OpenError),
-    /// The handshake failed.
-    #[error(transparent)]
-    Handshake(#[from] HandshakeError),
 }

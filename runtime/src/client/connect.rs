@@ -76,7 +76,11 @@ pub(crate) async fn connect_with<S: RequestService, F: Future<Output = ()> + Sen
         after.await;
         ended
     })));
-    let revision = negotiate(&peer, &protocol, &options, start).await?;
+    let revision = negotiate(&peer, &protocol, &options, start).await.map_err(|error| match error {
+        // The transport of a process has its own explanations.
+        HandshakeError::Call(error) if start == Start::Streams => peer.explain(error).into(),
+        error => error,
+    })?;
     let meta = request_meta_object(&options.local_info, &handled, revision).map_err(HandshakeError::LocalInfo)?;
     Ok(Client {
         connection: peer.disconnect_on_drop(),

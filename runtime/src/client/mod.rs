@@ -2,7 +2,7 @@
 //!
 //! * `handle` is the [`Client`]; `methods` are its calls by name, and `tool_call` are calls of tools with
 //!   options.
-//! * `builder` configures a client. `connect` connects it over a transport, `command` to a process that it starts.
+//! * `builder` configures a client. `connect` connects it over a transport, `http` to a URL, `command` to a process that it starts.
 //!   `in_process` connects it to a server in the same process.
 //! * [`handshake`] negotiates the revision.
 //! * [`mrtr`] sends requests that may take multiple rounds, `pages` reads lists, within the `limits` of the client. `input`
@@ -22,6 +22,8 @@ mod connect;
 mod decoder;
 mod handle;
 pub mod handshake;
+#[cfg(feature = "http-client")]
+mod http;
 mod in_process;
 mod input;
 pub mod lenient;
@@ -40,13 +42,13 @@ mod tool_call;
 mod typed;
 
 pub use builder::ClientBuilder;
-#[cfg(feature = "http-client")]
-pub use builder::ConnectError;
 pub use changes::Changes;
 #[cfg(feature = "stdio")]
 pub use command::CommandError;
 pub use connect::connect;
 pub use handle::Client;
+#[cfg(feature = "http-client")]
+pub use http::ConnectError;
 pub use in_process::InProcessError;
 pub use limits::{PageLimits, RoundLimits};
 pub use pages::Pages;

@@ -36,6 +36,14 @@ pub(super) struct Event {
     pub(super) retry: Option<Duration>,
 }
 
+#[cfg(feature = "http-client")]
+impl Event {
+    /// Returns whether the event carries a message.
+    pub(super) fn is_message(&self) -> bool {
+        !self.data.is_empty() && matches!(self.kind.as_str(), "" | "message")
+    }
+}
+
 /// Decodes events as the HTML standard specifies.
 #[cfg(feature = "http-client")]
 #[derive(Debug, Default)]

@@ -270,8 +270,12 @@ impl Peer {
         let _ = self.shared.failure.set(reason);
     }
 
-    /// Adds the reason to the error of a call that has failed because the connection has failed.
-    pub(crate) fn explain(&self, error: CallError) -> CallError {
+    /// Adds the reason to the error of a call that has failed because the connection has failed: returns
+    /// [`CallError::ConnectionFailed`] instead of [`CallError::Closed`]. Returns all other errors unchanged.
+    ///
+    /// The methods of [`Client`](crate::Client) do this. Use it for requests that you send with the peer.
+    #[must_use]
+    pub fn explain(&self, error: CallError) -> CallError {
         match (error, self.shared.failure.get()) {
             (CallError::Closed(_), Some(reason)) => CallError::ConnectionFailed(reason.clone()),
             (error, _) => error,

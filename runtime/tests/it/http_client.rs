@@ -369,7 +369,15 @@ async fn reports_responses_of_servers_without_mcp() {
     for (status, kind, body, expected) in table {
         let url = serve(|_| async { respond(*status, kind, body) }).await;
         let error = client(None).connect_http(&url, options()).await.expect_err("not an MCP server");
-        assert_eq!(error.to_string(), *expected);
+        let expected = match (status, cfg!(feature = "http-sse")) {
+            (404, true) => format!("{expected}; and no connection over HTTP+SSE: {expected}; check the URL"),
+            (404, false) => format!(
+                "{expected}; check the URL, or enable the feature `http-sse` of mcpgen-runtime if the server supports \
+                 only HTTP+SSE"
+            ),
+            _ => (*expected).to_owned(),
+        };
+        assert_eq!(error.to_string(), expected);
     }
     let closed_address =
         tokio::net::TcpListener::bind("127.0.0.1:0").await.expect("a port").local_addr().expect("an address");

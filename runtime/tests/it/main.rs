@@ -21,6 +21,7 @@ mod http;
 mod http_client;
 mod http_client_limits;
 mod http_limits;
+mod http_sse;
 mod legacy;
 mod line_limit;
 mod listen;

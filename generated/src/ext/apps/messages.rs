@@ -12,7 +12,7 @@ use super::{
     McpUiUpdateModelContextRequest,
 };
 
-use crate::{Message, NotificationSet, RequestSet, codec};
+use crate::{Message, NotificationSet, RequestSet, RequestTypeVisitor, codec};
 
 /// `ClientRequest`, which has no variants in this revision.
 ///
@@ -154,7 +154,23 @@ codec::string_values! { ClientRequestMethod;
     McpUiRequestDisplayMode = "ui/request-display-mode",
 }
 
-impl RequestSet for ClientRequest {}
+impl RequestSet for ClientRequest {
+    fn request_type<V: RequestTypeVisitor>(method: &str, visitor: V) -> Option<V::Output> {
+        match method {
+            "ui/initialize" => Some(visitor.visit::<McpUiInitializeRequest>()),
+            "ui/open-link" => Some(visitor.visit::<McpUiOpenLinkRequest>()),
+            "ui/download-file" => Some(visitor.visit::<McpUiDownloadFileRequest>()),
+            "ui/message" => Some(visitor.visit::<McpUiMessageRequest>()),
+            "ui/update-model-context" => {
+                Some(visitor.visit::<McpUiUpdateModelContextRequest>())
+            }
+            "ui/request-display-mode" => {
+                Some(visitor.visit::<McpUiRequestDisplayModeRequest>())
+            }
+            _ => None,
+        }
+    }
+}
 
 /// The methods of the requests that a server sends.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -167,7 +183,16 @@ codec::string_values! { ServerRequestMethod;
     McpUiResourceTeardown = "ui/resource-teardown",
 }
 
-impl RequestSet for ServerRequest {}
+impl RequestSet for ServerRequest {
+    fn request_type<V: RequestTypeVisitor>(method: &str, visitor: V) -> Option<V::Output> {
+        match method {
+            "ui/resource-teardown" => {
+                Some(visitor.visit::<McpUiResourceTeardownRequest>())
+            }
+            _ => None,
+        }
+    }
+}
 
 /// The methods of the notifications that a client sends.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]

@@ -4,7 +4,7 @@
 //! Requests, notifications and methods of each direction, and error codes.
 
 use super::{GetSkillRequest, ListSkillsRequest, ReadResourceDirectoryRequest};
-use crate::{Message, MethodSet, NotificationSet, RequestSet, codec};
+use crate::{Message, MethodSet, NotificationSet, RequestSet, RequestTypeVisitor, codec};
 
 /// `ClientRequest`, which has no variants in this revision.
 ///
@@ -67,6 +67,17 @@ impl RequestSet for ClientRequest {
             Self::ListSkills(request) => request.id = id,
             Self::GetSkill(request) => request.id = id,
             Self::ReadResourceDirectory(request) => request.id = id,
+        }
+    }
+
+    fn request_type<V: RequestTypeVisitor>(method: &str, visitor: V) -> Option<V::Output> {
+        match method {
+            "skills/list" => Some(visitor.visit::<ListSkillsRequest>()),
+            "skills/get" => Some(visitor.visit::<GetSkillRequest>()),
+            "resources/directory/read" => {
+                Some(visitor.visit::<ReadResourceDirectoryRequest>())
+            }
+            _ => None,
         }
     }
 }

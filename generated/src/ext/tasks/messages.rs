@@ -4,7 +4,7 @@
 //! Requests, notifications and methods of each direction, and error codes.
 
 use super::{CancelTaskRequest, GetTaskRequest, TaskStatusNotification, UpdateTaskRequest};
-use crate::{Message, MethodSet, NotificationSet, RequestSet, codec};
+use crate::{Message, MethodSet, NotificationSet, RequestSet, RequestTypeVisitor, codec};
 
 /// `ClientRequest`, which has no variants in this revision.
 ///
@@ -77,6 +77,15 @@ impl RequestSet for ClientRequest {
             Self::GetTask(request) => request.id = id,
             Self::UpdateTask(request) => request.id = id,
             Self::CancelTask(request) => request.id = id,
+        }
+    }
+
+    fn request_type<V: RequestTypeVisitor>(method: &str, visitor: V) -> Option<V::Output> {
+        match method {
+            "tasks/get" => Some(visitor.visit::<GetTaskRequest>()),
+            "tasks/update" => Some(visitor.visit::<UpdateTaskRequest>()),
+            "tasks/cancel" => Some(visitor.visit::<CancelTaskRequest>()),
+            _ => None,
         }
     }
 }

@@ -9,7 +9,7 @@ mod validate;
 
 use std::fs::File;
 use std::io::Write;
-use std::sync::{Arc, Mutex};
+use std::sync::{Arc, Mutex, PoisonError};
 
 use mcpgen_runtime::http::client;
 use mcpgen_runtime::transport::{ChildProcess, lines, stdio};
@@ -44,7 +44,9 @@ pub(crate) async fn run(args: &WatchArgs) -> Result<(), Failure> {
             relay(&observer, client, server).await;
         }
     }
-    match observer.lock().map_or(0, |observer| observer.invalid()) {
+    let mut observer = observer.lock().unwrap_or_else(PoisonError::into_inner);
+    observer.end();
+    match observer.invalid() {
         0 => Ok(()),
         count => Err(Failure::InvalidMessages(count)),
     }

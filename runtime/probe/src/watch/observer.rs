@@ -1,13 +1,13 @@
 //! Describes messages: sender, kind, method, subject, revision, and what does not match the schema.
 
 use std::borrow::Cow;
-use std::collections::HashMap;
 use std::io::Write;
 use std::time::Instant;
 
 use mcpgen_runtime::jsonrpc::envelope::{Envelope, Frame, Invalid, scan_bytes};
 use mcpgen_runtime::protocol::modern::PROTOCOL_VERSION;
 use mcpgen_types::codec::Cursor;
+use mcpgen_types::traffic::PendingRequests;
 use mcpgen_types::{ErrorId, JsonObject, RequestId, Revision};
 use serde_json::Value;
 
@@ -21,7 +21,7 @@ const MOST_PENDING: usize = 10_000;
 const LONGEST_SUBJECT: usize = 60;
 
 /// The sender of a message.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Side {
     Client,
     Server,
@@ -34,8 +34,10 @@ pub(super) struct Observer {
     start: Instant,
     /// The revision that `initialize` has negotiated.
     negotiated: Option<String>,
-    /// The requests without a response, by sender.
-    pending: HashMap<(Side, RequestId), PendingRequest>,
+    /// The requests of the client without a response.
+    from_client: PendingRequests<PendingRequest>,
+    /// The requests of the server without a response.
+    from_server: PendingRequests<PendingRequest>,
     invalid: u64,
 }
 
@@ -74,8 +76,31 @@ impl Side {
 
 impl Observer {
     pub(super) fn new(log: Box<dyn Write + Send>, full: bool) -> Self {
-        let (negotiated, pending) = (None, HashMap::new());
-        Observer { log, full, start: Instant::now(), negotiated, pending, invalid: 0 }
+        let (from_client, from_server) = (PendingRequests::new(), PendingRequests::new());
+        Observer { log, full, start: Instant::now(), negotiated: None, from_client, from_server, invalid: 0 }
+    }
+
+    /// Returns the pending requests of a sender.
+    fn pending(&mut self, sender: Side) -> &mut PendingRequests<PendingRequest> {
+        match sender {
+            Side::Client => &mut self.from_client,
+            Side::Server => &mut self.from_server,
+        }
+    }
+
+    /// Describes the requests that have no response when the connection ends.
+    pub(super) fn end(&mut self) {
+        for sender in [Side::Client, Side::Server] {
+            for (id, PendingRequest { method, revision, .. }) in std::mem::take(self.pending(sender)).iter() {
+                let description = Description {
+                    kind: format!("request {method} #{id}"),
+                    revision: revision.clone(),
+                    remark: Some("has no response".to_owned()),
+                    problem: None,
+                };
+                self.write(sender, &description);
+            }
+        }
     }
 
     /// Returns the number of messages that do not match the schema.
@@ -129,11 +154,13 @@ impl Observer {
                 let params = object(*params);
                 let description = self.call(sender, "request", method, &params, text);
                 let (method, revision) = (method.to_string(), description.revision.clone());
-                if self.pending.len() < MOST_PENDING {
-                    let is_task = params.contains_key("task");
-                    self.pending.insert((sender, id.clone()), PendingRequest { method, revision, is_task });
-                }
-                Description { kind: format!("{} #{id}", description.kind), ..description }
+                let is_task = params.contains_key("task");
+                let pending = self.pending(sender);
+                let is_new = pending.len() >= MOST_PENDING
+                    || pending.insert(id.clone(), PendingRequest { method, revision, is_task });
+                let duplicate = || "another request without a response has this ID".to_owned();
+                let problem = description.problem.or_else(|| (!is_new).then(duplicate));
+                Description { kind: format!("{} #{id}", description.kind), problem, ..description }
             }
             Envelope::Notification { method, params } => {
                 self.call(sender, "notification", method, &object(*params), text)
@@ -141,12 +168,16 @@ impl Observer {
             Envelope::Response { id, result } => self.response(sender, id, *result),
             Envelope::Error { id, error } => {
                 let pending = match id {
-                    ErrorId::Id(id) => self.pending.remove(&(sender.other(), id.clone())),
+                    ErrorId::Id(id) => self.pending(sender.other()).take(id),
                     _ => None,
                 };
-                let method = pending.as_ref().map_or("?", |pending| &pending.method);
+                let kind = match (&pending, id) {
+                    (Some(pending), ErrorId::Id(id)) => format!("error {} #{id}", pending.method),
+                    (_, ErrorId::Id(id)) => format!("error #{id}"),
+                    _ => "error".to_owned(),
+                };
                 Description {
-                    kind: format!("error {method}"),
+                    kind,
                     revision: pending.as_ref().and_then(|pending| pending.revision.clone()),
                     remark: Some(format!("{}: {}", error.code.0, error.message)),
                     problem: None,
@@ -187,8 +218,8 @@ impl Observer {
     }
 
     fn response(&mut self, sender: Side, id: &RequestId, result: Cursor<'_>) -> Description {
-        let Some(request) = self.pending.remove(&(sender.other(), id.clone())) else {
-            let remark = Some("of an unknown request".to_owned());
+        let Some(request) = self.pending(sender.other()).take(id) else {
+            let remark = Some("no request without a response has this ID".to_owned());
             return Description { kind: format!("response #{id}"), revision: None, remark, problem: None };
         };
         let raw = result.to_raw();
@@ -199,9 +230,7 @@ impl Observer {
             revision = negotiated;
         }
         let checked = match &revision {
-            // The result is that of a task, whose type depends on its state.
-            _ if is_task => Ok(()),
-            Some(revision) => validate::result(revision, &method, &raw),
+            Some(revision) => validate::result(revision, sender.other(), &method, is_task, &raw),
             None => Ok(()),
         };
         Description { kind: format!("response {method} #{id}"), revision, remark: None, problem: checked.err() }

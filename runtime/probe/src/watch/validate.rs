@@ -3,49 +3,88 @@
 #![allow(deprecated, reason = "messages of deprecated methods are validated too")]
 
 use mcpgen_types::codec::Decode;
-use mcpgen_types::{RawJson, Request};
+use mcpgen_types::{JsonObject, RawJson, Request, RequestSet, RequestTypeVisitor, TaskRequest};
 
 use super::observer::Side;
 
 /// The functions that validate the messages of a revision.
 struct Validators {
     revision: &'static str,
-    client: fn(&str) -> Result<(), String>,
-    server: fn(&str) -> Result<(), String>,
-    results: &'static [(&'static str, ValidateResult)],
+    client: Types,
+    server: Types,
+}
+
+/// The functions that validate the messages of a sender, and the results of its requests.
+struct Types {
+    message: fn(&str) -> Result<(), String>,
+    result: fn(&str) -> Option<ResultTypes>,
 }
 
 type ValidateResult = fn(&RawJson) -> Result<(), String>;
+
+/// The functions that validate the results of a request.
+struct ResultTypes {
+    result: ValidateResult,
+    /// Validates the result of a request that runs as a task.
+    task_result: Option<ValidateResult>,
+}
 
 // Written by the build script: `VALIDATORS`, with a row for each revision.
 include!(concat!(env!("OUT_DIR"), "/validators.rs"));
 
 /// Validates a request or a notification.
 pub(super) fn message(revision: &str, sender: Side, text: &str) -> Result<(), String> {
-    match (of(revision), sender) {
-        (Some(validators), Side::Client) => (validators.client)(text),
-        (Some(validators), Side::Server) => (validators.server)(text),
-        (None, _) => Ok(()),
-    }
+    of(revision, sender).map_or(Ok(()), |types| (types.message)(text))
 }
 
-/// Validates the result of a request.
-pub(super) fn result(revision: &str, method: &str, result: &RawJson) -> Result<(), String> {
-    let validators = of(revision).map(|validators| validators.results).unwrap_or_default();
-    let validate = validators.iter().find(|(known, _)| *known == method);
-    validate.map_or(Ok(()), |(_, validate)| validate(result))
+/// Validates the result of a request of `requester`. Results of unknown methods are valid. `is_task` is whether the params
+/// contain `task`; the receiver may ignore that.
+pub(super) fn result(
+    revision: &str,
+    requester: Side,
+    method: &str,
+    is_task: bool,
+    result: &RawJson,
+) -> Result<(), String> {
+    let Some(types) = of(revision, requester).and_then(|types| (types.result)(method)) else { return Ok(()) };
+    let has_task = || result.decode::<JsonObject>().is_ok_and(|result| result.contains_key("task"));
+    let validate = types.task_result.filter(|_| is_task && has_task()).unwrap_or(types.result);
+    validate(result)
 }
 
-fn of(revision: &str) -> Option<&'static Validators> {
-    VALIDATORS.iter().find(|validators| validators.revision == revision)
+fn of(revision: &str, sender: Side) -> Option<&'static Types> {
+    let validators = VALIDATORS.iter().find(|validators| validators.revision == revision)?;
+    Some(match sender {
+        Side::Client => &validators.client,
+        Side::Server => &validators.server,
+    })
 }
 
 fn validate<T: Decode>(text: &str) -> Result<(), String> {
     mcpgen_types::from_str::<T>(text).map(drop).map_err(|error| error.to_string())
 }
 
-fn validate_result<R: Request>(result: &RawJson) -> Result<(), String> {
-    result.decode::<R::Result>().map(drop).map_err(|error| error.to_string())
+/// Returns the functions for a method.
+fn result_types<R: RequestSet>(method: &str) -> Option<ResultTypes> {
+    R::request_type(method, FindResultTypes)
+}
+
+struct FindResultTypes;
+
+impl RequestTypeVisitor for FindResultTypes {
+    type Output = ResultTypes;
+
+    fn visit<R: Request>(self) -> ResultTypes {
+        ResultTypes { result: validate_result::<R::Result>, task_result: None }
+    }
+
+    fn visit_task<R: TaskRequest>(self) -> ResultTypes {
+        ResultTypes { result: validate_result::<R::Result>, task_result: Some(validate_result::<R::TaskResult>) }
+    }
+}
+
+fn validate_result<T: Decode>(result: &RawJson) -> Result<(), String> {
+    result.decode::<T>().map(drop).map_err(|error| error.to_string())
 }
 
 #[cfg(test)]
@@ -57,11 +96,30 @@ mod tests {
     #[test]
     fn validates_the_results_of_all_requests_of_all_revisions() {
         for revision in Revision::ALL {
-            let validators = of(revision.as_str()).expect("a row");
             for method in revision.methods().iter().filter(|method| method.is_request) {
-                let known = validators.results.iter().any(|(name, _)| *name == method.method);
-                assert!(known, "add {} to build.rs ({revision})", method.method);
+                for (sender, sends) in [(Side::Client, method.sent_by_client), (Side::Server, method.sent_by_server)] {
+                    let types = of(revision.as_str(), sender).expect("a row");
+                    let result_types = (types.result)(method.method);
+                    assert_eq!(result_types.is_some(), sends, "{revision} {} {sender:?}", method.method);
+                    let as_task = result_types.is_some_and(|types| types.task_result.is_some());
+                    assert_eq!(as_task, sends && method.may_run_as_task, "{revision} {}", method.method);
+                }
             }
         }
+    }
+
+    #[test]
+    fn a_call_that_runs_as_a_task_has_two_types_of_results() {
+        let call = |is_task, text: &str| {
+            let raw: RawJson = mcpgen_types::from_str(text).expect("JSON");
+            result("2025-11-25", Side::Client, "tools/call", is_task, &raw)
+        };
+        let missing = |member: &str| Err(format!("{member}: missing required member"));
+        assert_eq!(call(true, r#"{"content":[]}"#), Ok(()));
+        assert_eq!(call(true, r#"{"task":{}}"#), missing("CreateTaskResult: task.createdAt"));
+        assert_eq!(call(false, r#"{"task":{}}"#), missing("CallToolResult: content"));
+        // The result of an unknown method.
+        let raw = RawJson::from(&JsonObject::new());
+        assert_eq!(result("2025-11-25", Side::Client, "none", false, &raw), Ok(()));
     }
 }

@@ -30,6 +30,7 @@ impl Driver {
         url: reqwest::Url,
         client: reqwest::Client,
         options: ClientOptions,
+        is_sse: bool,
         incoming: IncomingSender,
     ) -> (Self, Notifications) {
         let (notify, notifications) = mpsc::unbounded_channel();
@@ -39,6 +40,7 @@ impl Driver {
             client,
             request_permits: Semaphore::new(options.requests.clamp(1, Semaphore::MAX_PERMITS)),
             options,
+            is_sse,
             incoming,
             state: Mutex::default(),
             replacing: tokio::sync::Mutex::default(),
@@ -49,6 +51,12 @@ impl Driver {
             ended,
         };
         (Self(Arc::new(shared)), notifications)
+    }
+
+    /// Delivers the messages of the event stream of HTTP+SSE until it ends or the connection closes.
+    #[cfg(feature = "http-sse")]
+    pub(super) fn receive(&self, events: super::response::EventStream) {
+        tokio::spawn(Arc::clone(&self.0).receive_events(events));
     }
 
     /// Sends messages until the queue is closed or the receiver of incoming messages is dropped. Then ends the session.
@@ -105,7 +113,7 @@ impl Shared {
             (Some(id), _) => self.send_request(id, outgoing),
             // Wait until the server has accepted this notification before any request is sent.
             (None, "notifications/initialized") => {
-                if self.post_in_time(&outgoing).await {
+                if self.post_in_time(&outgoing).await && !self.is_sse {
                     self.open_get_stream().await;
                 }
             }

@@ -1,6 +1,8 @@
 //! Errors of the HTTP client.
 
 use std::io;
+#[cfg(feature = "http-sse")]
+use std::time::Duration;
 
 use http::{HeaderValue, StatusCode};
 use tower::BoxError;
@@ -69,8 +71,48 @@ fn revision(version: Option<&HeaderValue>) -> String {
 }
 
 /// Returns the first 512 characters of an error body, on one line.
-fn beginning(body: &str) -> String {
+pub(super) fn beginning(body: &str) -> String {
     body.chars().take(512).map(|char| if char.is_control() { ' ' } else { char }).collect()
+}
+
+/// An error from [`open_sse`](super::open_sse).
+#[cfg(feature = "http-sse")]
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum OpenSseError {
+    /// The URL is invalid, or the default HTTP client could not be created.
+    #[error(transparent)]
+    Open(#[from] OpenError),
+    /// The server could not be reached, or did not respond with an event stream.
+    #[error(transparent)]
+    Http(#[from] HttpError),
+    /// The event stream ended or failed before the `endpoint` event.
+    #[error("the event stream ended before the event `endpoint`; check the URL")]
+    Ended(#[source] Option<io::Error>),
+    /// No `endpoint` event arrived within [`ClientOptions::send_timeout`](super::ClientOptions::send_timeout).
+    #[error(
+        "no event `endpoint` within {0:?}; check the URL, or raise `ClientOptions::send_timeout` if the server is slow"
+    )]
+    Timeout(Duration),
+    /// The data of the `endpoint` event is not a URL.
+    #[error("the event `endpoint` of the server contains {endpoint:?}, which is not a URL")]
+    Endpoint {
+        /// At most the first 512 characters of the data.
+        endpoint: String,
+        /// The reason.
+        source: BoxError,
+    },
+    /// The URL in the `endpoint` event has another origin than the event stream. Messages are not sent there, because
+    /// they may contain credentials.
+    #[error(
+        "the event `endpoint` of the server contains {endpoint:?}, whose origin is not that of the event stream ({origin}); connect to the origin of the endpoint instead"
+    )]
+    Origin {
+        /// At most the first 512 characters of the data.
+        endpoint: String,
+        /// The origin of the event stream.
+        origin: String,
+    },
 }
 
 /// An error from [`open`](super::open).

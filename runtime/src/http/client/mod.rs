@@ -19,11 +19,15 @@
 //!
 //! With a server of revision 2026-07-28, the client sets the headers that repeat parts of each request.
 //!
+//! With the feature `http-sse`, the client also connects to servers that support only HTTP+SSE, the transport of revision
+//! 2024-11-05: [`ClientBuilder::connect_http`](crate::ClientBuilder::connect_http) falls back to it.
+//!
 //! # Files
 //!
 //! * `transport` opens a connection and hands outgoing messages to the `driver`, which sorts them.
 //! * `request` sends one request and delivers its response. `post` sends HTTP requests, with authorization.
 //! * `session` begins, replaces and ends sessions. `streams` resumes event streams. `backoff` computes pauses.
+//! * `sse` opens a connection over HTTP+SSE.
 //! * `state` is shared by these tasks. `message` is an outgoing message, `queue` limits those that wait, `response`
 //!   reads HTTP responses.
 
@@ -37,10 +41,16 @@ mod queue;
 mod request;
 mod response;
 mod session;
+#[cfg(feature = "http-sse")]
+mod sse;
 mod state;
 mod streams;
 mod transport;
 
+#[cfg(feature = "http-sse")]
+pub use error::OpenSseError;
 pub use error::{HttpError, OpenError};
 pub use options::{Authorize, AuthorizeRequest, Challenge, ClientOptions};
+#[cfg(feature = "http-sse")]
+pub use sse::open_sse;
 pub use transport::open;

@@ -1,13 +1,14 @@
 //! Sends HTTP requests in the current session, with authorization.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use http::header::{ACCEPT, AUTHORIZATION, CONTENT_TYPE};
 use http::{HeaderMap, HeaderValue, Method, StatusCode};
 
 use super::error::HttpError;
 use super::message::{OutgoingMessage, Progress};
-use super::options::{AuthorizeRequest, Challenge};
+use super::options::{AuthorizeRequest, Challenge, ClientOptions};
 use super::response::check_status;
 use super::state::{SessionHeaders, Shared};
 use crate::http::headers::{PROTOCOL_VERSION, SESSION};
@@ -58,8 +59,7 @@ impl Shared {
         self.send_with(method, headers, outgoing, session_headers).await
     }
 
-    /// Like [`send`](Self::send), but with the given headers. Repeats the request with new authorization after a 401 or
-    /// 403, at most [`MAX_CHALLENGES`] times.
+    /// Like [`send`](Self::send), but with the given headers.
     pub(super) async fn send_with(
         &self,
         method: Method,
@@ -69,13 +69,36 @@ impl Shared {
     ) -> Result<reqwest::Response, HttpError> {
         headers.extend(session_headers.version.clone().map(|version| (PROTOCOL_VERSION, version)));
         headers.extend(session_headers.session.clone().map(|session| (SESSION, session)));
+        let Self { client, options, url, .. } = self;
+        HttpRequest { client, options, url, method, headers, outgoing, timeout: None }.send().await
+    }
+}
+
+/// An HTTP request to the server.
+pub(super) struct HttpRequest<'a> {
+    pub(super) client: &'a reqwest::Client,
+    pub(super) options: &'a ClientOptions,
+    pub(super) url: &'a reqwest::Url,
+    pub(super) method: Method,
+    /// The headers besides those of the options and the authorization.
+    pub(super) headers: HeaderMap,
+    /// The message in the body.
+    pub(super) outgoing: Option<&'a OutgoingMessage>,
+    /// How long to wait for the headers of each response. Authorization, in which a user may sign in, does not count.
+    pub(super) timeout: Option<Duration>,
+}
+
+impl HttpRequest<'_> {
+    /// Sends the request. Repeats it with new authorization after a 401 or 403, at most [`MAX_CHALLENGES`] times.
+    pub(super) async fn send(self) -> Result<reqwest::Response, HttpError> {
+        let Self { client, options, url, method, headers, outgoing, timeout } = self;
         let (mut refused, mut challenged) = (None::<(Challenge, reqwest::Response)>, 0);
         loop {
-            let mut all = self.options.headers.clone();
+            let mut all = options.headers.clone();
             all.extend(headers.clone());
-            if let Some(authorization) = &self.options.authorization {
+            if let Some(authorization) = &options.authorization {
                 let challenge = refused.as_ref().map(|(challenge, _)| challenge);
-                let request = AuthorizeRequest::new(&method, &self.url, challenge);
+                let request = AuthorizeRequest::new(&method, url, challenge);
                 let authorized = authorization.authorize(request).await.map_err(HttpError::Authorization)?;
                 match (authorized, refused.take()) {
                     (Some(mut authorized), _) => {
@@ -88,24 +111,34 @@ impl Shared {
                 }
             }
             let sent = all.get(AUTHORIZATION).cloned();
-            let mut request = self.client.request(method.clone(), self.url.clone()).headers(all);
+            let mut request = client.request(method.clone(), url.clone()).headers(all);
             if let Some(outgoing) = outgoing {
                 request = request.body(outgoing.bytes.clone());
                 outgoing.progress.send_replace(Progress::Sending);
             }
-            let response = request.send().await?;
+            let response = match timeout {
+                Some(timeout) => {
+                    tokio::time::timeout(timeout, request.send()).await.map_err(|_| no_response(timeout))?
+                }
+                None => request.send().await,
+            }?;
             if let Some(outgoing) = outgoing {
                 outgoing.progress.send_replace(Progress::Received);
             }
-            let Some(authorization) = &self.options.authorization else { return Ok(response) };
+            let Some(authorization) = &options.authorization else { return Ok(response) };
             let status = response.status();
             let is_refused = matches!(status, StatusCode::UNAUTHORIZED | StatusCode::FORBIDDEN);
             if !is_refused || challenged >= MAX_CHALLENGES {
-                authorization.on_response(&self.url, response.headers());
+                authorization.on_response(url, response.headers());
                 return Ok(response);
             }
             refused = Some((Challenge::new(status, response.headers().clone(), sent), response));
             challenged += 1;
         }
     }
+}
+
+fn no_response(timeout: Duration) -> std::io::Error {
+    let message = format!("the server sent no response headers within {timeout:?}");
+    std::io::Error::new(std::io::ErrorKind::TimedOut, message)
 }

@@ -12,7 +12,7 @@ use tokio_util::sync::CancellationToken;
 use super::error::HttpError;
 use super::message::{OutgoingMessage, Progress};
 use super::queue::QueuedMessage;
-use super::response::{ResponseBody, check_status, negotiated_version, read_result};
+use super::response::{ResponseBody, check_status, negotiated_version, read_beginning, read_result};
 use super::state::{PendingRequest, Restarts, SessionHeaders, Shared};
 use crate::http::headers::SESSION;
 use crate::jsonrpc::envelope::{Envelope, scan};
@@ -21,6 +21,9 @@ use crate::transport::{Inbound, ReceiveError, Undelivered};
 
 /// How long a cancellation waits for the response headers of the request that it cancels.
 const RECEIPT: Duration = Duration::from_secs(1);
+
+/// How many bytes of a response body are read if it contains no message.
+const IGNORED_BODY: usize = 64 << 10;
 
 impl Shared {
     /// Spawns a task that sends a request and receives its response.
@@ -80,6 +83,12 @@ impl Shared {
             Some("subscriptions/listen") => None,
             _ => self.request_permits.acquire().await.ok(),
         };
+        if self.is_sse {
+            let (response, _) = self.post(&outgoing).await?;
+            // The connection can be used again if the body was read.
+            read_beginning(response, IGNORED_BODY).await;
+            return Ok(());
+        }
         let begins = outgoing.method.as_deref() == Some("initialize");
         let lists = outgoing.method.as_deref() == Some("tools/list") && outgoing.version.is_some();
         let (response, session) = match begins {

@@ -41,19 +41,24 @@ impl EventStream {
     /// Waits for the next message. Returns `None` if the stream has ended or failed.
     pub(super) async fn next(&mut self) -> Option<Inbound> {
         loop {
-            let event = match self.events.next().await? {
+            let event = match self.next_event().await? {
                 Ok(event) => event,
                 Err(error) => {
                     tracing::debug!(%error, "an event stream failed");
                     return None;
                 }
             };
-            self.last = event.id.or(self.last.take());
+            self.last = event.id.clone().or(self.last.take());
             self.retry = event.retry.or(self.retry);
-            if !event.data.is_empty() && matches!(event.kind.as_str(), "" | "message") {
+            if event.is_message() {
                 return Some(Inbound::new(event.data));
             }
         }
+    }
+
+    /// Waits for the next event. Returns `None` if the stream has ended. Nothing follows an error.
+    pub(super) async fn next_event(&mut self) -> Option<std::io::Result<Event>> {
+        self.events.next().await
     }
 }
 
@@ -96,7 +101,7 @@ pub(super) async fn read_body(mut response: reqwest::Response, longest: usize) -
 }
 
 /// Reads at most the first `longest` bytes of a body, or as much as arrives before it fails.
-async fn read_beginning(mut response: reqwest::Response, longest: usize) -> Vec<u8> {
+pub(super) async fn read_beginning(mut response: reqwest::Response, longest: usize) -> Vec<u8> {
     let mut body = Vec::new();
     while body.len() < longest
         && let Ok(Some(chunk)) = response.chunk().await

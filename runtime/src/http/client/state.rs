@@ -29,6 +29,9 @@ pub(super) struct Shared {
     pub(super) url: reqwest::Url,
     pub(super) client: reqwest::Client,
     pub(super) options: ClientOptions,
+    /// Whether the transport is HTTP+SSE: all messages of the server arrive on one event stream, and the responses to
+    /// POST requests contain none.
+    pub(super) is_sse: bool,
     pub(super) incoming: IncomingSender,
     pub(super) state: Mutex<State>,
     /// Held while a session is being replaced.

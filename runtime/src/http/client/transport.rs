@@ -14,7 +14,8 @@ use tokio_util::sync::PollSender;
 use super::driver::Driver;
 use super::error::OpenError;
 use super::options::ClientOptions;
-use crate::transport::{Incoming, Outbound, Outgoing};
+use super::queue::Notifications;
+use crate::transport::{Inbound, Incoming, Outbound, Outgoing, ReceiveError};
 
 /// Opens a connection to the server at this URL, and returns its two halves. Sends nothing yet.
 ///
@@ -27,6 +28,14 @@ use crate::transport::{Incoming, Outbound, Outgoing};
 ///
 /// Panics if called outside of a Tokio runtime.
 pub fn open(url: &str, options: ClientOptions) -> Result<(impl Incoming, impl Outgoing), OpenError> {
+    let (url, client) = prepare(url, &options)?;
+    let (incoming, arrived) = mpsc::channel(64);
+    let (driver, notifications) = Driver::new(url, client, options, false, incoming);
+    Ok(start(driver, notifications, arrived))
+}
+
+/// Parses a URL, and returns it with the HTTP client of the options or the default one.
+pub(super) fn prepare(url: &str, options: &ClientOptions) -> Result<(reqwest::Url, reqwest::Client), OpenError> {
     let parsed =
         reqwest::Url::parse(url).map_err(|error| OpenError::Url { url: url.to_owned(), source: error.into() })?;
     if !matches!(parsed.scheme(), "http" | "https") {
@@ -43,12 +52,19 @@ pub fn open(url: &str, options: ClientOptions) -> Result<(impl Incoming, impl Ou
             reqwest::Client::builder().connect_timeout(Duration::from_secs(30)).redirect(redirects).build()?
         }
     };
-    let (incoming, mut arrived) = mpsc::channel(64);
+    Ok((parsed, client))
+}
+
+/// Starts the task of a connection, and returns the two halves of the connection.
+pub(super) fn start(
+    driver: Driver,
+    notifications: Notifications,
+    mut arrived: mpsc::Receiver<Result<Inbound, ReceiveError>>,
+) -> (impl Incoming + use<>, impl Outgoing + use<>) {
     let (queue, queued) = mpsc::channel(1);
-    let (driver, notifications) = Driver::new(parsed, client, options, incoming);
     let driver = tokio::spawn(driver.run(queued, notifications));
     let incoming = stream::poll_fn(move |context| arrived.poll_recv(context));
-    Ok((incoming, HttpSink { queue: PollSender::new(queue), driver }))
+    (incoming, HttpSink { queue: PollSender::new(queue), driver })
 }
 
 /// Follows redirects only within one server, and never from https to http, because requests carry credentials.
