@@ -56,6 +56,20 @@ impl RedisOptions {
     }
 }
 
+/// Creates options with the defaults from a URL.
+impl From<&str> for RedisOptions {
+    fn from(url: &str) -> Self {
+        Self::new(url)
+    }
+}
+
+/// Creates options with the defaults from a URL.
+impl From<String> for RedisOptions {
+    fn from(url: String) -> Self {
+        Self::new(url)
+    }
+}
+
 /// Omits the URL, because it may contain a password.
 impl std::fmt::Debug for RedisOptions {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {

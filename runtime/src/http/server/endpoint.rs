@@ -2,7 +2,7 @@
 
 use std::convert::Infallible;
 use std::fmt;
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 use std::task::{Context, Poll};
 use std::time::Duration;
 
@@ -89,6 +89,7 @@ impl<S: RequestService + Sync> Endpoint<S> {
                 closing: CancellationToken::new(),
                 tasks,
                 restoring: Mutex::default(),
+                forwarded: OnceLock::new(),
             }),
         };
         if endpoint.shared.keeps_sessions {

@@ -69,8 +69,8 @@ pub struct EndpointOptions {
     /// [`Server`](crate::Server) sets this for its own tools.
     pub tool_headers: Option<ToolHeaders>,
     /// The stores that several processes share, so that a request of a session may reach any of them. Create the
-    /// endpoint in a tokio runtime if this is set. Default: none; the process that began a session must receive all its
-    /// requests.
+    /// endpoint in a tokio runtime if this is set. Default: those of [`ServerBuilder::replicas`](crate::ServerBuilder::replicas),
+    /// or none: then the process that began a session must receive all its requests.
     pub replicas: Option<Replicas>,
 }
 

@@ -217,9 +217,12 @@ impl<S: RequestService + Sync> Endpoint<S> {
     /// Accepts requests from other replicas, and renews this replica's sessions until the endpoint is dropped.
     pub(super) fn join_replicas(&self) {
         let Some(replicas) = &self.shared.options.replicas else { return };
-        let (requests, shared) = (self.requests.clone(), Arc::downgrade(&self.shared));
+        let requests = Arc::new(self.requests.clone());
+        let (weak, shared) = (Arc::downgrade(&requests), Arc::downgrade(&self.shared));
+        let _ = self.shared.forwarded.set(requests);
         replicas.exchanges.answer(Box::new(move |request| {
-            let endpoint = shared.upgrade().map(|shared| Self { requests: requests.clone(), shared });
+            let endpoint = weak.upgrade().zip(shared.upgrade());
+            let endpoint = endpoint.map(|(requests, shared)| Self { requests: (*requests).clone(), shared });
             async move {
                 let response = match endpoint {
                     Some(endpoint) => endpoint.answer(request).await,

@@ -1,7 +1,8 @@
 //! The state that all requests to an endpoint share.
 
+use std::any::Any;
 use std::collections::HashMap;
-use std::sync::{Arc, MutexGuard, Weak};
+use std::sync::{Arc, MutexGuard, OnceLock, Weak};
 
 use http::StatusCode;
 use http::request::Parts;
@@ -38,6 +39,8 @@ pub(super) struct Shared {
     pub(super) tasks: TaskTracker,
     /// The sessions that are being located or restored, so that two requests do not restore the same one.
     pub(super) restoring: Mutex<HashMap<String, Weak<tokio::sync::Mutex<()>>>>,
+    /// The service for requests that other replicas forward. The stores refer to it weakly, because it may own them.
+    pub(super) forwarded: OnceLock<Arc<dyn Any + Send + Sync>>,
 }
 
 /// Returns the current server configuration.
