@@ -97,7 +97,7 @@ async fn calls_every_method_in_every_revision() {
             client(revision).connect_http(&served(&endpoint, &observed).await, options()).await.expect("a server");
         assert_eq!(client.revision(), revision.unwrap_or(Revision::V2026_07_28));
         assert_eq!(endpoint.sessions(), usize::from(client.revision().is_legacy()));
-        assert_eq!(client.tools().await.expect("tools").len(), 7);
+        assert_eq!(client.tools().await.expect("tools").len(), 8);
         let call = async |tool: &str, input: Value| {
             client
                 .call_tool(tool, arguments(input))

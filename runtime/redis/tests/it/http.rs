@@ -30,8 +30,9 @@ pub(crate) async fn read(response: http::Response<Body>) -> (u16, Value) {
     let status = response.status().as_u16();
     let bytes = response.into_body().collect().await.expect("a body").to_bytes();
     let text = std::str::from_utf8(&bytes).expect("text");
-    let data = text.lines().filter_map(|line| line.strip_prefix("data: ").or(line.starts_with('{').then_some(line)));
-    let last = data.filter(|data| !data.is_empty()).next_back();
+    let mut data =
+        text.lines().filter_map(|line| line.strip_prefix("data: ").or(line.starts_with('{').then_some(line)));
+    let last = data.rfind(|data| !data.is_empty());
     (status, last.map_or(Value::Null, |data| serde_json::from_str(data).expect("JSON")))
 }
 
