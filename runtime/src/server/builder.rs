@@ -115,6 +115,13 @@ impl From<LocalInfo> for ServerBuilder {
     }
 }
 
+/// Records the operations of a shared limiter in the metrics.
+fn measured(limiter: impl RateLimiter) -> Arc<dyn RateLimiter> {
+    #[cfg(feature = "opentelemetry")]
+    let limiter = crate::replicas::Measured::new(Arc::new(limiter));
+    Arc::new(limiter)
+}
+
 #[cfg(feature = "request-state")]
 /// The time that a client has for the next round of a request, if the server has no codec for request state.
 const REQUEST_STATE_LIFETIME: Duration = Duration::from_secs(15 * 60);
@@ -501,7 +508,7 @@ impl ServerBuilder {
     ///
     /// If the limiter's store is unavailable, calls are refused with an error that tells the client to try again.
     pub fn rate_limiter(mut self, limiter: impl RateLimiter) -> Self {
-        self.state.config.rate_limiter = Some(Arc::new(limiter));
+        self.state.config.rate_limiter = Some(measured(limiter));
         self
     }
 
@@ -514,7 +521,7 @@ impl ServerBuilder {
     ) -> Self {
         #[cfg(feature = "rate-limit")]
         {
-            self.create_limiter = Some(Box::new(move |calls, per| Arc::new(create(calls, per))));
+            self.create_limiter = Some(Box::new(move |calls, per| measured(create(calls, per))));
         }
         #[cfg(not(feature = "rate-limit"))]
         drop(create);

@@ -278,7 +278,7 @@ impl Shared {
     /// Removes a session that has ended from the store.
     pub(super) async fn remove_from_store(&self, session: &Session) -> Result<(), Refusal> {
         match (&self.options.replicas, &session.record) {
-            (Some(replicas), Some(record)) if record.must_be_removed() => {
+            (Some(replicas), Some(record)) if record.begin_removal() => {
                 replicas.sessions.remove(&session.id).await.map_err(refusal)
             }
             _ => Ok(()),
@@ -288,7 +288,7 @@ impl Shared {
     /// Removes a session that has ended from the store, in the background.
     pub(super) fn remove_ended(&self, session: &Arc<Session>) {
         let Some(replicas) = self.options.replicas.clone() else { return };
-        let must_be_removed = session.record.as_ref().is_some_and(SessionRecord::must_be_removed);
+        let must_be_removed = session.record.as_ref().is_some_and(SessionRecord::begin_removal);
         if must_be_removed && let Ok(runtime) = tokio::runtime::Handle::try_current() {
             let session = Arc::clone(session);
             runtime.spawn(async move {

@@ -29,7 +29,8 @@ use crate::protocol::change::Change;
 use crate::protocol::legacy::Legacy;
 use crate::replicas::{JournalEntry, StoredStream};
 use crate::service::router::{RequestService, Router};
-use crate::transport::{self, Inbound, Outbound, Outcome, Route};
+use crate::telemetry::Telemetry;
+use crate::transport::{self, Inbound, Outbound, OutboxPermit, Outcome, Route};
 use crate::util::lock::Mutex;
 
 /// How long a POST waits for its first message before the HTTP response becomes an event stream.
@@ -137,7 +138,7 @@ impl Session {
         Identity { id, owner, record }: Identity,
         protocol: Legacy,
         (service, handlers): (S, Router),
-        options: &EndpointOptions,
+        (options, telemetry): (&EndpointOptions, Telemetry),
         end: CancellationToken,
     ) -> (Arc<Self>, impl Future<Output = ()> + Send + use<S>) {
         let (inbox, arrived) = mpsc::unbounded_channel();
@@ -175,7 +176,7 @@ impl Session {
             replay: options.replay,
             keep_alive: options.keep_alive,
         });
-        let connection = Connection::new(service, handlers, protocol, options.limits.clone());
+        let connection = Connection::with_telemetry(service, handlers, protocol, options.limits.clone(), telemetry);
         (Arc::clone(&session), session.run(connection, arrived, options.idle))
     }
 
@@ -369,7 +370,7 @@ impl Session {
 
     /// Pushes a message that belongs to no request. A client that leaves too many bytes unread is disconnected from
     /// that stream and must resume it, so that it cannot delay the responses on other streams.
-    fn push_standalone(&self, message: Vec<u8>, room: Option<OwnedSemaphorePermit>) {
+    fn push_standalone(&self, message: Vec<u8>, room: Option<OutboxPermit>) {
         let standalone = self.standalone();
         standalone.push(message, None, room);
         if standalone.unread() > self.replay {

@@ -19,6 +19,8 @@ use super::session::{Session, SessionGuard};
 use crate::protocol::config::ServerConfig;
 use crate::protocol::info::HandlerCapabilities;
 use crate::service::router::Router;
+use crate::telemetry::Telemetry;
+use crate::util::counted::Counted;
 use crate::util::lock::Mutex;
 
 pub(super) struct Shared {
@@ -41,6 +43,7 @@ pub(super) struct Shared {
     pub(super) restoring: Mutex<HashMap<String, Weak<tokio::sync::Mutex<()>>>>,
     /// The service for requests that other replicas forward. The stores refer to it weakly, because it may own them.
     pub(super) forwarded: OnceLock<Arc<dyn Any + Send + Sync>>,
+    pub(super) telemetry: Telemetry,
 }
 
 /// Returns the current server configuration.
@@ -89,6 +92,8 @@ impl Shared {
 pub(super) struct RegistryGuard {
     pub(super) shared: Arc<Shared>,
     pub(super) session: Arc<Session>,
+    /// Counts the session in the metrics.
+    pub(super) _counted: Counted,
 }
 
 impl Drop for RegistryGuard {
