@@ -42,9 +42,6 @@ const STORE_TIMEOUT: Duration = Duration::from_secs(1);
 /// How long a session is kept if the client never uses it after `initialize`.
 const UNCONFIRMED_TIMEOUT: Duration = Duration::from_secs(60);
 
-/// The minimum of the number of streams that a session keeps for clients that resume. See [`Resumable`].
-const MIN_RESUMABLE: usize = 256;
-
 /// The maximum memory of received messages that the connection has not taken yet, in bytes. A message that needs more
 /// is accepted if no other is queued. If [`EndpointOptions::body`] is larger, that is the limit instead.
 const INBOX_BYTES: usize = 16 << 20;
@@ -143,8 +140,7 @@ impl Session {
     ) -> (Arc<Self>, impl Future<Output = ()> + Send + use<S>) {
         let (inbox, arrived) = mpsc::unbounded_channel();
         let (protocol, retained) = (Arc::new(protocol), Arc::default());
-        let share = Arc::new(Semaphore::new(options.requests_per_session.clamp(1, Semaphore::MAX_PERMITS)));
-        let open_streams = Arc::new(Semaphore::new(share.available_permits()));
+        let permits = |count: usize| Arc::new(Semaphore::new(count.clamp(1, Semaphore::MAX_PERMITS)));
         let event_prefix = id.get(id.len().saturating_sub(EVENT_PREFIX)..).unwrap_or_default().to_owned();
         let (epoch, writer) = match &record {
             Some(record) => (u64::from(record.stored().epoch), Some(record.stream_writer(&[]))),
@@ -161,8 +157,8 @@ impl Session {
             inbox,
             inbox_room: Arc::new(Semaphore::new(inbox_bytes(options.body))),
             inbox_bytes: inbox_bytes(options.body),
-            requests: share,
-            open_streams,
+            requests: permits(options.requests_per_session),
+            open_streams: permits(options.streams_per_session),
             // A later home must not use the numbers of an earlier one.
             streams: Mutex::new(Streams { count: epoch << 32, ..Streams::default() }),
             standalone: Mutex::new(standalone),
@@ -172,7 +168,7 @@ impl Session {
             used: Mutex::new(Instant::now()),
             end,
             record,
-            max_resumable: options.requests_per_session.max(MIN_RESUMABLE),
+            max_resumable: options.streams_per_session.max(1),
             replay: options.replay,
             keep_alive: options.keep_alive,
         });
