@@ -124,9 +124,8 @@ fn histograms(metrics: &InMemoryMetricExporter) -> BTreeMap<String, Vec<Point>> 
     // Each export contains all values since the start.
     let last = finished.last().into_iter().flat_map(|resource| resource.scope_metrics());
     for metric in last.flat_map(|scope| scope.metrics()) {
-        let AggregatedMetrics::F64(MetricData::Histogram(histogram)) = metric.data() else {
-            panic!("{} is not a histogram", metric.name());
-        };
+        // `metrics.rs` tests the others.
+        let AggregatedMetrics::F64(MetricData::Histogram(histogram)) = metric.data() else { continue };
         assert_eq!(metric.unit(), "s");
         for point in histogram.data_points() {
             let attributes = point.attributes().map(|it| (it.key.to_string(), it.value.to_string())).collect();

@@ -33,11 +33,14 @@ impl Replica {
             batches.push(&[]);
         }
         for batch in batches {
+            let number = |number: u64| format!("{number:0DIGITS$}");
             let mut append = APPEND.key(self.keys.session(session));
             append.key(self.keys.streams(session)).key(self.keys.events(session) + &stream.number.to_string());
             append.arg(&self.id).arg(stream.number).arg(&requests).arg(self.options.max_stream_bytes);
+            append.arg(self.options.max_streams).arg(self.options.max_session_bytes).arg(self.keys.events(session));
+            append.arg(number(batch.first().map_or(0, |first| first.number.saturating_sub(1))));
             for event in batch {
-                append.arg(format!("{:0DIGITS$}", event.number)).arg(u8::from(event.is_last)).arg(&event.message[..]);
+                append.arg(number(event.number)).arg(u8::from(event.is_last)).arg(&event.message[..]);
             }
             if !self.connection.script::<bool>(&append).await? {
                 return Err(Unavailable::NotHome.into());
@@ -58,8 +61,9 @@ impl Replica {
 
     pub(crate) async fn remove_stream(&self, stream: &StreamId) -> Result<(), StoreError> {
         let session = &stream.session;
-        let mut remove = REMOVE.key(self.keys.streams(session));
-        remove.key(self.keys.events(session) + &stream.number.to_string()).arg(stream.number);
+        let mut remove = REMOVE.key(self.keys.session(session));
+        remove.key(self.keys.streams(session)).key(self.keys.events(session) + &stream.number.to_string());
+        remove.arg(stream.number);
         self.connection.script(&remove).await
     }
 }

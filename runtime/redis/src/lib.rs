@@ -10,6 +10,7 @@
 //!   are scripts in `scripts`.
 //! * `changes` and `exchange` pass messages to other replicas.
 //! * `stores` implements the traits, and runs the background tasks.
+//! * `on_redis` gives all of them to a server.
 
 mod changes;
 mod connection;
@@ -17,6 +18,7 @@ mod error;
 mod events;
 mod exchange;
 mod keys;
+mod on_redis;
 mod options;
 mod rate_limiter;
 mod replica;
@@ -27,6 +29,7 @@ mod tasks;
 mod used_states;
 
 pub use error::Unavailable;
+pub use on_redis::OnRedis;
 pub use options::RedisOptions;
 pub use rate_limiter::RedisRateLimiter;
 pub use request_state::RequestStateKeys;

@@ -23,6 +23,13 @@ pub struct RedisOptions {
     pub max_sessions: usize,
     /// The maximum size of the stored events of a stream, in bytes. The default is 256 KiB.
     pub max_stream_bytes: usize,
+    /// The maximum number of stored streams of a session. The oldest ones are removed, except the one for messages that
+    /// belong to no request. The default is 512, more than the streams that a session keeps
+    /// (`EndpointOptions::streams_per_session`).
+    pub max_streams: usize,
+    /// The maximum size of all stored events of a session, in bytes. The oldest streams are removed, as for
+    /// [`max_streams`](Self::max_streams). The default is 1 MiB.
+    pub max_session_bytes: usize,
     /// The maximum number of tasks of an owner. The default is 1,000.
     pub max_tasks_per_owner: usize,
     /// The number of changes that a replica may be behind before it misses some. The default is 10,000.
@@ -47,12 +54,28 @@ impl RedisOptions {
             lease: Duration::from_secs(3),
             max_sessions: 1_000_000,
             max_stream_bytes: 256 << 10,
+            max_streams: 512,
+            max_session_bytes: 1 << 20,
             max_tasks_per_owner: 1_000,
             max_changes: 10_000,
             max_exchanges: 10_000,
             request_state_lifetime: Duration::from_secs(15 * 60),
             key_rotation: Duration::from_secs(24 * 3600),
         }
+    }
+}
+
+/// Creates options with the defaults from a URL.
+impl From<&str> for RedisOptions {
+    fn from(url: &str) -> Self {
+        Self::new(url)
+    }
+}
+
+/// Creates options with the defaults from a URL.
+impl From<String> for RedisOptions {
+    fn from(url: String) -> Self {
+        Self::new(url)
     }
 }
 

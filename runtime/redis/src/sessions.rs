@@ -1,7 +1,7 @@
 //! Sessions of legacy revisions, and which replica runs each.
 //!
-//! A session is a hash with the fields `home`, `epoch`, `owner`, `principal`, `seq` and, for each entry of the journal,
-//! `j:KEY` with the value `NUMBER:MESSAGE`. The numbers, which count in `seq`, order the journal.
+//! A session is a hash with the fields `home`, `epoch`, `owner`, `principal`, `seq`, `bytes` (of the stored events) and, for each
+//! entry of the journal, `j:KEY` with the value `NUMBER:MESSAGE`. The numbers, which count in `seq`, order the journal.
 
 use std::collections::HashMap;
 use std::time::Duration;

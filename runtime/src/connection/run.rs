@@ -14,8 +14,9 @@ use super::limits::Limits;
 use super::notification_queue::{NotificationQueue, handle_notifications};
 use crate::peer::outbox::{Lines, Outbox};
 use crate::peer::{CallError, Peer};
-use crate::protocol::Protocol;
+use crate::protocol::{Protocol, Role};
 use crate::service::router::{RequestService, Router};
+use crate::telemetry::Telemetry;
 use crate::transport::{Incoming, Outgoing, ReceiveError};
 
 /// A connection that is not running yet. Start it with [`run`](Self::run).
@@ -31,7 +32,19 @@ pub struct Connection<S> {
 impl<S: RequestService> Connection<S> {
     /// Creates a connection that passes requests to `service` and notifications to `notifications`.
     pub fn new(service: S, notifications: Router, protocol: Arc<dyn Protocol>, limits: Limits) -> Self {
-        let (outbox, written) = Outbox::new(limits.outbox_bytes);
+        Self::with_telemetry(service, notifications, protocol, limits, Telemetry::default())
+    }
+
+    /// Like [`new`](Self::new), with the telemetry of other connections.
+    pub(crate) fn with_telemetry(
+        service: S,
+        notifications: Router,
+        protocol: Arc<dyn Protocol>,
+        limits: Limits,
+        telemetry: Telemetry,
+    ) -> Self {
+        let side = protocol.role().unwrap_or(Role::Server);
+        let (outbox, written) = Outbox::new(limits.outbox_bytes, side, telemetry);
         let peer = Peer::new(outbox, Arc::clone(&protocol), limits.idle_timeout, limits.call_timeout);
         Self { service, notifications, protocol, limits, peer, written }
     }

@@ -61,7 +61,6 @@ pub(super) struct Shared {
     failure: OnceLock<String>,
     /// Called before any other receiver of a `list_changed` notification.
     on_list_changed: OnceLock<OnListChanged>,
-    pub(super) telemetry: Telemetry,
 }
 
 /// A callback that takes the method of a `list_changed` notification.
@@ -87,7 +86,6 @@ impl Peer {
             change_listeners: ChangeListeners::default(),
             failure: OnceLock::new(),
             on_list_changed: OnceLock::new(),
-            telemetry: Telemetry::default(),
         }))
     }
 
@@ -143,7 +141,7 @@ impl Peer {
     }
 
     pub(crate) fn telemetry(&self) -> &Telemetry {
-        &self.shared.telemetry
+        self.shared.outbox.telemetry()
     }
 
     /// Describes an outgoing message for telemetry.

@@ -3,10 +3,12 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use tokio::sync::{Semaphore, TryAcquireError, mpsc};
+use tokio::sync::{OwnedSemaphorePermit, Semaphore, TryAcquireError, mpsc};
 use tokio_util::sync::CancellationToken;
 
-use crate::transport::Outbound;
+use crate::protocol::Role;
+use crate::telemetry::Telemetry;
+use crate::transport::{Outbound, OutboxPermit};
 
 /// The connection is closed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
@@ -26,6 +28,8 @@ pub(crate) struct Outbox {
     /// Whether the transport uses [`Outbound::metadata`].
     needs_metadata: Arc<AtomicBool>,
     closed: CancellationToken,
+    side: Role,
+    telemetry: Telemetry,
 }
 
 /// The receiving half of the queue. `None` ends it.
@@ -33,7 +37,7 @@ pub(crate) type Lines = mpsc::UnboundedReceiver<Option<Outbound>>;
 
 impl Outbox {
     /// Creates an outbox with room for `capacity` bytes, at least one, and the receiver for its writer.
-    pub(crate) fn new(capacity: u32) -> (Self, Lines) {
+    pub(crate) fn new(capacity: u32, side: Role, telemetry: Telemetry) -> (Self, Lines) {
         let (lines, written) = mpsc::unbounded_channel();
         let capacity = capacity.max(1);
         (
@@ -44,6 +48,8 @@ impl Outbox {
                 has_streams: Arc::default(),
                 needs_metadata: Arc::default(),
                 closed: CancellationToken::new(),
+                side,
+                telemetry,
             },
             written,
         )
@@ -65,7 +71,8 @@ impl Outbox {
             }
             Err(TryAcquireError::Closed) => return Err(Closed),
         };
-        self.lines.send(Some(message.with_permit(room))).map_err(|_| Closed)
+        let message = message.with_permit(self.permit(room));
+        self.lines.send(Some(message)).map_err(|_| Closed)
     }
 
     /// Queues a message without waiting. Returns the message if there is no room, and drops it if the connection is
@@ -74,12 +81,21 @@ impl Outbox {
         match Arc::clone(&self.room).try_acquire_many_owned(self.size(&message)) {
             Ok(room) => {
                 // If the writer has ended, the message is dropped.
-                let _ = self.lines.send(Some(message.with_permit(room)));
+                let _ = self.lines.send(Some(message.with_permit(self.permit(room))));
                 Ok(())
             }
             Err(TryAcquireError::NoPermits) => Err(message),
             Err(TryAcquireError::Closed) => Ok(()),
         }
+    }
+
+    fn permit(&self, bytes: OwnedSemaphorePermit) -> OutboxPermit {
+        let counted = self.telemetry.count_queued(self.side, bytes.num_permits());
+        OutboxPermit::new(bytes, Some(counted))
+    }
+
+    pub(super) fn telemetry(&self) -> &Telemetry {
+        &self.telemetry
     }
 
     fn size(&self, message: &Outbound) -> u32 {
@@ -137,7 +153,7 @@ mod tests {
     #[tokio::test]
     async fn queues_ends_of_requests_only_with_streams() {
         for has_streams in [false, true] {
-            let (outbox, lines) = Outbox::new(10);
+            let (outbox, lines) = Outbox::new(10, Role::Server, Telemetry::default());
             outbox.set_needs(has_streams, false);
             let unanswered = Route::NoResponse(RequestId::String("id".repeat(1000)));
             outbox.send_now(Outbound::new(unanswered, Vec::new())).expect("open");

@@ -47,6 +47,16 @@ impl StoreError {
         self.kind == Kind::Unavailable
     }
 
+    /// Returns the kind of the error, for metrics.
+    #[cfg(feature = "opentelemetry")]
+    pub(super) fn kind_name(&self) -> &'static str {
+        match self.kind {
+            Kind::Unavailable => "unavailable",
+            Kind::Full => "full",
+            Kind::Corrupt => "corrupt",
+        }
+    }
+
     /// Returns whether the store has reached a limit.
     #[must_use]
     pub fn is_full(&self) -> bool {

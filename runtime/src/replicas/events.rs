@@ -27,12 +27,14 @@ pub struct StoredEvent {
 
 /// Stores the last events of each stream.
 ///
-/// Only the home of a session appends to its streams. A store may drop the oldest events of a stream to limit its
-/// memory, and all of them when the session is removed or expires.
+/// Only the home of a session appends to its streams. To limit its memory, a store may drop the oldest events of a stream,
+/// and the oldest streams of a session, except the one with number 0. It drops all of them when the session is removed or
+/// expires.
 pub trait EventStore: Send + Sync + 'static {
-    /// Appends events to a stream, in order. Creates the stream if it does not exist, also without events. Ignores events whose number is not greater than the last number of the
-    /// stream, so that an append can be repeated. `requests` are the JSON texts of the IDs of the requests that the
-    /// stream responds to.
+    /// Appends events to a stream, in order. Creates the stream if it does not exist, also without events. Ignores events
+    /// whose number is not greater than the last number of the stream, so that an append can be repeated. The events
+    /// before the first one of a stream count as dropped. `requests` are the JSON texts of the IDs of the requests that
+    /// the stream responds to.
     ///
     /// # Errors
     ///

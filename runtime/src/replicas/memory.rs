@@ -204,6 +204,9 @@ impl EventStore for MemoryStores {
                 events: Vec::new(),
                 dropped: 0,
             });
+            if let Some(first) = events.first().filter(|_| stored.events.is_empty() && stored.dropped == 0) {
+                stored.dropped = first.number.saturating_sub(1);
+            }
             for event in events {
                 if event.number > stored.events.last().map_or(stored.dropped, |last| last.number) {
                     stored.events.push(event);

@@ -33,6 +33,8 @@ mod changes;
 mod error;
 mod events;
 mod exchange;
+#[cfg(feature = "opentelemetry")]
+mod measured;
 mod memory;
 mod rate_limiter;
 mod replay_guard;
@@ -45,6 +47,8 @@ pub use changes::{BusEvent, ChangeBus};
 pub use error::StoreError;
 pub use events::{EventStore, StoredEvent, StoredStream, StreamId};
 pub use exchange::{Answer, ExchangeBus, ForwardedRequest, ForwardedResponse, Frames};
+#[cfg(feature = "opentelemetry")]
+pub(crate) use measured::Measured;
 pub use memory::{MemoryHub, MemoryStores};
 pub use rate_limiter::{Decision, RateLimiter};
 pub use replay_guard::ReplayGuard;
@@ -68,6 +72,22 @@ impl Replicas {
     pub fn new<S: SessionStore + EventStore + ExchangeBus>(stores: S) -> Self {
         let stores = Arc::new(stores);
         Self { sessions: stores.clone(), events: stores.clone(), exchanges: stores }
+    }
+
+    /// Records the operations of the stores in the metrics.
+    #[cfg(all(feature = "http-server", feature = "opentelemetry"))]
+    pub(crate) fn measured(self) -> Self {
+        let Self { sessions, events, exchanges } = self;
+        Self {
+            sessions: Arc::new(Measured::new(sessions)),
+            events: Arc::new(Measured::new(events)),
+            exchanges: Arc::new(Measured::new(exchanges)),
+        }
+    }
+
+    #[cfg(all(feature = "http-server", not(feature = "opentelemetry")))]
+    pub(crate) fn measured(self) -> Self {
+        self
     }
 }
 

@@ -3,7 +3,6 @@
 use std::collections::BTreeMap;
 use std::future::Future;
 use std::sync::Arc;
-#[cfg(any(feature = "request-state", feature = "rate-limit"))]
 use std::time::Duration;
 
 use futures_util::FutureExt;
@@ -32,7 +31,7 @@ use crate::connection::Limits;
 use crate::protocol::cache_hints::{CacheHint, CacheHints};
 use crate::protocol::change::Change;
 use crate::protocol::info::LocalInfo;
-use crate::replicas::{ChangeBus, RateLimiter};
+use crate::replicas::{ChangeBus, RateLimiter, Replicas};
 use crate::service::context::Context;
 use crate::service::extension::Extension;
 use crate::service::router::{RequestService, Router};
@@ -50,7 +49,13 @@ pub struct ServerBuilder {
     rate_limit: Option<(u32, Duration)>,
     #[cfg(feature = "rate-limit")]
     max_callers: usize,
+    #[cfg(feature = "rate-limit")]
+    create_limiter: Option<CreateLimiter>,
 }
+
+/// Creates the limiter of [`ServerBuilder::rate_limit`].
+#[cfg(feature = "rate-limit")]
+type CreateLimiter = Box<dyn FnOnce(u32, Duration) -> Arc<dyn RateLimiter> + Send>;
 
 impl Server {
     /// Creates a builder for a server that supports all revisions.
@@ -80,6 +85,10 @@ impl From<LocalInfo> for ServerBuilder {
             result_types: Vec::new(),
             #[cfg(feature = "tasks")]
             tasks: None,
+            #[cfg(feature = "tasks")]
+            default_tasks: None,
+            #[cfg(feature = "http-server")]
+            replicas: None,
             rate_limiter: None,
             invalid: Vec::new(),
         };
@@ -100,8 +109,17 @@ impl From<LocalInfo> for ServerBuilder {
             rate_limit: None,
             #[cfg(feature = "rate-limit")]
             max_callers: DEFAULT_CALLERS,
+            #[cfg(feature = "rate-limit")]
+            create_limiter: None,
         }
     }
+}
+
+/// Records the operations of a shared limiter in the metrics.
+fn measured(limiter: impl RateLimiter) -> Arc<dyn RateLimiter> {
+    #[cfg(feature = "opentelemetry")]
+    let limiter = crate::replicas::Measured::new(Arc::new(limiter));
+    Arc::new(limiter)
 }
 
 #[cfg(feature = "request-state")]
@@ -402,6 +420,13 @@ impl ServerBuilder {
         self
     }
 
+    /// Sets the tasks of the server if one of its tools can run as a task, and [`tasks`](Self::tasks) does not set them.
+    #[cfg(feature = "tasks")]
+    pub fn default_tasks(mut self, tasks: crate::tasks::Tasks) -> Self {
+        self.state.config.default_tasks = Some(TasksExtension::new(tasks));
+        self
+    }
+
     /// Sets the cache hint of the results of `R`: a list request, `resources/read`, `server/discover`, or a request of an
     /// extension whose results can be cached.
     pub fn cache_hint<R: Request>(mut self, hint: CacheHint) -> Self {
@@ -470,7 +495,8 @@ impl ServerBuilder {
     /// wait. Every round of a multi-round call is charged, also if its request state is rejected.
     /// [`identity`](Self::identity) or the principal distinguishes callers; without both, all calls count as one caller's.
     ///
-    /// The limit remembers up to 100,000 callers (about 6 MB), see [`rate_limit_callers`](Self::rate_limit_callers).
+    /// The limit remembers up to 100,000 callers (about 6 MB), see [`rate_limit_callers`](Self::rate_limit_callers). It
+    /// applies to this process, unless [`rate_limiter_with`](Self::rate_limiter_with) sets another limiter.
     #[cfg(feature = "rate-limit")]
     pub fn rate_limit(mut self, calls: u32, per: Duration) -> Self {
         self.rate_limit = Some((calls, per));
@@ -482,7 +508,23 @@ impl ServerBuilder {
     ///
     /// If the limiter's store is unavailable, calls are refused with an error that tells the client to try again.
     pub fn rate_limiter(mut self, limiter: impl RateLimiter) -> Self {
-        self.state.config.rate_limiter = Some(Arc::new(limiter));
+        self.state.config.rate_limiter = Some(measured(limiter));
+        self
+    }
+
+    /// Sets how the limiter of `rate_limit` is created, from the number of calls and the period. Use it for a limiter that
+    /// several processes share. [`rate_limiter`](Self::rate_limiter) takes precedence over it, and without `rate_limit` it
+    /// has no effect.
+    pub fn rate_limiter_with<R: RateLimiter>(
+        #[cfg_attr(not(feature = "rate-limit"), expect(unused_mut, reason = "there is no `rate_limit`"))] mut self,
+        create: impl FnOnce(u32, Duration) -> R + Send + 'static,
+    ) -> Self {
+        #[cfg(feature = "rate-limit")]
+        {
+            self.create_limiter = Some(Box::new(move |calls, per| measured(create(calls, per))));
+        }
+        #[cfg(not(feature = "rate-limit"))]
+        drop(create);
         self
     }
 
@@ -500,6 +542,21 @@ impl ServerBuilder {
     /// connected to only one replica. See [`replicas`](crate::replicas).
     pub fn change_bus(mut self, bus: impl ChangeBus) -> Self {
         self.state.config.change_bus = Some(BusConnection::new(bus));
+        self
+    }
+
+    /// Sets the stores that the HTTP endpoints of all replicas share, unless
+    /// `EndpointOptions::replicas` sets them. They have no effect on other transports.
+    pub fn replicas(
+        #[cfg_attr(not(feature = "http-server"), expect(unused_mut, reason = "there are no endpoints"))] mut self,
+        replicas: Replicas,
+    ) -> Self {
+        #[cfg(feature = "http-server")]
+        {
+            self.state.config.replicas = Some(replicas);
+        }
+        #[cfg(not(feature = "http-server"))]
+        drop(replicas);
         self
     }
 
@@ -528,9 +585,10 @@ impl ServerBuilder {
             .get_or_insert_with(|| RequestStateCodec::of_this_process(REQUEST_STATE_LIFETIME).map(Arc::new));
         #[cfg(feature = "rate-limit")]
         {
-            let quota = self.rate_limit;
-            let limiter = quota.map(|(calls, per)| InMemoryRateLimiter::new(calls, per, self.max_callers));
-            let limiter = limiter.map(|limiter| Arc::new(limiter) as Arc<dyn RateLimiter>);
+            let limiter = self.rate_limit.map(|(calls, per)| match self.create_limiter {
+                Some(create) => create(calls, per),
+                None => Arc::new(InMemoryRateLimiter::new(calls, per, self.max_callers)),
+            });
             state.config.rate_limiter = state.config.rate_limiter.or(limiter);
         }
         Server(Arc::new(state))

@@ -140,8 +140,8 @@ impl RequestStateCodec {
     ///
     /// [`NoRandomness`](RequestStateError::NoRandomness) if the system's random number generator fails.
     pub fn of_this_process(lifetime: Duration) -> Result<Self, RequestStateError> {
-        Ok(Self::new(random::<SHORTEST_KEY>().map_err(RequestStateError::NoRandomness)?, lifetime)?
-            .with_replay_guard(InMemoryReplayGuard::new(MAX_USED_STATES)))
+        let codec = Self::new(random::<SHORTEST_KEY>().map_err(RequestStateError::NoRandomness)?, lifetime)?;
+        Ok(Self { replay_guard: Some(Arc::new(InMemoryReplayGuard::new(MAX_USED_STATES))), ..codec })
     }
 
     /// Accepts states that were signed with this key too. Use it to rotate keys: add the old key, or the next one.
@@ -185,6 +185,8 @@ impl RequestStateCodec {
     /// with [`InMemoryReplayGuard`], each process accepts a state once.
     #[must_use]
     pub fn with_replay_guard(mut self, replay_guard: impl ReplayGuard) -> Self {
+        #[cfg(feature = "opentelemetry")]
+        let replay_guard = crate::replicas::Measured::new(Arc::new(replay_guard));
         self.replay_guard = Some(Arc::new(replay_guard));
         self
     }

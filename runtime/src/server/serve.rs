@@ -153,6 +153,7 @@ impl Server {
         let config = move || this.config().unwrap_or_else(|_| config.clone());
         let headers = move |tool: &str| tools.0.tools.get(tool).map_or_else(Vec::new, |entry| entry.headers.clone());
         options.tool_headers.get_or_insert_with(|| Arc::new(headers));
+        options.replicas = options.replicas.or_else(|| self.0.config.replicas.clone());
         let routers = (router.clone(), HandlerCapabilities::default());
         Ok(crate::http::server::Endpoint::of(config, router, routers, options))
     }

@@ -90,6 +90,12 @@ pub(super) struct Config {
     /// The tasks of tools that can run as tasks.
     #[cfg(feature = "tasks")]
     pub(super) tasks: Option<TasksExtension>,
+    /// The tasks if a tool can run as a task and `tasks` is not set.
+    #[cfg(feature = "tasks")]
+    pub(super) default_tasks: Option<TasksExtension>,
+    /// The stores of HTTP endpoints.
+    #[cfg(feature = "http-server")]
+    pub(super) replicas: Option<crate::replicas::Replicas>,
     /// The values of `resultType` that extensions add.
     pub(super) result_types: Vec<&'static str>,
     /// The functions that add the handlers of extensions.
@@ -124,7 +130,8 @@ impl State {
     /// Declares tasks, if they are set or a tool can run as a task.
     pub(super) fn declare_tasks(&mut self) {
         if self.tools.any(|entry| entry.task_support != TaskSupport::Forbidden) {
-            self.config.tasks.get_or_insert_default();
+            let default = self.config.default_tasks.take();
+            self.config.tasks.get_or_insert_with(|| default.unwrap_or_default());
         }
         let Some(tasks) = &self.config.tasks else { return };
         let info = std::mem::replace(&mut self.config.info, LocalInfo::new("", "")).extension(tasks);

@@ -15,8 +15,8 @@ use crate::peer::outbox::Outbox;
 use crate::protocol::conversion::{ConversionError, Revisions};
 use crate::protocol::info::PeerInfo;
 use crate::protocol::params::{ParamsInterner, ParamsView};
-use crate::protocol::{FixedRevision, Level, RequestInfo, RequestScope};
-use crate::telemetry::Message;
+use crate::protocol::{FixedRevision, Level, RequestInfo, RequestScope, Role};
+use crate::telemetry::{Message, Telemetry};
 use crate::transport::{Extensions, Outbound, Principal, Route};
 
 /// The context of a request or notification: its ID, method, revision, peer and metadata.
@@ -172,7 +172,12 @@ impl Context {
     }
 
     fn no_peer(revision: Revision) -> Peer {
-        let peer = Peer::new(Outbox::new(1).0, Arc::new(FixedRevision(revision)), None, None);
+        let peer = Peer::new(
+            Outbox::new(1, Role::Server, Telemetry::default()).0,
+            Arc::new(FixedRevision(revision)),
+            None,
+            None,
+        );
         peer.disconnect();
         peer
     }

@@ -7,9 +7,10 @@ use mcpgen_types::{RawJson, Revision};
 
 use super::{Message, Outcome};
 use crate::protocol::Role;
+use crate::util::counted::Counted;
 
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Telemetry;
+pub(crate) struct Telemetry {}
 
 impl Telemetry {
     pub(crate) fn receive(&self, _: Message<'_>) -> Operation {
@@ -18,6 +19,15 @@ impl Telemetry {
 
     pub(crate) fn send(&self, _: Message<'_>) -> Operation {
         Operation
+    }
+
+    #[cfg(feature = "http-server")]
+    pub(crate) fn count_session(&self) -> Counted {
+        Counted {}
+    }
+
+    pub(crate) fn count_queued(&self, _: Role, _: usize) -> Counted {
+        Counted {}
     }
 
     pub(crate) fn record_session(&self, _: Role, _: Revision, _: Duration, _: Option<&str>) {}

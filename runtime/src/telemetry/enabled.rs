@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 use mcpgen_types::{RawJson, RequestId, Revision};
 use opentelemetry::context::{FutureExt, WithContext};
 use opentelemetry::global::{self, BoxedTracer};
-use opentelemetry::metrics::{Histogram, Meter};
+use opentelemetry::metrics::{Histogram, Meter, UpDownCounter};
 use opentelemetry::trace::{Link, SpanKind, Status, TraceContextExt, Tracer};
 use opentelemetry::{Context, InstrumentationScope, KeyValue};
 
@@ -17,6 +17,7 @@ use super::{Message, Outcome};
 use crate::jsonrpc::json::{self, Picked};
 use crate::protocol::params::{ParamsInterner, ParamsView};
 use crate::protocol::{Role, methods};
+use crate::util::counted::Counted;
 
 /// The tracer and the instruments of a connection.
 #[derive(Clone, Debug)]
@@ -29,6 +30,12 @@ struct Instruments {
     server_operations: Histogram<f64>,
     client_sessions: Histogram<f64>,
     server_sessions: Histogram<f64>,
+    client_requests: UpDownCounter<i64>,
+    server_requests: UpDownCounter<i64>,
+    client_queues: UpDownCounter<i64>,
+    server_queues: UpDownCounter<i64>,
+    #[cfg(feature = "http-server")]
+    active_sessions: UpDownCounter<i64>,
 }
 
 /// The bounds of the histograms' buckets in seconds, as the conventions recommend.
@@ -36,9 +43,10 @@ const BOUNDARIES: [f64; 14] = [0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1.0, 2.0, 5.0, 1
 
 impl Default for Telemetry {
     fn default() -> Self {
-        let scope =
-            InstrumentationScope::builder(env!("CARGO_PKG_NAME")).with_version(env!("CARGO_PKG_VERSION")).build();
+        let scope = scope();
         let meter = global::meter_with_scope(scope.clone());
+        let requests = "The number of requests without a response.";
+        let queues = "The size of the messages that are queued for peers.";
         Self(Arc::new(Instruments {
             tracer: global::tracer_with_scope(scope),
             client_operations: histogram(
@@ -53,8 +61,27 @@ impl Default for Telemetry {
             ),
             client_sessions: histogram(&meter, "mcp.client.session.duration", "The duration of a client's session."),
             server_sessions: histogram(&meter, "mcp.server.session.duration", "The duration of a server's session."),
+            client_requests: counter(&meter, "mcp.client.active_requests", "{request}", requests),
+            server_requests: counter(&meter, "mcp.server.active_requests", "{request}", requests),
+            client_queues: counter(&meter, "mcp.client.send_queue.size", "By", queues),
+            server_queues: counter(&meter, "mcp.server.send_queue.size", "By", queues),
+            #[cfg(feature = "http-server")]
+            active_sessions: counter(
+                &meter,
+                "mcp.server.active_sessions",
+                "{session}",
+                "The number of sessions that this process runs for HTTP clients.",
+            ),
         }))
     }
+}
+
+pub(super) fn scope() -> InstrumentationScope {
+    InstrumentationScope::builder(env!("CARGO_PKG_NAME")).with_version(env!("CARGO_PKG_VERSION")).build()
+}
+
+fn counter(meter: &Meter, name: &'static str, unit: &'static str, description: &'static str) -> UpDownCounter<i64> {
+    meter.i64_up_down_counter(name).with_unit(unit).with_description(description).build()
 }
 
 fn histogram(meter: &Meter, name: &'static str, description: &'static str) -> Histogram<f64> {
@@ -115,10 +142,17 @@ impl Telemetry {
         let tracer = &self.0.tracer;
         let builder = tracer.span_builder(name).with_kind(kind).with_attributes(of_span).with_links(links);
         let span = tracer.build_with_context(builder, &parent);
-        let durations = match side {
-            Role::Server => &self.0.server_operations,
-            Role::Client => &self.0.client_operations,
+        let (durations, requests) = match side {
+            Role::Server => (&self.0.server_operations, &self.0.server_requests),
+            Role::Client => (&self.0.client_operations, &self.0.client_requests),
         };
+        let active = message.id.map(|_| {
+            // Peers choose the names of other methods.
+            let method = methods::newest(message.method).map_or(OTHER, |spec| spec.method);
+            let method = KeyValue::new("mcp.method.name", method);
+            requests.add(1, std::slice::from_ref(&method));
+            (requests.clone(), method)
+        });
         Operation {
             context: parent.with_span(span),
             durations: durations.clone(),
@@ -126,7 +160,23 @@ impl Telemetry {
             started: Instant::now(),
             is_tool_call: subject.is_tool(),
             has_ended: false,
+            active,
         }
+    }
+
+    /// Counts a session until the result is dropped.
+    #[cfg(feature = "http-server")]
+    pub(crate) fn count_session(&self) -> Counted {
+        Counted::new(&self.0.active_sessions, 1)
+    }
+
+    /// Counts the bytes of a queued message until the result is dropped.
+    pub(crate) fn count_queued(&self, side: Role, bytes: usize) -> Counted {
+        let queues = match side {
+            Role::Server => &self.0.server_queues,
+            Role::Client => &self.0.client_queues,
+        };
+        Counted::new(queues, bytes)
     }
 
     /// Records the duration of a legacy session.
@@ -151,6 +201,8 @@ pub(crate) struct Operation {
     started: Instant,
     is_tool_call: bool,
     has_ended: bool,
+    /// Counts a request until it ends, by its method.
+    active: Option<(UpDownCounter<i64>, KeyValue)>,
 }
 
 impl Operation {
@@ -195,6 +247,9 @@ impl Operation {
         let span = self.context.span();
         span.set_attributes(outcome.iter().cloned());
         span.end();
+        if let Some((requests, method)) = self.active.take() {
+            requests.add(-1, &[method]);
+        }
         self.attributes.extend(outcome);
         self.durations.record(self.started.elapsed().as_secs_f64(), &self.attributes);
     }
@@ -229,6 +284,9 @@ struct Subject<'a> {
     name: Option<(&'static str, &'a str)>,
     uri: Option<&'a str>,
 }
+
+/// The attribute of methods that no revision has.
+const OTHER: &str = "_OTHER";
 
 const TOOL_NAME: &str = "gen_ai.tool.name";
 

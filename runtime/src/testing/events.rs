@@ -63,6 +63,16 @@ async fn appends_in_order<S: SessionStore + EventStore>(replica: &impl AsyncFn()
     assert_eq!(found[0].events, events([1, 2, 5, 9, 10]));
     assert_eq!(found[1].events, events([u64::MAX - 1, u64::MAX]));
     assert_eq!((&found[0].requests[..], found[0].dropped), (&["2".to_owned(), "\"a:b\\n\"".to_owned()][..], 0));
+    // Events before the first one are missing, so nobody may resume after one of them.
+    for (stream, opened) in [(3, false), (4, true)] {
+        if opened {
+            append(&a, &id, stream, Vec::new()).await;
+        }
+        append(&a, &id, stream, events([7, 8])).await;
+        let found = streams(&b, &id).await.into_iter().find(|found| found.number == stream).expect("the stream");
+        assert_eq!((numbers(&found), found.dropped), (vec![7, 8], 6), "opened: {opened}");
+        a.remove_stream(&StreamId { session: id.clone(), number: stream }).await.expect("a removed stream");
+    }
     let second = StreamId { session: id.clone(), number: 2 };
     a.remove_stream(&second).await.expect("a removed stream");
     a.remove_stream(&second).await.expect("a stream that does not exist");

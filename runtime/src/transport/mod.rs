@@ -70,6 +70,7 @@ pub(crate) mod supervised_process;
 pub use child_process::ChildProcess;
 pub use inbound::{Extensions, Inbound};
 pub use memory::duplex;
+pub(crate) use outbound::OutboxPermit;
 pub use outbound::{Metadata, Outbound, Outcome, Route};
 pub use principal::Principal;
 pub use seam::{Incoming, Outgoing, ReceiveError, Skipped, Undelivered};

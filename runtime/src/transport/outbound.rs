@@ -7,6 +7,7 @@ use mcpgen_types::{RawJson, RequestId};
 use tokio::sync::OwnedSemaphorePermit;
 
 use crate::jsonrpc::envelope::{Envelope, scan_bytes};
+use crate::util::counted::Counted;
 
 /// An outgoing message, and the incoming request that it belongs to.
 ///
@@ -22,7 +23,21 @@ pub struct Outbound {
     /// The metadata of a request or notification. Present only if the transport
     /// [asks for it](super::Outgoing::needs_metadata).
     pub metadata: Option<Box<Metadata>>,
-    pub(crate) permit: Option<OwnedSemaphorePermit>,
+    pub(crate) permit: Option<OutboxPermit>,
+}
+
+/// A message's share of the outbox, until it is dropped.
+#[derive(Debug)]
+pub(crate) struct OutboxPermit {
+    _bytes: OwnedSemaphorePermit,
+    /// Counts the bytes in the metrics.
+    _counted: Option<Counted>,
+}
+
+impl OutboxPermit {
+    pub(crate) fn new(bytes: OwnedSemaphorePermit, counted: Option<Counted>) -> Self {
+        Self { _bytes: bytes, _counted: counted }
+    }
 }
 
 /// The incoming request that an outgoing message belongs to, for transports with a stream for each request.
@@ -87,7 +102,7 @@ impl Outbound {
         Self { bytes, route, metadata: None, permit: None }
     }
 
-    pub(crate) fn with_permit(mut self, permit: OwnedSemaphorePermit) -> Self {
+    pub(crate) fn with_permit(mut self, permit: OutboxPermit) -> Self {
         self.permit = Some(permit);
         self
     }

@@ -218,6 +218,41 @@ async fn bounds_the_requests_of_a_session() {
 }
 
 #[tokio::test]
+async fn bounds_the_streams_of_a_session() {
+    let (endpoint, observed) = endpoint(|options| options.streams_per_session = 2);
+    let id = session(&endpoint, "2025-11-25").await;
+    let get = async |last_event: Option<&str>| {
+        let mut headers = vec![("mcp-session-id", id.as_str())];
+        headers.extend(last_event.map(|id| ("last-event-id", id)));
+        send(&endpoint, "GET", &headers, "").await
+    };
+    // Open streams. A new one replaces an earlier one, which counts until the client reads its end.
+    let open = [get(None).await, get(None).await];
+    let (rejected, _, response) = read(get(None).await).await;
+    assert_eq!(rejected, 503);
+    assert!(response[0].data.contains("`EndpointOptions::streams_per_session`"), "{}", response[0].data);
+    drop(open);
+    assert_eq!(get(None).await.status(), 200);
+    let other = session(&endpoint, "2025-11-25").await;
+    assert_eq!(send(&endpoint, "GET", &[("mcp-session-id", &other)], "").await.status(), 200);
+
+    // Streams that are kept. Each call disconnects its client, and goes on.
+    let mut last_events = Vec::new();
+    for number in 1..=3 {
+        let (_, _, events) =
+            read(send(&endpoint, "POST", &[("mcp-session-id", &id)], &call(number, "later", json!({}))).await).await;
+        last_events.push(events[0].id.clone());
+    }
+    let (rejected, _, response) = read(get(Some(&last_events[0])).await).await;
+    assert_eq!(rejected, 400);
+    assert!(response[0].data.contains("no longer retained"), "{}", response[0].data);
+    for last_event in &last_events[1..] {
+        assert_eq!(get(Some(last_event)).await.status(), 200, "{last_event}");
+    }
+    observed.proceed.notify_waiters();
+}
+
+#[tokio::test]
 async fn bounds_the_requests_of_an_owner() {
     let (endpoint, observed) = endpoint(|options| {
         by_user(options);

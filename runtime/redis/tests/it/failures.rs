@@ -281,3 +281,41 @@ async fn survives_a_flush() {
 async fn survives_a_stop_of_ten_seconds() {
     survives(async |redis| redis.pause(Duration::from_secs(10)).await).await;
 }
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn the_oldest_streams_of_a_session_are_removed() {
+    let Some(redis) = RedisServer::start().await else { return };
+    // The limits of streams and bytes, the size of an event, and the streams that are left of 0 to 11.
+    for (max_streams, max_bytes, size, expected) in [
+        (4, 1 << 20, 10, vec![0, 9, 10, 11]),
+        (512, 1000, 300, vec![0, 10, 11]),
+        (512, 1000, 1001, vec![0, 11]),
+        (512, 1 << 20, 10, (0..12).collect()),
+    ] {
+        let mut options = redis.options();
+        (options.max_streams, options.max_session_bytes) = (max_streams, max_bytes);
+        options.prefix = format!("{max_streams}-{size}");
+        let stores = RedisStores::connect(options).await.expect("a connection");
+        assert!(SessionStore::create(&stores, StoredSession::new("s"), LONG).await.expect("an available store"));
+        let append = async |number: u64, events| {
+            let stream = StreamId { session: "s".to_owned(), number };
+            stores.append(&stream, &[], events).await.expect("appended events");
+        };
+        let event = |number| StoredEvent { number, message: vec![b'x'; size].into(), is_last: false };
+        for stream in 0..12 {
+            append(stream, vec![event(1)]).await;
+        }
+        let streams = stores.streams("s").await.expect("an available store");
+        assert_eq!(streams.iter().map(|stream| stream.number).collect::<Vec<_>>(), expected);
+        // The count of bytes follows removals.
+        for stream in streams {
+            stores.remove_stream(&StreamId { session: "s".to_owned(), number: stream.number }).await.expect("removed");
+        }
+        let key = format!("{max_streams}-{size}:session:{{s}}");
+        assert_eq!(redis.query::<u64>(&format!("HGET {key} bytes")).await, 0);
+        // Nobody can resume a removed stream before its next event.
+        append(3, vec![event(2)]).await;
+        let streams = stores.streams("s").await.expect("an available store");
+        assert_eq!((streams[0].number, streams[0].dropped, streams[0].events.len()), (3, 1, 1));
+    }
+}

@@ -4,6 +4,8 @@
 
 mod contracts;
 mod failures;
+mod http;
+mod on_redis;
 mod redis_server;
 mod request_state;
 #[cfg(feature = "tls")]

@@ -66,15 +66,25 @@ impl RedisServer {
         RedisStores::connect(self.options()).await.expect("a connection")
     }
 
+    /// Returns the keys that match a pattern.
+    pub(crate) async fn keys(&self, pattern: &str) -> Vec<String> {
+        self.query(&format!("KEYS {pattern}")).await
+    }
+
     /// Runs a command, whose words are separated by spaces.
     pub(crate) async fn command(&self, words: &str) {
+        self.query::<()>(words).await;
+    }
+
+    /// Like [`command`](Self::command), and returns the reply.
+    pub(crate) async fn query<T: redis::FromRedisValue>(&self, words: &str) -> T {
         let client = redis::Client::open(self.url()).expect("a URL");
         let mut connection = client.get_multiplexed_async_connection().await.expect("a connection");
         let mut command = redis::Cmd::new();
         for word in words.split(' ') {
             command.arg(word);
         }
-        command.query_async::<()>(&mut connection).await.expect("a successful command");
+        command.query_async(&mut connection).await.expect("a successful command")
     }
 
     /// Stops the process for a time, as if the machine were overloaded.

@@ -2,7 +2,7 @@
 
 use std::convert::Infallible;
 use std::fmt;
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 use std::task::{Context, Poll};
 use std::time::Duration;
 
@@ -33,7 +33,9 @@ use crate::jsonrpc::errors;
 use crate::protocol::Role;
 use crate::protocol::config::ServerConfig;
 use crate::protocol::info::HandlerCapabilities;
+use crate::replicas::Replicas;
 use crate::service::router::{RequestService, Router};
+use crate::telemetry::Telemetry;
 use crate::transport::{self, Extensions, Inbound, Outcome, Principal};
 use crate::util::lock::Mutex;
 use crate::util::random::random;
@@ -68,8 +70,9 @@ impl<S: RequestService + Sync> Endpoint<S> {
         config: impl Fn() -> ServerConfig + Send + Sync + 'static,
         requests: S,
         (handlers, handled): (Router, HandlerCapabilities),
-        options: EndpointOptions,
+        mut options: EndpointOptions,
     ) -> Self {
+        options.replicas = options.replicas.map(Replicas::measured);
         let (spoken, quotas, tasks) =
             (config().supported_revisions(&handled), Arc::<Quotas>::default(), TaskTracker::new());
         let (legacy, modern): (Vec<Revision>, _) = spoken.into_iter().partition(|revision| revision.is_legacy());
@@ -89,6 +92,8 @@ impl<S: RequestService + Sync> Endpoint<S> {
                 closing: CancellationToken::new(),
                 tasks,
                 restoring: Mutex::default(),
+                forwarded: OnceLock::new(),
+                telemetry: Telemetry::default(),
             }),
         };
         if endpoint.shared.keeps_sessions {
@@ -277,7 +282,14 @@ impl<S: RequestService + Sync> Endpoint<S> {
     fn connection(&self) -> Connection<S> {
         let shared = &self.shared;
         let (protocol, limits) = (shared.config().modern(&shared.handled), shared.options.limits.clone());
-        Connection::new(self.requests.clone(), shared.handlers.clone(), Arc::new(protocol), limits)
+        let telemetry = shared.telemetry.clone();
+        Connection::with_telemetry(
+            self.requests.clone(),
+            shared.handlers.clone(),
+            Arc::new(protocol),
+            limits,
+            telemetry,
+        )
     }
 
     /// Begins a session.
@@ -307,7 +319,7 @@ impl<S: RequestService + Sync> Endpoint<S> {
             identity,
             shared.config().legacy(&shared.handled),
             (self.requests.clone(), shared.handlers.clone()),
-            &shared.options,
+            (&shared.options, shared.telemetry.clone()),
             shared.closing.child_token(),
         );
         let used = SessionGuard::new(&session);
@@ -319,10 +331,10 @@ impl<S: RequestService + Sync> Endpoint<S> {
         }
         sessions.insert(&session, quota);
         drop(sessions);
-        let (shared, ended) = (Arc::clone(shared), session);
+        let (shared, ended, counted) = (Arc::clone(shared), session, shared.telemetry.count_session());
         self.shared.tasks.spawn(async move {
             // Removes the session from the registry, even on a panic.
-            let _registered = RegistryGuard { shared, session: ended };
+            let _registered = RegistryGuard { shared, session: ended, _counted: counted };
             running.await;
         });
         Ok(used)

@@ -21,7 +21,7 @@ struct Queue {
     store: Arc<dyn EventStore>,
     /// Starts with the first event, because many sessions have none.
     queue: Mutex<Option<mpsc::UnboundedSender<Job>>>,
-    /// The bytes of the events that are not written yet.
+    /// The bytes of the queue. Each job counts at least [`EVENT_COST`].
     bytes: Arc<AtomicUsize>,
     max_bytes: usize,
     /// The streams with an event that was dropped because the queue was full. Their earlier events must be removed from
@@ -38,7 +38,7 @@ enum Job {
     Remove(u64),
 }
 
-/// The minimum that an event counts toward the bytes in the queue, so that their number is limited too.
+/// The minimum that a job counts toward the bytes in the queue, so that their number is limited too.
 const EVENT_COST: usize = 256;
 
 /// The delay after a failed write. It doubles with each failure, up to [`MAX_DELAY`].
@@ -60,31 +60,43 @@ impl EventWriter {
     }
 
     /// Creates a stream, so that clients can resume it before its first event. Completes when it is stored, or with an
-    /// error if the session ends before.
+    /// error if the session ends before, or if the queue is full.
     pub(super) fn open(&self, stream: u64, requests: &Arc<[RequestId]>) -> oneshot::Receiver<()> {
         let (sender, stored) = oneshot::channel();
-        self.push(Job::Open(stream, Arc::clone(requests), sender));
+        if self.reserve(EVENT_COST) {
+            self.push(Job::Open(stream, Arc::clone(requests), sender));
+        }
         stored
     }
 
     pub(super) fn write(&self, stream: u64, requests: &Arc<[RequestId]>, event: StoredEvent) {
-        let cost = cost(&event);
-        if self.0.bytes.load(Ordering::SeqCst).saturating_add(cost) > self.0.max_bytes.max(cost) {
+        if !self.reserve(cost(&event)) {
             if self.0.gaps.lock().insert(stream) {
                 tracing::warn!("the event store is too slow; clients may have to repeat requests if this replica dies");
             }
             return;
         }
         if self.0.gaps.lock().remove(&stream) {
+            self.0.bytes.fetch_add(EVENT_COST, Ordering::SeqCst);
             self.push(Job::Remove(stream));
         }
-        self.0.bytes.fetch_add(cost, Ordering::SeqCst);
         self.push(Job::Append(stream, Arc::clone(requests), event));
     }
 
-    /// Removes a stream that no client can resume.
+    /// Removes a stream that no client can resume. If the queue is full, the store has it until it removes the stream as
+    /// one of the oldest of the session, or the session ends.
     pub(super) fn remove(&self, stream: u64) {
-        self.push(Job::Remove(stream));
+        self.0.gaps.lock().remove(&stream);
+        if self.reserve(EVENT_COST) {
+            self.push(Job::Remove(stream));
+        }
+    }
+
+    /// Counts the bytes of a job. Returns `false` if the queue has no room for it.
+    fn reserve(&self, cost: usize) -> bool {
+        let most = self.0.max_bytes.max(cost);
+        let add = |bytes: usize| bytes.checked_add(cost).filter(|bytes| *bytes <= most);
+        self.0.bytes.fetch_update(Ordering::SeqCst, Ordering::SeqCst, add).is_ok()
     }
 
     /// Stops writing, because the session has ended here.
@@ -159,10 +171,12 @@ impl Worker {
                 Job::Remove(number) => {
                     let stream = self.stream(number);
                     self.retry(|| self.store.remove_stream(&stream)).await;
+                    self.bytes.fetch_sub(EVENT_COST, Ordering::SeqCst);
                 }
                 Job::Open(number, requests, stored) => {
                     let (stream, requests) = (self.stream(number), texts(&requests));
                     self.retry(|| self.store.append(&stream, &requests, Vec::new())).await;
+                    self.bytes.fetch_sub(EVENT_COST, Ordering::SeqCst);
                     // Fails if nobody waits any more.
                     let _ = stored.send(());
                 }
@@ -202,5 +216,73 @@ impl Worker {
             tokio::time::sleep(delay).await;
             delay = (2 * delay).min(MAX_DELAY);
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use futures_util::FutureExt;
+    use futures_util::future::BoxFuture;
+
+    use super::*;
+    use crate::replicas::StoredStream;
+
+    /// A store that can be made unavailable. It counts its operations.
+    #[derive(Default)]
+    struct Switched {
+        is_available: AtomicBool,
+        operations: AtomicUsize,
+    }
+
+    impl Switched {
+        fn operation(&self) -> BoxFuture<'_, Result<(), StoreError>> {
+            let is_available = self.is_available.load(Ordering::SeqCst);
+            self.operations.fetch_add(usize::from(is_available), Ordering::SeqCst);
+            let result = if is_available { Ok(()) } else { Err(StoreError::unavailable("switched off")) };
+            std::future::ready(result).boxed()
+        }
+    }
+
+    impl EventStore for Switched {
+        fn append<'a>(
+            &'a self,
+            _: &'a StreamId,
+            _: &'a [String],
+            _: Vec<StoredEvent>,
+        ) -> BoxFuture<'a, Result<(), StoreError>> {
+            self.operation()
+        }
+
+        fn streams<'a>(&'a self, _: &'a str) -> BoxFuture<'a, Result<Vec<StoredStream>, StoreError>> {
+            std::future::ready(Ok(Vec::new())).boxed()
+        }
+
+        fn remove_stream<'a>(&'a self, _: &'a StreamId) -> BoxFuture<'a, Result<(), StoreError>> {
+            self.operation()
+        }
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn queues_a_limited_number_of_jobs_while_the_store_is_unavailable() {
+        const JOBS: usize = 20;
+        let store = Arc::new(Switched::default());
+        let writer = EventWriter::new("s".to_owned(), store.clone(), JOBS * EVENT_COST);
+        let mut opened = Vec::new();
+        for number in 1..=1000 {
+            opened.push(writer.open(number, &Arc::from([])));
+            writer.write(number, &Arc::from([]), StoredEvent { number: 1, message: "x".into(), is_last: true });
+            writer.remove(number);
+        }
+        let bytes = || writer.0.bytes.load(Ordering::SeqCst);
+        assert_eq!(bytes(), JOBS * EVENT_COST);
+        store.is_available.store(true, Ordering::SeqCst);
+        while bytes() > 0 {
+            tokio::time::sleep(DELAY).await;
+        }
+        assert!((1..=JOBS).contains(&store.operations.load(Ordering::SeqCst)));
+        assert!(opened.remove(0).await.is_ok());
+        assert!(opened.pop().expect("the last one").await.is_err(), "the queue was full");
+        // There is room again.
+        assert!(writer.open(2000, &Arc::from([])).await.is_ok());
     }
 }

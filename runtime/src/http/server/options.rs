@@ -33,14 +33,17 @@ pub struct EndpointOptions {
     /// ends if the client has disconnected. A batch counts once. Responses, notifications and request bodies that are
     /// still arriving do not count. Default: 1024.
     pub requests: usize,
-    /// The maximum number of requests in flight in one session and, counted separately, of its open streams. Default:
-    /// 256.
+    /// The maximum number of requests in flight in one session. Default: 256.
     pub requests_per_session: usize,
     /// The maximum number of requests in flight of one owner and, counted separately, of its sessionless notifications
     /// whose handlers are running. Applies if [`owner`](Self::owner) is set. Default: 256.
     pub requests_per_owner: usize,
     /// The maximum number of open streams: subscriptions and GET requests. Default: 4096.
     pub streams: usize,
+    /// The maximum number of open streams of one session and, counted separately, of the streams that it keeps for clients
+    /// that resume. When it keeps this many, it drops the oldest one whose request has ended, or else the oldest one; a
+    /// client that resumes a dropped stream is refused with 400. Default: 256.
+    pub streams_per_session: usize,
     /// The maximum number of open streams of one owner. Applies if [`owner`](Self::owner) is set. Default: 1024.
     pub streams_per_owner: usize,
     /// The maximum number of sessions. At the limit a new session evicts the least recently used idle session. A
@@ -69,8 +72,8 @@ pub struct EndpointOptions {
     /// [`Server`](crate::Server) sets this for its own tools.
     pub tool_headers: Option<ToolHeaders>,
     /// The stores that several processes share, so that a request of a session may reach any of them. Create the
-    /// endpoint in a tokio runtime if this is set. Default: none; the process that began a session must receive all its
-    /// requests.
+    /// endpoint in a tokio runtime if this is set. Default: those of [`ServerBuilder::replicas`](crate::ServerBuilder::replicas),
+    /// or none: then the process that began a session must receive all its requests.
     pub replicas: Option<Replicas>,
 }
 
@@ -92,6 +95,7 @@ impl Default for EndpointOptions {
             requests_per_session: 256,
             requests_per_owner: 256,
             streams: 4096,
+            streams_per_session: 256,
             streams_per_owner: 1024,
             sessions: 10_000,
             sessions_per_owner: 2_500,

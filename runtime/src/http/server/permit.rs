@@ -42,17 +42,29 @@ struct Limit {
 
 impl Limiter {
     pub(super) fn new(options: &EndpointOptions, quotas: &Arc<Quotas>, tasks: &TaskTracker) -> Self {
-        let limit = |kind, name, total: usize, per_owner| Limit {
+        let limit = |kind, name, total: usize, per_session, per_owner| Limit {
             kind,
             name,
             permits: Arc::new(Semaphore::new(total.clamp(1, Semaphore::MAX_PERMITS))),
             total,
-            per_session: options.requests_per_session,
+            per_session,
             per_owner,
         };
         Self {
-            requests: limit(Kind::Requests, "requests", options.requests, options.requests_per_owner),
-            streams: limit(Kind::Streams, "streams", options.streams, options.streams_per_owner),
+            requests: limit(
+                Kind::Requests,
+                "requests",
+                options.requests,
+                options.requests_per_session,
+                options.requests_per_owner,
+            ),
+            streams: limit(
+                Kind::Streams,
+                "streams",
+                options.streams,
+                options.streams_per_session,
+                options.streams_per_owner,
+            ),
             quotas: Arc::clone(quotas),
             tasks: tasks.clone(),
         }
@@ -93,7 +105,7 @@ impl Limiter {
         let session = session.map(|permits| Arc::clone(permits).try_acquire_owned()).transpose();
         let session = session.map_err(|_| {
             Refusal::busy(format!(
-                "this session has {per_session} {name} open, its limit (`EndpointOptions::requests_per_session`)"
+                "this session has {per_session} {name} open, its limit (`EndpointOptions::{name}_per_session`)"
             ))
         })?;
         let owner = self.quota(owner, limit.kind, *per_owner).ok_or_else(|| {

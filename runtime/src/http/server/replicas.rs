@@ -217,9 +217,12 @@ impl<S: RequestService + Sync> Endpoint<S> {
     /// Accepts requests from other replicas, and renews this replica's sessions until the endpoint is dropped.
     pub(super) fn join_replicas(&self) {
         let Some(replicas) = &self.shared.options.replicas else { return };
-        let (requests, shared) = (self.requests.clone(), Arc::downgrade(&self.shared));
+        let requests = Arc::new(self.requests.clone());
+        let (weak, shared) = (Arc::downgrade(&requests), Arc::downgrade(&self.shared));
+        let _ = self.shared.forwarded.set(requests);
         replicas.exchanges.answer(Box::new(move |request| {
-            let endpoint = shared.upgrade().map(|shared| Self { requests: requests.clone(), shared });
+            let endpoint = weak.upgrade().zip(shared.upgrade());
+            let endpoint = endpoint.map(|(requests, shared)| Self { requests: (*requests).clone(), shared });
             async move {
                 let response = match endpoint {
                     Some(endpoint) => endpoint.answer(request).await,
@@ -275,7 +278,7 @@ impl Shared {
     /// Removes a session that has ended from the store.
     pub(super) async fn remove_from_store(&self, session: &Session) -> Result<(), Refusal> {
         match (&self.options.replicas, &session.record) {
-            (Some(replicas), Some(record)) if record.must_be_removed() => {
+            (Some(replicas), Some(record)) if record.begin_removal() => {
                 replicas.sessions.remove(&session.id).await.map_err(refusal)
             }
             _ => Ok(()),
@@ -285,7 +288,7 @@ impl Shared {
     /// Removes a session that has ended from the store, in the background.
     pub(super) fn remove_ended(&self, session: &Arc<Session>) {
         let Some(replicas) = self.options.replicas.clone() else { return };
-        let must_be_removed = session.record.as_ref().is_some_and(SessionRecord::must_be_removed);
+        let must_be_removed = session.record.as_ref().is_some_and(SessionRecord::begin_removal);
         if must_be_removed && let Ok(runtime) = tokio::runtime::Handle::try_current() {
             let session = Arc::clone(session);
             runtime.spawn(async move {

@@ -29,7 +29,8 @@ use crate::protocol::change::Change;
 use crate::protocol::legacy::Legacy;
 use crate::replicas::{JournalEntry, StoredStream};
 use crate::service::router::{RequestService, Router};
-use crate::transport::{self, Inbound, Outbound, Outcome, Route};
+use crate::telemetry::Telemetry;
+use crate::transport::{self, Inbound, Outbound, OutboxPermit, Outcome, Route};
 use crate::util::lock::Mutex;
 
 /// How long a POST waits for its first message before the HTTP response becomes an event stream.
@@ -40,9 +41,6 @@ const STORE_TIMEOUT: Duration = Duration::from_secs(1);
 
 /// How long a session is kept if the client never uses it after `initialize`.
 const UNCONFIRMED_TIMEOUT: Duration = Duration::from_secs(60);
-
-/// The minimum of the number of streams that a session keeps for clients that resume. See [`Resumable`].
-const MIN_RESUMABLE: usize = 256;
 
 /// The maximum memory of received messages that the connection has not taken yet, in bytes. A message that needs more
 /// is accepted if no other is queued. If [`EndpointOptions::body`] is larger, that is the limit instead.
@@ -137,13 +135,12 @@ impl Session {
         Identity { id, owner, record }: Identity,
         protocol: Legacy,
         (service, handlers): (S, Router),
-        options: &EndpointOptions,
+        (options, telemetry): (&EndpointOptions, Telemetry),
         end: CancellationToken,
     ) -> (Arc<Self>, impl Future<Output = ()> + Send + use<S>) {
         let (inbox, arrived) = mpsc::unbounded_channel();
         let (protocol, retained) = (Arc::new(protocol), Arc::default());
-        let share = Arc::new(Semaphore::new(options.requests_per_session.clamp(1, Semaphore::MAX_PERMITS)));
-        let open_streams = Arc::new(Semaphore::new(share.available_permits()));
+        let permits = |count: usize| Arc::new(Semaphore::new(count.clamp(1, Semaphore::MAX_PERMITS)));
         let event_prefix = id.get(id.len().saturating_sub(EVENT_PREFIX)..).unwrap_or_default().to_owned();
         let (epoch, writer) = match &record {
             Some(record) => (u64::from(record.stored().epoch), Some(record.stream_writer(&[]))),
@@ -160,8 +157,8 @@ impl Session {
             inbox,
             inbox_room: Arc::new(Semaphore::new(inbox_bytes(options.body))),
             inbox_bytes: inbox_bytes(options.body),
-            requests: share,
-            open_streams,
+            requests: permits(options.requests_per_session),
+            open_streams: permits(options.streams_per_session),
             // A later home must not use the numbers of an earlier one.
             streams: Mutex::new(Streams { count: epoch << 32, ..Streams::default() }),
             standalone: Mutex::new(standalone),
@@ -171,11 +168,11 @@ impl Session {
             used: Mutex::new(Instant::now()),
             end,
             record,
-            max_resumable: options.requests_per_session.max(MIN_RESUMABLE),
+            max_resumable: options.streams_per_session.max(1),
             replay: options.replay,
             keep_alive: options.keep_alive,
         });
-        let connection = Connection::new(service, handlers, protocol, options.limits.clone());
+        let connection = Connection::with_telemetry(service, handlers, protocol, options.limits.clone(), telemetry);
         (Arc::clone(&session), session.run(connection, arrived, options.idle))
     }
 
@@ -369,7 +366,7 @@ impl Session {
 
     /// Pushes a message that belongs to no request. A client that leaves too many bytes unread is disconnected from
     /// that stream and must resume it, so that it cannot delay the responses on other streams.
-    fn push_standalone(&self, message: Vec<u8>, room: Option<OwnedSemaphorePermit>) {
+    fn push_standalone(&self, message: Vec<u8>, room: Option<OutboxPermit>) {
         let standalone = self.standalone();
         standalone.push(message, None, room);
         if standalone.unread() > self.replay {

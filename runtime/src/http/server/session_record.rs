@@ -61,9 +61,10 @@ impl SessionRecord {
         self.is_stored.load(Ordering::SeqCst)
     }
 
-    /// Returns whether the session is in the store and must leave it, because it has ended.
-    pub(super) fn must_be_removed(&self) -> bool {
-        self.is_stored() && self.has_ended.load(Ordering::SeqCst)
+    /// Returns whether the session must be removed from the store, because it has ended. Only the first call returns
+    /// `true`.
+    pub(super) fn begin_removal(&self) -> bool {
+        self.has_ended.load(Ordering::SeqCst) && self.is_stored.swap(false, Ordering::SeqCst)
     }
 }
 

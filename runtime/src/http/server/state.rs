@@ -1,7 +1,8 @@
 //! The state that all requests to an endpoint share.
 
+use std::any::Any;
 use std::collections::HashMap;
-use std::sync::{Arc, MutexGuard, Weak};
+use std::sync::{Arc, MutexGuard, OnceLock, Weak};
 
 use http::StatusCode;
 use http::request::Parts;
@@ -18,6 +19,8 @@ use super::session::{Session, SessionGuard};
 use crate::protocol::config::ServerConfig;
 use crate::protocol::info::HandlerCapabilities;
 use crate::service::router::Router;
+use crate::telemetry::Telemetry;
+use crate::util::counted::Counted;
 use crate::util::lock::Mutex;
 
 pub(super) struct Shared {
@@ -38,6 +41,9 @@ pub(super) struct Shared {
     pub(super) tasks: TaskTracker,
     /// The sessions that are being located or restored, so that two requests do not restore the same one.
     pub(super) restoring: Mutex<HashMap<String, Weak<tokio::sync::Mutex<()>>>>,
+    /// The service for requests that other replicas forward. The stores refer to it weakly, because it may own them.
+    pub(super) forwarded: OnceLock<Arc<dyn Any + Send + Sync>>,
+    pub(super) telemetry: Telemetry,
 }
 
 /// Returns the current server configuration.
@@ -86,6 +92,8 @@ impl Shared {
 pub(super) struct RegistryGuard {
     pub(super) shared: Arc<Shared>,
     pub(super) session: Arc<Session>,
+    /// Counts the session in the metrics.
+    pub(super) _counted: Counted,
 }
 
 impl Drop for RegistryGuard {

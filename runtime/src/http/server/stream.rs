@@ -7,11 +7,11 @@ use std::time::Duration;
 
 use bytes::Bytes;
 use mcpgen_types::{ErrorCode, ErrorId, ErrorMessage, ErrorObject, RequestId};
-use tokio::sync::{Notify, OwnedSemaphorePermit, oneshot};
+use tokio::sync::{Notify, oneshot};
 
 use super::event_writer::EventWriter;
 use crate::replicas::{StoredEvent, StoredStream};
-use crate::transport::Outcome;
+use crate::transport::{OutboxPermit, Outcome};
 use crate::util::lock::Mutex;
 
 /// The messages of one request, or those that belong to no request.
@@ -67,7 +67,7 @@ struct Event {
     number: u64,
     message: Bytes,
     response: Option<ResponseInfo>,
-    room: Option<OwnedSemaphorePermit>,
+    room: Option<OutboxPermit>,
 }
 
 /// The request that a response belongs to, and its outcome.
@@ -142,7 +142,7 @@ impl Stream {
     }
 
     /// Appends a message. A response is the last message of the stream.
-    pub(super) fn push(&self, message: Vec<u8>, response: Option<ResponseInfo>, room: Option<OwnedSemaphorePermit>) {
+    pub(super) fn push(&self, message: Vec<u8>, response: Option<ResponseInfo>, room: Option<OutboxPermit>) {
         self.change(|state| {
             state.last += 1;
             state.ended |= response.is_some();
@@ -454,7 +454,7 @@ mod tests {
         let push = |text: &str| {
             let size = u32::try_from(text.len()).expect("small");
             let permits = Arc::clone(&outbox).try_acquire_many_owned(size).expect("free permits");
-            stream.push(text.into(), None, Some(permits));
+            stream.push(text.into(), None, Some(OutboxPermit::new(permits, None)));
         };
         let mut reader = stream.resume_undelivered();
         for _ in 0..5 {

@@ -63,6 +63,7 @@ const REDIS: Crate = Crate {
         "changes",
         "exchange",
         "stores",
+        "on_redis",
     ],
     modules: 15,
 };

@@ -1,0 +1,69 @@
+//! All shared state of a server on Redis, in one call.
+
+use std::future::Future;
+
+use mcpgen_runtime::ServerBuilder;
+use mcpgen_runtime::replicas::{Replicas, StoreError};
+use mcpgen_runtime::tasks::{TaskLimits, Tasks};
+
+use crate::options::RedisOptions;
+use crate::stores::RedisStores;
+
+/// Puts all state that the replicas of a server share on Redis.
+///
+/// ```no_run
+/// use mcpgen_redis::OnRedis;
+/// use mcpgen_runtime::Server;
+/// use mcpgen_runtime::http::server::EndpointOptions;
+///
+/// # async fn start() -> Result<(), Box<dyn std::error::Error>> {
+/// let server = Server::builder("shop", "1.0.0").on_redis("redis://127.0.0.1/").await?.build();
+/// let endpoint = server.http(EndpointOptions::default())?;
+/// # let _ = endpoint;
+/// # Ok(())
+/// # }
+/// ```
+pub trait OnRedis: Sized {
+    /// Connects to Redis as a new replica, and uses it for
+    ///
+    /// * the sessions of legacy revisions, the events of their streams, and requests for sessions of other replicas
+    ///   ([`ServerBuilder::replicas`]);
+    /// * changes of tools, prompts, resources and tasks ([`ServerBuilder::change_bus`]);
+    /// * the keys of request states, and those that were used ([`ServerBuilder::request_state`]);
+    /// * tasks, if a tool can run as a task ([`ServerBuilder::default_tasks`]);
+    /// * the quotas of `ServerBuilder::rate_limit`, if it is called ([`ServerBuilder::rate_limiter_with`]).
+    ///
+    /// `options` are a URL or [`RedisOptions`]. To use something else for one of these, call the builder's method
+    /// afterwards; `ServerBuilder::tasks` and `ServerBuilder::rate_limiter` take precedence in any order. Call this in a
+    /// tokio runtime.
+    ///
+    /// # Errors
+    ///
+    /// Fails like [`RedisStores::connect`].
+    fn on_redis(self, options: impl Into<RedisOptions> + Send)
+    -> impl Future<Output = Result<Self, StoreError>> + Send;
+
+    /// Like [`on_redis`](Self::on_redis), with a replica that is connected already.
+    ///
+    /// # Errors
+    ///
+    /// Fails if Redis is unavailable.
+    fn on_stores(self, stores: &RedisStores) -> impl Future<Output = Result<Self, StoreError>> + Send;
+}
+
+impl OnRedis for ServerBuilder {
+    async fn on_redis(self, options: impl Into<RedisOptions> + Send) -> Result<Self, StoreError> {
+        self.on_stores(&RedisStores::connect(options.into()).await?).await
+    }
+
+    async fn on_stores(self, stores: &RedisStores) -> Result<Self, StoreError> {
+        let codec = stores.request_state_codec().await?;
+        let limits = stores.clone();
+        Ok(self
+            .replicas(Replicas::new(stores.clone()))
+            .change_bus(stores.clone())
+            .request_state(codec)
+            .default_tasks(Tasks::new(stores.clone(), TaskLimits::default()))
+            .rate_limiter_with(move |calls, per| limits.rate_limiter(calls, per)))
+    }
+}

@@ -1,0 +1,121 @@
+//! Replicas whose only setting is [`OnRedis::on_redis`].
+
+use std::collections::BTreeMap;
+use std::time::Duration;
+
+use mcpgen_redis::OnRedis;
+use mcpgen_runtime::http::server::{Endpoint, EndpointOptions};
+use mcpgen_runtime::protocol::change::Change;
+use mcpgen_runtime::server::{ToolError, ToolInfo};
+use mcpgen_runtime::tasks::TaskSupport;
+use mcpgen_runtime::{Server, ServerBuilder};
+use mcpgen_types::v2026_07_28::{
+    ElicitRequestFormParams, ElicitRequestFormParamsRequestedSchema, Tool, ToolInputSchema,
+};
+use serde_json::{Value, json};
+
+use crate::http::{call, modern_call, read_until, send, session};
+use crate::redis_server::RedisServer;
+
+/// The number of calls that a caller may make in an hour.
+const CALLS: u32 = 12;
+
+fn tool(name: &str) -> Tool {
+    Tool::new(ToolInputSchema::new(), name)
+}
+
+fn builder() -> ServerBuilder {
+    let slow = ToolInfo::from(tool("slow")).task(TaskSupport::Optional);
+    Server::builder("shared", "1")
+        .tool_with_schema(tool("echo"), |_, arguments| async move { mcpgen_types::to_string(&arguments) })
+        .tool_with_schema(tool("ask"), |context, _| async move {
+            let schema = ElicitRequestFormParamsRequestedSchema::new(BTreeMap::new());
+            let response = context.elicit("name", ElicitRequestFormParams::new("who are you?", schema)).await?;
+            Ok::<_, ToolError>(response.action.as_str().to_owned())
+        })
+        .tool_with_schema(slow, |_, _| async { "slow" })
+}
+
+async fn replica(redis: &RedisServer) -> (Server, Endpoint) {
+    let server = builder().rate_limit(CALLS, Duration::from_secs(3600));
+    let server = server.on_redis(redis.url()).await.expect("a connection").build();
+    let endpoint = server.http(EndpointOptions::default()).expect("a sound server");
+    (server, endpoint)
+}
+
+fn text(response: &Value) -> &str {
+    response["result"]["content"][0]["text"].as_str().unwrap_or_default()
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn one_call_shares_everything() {
+    let Some(redis) = RedisServer::start().await else { return };
+    let ((_, a), (server, b)) = (replica(&redis).await, replica(&redis).await);
+
+    // A session, and the changes that reach it.
+    let id = session(&a).await;
+    let mut stream = send(&b, "GET", &[("mcp-session-id", &id)], "").await;
+    server.changed(&Change::Tools);
+    read_until(&mut stream, "notifications/tools/list_changed").await;
+    let (status, response) = call(&b, &id, "tools/call", json!({ "name": "echo", "arguments": { "n": 1 } })).await;
+    assert_eq!((status, text(&response)), (200, r#"{"n":1}"#));
+    assert_eq!((a.sessions(), b.sessions()), (1, 0));
+
+    // A task.
+    let task = json!({ "name": "slow", "arguments": {}, "task": { "ttl": 60_000 } });
+    let (_, created) = call(&a, &id, "tools/call", task).await;
+    let task = json!({ "taskId": created["result"]["task"]["taskId"] });
+    let other = session(&b).await;
+    let (_, result) = call(&b, &other, "tasks/result", task).await;
+    assert_eq!(text(&result), "slow", "{created} {result}");
+
+    // Request states: any replica continues a call, and each state is used once.
+    let (_, asked) = modern_call(&a, "ask", json!({})).await;
+    let state = &asked["result"]["requestState"];
+    assert!(state.is_string(), "{asked}");
+    let answer = json!({ "inputResponses": { "name": { "action": "decline" } }, "requestState": state });
+    let (_, declined) = modern_call(&b, "ask", answer.clone()).await;
+    assert_eq!(text(&declined), "decline", "{declined}");
+    let (_, again) = modern_call(&a, "ask", answer).await;
+    assert_eq!(again["error"]["code"], -32602, "{again}");
+
+    // The quota: 5 calls are charged so far.
+    let mut allowed = 5;
+    for endpoint in [&a, &b].into_iter().cycle().take(CALLS as usize) {
+        let (_, response) = call(endpoint, &id, "tools/call", json!({ "name": "echo", "arguments": {} })).await;
+        allowed += u32::from(text(&response) == "{}");
+    }
+    assert_eq!(allowed, CALLS);
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn declares_tasks_only_if_a_tool_can_run_as_a_task() {
+    let Some(redis) = RedisServer::start().await else { return };
+    let plain = Server::builder("plain", "1").tool_with_schema(tool("echo"), |_, _| async { "echo" });
+    for (builder, expected) in [(plain, false), (builder(), true)] {
+        let server = builder.on_redis(redis.url()).await.expect("a connection").build();
+        let config = server.config().expect("a sound server");
+        assert_eq!(config.local_info.capabilities.contains_key("tasks"), expected);
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_dropped_server_leaves() {
+    let Some(redis) = RedisServer::start().await else { return };
+    let (server, endpoint) = replica(&redis).await;
+    assert_eq!(redis.keys("mcpgen:replica:*").await.len(), 1);
+    drop((server, endpoint));
+    for _ in 0..200 {
+        if redis.keys("mcpgen:replica:*").await.is_empty() {
+            return;
+        }
+        tokio::time::sleep(Duration::from_millis(100)).await;
+    }
+    panic!("the replica still renews its lease");
+}
+
+#[tokio::test]
+async fn an_unavailable_redis_is_an_error() {
+    let error = builder().on_redis("redis+unix:///nowhere").await.map(drop).expect_err("no server listens there");
+    assert!(error.is_unavailable(), "{error}");
+}
