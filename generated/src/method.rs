@@ -1,6 +1,6 @@
 //! Traits of requests and notifications.
 
-use crate::codec::{Cursor, Decode, Document, Encode, Node};
+use crate::codec::{Cursor, Decode, Document, Encode, Node, find_by};
 use crate::{Error, ErrorKind, JsonObject, Never, RawJson, RequestId, ResponseMessage, Revision};
 
 /// A request with a specific method, in a specific revision.
@@ -166,10 +166,8 @@ impl MethodTable {
     pub(crate) fn get(&self, method: &str) -> Option<&'static MethodSpec> {
         let length = method.len().min(LENGTHS - 1);
         let (start, end) = (self.starts[length], self.starts[length + 1]);
-        let mut specs = self.specs.get(usize::from(start)..usize::from(end))?.iter();
-        // Most methods of the same length differ in the last byte.
-        let last = method.as_bytes().last();
-        specs.find(|spec| spec.method.as_bytes().last() == last && spec.method == method)
+        let specs = self.specs.get(usize::from(start)..usize::from(end))?;
+        specs.get(find_by(specs, 0, method.as_bytes(), |spec| spec.method))
     }
 }
 

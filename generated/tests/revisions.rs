@@ -57,4 +57,7 @@ fn revisions_have_the_rules_of_the_specification() {
     assert_eq!(Revision::LATEST, Revision::V2026_07_28);
     let custom = Revision::custom("2024-11-05-custom");
     assert!(!custom.has_priming_events() && !custom.has_standard_headers());
+    assert_eq!(Revision::custom("2025-11-25"), Revision::V2025_11_25, "a known name is the known revision");
+    assert!(Revision::V2025_11_25 < Revision::custom("2026-01-01"));
+    assert!(Revision::custom("2026-01-01") < Revision::V2026_07_28);
 }

@@ -78,12 +78,12 @@ fn tokens(revisions: &[Revision], models: &[Protocol], extensions: Option<TokenS
         #extensions
 
         /// A revision of the Model Context Protocol, whether its types are compiled in or not.
-        #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+        #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
         pub struct Revision {
+            /// The position in [`Revision::ALL`]. The first member, because it is compared fastest.
+            index: Option<usize>,
             name: &'static str,
             legacy: bool,
-            /// The position in [`Revision::ALL`].
-            index: Option<usize>,
         }
 
         impl Revision {
@@ -94,10 +94,18 @@ fn tokens(revisions: &[Revision], models: &[Protocol], extensions: Option<TokenS
 
             #latest
 
-            /// Creates a revision that this crate does not know, for types that are generated from other schemas.
+            /// Returns the revision with this name, for types that are generated from other schemas. If this crate does
+            /// not know the name, the revision is new and has no handshake.
             #[must_use]
             pub const fn custom(name: &'static str) -> Self {
-                Self { name, legacy: false, index: None }
+                let mut index = 0;
+                while index < Self::ALL.len() {
+                    if crate::codec::is_equal(Self::ALL[index].name, name) {
+                        return Self::ALL[index];
+                    }
+                    index += 1;
+                }
+                Self { index: None, name, legacy: false }
             }
 
             /// Returns the name on the wire.
@@ -142,6 +150,19 @@ fn tokens(revisions: &[Revision], models: &[Protocol], extensions: Option<TokenS
             pub fn is_compiled_in(self) -> bool {
                 const FEATURES: &[(&str, bool)] = &[#((#names, cfg!(feature = #features))),*];
                 FEATURES.contains(&(self.name, true))
+            }
+        }
+
+        /// Orders revisions by name, which is a date.
+        impl Ord for Revision {
+            fn cmp(&self, other: &Self) -> ::std::cmp::Ordering {
+                self.name.cmp(other.name)
+            }
+        }
+
+        impl PartialOrd for Revision {
+            fn partial_cmp(&self, other: &Self) -> Option<::std::cmp::Ordering> {
+                Some(self.cmp(other))
             }
         }
 

@@ -277,19 +277,25 @@ pub fn refuse_others(object: Cursor<'_>, known: &[&str], _: Unread) -> Result<()
     unknown.map_or(Ok(()), |(_, value)| Err(value.error(ErrorKind::Unexpected)))
 }
 
-/// Returns the index of `name` in `names`, or `names.len()` if it is unknown. The search starts at `next`: if members
-/// are in schema order, each takes one comparison.
+/// Returns the index of `name` in `names`, or `names.len()` if it is unknown.
 #[inline(always)]
 pub(super) fn find(names: &[&str], next: usize, name: &[u8]) -> usize {
+    find_by(names, next, name, |known| known)
+}
+
+/// Returns the index of the member with this name, or `members.len()` if there is none. The search starts at `next`: if
+/// members are in schema order, each takes one comparison.
+#[inline(always)]
+pub(crate) fn find_by<M>(members: &[M], next: usize, name: &[u8], name_of: impl Fn(&M) -> &str) -> usize {
     let mut at = next;
-    for _ in 0..names.len() {
-        at = if at < names.len() { at } else { 0 };
-        if names.get(at).is_some_and(|known| equal(known.as_bytes(), name)) {
+    for _ in 0..members.len() {
+        at = if at < members.len() { at } else { 0 };
+        if members.get(at).is_some_and(|known| equal(name_of(known).as_bytes(), name)) {
             return at;
         }
         at += 1;
     }
-    names.len()
+    members.len()
 }
 
 /// The set of member indices that have occurred. Optimized for types with at most 64 members.

@@ -153,3 +153,13 @@ fn dismantle(value: Value) {
         }
     }
 }
+
+/// Returns whether two strings are equal. Unlike `==`, works in constants.
+pub(crate) const fn is_equal(a: &str, b: &str) -> bool {
+    let (a, b) = (a.as_bytes(), b.as_bytes());
+    let mut at = 0;
+    while at < a.len() && at < b.len() && a[at] == b[at] {
+        at += 1;
+    }
+    at == a.len() && at == b.len()
+}

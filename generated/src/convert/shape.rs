@@ -114,12 +114,12 @@ impl Member {
 }
 
 impl Shape {
-    pub(super) fn of(id: TypeId) -> Self {
-        SHAPES.get(usize::from(id)).copied().unwrap_or(Self::Any)
+    pub(super) fn of(id: TypeId) -> &'static Self {
+        SHAPES.get(usize::from(id)).unwrap_or(&Self::Any)
     }
 
     /// Returns whether objects of the type may have a member with this name.
-    pub(super) fn names(self, name: &str) -> bool {
+    pub(super) fn names(&self, name: &str) -> bool {
         match self {
             Self::Any => true,
             Self::Object(members, ..) => members.iter().any(|member| member.name == name),
@@ -133,7 +133,7 @@ impl Shape {
     }
 
     /// Returns whether the type may accept arrays.
-    pub(super) fn has_arrays(self) -> bool {
+    pub(super) fn has_arrays(&self) -> bool {
         match self {
             Self::Any | Self::List(..) | Self::Tuple(..) => true,
             Self::Union(_, variants) => variants

@@ -2,7 +2,9 @@
 
 use std::hash::{BuildHasher, RandomState};
 
-use crate::codec::{Cursor, Document, Encode, Guard, Length, Literal, Members, Node, Object, write, write_name};
+use crate::codec::{
+    Cursor, Document, Encode, Guard, Length, Literal, Members, Node, Object, find_by, write, write_name,
+};
 use crate::{ErrorKind, Revision};
 
 use super::outcome::{ConvertError, ConvertErrorKind, Lost, LostReason, Policy};
@@ -78,32 +80,32 @@ impl Walk {
     /// Like [`Self::value`], for a node that is not JSON text.
     fn read_value(&mut self, node: Node<'_>, from: TypeId, to: TypeId, path: &Path<'_>) -> Written {
         match (Shape::of(from), Shape::of(to)) {
-            (Shape::Union(guards, variants), target) => {
+            (&Shape::Union(guards, variants), target) => {
                 let chosen = variant_and_tag(node, guards);
                 let from = chosen.and_then(|(index, _)| variants.get(index)).copied().unwrap_or(ANY);
                 match (target, chosen) {
-                    (Shape::Union(guards, variants), Some((_, Some(tag)))) if !has_other_form(from, target) => {
+                    (&Shape::Union(guards, variants), Some((_, Some(tag)))) if !has_other_form(from, target) => {
                         let chosen = tagged_variant(tag, guards).or_else(|| variant(node, guards));
                         self.union(node, from, (guards, variants), chosen, path)
                     }
                     _ => self.value(node, from, to, path),
                 }
             }
-            (Shape::Object(.., Some((rule, other))), target) if !is_spelled(rule, target) => {
+            (&Shape::Object(.., Some((rule, other))), target) if !is_spelled(rule, target) => {
                 self.respelled(node, rule, other, to, path)
             }
-            (_, Shape::Union(guards, variants)) => {
+            (_, &Shape::Union(guards, variants)) => {
                 self.union(node, from, (guards, variants), variant(node, guards), path)
             }
-            (source, Shape::Object(members, others, _)) => {
-                let from = match source {
+            (source, &Shape::Object(members, others, _)) => {
+                let from = match *source {
                     Shape::Object(members, others, _) => (members, others),
                     _ => (&[][..], Others::Open),
                 };
                 self.object(node, Objects { from, to: (members, others) }, path)
             }
-            (source, Shape::List(items, length)) => self.array(node, source, (&[], Some(items)), length, path),
-            (source, Shape::Tuple(first, rest)) => {
+            (source, &Shape::List(items, length)) => self.array(node, source, (&[], Some(items)), length, path),
+            (source, &Shape::Tuple(first, rest)) => {
                 let least = Length::ANY.at_least(first.len() as u64);
                 let length = if rest.is_some() { least } else { least.at_most(first.len() as u64) };
                 self.array(node, source, (first, rest), length, path)
@@ -358,7 +360,7 @@ impl Walk {
         match (node, list.map_or(Shape::of(from), |list| Shape::of(*list))) {
             (Node::Array(elements), Shape::List(items, _)) if elements.len() == 1 => {
                 self.changed(path);
-                self.value(elements.element(0), items, to, &path.index(0))
+                self.value(elements.element(0), *items, to, &path.index(0))
             }
             _ => self.value(node, from, to, path),
         }
@@ -367,7 +369,7 @@ impl Walk {
     fn array(
         &mut self,
         node: Node<'_>,
-        source: Shape,
+        source: &Shape,
         to: (&[TypeId], Option<TypeId>),
         length: Length,
         path: &Path<'_>,
@@ -376,7 +378,7 @@ impl Walk {
         if let Err(error) = length.check_length(elements.len(), "items") {
             return Err(self.refusal(path, error.kind().clone()));
         }
-        let from = match source {
+        let from = match *source {
             Shape::List(items, _) => (&[][..], Some(items)),
             Shape::Tuple(first, rest) => (first, rest),
             _ => (&[][..], None),
@@ -394,8 +396,8 @@ impl Walk {
         Ok(())
     }
 
-    fn scalar(&mut self, node: Node<'_>, shape: Shape, path: &Path<'_>) -> Written {
-        let checked = match (shape, node) {
+    fn scalar(&mut self, node: Node<'_>, shape: &Shape, path: &Path<'_>) -> Written {
+        let checked = match (*shape, node) {
             (Shape::Never, _) => return Err(self.refusal(path, ErrorKind::Uninhabited)),
             (Shape::Boolean, Node::Bool(_)) => Ok(()),
             (Shape::Boolean, _) => return Err(self.mismatch(node, "boolean", path)),
@@ -485,26 +487,22 @@ fn has(object: &dyn Object, wanted: &str) -> bool {
 }
 
 /// Returns whether a type has another form that the target needs.
-fn has_other_form(from: TypeId, target: Shape) -> bool {
-    matches!(Shape::of(from), Shape::Object(.., Some((rule, _))) if !is_spelled(rule, target))
+fn has_other_form(from: TypeId, target: &Shape) -> bool {
+    matches!(Shape::of(from), Shape::Object(.., Some((rule, _))) if !is_spelled(*rule, target))
         || matches!(Shape::of(from), Shape::Union(..))
 }
 
 /// Returns whether a type has the member that a rule writes in another form.
-fn is_spelled(rule: usize, target: Shape) -> bool {
+fn is_spelled(rule: usize, target: &Shape) -> bool {
     respelling(rule).is_none_or(|rule| target.names(rule.member))
 }
 
 /// Finds a member by name. Starts at `next`, because members mostly occur in the order of the schema.
 fn find(members: &'static [Member], name: &str, next: &mut usize) -> Option<(usize, &'static Member)> {
-    let (before, after) = members.split_at_checked(*next).unwrap_or((members, &[]));
-    let is_named = |member: &Member| member.name == name;
-    let index = match after.iter().position(is_named) {
-        Some(index) => before.len() + index,
-        None => before.iter().position(is_named)?,
-    };
+    let index = find_by(members, *next, name.as_bytes(), |member| member.name);
+    let member = members.get(index)?;
     *next = index + 1;
-    Some((index, &members[index]))
+    Some((index, member))
 }
 
 /// Describes a value for error messages: a scalar as JSON text, an array or object by its type.

@@ -63,27 +63,28 @@ impl LocalInfo {
 #[derive(Clone, Debug, Default)]
 pub struct HandlerCapabilities {
     revisions: Vec<Revision>,
-    /// Each capability with the revision of its handler.
-    capabilities: Vec<(Revision, &'static str)>,
+    /// The capabilities that handlers provide, in each revision.
+    capabilities: Vec<(Revision, Vec<&'static str>)>,
 }
 
 impl HandlerCapabilities {
     /// Creates the capabilities of a server or a client with handlers for these revisions. `handles` returns whether a
     /// method has a handler in a revision.
     pub(crate) fn new(role: Role, revisions: Vec<Revision>, handles: impl Fn(Revision, &str) -> bool) -> Self {
-        let mut capabilities = Vec::new();
-        for &revision in Revision::ALL {
+        let capabilities = Revision::ALL.iter().map(|&revision| {
+            let mut names = Vec::new();
             let received = |spec: &&MethodSpec| spec.is_request && methods::is_received_by(spec, role);
             for spec in revision.methods().iter().filter(received) {
                 if let [name, ..] = spec.capability
-                    && !capabilities.contains(&(revision, *name))
+                    && !names.contains(name)
                     && handles(revision, spec.method)
                 {
-                    capabilities.push((revision, *name));
+                    names.push(*name);
                 }
             }
-        }
-        Self { revisions, capabilities }
+            (revision, names)
+        });
+        Self { revisions, capabilities: capabilities.collect() }
     }
 
     /// Returns whether a revision is supported: it has a handler, or all handlers work in every revision.
@@ -96,21 +97,22 @@ impl HandlerCapabilities {
         match path {
             ["tasks", ..] if !supported.is_legacy() => false,
             [only] if !local_info.capabilities.contains_key(*only) => {
-                self.of(supported).any(|capability| capability == *only)
+                self.of(supported).contains(only)
             }
             _ => can(&local_info.capabilities, path),
         }
     }
 
-    fn of(&self, supported: Revision) -> impl Iterator<Item = &'static str> {
-        self.capabilities.iter().filter(move |(revision, _)| *revision == supported).map(|(_, capability)| *capability)
+    fn of(&self, supported: Revision) -> &[&'static str] {
+        let of_revision = self.capabilities.iter().find(|(revision, _)| *revision == supported);
+        of_revision.map_or(&[], |(_, names)| names)
     }
 
     /// Returns the capabilities to declare in a revision: those of the local info, unchanged, and those of handlers.
     pub(crate) fn capabilities(&self, local_info: &LocalInfo, supported: Revision) -> JsonObject {
         let mut capabilities = local_info.capabilities.clone();
         for capability in self.of(supported) {
-            capabilities.entry(capability).or_insert_with(|| json!({}));
+            capabilities.entry(*capability).or_insert_with(|| json!({}));
         }
         if !supported.is_legacy() {
             // Modern revisions have tasks as an extension, not as a capability.

@@ -30,7 +30,7 @@ struct Args {
     /// Runs few rounds. The figures are not reliable.
     #[arg(long)]
     quick: bool,
-    /// Rounds of `cold`, each of which builds every dependent from scratch, and of `http`.
+    /// Rounds of `cold`, each of which builds every dependent from scratch, of `http` and of `replicas`.
     #[arg(long, default_value_t = 3)]
     rounds: usize,
     /// The directory for report.md and report.json.
@@ -56,6 +56,8 @@ enum What {
     Footprint,
     /// Requests and idle sessions over Streamable HTTP.
     Http,
+    /// Requests to servers whose sessions are in shared stores. Needs redis-server.
+    Replicas,
     /// Clean builds of dependents.
     Cold,
     /// Code generation from schemas.
@@ -114,6 +116,7 @@ fn measure(what: What, args: &Args) -> anyhow::Result<Vec<Section>> {
         What::Dispatch => dispatch::run(quick, &Binaries::build(&binaries::ECHO, None)?),
         What::Footprint => footprint::run(quick, &Binaries::build(&binaries::ECHO, None)?),
         What::Http => http::run(quick, args.rounds, &Binaries::build(&http::PACKAGES, None)?),
+        What::Replicas => http::run_replicas(quick, args.rounds, &Binaries::build(&http::PACKAGES, None)?),
         What::Cold => cold::run(quick, args.rounds),
         What::Generation => generation::run(quick),
     }

@@ -1,4 +1,4 @@
-//! An MCP client that makes one call after the other on one connection, and checks every response.
+//! An MCP client that makes one call after the other, and checks every response.
 
 use std::time::{Duration, Instant};
 
@@ -10,7 +10,8 @@ use super::connection::Connection;
 use super::requests::{self, FIRST_ID};
 
 pub(super) struct Client {
-    connection: Connection,
+    /// A connection to each replica of the server. The calls use them in turn.
+    connections: Vec<Connection>,
     request: Template,
     response: Template,
     next_id: u32,
@@ -18,11 +19,15 @@ pub(super) struct Client {
 }
 
 impl Client {
-    /// Connects, begins a session if the dialect has sessions, and makes a first call.
-    pub(super) async fn connect(port: u16, dialect: Dialect) -> Result<Self> {
-        let mut connection = Connection::open(port).await?;
+    /// Connects to the replicas, begins a session if the dialect has sessions, and makes a first call.
+    pub(super) async fn connect(ports: &[u16], dialect: Dialect) -> Result<Self> {
+        let mut connections = Vec::with_capacity(ports.len());
+        for port in ports {
+            connections.push(Connection::open(*port).await?);
+        }
+        let connection = connections.first_mut().context("no replica")?;
         let session = match dialect {
-            Dialect::Handshake => Some(begin_session(&mut connection).await?),
+            Dialect::Handshake => Some(begin_session(connection).await?),
             Dialect::Modern => None,
         };
         let request = requests::call(dialect, session.as_deref(), FIRST_ID);
@@ -32,7 +37,7 @@ impl Client {
         let response = head.message(&body)?;
         check_echo(response, dialect)?;
         let (request, response) = (Template::new(&request)?, Template::new(response)?);
-        Ok(Self { connection, request, response, next_id: FIRST_ID + 1, body })
+        Ok(Self { connections, request, response, next_id: FIRST_ID + 1, body })
     }
 
     /// Makes calls until the deadline. Returns how long each took.
@@ -50,7 +55,8 @@ impl Client {
 
     async fn call(&mut self) -> Result<()> {
         let request = self.request.with_id(self.next_id);
-        let head = self.connection.exchange(request, &mut self.body).await?;
+        let replica = self.next_id as usize % self.connections.len();
+        let head = self.connections[replica].exchange(request, &mut self.body).await?;
         let response = head.message(&self.body)?;
         let is_expected = head.status == 200 && response == self.response.with_id(self.next_id);
         ensure!(is_expected, "call {}: status {}: {}", self.next_id, head.status, String::from_utf8_lossy(&self.body));

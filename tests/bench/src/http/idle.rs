@@ -36,7 +36,7 @@ pub(super) fn run(counts: [u64; 2], quick: bool, rounds: usize, binaries: &Binar
         }
         let row = |what: &str, figure: fn(&Idle) -> f64| {
             let figures = results.each_ref().map(|rounds| median(rounds.iter().map(figure).collect()));
-            case(format!("{count} {what}, each"), "KiB", figures, Some(Goal::at_most(MEMORY, RMCP)))
+            case(format!("{count} {what}, each"), "KiB", &figures, Some(Goal::at_most(MEMORY, RMCP)))
         };
         cases.extend([
             row("idle sessions", |idle| idle.session),
@@ -58,10 +58,10 @@ fn measure(count: u64, quick: bool, binaries: &Binaries, package: &str) -> Resul
     let settle = Duration::from_millis(if quick { 200 } else { 1_000 });
     let program = binaries.path(package)?;
     let runtime = Builder::new_current_thread().enable_all().build()?;
-    let server = Server::start(program)?;
+    let server = Server::start(program, &[])?;
     let (session, get_stream) = runtime.block_on(sessions(&server, count, settle))?;
     // Starts another process, because the first one would reuse the freed memory of its sessions.
-    let server = Server::start(program)?;
+    let server = Server::start(program, &[])?;
     let listen_stream = runtime.block_on(listeners(&server, count, settle))?;
     Ok(Idle { session, get_stream, listen_stream })
 }

@@ -21,99 +21,142 @@ const RATE: f64 = 1.0;
 /// The goal for our latency, as a multiple of rmcp's.
 const LATENCY: f64 = 1.0;
 
+/// The dialects of the calls, with their names in the tables.
+pub(super) const DIALECTS: [(Dialect, &str); 2] = [(Dialect::Modern, "modern"), (Dialect::Handshake, "session")];
+
 /// The lengths and the number of turns.
-struct Turns {
+pub(super) struct Turns {
     warm_up: Duration,
     turn: Duration,
     rounds: usize,
 }
 
+impl Turns {
+    pub(super) fn new(quick: bool, rounds: usize) -> Self {
+        let millis = Duration::from_millis;
+        let (warm_up, turn) = if quick { (millis(100), millis(300)) } else { (millis(1_000), millis(5_000)) };
+        Self { warm_up, turn, rounds }
+    }
+}
+
+/// A server, as one or several processes.
+pub(super) struct Contender {
+    pub(super) name: &'static str,
+    pub(super) package: &'static str,
+    pub(super) arguments: Vec<String>,
+    pub(super) replicas: usize,
+}
+
 pub(super) fn run(quick: bool, rounds: usize, binaries: &Binaries) -> Result<Vec<Case>> {
-    let millis = Duration::from_millis;
-    let (warm_up, turn) = if quick { (millis(100), millis(300)) } else { (millis(1_000), millis(5_000)) };
-    let turns = Turns { warm_up, turn, rounds };
+    let turns = Turns::new(quick, rounds);
+    let contenders = CONTENDERS.map(|(name, package)| Contender { name, package, arguments: Vec::new(), replicas: 1 });
     let mut cases = Vec::new();
-    for (dialect, kind) in [(Dialect::Modern, "modern"), (Dialect::Handshake, "session")] {
+    for (dialect, kind) in DIALECTS {
         for connections in CONNECTIONS {
             let plural = if connections == 1 { "" } else { "s" };
             let name = format!("{kind} calls, {connections} connection{plural}");
-            eprintln!("  {name}");
-            cases.extend(scenario(&name, dialect, connections, &turns, binaries).with_context(|| name.clone())?);
+            let results = measure(&name, dialect, connections, &turns, binaries, &contenders)?;
+            cases.extend(rows(&name, &results));
         }
     }
     Ok(cases)
 }
 
-/// Returns the rows for one dialect and one number of connections.
-fn scenario(name: &str, dialect: Dialect, connections: usize, turns: &Turns, binaries: &Binaries) -> Result<[Case; 4]> {
-    let start = |(name, package): (&str, &str)| {
-        Loaded::start(dialect, connections, binaries, package).with_context(|| name.to_owned())
-    };
-    let mut servers = [start(CONTENDERS[0])?, start(CONTENDERS[1])?];
-    for server in &mut servers {
-        server.turn(turns.warm_up)?;
-    }
-    let mut results: [Vec<Turn>; 2] = Default::default();
-    for round in 0..turns.rounds {
-        // Alternates the order.
-        for index in [round % 2, (round + 1) % 2] {
-            let turn = servers[index].turn(turns.turn).with_context(|| CONTENDERS[index].0)?;
-            results[index].push(turn);
-        }
-    }
+fn rows(name: &str, results: &[Vec<Turn>]) -> [Case; 4] {
     let row = |what: &str, unit, figure: fn(&Turn) -> f64, goal| {
-        let figures = results.each_ref().map(|turns| median(turns.iter().map(figure).collect()));
-        case(format!("{name}, {what}"), unit, figures, goal)
+        case(format!("{name}, {what}"), unit, &medians(results, figure), goal)
     };
     let latency = || Some(Goal::at_most(LATENCY, RMCP));
-    Ok([
+    [
         row("rate", "requests/s", |turn| turn.rate, Some(Goal::at_least(RATE, RMCP))),
         row("p50", "ns", |turn| turn.p50, latency()),
         row("p99", "ns", |turn| turn.p99, latency()),
         row("CPU of the server per request", "ns", |turn| turn.cpu, None),
-    ])
+    ]
+}
+
+/// Returns the median of a figure for each contender.
+pub(super) fn medians(results: &[Vec<Turn>], figure: fn(&Turn) -> f64) -> Vec<f64> {
+    results.iter().map(|turns| median(turns.iter().map(figure).collect())).collect()
+}
+
+/// Loads the contenders in turns. Returns the figures of each.
+pub(super) fn measure(
+    name: &str,
+    dialect: Dialect,
+    connections: usize,
+    turns: &Turns,
+    binaries: &Binaries,
+    contenders: &[Contender],
+) -> Result<Vec<Vec<Turn>>> {
+    eprintln!("  {name}");
+    let start = |contender: &Contender| {
+        let loaded = Loaded::start(dialect, connections, binaries, contender);
+        loaded.with_context(|| format!("{name}: {}", contender.name))
+    };
+    let mut servers = contenders.iter().map(start).collect::<Result<Vec<_>>>()?;
+    for server in &mut servers {
+        server.turn(turns.warm_up)?;
+    }
+    let mut results: Vec<Vec<Turn>> = contenders.iter().map(|_| Vec::new()).collect();
+    for round in 0..turns.rounds {
+        for place in 0..contenders.len() {
+            // Rotates the order.
+            let index = (place + round) % contenders.len();
+            let turn = servers[index].turn(turns.turn);
+            results[index].push(turn.with_context(|| format!("{name}: {}", contenders[index].name))?);
+        }
+    }
+    Ok(results)
 }
 
 /// A server and the clients connected to it.
 struct Loaded {
     runtime: Runtime,
-    server: Server,
+    replicas: Vec<Server>,
     clients: Vec<Client>,
 }
 
 /// The figures of one turn.
-struct Turn {
+pub(super) struct Turn {
     /// Requests per second.
-    rate: f64,
+    pub(super) rate: f64,
     /// Latency in nanoseconds.
-    p50: f64,
-    p99: f64,
-    /// CPU time of the server per request, in nanoseconds.
-    cpu: f64,
+    pub(super) p50: f64,
+    pub(super) p99: f64,
+    /// CPU time of all replicas per request, in nanoseconds.
+    pub(super) cpu: f64,
 }
 
 impl Loaded {
-    fn start(dialect: Dialect, connections: usize, binaries: &Binaries, package: &str) -> Result<Self> {
-        let server = Server::start(binaries.path(package)?)?;
+    fn start(dialect: Dialect, connections: usize, binaries: &Binaries, contender: &Contender) -> Result<Self> {
+        let program = binaries.path(contender.package)?;
+        let replicas = (0..contender.replicas).map(|_| Server::start(program, &contender.arguments));
+        let replicas = replicas.collect::<Result<Vec<_>>>()?;
+        let ports: Vec<u16> = replicas.iter().map(|replica| replica.port).collect();
         let runtime = Builder::new_current_thread().enable_all().build()?;
         let clients = runtime.block_on(async {
             let mut clients = Vec::with_capacity(connections);
             for _ in 0..connections {
-                clients.push(Client::connect(server.port, dialect).await?);
+                clients.push(Client::connect(&ports, dialect).await?);
             }
             anyhow::Ok(clients)
         })?;
-        Ok(Self { runtime, server, clients })
+        Ok(Self { runtime, replicas, clients })
+    }
+
+    fn cpu(&self) -> Result<Duration> {
+        self.replicas.iter().map(Server::cpu).sum()
     }
 
     /// Makes calls on all connections for the length of a turn.
     fn turn(&mut self, length: Duration) -> Result<Turn> {
         let clients = std::mem::take(&mut self.clients);
-        let cpu = self.server.cpu()?;
+        let cpu = self.cpu()?;
         let began = Instant::now();
         let (clients, mut times) = self.runtime.block_on(call(clients, began + length))?;
         let elapsed = began.elapsed();
-        let cpu = self.server.cpu()? - cpu;
+        let cpu = self.cpu()? - cpu;
         self.clients = clients;
         times.sort_unstable();
         let count = times.len() as f64;

@@ -4,6 +4,7 @@ mod client;
 mod connection;
 mod idle;
 mod load;
+mod replicas;
 mod requests;
 mod server;
 
@@ -13,10 +14,12 @@ use nix::sys::resource::{Resource, getrlimit, setrlimit};
 use crate::dispatch::binaries::Binaries;
 use crate::report::{Case, Goal, OURS, Section};
 
-/// The packages of the servers.
-pub(crate) const PACKAGES: [&str; 2] = ["http-mcpgen", "http-rmcp"];
+pub(crate) use replicas::run as run_replicas;
 
-/// Their names in the tables.
+/// The packages of the servers.
+pub(crate) const PACKAGES: [&str; 3] = ["http-mcpgen", "http-rmcp", "http-replica"];
+
+/// The names of the servers in the tables, and their packages.
 const CONTENDERS: [(&str, &str); 2] = [(OURS, PACKAGES[0]), (RMCP, PACKAGES[1])];
 const RMCP: &str = "rmcp";
 
@@ -65,8 +68,8 @@ fn notes(notes: &[&str]) -> Vec<String> {
 }
 
 /// Creates a row with a figure for each contender, and with a goal relative to rmcp.
-fn case(name: String, unit: &'static str, figures: [f64; 2], goal: Option<Goal>) -> Case {
-    let figures = CONTENDERS.iter().zip(figures).map(|((name, _), figure)| ((*name).to_owned(), figure)).collect();
+fn case(name: String, unit: &'static str, figures: &[f64], goal: Option<Goal>) -> Case {
+    let figures = CONTENDERS.iter().zip(figures).map(|((name, _), figure)| ((*name).to_owned(), *figure)).collect();
     let case = Case::new(name, unit, figures).base(RMCP);
     match goal {
         Some(goal) => case.goal(goal),

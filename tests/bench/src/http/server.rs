@@ -20,9 +20,9 @@ pub(super) struct Server {
 
 impl Server {
     /// Starts a program that prints the port it listens on.
-    pub(super) fn start(program: &Path) -> Result<Self> {
+    pub(super) fn start(program: &Path, arguments: &[String]) -> Result<Self> {
         let mut command = Command::new(program);
-        command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::inherit());
+        command.args(arguments).stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::inherit());
         let child = command.spawn().with_context(|| format!("starting {}", program.display()))?;
         let mut child = Running(child);
         let mut output = BufReader::new(child.0.stdout.take().context("no standard output")?);
@@ -39,12 +39,17 @@ impl Server {
 
     /// Returns the CPU time used so far by all threads.
     pub(super) fn cpu(&self) -> Result<Duration> {
-        let path = format!("/proc/{}/stat", self.child.0.id());
-        let stat = fs::read_to_string(&path).with_context(|| path.clone())?;
-        // The program's name is in parentheses and may contain spaces. `utime` and `stime` are fields 14 and 15.
-        let (_, fields) = stat.rsplit_once(')').with_context(|| path.clone())?;
-        let ticks = fields.split_whitespace().skip(11).take(2).map(str::parse::<u64>).sum::<Result<u64, _>>()?;
-        let per_second = sysconf(SysconfVar::CLK_TCK)?.context("no CLK_TCK")?;
-        Ok(Duration::from_secs_f64(ticks as f64 / per_second as f64))
+        cpu(self.child.0.id())
     }
+}
+
+/// Returns the CPU time that a process has used so far.
+pub(super) fn cpu(process: u32) -> Result<Duration> {
+    let path = format!("/proc/{process}/stat");
+    let stat = fs::read_to_string(&path).with_context(|| path.clone())?;
+    // The program's name is in parentheses and may contain spaces. `utime` and `stime` are fields 14 and 15.
+    let (_, fields) = stat.rsplit_once(')').with_context(|| path.clone())?;
+    let ticks = fields.split_whitespace().skip(11).take(2).map(str::parse::<u64>).sum::<Result<u64, _>>()?;
+    let per_second = sysconf(SysconfVar::CLK_TCK)?.context("no CLK_TCK")?;
+    Ok(Duration::from_secs_f64(ticks as f64 / per_second as f64))
 }

@@ -1,0 +1,40 @@
+//! A replica of the echo server. Its sessions are on Redis if an argument names the URL, otherwise in memory stores.
+//! Prints its port.
+
+use std::error::Error;
+
+use axum::serve::ListenerExt;
+use mcpgen_redis::OnRedis;
+use mcpgen_runtime::Server;
+use mcpgen_runtime::http::server::EndpointOptions;
+use mcpgen_runtime::replicas::{MemoryHub, Replicas};
+use schemars::JsonSchema;
+use serde::Deserialize;
+use tokio::net::TcpListener;
+
+/// More sessions and streams than the benchmark opens. The defaults would evict or refuse some.
+const UNLIMITED: usize = 1_000_000;
+
+#[derive(Deserialize, JsonSchema)]
+struct Echo {
+    /// The text to return.
+    text: String,
+}
+
+#[tokio::main]
+async fn main() -> Result<(), Box<dyn Error>> {
+    let options = EndpointOptions { sessions: UNLIMITED, streams: UNLIMITED, ..EndpointOptions::default() };
+    let server = Server::builder("echo", "1.0.0").tool("echo", |_, Echo { text }| async { text });
+    let server = match std::env::args().nth(1) {
+        Some(url) => server.on_redis(url.as_str()).await?,
+        None => server.replicas(Replicas::new(MemoryHub::new().replica())),
+    };
+    let app = axum::Router::new().route_service("/mcp", server.build().http(options)?);
+    let listener = TcpListener::bind(("127.0.0.1", 0)).await?;
+    println!("{}", listener.local_addr()?.port());
+    let listener = listener.tap_io(|stream| {
+        // Without TCP_NODELAY the latency would be that of delayed acknowledgements.
+        let _ = stream.set_nodelay(true);
+    });
+    Ok(axum::serve(listener, app).await?)
+}
