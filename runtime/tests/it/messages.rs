@@ -72,14 +72,11 @@ async fn invalid_arguments_name_the_tool_and_the_argument() {
         [
             (json!({}), "missing field `text`"),
             (json!({ "text": "a" }), "missing field `tags`"),
-            (json!({ "text": 1, "tags": [] }), "argument text: invalid type: integer `1`, expected a string"),
-            (
-                json!({ "text": "a", "tags": ["b", 2] }),
-                "argument tags[1]: invalid type: integer `2`, expected a string",
-            ),
+            (json!({ "text": 1, "tags": [] }), "argument text: invalid type: integer `1`, expected string"),
+            (json!({ "text": "a", "tags": ["b", 2] }), "argument tags[1]: invalid type: integer `2`, expected string"),
             (
                 json!({ "text": "a", "tags": [], "stars": 256 }),
-                "argument stars: invalid value: integer `256`, expected u8",
+                "argument stars: invalid value: integer `256`, expected integer from 0 to 255",
             ),
         ]
     };
