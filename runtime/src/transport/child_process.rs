@@ -107,19 +107,23 @@ impl ChildProcess {
     }
 }
 
-/// A callback for each line that a process writes to standard error, or none.
-#[derive(Clone, Default)]
-pub(crate) struct StderrHandler(Option<Arc<dyn Fn(&str) + Send + Sync>>);
+/// A callback for each line that a process writes to standard error. The default does nothing.
+#[derive(Clone)]
+pub(crate) struct StderrHandler(Arc<dyn Fn(&str) + Send + Sync>);
+
+impl Default for StderrHandler {
+    fn default() -> Self {
+        Self::new(|_| {})
+    }
+}
 
 impl StderrHandler {
     pub(crate) fn new(on_line: impl Fn(&str) + Send + Sync + 'static) -> Self {
-        Self(Some(Arc::new(on_line)))
+        Self(Arc::new(on_line))
     }
 
     fn call(&self, line: &str) {
-        if let Some(on_line) = &self.0 {
-            on_line(line);
-        }
+        (self.0)(line);
     }
 }
 
