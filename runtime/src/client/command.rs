@@ -29,7 +29,7 @@ const LEAST_SILENCE: Duration = Duration::from_secs(5);
 impl ClientBuilder {
     /// Calls `on_line` for each line that a server that [`connect_command`](Self::connect_command) starts writes to
     /// standard error, without its line end. Lines of more than 64 KiB are passed in pieces. The function must not
-    /// block. It is called as soon as a line arrives, also while the client connects; if the server is restarted, for
+    /// block or panic. It is called as soon as a line arrives, also while the client connects; if the server is restarted, for
     /// the lines of each process.
     pub fn on_stderr(mut self, on_line: impl Fn(&str) + Send + Sync + 'static) -> Self {
         self.on_stderr = StderrHandler::new(on_line);

@@ -23,7 +23,8 @@ fn add_note(server: ServerBuilder) -> ServerBuilder {
 
 #[tokio::test]
 async fn a_client_that_does_not_begin_with_initialize_learns_so() {
-    let table: [(fn(Revision) -> bool, i64, &str); 3] = [
+    type IsSupported = fn(Revision) -> bool;
+    let table: [(IsSupported, i64, &str); 3] = [
         (Revision::is_legacy, -32600, "the connection is not initialized yet; send `initialize` first"),
         (
             |_| true,
