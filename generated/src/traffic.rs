@@ -8,6 +8,7 @@
 //! ```
 //! # #[cfg(feature = "v2026_07_28")]
 //! # fn main() -> Result<(), mcpgen_types::Error> {
+//! use mcpgen_types::Request;
 //! use mcpgen_types::traffic::{Event, Traffic};
 //! use mcpgen_types::v2026_07_28::{ClientMessage, ClientRequest, ServerMessage};
 //!

@@ -1,8 +1,8 @@
 //! A client that lists the tools, resources and prompts of a server, and calls a tool.
 //!
 //! `explore [--call TOOL [ARGUMENTS]] URL` connects over HTTP, and `explore [--call TOOL [ARGUMENTS]] COMMAND [ARGUMENT..]`
-//! starts the server. ARGUMENTS is a JSON object, such as `'{"message": "hello"}'`. Without `--call`, it calls the tool
-//! `echo` if the server has it.
+//! starts the server, and shows what it writes to standard error. ARGUMENTS is a JSON object, such as
+//! `'{"message": "hello"}'`. Without `--call`, it calls the tool `echo` if the server has it.
 
 #![allow(deprecated, reason = "what the newest revision deprecates is still served")]
 
@@ -28,6 +28,8 @@ async fn main() -> Result<(), Failure> {
         })
         .on_elicitation(|_, _| async { Ok(ElicitResult::new(ElicitResultAction::Decline)) })
         .roots([])
+        // Shows what a server that was started writes to standard error, as it writes it.
+        .on_stderr(|line| eprintln!("server: {line}"))
         .lenient(|method, repair| eprintln!("{method}: {repair}"));
     if server.starts_with("http") {
         return explore(&connect_http(client, &server).await?, call).await;

@@ -59,6 +59,8 @@ pub struct ClientBuilder {
     pub(super) decoder: ResultDecoder,
     #[cfg(feature = "stdio")]
     pub(super) line_limit: usize,
+    #[cfg(feature = "stdio")]
+    pub(super) on_stderr: crate::transport::child_process::StderrHandler,
 }
 
 impl Client<Router> {
@@ -71,6 +73,8 @@ impl Client<Router> {
             decoder: ResultDecoder::default(),
             #[cfg(feature = "stdio")]
             line_limit: crate::transport::lines::DEFAULT_LINE_LIMIT,
+            #[cfg(feature = "stdio")]
+            on_stderr: Default::default(),
         }
     }
 }

@@ -14,6 +14,7 @@ use super::handle::Client;
 use super::handshake::{ConnectOptions, HandshakeError, Start};
 use crate::peer::CallError;
 use crate::peer::outbox::Closed;
+use crate::transport::child_process::StderrHandler;
 use crate::transport::supervised_process::{Process, STOP, describe, exited, trailer};
 use crate::util::error_chain::{debug_as_message, error_chain};
 
@@ -26,8 +27,17 @@ const GIVE_UP: Duration = Duration::from_secs(1);
 const LEAST_SILENCE: Duration = Duration::from_secs(5);
 
 impl ClientBuilder {
+    /// Calls `on_line` for each line that a server that [`connect_command`](Self::connect_command) starts writes to
+    /// standard error, without its line end. Lines of more than 64 KiB are passed in pieces. The function must not
+    /// block or panic. It is called as soon as a line arrives, also while the client connects; if the server is restarted, for
+    /// the lines of each process.
+    pub fn on_stderr(mut self, on_line: impl Fn(&str) + Send + Sync + 'static) -> Self {
+        self.on_stderr = StderrHandler::new(on_line);
+        self
+    }
+
     /// Starts a server as a child process and connects to it over standard input and output. Lines that the server
-    /// writes to standard error are logged.
+    /// writes to standard error are logged, and passed to [`on_stderr`](Self::on_stderr).
     ///
     /// The client owns the process. When the connection ends, the client closes the server's input. The server has five
     /// seconds to exit, and five more after `SIGTERM`, before it is killed. [`Client::close`] waits for this.
@@ -65,7 +75,7 @@ impl ClientBuilder {
     pub async fn connect_command(self, mut command: Command) -> Result<Client, CommandError> {
         let mut plan = Plan::new(self.options.clone());
         loop {
-            let started = Process::start(&mut command, self.line_limit);
+            let started = Process::start(&mut command, self.line_limit, self.on_stderr.clone());
             let (process, incoming, outgoing) =
                 started.map_err(|source| CommandError::Start { program: describe(&command), source })?;
             let after = {

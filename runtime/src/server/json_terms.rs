@@ -1,9 +1,15 @@
 //! Writes the messages of serde in the terms of JSON, for models and for clients in other languages.
 
 /// Rust's names in the messages of serde, after the word "expected", and JSON's names for the same.
-const NAMES: [(&[&str], &str); 8] = [
-    (&["i8", "i16", "i32", "i64", "i128", "isize"], "integer"),
-    (&["u8", "u16", "u32", "u64", "u128", "usize"], "integer of at least 0"),
+const NAMES: [(&[&str], &str); 14] = [
+    (&["i8"], "integer from -128 to 127"),
+    (&["i16"], "integer from -32768 to 32767"),
+    (&["i32"], "integer from -2147483648 to 2147483647"),
+    (&["i64", "i128", "isize"], "integer"),
+    (&["u8"], "integer from 0 to 255"),
+    (&["u16"], "integer from 0 to 65535"),
+    (&["u32"], "integer from 0 to 4294967295"),
+    (&["u64", "u128", "usize"], "integer of at least 0"),
     (&["f32", "f64"], "number"),
     (&["a boolean", "boolean"], "boolean"),
     (&["a string", "string", "str", "a borrowed string", "a character", "char"], "string"),
@@ -56,7 +62,14 @@ mod tests {
     fn names_json_types() {
         for (message, expected) in [
             ("b: invalid type: string \"x\", expected i64", "b: invalid type: string \"x\", expected integer"),
-            ("invalid value: integer `-1`, expected u8", "invalid value: integer `-1`, expected integer of at least 0"),
+            (
+                "invalid value: integer `-1`, expected u64",
+                "invalid value: integer `-1`, expected integer of at least 0",
+            ),
+            (
+                "invalid value: integer `256`, expected u8",
+                "invalid value: integer `256`, expected integer from 0 to 255",
+            ),
             ("invalid type: null, expected struct Add", "invalid type: null, expected object"),
             (
                 "invalid length 1, expected struct Add with 2 elements",

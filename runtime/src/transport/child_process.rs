@@ -1,6 +1,7 @@
 //! Servers that run as child processes and communicate over stdio.
 
 use std::collections::VecDeque;
+use std::fmt;
 use std::io;
 use std::process::{ExitStatus, Stdio};
 use std::sync::Arc;
@@ -45,12 +46,12 @@ impl ChildProcess {
     ///
     /// Fails if the process cannot be started.
     pub fn start(mut command: Command, line_limit: usize) -> io::Result<(Self, impl Incoming, impl Outgoing)> {
-        let Spawned { server, input, output, .. } = Self::spawn(&mut command)?;
+        let Spawned { server, input, output, .. } = Self::spawn(&mut command, StderrHandler::default())?;
         Ok((server, lines::receive(output, line_limit), lines::send(input)))
     }
 
-    /// Like [`start`](Self::start), but returns the pipes.
-    pub(crate) fn spawn(command: &mut Command) -> io::Result<Spawned> {
+    /// Like [`start`](Self::start), but returns the pipes. Calls `on_line` for each line of standard error.
+    pub(crate) fn spawn(command: &mut Command, on_line: StderrHandler) -> io::Result<Spawned> {
         command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped()).kill_on_drop(true);
         let mut child = command.spawn()?;
         let piped = || io::Error::other("the child process has no pipes");
@@ -66,7 +67,9 @@ impl ChildProcess {
             // Lines of more than 64 KiB are logged in pieces.
             while (&mut errors).take(64 << 10).read_until(b'\n', &mut line).await.is_ok_and(|read| read > 0) {
                 kept.push(&line);
-                tracing::info!(child = id, "{}", String::from_utf8_lossy(&line).trim_end());
+                let text = String::from_utf8_lossy(&line);
+                tracing::info!(child = id, "{}", text.trim_end());
+                on_line.call(text.trim_end());
                 line.clear();
             }
         });
@@ -101,6 +104,32 @@ impl ChildProcess {
         }
         self.child.kill().await?;
         self.child.wait().await
+    }
+}
+
+/// A callback for each line that a process writes to standard error. The default does nothing.
+#[derive(Clone)]
+pub(crate) struct StderrHandler(Arc<dyn Fn(&str) + Send + Sync>);
+
+impl Default for StderrHandler {
+    fn default() -> Self {
+        Self::new(|_| {})
+    }
+}
+
+impl StderrHandler {
+    pub(crate) fn new(on_line: impl Fn(&str) + Send + Sync + 'static) -> Self {
+        Self(Arc::new(on_line))
+    }
+
+    fn call(&self, line: &str) {
+        (self.0)(line);
+    }
+}
+
+impl fmt::Debug for StderrHandler {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("StderrHandler").finish_non_exhaustive()
     }
 }
 

@@ -52,7 +52,7 @@
 //!   read [`Outbound::metadata`] instead of the bytes.
 
 #[cfg(feature = "stdio")]
-mod child_process;
+pub(crate) mod child_process;
 mod inbound;
 pub mod lines;
 mod memory;

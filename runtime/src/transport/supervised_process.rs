@@ -14,7 +14,7 @@ use tokio::process::{ChildStdin, Command};
 use tokio::sync::watch;
 use tokio::task::JoinHandle;
 
-use super::child_process::{ChildProcess, LastOutput, Spawned};
+use super::child_process::{ChildProcess, LastOutput, Spawned, StderrHandler};
 use super::lines;
 use super::seam::{Incoming, Outgoing, ReceiveError};
 
@@ -55,8 +55,9 @@ impl Process {
     pub(crate) fn start(
         command: &mut Command,
         line_limit: usize,
+        on_stderr: StderrHandler,
     ) -> io::Result<(Self, impl Incoming + use<>, impl Outgoing + use<>)> {
-        let Spawned { server, input, output, last_output, logging } = ChildProcess::spawn(command)?;
+        let Spawned { server, input, output, last_output, logging } = ChildProcess::spawn(command, on_stderr)?;
         let input = Input(Arc::new(Mutex::new(Some(input))));
         let outgoing = lines::send(input.clone());
         let (stop, stopped) = watch::channel(None);

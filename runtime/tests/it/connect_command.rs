@@ -230,6 +230,39 @@ async fn reports_the_exit_status_and_the_last_output() {
 }
 
 #[tokio::test]
+async fn reports_a_server_that_exits_during_a_call() {
+    let body = r#"receive; discovered; receive; echo first >&2; echo 'disk full' >&2; exit 4"#;
+    let mut script = Script::new(body);
+    script.command.arg("notes");
+    let client = script.connect(|_| {}).await.expect("a server");
+    let error = client.call_tool("add_note", Default::default()).await.expect_err("the server exits");
+    assert!(matches!(error, CallError::ConnectionFailed(_)), "{error:?}");
+    let message = error.to_string();
+    assert!(message.starts_with("the connection failed: the server `sh -c "), "{message}");
+    assert!(message.ends_with("exited with status 4; its last output on stderr was: first\ndisk full"), "{message}");
+}
+
+#[tokio::test]
+async fn shows_standard_error_live() {
+    let (lines, mut shown) = tokio::sync::mpsc::unbounded_channel();
+    // The first process exits, so the server is started twice.
+    let body = r#"echo started >&2; receive; [ "$method" = initialize ] || exit 1; initialized; receive; receive
+        echo 'working ' >&2; printf half >&2; receive"#;
+    let mut script = Script::new(body);
+    let command = std::mem::replace(&mut script.command, Command::new("true"));
+    let builder = client(|_| {}).on_stderr(move |line| lines.send(line.to_owned()).expect("a receiver"));
+    let client = builder.connect_command(command).await.expect("a server");
+    let mut next = async || tokio::time::timeout(Duration::from_secs(20), shown.recv()).await.expect("a line in time");
+    assert_eq!((next().await.as_deref(), next().await.as_deref()), (Some("started"), Some("started")));
+    let waiting = client.peer.raw_request("ping", None).send();
+    // The line arrives while the process runs and the request has no response.
+    assert_eq!(next().await.as_deref(), Some("working"));
+    client.close().await.expect("closed");
+    assert_eq!(next().await.as_deref(), Some("half"));
+    drop(waiting);
+}
+
+#[tokio::test]
 async fn limits_the_reported_output() {
     let body = "i=0; while [ $i -lt 2000 ]; do echo \"line $i\" >&2; i=$((i + 1)); done; exit 1";
     let error = Script::new(body).connect(|_| {}).await.expect_err("the server exits");

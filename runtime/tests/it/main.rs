@@ -25,6 +25,7 @@ mod http_sse;
 mod legacy;
 mod line_limit;
 mod listen;
+mod messages;
 mod modern;
 mod multi_round;
 mod rate_limit;

@@ -1,0 +1,8 @@
+//! The function of a resource returns a number.
+
+use mcpgen_runtime::prelude::*;
+use mcpgen_types::v2026_07_28::Resource;
+
+fn main() {
+    let _ = Server::builder("files", "1.0.0").resource(Resource::new("number", "test:///number"), |_| async { 3 });
+}

@@ -1,0 +1,13 @@
+//! The arguments of a tool have no schema.
+
+use mcpgen_runtime::prelude::*;
+use serde::Deserialize;
+
+#[derive(Deserialize)]
+struct Add {
+    a: i64,
+}
+
+fn main() {
+    let _ = Server::builder("calculator", "1.0.0").tool("add", |_, Add { a }| async move { a });
+}

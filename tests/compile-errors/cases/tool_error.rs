@@ -1,0 +1,9 @@
+//! The function of a tool fails with a type that is not an error.
+
+use mcpgen_runtime::prelude::*;
+
+struct NotAnError;
+
+fn main() {
+    let _ = Server::builder("calculator", "1.0.0").tool_with_schema("add", |_, _| async { Err::<String, _>(NotAnError) });
+}

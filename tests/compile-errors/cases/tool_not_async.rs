@@ -1,0 +1,7 @@
+//! The function of a tool is not async.
+
+use mcpgen_runtime::prelude::*;
+
+fn main() {
+    let _ = Server::builder("calculator", "1.0.0").tool_with_schema("add", |_, _| "3");
+}

@@ -1,0 +1,14 @@
+//! The function of a tool does not take the context.
+
+use mcpgen_runtime::prelude::*;
+use schemars::JsonSchema;
+use serde::Deserialize;
+
+#[derive(Deserialize, JsonSchema)]
+struct Add {
+    a: i64,
+}
+
+fn main() {
+    let _ = Server::builder("calculator", "1.0.0").tool("add", |Add { a }| async move { a });
+}

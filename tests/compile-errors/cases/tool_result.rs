@@ -1,0 +1,20 @@
+//! The function of a tool returns a type of its own, without `Structured`.
+
+use mcpgen_runtime::prelude::*;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+#[derive(Deserialize, JsonSchema)]
+struct Add {
+    a: i64,
+    b: i64,
+}
+
+#[derive(Serialize, JsonSchema)]
+struct Sum {
+    sum: i64,
+}
+
+fn main() {
+    let _ = Server::builder("calculator", "1.0.0").tool("add", |_, Add { a, b }| async move { Sum { sum: a + b } });
+}
