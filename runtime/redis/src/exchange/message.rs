@@ -25,12 +25,13 @@ pub(super) enum Head {
     Cancel { from: String, id: u64 },
     /// To the responder: asks for the state of exchanges.
     Probe { from: String, ids: Vec<u64> },
-    /// To the requester: the request has arrived.
+    /// To the requester: the request has arrived, and its response takes a while.
     Accepted { id: u64 },
     /// To the requester: the responder does not accept requests.
     Refused { id: u64 },
-    /// To the requester: the head of the response.
-    Response { id: u64, status: u16, headers: Headers },
+    /// To the requester: the head of the response. If `is_whole`, the message's body is that of the response, and no
+    /// frames and no end follow.
+    Response { id: u64, status: u16, headers: Headers, is_whole: bool },
     /// To the requester: a part of the body. Numbers begin with 0.
     Frame { id: u64, number: u64 },
     /// To the requester: the end of the body, after this many frames.

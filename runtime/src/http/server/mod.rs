@@ -89,6 +89,7 @@ mod event_writer;
 mod exchange;
 mod header_check;
 mod health;
+mod homes;
 mod host_filter;
 mod options;
 mod permit;
