@@ -191,6 +191,17 @@ async fn a_new_home_can_ask_the_user() {
 }
 
 #[tokio::test]
+async fn a_client_that_reuses_ids_gets_no_response_of_the_journal() {
+    let (_hub, replicas) = replicas();
+    let [home, second, _] = replicas;
+    let id = session(&home.endpoint, REVISION).await;
+    home.kill().await;
+    // The ID of `initialize`.
+    let (status, _, events) = read(post(&second, &id, &call(0, "echo", json!({}))).await).await;
+    assert_eq!((status, &events[0].json()["result"]["content"][0]["text"]), (200, &json!("{}")), "{events:?}");
+}
+
+#[tokio::test]
 async fn a_closed_replica_hands_its_sessions_over() {
     let (_hub, replicas) = replicas();
     let id = session(&replicas[0].endpoint, REVISION).await;
