@@ -36,6 +36,8 @@ pub(super) enum Head {
     Frame { id: u64, number: u64 },
     /// To the requester: the end of the body, after this many frames.
     End { id: u64, frames: u64, failed: bool },
+    /// To the replica that was the home of a session: the sender is its home now.
+    Moved { session: String },
     /// To the requester: the exchanges that go on, with the number of frames that were sent, and those that do not exist.
     State { sent: Vec<(u64, u64)>, gone: Vec<u64> },
 }

@@ -23,6 +23,8 @@ mod sender;
 use std::time::Duration;
 
 pub(crate) use channel::Exchanges;
+use mcpgen_runtime::replicas::StoreError;
+use message::{Head, Message};
 
 /// The number of frames that a responder sends before the requester has consumed them.
 const WINDOW: usize = 32;
@@ -32,3 +34,8 @@ const MAX_FRAME: usize = 64 << 10;
 const CONFIRMATION: Duration = Duration::from_millis(100);
 /// The time between two checks of the other replicas.
 const CHECK: Duration = Duration::from_secs(1);
+
+/// Encodes the message that tells a replica that it is not the home of a session any more.
+pub(crate) fn moved(session: &str) -> Result<Vec<u8>, StoreError> {
+    Message::encode(&Head::Moved { session: session.to_owned() }, &[])
+}

@@ -1,10 +1,12 @@
 //! The number of operations that Redis executes.
 
 use std::collections::BTreeMap;
+use std::time::Duration;
 
-use mcpgen_redis::OnRedis;
+use mcpgen_redis::{OnRedis, RedisStores};
 use mcpgen_runtime::Server;
 use mcpgen_runtime::http::server::{Endpoint, EndpointOptions};
+use mcpgen_runtime::replicas::{SessionStore, StoredSession};
 use mcpgen_types::v2026_07_28::{Tool, ToolInputSchema};
 use serde_json::json;
 
@@ -59,4 +61,33 @@ async fn a_forwarded_request_needs_few_operations() {
     }
     let found = commands(&redis).await;
     assert_eq!(found.get("publish"), None, "the home needs no operation: {found:?}");
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn sessions_are_renewed_long_before_they_expire() {
+    const SESSIONS: u64 = 100;
+    const LIFETIME: Duration = Duration::from_secs(30 * 60);
+    let Some(redis) = RedisServer::start().await else { return };
+    let mut options = redis.options();
+    // The replica finds its lease expired if the machine is slow, and then renews all sessions.
+    options.lease = Duration::from_secs(120);
+    let stores = RedisStores::connect(options).await.expect("a connection");
+    let ids: Vec<String> = (0..SESSIONS).map(|number| number.to_string()).collect();
+    for id in &ids {
+        assert!(SessionStore::create(&stores, StoredSession::new(id), LIFETIME).await.expect("an available store"));
+    }
+    // Renewals, and the operations of each session that they may need.
+    for (lifetime, renewals, expected) in [(LIFETIME, 10, 1), (LIFETIME + LIFETIME / 4, 10, 0), (2 * LIFETIME, 10, 1)] {
+        commands(&redis).await;
+        for _ in 0..renewals {
+            let lost = stores.renew(&ids, lifetime).await.expect("an available store");
+            assert_eq!(lost, [""; 0]);
+        }
+        let found = commands(&redis).await;
+        eprintln!("{renewals} renewals of {SESSIONS} sessions: {found:?}");
+        let scripts = found.get("hget").copied().unwrap_or_default();
+        assert_eq!(scripts, expected * SESSIONS, "{lifetime:?}: {found:?}");
+        let left: u64 = redis.query("PTTL mcpgen:session:{0}").await;
+        assert!(Duration::from_millis(left) + Duration::from_secs(5) >= lifetime, "{left} ms of {lifetime:?} are left");
+    }
 }

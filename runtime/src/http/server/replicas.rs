@@ -36,6 +36,9 @@ use crate::transport::{Inbound, Principal};
 /// replica.
 const RENEWAL: Duration = Duration::from_secs(5);
 
+/// How long a replica waits for more sessions that have moved.
+const BATCH: Duration = Duration::from_millis(100);
+
 /// How much longer than a replica the store keeps a session.
 const MARGIN: Duration = Duration::from_secs(60);
 
@@ -371,12 +374,20 @@ impl Shared {
 }
 
 /// Renews the sessions of an endpoint until it is dropped.
-async fn renew(shared: Weak<Shared>) {
+async fn renew(weak: Weak<Shared>) {
     let mut ticks = tokio::time::interval(RENEWAL);
     ticks.set_missed_tick_behavior(MissedTickBehavior::Delay);
     loop {
-        ticks.tick().await;
-        let Some(shared) = shared.upgrade() else { return };
+        // Does not keep the endpoint.
+        let Some(moved) = weak.upgrade().and_then(|shared| Some(shared.options.replicas.as_ref()?.sessions.moved()))
+        else {
+            return;
+        };
+        tokio::select! {
+            _ = ticks.tick() => {}
+            () = moved => tokio::time::sleep(BATCH).await,
+        }
+        let Some(shared) = weak.upgrade() else { return };
         let Some(replicas) = &shared.options.replicas else { return };
         if shared.closing.is_cancelled() {
             return;
