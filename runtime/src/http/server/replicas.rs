@@ -138,7 +138,10 @@ impl<S: RequestService + Sync> Endpoint<S> {
                 Found::Here(_used) => {
                     // Takes its own permits.
                     drop(held);
-                    return Ok(self.answer(request).await);
+                    let response = self.answer(request).await;
+                    // This replica is closing too.
+                    let is_misdirected = response.status() == StatusCode::MISDIRECTED_REQUEST;
+                    return if is_misdirected { Err(moving()) } else { Ok(response) };
                 }
                 Found::At(home) => shared.forward_to(replicas, &home, request).await?.ok_or_else(moving)?,
             },
