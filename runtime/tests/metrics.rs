@@ -119,6 +119,9 @@ async fn counts_what_a_server_holds_and_what_its_stores_do() {
     let (status, ..) = read(send(&b, "POST", &[("mcp-session-id", &id)], &call(1, "echo", json!({}))).await).await;
     assert_eq!(status, 200);
     assert_eq!((operations("session.locate", None), operations("exchange.forward", None)), (1, 1));
+    read(send(&b, "POST", &[("mcp-session-id", &id)], &call(1, "echo", json!({}))).await).await;
+    assert_eq!(operations("session.locate", None), 1, "the home is remembered");
+    assert_eq!(operations("exchange.forward", None), 2);
 
     // A request in flight.
     let waiting = {

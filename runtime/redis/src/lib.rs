@@ -5,7 +5,8 @@
 //! Each module imports only from modules above it in this list:
 //!
 //! * `error` and `options` are public.
-//! * `keys` names keys and channels, `connection` runs commands, and `replica` has the lease of this process.
+//! * `keys` names keys and channels, `connection` runs commands, `renewals` has the sessions to renew, and `replica` the
+//!   lease of this process.
 //! * `sessions`, `events`, `tasks`, `used_states`, `request_state` and `rate_limiter` store state. Steps that must be one
 //!   are scripts in `scripts`.
 //! * `changes` and `exchange` pass messages to other replicas.
@@ -21,6 +22,7 @@ mod keys;
 mod on_redis;
 mod options;
 mod rate_limiter;
+mod renewals;
 mod replica;
 mod request_state;
 mod sessions;

@@ -10,6 +10,7 @@ use tokio::time::Instant;
 use crate::connection::Connection;
 use crate::keys::Keys;
 use crate::options::RedisOptions;
+use crate::renewals::Renewals;
 
 /// This process as a replica, with what all stores need.
 pub(crate) struct Replica {
@@ -17,6 +18,7 @@ pub(crate) struct Replica {
     pub(crate) connection: Connection,
     pub(crate) keys: Keys,
     pub(crate) options: RedisOptions,
+    pub(crate) renewals: Renewals,
     lease: Mutex<Lease>,
     has_left: AtomicBool,
     /// Orders the commands that create and delete the lease.
@@ -38,6 +40,7 @@ impl Replica {
             connection: Connection::open(&options).await?,
             keys: Keys::new(&options.prefix),
             options,
+            renewals: Renewals::default(),
             lease: Mutex::new(Lease { renewed: now, steady: now }),
             has_left: AtomicBool::new(false),
             writing: tokio::sync::Mutex::default(),
@@ -67,8 +70,12 @@ impl Replica {
             return Ok(());
         }
         let mut command = redis::cmd("SET");
-        command.arg(self.keys.lease(&self.id)).arg(1).arg("PX").arg(millis(self.options.lease));
-        self.connection.query(&command).await
+        command.arg(self.keys.lease(&self.id)).arg(1).arg("PX").arg(millis(self.options.lease)).arg("GET");
+        if self.connection.query::<Option<u8>>(&command).await?.is_none() {
+            // Other replicas may have become the home of sessions.
+            self.renewals.check_all();
+        }
+        Ok(())
     }
 
     /// Deletes the lease, so that other replicas consider this one dead.

@@ -52,7 +52,12 @@ impl Replica {
         self.connection.script(&create).await
     }
 
-    pub(crate) async fn locate_session(&self, id: &str) -> Result<Option<Home>, StoreError> {
+    /// Finds the home of a session, or makes this replica its home. `moved` encodes the message for the old home.
+    pub(crate) async fn locate_session(
+        &self,
+        id: &str,
+        moved: fn(&str) -> Result<Vec<u8>, StoreError>,
+    ) -> Result<Option<Home>, StoreError> {
         for _ in 0..ATTEMPTS {
             let mut read = redis::cmd("HMGET");
             read.arg(self.keys.session(id)).arg("home").arg("epoch");
@@ -68,7 +73,7 @@ impl Replica {
                 }
             }
             let mut claim = CLAIM.key(self.keys.session(id));
-            claim.arg(home).arg(epoch).arg(&self.id);
+            claim.arg(&home).arg(epoch).arg(&self.id).arg(self.keys.inbox(&home)).arg(moved(id)?);
             if let Some(fields) = self.connection.script::<Option<Fields>>(&claim).await? {
                 return decode(id, fields).map(Home::Here).map(Some);
             }
@@ -89,15 +94,16 @@ impl Replica {
     }
 
     pub(crate) async fn renew_sessions(&self, ids: &[String], lifetime: Duration) -> Result<Vec<String>, StoreError> {
+        let due = self.renewals.due(ids, lifetime);
         let (mut lost, mut kept) = (Vec::new(), Vec::new());
-        for ids in ids.chunks(CONCURRENT) {
-            let renewed = try_join_all(ids.iter().map(|id| self.renew_session(id, lifetime))).await?;
-            for (id, is_renewed) in ids.iter().zip(renewed) {
+        for ids in due.ids.chunks(CONCURRENT) {
+            let renewed = try_join_all(ids.iter().map(|id| self.renew_session(id, due.lifetime))).await?;
+            for (id, is_renewed) in ids.iter().copied().zip(renewed) {
                 if is_renewed { kept.push(id) } else { lost.push(id.clone()) }
             }
         }
         for ids in kept.chunks(1000) {
-            let until = since_1970().saturating_add(millis(lifetime));
+            let until = since_1970().saturating_add(millis(due.lifetime));
             let mut command = redis::cmd("ZADD");
             // Not those that were removed meanwhile.
             command.arg(self.keys.sessions()).arg("XX");
@@ -106,6 +112,7 @@ impl Replica {
             }
             self.connection.query::<()>(&command).await?;
         }
+        self.renewals.renewed(&due, kept.into_iter());
         Ok(lost)
     }
 

@@ -20,7 +20,7 @@ use tokio::time::{MissedTickBehavior, interval};
 use tokio_util::sync::{CancellationToken, DropGuard};
 
 use crate::changes::Changes;
-use crate::exchange::Exchanges;
+use crate::exchange::{self, Exchanges};
 use crate::options::RedisOptions;
 use crate::rate_limiter::RedisRateLimiter;
 use crate::replica::{Replica, millis};
@@ -208,7 +208,7 @@ impl SessionStore for RedisStores {
     }
 
     fn locate<'a>(&'a self, id: &'a str) -> BoxFuture<'a, Result<Option<Home>, StoreError>> {
-        self.replica().locate_session(id).boxed()
+        self.replica().locate_session(id, exchange::moved).boxed()
     }
 
     fn record<'a>(&'a self, id: &'a str, entry: JournalEntry) -> BoxFuture<'a, Result<(), StoreError>> {
@@ -221,6 +221,11 @@ impl SessionStore for RedisStores {
 
     fn remove<'a>(&'a self, id: &'a str) -> BoxFuture<'a, Result<(), StoreError>> {
         self.replica().remove_session(id).boxed()
+    }
+
+    fn moved(&self) -> BoxFuture<'static, ()> {
+        let moved = Arc::clone(&self.replica().renewals.moved);
+        async move { moved.notified().await }.boxed()
     }
 
     fn leave(&self) -> BoxFuture<'_, Result<(), StoreError>> {

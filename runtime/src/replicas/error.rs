@@ -20,6 +20,7 @@ pub struct StoreError {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Kind {
     Unavailable,
+    Undelivered,
     Full,
     Corrupt,
 }
@@ -28,6 +29,12 @@ impl StoreError {
     /// The store cannot be reached, or did not respond in time. HTTP clients get 503 with `Retry-After`.
     pub fn unavailable(source: impl Into<BoxError>) -> Self {
         Self { kind: Kind::Unavailable, source: Some(source.into()) }
+    }
+
+    /// The replica to which a request was to be forwarded has not received it. Like
+    /// [`unavailable`](Self::unavailable), but the request can safely be forwarded to another replica.
+    pub fn undelivered(source: impl Into<BoxError>) -> Self {
+        Self { kind: Kind::Undelivered, source: Some(source.into()) }
     }
 
     /// The store has reached a limit, such as its maximum number of sessions.
@@ -44,7 +51,13 @@ impl StoreError {
     /// Returns whether the store could not be reached.
     #[must_use]
     pub fn is_unavailable(&self) -> bool {
-        self.kind == Kind::Unavailable
+        matches!(self.kind, Kind::Unavailable | Kind::Undelivered)
+    }
+
+    /// Returns whether the replica to which a request was to be forwarded has not received it.
+    #[must_use]
+    pub fn is_undelivered(&self) -> bool {
+        self.kind == Kind::Undelivered
     }
 
     /// Returns the kind of the error, for metrics.
@@ -52,6 +65,7 @@ impl StoreError {
     pub(super) fn kind_name(&self) -> &'static str {
         match self.kind {
             Kind::Unavailable => "unavailable",
+            Kind::Undelivered => "undelivered",
             Kind::Full => "full",
             Kind::Corrupt => "corrupt",
         }
@@ -68,6 +82,7 @@ impl fmt::Display for StoreError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self.kind {
             Kind::Unavailable => "the shared store is unavailable; try again later",
+            Kind::Undelivered => "the replica that runs the session cannot be reached; try again later",
             Kind::Full => "the shared store is full; try again later",
             Kind::Corrupt => "the shared store contains a value that cannot be decoded",
         })
@@ -79,7 +94,7 @@ impl From<StoreError> for ErrorObject {
     fn from(error: StoreError) -> Self {
         tracing::warn!(error = %error_chain(&error), "a shared store failed");
         match error.kind {
-            Kind::Unavailable | Kind::Full => errors::limit_exceeded(&error.to_string()),
+            Kind::Unavailable | Kind::Undelivered | Kind::Full => errors::limit_exceeded(&error.to_string()),
             Kind::Corrupt => Self::new(ErrorCode::INTERNAL_ERROR, error.to_string()),
         }
     }

@@ -18,7 +18,9 @@ pub trait ExchangeBus: Send + Sync + 'static {
     ///
     /// # Errors
     ///
-    /// Fails if the store is unavailable, or if the other replica does not respond: it has died or is overloaded.
+    /// Fails if the store is unavailable, or if the other replica does not respond: it has died or is overloaded. The error
+    /// [is undelivered](StoreError::is_undelivered) if the other replica has certainly not received the request, or has
+    /// refused it: if it is not connected, or no function answers.
     fn forward<'a>(
         &'a self,
         replica: &'a str,

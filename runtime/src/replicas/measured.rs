@@ -59,6 +59,10 @@ impl<S: SessionStore + ?Sized> SessionStore for Measured<S> {
         self.measure("session.remove", |store| store.remove(id))
     }
 
+    fn moved(&self) -> BoxFuture<'static, ()> {
+        self.store.moved()
+    }
+
     fn leave(&self) -> BoxFuture<'_, Result<(), StoreError>> {
         self.measure("session.leave", |store| store.leave())
     }

@@ -270,9 +270,10 @@ impl ExchangeBus for MemoryStores {
     ) -> BoxFuture<'a, Result<ForwardedResponse, StoreError>> {
         let known = self.0.hub.state.lock().replicas.get(replica).cloned();
         async move {
-            let gone = || StoreError::unavailable("the replica that runs the session has died");
-            let Replica { answer, died } = known.ok_or_else(gone)?;
-            let answer = answer.ok_or_else(gone)?;
+            const GONE: &str = "the replica that runs the session has died";
+            let gone = || StoreError::unavailable(GONE);
+            let Replica { answer, died } = known.ok_or_else(|| StoreError::undelivered(GONE))?;
+            let answer = answer.ok_or_else(|| StoreError::undelivered("the replica does not accept requests"))?;
             let response = tokio::select! {
                 response = answer(request) => response,
                 () = died.cancelled() => return Err(gone()),

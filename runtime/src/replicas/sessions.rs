@@ -3,6 +3,7 @@
 use std::time::Duration;
 
 use bytes::Bytes;
+use futures_util::FutureExt;
 use futures_util::future::BoxFuture;
 
 use super::error::StoreError;
@@ -36,8 +37,10 @@ pub trait SessionStore: Send + Sync + 'static {
     /// Fails if the store is unavailable, or if another replica is the session's home.
     fn record<'a>(&'a self, id: &'a str, entry: JournalEntry) -> BoxFuture<'a, Result<(), StoreError>>;
 
-    /// Postpones the expiry of sessions of this replica to `lifetime` from now. Returns the IDs of those that do not
-    /// exist any more, or whose home is another replica; this replica must stop running them.
+    /// Postpones the expiry of sessions of this replica to `lifetime` from now, or later. Returns the IDs of those that do
+    /// not exist any more, or whose home is another replica; this replica must stop running them. The server calls this every
+    /// few seconds with all sessions. A store can skip those that it has renewed for long enough, if it notices in another
+    /// way that they have moved.
     ///
     /// # Errors
     ///
@@ -50,6 +53,12 @@ pub trait SessionStore: Send + Sync + 'static {
     ///
     /// Fails if the store is unavailable.
     fn remove<'a>(&'a self, id: &'a str) -> BoxFuture<'a, Result<(), StoreError>>;
+
+    /// Completes when sessions of this replica may have moved to others. The server calls [`renew`](Self::renew) then.
+    /// By default, it never completes.
+    fn moved(&self) -> BoxFuture<'static, ()> {
+        std::future::pending().boxed()
+    }
 
     /// Lets other replicas become the home of this replica's sessions at once, because this replica shuts down.
     ///

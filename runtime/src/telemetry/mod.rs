@@ -12,7 +12,7 @@
 //! | `mcp.client.active_requests`, `mcp.server.active_requests` | `{request}` | `mcp.method.name` (`_OTHER` for methods of no revision) | requests that were sent or received, without a response |
 //! | `mcp.client.send_queue.size`, `mcp.server.send_queue.size` | `By` | | messages that are queued for peers; [`Limits::outbox_bytes`](crate::Limits) limits each connection |
 //! | `mcp.server.active_sessions` | `{session}` | | sessions of HTTP clients that this process runs |
-//! | `mcp.server.store.operation.duration` | `s` | `mcp.store.operation`; `error.type`: `unavailable`, `full`, `corrupt` or `cancelled` | an operation of a [shared store](crate::replicas): `session.create`, `.locate`, `.record`, `.renew`, `.remove` and `.leave`, `event.append`, `.streams` and `.remove_stream`, `exchange.forward` (until the head of the response), `change.publish`, `rate_limit.check`, `request_state.record` |
+//! | `mcp.server.store.operation.duration` | `s` | `mcp.store.operation`; `error.type`: `unavailable`, `undelivered`, `full`, `corrupt` or `cancelled` | an operation of a [shared store](crate::replicas): `session.create`, `.locate`, `.record`, `.renew`, `.remove` and `.leave`, `event.append`, `.streams` and `.remove_stream`, `exchange.forward` (until the head of the response), `change.publish`, `rate_limit.check`, `request_state.record` |
 //!
 //! The global propagator writes the trace context into `_meta` of outgoing messages, and reads the parent of a server
 //! span from there. A handler runs within its server span, so the calls that it makes belong to the same trace. Tasks

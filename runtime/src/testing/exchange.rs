@@ -24,12 +24,14 @@ const MAX_BUFFERED: usize = 8 << 20;
 pub async fn exchange_bus<S: SessionStore + ExchangeBus>(replica: impl AsyncFn() -> S) {
     let (a, b) = (Arc::new(replica().await), replica().await);
     let b_id = id_of(&b, &*a).await;
-    assert!(a.forward(&b_id, get("/early")).await.is_err(), "no function answers yet");
+    let early = a.forward(&b_id, get("/early")).await.expect_err("no function answers yet");
+    assert!(early.is_undelivered(), "{early}");
     forwards_whole_requests(&a, &b, &b_id).await;
     streams_frames(&*a, &b, &b_id).await;
     limits_buffers(&*a, &b, &b_id).await;
     cancels_requests(&*a, &b, &b_id).await;
-    assert!(soon("an unknown replica", a.forward(&unique("unknown"), get("/"))).await.is_err());
+    let unknown = soon("an unknown replica", a.forward(&unique("unknown"), get("/"))).await;
+    assert!(unknown.expect_err("an error").is_undelivered());
     ends_when_the_replica_dies(&*a, b, &b_id).await;
 }
 

@@ -1,15 +1,20 @@
 //! Sessions of legacy revisions behind a load balancer: requests reach any of several endpoints that share stores.
 #![cfg(all(feature = "http-server", feature = "http-client"))]
 
-use std::sync::Arc;
 use std::sync::atomic::Ordering;
+use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
+use futures_util::FutureExt;
+use futures_util::future::BoxFuture;
 use http_body_util::BodyExt;
 use mcpgen_runtime::Server;
 use mcpgen_runtime::http::server::{Body, Endpoint, EndpointOptions, Health};
 use mcpgen_runtime::protocol::change::Change;
-use mcpgen_runtime::replicas::{MemoryHub, MemoryStores, Replicas, SessionStore};
+use mcpgen_runtime::replicas::{
+    Answer, ExchangeBus, ForwardedRequest, ForwardedResponse, Home, MemoryHub, MemoryStores, Replicas, SessionStore,
+    StoreError,
+};
 use serde_json::{Value, json};
 
 use crate::support::http_server::{Observed, server};
@@ -186,6 +191,17 @@ async fn a_new_home_can_ask_the_user() {
 }
 
 #[tokio::test]
+async fn a_client_that_reuses_ids_gets_no_response_of_the_journal() {
+    let (_hub, replicas) = replicas();
+    let [home, second, _] = replicas;
+    let id = session(&home.endpoint, REVISION).await;
+    home.kill().await;
+    // The ID of `initialize`.
+    let (status, _, events) = read(post(&second, &id, &call(0, "echo", json!({}))).await).await;
+    assert_eq!((status, &events[0].json()["result"]["content"][0]["text"]), (200, &json!("{}")), "{events:?}");
+}
+
+#[tokio::test]
 async fn a_closed_replica_hands_its_sessions_over() {
     let (_hub, replicas) = replicas();
     let id = session(&replicas[0].endpoint, REVISION).await;
@@ -311,4 +327,79 @@ async fn health_checks_report_shutdown_and_store() {
     let (status, _, body) = check(Health::ready(&replica.endpoint).require_store(), "GET").await;
     assert_eq!((status, &body[0].json()["status"]), (503, &json!("closing")));
     assert_eq!(check(Health::live(&replica.endpoint), "GET").await.0, 200);
+}
+
+/// Calls a tool at a replica, and returns the status of the response.
+async fn echo(replica: &Replica, session: &str) -> u16 {
+    let (status, _, events) = read(post(replica, session, &call(1, "echo", json!({}))).await).await;
+    assert!(status != 200 || events[0].json()["result"]["content"][0]["text"] == "{}", "{events:?}");
+    status
+}
+
+#[tokio::test]
+async fn a_session_is_found_after_its_remembered_home_has_died() {
+    let (_hub, replicas) = replicas();
+    let [home, second, third] = replicas;
+    let id = session(&home.endpoint, REVISION).await;
+    assert_eq!((echo(&second, &id).await, echo(&third, &id).await), (200, 200));
+    home.kill().await;
+    assert_eq!((echo(&second, &id).await, echo(&third, &id).await), (200, 200));
+    assert_eq!((second.endpoint.sessions(), third.endpoint.sessions()), (1, 0));
+    assert_eq!(send(&third.endpoint, "DELETE", &[("mcp-session-id", &id)], "").await.status(), 204);
+    assert_eq!((echo(&second, &id).await, echo(&third, &id).await), (404, 404));
+}
+
+#[tokio::test]
+async fn a_session_is_found_after_its_remembered_home_has_closed() {
+    let (_hub, replicas) = replicas();
+    let id = session(&replicas[0].endpoint, REVISION).await;
+    assert_eq!((echo(&replicas[1], &id).await, echo(&replicas[2], &id).await), (200, 200));
+    replicas[0].endpoint.close().await;
+    assert_eq!((echo(&replicas[1], &id).await, echo(&replicas[2], &id).await), (200, 200));
+}
+
+/// A bus whose replicas receive all requests, also after they have left.
+struct Misdirecting {
+    stores: MemoryStores,
+    to: Mutex<Option<String>>,
+}
+
+impl ExchangeBus for Misdirecting {
+    fn forward<'a>(
+        &'a self,
+        replica: &'a str,
+        request: ForwardedRequest,
+    ) -> BoxFuture<'a, Result<ForwardedResponse, StoreError>> {
+        // Redirects one request, as if this replica had remembered another home.
+        let to = self.to.lock().expect("no panic").take();
+        async move { self.stores.forward(to.as_deref().unwrap_or(replica), request).await }.boxed()
+    }
+
+    fn answer(&self, answer: Answer) {
+        self.stores.answer(answer);
+    }
+}
+
+#[tokio::test]
+async fn a_request_that_reaches_another_replica_than_the_home_is_forwarded_again() {
+    let (hub, [home, other, _]) = replicas();
+    let stores = hub.replica();
+    let bus = Arc::new(Misdirecting { stores: stores.clone(), to: Mutex::default() });
+    let third = replica(&hub, |options| {
+        let shared = Arc::new(stores.clone());
+        let exchanges = Arc::clone(&bus) as Arc<dyn ExchangeBus>;
+        let mut replicas = Replicas::new(stores);
+        (replicas.sessions, replicas.events, replicas.exchanges) = (shared.clone(), shared, exchanges);
+        options.replicas = Some(replicas);
+    });
+    let id = session(&home.endpoint, REVISION).await;
+    // The ID of the other replica, which does not run the session.
+    let probe = session(&other.endpoint, REVISION).await;
+    let Ok(Some(Home::Replica(other))) = home.stores.locate(&probe).await else { panic!("it has another home") };
+    let misdirect = || *bus.to.lock().expect("no panic") = Some(other.clone());
+    misdirect();
+    assert_eq!(echo(&third, &id).await, 503, "the home was just looked up");
+    assert_eq!(echo(&third, &id).await, 200);
+    misdirect();
+    assert_eq!(echo(&third, &id).await, 200, "a remembered home is looked up again");
 }

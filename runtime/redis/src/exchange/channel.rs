@@ -76,7 +76,10 @@ impl Exchanges {
         loop {
             let result = match subscription.take() {
                 Some(subscription) => Ok(subscription),
-                None => self.subscribe().await,
+                None => self.subscribe().await.inspect(|_| {
+                    // This replica was not told which sessions have moved.
+                    self.sender.replica.renewals.check_all();
+                }),
             };
             let Err(error) = match result {
                 Ok(subscription) => {
@@ -125,6 +128,10 @@ impl Exchanges {
         match head {
             Head::Request(_) | Head::Consumed { .. } | Head::Cancel { .. } | Head::Probe { .. } => {
                 self.responder.receive(&self.sender, head, body)
+            }
+            Head::Moved { session } => {
+                self.sender.replica.renewals.check(&session);
+                Ok(())
             }
             _ => self.requester.receive(head, body),
         }

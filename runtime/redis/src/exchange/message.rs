@@ -25,16 +25,19 @@ pub(super) enum Head {
     Cancel { from: String, id: u64 },
     /// To the responder: asks for the state of exchanges.
     Probe { from: String, ids: Vec<u64> },
-    /// To the requester: the request has arrived.
+    /// To the requester: the request has arrived, and its response takes a while.
     Accepted { id: u64 },
     /// To the requester: the responder does not accept requests.
     Refused { id: u64 },
-    /// To the requester: the head of the response.
-    Response { id: u64, status: u16, headers: Headers },
+    /// To the requester: the head of the response. If `is_whole`, the message's body is that of the response, and no
+    /// frames and no end follow.
+    Response { id: u64, status: u16, headers: Headers, is_whole: bool },
     /// To the requester: a part of the body. Numbers begin with 0.
     Frame { id: u64, number: u64 },
     /// To the requester: the end of the body, after this many frames.
     End { id: u64, frames: u64, failed: bool },
+    /// To the replica that was the home of a session: the sender is its home now.
+    Moved { session: String },
     /// To the requester: the exchanges that go on, with the number of frames that were sent, and those that do not exist.
     State { sent: Vec<(u64, u64)>, gone: Vec<u64> },
 }

@@ -9,7 +9,8 @@
 //! * Frames are numbered. While a requester waits, it asks the responder how many it has sent, and ends the exchange if
 //!   frames are missing or if the responder has no such exchange.
 //!
-//! The responder sends a limited number of frames before the requester has consumed them.
+//! The responder sends a limited number of frames before the requester has consumed them. A response that is complete soon
+//! is one message.
 //!
 //! `requester` and `responder` are the two sides, `channel` receives their messages, and `sender` sends them.
 
@@ -22,10 +23,19 @@ mod sender;
 use std::time::Duration;
 
 pub(crate) use channel::Exchanges;
+use mcpgen_runtime::replicas::StoreError;
+use message::{Head, Message};
 
 /// The number of frames that a responder sends before the requester has consumed them.
 const WINDOW: usize = 32;
 /// The maximum size of a frame in bytes.
 const MAX_FRAME: usize = 64 << 10;
+/// The time after which a responder confirms that a request has arrived, if it has no response yet.
+const CONFIRMATION: Duration = Duration::from_millis(100);
 /// The time between two checks of the other replicas.
 const CHECK: Duration = Duration::from_secs(1);
+
+/// Encodes the message that tells a replica that it is not the home of a session any more.
+pub(crate) fn moved(session: &str) -> Result<Vec<u8>, StoreError> {
+    Message::encode(&Head::Moved { session: session.to_owned() }, &[])
+}

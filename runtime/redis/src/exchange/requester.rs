@@ -67,8 +67,10 @@ impl Requester {
             reported: 0,
             has_ended: false,
         };
-        exchange.send(request).await?;
-        let (status, headers) = exchange.head().await?;
+        let (status, headers) = match exchange.send(request).await? {
+            Some(head) => head,
+            None => exchange.head().await?,
+        };
         Ok(ForwardedResponse::new(status, headers, exchange.frames()))
     }
 
@@ -82,9 +84,19 @@ impl Requester {
                 self.pass(id, Part::Accepted);
             }
             Head::Refused { id } => self.pass(id, Part::Refused),
-            Head::Response { id, status, headers } => {
+            Head::Response { id, status, headers, is_whole } => {
                 let status = StatusCode::from_u16(status).map_err(crate::error::corrupt)?;
+                if let Some(exchange) = self.lock().get_mut(&id) {
+                    exchange.is_accepted = true;
+                }
                 self.pass(id, Part::Head(status, headers.decode()?));
+                if is_whole {
+                    if !body.is_empty() {
+                        self.pass(id, Part::Frame(body));
+                    }
+                    self.pass(id, Part::End { failed: false });
+                    self.lock().remove(&id);
+                }
             }
             Head::Frame { id, number } => {
                 let is_next = self.is_next(id, number, 1);
@@ -168,8 +180,9 @@ struct Exchange {
 }
 
 impl Exchange {
-    /// Sends the request, and waits until the responder accepts it.
-    async fn send(&mut self, request: ForwardedRequest) -> Result<(), StoreError> {
+    /// Sends the request, and waits until the responder accepts it or responds. Returns the head of the response, if it
+    /// has arrived.
+    async fn send(&mut self, request: ForwardedRequest) -> Result<Option<(StatusCode, HeaderMap)>, StoreError> {
         let head = Head::Request(RequestHead {
             from: self.sender.id().to_owned(),
             id: self.id,
@@ -181,14 +194,15 @@ impl Exchange {
         });
         if !self.sender.send(&self.replica, &head, &request.body).await? {
             self.has_ended = true;
-            return Err(Unavailable::ReplicaGone.into());
+            return Err(StoreError::undelivered(Unavailable::ReplicaGone));
         }
         let limit = self.sender.timeout();
         match timeout(limit, self.parts.recv()).await {
-            Ok(Some(Part::Accepted)) => Ok(()),
+            Ok(Some(Part::Accepted)) => Ok(None),
+            Ok(Some(Part::Head(status, headers))) => Ok(Some((status, headers))),
             Ok(Some(Part::Refused)) => {
                 self.has_ended = true;
-                Err(Unavailable::Refused.into())
+                Err(StoreError::undelivered(Unavailable::Refused))
             }
             Ok(_) => Err(Unavailable::ReplicaGone.into()),
             Err(_) => Err(Unavailable::TimedOut(limit).into()),
@@ -274,8 +288,11 @@ mod tests {
         let state = |frames, gone: &[u64]| Head::State { sent: vec![(1, frames)], gone: gone.to_vec() };
         let end = |frames| Head::End { id: 1, frames, failed: false };
         let gone = || Head::State { sent: Vec::new(), gone: vec![1] };
+        let head = |is_whole| Head::Response { id: 1, status: 200, headers: (&HeaderMap::new()).into(), is_whole };
         for (name, messages, expected) in [
             ("in order", vec![frame(0), frame(1), state(2, &[]), state(1, &[7]), end(2)], true),
+            ("a whole response", vec![head(true)], true),
+            ("a response without frames", vec![head(false), gone()], false),
             ("another exchange", vec![Head::Frame { id: 2, number: 5 }, frame(0)], true),
             ("a lost frame", vec![frame(0), frame(2)], false),
             ("a lost first frame", vec![frame(1)], false),

@@ -5,15 +5,16 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use bytes::Bytes;
-use futures_util::StreamExt;
+use futures_util::{FutureExt, StreamExt, stream};
 use http::{Method, Uri};
 use mcpgen_runtime::replicas::{Answer, ForwardedRequest, ForwardedResponse, Frames, StoreError};
 use tokio::sync::Semaphore;
+use tokio::time::timeout;
 use tokio_util::sync::CancellationToken;
 
 use super::message::{Head, Headers, RequestHead};
 use super::sender::Sender;
-use super::{MAX_FRAME, WINDOW};
+use super::{CONFIRMATION, MAX_FRAME, WINDOW};
 use crate::error::{Unavailable, corrupt};
 
 /// The requester and the ID of an exchange.
@@ -162,13 +163,54 @@ async fn respond(
     request: ForwardedRequest,
 ) -> Result<(), StoreError> {
     let id = *id;
-    send(sender, requester, &Head::Accepted { id }, &[]).await?;
-    let ForwardedResponse { status, headers, frames, .. } = answer(request).await;
-    let head = Head::Response { id, status: status.as_u16(), headers: Headers::from(&headers) };
-    send(sender, requester, &head, &[]).await?;
+    let mut response = answer(request);
+    let ForwardedResponse { status, headers, frames, .. } = match timeout(CONFIRMATION, &mut response).await {
+        Ok(response) => response,
+        Err(_) => {
+            send(sender, requester, &Head::Accepted { id }, &[]).await?;
+            response.await
+        }
+    };
+    let (whole, frames) = match read_available(frames).await {
+        Available::Whole(body) => (Some(body), stream::empty().boxed()),
+        Available::Part(frames) => (None, frames),
+    };
+    let (status, headers, is_whole) = (status.as_u16(), Headers::from(&headers), whole.is_some());
+    send(sender, requester, &Head::Response { id, status, headers, is_whole }, &whole.unwrap_or_default()).await?;
+    if is_whole {
+        return Ok(());
+    }
     let complete = send_frames(sender, requester, id, running, frames).await?;
     let frames = running.sent.load(Ordering::SeqCst);
     send(sender, requester, &Head::End { id, frames, failed: !complete }, &[]).await
+}
+
+/// What is available of the body of a response.
+enum Available {
+    Whole(Vec<u8>),
+    /// All frames, with those that were available.
+    Part(Frames),
+}
+
+/// Reads the frames that are available now, up to the size of a frame.
+async fn read_available(mut frames: Frames) -> Available {
+    let (mut available, mut bytes) = (Vec::new(), 0);
+    while bytes <= MAX_FRAME {
+        match frames.next().now_or_never() {
+            None => break,
+            Some(None) => {
+                return match available.iter().all(Result::is_ok) {
+                    true => Available::Whole(available.into_iter().flatten().collect::<Vec<Bytes>>().concat()),
+                    false => Available::Part(stream::iter(available).boxed()),
+                };
+            }
+            Some(Some(frame)) => {
+                bytes += frame.as_ref().map_or(0, Bytes::len);
+                available.push(frame);
+            }
+        }
+    }
+    Available::Part(stream::iter(available).chain(frames).boxed())
 }
 
 /// Sends the frames of a response. Returns whether they end without an error.

@@ -319,3 +319,33 @@ async fn the_oldest_streams_of_a_session_are_removed() {
         assert_eq!((streams[0].number, streams[0].dropped, streams[0].events.len()), (3, 1, 1));
     }
 }
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_replica_learns_that_its_sessions_have_moved() {
+    let Some(redis) = RedisServer::start().await else { return };
+    let mut options = redis.options();
+    // The replicas do not notice an expired lease themselves during the test.
+    options.lease = Duration::from_secs(120);
+    let connect = async || RedisStores::connect(options.clone()).await.expect("a connection");
+    let (a, b) = (connect().await, connect().await);
+    let ids = ["moved", "stays"].map(str::to_owned);
+    for id in &ids {
+        assert!(SessionStore::create(&a, StoredSession::new(id), LONG).await.expect("an available store"));
+    }
+    let soon = async |a: &RedisStores| timeout(Duration::from_secs(10), a.moved()).await.expect("in time");
+    // A new replica finds no lease.
+    soon(&a).await;
+    assert_eq!(a.renew(&ids, LONG).await.expect("an available store"), [""; 0]);
+
+    redis.command(&format!("DEL mcpgen:replica:{{{}}}", a.replica_id())).await;
+    assert!(matches!(b.locate("moved").await, Ok(Some(Home::Here(_)))));
+    soon(&a).await;
+    assert_eq!(a.renew(&ids, LONG).await.expect("an available store"), ids[..1]);
+
+    // Whatever happens while a replica is not subscribed, it checks its sessions afterwards.
+    redis.command("HSET mcpgen:session:{stays} home another").await;
+    assert_eq!(a.renew(&ids[1..], LONG).await.expect("an available store"), [""; 0], "nobody has told it");
+    redis.command("CLIENT KILL TYPE pubsub").await;
+    soon(&a).await;
+    assert_eq!(a.renew(&ids[1..], LONG).await.expect("an available store"), ids[1..]);
+}

@@ -6,6 +6,7 @@ mod contracts;
 mod failures;
 mod http;
 mod on_redis;
+mod operations;
 mod redis_server;
 mod request_state;
 #[cfg(feature = "tls")]

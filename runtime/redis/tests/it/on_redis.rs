@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-use mcpgen_redis::OnRedis;
+use mcpgen_redis::{OnRedis, RedisStores};
 use mcpgen_runtime::http::server::{Endpoint, EndpointOptions};
 use mcpgen_runtime::protocol::change::Change;
 use mcpgen_runtime::server::{ToolError, ToolInfo};
@@ -86,6 +86,34 @@ async fn one_call_shares_everything() {
         allowed += u32::from(text(&response) == "{}");
     }
     assert_eq!(allowed, CALLS);
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_home_that_was_considered_dead_stops_running_its_sessions() {
+    let Some(redis) = RedisServer::start().await else { return };
+    let stores = RedisStores::connect(redis.options()).await.expect("a connection");
+    let server = builder().on_stores(&stores).await.expect("an available store").build();
+    let a = server.http(EndpointOptions::default()).expect("a sound server");
+    let ((_, b), (_, c)) = (replica(&redis).await, replica(&redis).await);
+    let id = session(&a).await;
+    let echo = async |endpoint: &Endpoint| {
+        let (status, response) = call(endpoint, &id, "tools/call", json!({ "name": "echo", "arguments": {} })).await;
+        assert_eq!((status, text(&response)), (200, "{}"), "{response}");
+    };
+    echo(&c).await;
+    while b.sessions() == 0 {
+        redis.command(&format!("DEL mcpgen:replica:{{{}}}", stores.replica_id())).await;
+        echo(&b).await;
+    }
+    let until = tokio::time::Instant::now() + Duration::from_secs(20);
+    while a.sessions() > 0 {
+        assert!(tokio::time::Instant::now() < until, "the old home still runs the session");
+        tokio::time::sleep(Duration::from_millis(20)).await;
+    }
+    // Both have known the old home.
+    echo(&a).await;
+    echo(&c).await;
+    assert_eq!((a.sessions(), b.sessions(), c.sessions()), (0, 1, 0));
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]

@@ -20,6 +20,7 @@ use tower::{BoxError, Service};
 use super::body::{self, Body};
 use super::body_reader::{BodyReader, BufferPermits};
 use super::exchange::Exchange;
+use super::homes::Homes;
 use super::host_filter::{self, Operation, Refusal};
 use super::options::EndpointOptions;
 use super::permit::Limiter;
@@ -91,6 +92,7 @@ impl<S: RequestService + Sync> Endpoint<S> {
                 options,
                 closing: CancellationToken::new(),
                 tasks,
+                homes: Homes::default(),
                 restoring: Mutex::default(),
                 forwarded: OnceLock::new(),
                 telemetry: Telemetry::default(),
@@ -172,10 +174,10 @@ impl<S: RequestService + Sync> Endpoint<S> {
         let shared = &self.shared;
         let is_initialize = posted.is_initialize;
         let (used, permit) = match (self.find(&caller).await?, is_initialize) {
-            (Some(Found::At(replica)), _) => {
+            (Some(Found::At(home)), _) => {
                 let permit = shared.limiter.request(caller.owner.as_ref(), None)?;
                 let body = inbound.into_bytes().map_err(|_| Refusal::bad("the body is not JSON"))?;
-                return self.forward(&replica, caller, body.into(), (permit, buffer)).await;
+                return self.forward(home, caller, body.into(), (permit, buffer)).await;
             }
             (Some(Found::Here(used)), _) => {
                 let permit = posted
@@ -343,9 +345,9 @@ impl<S: RequestService + Sync> Endpoint<S> {
     pub(super) async fn listen(&self, caller: Caller) -> Result<Response<Body>, Refusal> {
         match self.find(&caller).await? {
             None => Err(Refusal::bad("`Mcp-Session-Id` is required to open a stream")),
-            Some(Found::At(replica)) => {
+            Some(Found::At(home)) => {
                 let permit = self.shared.limiter.stream(caller.owner.as_ref(), None)?;
-                self.forward(&replica, caller, Bytes::new(), (permit, BufferPermits::default())).await
+                self.forward(home, caller, Bytes::new(), (permit, BufferPermits::default())).await
             }
             Some(Found::Here(used)) => {
                 let session = Arc::clone(&used.0);
@@ -358,9 +360,9 @@ impl<S: RequestService + Sync> Endpoint<S> {
     pub(super) async fn end(&self, caller: Caller) -> Result<Response<Body>, Refusal> {
         match self.find(&caller).await? {
             None => Err(Refusal::bad("`Mcp-Session-Id` is required to end a session")),
-            Some(Found::At(replica)) => {
+            Some(Found::At(home)) => {
                 let permit = self.shared.limiter.request(caller.owner.as_ref(), None)?;
-                self.forward(&replica, caller, Bytes::new(), (permit, BufferPermits::default())).await
+                self.forward(home, caller, Bytes::new(), (permit, BufferPermits::default())).await
             }
             Some(Found::Here(used)) => {
                 used.0.end();

@@ -73,7 +73,7 @@
 //!
 //! * `endpoint` is the tower service. It passes each request to an `exchange`, which handles one request without a
 //!   session, or to a `session`, whose messages go to `stream`s. `resumable` keeps streams for clients that resume.
-//!   `registry` finds and evicts sessions. `replicas` forwards requests to the replica that runs their session, and
+//!   `registry` finds and evicts sessions. `replicas` forwards requests to the replica that runs their session, which `homes` remembers, and
 //!   takes over sessions of dead replicas, with their `session_record` and the events that `event_writer` has stored.
 //! * `host_filter` admits requests by their headers, `body_reader` reads bodies, `request_body` reads the parts that
 //!   HTTP needs, and `header_check` compares them with the headers.
@@ -89,6 +89,7 @@ mod event_writer;
 mod exchange;
 mod header_check;
 mod health;
+mod homes;
 mod host_filter;
 mod options;
 mod permit;

@@ -7,6 +7,7 @@ use std::sync::{Arc, Weak};
 use std::time::Duration;
 
 use bytes::Bytes;
+use futures_util::future::BoxFuture;
 use futures_util::{FutureExt, StreamExt};
 use http::header::{AUTHORIZATION, CONTENT_TYPE, COOKIE, PROXY_AUTHORIZATION};
 use http::{HeaderMap, HeaderName, Request, Response, StatusCode};
@@ -22,7 +23,7 @@ use super::permit::Permit;
 use super::request_body::RequestBody;
 use super::session::{self, Identity, Session, SessionGuard};
 use super::session_record::SessionRecord;
-use super::state::{Caller, Found, Shared};
+use super::state::{Caller, Found, RemoteHome, Shared};
 use crate::http::headers::SESSION;
 use crate::protocol::change::Change;
 use crate::protocol::info::can;
@@ -34,6 +35,9 @@ use crate::transport::{Inbound, Principal};
 /// How often a replica renews its sessions in the store. Renewing also finds the sessions that have moved to another
 /// replica.
 const RENEWAL: Duration = Duration::from_secs(5);
+
+/// How long a replica waits for more sessions that have moved.
+const BATCH: Duration = Duration::from_millis(100);
 
 /// How much longer than a replica the store keeps a session.
 const MARGIN: Duration = Duration::from_secs(60);
@@ -55,7 +59,10 @@ impl<S: RequestService + Sync> Endpoint<S> {
         let id = id.to_str().map_err(|_| session::not_found())?;
         let found = match (shared.session(id), &shared.options.replicas) {
             (Some(used), _) => Found::Here(used),
-            (None, Some(replicas)) => self.locate(replicas, id, caller).await?,
+            (None, Some(replicas)) => match shared.homes.get(id).filter(|_| !caller.is_forwarded) {
+                Some(replica) => Found::At(RemoteHome { session: id.to_owned(), replica, is_remembered: true }),
+                None => self.locate(replicas, id, caller).await?,
+            },
             (None, None) => return Err(session::not_found()),
         };
         if let Found::Here(used) = &found {
@@ -77,8 +84,12 @@ impl<S: RequestService + Sync> Endpoint<S> {
         }
         let home = replicas.sessions.locate(id).await.map_err(refusal)?;
         match home.ok_or_else(session::not_found)? {
-            Home::Replica(_) if caller.is_forwarded => Err(Refusal::busy("the session is moving; try again")),
-            Home::Replica(replica) => Ok(Found::At(replica)),
+            Home::Replica(_) if caller.is_forwarded => Err(misdirected()),
+            Home::Replica(replica) => {
+                let replica = Arc::from(replica);
+                shared.homes.insert(id, &replica);
+                Ok(Found::At(RemoteHome { session: id.to_owned(), replica, is_remembered: false }))
+            }
             Home::Here(stored) => self.take_over(replicas, stored).await.map(Found::Here),
         }
     }
@@ -103,22 +114,38 @@ impl<S: RequestService + Sync> Endpoint<S> {
         })
     }
 
-    /// Forwards a request to the replica that runs its session. Holds `held` until the response is written.
+    /// Forwards a request to the replica that runs its session. Holds `held` until the response is written. If a
+    /// remembered home does not run the session any more, looks up the new one.
     pub(super) async fn forward(
         &self,
-        replica: &str,
+        home: RemoteHome,
         caller: Caller,
         body: Bytes,
         held: (Permit, BufferPermits),
     ) -> Result<Response<Body>, Refusal> {
-        let Some(replicas) = &self.shared.options.replicas else { return Err(session::not_found()) };
-        let Caller { parts, owner, .. } = caller;
-        let mut request = ForwardedRequest::new(parts.method, parts.uri);
-        request.headers = without_credentials(parts.headers);
+        let shared = &self.shared;
+        let Some(replicas) = &shared.options.replicas else { return Err(session::not_found()) };
+        let mut request = ForwardedRequest::new(caller.parts.method.clone(), caller.parts.uri.clone());
+        request.headers = without_credentials(caller.parts.headers.clone());
         request.body = body;
-        request.owner = owner.map(|owner| owner.to_string());
-        request.principal = parts.extensions.get::<Principal>().map(|principal| principal.name().to_owned());
-        let response = replicas.exchanges.forward(replica, request).await.map_err(refusal)?;
+        request.owner = caller.owner.as_ref().map(ToString::to_string);
+        request.principal = caller.parts.extensions.get::<Principal>().map(|principal| principal.name().to_owned());
+        let again = home.is_remembered.then(|| request.clone());
+        let response = match (shared.forward_to(replicas, &home, request).await?, again) {
+            (Some(response), _) => response,
+            (None, None) => return Err(moving()),
+            (None, Some(request)) => match self.locate(replicas, &home.session, &caller).await? {
+                Found::Here(_used) => {
+                    // Takes its own permits.
+                    drop(held);
+                    let response = self.answer(request).await;
+                    // This replica is closing too.
+                    let is_misdirected = response.status() == StatusCode::MISDIRECTED_REQUEST;
+                    return if is_misdirected { Err(moving()) } else { Ok(response) };
+                }
+                Found::At(home) => shared.forward_to(replicas, &home, request).await?.ok_or_else(moving)?,
+            },
+        };
         let ForwardedResponse { status, headers, mut frames } = response;
         let is_stream = headers.get(CONTENT_TYPE).is_some_and(|kind| kind == "text/event-stream");
         let mut forwarded = if is_stream {
@@ -142,8 +169,8 @@ impl<S: RequestService + Sync> Endpoint<S> {
     }
 
     /// Handles a request that another replica has forwarded.
-    async fn answer(&self, request: ForwardedRequest) -> Response<Body> {
-        let response = async {
+    fn answer(&self, request: ForwardedRequest) -> BoxFuture<'_, Response<Body>> {
+        let response = async move {
             let ForwardedRequest { method, uri, headers, body, owner, principal, .. } = request;
             let mut parts = Request::new(()).into_parts().0;
             (parts.method, parts.uri, parts.headers) = (method, uri, headers);
@@ -152,7 +179,7 @@ impl<S: RequestService + Sync> Endpoint<S> {
             }
             // The other replica has checked the host.
             let operation = host_filter::admit(&parts, &AllowedHosts::any(), true)?;
-            self.shared.check_open()?;
+            self.shared.check_open().map_err(|_| misdirected())?;
             let caller = Caller { parts, owner: owner.map(Arc::from), is_forwarded: true };
             match operation {
                 Operation::Listen => self.listen(caller).await,
@@ -166,7 +193,7 @@ impl<S: RequestService + Sync> Endpoint<S> {
                 }
             }
         };
-        response.await.unwrap_or_else(Into::into)
+        async { response.await.unwrap_or_else(Into::into) }.boxed()
     }
 
     /// Records a message that changes the state of a session, so that a new home can replay it.
@@ -239,6 +266,31 @@ impl<S: RequestService + Sync> Endpoint<S> {
 }
 
 impl Shared {
+    /// Forwards a request to a replica. Returns `None` if the replica has not handled the request, because it does not run
+    /// the session.
+    async fn forward_to(
+        &self,
+        replicas: &Replicas,
+        home: &RemoteHome,
+        request: ForwardedRequest,
+    ) -> Result<Option<ForwardedResponse>, Refusal> {
+        match replicas.exchanges.forward(&home.replica, request).await {
+            Ok(response) if response.status == StatusCode::MISDIRECTED_REQUEST => {
+                self.homes.forget(&home.session);
+                Ok(None)
+            }
+            Ok(response) => Ok(Some(response)),
+            Err(error) => {
+                self.homes.forget_replica(&home.replica);
+                if error.is_undelivered() {
+                    tracing::debug!(%error, "a request was not forwarded");
+                    return Ok(None);
+                }
+                Err(refusal(error))
+            }
+        }
+    }
+
     /// Creates the record of a new session. Returns `None` if the server has one process.
     pub(super) fn session_record(&self, id: &str, caller: &Caller) -> Option<SessionRecord> {
         let replicas = self.options.replicas.as_ref()?;
@@ -325,12 +377,20 @@ impl Shared {
 }
 
 /// Renews the sessions of an endpoint until it is dropped.
-async fn renew(shared: Weak<Shared>) {
+async fn renew(weak: Weak<Shared>) {
     let mut ticks = tokio::time::interval(RENEWAL);
     ticks.set_missed_tick_behavior(MissedTickBehavior::Delay);
     loop {
-        ticks.tick().await;
-        let Some(shared) = shared.upgrade() else { return };
+        // Does not keep the endpoint.
+        let Some(moved) = weak.upgrade().and_then(|shared| Some(shared.options.replicas.as_ref()?.sessions.moved()))
+        else {
+            return;
+        };
+        tokio::select! {
+            _ = ticks.tick() => {}
+            () = moved => tokio::time::sleep(BATCH).await,
+        }
+        let Some(shared) = weak.upgrade() else { return };
         let Some(replicas) = &shared.options.replicas else { return };
         if shared.closing.is_cancelled() {
             return;
@@ -339,6 +399,16 @@ async fn renew(shared: Weak<Shared>) {
             tracing::warn!(%error, "failed to renew sessions; trying again in {RENEWAL:?}");
         }
     }
+}
+
+/// Creates the refusal for a forwarded request whose session this replica does not run.
+fn misdirected() -> Refusal {
+    Refusal::new(StatusCode::MISDIRECTED_REQUEST, "this replica does not run the session")
+}
+
+/// Creates the refusal for a request whose session has no home at the moment.
+fn moving() -> Refusal {
+    Refusal::busy("the session is moving to another replica; try again")
 }
 
 /// Creates the refusal for a request that needs a store which has failed.

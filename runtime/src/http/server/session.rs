@@ -8,7 +8,7 @@ use std::time::Duration;
 use bytes::Bytes;
 use futures_util::{Stream as Events, StreamExt, stream};
 use http::{HeaderValue, Response, StatusCode};
-use mcpgen_types::{ErrorId, RequestId, Revision};
+use mcpgen_types::{ErrorId, JsonObject, RequestId, Revision};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore, mpsc};
 use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
@@ -240,7 +240,8 @@ impl Session {
     /// them.
     pub(super) fn replay(&self, journal: impl IntoIterator<Item = JournalEntry>) {
         self.confirm();
-        for message in journal.into_iter().filter_map(|entry| entry.message) {
+        for (number, message) in journal.into_iter().filter_map(|entry| entry.message).enumerate() {
+            let message = with_id(message, &format!("{}-replay-{number}", self.id));
             let Ok(room) = Arc::clone(&self.inbox_room).try_acquire_many_owned(0) else { return };
             let delivery = Delivery { arrived: Inbound::new(message.into()), _room: room };
             // Fails only if the session has ended.
@@ -526,6 +527,17 @@ impl Session {
         }
         let items = SseWriter { reader, ready, ended: false, keep_alive: self.keep_alive, used, permit };
         body::events(items.beginning_with(first).events())
+    }
+}
+
+/// Replaces the ID of a request, so that no request of a client that reuses IDs gets its response.
+fn with_id(message: Bytes, id: &str) -> Bytes {
+    match mcpgen_types::from_slice::<JsonObject>(&message) {
+        Ok(mut request) if request.contains_key("id") => {
+            request.insert("id".to_owned(), id.into());
+            mcpgen_types::to_vec(&request).into()
+        }
+        _ => message,
     }
 }
 

@@ -11,6 +11,7 @@ use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
 use super::body_reader::BodyReader;
+use super::homes::Homes;
 use super::host_filter::Refusal;
 use super::options::EndpointOptions;
 use super::permit::Limiter;
@@ -39,6 +40,8 @@ pub(super) struct Shared {
     pub(super) notifications: Arc<Semaphore>,
     pub(super) closing: CancellationToken,
     pub(super) tasks: TaskTracker,
+    /// The homes of sessions that other replicas run.
+    pub(super) homes: Homes,
     /// The sessions that are being located or restored, so that two requests do not restore the same one.
     pub(super) restoring: Mutex<HashMap<String, Weak<tokio::sync::Mutex<()>>>>,
     /// The service for requests that other replicas forward. The stores refer to it weakly, because it may own them.
@@ -60,8 +63,16 @@ pub(super) struct Caller {
 /// Where the session of a request is.
 pub(super) enum Found {
     Here(SessionGuard),
-    /// At the replica with this ID.
-    At(String),
+    /// At another replica.
+    At(RemoteHome),
+}
+
+/// The replica that runs a session.
+pub(super) struct RemoteHome {
+    pub(super) session: String,
+    pub(super) replica: Arc<str>,
+    /// Whether this replica has remembered it. It may not run the session any more.
+    pub(super) is_remembered: bool,
 }
 
 impl Shared {

@@ -53,6 +53,7 @@ const REDIS: Crate = Crate {
         "options",
         "keys",
         "connection",
+        "renewals",
         "replica",
         "sessions",
         "events",
