@@ -47,6 +47,9 @@ enum Transport {
     Stdio,
     #[cfg(all(feature = "http-client", feature = "http-server"))]
     Http,
+    /// HTTP+SSE. Only a peer can be the server.
+    #[cfg(all(feature = "http-sse", feature = "http-server"))]
+    HttpSse,
 }
 
 const SDK1: &str = "@modelcontextprotocol/sdk 1.32.2";
@@ -381,6 +384,23 @@ const HTTP_CASES: &[Case] = &[
             r#"echo: [{"text":"Echo: hello","type":"text"}]"#,
         ],
     },
+    #[cfg(feature = "http-sse")]
+    Case {
+        example_name: "explore",
+        peer: EVERYTHING,
+        role: "server",
+        protocol: LEGACY,
+        transport: Transport::HttpSse,
+        program: "node_modules/@modelcontextprotocol/server-everything/dist/index.js",
+        arguments: &["sse"],
+        behind: None,
+        output: &[
+            "revision: 2025-11-25",
+            "tool: get-sum",
+            "resource: demo://",
+            r#"echo: [{"text":"Echo: hello","type":"text"}]"#,
+        ],
+    },
 ];
 #[cfg(not(all(feature = "http-client", feature = "http-server")))]
 const HTTP_CASES: &[Case] = &[];
@@ -456,7 +476,12 @@ impl Case {
             }
             #[cfg(all(feature = "http-client", feature = "http-server"))]
             (_, Transport::Http) => {
-                let (server, url) = start_peer(Command::new(&peer[0]).args(&peer[1..]).args(arguments));
+                let (server, url) = start_peer(Command::new(&peer[0]).args(&peer[1..]).args(arguments), "mcp");
+                (Some(server), [example].into_iter().chain(protocol).chain([url]).collect())
+            }
+            #[cfg(all(feature = "http-sse", feature = "http-server"))]
+            (_, Transport::HttpSse) => {
+                let (server, url) = start_peer(Command::new(&peer[0]).args(&peer[1..]).args(arguments), "sse");
                 (Some(server), [example].into_iter().chain(protocol).chain([url]).collect())
             }
         };
@@ -496,7 +521,13 @@ fn interoperates_with_the_official_sdks() {
             },
         };
         let Case { peer, role, protocol, example_name, transport, .. } = case;
-        let transport = if *transport == Transport::Stdio { "stdio" } else { "HTTP" };
+        let transport = match transport {
+            Transport::Stdio => "stdio",
+            #[cfg(all(feature = "http-client", feature = "http-server"))]
+            Transport::Http => "HTTP",
+            #[cfg(all(feature = "http-sse", feature = "http-server"))]
+            Transport::HttpSse => "HTTP+SSE",
+        };
         writeln!(table, "| {peer} | {role} | {protocol} | {transport} | `{example_name}` | {result} |")
             .expect("written");
     }
@@ -529,7 +560,7 @@ fn start_example(server: &mut Command) -> (Running, String) {
 
 /// Starts a peer's server over HTTP. Returns its URL, too.
 #[cfg(all(feature = "http-client", feature = "http-server"))]
-fn start_peer(server: &mut Command) -> (Running, String) {
+fn start_peer(server: &mut Command, path: &str) -> (Running, String) {
     let port = TcpListener::bind("127.0.0.1:0").and_then(|free| free.local_addr()).expect("a free port").port();
     let child = server.env("PORT", port.to_string()).current_dir(installed());
     let server = Running(child.stdout(Stdio::null()).stderr(Stdio::null()).spawn().expect("the process starts"));
@@ -539,7 +570,7 @@ fn start_peer(server: &mut Command) -> (Running, String) {
         }
         std::thread::sleep(Duration::from_millis(100));
     }
-    (server, format!("http://127.0.0.1:{port}/mcp"))
+    (server, format!("http://127.0.0.1:{port}/{path}"))
 }
 
 /// Returns why a run failed, or `None` if it succeeded.
@@ -568,7 +599,7 @@ fn check_readme(table: &str) {
     let (before, rest) = readme.split_once(begin).expect("the start of the table");
     let (known, after) = rest.split_once(end).expect("the end of the table");
     // The table is complete only with all features.
-    let all = cfg!(all(feature = "bridge", feature = "schemars", feature = "http-client", feature = "http-server"));
+    let all = cfg!(all(feature = "bridge", feature = "schemars", feature = "http-sse", feature = "http-server"));
     if std::env::var_os("MCPGEN_BLESS").is_some() && all {
         fs::write(&path, format!("{before}{begin}{table}{end}{after}")).expect("written");
     } else {

@@ -3,7 +3,7 @@
 use mcpgen_runtime::{LocalInfo, Server, ServerBuilder};
 use mcpgen_types::Revision;
 use mcpgen_types::v2026_07_28::{Tool, ToolInputSchema};
-use serde_json::{Value, json};
+use serde_json::json;
 
 use crate::support::{RawPeer, run};
 
@@ -93,7 +93,7 @@ async fn invalid_arguments_name_the_tool_and_the_argument() {
         let result = remote.request(&request.to_string()).await["result"].clone();
         let expected = format!("invalid arguments for add_note: {expected}. Correct them and call the tool again.");
         let found = (&result["isError"], &result["content"][0]["text"]);
-        assert_eq!(found, (&Value::Bool(true), &Value::String(expected)), "{arguments}");
+        assert_eq!(found, (&json!(true), &json!(expected)), "{arguments}");
     }
 }
 
