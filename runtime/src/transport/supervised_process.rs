@@ -46,9 +46,9 @@ struct Exit {
 /// How long a process may take to exit after its input is closed, and again after `SIGTERM`.
 pub(crate) const STOP: Duration = Duration::from_secs(5);
 /// How long a process may take to exit after it has closed its output.
-const EXIT: Duration = Duration::from_secs(1);
+const EXIT: Duration = Duration::from_secs(2);
 /// How long to keep reading standard error after the process exits. A grandchild may keep it open.
-const OUTPUT: Duration = Duration::from_millis(200);
+const OUTPUT: Duration = Duration::from_millis(500);
 
 impl Process {
     /// Starts a server. The incoming stream yields an error if the process exits unsuccessfully without being asked to.

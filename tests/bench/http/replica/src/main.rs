@@ -27,7 +27,7 @@ async fn main() -> Result<(), Box<dyn Error>> {
     let server = Server::builder("echo", "1.0.0").tool("echo", |_, Echo { text }| async { text });
     let server = match std::env::args().nth(1) {
         Some(url) => server.on_redis(url.as_str()).await?,
-        None => server.replicas(Replicas::new(MemoryHub::new().replica())),
+        None => server.replicas(Replicas::new(MemoryHub::new(UNLIMITED, 1 << 30).replica())),
     };
     let app = axum::Router::new().route_service("/mcp", server.build().http(options)?);
     let listener = TcpListener::bind(("127.0.0.1", 0)).await?;
