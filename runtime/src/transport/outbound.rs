@@ -29,14 +29,24 @@ pub struct Outbound {
 /// A message's share of the outbox, until it is dropped.
 #[derive(Debug)]
 pub(crate) struct OutboxPermit {
-    _bytes: OwnedSemaphorePermit,
+    bytes: OwnedSemaphorePermit,
     /// Counts the bytes in the metrics.
-    _counted: Option<Counted>,
+    counted: Option<Counted>,
 }
 
 impl OutboxPermit {
     pub(crate) fn new(bytes: OwnedSemaphorePermit, counted: Option<Counted>) -> Self {
-        Self { _bytes: bytes, _counted: counted }
+        Self { bytes, counted }
+    }
+
+    /// Adds another message's share of the same outbox.
+    pub(crate) fn merge(&mut self, other: Self) {
+        self.bytes.merge(other.bytes);
+        match (&mut self.counted, other.counted) {
+            (Some(counted), Some(other)) => counted.merge(other),
+            (counted @ None, other) => *counted = other,
+            (Some(_), None) => {}
+        }
     }
 }
 

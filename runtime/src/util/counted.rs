@@ -21,6 +21,18 @@ impl Counted {
     }
 }
 
+impl Counted {
+    /// Adds the amount of another one of the same counter.
+    #[cfg(feature = "opentelemetry")]
+    pub(crate) fn merge(&mut self, mut other: Self) {
+        self.amount = self.amount.saturating_add(std::mem::take(&mut other.amount));
+    }
+
+    /// Adds the amount of another one of the same counter.
+    #[cfg(not(feature = "opentelemetry"))]
+    pub(crate) fn merge(&mut self, _: Self) {}
+}
+
 #[cfg(feature = "opentelemetry")]
 impl Drop for Counted {
     fn drop(&mut self) {
