@@ -96,9 +96,7 @@ impl HandlerCapabilities {
     pub(crate) fn can(&self, local_info: &LocalInfo, supported: Revision, path: &[&str]) -> bool {
         match path {
             ["tasks", ..] if !supported.is_legacy() => false,
-            [only] if !local_info.capabilities.contains_key(*only) => {
-                self.of(supported).contains(only)
-            }
+            [only] if !local_info.capabilities.contains_key(*only) => self.of(supported).contains(only),
             _ => can(&local_info.capabilities, path),
         }
     }
