@@ -6,13 +6,14 @@ use std::time::Duration;
 
 use axum::extract::Request;
 use axum::middleware::{Next, from_fn};
+use futures_util::FutureExt;
 use http_body_util::BodyExt;
 use mcpgen_runtime::client::Changes;
 use mcpgen_runtime::http::client::ClientOptions;
 use mcpgen_runtime::http::server::{Body, Endpoint, EndpointOptions};
 use mcpgen_runtime::peer::CallError;
 use mcpgen_runtime::protocol::change::Change;
-use mcpgen_runtime::replicas::{MemoryHub, MemoryStores, Replicas, SessionStore};
+use mcpgen_runtime::replicas::{ChangeBus, MemoryHub, MemoryStores, Replicas, SessionStore};
 use mcpgen_runtime::transport::Principal;
 use mcpgen_runtime::{Client, Server, ServerBuilder};
 use mcpgen_types::Revision;
@@ -128,6 +129,27 @@ async fn users_receive_only_changes_that_the_filter_allows() {
         for (_, changes, user, expected) in &mut subscriptions {
             assert_eq!(receive(changes).await, **expected, "{user:?} in {revision:?}, bus: {has_bus}");
         }
+    }
+}
+
+#[tokio::test]
+async fn the_filter_applies_to_changes_that_may_have_been_missed() {
+    for revision in REVISIONS {
+        let hub = MemoryHub::new(100, 64 << 10);
+        let server = notes().change_bus(hub.replica()).build();
+        let url = serve(&server).await;
+        let (ann, bob) = (connect(&url, "ann", revision).await, connect(&url, "bob", revision).await);
+        let (mut of_ann, mut of_bob) = (
+            subscribe(&ann, &["note:///", LAST]).await.expect("allowed"),
+            subscribe(&bob, &["note:///", LAST]).await.expect("allowed"),
+        );
+        // More changes than the bus keeps, while the server does not run.
+        let other = hub.replica();
+        for _ in 0..2000 {
+            other.publish(&Change::Task("t".to_owned())).now_or_never().expect("ready").expect("in memory");
+        }
+        assert_eq!(receive(&mut of_ann).await, [Change::Tools, Change::Prompts, resource("note:///")], "{revision:?}");
+        assert_eq!(receive(&mut of_bob).await, [Change::Tools, resource("note:///")], "{revision:?}");
     }
 }
 
