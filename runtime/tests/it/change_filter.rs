@@ -84,14 +84,17 @@ async fn subscribe(client: &Client, uris: &[&str]) -> Result<Changes, CallError>
 /// Receives changes until the last one, which is not returned.
 async fn receive(changes: &mut Changes) -> Vec<Change> {
     let mut received = Vec::new();
-    loop {
-        let next = tokio::time::timeout(Duration::from_secs(20), changes.next()).await;
-        let next = next.unwrap_or_else(|_| panic!("no last change after {received:?}"));
-        match next.expect("open").expect("open") {
-            change if change == resource(LAST) => return received,
-            change => received.push(change),
+    let receiving = async {
+        loop {
+            match changes.next().await.expect("open").expect("open") {
+                change if change == resource(LAST) => return,
+                change => received.push(change),
+            }
         }
-    }
+    };
+    let in_time = tokio::time::timeout(Duration::from_secs(20), receiving).await;
+    assert!(in_time.is_ok(), "no last change after {received:?}");
+    received
 }
 
 const REVISIONS: [Revision; 3] = [Revision::V2025_03_26, Revision::V2025_11_25, Revision::V2026_07_28];
@@ -200,13 +203,16 @@ async fn acknowledges_only_lists_that_the_filter_allows() {
 /// Reads messages of an event stream until `done` accepts them. Returns all messages read.
 async fn messages_until(response: &mut http::Response<Body>, done: impl Fn(&[Value]) -> bool) -> Vec<Value> {
     let (mut text, mut messages) = (String::new(), Vec::new());
-    while !done(&messages) {
-        let frame = tokio::time::timeout(Duration::from_secs(20), response.body_mut().frame()).await;
-        let frame = frame.unwrap_or_else(|_| panic!("no such message in {text:?}")).expect("open").expect("a frame");
-        text.push_str(std::str::from_utf8(&frame.into_data().expect("data")).expect("UTF-8"));
-        let sent = events(&text).into_iter().filter(|event| !event.data.is_empty());
-        messages = sent.map(|event| event.json()).collect();
-    }
+    let reading = async {
+        while !done(&messages) {
+            let frame = response.body_mut().frame().await.expect("open").expect("a frame");
+            text.push_str(std::str::from_utf8(&frame.into_data().expect("data")).expect("UTF-8"));
+            let sent = events(&text).into_iter().filter(|event| !event.data.is_empty());
+            messages = sent.map(|event| event.json()).collect();
+        }
+    };
+    let in_time = tokio::time::timeout(Duration::from_secs(20), reading).await;
+    assert!(in_time.is_ok(), "no such messages in {text:?}");
     messages
 }
 
