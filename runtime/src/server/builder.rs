@@ -567,7 +567,8 @@ impl ServerBuilder {
     ///
     /// If a session of a legacy revision moves to another replica, only the name of its
     /// [`Principal`](crate::transport::Principal) moves with it. An `identity` that reads other data finds none until the
-    /// client subscribes again.
+    /// client subscribes again. The client is also notified of all lists once, without the filter, because it may have
+    /// missed their changes.
     ///
     /// ```
     /// use mcpgen_runtime::Server;
