@@ -18,6 +18,6 @@ pub mod shutdown {}
 #[doc = include_str!("../docs/testing.md")]
 pub mod testing {}
 
-#[cfg(all(feature = "http-server", feature = "http-client"))]
+#[cfg(all(feature = "http-server", feature = "http-client", feature = "resource-templates"))]
 #[doc = include_str!("../docs/users.md")]
 pub mod users {}

@@ -80,6 +80,7 @@ impl From<LocalInfo> for ServerBuilder {
             identity: None,
             on_change: None,
             change_bus: None,
+            change_filter: None,
             layers: Vec::new(),
             extensions: Vec::new(),
             result_types: Vec::new(),
@@ -483,7 +484,8 @@ impl ServerBuilder {
     /// authenticated. Return only authenticated data: clients can forge everything else. The default is the name of the
     /// [`Principal`](crate::transport::Principal); requests without one all have the same caller.
     ///
-    /// A multi-round request can only be continued by the caller that started it.
+    /// A multi-round request can only be continued by the caller that started it, and
+    /// [`change_filter`](Self::change_filter) decides which changes a caller is notified of.
     pub fn identity(mut self, identity: impl Fn(&Context) -> String + Send + Sync + 'static) -> Self {
         self.state.config.identity = Some(Box::new(identity));
         self
@@ -542,6 +544,46 @@ impl ServerBuilder {
     /// connected to only one replica. See [`replicas`](crate::replicas).
     pub fn change_bus(mut self, bus: impl ChangeBus) -> Self {
         self.state.config.change_bus = Some(BusConnection::new(bus));
+        self
+    }
+
+    /// Sets which callers may be notified of which changes. The function takes the caller, as
+    /// [`identity`](Self::identity) or the principal determines it, and a change. The default is that every subscriber is
+    /// notified.
+    ///
+    /// It applies in every revision, to the changes of this process and to those that arrive through a
+    /// [`change_bus`](Self::change_bus). It is one function, instead of users at each call of [`Server::changed`],
+    /// because it then also decides who may subscribe, and no call can forget it.
+    ///
+    /// * When a change occurs, it is called for each matching subscription.
+    /// * When a caller subscribes to a resource, it is called with the resource's URI. If it returns `false`, the error is
+    ///   that of a resource that does not exist. A subscription to `note:///` covers its parts, such as
+    ///   `note:///ann/today`, so it is checked when the caller subscribes and again for each changed part.
+    /// * Changes of lists that a modern client may not be notified of are not part of the subscription that the server
+    ///   acknowledges.
+    ///
+    /// It only filters notifications: the functions of resources check themselves who may read them. It must be fast, and
+    /// must not use the server, because subscriptions are locked meanwhile. If it panics, the caller is not notified.
+    ///
+    /// If a session of a legacy revision moves to another replica, only the name of its
+    /// [`Principal`](crate::transport::Principal) moves with it. An `identity` that reads other data finds none until the
+    /// client subscribes again. The client is also notified of all lists once, without the filter, because it may have
+    /// missed their changes.
+    ///
+    /// ```
+    /// use mcpgen_runtime::Server;
+    /// use mcpgen_runtime::protocol::change::Change;
+    ///
+    /// let server = Server::builder("notes", "1.0.0")
+    ///     .change_filter(|caller, change| match change {
+    ///         Change::Resource(uri) => !caller.is_empty() && uri.starts_with(&format!("note:///{caller}/")),
+    ///         _ => true,
+    ///     })
+    ///     .build();
+    /// # let _ = server;
+    /// ```
+    pub fn change_filter(mut self, filter: impl Fn(&str, &Change) -> bool + Send + Sync + 'static) -> Self {
+        self.state.config.change_filter = Some(Arc::new(filter));
         self
     }
 

@@ -310,7 +310,7 @@ impl RequestContext {
     }
 
     #[cfg(not(feature = "request-state"))]
-    #[expect(clippy::unused_self, clippy::unused_async, reason = "the same signature with and without the feature")]
+    #[expect(clippy::unused_async, reason = "the same signature with and without the feature")]
     async fn ask_next<R: Request>(&self, _: Vec<(String, InputRequest)>) -> Result<Vec<R::Result>, ToolError> {
         let reason = "the server cannot request input: enable the feature `request-state` of mcpgen-runtime";
         Err(ToolError::failed(reason))

@@ -7,6 +7,7 @@ use std::sync::Arc;
 use mcpgen_types::RawJson;
 use serde_json::json;
 
+use super::change_filter::CallerFilter;
 use crate::peer::Peer;
 use crate::protocol::change::{Change, Filter, Pending};
 use crate::server::subscriptions::{MAX_RESOURCE_SUBSCRIPTIONS, MAX_SUBSCRIPTION_BYTES};
@@ -28,6 +29,8 @@ pub(super) struct Listeners {
 pub(super) struct Listener {
     peer: Peer,
     wanted: Filter,
+    /// The filter for the caller of the connection's latest message about changes.
+    filter: CallerFilter,
     pending: Arc<Pending>,
 }
 
@@ -35,6 +38,12 @@ pub(super) struct Listener {
 pub(super) struct TooMany;
 
 impl Listener {
+    fn notify(&self, change: Change) {
+        if self.filter.allows(&change) {
+            self.pending.add(change, &self.wanted);
+        }
+    }
+
     /// Subscribes to a resource. Succeeds if the connection is already subscribed to it.
     pub(super) fn subscribe(&mut self, uri: &str) -> Result<(), TooMany> {
         let uris = &mut self.wanted.uris;
@@ -65,18 +74,22 @@ impl Listeners {
     }
 }
 
-/// Returns the listener of a connection. Adds one, and spawns its task, if the connection has none.
-pub(super) fn listener<'l>(listeners: &'l mut Listeners, peer: &Peer) -> &'l mut Listener {
+/// Returns the listener of a connection, with this filter. Adds one, and spawns its task, if the connection has none.
+pub(super) fn listener<'l>(listeners: &'l mut Listeners, peer: &Peer, filter: CallerFilter) -> &'l mut Listener {
     if listeners.by_connection.len() >= listeners.sweep_at {
         listeners.remove_closed();
     }
     match listeners.by_connection.entry(peer.connection_key()) {
-        Entry::Occupied(known) => known.into_mut(),
+        Entry::Occupied(known) => {
+            let listener = known.into_mut();
+            listener.filter = filter;
+            listener
+        }
         Entry::Vacant(free) => {
             let (peer, pending) = (peer.of_connection(), Arc::<Pending>::default());
             tokio::spawn(send_changes(peer.clone(), Arc::clone(&pending)));
             let wanted = Filter { tools: true, prompts: true, resources: true, ..Filter::default() };
-            free.insert(Listener { peer, wanted, pending })
+            free.insert(Listener { peer, wanted, filter, pending })
         }
     }
 }
@@ -102,7 +115,7 @@ async fn send_changes(peer: Peer, pending: Arc<Pending>) {
 pub(super) fn changed(listeners: &mut Listeners, change: &Change) {
     listeners.remove_closed();
     for listener in listeners.by_connection.values().filter(|listener| listener.wanted.matches(change)) {
-        listener.pending.add(change.clone(), &listener.wanted);
+        listener.notify(change.clone());
     }
 }
 
@@ -111,7 +124,7 @@ pub(super) fn everything_changed(listeners: &mut Listeners) {
     listeners.remove_closed();
     for listener in listeners.by_connection.values() {
         for change in listener.wanted.changes() {
-            listener.pending.add(change, &listener.wanted);
+            listener.notify(change);
         }
     }
 }
@@ -136,7 +149,7 @@ mod tests {
         let mut listeners = Listeners::default();
         let connections: Vec<_> = (0..1000).map(|_| connection()).collect();
         for connection in connections.iter().chain(&connections) {
-            listener(&mut listeners, connection.peer());
+            listener(&mut listeners, connection.peer(), CallerFilter::default());
         }
         assert_eq!(listeners.by_connection.len(), 1000);
         assert!(listeners.examined < 2000, "{} listeners examined", listeners.examined);
@@ -147,7 +160,7 @@ mod tests {
         let mut listeners = Listeners::default();
         for _ in 0..1000 {
             let connection = connection();
-            listener(&mut listeners, connection.peer());
+            listener(&mut listeners, connection.peer(), CallerFilter::default());
             connection.peer().disconnect();
         }
         assert!(listeners.by_connection.len() <= 64, "{} are left", listeners.by_connection.len());
@@ -156,7 +169,7 @@ mod tests {
     #[tokio::test]
     async fn limits_the_subscriptions_of_a_connection() {
         let (mut listeners, connection) = (Listeners::default(), connection());
-        let listener = listener(&mut listeners, connection.peer());
+        let listener = listener(&mut listeners, connection.peer(), CallerFilter::default());
         for number in 0..MAX_RESOURCE_SUBSCRIPTIONS {
             assert!(listener.subscribe(&format!("file:///{number}")).is_ok());
         }

@@ -27,7 +27,8 @@
 //! `resource`, `template`, `prompt`). Their functions take a `context`, which has the `rounds` of a request;
 //! `into_tool_result` and `into_contents` convert their return values, and `form` checks answers of
 //! users. `schema` derives schemas from types, `json_terms` rewords errors, and `validate`
-//! checks values against them. `subscriptions` notifies modern clients of changes, `listeners` legacy ones.
+//! checks values against them. `subscriptions` notifies modern clients of changes, `listeners` legacy ones,
+//! and `change_filter` decides which changes a caller may be notified of.
 //! `app` adds pages that hosts show, and `listing` describes the server in cards and for the registry.
 
 #[cfg(feature = "apps")]
@@ -35,6 +36,7 @@ mod app;
 mod builder;
 mod call_tool;
 mod change_bus;
+mod change_filter;
 mod context;
 mod conversion;
 mod error;

@@ -11,6 +11,7 @@ use super::listeners::listener;
 use super::state::Server;
 use super::tool_error::ResultOrInput;
 use crate::jsonrpc::errors;
+use crate::protocol::change::Change;
 use crate::service::context::Context;
 use crate::service::router::AnyRequest;
 
@@ -64,8 +65,12 @@ impl Server {
         if uri.len() > LONGEST_URI {
             return Err(errors::invalid_params_in_words("params.uri: expected at most 8 KiB"));
         }
+        let filter = self.caller_filter(&request.context);
+        if subscribes && !filter.allows(&Change::Resource(uri.to_owned())) {
+            return Err(errors::resource_not_found(request.context.revision(), uri));
+        }
         let mut listeners = self.0.listeners.lock();
-        let listener = listener(&mut listeners, request.context.peer());
+        let listener = listener(&mut listeners, request.context.peer(), filter);
         match subscribes {
             true => listener.subscribe(uri).map_err(|_| errors::limit_exceeded(TOO_MANY_SUBSCRIPTIONS))?,
             false => listener.unsubscribe(uri),

@@ -75,7 +75,7 @@ impl Server {
     }
 
     fn subscription_routes(&self, router: Router) -> Router {
-        let listen = self.0.subscriptions.handler();
+        let server = self.clone();
         let router = router.raw_request(None, SubscriptionsListenRequest::METHOD, move |request| {
             if request.context.revision().is_legacy() {
                 return Box::pin(ready(Err(errors::method_not_found(&request.method))));
@@ -83,8 +83,10 @@ impl Server {
             let context = request.context.clone();
             match conversion::params::<SubscriptionsListenRequest>(request) {
                 Ok(params) => {
-                    let result = listen(context.clone(), params);
-                    Box::pin(async move { conversion::encode(&context, &result.await?) })
+                    let filter = server.caller_filter(&context);
+                    let listening =
+                        server.0.subscriptions.clone().listen(context.clone(), params.notifications, filter);
+                    Box::pin(async move { conversion::encode(&context, &listening.await?) })
                 }
                 Err(error) => Box::pin(ready(Err(error))),
             }
@@ -96,7 +98,8 @@ impl Server {
         });
         let server = self.clone();
         router.custom_notification("notifications/initialized", move |context: Context, _: Value| {
-            listeners::listener(&mut server.0.listeners.lock(), context.peer());
+            let filter = server.caller_filter(&context);
+            listeners::listener(&mut server.0.listeners.lock(), context.peer(), filter);
             async {}
         })
     }

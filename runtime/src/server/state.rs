@@ -13,6 +13,7 @@ use mcpgen_types::v2026_07_28::CompleteRequestParams;
 use serde_json::json;
 
 use super::change_bus::BusConnection;
+use super::change_filter::{CallerFilter, ChangeFilter};
 use super::context::{RequestContext, ServerState};
 use super::error::{DefinitionError, ServeError};
 use super::listeners::{self, Listeners};
@@ -86,6 +87,7 @@ pub(super) struct Config {
     pub(super) identity: Option<Identity>,
     pub(super) on_change: Option<OnChange>,
     pub(super) change_bus: Option<BusConnection>,
+    pub(super) change_filter: Option<ChangeFilter>,
     pub(super) layers: Vec<RouterChange>,
     /// The tasks of tools that can run as tasks.
     #[cfg(feature = "tasks")]
@@ -145,7 +147,7 @@ impl State {
 }
 
 impl Server {
-    /// Notifies all subscribers of a change.
+    /// Notifies all subscribers of a change that [`change_filter`](super::ServerBuilder::change_filter) allows.
     ///
     /// Adding or removing tools, resources and prompts calls this. Call it for other changes, such as to the contents
     /// of a resource.
@@ -280,6 +282,14 @@ impl Server {
         match &self.0.config.identity {
             Some(identity) => identity(context),
             None => context.principal().map_or_else(String::new, |principal| principal.name().to_owned()),
+        }
+    }
+
+    /// Returns the change filter for the caller of a request.
+    pub(super) fn caller_filter(&self, context: &Context) -> CallerFilter {
+        match &self.0.config.change_filter {
+            Some(filter) => CallerFilter::new(Arc::clone(filter), self.caller(context)),
+            None => CallerFilter::default(),
         }
     }
 }

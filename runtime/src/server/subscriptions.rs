@@ -22,6 +22,7 @@ use mcpgen_types::{ErrorObject, JsonObject, Notification, RawJson};
 use serde_json::json;
 use tokio_util::sync::CancellationToken;
 
+use super::change_filter::CallerFilter;
 use crate::jsonrpc::errors;
 use crate::protocol::change::{Change, Filter, Pending, TASK_IDS, TASK_NOTIFICATION};
 use crate::protocol::info::{LocalInfo, can};
@@ -70,7 +71,16 @@ struct Shared {
 #[derive(Debug)]
 struct Subscriber {
     accepted: Filter,
+    filter: CallerFilter,
     pending: Arc<Pending>,
+}
+
+impl Subscriber {
+    fn notify(&self, change: Change) {
+        if self.filter.allows(&change) {
+            self.pending.add(change, &self.accepted);
+        }
+    }
 }
 
 impl Subscriptions {
@@ -101,7 +111,7 @@ impl Subscriptions {
     /// `file:///notes/today`.
     pub fn changed(&self, change: &Change) {
         for subscriber in self.subscribers().values().filter(|subscriber| subscriber.accepted.matches(change)) {
-            subscriber.pending.add(change.clone(), &subscriber.accepted);
+            subscriber.notify(change.clone());
         }
     }
 
@@ -109,7 +119,7 @@ impl Subscriptions {
     pub(super) fn everything_changed(&self) {
         for subscriber in self.subscribers().values() {
             for change in subscriber.accepted.changes() {
-                subscriber.pending.add(change, &subscriber.accepted);
+                subscriber.notify(change);
             }
         }
     }
@@ -138,26 +148,32 @@ impl Subscriptions {
         let this = self.clone();
         move |context, params| {
             let this = this.clone();
-            Box::pin(async move { this.listen(context, params.notifications).await })
+            Box::pin(this.listen(context, params.notifications, CallerFilter::default()))
         }
     }
 
-    async fn listen(
+    /// Handles `subscriptions/listen` of a caller with this filter.
+    pub(super) async fn listen(
         self,
         context: Context,
         requested: SubscriptionFilter,
+        filter: CallerFilter,
     ) -> Result<SubscriptionsListenResult, ErrorObject> {
         let id = context.id().ok_or_else(errors::internal)?;
         check_size(&requested)?;
         let mut tasks = SubscribedTasks::new(&self, &context, &requested).await?;
+        let accepted = self.accept(requested, &filter);
+        let refused = |uri: &&String| !filter.allows(&Change::Resource((*uri).clone()));
+        if let Some(uri) = accepted.resource_subscriptions.iter().flatten().find(refused) {
+            return Err(errors::resource_not_found(context.revision(), uri));
+        }
         let meta = json!({ SUBSCRIPTION_ID: mcpgen_types::to_value(id).unwrap_or_default() });
-        let accepted = self.accept(requested);
         let mut acknowledged =
             json!({ "_meta": meta, "notifications": mcpgen_types::to_value(&accepted).unwrap_or_default() });
         if let Some(ids) = tasks.ids() {
             acknowledged["notifications"][TASK_IDS] = json!(ids);
         }
-        let subscribed = self.subscribe(Filter::from(&accepted));
+        let subscribed = self.subscribe(Filter::from(&accepted), filter);
         drop(accepted);
         // Errors are ignored: sending fails only if the connection has ended, which also ends this handler.
         let notify = async |method, params: serde_json::Value| {
@@ -190,24 +206,25 @@ impl Subscriptions {
         Ok(SubscriptionsListenResult::new(SubscriptionsListenResultMetaObject::new(id.clone())))
     }
 
-    /// Returns the part of a filter that the server supports.
-    fn accept(&self, requested: SubscriptionFilter) -> SubscriptionFilter {
+    /// Returns the part of a filter that the server supports, without lists of whose changes the caller may not be notified.
+    fn accept(&self, requested: SubscriptionFilter, filter: &CallerFilter) -> SubscriptionFilter {
         let offered = self.0.offered.lock();
         let offers = |path: [&str; 2]| can(&offered, &path);
-        let list =
-            |requested: Option<bool>, what| requested.filter(|requested| *requested && offers([what, "listChanged"]));
+        let list = |requested: Option<bool>, what, change| {
+            requested.filter(|requested| *requested && offers([what, "listChanged"]) && filter.allows(&change))
+        };
         let mut accepted = SubscriptionFilter::new();
-        accepted.tools_list_changed = list(requested.tools_list_changed, "tools");
-        accepted.prompts_list_changed = list(requested.prompts_list_changed, "prompts");
-        accepted.resources_list_changed = list(requested.resources_list_changed, "resources");
+        accepted.tools_list_changed = list(requested.tools_list_changed, "tools", Change::Tools);
+        accepted.prompts_list_changed = list(requested.prompts_list_changed, "prompts", Change::Prompts);
+        accepted.resources_list_changed = list(requested.resources_list_changed, "resources", Change::Resources);
         accepted.resource_subscriptions =
             requested.resource_subscriptions.filter(|_| offers(["resources", "subscribe"]));
         accepted
     }
 
-    fn subscribe(&self, accepted: Filter) -> Subscribed {
+    fn subscribe(&self, accepted: Filter, filter: CallerFilter) -> Subscribed {
         let (key, pending) = (self.0.next.fetch_add(1, Ordering::Relaxed), Arc::<Pending>::default());
-        self.subscribers().insert(key, Subscriber { accepted, pending: Arc::clone(&pending) });
+        self.subscribers().insert(key, Subscriber { accepted, filter, pending: Arc::clone(&pending) });
         Subscribed { all: self.clone(), key, pending }
     }
 

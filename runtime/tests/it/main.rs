@@ -5,6 +5,7 @@ mod support;
 mod app;
 mod bridge;
 mod cancellation;
+mod change_filter;
 mod client;
 mod client_methods;
 mod connect_command;

@@ -1,5 +1,5 @@
 //! `Server`: tools, resources and prompts in every revision.
-
+#![cfg(feature = "resource-templates")]
 #![allow(deprecated, reason = "what the newest revision deprecates is still served")]
 
 use std::sync::Arc;

@@ -27,7 +27,6 @@ use super::state::{Caller, Found, RemoteHome, Shared};
 use crate::http::headers::SESSION;
 use crate::protocol::change::Change;
 use crate::protocol::info::can;
-use crate::protocol::methods::subscribed_uri;
 use crate::replicas::{ForwardedRequest, ForwardedResponse, Home, JournalEntry, Replicas, StoreError, StoredSession};
 use crate::service::router::RequestService;
 use crate::transport::{Inbound, Principal};
@@ -101,14 +100,14 @@ impl<S: RequestService + Sync> Endpoint<S> {
         let writer = EventWriter::new(stored.id.clone(), Arc::clone(&replicas.events), shared.options.replay);
         let journal = stored.journal.clone();
         let owner = stored.owner.as_deref().map(Arc::from);
+        let principal = stored.principal.as_deref().map(Principal::new);
         let record = SessionRecord::new(stored.clone(), writer);
         record.set_stored();
         tracing::debug!(streams = streams.len(), "taking over a session, because the replica that ran it has died");
         self.run(Identity { id: stored.id, owner, record: Some(record) }, |session| {
-            let changes = shared.missable_changes(&journal);
             session.restore(streams);
-            session.replay(journal);
-            for change in changes {
+            session.replay(journal, principal.as_ref());
+            for change in shared.missable_changes() {
                 session.notify_of(&change);
             }
         })
@@ -318,13 +317,12 @@ impl Shared {
         self.options.idle.saturating_add(MARGIN)
     }
 
-    /// Returns the changes that a client may have missed while its session had no home.
-    fn missable_changes(&self, journal: &[JournalEntry]) -> Vec<Change> {
+    /// Returns the changes of lists that a client may have missed while its session had no home.
+    fn missable_changes(&self) -> Vec<Change> {
         let config = self.config();
         let lists = [("tools", Change::Tools), ("prompts", Change::Prompts), ("resources", Change::Resources)];
         let lists = lists.into_iter().filter(|(list, _)| can(&config.local_info.capabilities, &[list, "listChanged"]));
-        let uris = journal.iter().filter_map(|entry| subscribed_uri(&entry.key));
-        lists.map(|(_, change)| change).chain(uris.map(|uri| Change::Resource(uri.to_owned()))).collect()
+        lists.map(|(_, change)| change).collect()
     }
 
     /// Removes a session that has ended from the store.

@@ -27,10 +27,11 @@ use crate::jsonrpc::errors;
 use crate::protocol::Protocol;
 use crate::protocol::change::Change;
 use crate::protocol::legacy::Legacy;
+use crate::protocol::methods::subscribed_uri;
 use crate::replicas::{JournalEntry, StoredStream};
 use crate::service::router::{RequestService, Router};
 use crate::telemetry::Telemetry;
-use crate::transport::{self, Inbound, Outbound, OutboxPermit, Outcome, Route};
+use crate::transport::{self, Inbound, Outbound, OutboxPermit, Outcome, Principal, Route};
 use crate::util::lock::Mutex;
 
 /// How long a POST waits for its first message before the HTTP response becomes an event stream.
@@ -93,6 +94,8 @@ struct Streams {
     waiting: HashMap<RequestId, Waiting>,
     /// Streams whose HTTP response is an event stream, oldest first.
     resumable: Resumable,
+    /// The URIs of replayed subscriptions to resources, until they have a response.
+    resubscribed: HashMap<RequestId, String>,
     ended: bool,
 }
 
@@ -236,14 +239,23 @@ impl Session {
         self.end.cancel();
     }
 
-    /// Passes messages of the journal to the connection. Their responses are dropped, because no request is waiting for
-    /// them.
-    pub(super) fn replay(&self, journal: impl IntoIterator<Item = JournalEntry>) {
+    /// Passes messages of the journal to the connection, as messages of this principal. Their responses are dropped,
+    /// because no request is waiting for them. If a subscription to a resource succeeds, the client is notified of the
+    /// resource, whose changes it may have missed.
+    pub(super) fn replay(&self, journal: impl IntoIterator<Item = JournalEntry>, principal: Option<&Principal>) {
         self.confirm();
-        for (number, message) in journal.into_iter().filter_map(|entry| entry.message).enumerate() {
-            let message = with_id(message, &format!("{}-replay-{number}", self.id));
+        for (number, JournalEntry { key, message }) in journal.into_iter().enumerate() {
+            let Some(message) = message else { continue };
+            let id = format!("{}-replay-{number}", self.id);
+            if let Some(uri) = subscribed_uri(&key) {
+                self.streams().resubscribed.insert(id.as_str().into(), uri.to_owned());
+            }
+            let mut arrived = Inbound::new(with_id(message, &id).into());
+            if let Some(principal) = principal {
+                arrived.extensions.insert(principal.clone());
+            }
             let Ok(room) = Arc::clone(&self.inbox_room).try_acquire_many_owned(0) else { return };
-            let delivery = Delivery { arrived: Inbound::new(message.into()), _room: room };
+            let delivery = Delivery { arrived, _room: room };
             // Fails only if the session has ended.
             let _ = self.inbox.send(delivery);
         }
@@ -352,6 +364,10 @@ impl Session {
                 }
             }
             Route::Response(id, outcome) => {
+                let resubscribed = self.streams().resubscribed.remove(&id);
+                if let (Some(uri), Outcome::Result) = (resubscribed, outcome) {
+                    self.notify_of(&Change::Resource(uri));
+                }
                 if let Some(stream) = self.finish_request(&id) {
                     stream.push(bytes, Some(ResponseInfo { id, outcome }), room);
                 }

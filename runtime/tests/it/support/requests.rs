@@ -6,6 +6,7 @@ use bytes::Bytes;
 use http::{HeaderMap, Request};
 use http_body_util::{BodyExt, Full};
 use mcpgen_runtime::http::server::{Body, Endpoint};
+use mcpgen_runtime::transport::Principal;
 use serde_json::{Value, json};
 use tower::ServiceExt;
 
@@ -13,6 +14,17 @@ pub(crate) const ACCEPT_BOTH: &str = "application/json, text/event-stream";
 
 /// Sends a request. `headers` replace or extend the default headers.
 pub(crate) async fn send(
+    endpoint: &Endpoint,
+    method: &str,
+    headers: &[(&str, &str)],
+    body: &str,
+) -> http::Response<Body> {
+    send_as(None, endpoint, method, headers, body).await
+}
+
+/// Sends a request of an authenticated user.
+pub(crate) async fn send_as(
+    user: Option<&str>,
     endpoint: &Endpoint,
     method: &str,
     headers: &[(&str, &str)],
@@ -27,7 +39,10 @@ pub(crate) async fn send(
     for (name, value) in headers {
         request = request.header(*name, *value);
     }
-    let request = request.body(Full::new(Bytes::from(body.to_owned()))).expect("a request");
+    let mut request = request.body(Full::new(Bytes::from(body.to_owned()))).expect("a request");
+    if let Some(user) = user {
+        request.extensions_mut().insert(Principal::new(user));
+    }
     endpoint.clone().oneshot(request).await.expect("no error")
 }
 
@@ -99,17 +114,23 @@ pub(crate) async fn modern_call(endpoint: &Endpoint, tool: &str, arguments: Valu
 
 /// Begins a session in a revision. Returns its ID.
 pub(crate) async fn session(endpoint: &Endpoint, revision: &str) -> String {
+    session_of(None, endpoint, revision).await
+}
+
+/// Begins a session of an authenticated user. Returns its ID.
+pub(crate) async fn session_of(user: Option<&str>, endpoint: &Endpoint, revision: &str) -> String {
     let params = json!({
         "protocolVersion": revision,
         "capabilities": { "elicitation": {} },
         "clientInfo": { "name": "t", "version": "1" },
     });
-    let (status, headers, events) = read(send(endpoint, "POST", &[], &request(0, "initialize", params)).await).await;
+    let (status, headers, events) =
+        read(send_as(user, endpoint, "POST", &[], &request(0, "initialize", params)).await).await;
     assert_eq!((status, &events[0].json()["result"]["protocolVersion"]), (200, &json!(revision)));
     let id = headers["mcp-session-id"].to_str().expect("text").to_owned();
     assert!(id.len() >= 32 && id.bytes().all(|byte| byte.is_ascii_graphic()), "{id}");
     let ready = json!({ "jsonrpc": "2.0", "method": "notifications/initialized" }).to_string();
-    let (status, ..) = read(send(endpoint, "POST", &[("mcp-session-id", &id)], &ready).await).await;
+    let (status, ..) = read(send_as(user, endpoint, "POST", &[("mcp-session-id", &id)], &ready).await).await;
     assert_eq!(status, 202);
     id
 }
