@@ -49,7 +49,7 @@ struct PendingRequest {
     is_task: bool,
 }
 
-/// What a description says about a message.
+/// What a message is: its kind and revision, and what is wrong with it.
 struct Description {
     kind: String,
     revision: Option<String>,
