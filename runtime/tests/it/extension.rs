@@ -20,7 +20,7 @@ const IDENTIFIER: &str = "com.example/volume";
 #[derive(Default)]
 struct Volume {
     most: u32,
-    heard: Arc<AtomicUsize>,
+    received: Arc<AtomicUsize>,
 }
 
 #[derive(Debug, PartialEq, Serialize, Deserialize)]
@@ -37,7 +37,7 @@ impl Extension for Volume {
     }
 
     fn handlers(&self, router: Router) -> Router {
-        let heard = Arc::clone(&self.heard);
+        let received = Arc::clone(&self.received);
         let set = |context: Context, wanted: u32| async move {
             let most = context.extension::<Volume>()?.map_or(0, |settings| settings.most);
             Ok::<_, ErrorObject>(json!({ "volume": wanted.min(most) }))
@@ -46,7 +46,7 @@ impl Extension for Volume {
             set(context, params["volume"].as_u64().and_then(|volume| volume.try_into().ok()).unwrap_or(0))
         });
         router.custom_notification("notifications/volume", move |_, _: Value| {
-            heard.fetch_add(1, Ordering::SeqCst);
+            received.fetch_add(1, Ordering::SeqCst);
             async {}
         })
     }
@@ -126,7 +126,7 @@ async fn rejects_settings_of_another_type() {
 async fn ignores_notifications_of_peers_without_the_extension() {
     for (has_extension, expected) in [(true, 1), (false, 0)] {
         let extension = volume(9);
-        let heard = Arc::clone(&extension.heard);
+        let received = Arc::clone(&extension.received);
         let server = Server::builder("server", "1").extension(extension).build();
         let client = client(Revision::V2025_11_25);
         let client = if has_extension { client.extension(volume(5)) } else { client };
@@ -134,7 +134,7 @@ async fn ignores_notifications_of_peers_without_the_extension() {
         client.peer.custom_notify("notifications/volume", &json!({})).await.expect("sent");
         // The server handles messages in order, so it has handled the notification before it responds.
         client.peer.raw_request("ping", None).send().await.expect("a response");
-        assert_eq!(heard.load(Ordering::SeqCst), expected, "with the extension: {has_extension}");
+        assert_eq!(received.load(Ordering::SeqCst), expected, "with the extension: {has_extension}");
     }
 }
 
@@ -142,7 +142,7 @@ async fn ignores_notifications_of_peers_without_the_extension() {
 async fn modern_notifications_reach_their_handlers_unless_they_declare_otherwise() {
     const CAPABILITIES: &str = "io.modelcontextprotocol/clientCapabilities";
     let extension = volume(9);
-    let heard = Arc::clone(&extension.heard);
+    let received = Arc::clone(&extension.received);
     let server = Server::builder("server", "1").extension(extension).build();
     let client = connect(server, client(Revision::V2026_07_28)).await;
     for (declared, expected) in [
@@ -158,20 +158,20 @@ async fn modern_notifications_reach_their_handlers_unless_they_declare_otherwise
         client.peer.custom_notify("notifications/volume", &params).await.expect("sent");
         // The server handles messages in order, so it has handled the notification before it responds.
         client.peer.raw_request("server/discover", None).send().await.expect("a response");
-        assert_eq!(heard.load(Ordering::SeqCst), expected, "{declared:?}");
+        assert_eq!(received.load(Ordering::SeqCst), expected, "{declared:?}");
     }
 }
 
 #[tokio::test]
 async fn ignores_modern_notifications_if_the_server_has_not_declared_the_extension() {
     let extension = volume(9);
-    let heard = Arc::clone(&extension.heard);
+    let received = Arc::clone(&extension.received);
     let (here, there) = transport::duplex();
     tokio::spawn(serve((mcpgen_runtime::LocalInfo::new("server", "1"), Router::new().extension(&extension)), there));
     let client = client(Revision::V2026_07_28).connect(here.0, here.1).await.expect("connected");
     client.peer.custom_notify("notifications/volume", &json!({})).await.expect("sent");
     client.peer.raw_request("server/discover", None).send().await.expect("a response");
-    assert_eq!(heard.load(Ordering::SeqCst), 0);
+    assert_eq!(received.load(Ordering::SeqCst), 0);
 }
 
 #[tokio::test]

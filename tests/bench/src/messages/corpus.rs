@@ -104,7 +104,7 @@ fn initialize() -> Value {
     json!({
         "protocolVersion": "2025-11-25",
         "capabilities": { "roots": { "listChanged": true }, "sampling": {}, "elicitation": { "form": {}, "url": {} } },
-        "clientInfo": { "name": "desk", "title": "Desk", "version": "3.2.1" },
+        "clientInfo": { "name": "shop", "title": "Shop", "version": "3.2.1" },
     })
 }
 
@@ -146,7 +146,7 @@ const RECORDS: [Record; 10] = [
     ),
     (
         "shipment",
-        "A parcel or a pallet on its way",
+        "A packet or a pallet on its way",
         &[
             ("carrier", "string", "Who carries it"),
             ("weight", "number", "In kilograms"),
