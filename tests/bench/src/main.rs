@@ -116,7 +116,7 @@ fn measure(what: What, args: &Args) -> anyhow::Result<Vec<Section>> {
         What::Dispatch => dispatch::run(quick, &Binaries::build(&binaries::ECHO, None)?),
         What::Footprint => footprint::run(quick, &Binaries::build(&binaries::ECHO, None)?),
         What::Http => http::run(quick, args.rounds, &Binaries::build(&http::PACKAGES, None)?),
-        What::Replicas => http::run_replicas(quick, args.rounds, &Binaries::build(&http::PACKAGES, None)?),
+        What::Replicas => http::run_replicas(quick, args.rounds, &Binaries::build(&http::REPLICA_PACKAGES, None)?),
         What::Cold => cold::run(quick, args.rounds),
         What::Generation => generation::run(quick),
     }

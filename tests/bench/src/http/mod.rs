@@ -14,10 +14,10 @@ use nix::sys::resource::{Resource, getrlimit, setrlimit};
 use crate::dispatch::binaries::Binaries;
 use crate::report::{Case, Goal, OURS, Section};
 
-pub(crate) use replicas::run as run_replicas;
+pub(crate) use replicas::{PACKAGES as REPLICA_PACKAGES, run as run_replicas};
 
 /// The packages of the servers.
-pub(crate) const PACKAGES: [&str; 3] = ["http-mcpgen", "http-rmcp", "http-replica"];
+pub(crate) const PACKAGES: [&str; 2] = ["http-mcpgen", "http-rmcp"];
 
 /// The names of the servers in the tables, and their packages.
 const CONTENDERS: [(&str, &str); 2] = [(OURS, PACKAGES[0]), (RMCP, PACKAGES[1])];

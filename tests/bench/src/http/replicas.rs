@@ -7,12 +7,15 @@ use std::time::{Duration, Instant};
 use anyhow::{Context, Result, ensure};
 
 use super::load::{Contender, DIALECTS, Turn, Turns, measure, medians};
-use super::{CONTENDERS, notes};
+use super::{CONTENDERS, PACKAGES as SINGLE, notes};
 use crate::dispatch::binaries::Binaries;
 use crate::dispatch::child::Running;
 use crate::report::{Case, OURS, Section};
 
 const CONNECTIONS: usize = 64;
+
+/// The packages of the servers.
+pub(crate) const PACKAGES: [&str; 3] = [SINGLE[0], SINGLE[1], REPLICA];
 
 /// The package of a replica.
 const REPLICA: &str = "http-replica";
