@@ -84,10 +84,10 @@ fn string(text: &str, out: &mut Vec<u8>) {
     quoted([b'"'], text, [b'"'], out);
 }
 
-/// Writes the name of a member, and the colon.
+/// Writes the name of a member after the byte before the member, which is `{` or `,`.
 #[cfg(feature = "convert")]
-pub(crate) fn write_name(name: &str, out: &mut Vec<u8>) {
-    quoted([b'"'], name, [b'"', b':'], out);
+pub(crate) fn write_name(mark: u8, name: &str, out: &mut Vec<u8>) {
+    quoted([mark, b'"'], name, *b"\":", out);
 }
 
 /// Writes a string with the bytes before and after it, which include the quotation marks.

@@ -108,6 +108,12 @@ impl Member {
         Self { rule: Some(rule), ..self }
     }
 
+    /// Returns whether the member's value is the same in the target.
+    #[inline]
+    pub(super) fn is_copied(&self, target: &Self) -> bool {
+        self.content == target.content && self.rule.is_none()
+    }
+
     pub(super) fn rule(&self) -> Option<Rule> {
         self.rule.and_then(|rule| RULES.get(rule)).copied()
     }

@@ -2,7 +2,9 @@
 
 use std::borrow::Cow;
 
-use crate::codec::{Condition, Cursor, Document, Elements, Encode, Guard, JsonTypes, Literal, Members, Node, Object};
+use crate::codec::{
+    Condition, Cursor, Document, Elements, Encode, Guard, JsonTypes, Literal, Members, Node, Object, equal,
+};
 use crate::{Error, Number};
 
 use super::shape::Respelled;
@@ -109,7 +111,7 @@ pub(super) fn read<R>(node: Node<'_>, read: impl FnOnce(Node<'_>) -> R) -> Resul
     }
 }
 
-fn is_number(text: &str) -> bool {
+pub(super) fn is_number(text: &str) -> bool {
     text.starts_with(|first: char| first == '-' || first.is_ascii_digit())
 }
 
@@ -147,9 +149,18 @@ pub(super) fn json_type(node: Node<'_>) -> JsonTypes {
 }
 
 /// Returns whether a value equals a literal.
+#[inline]
 pub(super) fn is_literal(node: Node<'_>, literal: &Literal) -> bool {
     match (literal, node) {
-        (Literal::Str(text), Node::Str(found)) => *text == found,
+        (Literal::Str(text), Node::Str(found)) => equal(text.as_bytes(), found.as_bytes()),
+        _ => is_other_literal(node, literal),
+    }
+}
+
+/// Like [`is_literal`], unless both are strings.
+#[inline(never)]
+fn is_other_literal(node: Node<'_>, literal: &Literal) -> bool {
+    match (literal, node) {
         (Literal::Null, Node::Null) => true,
         (Literal::Bool(value), Node::Bool(found)) => *value == found,
         (Literal::Json("{}"), Node::Object(object)) => {
@@ -195,7 +206,7 @@ pub(super) fn variant_and_tag(node: Node<'_>, guards: &'static [Guard]) -> Optio
 /// Selects the variant of a value with this tag. Returns `None` if the tag alone does not decide.
 pub(super) fn tagged_variant(known: Tag, guards: &[Guard]) -> Option<usize> {
     for guard in guards {
-        let is_value = |literal: &Literal| matches!(literal, Literal::Str(value) if *value == known.value);
+        let is_value = |literal: &Literal| is_literal(Node::Str(known.value), literal);
         if tag(guard, known.path)?.iter().any(is_value) {
             return Some(guard.variant);
         }
@@ -233,7 +244,8 @@ pub(super) fn variant(node: Node<'_>, guards: &[Guard]) -> Option<usize> {
 /// Returns the values that the guard accepts at the path, if it checks nothing else.
 fn tag(guard: &Guard, path: &[&str]) -> Option<&'static [Literal]> {
     match guard.when {
-        [Condition::Value(other, literals)] if *other == path => Some(literals),
+        // Equal paths mostly are the same in memory.
+        [Condition::Value(other, literals)] if std::ptr::eq(*other, path) || *other == path => Some(literals),
         _ => None,
     }
 }

@@ -2,15 +2,13 @@
 
 use std::hash::{BuildHasher, RandomState};
 
-use crate::codec::{
-    Cursor, Document, Encode, Guard, Length, Literal, Members, Node, Object, find_by, write, write_name,
-};
+use crate::codec::{Cursor, Document, Encode, Guard, Length, Literal, Members, Node, Object, equal, write, write_name};
 use crate::{ErrorKind, Revision};
 
 use super::outcome::{ConvertError, ConvertErrorKind, Lost, LostReason, Policy};
 use super::path::Path;
 use super::shape::{ANY, Member, OtherValues, Others, Rule, Shape, TypeId, respelling};
-use super::source::{Encoded, Tree, is_literal, number, read, tagged_variant, variant, variant_and_tag};
+use super::source::{Encoded, Tree, is_literal, is_number, number, tagged_variant, variant, variant_and_tag};
 
 /// The text of the converted value, and what it lost.
 pub(super) struct Walk {
@@ -66,20 +64,40 @@ impl Walk {
         Ok((String::from_utf8(self.out).unwrap_or_default(), self.lost))
     }
 
+    #[inline]
     fn value(&mut self, node: Node<'_>, from: TypeId, to: TypeId, path: &Path<'_>) -> Written {
         if from == to || to == ANY {
             write(node, &mut self.out);
             return Ok(());
         }
-        match read(node, |node| self.read_value(node, from, to, path)) {
-            Ok(written) => written,
-            Err(error) => Err(self.refusal(path, error.kind().clone())),
+        self.other_type(node, from, to, path)
+    }
+
+    /// Like [`Self::value`], for two types that differ.
+    fn other_type(&mut self, node: Node<'_>, from: TypeId, to: TypeId, path: &Path<'_>) -> Written {
+        match (node, Shape::of(from), Shape::of(to)) {
+            (Node::Object(object), &Shape::Object(from, from_others, None), &Shape::Object(to, to_others, _)) => {
+                self.object(object, &Objects { from: (from, from_others), to: (to, to_others) }, path)
+            }
+            (Node::Json(text), ..) if !is_number(text) => self.json_text(text, from, to, path),
+            (_, source, target) => self.read_value(node, (from, source), (to, target), path),
         }
     }
 
-    /// Like [`Self::value`], for a node that is not JSON text.
-    fn read_value(&mut self, node: Node<'_>, from: TypeId, to: TypeId, path: &Path<'_>) -> Written {
-        match (Shape::of(from), Shape::of(to)) {
+    fn json_text(&mut self, text: &str, from: TypeId, to: TypeId, path: &Path<'_>) -> Written {
+        let document = Document::read(text).map_err(|error| self.refusal(path, error.kind().clone()))?;
+        self.other_type(Tree::of(document.root()).encode(), from, to, path)
+    }
+
+    /// Like [`Self::other_type`], for a node that is not JSON text.
+    fn read_value(
+        &mut self,
+        node: Node<'_>,
+        (from, source): (TypeId, &'static Shape),
+        (to, target): (TypeId, &'static Shape),
+        path: &Path<'_>,
+    ) -> Written {
+        match (source, target) {
             (&Shape::Union(guards, variants), target) => {
                 let chosen = variant_and_tag(node, guards);
                 let from = chosen.and_then(|(index, _)| variants.get(index)).copied().unwrap_or(ANY);
@@ -102,7 +120,8 @@ impl Walk {
                     Shape::Object(members, others, _) => (members, others),
                     _ => (&[][..], Others::Open),
                 };
-                self.object(node, Objects { from, to: (members, others) }, path)
+                let Node::Object(object) = node else { return Err(self.mismatch(node, "object", path)) };
+                self.object(object, &Objects { from, to: (members, others) }, path)
             }
             (source, &Shape::List(items, length)) => self.array(node, source, (&[], Some(items)), length, path),
             (source, &Shape::Tuple(first, rest)) => {
@@ -119,7 +138,7 @@ impl Walk {
         let text = crate::to_string(&Encoded(node));
         let document = Document::read(text).map_err(|error| self.refusal(path, error.kind().clone()))?;
         let tree = respelling(rule).and_then(|rule| Tree::respelled(document.root(), rule));
-        let Some(tree) = tree else { return self.read_value(node, ANY, to, path) };
+        let Some(tree) = tree else { return self.value(node, ANY, to, path) };
         self.changes += 1;
         self.value(tree.encode(), other, to, path)
     }
@@ -172,50 +191,80 @@ impl Walk {
         Err(self.refusal(path, refused.unwrap_or_else(|error| error.kind().clone())))
     }
 
-    fn object(&mut self, node: Node<'_>, objects: Objects, path: &Path<'_>) -> Written {
-        let Node::Object(object) = node else { return Err(self.mismatch(node, "object", path)) };
+    #[inline(never)]
+    fn object(&mut self, object: &dyn Object, objects: &Objects, path: &Path<'_>) -> Written {
         let start = self.out.len();
-        self.out.push(b'{');
         let mut progress = Progress::default();
-        let mut written = Ok(());
+        let mut refused = None;
         object.members(&mut Members::new(&mut |name, node| {
-            if written.is_ok() {
-                written = self.member(name, node, objects, &mut progress, start, path);
+            if refused.is_none()
+                && let Err(error) = self.member(name, node, objects, &mut progress, start, path)
+            {
+                refused = Some(error);
             }
         }));
-        written?;
+        if let Some(error) = refused {
+            return Err(error);
+        }
         for (index, member) in objects.to.0.iter().enumerate().filter(|(_, member)| member.is_required) {
             if !progress.has(index) && (index < MASK || !has(object, member.name)) {
                 self.add(member, start, path)?;
             }
         }
-        self.out.push(b'}');
+        self.out.extend_from_slice(if self.out.len() == start { b"{}" } else { b"}" });
         Ok(())
     }
 
     /// Writes a member. `start` is where the text of the object begins.
+    #[inline]
     fn member(
         &mut self,
         name: &str,
         node: Node<'_>,
-        Objects { from, to }: Objects,
+        Objects { from, to }: &Objects,
+        progress: &mut Progress,
+        start: usize,
+        path: &Path<'_>,
+    ) -> Written {
+        let source = find(from.0, name, &mut progress.next.0);
+        let target = source.and_then(|(_, source)| find_same(to.0, source, &mut progress.next.1));
+        let target = target.or_else(|| find(to.0, name, &mut progress.next.1));
+        if let (Some((_, source)), Some((index, target))) = (source, target)
+            && source.is_copied(target)
+            && !progress.has(index)
+        {
+            progress.insert(index);
+            self.name(name, start);
+            write(node, &mut self.out);
+            return Ok(());
+        }
+        self.other_member(name, node, (source.map(|(_, source)| source), from.1), (target, to.1), progress, start, path)
+    }
+
+    /// Writes a member that is not copied as it is.
+    #[inline(never)]
+    fn other_member(
+        &mut self,
+        name: &str,
+        node: Node<'_>,
+        from: (Option<&'static Member>, Others),
+        to: (Option<(usize, &'static Member)>, Others),
         progress: &mut Progress,
         start: usize,
         path: &Path<'_>,
     ) -> Written {
         let path = &path.key(name);
-        let known = (find(from.0, name, &mut progress.next.0), find(to.0, name, &mut progress.next.1));
         let other = match from.1 {
             Others::Typed(content) => content,
             Others::Open | Others::Closed => ANY,
         };
-        match known {
+        match (from.0, to.0) {
             (source, Some((index, target))) => {
                 if progress.has(index) {
                     return Err(self.refusal(path, ErrorKind::Duplicate));
                 }
                 progress.insert(index);
-                let (content, rule) = source.map_or((other, None), |(_, source)| (source.content, source.rule()));
+                let (content, rule) = source.map_or((other, None), |source| (source.content, source.rule()));
                 let mark = (self.out.len(), self.lost.len());
                 self.name(name, start);
                 let written = match rule {
@@ -231,7 +280,7 @@ impl Walk {
                     written => written,
                 }
             }
-            (Some((_, source)), None) => self.undefined(source, node, to.1, start, path),
+            (Some(source), None) => self.undefined(source, node, to.1, start, path),
             (None, None) => match to.1 {
                 Others::Open => {
                     self.name(name, start);
@@ -433,10 +482,8 @@ impl Walk {
 
     /// Writes the name of a member. `start` is where the text of the object begins.
     fn name(&mut self, name: &str, start: usize) {
-        if self.out.len() > start + 1 {
-            self.out.push(b',');
-        }
-        write_name(name, &mut self.out);
+        let mark = if self.out.len() == start { b'{' } else { b',' };
+        write_name(mark, name, &mut self.out);
     }
 
     /// Takes back the text and the losses after a place.
@@ -497,12 +544,26 @@ fn is_spelled(rule: usize, target: &Shape) -> bool {
     respelling(rule).is_none_or(|rule| target.names(rule.member))
 }
 
-/// Finds a member by name. Starts at `next`, because members mostly occur in the order of the schema.
-fn find(members: &'static [Member], name: &str, next: &mut usize) -> Option<(usize, &'static Member)> {
-    let index = find_by(members, *next, name.as_bytes(), |member| member.name);
-    let member = members.get(index)?;
+/// Finds a member whose name is the same text in memory as that of another, as most equal names of the tables are.
+#[inline(always)]
+fn find_same(members: &'static [Member], other: &Member, next: &mut usize) -> Option<(usize, &'static Member)> {
+    let start = *next;
+    let index = start + members.get(start..)?.iter().position(|member| std::ptr::eq(member.name, other.name))?;
     *next = index + 1;
-    Some((index, member))
+    Some((index, members.get(index)?))
+}
+
+/// Finds a member by name. Starts at `next`, because members mostly occur in the order of the schema.
+#[inline(never)]
+fn find(members: &'static [Member], name: &str, next: &mut usize) -> Option<(usize, &'static Member)> {
+    let is = |member: &&Member| equal(member.name.as_bytes(), name.as_bytes());
+    let (before, rest) = members.split_at_checked(*next)?;
+    let found = match rest.iter().enumerate().find(|(_, member)| is(member)) {
+        Some((index, member)) => (*next + index, member),
+        None => before.iter().enumerate().find(|(_, member)| is(member))?,
+    };
+    *next = found.0 + 1;
+    Some(found)
 }
 
 /// Describes a value for error messages: a scalar as JSON text, an array or object by its type.
