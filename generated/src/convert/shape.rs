@@ -1,7 +1,8 @@
 //! The types of all revisions, as rows of the generated tables.
 
+use super::source::is_literal;
 use crate::Revision;
-use crate::codec::{Bounds, Condition, Guard, Length, Literal};
+use crate::codec::{Bounds, Condition, Guard, Length, Literal, Node};
 use crate::conversions::{DEFINITIONS, METHODS, RENAMED, RESPELLED, RULES, SHAPES};
 
 /// The number of a type. Types that are equal in several revisions have the same number.
@@ -112,6 +113,12 @@ impl Member {
     #[inline]
     pub(super) fn is_copied(&self, target: &Self) -> bool {
         self.content == target.content && self.rule.is_none()
+    }
+
+    /// Returns whether revisions without the member behave as if it had this value.
+    #[inline]
+    pub(super) fn is_default(&self, node: Node<'_>) -> bool {
+        matches!(self.rule(), Some(Rule::Default(default, _)) if is_literal(node, &default))
     }
 
     pub(super) fn rule(&self) -> Option<Rule> {

@@ -2,7 +2,9 @@
 
 use std::hash::{BuildHasher, RandomState};
 
-use crate::codec::{Cursor, Document, Encode, Guard, Length, Literal, Members, Node, Object, equal, write, write_name};
+use crate::codec::{
+    Cursor, Document, Encode, Guard, Length, Literal, Members, Node, Object, find_by, write, write_name,
+};
 use crate::{ErrorKind, Revision};
 
 use super::outcome::{ConvertError, ConvertErrorKind, Lost, LostReason, Policy};
@@ -22,7 +24,8 @@ pub(super) struct Walk {
     changes: usize,
 }
 
-type Written = Result<(), ConvertError>;
+/// The error is boxed, because a result of one word is passed on faster.
+type Written = Result<(), Box<ConvertError>>;
 
 /// The members of an object in the source and in the target.
 #[derive(Clone, Copy)]
@@ -41,6 +44,7 @@ struct Progress {
 }
 
 impl Walk {
+    #[inline]
     pub(super) fn new(policy: Policy, revision: Revision) -> Self {
         Self {
             policy,
@@ -59,7 +63,7 @@ impl Walk {
         from: TypeId,
         to: TypeId,
     ) -> Result<(String, Vec<Lost>), ConvertError> {
-        self.value(node, from, to, &Path::ROOT)?;
+        self.value(node, from, to, &Path::ROOT).map_err(|error| *error)?;
         // The encoder writes only UTF-8.
         Ok((String::from_utf8(self.out).unwrap_or_default(), self.lost))
     }
@@ -229,14 +233,17 @@ impl Walk {
         let source = find(from.0, name, &mut progress.next.0);
         let target = source.and_then(|(_, source)| find_same(to.0, source, &mut progress.next.1));
         let target = target.or_else(|| find(to.0, name, &mut progress.next.1));
-        if let (Some((_, source)), Some((index, target))) = (source, target)
-            && source.is_copied(target)
-            && !progress.has(index)
-        {
-            progress.insert(index);
-            self.name(name, start);
-            write(node, &mut self.out);
-            return Ok(());
+        match (source, target) {
+            (Some((_, source)), Some((index, target))) if source.is_copied(target) && !progress.has(index) => {
+                progress.insert(index);
+                self.keep(name, node, start);
+                return Ok(());
+            }
+            (Some((_, source)), None) if source.is_default(node) => {
+                self.changed(&path.key(name));
+                return Ok(());
+            }
+            _ => {}
         }
         self.other_member(name, node, (source.map(|(_, source)| source), from.1), (target, to.1), progress, start, path)
     }
@@ -282,11 +289,7 @@ impl Walk {
             }
             (Some(source), None) => self.undefined(source, node, to.1, start, path),
             (None, None) => match to.1 {
-                Others::Open => {
-                    self.name(name, start);
-                    write(node, &mut self.out);
-                    Ok(())
-                }
+                Others::Open => Ok(self.keep(name, node, start)),
                 Others::Typed(content) => {
                     self.name(name, start);
                     self.value(node, other, content, path)
@@ -296,31 +299,27 @@ impl Walk {
         }
     }
 
-    /// Handles a member that only the source defines.
+    /// Handles a member that only the source defines, and whose value is not the default.
     fn undefined(&mut self, member: &Member, node: Node<'_>, others: Others, start: usize, path: &Path<'_>) -> Written {
         let is_open = matches!(others, Others::Open);
         match member.rule() {
             Some(Rule::Default(default, others)) => match others {
-                _ if is_literal(node, &default) => {
-                    self.changed(path);
-                    return Ok(());
-                }
                 OtherValues::Refused => {
                     let found = describe(node);
                     return Err(self.refusal(path, ErrorKind::Constant { expected: default.to_string(), found }));
                 }
-                OtherValues::Kept if is_open => return self.keep(member.name, node, start),
+                OtherValues::Kept if is_open => return Ok(self.keep(member.name, node, start)),
                 OtherValues::Kept | OtherValues::Lost => {}
             },
             Some(Rule::Needed) => return Err(self.undefined_error(path)),
-            Some(Rule::Kept) if is_open => return self.keep(member.name, node, start),
+            Some(Rule::Kept) if is_open => return Ok(self.keep(member.name, node, start)),
             _ => {}
         }
         if self.policy != Policy::KeepUnknown {
             return self.leave_out(path);
         }
         match others {
-            Others::Open => self.keep(member.name, node, start)?,
+            Others::Open => self.keep(member.name, node, start),
             Others::Closed => return self.leave_out(path),
             Others::Typed(content) => {
                 let mark = (self.out.len(), self.lost.len());
@@ -335,10 +334,10 @@ impl Walk {
         Ok(())
     }
 
-    fn keep(&mut self, name: &str, node: Node<'_>, start: usize) -> Written {
+    /// Writes a member as it is.
+    fn keep(&mut self, name: &str, node: Node<'_>, start: usize) {
         self.name(name, start);
         write(node, &mut self.out);
-        Ok(())
     }
 
     /// Leaves out a member that the target does not define.
@@ -351,7 +350,15 @@ impl Walk {
     }
 
     /// Records that the text of a member, or of something in it, differs from the source.
+    #[inline]
     fn changed(&mut self, path: &Path<'_>) {
+        if self.guards.1 > 0 {
+            self.changed_in_union(path);
+        }
+    }
+
+    #[inline(never)]
+    fn changed_in_union(&mut self, path: &Path<'_>) {
         let (outer, count) = &self.guards;
         let Some(guards) = outer.get(..*count) else {
             self.changes += 1;
@@ -493,17 +500,17 @@ impl Walk {
     }
 
     #[cold]
-    fn refusal(&self, path: &Path<'_>, kind: ErrorKind) -> ConvertError {
-        ConvertError::new(path.pointer(), ConvertErrorKind::Value(kind), self.revision)
+    fn refusal(&self, path: &Path<'_>, kind: ErrorKind) -> Box<ConvertError> {
+        Box::new(ConvertError::new(path.pointer(), ConvertErrorKind::Value(kind), self.revision))
     }
 
     #[cold]
-    fn undefined_error(&self, path: &Path<'_>) -> ConvertError {
-        ConvertError::new(path.pointer(), ConvertErrorKind::Undefined, self.revision)
+    fn undefined_error(&self, path: &Path<'_>) -> Box<ConvertError> {
+        Box::new(ConvertError::new(path.pointer(), ConvertErrorKind::Undefined, self.revision))
     }
 
     #[cold]
-    fn mismatch(&self, node: Node<'_>, expected: &'static str, path: &Path<'_>) -> ConvertError {
+    fn mismatch(&self, node: Node<'_>, expected: &'static str, path: &Path<'_>) -> Box<ConvertError> {
         self.refusal(path, ErrorKind::Type { expected: expected.into(), found: describe(node) })
     }
 }
@@ -556,14 +563,10 @@ fn find_same(members: &'static [Member], other: &Member, next: &mut usize) -> Op
 /// Finds a member by name. Starts at `next`, because members mostly occur in the order of the schema.
 #[inline(never)]
 fn find(members: &'static [Member], name: &str, next: &mut usize) -> Option<(usize, &'static Member)> {
-    let is = |member: &&Member| equal(member.name.as_bytes(), name.as_bytes());
-    let (before, rest) = members.split_at_checked(*next)?;
-    let found = match rest.iter().enumerate().find(|(_, member)| is(member)) {
-        Some((index, member)) => (*next + index, member),
-        None => before.iter().enumerate().find(|(_, member)| is(member))?,
-    };
-    *next = found.0 + 1;
-    Some(found)
+    let index = find_by(members, *next, name.as_bytes(), |member| member.name);
+    let member = members.get(index)?;
+    *next = index + 1;
+    Some((index, member))
 }
 
 /// Describes a value for error messages: a scalar as JSON text, an array or object by its type.

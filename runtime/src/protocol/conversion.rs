@@ -3,7 +3,7 @@
 //! The tables of `mcpgen_types::convert` decide how. Nothing here depends on a revision.
 
 use mcpgen_types::codec::Encode;
-use mcpgen_types::convert::{Conversion, ConvertError, Converted, Convertible, Policy};
+use mcpgen_types::convert::{Conversion, ConvertError, Converted, Convertible, Lost, Policy};
 use mcpgen_types::{ErrorCode, ErrorObject, RawJson, Revision};
 
 /// Params or a result cannot be expressed in a revision.
@@ -32,6 +32,7 @@ pub enum ConversionError {
 
 impl ConversionError {
     /// Returns the error response for a request that this error prevents.
+    #[cold]
     pub(crate) fn into_response(self) -> ErrorObject {
         let code = match &self {
             Self::Method { .. } => ErrorCode::METHOD_NOT_FOUND,
@@ -88,24 +89,43 @@ impl Revisions {
         if from == to {
             return Ok(RawJson::from(value));
         }
-        let Some(conversion) = conversion(method, from, to) else {
-            return match (from.method(method), to.method(method)) {
-                (Some(_), None) => Err(ConversionError::Method { method: method.to_owned(), revision: to }),
-                // Messages of custom methods are the same in every revision.
-                _ => Ok(RawJson::from(value)),
-            };
-        };
+        let Some(conversion) = conversion(method, from, to) else { return self.same(method, value) };
         match conversion.apply(value, Policy::Omit) {
             Ok(Converted { value, lost, .. }) => {
-                for lost in &lost {
-                    tracing::debug!(method, part, %from, %to, %lost, "left out what the revision does not support");
+                if !lost.is_empty() {
+                    self.log_lost(method, part, &lost);
                 }
                 Ok(value)
             }
-            Err(error) => {
-                tracing::warn!(method, part, %from, %to, %error, "the revision does not support a value");
-                Err(ConversionError::Value { method: method.to_owned(), part, error: Box::new(error) })
-            }
+            Err(error) => Err(self.refusal(method, part, error)),
         }
+    }
+
+    /// Returns the value as it is, because messages of custom methods are the same in every revision.
+    ///
+    /// # Errors
+    ///
+    /// Fails if only the source revision has the method.
+    #[cold]
+    fn same<T: Encode + ?Sized>(self, method: &str, value: &T) -> Result<RawJson, ConversionError> {
+        match (self.from.method(method), self.to.method(method)) {
+            (Some(_), None) => Err(ConversionError::Method { method: method.to_owned(), revision: self.to }),
+            _ => Ok(RawJson::from(value)),
+        }
+    }
+
+    #[cold]
+    fn log_lost(self, method: &str, part: &'static str, lost: &[Lost]) {
+        let Self { from, to } = self;
+        for lost in lost {
+            tracing::debug!(method, part, %from, %to, %lost, "left out what the revision does not support");
+        }
+    }
+
+    #[cold]
+    fn refusal(self, method: &str, part: &'static str, error: ConvertError) -> ConversionError {
+        let Self { from, to } = self;
+        tracing::warn!(method, part, %from, %to, %error, "the revision does not support a value");
+        ConversionError::Value { method: method.to_owned(), part, error: Box::new(error) }
     }
 }
