@@ -60,8 +60,8 @@ impl Revisions {
     /// # Errors
     ///
     /// Fails if the target revision lacks the method, or cannot express a value that must not be left out.
-    pub(crate) fn params<T: Encode + ?Sized>(self, method: &str, params: &T) -> Result<RawJson, ConversionError> {
-        self.apply(method, "params", params, Conversion::of_params)
+    pub(crate) fn params<T: Encode>(self, method: &str, params: &T) -> Result<RawJson, ConversionError> {
+        self.apply(method, "params", params, || Conversion::of_params(method, self.from, self.to))
     }
 
     /// Converts the result of a request. Members that the target revision lacks are left out.
@@ -69,27 +69,44 @@ impl Revisions {
     /// # Errors
     ///
     /// Fails like [`params`](Self::params).
-    pub(crate) fn result<T: Encode + ?Sized>(self, method: &str, result: &T) -> Result<RawJson, ConversionError> {
-        self.apply(method, "result", result, Conversion::of_result)
+    pub(crate) fn result<T: Encode>(self, method: &str, result: &T) -> Result<RawJson, ConversionError> {
+        self.apply(method, "result", result, || Conversion::of_result(method, self.from, self.to))
     }
 
     /// Like [`result`](Self::result), for a result that is not a variant of another type.
     pub(crate) fn typed_result<T: Convertible>(self, method: &str, result: &T) -> Result<RawJson, ConversionError> {
-        self.apply(method, "result", result, |_, _, to| Conversion::of_type::<T>(to))
+        self.apply(method, "result", result, || Conversion::of_type::<T>(self.to))
     }
 
-    fn apply<T: Encode + ?Sized>(
+    #[inline]
+    fn apply<T: Encode>(
         self,
         method: &str,
         part: &'static str,
         value: &T,
-        conversion: impl Fn(&str, Revision, Revision) -> Option<Conversion>,
+        conversion: impl FnOnce() -> Option<Conversion>,
     ) -> Result<RawJson, ConversionError> {
-        let Self { from, to } = self;
-        if from == to {
-            return Ok(RawJson::from(value));
+        match self.from == self.to {
+            true => Ok(RawJson::from(value)),
+            false => self.convert(method, part, value, conversion()),
         }
-        let Some(conversion) = conversion(method, from, to) else { return self.same(method, value) };
+    }
+
+    // One function for all types, to keep the code small.
+    fn convert(
+        self,
+        method: &str,
+        part: &'static str,
+        value: &dyn Encode,
+        conversion: Option<Conversion>,
+    ) -> Result<RawJson, ConversionError> {
+        let Some(conversion) = conversion else {
+            return match (self.from.method(method), self.to.method(method)) {
+                (Some(_), None) => Err(ConversionError::Method { method: method.to_owned(), revision: self.to }),
+                // Messages of custom methods are the same in every revision.
+                _ => Ok(RawJson::from(value)),
+            };
+        };
         match conversion.apply(value, Policy::Omit) {
             Ok(Converted { value, lost, .. }) => {
                 if !lost.is_empty() {
@@ -98,19 +115,6 @@ impl Revisions {
                 Ok(value)
             }
             Err(error) => Err(self.refusal(method, part, error)),
-        }
-    }
-
-    /// Returns the value as it is, because messages of custom methods are the same in every revision.
-    ///
-    /// # Errors
-    ///
-    /// Fails if only the source revision has the method.
-    #[cold]
-    fn same<T: Encode + ?Sized>(self, method: &str, value: &T) -> Result<RawJson, ConversionError> {
-        match (self.from.method(method), self.to.method(method)) {
-            (Some(_), None) => Err(ConversionError::Method { method: method.to_owned(), revision: self.to }),
-            _ => Ok(RawJson::from(value)),
         }
     }
 
