@@ -162,8 +162,7 @@ impl Conversion {
     /// Returns an error if the target cannot express a value that may not be left out, or requires a member that the
     /// value does not have.
     pub fn apply<T: Encode + ?Sized>(&self, value: &T, policy: Policy) -> Result<Converted<RawJson>, ConvertError> {
-        let (text, lost) = Walk::new(policy, self.revision).convert(value.encode(), self.from, self.to)?;
-        Ok(Converted { value: RawJson::from_text(text), lost })
+        Walk::new(policy, self.revision).convert(value.encode(), self.from, self.to)
     }
 }
 

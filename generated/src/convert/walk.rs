@@ -5,9 +5,9 @@ use std::hash::{BuildHasher, RandomState};
 use crate::codec::{
     Cursor, Document, Encode, Guard, Length, Literal, Members, Node, Object, find_by, write, write_name,
 };
-use crate::{ErrorKind, Revision};
+use crate::{ErrorKind, RawJson, Revision};
 
-use super::outcome::{ConvertError, ConvertErrorKind, Lost, LostReason, Policy};
+use super::outcome::{ConvertError, ConvertErrorKind, Converted, Lost, LostReason, Policy};
 use super::path::Path;
 use super::shape::{ANY, Member, OtherValues, Others, Rule, Shape, TypeId, respelling};
 use super::source::{Encoded, Tree, is_literal, is_number, number, tagged_variant, variant, variant_and_tag};
@@ -62,10 +62,11 @@ impl Walk {
         node: Node<'_>,
         from: TypeId,
         to: TypeId,
-    ) -> Result<(String, Vec<Lost>), ConvertError> {
+    ) -> Result<Converted<RawJson>, ConvertError> {
         self.value(node, from, to, &Path::ROOT).map_err(|error| *error)?;
         // The encoder writes only UTF-8.
-        Ok((String::from_utf8(self.out).unwrap_or_default(), self.lost))
+        let text = String::from_utf8(self.out).unwrap_or_default();
+        Ok(Converted { value: RawJson::from_text(text), lost: self.lost })
     }
 
     #[inline]

@@ -208,8 +208,12 @@ impl<S: RequestService> Executor<S> {
 /// Sends the response. If there is none, informs the transport that the request will get no response.
 async fn send(peer: &Peer, response: Option<Outbound>, id: Option<&RequestId>) {
     match (response, id) {
-        // A disconnected peer needs no response.
-        (Some(response), _) => drop(peer.send(response).await),
+        // A disconnected peer needs no response. Without waiting, the message is not copied into a future.
+        (Some(response), _) => {
+            if let Err(response) = peer.try_send(response) {
+                let _ = peer.send(response).await;
+            }
+        }
         (None, Some(id)) => peer.send_now(no_response(id)),
         (None, None) => {}
     }

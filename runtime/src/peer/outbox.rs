@@ -61,7 +61,7 @@ impl Outbox {
     /// # Errors
     ///
     /// Fails if the connection is closed.
-    pub(crate) async fn send(&self, message: Outbound) -> Result<(), Closed> {
+    pub(crate) async fn send(&self, mut message: Outbound) -> Result<(), Closed> {
         let size = self.size(&message);
         // The common case: the queue has room.
         let room = match Arc::clone(&self.room).try_acquire_many_owned(size) {
@@ -71,17 +71,18 @@ impl Outbox {
             }
             Err(TryAcquireError::Closed) => return Err(Closed),
         };
-        let message = message.with_permit(self.permit(room));
+        message.permit = Some(self.permit(room));
         self.lines.send(Some(message)).map_err(|_| Closed)
     }
 
     /// Queues a message without waiting. Returns the message if there is no room, and drops it if the connection is
     /// closed.
-    pub(crate) fn try_send(&self, message: Outbound) -> Result<(), Outbound> {
+    pub(crate) fn try_send(&self, mut message: Outbound) -> Result<(), Outbound> {
         match Arc::clone(&self.room).try_acquire_many_owned(self.size(&message)) {
             Ok(room) => {
+                message.permit = Some(self.permit(room));
                 // If the writer has ended, the message is dropped.
-                let _ = self.lines.send(Some(message.with_permit(self.permit(room))));
+                let _ = self.lines.send(Some(message));
                 Ok(())
             }
             Err(TryAcquireError::NoPermits) => Err(message),

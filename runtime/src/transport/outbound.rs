@@ -112,11 +112,6 @@ impl Outbound {
         Self { bytes, route, metadata: None, permit: None }
     }
 
-    pub(crate) fn with_permit(mut self, permit: OutboxPermit) -> Self {
-        self.permit = Some(permit);
-        self
-    }
-
     pub(crate) fn with_metadata(mut self, metadata: Option<Metadata>) -> Self {
         self.metadata = metadata.map(Box::new);
         self
