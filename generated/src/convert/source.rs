@@ -2,9 +2,7 @@
 
 use std::borrow::Cow;
 
-use crate::codec::{
-    Condition, Cursor, Document, Elements, Encode, Guard, JsonTypes, Literal, Members, Node, Object, equal,
-};
+use crate::codec::{Condition, Cursor, Document, Elements, Encode, Guard, JsonTypes, Literal, Members, Node, Object};
 use crate::{Error, Number};
 
 use super::shape::Respelled;
@@ -149,18 +147,10 @@ pub(super) fn json_type(node: Node<'_>) -> JsonTypes {
 }
 
 /// Returns whether a value equals a literal.
-#[inline]
+#[inline(never)]
 pub(super) fn is_literal(node: Node<'_>, literal: &Literal) -> bool {
     match (literal, node) {
-        (Literal::Str(text), Node::Str(found)) => equal(text.as_bytes(), found.as_bytes()),
-        _ => is_other_literal(node, literal),
-    }
-}
-
-/// Like [`is_literal`], unless both are strings.
-#[inline(never)]
-fn is_other_literal(node: Node<'_>, literal: &Literal) -> bool {
-    match (literal, node) {
+        (Literal::Str(text), Node::Str(found)) => *text == found,
         (Literal::Null, Node::Null) => true,
         (Literal::Bool(value), Node::Bool(found)) => *value == found,
         (Literal::Json("{}"), Node::Object(object)) => {
