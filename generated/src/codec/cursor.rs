@@ -456,7 +456,7 @@ fn no_variant(names: &[&str], found: &str) -> Error {
 /// Returns whether two strings are equal. Inlined because names are short: a call to `memcmp` takes longer than the
 /// comparison.
 #[inline(always)]
-pub(crate) fn equal(a: &[u8], b: &[u8]) -> bool {
+pub(super) fn equal(a: &[u8], b: &[u8]) -> bool {
     if a.len() != b.len() {
         return false;
     }

@@ -9,7 +9,7 @@ use futures_util::{FutureExt, StreamExt, stream};
 use mcpgen_types::RequestId;
 use tokio::task::JoinSet;
 
-use super::handler::RequestHandler;
+use super::handler::handle;
 use super::inline_poll::InlinePoll;
 use super::notification_queue::NotificationQueue;
 use super::queue::Queue;
@@ -155,13 +155,12 @@ impl<S: RequestService> Executor<S> {
 
     /// Returns a future that executes the task and sends the response.
     fn run(&self, task: Task) -> impl Future<Output = ()> + Send + use<S> {
-        let handler = RequestHandler { service: self.service.clone(), shared: Arc::clone(&self.shared) };
+        let (service, shared) = (self.service.clone(), Arc::clone(&self.shared));
         async move {
-            let shared = Arc::clone(&handler.shared);
             match task {
                 Task::Request(request) => {
                     let context = request.context.clone();
-                    let response = handler.handle(request).await;
+                    let response = handle(service, &shared, &context, request).await;
                     send(&shared.peer, response, context.id()).await;
                     context.response_sent();
                 }
@@ -170,7 +169,9 @@ impl<S: RequestService> Executor<S> {
                 Task::Batch(requests, mut responses) => {
                     let contexts: Vec<Context> = requests.iter().map(|request| request.context.clone()).collect();
                     let limit = shared.limits.in_flight.max(1);
-                    let handled = requests.into_iter().map(|request| handler.clone().handle(request).boxed());
+                    let handled = requests.into_iter().zip(&contexts);
+                    let handled =
+                        handled.map(|(request, context)| handle(service.clone(), &shared, context, request).boxed());
                     let handled = stream::iter(handled.collect::<Vec<_>>()).buffer_unordered(limit);
                     responses.extend(handled.filter_map(std::future::ready).collect::<Vec<_>>().await);
                     let response = (!responses.is_empty()).then(|| batch_response(&responses));

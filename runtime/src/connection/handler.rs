@@ -3,7 +3,6 @@
 use std::future::{Future, poll_fn};
 use std::panic::AssertUnwindSafe;
 use std::pin::pin;
-use std::sync::Arc;
 use std::task::Poll;
 
 use futures_util::FutureExt;
@@ -22,66 +21,62 @@ use crate::service::router::{AnyRequest, RequestService};
 use crate::telemetry::Outcome;
 use crate::transport::Outbound;
 
-/// Handles requests with the service, within the connection's limits.
-#[derive(Clone)]
-pub(super) struct RequestHandler<S> {
-    pub(super) service: S,
-    pub(super) shared: Arc<Shared>,
-}
-
-impl<S: RequestService> RequestHandler<S> {
-    /// Handles a request. Returns its response, or `None` if the request was cancelled.
-    pub(super) fn handle(self, request: AnyRequest) -> impl Future<Output = Option<Outbound>> + Send {
-        let Self { service, shared } = self;
-        let is_input_request = shared.protocol.role() == Some(Role::Client);
-        let input_request = is_input_request.then(|| shared.peer.begin_input_request());
-        let guard = RequestGuard { shared, context: request.context.clone(), _input_request: input_request };
-        let Limits { handler_timeout, handler_timeouts, .. } = &guard.shared.limits;
-        let general = handler_timeout.filter(|_| !methods::is_long_lived(&request.method));
-        let limit = handler_timeouts.get(&*request.method).copied().or(general);
-        let operation = guard.shared.peer.telemetry().receive(request.context.described());
-        let scope = operation.scope();
-        let span = tracing::info_span!("request", method = &*request.method, id = ?request.context.id());
-        let work = async move {
-            let RequestGuard { shared, context, .. } = &guard;
-            let handled = async move {
-                let mut handling = pin!(service.oneshot(request));
-                let uncancelled = poll_fn(|cx| match context.is_cancelled() {
-                    true => Poll::Ready(None),
-                    false => handling.as_mut().poll(cx).map(Some),
-                });
-                // Poll the handler first: most complete at once, and then the other branches cost nothing.
-                tokio::select! {
-                    biased;
-                    result = uncancelled => result.map(|result| result.map_err(|error| errors::of(error.into()))),
-                    () = context.cancelled() => None,
-                    limit = crate::util::time::expired(limit) => Some(Err(errors::timed_out(limit))),
-                }
-                // The handler is dropped here: it may hold what `finish` waits for, and it may panic.
-            };
-            let handled = AssertUnwindSafe(handled).catch_unwind().await;
-            context.finish().await;
-            let result = handled.unwrap_or_else(|_| {
-                tracing::error!("a handler panicked");
-                (!context.is_cancelled()).then(|| Err(errors::internal()))
-            })?;
-            let result = shared.protocol.complete_response(&context.info(), result);
-            operation.end(Outcome::from(&result));
-            Some(response(context.id()?.clone(), result))
+/// Handles a request, whose context is `context`, with the service and within the connection's limits. Returns its
+/// response, or `None` if the request was cancelled.
+pub(super) fn handle<'a, S: RequestService>(
+    service: S,
+    shared: &'a Shared,
+    context: &'a Context,
+    request: AnyRequest,
+) -> impl Future<Output = Option<Outbound>> + Send + use<'a, S> {
+    let is_input_request = shared.protocol.role() == Some(Role::Client);
+    let input_request = is_input_request.then(|| shared.peer.begin_input_request());
+    let guard = RequestGuard { shared, context, _input_request: input_request };
+    let Limits { handler_timeout, handler_timeouts, .. } = &shared.limits;
+    let general = handler_timeout.filter(|_| !methods::is_long_lived(&request.method));
+    let limit = handler_timeouts.get(&*request.method).copied().or(general);
+    let operation = shared.peer.telemetry().receive(context.described());
+    let scope = operation.scope();
+    let span = tracing::info_span!("request", method = &*request.method, id = ?context.id());
+    let work = async move {
+        let RequestGuard { shared, context, .. } = &guard;
+        let handled = async move {
+            let mut handling = pin!(service.oneshot(request));
+            let uncancelled = poll_fn(|cx| match context.is_cancelled() {
+                true => Poll::Ready(None),
+                false => handling.as_mut().poll(cx).map(Some),
+            });
+            // Poll the handler first: most complete at once, and then the other branches cost nothing.
+            tokio::select! {
+                biased;
+                result = uncancelled => result.map(|result| result.map_err(|error| errors::of(error.into()))),
+                () = context.cancelled() => None,
+                limit = crate::util::time::expired(limit) => Some(Err(errors::timed_out(limit))),
+            }
+            // The handler is dropped here: it may hold what `finish` waits for, and it may panic.
         };
-        scope.instrument(work).instrument(span)
-    }
+        let handled = AssertUnwindSafe(handled).catch_unwind().await;
+        context.finish().await;
+        let result = handled.unwrap_or_else(|_| {
+            tracing::error!("a handler panicked");
+            (!context.is_cancelled()).then(|| Err(errors::internal()))
+        })?;
+        let result = shared.protocol.complete_response(&context.info(), result);
+        operation.end(Outcome::from(&result));
+        Some(response(context.id()?.clone(), result))
+    };
+    scope.instrument(work).instrument(span)
 }
 
 /// Cancels the request and removes it from the open requests when dropped.
-struct RequestGuard {
-    shared: Arc<Shared>,
-    context: Context,
+struct RequestGuard<'a> {
+    shared: &'a Shared,
+    context: &'a Context,
     /// Pauses the timeouts of a client's calls.
     _input_request: Option<OpenInputRequest>,
 }
 
-impl Drop for RequestGuard {
+impl Drop for RequestGuard<'_> {
     fn drop(&mut self) {
         if let Some(id) = self.context.id() {
             self.shared.open_requests().remove(id);

@@ -31,17 +31,16 @@ struct Call {
 
 impl Server {
     /// Calls a tool. Returns an error if the tool cannot be called.
-    pub(super) fn call_tool(&self, request: AnyRequest) -> Result<ResponseFuture, ErrorObject> {
+    pub(super) fn call_tool(&self, mut request: AnyRequest) -> Result<ResponseFuture, ErrorObject> {
         if !self.0.tools.is_declared() {
             return Err(errors::method_not_found(&request.method));
         }
-        let context = request.context.clone();
         #[cfg(feature = "tasks")]
         let task_metadata = self.task_metadata(&request)?;
-        let (entry, arguments) = self.decode_call(request)?;
+        let (entry, arguments) = self.decode_call(&mut request)?;
         let call = Call {
             entry,
-            context,
+            context: request.context,
             arguments,
             #[cfg(feature = "tasks")]
             task_metadata,
@@ -74,8 +73,8 @@ impl Server {
         Ok(entry.start(context, arguments))
     }
 
-    /// Returns the tool that a request calls, and its arguments.
-    fn decode_call(&self, mut request: AnyRequest) -> Result<(Arc<ToolEntry>, Arguments), ErrorObject> {
+    /// Returns the tool that a request calls, and its arguments. Takes the params from the request.
+    fn decode_call(&self, request: &mut AnyRequest) -> Result<(Arc<ToolEntry>, Arguments), ErrorObject> {
         if let Some(params) = request.params.take() {
             let found = params.into_part(|params| match name_and_arguments(params, &request.context) {
                 Some((name, arguments)) => (Some(self.find_tool(&name)), arguments.map(Cursor::place)),
@@ -88,6 +87,8 @@ impl Server {
                 (None, params) => request.params = params,
             }
         }
+        let params = request.params.take();
+        let request = AnyRequest { params, ..request.clone() };
         let CallToolRequestParams { name, arguments, .. } =
             conversion::params::<CallToolRequest>(without_task(request))?;
         Ok((self.find_tool(&name)?, arguments.map_or_else(Arguments::none, Arguments::Object)))
