@@ -35,8 +35,9 @@ struct Objects {
 }
 
 /// The progress in an object.
-#[derive(Default)]
 struct Progress {
+    /// Where the text of the object begins.
+    start: usize,
     /// The first 64 of the target's members that occurred, as bits.
     seen: u64,
     /// Where the search for the next name starts, in the source and in the target.
@@ -199,11 +200,11 @@ impl Walk {
     #[inline(never)]
     fn object(&mut self, object: &dyn Object, objects: &Objects, path: &Path<'_>) -> Written {
         let start = self.out.len();
-        let mut progress = Progress::default();
+        let mut progress = Progress { start, seen: 0, next: (0, 0) };
         let mut refused = None;
         object.members(&mut Members::new(&mut |name, node| {
             if refused.is_none()
-                && let Err(error) = self.member(name, node, objects, &mut progress, start, path)
+                && let Err(error) = self.member(name, node, objects, &mut progress, path)
             {
                 refused = Some(error);
             }
@@ -220,53 +221,49 @@ impl Walk {
         Ok(())
     }
 
-    /// Writes a member. `start` is where the text of the object begins.
+    /// Writes a member.
     #[inline]
     fn member(
         &mut self,
         name: &str,
         node: Node<'_>,
-        Objects { from, to }: &Objects,
+        objects: &Objects,
         progress: &mut Progress,
-        start: usize,
         path: &Path<'_>,
     ) -> Written {
-        let source = find(from.0, name, &mut progress.next.0);
-        let target = source.and_then(|(_, source)| find_same(to.0, source, &mut progress.next.1));
-        let target = target.or_else(|| find(to.0, name, &mut progress.next.1));
+        let (from, to) = (objects.from.0, objects.to.0);
+        let source = find(from, name, &mut progress.next.0).map(|(_, source)| source);
+        let target = source.and_then(|source| find_same(to, source, &mut progress.next.1));
+        let target = target.or_else(|| find(to, name, &mut progress.next.1));
         match (source, target) {
-            (Some((_, source)), Some((index, target))) if source.is_copied(target) && !progress.has(index) => {
+            (Some(source), Some((index, target))) if source.is_copied(target) && !progress.has(index) => {
                 progress.insert(index);
-                self.keep(name, node, start);
-                return Ok(());
+                self.keep(name, node, progress.start)
             }
-            (Some((_, source)), None) if source.is_default(node) => {
+            (Some(source), None) if source.is_default(node) => {
                 self.changed(&path.key(name));
-                return Ok(());
+                Ok(())
             }
-            _ => {}
+            known => self.other_member((name, node), known, (objects.from.1, objects.to.1), progress, &path.key(name)),
         }
-        self.other_member(name, node, (source.map(|(_, source)| source), from.1), (target, to.1), progress, start, path)
     }
 
     /// Writes a member that is not copied as it is.
     #[inline(never)]
     fn other_member(
         &mut self,
-        name: &str,
-        node: Node<'_>,
-        from: (Option<&'static Member>, Others),
-        to: (Option<(usize, &'static Member)>, Others),
+        (name, node): (&str, Node<'_>),
+        known: (Option<&'static Member>, Option<(usize, &'static Member)>),
+        (from, to): (Others, Others),
         progress: &mut Progress,
-        start: usize,
         path: &Path<'_>,
     ) -> Written {
-        let path = &path.key(name);
-        let other = match from.1 {
+        let start = progress.start;
+        let other = match from {
             Others::Typed(content) => content,
             Others::Open | Others::Closed => ANY,
         };
-        match (from.0, to.0) {
+        match known {
             (source, Some((index, target))) => {
                 if progress.has(index) {
                     return Err(self.refusal(path, ErrorKind::Duplicate));
@@ -288,9 +285,9 @@ impl Walk {
                     written => written,
                 }
             }
-            (Some(source), None) => self.undefined(source, node, to.1, start, path),
-            (None, None) => match to.1 {
-                Others::Open => Ok(self.keep(name, node, start)),
+            (Some(source), None) => self.undefined(source, node, to, start, path),
+            (None, None) => match to {
+                Others::Open => self.keep(name, node, start),
                 Others::Typed(content) => {
                     self.name(name, start);
                     self.value(node, other, content, path)
@@ -309,18 +306,18 @@ impl Walk {
                     let found = describe(node);
                     return Err(self.refusal(path, ErrorKind::Constant { expected: default.to_string(), found }));
                 }
-                OtherValues::Kept if is_open => return Ok(self.keep(member.name, node, start)),
+                OtherValues::Kept if is_open => return self.keep(member.name, node, start),
                 OtherValues::Kept | OtherValues::Lost => {}
             },
             Some(Rule::Needed) => return Err(self.undefined_error(path)),
-            Some(Rule::Kept) if is_open => return Ok(self.keep(member.name, node, start)),
+            Some(Rule::Kept) if is_open => return self.keep(member.name, node, start),
             _ => {}
         }
         if self.policy != Policy::KeepUnknown {
             return self.leave_out(path);
         }
         match others {
-            Others::Open => self.keep(member.name, node, start),
+            Others::Open => self.keep(member.name, node, start)?,
             Others::Closed => return self.leave_out(path),
             Others::Typed(content) => {
                 let mark = (self.out.len(), self.lost.len());
@@ -336,9 +333,10 @@ impl Walk {
     }
 
     /// Writes a member as it is.
-    fn keep(&mut self, name: &str, node: Node<'_>, start: usize) {
+    fn keep(&mut self, name: &str, node: Node<'_>, start: usize) -> Written {
         self.name(name, start);
         write(node, &mut self.out);
+        Ok(())
     }
 
     /// Leaves out a member that the target does not define.
