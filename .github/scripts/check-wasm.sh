@@ -1,0 +1,9 @@
+#!/usr/bin/env bash
+# Checks that the types, and the runtime without transports, compile for WebAssembly. Needs the target
+# wasm32-unknown-unknown.
+set -euo pipefail
+cd "$(dirname "$0")/../.."
+check() { cargo check --locked --target wasm32-unknown-unknown --target-dir target/wasm --no-default-features "$@"; }
+check -p mcpgen-types --features all-revisions,all-extensions,convert
+check -p mcpgen-runtime
+check -p mcpgen-runtime --features schemars,bridge,handles,rate-limit,request-state,resource-templates,server-card,skills,tasks,testing,validate
