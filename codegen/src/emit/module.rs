@@ -104,7 +104,7 @@ fn root(protocol: &Protocol, exports: &Exports, options: &Options) -> TokenStrea
 
 /// Returns `mod.rs` with these lines of documentation.
 fn root_with(lines: &[String], protocol: &Protocol, exports: &Exports, options: &Options) -> TokenStream {
-    let shared = shared(protocol, options);
+    let shared = shared(protocol, exports, options);
     let modules = exports.areas.iter().map(|(area, exported)| {
         let module = syn::Ident::new(area, proc_macro2::Span::call_site());
         let names = exported.iter().map(|name| format_ident!("{}", names::escape(name)));
@@ -117,9 +117,13 @@ fn root_with(lines: &[String], protocol: &Protocol, exports: &Exports, options: 
     let layout = options.vendored.is_none().then(|| {
         quote!(#![allow(clippy::doc_lazy_continuation, clippy::doc_overindented_list_items, reason = "the schema's own prose")])
     });
+    // The file that declares a vendored module has this attribute.
+    let deprecated = (options.vendored.is_none() && protocol.extends.is_some())
+        .then(|| quote!(#![allow(deprecated, reason = "deprecated items remain")]));
     quote! {
         #(#![doc = #lines])*
         #layout
+        #deprecated
         #(#modules)*
         #(#exports)*
         #shared
@@ -127,20 +131,21 @@ fn root_with(lines: &[String], protocol: &Protocol, exports: &Exports, options: 
 }
 
 fn extension_title(protocol: &Protocol, extends: &Extends) -> String {
-    let (name, version, revision) = (&protocol.revision, &extends.version, &extends.revision);
+    let (name, revision) = (&protocol.revision, &extends.revision);
+    let version = extends.version.as_ref().map_or_else(String::new, |version| format!(", version `{version}`"));
     if extends.shared.is_empty() {
-        return format!(" The schema `{name}`, version `{version}`.");
+        return format!(" The schema `{name}`{version}.");
     }
-    format!(" The schema `{name}`, version `{version}`. It shares types with revision `{revision}`.")
+    format!(" The schema `{name}`{version}. It shares types with revision `{revision}`.")
 }
 
-/// Re-exports the types that an extension shares with a revision.
-fn shared(protocol: &Protocol, options: &Options) -> Option<TokenStream> {
+/// Re-exports the types that an extension shares with a revision, and the items that belong to them.
+fn shared(protocol: &Protocol, exports: &Exports, options: &Options) -> Option<TokenStream> {
     let extends = protocol.extends.as_ref().filter(|extends| !extends.shared.is_empty())?;
     let support: syn::Path = syn::parse_str(&options.support).ok()?;
     let module = format_ident!("{}", extends.module);
-    let names: BTreeMap<&String, &String> =
-        extends.shared.iter().map(|(id, theirs)| (&protocol.types[*id].rust, theirs)).collect();
+    let types = extends.shared.iter().map(|(id, theirs)| (&protocol.types[*id].rust, theirs));
+    let names: BTreeMap<&String, &String> = types.chain(&exports.message_names.shared).collect();
     let names = names.into_iter().map(|(ours, theirs)| {
         let (name, alias) = (ident(theirs), ident(ours));
         if ours == theirs { quote!(#name) } else { quote!(#name as #alias) }

@@ -45,8 +45,8 @@ impl Extension {
 /// The revision that an extension extends, and the types that both have.
 #[derive(Clone, Debug)]
 pub struct Extends {
-    /// The version of the extension.
-    pub version: String,
+    /// The version of the extension, or `None` if it is not vendored.
+    pub version: Option<String>,
     /// The name of the revision.
     pub revision: String,
     /// The module of the revision.
