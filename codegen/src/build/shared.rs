@@ -28,7 +28,8 @@ pub(crate) fn extend(protocol: &mut Protocol, core: &Protocol, module: String, v
         pairs.equal.into_iter().map(|(id, twin)| (id, core.types[twin].rust.clone())).collect();
     let own = protocol.types.iter().enumerate().filter(|(id, _)| !shared.contains_key(id)).map(|(_, def)| def);
     protocol.checks = used_checks(own, &protocol.checks);
-    protocol.extends = Some(Extends { version, revision: core.revision.clone(), module, shared });
+    let (revision, digest) = (core.revision.clone(), core.digest());
+    protocol.extends = Some(Extends { version, revision, module, digest, shared });
 }
 
 /// Compares the types of two models. Recursive types are equal if no difference is found.

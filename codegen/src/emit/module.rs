@@ -117,9 +117,10 @@ fn root_with(lines: &[String], protocol: &Protocol, exports: &Exports, options: 
     let layout = options.vendored.is_none().then(|| {
         quote!(#![allow(clippy::doc_lazy_continuation, clippy::doc_overindented_list_items, reason = "the schema's own prose")])
     });
+    let extends = protocol.extends.as_ref().filter(|_| options.vendored.is_none());
     // The file that declares a vendored module has this attribute.
-    let deprecated = (options.vendored.is_none() && protocol.extends.is_some())
-        .then(|| quote!(#![allow(deprecated, reason = "deprecated items remain")]));
+    let deprecated = extends.map(|_| quote!(#![allow(deprecated, reason = "deprecated items remain")]));
+    let has_schema = extends.map(|extends| has_schema(extends, options));
     quote! {
         #(#![doc = #lines])*
         #layout
@@ -127,7 +128,19 @@ fn root_with(lines: &[String], protocol: &Protocol, exports: &Exports, options: 
         #(#modules)*
         #(#exports)*
         #shared
+        #has_schema
     }
+}
+
+/// Returns the check that `mcpgen-types` has the types of the schema with which the types were compared.
+fn has_schema(extends: &Extends, options: &Options) -> Option<TokenStream> {
+    let support: syn::Path = syn::parse_str(&options.support).ok()?;
+    let Extends { revision, module, digest, .. } = extends;
+    let constant = format_ident!("{}", module.to_uppercase());
+    let why = format!(
+        "the types of revision {revision} in this version of mcpgen-types have another schema than the one that is extended"
+    );
+    Some(quote!(const _: () = assert!(#support::Revision::#constant.has_schema(#digest), #why);))
 }
 
 fn extension_title(protocol: &Protocol, extends: &Extends) -> String {

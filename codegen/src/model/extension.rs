@@ -51,6 +51,8 @@ pub struct Extends {
     pub revision: String,
     /// The module of the revision.
     pub module: String,
+    /// SHA-256 of the revision's definitions without prose, in hex.
+    pub digest: String,
     /// The types that are equal to a type of the revision, with the Rust name of that type.
     pub shared: BTreeMap<TypeId, String>,
 }
