@@ -1,4 +1,4 @@
-//! Types of a schema that extends revision 2026-07-28. The build script generates only what the schema adds or changes.
+//! Types of a schema that extends revision 2026-07-28: only what the schema adds or changes is generated.
 
 #![deny(warnings, missing_docs)]
 

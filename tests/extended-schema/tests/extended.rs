@@ -7,6 +7,7 @@ use mcpgen_runtime::prelude::*;
 use mcpgen_runtime::transport;
 use mcpgen_types::{MethodSet, Notification, Request, v2026_07_28 as official};
 use serde_json::{Value, json};
+use tokio::sync::mpsc;
 
 /// Accepts only the module's types.
 fn search_result(tools: Vec<acme::Tool>) -> acme::SearchToolsResult {
@@ -24,7 +25,7 @@ fn equal_definitions_are_the_types_of_the_revision() {
     }
     same! {
         CallToolRequest CallToolResult ContentBlock Tool ToolInputSchema ListToolsRequest ListToolsResult ResourceLink
-        ReadResourceRequest InputRequest ClientNotification ClientNotificationMethod CancelledNotification
+        ReadResourceRequest InputRequest CancelledNotification
     }
     assert_eq!(acme::INVALID_PARAMS_ERROR, official::INVALID_PARAMS_ERROR);
 }
@@ -39,7 +40,7 @@ fn changed_definitions_and_their_users_are_new_types() {
     // The definition of `ListResourcesRequest` is equal, but its result is not.
     differ! {
         Resource ListResourcesResult ListResourcesResultResponse ListResourcesRequest
-        ClientRequest ClientRequestMethod ServerNotification ServerNotificationMethod
+        ClientRequest ClientRequestMethod ClientNotification ServerNotification ServerNotificationMethod
     }
     let resource = acme::Resource::new("catalogue", "file:///catalogue.txt").with_owner("library");
     let list = acme::ListResourcesResult::new(acme::CacheScope::Public, vec![resource], 0);
@@ -85,8 +86,8 @@ fn new_messages_belong_to_the_revision() {
     assert_eq!(acme::CallToolRequest::REVISION, Revision::V2026_07_28);
 }
 
-/// Connects a client to a server with only a router of the module's types.
-async fn connect() -> Client {
+/// Connects a client to a server with only a router of the module's types. The server sends ratings to `ratings`.
+async fn connect(ratings: mpsc::UnboundedSender<u64>) -> Client {
     let router = Router::new()
         .request::<acme::SearchToolsRequest>(|_, params| async move {
             let tool = official::Tool::new(official::ToolInputSchema::new(), params.query);
@@ -98,6 +99,10 @@ async fn connect() -> Client {
         })
         .request::<acme::CallToolRequest>(|_, params| async move {
             Ok::<_, ErrorObject>(acme::CallToolResult::new(vec![acme::TextContent::new(params.name).into()]).into())
+        })
+        .notification::<acme::ToolRatedNotification>(move |_, params| {
+            ratings.send(params.stars.get()).expect("the test receives ratings");
+            async {}
         });
     assert_eq!(router.revisions(), [Revision::V2026_07_28]);
     let server = LocalInfo::new("acme", "1").capability("tools", json!({})).capability("resources", json!({}));
@@ -107,8 +112,9 @@ async fn connect() -> Client {
 }
 
 #[tokio::test]
-async fn a_router_serves_shared_changed_and_new_requests() {
-    let client = connect().await;
+async fn a_router_serves_shared_changed_and_new_messages() {
+    let (ratings, mut rated) = mpsc::unbounded_channel();
+    let client = connect(ratings).await;
     assert_eq!(client.revision(), Revision::V2026_07_28);
     let search = acme::SearchToolsRequestParams::new(client.meta(), "echo");
     let found = client.peer.call::<acme::SearchToolsRequest>(search).await.expect("a result");
@@ -117,13 +123,17 @@ async fn a_router_serves_shared_changed_and_new_requests() {
     let list = client.peer.call::<acme::ListResourcesRequest>(page).await.expect("a list");
     assert_eq!(list.resources[0].owner.as_deref(), Some("library"));
     client.tool("echo").await.expect("called");
+    let stars = acme::ToolRatedNotificationParamsStars::try_from(5).expect("at most 5");
+    let rating = acme::ToolRatedNotificationParams::new("echo", stars);
+    client.peer.notify::<acme::ToolRatedNotification>(rating).await.expect("sent");
+    assert_eq!(rated.recv().await, Some(5));
     let missing = client.peer.custom_request::<Value, Value>("tools/serach", &json!({})).expect("params");
     assert!(matches!(missing.send().await, Err(CallError::ErrorResponse(error)) if error.message.contains("tools/search")));
 }
 
 #[tokio::test]
 async fn clients_of_the_revision_are_served() {
-    let client = connect().await;
+    let client = connect(mpsc::unbounded_channel().0).await;
     let page = official::PaginatedRequestParams::new(client.meta());
     let list = client.peer.call::<official::ListResourcesRequest>(page).await.expect("a list");
     assert_eq!(list.resources[0].extra.get("owner"), Some(&json!("library")));
