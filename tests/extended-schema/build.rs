@@ -15,7 +15,9 @@ fn main() -> Result<()> {
     extended("legacy", "2025-11-25", "legacy.json")?;
     for revision in REVISIONS {
         let module = format!("unchanged_{}", revision.replace('-', "_"));
-        Generator::new(official(revision), "unchanged").extending(official(revision), revision).build_script(&module)?;
+        Generator::new(official(revision), "unchanged")
+            .extending(official(revision), revision)
+            .build_script(&module)?;
     }
     Ok(())
 }

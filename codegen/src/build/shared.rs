@@ -4,8 +4,8 @@ use std::collections::BTreeMap;
 
 use crate::build::builder::used_checks;
 use crate::model::{
-    Bounded, Check, Content, Extends, Item, Member, Origin, Params, PatternMembers, Protocol, Rest, Shape, Struct, Tuple,
-    Type, TypeId, Undecided, Union, Variant,
+    Bounded, Check, Content, Extends, Item, Member, Origin, Params, PatternMembers, Protocol, Rest, Shape, Struct,
+    Tuple, Type, TypeId, Undecided, Union, Variant,
 };
 
 /// Makes a model of a schema the model of an extension: its definitions that are equal to definitions of `core` with

@@ -138,9 +138,12 @@ fn has_schema(extends: &Extends, options: &Options) -> Option<TokenStream> {
     let Extends { revision, module, digest, .. } = extends;
     let constant = format_ident!("{}", module.to_uppercase());
     let why = format!(
-        "the types of revision {revision} in this version of mcpgen-types have another schema than the one that is extended"
+        "this module extends another schema than the one of revision {revision} in mcpgen-types; generate it again with the \
+         official schema of {revision}"
     );
-    Some(quote!(const _: () = assert!(#support::Revision::#constant.has_schema(#digest), #why);))
+    Some(quote!(
+        const _: () = assert!(#support::Revision::#constant.has_schema(#digest), #why);
+    ))
 }
 
 fn extension_title(protocol: &Protocol, extends: &Extends) -> String {

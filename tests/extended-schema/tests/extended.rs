@@ -128,7 +128,9 @@ async fn a_router_serves_shared_changed_and_new_messages() {
     client.peer.notify::<acme::ToolRatedNotification>(rating).await.expect("sent");
     assert_eq!(rated.recv().await, Some(5));
     let missing = client.peer.custom_request::<Value, Value>("tools/serach", &json!({})).expect("params");
-    assert!(matches!(missing.send().await, Err(CallError::ErrorResponse(error)) if error.message.contains("tools/search")));
+    assert!(
+        matches!(missing.send().await, Err(CallError::ErrorResponse(error)) if error.message.contains("tools/search"))
+    );
 }
 
 #[tokio::test]
