@@ -55,7 +55,7 @@ impl CompletionsArgs {
     }
 }
 
-/// Returns names of the project that contains the current folder.
+/// Returns names of the project that contains the current folder. They have no characters that a shell interprets.
 fn names(list: List) -> Result<String, Error> {
     let workspace = Workspace::open(None)?;
     let names: Vec<&str> = match list {
@@ -104,7 +104,7 @@ fn script(shell: Shell, cli: Command) -> String {
     for list in [List::Revisions, List::Names] {
         let (marker, command) = list.texts();
         script = match shell {
-            // Both in double quotes. If no name matches, bash completes files by itself (`-o default`).
+            // The marker is always in double quotes. If no name matches, bash completes files (`-o default`).
             Shell::Bash => script.replace(marker, &format!("$({command})")),
             Shell::Fish => {
                 let files = if list == List::Names { "-F" } else { "-f" };
