@@ -265,6 +265,75 @@ fn generates_one_schema_into_a_folder() {
 }
 
 #[test]
+fn generates_what_a_schema_adds_to_a_revision() {
+    const BASE: &str = r##"{
+        "$defs": {
+            "Place": { "type": "object", "properties": { "name": { "type": "string" } } },
+            "Size": { "type": "integer", "minimum": 0, "maximum": 9 },
+            "FindRequest": {
+                "type": "object",
+                "properties": { "method": { "const": "find" }, "params": { "$ref": "#/$defs/Place" } },
+                "required": ["method"]
+            },
+            "FindResult": { "type": "object", "properties": { "size": { "$ref": "#/$defs/Size" } } },
+            "ListRequest": {
+                "type": "object",
+                "properties": { "method": { "const": "list" }, "params": { "$ref": "#/$defs/Place" } },
+                "required": ["method"]
+            },
+            "ListResult": { "type": "object", "properties": { "places": { "type": "array", "items": { "$ref": "#/$defs/Place" } } } },
+            "ClientRequest": { "anyOf": [{ "$ref": "#/$defs/FindRequest" }, { "$ref": "#/$defs/ListRequest" }] }
+        }
+    }"##;
+    let project = Project::empty();
+    project.write("base.json", BASE);
+    // `FindRequest` differs by its result only, and prose does not matter.
+    project.write(
+        "own.json",
+        BASE.replace("\"maximum\": 9", "\"maximum\": 5").replace("\"string\"", "\"string\", \"title\": \"N\""),
+    );
+    let command = ["generate", "--schema", "own.json", "--revision", "own-1", "--out", "out"];
+    let extends = |value: &'static str| [&command[..], &["--extends", value]].concat();
+    project.run(&extends("2031-01-01=base.json")).exits(0).prints(&["own-1: ", " shared), 2 methods, "]);
+    let root = project.read("out/mod.rs");
+    let shared = root.split_once("pub use ::mcpgen_types::v2031_01_01::").expect("shared types").1;
+    for (name, is_shared) in [
+        ("Place", true),
+        ("ListRequest", true),
+        ("ListResult", true),
+        ("Size", false),
+        ("FindResult", false),
+        ("FindRequest", false),
+        ("ClientRequest", false),
+        ("ClientRequestMethod", false),
+    ] {
+        let words: Vec<&str> = shared.split(|c: char| !c.is_ascii_alphanumeric()).collect();
+        assert_eq!(words.contains(&name), is_shared, "{name}\n{root}");
+    }
+    for expected in [
+        "--extends 2031-01-01=base.json`",
+        "It shares types with revision `2031-01-01`.",
+        "::V2031_01_01",
+        ".has_schema(",
+    ] {
+        assert!(root.contains(expected), "{expected}\n{root}");
+    }
+    let messages = project.read("out/base.rs");
+    assert!(messages.contains("const REVISION: Revision = Revision::V2031_01_01;"), "{messages}");
+    project.run(&[&extends("2031-01-01=base.json")[..], &["--check"]].concat()).exits(0).prints(&["unchanged"]);
+    project.run(&[&command[..], &["--check"]].concat()).exits(1);
+
+    for value in ["2031-01-01", "=base.json", "2031-01-01="] {
+        project.run(&extends(value)).exits(2).prints(&["2026-07-28=schema.json"]);
+    }
+    project.run(&extends("2031-01-01=none.json")).exits(2).prints(&["none.json"]);
+    project.run(&extends("../x=base.json")).exits(2).prints(&["cannot be the name of a revision"]);
+    // The corrections of a released revision show that the file has another schema.
+    project.run(&extends("2025-11-25=base.json")).exits(2).prints(&["check that this is the schema of 2025-11-25"]);
+    project.run(&["generate", "--extends", "2031-01-01=base.json"]).exits(2).prints(&["--schema"]);
+}
+
+#[test]
 fn names_the_remedy_outside_a_project() {
     let project = Project::empty();
     project.write("small.json", SMALL);

@@ -3,6 +3,8 @@
 mod support;
 
 use std::fs;
+use std::io::ErrorKind;
+use std::path::Path;
 
 use support::Project;
 
@@ -135,13 +137,117 @@ fn entries_become_documentation() {
         .prints(&["The params of a ping.", "The display title."]);
 }
 
+/// Runs a script in a shell, in the project, with mcpgen in `PATH` and its completions in `completions`. Returns `None` if
+/// the shell is not installed.
+fn run_shell(project: &Project, shell: &str, options: &[&str], script: &str) -> Option<String> {
+    project.write("completions", project.run(&["completions", shell]).exits(0).out());
+    let folder = Path::new(env!("CARGO_BIN_EXE_mcpgen")).parent().expect("the folder of mcpgen");
+    let path = std::env::var("PATH").unwrap_or_default();
+    let mut command = std::process::Command::new(shell);
+    command.args(options).args(["-c", script]).current_dir(project.home.path());
+    match command.env("PATH", format!("{}:{path}", folder.display())).output() {
+        Err(error) if error.kind() == ErrorKind::NotFound => {
+            eprintln!("NOTE: {shell} is not installed, so its completions are not tested");
+            None
+        }
+        output => {
+            let output = output.expect("the shell runs");
+            assert!(output.status.success(), "{shell}: {}", String::from_utf8_lossy(&output.stderr));
+            Some(String::from_utf8_lossy(&output.stdout).into_owned())
+        }
+    }
+}
+
+/// Command lines, with the candidates for the last word. A candidate with `!` in front is not offered.
+const LINES: [(&str, &[&str]); 9] = [
+    ("mcpgen explain request-r", &["request-removed", "!request-added"]),
+    ("mcpgen explain tool-became-d", &["tool-became-destructive"]),
+    ("mcpgen inspect 20", &["2030-01-01"]),
+    ("mcpgen inspect sm", &["!2030-01-01"]),
+    ("mcpgen diff 2030-01-01 20", &["2030-01-01"]),
+    ("mcpgen changelog 20", &["2030-01-01"]),
+    ("mcpgen validate How --schema 20", &["2030-01-01"]),
+    ("mcpgen import small.json --core 20", &["2030-01-01"]),
+    ("mcpgen import small.json --revision 20", &["2030-01-01"]),
+];
+
+fn check_candidates(shell: &str, line: &str, expected: &[&str], candidates: &str) {
+    let candidates: Vec<&str> = candidates.split_whitespace().collect();
+    for name in expected {
+        let (name, is_offered) = name.strip_prefix('!').map_or((*name, true), |name| (name, false));
+        assert_eq!(candidates.contains(&name), is_offered, "{shell}: {line}: {name}: {candidates:?}");
+    }
+}
+
+#[test]
+fn bash_completes_rules_and_revisions() {
+    let project = project(ENTRIES);
+    for (line, expected) in LINES {
+        let script = format!(
+            "source completions; COMP_WORDS=({line}); COMP_CWORD=$((${{#COMP_WORDS[@]}} - 1))
+             _mcpgen mcpgen \"${{COMP_WORDS[-1]}}\" \"${{COMP_WORDS[-2]}}\" 2>/dev/null; echo \"${{COMPREPLY[@]}}\""
+        );
+        let candidates = run_shell(&project, "bash", &["--norc"], &script).expect("bash is installed");
+        check_candidates("bash", line, expected, &candidates);
+        if line.ends_with(" sm") {
+            assert_eq!(candidates.trim(), "", "bash completes files if there are no candidates");
+        }
+    }
+    let registered = run_shell(&project, "bash", &["--norc"], "source completions; complete -p mcpgen");
+    assert!(registered.expect("bash is installed").contains("-o default"), "bash completes files");
+    // Outside a project, there are no names.
+    let script = "cd /; source completions; COMP_WORDS=(mcpgen inspect ''); COMP_CWORD=2
+        _mcpgen mcpgen '' inspect; echo \"${COMPREPLY[@]}\"";
+    let script = script.replace("source completions", &format!("source {}", project.path("completions").display()));
+    let candidates = run_shell(&project, "bash", &["--norc"], &script).expect("bash is installed");
+    check_candidates("bash", "outside a project", &["--format", "!2030-01-01"], &candidates);
+}
+
+#[test]
+fn fish_completes_rules_revisions_and_files() {
+    let project = project(ENTRIES);
+    let files: [(&str, &[&str]); 4] = [
+        ("mcpgen inspect sm", &["small.json"]),
+        ("mcpgen validate How --schema sm", &["small.json"]),
+        ("mcpgen import small.json --core sm", &["!small.json"]),
+        ("mcpgen explain sm", &["!small.json"]),
+    ];
+    for (line, expected) in LINES.into_iter().chain(files) {
+        let script = format!("source completions; complete -C '{line}'");
+        let Some(candidates) = run_shell(&project, "fish", &["--no-config"], &script) else { return };
+        check_candidates("fish", line, expected, &candidates);
+    }
+}
+
+#[test]
+fn zsh_completes_rules_revisions_and_files() {
+    let project = project(ENTRIES);
+    // Completions need a terminal, so this replaces the function of zsh that receives the candidates.
+    let script =
+        "compdef() {}; _alternative() { print -r -- $@ }; source ./completions; _mcpgen_names; _mcpgen_revisions";
+    let Some(candidates) = run_shell(&project, "zsh", &["-f"], script) else { return };
+    assert_eq!(candidates, "names:name:(2030-01-01) files:file:_files\nrevisions:revision:(2030-01-01)\n");
+    let script = project.read("completions");
+    for argument in [
+        ":subject -- A vendored revision or extension, or a schema file:_mcpgen_names",
+        ":old -- The old schema or snapshot:_mcpgen_names",
+        ":NAME|FILE:_mcpgen_names",
+        ":REV:_mcpgen_revisions",
+        "list all rules\\]:(request-added request-removed",
+    ] {
+        assert!(script.contains(argument), "{argument}\n{script}");
+    }
+}
+
 #[test]
 fn prints_completions_manuals_and_types() {
     let project = project(ENTRIES);
     for shell in ["bash", "elvish", "fish", "powershell", "zsh"] {
-        project.run(&["completions", shell]).exits(0).prints(&["generate", "inspect", "docs"]);
+        let script = project.run(&["completions", shell]).exits(0).prints(&["generate", "inspect", "docs"]).out();
+        assert!(!script.contains("MCPGEN_"), "{shell}: a marker is not replaced");
     }
     project.run(&["completions", "tcsh"]).exits(2);
+    project.run(&["completions"]).exits(2).prints(&["<SHELL>"]);
     project.run(&["man"]).exits(0).prints(&[".TH mcpgen", "generate"]);
     project.run(&["man", "diff"]).exits(0).prints(&[".TH mcpgen-diff", "baseline"]);
     project.run(&["man", "dif"]).exits(2).prints(&["no command `dif`", "diff"]);

@@ -131,6 +131,23 @@ impl Revision {
         REVISIONS.contains(&self.name)
     }
 
+    /// Returns whether a digest is the SHA-256 of the definitions in the revision's schema, without their prose. A
+    /// generated module that extends the revision checks this when it is compiled. `false` for a custom revision.
+    #[must_use]
+    pub const fn has_schema(self, digest: &str) -> bool {
+        const DIGESTS: &[&str] = &[
+            "7a922a2b8d501239f7ff896da1d770dde3d701275923d81d1b4306d9cf8c11e7",
+            "9e8e28ae035b888a1ff97d6adceccb8685878636d0345043b2971e48d60d4488",
+            "86195ca9877f2b46ae60ebe1ba62a0f7bca010ee617c42832a015533de69104d",
+            "d3d399432ce0eb71d210a778966cb6f0793d697455e51e9c539202b76c5c02ee",
+            "e26f29f8c461db9254d84b42f766a95e90da5866ff6b2d15495805dfecf99d44",
+        ];
+        match self.index {
+            Some(index) => crate::codec::is_equal(DIGESTS[index], digest),
+            None => false,
+        }
+    }
+
     /// Returns the methods of the revision, in no particular order. Empty for a custom revision.
     #[must_use]
     pub fn methods(self) -> &'static [crate::MethodSpec] {

@@ -4,15 +4,16 @@ use std::collections::BTreeMap;
 
 use crate::build::builder::used_checks;
 use crate::model::{
-    Bounded, Check, Content, Extends, Item, Member, Origin, PatternMembers, Protocol, Rest, Shape, Struct, Tuple, Type,
-    TypeId, Undecided, Union, Variant,
+    Bounded, Check, Content, Extends, Item, Member, Origin, Params, PatternMembers, Protocol, Rest, Shape, Struct,
+    Tuple, Type, TypeId, Undecided, Union, Variant,
 };
 
 /// Makes a model of a schema the model of an extension: its definitions that are equal to definitions of `core` with
 /// the same name become the types of `core`, together with the inline types in them.
 ///
-/// Definitions are compared by their shapes, which are their normal forms with decided unions. Prose is not compared.
-pub(crate) fn extend(protocol: &mut Protocol, core: &Protocol, module: String, version: String) {
+/// Definitions are compared by their shapes, which are their normal forms with decided unions, and messages also by what
+/// their traits state, such as the result of a request. Prose is not compared.
+pub(crate) fn extend(protocol: &mut Protocol, core: &Protocol, module: String, version: Option<String>) {
     let mut pairs = Pairs { extension: protocol, core, equal: BTreeMap::new() };
     for (id, def) in protocol.types.iter().enumerate().filter(|(_, def)| def.origin == Origin::Definition) {
         let twin = core.types.iter().position(|other| other.origin == Origin::Definition && other.name == def.name);
@@ -27,7 +28,8 @@ pub(crate) fn extend(protocol: &mut Protocol, core: &Protocol, module: String, v
         pairs.equal.into_iter().map(|(id, twin)| (id, core.types[twin].rust.clone())).collect();
     let own = protocol.types.iter().enumerate().filter(|(id, _)| !shared.contains_key(id)).map(|(_, def)| def);
     protocol.checks = used_checks(own, &protocol.checks);
-    protocol.extends = Some(Extends { version, revision: core.revision.clone(), module, shared });
+    let (revision, digest) = (core.revision.clone(), core.digest());
+    protocol.extends = Some(Extends { version, revision, module, digest, shared });
 }
 
 /// Compares the types of two models. Recursive types are equal if no difference is found.
@@ -53,7 +55,46 @@ impl Pairs<'_> {
             return false;
         }
         self.equal.insert(a, b);
-        self.shapes(&ours.shape, &theirs.shape)
+        self.shapes(&ours.shape, &theirs.shape) && self.requests(a, b) && self.notifications(a, b)
+    }
+
+    /// Compares what `Request` states about two types. A request whose result differs is a different type, because a type
+    /// implements the trait once.
+    fn requests(&mut self, a: TypeId, b: TypeId) -> bool {
+        let of = |protocol: &'_ Protocol, id| protocol.requests.iter().position(|request| request.type_id == id);
+        let (a, b) = match (of(self.extension, a), of(self.core, b)) {
+            (None, None) => return true,
+            (Some(a), Some(b)) => (&self.extension.requests[a], &self.core.requests[b]),
+            _ => return false,
+        };
+        a.method == b.method
+            && self.params(a.params.as_ref(), b.params.as_ref())
+            && self.content(&a.result, &b.result)
+            && match (&a.task_result, &b.task_result) {
+                (None, None) => true,
+                (Some(a), Some(b)) => self.content(a, b),
+                _ => false,
+            }
+    }
+
+    fn notifications(&mut self, a: TypeId, b: TypeId) -> bool {
+        let of = |protocol: &'_ Protocol, id| protocol.notifications.iter().position(|known| known.type_id == id);
+        match (of(self.extension, a), of(self.core, b)) {
+            (None, None) => true,
+            (Some(a), Some(b)) => {
+                let (a, b) = (&self.extension.notifications[a], &self.core.notifications[b]);
+                a.method == b.method && self.params(a.params.as_ref(), b.params.as_ref())
+            }
+            _ => false,
+        }
+    }
+
+    fn params(&mut self, a: Option<&Params>, b: Option<&Params>) -> bool {
+        match (a, b) {
+            (None, None) => true,
+            (Some(a), Some(b)) => a.required == b.required && self.content(&a.content, &b.content),
+            _ => false,
+        }
     }
 
     fn shapes(&mut self, a: &Shape, b: &Shape) -> bool {

@@ -62,7 +62,7 @@ impl Cli {
             Command::Diff(args) => args.run(),
             Command::Changelog(args) => args.run(),
             Command::Explain(args) => args.run(),
-            Command::Completions(args) => Ok(args.run(&mut Cli::command())),
+            Command::Completions(args) => args.run(Cli::command()),
             Command::Man(args) => args.run(Cli::command()),
         }
     }

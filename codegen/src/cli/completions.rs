@@ -1,25 +1,156 @@
 //! `mcpgen completions`.
 
-use clap::Args;
+use clap::builder::PossibleValuesParser;
+use clap::{Arg, Args, Command, ValueEnum};
 use clap_complete::Shell;
 
 use super::answer::Answer;
+use crate::diff::{LIST_RULES, RULES};
+use crate::error::Error;
+use crate::project::Workspace;
 
 /// Print completions for a shell
+///
+/// Completes commands and options. In bash, fish and zsh, also the rules of `explain`, and the revisions and extensions of
+/// the project that contains the current folder.
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Example:
   mcpgen completions bash > ~/.local/share/bash-completion/completions/mcpgen")]
 pub(super) struct CompletionsArgs {
     /// The shell
-    #[arg(value_enum)]
-    shell: Shell,
+    #[arg(value_enum, required_unless_present = "list")]
+    shell: Option<Shell>,
+    /// Print names of the project, one per line, for the scripts
+    #[arg(long, value_enum, hide = true, conflicts_with = "shell")]
+    list: Option<List>,
+}
+
+/// Names that depend on the project, so that the scripts ask for them.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+enum List {
+    /// The revisions.
+    Revisions,
+    /// The revisions and the extensions.
+    Names,
+}
+
+/// The values of an argument.
+enum Values {
+    /// Names that do not depend on the project.
+    Fixed(Vec<&'static str>),
+    /// Names of the project.
+    Listed(List),
+    /// Names of the project, or files.
+    ListedOrFile(List),
 }
 
 impl CompletionsArgs {
-    pub(super) fn run(self, cli: &mut clap::Command) -> Answer {
-        let mut script = Vec::new();
-        clap_complete::generate(self.shell, cli, "mcpgen", &mut script);
-        Answer { text: String::from_utf8_lossy(&script).into_owned(), ..Answer::default() }
+    pub(super) fn run(self, cli: Command) -> Result<Answer, Error> {
+        let text = match (self.shell, self.list) {
+            (Some(shell), _) => script(shell, cli),
+            (None, list) => names(list.unwrap_or(List::Names))?,
+        };
+        Ok(Answer { text, ..Answer::default() })
     }
+}
+
+/// Returns names of the project that contains the current folder. They have no characters that a shell interprets.
+fn names(list: List) -> Result<String, Error> {
+    let workspace = Workspace::open(None)?;
+    let names: Vec<&str> = match list {
+        List::Revisions => workspace.revisions.iter().map(|row| row.name.as_str()).collect(),
+        List::Names => workspace.names().collect(),
+    };
+    Ok(names.into_iter().map(|name| format!("{name}\n")).collect())
+}
+
+impl List {
+    /// Returns the text that represents the names in the scripts of clap, and the command that prints them.
+    fn texts(self) -> (&'static str, &'static str) {
+        match self {
+            List::Revisions => ("MCPGEN_REVISIONS", "mcpgen completions --list revisions 2>/dev/null"),
+            List::Names => ("MCPGEN_NAMES", "mcpgen completions --list names 2>/dev/null"),
+        }
+    }
+}
+
+/// Returns the values of an argument, by the name of its value. The parsers do not know these values, because commands
+/// report unknown names themselves, with similar ones.
+fn values(argument: &Arg) -> Option<Values> {
+    let [name] = argument.get_value_names()? else { return None };
+    match name.as_str() {
+        "REV|FILE" | "NAME|FILE" | "OLD" | "NEW" => Some(Values::ListedOrFile(List::Names)),
+        "REV" => Some(Values::Listed(List::Revisions)),
+        "RULE" => Some(Values::Fixed(RULES.iter().chain(LIST_RULES.iter()).map(|rule| rule.id).collect())),
+        _ => None,
+    }
+}
+
+/// Returns the script for a shell.
+///
+/// clap writes fixed values into its scripts, but no commands that print values. So names of the project are one fixed
+/// value, which is replaced in the text of the script.
+fn script(shell: Shell, cli: Command) -> String {
+    let mut positionals = String::new();
+    for command in cli.get_subcommands() {
+        let values = command.get_positionals().filter_map(values);
+        positionals.extend(values.map(|values| fish_positional(command.get_name(), &values)));
+    }
+    let mut cli = cli.mut_subcommands(|command| command.mut_args(with_values));
+    let mut script = Vec::new();
+    clap_complete::generate(shell, &mut cli, "mcpgen", &mut script);
+    let mut script = String::from_utf8_lossy(&script).into_owned();
+    for list in [List::Revisions, List::Names] {
+        let (marker, command) = list.texts();
+        script = match shell {
+            // The marker is always in double quotes. If no name matches, bash completes files (`-o default`).
+            Shell::Bash => script.replace(marker, &format!("$({command})")),
+            Shell::Fish => {
+                let files = if list == List::Names { "-F" } else { "-f" };
+                script.replace(&format!("-f -a \"{marker}\\t''\""), &format!("{files} -a \"({command})\""))
+            }
+            Shell::Zsh => {
+                let function = format!("_{}", marker.to_lowercase());
+                let script = script.replace(&format!("({marker})"), &function);
+                script.replacen("\n_mcpgen() {", &format!("\n{}\n_mcpgen() {{", zsh_function(&function, list)), 1)
+            }
+            _ => script,
+        };
+    }
+    if shell == Shell::Fish {
+        script.push_str(&positionals);
+    }
+    script
+}
+
+/// Adds the values to an argument.
+fn with_values(argument: Arg) -> Arg {
+    match values(&argument) {
+        Some(Values::Fixed(names)) => argument.value_parser(PossibleValuesParser::new(names)),
+        Some(Values::Listed(list) | Values::ListedOrFile(list)) => {
+            argument.value_parser(PossibleValuesParser::new([list.texts().0]))
+        }
+        None => argument,
+    }
+}
+
+/// Returns the function that completes names of the project in zsh.
+fn zsh_function(name: &str, list: List) -> String {
+    let (_, command) = list.texts();
+    let (tag, files) = match list {
+        List::Revisions => ("revisions:revision", ""),
+        List::Names => ("names:name", " 'files:file:_files'"),
+    };
+    format!("{name}() {{\n    _alternative \"{tag}:($({command}))\"{files}\n}}\n")
+}
+
+/// Returns the line that completes a positional argument in fish, for which clap writes none.
+fn fish_positional(command: &str, values: &Values) -> String {
+    let (files, names) = match values {
+        Values::Fixed(names) => ("-f ", names.join(" ")),
+        Values::Listed(list) => ("-f ", format!("({})", list.texts().1)),
+        Values::ListedOrFile(list) => ("", format!("({})", list.texts().1)),
+    };
+    format!("complete -c mcpgen -n \"__fish_mcpgen_using_subcommand {command}\" {files}-a \"{names}\"\n")
 }

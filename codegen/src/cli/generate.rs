@@ -19,7 +19,8 @@ use crate::project::generate::{self, Generated, Generator};
 Examples:
   mcpgen generate
   mcpgen generate --check
-  mcpgen generate --schema my-schema.json --revision my-draft --out src/protocol")]
+  mcpgen generate --schema my-schema.json --revision my-draft --out src/protocol
+  mcpgen generate --schema my-schema.json --revision my-draft --out src/protocol --extends 2026-07-28=official.json")]
 pub(super) struct GenerateArgs {
     /// Write nothing; print the changes and exit with 1 if there are any
     #[arg(long)]
@@ -40,16 +41,32 @@ pub(super) struct GenerateArgs {
     /// The Rust path of mcpgen-types in the module of --schema
     #[arg(long, value_name = "PATH", requires = "schema", default_value = generate::SUPPORT)]
     support: String,
+    /// Generate only what --schema adds to this revision of mcpgen-types, or changes
+    ///
+    /// FILE is the official schema of the revision. Definitions that are equal in both become the types of the revision.
+    #[arg(long, value_name = "REVISION=FILE", requires = "schema", value_parser = base)]
+    extends: Option<(String, PathBuf)>,
     #[command(flatten)]
     options: SchemaArgs,
+}
+
+/// Reads a value of `--extends`.
+fn base(text: &str) -> Result<(String, PathBuf), String> {
+    match text.split_once('=') {
+        Some((revision, file)) if !revision.is_empty() && !file.is_empty() => Ok((revision.to_owned(), file.into())),
+        _ => Err("expected a revision and its schema, as in 2026-07-28=schema.json".to_owned()),
+    }
 }
 
 impl GenerateArgs {
     pub(super) fn run(self) -> Result<Answer, Error> {
         let (generated, folder) = match (&self.schema, &self.revision, &self.out) {
             (Some(schema), Some(revision), Some(out)) => {
-                let generator =
+                let mut generator =
                     Generator::new(schema, revision).support(&self.support).read_options(self.options.options()?);
+                if let Some((revision, file)) = &self.extends {
+                    generator = generator.extending(file, revision);
+                }
                 let generated = if self.check { generator.compare_with(out)? } else { generator.write_to(out)? };
                 (generated, out.display().to_string())
             }
@@ -66,8 +83,11 @@ impl GenerateArgs {
                 (changed, true) => format!("{changed} differ"),
                 (changed, false) => format!("{changed} written or removed"),
             };
-            let generate::Summary { revision, types, methods, files, .. } = &summary;
-            answer.text.push_str(&format!("{revision}: {types} types, {methods} methods, {files} files: {state}\n"));
+            let generate::Summary { revision, types, shared, methods, files, .. } = &summary;
+            let shared = if *shared == 0 { String::new() } else { format!(" ({shared} shared)") };
+            answer
+                .text
+                .push_str(&format!("{revision}: {types} types{shared}, {methods} methods, {files} files: {state}\n"));
             if !summary.idle_fixups.is_empty() {
                 let names = summary.idle_fixups.join(", ");
                 answer.notes.push(format!("warning: {revision}: fixups that did not match: {names}"));

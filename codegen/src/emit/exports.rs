@@ -6,7 +6,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use super::{Options, json_schema};
 use crate::build::areas::{CHECKS, MESSAGES};
 use crate::model::{MessageKind, MessageSet, Protocol, Side, Tag, TypeDef, TypeId};
-use crate::text::names::Namespace;
+use crate::text::names::{Namespace, constant_name};
 
 /// The area of types that an extension shares with a revision. It has no file: the root re-exports them.
 const SHARED: &str = "";
@@ -25,12 +25,14 @@ pub(super) struct Exports {
 
 /// The names of items that are not types of the model. All of them belong to the area of messages.
 pub(super) struct MessageNames {
-    /// The method enums, with their message sets.
+    /// The method enums, with their message sets. Like the other lists, without the items that an extension shares.
     pub(super) method_enums: Vec<(MessageSet, TypeId, String)>,
     /// The message types: the sender, the unions of its requests and of its notifications, and the name of the type.
     pub(super) envelopes: Vec<(Side, [TypeId; 2], String)>,
-    /// The constants of the error codes, in the order of the model.
-    pub(super) error_codes: Vec<String>,
+    /// The error codes, as positions in the model, with the names of their constants.
+    pub(super) error_codes: Vec<(usize, String)>,
+    /// The items that an extension shares with a revision, with their names there.
+    pub(super) shared: BTreeMap<String, String>,
 }
 
 impl Exports {
@@ -43,6 +45,7 @@ impl Exports {
         let shared = protocol.types.iter().enumerate().filter(|(id, _)| protocol.is_shared(*id));
         let mut homes: BTreeMap<String, String> =
             shared.map(|(_, def)| (def.rust.clone(), SHARED.to_owned())).collect();
+        homes.extend(message_names.shared.keys().map(|name| (name.clone(), SHARED.to_owned())));
         for (area, name) in types.chain(others) {
             areas.entry(area.to_owned()).or_default().insert(name.clone());
             *sizes.entry(area.to_owned()).or_default() += 1;
@@ -82,9 +85,21 @@ impl MessageNames {
         protocol.types.iter().for_each(|def| drop(names.claim(&def.rust)));
         let is_set = |def: &TypeDef, set: MessageSet| def.name == set.definition() && def.is_message_set();
         let id = |set: MessageSet| protocol.types.iter().position(|def| is_set(def, set));
-        let sets = MessageSet::ALL.into_iter().filter_map(|set| Some((set, id(set)?)));
-        let method_enums =
-            sets.map(|(set, id)| (set, id, names.claim(&format!("{}Method", protocol.types[id].rust)))).collect();
+        let mut shared = BTreeMap::new();
+        // Names in the revision are never numbered, which a test checks.
+        let mut is_own = |is_shared: bool, ours: &str, theirs: String| {
+            if is_shared {
+                shared.insert(ours.to_owned(), theirs);
+            }
+            !is_shared
+        };
+        let mut method_enums = Vec::new();
+        for (set, id) in MessageSet::ALL.into_iter().filter_map(|set| Some((set, id(set)?))) {
+            let name = names.claim(&format!("{}Method", protocol.types[id].rust));
+            if is_own(protocol.is_shared(id), &name, format!("{}Method", set.definition())) {
+                method_enums.push((set, id, name));
+            }
+        }
         let mut envelopes = Vec::new();
         for (sender, name) in [(Side::Client, "ClientMessage"), (Side::Server, "ServerMessage")] {
             let [requests, notifications] =
@@ -92,15 +107,25 @@ impl MessageNames {
             if let (Some(requests), Some(notifications)) = (requests, notifications)
                 && [requests, notifications].iter().all(|id| is_json_rpc(protocol, *id))
             {
-                envelopes.push((sender, [requests, notifications], names.claim(name)));
+                let (types, ours) = ([requests, notifications], names.claim(name));
+                if is_own(types.iter().all(|id| protocol.is_shared(*id)), &ours, name.to_owned()) {
+                    envelopes.push((sender, types, ours));
+                }
             }
         }
-        let error_codes = protocol.error_codes.iter().map(|error| names.claim(&error.rust)).collect();
-        Self { method_enums, envelopes, error_codes }
+        let mut error_codes = Vec::new();
+        for (index, error) in protocol.error_codes.iter().enumerate() {
+            let (name, def) = (names.claim(&error.rust), &protocol.types[error.type_id]);
+            if is_own(protocol.is_shared(error.type_id), &name, constant_name(&def.name)) {
+                error_codes.push((index, name));
+            }
+        }
+        Self { method_enums, envelopes, error_codes, shared }
     }
 
     fn all(&self) -> impl Iterator<Item = &String> {
         let method_enums = self.method_enums.iter().map(|(_, _, name)| name);
-        method_enums.chain(self.envelopes.iter().map(|(_, _, name)| name)).chain(&self.error_codes)
+        let error_codes = self.error_codes.iter().map(|(_, name)| name);
+        method_enums.chain(self.envelopes.iter().map(|(_, _, name)| name)).chain(error_codes)
     }
 }

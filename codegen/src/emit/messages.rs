@@ -22,7 +22,8 @@ impl Emitter<'_> {
             }
         }
         items.extend(names.envelopes.iter().map(|(side, types, name)| self.envelope(*side, *types, name)));
-        items.extend(names.error_codes.iter().zip(&self.protocol.error_codes).map(|(name, error)| {
+        items.extend(names.error_codes.iter().map(|(index, name)| {
+            let error = &self.protocol.error_codes[*index];
             let (rust, code) = (ident(name), proc_macro2::Literal::i64_unsuffixed(error.code));
             let docs = format!(" The error code of [`{}`].", self.def(error.type_id).rust);
             quote! {
@@ -198,7 +199,9 @@ impl Emitter<'_> {
     }
 
     fn revision(&self) -> TokenStream {
-        match &self.options.vendored {
+        // Messages that extend a revision belong to it, so that routers serve them to its peers.
+        let extended = self.protocol.extends.as_ref().map(|extends| &extends.module);
+        match self.options.vendored.as_ref().or(extended) {
             Some(module) => {
                 let constant = format_ident!("{}", module.to_uppercase());
                 quote!(::mcpgen_core::Revision::#constant)

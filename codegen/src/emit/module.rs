@@ -104,7 +104,7 @@ fn root(protocol: &Protocol, exports: &Exports, options: &Options) -> TokenStrea
 
 /// Returns `mod.rs` with these lines of documentation.
 fn root_with(lines: &[String], protocol: &Protocol, exports: &Exports, options: &Options) -> TokenStream {
-    let shared = shared(protocol, options);
+    let shared = shared(protocol, exports, options);
     let modules = exports.areas.iter().map(|(area, exported)| {
         let module = syn::Ident::new(area, proc_macro2::Span::call_site());
         let names = exported.iter().map(|name| format_ident!("{}", names::escape(name)));
@@ -117,30 +117,51 @@ fn root_with(lines: &[String], protocol: &Protocol, exports: &Exports, options: 
     let layout = options.vendored.is_none().then(|| {
         quote!(#![allow(clippy::doc_lazy_continuation, clippy::doc_overindented_list_items, reason = "the schema's own prose")])
     });
+    let extends = protocol.extends.as_ref().filter(|_| options.vendored.is_none());
+    // The file that declares a vendored module has this attribute.
+    let deprecated = extends.map(|_| quote!(#![allow(deprecated, reason = "deprecated items remain")]));
+    let has_schema = extends.map(|extends| has_schema(extends, options));
     quote! {
         #(#![doc = #lines])*
         #layout
+        #deprecated
         #(#modules)*
         #(#exports)*
         #shared
+        #has_schema
     }
+}
+
+/// Returns the check that `mcpgen-types` has the types of the schema with which the types were compared.
+fn has_schema(extends: &Extends, options: &Options) -> Option<TokenStream> {
+    let support: syn::Path = syn::parse_str(&options.support).ok()?;
+    let Extends { revision, module, digest, .. } = extends;
+    let constant = format_ident!("{}", module.to_uppercase());
+    let why = format!(
+        "this module extends another schema than the one of revision {revision} in mcpgen-types; generate it again with the \
+         official schema of {revision}"
+    );
+    Some(quote!(
+        const _: () = assert!(#support::Revision::#constant.has_schema(#digest), #why);
+    ))
 }
 
 fn extension_title(protocol: &Protocol, extends: &Extends) -> String {
-    let (name, version, revision) = (&protocol.revision, &extends.version, &extends.revision);
+    let (name, revision) = (&protocol.revision, &extends.revision);
+    let version = extends.version.as_ref().map_or_else(String::new, |version| format!(", version `{version}`"));
     if extends.shared.is_empty() {
-        return format!(" The schema `{name}`, version `{version}`.");
+        return format!(" The schema `{name}`{version}.");
     }
-    format!(" The schema `{name}`, version `{version}`. It shares types with revision `{revision}`.")
+    format!(" The schema `{name}`{version}. It shares types with revision `{revision}`.")
 }
 
-/// Re-exports the types that an extension shares with a revision.
-fn shared(protocol: &Protocol, options: &Options) -> Option<TokenStream> {
+/// Re-exports the types that an extension shares with a revision, and the items that belong to them.
+fn shared(protocol: &Protocol, exports: &Exports, options: &Options) -> Option<TokenStream> {
     let extends = protocol.extends.as_ref().filter(|extends| !extends.shared.is_empty())?;
     let support: syn::Path = syn::parse_str(&options.support).ok()?;
     let module = format_ident!("{}", extends.module);
-    let names: BTreeMap<&String, &String> =
-        extends.shared.iter().map(|(id, theirs)| (&protocol.types[*id].rust, theirs)).collect();
+    let types = extends.shared.iter().map(|(id, theirs)| (&protocol.types[*id].rust, theirs));
+    let names: BTreeMap<&String, &String> = types.chain(&exports.message_names.shared).collect();
     let names = names.into_iter().map(|(ours, theirs)| {
         let (name, alias) = (ident(theirs), ident(ours));
         if ours == theirs { quote!(#name) } else { quote!(#name as #alias) }

@@ -67,6 +67,7 @@ fn tokens(revisions: &[Revision], models: &[Protocol], extensions: Option<TokenS
             pub const LATEST: Self = Self::#constant;
         }
     });
+    let digests = models.iter().map(Protocol::digest);
     let names = revisions.iter().map(|revision| &revision.name);
     let features = revisions.iter().map(|revision| revision.module());
     let names_again = names.clone();
@@ -127,6 +128,17 @@ fn tokens(revisions: &[Revision], models: &[Protocol], extensions: Option<TokenS
             }
 
             #(#rules)*
+
+            /// Returns whether a digest is the SHA-256 of the definitions in the revision's schema, without their prose. A
+            /// generated module that extends the revision checks this when it is compiled. `false` for a custom revision.
+            #[must_use]
+            pub const fn has_schema(self, digest: &str) -> bool {
+                const DIGESTS: &[&str] = &[#(#digests),*];
+                match self.index {
+                    Some(index) => crate::codec::is_equal(DIGESTS[index], digest),
+                    None => false,
+                }
+            }
 
             /// Returns the methods of the revision, in no particular order. Empty for a custom revision.
             #[must_use]

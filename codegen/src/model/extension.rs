@@ -45,12 +45,14 @@ impl Extension {
 /// The revision that an extension extends, and the types that both have.
 #[derive(Clone, Debug)]
 pub struct Extends {
-    /// The version of the extension.
-    pub version: String,
+    /// The version of the extension, or `None` if it is not vendored.
+    pub version: Option<String>,
     /// The name of the revision.
     pub revision: String,
     /// The module of the revision.
     pub module: String,
+    /// SHA-256 of the revision's definitions without prose, in hex.
+    pub digest: String,
     /// The types that are equal to a type of the revision, with the Rust name of that type.
     pub shared: BTreeMap<TypeId, String>,
 }

@@ -1,6 +1,7 @@
 //! A revision of the protocol.
 
 use indexmap::IndexMap;
+use sha2::{Digest, Sha256};
 
 use crate::json::Json;
 use crate::model::docs::Docs;
@@ -10,6 +11,7 @@ use crate::model::revision::Era;
 use crate::model::types::{Origin, Shape, Struct, Type, TypeDef, TypeId};
 use crate::schema::check::Check;
 use crate::schema::fixups::Applied;
+use crate::text::hex;
 
 /// A revision of the protocol.
 #[derive(Clone, Debug)]
@@ -51,6 +53,11 @@ impl Protocol {
     /// Returns whether the type is a type of the revision that an extension extends.
     pub fn is_shared(&self, id: TypeId) -> bool {
         self.extends.as_ref().is_some_and(|extends| extends.shared.contains_key(&id))
+    }
+
+    /// Returns the SHA-256 of the definitions without prose, in hex. It does not depend on the order of members.
+    pub(crate) fn digest(&self) -> String {
+        hex(&Sha256::digest(sorted(&Json::Object(self.facts.clone())).to_string()))
     }
 
     /// Follows aliases.
@@ -117,5 +124,19 @@ impl Protocol {
         }
         let result = def.name.strip_suffix("Response").filter(|result| result.ends_with("Result"))?;
         self.types.iter().position(|def| def.name == result)
+    }
+}
+
+/// Returns the value with the members of each object sorted by name.
+fn sorted(json: &Json) -> Json {
+    match json {
+        Json::Object(members) => {
+            let mut members: IndexMap<String, Json> =
+                members.iter().map(|(name, value)| (name.clone(), sorted(value))).collect();
+            members.sort_unstable_keys();
+            Json::Object(members)
+        }
+        Json::Array(items) => Json::Array(items.iter().map(sorted).collect()),
+        other => other.clone(),
     }
 }

@@ -125,7 +125,7 @@ pub(crate) fn model(document: Document, row: &Extension, core: &Protocol) -> Res
     // Most fixups are for schemas of revisions, so it is no news that they do not match.
     protocol.fixups.retain(|applied| !applied.pointers.is_empty() || applied.is_for(&row.name));
     let module = crate::model::Revision::module_of(&row.core);
-    extend(&mut protocol, core, module, row.version.clone());
+    extend(&mut protocol, core, module, Some(row.version.clone()));
     Ok(protocol)
 }
 

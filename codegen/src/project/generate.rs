@@ -5,7 +5,7 @@ use std::panic::resume_unwind;
 use std::path::{Path, PathBuf};
 use std::thread;
 
-use crate::build::model;
+use crate::build::{extend, model};
 use crate::conversions::{Rules, conversions};
 use crate::emit::module::{emit_on, threads};
 use crate::emit::{Options, conversions as conversion_tables, emit, extensions, methods, revisions};
@@ -43,6 +43,8 @@ pub struct Summary {
     pub revision: String,
     /// The number of types.
     pub types: usize,
+    /// The number of types that belong to the revision that is extended.
+    pub shared: usize,
     /// The number of methods, without embedded requests.
     pub methods: usize,
     /// The number of files.
@@ -146,6 +148,14 @@ pub struct Generator {
     revision: String,
     support: String,
     options: ReadOptions,
+    base: Option<Base>,
+}
+
+/// A revision of `mcpgen-types` that a schema extends.
+#[derive(Clone, Debug)]
+struct Base {
+    schema: PathBuf,
+    revision: String,
 }
 
 impl Generator {
@@ -156,7 +166,32 @@ impl Generator {
             revision: revision.into(),
             support: SUPPORT.to_owned(),
             options: ReadOptions::default(),
+            base: None,
         }
+    }
+
+    /// Generates only what the schema adds to a revision of `mcpgen-types`, or changes. `schema` is the official schema of
+    /// that revision, with or without its prose, and `revision` its name, such as `2026-07-28`.
+    ///
+    /// A definition that equals the definition of the same name in the revision becomes the revision's type, which the
+    /// module re-exports. Definitions are equal if they accept the same documents in the same way, all definitions that
+    /// they refer to are equal, and, for requests, their results are equal. Prose is not compared. The crate needs the
+    /// feature of `mcpgen-types` for the revision, such as `v2026_07_28`.
+    ///
+    /// All messages belong to the revision: `REVISION` of new ones is the constant of `mcpgen_types::Revision` too. So
+    /// routers serve them on connections of that revision.
+    ///
+    /// ```no_run
+    /// # fn main() -> Result<(), mcpgen::Error> {
+    /// mcpgen::Generator::new("schema.json", "my-revision")
+    ///     .extending("2026-07-28.json", "2026-07-28")
+    ///     .build_script("protocol")?;
+    /// # Ok(())
+    /// # }
+    /// ```
+    #[must_use]
+    pub fn extending(self, schema: impl Into<PathBuf>, revision: impl Into<String>) -> Generator {
+        Generator { base: Some(Base { schema: schema.into(), revision: revision.into() }), ..self }
     }
 
     /// Sets the path of the support core. The default is `::mcpgen_types`.
@@ -187,7 +222,8 @@ impl Generator {
     /// The errors of [`Generator::write_to`]; [`Error::Usage`] outside a build script.
     pub fn build_script(&self, name: &str) -> Result<Generated, Error> {
         let mapping = self.options.mapping.iter().map(|mapping| mapping.file.to_string());
-        let inputs = [self.schema.display().to_string()].into_iter().chain(mapping);
+        let base = self.base.iter().map(|base| base.schema.display().to_string());
+        let inputs = [self.schema.display().to_string()].into_iter().chain(mapping).chain(base);
         include_in_build(name, inputs, |out| self.write_to(out))
     }
 
@@ -201,12 +237,24 @@ impl Generator {
 
     fn sync(&self, out: &Path, check: bool) -> Result<Generated, Error> {
         check_name(&self.revision)?;
-        let protocol = model(Document::read_with(&self.schema, &self.options)?, &self.revision, false)?;
+        let protocol = self.model()?;
         conservation(&protocol)?;
         let files = emit(&protocol, &self.options())?;
         let changes = sync(out, &files, check)?;
         let summary = Summary { changed: changes.changes.len(), ..summary(&protocol, files.len()) };
         Ok(Generated { revisions: vec![summary], changes })
+    }
+
+    fn model(&self) -> Result<Protocol, Error> {
+        let mut protocol = model(Document::read_with(&self.schema, &self.options)?, &self.revision, false)?;
+        if let Some(Base { schema, revision }) = &self.base {
+            check_name(revision)?;
+            // Fixups that do not match show that this is the schema of another revision.
+            let base = model(Document::read(schema)?, revision, true)?;
+            protocol.fixups.retain(|applied| !applied.pointers.is_empty() || applied.is_for(revision));
+            extend(&mut protocol, &base, Revision::module_of(revision), None);
+        }
+        Ok(protocol)
     }
 
     fn options(&self) -> Options {
@@ -224,6 +272,10 @@ impl Generator {
         }
         if let Some(mapping) = &self.options.mapping {
             command.push_str(&format!(" --protocol {}", mapping.file_name()));
+        }
+        if let Some(Base { schema, revision }) = &self.base {
+            let file = schema.file_name().map_or_else(String::new, |name| name.to_string_lossy().into_owned());
+            command.push_str(&format!(" --extends {revision}={file}"));
         }
         Options { support: self.support.clone(), command, source, vendored: None }
     }
@@ -255,6 +307,7 @@ fn summary(protocol: &Protocol, files: usize) -> Summary {
     Summary {
         revision: protocol.revision.clone(),
         types: protocol.types.len(),
+        shared: protocol.extends.as_ref().map_or(0, |extends| extends.shared.len()),
         methods: requests + protocol.notifications.len(),
         files,
         changed: 0,

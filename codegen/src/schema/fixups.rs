@@ -212,7 +212,9 @@ pub(crate) fn apply(document: &mut Document, revision: &str, released: bool) -> 
                 },
                 keyword: String::new(),
                 why: format!("the fixup `{}` for {revision} does not find {} at this place", fixup.name, fixup.expects),
-                remedy: "if upstream corrected its schema, remove the revision from the fixup".into(),
+                remedy: format!(
+                    "check that this is the schema of {revision}; if upstream corrected it, remove the revision from the fixup"
+                ),
             });
         }
         applied.push(Applied { name: fixup.name, pointers });

@@ -486,7 +486,8 @@ impl Protocol for Modern {
             (Role::Server, method) if self.revision().method(method).is_some() => {
                 Err(format!("{method}: only sent to subscribers; use Subscriptions"))
             }
-            (Role::Client, method) if revision.is_some() || methods::newest(method).is_some() => {
+            // Notifications that no revision defines belong to extensions, or to schemas that extend a revision.
+            (Role::Client, method) if methods::newest(method).is_some() => {
                 let supported = supported.unwrap_or(TYPES);
                 Err(format!("{method}: a client cannot send this notification in revision {supported}"))
             }

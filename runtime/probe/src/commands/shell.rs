@@ -1,6 +1,8 @@
 //! `mcpgen-probe completions` and `mcpgen-probe man`.
 
-use clap::CommandFactory as _;
+use clap::builder::PossibleValuesParser;
+use clap::{Arg, CommandFactory as _};
+use mcpgen_types::Revision;
 
 use crate::cli::{Cli, CompletionsArgs, ManArgs};
 use crate::failure::Failure;
@@ -8,8 +10,20 @@ use crate::output;
 
 pub(crate) fn completions(args: &CompletionsArgs) -> Result<(), Failure> {
     let mut script = Vec::new();
-    clap_complete::generate(args.shell, &mut Cli::command(), "mcpgen-probe", &mut script);
+    let mut cli = Cli::command().mut_subcommands(|command| command.mut_args(with_revisions));
+    clap_complete::generate(args.shell, &mut cli, "mcpgen-probe", &mut script);
     output::print(&String::from_utf8_lossy(&script))
+}
+
+/// Adds the known revisions to `--revision`, for completions only: the parser itself reports unknown revisions.
+fn with_revisions(argument: Arg) -> Arg {
+    match argument.get_id().as_str() {
+        "revision" => {
+            let revisions = Revision::ALL.iter().map(|revision| revision.as_str());
+            argument.value_parser(PossibleValuesParser::new(revisions))
+        }
+        _ => argument,
+    }
 }
 
 pub(crate) fn man(args: &ManArgs) -> Result<(), Failure> {
