@@ -14,6 +14,9 @@ pub(super) struct ToolCache {
     tools: Mutex<Option<CachedTools>>,
     /// The number of changes of the list.
     changes: AtomicU64,
+    /// The names of the tools that run only as tasks. `None` if no list was received since the last change.
+    #[cfg(feature = "tasks")]
+    task_only: Mutex<Option<Vec<String>>>,
 }
 
 /// A list of tools.
@@ -66,6 +69,24 @@ impl ToolCache {
         let mut tools = self.tools.lock();
         self.changes.fetch_add(1, Ordering::SeqCst);
         tools.take();
+        #[cfg(feature = "tasks")]
+        self.task_only.lock().take();
+    }
+
+    /// Remembers which tools run only as tasks, even if the list itself is not cached. `changes` is that of
+    /// [`store`](Self::store).
+    #[cfg(feature = "tasks")]
+    pub(super) fn store_task_only(&self, tools: Vec<String>, changes: u64) {
+        let mut task_only = self.task_only.lock();
+        if self.changes() == changes {
+            *task_only = Some(tools);
+        }
+    }
+
+    /// Returns whether a tool runs only as a task. `None` if no list was received since the last change.
+    #[cfg(feature = "tasks")]
+    pub(super) fn requires_task(&self, tool: &str) -> Option<bool> {
+        self.task_only.lock().as_ref().map(|tools| tools.iter().any(|name| name == tool))
     }
 
     /// Discards the list if `method` is the notification that the tools have changed.
