@@ -7,6 +7,7 @@ use std::time::Duration;
 
 use anstyle::{AnsiColor, Style};
 use indicatif::{ProgressBar, ProgressStyle};
+use mcpgen_runtime::peer::Progress;
 use serde_json::Value;
 
 use crate::failure::Failure;
@@ -65,8 +66,14 @@ impl Activity {
         self.0.set_message(text.into());
     }
 
+    /// Returns a callback that shows reports of progress.
+    pub(crate) fn reports(&self) -> impl FnMut(Progress) + Send + 'static {
+        let activity = self.clone();
+        move |Progress { progress, total, message }| activity.progress(progress, total, message)
+    }
+
     /// Shows a report of progress.
-    pub(crate) fn progress(&self, done: f64, total: Option<f64>, message: Option<String>) {
+    fn progress(&self, done: f64, total: Option<f64>, message: Option<String>) {
         if let Some(message) = message {
             self.0.set_message(plain(&message));
         }

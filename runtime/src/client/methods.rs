@@ -35,6 +35,11 @@ impl<S: RequestService> Client<S> {
         if let Some(list) = self.tool_cache.unexpired() {
             return Ok(list);
         }
+        self.request_tools().await
+    }
+
+    /// Requests the list of tools, and caches it.
+    pub(super) async fn request_tools(&self) -> Result<Arc<Vec<Tool>>, CallError> {
         let changes = self.tool_cache.changes();
         let (mut list, mut time_to_live) = (Vec::new(), Duration::MAX);
         let mut pages = self.pages::<ListToolsRequest>();
@@ -43,7 +48,7 @@ impl<S: RequestService> Client<S> {
             list.extend(page.tools);
         }
         #[cfg(feature = "tasks")]
-        self.tool_cache.store_task_only(pages.task_only, changes);
+        self.tool_cache.store_task_support(pages.task_support, changes);
         let list = Arc::new(list);
         match self.revision().is_legacy() {
             true if self.notifies_of_changes("tools") => self.tool_cache.store(&list, None, changes),

@@ -23,9 +23,9 @@ pub struct Pages<'c, S, R> {
     pages: usize,
     /// The total size of their results.
     bytes: usize,
-    /// The names of the tools so far that run only as tasks.
+    /// The tools so far, and whether each runs only as a task.
     #[cfg(feature = "tasks")]
-    pub(super) task_only: Vec<String>,
+    pub(super) task_support: Vec<(String, bool)>,
     request: PhantomData<fn() -> R>,
 }
 
@@ -38,7 +38,7 @@ impl<'c, S, R> Pages<'c, S, R> {
             pages: 0,
             bytes: 0,
             #[cfg(feature = "tasks")]
-            task_only: Vec::new(),
+            task_support: Vec::new(),
             request: PhantomData,
         }
     }
@@ -81,8 +81,8 @@ impl<S: RequestService, R: Request> Pages<'_, S, R> {
         // Advance only after the page was decoded, so that it can be requested again.
         let page = self.client.decode(R::METHOD, &result)?;
         #[cfg(feature = "tasks")]
-        if R::METHOD == ListToolsRequest::METHOD {
-            self.task_only.extend(super::tool_task::task_only(&result));
+        if R::METHOD == ListToolsRequest::METHOD && self.client.has_tool_tasks() {
+            self.task_support.extend(super::tool_task::task_support(&result));
         }
         self.cursor = next.map(Some);
         (self.pages, self.bytes) = (self.pages + 1, bytes);

@@ -21,33 +21,38 @@ use crate::protocol::methods::may_run_as_task;
 use crate::service::router::RequestService;
 use crate::tasks::TaskSupport;
 
-/// Returns the names of the tools on a page of `tools/list` that run only as tasks. The page is in the revision of the
+/// Returns the tools on a page of `tools/list`, and whether each runs only as a task. The page is in the revision of the
 /// connection, because the types of the newest revision do not have the member.
-pub(super) fn task_only(page: &RawJson) -> Vec<String> {
-    if !page.text().contains("taskSupport") {
-        return Vec::new();
-    }
+pub(super) fn task_support(page: &RawJson) -> Vec<(String, bool)> {
     // The decoder reports an invalid page.
     let Ok(page) = page.decode::<Value>() else { return Vec::new() };
     let tools = page["tools"].as_array().into_iter().flatten();
-    let tools = tools.filter(|tool| tool["execution"]["taskSupport"] == TaskSupport::Required.as_str());
-    tools.filter_map(|tool| tool["name"].as_str().map(str::to_owned)).collect()
+    let required = |tool: &Value| tool["execution"]["taskSupport"] == TaskSupport::Required.as_str();
+    tools.filter_map(|tool| Some((tool["name"].as_str()?.to_owned(), required(tool)))).collect()
 }
 
 impl<S: RequestService> Client<S> {
+    /// Returns whether the server can run tool calls as tasks, if the client requests it.
+    pub(super) fn has_tool_tasks(&self) -> bool {
+        let path = ["tasks", "requests", "tools", "call"];
+        may_run_as_task(self.revision(), CallToolRequest::METHOD)
+            && self.peer.peer_info().is_some_and(|peer_info| peer_info.can(&path))
+    }
+
     /// Returns whether a tool runs only as a task. Requests the list of tools if the server can run tool calls as tasks
-    /// and the list was never requested.
+    /// and no list has the tool.
     pub(super) async fn requires_task(&self, tool: &str) -> bool {
-        let has_tasks =
-            || self.peer.peer_info().is_some_and(|peer_info| peer_info.can(&["tasks", "requests", "tools", "call"]));
-        if !may_run_as_task(self.revision(), CallToolRequest::METHOD) || !has_tasks() {
+        if !self.has_tool_tasks() {
             return false;
         }
-        if let Some(required) = self.tool_cache.requires_task(tool) {
-            return required;
-        }
-        if let Err(error) = self.tools().await {
-            tracing::warn!(%error, tool, "calling a tool without a task, because the tools cannot be listed");
+        // Some servers add tools only after the handshake. So the list can lack the tool, or change in the meantime.
+        for _ in 0..2 {
+            if let Some(required) = self.tool_cache.requires_task(tool) {
+                return required;
+            }
+            if let Err(error) = self.request_tools().await {
+                tracing::warn!(%error, tool, "calling a tool without a task, because the tools cannot be listed");
+            }
         }
         self.tool_cache.requires_task(tool).unwrap_or(false)
     }

@@ -103,3 +103,55 @@ async fn a_dropped_call_of_a_tool_that_requires_a_task_cancels_the_task() {
         tokio::time::sleep(Duration::from_millis(5)).await;
     }
 }
+
+/// Connects to a server whose only tool requires a task, and which adds the tool after the first `tools/list`. Returns
+/// the number of these requests, too.
+async fn connect_to_late_tool() -> (Client, Arc<AtomicUsize>) {
+    let (here, there) = tokio::io::duplex(1 << 16);
+    let (reader, writer) = tokio::io::split(there);
+    let (mut remote, lists) = (RawPeer::new(here), Arc::new(AtomicUsize::new(0)));
+    let counted = Arc::clone(&lists);
+    tokio::spawn(async move {
+        let time = "2026-01-01T00:00:00Z";
+        let task = |status: &str| json!({ "taskId": "1", "status": status, "createdAt": time, "lastUpdatedAt": time, "ttl": null, "pollInterval": 20 });
+        loop {
+            let request = remote.receive().await;
+            let Some(id) = request.get("id") else { continue };
+            let result = match request["method"].as_str().expect("a method") {
+                "initialize" => json!({
+                    "protocolVersion": "2025-11-25",
+                    "capabilities": { "tools": {}, "tasks": { "requests": { "tools": { "call": {} } } } },
+                    "serverInfo": { "name": "s", "version": "1" },
+                }),
+                "tools/list" if counted.fetch_add(1, Ordering::SeqCst) == 0 => json!({ "tools": [] }),
+                "tools/list" => {
+                    let execution = json!({ "taskSupport": "required" });
+                    let schema = json!({ "type": "object" });
+                    json!({ "tools": [{ "name": "late", "inputSchema": schema, "execution": execution }] })
+                }
+                "tools/call" if request["params"].get("task").is_some() => json!({ "task": task("working") }),
+                "tools/call" => json!({ "content": [], "isError": true }),
+                "tasks/get" => task("completed"),
+                _ => json!({ "content": [] }),
+            };
+            remote.send(&json!({ "jsonrpc": "2.0", "id": id, "result": result }).to_string()).await;
+        }
+    });
+    let client = client(Revision::V2025_11_25);
+    let client = client.connect(transport::lines::receive(reader, 1 << 20), transport::lines::send(writer)).await;
+    (client.expect("a connection"), lists)
+}
+
+#[tokio::test]
+async fn the_client_finds_tools_that_are_added_after_the_handshake() {
+    let (client, lists) = connect_to_late_tool().await;
+    let calls = (0..4).map(|_| client.call_tool("late", Default::default()));
+    for result in futures_util::future::join_all(calls).await {
+        assert_eq!(result.expect("a result").is_error, None);
+    }
+    // The support is remembered, although the list itself is not cached.
+    let before = lists.load(Ordering::SeqCst);
+    assert!(before > 1);
+    client.call_tool("late", Default::default()).await.expect("a result");
+    assert_eq!(lists.load(Ordering::SeqCst), before);
+}
