@@ -61,9 +61,9 @@ pub(crate) struct Connection {
     /// The revision of the server, which saves a request [default: negotiated]
     #[arg(long, value_name = "REVISION")]
     pub(crate) revision: Option<Revision>,
-    /// How long to wait for the whole command
-    #[arg(long, value_name = "SECONDS", default_value = "60", value_parser = seconds)]
-    pub(crate) timeout: Duration,
+    /// How long to wait for the whole command [default: 60; 360 with --login, because the user has to log in]
+    #[arg(long, value_name = "SECONDS", value_parser = seconds)]
+    pub(crate) timeout: Option<Duration>,
 }
 
 /// The form of the output.

@@ -62,8 +62,19 @@ impl Activity {
         Activity(bar)
     }
 
+    /// Replaces the text.
     pub(crate) fn message(&self, text: impl Into<String>) {
         self.0.set_message(text.into());
+    }
+
+    /// Does not show anything.
+    pub(crate) fn hidden() -> Activity {
+        Activity(ProgressBar::hidden())
+    }
+
+    /// Writes a line to standard error, above what is shown. Standard output may be the connection of `watch`.
+    pub(crate) fn print(&self, text: &str) {
+        self.0.suspend(|| eprintln!("{text}"));
     }
 
     /// Returns a callback that shows reports of progress.

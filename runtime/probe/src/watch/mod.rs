@@ -16,6 +16,7 @@ use mcpgen_runtime::transport::{ChildProcess, lines, stdio};
 
 use crate::cli::WatchArgs;
 use crate::failure::{Failure, with_sources};
+use crate::output::Activity;
 use crate::target::Server;
 use observer::Observer;
 use relay::relay;
@@ -31,7 +32,7 @@ pub(crate) async fn run(args: &WatchArgs) -> Result<(), Failure> {
     let observer = Arc::new(Mutex::new(Observer::new(log, args.full)));
     let client = stdio::stdio(lines::DEFAULT_LINE_LIMIT).map_err(Failure::io("opening standard input and output"))?;
     let name = args.target.name();
-    match args.target.server()? {
+    match args.target.server(&Activity::hidden())? {
         Server::Command(command) => {
             let (process, from_server, to_server) = ChildProcess::start(command, lines::DEFAULT_LINE_LIMIT)
                 .map_err(|error| Failure::Connect { server: name, why: error.to_string() })?;
