@@ -38,7 +38,7 @@ pub(crate) enum Command {
 /// The server, and how to connect to it.
 #[derive(Debug, Args)]
 pub(crate) struct Target {
-    /// The URL of a server over Streamable HTTP
+    /// The URL of a server over Streamable HTTP, or over HTTP+SSE if it supports nothing newer
     #[arg(value_name = "URL", required_unless_present = "command")]
     pub(crate) url: Option<String>,
     /// The command that starts a server over standard input and output

@@ -3,6 +3,7 @@
 use std::time::Duration;
 
 use http::StatusCode;
+use http::header::AUTHORIZATION;
 use mcpgen_runtime::client::ConnectError;
 use mcpgen_runtime::client::handshake::HandshakeError;
 use mcpgen_runtime::http::client::{ClientOptions, HttpError};
@@ -60,6 +61,11 @@ impl Target {
         return false;
     }
 
+    /// Returns whether requests may have an access token.
+    fn may_be_authorized(&self) -> bool {
+        self.has_login() || self.headers.iter().any(|(name, _)| *name == AUTHORIZATION)
+    }
+
     /// Returns the name of the server in messages.
     pub(crate) fn name(&self) -> String {
         self.url.clone().unwrap_or_else(|| self.command.join(" "))
@@ -81,7 +87,7 @@ impl Connection {
             |error: &dyn std::error::Error| Failure::Connect { server: name.clone(), why: plain(&with_sources(error)) };
         match self.target.server(activity)? {
             Server::Url(url, options) => builder.connect_http(url, options).await.map_err(|error| {
-                if is_unauthorized(&error) && !self.target.has_login() {
+                if is_unauthorized(&error) && !self.target.may_be_authorized() {
                     return Failure::Unauthorized { server: name.clone() };
                 }
                 failure(&error)
