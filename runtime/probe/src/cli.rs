@@ -47,7 +47,7 @@ pub(crate) struct Target {
     /// A header of each HTTP request, such as `Authorization: Bearer TOKEN`; can be repeated
     #[arg(long = "header", value_name = "NAME: VALUE", value_parser = header)]
     pub(crate) headers: Vec<(http::HeaderName, http::HeaderValue)>,
-    /// Log in if the server requires it, in the browser. The tokens are stored for later
+    /// Print the address of a login page if the server requires a login. The tokens are stored for later
     #[cfg(feature = "login")]
     #[arg(long)]
     pub(crate) login: bool,
