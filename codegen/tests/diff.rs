@@ -3,6 +3,10 @@
 //! `MCPGEN_BLESS=1 cargo test -p mcpgen --test diff` rewrites the reports in `tests/diff/`.
 
 mod support;
+#[cfg(unix)]
+#[allow(dead_code, reason = "the tests of mcpgen-probe use the rest")]
+#[path = "support/terminal.rs"]
+mod terminal;
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -299,6 +303,22 @@ fn colours_text_on_request() {
     assert!(!colored(&[], &[("CLICOLOR_FORCE", "1"), ("NO_COLOR", "1")]));
     for format in ["json", "markdown", "github", "sarif", "junit"] {
         assert!(!colored(&["--color", "always", "--format", format], &[]), "{format}");
+    }
+}
+
+#[cfg(unix)]
+#[test]
+fn colours_are_for_terminals_unless_no_color_is_set() {
+    let project = Project::new();
+    let shown = |variables: &[(&str, &str)]| {
+        let command = project.command(&["diff", "old.json", "new.json"]);
+        terminal::run(command, terminal::Stream::Stdout, variables, &[])
+    };
+    let coloured = shown(&[]);
+    assert!(coloured.contains("\u{1b}[1m\u{1b}[31mbreaking\u{1b}[0m"), "{coloured:?}");
+    for (name, value) in [("NO_COLOR", "1"), ("TERM", "dumb")] {
+        let plain = shown(&[(name, value)]);
+        assert!(plain.contains("breaking") && !plain.contains('\u{1b}'), "{name}: {plain:?}");
     }
 }
 

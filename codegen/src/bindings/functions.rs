@@ -102,6 +102,9 @@ fn docs(tool: &ToolBinding<'_>) -> String {
     if !hints.is_empty() {
         paragraphs.push(format!("According to the server, the tool {}.", hints.join(", ")));
     }
+    if tool.item.get("execution").and_then(|it| it.get("taskSupport")).and_then(Json::as_str) == Some("required") {
+        paragraphs.push("The tool runs as a task. Dropping the call cancels the task.".to_owned());
+    }
     let json = [Some(&tool.arguments), tool.result.as_ref()].into_iter().flatten().filter(|it| it.rust.is_err());
     let json =
         json.map(|schema| format!("In this function, {} JSON: mcpgen cannot read the schema.", schema.subject()));

@@ -6,7 +6,7 @@ use crate::build::names::words;
 use crate::model::{Content, Protocol, Shape, TypeId};
 use crate::text::names::module_name;
 
-/// Types that several areas use.
+/// Types shared by several areas.
 pub(crate) const COMMON: &str = "common";
 /// Checks of definitions that other checks refer to. This area exports no types.
 pub(crate) const CHECKS: &str = "checks";

@@ -111,7 +111,7 @@ pub(super) fn area_file(
 /// Returns the documentation of a file, and its imports.
 fn head(area: &str, paths: &Paths<'_>) -> TokenStream {
     let title = match area {
-        COMMON => " Types that several areas of the protocol use.".to_owned(),
+        COMMON => " Types shared by several areas of the protocol.".to_owned(),
         MESSAGES => " Requests, notifications and methods of each direction, and error codes.".to_owned(),
         BASE => " Methods without a namespace, such as `ping`.".to_owned(),
         ERRORS => " Errors with codes.".to_owned(),

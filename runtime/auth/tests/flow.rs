@@ -102,6 +102,30 @@ pub(crate) async fn call(client: &Client, tool: &str) -> String {
 
 const REVISIONS: [Revision; 2] = [Revision::V2025_11_25, Revision::V2026_07_28];
 
+/// Logs in like [`FollowsRedirect`], after a while.
+struct Slow;
+
+impl UserAgent for Slow {
+    fn prepare(&self) -> BoxFuture<'_, Result<Box<dyn PendingLogin>, BoxError>> {
+        Box::pin(async {
+            tokio::time::sleep(std::time::Duration::from_millis(300)).await;
+            FollowsRedirect.prepare().await
+        })
+    }
+}
+
+#[tokio::test]
+async fn connecting_waits_for_the_login() {
+    let issuer = AuthorizationServer::start(300).await;
+    let server = ProtectedServer::start(issuer.issuer(), DpopPolicy::Allowed).await;
+    let options = OAuthOptions::new("test", Grant::AuthorizationCode(Arc::new(Slow)));
+    let oauth: Arc<dyn Authorize> = Arc::new(OAuthClient::new(&server.url, options).expect("a client"));
+    let options = ClientOptions { authorization: Some(oauth), ..ClientOptions::default() };
+    let builder = builder(None).options(|options| options.discover_timeout = std::time::Duration::from_millis(100));
+    let client = builder.connect_http(&server.url, options).await.unwrap_or_else(|error| panic!("{error:?}"));
+    assert_eq!(call(&client, "read").await, "alice");
+}
+
 #[tokio::test]
 async fn logs_in_and_steps_up() {
     for (revision, dpop) in REVISIONS.into_iter().flat_map(|revision| [(revision, false), (revision, true)]) {

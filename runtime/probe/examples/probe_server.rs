@@ -17,7 +17,11 @@ fn server() -> Result<Server, Box<dyn std::error::Error>> {
         },
     });
     let add: Tool = mcpgen_types::from_value(add)?;
-    let steps: Tool = mcpgen_types::from_value(json!({ "name": "steps", "inputSchema": { "type": "object" } }))?;
+    let steps: Tool = mcpgen_types::from_value(json!({
+        "name": "steps",
+        "description": "Reports its progress in three steps, and then returns a text that says that it is finished.",
+        "inputSchema": { "type": "object" },
+    }))?;
     let fail: Tool = mcpgen_types::from_value(json!({ "name": "fail", "inputSchema": { "type": "object" } }))?;
     let sleep: Tool = mcpgen_types::from_value(json!({ "name": "sleep", "inputSchema": { "type": "object" } }))?;
     let explain = Prompt::new("explain").with_arguments([PromptArgument::new("topic").with_required(true)]);

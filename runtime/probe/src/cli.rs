@@ -38,7 +38,7 @@ pub(crate) enum Command {
 /// The server, and how to connect to it.
 #[derive(Debug, Args)]
 pub(crate) struct Target {
-    /// The URL of a server over Streamable HTTP
+    /// The URL of a server over Streamable HTTP, or over HTTP+SSE if it supports nothing newer
     #[arg(value_name = "URL", required_unless_present = "command")]
     pub(crate) url: Option<String>,
     /// The command that starts a server over standard input and output
@@ -47,7 +47,7 @@ pub(crate) struct Target {
     /// A header of each HTTP request, such as `Authorization: Bearer TOKEN`; can be repeated
     #[arg(long = "header", value_name = "NAME: VALUE", value_parser = header)]
     pub(crate) headers: Vec<(http::HeaderName, http::HeaderValue)>,
-    /// Log in if the server requires it, in the browser. The tokens are stored for later
+    /// Print the address of a login page if the server requires a login. The tokens are stored for later
     #[cfg(feature = "login")]
     #[arg(long)]
     pub(crate) login: bool,
@@ -61,9 +61,9 @@ pub(crate) struct Connection {
     /// The revision of the server, which saves a request [default: negotiated]
     #[arg(long, value_name = "REVISION")]
     pub(crate) revision: Option<Revision>,
-    /// How long to wait for the whole command
-    #[arg(long, value_name = "SECONDS", default_value = "60", value_parser = seconds)]
-    pub(crate) timeout: Duration,
+    /// How long to wait for the whole command [default: 60; 360 with --login, because the user has to log in]
+    #[arg(long, value_name = "SECONDS", value_parser = seconds)]
+    pub(crate) timeout: Option<Duration>,
 }
 
 /// The form of the output.

@@ -23,6 +23,12 @@ pub(crate) enum Failure {
     /// The connection could not be established.
     #[error("cannot connect to {server}: {why}")]
     Connect { server: String, why: String },
+    /// The server requires an access token.
+    #[error(
+        "cannot connect to {server}: it requires an access token; log in with --login, or pass a token with --header \
+         'Authorization: Bearer TOKEN'"
+    )]
+    Unauthorized { server: String },
     /// The server did not respond in time.
     #[error("no response within {0:?}; set a longer --timeout")]
     Timeout(Duration),
@@ -66,7 +72,11 @@ impl Failure {
             Failure::Response { .. } | Failure::Tool(_) | Failure::InvalidMessages(_) | Failure::Unexpected { .. } => {
                 REPORTED
             }
-            Failure::Connect { .. } | Failure::Timeout(_) | Failure::Call { .. } | Failure::Io { .. } => CONNECTION,
+            Failure::Connect { .. }
+            | Failure::Unauthorized { .. }
+            | Failure::Timeout(_)
+            | Failure::Call { .. }
+            | Failure::Io { .. } => CONNECTION,
         }
     }
 }

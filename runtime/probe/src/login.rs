@@ -9,12 +9,14 @@ use mcpgen_auth::store::FileStore;
 use mcpgen_runtime::http::client::Authorize;
 
 use crate::failure::{Failure, with_sources};
+use crate::output::Activity;
 
 /// Returns what authorizes the requests to a server. A login begins when the server requires one.
-pub(crate) fn authorization(url: &str) -> Result<Arc<dyn Authorize>, Failure> {
-    let user_agent = Loopback::new(|url| {
-        // Standard output may be the connection of `watch`.
-        eprintln!("Open this page to log in:\n{url}");
+pub(crate) fn authorization(url: &str, activity: &Activity) -> Result<Arc<dyn Authorize>, Failure> {
+    let activity = activity.clone();
+    let user_agent = Loopback::new(move |url| {
+        activity.print(&format!("Open this page to log in:\n{url}"));
+        activity.message("waiting for the login");
         Ok(())
     });
     let mut options = OAuthOptions::new("mcpgen-probe", Grant::AuthorizationCode(Arc::new(user_agent)));

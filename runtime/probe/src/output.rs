@@ -7,6 +7,7 @@ use std::time::Duration;
 
 use anstyle::{AnsiColor, Style};
 use indicatif::{ProgressBar, ProgressStyle};
+use mcpgen_runtime::peer::Progress;
 use serde_json::Value;
 
 use crate::failure::Failure;
@@ -43,6 +44,12 @@ pub(crate) fn styled(style: Style, text: &str) -> String {
     format!("{style}{text}{style:#}")
 }
 
+/// Returns the columns of the terminal to which standard output is connected.
+pub(crate) fn columns() -> Option<usize> {
+    let terminal = console::Term::stdout();
+    terminal.size_checked().filter(|_| terminal.is_term()).map(|(_, columns)| columns.into())
+}
+
 /// Returns text of a server without control characters, which could change the terminal.
 pub(crate) fn plain(text: &str) -> String {
     text.chars().filter(|c| !c.is_control() || matches!(c, '\n' | '\t')).collect()
@@ -61,24 +68,40 @@ impl Activity {
         Activity(bar)
     }
 
+    /// Replaces the text.
     pub(crate) fn message(&self, text: impl Into<String>) {
         self.0.set_message(text.into());
     }
 
+    /// Does not show anything.
+    pub(crate) fn hidden() -> Activity {
+        Activity(ProgressBar::hidden())
+    }
+
+    /// Writes a line to standard error, above what is shown. Standard output may be the connection of `watch`.
+    pub(crate) fn print(&self, text: &str) {
+        self.0.suspend(|| eprintln!("{text}"));
+    }
+
+    /// Returns a callback that shows reports of progress.
+    pub(crate) fn reports(&self) -> impl FnMut(Progress) + Send + 'static {
+        let activity = self.clone();
+        move |Progress { progress, total, message }| activity.progress(progress, total, message)
+    }
+
     /// Shows a report of progress.
-    pub(crate) fn progress(&self, done: f64, total: Option<f64>, message: Option<String>) {
+    fn progress(&self, done: f64, total: Option<f64>, message: Option<String>) {
         if let Some(message) = message {
             self.0.set_message(plain(&message));
         }
         if let Some(total) = total.filter(|total| total.is_finite() && *total > 0.0) {
-            if self.0.length().is_none()
-                && let Ok(style) = ProgressStyle::with_template("{bar:30} {percent:>3} % {elapsed} {msg}")
-            {
+            let is_first = self.0.length().is_none();
+            // Servers choose the unit, so positions are parts of a thousand.
+            self.0.set_position((done / total * 1000.0).clamp(0.0, 1000.0) as u64);
+            self.0.set_length(1000);
+            if is_first && let Ok(style) = ProgressStyle::with_template("{bar:30} {percent:>3} % {elapsed} {msg}") {
                 self.0.set_style(style);
             }
-            // Servers choose the unit, so positions are parts of a thousand.
-            self.0.set_length(1000);
-            self.0.set_position((done / total * 1000.0).clamp(0.0, 1000.0) as u64);
         }
     }
 }

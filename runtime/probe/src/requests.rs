@@ -1,13 +1,12 @@
 //! Sends requests, whose params and results are JSON in the revision of the connection.
 
-use mcpgen_runtime::jsonrpc::errors::HEADER_MISMATCH;
 use mcpgen_runtime::{CallError, Client};
 use mcpgen_types::{ErrorCode, JsonObject, RawJson};
 use serde_json::{Map, Value};
 
 use crate::cli::Kind;
 use crate::failure::Failure;
-use crate::output::Activity;
+use crate::output::{Activity, plain};
 
 impl Kind {
     pub(crate) const ALL: [Kind; 4] = [Kind::Tools, Kind::Resources, Kind::Templates, Kind::Prompts];
@@ -60,27 +59,35 @@ pub(crate) async fn request(
     activity: &Activity,
 ) -> Result<JsonObject, Failure> {
     activity.message(method);
-    let result = match send(client, method, &params, activity).await {
-        // Over HTTP, a tool may require headers that the client knows only from the list of tools.
-        Err(CallError::ErrorResponse(error)) if error.code.0 == HEADER_MISMATCH => {
-            client.tools().await.map_err(|error| Failure::call("tools/list", error))?;
-            send(client, method, &params, activity).await
-        }
-        result => result,
-    };
-    let result = object(method, &result.map_err(|error| Failure::call(method, error))?)?;
+    let request = client.peer.raw_request(method, Some(RawJson::from(&params)));
+    let result = request.on_progress(activity.reports()).await;
+    let result = result.map_err(|error| Failure::call(method, client.peer.explain(error)))?;
+    let result = object(method, &result)?;
     if result.get("resultType").and_then(Value::as_str) == Some("input_required") {
-        let why = "the server requests input, which mcpgen-probe does not provide".to_owned();
-        return Err(Failure::Unexpected { method: method.to_owned(), why });
+        return Err(needs_input(method));
     }
     Ok(result)
 }
 
-async fn send(client: &Client, method: &str, params: &JsonObject, activity: &Activity) -> Result<RawJson, CallError> {
-    let shown = activity.clone();
-    let request = client.peer.raw_request(method, Some(RawJson::from(params)));
-    let request = request.on_progress(move |report| shown.progress(report.progress, report.total, report.message));
-    request.await.map_err(|error| client.peer.explain(error))
+/// Calls a tool, and shows the server's reports of progress. A tool that requires a task runs as one.
+pub(crate) async fn call_tool(
+    client: &Client,
+    tool: &str,
+    arguments: JsonObject,
+    activity: &Activity,
+) -> Result<JsonObject, Failure> {
+    activity.message(format!("calling {}", plain(tool)));
+    let method = "tools/call";
+    match client.tool(tool).arguments(arguments).on_progress(activity.reports()).raw().await {
+        Ok(result) => object(method, &result),
+        Err(CallError::Input { .. }) => Err(needs_input(method)),
+        Err(error) => Err(Failure::call(method, error)),
+    }
+}
+
+fn needs_input(method: &str) -> Failure {
+    let why = "the server requests input, which mcpgen-probe does not provide".to_owned();
+    Failure::Unexpected { method: method.to_owned(), why }
 }
 
 /// Reads all pages of a list. Returns `None` if the server does not have the list.

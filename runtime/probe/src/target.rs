@@ -1,12 +1,23 @@
 //! Connects to the server.
 
-use mcpgen_runtime::Client;
-use mcpgen_runtime::http::client::ClientOptions;
+use std::time::Duration;
+
+use http::StatusCode;
+use http::header::AUTHORIZATION;
+use mcpgen_runtime::client::ConnectError;
+use mcpgen_runtime::client::handshake::HandshakeError;
+use mcpgen_runtime::http::client::{ClientOptions, HttpError};
+use mcpgen_runtime::{CallError, Client, Limits};
 use tokio::process::Command;
 
 use crate::cli::{Connection, Target};
 use crate::failure::{Failure, with_sources};
 use crate::output::{Activity, plain};
+
+/// How long the whole command may take.
+const TIMEOUT: Duration = Duration::from_secs(60);
+/// How long it may take if the user may have to log in, for which there are five minutes.
+const LOGIN_TIMEOUT: Duration = Duration::from_secs(360);
 
 /// How to reach the server.
 pub(crate) enum Server<'a> {
@@ -18,21 +29,19 @@ pub(crate) enum Server<'a> {
 
 impl Target {
     /// Returns how to reach the server.
-    pub(crate) fn server(&self) -> Result<Server<'_>, Failure> {
+    /// `activity` shows a login.
+    #[cfg_attr(not(feature = "login"), allow(unused_variables, reason = "only a login uses it"))]
+    pub(crate) fn server(&self, activity: &Activity) -> Result<Server<'_>, Failure> {
         if let Some(url) = &self.url {
             let mut options = ClientOptions::default();
             options.headers.extend(self.headers.iter().cloned());
             #[cfg(feature = "login")]
             if self.login {
-                options.authorization = Some(crate::login::authorization(url)?);
+                options.authorization = Some(crate::login::authorization(url, activity)?);
             }
             return Ok(Server::Url(url, options));
         }
-        #[cfg(feature = "login")]
-        let has_login = self.login;
-        #[cfg(not(feature = "login"))]
-        let has_login = false;
-        if has_login || !self.headers.is_empty() {
+        if self.has_login() || !self.headers.is_empty() {
             return Err(Failure::Usage(
                 "--header and --login need a URL; pass secrets to a command in environment variables".to_owned(),
             ));
@@ -42,6 +51,19 @@ impl Target {
         let mut command = Command::new(program);
         command.args(arguments);
         Ok(Server::Command(command))
+    }
+
+    /// Returns whether the user may be asked to log in.
+    fn has_login(&self) -> bool {
+        #[cfg(feature = "login")]
+        return self.login;
+        #[cfg(not(feature = "login"))]
+        return false;
+    }
+
+    /// Returns whether requests may have an access token.
+    fn may_be_authorized(&self) -> bool {
+        self.has_login() || self.headers.iter().any(|(name, _)| *name == AUTHORIZATION)
     }
 
     /// Returns the name of the server in messages.
@@ -55,15 +77,21 @@ impl Connection {
     pub(crate) async fn connect(&self, activity: &Activity) -> Result<Client, Failure> {
         let name = self.target.name();
         activity.message(format!("connecting to {name}"));
+        // `--timeout` covers the whole command.
+        let limits = Limits { idle_timeout: None, call_timeout: None, ..Limits::default() };
         let builder = Client::builder("mcpgen-probe", env!("CARGO_PKG_VERSION"))
-            .options(|options| options.known_revision = self.revision);
-        let failure = |error: &dyn std::error::Error| Failure::Connect {
-            server: name.clone(),
-            // The message can quote what the process has written.
-            why: plain(&with_sources(error)),
-        };
-        match self.target.server()? {
-            Server::Url(url, options) => builder.connect_http(url, options).await.map_err(|error| failure(&error)),
+            .options(|options| options.known_revision = self.revision)
+            .limits(limits);
+        // The message can quote what the process has written.
+        let failure =
+            |error: &dyn std::error::Error| Failure::Connect { server: name.clone(), why: plain(&with_sources(error)) };
+        match self.target.server(activity)? {
+            Server::Url(url, options) => builder.connect_http(url, options).await.map_err(|error| {
+                if is_unauthorized(&error) && !self.target.may_be_authorized() {
+                    return Failure::Unauthorized { server: name.clone() };
+                }
+                failure(&error)
+            }),
             Server::Command(command) => builder.connect_command(command).await.map_err(|error| failure(&error)),
         }
     }
@@ -82,6 +110,14 @@ impl Connection {
             let _ = client.close().await;
             done
         };
-        tokio::time::timeout(self.timeout, session).await.map_err(|_| Failure::Timeout(self.timeout))?
+        let timeout = self.timeout.unwrap_or(if self.target.has_login() { LOGIN_TIMEOUT } else { TIMEOUT });
+        tokio::time::timeout(timeout, session).await.map_err(|_| Failure::Timeout(timeout))?
     }
+}
+
+/// Returns whether the server requires an access token, or another one.
+fn is_unauthorized(error: &ConnectError) -> bool {
+    let ConnectError::Handshake(HandshakeError::Call(CallError::Undelivered(why))) = error else { return false };
+    let status = why.error.downcast_ref();
+    matches!(status, Some(HttpError::Status { status, .. }) if *status == StatusCode::UNAUTHORIZED)
 }

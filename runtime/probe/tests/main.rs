@@ -1,7 +1,15 @@
 //! Runs the command against a server over standard input and output, and over HTTP.
 
+#[cfg(feature = "login")]
+#[allow(dead_code, reason = "the tests of mcpgen-auth use the rest")]
+#[path = "../../auth/tests/authorization_server.rs"]
+mod authorization_server;
+#[cfg(feature = "login")]
+mod login;
 mod published;
 mod support;
+#[cfg(unix)]
+mod terminal;
 
 use std::io::Write as _;
 use std::process::Stdio;

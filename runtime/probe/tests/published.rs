@@ -3,6 +3,11 @@
 //! Needs npm, which installs the servers of `servers/package-lock.json` into the target folder. Without npm, the tests
 //! are skipped with a note.
 
+use std::net::{TcpListener, TcpStream};
+use std::process::{Child, Command, Stdio};
+use std::thread;
+use std::time::{Duration, Instant};
+
 use mcpgen::diff::{Axis, Verdict};
 use mcpgen::lists::{Snapshot, diff};
 use serde_json::{Value, json};
@@ -170,6 +175,57 @@ fn changes_of_published_servers_are_judged_as_a_knowing_person_would() {
             assert_eq!(verdict, change.verdict, "{subject}");
         }
     }
+}
+
+/// A running server, until it is dropped.
+struct Running(Child);
+
+impl Drop for Running {
+    fn drop(&mut self) {
+        let _ = self.0.kill();
+        let _ = self.0.wait();
+    }
+}
+
+/// Starts server-everything over HTTP+SSE, and returns its URL.
+fn start_sse_server() -> Option<(Running, String)> {
+    let command = command("everything", &["sse"])?;
+    let free = TcpListener::bind("127.0.0.1:0").and_then(|listener| listener.local_addr()).expect("a free port");
+    let mut server = Command::new(&command[0]);
+    server.args(&command[1..]).env("PORT", free.port().to_string()).stdout(Stdio::null()).stderr(Stdio::null());
+    let server = Running(server.spawn().expect("node runs"));
+    let deadline = Instant::now() + Duration::from_secs(30);
+    while TcpStream::connect(free).is_err() {
+        assert!(Instant::now() < deadline, "the server does not listen on {free}");
+        thread::sleep(Duration::from_millis(50));
+    }
+    Some((server, format!("http://{free}/sse")))
+}
+
+#[test]
+fn each_command_falls_back_to_http_sse() {
+    let Some((_server, url)) = start_sse_server() else { return };
+    for (arguments, part) in [
+        (&["ping"][..], "ok mcp-servers/everything"),
+        (&["list", "--only", "tools"], "  echo "),
+        (&["call", "get-sum", "--arg", "a=1", "--arg", "b=2"], "The sum of 1 and 2 is 3.\n"),
+        (&["call", "simulate-research-query", "--arg", "topic=MCP"], "# Research Report: MCP\n"),
+        (&["read", "demo://resource/static/document/features.md"], "## Tools\n"),
+        (&["prompt", "args-prompt", "--arg", "city=Paris"], "What's weather in Paris?\n"),
+    ] {
+        let answer = run(&[arguments, &[&url]].concat());
+        assert_eq!(answer.code, Some(0), "{arguments:?}: {}", answer.err);
+        assert!(answer.out.contains(part), "{arguments:?}: {part:?} is not in:\n{}", answer.out);
+    }
+    let answer = run(&["snapshot", &url]);
+    assert_eq!(Some(answer.out), snapshot("everything", &[]), "{}", answer.err);
+    let home = tempfile::tempdir().expect("a folder");
+    let log = home.path().join("log");
+    let watch = [env!("CARGO_BIN_EXE_mcpgen-probe"), "watch", "--log", log.to_str().expect("UTF-8"), &url];
+    let answer = run(&[&["call", "echo", "--arg", "message=hello", "--"], &watch[..]].concat());
+    assert_eq!((answer.code, answer.out.as_str()), (Some(0), "Echo: hello\n"), "{}", answer.err);
+    let log = std::fs::read_to_string(log).expect("a log");
+    assert!(log.contains("(the server supports only HTTP+SSE)") && !log.contains("invalid"), "{log}");
 }
 
 /// Each message of a published server matches the schema.

@@ -16,7 +16,8 @@ debug_as_message!(ConnectError);
 
 impl ClientBuilder {
     /// Connects to a server over HTTP. For a server that is slow to respond at first, such as one that is started by
-    /// the first request, raise [`discover_timeout`](super::handshake::ConnectOptions::discover_timeout).
+    /// the first request, raise [`discover_timeout`](super::handshake::ConnectOptions::discover_timeout). It is extended
+    /// by [`login_timeout`](crate::http::client::Authorize::login_timeout).
     ///
     /// A silent server is not sent `initialize` unless
     /// [`silence_is_legacy`](super::handshake::ConnectOptions::silence_is_legacy) is set to `true`, because legacy
@@ -33,6 +34,10 @@ impl ClientBuilder {
     /// that this client supports.
     pub async fn connect_http(mut self, url: &str, options: ClientOptions) -> Result<Client, ConnectError> {
         self.options.silence_is_legacy.get_or_insert(false);
+        if let Some(authorization) = &options.authorization {
+            let discover_timeout = &mut self.options.discover_timeout;
+            *discover_timeout = discover_timeout.saturating_add(authorization.login_timeout());
+        }
         let (incoming, outgoing) = open(url, options.clone())?;
         match self.connect_again(incoming, outgoing).await {
             Err(error) if lacks_streamable_http(&error) => self.fall_back(url, options, error).await,

@@ -35,6 +35,11 @@ impl<S: RequestService> Client<S> {
         if let Some(list) = self.tool_cache.unexpired() {
             return Ok(list);
         }
+        self.request_tools().await
+    }
+
+    /// Requests the list of tools, and caches it.
+    pub(super) async fn request_tools(&self) -> Result<Arc<Vec<Tool>>, CallError> {
         let changes = self.tool_cache.changes();
         let (mut list, mut time_to_live) = (Vec::new(), Duration::MAX);
         let mut pages = self.pages::<ListToolsRequest>();
@@ -42,6 +47,8 @@ impl<S: RequestService> Client<S> {
             time_to_live = time_to_live.min(Duration::from_millis(page.ttl_ms));
             list.extend(page.tools);
         }
+        #[cfg(feature = "tasks")]
+        self.tool_cache.store_task_support(pages.task_support, changes);
         let list = Arc::new(list);
         match self.revision().is_legacy() {
             true if self.notifies_of_changes("tools") => self.tool_cache.store(&list, None, changes),
@@ -59,6 +66,10 @@ impl<S: RequestService> Client<S> {
     /// handle the server's requests for input in the meantime.
     ///
     /// A failure of the tool is a result with [`is_error`](CallToolResult::is_error) set.
+    ///
+    /// With the feature `tasks`, a tool that requires a task runs as one: the call polls the task until it has ended,
+    /// and cancels it when the call is dropped. In revision 2025-11-25, this needs the list of tools, which the client
+    /// requests if [`tools`](Self::tools) did not. In 2026-07-28, it needs [`ClientBuilder::tasks`].
     ///
     /// With the feature `validate`, structured content is validated against the tool's output schema if
     /// [`tools`](Self::tools) has listed the tool. The schema is compiled at the first call of the tool. If the schema
@@ -232,14 +243,15 @@ impl<S: RequestService> Client<S> {
         R: MultiRoundTrip<Complete = T>,
         T: Decode,
     {
-        self.finish::<R, T, _>(params, |params| self.peer.raw_request(R::METHOD, Some(params)).send()).await
+        let send = |params| self.peer.raw_request(R::METHOD, Some(params)).send();
+        self.decode(R::METHOD, &self.finish::<R, _>(params, send).await?)
     }
 
-    /// Like [`finish_request`](Self::finish_request), with a function that sends the request of each round.
-    pub(super) async fn finish<R, T, F>(&self, params: JsonObject, send: F) -> Result<T, CallError>
+    /// Like [`finish_request`](Self::finish_request), with a function that sends the request of each round. Returns the
+    /// final result in the revision of the connection.
+    pub(super) async fn finish<R, F>(&self, params: JsonObject, send: F) -> Result<RawJson, CallError>
     where
-        R: MultiRoundTrip<Complete = T>,
-        T: Decode,
+        R: MultiRoundTrip,
         F: Fn(RawJson) -> Call<RawJson>,
     {
         let result = match self.revision().is_legacy() {
@@ -253,7 +265,7 @@ impl<S: RequestService> Client<S> {
                 rounds.run(Some(RawJson::from(&self.with_meta(params))), send).await
             }
         };
-        self.decode(R::METHOD, &result.map_err(|error| self.peer.explain(error))?)
+        result.map_err(|error| self.peer.explain(error))
     }
 
     /// Returns whether the server declares that it sends notifications of changes of a list.

@@ -6,7 +6,8 @@
 //!   `in_process` connects it to a server in the same process.
 //! * [`handshake`] negotiates the revision.
 //! * [`mrtr`] sends requests that may take multiple rounds, `pages` reads lists, within the `limits` of the client. `input`
-//!   handles input requests, and `task` waits for tool calls that run as tasks. `skills` loads skills.
+//!   handles input requests, and `task` waits for tool calls that run as tasks, `tool_task` for those of 2025-11-25.
+//!   `skills` loads skills.
 //! * `tool_cache` is the client's list of tools; [`cache`] caches other results, on request.
 //! * `decoder` decodes results of any revision; [`lenient`] repairs them, on request.
 //! * `typed` calls tools with typed arguments and results.
@@ -39,6 +40,8 @@ pub mod subscription;
 mod task;
 mod tool_cache;
 mod tool_call;
+#[cfg(feature = "tasks")]
+mod tool_task;
 mod typed;
 
 pub use builder::ClientBuilder;

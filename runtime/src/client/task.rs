@@ -32,11 +32,23 @@ pub(super) fn is_task(result: &RawJson) -> bool {
     is_task.unwrap_or(false)
 }
 
+/// Waits before the next poll. The server may suggest how long.
+pub(super) async fn pause(suggested: Option<Duration>) {
+    tokio::time::sleep(suggested.unwrap_or(POLL_INTERVAL).clamp(POLL_BOUNDS.0, POLL_BOUNDS.1)).await;
+}
+
 /// Cancels a task when it is dropped, unless the task has ended.
-struct CancelOnDrop {
+pub(super) struct CancelOnDrop {
     peer: Peer,
     params: RawJson,
-    has_ended: bool,
+    pub(super) has_ended: bool,
+}
+
+impl CancelOnDrop {
+    /// The params identify the task.
+    pub(super) fn new(peer: &Peer, params: RawJson) -> Self {
+        Self { peer: peer.clone(), params, has_ended: false }
+    }
 }
 
 impl Drop for CancelOnDrop {
@@ -61,7 +73,7 @@ pub(super) async fn finish(
     let invalid = |error: mcpgen_types::Error| CallError::Invalid(error.into());
     let created: CreateTaskResult = created.decode().map_err(invalid)?;
     let params = RawJson::from(&json!({ "taskId": created.task_id }));
-    let mut cancel = CancelOnDrop { peer: peer.clone(), params: params.clone(), has_ended: false };
+    let mut cancel = CancelOnDrop::new(peer, params.clone());
     let (begun, mut answered) = (Instant::now(), BTreeSet::new());
     loop {
         let state = peer.raw_request(GetTaskRequest::METHOD, Some(params.clone())).await?;
@@ -106,7 +118,6 @@ pub(super) async fn finish(
         if millis("ttlMs").is_some_and(|ttl| begun.elapsed() > ttl) {
             return Err(CallError::Invalid(format!("{method}: the task has expired").into()));
         }
-        let interval = millis("pollIntervalMs").unwrap_or(POLL_INTERVAL);
-        tokio::time::sleep(interval.clamp(POLL_BOUNDS.0, POLL_BOUNDS.1)).await;
+        pause(millis("pollIntervalMs")).await;
     }
 }

@@ -1,7 +1,7 @@
 //! Calls of tools, with their options.
 
 use std::fmt;
-use std::future::IntoFuture;
+use std::future::{Future, IntoFuture};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -23,16 +23,16 @@ use crate::util::lock::Mutex;
 /// A call of a tool that is not sent yet. `.await` sends it. Created by [`Client::tool`].
 #[must_use = "a call is not sent before it is awaited"]
 pub struct ToolCall<'c, S> {
-    client: &'c Client<S>,
+    pub(super) client: &'c Client<S>,
     name: String,
     arguments: Result<JsonObject, CallError>,
     timeout: Option<Duration>,
     idle_timeout: Option<Option<Duration>>,
-    on_progress: Option<OnProgress>,
+    pub(super) on_progress: Option<OnProgress>,
 }
 
 /// A callback for progress. The requests of all rounds share it.
-type OnProgress = Arc<Mutex<Box<dyn FnMut(Progress) + Send>>>;
+pub(super) type OnProgress = Arc<Mutex<Box<dyn FnMut(Progress) + Send>>>;
 
 impl<S: RequestService> Client<S> {
     /// Prepares a call of a tool, in every revision. The client's handlers handle the server's requests for input in the
@@ -129,37 +129,53 @@ impl<'c, S: RequestService> ToolCall<'c, S> {
         decoded.map_err(|error| CallError::Invalid(format!("{name}: structured content: {error}").into()))
     }
 
+    /// Sends the call, and returns its result as JSON in the revision of the connection. The result is not validated.
+    ///
+    /// # Errors
+    ///
+    /// Fails like the call itself. A failure of the tool is a result.
+    pub async fn raw(mut self) -> Result<RawJson, CallError> {
+        within(self.timeout, self.raw_result()).await
+    }
+
     pub(super) async fn send(self) -> Result<CallToolResult, CallError> {
-        let Some(limit) = self.timeout else { return self.run().await };
-        match tokio::time::timeout(limit, self.run()).await {
-            Ok(result) => result,
-            Err(_) => Err(CallError::Timeout(limit)),
-        }
+        within(self.timeout, self.run()).await
     }
 
     async fn run(mut self) -> Result<CallToolResult, CallError> {
+        let result = self.raw_result().await?;
+        let result = self.client.decode(CallToolRequest::METHOD, &result)?;
+        #[cfg(feature = "validate")]
+        let result = self.client.check_output(&self.name, result).await?;
+        Ok(result)
+    }
+
+    async fn raw_result(&mut self) -> Result<RawJson, CallError> {
         let arguments = std::mem::replace(&mut self.arguments, Ok(JsonObject::new()))?;
         let name = Value::String(self.name.clone());
         let params = JsonObject::from_iter([("name".to_owned(), name), ("arguments".to_owned(), arguments.into())]);
         let client = self.client;
+        #[cfg(feature = "tasks")]
+        if client.requires_task(&self.name).await {
+            let params = client.revisions().params(CallToolRequest::METHOD, &params);
+            let result = self.run_as_task(&params.map_err(|error| CallError::Invalid(error.into()))?).await;
+            return result.map_err(|error| client.peer.explain(error));
+        }
         let send = |params| self.send_request(params);
-        let result = match client.finish::<CallToolRequest, CallToolResult, _>(params.clone(), send).await {
+        match client.finish::<CallToolRequest, _>(params.clone(), send).await {
             // Over HTTP, a tool may require headers that the client does not know, because the list of tools is
             // outdated or was never requested. Request it and retry.
             Err(CallError::ErrorResponse(error)) if error.code.0 == errors::HEADER_MISMATCH => {
                 client.tool_cache.clear();
                 client.tools().await?;
-                client.finish::<CallToolRequest, CallToolResult, _>(params, send).await?
+                client.finish::<CallToolRequest, _>(params, send).await
             }
-            result => result?,
-        };
-        #[cfg(feature = "validate")]
-        let result = client.check_output(&self.name, result).await?;
-        Ok(result)
+            result => result,
+        }
     }
 
     /// Sends the request of a round.
-    fn send_request(&self, params: RawJson) -> Call<RawJson> {
+    pub(super) fn send_request(&self, params: RawJson) -> Call<RawJson> {
         let mut request = self.client.peer.raw_request(CallToolRequest::METHOD, Some(params));
         if let Some(limit) = self.timeout {
             request = request.timeout(limit).idle_timeout(None);
@@ -187,6 +203,12 @@ impl<S> fmt::Debug for ToolCall<'_, S> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("ToolCall").field("name", &self.name).finish_non_exhaustive()
     }
+}
+
+/// Waits for the result of a call within its time limit.
+async fn within<T>(limit: Option<Duration>, call: impl Future<Output = Result<T, CallError>>) -> Result<T, CallError> {
+    let Some(limit) = limit else { return call.await };
+    tokio::time::timeout(limit, call).await.map_err(|_| CallError::Timeout(limit))?
 }
 
 /// Returns the text of a result, in one line per block.

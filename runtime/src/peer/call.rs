@@ -62,6 +62,18 @@ impl Peer {
         self.builder(method, None, params, Box::new(Ok))
     }
 
+    /// Receives the progress reports for a request that has its response, while the returned value exists.
+    #[cfg(feature = "tasks")]
+    pub(crate) fn progress_after_response(&self, id: RequestId, method: &str) -> Result<ProgressReports, CallError> {
+        let (progress, reports) = mpsc::channel(REPORTS);
+        // A second response is ignored.
+        let (response, _) = oneshot::channel();
+        let method = method.to_owned();
+        let pending = PendingRequest { method, response, progress: Some(progress), on_notification: None };
+        self.shared.pending.insert(id.clone(), pending)?;
+        Ok(ProgressReports { reports, _guard: CancelOnDrop { peer: self.clone(), id, notify: false } })
+    }
+
     /// Like [`request`](Self::request), but takes a method, a revision and encoded params.
     pub(crate) fn request_as<T: Decode>(
         &self,
@@ -337,6 +349,20 @@ impl<T> SentRequest<T> {
         if let Some(on_progress) = &mut self.on_progress {
             on_progress(report);
         }
+    }
+}
+
+/// The progress reports for a request that has its response.
+#[cfg(feature = "tasks")]
+pub(crate) struct ProgressReports {
+    reports: mpsc::Receiver<Progress>,
+    _guard: CancelOnDrop,
+}
+
+#[cfg(feature = "tasks")]
+impl ProgressReports {
+    pub(crate) async fn next(&mut self) -> Option<Progress> {
+        self.reports.recv().await
     }
 }
 

@@ -14,7 +14,10 @@ use mcpgen_bindings_test::server_everything::{
 };
 use mcpgen_runtime::Client;
 use mcpgen_runtime::client::TypedCallError;
-use mcpgen_types::v2026_07_28::{CallToolResult, ContentBlock};
+use mcpgen_types::v2026_07_28::{
+    CallToolResult, ContentBlock, ElicitRequestParams, ElicitResult, ElicitResultAction, ElicitResultContentValue,
+};
+use mcpgen_types::{ErrorCode, ErrorObject};
 
 /// The folder of the lock file of published servers, below this package.
 const SERVERS: &str = "../../runtime/probe/tests/servers";
@@ -68,12 +71,9 @@ async fn calls_each_tool_of_server_everything() -> Result<(), Box<dyn std::error
     let operation = TriggerLongRunningOperationArguments::new().with_duration(1).with_steps(1);
     tools::trigger_long_running_operation(&client, &operation).await?;
     call("simulate-research-query");
-    // The tool requires a task of 2025-11-25, which the client does not create. The server's answer has a type.
-    let query = tools::simulate_research_query(&client, &SimulateResearchQueryArguments::new("MCP")).await;
-    match query {
-        Err(TypedCallError::Tool { result, .. }) => assert!(text(&result).contains("requires task augmentation")),
-        other => panic!("expected a failure of the tool, found {other:?}"),
-    }
+    // The tool requires a task.
+    let query = tools::simulate_research_query(&client, &SimulateResearchQueryArguments::new("MCP")).await?;
+    assert!(text(&query).starts_with("# Research Report: MCP"), "{query:?}");
 
     // The list has no other tools.
     let listed = client.tools().await?;
@@ -82,6 +82,28 @@ async fn calls_each_tool_of_server_everything() -> Result<(), Box<dyn std::error
     // The server rejects what the types accept.
     let failed = tools::gzip_file_as_resource(&client, &file.with_data("ftp://example.com/x")).await;
     assert!(matches!(failed, Err(TypedCallError::Tool { .. } | TypedCallError::Call(_))), "{failed:?}");
+    client.close().await?;
+    Ok(())
+}
+
+/// The task asks the user a question, which the server sends in connection with the request for the result.
+#[tokio::test]
+async fn answers_the_question_of_a_task() -> Result<(), Box<dyn std::error::Error>> {
+    let Some(command) = servers::command("everything", &[]) else { return Ok(()) };
+    let mut server = tokio::process::Command::new(&command[0]);
+    server.args(&command[1..]);
+    let client = Client::builder("bindings", "0").on_elicitation(|_, question| async move {
+        let ElicitRequestParams::ElicitRequestFormParams(form) = question else {
+            return Err(ErrorObject::new(ErrorCode::INVALID_PARAMS, "not a form"));
+        };
+        assert!(form.message.contains("python"), "{}", form.message);
+        let answer = [("interpretation".to_owned(), ElicitResultContentValue::from("snakes"))];
+        Ok(ElicitResult::new(ElicitResultAction::Accept).with_content(answer))
+    });
+    let client = client.connect_command(server).await?;
+    let query = SimulateResearchQueryArguments::new("python").with_ambiguous(true);
+    let result = tools::simulate_research_query(&client, &query).await?;
+    assert!(text(&result).contains("snakes"), "{result:?}");
     client.close().await?;
     Ok(())
 }

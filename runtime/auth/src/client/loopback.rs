@@ -76,6 +76,10 @@ impl UserAgent for Loopback {
             Ok(Box::new(Listening { agent: self.clone(), listener, second, port }) as Box<dyn PendingLogin>)
         })
     }
+
+    fn timeout(&self) -> Duration {
+        self.timeout
+    }
 }
 
 impl fmt::Debug for Loopback {

@@ -306,6 +306,13 @@ impl Authorize for OAuthClient {
         Box::pin(async move { self.headers(request).await.map_err(Into::into) })
     }
 
+    fn login_timeout(&self) -> Duration {
+        match &self.options.grant {
+            Grant::AuthorizationCode(user_agent) => user_agent.timeout(),
+            _ => Duration::ZERO,
+        }
+    }
+
     fn on_response(&self, url: &Url, headers: &HeaderMap) {
         self.server_nonces.read(url, headers);
         self.state().granted = None;

@@ -1,5 +1,7 @@
 //! The trait of user agents, with which users log in.
 
+use std::time::Duration;
+
 use futures_util::future::BoxFuture;
 use tower::BoxError;
 use url::Url;
@@ -12,6 +14,11 @@ pub trait UserAgent: Send + Sync + 'static {
     ///
     /// Returns an error if the login cannot be prepared.
     fn prepare(&self) -> BoxFuture<'_, Result<Box<dyn PendingLogin>, BoxError>>;
+
+    /// Returns how long a login waits for the user. Connecting takes that much longer. Default: five minutes.
+    fn timeout(&self) -> Duration {
+        Duration::from_secs(300)
+    }
 }
 
 /// A prepared login.

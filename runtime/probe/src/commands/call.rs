@@ -9,19 +9,15 @@ use crate::cli::{CallArgs, Format};
 use crate::commands::read::content;
 use crate::failure::Failure;
 use crate::output;
-use crate::requests::request;
+use crate::requests::call_tool;
 
 pub(crate) async fn run(args: CallArgs) -> Result<(), Failure> {
     let arguments = match &args.json {
         Some(json) => object(json)?,
         None => args.arguments.iter().map(|(name, value)| (name.clone(), value_of(value))).collect(),
     };
-    let params = JsonObject::from_iter([
-        ("name".to_owned(), Value::from(args.tool.as_str())),
-        ("arguments".to_owned(), arguments.into()),
-    ]);
     let result =
-        args.connection.run(async |client, activity| request(client, "tools/call", params, activity).await).await?;
+        args.connection.run(async |client, activity| call_tool(client, &args.tool, arguments, activity).await).await?;
     let failed = result.get("isError") == Some(&Value::Bool(true));
     match args.format {
         Format::Json => output::print_json(&result.into())?,

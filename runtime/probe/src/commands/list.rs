@@ -39,11 +39,12 @@ pub(crate) async fn run(args: &ListArgs) -> Result<(), Failure> {
                 lists.into_iter().map(|(kind, items)| (kind.member().to_owned(), items.into())).collect();
             output::print_json(&lists.into())
         }
-        Format::Text => output::print(&text(&lists)),
+        Format::Text => output::print(&text(&lists, output::columns())),
     }
 }
 
-fn text(lists: &[(Kind, Vec<Value>)]) -> String {
+/// Returns the lists as text. Lines end at the edge of a terminal with this number of columns.
+fn text(lists: &[(Kind, Vec<Value>)], columns: Option<usize>) -> String {
     let mut text = String::new();
     for (kind, items) in lists {
         text.push_str(&format!("{} ({})\n", styled(BOLD, kind.title()), items.len()));
@@ -52,6 +53,11 @@ fn text(lists: &[(Kind, Vec<Value>)]) -> String {
         for item in items {
             let description = item["description"].as_str().or(item["title"].as_str()).unwrap_or_default();
             let line = plain(description.trim().lines().next().unwrap_or_default());
+            let indented = "  ".len() + name(item).chars().count().max(width.unwrap_or(0)) + GAP;
+            let line = match columns {
+                Some(columns) => console::truncate_str(&line, columns.saturating_sub(indented), "…"),
+                None => line.as_str().into(),
+            };
             let padded = format!("{:width$}{:GAP$}{}", name(item), "", styled(DIM, &line), width = width.unwrap_or(0));
             text.push_str(&format!("  {}", if line.is_empty() { name(item) } else { padded }));
             text.push('\n');

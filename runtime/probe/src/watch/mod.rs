@@ -1,8 +1,9 @@
 //! `mcpgen-probe watch`: relays messages between a client and a server, and describes each.
 //!
-//! `relay` passes the messages on, `observer` describes them, `validate` checks them against the schema of their
+//! `relay` passes the messages on, `http` to a URL. `observer` describes them, `validate` checks them against the schema of their
 //! revision.
 
+mod http;
 mod observer;
 mod relay;
 mod validate;
@@ -11,12 +12,13 @@ use std::fs::File;
 use std::io::Write;
 use std::sync::{Arc, Mutex, PoisonError};
 
-use mcpgen_runtime::http::client;
 use mcpgen_runtime::transport::{ChildProcess, lines, stdio};
 
 use crate::cli::WatchArgs;
-use crate::failure::{Failure, with_sources};
+use crate::failure::Failure;
+use crate::output::Activity;
 use crate::target::Server;
+use http::relay_to_url;
 use observer::Observer;
 use relay::relay;
 
@@ -31,7 +33,7 @@ pub(crate) async fn run(args: &WatchArgs) -> Result<(), Failure> {
     let observer = Arc::new(Mutex::new(Observer::new(log, args.full)));
     let client = stdio::stdio(lines::DEFAULT_LINE_LIMIT).map_err(Failure::io("opening standard input and output"))?;
     let name = args.target.name();
-    match args.target.server()? {
+    match args.target.server(&Activity::hidden())? {
         Server::Command(command) => {
             let (process, from_server, to_server) = ChildProcess::start(command, lines::DEFAULT_LINE_LIMIT)
                 .map_err(|error| Failure::Connect { server: name, why: error.to_string() })?;
@@ -39,9 +41,7 @@ pub(crate) async fn run(args: &WatchArgs) -> Result<(), Failure> {
             process.close().await.map_err(Failure::io("stopping the server"))?;
         }
         Server::Url(url, options) => {
-            let server = client::open(url, options)
-                .map_err(|error| Failure::Connect { server: name, why: with_sources(&error) })?;
-            relay(&observer, client, server).await;
+            relay_to_url(&observer, client, &name, url, options).await?;
         }
     }
     let mut observer = observer.lock().unwrap_or_else(PoisonError::into_inner);

@@ -108,6 +108,11 @@ impl Observer {
         self.invalid
     }
 
+    /// Writes a remark about the connection.
+    pub(super) fn remark(&mut self, remark: &str) {
+        let _ = writeln!(self.log, "{:10}{}", "", styled(DIM, &format!("({remark})")));
+    }
+
     /// Describes a problem of the transport.
     pub(super) fn problem(&mut self, sender: Side, problem: &str) {
         self.write(

@@ -44,9 +44,7 @@ async fn pass(observer: Arc<Mutex<Observer>>, sender: Side, from: impl Incoming,
             }
         };
         observe(&observer, |observer| observer.message(sender, &bytes));
-        let metadata = to.needs_metadata().then(|| Metadata::read(&bytes)).flatten();
-        let mut message = Outbound::from(bytes);
-        message.metadata = metadata.map(Box::new);
+        let message = outbound(&*to, bytes);
         if to.send(message).await.is_err() {
             break;
         }
@@ -55,7 +53,15 @@ async fn pass(observer: Arc<Mutex<Observer>>, sender: Side, from: impl Incoming,
     let _ = to.close().await;
 }
 
-fn observe(observer: &Mutex<Observer>, run: impl FnOnce(&mut Observer)) {
+/// Creates a message with the metadata that the transport asks for.
+pub(super) fn outbound(to: &impl Outgoing, bytes: Vec<u8>) -> Outbound {
+    let metadata = to.needs_metadata().then(|| Metadata::read(&bytes)).flatten();
+    let mut message = Outbound::from(bytes);
+    message.metadata = metadata.map(Box::new);
+    message
+}
+
+pub(super) fn observe(observer: &Mutex<Observer>, run: impl FnOnce(&mut Observer)) {
     // A panic while writing a description does not stop the relay.
     run(&mut observer.lock().unwrap_or_else(std::sync::PoisonError::into_inner));
 }

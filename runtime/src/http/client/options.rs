@@ -90,6 +90,12 @@ pub trait Authorize: Send + Sync + 'static {
     /// Return an error if no token is available. The request fails with [`super::HttpError::Authorization`].
     fn authorize<'a>(&'a self, request: AuthorizeRequest<'a>) -> BoxFuture<'a, Result<Option<HeaderMap>, BoxError>>;
 
+    /// Returns how long [`authorize`](Self::authorize) may wait for a user, who has to log in. The handshake of
+    /// [`connect_http`](crate::ClientBuilder::connect_http) waits that much longer. By default zero.
+    fn login_timeout(&self) -> Duration {
+        Duration::ZERO
+    }
+
     /// Called with the headers of each response that is not passed to [`authorize`](Self::authorize) as a challenge.
     /// Use it to read headers for later requests, such as `DPoP-Nonce`. By default it does nothing.
     fn on_response(&self, url: &reqwest::Url, headers: &HeaderMap) {
