@@ -70,7 +70,9 @@ async fn the_client_runs_a_tool_that_requires_a_task_as_one() {
 
     let steps = Arc::new(AtomicUsize::new(0));
     let counted = Arc::clone(&steps);
-    let reports = client.tool("reports").on_progress(move |_| drop(counted.fetch_add(1, Ordering::SeqCst)));
+    let reports = client.tool("reports").on_progress(move |_| {
+        counted.fetch_add(1, Ordering::SeqCst);
+    });
     assert_eq!(text(&reports.await.expect("a result")), "done");
     assert_eq!(steps.load(Ordering::SeqCst), 3);
     let result = client.call_tool("plain", Default::default()).await.expect("a result");
