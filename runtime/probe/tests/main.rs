@@ -272,6 +272,12 @@ fn prints_manual_pages_and_completions() {
         let has_values = ["bash", "zsh", "fish"].contains(&shell);
         assert_eq!(answer.out.contains("2025-11-25"), has_values, "{shell}: {}", answer.out);
     }
+    let script = run(&["completions", "bash"]).out
+        + "COMP_WORDS=(mcpgen-probe ping --revision 2025)\nCOMP_CWORD=3\n\
+        _mcpgen__probe mcpgen-probe 2025 --revision\necho \"${COMPREPLY[*]}\"";
+    let answer =
+        std::process::Command::new("bash").args(["--norc", "-c", &script]).output().expect("bash is installed");
+    assert_eq!(String::from_utf8_lossy(&answer.stdout).trim(), "2025-03-26 2025-06-18 2025-11-25");
     for command in ["list", "call", "read", "prompt", "snapshot", "ping", "watch", "completions", "man"] {
         let answer = run(&["man", command]);
         assert!(answer.code == Some(0) && answer.out.contains("Example"), "{command}: {}", answer.err);

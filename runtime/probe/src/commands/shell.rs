@@ -12,7 +12,8 @@ pub(crate) fn completions(args: &CompletionsArgs) -> Result<(), Failure> {
     let mut script = Vec::new();
     let mut cli = Cli::command().mut_subcommands(|command| command.mut_args(with_revisions));
     clap_complete::generate(args.shell, &mut cli, "mcpgen-probe", &mut script);
-    output::print(&String::from_utf8_lossy(&script))
+    // clap's script for bash uses both names for a command with a hyphen, so it would never complete options.
+    output::print(&String::from_utf8_lossy(&script).replace("mcpgen__subcmd__probe", "mcpgen__probe"))
 }
 
 /// Adds the known revisions to `--revision`, for completions only: the parser itself reports unknown revisions.
