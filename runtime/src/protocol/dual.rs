@@ -76,7 +76,7 @@ impl DualProtocol {
     fn current(&self) -> &dyn Protocol {
         let is_legacy = match self.role {
             Role::Client => self.is_legacy.load(Ordering::Acquire),
-            Role::Server => self.legacy.as_ref().is_some_and(|legacy| legacy.peer_info().is_some()),
+            Role::Server => self.legacy.as_ref().is_some_and(Legacy::is_initialized),
         };
         self.rules(is_legacy)
     }

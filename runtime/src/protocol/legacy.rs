@@ -91,6 +91,11 @@ impl Legacy {
         self.state.lock()
     }
 
+    /// Returns whether the handshake has taken place.
+    pub(super) fn is_initialized(&self) -> bool {
+        self.state().peer_info.is_some()
+    }
+
     /// Handles `initialize`. The result has the requested revision if it is supported, otherwise the preferred one.
     fn initialize(&self, params: Option<&RawJson>) -> Result<RawJson, ErrorObject> {
         let invalid = |what: &str| Err(errors::invalid_params_in_words(what));
