@@ -4,6 +4,7 @@ use indexmap::IndexMap;
 
 use crate::json::Json;
 use crate::json::pointer::escape;
+use crate::text::excerpt::excerpts;
 
 /// A difference between the annotations of two schemas.
 #[derive(Clone, Debug)]
@@ -53,6 +54,20 @@ const SCHEMAS: [&str; 15] = [
 ];
 /// Keywords with an object of schemas.
 const NAMED_SCHEMAS: [&str; 5] = ["properties", "patternProperties", "$defs", "definitions", "dependentSchemas"];
+
+/// Describes the change of a text that models read. Reviewers look for instructions in it.
+pub(super) fn text_change(old: Option<&Json>, new: Option<&Json>) -> String {
+    match (old, new) {
+        (Some(Json::String(old)), Some(Json::String(new))) => {
+            let (old, new) = excerpts(old, new);
+            format!("changed from \"{old}\" to \"{new}\"")
+        }
+        (None, Some(Json::String(new))) => format!("is new: \"{}\"", excerpts("", new).1),
+        (None, _) => "is new".to_owned(),
+        (_, None) => "was removed".to_owned(),
+        _ => "changed".to_owned(),
+    }
+}
 
 /// Finds the places that both schemas have, and compares their annotations.
 pub(super) fn compare(old: &Json, new: &Json) -> Vec<Annotation> {

@@ -7,6 +7,7 @@ use indexmap::IndexMap;
 use crate::diff::rules;
 use crate::diff::{Axis, Diff, Finding, Place, Rule, Senders};
 use crate::json::Json;
+use crate::lists::annotations::text_change;
 use crate::lists::hints;
 use crate::lists::schemas::{Part, SchemaPair};
 use crate::lists::snapshot::{Item, List, ListKind, Snapshot};
@@ -148,11 +149,7 @@ impl Comparison {
         for (rule, name) in texts {
             let (before, after) = (old.get(name), new.get(name));
             if before != after {
-                let what = match (before, after) {
-                    (None, _) => "is new",
-                    (_, None) => "was removed",
-                    _ => "changed",
-                };
+                let what = text_change(before, after);
                 let message = format!("{key}: the {name} of the {} {what}", kind.item());
                 let old = member_or_item(old, name);
                 let new = member_or_item(new, name);

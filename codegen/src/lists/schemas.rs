@@ -5,7 +5,7 @@ use crate::diff::rules::{self, LIST_RULES};
 use crate::diff::{Finding, ListVerdicts, Place, Rule, Senders, Verdict, compare_types};
 use crate::error::Error;
 use crate::json::Json;
-use crate::lists::annotations::{self, Annotation, AnnotationKind};
+use crate::lists::annotations::{self, Annotation, AnnotationKind, text_change};
 use crate::lists::sample::{self, Sampled};
 use crate::model::{Origin, Protocol, Status, TypeId};
 use crate::schema::{Dialect, Document, ReadOptions};
@@ -150,9 +150,7 @@ impl SchemaPair<'_> {
             None => format!("{}{path}", self.part.name()),
         };
         let what = match (kind, old, new) {
-            (AnnotationKind::Text, Some(_), Some(_)) => "changed".to_owned(),
-            (AnnotationKind::Text, None, _) => "is new".to_owned(),
-            (AnnotationKind::Text, ..) => "was removed".to_owned(),
+            (AnnotationKind::Text, old, new) => text_change(old.as_ref(), new.as_ref()),
             _ => {
                 let words = |side: &Option<Json>| side.as_ref().map_or("none".to_owned(), Json::to_string);
                 format!("is {} instead of {}", words(new), words(old))

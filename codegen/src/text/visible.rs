@@ -2,7 +2,8 @@
 
 use std::borrow::Cow;
 
-/// Escapes control characters, characters that change the direction of text, and characters that XML does not allow.
+/// Escapes control characters, characters that are not displayed or that change the direction of text, and characters that
+/// XML does not allow.
 pub(crate) fn visible(text: &str) -> Cow<'_, str> {
     if !text.contains(is_hidden) {
         return Cow::Borrowed(text);
@@ -21,6 +22,8 @@ pub(crate) fn visible(text: &str) -> Cow<'_, str> {
 fn is_hidden(c: char) -> bool {
     c.is_control()
         || matches!(c, '\u{2028}'..='\u{202e}' | '\u{2066}'..='\u{2069}' | '\u{200e}' | '\u{200f}' | '\u{61c}')
+        // Models read text in these characters, which people do not see.
+        || matches!(c, '\u{ad}' | '\u{200b}' | '\u{2060}'..='\u{2064}' | '\u{e0000}'..='\u{e007f}')
         || matches!(c, '\u{feff}' | '\u{fffe}' | '\u{ffff}')
 }
 
@@ -35,6 +38,7 @@ mod tests {
             ("a\nb\t", "a\\nb\\t"),
             ("\u{1b}[31m", "\\u{1b}[31m"),
             ("\u{200e}\u{200f}\u{61c}", "\\u{200e}\\u{200f}\\u{61c}"),
+            ("\u{200b}\u{ad}\u{e0041}", "\\u{200b}\\u{ad}\\u{e0041}"),
             ("\u{202e}\u{2066}\u{feff}\u{ffff}", "\\u{202e}\\u{2066}\\u{feff}\\u{ffff}"),
         ] {
             assert_eq!(visible(text), expected);
