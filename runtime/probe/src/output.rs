@@ -79,6 +79,7 @@ impl Activity {
     }
 
     /// Writes a line to standard error, above what is shown. Standard output may be the connection of `watch`.
+    #[cfg(feature = "login")]
     pub(crate) fn print(&self, text: &str) {
         self.0.suspend(|| eprintln!("{text}"));
     }
