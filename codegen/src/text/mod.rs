@@ -1,6 +1,7 @@
 //! Text: `names` makes Rust names, `markdown` reads links, `visible` escapes invisible characters, `suggest` finds
 //! similar names, `pattern` matches regular expressions, `hex` formats bytes, `excerpt` shows changes.
 
+#[cfg(feature = "lists")]
 pub(crate) mod excerpt;
 mod hex;
 pub(crate) mod markdown;
