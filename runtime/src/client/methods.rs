@@ -69,7 +69,8 @@ impl<S: RequestService> Client<S> {
     ///
     /// With the feature `tasks`, a tool that requires a task runs as one: the call polls the task until it has ended,
     /// and cancels it when the call is dropped. In revision 2025-11-25, this needs the list of tools, which the client
-    /// requests if [`tools`](Self::tools) did not. In 2026-07-28, it needs [`ClientBuilder::tasks`].
+    /// requests if [`tools`](Self::tools) did not. In 2026-07-28, it needs
+    /// [`ClientBuilder::tasks`](crate::ClientBuilder::tasks).
     ///
     /// With the feature `validate`, structured content is validated against the tool's output schema if
     /// [`tools`](Self::tools) has listed the tool. The schema is compiled at the first call of the tool. If the schema
