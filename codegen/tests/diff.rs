@@ -249,6 +249,37 @@ fn changelogs_list_what_to_do() {
     project.run(&["changelog", "--tools", "old.json", "new.json"]).exits(2).prints(&["the object has no list"]);
 }
 
+/// The documents before and after each change of the protocol are valid.
+#[test]
+fn changelogs_have_valid_examples() {
+    let root = concat!(env!("CARGO_MANIFEST_DIR"), "/..");
+    let folders = std::fs::read_dir(format!("{root}/schema")).expect("the vendored schemas");
+    let names = folders.map(|entry| entry.expect("an entry").file_name().to_string_lossy().into_owned());
+    let mut revisions: Vec<String> = names.filter(|name| name.starts_with("20")).collect();
+    revisions.sort();
+    let project = Project::empty();
+    let mut count = 0;
+    for [old, new] in revisions.windows(2).map(|pair| [&pair[0], &pair[1]]) {
+        let changelog = project.run(&["changelog", old, new, "--root", root]).exits(0).out();
+        let examples = changelog.split_once("\n## Before and after\n").map_or("", |(_, examples)| examples);
+        // A line names the definition, and another one the revision of the document that follows.
+        let (mut definition, mut name) = ("", "");
+        for part in examples.split("\n\n") {
+            let Some(document) = part.strip_prefix("```json\n").and_then(|rest| rest.split("\n```").next()) else {
+                match part.split('`').nth(1) {
+                    Some(quoted) if quoted == old || quoted == new => name = quoted,
+                    quoted => definition = quoted.unwrap_or_default(),
+                }
+                continue;
+            };
+            let answer = project.feed(&["validate", definition, "--schema", name, "--root", root], document);
+            assert_eq!(answer.output.status.code(), Some(0), "{name}: {definition}: {document}{}", answer.out());
+            count += 1;
+        }
+    }
+    assert!(count > 10, "only {count} documents");
+}
+
 fn without(text: String, begin: &str, end: &str) -> String {
     match (text.find(begin), text.rfind(end)) {
         (Some(from), Some(to)) => format!("{}{}", &text[..from], &text[to..]),

@@ -4,15 +4,18 @@ use clap::Args;
 
 use super::answer::Answer;
 use super::root::Root;
+use crate::conversions::Rules;
 use crate::error::Error;
 use crate::report::contents::{Compared, Report, Subject};
+use crate::report::examples::examples;
 use crate::report::formats::changelog;
 use crate::report::judgement::FailOn;
 use crate::report::policy::Policy;
 
 /// Write a changelog in Markdown for people who upgrade, grouped by what they have to do
 ///
-/// OLD and NEW are the same as in `mcpgen diff`.
+/// OLD and NEW are the same as in `mcpgen diff`. For definitions with other required members, the changelog shows the smallest
+/// documents before and after.
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
@@ -43,6 +46,17 @@ impl ChangelogArgs {
         let mut judgement = Policy::default().judge(diff.findings, axes, None, jiff::civil::Date::MIN);
         judgement.notes = diff.notes;
         let report = Report::new(&compared, axes, FailOn::None, diff.types, judgement);
-        Ok(Answer { text: changelog(&report), ..Answer::default() })
+        let examples = match &compared {
+            Compared::Schemas(old, new) => {
+                let rules = match self.root.open() {
+                    Ok(workspace) => Rules::read(&workspace.root)?,
+                    // Outside a project, the values of new members are placeholders.
+                    Err(_) => Rules::default(),
+                };
+                examples(&old.protocol, &new.protocol, &rules)
+            }
+            Compared::Lists(_) => Vec::new(),
+        };
+        Ok(Answer { text: changelog(&report, &examples), ..Answer::default() })
     }
 }

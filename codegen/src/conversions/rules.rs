@@ -195,6 +195,22 @@ impl Rules {
         })
     }
 
+    /// Returns the value that a conversion to this revision gives to a member that the source revision lacks.
+    #[cfg(feature = "cli")]
+    pub(crate) fn new_value(&self, owner: &str, member: &str, revision: &str) -> Option<Json> {
+        match &self.members.get(self.member(owner, member)?)?.action {
+            Action::Default { value, .. } => Some(value.clone()),
+            Action::Revision => Some(Json::String(revision.to_owned())),
+            _ => None,
+        }
+    }
+
+    /// Returns whether a member stays in revisions that do not define it.
+    #[cfg(feature = "cli")]
+    pub(crate) fn keeps(&self, owner: &str, member: &str) -> bool {
+        self.member(owner, member).is_some_and(|rule| self.members[rule].action == Action::Kept)
+    }
+
     /// Returns the names of all rules.
     pub(super) fn names(&self) -> impl Iterator<Item = &str> {
         let renamed = self.renamed.iter().map(|rule| rule.name.as_str());

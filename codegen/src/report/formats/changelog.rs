@@ -6,7 +6,9 @@ use indexmap::IndexMap;
 
 use super::markdown::{code, prose};
 use crate::diff::{Action, Finding, Senders};
+use crate::json::Json;
 use crate::report::contents::{Report, Reported, Subject};
+use crate::report::examples::Example;
 
 /// The sections, in the order of a changelog.
 const SECTIONS: [(Action, &str); 9] = [
@@ -21,8 +23,8 @@ const SECTIONS: [(Action, &str); 9] = [
     (Action::Use, "Use what is new"),
 ];
 
-/// Writes a changelog.
-pub(crate) fn render(report: &Report) -> String {
+/// Writes a changelog, with examples at the end.
+pub(crate) fn render(report: &Report, examples: &[Example]) -> String {
     let mut text = format!("# From {} to {}\n", code(&report.old.label), code(&report.new.label));
     let mut count = 0;
     for (action, title) in SECTIONS {
@@ -51,10 +53,27 @@ pub(crate) fn render(report: &Report) -> String {
     if count == 0 {
         text.push_str("\nThere is nothing to do.\n");
     }
+    if !examples.is_empty() {
+        text.push_str("\n## Before and after\n\nThe smallest documents of definitions with other required members.\n");
+    }
+    for Example { definitions, before, after } in examples {
+        let [first, others @ ..] = definitions.as_slice() else { continue };
+        let others: Vec<String> = others.iter().map(|name| code(name)).collect();
+        let others = if others.is_empty() { String::new() } else { format!(", and likewise {}", others.join(", ")) };
+        let _ = writeln!(text, "\n{}{others}:", code(first));
+        for (label, document) in [(&report.old.label, before), (&report.new.label, after)] {
+            let _ = writeln!(text, "\n{}:\n\n```json\n{}\n```", code(label), indented(document));
+        }
+    }
     for note in &report.notes {
         let _ = writeln!(text, "\nNote: {}.", prose(note));
     }
     text
+}
+
+/// Returns a document as indented JSON.
+fn indented(document: &Json) -> String {
+    serde_json::to_string_pretty(document).unwrap_or_else(|_| document.to_string())
 }
 
 /// Returns the message with the subject as code.
