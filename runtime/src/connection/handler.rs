@@ -39,6 +39,7 @@ pub(super) fn handle<'a, S: RequestService>(
     let scope = operation.scope();
     let span = tracing::info_span!("request", method = &*request.method, id = ?context.id());
     let work = async move {
+        // Moves the whole guard into the future, not only its fields.
         let RequestGuard { shared, context, .. } = &guard;
         let handled = async move {
             let mut handling = pin!(service.oneshot(request));
