@@ -14,8 +14,8 @@ use crate::report::policy::Policy;
 
 /// Write a changelog in Markdown for people who upgrade, grouped by what they have to do
 ///
-/// OLD and NEW are the same as in `mcpgen diff`. For definitions with other required members, the changelog shows the smallest
-/// documents before and after.
+/// OLD and NEW are the same as in `mcpgen diff`. For each definition whose required members changed, the changelog shows
+/// the smallest document before and after.
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:

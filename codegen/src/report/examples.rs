@@ -20,10 +20,11 @@ pub(crate) struct Example {
 /// The depth of objects in a document.
 const DEPTH: usize = 4;
 
-/// Returns examples for the definitions of which other members are required now. New members have the values that the
-/// rules of conversions give them.
+/// Returns examples of the definitions whose required members changed. New members have the values that the rules of
+/// conversions give them.
 pub(crate) fn examples(old: &Protocol, new: &Protocol, rules: &Rules) -> Vec<Example> {
-    let (before, after) = (Smallest { protocol: old, rules: None }, Smallest { protocol: new, rules: Some(rules) });
+    let smallest_old = Smallest { protocol: old, rules: None };
+    let smallest_new = Smallest { protocol: new, rules: Some(rules) };
     let mut examples: IndexMap<String, Example> = IndexMap::new();
     for def in new.types.iter().filter(|def| def.origin == Origin::Definition) {
         let twin = old.types.iter().find(|other| other.origin == Origin::Definition && other.name == def.name);
@@ -38,7 +39,8 @@ pub(crate) fn examples(old: &Protocol, new: &Protocol, rules: &Rules) -> Vec<Exa
         if added.is_empty() && removed.is_empty() {
             continue;
         }
-        let (before, after) = (before.document(&def.name, old, DEPTH), after.document(&def.name, new, DEPTH));
+        let (before, after) =
+            (smallest_old.document(&def.name, old, DEPTH), smallest_new.document(&def.name, new, DEPTH));
         let values: Vec<String> = added.iter().map(|name| value_of(&after, name)).collect();
         let same = examples.entry(format!("{added:?} {values:?} {removed:?}")).or_insert(Example {
             definitions: Vec::new(),

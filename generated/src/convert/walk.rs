@@ -28,7 +28,6 @@ pub(super) struct Walk {
 type Written = Result<(), Box<ConvertError>>;
 
 /// The members of an object in the source and in the target.
-#[derive(Clone, Copy)]
 struct Objects {
     from: (&'static [Member], Others),
     to: (&'static [Member], Others),
@@ -81,29 +80,12 @@ impl Walk {
 
     /// Like [`Self::value`], for two types that differ.
     fn other_type(&mut self, node: Node<'_>, from: TypeId, to: TypeId, path: &Path<'_>) -> Written {
-        match (node, Shape::of(from), Shape::of(to)) {
-            (Node::Object(object), &Shape::Object(from, from_others, None), &Shape::Object(to, to_others, _)) => {
-                self.object(object, &Objects { from: (from, from_others), to: (to, to_others) }, path)
-            }
-            (Node::Json(text), ..) if !is_number(text) => self.json_text(text, from, to, path),
-            (_, source, target) => self.read_value(node, (from, source), (to, target), path),
+        if let Node::Json(text) = node
+            && !is_number(text)
+        {
+            return self.json_text(text, from, to, path);
         }
-    }
-
-    fn json_text(&mut self, text: &str, from: TypeId, to: TypeId, path: &Path<'_>) -> Written {
-        let document = Document::read(text).map_err(|error| self.refusal(path, error.kind().clone()))?;
-        self.other_type(Tree::of(document.root()).encode(), from, to, path)
-    }
-
-    /// Like [`Self::other_type`], for a node that is not JSON text.
-    fn read_value(
-        &mut self,
-        node: Node<'_>,
-        (from, source): (TypeId, &'static Shape),
-        (to, target): (TypeId, &'static Shape),
-        path: &Path<'_>,
-    ) -> Written {
-        match (source, target) {
+        match (Shape::of(from), Shape::of(to)) {
             (&Shape::Union(guards, variants), target) => {
                 let chosen = variant_and_tag(node, guards);
                 let from = chosen.and_then(|(index, _)| variants.get(index)).copied().unwrap_or(ANY);
@@ -137,6 +119,11 @@ impl Walk {
             }
             (_, shape) => self.scalar(node, shape, path),
         }
+    }
+
+    fn json_text(&mut self, text: &str, from: TypeId, to: TypeId, path: &Path<'_>) -> Written {
+        let document = Document::read(text).map_err(|error| self.refusal(path, error.kind().clone()))?;
+        self.other_type(Tree::of(document.root()).encode(), from, to, path)
     }
 
     /// Writes an object in its other form, and converts that.

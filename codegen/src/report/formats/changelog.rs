@@ -54,12 +54,14 @@ pub(crate) fn render(report: &Report, examples: &[Example]) -> String {
         text.push_str("\nThere is nothing to do.\n");
     }
     if !examples.is_empty() {
-        text.push_str("\n## Before and after\n\nThe smallest documents of definitions with other required members.\n");
+        text.push_str(
+            "\n## Before and after\n\nThe smallest document of each definition whose required members changed.\n",
+        );
     }
     for Example { definitions, before, after } in examples {
         let [first, others @ ..] = definitions.as_slice() else { continue };
         let others: Vec<String> = others.iter().map(|name| code(name)).collect();
-        let others = if others.is_empty() { String::new() } else { format!(", and likewise {}", others.join(", ")) };
+        let others = if others.is_empty() { String::new() } else { format!(" (also {})", others.join(", ")) };
         let _ = writeln!(text, "\n{}{others}:", code(first));
         for (label, document) in [(&report.old.label, before), (&report.new.label, after)] {
             let _ = writeln!(text, "\n{}:\n\n```json\n{}\n```", code(label), indented(document));
