@@ -7,18 +7,32 @@ use serde_json::Value;
 
 type Result<T> = std::result::Result<T, Box<dyn std::error::Error>>;
 
-const REVISIONS: [&str; 5] = ["2024-11-05", "2025-03-26", "2025-06-18", "2025-11-25", "2026-07-28"];
-
 fn main() -> Result<()> {
     println!("cargo::rerun-if-changed=build.rs");
+    println!("cargo::rerun-if-changed=../../schema");
     extended("acme", "2026-07-28", "modern.json")?;
     extended("legacy", "2025-11-25", "legacy.json")?;
-    for revision in REVISIONS {
-        let module = format!("unchanged_{}", revision.replace('-', "_"));
-        Generator::new(official(revision), "unchanged")
-            .extending(official(revision), revision)
-            .build_script(&module)?;
+    unchanged()
+}
+
+/// Generates a module for each vendored revision, whose schema changes nothing. Writes the file that includes them, and a
+/// macro with their names.
+fn unchanged() -> Result<()> {
+    let (mut includes, mut names) = (String::new(), String::new());
+    for folder in std::fs::read_dir("../../schema")? {
+        let revision = folder?.file_name().to_string_lossy().into_owned();
+        if !revision.starts_with("20") {
+            continue;
+        }
+        let date = revision.replace('-', "_");
+        Generator::new(official(&revision), "unchanged")
+            .extending(official(&revision), &revision)
+            .build_script(&format!("unchanged_{date}"))?;
+        includes += &format!("include!(concat!(env!(\"OUT_DIR\"), \"/unchanged_{date}.include.rs\"));\n");
+        names += &format!(" unchanged_{date} v{date}");
     }
+    let names = format!("macro_rules! for_each_revision {{ ($check:ident) => {{ $check! {{{names} }} }} }}\n");
+    std::fs::write(out()?.join("unchanged.rs"), includes + &names)?;
     Ok(())
 }
 
@@ -29,11 +43,14 @@ fn extended(module: &str, revision: &str, changes: &str) -> Result<()> {
     let definitions = schema["$defs"].as_object_mut().ok_or("no $defs in the schema of the revision")?;
     definitions.append(changes["$defs"].as_object_mut().ok_or("no $defs in the changes")?);
     // Most projects have the whole schema in a file.
-    let out = PathBuf::from(std::env::var_os("OUT_DIR").ok_or("OUT_DIR is not set")?);
-    let path = out.join(format!("{module}.json"));
+    let path = out()?.join(format!("{module}.json"));
     std::fs::write(&path, schema.to_string())?;
     Generator::new(path, "acme-1").extending(official(revision), revision).build_script(module)?;
     Ok(())
+}
+
+fn out() -> Result<PathBuf> {
+    Ok(std::env::var_os("OUT_DIR").ok_or("OUT_DIR is not set")?.into())
 }
 
 fn official(revision: &str) -> String {
