@@ -92,7 +92,8 @@ pub fn convert_equal<A: Convertible, B: Convertible>(value: &A) -> Result<B, Err
 /// use mcpgen_types::convert::{Conversion, Policy};
 /// use mcpgen_types::{RawJson, Revision};
 ///
-/// let conversion = Conversion::of_result("tools/list", Revision::V2026_07_28, Revision::V2025_06_18).unwrap();
+/// let conversion = Conversion::of_result("tools/list", Revision::V2026_07_28, Revision::V2025_06_18);
+/// let conversion = conversion.ok_or("both revisions have the method")?;
 /// let result = r#"{"resultType":"complete","ttlMs":0,"cacheScope":"private","tools":[]}"#;
 /// let result = RawJson::try_from(result.to_owned())?;
 /// let converted = conversion.apply(&result, Policy::Strict)?;
