@@ -86,8 +86,9 @@ impl MessageNames {
         let is_set = |def: &TypeDef, set: MessageSet| def.name == set.definition() && def.is_message_set();
         let id = |set: MessageSet| protocol.types.iter().position(|def| is_set(def, set));
         let mut shared = BTreeMap::new();
-        // Names in the revision are never numbered, which a test checks.
-        let mut is_own = |is_shared: bool, ours: &str, theirs: String| {
+        // Collects shared items, and returns whether the module has the item itself. Names in the revision are never
+        // numbered, which a test checks.
+        let mut is_emitted = |is_shared: bool, ours: &str, theirs: String| {
             if is_shared {
                 shared.insert(ours.to_owned(), theirs);
             }
@@ -96,7 +97,7 @@ impl MessageNames {
         let mut method_enums = Vec::new();
         for (set, id) in MessageSet::ALL.into_iter().filter_map(|set| Some((set, id(set)?))) {
             let name = names.claim(&format!("{}Method", protocol.types[id].rust));
-            if is_own(protocol.is_shared(id), &name, format!("{}Method", set.definition())) {
+            if is_emitted(protocol.is_shared(id), &name, format!("{}Method", set.definition())) {
                 method_enums.push((set, id, name));
             }
         }
@@ -108,7 +109,7 @@ impl MessageNames {
                 && [requests, notifications].iter().all(|id| is_json_rpc(protocol, *id))
             {
                 let (types, ours) = ([requests, notifications], names.claim(name));
-                if is_own(types.iter().all(|id| protocol.is_shared(*id)), &ours, name.to_owned()) {
+                if is_emitted(types.iter().all(|id| protocol.is_shared(*id)), &ours, name.to_owned()) {
                     envelopes.push((sender, types, ours));
                 }
             }
@@ -116,7 +117,7 @@ impl MessageNames {
         let mut error_codes = Vec::new();
         for (index, error) in protocol.error_codes.iter().enumerate() {
             let (name, def) = (names.claim(&error.rust), &protocol.types[error.type_id]);
-            if is_own(protocol.is_shared(error.type_id), &name, constant_name(&def.name)) {
+            if is_emitted(protocol.is_shared(error.type_id), &name, constant_name(&def.name)) {
                 error_codes.push((index, name));
             }
         }
