@@ -27,7 +27,8 @@ impl From<Output> for Answer {
 pub(crate) fn probe(arguments: &[&str]) -> Command {
     let mut command = Command::new(env!("CARGO_BIN_EXE_mcpgen-probe"));
     command.args(arguments).stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
-    for name in ["NO_COLOR", "CLICOLOR", "CLICOLOR_FORCE"] {
+    // With `CI`, terminals have colours even if they are dumb.
+    for name in ["NO_COLOR", "CLICOLOR", "CLICOLOR_FORCE", "CI"] {
         command.env_remove(name);
     }
     command
