@@ -323,6 +323,14 @@ fn generates_what_a_schema_adds_to_a_revision() {
     project.run(&[&extends("2031-01-01=base.json")[..], &["--check"]].concat()).exits(0).prints(&["unchanged"]);
     project.run(&[&command[..], &["--check"]].concat()).exits(1);
 
+    // A request without a sender is usually a mistake. Corrections of other schemas are not.
+    let unsent = BASE.replace(r##"{ "$ref": "#/$defs/FindRequest" }, "##, "");
+    project.write("unsent.json", unsent);
+    let answer =
+        project.run(&["generate", "--schema", "unsent.json", "--revision", "own-1", "--out", "unsent"]).exits(0);
+    let expected = "warning: own-1: nobody sends FindRequest; add a reference to it to `anyOf` of ClientRequest or ServerRequest\n";
+    assert_eq!(answer.err(), expected);
+
     for value in ["2031-01-01", "=base.json", "2031-01-01="] {
         project.run(&extends(value)).exits(2).prints(&["2026-07-28=schema.json"]);
     }

@@ -26,7 +26,7 @@ pub mod v2026_07_28;
 pub mod ext;
 
 /// A revision of the Model Context Protocol, whether its types are compiled in or not.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, PartialEq, Eq, Hash)]
 pub struct Revision {
     /// The position in [`Revision::ALL`]. The first member, because it is compared fastest.
     index: Option<usize>,
@@ -195,6 +195,12 @@ impl Ord for Revision {
 impl PartialOrd for Revision {
     fn partial_cmp(&self, other: &Self) -> Option<::std::cmp::Ordering> {
         Some(self.cmp(other))
+    }
+}
+
+impl ::std::fmt::Debug for Revision {
+    fn fmt(&self, f: &mut ::std::fmt::Formatter<'_>) -> ::std::fmt::Result {
+        write!(f, "Revision({})", self.name)
     }
 }
 

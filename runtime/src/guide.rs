@@ -8,8 +8,16 @@ pub mod blocking {}
 #[doc = include_str!("../docs/changes.md")]
 pub mod changes {}
 
+#[cfg(all(feature = "stdio", feature = "resource-templates"))]
+#[doc = include_str!("../docs/client.md")]
+pub mod client {}
+
 #[doc = include_str!("../docs/logging.md")]
 pub mod logging {}
+
+#[cfg(all(feature = "schemars", feature = "request-state", feature = "resource-templates"))]
+#[doc = include_str!("../docs/server.md")]
+pub mod server {}
 
 #[cfg(feature = "stdio")]
 #[doc = include_str!("../docs/shutdown.md")]

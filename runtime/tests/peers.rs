@@ -84,7 +84,7 @@ const EXAMPLE_TASK: &str = r#"task: Working, then [{"text":"done","type":"text"}
 
 const CASES: &[Case] = &[
     Case {
-        example_name: "server",
+        example_name: "typed_server",
         peer: SDK1,
         role: "client",
         protocol: LEGACY,
@@ -113,7 +113,7 @@ const CASES: &[Case] = &[
         ],
     },
     Case {
-        example_name: "client",
+        example_name: "typed_client",
         peer: SDK1,
         role: "server",
         protocol: LEGACY,
@@ -124,7 +124,7 @@ const CASES: &[Case] = &[
         output: &[r#"server: "sdk" 2025-11-25"#, EXAMPLE_TASK],
     },
     Case {
-        example_name: "server",
+        example_name: "typed_server",
         peer: SDK2_CLIENT,
         role: "client",
         protocol: LEGACY,
@@ -135,7 +135,7 @@ const CASES: &[Case] = &[
         output: SDK2_OUTPUT,
     },
     Case {
-        example_name: "server",
+        example_name: "typed_server",
         peer: SDK2_CLIENT,
         role: "client",
         protocol: MODERN,
@@ -146,7 +146,7 @@ const CASES: &[Case] = &[
         output: SDK2_OUTPUT,
     },
     Case {
-        example_name: "client",
+        example_name: "typed_client",
         peer: SDK2_SERVER,
         role: "server",
         protocol: LEGACY,
@@ -157,7 +157,7 @@ const CASES: &[Case] = &[
         output: &[r#"server: "sdk2" 2025-11-25"#],
     },
     Case {
-        example_name: "client",
+        example_name: "typed_client",
         peer: SDK2_SERVER,
         role: "server",
         protocol: MODERN,
@@ -168,7 +168,7 @@ const CASES: &[Case] = &[
         output: &[r#"server: "sdk2" 2026-07-28"#, EXAMPLE_CHANGE],
     },
     Case {
-        example_name: "server",
+        example_name: "typed_server",
         peer: PYTHON,
         role: "client",
         protocol: LEGACY,
@@ -179,7 +179,7 @@ const CASES: &[Case] = &[
         output: PYTHON_OUTPUT,
     },
     Case {
-        example_name: "server",
+        example_name: "typed_server",
         peer: PYTHON,
         role: "client",
         protocol: MODERN,
@@ -190,7 +190,7 @@ const CASES: &[Case] = &[
         output: PYTHON_OUTPUT,
     },
     Case {
-        example_name: "client",
+        example_name: "typed_client",
         peer: PYTHON,
         role: "server",
         protocol: LEGACY,
@@ -201,7 +201,7 @@ const CASES: &[Case] = &[
         output: &[r#"server: "py" 2025-11-25"#],
     },
     Case {
-        example_name: "client",
+        example_name: "typed_client",
         peer: PYTHON,
         role: "server",
         protocol: MODERN,
@@ -212,7 +212,7 @@ const CASES: &[Case] = &[
         output: &[r#"server: "py" 2026-07-28"#, EXAMPLE_CHANGE],
     },
     Case {
-        example_name: "client",
+        example_name: "typed_client",
         peer: "mcpgen",
         role: "server",
         protocol: "either",
@@ -450,7 +450,7 @@ impl Case {
         let tool = match Path::new(self.program).extension().and_then(|extension| extension.to_str()) {
             Some("mjs" | "js") => node()?.to_owned(),
             Some("py") => python()?.to_owned(),
-            _ => return Some(vec![example("server").display().to_string()]),
+            _ => return Some(vec![example("typed_server").display().to_string()]),
         };
         Some(vec![tool, path_of(self.program)])
     }
@@ -459,7 +459,8 @@ impl Case {
         let peer = self.command()?;
         let arguments = self.arguments.iter().map(|argument| (*argument).to_owned());
         let example = example(self.example_name).display().to_string();
-        let protocol = (self.example_name == "client" && self.protocol != "either").then(|| self.protocol.to_owned());
+        let protocol =
+            (self.example_name == "typed_client" && self.protocol != "either").then(|| self.protocol.to_owned());
         // The server behind a bridge is a program of Node, as its client.
         let behind = self.behind.into_iter().flat_map(|program| ["node".to_owned(), path_of(program)]);
         let (_other, command_line): (Option<Running>, Vec<String>) = match (self.role, self.transport) {

@@ -29,7 +29,9 @@ use crate::text::names::{Namespace, field_name, variant_name};
 
 /// Reads the model of a revision from a schema. For a `released` revision, every fixup must find what it expects.
 ///
-/// # Errors [`Error::Schema`] with all problems of the schema.
+/// # Errors
+///
+/// [`Error::Schema`] with all problems of the schema.
 pub fn model(document: Document, revision: &str, released: bool) -> Result<Protocol, Error> {
     build(normalise(document, revision, released)?, revision)
 }

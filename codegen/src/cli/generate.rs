@@ -88,10 +88,7 @@ impl GenerateArgs {
             answer
                 .text
                 .push_str(&format!("{revision}: {types} types{shared}, {methods} methods, {files} files: {state}\n"));
-            if !summary.idle_fixups.is_empty() {
-                let names = summary.idle_fixups.join(", ");
-                answer.notes.push(format!("warning: {revision}: fixups that did not match: {names}"));
-            }
+            answer.notes.extend(summary.warnings().into_iter().map(|warning| format!("warning: {warning}")));
         }
         if answer.differs {
             answer.notes.push("generated files differ; run the command without --check to write them".to_owned());

@@ -1,12 +1,14 @@
 //! A revision of the protocol.
 
+use std::collections::BTreeSet;
+
 use indexmap::IndexMap;
 use sha2::{Digest, Sha256};
 
 use crate::json::Json;
 use crate::model::docs::Docs;
 use crate::model::extension::Extends;
-use crate::model::messages::{ErrorCode, Notification, Request};
+use crate::model::messages::{ErrorCode, Notification, Request, Tag};
 use crate::model::revision::Era;
 use crate::model::types::{Origin, Shape, Struct, Type, TypeDef, TypeId};
 use crate::schema::check::Check;
@@ -107,6 +109,20 @@ impl Protocol {
         let mut used = Vec::new();
         self.types[id].shape.visit(&mut |content| content.visit(&mut |id| used.push(id)));
         used
+    }
+
+    /// Returns the names of the messages that nobody sends: no message set lists them, and no other type contains them.
+    /// Empty if the schema has no message sets.
+    pub fn unsent_messages(&self) -> Vec<&str> {
+        if !self.has_message_sets() {
+            return Vec::new();
+        }
+        let contained: BTreeSet<TypeId> = (0..self.types.len()).flat_map(|id| self.uses(id)).collect();
+        let unsent =
+            self.types.iter().enumerate().filter(|(id, def)| {
+                def.origin == Origin::Definition && Tag::of(def).is_some() && !contained.contains(id)
+            });
+        unsent.map(|(_, def)| def.name.as_str()).collect()
     }
 
     /// Returns the method of a request or notification, by its type.

@@ -53,12 +53,34 @@ pub struct Summary {
     pub changed: usize,
     /// The fixups that did not match.
     pub idle_fixups: Vec<&'static str>,
+    /// The messages that nobody sends, because no union of messages lists them.
+    pub unsent_messages: Vec<String>,
+}
+
+impl Summary {
+    /// Describes what may be wrong with the schema, and how to correct it.
+    pub fn warnings(&self) -> Vec<String> {
+        let revision = &self.revision;
+        let fixups = (!self.idle_fixups.is_empty())
+            .then(|| format!("{revision}: fixups that did not match: {}", self.idle_fixups.join(", ")));
+        let unsent = self.unsent_messages.iter().map(|name| {
+            let unions = if name.ends_with("Notification") {
+                "ClientNotification or ServerNotification"
+            } else {
+                "ClientRequest or ServerRequest"
+            };
+            format!("{revision}: nobody sends {name}; add a reference to it to `anyOf` of {unions}")
+        });
+        fixups.into_iter().chain(unsent).collect()
+    }
 }
 
 /// Generates all vendored revisions and extensions of a workspace, or with `check` only compares them.
 ///
-/// # Errors The problems of all schemas together; [`Error::Usage`] if it would overwrite a file that mcpgen did not
-/// write; [`Error::Io`].
+/// # Errors
+///
+/// The problems of all schemas together; [`Error::Usage`] if it would overwrite a file that mcpgen did not write;
+/// [`Error::Io`].
 pub fn vendored(workspace: &Workspace, check: bool) -> Result<Generated, Error> {
     let (models, extensions) = (workspace.models()?, workspace.extension_models()?);
     let rules = Rules::read(&workspace.root)?;
@@ -224,7 +246,12 @@ impl Generator {
         let mapping = self.options.mapping.iter().map(|mapping| mapping.file.to_string());
         let base = self.base.iter().map(|base| base.schema.display().to_string());
         let inputs = [self.schema.display().to_string()].into_iter().chain(mapping).chain(base);
-        include_in_build(name, inputs, |out| self.write_to(out))
+        let generated = include_in_build(name, inputs, |out| self.write_to(out))?;
+        #[expect(clippy::print_stdout, reason = "cargo reads instructions from the output of a build script")]
+        for warning in generated.revisions.iter().flat_map(Summary::warnings) {
+            println!("cargo::warning={warning}");
+        }
+        Ok(generated)
     }
 
     /// Returns the changes that [`Generator::write_to`] would make.
@@ -247,11 +274,13 @@ impl Generator {
 
     fn model(&self) -> Result<Protocol, Error> {
         let mut protocol = model(Document::read_with(&self.schema, &self.options)?, &self.revision, false)?;
+        // Most schemas need none of the fixups.
+        let revision = self.base.as_ref().map_or(&self.revision, |base| &base.revision);
+        protocol.fixups.retain(|applied| !applied.pointers.is_empty() || applied.is_for(revision));
         if let Some(Base { schema, revision }) = &self.base {
             check_name(revision)?;
             // Fixups that do not match show that this is the schema of another revision.
             let base = model(Document::read(schema)?, revision, true)?;
-            protocol.fixups.retain(|applied| !applied.pointers.is_empty() || applied.is_for(revision));
             extend(&mut protocol, &base, Revision::module_of(revision), None);
         }
         Ok(protocol)
@@ -312,5 +341,6 @@ fn summary(protocol: &Protocol, files: usize) -> Summary {
         files,
         changed: 0,
         idle_fixups: idle.map(|fixup| fixup.name).collect(),
+        unsent_messages: protocol.unsent_messages().into_iter().map(str::to_owned).collect(),
     }
 }

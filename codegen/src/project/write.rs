@@ -33,7 +33,9 @@ pub struct Change {
 /// Generated files (they begin with [`MARK`]) that are not in `files` are removed. Other files are never changed. After
 /// an error, all files are as before.
 ///
-/// # Errors [`Error::Usage`] if it would overwrite a file that mcpgen did not write; [`Error::Io`].
+/// # Errors
+///
+/// [`Error::Usage`] if it would overwrite a file that mcpgen did not write; [`Error::Io`].
 pub(crate) fn sync(dir: &Path, files: &BTreeMap<String, String>, check: bool) -> Result<Changes, Error> {
     let mut changes = Changes::default();
     for (path, text) in files {

@@ -38,8 +38,8 @@ impl<S: RequestService> Client<S> {
     /// Prepares a call of a tool, in every revision. The client's handlers handle the server's requests for input in the
     /// meantime.
     ///
-    /// A failure of the tool is a result with [`is_error`](CallToolResult::is_error) set; see
-    /// [`structured`](ToolCall::structured) for an error instead. Dropping the future cancels the call.
+    /// A failure of the tool is a result with [`is_error`](CallToolResult::is_error) set. [`text`](ToolCall::text) and
+    /// [`structured`](ToolCall::structured) return an error instead. Dropping the future cancels the call.
     ///
     /// ```
     /// # use mcpgen_runtime::{Client, Server};
@@ -51,13 +51,14 @@ impl<S: RequestService> Client<S> {
     /// #     "indexed"
     /// # }).build();
     /// # let client = server.in_process(Client::builder("visitor", "1.0.0")).await?;
-    /// let result = client
+    /// let text = client
     ///     .tool("reindex")
     ///     .arguments(serde_json::json!({ "folder": "docs" }))
     ///     .on_progress(|progress| println!("{} of {:?}", progress.progress, progress.total))
     ///     .timeout(Duration::from_secs(300))
+    ///     .text()
     ///     .await?;
-    /// assert_ne!(result.is_error, Some(true));
+    /// assert_eq!(text, "indexed");
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// # })?;
     /// # Ok::<(), Box<dyn std::error::Error>>(())
@@ -104,6 +105,17 @@ impl<'c, S: RequestService> ToolCall<'c, S> {
         self
     }
 
+    /// Sends the call, and returns the text of its result: that of all text blocks, one per line. Other content, such as
+    /// images, is left out.
+    ///
+    /// # Errors
+    ///
+    /// Fails like the call itself, and with [`ToolFailed`](CallError::ToolFailed) if the tool failed.
+    pub async fn text(self) -> Result<String, CallError> {
+        let name = self.name.clone();
+        Ok(text_of(&unless_failed(name, self.send().await?)?))
+    }
+
     /// Sends the call, and decodes its structured content. If the tool returns none, decodes the JSON text of its only
     /// content block, which tools of revisions before 2025-06-18 return instead.
     ///
@@ -113,10 +125,7 @@ impl<'c, S: RequestService> ToolCall<'c, S> {
     /// [`Invalid`](CallError::Invalid) if the content does not match `T`.
     pub async fn structured<T: DeserializeOwned>(self) -> Result<T, CallError> {
         let name = self.name.clone();
-        let result = self.send().await?;
-        if result.is_error == Some(true) {
-            return Err(CallError::ToolFailed { name, message: text_of(&result) });
-        }
+        let result = unless_failed(name.clone(), self.send().await?)?;
         let content = match (result.structured_content, result.content.as_slice()) {
             (Some(content), _) => RawJson::from(&content),
             (None, [ContentBlock::TextContent(text)]) => mcpgen_types::from_str::<RawJson>(&text.text)
@@ -209,6 +218,14 @@ impl<S> fmt::Debug for ToolCall<'_, S> {
 async fn within<T>(limit: Option<Duration>, call: impl Future<Output = Result<T, CallError>>) -> Result<T, CallError> {
     let Some(limit) = limit else { return call.await };
     tokio::time::timeout(limit, call).await.map_err(|_| CallError::Timeout(limit))?
+}
+
+/// Returns the result of a tool, or an error if the tool failed.
+fn unless_failed(name: String, result: CallToolResult) -> Result<CallToolResult, CallError> {
+    match result.is_error {
+        Some(true) => Err(CallError::ToolFailed { name, message: text_of(&result) }),
+        _ => Ok(result),
+    }
 }
 
 /// Returns the text of a result, in one line per block.

@@ -23,8 +23,8 @@ pub enum CallError {
     /// The params or the result are not valid.
     #[error(transparent)]
     Invalid(BoxError),
-    /// The idle timeout or the total timeout of the call has passed without a response.
-    #[error("no response within {0:?}; set a longer timeout if the peer is slow")]
+    /// The idle timeout or the total timeout of the call has passed without a result.
+    #[error("no result within {0:?}; set a longer timeout if the peer is slow")]
     Timeout(Duration),
     /// The connection's revision, or the capabilities that both sides have declared, do not allow the message now.
     #[error("{0}")]
@@ -44,8 +44,8 @@ pub enum CallError {
     /// The server ended a subscription without a result.
     #[error("the server ended the subscription")]
     SubscriptionEnded,
-    /// The tool failed. Returned by [`ToolCall::structured`](crate::client::ToolCall::structured); other calls return the
-    /// result of the tool.
+    /// The tool failed. Returned by [`ToolCall::text`](crate::client::ToolCall::text) and
+    /// [`ToolCall::structured`](crate::client::ToolCall::structured); other calls return the result of the tool.
     #[error("the tool {name} failed: {message}")]
     ToolFailed {
         /// The name of the tool.

@@ -47,7 +47,7 @@ fn reads_and_writes_files() {
     let folder = Path::new(env!("CARGO_TARGET_TMPDIR"));
     let (input, output) = (folder.join("input.jsonl"), folder.join("output.jsonl"));
     fs::write(&input, input_text()).expect("written");
-    let status = Command::new(example("server"))
+    let status = Command::new(example("typed_server"))
         .stdin(File::open(&input).expect("opened"))
         .stdout(File::create(&output).expect("created"))
         .status();
@@ -57,7 +57,7 @@ fn reads_and_writes_files() {
 
 #[test]
 fn reads_and_writes_pipes() {
-    let mut child = Command::new(example("server"))
+    let mut child = Command::new(example("typed_server"))
         .stdin(Stdio::piped())
         .stdout(Stdio::piped())
         .spawn()
@@ -79,7 +79,7 @@ fn reads_and_writes_pipes() {
 fn keeps_a_pipe_shared_by_stdout_and_stderr() {
     let script = r#"exec "$0" 2>&1"#;
     let mut command = Command::new("sh");
-    command.args(["-c", script]).arg(example("server")).stdin(Stdio::piped()).stdout(Stdio::piped());
+    command.args(["-c", script]).arg(example("typed_server")).stdin(Stdio::piped()).stdout(Stdio::piped());
     let mut child = command.spawn().expect("the process starts");
     child.stdin.take().expect("a pipe").write_all(input_text().as_bytes()).expect("the server reads");
     let output = child.wait_with_output().expect("the server ends");

@@ -8,7 +8,7 @@ use mcpgen_runtime::peer::CallError;
 use mcpgen_runtime::protocol::change::Change;
 use mcpgen_runtime::server::{RequestContext, Structured, ToolInfo};
 use mcpgen_runtime::{Client, ClientBuilder, Server, serve, transport};
-use mcpgen_types::v2026_07_28::{Resource, SubscriptionFilter};
+use mcpgen_types::v2026_07_28::{CallToolResult, ImageContent, Resource, SubscriptionFilter, TextContent};
 use mcpgen_types::{JsonObject, Revision};
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
@@ -34,6 +34,10 @@ fn server() -> Server {
         })
         .tool_with_schema("text", |_, _| async { r#"{"total":3}"# })
         .tool_with_schema("words", |_, _| async { "no JSON" })
+        .tool_with_schema("mixed", |_, _| async {
+            let image = ImageContent::new("", "image/png").into();
+            CallToolResult::new(vec![TextContent::new("first").into(), image, TextContent::new("last").into()])
+        })
         .tool_with_schema("grow", |context: RequestContext, _| async move {
             context.server().add_tool_with_schema("grown", |_, _| async {})
         })
@@ -106,6 +110,19 @@ async fn structured_content_has_a_type() {
         }
         let error = client.tool("sum").arguments(json!({ "a": 2 })).structured::<Vec<u8>>().await;
         assert!(matches!(error, Err(CallError::Invalid(_))), "{revision}: {error:?}");
+    }
+}
+
+#[tokio::test]
+async fn text_is_that_of_all_text_blocks() {
+    for revision in Revision::ALL.iter().copied() {
+        let client = connect(&server(), builder(), revision).await;
+        for (tool, expected) in
+            [("words", Ok("no JSON")), ("mixed", Ok("first\nlast")), ("sum", Err("the tool sum failed: no number"))]
+        {
+            let text = client.tool(tool).text().await.map_err(|error| error.to_string());
+            assert_eq!(text.as_deref().map_err(String::as_str), expected, "{revision}");
+        }
     }
 }
 

@@ -31,6 +31,19 @@ fn equal_definitions_are_the_types_of_the_revision() {
 }
 
 #[test]
+fn the_page_shows_the_definitions_of_the_request() {
+    let page = include_str!("../../../codegen/docs/own-schemas.md");
+    let shown = page.split("```json\n").nth(1).and_then(|rest| rest.split("```").next()).expect("a block of JSON");
+    let shown: Value = serde_json::from_str(shown).expect("JSON");
+    let schema: Value = serde_json::from_str(include_str!("../modern.json")).expect("JSON");
+    let definitions = shown.as_object().expect("definitions");
+    assert_eq!(definitions.len(), 3);
+    for (name, definition) in definitions {
+        assert_eq!(definition, &schema["$defs"][name], "{name}");
+    }
+}
+
+#[test]
 fn changed_definitions_and_their_users_are_new_types() {
     macro_rules! differ {
         ($($name:ident)*) => {

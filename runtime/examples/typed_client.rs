@@ -1,7 +1,7 @@
-//! A client that calls the tools of the example server and prints one line per result.
+//! A client with typed handlers, which calls the tools of the example `typed_server` and prints one line per result.
 //!
-//! `client [legacy|modern] COMMAND [ARGUMENT..]` starts a server. `client [legacy|modern] URL` connects to one over
-//! HTTP.
+//! `typed_client [legacy|modern] COMMAND [ARGUMENT..]` starts a server. `typed_client [legacy|modern] URL` connects to
+//! one over HTTP.
 //!
 //! Supports the newest legacy revision and the modern revision. The argument `legacy` or `modern` selects one of them.
 
@@ -30,7 +30,7 @@ async fn main() -> Result<(), Failure> {
         ..LocalInfo::new("example-client", "0.1.0")
     };
     let handlers = legacy::handlers(modern::handlers(Router::new()));
-    let server = arguments.next().ok_or("usage: client [legacy|modern] URL | COMMAND [ARGUMENT..]")?;
+    let server = arguments.next().ok_or("usage: typed_client [legacy|modern] URL | COMMAND [ARGUMENT..]")?;
     if server.starts_with("http") {
         return run(&connect_http(local_info, handlers, &server).await?).await;
     }

@@ -1,5 +1,5 @@
-//! A server with typed handlers for the newest legacy revision and the modern revision. `server` serves standard input
-//! and output, `server ADDRESS` serves HTTP. The client chooses the revision.
+//! A server with typed handlers for the newest legacy revision and the modern revision. `typed_server` serves standard
+//! input and output, `typed_server ADDRESS` serves HTTP. The client chooses the revision.
 //!
 //! The tools `echo` and `add` compute their results locally. `ask` samples the client's model. `wait` reports progress
 //! for a given number of steps, and may run as a task. `touch` notifies clients that the list of tools has changed.
