@@ -15,6 +15,7 @@
 //! files, [`diff::diff`] compares two models, and [`inspect::inspect`] describes one. A [`Workspace`] is a project with
 //! vendored revisions.
 
+#![cfg_attr(docsrs, feature(doc_cfg))]
 #![warn(clippy::print_stdout)]
 
 // The stages in order. A module imports only from modules above it, which a test checks.

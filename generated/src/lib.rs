@@ -12,6 +12,7 @@
 //! decode such an alias at the root, serde's rules apply. The functions of this crate decode it exactly, and so do all
 //! types that contain it.
 
+#![cfg_attr(docsrs, feature(doc_cfg))]
 #![deny(missing_docs)]
 
 mod error;

@@ -1,4 +1,35 @@
-//! Clients and servers for the Model Context Protocol, with typed handlers and typed calls over the generated types.
+//! Servers and clients for the Model Context Protocol, over the generated types of `mcpgen-types`.
+//!
+//! Tools, resources and prompts are functions. The same code serves and calls every revision:
+//!
+//! ```
+//! use mcpgen_runtime::prelude::*;
+//! use serde_json::json;
+//!
+//! # tokio::runtime::Builder::new_current_thread().enable_all().build()?.block_on(async {
+//! let greet = ToolInfo::new("greet").required_property("name", json!({ "type": "string" }));
+//! let server = Server::builder("greeter", "1.0.0")
+//!     .tool_with_schema(greet, |_context, arguments: JsonObject| async move {
+//!         let name = arguments.get("name").and_then(|name| name.as_str()).ok_or("name: expected a string")?;
+//!         Ok::<_, ToolError>(format!("hello, {name}"))
+//!     })
+//!     .build();
+//!
+//! let client = server.in_process(Client::builder("visitor", "1.0.0")).await?;
+//! let greeting = client.tool("greet").arguments(json!({ "name": "Ann" })).text().await?;
+//! assert_eq!(greeting, "hello, Ann");
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! # })?;
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+//!
+//! [`guide`] has complete programs: a server, a client, and what is needed in production. The page of [`server`] lists the
+//! methods by task. With the feature `schemars`, [tools](ServerBuilder::tool) take their arguments as Rust types.
+//!
+//! # Typed handlers
+//!
+//! Below, a server is a [`Router`] with a handler per request type, and a client calls methods by the same types. Use them
+//! for messages that [`Server`] and [`Client`] have no methods for, and for protocols of your own:
 //!
 //! ```
 //! use mcpgen_runtime::prelude::*;
@@ -7,7 +38,6 @@
 //! use serde_json::json;
 //!
 //! # tokio::runtime::Builder::new_current_thread().enable_all().build()?.block_on(async {
-//! // A server is a router with one handler per request type.
 //! let router = Router::new().request::<CallToolRequest>(|_context, params| async move {
 //!     let greeting = TextContent::new(format!("hello, {}", params.name));
 //!     Ok::<_, ErrorObject>(CallToolResult::new(vec![greeting.into()]))
@@ -54,6 +84,7 @@
 //! * `bridge` (feature `bridge`) connects a client of any revision to a server of any other.
 //! * [`prelude`] re-exports the types and functions that most servers and clients use.
 
+#![cfg_attr(docsrs, feature(doc_cfg))]
 #![allow(deprecated, reason = "the runtime still supports what the newest revision deprecates")]
 
 #[cfg(feature = "bridge")]

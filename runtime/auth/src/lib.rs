@@ -17,6 +17,8 @@
 //! * [`store`] stores credentials.
 //! * [`client`] and [`server`] are the entry points for applications.
 
+#![cfg_attr(docsrs, feature(doc_cfg))]
+
 #[doc = include_str!("../docs/authorization.md")]
 pub mod _authorization {}
 pub mod challenge;

@@ -13,6 +13,8 @@
 //! * `stores` implements the traits, and runs the background tasks.
 //! * `on_redis` gives all of them to a server.
 
+#![cfg_attr(docsrs, feature(doc_cfg))]
+
 mod changes;
 mod connection;
 mod error;

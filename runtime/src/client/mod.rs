@@ -1,5 +1,24 @@
 //! Clients: connecting to a server, and calling it.
 //!
+//! | to | use | feature |
+//! |---|---|---|
+//! | start a server as a child process | [`ClientBuilder::connect_command`] | `stdio` |
+//! | connect to a URL | [`ClientBuilder::connect_http`] | `http-client` |
+//! | connect to HTTP+SSE, the transport of 2024-11-05 | [`ClientBuilder::connect_http_sse`] | `http-sse` |
+//! | connect over another transport | [`ClientBuilder::connect`] | |
+//! | send access tokens | `ClientOptions::authorization`, or the crate `mcpgen-auth` | `http-client` |
+//! | call a tool, with progress and a time limit | [`Client::tool`] | |
+//! | list and read | [`Client::tools`], [`Client::resources`], [`Client::read_resource`], [`Client::prompts`], [`Client::prompt`] | |
+//! | complete an argument | [`Client::complete_argument`] | |
+//! | read lists page by page | [`Client::pages`] | |
+//! | answer questions of the server | [`ClientBuilder::on_elicitation`], [`ClientBuilder::on_sampling`], [`ClientBuilder::roots`] | |
+//! | hear of changes | [`Client::changes`] | |
+//! | receive log messages | [`ClientBuilder::on_log`] | |
+//! | call tools as tasks | [`ClientBuilder::tasks`] | `tasks` |
+//! | send any other request | [`Peer::call`](crate::Peer::call), in `Client::peer` | |
+//!
+//! # Files
+//!
 //! * `handle` is the [`Client`]; `methods` are its calls by name, and `tool_call` are calls of tools with
 //!   options.
 //! * `builder` configures a client. `connect` connects it over a transport, `http` to a URL, `command` to a process that it starts.

@@ -2,18 +2,39 @@
 //!
 //! ```
 //! use mcpgen_runtime::Server;
-//! use mcpgen_types::v2026_07_28::{Tool, ToolInputSchema};
+//! use mcpgen_runtime::server::ToolInfo;
+//! use serde_json::json;
 //!
+//! let greet = ToolInfo::new("greet").property("name", json!({ "type": "string" }));
 //! let server = Server::builder("greeter", "1.0.0")
-//!     .tool_with_schema(Tool::new(ToolInputSchema::new(), "greet"), |_, arguments| async move {
+//!     .tool_with_schema(greet, |_context, arguments| async move {
 //!         format!("hello, {}", arguments.get("name").and_then(|name| name.as_str()).unwrap_or("world"))
 //!     })
 //!     .build();
 //! # let _ = server;
 //! ```
 //!
-//! [`serve()`] serves it over a transport, [`Server::serve_stdio`] over standard input and output, and [`Server::http`]
-//! over HTTP. With the feature `schemars`, a tool can take its arguments as a Rust type; see [`ServerBuilder::tool`].
+//! | to | use | feature |
+//! |---|---|---|
+//! | serve standard input and output | [`Server::serve_stdio`], [`Server::serve_stdio_until`] | `stdio` |
+//! | serve HTTP | [`Server::http`] | `http-server` |
+//! | serve another transport | [`serve()`], [`serve_until`] | |
+//! | connect a client in a test | [`Server::in_process`] | |
+//! | take arguments as a Rust type | [`ServerBuilder::tool`] | `schemars` |
+//! | write the schema of arguments by hand | [`ServerBuilder::tool_with_schema`], [`ToolInfo`] | |
+//! | return structured content | [`Structured`] | |
+//! | ask the user | [`RequestContext::elicit`], [`RequestContext::elicit_as`] | `schemars` for `elicit_as` |
+//! | sample the client's model, list its roots | [`RequestContext::sample`], [`RequestContext::roots`] | |
+//! | report progress, log for the client | [`progress`](crate::Context::progress), [`log`](crate::Context::log) | |
+//! | know the user | [`principal`](crate::Context::principal) | |
+//! | serve resources | [`ServerBuilder::resource`], [`ServerBuilder::resource_template`] | `resource-templates` |
+//! | serve prompts | [`ServerBuilder::prompt`], [`ServerBuilder::typed_prompt`] | `schemars` for `typed_prompt` |
+//! | complete arguments | [`ServerBuilder::prompt_completion`], [`template_completion`](ServerBuilder::template_completion), [`completion`](ServerBuilder::completion) | |
+//! | change the server while it serves | [`Server::add_tool_with_schema`] and others, [`RequestContext::server`] | |
+//! | notify clients of changes | [`Server::changed`], [`ServerBuilder::change_filter`] | |
+//! | run long calls as tasks | [`ToolInfo::task`] | `tasks` |
+//! | limit calls per user | [`ServerBuilder::rate_limit`] | `rate-limit` |
+//! | add middleware | [`ServerBuilder::layer`] | |
 //!
 //! Functions use the types of the newest revision, also for clients of older revisions. Results for such a client omit
 //! the members that its revision lacks. A result that the revision cannot express, such as content of an unsupported
