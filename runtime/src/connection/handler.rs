@@ -37,7 +37,8 @@ pub(super) fn handle<'a, S: RequestService>(
     let limit = handler_timeouts.get(&*request.method).copied().or(general);
     let operation = shared.peer.telemetry().receive(context.described());
     let scope = operation.scope();
-    let span = tracing::info_span!("request", method = &*request.method, id = ?context.id());
+    let id = context.id().map(tracing::field::display);
+    let span = tracing::info_span!("request", method = &*request.method, subject = context.subject(), id);
     let work = async move {
         // Moves the whole guard into the future, not only its fields.
         let RequestGuard { shared, context, .. } = &guard;

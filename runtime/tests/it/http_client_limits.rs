@@ -552,7 +552,11 @@ async fn shows_the_body_of_a_401_without_another_token() {
     let server = server.await;
     let client = connect(&server, ClientOptions { authorization: Some(Arc::new(OneToken)), ..options() }).await;
     let error = call(&client).await.expect_err("an error response");
-    assert!(error.contains("the server responded with 401 Unauthorized: the token has expired"), "{error}");
+    assert!(
+        error.contains("the server responded with 401 Unauthorized (set ")
+            && error.contains("): the token has expired"),
+        "{error}"
+    );
     assert_eq!(server.count("POST tools/call"), 1);
 }
 

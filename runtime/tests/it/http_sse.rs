@@ -262,7 +262,12 @@ async fn falls_back_if_the_server_has_no_streamable_http() {
         ((400, "text/plain", "No session"), None),
         ((404, "text/html", "<pre>Cannot POST /sse</pre>"), None),
         ((405, "application/json", r#"{"detail":"Method Not Allowed"}"#), None),
-        ((401, "text/plain", ""), Some("the server responded with 401 Unauthorized")),
+        (
+            (401, "text/plain", ""),
+            Some(
+                "the server responded with 401 Unauthorized (set `ClientOptions::authorization`, or send a valid token in `ClientOptions::headers`)",
+            ),
+        ),
         ((403, "text/plain", ""), Some("the server responded with 403 Forbidden")),
         ((500, "text/plain", ""), Some("the server responded with 500 Internal Server Error")),
         ((400, "application/json", JSON), Some("no (-32000)")),
@@ -337,7 +342,8 @@ async fn reports_why_the_stream_cannot_be_opened() {
         ),
         (
             Script { authorization: Some("Bearer t"), ..Script::default() },
-            "the server responded with 401 Unauthorized: no token",
+            "the server responded with 401 Unauthorized (set `ClientOptions::authorization`, or send a valid token in \
+             `ClientOptions::headers`): no token",
         ),
     ];
     for (script, expected) in table {

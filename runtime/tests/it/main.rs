@@ -35,6 +35,7 @@ mod reserved_keys;
 mod server;
 mod skills;
 mod skills_client;
+mod spans;
 mod stdio;
 mod subscriptions;
 mod task_extension;

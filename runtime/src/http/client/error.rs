@@ -12,7 +12,7 @@ use tower::BoxError;
 #[non_exhaustive]
 pub enum HttpError {
     /// The server responded with an error status and no JSON-RPC message.
-    #[error("the server responded with {status}{}{}", if body.is_empty() { "" } else { ": " }, beginning(body))]
+    #[error("the server responded with {status}{}{}{}", remedy(*status), if body.is_empty() { "" } else { ": " }, beginning(body))]
     Status {
         /// The HTTP status.
         status: StatusCode,
@@ -68,6 +68,16 @@ impl HttpError {
 /// Formats a revision for an error message.
 fn revision(version: Option<&HeaderValue>) -> String {
     version.map_or_else(|| "none".to_owned(), |version| format!("`{}`", String::from_utf8_lossy(version.as_bytes())))
+}
+
+/// Returns what to do about a status, for an error message.
+fn remedy(status: StatusCode) -> &'static str {
+    match status {
+        StatusCode::UNAUTHORIZED => {
+            " (set `ClientOptions::authorization`, or send a valid token in `ClientOptions::headers`)"
+        }
+        _ => "",
+    }
 }
 
 /// Returns the first 512 characters of an error body, on one line.
