@@ -9,6 +9,7 @@ use mcpgen_types::{JsonObject, RawJson};
 use super::handle::Client;
 use super::subscribed::Subscribed;
 use super::subscription::Subscription;
+use crate::peer::outbox::Closed;
 use crate::peer::{CallError, ChangeListener, Peer};
 use crate::protocol::change::{Change, Filter, Pending};
 use crate::service::router::RequestService;
@@ -41,25 +42,30 @@ impl<S: RequestService> Client<S> {
     /// Returns an error if a call fails, or if the server does not support subscriptions to resources.
     pub async fn changes(&self, filter: SubscriptionFilter) -> Result<Changes, CallError> {
         if !self.revision().is_legacy() {
-            return Ok(Changes(Kind::Modern(Box::new(self.listen(filter).await?))));
+            let subscription = Box::new(self.listen(filter).await?);
+            return Ok(Changes { kind: Kind::Modern(subscription), peer: self.peer.clone(), is_ended: false });
         }
         let inbox = Arc::new(Inbox { filter: Filter::from(&filter), pending: Pending::default() });
         let receiver = Arc::clone(&inbox);
         let listener = self.peer.listen_to_changes(move |method, params| receiver.receive(method, params));
         let subscribed = Subscribed::new(self.peer.clone(), Arc::clone(&self.subscribed));
-        let mut changes = Legacy { inbox, peer: self.peer.clone(), _listener: listener, subscribed };
+        let mut changes = Legacy { inbox, _listener: listener, subscribed };
         for uri in filter.resource_subscriptions.iter().flatten() {
             self.subscribe(uri).await?;
             changes.subscribed.add(uri);
         }
-        Ok(Changes(Kind::Legacy(Box::new(changes))))
+        Ok(Changes { kind: Kind::Legacy(Box::new(changes)), peer: self.peer.clone(), is_ended: false })
     }
 }
 
 /// A client's subscription to changes, in any revision. Dropping it ends the subscription. Created by
 /// [`Client::changes`].
 #[derive(Debug)]
-pub struct Changes(Kind);
+pub struct Changes {
+    kind: Kind,
+    peer: Peer,
+    is_ended: bool,
+}
 
 #[derive(Debug)]
 enum Kind {
@@ -68,16 +74,25 @@ enum Kind {
 }
 
 impl Changes {
-    /// Returns the next change; `None` once the server has ended the subscription or the connection. Repeated changes that
+    /// Returns the next change; `None` once the subscription has ended or the connection is closed. Repeated changes that
     /// are still pending are merged into one. This method is cancel safe.
     ///
     /// # Errors
     ///
-    /// Returns an error, once, if the subscription fails.
+    /// Returns an error, once, if the subscription or the connection fails, for example because the server's process
+    /// exited.
     pub async fn next(&mut self) -> Result<Option<Change>, CallError> {
-        match &mut self.0 {
+        if self.is_ended {
+            return Ok(None);
+        }
+        let next = match &mut self.kind {
             Kind::Modern(subscription) => subscription.next().await,
-            Kind::Legacy(changes) => Ok(changes.next().await),
+            Kind::Legacy(changes) => changes.next(&self.peer).await.map(Some).ok_or(CallError::Closed(Closed)),
+        };
+        self.is_ended = !matches!(next, Ok(Some(_)));
+        match next.map_err(|error| self.peer.explain(error)) {
+            Err(CallError::Closed(_)) => Ok(None),
+            next => next,
         }
     }
 }
@@ -85,18 +100,17 @@ impl Changes {
 /// A subscription in a legacy revision.
 struct Legacy {
     inbox: Arc<Inbox>,
-    peer: Peer,
     _listener: ChangeListener,
     subscribed: Subscribed,
 }
 
 impl Legacy {
-    async fn next(&mut self) -> Option<Change> {
+    async fn next(&mut self, peer: &Peer) -> Option<Change> {
         tokio::select! {
             biased;
             change = self.inbox.pending.next() => Some(change),
-            () = self.peer.receiving_ended() => self.inbox.pending.take(),
-            () = self.peer.disconnected() => self.inbox.pending.take(),
+            () = peer.receiving_ended() => self.inbox.pending.take(),
+            () = peer.disconnected() => self.inbox.pending.take(),
         }
     }
 }

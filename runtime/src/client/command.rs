@@ -14,8 +14,9 @@ use super::handle::Client;
 use super::handshake::{ConnectOptions, HandshakeError, Start};
 use crate::peer::CallError;
 use crate::peer::outbox::Closed;
+use crate::transport::ServerOutput;
 use crate::transport::child_process::StderrHandler;
-use crate::transport::supervised_process::{Process, STOP, describe, exited, trailer};
+use crate::transport::supervised_process::{Process, STOP, describe, exited};
 use crate::util::error_chain::{debug_as_message, error_chain};
 
 debug_as_message!(CommandError);
@@ -110,10 +111,10 @@ impl ClientBuilder {
                 tracing::debug!(program = process.program(), error = error_chain(&error), start = ?plan.start, "restarting the server");
                 continue;
             }
-            let (program, stderr, method) = (process.program().into(), process.last_output(), plan.method());
+            let (program, output, method) = (process.program().into(), process.output(), plan.method());
             return Err(match status {
-                Some(status) => CommandError::Exited { program, status, method, stderr },
-                None => CommandError::Handshake { program, stderr, source: error },
+                Some(status) => CommandError::Exited { program, status, method, output },
+                None => CommandError::Handshake { program, output, source: error },
             });
         }
     }
@@ -196,7 +197,7 @@ pub enum CommandError {
         source: io::Error,
     },
     /// The process exited before the connection was ready.
-    #[error("the server `{program}` {} before it responded to `{method}`{}", exited(*.status), trailer(stderr))]
+    #[error("the server `{program}` {} before it responded to `{method}`{}", exited(*.status), output)]
     Exited {
         /// The program and its arguments, shortened.
         program: String,
@@ -204,16 +205,16 @@ pub enum CommandError {
         status: ExitStatus,
         /// The first request to the process: `server/discover` or `initialize`.
         method: &'static str,
-        /// The last lines that the process wrote to standard error, at most 4 KiB.
-        stderr: String,
+        /// What the process wrote besides messages.
+        output: ServerOutput,
     },
     /// The handshake failed. The process has been stopped.
-    #[error("cannot connect to the server `{program}`{}", trailer(stderr))]
+    #[error("cannot connect to the server `{program}`{output}")]
     Handshake {
         /// The program and its arguments, shortened.
         program: String,
-        /// The last lines that the process wrote to standard error, at most 4 KiB.
-        stderr: String,
+        /// What the process wrote besides messages.
+        output: ServerOutput,
         /// The reason.
         source: HandshakeError,
     },

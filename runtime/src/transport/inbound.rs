@@ -56,6 +56,14 @@ impl Inbound {
         self.parsed.as_ref().map_or_else(|| Frame::is_batch(&self.bytes), |parsed| parsed.is_batch)
     }
 
+    /// Returns the bytes if they do not start like a message or a batch. `None` if they do, or are parsed already.
+    #[cfg(feature = "stdio")]
+    pub(crate) fn not_json(&self) -> Option<&[u8]> {
+        let text = self.bytes.trim_ascii_start();
+        (self.parsed.is_none() && !text.is_empty() && !text.starts_with(b"{") && !text.starts_with(b"["))
+            .then_some(text)
+    }
+
     /// Parses the message, unless it is parsed already, and classifies it.
     ///
     /// # Errors

@@ -75,3 +75,5 @@ pub use outbound::{Metadata, Outbound, Outcome, Route};
 pub use principal::Principal;
 pub use seam::{Incoming, Outgoing, ReceiveError, Skipped, Undelivered};
 pub use sink::{FnSink, sink};
+#[cfg(feature = "stdio")]
+pub use supervised_process::ServerOutput;

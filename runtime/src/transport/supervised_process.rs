@@ -1,10 +1,11 @@
 //! A server process that is supervised by a task.
 
+use std::fmt;
 use std::io;
 use std::pin::Pin;
 use std::process::ExitStatus;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, MutexGuard};
+use std::sync::{Arc, MutexGuard, OnceLock};
 use std::task::{Context, Poll};
 use std::time::Duration;
 
@@ -15,6 +16,7 @@ use tokio::sync::watch;
 use tokio::task::JoinHandle;
 
 use super::child_process::{ChildProcess, LastOutput, Spawned, StderrHandler};
+use super::inbound::Inbound;
 use super::lines;
 use super::seam::{Incoming, Outgoing, ReceiveError};
 
@@ -30,6 +32,8 @@ struct Shared {
     input: Input,
     last_output: LastOutput,
     has_output: AtomicBool,
+    /// The beginning of the first line on standard output that is not a message.
+    stray_output: OnceLock<String>,
     /// How long to wait at each step of stopping the process. `None` until it is asked to stop.
     stop: watch::Sender<Option<Duration>>,
     exit: watch::Receiver<Option<Exit>>,
@@ -47,8 +51,26 @@ struct Exit {
 pub(crate) const STOP: Duration = Duration::from_secs(5);
 /// How long a process may take to exit after it has closed its output.
 const EXIT: Duration = Duration::from_secs(2);
+/// The maximum number of bytes of a line on standard output that an error message quotes.
+const STRAY_OUTPUT: usize = 200;
 /// How long to keep reading standard error after the process exits. A grandchild may keep it open.
 const OUTPUT: Duration = Duration::from_millis(500);
+
+impl Shared {
+    /// Records what a line on standard output says about the process.
+    fn observe(&self, received: &Result<Inbound, ReceiveError>) {
+        self.has_output.store(true, Ordering::Relaxed);
+        let Some(text) = received.as_ref().ok().and_then(Inbound::not_json) else { return };
+        let line = String::from_utf8_lossy(text.get(..STRAY_OUTPUT).unwrap_or(text));
+        if self.stray_output.set(line.trim_end().to_owned()).is_ok() {
+            tracing::warn!(
+                program = self.program,
+                line = self.stray_output.get(),
+                "the server wrote a line to stdout that is not a message"
+            );
+        }
+    }
+}
 
 impl Process {
     /// Starts a server. The incoming stream yields an error if the process exits unsuccessfully without being asked to.
@@ -62,20 +84,18 @@ impl Process {
         let outgoing = lines::send(input.clone());
         let (stop, stopped) = watch::channel(None);
         let (exited, exit) = watch::channel(None);
-        let (program, has_output) = (describe(command), AtomicBool::new(false));
-        let shared = Shared { program, input, last_output, has_output, stop, exit };
+        let (program, has_output, stray_output) = (describe(command), AtomicBool::new(false), OnceLock::new());
+        let shared = Shared { program, input, last_output, has_output, stray_output, stop, exit };
         tokio::spawn(async move {
             let exit = supervise(server, logging, stopped).await;
             exited.send_replace(Some(exit));
         });
         let process = Self(Arc::new(shared));
         let (on_line, at_end) = (process.clone(), process.clone());
-        let incoming = lines::receive(output, line_limit)
-            .inspect(move |_| on_line.0.has_output.store(true, Ordering::Relaxed))
-            .chain(
-                stream::once(async move { at_end.failure().await })
-                    .filter_map(|failure| std::future::ready(failure.map(|error| Err(ReceiveError::Io(error))))),
-            );
+        let incoming = lines::receive(output, line_limit).inspect(move |received| on_line.0.observe(received)).chain(
+            stream::once(async move { at_end.failure().await })
+                .filter_map(|failure| std::future::ready(failure.map(|error| Err(ReceiveError::Io(error))))),
+        );
         Ok((process, incoming, outgoing))
     }
 
@@ -94,9 +114,9 @@ impl Process {
         &self.0.program
     }
 
-    /// Returns the last lines that the process wrote to standard error.
-    pub(crate) fn last_output(&self) -> String {
-        self.0.last_output.text()
+    /// Returns what the process has written besides messages.
+    pub(crate) fn output(&self) -> ServerOutput {
+        ServerOutput { stderr: self.0.last_output.text(), stray: self.0.stray_output.get().cloned() }
     }
 
     /// Closes the input and waits up to `exit_timeout` for the process to exit. Then sends `SIGTERM`, waits as long
@@ -122,7 +142,7 @@ impl Process {
     /// Returns why the output of the process has ended, unless it exited successfully or was asked to exit.
     async fn failure(&self) -> Option<io::Error> {
         let status = self.unexpected_exit().await?;
-        let words = format!("the server `{}` {}{}", self.program(), exited(status), trailer(&self.last_output()));
+        let words = format!("the server `{}` {}{}", self.program(), exited(status), self.output());
         if status.success() {
             tracing::debug!("{words}");
             return None;
@@ -195,11 +215,25 @@ pub(crate) fn exited(status: ExitStatus) -> String {
     }
 }
 
-/// Formats the last output of a server as the end of an error message. Returns an empty string if there is no output.
-pub(crate) fn trailer(output: &str) -> String {
-    match output {
-        "" => String::new(),
-        output => format!("; its last output on stderr was: {output}"),
+/// What a server process has written besides messages. Displayed as the end of an error message.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct ServerOutput {
+    /// The last lines that the process wrote to standard error, at most 4 KiB.
+    pub stderr: String,
+    /// The beginning of the first line on standard output that is not a message.
+    pub stray: Option<String>,
+}
+
+impl fmt::Display for ServerOutput {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if let Some(line) = &self.stray {
+            write!(f, "; it wrote a line to stdout that is not a message: {line:?} (servers must log to stderr)")?;
+        }
+        match self.stderr.as_str() {
+            "" => Ok(()),
+            stderr => write!(f, "; its last output on stderr was: {stderr}"),
+        }
     }
 }
 

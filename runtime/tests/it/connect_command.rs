@@ -12,6 +12,7 @@ use mcpgen_runtime::client::handshake::{ConnectOptions, HandshakeError};
 use mcpgen_runtime::client::{ClientBuilder, CommandError};
 use mcpgen_runtime::{CallError, Client};
 use mcpgen_types::Revision;
+use mcpgen_types::v2026_07_28::SubscriptionFilter;
 use tokio::process::Command;
 
 /// Shell functions for a server. `$method` and `$id` are those of the last message received.
@@ -216,8 +217,8 @@ async fn reports_the_initialize_error_of_a_known_legacy_server_that_exits_on_dis
 async fn reports_the_exit_status_and_the_last_output() {
     let body = "echo first >&2; echo 'missing API key' >&2; exit 3";
     let error = Script::new(body).connect(|_| {}).await.expect_err("the server exits");
-    let CommandError::Exited { status, method, stderr, .. } = &error else { panic!("{error:?}") };
-    assert_eq!((status.code(), *method, stderr.as_str()), (Some(3), "initialize", "first\nmissing API key"));
+    let CommandError::Exited { status, method, output, .. } = &error else { panic!("{error:?}") };
+    assert_eq!((status.code(), *method, output.stderr.as_str()), (Some(3), "initialize", "first\nmissing API key"));
     let message = error.to_string();
     assert!(message.starts_with("the server `sh -c "), "{message}");
     let end = "exited with status 3 before it responded to `initialize`; its last output on stderr was: first\nmissing API key";
@@ -227,6 +228,20 @@ async fn reports_the_exit_status_and_the_last_output() {
     let error = Script::new("receive; kill -9 $$").connect(modern).await.expect_err("the server is killed");
     assert!(error.to_string().contains("was killed by signal 9"), "{error}");
     assert!(error.to_string().ends_with("before it responded to `server/discover`"), "{error}");
+}
+
+#[tokio::test]
+async fn reports_a_server_that_exits_during_a_subscription() {
+    let legacy = "receive; initialized; receive; sleep 0.2; exit 4";
+    let modern = r#"receive; discovered; receive; printf '%s\n' '{"jsonrpc":"2.0","method":"notifications/subscriptions/acknowledged","params":{"notifications":{"toolsListChanged":true},"_meta":{"io.modelcontextprotocol/subscriptionId":'"$id"'}}}'; sleep 0.2; exit 4"#;
+    for (body, revision) in [(legacy, LEGACY), (modern, MODERN)] {
+        let client = Script::new(body).connect(|options| options.known_revision = revision).await.expect("a server");
+        let filter = SubscriptionFilter::new().with_tools_list_changed(true);
+        let mut changes = client.changes(filter).await.expect("a subscription");
+        let error = changes.next().await.expect_err("the server exits").to_string();
+        assert!(error.ends_with("exited with status 4"), "{error}");
+        assert!(matches!(changes.next().await, Ok(None)), "the error is returned once");
+    }
 }
 
 #[tokio::test]
@@ -263,10 +278,24 @@ async fn shows_standard_error_live() {
 }
 
 #[tokio::test]
+async fn reports_output_that_is_not_a_message() {
+    let known = |options: &mut ConnectOptions| options.known_revision = MODERN;
+    let error =
+        Script::new("echo 'Listening on port 3000'; exit 1").connect(known).await.expect_err("the server exits");
+    let expected =
+        "it wrote a line to stdout that is not a message: \"Listening on port 3000\" (servers must log to stderr)";
+    assert!(error.to_string().ends_with(expected), "{error}");
+    // A server that also sends messages works nevertheless.
+    let mixed = "receive; echo; echo 'Received'; discovered; receive";
+    Script::new(mixed).connect(known).await.expect("a server").close().await.expect("closed");
+}
+
+#[tokio::test]
 async fn limits_the_reported_output() {
     let body = "i=0; while [ $i -lt 2000 ]; do echo \"line $i\" >&2; i=$((i + 1)); done; exit 1";
     let error = Script::new(body).connect(|_| {}).await.expect_err("the server exits");
-    let CommandError::Exited { stderr, .. } = &error else { panic!("{error:?}") };
+    let CommandError::Exited { output, .. } = &error else { panic!("{error:?}") };
+    let stderr = &output.stderr;
     assert!(stderr.len() <= 4096 && stderr.len() > 4000, "{}", stderr.len());
     assert!(stderr.starts_with("line ") && stderr.ends_with("line 1999"), "{stderr}");
 }
