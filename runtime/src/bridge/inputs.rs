@@ -84,7 +84,7 @@ impl Relay {
         if call.asked.is_empty() {
             tokio::select! {
                 biased;
-                result = call.open.result(context) => return self.finish(method, result, context),
+                result = call.open.result(context) => return self.finish(method, result, context).await,
                 Some(input) = call.inputs.recv() => ask(&mut call, input),
             }
         }

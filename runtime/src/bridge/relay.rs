@@ -144,7 +144,7 @@ impl Relay {
                     self.learn_headers().await;
                     result = self.call_in_rounds(&method, params, &context).await;
                 }
-                self.finish(&method, result, &context)
+                self.finish(&method, result, &context).await
             }
             _ => {
                 let _active = self.calls.add(&context, None);
@@ -157,18 +157,22 @@ impl Relay {
                     self.learn_headers().await;
                     result = call(params).await;
                 }
-                self.finish(&method, result, &context)
+                self.finish(&method, result, &context).await
             }
         }
     }
 
-    /// Converts the server's response for the client.
-    pub(super) fn finish(
+    /// Converts the server's response for the client, once the notifications that the server sent before it are relayed.
+    pub(super) async fn finish(
         &self,
         method: &str,
         result: Result<RawJson, CallError>,
         context: &Context,
     ) -> Result<RawJson, ErrorObject> {
+        // Until the client is ready, notifications wait for it, and the client may wait for this response.
+        if self.client_revision.borrow().is_some() {
+            self.server.peer.notifications_handled().await;
+        }
         let revisions = Revisions { from: self.server.revision(), to: context.revision() };
         let result = result.map_err(|error| error_response(error, context.revision()))?;
         revisions.result(method, &result).map_err(ConversionError::into_response)

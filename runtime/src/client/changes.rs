@@ -16,7 +16,9 @@ use crate::service::router::RequestService;
 
 impl<S: RequestService> Client<S> {
     /// Subscribes to changes, in every revision. In 2026-07-28 this sends `subscriptions/listen`. In legacy revisions, in which
-    /// servers notify all clients of changed lists, it subscribes to each resource of the filter.
+    /// servers notify all clients of changed lists, it subscribes to each resource of the filter. If a session over HTTP is
+    /// lost, the client subscribes again, and reports everything as changed. In 2026-07-28, use
+    /// [`follow`](super::subscription::follow) to subscribe again on a new connection.
     ///
     /// ```
     /// # use mcpgen_runtime::{Client, Server};

@@ -17,8 +17,8 @@ use super::subscribed::SubscribedUris;
 use super::subscription::Subscription;
 use super::tool_cache::ToolCache;
 use crate::peer::{CallError, DisconnectOnDrop, Peer};
-use crate::protocol::TYPES;
 use crate::protocol::conversion::Revisions;
+use crate::protocol::{Level, TYPES};
 use crate::service::router::{RequestService, Router};
 use crate::util::lock::Mutex;
 
@@ -51,6 +51,8 @@ pub struct Client<S = Router> {
     pub(super) tool_cache: Arc<ToolCache>,
     /// The resources that [`changes`](Self::changes) has subscribed to, in legacy revisions.
     pub(super) subscribed: SubscribedUris,
+    /// The level that the server was asked to log at, in legacy revisions.
+    pub(super) log_level: Arc<Mutex<Option<Level>>>,
 }
 
 impl<S> fmt::Debug for Client<S> {

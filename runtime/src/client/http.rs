@@ -1,6 +1,12 @@
 //! Connects to a server over HTTP.
 
+use std::future::Future;
+use std::sync::Arc;
+
 use http::StatusCode;
+use mcpgen_types::RawJson;
+use serde_json::json;
+use tokio::sync::watch;
 use tower::BoxError;
 
 use super::builder::ClientBuilder;
@@ -38,10 +44,24 @@ impl ClientBuilder {
             let discover_timeout = &mut self.options.discover_timeout;
             *discover_timeout = discover_timeout.saturating_add(authorization.login_timeout());
         }
-        let (incoming, outgoing) = open(url, options.clone())?;
+        let (renewed, renewals) = watch::channel(());
+        let on_new_session = options.on_new_session.clone();
+        let observed = Arc::new(move || {
+            renewed.send_replace(());
+            if let Some(on_new_session) = &on_new_session {
+                on_new_session();
+            }
+        });
+        let (incoming, outgoing) = open(url, ClientOptions { on_new_session: Some(observed), ..options.clone() })?;
         match self.connect_again(incoming, outgoing).await {
             Err(error) if lacks_streamable_http(&error) => self.fall_back(url, options, error).await,
-            connected => Ok(connected?),
+            Err(error) => Err(error.into()),
+            Ok(client) => {
+                if client.revision().is_legacy() {
+                    tokio::spawn(restore_sessions(&client, renewals));
+                }
+                Ok(client)
+            }
         }
     }
 
@@ -106,6 +126,38 @@ impl ClientBuilder {
         streamable: HandshakeError,
     ) -> Result<Client, ConnectError> {
         Err(ConnectError::NoStreamableHttp { streamable, sse: None })
+    }
+}
+
+/// Sends to each new session what the server has lost with the one before: the log level, and the subscriptions to
+/// resources. Then reports a change of everything, because changes may have been missed. Ends with the connection.
+fn restore_sessions(client: &Client, mut renewals: watch::Receiver<()>) -> impl Future<Output = ()> + use<> {
+    let peer = client.peer.of_connection();
+    let (subscribed, log_level) = (Arc::clone(&client.subscribed), Arc::clone(&client.log_level));
+    async move {
+        loop {
+            tokio::select! {
+                renewed = renewals.changed() => if renewed.is_err() { return },
+                () = peer.disconnected() => return,
+            }
+            let level = log_level.lock().map(|level| ("logging/setLevel", json!({ "level": level.as_str() })));
+            let uris: Vec<RawJson> =
+                subscribed.lock().keys().map(|uri| RawJson::from(&json!({ "uri": uri }))).collect();
+            let subscriptions = uris.iter().map(|params| ("resources/subscribe", params.clone()));
+            for (method, params) in
+                level.map(|(method, params)| (method, RawJson::from(&params))).into_iter().chain(subscriptions)
+            {
+                if let Err(error) = peer.raw_request(method, Some(params)).await {
+                    tracing::warn!(%error, method, "the new session has less state than the session that was lost");
+                }
+            }
+            for list in ["tools", "prompts", "resources"] {
+                peer.changed(&format!("notifications/{list}/list_changed"), None);
+            }
+            for params in &uris {
+                peer.changed("notifications/resources/updated", Some(params));
+            }
+        }
     }
 }
 

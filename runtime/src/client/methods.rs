@@ -201,7 +201,9 @@ impl<S: RequestService> Client<S> {
             return Err(CallError::NotAllowed(why));
         }
         let params = RawJson::from(&json!({ "level": level.as_str() }));
-        self.peer.raw_request("logging/setLevel", Some(params)).await.map(drop)
+        self.peer.raw_request("logging/setLevel", Some(params)).await?;
+        *self.log_level.lock() = Some(level);
+        Ok(())
     }
 
     /// Sends `logging/setLevel` to a server of a legacy revision, and does not wait for the response. A server that fails
@@ -209,6 +211,7 @@ impl<S: RequestService> Client<S> {
     pub(super) fn request_log_level(&self, level: Option<Level>) {
         let has_logging = || self.peer.peer_info().is_some_and(|peer_info| peer_info.can(&["logging"]));
         let Some(level) = level.filter(|_| self.revision().is_legacy() && has_logging()) else { return };
+        *self.log_level.lock() = Some(level);
         let params = RawJson::from(&json!({ "level": level.as_str() }));
         let call = self.peer.raw_request("logging/setLevel", Some(params)).send();
         tokio::spawn(async move {

@@ -9,6 +9,7 @@ use tokio::sync::mpsc::{self, error::TrySendError};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
 use super::limits::Limits;
+use crate::peer::Peer;
 use crate::service::router::{AnyNotification, Router};
 use crate::telemetry::Outcome;
 
@@ -46,8 +47,10 @@ impl NotificationQueue {
                 "dropping a notification: the queue would exceed `Limits::queued_notification_bytes`"
             );
         };
+        notification.context.peer().backlog().add();
         if let Err(error) = self.sender.try_send(QueuedNotification { notification, room }) {
             let (TrySendError::Full(dropped) | TrySendError::Closed(dropped)) = &error;
+            dropped.notification.context.peer().backlog().remove();
             tracing::warn!(method = &*dropped.notification.method, "dropping a notification: its queue is full");
         }
     }
@@ -60,6 +63,7 @@ impl NotificationQueue {
 /// Passes notifications to their handlers, one at a time: their order may matter.
 pub(super) async fn handle_notifications(
     router: Router,
+    peer: Peer,
     mut queue: mpsc::Receiver<QueuedNotification>,
     limit: Option<Duration>,
 ) {
@@ -82,5 +86,6 @@ pub(super) async fn handle_notifications(
             tracing::error!(method = &*method, "a notification handler panicked");
             Outcome::Failed { kind: "panic", message: "the handler panicked".to_owned() }
         }));
+        peer.backlog().remove();
     }
 }

@@ -70,7 +70,7 @@ impl<S: RequestService> Connection<S> {
         peer.set_transport_needs(outgoing.has_request_streams(), outgoing.needs_metadata());
         let mut writer = tokio::spawn(write(written, outgoing));
         let mut notification_handler =
-            tokio::spawn(handle_notifications(notifications.clone(), queued, limits.handler_timeout));
+            tokio::spawn(handle_notifications(notifications.clone(), peer.clone(), queued, limits.handler_timeout));
         let _end = End { peer: peer.clone(), tasks: [writer.abort_handle(), notification_handler.abort_handle()] };
         let drain = limits.drain_timeout;
         let session = Session { peer: peer.clone(), started: Instant::now() };

@@ -8,6 +8,7 @@ use std::time::Duration;
 use mcpgen_types::{JsonObject, RawJson, RequestId};
 use tokio_util::sync::CancellationToken;
 
+use super::backlog::Backlog;
 use super::change_listeners::{ChangeListener, ChangeListeners};
 use super::error::CallError;
 use super::input_requests::{InputRequests, OpenInputRequest};
@@ -56,6 +57,7 @@ pub(super) struct Shared {
     pub(super) timeout: Option<Duration>,
     /// Cancelled when no more messages will be received.
     receiving_ended: CancellationToken,
+    backlog: Backlog,
     change_listeners: ChangeListeners,
     /// Why the connection failed, once it has.
     failure: OnceLock<String>,
@@ -83,6 +85,7 @@ impl Peer {
             idle_timeout,
             timeout,
             receiving_ended: CancellationToken::new(),
+            backlog: Backlog::default(),
             change_listeners: ChangeListeners::default(),
             failure: OnceLock::new(),
             on_list_changed: OnceLock::new(),
@@ -284,6 +287,20 @@ impl Peer {
     pub(crate) fn end_receiving(&self) {
         self.shared.receiving_ended.cancel();
         self.shared.pending.close();
+    }
+
+    /// Returns the counter of the notifications that are not handled yet.
+    pub(crate) fn backlog(&self) -> &Backlog {
+        &self.shared.backlog
+    }
+
+    /// Waits until the notifications that were received before this call are handled, or the connection has ended.
+    #[cfg(feature = "bridge")]
+    pub(crate) async fn notifications_handled(&self) {
+        tokio::select! {
+            () = self.shared.backlog.cleared() => {}
+            () = self.disconnected() => {}
+        }
     }
 
     /// Waits until no more messages will be received.

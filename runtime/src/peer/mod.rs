@@ -3,10 +3,12 @@
 //! * `handle` is the [`Peer`]. `call` adds requests to it, and `notify` notifications; `message` encodes both.
 //! * `pending` are the requests that have no response yet; `progress` are reports about them.
 //! * `input_requests` are the peer's requests that this side handles, which pause the timeouts of calls.
+//! * `backlog` counts the notifications that are not handled yet.
 //! * `change_listeners` are callbacks for notifications of changes.
 //! * `outbox` is the queue of outgoing messages.
 //! * `task_scope` is a task on whose behalf messages are sent.
 
+mod backlog;
 mod call;
 mod change_listeners;
 mod error;

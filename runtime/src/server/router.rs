@@ -32,7 +32,8 @@ impl Server {
             Some(tasks) => tasks.add_task_requests(router.extension(tasks)),
             None => router,
         };
-        config.extensions.iter().chain(&config.layers).fold(router, |router, change| change(router))
+        let changes = config.extensions.iter().chain(&config.layers);
+        changes.fold(router, |router, change| change(router)).for_every_revision()
     }
 
     fn list_routes(&self, router: Router) -> Router {

@@ -118,6 +118,8 @@ struct Routes {
     notifications: Handlers<NotificationFn>,
     fallback: Option<RequestFn>,
     notification_fallback: Option<NotificationFn>,
+    /// Whether all revisions are supported, also those without handlers of their own.
+    is_for_every_revision: bool,
 }
 
 /// The handlers of each method and their revisions. Handlers of custom methods have no revision. The peer cannot add keys,
@@ -311,7 +313,13 @@ impl Router {
         for (_, handler) in requests.values_mut().flatten() {
             *handler = Arc::clone(&call);
         }
-        Self(Arc::new(Routes { requests, notifications, fallback: Some(call), notification_fallback }))
+        Self(Arc::new(Routes {
+            requests,
+            notifications,
+            fallback: Some(call),
+            notification_fallback,
+            is_for_every_revision: false,
+        }))
     }
 
     /// Replaces the handlers of all requests and notifications.
@@ -333,6 +341,7 @@ impl Router {
     /// Adds the handlers of another router, except its fallback. They replace those of the same method and revision.
     pub(super) fn with_handlers_of(mut self, other: &Self) -> Self {
         let routes = self.routes();
+        routes.is_for_every_revision |= other.0.is_for_every_revision;
         for (method, handlers) in &other.0.requests {
             for (revision, handler) in handlers {
                 add(&mut routes.requests, *revision, method.clone(), Arc::clone(handler));
@@ -354,7 +363,14 @@ impl Router {
         known.cloned().unwrap_or_else(|| method.to_owned().into())
     }
 
-    /// Returns the revisions that have at least one request handler, oldest first.
+    /// Declares that the present handlers work in every revision, so that a handler of one revision, which is added later,
+    /// does not exclude the others.
+    pub(crate) fn for_every_revision(mut self) -> Self {
+        self.routes().is_for_every_revision = true;
+        self
+    }
+
+    /// Returns the revisions that have at least one request handler of their own, oldest first.
     #[must_use]
     pub fn revisions(&self) -> Vec<Revision> {
         let mut found: Vec<Revision> =
@@ -368,7 +384,8 @@ impl Router {
     #[must_use]
     pub fn handled(&self, side: Role) -> HandlerCapabilities {
         let handles = |revision, method: &str| find(&self.0.requests, revision, method).is_some();
-        HandlerCapabilities::new(side, self.revisions(), handles)
+        let revisions = if self.0.is_for_every_revision { Vec::new() } else { self.revisions() };
+        HandlerCapabilities::new(side, revisions, handles)
     }
 
     /// Handles a request. If no handler matches, the fallback does; without one, the request fails with "method not

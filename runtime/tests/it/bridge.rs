@@ -261,6 +261,28 @@ async fn relays_changes_and_log_messages() {
     .await;
 }
 
+/// The server sends the message immediately before its response.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn relays_the_log_messages_of_a_call_before_its_response() {
+    const CALLS: usize = 50;
+    for_all_pairs(|front, behind| async move {
+        let (sender, mut logged) = tokio::sync::mpsc::unbounded_channel();
+        let client = client(front).on_log(Level::Info, move |message| {
+            let _ = sender.send(message.data);
+            async {}
+        });
+        let bridged = Bridged::new(client, behind).await;
+        for _ in 0..CALLS {
+            assert_eq!(bridged.text("greet").await, "hello, Ann");
+        }
+        for call in 0..CALLS {
+            let message = timeout(Duration::from_secs(5), logged.recv()).await;
+            assert!(message.is_ok(), "{front} -> {behind}: {call} of {CALLS}");
+        }
+    })
+    .await;
+}
+
 #[tokio::test]
 async fn ends_with_either_side() {
     let bridged = Bridged::new(client(Revision::LATEST), Revision::V2025_06_18).await;

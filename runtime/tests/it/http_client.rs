@@ -1,5 +1,6 @@
 //! The client side of Streamable HTTP, with the server of this crate and with scripted servers.
 #![cfg(all(feature = "http-server", feature = "http-client"))]
+#![allow(deprecated, reason = "the newest revision deprecates log messages")]
 
 use std::collections::BTreeMap;
 use std::future::Future;
@@ -14,17 +15,20 @@ use futures_util::future::BoxFuture;
 use http::header::AUTHORIZATION;
 use http::{HeaderMap, HeaderValue, StatusCode};
 use mcpgen_runtime::client::handshake::HandshakeError;
-use mcpgen_runtime::client::{ClientBuilder, ConnectError};
+use mcpgen_runtime::client::{Changes, ClientBuilder, ConnectError};
 use mcpgen_runtime::http::client::{Authorize, AuthorizeRequest, ClientOptions, HttpError};
-use mcpgen_runtime::http::server::Endpoint;
+use mcpgen_runtime::http::server::{Endpoint, EndpointOptions};
 use mcpgen_runtime::peer::CallError;
+use mcpgen_runtime::protocol::Level;
 use mcpgen_runtime::protocol::change::Change;
+use mcpgen_runtime::server::RequestContext;
 use mcpgen_runtime::{Client, LocalInfo, Server, ServerBuilder};
 use mcpgen_types::v2026_07_28::{
-    CallToolResult, ContentBlock, ElicitResult, ElicitResultAction, SubscriptionFilter, Tool, ToolInputSchema,
+    CallToolResult, ContentBlock, ElicitResult, ElicitResultAction, Resource, SubscriptionFilter, Tool, ToolInputSchema,
 };
 use mcpgen_types::{JsonObject, Revision};
 use serde_json::{Value, json};
+use tokio::sync::mpsc;
 use tower::{BoxError, ServiceExt};
 
 use crate::support::http_server::{Observed, endpoint, until};
@@ -221,6 +225,56 @@ async fn replaces_a_lost_session() {
     assert_eq!((second.0.sessions(), begun.load(Ordering::SeqCst)), (1, 1), "one session for all calls");
     until(|| second.1.opened_streams.load(Ordering::SeqCst) == 1).await;
     assert_eq!(text(&client.call_tool("ask", JsonObject::new()).await.expect("a response")), "accept");
+}
+
+/// The new session gets the log level and the subscriptions of the lost one, and changes may have been missed.
+#[tokio::test]
+async fn restores_the_state_of_a_lost_session() {
+    let server = || {
+        Server::builder("server", "1")
+            .tool_with_schema("log", |context: RequestContext, _| async move {
+                context.log(Level::Info, None, "quiet").await;
+                context.log(Level::Error, None, "loud").await;
+            })
+            .resource(Resource::new("a", "file:///a"), |_| async { "a" })
+            .build()
+    };
+    let servers = [server(), server()];
+    let endpoints = servers.each_ref().map(|server| server.http(EndpointOptions::default()).expect("an endpoint"));
+    let current = Arc::<AtomicUsize>::default();
+    let routed = Arc::clone(&current);
+    let all = endpoints.clone();
+    let url = serve(move |request| {
+        let endpoint = all[routed.load(Ordering::SeqCst)].clone();
+        async move { forward(request, endpoint, Arc::default()).await }
+    })
+    .await;
+    let (sender, mut logged) = mpsc::unbounded_channel();
+    let client = client(Some(Revision::V2025_11_25))
+        .on_log(Level::Error, move |message| {
+            let _ = sender.send(message.data);
+            async {}
+        })
+        .connect_http(&url, options())
+        .await
+        .expect("a server");
+    let change = Change::Resource("file:///a".to_owned());
+    let filter = SubscriptionFilter::new().with_resource_subscriptions(["file:///a".to_owned()]);
+    let mut changes = client.changes(filter).await.expect("a subscription");
+    let next = async |changes: &mut Changes| {
+        tokio::time::timeout(Duration::from_secs(10), changes.next()).await.expect("in time").expect("no error")
+    };
+    servers[0].changed(&change);
+    assert_eq!(next(&mut changes).await.as_ref(), Some(&change));
+
+    current.store(1, Ordering::SeqCst);
+    client.ping().await.expect("a response");
+    assert_eq!(next(&mut changes).await.as_ref(), Some(&change), "it may have been missed");
+    servers[1].changed(&change);
+    assert_eq!(next(&mut changes).await.as_ref(), Some(&change));
+    client.tool("log").await.expect("a result");
+    let message = tokio::time::timeout(Duration::from_secs(10), logged.recv()).await.expect("in time");
+    assert_eq!(message, Some(json!("loud")));
 }
 
 #[tokio::test]

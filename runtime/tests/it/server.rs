@@ -11,14 +11,15 @@ use mcpgen_runtime::protocol::change::Change;
 #[cfg(feature = "schemars")]
 use mcpgen_runtime::server::ToolInfo;
 use mcpgen_runtime::server::{DefinitionError, RequestContext, ServeError, Structured, ToolError};
-use mcpgen_runtime::{Limits, Router, Server, ServerBuilder, serve};
+use mcpgen_runtime::{Client, Limits, Router, Server, ServerBuilder, serve, transport};
 use mcpgen_types::v2026_07_28::{
-    Annotations, AudioContent, CallToolResult, ContentBlock, CreateMessageRequestParams, ElicitRequestFormParams,
-    ElicitResultAction, Icon, ImageContent, ListToolsRequest, Prompt, PromptArgument, PromptMessage, Resource,
-    ResourceLink, ResourceTemplate, Role, SamplingMessage, TextContent, Tool, ToolAnnotations, ToolInputSchema,
+    Annotations, AudioContent, CallToolResult, CompleteRequest, CompleteResult, ContentBlock,
+    CreateMessageRequestParams, ElicitRequestFormParams, ElicitResultAction, Icon, ImageContent, ListToolsRequest,
+    Prompt, PromptArgument, PromptMessage, Resource, ResourceLink, ResourceTemplate, Role, SamplingMessage,
+    TextContent, Tool, ToolAnnotations, ToolInputSchema,
 };
 use mcpgen_types::{
-    ErrorObject, JsonObject, Revision, v2024_11_05, v2025_03_26, v2025_06_18, v2025_11_25, v2026_07_28,
+    ErrorCode, ErrorObject, JsonObject, Revision, v2024_11_05, v2025_03_26, v2025_06_18, v2025_11_25, v2026_07_28,
 };
 use serde_json::{Value, json};
 
@@ -1076,5 +1077,20 @@ mod validated {
                 .expect_err("an invalid schema");
             assert!(matches!(error, DefinitionError::Schema { .. }), "{bad}: {error}");
         }
+    }
+}
+
+#[tokio::test]
+async fn a_handler_of_one_revision_does_not_exclude_the_others() {
+    let server = Server::builder("server", "1").tool_with_schema("greet", |_, _| async { "hello" }).build();
+    let busy = || ErrorObject::new(ErrorCode::INTERNAL_ERROR, "busy");
+    let router =
+        server.router().request::<CompleteRequest>(move |_, _| async move { Err::<CompleteResult, _>(busy()) });
+    for &revision in Revision::ALL {
+        let (ours, theirs) = transport::duplex();
+        tokio::spawn(serve((server.config().expect("valid"), router.clone()), ours));
+        let client = Client::builder("client", "1").options(|options| options.local_info.revisions = vec![revision]);
+        let client = client.connect(theirs.0, theirs.1).await.unwrap_or_else(|error| panic!("{revision}: {error}"));
+        assert_eq!(client.tools().await.expect("tools").len(), 1, "{revision}");
     }
 }

@@ -7,6 +7,8 @@ use std::time::Duration;
 use http::{HeaderValue, StatusCode};
 use tower::BoxError;
 
+use crate::util::error_chain::error_chain;
+
 /// An error that made an HTTP request fail.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
@@ -19,8 +21,9 @@ pub enum HttpError {
         /// The response body, as far as it can be read, and at most its first 64 KiB.
         body: String,
     },
-    /// The server could not be reached, or the connection failed.
-    #[error(transparent)]
+    /// The server could not be reached, or the connection failed. The message contains the cause, such as a refused
+    /// connection or an unknown host.
+    #[error("{}", error_chain(.0))]
     Http(#[from] reqwest::Error),
     /// The response could not be read, or the server did not begin a new session in time.
     #[error(transparent)]

@@ -51,8 +51,9 @@ pub struct ClientOptions {
     /// queued. Cancellations and responses to the server's requests are sent concurrently, at most 1,024 messages and
     /// 64 MiB at a time. Messages beyond these limits are dropped with a warning.
     pub send_timeout: Duration,
-    /// Called when a lost session has been replaced by a new one. The new session has none of the old one's state, so
-    /// use this to send subscriptions and the log level again.
+    /// Called when a lost session has been replaced by a new one, which has none of the old one's state. A
+    /// [`Client`](crate::Client) sends the log level and the subscriptions of [`changes`](crate::Client::changes) again.
+    /// Use this for other state, such as subscriptions with [`subscribe`](crate::Client::subscribe).
     pub on_new_session: Option<Arc<dyn Fn() + Send + Sync>>,
 }
 
