@@ -244,6 +244,18 @@ fn changelogs_list_what_to_do() {
     project.write("mcpgen.toml", "[[ignore]]\nrule = \"request-removed\"\nreason = \"nobody used it\"\n");
     let answer = project.run(&["changelog", "old.json", "new.json"]).exits(0).prints(&["## Replace what was removed"]);
     is_reviewed(&answer.out(), "changelog.md");
+    // What a server must send is new to the callers of its tools.
+    for (name, required) in [("old-tools.json", "[]"), ("new-tools.json", r#"["sum"]"#)] {
+        let properties = if required == "[]" { "{}" } else { r#"{"sum":{"type":"integer"}}"# };
+        let schema = format!(r#"{{"type":"object","properties":{properties},"required":{required}}}"#);
+        project.write(
+            name,
+            format!(r#"{{"tools":[{{"name":"add","inputSchema":{{"type":"object"}},"outputSchema":{schema}}}]}}"#),
+        );
+    }
+    let answer = project.run(&["changelog", "--tools", "old-tools.json", "new-tools.json"]).exits(0);
+    let text = answer.out();
+    assert!(text.contains("## Use what is new") && !text.contains("## Send"), "{text}");
     project.run(&["changelog", "old.json", "old.json"]).exits(0).prints(&["There is nothing to do."]);
     project.run(&["changelog", "old.json", "gone.json"]).exits(2).prints(&["gone.json"]);
     project.run(&["changelog", "--tools", "old.json", "new.json"]).exits(2).prints(&["the object has no list"]);

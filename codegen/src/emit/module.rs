@@ -115,7 +115,10 @@ fn root_with(lines: &[String], protocol: &Protocol, exports: &Exports, options: 
     let (modules, exports): (Vec<_>, Vec<_>) = modules.unzip();
     // Prose in other schemas may use a layout that rustdoc lints reject.
     let layout = options.vendored.is_none().then(|| {
-        quote!(#![allow(clippy::doc_lazy_continuation, clippy::doc_overindented_list_items, reason = "the schema's own prose")])
+        quote! {
+            #![allow(clippy::doc_lazy_continuation, clippy::doc_overindented_list_items, reason = "the schema's own prose")]
+            #![allow(dead_code, unused_imports, reason = "few crates use all types")]
+        }
     });
     let extends = protocol.extends.as_ref().filter(|_| options.vendored.is_none());
     // The file that declares a vendored module has this attribute.

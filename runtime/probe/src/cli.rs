@@ -39,7 +39,7 @@ pub(crate) enum Command {
 #[derive(Debug, Args)]
 pub(crate) struct Target {
     /// The URL of a server over Streamable HTTP, or over HTTP+SSE if it supports nothing newer
-    #[arg(value_name = "URL", required_unless_present = "command")]
+    #[arg(value_name = "URL", required_unless_present = "command", value_parser = url)]
     pub(crate) url: Option<String>,
     /// The command that starts a server over standard input and output
     #[arg(value_name = "COMMAND", last = true, conflicts_with = "url")]
@@ -257,6 +257,14 @@ fn header(text: &str) -> Result<(http::HeaderName, http::HeaderValue), String> {
 fn pair(text: &str) -> Result<(String, String), String> {
     let (name, value) = text.split_once('=').ok_or("expected NAME=VALUE")?;
     if name.is_empty() { Err("the name is empty".to_owned()) } else { Ok((name.to_owned(), value.to_owned())) }
+}
+
+fn url(text: &str) -> Result<String, String> {
+    match text {
+        _ if text.starts_with("http://") || text.starts_with("https://") => Ok(text.to_owned()),
+        _ if text.starts_with('{') => Err("pass the arguments of a tool with --json".to_owned()),
+        _ => Err("expected a URL such as https://example.com/mcp; to start a server, write `-- COMMAND`".to_owned()),
+    }
 }
 
 fn seconds(text: &str) -> Result<Duration, String> {

@@ -8,7 +8,7 @@ use mcpgen_types::ErrorObject;
 
 /// The server, or the tool, reports an error.
 const REPORTED: u8 = 1;
-/// The usage is wrong.
+/// The usage is wrong, or a file cannot be read or written.
 const USAGE: u8 = 2;
 /// There is no connection, or no response.
 pub(crate) const CONNECTION: u8 = 3;
@@ -68,15 +68,13 @@ impl Failure {
 
     pub(crate) fn exit_code(&self) -> u8 {
         match self {
-            Failure::Usage(_) => USAGE,
+            Failure::Usage(_) | Failure::Io { .. } => USAGE,
             Failure::Response { .. } | Failure::Tool(_) | Failure::InvalidMessages(_) | Failure::Unexpected { .. } => {
                 REPORTED
             }
-            Failure::Connect { .. }
-            | Failure::Unauthorized { .. }
-            | Failure::Timeout(_)
-            | Failure::Call { .. }
-            | Failure::Io { .. } => CONNECTION,
+            Failure::Connect { .. } | Failure::Unauthorized { .. } | Failure::Timeout(_) | Failure::Call { .. } => {
+                CONNECTION
+            }
         }
     }
 }

@@ -63,6 +63,7 @@ use crate::protocol::info::{LocalInfo, PeerInfo};
 use crate::protocol::{Role, TYPES};
 use crate::service::router::Router;
 use crate::transport::{Incoming, Outgoing};
+use crate::util::error_chain::debug_as_message;
 
 /// A bridge between a client and a server of different revisions.
 #[derive(Clone, Debug, Default)]
@@ -71,8 +72,10 @@ pub struct Bridge {
     limits: Limits,
 }
 
+debug_as_message!(BridgeError);
+
 /// The reason why a bridge failed.
-#[derive(Debug, thiserror::Error)]
+#[derive(thiserror::Error)]
 #[non_exhaustive]
 pub enum BridgeError {
     /// The bridge could not connect to the server.
@@ -81,6 +84,9 @@ pub enum BridgeError {
     /// Reading from the client or writing to it failed.
     #[error(transparent)]
     Io(#[from] io::Error),
+    /// The connection to the server failed, for example because its process exited.
+    #[error("the connection to the server failed")]
+    Server(#[source] io::Error),
 }
 
 impl Bridge {
@@ -103,7 +109,8 @@ impl Bridge {
     ///
     /// # Errors
     ///
-    /// Fails if `connect` fails, or if reading from the client or writing to it fails.
+    /// Fails if `connect` fails, if reading from the client or writing to it fails, or if the connection to the server
+    /// fails.
     pub async fn run<C, F, E>(self, client: (impl Incoming, impl Outgoing), connect: C) -> Result<(), BridgeError>
     where
         C: FnOnce(ClientBuilder) -> F,
@@ -138,10 +145,9 @@ impl Bridge {
                 std::future::pending().await
             } => Ok(()),
         };
-        if let Err(error) = ended.close().await {
-            tracing::warn!(%error, "the connection to the server ended with an error");
-        }
-        result.map_err(Into::into)
+        let closed = ended.close().await;
+        result?;
+        closed.map_err(BridgeError::Server)
     }
 }
 

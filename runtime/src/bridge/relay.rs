@@ -174,7 +174,7 @@ impl Relay {
             self.server.peer.notifications_handled().await;
         }
         let revisions = Revisions { from: self.server.revision(), to: context.revision() };
-        let result = result.map_err(|error| error_response(error, context.revision()))?;
+        let result = result.map_err(|error| error_response(self.server.peer.explain(error), context.revision()))?;
         revisions.result(method, &result).map_err(ConversionError::into_response)
     }
 

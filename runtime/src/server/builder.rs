@@ -468,6 +468,33 @@ impl ServerBuilder {
         self
     }
 
+    /// Adds handlers for other requests and notifications, such as those of a schema of your own. They take precedence over
+    /// the server's handlers of the same method and revision.
+    ///
+    /// ```
+    /// use mcpgen_runtime::prelude::*;
+    /// use serde_json::{Value, json};
+    ///
+    /// # tokio::runtime::Builder::new_current_thread().enable_all().build()?.block_on(async {
+    /// let server = Server::builder("library", "1.0.0")
+    ///     .handlers(|router| {
+    ///         router.custom_request("acme/search", |_context, params: Value| async move {
+    ///             Ok::<_, ErrorObject>(json!({ "found": params["text"] }))
+    ///         })
+    ///     })
+    ///     .build();
+    /// let client = server.in_process(Client::builder("visitor", "1.0.0")).await?;
+    /// let found: Value = client.peer.custom_request("acme/search", &json!({ "text": "maps" }))?.await?;
+    /// assert_eq!(found["found"], "maps");
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// # })?;
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn handlers(mut self, add: impl Fn(Router) -> Router + Send + Sync + 'static) -> Self {
+        self.state.config.extensions.push(Box::new(add));
+        self
+    }
+
     /// Sets the codec for the request state of multi-round requests.
     ///
     /// The default is [`RequestStateCodec::of_this_process`] with a lifetime of 15 minutes, which accepts each state
@@ -613,11 +640,9 @@ impl ServerBuilder {
     /// Builds the server.
     #[must_use]
     pub fn build(self) -> Server {
-        #[cfg_attr(
-            not(any(feature = "request-state", feature = "rate-limit", feature = "tasks")),
-            expect(unused_mut, reason = "see below")
-        )]
         let mut state = self.state;
+        let invalid = state.invalid_completions();
+        state.config.invalid.extend(invalid);
         #[cfg(feature = "tasks")]
         state.declare_tasks();
         #[cfg(feature = "request-state")]

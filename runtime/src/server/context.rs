@@ -1,6 +1,7 @@
 //! The context of tools, prompts and resources, with requests for input from the client.
 
 use std::any::Any;
+use std::collections::HashSet;
 use std::fmt;
 use std::ops::Deref;
 use std::sync::Arc;
@@ -29,6 +30,7 @@ use crate::protocol::input_requests::method_and_params;
 use crate::service::context::Context;
 #[cfg(feature = "tasks")]
 use crate::tasks::TaskInput;
+use crate::util::lock::Mutex;
 
 /// The context of a call to a tool, prompt or resource. Dereferences to [`Context`], and can request input from the
 /// client.
@@ -48,6 +50,8 @@ pub struct RequestContext {
     rounds: Option<Arc<Rounds>>,
     #[cfg(feature = "tasks")]
     task: TaskState,
+    /// The keys of the questions that this run of the function has asked.
+    asked: Arc<Mutex<HashSet<String>>>,
 }
 
 /// The state of the server, in a type that does not depend on the entries of the server.
@@ -81,6 +85,7 @@ impl RequestContext {
             rounds: None,
             #[cfg(feature = "tasks")]
             task: TaskState::None,
+            asked: Arc::default(),
         }
     }
 
@@ -143,14 +148,15 @@ impl RequestContext {
         }
     }
 
-    /// Asks the user for input. `key` identifies the question; use a different key for each question of a function.
+    /// Asks the user for input. `key` identifies the question; each question of a function needs its own key.
     ///
     /// An accepted form has all required fields, and each field has the requested type, bounds and options.
     ///
     /// # Errors
     ///
     /// Fails if the client has not responded yet (2026-07-28), if it does not respond with a valid result, if the
-    /// revision does not support the request, or if the request state is invalid. Return the error with `?`.
+    /// revision or the client does not support the request, if the request state is invalid, or if the function has asked
+    /// another question with this key. Return the error with `?`.
     pub async fn elicit(&self, key: &str, params: impl Into<ElicitRequestParams>) -> Result<ElicitResult, ToolError> {
         let mut answers = self.elicit_all([(key.to_owned(), params.into())]).await?;
         answers.pop().ok_or_else(no_answer)
@@ -255,6 +261,15 @@ impl RequestContext {
 
     /// Requests inputs, and returns them in the order of the requests.
     async fn ask_all<R: Request>(&self, requests: Vec<(String, InputRequest)>) -> Result<Vec<R::Result>, ToolError> {
+        for (key, _) in &requests {
+            // In 2026-07-28, the answer to the first question would be that to the second, too.
+            if !self.asked.lock().insert(key.clone()) {
+                let why = format!(
+                    "the key {key:?} is used for two questions; give each question of the function its own key"
+                );
+                return Err(ToolError::failed(why));
+            }
+        }
         #[cfg(feature = "tasks")]
         if let TaskState::Running(task_input, earlier) = &self.task {
             return self.ask_in_task::<R>(task_input, earlier, requests).await;

@@ -60,6 +60,18 @@ pub enum DefinitionError {
     /// The skills of a server without skills were replaced.
     #[error("the server was built without skills; add `ServerBuilder::skills`")]
     NoSkills,
+    /// A completion belongs to an argument or a variable that does not exist.
+    #[error("the completion of {kind} {key:?}: it has no {argument:?}{did_you_mean}")]
+    Completion {
+        /// `prompt` or `resource template`.
+        kind: &'static str,
+        /// The name of the prompt, or the template.
+        key: String,
+        /// The name of the argument or the variable.
+        argument: String,
+        /// A suggestion, or empty.
+        did_you_mean: String,
+    },
     /// A URI template is invalid, or its variables cannot be extracted from a URI.
     #[error("resource template {template:?} is invalid or not supported")]
     Template {

@@ -6,11 +6,13 @@ use mcpgen_types::v2026_07_28::{
 };
 use mcpgen_types::{ErrorCode, ErrorObject, JsonObject};
 
+use super::error::DefinitionError;
 use super::prompt::Arguments;
-use super::state::{CompletionOf, Server};
+use super::state::{CompletionKey, CompletionOf, Server, State};
 use super::tool_error::ResultOrInput;
 use crate::jsonrpc::errors;
 use crate::service::context::Context;
+use crate::util::similar::did_you_mean;
 
 impl Server {
     pub(super) async fn get_prompt(
@@ -66,6 +68,44 @@ impl Server {
         completion.has_more = Some(total > MAX_VALUES);
         Ok(CompleteResult::new(completion))
     }
+}
+
+impl State {
+    /// Returns an error for each completion whose prompt or template is defined and lacks the argument or variable.
+    pub(super) fn invalid_completions(&self) -> Vec<DefinitionError> {
+        let invalid = |(of, argument): &CompletionKey| {
+            let (kind, key, known) = match of {
+                CompletionOf::Prompt(name) => {
+                    let arguments = self.prompts.get(name)?.prompt.arguments.clone().unwrap_or_default();
+                    ("prompt", name, arguments.into_iter().map(|argument| argument.name).collect())
+                }
+                #[cfg(feature = "resource-templates")]
+                CompletionOf::Template(template) => {
+                    self.templates.get(template)?;
+                    ("resource template", template, variable_names(template))
+                }
+                #[cfg(not(feature = "resource-templates"))]
+                CompletionOf::Template(_) => return None,
+            };
+            let known: Vec<String> = known;
+            (!known.contains(argument)).then(|| DefinitionError::Completion {
+                kind,
+                key: key.clone(),
+                argument: argument.clone(),
+                did_you_mean: did_you_mean(argument, known.iter().map(String::as_str)),
+            })
+        };
+        self.config.completions.keys().filter_map(invalid).collect()
+    }
+}
+
+/// Returns the names of the variables of a URI template, without operators and modifiers.
+#[cfg(feature = "resource-templates")]
+fn variable_names(template: &str) -> Vec<String> {
+    let expressions = template.split('{').skip(1).filter_map(|rest| rest.split('}').next());
+    let variables = expressions
+        .flat_map(|expression| expression.trim_start_matches(['+', '#', '.', '/', ';', '?', '&']).split(','));
+    variables.filter_map(|variable| variable.split([':', '*']).next()).map(str::to_owned).collect()
 }
 
 /// The maximum number of values in a response.

@@ -289,3 +289,26 @@ async fn ends_with_either_side() {
     bridged.client.close().await.expect("an orderly end");
     timeout(DEADLINE, bridged.bridge).await.expect("in time").expect("no panic");
 }
+
+#[cfg(all(unix, feature = "stdio"))]
+#[tokio::test]
+async fn reports_a_server_that_crashes() {
+    let discovered = r#"{"resultType":"complete","supportedVersions":["2026-07-28"],"capabilities":{"tools":{}},"ttlMs":0,"cacheScope":"private"}"#;
+    let script = format!(
+        r#"read first; echo '{{"jsonrpc":"2.0","id":1,"result":{discovered}}}'; read second; echo 'disk full' >&2; exit 7"#
+    );
+    let (client_side, to_client) = transport::duplex();
+    let bridge = tokio::spawn(Bridge::new().run(to_client, move |builder| {
+        let mut command = tokio::process::Command::new("sh");
+        command.args(["-c", &script]);
+        builder.connect_command(command)
+    }));
+    let client = timeout(DEADLINE, client(Revision::V2025_11_25).connect(client_side.0, client_side.1)).await;
+    let client = client.expect("in time").expect("a connection");
+    let error = client.tool("any").await.expect_err("the server exits").to_string();
+    assert!(error.contains("exited with status 7; its last output on stderr was: disk full"), "{error}");
+    let error =
+        timeout(DEADLINE, bridge).await.expect("in time").expect("no panic").expect_err("the server has failed");
+    let expected = "the connection to the server failed: the server `sh ";
+    assert!(format!("{error:?}").starts_with(expected), "{error:?}");
+}

@@ -103,6 +103,20 @@ async fn asks_several_questions_in_one_round() {
     }
 }
 
+#[tokio::test]
+async fn each_question_needs_its_own_key() {
+    for revision in REVISIONS {
+        let server = server(|context| async move {
+            context.elicit("k", form(json!({}), &[])).await?;
+            context.elicit("k", form(json!({}), &[])).await?;
+            Ok("done".to_owned())
+        });
+        let client = Client::builder("client", "1").on_elicitation(|_, _| async { Ok(answer(json!({}))) });
+        let (failed, text) = call(&connect(&server, client, revision).await).await;
+        assert!(failed && text.contains("is used for two questions"), "{revision}: {text}");
+    }
+}
+
 /// In legacy revisions, the call has no response while the server waits for the user.
 #[tokio::test(start_paused = true)]
 async fn calls_do_not_time_out_while_the_user_answers() {

@@ -540,7 +540,7 @@ async fn tools_fail_with_text_and_boxed_errors() {
 async fn completes_each_argument_with_its_function() {
     let values = |values: &'static [&str]| values.iter().map(|value| (*value).to_owned()).collect::<Vec<_>>();
     let server = Server::builder("review", "1")
-        .prompt(Prompt::new("p"), |_, _| async { "" })
+        .prompt(Prompt::new("p").with_arguments([PromptArgument::new("a")]), |_, _| async { "" })
         .prompt_completion("p", "a", move |_, params| async move { vec![params.argument.value + "!"] })
         .template_completion("x:///{name}", "name", move |_, _| async move { values(&["n"]) })
         .build();
@@ -1077,6 +1077,31 @@ mod validated {
                 .expect_err("an invalid schema");
             assert!(matches!(error, DefinitionError::Schema { .. }), "{bad}: {error}");
         }
+    }
+}
+
+#[test]
+fn completions_belong_to_existing_arguments() {
+    let prompt = || Prompt::new("review").with_arguments([PromptArgument::new("language")]);
+    let template = || ResourceTemplate::new("note", "note:///{user}/{id}");
+    for (argument, expected) in [
+        ("language", None),
+        ("langauge", Some(r#"the completion of prompt "review": it has no "langauge"; did you mean "language"?"#)),
+    ] {
+        let server = Server::builder("server", "1").prompt(prompt(), |_, _| async { "" });
+        let server = server.prompt_completion("review", argument, |_, _| async { vec![] });
+        let error = server.build().config().err().map(|error| error.to_string());
+        assert_eq!(error.as_deref(), expected, "{argument}");
+    }
+    for (variable, expected) in [
+        ("id", None),
+        ("user", None),
+        ("name", Some(r#"the completion of resource template "note:///{user}/{id}": it has no "name""#)),
+    ] {
+        let server = Server::builder("server", "1").resource_template(template(), |_, _| async { "" });
+        let server = server.template_completion("note:///{user}/{id}", variable, |_, _| async { vec![] });
+        let error = server.build().config().err().map(|error| error.to_string());
+        assert_eq!(error.as_deref(), expected, "{variable}");
     }
 }
 

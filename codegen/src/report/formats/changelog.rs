@@ -7,6 +7,7 @@ use indexmap::IndexMap;
 use super::markdown::{code, prose};
 use crate::diff::{Action, Finding, Senders};
 use crate::json::Json;
+use crate::model::Side;
 use crate::report::contents::{Report, Reported, Subject};
 use crate::report::examples::Example;
 
@@ -31,7 +32,7 @@ pub(crate) fn render(report: &Report, examples: &[Example]) -> String {
         let entries: Vec<&Reported> = report
             .findings
             .iter()
-            .filter(|it| it.judged.finding.rule.action == action && matters(report, it))
+            .filter(|it| action_of(report.subject, &it.judged.finding) == action && matters(report, it))
             .collect();
         if entries.is_empty() {
             continue;
@@ -92,6 +93,16 @@ fn matters(report: &Report, entry: &Reported) -> bool {
     let finding = &entry.judged.finding;
     let about_names = ["type-added", "type-removed"].contains(&finding.rule.id);
     report.subject == Subject::Lists || !about_names
+}
+
+/// Returns what the reader has to do. The reader of a changelog of lists calls the server, so what the server must send is
+/// new to them.
+fn action_of(subject: Subject, finding: &Finding) -> Action {
+    let is_in_result = subject == Subject::Lists && finding.senders == Senders::from(Side::Server);
+    match finding.rule.action {
+        Action::Send if is_in_result => Action::Use,
+        action => action,
+    }
 }
 
 /// Returns who has to act.

@@ -29,12 +29,15 @@ pub(crate) async fn run(args: &SnapshotArgs) -> Result<(), Failure> {
     let text = format!("{:#}\n", sorted(lists.into()));
     match (&args.check, &args.output) {
         (Some(path), _) => {
-            let old = fs::read_to_string(path).map_err(Failure::io(format!("reading {}", path.display())))?;
+            let file = path.display();
+            let remedy = "to create it, use --output instead of --check";
+            let old = fs::read_to_string(path).map_err(Failure::io(format!("reading {file} ({remedy})")))?;
             if old == text {
                 return Ok(());
             }
-            let file = path.display();
-            let why = format!("the lists differ from {file}; run `mcpgen diff --tools {file} NEW` to see how");
+            let why = format!(
+                "the lists differ from {file}; to see how, write them with `--output NEW`, and run `mcpgen diff --tools {file} NEW`"
+            );
             Err(Failure::Unexpected { method: "snapshot".to_owned(), why })
         }
         (None, Some(path)) => fs::write(path, text).map_err(Failure::io(format!("writing {}", path.display()))),
