@@ -19,7 +19,7 @@ pub mod logging {}
 #[doc = include_str!("../docs/server.md")]
 pub mod server {}
 
-#[cfg(feature = "stdio")]
+#[cfg(all(feature = "stdio", feature = "http-server"))]
 #[doc = include_str!("../docs/shutdown.md")]
 pub mod shutdown {}
 

@@ -89,8 +89,12 @@ impl Emitter<'_> {
             }
             let target = self.resolver.resolve(&variant.content)?;
             let borrowed = (**content == Type::String).then(|| quote!(from_ref(&str)));
+            // An integer literal, such as `5.into()`, is an `i64` if no variant has another integer type.
+            let is_integer = |content: &&Type| matches!(content, Type::Signed | Type::Unsigned);
+            let has_integers = **content == Type::Number && !variant.boxed && !contents.iter().any(is_integer);
+            let number = has_integers.then(|| quote!(from_number(i64)));
             let source = if variant.boxed { quote!(boxed(#target)) } else { quote!(from(#target)) };
-            sources.push(quote!(#source #borrowed));
+            sources.push(quote!(#source #borrowed #number));
         }
         Ok(sources)
     }

@@ -134,7 +134,7 @@ macro_rules! __union {
         $name:ident blank $blank:ident $(is_empty $is_empty:tt)?;
         $(
             $index:tt $variant:ident
-            $(from($from:ty))? $(boxed($boxed:ty))? $(from_ref($borrowed:ty))? $(never $never:tt)?
+            $(from($from:ty))? $(boxed($boxed:ty))? $(from_ref($borrowed:ty))? $(from_number($number:ty))? $(never $never:tt)?
         ),*;
         $([$($when:tt)*] => $selected:tt),* $(,)?
     ) => {
@@ -152,6 +152,11 @@ macro_rules! __union {
             $(impl ::std::convert::From<$borrowed> for $name {
                 fn from(value: $borrowed) -> Self {
                     Self::$variant(value.to_owned())
+                }
+            })?
+            $(impl ::std::convert::From<$number> for $name {
+                fn from(value: $number) -> Self {
+                    Self::$variant(value.into())
                 }
             })?
         )*
@@ -212,7 +217,7 @@ macro_rules! __boxed_union {
         $name:ident blank $blank:ident $(is_empty $is_empty:tt)?;
         $(
             $index:tt $variant:ident
-            $(from($from:ty))? $(boxed($boxed:ty))? $(from_ref($borrowed:ty))? $(never $never:tt)?
+            $(from($from:ty))? $(boxed($boxed:ty))? $(from_ref($borrowed:ty))? $(from_number($number:ty))? $(never $never:tt)?
         ),*;
         $([$($when:tt)*] => $selected:tt),* $(,)?
     ) => {
@@ -230,6 +235,11 @@ macro_rules! __boxed_union {
             $(impl ::std::convert::From<$borrowed> for $name {
                 fn from(value: $borrowed) -> Self {
                     Self::$variant(value.to_owned())
+                }
+            })?
+            $(impl ::std::convert::From<$number> for $name {
+                fn from(value: $number) -> Self {
+                    Self::$variant(value.into())
                 }
             })?
         )*

@@ -247,7 +247,7 @@ pub enum ElicitResultContentValue {
 }
 
 codec::union! { ElicitResultContentValue blank String;
-    0 String from(String) from_ref(&str), 1 Number from(Number), 2 Boolean from(bool);
+    0 String from(String) from_ref(&str), 1 Number from(Number) from_number(i64), 2 Boolean from(bool);
     [Type(JsonTypes::STRING)] => 0,
     [Type(JsonTypes::INTEGER.union(JsonTypes::FRACTION))] => 1,
     [Type(JsonTypes::BOOLEAN)] => 2,

@@ -423,7 +423,8 @@ pub enum ElicitResultContentValue {
 }
 
 codec::union! { ElicitResultContentValue blank StringArray;
-    0 StringArray from(Vec<String>), 1 String from(String) from_ref(&str), 2 Number from(Number), 3 Boolean from(bool);
+    0 StringArray from(Vec<String>), 1 String from(String) from_ref(&str), 2 Number from(Number) from_number(i64),
+    3 Boolean from(bool);
     [Type(JsonTypes::ARRAY)] => 0,
     [Type(JsonTypes::STRING)] => 1,
     [Type(JsonTypes::INTEGER.union(JsonTypes::FRACTION))] => 2,

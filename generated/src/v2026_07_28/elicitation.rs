@@ -298,7 +298,7 @@ codec::object! { ElicitRequestUrlParams;
 /// assert_eq!(mcpgen_types::to_string(&result), r#"{"action":"accept","content":{"name":"Ada"}}"#);
 ///
 /// let result: ElicitResult = mcpgen_types::from_str(r#"{"action":"accept","content":{"age":36}}"#)?;
-/// assert_eq!(result.content.unwrap_or_default()["age"], ElicitResultContentValue::Number(36.into()));
+/// assert_eq!(result.content.unwrap_or_default()["age"], ElicitResultContentValue::from(36));
 /// # Ok::<(), mcpgen_types::Error>(())
 /// ```
 ///
@@ -382,7 +382,8 @@ pub enum ElicitResultContentValue {
 }
 
 codec::union! { ElicitResultContentValue blank StringArray;
-    0 StringArray from(Vec<String>), 1 String from(String) from_ref(&str), 2 Number from(Number), 3 Boolean from(bool);
+    0 StringArray from(Vec<String>), 1 String from(String) from_ref(&str), 2 Number from(Number) from_number(i64),
+    3 Boolean from(bool);
     [Type(JsonTypes::ARRAY)] => 0,
     [Type(JsonTypes::STRING)] => 1,
     [Type(JsonTypes::INTEGER.union(JsonTypes::FRACTION))] => 2,

@@ -112,7 +112,9 @@ fn each_command_works_over_both_transports() {
 fn reports_unreachable_servers_and_wrong_usage() {
     for (arguments, code, part) in [
         (&["ping", "http://127.0.0.1:1/mcp"][..], 3, "error: cannot connect to http://127.0.0.1:1/mcp: "),
-        (&["ping", "ftp://example.com"], 3, "cannot connect to ftp://example.com"),
+        (&["ping", "./server"], 2, "to start a server, write `-- COMMAND`"),
+        (&["call", "add", "{\"a\":1}", "--", "true"], 2, "pass the arguments of a tool with --json"),
+        (&["snapshot", "--check", "missing.json", "--", &server()], 2, "use --output instead of --check"),
         (&["ping", "--", "no-such-program-anywhere"], 3, "cannot connect to no-such-program-anywhere"),
         (&["ping", "--", "false"], 3, "cannot connect to false"),
         (&["ping"], 2, "URL"),

@@ -119,8 +119,16 @@ impl<S: RequestService> Client<S> {
     ///
     /// # Errors
     ///
-    /// Returns an error if the call fails.
+    /// Returns [`NotAllowed`](CallError::NotAllowed) in modern revisions, which have `subscriptions/listen` instead.
+    /// Otherwise returns an error if the call fails.
     pub async fn subscribe(&self, uri: &str) -> Result<(), CallError> {
+        if !self.revision().is_legacy() {
+            let why = format!(
+                "resources/subscribe: revision {} has no such request; use `Client::changes`, which works in every revision",
+                self.revision(),
+            );
+            return Err(CallError::NotAllowed(why));
+        }
         let params = JsonObject::from_iter([("uri".to_owned(), uri.into())]);
         self.raw_call("resources/subscribe", params).await.map(drop)
     }
