@@ -493,7 +493,7 @@ impl Case {
     /// Returns all expected lines.
     fn expected(&self) -> Vec<&'static str> {
         match self.role {
-            _ if self.example_name != "client" => self.output.to_vec(),
+            _ if self.example_name != "typed_client" => self.output.to_vec(),
             _ if self.transport == Transport::Stdio => {
                 [self.output, &EXAMPLE_CALLS, &[EXAMPLE_ASK, EXAMPLE_LOG, EXAMPLE_END]].concat()
             }
@@ -584,7 +584,7 @@ fn failure(case: &Case, output: &Output) -> Option<String> {
         json!({ "step": "revision", "value": if case.protocol == LEGACY { "2025-11-25" } else { "2026-07-28" } });
     let is_revision = |line: &str| serde_json::from_str::<Value>(line).is_ok_and(|line| line == revision);
     let reports_revision =
-        case.example_name == "server" && case.role == "client" && case.expected().contains(&SDK2_OUTPUT[0]);
+        case.example_name == "typed_server" && case.role == "client" && case.expected().contains(&SDK2_OUTPUT[0]);
     let wrong_revision = reports_revision && !out.lines().any(is_revision);
     (!output.status.success() || !missing.is_empty() || wrong_revision)
         .then(|| format!("{}\nmissing: {missing:#?}\n{out}\n{err}", output.status))
