@@ -4,9 +4,9 @@ use std::any::Any;
 use std::collections::HashSet;
 use std::fmt;
 use std::ops::Deref;
-use std::sync::Arc;
 #[cfg(feature = "tasks")]
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, OnceLock};
 
 #[cfg(feature = "tasks")]
 use mcpgen_types::JsonObject;
@@ -50,8 +50,9 @@ pub struct RequestContext {
     rounds: Option<Arc<Rounds>>,
     #[cfg(feature = "tasks")]
     task: TaskState,
-    /// The keys of the questions that this run of the function has asked.
-    asked: Arc<Mutex<HashSet<String>>>,
+    /// The keys of the questions that this run of the function has asked. Created by the first question, because most
+    /// calls ask none.
+    asked: OnceLock<Arc<Mutex<HashSet<String>>>>,
 }
 
 /// The state of the server, in a type that does not depend on the entries of the server.
@@ -85,7 +86,7 @@ impl RequestContext {
             rounds: None,
             #[cfg(feature = "tasks")]
             task: TaskState::None,
-            asked: Arc::default(),
+            asked: OnceLock::new(),
         }
     }
 
@@ -263,7 +264,7 @@ impl RequestContext {
     async fn ask_all<R: Request>(&self, requests: Vec<(String, InputRequest)>) -> Result<Vec<R::Result>, ToolError> {
         for (key, _) in &requests {
             // In 2026-07-28, the answer to the first question would be that to the second, too.
-            if !self.asked.lock().insert(key.clone()) {
+            if !self.asked.get_or_init(Arc::default).lock().insert(key.clone()) {
                 let why = format!(
                     "the key {key:?} is used for two questions; give each question of the function its own key"
                 );
