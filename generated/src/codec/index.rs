@@ -2,7 +2,7 @@
 
 use std::borrow::Cow;
 
-use crate::{Error, ErrorKind};
+use crate::{Error, ErrorKind, Value};
 
 use super::cursor::unescaped;
 use super::scan::{SyntaxError, scan};
@@ -79,7 +79,26 @@ impl Token {
     pub(super) const fn entries(self) -> usize {
         if self.kind_and_length & 7 >= Kind::Array as u32 { self.length() } else { 1 }
     }
+
+    /// Estimates the memory of the decoded value, without its elements and members.
+    const fn decoded_bytes(self) -> usize {
+        match (self.kind(), self.length()) {
+            (Kind::Null, 0) => 0,
+            (Kind::Plain | Kind::Escaped, length) => SLOT + ALLOCATION + length,
+            (Kind::Object, entries) if entries > EMPTY => SLOT + MAP_NODE,
+            _ => SLOT,
+        }
+    }
 }
+
+/// A value in a vector, which may have room for twice as many.
+const SLOT: usize = 2 * size_of::<Value>();
+/// What an allocator adds to a short string.
+const ALLOCATION: usize = 32;
+/// The first node of a map. It has room for several members, so further members need less.
+const MAP_NODE: usize = 11 * (size_of::<String>() + size_of::<Value>());
+/// The number of entries of an empty array or object: its own and its end.
+const EMPTY: usize = 2;
 
 impl Kind {
     pub(super) const fn is_string(self) -> bool {
@@ -222,6 +241,14 @@ impl<'a> Document<'a> {
             Cow::Owned(text) => text.capacity(),
         };
         text + self.tokens.capacity() * size_of::<Token>()
+    }
+
+    /// Estimates the memory in bytes that the values take once they are decoded into [`Value`] or into generated types,
+    /// in addition to [`owned_bytes`](Self::owned_bytes). Limits use it before anything is decoded: small objects may
+    /// take 90 times the length of their text.
+    #[must_use]
+    pub fn decoded_bytes(&self) -> usize {
+        self.tokens.iter().map(|token| token.decoded_bytes()).sum()
     }
 
     /// Returns the text of a value. Reuses the memory of the whole text, and shrinks it if the value is much smaller.

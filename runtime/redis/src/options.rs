@@ -38,6 +38,9 @@ pub struct RedisOptions {
     pub max_exchanges: usize,
     /// The lifetime of request states. The default is 15 min, as for the codec that a server creates.
     pub request_state_lifetime: Duration,
+    /// The maximum number of used request states that have not expired. At the limit, no state is accepted until one
+    /// expires. The default is 1,000,000, about 100 MB in Redis.
+    pub max_used_states: usize,
     /// The time after which a new key signs request states. The default is 24 h.
     pub key_rotation: Duration,
 }
@@ -60,6 +63,7 @@ impl RedisOptions {
             max_changes: 10_000,
             max_exchanges: 10_000,
             request_state_lifetime: Duration::from_secs(15 * 60),
+            max_used_states: 1_000_000,
             key_rotation: Duration::from_secs(24 * 3600),
         }
     }

@@ -17,9 +17,13 @@ impl Replica {
     pub(crate) async fn record_state(&self, nonce: [u8; 16], until: SystemTime) -> Result<bool, StoreError> {
         let until = until.duration_since(UNIX_EPOCH).map_or(1, millis);
         let mut record = RECORD.key(self.keys.used_state("floor"));
-        record.key(self.keys.used_state(&format!("{:032x}", u128::from_be_bytes(nonce))));
+        record.key(self.keys.used_state("states"));
         record.arg(until).arg(millis(self.options.request_state_lifetime));
-        self.connection.script(&record).await
+        record.arg(&nonce).arg(self.options.max_used_states);
+        match self.connection.script::<i64>(&record).await? {
+            -1 => Err(StoreError::full()),
+            recorded => Ok(recorded == 1),
+        }
     }
 
     /// Creates the floor if it does not exist.

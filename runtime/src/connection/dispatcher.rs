@@ -21,7 +21,7 @@ use crate::protocol::{Admission, IncomingRequest, Protocol, RequestScope};
 use crate::service::context::Context;
 use crate::service::router::{AnyNotification, AnyRequest, RequestService, Router};
 use crate::telemetry::{Message, Outcome};
-use crate::transport::{Extensions, Inbound, Outbound, Skipped, Undelivered};
+use crate::transport::{Extensions, Inbound, Memory, Outbound, Skipped, Undelivered};
 
 /// Dispatches the incoming messages of a connection. Sends exactly one response per request.
 pub(super) struct Dispatcher<S> {
@@ -64,15 +64,21 @@ impl<S: RequestService> Dispatcher<S> {
 
     /// Dispatches an incoming message or batch.
     pub(super) async fn dispatch(&mut self, mut inbound: Inbound) {
-        let (mut memory, is_batch) = (inbound.memory(), inbound.is_batch());
+        let is_batch = inbound.is_batch();
         let extensions = std::mem::take(&mut inbound.extensions);
         let extensions = (!extensions.is_empty()).then(|| Arc::new(extensions));
         if is_batch && !self.shared.protocol.allows_batches() {
             return self.send(invalid_message_response(ErrorId::Null, errors::not_in_batches())).await;
         }
+        let mut memory = Memory::default();
         let dispatched = match inbound.into_document() {
             Ok(document) => {
-                memory = document.owned_bytes();
+                memory = Memory::of(&document);
+                if memory.total() > self.shared.limits.memory {
+                    let (needed, limit) = (memory.total(), self.shared.limits.memory);
+                    let why = format!("takes {needed} bytes of memory, more than {limit} (`Limits::memory`)");
+                    return self.refuse(Skipped::of(&document), &why, "that limit").await;
+                }
                 match is_batch {
                     true => self.dispatch_batch(&document, extensions.as_ref()),
                     false => self.dispatch_one(document, extensions.as_ref()),
@@ -141,13 +147,17 @@ impl<S: RequestService> Dispatcher<S> {
 
     /// Handles a message that was skipped because it exceeds the limit of the transport.
     pub(super) async fn message_too_long(&mut self, limit: usize, message: Skipped) {
-        let invalid = |what: &str| errors::invalid_request(&format!("{what} is longer than {limit} bytes"));
+        self.refuse(message, &format!("is longer than {limit} bytes"), "the line limit").await;
+    }
+
+    /// Refuses a message that exceeds a limit. `why` follows the kind of message in the error.
+    async fn refuse(&mut self, message: Skipped, why: &str, limit: &str) {
+        let invalid = |what: &str| errors::invalid_request(&format!("{what} {why}"));
         match message {
             Skipped::Request(id) => self.send(rejection(id, invalid("the request"))).await,
-            Skipped::Notification => tracing::warn!(limit, "dropping a notification that exceeds the line limit"),
+            Skipped::Notification => tracing::warn!("dropping a notification: it {why}"),
             Skipped::Response(id) => {
-                let why =
-                    Undelivered::new(false, format!("the response is longer than {limit} bytes; raise the line limit"));
+                let why = Undelivered::new(false, format!("the response {why}; raise {limit}"));
                 self.shared.peer.complete(&id, Err(CallError::Undelivered(why)));
             }
             Skipped::Unknown => self.send(invalid_message_response(ErrorId::Null, invalid("the message"))).await,
@@ -315,8 +325,8 @@ impl<S: RequestService> Dispatcher<S> {
     /// reading. If both peers stopped reading until the other one reads, they would deadlock.
     async fn send(&mut self, response: Outbound) {
         if let Err(response) = self.shared.peer.try_send(response) {
-            let size = response.bytes.len();
-            self.executor.admit(Task::Response(response), size).await;
+            let memory = Memory { held: response.bytes.len(), decoded: 0 };
+            self.executor.admit(Task::Response(response), memory).await;
         }
     }
 

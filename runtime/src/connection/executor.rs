@@ -2,6 +2,7 @@
 
 use std::future::{Future, poll_fn};
 use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::task::{Context as TaskContext, Poll};
 use std::time::Duration;
 
@@ -20,15 +21,17 @@ use crate::peer::Peer;
 use crate::protocol::methods;
 use crate::service::context::Context;
 use crate::service::router::{AnyRequest, RequestService};
-use crate::transport::Outbound;
+use crate::transport::{Memory, Outbound};
 
 /// Runs the requests of a connection.
 pub(super) struct Executor<S> {
     service: S,
     shared: Arc<Shared>,
     notification_queue: NotificationQueue,
-    /// Queued requests and responses with their sizes in bytes.
-    queue: Queue<Task>,
+    /// Queued requests and responses, with the memory that they take once they run.
+    queue: Queue<(Task, usize)>,
+    /// The memory of running requests, in bytes.
+    memory: Arc<AtomicUsize>,
     running: JoinSet<()>,
     /// Running requests whose method [is long-lived](methods::is_long_lived).
     long_lived: JoinSet<()>,
@@ -50,31 +53,32 @@ impl<S: RequestService> Executor<S> {
             shared,
             notification_queue,
             queue: Queue::new(),
+            memory: Arc::default(),
             running: JoinSet::new(),
             long_lived: JoinSet::new(),
             inline: InlinePoll::default(),
         }
     }
 
-    /// Starts a task if the limits allow it. Otherwise queues it, or rejects it if the queue is full. `size` is the
-    /// memory of the incoming message in bytes, or the length of the response for [`Task::Response`].
-    pub(super) async fn admit(&mut self, task: Task, size: usize) {
+    /// Starts a task if the limits allow it. Otherwise queues it, or rejects it if the queue is full. `memory` is that of
+    /// the incoming message, or the length of the response for [`Task::Response`].
+    pub(super) async fn admit(&mut self, task: Task, memory: Memory) {
         let limits = &self.shared.limits;
         let is_long_lived = matches!(&task, Task::Request(request) if methods::is_long_lived(&request.method));
-        if is_long_lived && self.long_lived.len() < limits.long_lived {
-            self.long_lived.spawn(self.run(task));
+        if is_long_lived && self.long_lived.len() < limits.long_lived && self.has_memory(memory.total()) {
+            self.long_lived.spawn(self.run(task, memory.total()));
             return;
         }
-        if !is_long_lived && self.queue.is_empty() && self.has_room() {
-            return self.start(task).await;
+        if !is_long_lived && self.queue.is_empty() && self.has_room(memory.total()) {
+            return self.start(task, memory.total()).await;
         }
         let room = limits.queued_request_bytes.saturating_sub(self.queue.size());
-        if !is_long_lived && self.queue.len() < limits.queued_requests && size <= room {
+        if !is_long_lived && self.queue.len() < limits.queued_requests && memory.held <= room {
             let context = match &task {
                 Task::Request(request) => Some(request.context.clone()),
                 Task::Batch(..) | Task::Response(_) => None,
             };
-            let position = self.queue.push(size, task);
+            let position = self.queue.push(memory.held, (task, memory.total()));
             if let Some(context) = context {
                 context.set_queue_position(position);
             }
@@ -104,17 +108,27 @@ impl<S: RequestService> Executor<S> {
         self.queue.remove(context.queue_position()).is_some()
     }
 
-    fn has_room(&self) -> bool {
-        self.running.len() < self.shared.limits.in_flight.max(1)
+    fn has_room(&self, memory: usize) -> bool {
+        self.running.len() < self.shared.limits.in_flight.max(1) && self.has_memory(memory)
+    }
+
+    /// Returns whether a task that takes this memory may run now. Any task may run alone, such as a large response.
+    fn has_memory(&self, more: usize) -> bool {
+        match self.memory.load(Ordering::Relaxed) {
+            0 => true,
+            used => used.saturating_add(more) <= self.shared.limits.memory,
+        }
     }
 
     /// Starts a queued task if the limits allow it, or waits until a running one ends. Cancel safe.
     pub(super) async fn advance(&mut self) {
-        if self.has_room() && !self.queue.is_empty() {
+        if let Some(memory) = self.queue.first().map(|(_, memory)| *memory)
+            && self.has_room(memory)
+        {
             // Tasks may complete at their first poll, so this must yield to other tasks.
             tokio::task::coop::consume_budget().await;
-            if let Some(task) = self.queue.pop() {
-                self.start(task).await;
+            if let Some((task, memory)) = self.queue.pop() {
+                self.start(task, memory).await;
             }
             return;
         }
@@ -129,34 +143,36 @@ impl<S: RequestService> Executor<S> {
     }
 
     /// Starts a task. Spawns it only if it does not complete at its first poll.
-    async fn start(&mut self, task: Task) {
+    async fn start(&mut self, task: Task, memory: usize) {
         let mut task = Some(task);
         poll_fn(|cx| {
             if let Some(task) = task.take() {
-                self.poll_or_spawn(task, cx);
+                self.poll_or_spawn(task, memory, cx);
             }
             Poll::Ready(())
         })
         .await;
     }
 
-    fn poll_or_spawn(&mut self, task: Task, cx: &mut TaskContext<'_>) {
+    fn poll_or_spawn(&mut self, task: Task, memory: usize, cx: &mut TaskContext<'_>) {
         // If earlier notifications are still queued, their handlers should get a chance to run before this request.
         let spawn_handlers = self.shared.limits.spawn_handlers;
         if spawn_handlers || self.inline.spawns_next() || !self.notification_queue.is_empty() {
-            self.running.spawn(self.run(task));
+            self.running.spawn(self.run(task, memory));
             return;
         }
-        let work = self.run(task);
+        let work = self.run(task, memory);
         if let Some(pending) = self.inline.poll(work, cx) {
             self.running.spawn(pending);
         }
     }
 
     /// Returns a future that executes the task and sends the response.
-    fn run(&self, task: Task) -> impl Future<Output = ()> + Send + use<S> {
+    fn run(&self, task: Task, memory: usize) -> impl Future<Output = ()> + Send + use<S> {
         let (service, shared) = (self.service.clone(), Arc::clone(&self.shared));
+        let memory = RunningMemory::new(&self.memory, memory);
         async move {
+            let _memory = memory;
             match task {
                 Task::Request(request) => {
                     let context = request.context.clone();
@@ -203,6 +219,25 @@ impl<S: RequestService> Executor<S> {
         for id in unfinished {
             let _ = self.shared.peer.try_send(response(id, Err(errors::ended())));
         }
+    }
+}
+
+/// The memory of a running task. Counted until it is dropped.
+struct RunningMemory {
+    total: Arc<AtomicUsize>,
+    bytes: usize,
+}
+
+impl RunningMemory {
+    fn new(total: &Arc<AtomicUsize>, bytes: usize) -> Self {
+        total.fetch_add(bytes, Ordering::Relaxed);
+        Self { total: Arc::clone(total), bytes }
+    }
+}
+
+impl Drop for RunningMemory {
+    fn drop(&mut self) {
+        self.total.fetch_sub(self.bytes, Ordering::Relaxed);
     }
 }
 

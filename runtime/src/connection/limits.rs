@@ -5,11 +5,16 @@ use std::time::Duration;
 
 /// Limits of a connection: the number and size of its messages, and the timeouts of calls and handlers.
 ///
-/// Requests beyond `in_flight` are queued. Requests beyond the queue's limits are rejected with an error.
+/// Requests beyond `in_flight` or `memory` are queued. Requests beyond the queue's limits are rejected with an error.
 #[derive(Clone, Debug)]
 pub struct Limits {
     /// The maximum number of requests whose handlers run at the same time. Defaults to 256.
     pub in_flight: usize,
+    /// The maximum memory of the requests whose handlers run at the same time, in bytes: their text, its index, and an
+    /// estimate of the decoded values, which may take 90 times the length of the text. A message that exceeds this alone
+    /// is not decoded: a request is rejected with -32600, a notification is dropped with a warning, and the call that a
+    /// response belongs to fails. Defaults to 256 MiB.
+    pub memory: usize,
     /// The maximum number of queued requests. More are rejected. Defaults to 16,384.
     pub queued_requests: usize,
     /// The maximum memory of all queued requests, in bytes: their text and its index. More are rejected. Defaults to
@@ -48,6 +53,7 @@ impl Default for Limits {
     fn default() -> Self {
         Self {
             in_flight: 256,
+            memory: 256 << 20,
             queued_requests: 16_384,
             queued_request_bytes: 64 << 20,
             queued_notifications: 1024,

@@ -36,6 +36,14 @@ impl<T> Queue<T> {
         position
     }
 
+    /// Returns the first item.
+    pub(crate) fn first(&mut self) -> Option<&T> {
+        while self.items.front().is_some_and(|item| item.value.is_none()) {
+            self.items.pop_front();
+        }
+        self.items.front()?.value.as_ref()
+    }
+
     /// Removes the first item.
     pub(crate) fn pop(&mut self) -> Option<T> {
         while let Some(Item { size, value, .. }) = self.items.pop_front() {
@@ -122,7 +130,9 @@ mod tests {
         let positions = [1, 10, 100, 1000].map(|size| queue.push(size, size));
         assert_eq!((queue.len(), queue.size()), (4, 1111));
         assert_eq!((queue.remove(positions[2]), queue.remove(positions[2]), queue.size()), (Some(100), None, 1011));
-        assert_eq!([queue.pop(), queue.pop()], [Some(1), Some(10)]);
+        assert_eq!(queue.first(), Some(&1));
+        assert_eq!((queue.remove(positions[0]), queue.first()), (Some(1), Some(&10)));
+        assert_eq!(queue.pop(), Some(10));
         assert_eq!((queue.remove(positions[0]), queue.remove(0), queue.size()), (None, None, 1000));
         queue.clear();
         assert_eq!((queue.pop(), queue.len(), queue.size()), (None, 0, 0));

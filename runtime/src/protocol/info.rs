@@ -1,11 +1,13 @@
 //! Local info and peer info: what each side declares about itself.
 
+use mcpgen_types::codec::Cursor;
 use mcpgen_types::{JsonObject, MethodSpec, Revision, Value};
 use serde_json::json;
 
 use super::log_level::Level;
 use super::methods;
 use super::role::Role;
+use crate::jsonrpc::json::Picked;
 
 /// The information that this side declares about itself, in the handshake or in the metadata of each message.
 #[derive(Clone, Debug)]
@@ -140,6 +142,24 @@ impl PeerInfo {
     pub fn can(&self, path: &[&str]) -> bool {
         can(&self.capabilities, path)
     }
+}
+
+/// The maximum length of what a peer declares about itself, in bytes of JSON: its capabilities, and its implementation.
+pub const MAX_DECLARATION: usize = 64 << 10;
+
+/// Checks the length of members that a peer declares about itself, before they are decoded. Returns an error that names
+/// the member and the limit.
+pub(super) fn check_declarations<const N: usize>(
+    declaring: Cursor<'_>,
+    names: &'static [&'static str; N],
+) -> Result<(), String> {
+    for (name, value) in names.iter().zip(Picked::values(declaring, names)) {
+        let length = value.map_or(0, |value| value.text().len());
+        if length > MAX_DECLARATION {
+            return Err(format!("[{name:?}]: {length} bytes are more than {MAX_DECLARATION} (`MAX_DECLARATION`)"));
+        }
+    }
+    Ok(())
 }
 
 pub(crate) fn can(capabilities: &JsonObject, path: &[&str]) -> bool {

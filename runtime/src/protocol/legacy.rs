@@ -9,7 +9,7 @@ use serde_json::json;
 
 use crate::jsonrpc::errors;
 use crate::jsonrpc::json::with_meta;
-use crate::protocol::info::{HandlerCapabilities, LocalInfo, PeerInfo, missing_for};
+use crate::protocol::info::{HandlerCapabilities, LocalInfo, PeerInfo, check_declarations, missing_for};
 use crate::protocol::{Admission, IncomingRequest, Level, Protocol, RequestInfo, RequestScope, Role, methods};
 use crate::util::lock::Mutex;
 
@@ -103,6 +103,11 @@ impl Legacy {
         if state.peer_info.is_some() {
             return Err(errors::invalid_request("the connection is already initialized"));
         }
+        let declared =
+            params.map(|params| params.read(|params| check_declarations(params, &["capabilities", "clientInfo"])));
+        if let Some(Ok(Err(why))) = declared {
+            return invalid(&format!("params{why}"));
+        }
         let mut params: JsonObject = match params.map(RawJson::decode) {
             Some(Ok(params)) => params,
             Some(Err(error)) => return Err(errors::invalid_params(&error.at_key("params"))),
@@ -138,6 +143,8 @@ impl Legacy {
 
     /// Reads the peer info from the result of `initialize`.
     fn read_peer_info(&self, result: &RawJson) -> Result<PeerInfo, InitializeError> {
+        let declared = result.read(|result| check_declarations(result, &["capabilities", "serverInfo"]));
+        declared.map_err(InitializeError::Json)?.map_err(InitializeError::TooLong)?;
         let mut result: JsonObject = result.decode().map_err(InitializeError::Json)?;
         let Some(Value::String(version)) = result.remove("protocolVersion") else {
             return Err(InitializeError::Missing("the string `protocolVersion`"));
@@ -198,6 +205,9 @@ pub enum InitializeError {
     /// A member is missing or has the wrong type.
     #[error("initialize: expected {0} in the result")]
     Missing(&'static str),
+    /// A member is longer than [`MAX_DECLARATION`](crate::protocol::info::MAX_DECLARATION).
+    #[error("initialize: result{0}")]
+    TooLong(String),
     /// The server selected a revision that this client does not support.
     #[error("the server selected revision {0:?}, which this client does not support")]
     Version(String),

@@ -3,7 +3,7 @@
 //! Every request carries its revision, its client and the client's capabilities, so it does not depend on earlier
 //! messages. Only clients send requests. A server that needs input from the client requests it in its result.
 
-use std::sync::{Arc, MutexGuard};
+use std::sync::{Arc, MutexGuard, Weak};
 
 use mcpgen_types::codec::{Cursor, Decode};
 use mcpgen_types::v2026_07_28::{DiscoverRequest, InputRequest, InputRequiredResult, RequestMetaObject};
@@ -15,7 +15,9 @@ use crate::jsonrpc::errors;
 use crate::jsonrpc::json::{Edit, Picked, with_meta};
 use crate::protocol::cache_hints::CacheHints;
 use crate::protocol::conversion::Revisions;
-use crate::protocol::info::{HandlerCapabilities, LocalInfo, PeerInfo, can, missing_for};
+use crate::protocol::info::{
+    HandlerCapabilities, LocalInfo, MAX_DECLARATION, PeerInfo, can, check_declarations, missing_for,
+};
 use crate::protocol::{Admission, IncomingRequest, Level, Protocol, RequestInfo, RequestScope, Role, TYPES, methods};
 use crate::util::lock::Mutex;
 
@@ -62,8 +64,9 @@ struct Negotiated {
     peer_info: Option<Arc<PeerInfo>>,
 }
 
-/// The `_meta` of a request and the scope that was read from it.
-type LastScope = (Arc<JsonObject>, RequestScope);
+/// The `_meta` of a request and the scope that was read from it. The reference is weak, so that a large `_meta` is
+/// dropped with its request.
+type LastScope = (Weak<JsonObject>, RequestScope);
 
 /// The allowed values of `resultType`, and how a client treats a result without it.
 #[derive(Clone, Debug, Default)]
@@ -149,11 +152,13 @@ impl Modern {
 
     /// Returns the scope of a request, from its metadata.
     fn scope(&self, request: &IncomingRequest<'_>) -> Result<RequestScope, ErrorObject> {
-        if let Some((_, scope)) = self.last_scope().as_ref().filter(|(meta, _)| Arc::ptr_eq(meta, request.meta)) {
+        if let Some((_, scope)) =
+            self.last_scope().as_ref().filter(|(meta, _)| meta.as_ptr() == Arc::as_ptr(request.meta))
+        {
             return Ok(scope.clone());
         }
         let scope = self.read_scope(request)?;
-        *self.last_scope() = Some((Arc::clone(request.meta), scope.clone()));
+        *self.last_scope() = Some((Arc::downgrade(request.meta), scope.clone()));
         Ok(scope)
     }
 
@@ -165,6 +170,11 @@ impl Modern {
             );
             errors::invalid_params_in_words(&why)
         };
+        if let Some(params) = request.params.filter(|params| params.text().len() > MAX_DECLARATION)
+            && let Ok(Err(why)) = params.read(|params| check_meta(params, &[CLIENT_CAPABILITIES, CLIENT_INFO]))
+        {
+            return Err(errors::invalid_params_in_words(&format!("params.{why}")));
+        }
         let revision = match request.meta.get(PROTOCOL_VERSION) {
             None => return Err(missing(PROTOCOL_VERSION)),
             Some(Value::String(version)) => {
@@ -349,6 +359,12 @@ impl Modern {
     }
 }
 
+/// Checks the length of declarations in `_meta`.
+fn check_meta<const N: usize>(message: Cursor<'_>, names: &'static [&'static str; N]) -> Result<(), String> {
+    let [meta] = Picked::values(message, &["_meta"]);
+    meta.map_or(Ok(()), |meta| check_declarations(meta, names)).map_err(|why| format!("_meta{why}"))
+}
+
 /// The outcome of adding the required members to a result.
 enum Completed {
     Edited(RawJson),
@@ -509,10 +525,16 @@ impl Protocol for Modern {
         }
         let completed = result.read(|result| self.completed(method, result)).map_err(|error| error.to_string())??;
         let result = completed.unwrap_or(result);
-        if method == DiscoverRequest::METHOD
-            && let Some(peer_info) = self.read_peer_info(&result)
-        {
-            self.negotiated().peer_info = Some(Arc::new(peer_info));
+        if method == DiscoverRequest::METHOD {
+            let declared = result.read(|result| {
+                check_declarations(result, &["capabilities"]).and_then(|()| check_meta(result, &[SERVER_INFO]))
+            });
+            if let Ok(Err(why)) = declared {
+                return Err(format!("{method} result: {why}"));
+            }
+            if let Some(peer_info) = self.read_peer_info(&result) {
+                self.negotiated().peer_info = Some(Arc::new(peer_info));
+            }
         }
         Ok(result)
     }

@@ -23,6 +23,25 @@ pub struct Inbound {
     pub extensions: Extensions,
 }
 
+/// The memory of a message in bytes.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Memory {
+    /// Its text and its index, which may be several times as large as the text.
+    pub(crate) held: usize,
+    /// An estimate of what its values take in addition while the message is handled.
+    pub(crate) decoded: usize,
+}
+
+impl Memory {
+    pub(crate) fn of(document: &Document<'_>) -> Self {
+        Self { held: document.owned_bytes(), decoded: document.decoded_bytes() }
+    }
+
+    pub(crate) fn total(self) -> usize {
+        self.held.saturating_add(self.decoded)
+    }
+}
+
 #[derive(Clone, Debug)]
 struct Parsed {
     document: Result<Document<'static>, Invalid>,
@@ -43,11 +62,11 @@ impl Inbound {
         self.parsed.as_ref().map_or(self.bytes.len(), |parsed| parsed.size)
     }
 
-    /// Returns the memory that the message takes, in bytes. A parsed message includes its index, which may be several
-    /// times as large as its text.
-    pub(crate) fn memory(&self) -> usize {
+    /// Returns the memory that the message takes. A message that is not parsed yet counts only its bytes.
+    #[cfg(feature = "http-server")]
+    pub(crate) fn memory(&self) -> Memory {
         let document = self.parsed.as_ref().and_then(|parsed| parsed.document.as_ref().ok());
-        document.map_or(self.bytes.capacity(), Document::owned_bytes)
+        document.map_or(Memory { held: self.bytes.capacity(), decoded: 0 }, Memory::of)
     }
 
     /// Returns whether the message starts like a batch.

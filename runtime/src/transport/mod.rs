@@ -68,6 +68,7 @@ pub(crate) mod supervised_process;
 
 #[cfg(feature = "stdio")]
 pub use child_process::ChildProcess;
+pub(crate) use inbound::Memory;
 pub use inbound::{Extensions, Inbound};
 pub use memory::duplex;
 pub(crate) use outbound::OutboxPermit;

@@ -5,10 +5,12 @@ use std::{fmt, io};
 
 use futures_util::{Sink, Stream};
 use mcpgen_types::RequestId;
+use mcpgen_types::codec::{Decode, Document};
 use tower::BoxError;
 
 use super::inbound::Inbound;
 use super::outbound::Outbound;
+use crate::jsonrpc::json::Picked;
 
 /// An error from the incoming stream of a transport.
 #[derive(Debug, thiserror::Error)]
@@ -37,7 +39,7 @@ pub enum ReceiveError {
     Io(#[from] io::Error),
 }
 
-/// A message that was skipped because of its length. Only its top-level keys and its ID were read.
+/// A message that was skipped because it exceeds a limit. Only its top-level keys and its ID were read.
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub enum Skipped {
@@ -49,6 +51,19 @@ pub enum Skipped {
     Response(RequestId),
     /// A batch, a message without a readable ID, or not a JSON-RPC message.
     Unknown,
+}
+
+impl Skipped {
+    /// Identifies a message without decoding anything but its ID.
+    pub(crate) fn of(document: &Document<'_>) -> Self {
+        let [id, method, result, error] = Picked::values(document.root(), &["id", "method", "result", "error"]);
+        match (id.map(RequestId::decode), method.is_some(), result.or(error).is_some()) {
+            (Some(Ok(id)), true, false) => Self::Request(id),
+            (None, true, false) => Self::Notification,
+            (Some(Ok(id)), false, true) => Self::Response(id),
+            _ => Self::Unknown,
+        }
+    }
 }
 
 /// Why a request or its response could not be delivered.

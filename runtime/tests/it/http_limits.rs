@@ -140,7 +140,7 @@ async fn bounds_the_bytes_of_bodies_that_an_owner_sends() {
 
 #[tokio::test]
 async fn bounds_the_queued_notifications() {
-    let (endpoint, _) = endpoint(|_| {});
+    let (endpoint, _) = endpoint(|options| options.message_memory = 16 << 20);
     let id = session(&endpoint, "2025-11-25").await;
     let message = json!({ "jsonrpc": "2.0", "method": "notifications/unknown" }).to_string();
     for (name, value) in [("mcp-session-id", id.as_str()), ("mcp-protocol-version", MODERN)] {

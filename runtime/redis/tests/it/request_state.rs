@@ -78,3 +78,19 @@ async fn used_states_stay_rejected_when_redis_forgets_them() {
     tokio::time::sleep(Duration::from_millis(20)).await;
     assert_eq!(decode(&codec, &encode(&codec).await).await, Ok(Some(7)), "new states are accepted");
 }
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn used_states_are_limited_in_number() {
+    let Some(redis) = RedisServer::start().await else { return };
+    let mut options = redis.options();
+    (options.max_used_states, options.request_state_lifetime) = (2, Duration::from_millis(500));
+    let stores = RedisStores::connect(options).await.expect("a connection");
+    let codec = codec(&stores).await;
+    for _ in 0..2 {
+        assert_eq!(decode(&codec, &encode(&codec).await).await, Ok(Some(7)));
+    }
+    let error = decode(&codec, &encode(&codec).await).await.expect_err("there are two states already");
+    assert_eq!(error.code.0, mcpgen_runtime::jsonrpc::errors::BUSY, "{error}");
+    tokio::time::sleep(Duration::from_millis(600)).await;
+    assert_eq!(decode(&codec, &encode(&codec).await).await, Ok(Some(7)), "the others have expired");
+}

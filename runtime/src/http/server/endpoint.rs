@@ -12,21 +12,22 @@ use futures_util::future::BoxFuture;
 use http::request::Parts;
 use http::{Request, Response, StatusCode};
 use mcpgen_types::{ErrorId, Revision};
-use tokio::sync::Semaphore;
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 use tower::{BoxError, Service};
 
 use super::body::{self, Body};
-use super::body_reader::{BodyReader, BufferPermits};
+use super::body_reader::BodyReader;
+use super::budget::{Budget, Charge, Exceeded};
 use super::exchange::Exchange;
 use super::homes::Homes;
 use super::host_filter::{self, Operation, Refusal};
 use super::options::EndpointOptions;
 use super::permit::Limiter;
 use super::quota::{Kind, Quotas};
+use super::replicas;
 use super::request_body::RequestBody;
-use super::session::{self, Identity, PostedMessage, Session, SessionGuard};
+use super::session::{self, Identity, PostedMessage, SESSION_COST, Session, SessionGuard};
 use super::state::{Caller, Found, RegistryGuard, Shared};
 use crate::connection::Connection;
 use crate::http::headers::LAST_EVENT;
@@ -51,12 +52,6 @@ pub struct Endpoint<S = Router> {
     pub(super) shared: Arc<Shared>,
 }
 
-/// The maximum memory of sessionless notifications whose handlers run at the same time, in bytes.
-const NOTIFICATION_BYTES: usize = 16 << 20;
-
-/// The minimum that such a notification counts toward [`NOTIFICATION_BYTES`], so that their number is limited too.
-const NOTIFICATION_COST: usize = 16 << 10;
-
 impl<S: RequestService + Sync> Endpoint<S> {
     /// Creates an endpoint. See [`serve`](crate::serve) for the first three parameters.
     pub fn new(config: impl Into<ServerConfig>, requests: S, handlers: Router, options: EndpointOptions) -> Self {
@@ -76,6 +71,7 @@ impl<S: RequestService + Sync> Endpoint<S> {
         options.replicas = options.replicas.map(Replicas::measured);
         let (spoken, quotas, tasks) =
             (config().supported_revisions(&handled), Arc::<Quotas>::default(), TaskTracker::new());
+        let budget = |option, total, kind| Budget::new(option, total, kind, &quotas);
         let (legacy, modern): (Vec<Revision>, _) = spoken.into_iter().partition(|revision| revision.is_legacy());
         let endpoint = Self {
             requests,
@@ -88,7 +84,8 @@ impl<S: RequestService + Sync> Endpoint<S> {
                 sessions: Mutex::default(),
                 bodies: BodyReader::new(&options, &quotas),
                 limiter: Limiter::new(&options, &quotas, &tasks),
-                notifications: Arc::new(Semaphore::new(NOTIFICATION_BYTES)),
+                message_memory: budget("message_memory", options.message_memory, Kind::MessageBytes),
+                session_memory: budget("session_memory", options.session_memory, Kind::SessionBytes),
                 options,
                 closing: CancellationToken::new(),
                 tasks,
@@ -154,13 +151,16 @@ impl<S: RequestService + Sync> Endpoint<S> {
         let (bytes, buffer) = shared.bodies.read(&caller.parts, caller.owner.as_ref(), body).await?;
         shared.check_open()?;
         let mut inbound = Inbound::new(bytes);
+        let memory = shared.charge(&mut inbound, caller.owner.as_ref())?;
+        // From here on the charge limits the bytes.
+        drop(buffer);
         let posted = match RequestBody::read(&mut inbound) {
             Ok(posted) => posted,
             Err((id, error)) => return Ok(body::error(StatusCode::BAD_REQUEST, id, error)),
         };
         match shared.is_modern(&caller.parts, &posted)? {
-            true => self.exchange(caller, (inbound, buffer), posted).await,
-            false => self.post_to_session(caller, (inbound, buffer), &posted).await,
+            true => self.exchange(caller, (inbound, memory), posted).await,
+            false => self.post_to_session(caller, (inbound, memory), posted).await,
         }
     }
 
@@ -168,26 +168,30 @@ impl<S: RequestService + Sync> Endpoint<S> {
     pub(super) async fn post_to_session(
         &self,
         caller: Caller,
-        (mut inbound, buffer): (Inbound, BufferPermits),
-        posted: &RequestBody,
+        (mut inbound, memory): (Inbound, Arc<Charge>),
+        posted: RequestBody,
     ) -> Result<Response<Body>, Refusal> {
         let shared = &self.shared;
         let is_initialize = posted.is_initialize;
+        let permit = |session| shared.limiter.request(caller.owner.as_ref(), session, Arc::clone(&memory));
         let (used, permit) = match (self.find(&caller).await?, is_initialize) {
             (Some(Found::At(home)), _) => {
-                let permit = shared.limiter.request(caller.owner.as_ref(), None)?;
+                let permit = permit(None)?;
                 let body = inbound.into_bytes().map_err(|_| Refusal::bad("the body is not JSON"))?;
-                return self.forward(home, caller, body.into(), (permit, buffer)).await;
+                return self.forward(home, caller, body.into(), permit).await;
             }
             (Some(Found::Here(used)), _) => {
-                let permit = posted
-                    .has_requests()
-                    .then(|| shared.limiter.request(caller.owner.as_ref(), Some(&used.0.requests)))
-                    .transpose()?;
+                let permit = posted.has_requests().then(|| permit(Some(&used.0.requests))).transpose()?;
+                // The session may still read responses, so that its requests end.
+                if permit.is_some()
+                    && let Some(exceeded) = shared.session_memory.exceeded(caller.owner.as_ref())
+                {
+                    return Err(shared.session_memory.refusal(exceeded));
+                }
                 (used, permit)
             }
             (None, true) => {
-                let permit = shared.limiter.request(caller.owner.as_ref(), None)?;
+                let permit = permit(None)?;
                 (self.begin(&caller)?, Some(permit))
             }
             (None, false) => {
@@ -201,11 +205,22 @@ impl<S: RequestService + Sync> Endpoint<S> {
             let error = errors::not_in_batches();
             return Ok(body::error(StatusCode::BAD_REQUEST, ErrorId::Absent, error));
         }
-        self.write_journal(&session, posted, &inbound).await?;
-        inbound.extensions = extensions(caller.parts);
-        let posted_message = PostedMessage { arrived: inbound, requests: permit.map(|permit| (posted.ids(), permit)) };
-        // From here on the session's inbox limits the bytes.
-        drop(buffer);
+        let requests = permit.map(|permit| (posted.ids(), permit));
+        let mut changes = Vec::new();
+        for change in posted.state_changes {
+            let Some(id) = change.id.clone() else {
+                session.record_notification(change.key).await.map_err(replicas::refusal)?;
+                continue;
+            };
+            let retained = match (is_initialize, change.is_reset) {
+                (true, _) => inbound.memory().total(),
+                (_, true) => 0,
+                (_, false) => session::retained_cost(change.key.len() + change.message.len()),
+            };
+            changes.push((id, change, self.session_memory(caller.owner.as_ref(), retained)?));
+        }
+        inbound.extensions = extensions(caller.parts, memory);
+        let posted_message = PostedMessage { arrived: inbound, requests, changes };
         let (mut response, outcome) = session.post(posted_message, used).await?;
         match (is_initialize, outcome) {
             (true, Some(Outcome::Refused(_) | Outcome::Failed(_))) if session.revision().is_none() => {
@@ -225,7 +240,7 @@ impl<S: RequestService + Sync> Endpoint<S> {
     async fn exchange(
         &self,
         caller: Caller,
-        (mut inbound, buffer): (Inbound, BufferPermits),
+        (mut inbound, memory): (Inbound, Arc<Charge>),
         posted: RequestBody,
     ) -> Result<Response<Body>, Refusal> {
         let shared = &self.shared;
@@ -235,7 +250,7 @@ impl<S: RequestService + Sync> Endpoint<S> {
             Some((None, method)) if method == "notifications/cancelled" => {
                 return Ok(body::empty(StatusCode::ACCEPTED));
             }
-            Some((None, _)) => return self.notify(caller, inbound),
+            Some((None, _)) => return self.notify(caller, inbound, memory),
             None => return Err(Refusal::bad("the body must be a single request or notification")),
         };
         // A legacy client that sends `initialize` does not know these headers. Its error lists the supported revisions.
@@ -244,19 +259,19 @@ impl<S: RequestService + Sync> Endpoint<S> {
             let error = errors::header_mismatch(&why);
             return Ok(body::error(StatusCode::BAD_REQUEST, ErrorId::Id(id), error));
         }
+        let (owner, of_message) = (caller.owner.as_ref(), Arc::clone(&memory));
         let permit = match method {
-            "subscriptions/listen" => shared.limiter.stream(caller.owner.as_ref(), None)?,
-            _ => shared.limiter.request(caller.owner.as_ref(), None)?,
+            "subscriptions/listen" => shared.limiter.stream(owner, None, of_message)?,
+            _ => shared.limiter.request(owner, None, of_message)?,
         };
-        inbound.extensions = extensions(caller.parts);
+        drop(posted);
+        inbound.extensions = extensions(caller.parts, memory);
         let exchange = Exchange::begin(self.connection(), inbound, shared.closing.clone(), permit);
-        // From here on the permit limits the bytes.
-        drop((buffer, posted));
         Ok(exchange.respond(shared.options.keep_alive).await)
     }
 
     /// Passes a sessionless notification to its handlers.
-    fn notify(&self, caller: Caller, mut inbound: Inbound) -> Result<Response<Body>, Refusal> {
+    fn notify(&self, caller: Caller, mut inbound: Inbound, memory: Arc<Charge>) -> Result<Response<Body>, Refusal> {
         let shared = &self.shared;
         let quota = shared.limiter.quota(caller.owner.as_ref(), Kind::Notifications, shared.options.requests_per_owner);
         let quota = quota.ok_or_else(|| {
@@ -264,17 +279,12 @@ impl<S: RequestService + Sync> Endpoint<S> {
                 "too many notifications of this owner are in progress (`EndpointOptions::requests_per_owner`)",
             )
         })?;
-        let cost = u32::try_from(inbound.memory().clamp(NOTIFICATION_COST, NOTIFICATION_BYTES)).unwrap_or(u32::MAX);
-        let room = Arc::clone(&shared.notifications).try_acquire_many_owned(cost);
-        let room = room.map_err(|_| {
-            Refusal::busy(format!("more than {NOTIFICATION_BYTES} bytes of notifications are in progress"))
-        })?;
-        inbound.extensions = extensions(caller.parts);
+        inbound.extensions = extensions(caller.parts, memory);
         // The client of a sessionless notification reads no messages.
         let arrived = futures_util::stream::once(std::future::ready(Ok(inbound)));
         let handled = self.connection().run(arrived, transport::sink(|_| Ok(())));
         shared.tasks.spawn(async move {
-            let _held = (room, quota);
+            let _held = quota;
             handled.await
         });
         Ok(body::empty(StatusCode::ACCEPTED))
@@ -317,11 +327,14 @@ impl<S: RequestService + Sync> Endpoint<S> {
                 "this owner has {most} sessions in use, its limit (`EndpointOptions::sessions_per_owner`)"
             ))
         })?;
+        let memory = self.session_memory(owner.as_ref(), SESSION_COST)?;
+        let stream_bytes = shared.session_memory.charge_existing(owner.as_ref(), 0);
         let (session, running) = Session::begin(
             identity,
             shared.config().legacy(&shared.handled),
             (self.requests.clone(), shared.handlers.clone()),
             (&shared.options, shared.telemetry.clone()),
+            (memory, stream_bytes),
             shared.closing.child_token(),
         );
         let used = SessionGuard::new(&session);
@@ -342,16 +355,37 @@ impl<S: RequestService + Sync> Endpoint<S> {
         Ok(used)
     }
 
+    /// Takes memory for a session. At the limit it evicts the least recently used idle sessions first.
+    fn session_memory(&self, owner: Option<&Arc<str>>, bytes: usize) -> Result<Charge, Refusal> {
+        let shared = &self.shared;
+        loop {
+            let exceeded = match shared.session_memory.charge(owner, bytes) {
+                Ok(memory) => return Ok(memory),
+                Err(exceeded) => exceeded,
+            };
+            let evicted = match (exceeded, owner) {
+                (Exceeded::Owner, Some(owner)) => shared.sessions().evict_of(owner),
+                (Exceeded::Total, _) => shared.sessions().evict(),
+                _ => false,
+            };
+            if !evicted {
+                return Err(shared.session_memory.refusal(exceeded));
+            }
+        }
+    }
+
     pub(super) async fn listen(&self, caller: Caller) -> Result<Response<Body>, Refusal> {
         match self.find(&caller).await? {
             None => Err(Refusal::bad("`Mcp-Session-Id` is required to open a stream")),
             Some(Found::At(home)) => {
-                let permit = self.shared.limiter.stream(caller.owner.as_ref(), None)?;
-                self.forward(home, caller, Bytes::new(), (permit, BufferPermits::default())).await
+                let memory = self.shared.no_message(&caller);
+                let permit = self.shared.limiter.stream(caller.owner.as_ref(), None, memory)?;
+                self.forward(home, caller, Bytes::new(), permit).await
             }
             Some(Found::Here(used)) => {
                 let session = Arc::clone(&used.0);
-                let permit = self.shared.limiter.stream(caller.owner.as_ref(), Some(&session.open_streams))?;
+                let memory = self.shared.no_message(&caller);
+                let permit = self.shared.limiter.stream(caller.owner.as_ref(), Some(&session.open_streams), memory)?;
                 session.listen(caller.parts.headers.get(LAST_EVENT), used, permit)
             }
         }
@@ -361,8 +395,9 @@ impl<S: RequestService + Sync> Endpoint<S> {
         match self.find(&caller).await? {
             None => Err(Refusal::bad("`Mcp-Session-Id` is required to end a session")),
             Some(Found::At(home)) => {
-                let permit = self.shared.limiter.request(caller.owner.as_ref(), None)?;
-                self.forward(home, caller, Bytes::new(), (permit, BufferPermits::default())).await
+                let memory = self.shared.no_message(&caller);
+                let permit = self.shared.limiter.request(caller.owner.as_ref(), None, memory)?;
+                self.forward(home, caller, Bytes::new(), permit).await
             }
             Some(Found::Here(used)) => {
                 used.0.end();
@@ -402,9 +437,11 @@ impl<S> fmt::Debug for Endpoint<S> {
     }
 }
 
-/// Returns the extensions of a message that arrived in this HTTP request.
-fn extensions(parts: Parts) -> Extensions {
+/// Returns the extensions of a message that arrived in this HTTP request. They hold its memory until all handlers have
+/// dropped it.
+fn extensions(parts: Parts, memory: Arc<Charge>) -> Extensions {
     let mut extensions = Extensions::new();
+    extensions.insert(memory);
     if let Some(principal) = parts.extensions.get::<Principal>() {
         extensions.insert(principal.clone());
     }

@@ -2,6 +2,7 @@
 
 use std::io;
 use std::pin::Pin;
+use std::sync::Arc;
 use std::time::Duration;
 
 use bytes::Bytes;
@@ -37,7 +38,11 @@ impl Exchange {
         permit: Permit,
     ) -> Self {
         let (out, messages) = mpsc::unbounded_channel();
-        let outgoing = transport::sink(move |message| out.send(message).map_err(|_| io::ErrorKind::BrokenPipe.into()));
+        let memory = Arc::clone(&permit.memory);
+        let outgoing = transport::sink(move |message: Outbound| {
+            memory.add(message.bytes.len());
+            out.send(message).map_err(|_| io::ErrorKind::BrokenPipe.into())
+        });
         let closed = stream::once(closing.cancelled_owned()).filter_map(|()| std::future::ready(None));
         let arrived = stream::once(std::future::ready(Ok(arrived))).chain(closed);
         let running = connection.run(arrived, outgoing.with_request_streams());
@@ -96,7 +101,10 @@ impl Exchange {
                     Route::NoResponse(_) => return ResponseEvent::End,
                     // This revision cannot resume streams.
                     Route::Reconnect(..) => {}
-                    Route::Connection | Route::Request(_) => return ResponseEvent::Message(message.bytes.into()),
+                    Route::Connection | Route::Request(_) => {
+                        self.permit.memory.remove(message.bytes.len());
+                        return ResponseEvent::Message(message.bytes.into());
+                    }
                 }
             }
         };

@@ -1,6 +1,6 @@
 //! Checks the host, origin, method and content types of a request before its body is read.
 
-use http::header::{ACCEPT, ALLOW, CONTENT_TYPE, HOST, HeaderName, ORIGIN, RETRY_AFTER};
+use http::header::{ACCEPT, ALLOW, CONTENT_ENCODING, CONTENT_TYPE, HOST, HeaderName, ORIGIN, RETRY_AFTER};
 use http::request::Parts;
 use http::uri::Authority;
 use http::{HeaderMap, HeaderValue, Method, StatusCode};
@@ -166,6 +166,11 @@ pub(super) fn admit(parts: &Parts, allowed_hosts: &AllowedHosts, keeps_sessions:
     if operation == Operation::Post && !is_json(&parts.headers) {
         return Err(Refusal::new(StatusCode::UNSUPPORTED_MEDIA_TYPE, "`Content-Type` must be application/json"));
     }
+    if let Some(coding) = parts.headers.get(CONTENT_ENCODING).filter(|coding| *coding != "identity") {
+        let why =
+            format!("`Content-Encoding` {coding:?} is not supported; send the body as it is, or decode it in a layer");
+        return Err(Refusal::new(StatusCode::UNSUPPORTED_MEDIA_TYPE, why));
+    }
     Ok(operation)
 }
 
@@ -288,6 +293,8 @@ mod tests {
             (true, "POST", &[json, ("accept", "text/html")], 406),
             (true, "POST", &[both], 415),
             (true, "POST", &[both, ("content-type", "text/plain")], 415),
+            (true, "POST", &[both, json, ("content-encoding", "gzip")], 415),
+            (true, "POST", &[both, json, ("content-encoding", "identity")], 200),
             (true, "GET", &[("accept", "text/event-stream")], 200),
             (true, "GET", &[("accept", "application/json")], 406),
             (true, "DELETE", &[], 200),

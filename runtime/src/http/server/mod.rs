@@ -77,11 +77,13 @@
 //!   takes over sessions of dead replicas, with their `session_record` and the events that `event_writer` has stored.
 //! * `host_filter` admits requests by their headers, `body_reader` reads bodies, `request_body` reads the parts that
 //!   HTTP needs, and `header_check` compares them with the headers.
-//! * `state` is shared by all requests. `permit` and `quota` limit requests and streams. `body` creates responses.
+//! * `state` is shared by all requests. `permit` and `quota` limit requests and streams, `budget` limits memory. `body`
+//!   creates responses. `session_state` is what a session retains of the messages that have changed its state.
 //! * `discovery` serves server cards and catalogs, `health` responds to health checks.
 
 mod body;
 mod body_reader;
+mod budget;
 #[cfg(feature = "server-card")]
 mod discovery;
 mod endpoint;
@@ -100,6 +102,7 @@ mod request_body;
 mod resumable;
 mod session;
 mod session_record;
+mod session_state;
 mod state;
 mod stream;
 

@@ -27,6 +27,16 @@ pub struct EndpointOptions {
     /// when they are announced. At least one body of [`body`](Self::body) bytes always fits. If [`owner`](Self::owner)
     /// is set, each owner gets a quarter of this, or one body if that is more. Default: 64 MiB.
     pub body_buffer: usize,
+    /// The maximum memory of messages whose handlers have not ended or whose responses are not written, in bytes: their
+    /// text, its index, an estimate of the decoded values, which may take 90 times the length of the text, and the
+    /// messages to the client. A message counts at least 16 KiB. If [`owner`](Self::owner) is set, each owner gets a
+    /// quarter of this. A message that can never fit is refused with 413. Default: 256 MiB.
+    pub message_memory: usize,
+    /// The maximum memory that sessions retain, in bytes: what the client has declared, subscriptions, the journal for
+    /// [`replicas`](Self::replicas), and messages that the client has not read or may resume. A session counts at least 8
+    /// KiB. If [`owner`](Self::owner) is set, each owner gets a quarter of this. At the limit, the least recently used
+    /// idle sessions are evicted, and sessions retain no messages for clients that resume. Default: 256 MiB.
+    pub session_memory: usize,
     /// The timeout for receiving a request body. A slower body is refused with 408. Default: 30 seconds.
     pub body_timeout: Duration,
     /// The maximum number of requests in flight. A request counts until its response is written, or until its handler
@@ -91,6 +101,8 @@ impl Default for EndpointOptions {
             body: 4 << 20,
             body_buffer: 64 << 20,
             body_timeout: Duration::from_secs(30),
+            message_memory: 256 << 20,
+            session_memory: 256 << 20,
             requests: 1024,
             requests_per_session: 256,
             requests_per_owner: 256,

@@ -6,6 +6,7 @@ use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use tokio_util::task::TaskTracker;
 use tokio_util::task::task_tracker::TaskTrackerToken;
 
+use super::budget::Charge;
 use super::host_filter::Refusal;
 use super::options::EndpointOptions;
 use super::quota::{Kind, Quota, Quotas};
@@ -15,6 +16,8 @@ pub(super) type Permit = Arc<HeldPermits>;
 
 /// The semaphores, quotas and the task tracker that a permit holds a part of.
 pub(super) struct HeldPermits {
+    /// The memory of the request and of messages on its behalf.
+    pub(super) memory: Arc<Charge>,
     _total: OwnedSemaphorePermit,
     _session: Option<OwnedSemaphorePermit>,
     _owner: Option<Quota>,
@@ -70,20 +73,26 @@ impl Limiter {
         }
     }
 
-    /// Takes a permit for a request, and one of the session's if it has a session. Fails with 503 if the session, the
+    /// Takes a permit for a request that takes this memory, and one of the session's if it has a session. Fails with 503 if the session, the
     /// owner or the endpoint is at its limit.
     pub(super) fn request(
         &self,
         owner: Option<&Arc<str>>,
         session: Option<&Arc<Semaphore>>,
+        memory: Arc<Charge>,
     ) -> Result<Permit, Refusal> {
-        self.permit(&self.requests, owner, session)
+        self.permit(&self.requests, owner, session, memory)
     }
 
     /// Takes a permit for a stream, and one of the session's if it has a session. Fails with 503 if the session, the
     /// owner or the endpoint is at its limit.
-    pub(super) fn stream(&self, owner: Option<&Arc<str>>, session: Option<&Arc<Semaphore>>) -> Result<Permit, Refusal> {
-        self.permit(&self.streams, owner, session)
+    pub(super) fn stream(
+        &self,
+        owner: Option<&Arc<str>>,
+        session: Option<&Arc<Semaphore>>,
+        memory: Arc<Charge>,
+    ) -> Result<Permit, Refusal> {
+        self.permit(&self.streams, owner, session, memory)
     }
 
     /// Takes one unit of the owner's quota. Returns `None` if that exceeds the limit, and `Some(None)` if
@@ -100,6 +109,7 @@ impl Limiter {
         limit: &Limit,
         owner: Option<&Arc<str>>,
         session: Option<&Arc<Semaphore>>,
+        memory: Arc<Charge>,
     ) -> Result<Permit, Refusal> {
         let Limit { name, total, per_session, per_owner, .. } = limit;
         let session = session.map(|permits| Arc::clone(permits).try_acquire_owned()).transpose();
@@ -116,6 +126,7 @@ impl Limiter {
         let total = Arc::clone(&limit.permits).try_acquire_owned().map_err(|_| {
             Refusal::busy(format!("the server has {total} {name} open, its limit (`EndpointOptions::{name}`)"))
         })?;
-        Ok(Arc::new(HeldPermits { _total: total, _session: session, _owner: owner, _token: self.tasks.token() }))
+        let _token = self.tasks.token();
+        Ok(Arc::new(HeldPermits { memory, _total: total, _session: session, _owner: owner, _token }))
     }
 }

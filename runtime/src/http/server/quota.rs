@@ -13,9 +13,11 @@ pub(super) enum Kind {
     Streams,
     Sessions,
     BodyBytes,
+    MessageBytes,
+    SessionBytes,
 }
 
-const KINDS: usize = 5;
+const KINDS: usize = 7;
 
 /// The current usage of each owner. Owners that use nothing are not stored.
 #[derive(Debug, Default)]
@@ -26,6 +28,34 @@ impl Quotas {
     pub(super) fn take(self: &Arc<Self>, owner: &Arc<str>, kind: Kind, amount: usize, limit: usize) -> Option<Quota> {
         let mut quota = Quota { quotas: Arc::clone(self), owner: Arc::clone(owner), kind, amount: 0 };
         quota.grow(amount, limit).then_some(quota)
+    }
+
+    /// Counts `amount` for an owner. Returns `false`, and counts nothing, if that exceeds the limit.
+    pub(super) fn add(&self, owner: &Arc<str>, kind: Kind, amount: usize, limit: usize) -> bool {
+        let mut used = self.used();
+        let before = used.get(owner).map_or(0, |used| used[kind as usize]);
+        let fits = before.saturating_add(amount) <= limit;
+        if fits && amount > 0 {
+            used.entry(Arc::clone(owner)).or_default()[kind as usize] += amount;
+        }
+        fits
+    }
+
+    /// Stops counting `amount` for an owner.
+    pub(super) fn remove(&self, owner: &Arc<str>, kind: Kind, amount: usize) {
+        let mut used = self.used();
+        if let Some(counts) = used.get_mut(owner) {
+            let count = &mut counts[kind as usize];
+            *count = count.saturating_sub(amount);
+            if counts.iter().all(|count| *count == 0) {
+                used.remove(owner);
+            }
+        }
+    }
+
+    /// Returns how much of a kind an owner uses.
+    pub(super) fn of(&self, owner: &Arc<str>, kind: Kind) -> usize {
+        self.used().get(owner).map_or(0, |used| used[kind as usize])
     }
 
     fn used(&self) -> MutexGuard<'_, HashMap<Arc<str>, [usize; KINDS]>> {
@@ -45,29 +75,17 @@ pub(super) struct Quota {
 impl Quota {
     /// Takes more. Returns `false`, and takes nothing, if that exceeds the limit.
     pub(super) fn grow(&mut self, more: usize, limit: usize) -> bool {
-        let mut used = self.quotas.used();
-        let before = used.get(&self.owner).map_or(0, |used| used[self.kind as usize]);
-        if before.saturating_add(more) > limit {
-            return false;
-        }
-        if more > 0 {
-            used.entry(Arc::clone(&self.owner)).or_default()[self.kind as usize] += more;
+        let fits = self.quotas.add(&self.owner, self.kind, more, limit);
+        if fits {
             self.amount += more;
         }
-        true
+        fits
     }
 }
 
 impl Drop for Quota {
     fn drop(&mut self) {
-        let mut used = self.quotas.used();
-        if let Some(counts) = used.get_mut(&self.owner) {
-            let count = &mut counts[self.kind as usize];
-            *count = count.saturating_sub(self.amount);
-            if counts.iter().all(|count| *count == 0) {
-                used.remove(&self.owner);
-            }
-        }
+        self.quotas.remove(&self.owner, self.kind, self.amount);
     }
 }
 

@@ -13,17 +13,15 @@ use super::session_record::SessionRecord;
 #[derive(Default)]
 pub(super) struct Registry {
     by_id: HashMap<String, Entry>,
-    /// Sessions by last known use. Keys are updated only during eviction, so that using a session costs nothing here.
-    by_use: BTreeMap<Key, Arc<Session>>,
+    all: LastUse,
+    /// The sessions of each owner that has any.
+    of_owners: HashMap<Arc<str>, LastUse>,
     count: u64,
 }
 
-/// The time of last use, and a number that makes the key unique.
-type Key = (Instant, u64);
-
 struct Entry {
     session: Arc<Session>,
-    key: Key,
+    number: u64,
     _quota: Option<Quota>,
 }
 
@@ -49,56 +47,102 @@ impl Registry {
     /// Adds a session. Its quota is released when the session is removed.
     pub(super) fn insert(&mut self, session: &Arc<Session>, quota: Option<Quota>) {
         self.count += 1;
-        let key = (Instant::now(), self.count);
-        self.by_use.insert(key, Arc::clone(session));
-        let entry = Entry { session: Arc::clone(session), key, _quota: quota };
-        self.by_id.insert(session.id.clone(), entry);
+        let number = self.count;
+        self.all.insert(number, session);
+        if let Some(owner) = &session.owner {
+            self.of_owners.entry(Arc::clone(owner)).or_default().insert(number, session);
+        }
+        self.by_id.insert(session.id.clone(), Entry { session: Arc::clone(session), number, _quota: quota });
     }
 
     pub(super) fn remove(&mut self, id: &str) {
-        if let Some(entry) = self.by_id.remove(id) {
-            self.by_use.remove(&entry.key);
+        let Some(Entry { session, number, .. }) = self.by_id.remove(id) else { return };
+        self.all.remove(number);
+        if let Some(owner) = &session.owner
+            && let Some(of_owner) = self.of_owners.get_mut(owner)
+        {
+            of_owner.remove(number);
+            if of_owner.keys.is_empty() {
+                self.of_owners.remove(owner);
+            }
         }
     }
 
     /// Removes and ends the least recently used idle session. Returns `false` if no session is idle.
-    ///
-    /// A session that was used since its key was set gets a new key and stays, so the cost is amortized over the
-    /// requests that used it. A session that is in use moves to the end.
     pub(super) fn evict(&mut self) -> bool {
-        let start = Instant::now();
-        while let Some(((known, number), session)) = self.by_use.pop_first() {
-            let used = session.idle_since();
-            if used.is_none() && known >= start {
-                // All sessions from here on are in use too.
-                self.by_use.insert((known, number), session);
-                return false;
-            }
-            if used.is_some_and(|used| used <= known) {
-                self.by_id.remove(&session.id);
-                session.end();
-                tracing::debug!("evicted the least recently used idle session");
-                return true;
-            }
-            let key = (used.unwrap_or_else(Instant::now), number);
-            if let Some(entry) = self.by_id.get_mut(&session.id) {
-                entry.key = key;
-                self.by_use.insert(key, session);
-            }
-        }
-        false
+        let idle = self.all.least_recently_used();
+        self.end(idle)
     }
 
     /// Removes and ends the least recently used idle session of an owner. Returns `false` if the owner has no
     /// idle session.
     pub(super) fn evict_of(&mut self, owner: &Arc<str>) -> bool {
-        let of_owner = self.by_id.values().filter(|entry| entry.session.owner.as_ref() == Some(owner));
-        let idle = of_owner.filter_map(|entry| Some((entry.session.idle_since()?, &entry.session)));
-        let Some(session) = idle.min_by_key(|(used, _)| *used).map(|(_, session)| Arc::clone(session)) else {
-            return false;
-        };
+        let idle = self.of_owners.get_mut(owner).and_then(LastUse::least_recently_used);
+        self.end(idle)
+    }
+
+    fn end(&mut self, idle: Option<Arc<Session>>) -> bool {
+        let Some(session) = idle else { return false };
         self.remove(&session.id);
-        session.end();
+        session.evict();
+        tracing::debug!("evicted the least recently used idle session");
         true
+    }
+}
+
+/// Sessions by last known use. Keys are updated only by [`least_recently_used`](Self::least_recently_used), so that using
+/// a session costs nothing here.
+#[derive(Default)]
+struct LastUse {
+    sessions: BTreeMap<Key, Arc<Session>>,
+    /// The keys by the number of the session.
+    keys: HashMap<u64, Key>,
+}
+
+/// How many sessions in use a search for an idle one passes.
+const MAX_IN_USE: usize = 256;
+
+/// The time of last use, and the number of the session, which makes the key unique.
+type Key = (Instant, u64);
+
+impl LastUse {
+    fn insert(&mut self, number: u64, session: &Arc<Session>) {
+        self.set((Instant::now(), number), Arc::clone(session));
+    }
+
+    fn set(&mut self, key: Key, session: Arc<Session>) {
+        self.keys.insert(key.1, key);
+        self.sessions.insert(key, session);
+    }
+
+    fn remove(&mut self, number: u64) {
+        if let Some(key) = self.keys.remove(&number) {
+            self.sessions.remove(&key);
+        }
+    }
+
+    /// Returns the least recently used idle session.
+    ///
+    /// A session that was used since its key was set gets a new key, so the cost is amortized over the requests that used
+    /// it. A session that is in use moves to the end, and after [`MAX_IN_USE`] of them the search ends; the next one
+    /// continues there.
+    fn least_recently_used(&mut self) -> Option<Arc<Session>> {
+        let (start, mut in_use) = (Instant::now(), 0);
+        while let Some((&(known, number), session)) = self.sessions.first_key_value() {
+            let used = session.idle_since();
+            if used.is_some_and(|used| used <= known) {
+                return Some(Arc::clone(session));
+            }
+            if used.is_none() {
+                // From `start` on, all sessions are in use.
+                if known >= start || in_use == MAX_IN_USE {
+                    return None;
+                }
+                in_use += 1;
+            }
+            let (_, session) = self.sessions.pop_first()?;
+            self.set((used.unwrap_or_else(Instant::now), number), session);
+        }
+        None
     }
 }

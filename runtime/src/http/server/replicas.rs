@@ -15,7 +15,6 @@ use http_body_util::BodyExt;
 use tokio::time::MissedTickBehavior;
 
 use super::body::{self, Body};
-use super::body_reader::BufferPermits;
 use super::endpoint::Endpoint;
 use super::event_writer::EventWriter;
 use super::host_filter::{self, AllowedHosts, Operation, Refusal};
@@ -27,7 +26,7 @@ use super::state::{Caller, Found, RemoteHome, Shared};
 use crate::http::headers::SESSION;
 use crate::protocol::change::Change;
 use crate::protocol::info::can;
-use crate::replicas::{ForwardedRequest, ForwardedResponse, Home, JournalEntry, Replicas, StoreError, StoredSession};
+use crate::replicas::{ForwardedRequest, ForwardedResponse, Home, Replicas, StoreError, StoredSession};
 use crate::service::router::RequestService;
 use crate::transport::{Inbound, Principal};
 
@@ -101,12 +100,12 @@ impl<S: RequestService + Sync> Endpoint<S> {
         let journal = stored.journal.clone();
         let owner = stored.owner.as_deref().map(Arc::from);
         let principal = stored.principal.as_deref().map(Principal::new);
-        let record = SessionRecord::new(stored.clone(), writer);
+        let record = SessionRecord::new(stored.clone(), Arc::clone(&replicas.sessions), writer);
         record.set_stored();
         tracing::debug!(streams = streams.len(), "taking over a session, because the replica that ran it has died");
         self.run(Identity { id: stored.id, owner, record: Some(record) }, |session| {
             session.restore(streams);
-            session.replay(journal, principal.as_ref());
+            session.replay(journal, principal.as_ref(), &shared.session_memory);
             for change in shared.missable_changes() {
                 session.notify_of(&change);
             }
@@ -120,7 +119,7 @@ impl<S: RequestService + Sync> Endpoint<S> {
         home: RemoteHome,
         caller: Caller,
         body: Bytes,
-        held: (Permit, BufferPermits),
+        held: Permit,
     ) -> Result<Response<Body>, Refusal> {
         let shared = &self.shared;
         let Some(replicas) = &shared.options.replicas else { return Err(session::not_found()) };
@@ -158,7 +157,9 @@ impl<S: RequestService + Sync> Endpoint<S> {
         } else {
             let mut whole = Vec::new();
             while let Some(frame) = frames.next().await {
-                whole.extend_from_slice(&frame.map_err(refusal)?);
+                let frame = frame.map_err(refusal)?;
+                held.memory.add(frame.len());
+                whole.extend_from_slice(&frame);
             }
             body::json(status, body::holding(whole, held))
         };
@@ -185,41 +186,15 @@ impl<S: RequestService + Sync> Endpoint<S> {
                 Operation::End => self.end(caller).await,
                 Operation::Post => {
                     let mut inbound = Inbound::new(body.into());
+                    let memory = self.shared.charge(&mut inbound, caller.owner.as_ref())?;
                     match RequestBody::read(&mut inbound) {
-                        Ok(posted) => self.post_to_session(caller, (inbound, BufferPermits::default()), &posted).await,
+                        Ok(posted) => self.post_to_session(caller, (inbound, memory), posted).await,
                         Err((id, error)) => Ok(body::error(StatusCode::BAD_REQUEST, id, error)),
                     }
                 }
             }
         };
         async { response.await.unwrap_or_else(Into::into) }.boxed()
-    }
-
-    /// Records a message that changes the state of a session, so that a new home can replay it.
-    pub(super) async fn write_journal(
-        &self,
-        session: &Session,
-        posted: &RequestBody,
-        inbound: &Inbound,
-    ) -> Result<(), Refusal> {
-        let (Some(replicas), Some(record)) = (&self.shared.options.replicas, &session.record) else {
-            return Ok(());
-        };
-        let Some((key, is_reset)) = posted.state_change.clone() else { return Ok(()) };
-        // A second `initialize` is refused.
-        if posted.is_initialize && session.revision().is_some() {
-            return Ok(());
-        }
-        let message = match is_reset {
-            true => None,
-            false => inbound.clone().into_bytes().ok().map(Bytes::from),
-        };
-        let entry = JournalEntry::new(key, message);
-        if record.is_stored() {
-            replicas.sessions.record(&session.id, entry.clone()).await.map_err(refusal)?;
-        }
-        record.record(entry);
-        Ok(())
     }
 
     /// Stores a new session. Does nothing if the server has one process.
@@ -297,7 +272,7 @@ impl Shared {
         stored.owner = caller.owner.as_deref().map(str::to_owned);
         stored.principal = caller.parts.extensions.get::<Principal>().map(|principal| principal.name().to_owned());
         let writer = EventWriter::new(id.to_owned(), Arc::clone(&replicas.events), self.options.replay);
-        Some(SessionRecord::new(stored, writer))
+        Some(SessionRecord::new(stored, Arc::clone(&replicas.sessions), writer))
     }
 
     /// Returns the lock for locating a session.
@@ -410,7 +385,7 @@ fn moving() -> Refusal {
 }
 
 /// Creates the refusal for a request that needs a store which has failed.
-fn refusal(error: StoreError) -> Refusal {
+pub(super) fn refusal(error: StoreError) -> Refusal {
     tracing::warn!(error = &error as &dyn std::error::Error, "a shared store failed");
     match error.is_unavailable() || error.is_full() {
         true => Refusal::busy(error.to_string()),

@@ -26,8 +26,30 @@ pub(super) struct RequestBody {
     /// The tool name, prompt name or resource URI that [`NAME`](headers::NAME) repeats.
     pub(super) subject: Option<String>,
     arguments: Option<RawJson>,
-    /// The key of the part of the session's state that the message changes, and whether it resets that part.
-    pub(super) state_change: Option<(String, bool)>,
+    /// The messages that change the state of a session.
+    pub(super) state_changes: Vec<StateChange>,
+}
+
+/// A message that changes the state of its session, if its receiver accepts it.
+pub(super) struct StateChange {
+    /// The ID of a request. `None` for a notification.
+    pub(super) id: Option<RequestId>,
+    /// The part of the state that it changes.
+    pub(super) key: String,
+    /// Whether it resets that part.
+    pub(super) is_reset: bool,
+    pub(super) message: String,
+}
+
+impl StateChange {
+    fn of(id: Option<&RequestId>, method: &str, params: Option<Cursor<'_>>, message: Cursor<'_>) -> Option<Self> {
+        let uri = || {
+            let [uri] = Picked::values(params?, &["uri"]);
+            uri?.string().ok()
+        };
+        let (key, is_reset) = state_change(method, uri)?;
+        Some(Self { id: id.cloned(), key, is_reset, message: message.text().into_owned() })
+    }
 }
 
 impl RequestBody {
@@ -45,24 +67,33 @@ impl RequestBody {
             version: None,
             subject: None,
             arguments: None,
-            state_change: None,
+            state_changes: Vec::new(),
         };
+        let root = document.root();
         match frame {
             Frame::One(Envelope::Request { id, method, params }) => {
                 posted.read_params(&method, params.filter(|_| is_shallow));
+                posted.state_changes.extend(StateChange::of(Some(&id), &method, params, root));
                 posted.is_initialize = method == "initialize";
                 posted.message = Some((Some(id), method.into_owned()));
             }
             Frame::One(Envelope::Notification { method, params }) => {
                 posted.read_params(&method, params.filter(|_| is_shallow));
+                posted.state_changes.extend(StateChange::of(None, &method, params, root));
                 posted.message = Some((None, method.into_owned()));
             }
             Frame::One(_) => {}
             Frame::Batch(messages) => {
                 posted.is_batch = true;
-                for message in messages {
+                for (message, element) in messages.into_iter().zip(root.elements().into_iter().flatten()) {
                     match message {
-                        Ok(Envelope::Request { id, .. }) => posted.batch.push(id),
+                        Ok(Envelope::Request { id, method, params }) => {
+                            posted.state_changes.extend(StateChange::of(Some(&id), &method, params, element));
+                            posted.batch.push(id);
+                        }
+                        Ok(Envelope::Notification { method, params }) => {
+                            posted.state_changes.extend(StateChange::of(None, &method, params, element));
+                        }
                         Ok(_) => {}
                         Err(invalid) => return Err((invalid.id, invalid.error)),
                     }
@@ -75,10 +106,7 @@ impl RequestBody {
     /// Picks members from the params. Ignores members of the wrong type: decoding the params for the handler reports
     /// them.
     fn read_params(&mut self, method: &str, params: Option<Cursor<'_>>) {
-        let Some(params) = params else {
-            self.state_change = state_change(method, || None);
-            return;
-        };
+        let Some(params) = params else { return };
         const NAMES: [&str; 5] = ["_meta", "name", "uri", "taskId", "arguments"];
         let [meta, name, uri, task, arguments] = Picked::values(params, &NAMES);
         if let Some(meta) = meta {
@@ -94,7 +122,6 @@ impl RequestBody {
         };
         self.subject = subject.and_then(|subject| subject.string().ok());
         self.arguments = arguments.map(Cursor::to_raw);
-        self.state_change = state_change(method, || uri.and_then(|uri| uri.string().ok()));
     }
 
     pub(super) fn has_requests(&self) -> bool {

@@ -8,18 +8,21 @@ use std::time::Duration;
 use bytes::Bytes;
 use futures_util::{Stream as Events, StreamExt, stream};
 use http::{HeaderValue, Response, StatusCode};
-use mcpgen_types::{ErrorId, JsonObject, RequestId, Revision};
+use mcpgen_types::{ErrorId, ErrorObject, JsonObject, RequestId, Revision};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore, mpsc};
 use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 
 use super::body::{self, Body};
+use super::budget::{Budget, Charge};
 use super::host_filter::Refusal;
 use super::options::EndpointOptions;
 use super::permit::Permit;
+use super::request_body::StateChange;
 use super::resumable::Resumable;
-use super::session_record::{SessionRecord, lost_response};
-use super::stream::{Next, Reader, ResponseInfo, Stream};
+use super::session_record::{SessionRecord, error_response, lost_response};
+use super::session_state::{self, SessionState};
+use super::stream::{Next, Reader, ResponseInfo, SessionBytes, Stream};
 use crate::connection::Connection;
 use crate::http::headers::SESSION;
 use crate::http::sse;
@@ -28,7 +31,7 @@ use crate::protocol::Protocol;
 use crate::protocol::change::Change;
 use crate::protocol::legacy::Legacy;
 use crate::protocol::methods::subscribed_uri;
-use crate::replicas::{JournalEntry, StoredStream};
+use crate::replicas::{JournalEntry, StoreError, StoredStream};
 use crate::service::router::{RequestService, Router};
 use crate::telemetry::Telemetry;
 use crate::transport::{self, Inbound, Outbound, OutboxPermit, Outcome, Principal, Route};
@@ -67,8 +70,12 @@ pub(super) struct Session {
     /// One permit per open stream.
     pub(super) open_streams: Arc<Semaphore>,
     streams: Mutex<Streams>,
-    /// The bytes that all streams together retain for clients that resume.
-    retained: Arc<AtomicUsize>,
+    /// The bytes of all streams together.
+    stream_bytes: Arc<SessionBytes>,
+    /// What the session retains besides its streams.
+    state: SessionState,
+    /// The memory that any session takes.
+    memory: Mutex<Option<Charge>>,
     /// The stream for messages that belong to no request. Clients read it with GET.
     standalone: Mutex<Arc<Stream>>,
     /// The number of open HTTP requests.
@@ -99,6 +106,20 @@ struct Streams {
     ended: bool,
 }
 
+impl Streams {
+    /// Returns the pending requests that share a response with this one.
+    fn requests_with(&self, id: &RequestId) -> Vec<RequestId> {
+        match self.waiting.get(id) {
+            Some(waiting) if waiting.in_batch => {
+                let is_same = |other: &&Waiting| Arc::ptr_eq(&other.stream, &waiting.stream);
+                self.waiting.iter().filter(|(_, other)| is_same(other)).map(|(id, _)| id.clone()).collect()
+            }
+            Some(_) => vec![id.clone()],
+            None => Vec::new(),
+        }
+    }
+}
+
 struct Waiting {
     stream: Arc<Stream>,
     /// Whether other requests share the stream and its single response message.
@@ -115,6 +136,9 @@ pub(super) struct Identity {
     pub(super) record: Option<SessionRecord>,
 }
 
+/// The minimum that a session counts toward the budget for sessions, in bytes.
+pub(super) const SESSION_COST: usize = 8 << 10;
+
 /// The number of hexadecimal digits of a session ID that are also the prefix of its event IDs. The remaining digits
 /// stay secret.
 const EVENT_PREFIX: usize = 8;
@@ -124,6 +148,8 @@ pub(super) struct PostedMessage {
     pub(super) arrived: Inbound,
     /// The IDs of its requests, and the permit to handle them.
     pub(super) requests: Option<(Vec<RequestId>, Permit)>,
+    /// The requests that change the state of the session, with the memory that it then retains.
+    pub(super) changes: Vec<(RequestId, StateChange, Charge)>,
 }
 
 /// A message on its way to the connection.
@@ -139,17 +165,18 @@ impl Session {
         protocol: Legacy,
         (service, handlers): (S, Router),
         (options, telemetry): (&EndpointOptions, Telemetry),
+        (memory, stream_bytes): (Charge, Charge),
         end: CancellationToken,
     ) -> (Arc<Self>, impl Future<Output = ()> + Send + use<S>) {
         let (inbox, arrived) = mpsc::unbounded_channel();
-        let (protocol, retained) = (Arc::new(protocol), Arc::default());
+        let (protocol, stream_bytes) = (Arc::new(protocol), SessionBytes::new(stream_bytes));
         let permits = |count: usize| Arc::new(Semaphore::new(count.clamp(1, Semaphore::MAX_PERMITS)));
         let event_prefix = id.get(id.len().saturating_sub(EVENT_PREFIX)..).unwrap_or_default().to_owned();
         let (epoch, writer) = match &record {
             Some(record) => (u64::from(record.stored().epoch), Some(record.stream_writer(&[]))),
             None => (0, None),
         };
-        let standalone = Stream::new(0, options.replay, &retained, writer);
+        let standalone = Stream::new(0, options.replay, &stream_bytes, writer);
         // Clients can resume it in any case.
         let _ = standalone.store();
         let session = Arc::new(Self {
@@ -165,7 +192,9 @@ impl Session {
             // A later home must not use the numbers of an earlier one.
             streams: Mutex::new(Streams { count: epoch << 32, ..Streams::default() }),
             standalone: Mutex::new(standalone),
-            retained,
+            stream_bytes,
+            state: SessionState::default(),
+            memory: Mutex::new(Some(memory)),
             open: AtomicUsize::new(0),
             confirmed: AtomicBool::new(false),
             used: Mutex::new(Instant::now()),
@@ -234,18 +263,42 @@ impl Session {
         self.end.cancel();
     }
 
+    /// Ends an idle session, and makes room for another one at once.
+    pub(super) fn evict(&self) {
+        self.end();
+        self.memory.lock().take();
+        self.state.release();
+        self.stream_bytes.release();
+    }
+
     /// Stops running the session, because it continues at another replica.
     pub(super) fn release(&self) {
         self.end.cancel();
     }
 
+    /// Records a notification that changes the state, without its params, which no state depends on.
+    pub(super) async fn record_notification(&self, method: String) -> Result<(), StoreError> {
+        let Some(record) = &self.record else { return Ok(()) };
+        let message = serde_json::json!({ "jsonrpc": "2.0", "method": method });
+        record.record(JournalEntry::new(method.as_str(), Bytes::from(mcpgen_types::to_vec(&message))));
+        record.write(&method).await
+    }
+
     /// Passes messages of the journal to the connection, as messages of this principal. Their responses are dropped,
     /// because no request is waiting for them. If a subscription to a resource succeeds, the client is notified of the
     /// resource, whose changes it may have missed.
-    pub(super) fn replay(&self, journal: impl IntoIterator<Item = JournalEntry>, principal: Option<&Principal>) {
+    pub(super) fn replay(
+        &self,
+        journal: impl IntoIterator<Item = JournalEntry>,
+        principal: Option<&Principal>,
+        budget: &Arc<Budget>,
+    ) {
         self.confirm();
         for (number, JournalEntry { key, message }) in journal.into_iter().enumerate() {
             let Some(message) = message else { continue };
+            let bytes = key.len() + message.len();
+            let memory = budget.charge_existing(self.owner.as_ref(), retained_cost(bytes));
+            self.state.restore(&key, bytes, memory);
             let id = format!("{}-replay-{number}", self.id);
             if let Some(uri) = subscribed_uri(&key) {
                 self.streams().resubscribed.insert(id.as_str().into(), uri.to_owned());
@@ -272,7 +325,7 @@ impl Session {
                 stored.requests.iter().filter_map(|id| mcpgen_types::from_str(id).ok()).collect();
             let is_standalone = stored.number == 0;
             let writer = record.stream_writer(&requests);
-            let stream = Stream::restore(stored, self.replay, &self.retained, Some(writer));
+            let stream = Stream::restore(stored, self.replay, &self.stream_bytes, Some(writer));
             if is_standalone {
                 *self.standalone.lock() = stream;
                 continue;
@@ -344,7 +397,7 @@ impl Session {
 
     /// Routes each outgoing message to one stream: the stream of its request while that is pending, otherwise the
     /// stream for messages that belong to no request.
-    fn route(&self, message: Outbound) {
+    fn route(self: &Arc<Self>, message: Outbound) {
         let Outbound { bytes, route, permit: room, .. } = message;
         match route {
             Route::Connection => self.push_standalone(bytes, room),
@@ -368,17 +421,71 @@ impl Session {
                 if let (Some(uri), Outcome::Result) = (resubscribed, outcome) {
                     self.notify_of(&Change::Resource(uri));
                 }
-                if let Some(stream) = self.finish_request(&id) {
-                    stream.push(bytes, Some(ResponseInfo { id, outcome }), room);
+                let changed = self.settle_changes(&id, outcome, &bytes);
+                let response = (bytes, ResponseInfo { id, outcome });
+                match &self.record {
+                    Some(record) if record.is_stored() && !changed.is_empty() => {
+                        let this = Arc::clone(self);
+                        tokio::spawn(async move {
+                            let response = this.write_changes(&changed, response).await;
+                            this.push_response(response, room);
+                        });
+                    }
+                    _ => self.push_response(response, room),
                 }
             }
             Route::NoResponse(id) => {
+                self.state.settle(&id, false);
                 if let Some(stream) = self.finish_request(&id) {
                     stream.end();
                 }
             }
         }
         self.trim_streams();
+    }
+
+    fn push_response(&self, (bytes, response): (Vec<u8>, ResponseInfo), room: Option<OutboxPermit>) {
+        if let Some(stream) = self.finish_request(&response.id) {
+            stream.push(bytes, Some(response), room);
+        }
+    }
+
+    /// Applies the changes of requests that this response accepts, and drops those that it refuses. Records them in the
+    /// journal, and returns the keys of the entries.
+    fn settle_changes(&self, id: &RequestId, outcome: Outcome, response: &[u8]) -> Vec<String> {
+        if !self.state.has_pending() {
+            return Vec::new();
+        }
+        let requests = self.streams().requests_with(id);
+        let settled: Vec<JournalEntry> = match &*requests {
+            [] | [_] => self.state.settle(id, outcome == Outcome::Result).into_iter().collect(),
+            batch => {
+                let accepted = session_state::accepted(response);
+                batch.iter().filter_map(|id| self.state.settle(id, accepted.contains(id))).collect()
+            }
+        };
+        let Some(record) = &self.record else { return Vec::new() };
+        let keys = settled.iter().map(|entry| entry.key.clone()).collect();
+        settled.into_iter().for_each(|entry| record.record(entry));
+        keys
+    }
+
+    /// Writes changes of the session's state to the store, before the client learns of them. Returns the response, or an
+    /// error in its place if the store has failed.
+    async fn write_changes(
+        &self,
+        keys: &[String],
+        (bytes, response): (Vec<u8>, ResponseInfo),
+    ) -> (Vec<u8>, ResponseInfo) {
+        let Some(record) = &self.record else { return (bytes, response) };
+        for key in keys {
+            if let Err(error) = record.write(key).await {
+                let requests = self.streams().requests_with(&response.id);
+                let failed = error_response(&requests, &ErrorObject::from(error));
+                return failed.unwrap_or((bytes, response));
+            }
+        }
+        (bytes, response)
     }
 
     /// Pushes a message that belongs to no request. A client that leaves too many bytes unread is disconnected from
@@ -410,11 +517,12 @@ impl Session {
         posted_message: PostedMessage,
         used: SessionGuard,
     ) -> Result<(Response<Body>, Option<Outcome>), Refusal> {
-        let PostedMessage { arrived, requests } = posted_message;
+        let PostedMessage { arrived, requests, changes } = posted_message;
         if self.has_ended() {
             return Err(not_found());
         }
-        let room = Arc::clone(&self.inbox_room).try_acquire_many_owned(inbox_cost(arrived.memory(), self.inbox_bytes));
+        let room =
+            Arc::clone(&self.inbox_room).try_acquire_many_owned(inbox_cost(arrived.memory().total(), self.inbox_bytes));
         let room = room.map_err(|_| Refusal::busy("too many unhandled messages in this session"))?;
         let delivery = Delivery { arrived, _room: room };
         let Some((ids, permit)) = requests else {
@@ -429,6 +537,12 @@ impl Session {
             }
             Err(None) => return Err(not_found()),
         };
+        for (id, change, memory) in changes {
+            if let Err(refusal) = self.state.prepare(id, change, memory) {
+                ids.iter().for_each(|id| drop((self.state.settle(id, false), self.finish_request(id))));
+                return Err(refusal);
+            }
+        }
         let mut reader = stream.resume_undelivered();
         self.inbox.send(delivery).map_err(|_| not_found())?;
         let first = match tokio::time::timeout(FIRST_MESSAGE_TIMEOUT, reader.next()).await {
@@ -460,7 +574,7 @@ impl Session {
         }
         streams.count += 1;
         let writer = self.record.as_ref().map(|record| record.stream_writer(ids));
-        let stream = Stream::new(streams.count, self.replay, &self.retained, writer);
+        let stream = Stream::new(streams.count, self.replay, &self.stream_bytes, writer);
         for id in ids {
             let (stream, permit) = (Arc::clone(&stream), Arc::clone(permit));
             let waiting = Waiting { stream, in_batch: ids.len() > 1, _permit: permit };
@@ -482,7 +596,7 @@ impl Session {
 
     /// Limits the bytes that all streams of the session retain together. Drops events of the oldest streams first.
     fn trim_streams(&self) {
-        let excess = || self.retained.load(Ordering::SeqCst).saturating_sub(self.replay);
+        let excess = || self.stream_bytes.retained().saturating_sub(self.replay);
         if excess() == 0 {
             return;
         }
@@ -567,6 +681,11 @@ pub(super) fn set_session_id(response: &mut Response<Body>, session: &Session) {
     if let Ok(id) = HeaderValue::from_str(&session.id) {
         response.headers_mut().insert(SESSION, id);
     }
+}
+
+/// Returns the memory that a session retains of a message of this size that has changed its state.
+pub(super) fn retained_cost(bytes: usize) -> usize {
+    2 * bytes + 256
 }
 
 fn inbox_bytes(body: usize) -> usize {

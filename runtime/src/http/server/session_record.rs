@@ -1,18 +1,22 @@
 //! The record of a session in the store that the replicas share, and what a new home needs to continue the session.
 
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use mcpgen_types::{ErrorCode, ErrorId, ErrorMessage, ErrorObject, RequestId};
 
 use super::event_writer::EventWriter;
 use super::stream::{ResponseInfo, StreamWriter};
-use crate::replicas::{JournalEntry, StoredSession};
+use crate::replicas::{JournalEntry, SessionStore, StoreError, StoredSession};
 use crate::transport::Outcome;
 use crate::util::lock::Mutex;
 
 /// The record of a session in the store that the replicas share.
 pub(super) struct SessionRecord {
     writer: EventWriter,
+    store: Arc<dyn SessionStore>,
+    /// Held while an entry is written, so that the last one in the store is the latest.
+    writing: tokio::sync::Mutex<()>,
     /// The session as a new home needs it.
     stored: Mutex<StoredSession>,
     /// Whether the session is in the store.
@@ -22,9 +26,15 @@ pub(super) struct SessionRecord {
 }
 
 impl SessionRecord {
-    pub(super) fn new(stored: StoredSession, writer: EventWriter) -> Self {
-        let is_stored = AtomicBool::new(false);
-        Self { writer, stored: Mutex::new(stored), is_stored, has_ended: AtomicBool::new(false) }
+    pub(super) fn new(stored: StoredSession, store: Arc<dyn SessionStore>, writer: EventWriter) -> Self {
+        Self {
+            writer,
+            store,
+            writing: tokio::sync::Mutex::default(),
+            stored: Mutex::new(stored),
+            is_stored: AtomicBool::new(false),
+            has_ended: AtomicBool::new(false),
+        }
     }
 
     /// Returns the session as a new home needs it.
@@ -40,6 +50,20 @@ impl SessionRecord {
     /// Adds an entry to the local copy of the journal.
     pub(super) fn record(&self, entry: JournalEntry) {
         self.stored.lock().record(entry);
+    }
+
+    /// Writes the current entry with this key to the store. Does nothing if the session is not in the store yet.
+    pub(super) async fn write(&self, key: &str) -> Result<(), StoreError> {
+        if !self.is_stored() {
+            return Ok(());
+        }
+        let _one = self.writing.lock().await;
+        let (id, entry) = {
+            let stored = self.stored.lock();
+            let entry = stored.journal.iter().find(|entry| entry.key == key).cloned();
+            (stored.id.clone(), entry.unwrap_or_else(|| JournalEntry::new(key, None)))
+        };
+        self.store.record(&id, entry).await
     }
 
     /// Stops writing events, because another replica may run the session from now on.
@@ -72,8 +96,12 @@ impl SessionRecord {
 /// stream responds to no request.
 pub(super) fn lost_response(requests: &[RequestId]) -> Option<(Vec<u8>, ResponseInfo)> {
     const WHY: &str = "the process that handled the request has died; send the request again";
-    let response =
-        |id: &RequestId| ErrorMessage::new(ErrorId::Id(id.clone()), ErrorObject::new(ErrorCode::INTERNAL_ERROR, WHY));
+    error_response(requests, &ErrorObject::new(ErrorCode::INTERNAL_ERROR, WHY))
+}
+
+/// Creates an error response to the requests of a stream. Returns `None` if there are none.
+pub(super) fn error_response(requests: &[RequestId], error: &ErrorObject) -> Option<(Vec<u8>, ResponseInfo)> {
+    let response = |id: &RequestId| ErrorMessage::new(ErrorId::Id(id.clone()), error.clone());
     let message = match requests {
         [] => return None,
         [id] => mcpgen_types::to_vec(&response(id)),
@@ -81,5 +109,5 @@ pub(super) fn lost_response(requests: &[RequestId]) -> Option<(Vec<u8>, Response
         ids => mcpgen_types::to_vec(&ids.iter().map(response).collect::<Vec<_>>()),
     };
     let id = requests.first()?.clone();
-    Some((message, ResponseInfo { id, outcome: Outcome::Failed(ErrorCode::INTERNAL_ERROR.0) }))
+    Some((message, ResponseInfo { id, outcome: Outcome::Failed(error.code.0) }))
 }

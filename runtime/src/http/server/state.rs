@@ -6,11 +6,11 @@ use std::sync::{Arc, MutexGuard, OnceLock, Weak};
 
 use http::StatusCode;
 use http::request::Parts;
-use tokio::sync::Semaphore;
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
 use super::body_reader::BodyReader;
+use super::budget::{Budget, Charge};
 use super::homes::Homes;
 use super::host_filter::Refusal;
 use super::options::EndpointOptions;
@@ -21,6 +21,7 @@ use crate::protocol::config::ServerConfig;
 use crate::protocol::info::HandlerCapabilities;
 use crate::service::router::Router;
 use crate::telemetry::Telemetry;
+use crate::transport::Inbound;
 use crate::util::counted::Counted;
 use crate::util::lock::Mutex;
 
@@ -36,8 +37,10 @@ pub(super) struct Shared {
     pub(super) sessions: Mutex<Registry>,
     pub(super) bodies: BodyReader,
     pub(super) limiter: Limiter,
-    /// The bytes of sessionless notifications whose handlers are running.
-    pub(super) notifications: Arc<Semaphore>,
+    /// The memory of messages that are being handled.
+    pub(super) message_memory: Arc<Budget>,
+    /// The memory that sessions retain.
+    pub(super) session_memory: Arc<Budget>,
     pub(super) closing: CancellationToken,
     pub(super) tasks: TaskTracker,
     /// The homes of sessions that other replicas run.
@@ -48,6 +51,9 @@ pub(super) struct Shared {
     pub(super) forwarded: OnceLock<Arc<dyn Any + Send + Sync>>,
     pub(super) telemetry: Telemetry,
 }
+
+/// The minimum that a message counts toward the budget for messages, in bytes: about what its tasks take.
+const MESSAGE_COST: usize = 16 << 10;
 
 /// Returns the current server configuration.
 pub(super) type CurrentConfig = Box<dyn Fn() -> ServerConfig + Send + Sync>;
@@ -89,6 +95,20 @@ impl Shared {
             true => Err(Refusal::new(StatusCode::SERVICE_UNAVAILABLE, "the server is shutting down")),
             false => Ok(()),
         }
+    }
+
+    /// Scans a message, and takes the memory that it needs while it is handled.
+    pub(super) fn charge(&self, inbound: &mut Inbound, owner: Option<&Arc<str>>) -> Result<Arc<Charge>, Refusal> {
+        // What is not JSON takes no memory. Reading it fails later.
+        let _ = inbound.document();
+        let memory = inbound.memory().total().max(MESSAGE_COST);
+        let charge = self.message_memory.charge(owner, memory);
+        charge.map(Arc::new).map_err(|exceeded| self.message_memory.refusal(exceeded))
+    }
+
+    /// Returns the charge of an HTTP request without a message.
+    pub(super) fn no_message(&self, caller: &Caller) -> Arc<Charge> {
+        Arc::new(self.message_memory.charge_existing(caller.owner.as_ref(), 0))
     }
 
     /// Returns a session of this process. Marks it as in use, so it is not evicted until the result is dropped.

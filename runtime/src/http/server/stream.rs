@@ -9,6 +9,7 @@ use bytes::Bytes;
 use mcpgen_types::{ErrorCode, ErrorId, ErrorMessage, ErrorObject, RequestId};
 use tokio::sync::{Notify, oneshot};
 
+use super::budget::Charge;
 use super::event_writer::EventWriter;
 use crate::replicas::{StoredEvent, StoredStream};
 use crate::transport::{OutboxPermit, Outcome};
@@ -25,12 +26,36 @@ pub(super) struct Stream {
     pub(super) number: u64,
     /// The maximum bytes that are retained.
     replay: usize,
-    /// The bytes that all streams of the session retain.
-    total: Arc<AtomicUsize>,
+    /// The bytes of all streams of the session.
+    total: Arc<SessionBytes>,
     /// Writes the events to the store that the replicas share.
     writer: Option<StreamWriter>,
     state: Mutex<State>,
     changed: Notify,
+}
+
+/// The bytes of all streams of a session.
+#[derive(Debug)]
+pub(super) struct SessionBytes {
+    /// The bytes that the streams retain for clients that resume.
+    retained: AtomicUsize,
+    /// All of their bytes, as a part of the endpoint's budget.
+    memory: Charge,
+}
+
+impl SessionBytes {
+    pub(super) fn new(memory: Charge) -> Arc<Self> {
+        Arc::new(Self { retained: AtomicUsize::new(0), memory })
+    }
+
+    pub(super) fn retained(&self) -> usize {
+        self.retained.load(Ordering::SeqCst)
+    }
+
+    /// Stops counting toward the endpoint's budget, because the session ends.
+    pub(super) fn release(&self) {
+        self.memory.remove(usize::MAX);
+    }
 }
 
 /// Writes the events of one stream to the store that the replicas share.
@@ -44,6 +69,8 @@ pub(super) struct StreamWriter {
 #[derive(Debug, Default)]
 struct State {
     events: VecDeque<Event>,
+    /// The bytes of all events.
+    bytes: usize,
     /// The bytes of retained events: with a reader the delivered ones, otherwise all.
     retained: usize,
     /// The number of the last dropped event. All later events are available.
@@ -89,7 +116,12 @@ pub(super) enum Next {
 impl Stream {
     /// Creates a stream that retains at most `replay` bytes and adds what it retains to `total`. `writer` writes the
     /// events from [`store`](Self::store) on.
-    pub(super) fn new(number: u64, replay: usize, total: &Arc<AtomicUsize>, writer: Option<StreamWriter>) -> Arc<Self> {
+    pub(super) fn new(
+        number: u64,
+        replay: usize,
+        total: &Arc<SessionBytes>,
+        writer: Option<StreamWriter>,
+    ) -> Arc<Self> {
         let total = Arc::clone(total);
         Arc::new(Self { number, replay, total, writer, state: Mutex::default(), changed: Notify::new() })
     }
@@ -99,7 +131,7 @@ impl Stream {
     pub(super) fn restore(
         stored: StoredStream,
         replay: usize,
-        total: &Arc<AtomicUsize>,
+        total: &Arc<SessionBytes>,
         writer: Option<StreamWriter>,
     ) -> Arc<Self> {
         let StoredStream { number, events, dropped, .. } = stored;
@@ -114,6 +146,7 @@ impl Stream {
             for StoredEvent { number, message, .. } in events {
                 // An empty message only marks the end.
                 if !message.is_empty() {
+                    state.bytes += message.len();
                     state.retained += message.len();
                     state.events.push_back(Event { number, message, response: None, room: None });
                 }
@@ -147,6 +180,7 @@ impl Stream {
             state.last += 1;
             state.ended |= response.is_some();
             let (number, room) = (state.last, room.filter(|_| state.is_read));
+            state.bytes += message.len();
             if !state.is_read {
                 state.retained += message.len();
             }
@@ -238,13 +272,18 @@ impl Stream {
     /// Changes the state, then applies the limit and updates `total`.
     fn change<R>(&self, change: impl FnOnce(&mut State) -> R) -> R {
         let mut state = self.state();
-        let before = state.retained;
+        let (bytes, retained) = (state.bytes, state.retained);
         let changed = change(&mut state);
-        state.trim(self.replay);
-        match state.retained.checked_sub(before) {
-            Some(more) => self.total.fetch_add(more, Ordering::SeqCst),
-            None => self.total.fetch_sub(before - state.retained, Ordering::SeqCst),
+        state.trim(if self.total.memory.is_exceeded() { self.replay.min(SCARCE_REPLAY) } else { self.replay });
+        match state.retained.checked_sub(retained) {
+            Some(more) => self.total.retained.fetch_add(more, Ordering::SeqCst),
+            None => self.total.retained.fetch_sub(retained - state.retained, Ordering::SeqCst),
         };
+        match state.bytes.checked_sub(bytes) {
+            Some(0) => {}
+            Some(more) => self.total.memory.add(more),
+            None => self.total.memory.remove(bytes - state.bytes),
+        }
         changed
     }
 
@@ -268,7 +307,8 @@ impl StreamWriter {
 impl Drop for Stream {
     fn drop(&mut self) {
         let state = self.state();
-        self.total.fetch_sub(state.retained, Ordering::SeqCst);
+        self.total.retained.fetch_sub(state.retained, Ordering::SeqCst);
+        self.total.memory.remove(state.bytes);
         // Stream 0 lives as long as the session.
         if let Some(writer) = self.writer.as_ref().filter(|_| state.is_stored && self.number != 0) {
             writer.events.remove(self.number);
@@ -297,6 +337,7 @@ impl State {
         self.replace_response(most);
         while self.retained > most {
             let Some(first) = self.events.pop_front() else { break };
+            self.bytes -= first.message.len();
             self.retained = self.retained.saturating_sub(first.message.len());
             self.dropped = first.number;
             if first.number > self.delivered {
@@ -315,11 +356,15 @@ impl State {
             && let Some(response) = &last.response
             && let Some(error) = too_large_to_keep(&response.id, size)
         {
+            self.bytes -= size - error.len();
             self.retained -= size - error.len();
             last.message = error;
         }
     }
 }
+
+/// What a stream retains while the endpoint's budget is exceeded: enough for the error in place of a response.
+const SCARCE_REPLAY: usize = 1 << 10;
 
 /// The number of events that a replica may have sent to a client, and not stored, when it died.
 const UNSTORED_EVENTS: u64 = 1 << 20;
@@ -398,6 +443,14 @@ mod tests {
     use tokio::sync::Semaphore;
 
     use super::*;
+    use crate::http::server::budget::Budget;
+    use crate::http::server::quota::Kind;
+
+    /// The bytes of a session in an endpoint with this budget.
+    fn session_bytes(budget: usize) -> Arc<SessionBytes> {
+        let budget = Budget::new("session_memory", budget, Kind::SessionBytes, &Arc::default());
+        SessionBytes::new(budget.charge_existing(None, 0))
+    }
 
     /// Reads the available items as text.
     fn items(reader: &mut Reader) -> Vec<String> {
@@ -419,7 +472,7 @@ mod tests {
 
     #[test]
     fn resumes_after_the_last_event() {
-        let stream = Stream::new(7, 10, &Arc::default(), None);
+        let stream = Stream::new(7, 10, &session_bytes(1000), None);
         let push = |text: &str| stream.push(text.into(), None, None);
         let mut reader = stream.resume_undelivered();
         push("a");
@@ -448,9 +501,9 @@ mod tests {
 
     #[test]
     fn undelivered_messages_hold_outbox_permits() {
-        let (outbox, total) = (Arc::new(Semaphore::new(100)), Arc::<AtomicUsize>::default());
+        let (outbox, total) = (Arc::new(Semaphore::new(100)), session_bytes(1000));
         let stream = Stream::new(1, 10, &total, None);
-        let permits_and_total = || (outbox.available_permits(), total.load(Ordering::SeqCst));
+        let permits_and_total = || (outbox.available_permits(), total.retained());
         let push = |text: &str| {
             let size = u32::try_from(text.len()).expect("small");
             let permits = Arc::clone(&outbox).try_acquire_many_owned(size).expect("free permits");
@@ -469,34 +522,47 @@ mod tests {
         assert_eq!(permits_and_total(), (100, 10), "without a reader, messages are retained");
         assert_eq!(items(&mut stream.resume_undelivered()), ["7 0123456789"]);
         drop(stream);
-        assert_eq!(total.load(Ordering::SeqCst), 0);
+        assert_eq!(total.retained(), 0);
     }
 
     #[test]
     fn retains_no_message_larger_than_its_limit() {
-        let total = Arc::<AtomicUsize>::default();
+        let total = session_bytes(1000);
         let stream = Stream::new(1, 10, &total, None);
         let mut reader = stream.resume_undelivered();
         stream.push(b"0123456789".into(), None, None);
         stream.push(b"01234567890".into(), response(), None);
         assert_eq!(items(&mut reader), ["1 0123456789", "2 01234567890", "end"]);
-        assert_eq!(total.load(Ordering::SeqCst), 0);
+        assert_eq!(total.retained(), 0);
         assert!(stream.read(1).is_none(), "the response is not retained");
         assert!(stream.read(2).is_some(), "nothing after event 2 is missing");
     }
 
     #[test]
     fn retains_an_error_in_place_of_a_large_unread_response() {
-        let total = Arc::<AtomicUsize>::default();
+        let total = session_bytes(1000);
         let stream = Stream::new(1, 500, &total, None);
         let reader = stream.resume_undelivered();
         stream.push(vec![b'x'; 501], response(), None);
         drop(reader);
-        assert!((1..=500).contains(&total.load(Ordering::SeqCst)));
+        assert!((1..=500).contains(&total.retained()));
         let error = items(&mut stream.read(0).expect("retained")).remove(0);
         assert!(error.contains("the response of 501 bytes was too large to retain"), "{error}");
         stream.shrink(500);
-        assert_eq!(total.load(Ordering::SeqCst), 0);
+        assert_eq!(total.retained(), 0);
+    }
+
+    #[test]
+    fn retains_almost_nothing_while_the_budget_is_exceeded() {
+        let total = session_bytes(1400);
+        let stream = Stream::new(1, 2000, &total, None);
+        stream.push(vec![b'x'; 2000], None, None);
+        assert!(total.retained() == 2000 && total.memory.is_exceeded());
+        let mut reader = stream.resume_undelivered();
+        stream.push(vec![b'x'; 1500], response(), None);
+        assert_eq!(items(&mut reader).len(), 3, "a reader gets everything");
+        drop(reader);
+        assert!(total.retained() <= SCARCE_REPLAY && !total.memory.is_exceeded());
     }
 
     fn response() -> Option<ResponseInfo> {
