@@ -1,0 +1,406 @@
+//! Sends the most expensive messages that each limit of memory allows, and prints the resident memory at the limit.
+//!
+//! Usage: `memory [LIMIT]`. Runs each attack in a process of its own. Exits with an error if one takes more memory than
+//! its limit allows, or if the answer at the limit is not the documented one. Linux only.
+
+use std::future::Future;
+
+use anyhow::{Context, bail, ensure};
+use bytes::Bytes;
+use futures_util::stream;
+use futures_util::{FutureExt, StreamExt};
+use http::{Request, Response};
+use http_body::Frame;
+use http_body_util::{BodyExt, Full, StreamBody};
+use mcpgen_runtime::http::server::{Body, Endpoint, EndpointOptions};
+use mcpgen_runtime::transport::lines;
+use mcpgen_runtime::{Client, Server, serve};
+use mcpgen_types::v2026_07_28::{Resource, Tool, ToolInputSchema};
+use serde_json::{Value, json};
+use tokio::io::{AsyncBufReadExt, AsyncWriteExt, BufReader};
+use tower::ServiceExt;
+
+const MIB: usize = 1 << 20;
+
+/// What a process may take in addition: the index of a message that is being scanned, and what the allocator keeps.
+const SLACK: usize = 64 * MIB;
+
+/// An attack on a limit.
+struct Attack {
+    name: &'static str,
+    /// The limit that bounds its memory.
+    limit: &'static str,
+    bytes: usize,
+    /// What the peer gets at the limit.
+    answer: &'static str,
+    run: fn() -> futures_util::future::BoxFuture<'static, anyhow::Result<String>>,
+}
+
+/// Lists the attacks. Each returns the answer that it got at the limit.
+fn attacks() -> Vec<Attack> {
+    macro_rules! attacks {
+        ($($name:literal, $limit:literal, $mib:literal MiB, $answer:literal, $run:expr;)*) => {
+            vec![$(Attack { name: $name, limit: $limit, bytes: $mib * MIB, answer: $answer, run: || $run.boxed() }),*]
+        };
+    }
+    attacks! {
+        "one call of small objects", "message_memory", 0 MiB, "413", call_alone();
+        "calls of small objects", "message_memory", 256 MiB, "503", calls(|| array(r#"{"a":0}"#, 100_000));
+        "calls of empty objects", "message_memory", 256 MiB, "503", calls(|| array("{}", 250_000));
+        "calls of small arrays", "message_memory", 256 MiB, "503", calls(|| array("[0]", 250_000));
+        "calls of numbers", "message_memory", 256 MiB, "503", calls(|| array("0", 500_000));
+        "calls of short strings", "message_memory", 256 MiB, "503", calls(|| array(r#""""#, 300_000));
+        "calls of one long string", "message_memory", 256 MiB, "503", calls(|| format!("\"{}\"", "x".repeat(3_000_000)));
+        "calls of many members", "message_memory", 256 MiB, "503", calls(|| members(100_000));
+        "subscriptions with metadata", "message_memory", 256 MiB, "503", listens();
+        "notifications", "message_memory", 256 MiB, "503", notifications();
+        "responses that are not read", "message_memory", 256 MiB, "503", unread_responses();
+        "sessions with long declarations", "session_memory", 256 MiB, "200", sessions();
+        "sessions with long declarations, in use", "session_memory", 256 MiB, "503", sessions_in_use();
+        "sessions with many subscriptions", "session_memory", 256 MiB, "503", subscriptions();
+        "sessions with events that are not read", "session_memory", 256 MiB, "503", unread_events();
+        "bodies that never end", "body_buffer", 64 MiB, "503", unfinished_bodies();
+        "requests over stdio", "Limits::memory", 256 MiB, "queued", requests_over_stdio();
+        "one request over stdio", "Limits::memory", 0 MiB, "-32600", request_over_stdio();
+        "a list of 60 MB at the client", "Limits::memory", 768 MiB, "the call fails", list_at_client();
+    }
+}
+
+fn main() -> anyhow::Result<()> {
+    let selected = std::env::args().nth(1);
+    let attacks = attacks();
+    if let Some(attack) = selected.as_ref().and_then(|name| attacks.iter().find(|attack| attack.name == *name)) {
+        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
+        let before = resident("VmRSS")?;
+        let answer = runtime.block_on((attack.run)())?;
+        let used = resident("VmHWM")?.saturating_sub(before);
+        println!("{answer}\n{used}");
+        return Ok(());
+    }
+    let mut failures = Vec::new();
+    println!("| attack | limit | bytes | answer | resident memory, at most |");
+    println!("|---|---|---:|---|---:|");
+    for Attack { name, limit, bytes, answer, .. } in &attacks {
+        if selected.as_ref().is_some_and(|selected| selected != limit) {
+            continue;
+        }
+        let output = std::process::Command::new(std::env::current_exe()?).arg(name).output()?;
+        let text = String::from_utf8_lossy(&output.stdout);
+        let (found, used) = text
+            .trim_end()
+            .split_once('\n')
+            .with_context(|| format!("{name}: {}{}", output.status, String::from_utf8_lossy(&output.stderr)))?;
+        let used: usize = used.parse()?;
+        println!("| {name} | `{limit}` | {} MiB | {found} | {} MiB |", bytes / MIB, used / MIB);
+        if found != *answer {
+            failures.push(format!("{name}: expected the answer {answer}, found {found}"));
+        }
+        if used > bytes + SLACK {
+            failures.push(format!("{name}: {used} bytes are more than {bytes} and {SLACK}"));
+        }
+    }
+    ensure!(failures.is_empty(), "{}", failures.join("\n"));
+    Ok(())
+}
+
+/// Returns a field of `/proc/self/status`, in bytes.
+fn resident(field: &str) -> anyhow::Result<usize> {
+    let status = std::fs::read_to_string("/proc/self/status")?;
+    let line = status.lines().find_map(|line| line.strip_prefix(field)?.strip_prefix(':')).context("no such field")?;
+    Ok(line.trim().trim_end_matches(" kB").parse::<usize>()? << 10)
+}
+
+fn array(element: &str, count: usize) -> String {
+    format!("[{}]", vec![element; count].join(","))
+}
+
+fn members(count: usize) -> String {
+    let members: Vec<String> = (0..count).map(|number| format!("\"k{number:x}\":{{}}")).collect();
+    format!("{{{}}}", members.join(","))
+}
+
+/// A server with a tool that never returns, one that returns its argument, and a resource.
+fn server() -> Server {
+    let tool = |name: &str| Tool::new(ToolInputSchema::new(), name);
+    Server::builder("target", "1")
+        .tool_with_schema(tool("wait"), |_, arguments| async move {
+            let _held = arguments;
+            std::future::pending::<String>().await
+        })
+        .tool_with_schema(tool("echo"), |_, arguments| async move {
+            arguments.get("x").and_then(Value::as_str).unwrap_or_default().to_owned()
+        })
+        .resource(Resource::new("a", "file:///a"), |_| async { "" })
+        .build()
+}
+
+fn endpoint() -> anyhow::Result<Endpoint> {
+    Ok(server().http(EndpointOptions::default())?)
+}
+
+type Headers = Vec<(&'static str, String)>;
+
+async fn send(endpoint: &Endpoint, method: &str, headers: &Headers, body: Bytes) -> anyhow::Result<Response<Body>> {
+    let mut request = Request::builder().method(method).uri("/mcp").header("host", "localhost");
+    request = request.header("accept", "application/json, text/event-stream");
+    request = request.header("content-type", "application/json");
+    for (name, value) in headers {
+        request = request.header(*name, value);
+    }
+    Ok(endpoint.clone().oneshot(request.body(Full::new(body))?).await?)
+}
+
+/// Returns the headers and the body of a request of 2026-07-28.
+fn modern(method: &str, name: Option<&str>, members: &str, meta: &str) -> (Headers, Bytes) {
+    let mut headers = vec![("mcp-protocol-version", "2026-07-28".to_owned()), ("mcp-method", method.to_owned())];
+    headers.extend(name.map(|name| ("mcp-name", name.to_owned())));
+    let meta = format!(
+        r#"{{"io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientCapabilities":{{}}{meta}}}"#
+    );
+    let id = if method.starts_with("notifications/") { "" } else { r#""id":1,"# };
+    let body = format!(r#"{{"jsonrpc":"2.0",{id}"method":"{method}","params":{{"_meta":{meta}{members}}}}}"#);
+    (headers, body.into())
+}
+
+/// Sends a request that does not end, until one is refused. Returns the status of that one.
+async fn until_refused<F: Future<Output = anyhow::Result<Response<Body>>> + 'static>(
+    limit: usize,
+    mut request: impl FnMut(usize) -> F,
+) -> anyhow::Result<String> {
+    let mut open = Vec::new();
+    for number in 0..limit {
+        let mut pending = Box::pin(request(number));
+        match futures_util::poll!(&mut pending) {
+            std::task::Poll::Pending => open.push((Some(pending), None)),
+            std::task::Poll::Ready(response) => {
+                let response = response?;
+                if response.status().is_client_error() || response.status().is_server_error() {
+                    return Ok(response.status().as_str().to_owned());
+                }
+                open.push((None, Some(response)));
+            }
+        }
+        tokio::task::yield_now().await;
+    }
+    bail!("{limit} requests were accepted")
+}
+
+async fn call_alone() -> anyhow::Result<String> {
+    let endpoint = endpoint()?;
+    let arguments = format!(r#","name":"wait","arguments":{{"x":{}}}"#, array(r#"{"a":0}"#, 480_000));
+    let (headers, body) = modern("tools/call", Some("wait"), &arguments, "");
+    Ok(send(&endpoint, "POST", &headers, body).await?.status().as_str().to_owned())
+}
+
+async fn calls(load: impl Fn() -> String) -> anyhow::Result<String> {
+    let endpoint = endpoint()?;
+    let arguments = format!(r#","name":"wait","arguments":{{"x":{}}}"#, load());
+    let (headers, body) = modern("tools/call", Some("wait"), &arguments, "");
+    until_refused(1000, |_| {
+        let (endpoint, headers, body) = (endpoint.clone(), headers.clone(), body.clone());
+        async move { send(&endpoint, "POST", &headers, body).await }
+    })
+    .await
+}
+
+async fn listens() -> anyhow::Result<String> {
+    let endpoint = endpoint()?;
+    let meta = format!(r#","example/x":{}"#, array(r#"{"a":0}"#, 50_000));
+    let (headers, body) = modern("subscriptions/listen", None, r#","notifications":{"toolsListChanged":true}"#, &meta);
+    until_refused(1000, |_| {
+        let (endpoint, headers, body) = (endpoint.clone(), headers.clone(), body.clone());
+        async move { send(&endpoint, "POST", &headers, body).await }
+    })
+    .await
+}
+
+async fn notifications() -> anyhow::Result<String> {
+    let endpoint = endpoint()?;
+    let meta = format!(r#","example/x":{}"#, array(r#"{"a":0}"#, 20_000));
+    let (headers, body) = modern("notifications/progress", None, r#","progressToken":1,"progress":1"#, &meta);
+    for _ in 0..1000 {
+        // Without yielding: no handler runs in between.
+        let response = send(&endpoint, "POST", &headers, body.clone()).now_or_never().context("no response")??;
+        if response.status() != 202 {
+            return Ok(response.status().as_str().to_owned());
+        }
+    }
+    bail!("all notifications were accepted")
+}
+
+async fn unread_responses() -> anyhow::Result<String> {
+    let endpoint = endpoint()?;
+    let arguments = format!(r#","name":"echo","arguments":{{"x":"{}"}}"#, "x".repeat(3_900_000));
+    let (headers, body) = modern("tools/call", Some("echo"), &arguments, "");
+    let mut unread = Vec::new();
+    for _ in 0..1000 {
+        let response = send(&endpoint, "POST", &headers, body.clone()).await?;
+        if response.status() != 200 {
+            return Ok(response.status().as_str().to_owned());
+        }
+        unread.push(response);
+    }
+    bail!("all calls were accepted")
+}
+
+/// Begins a session that declares this. Returns the status, and the ID of the session.
+async fn begin(endpoint: &Endpoint, capabilities: &str) -> anyhow::Result<(String, String)> {
+    let body = format!(
+        r#"{{"jsonrpc":"2.0","id":0,"method":"initialize","params":{{"protocolVersion":"2025-11-25","capabilities":{capabilities},"clientInfo":{{"name":"a","version":"1"}}}}}}"#
+    );
+    let response = send(endpoint, "POST", &Vec::new(), body.into()).await?;
+    let id = response.headers().get("mcp-session-id").and_then(|id| id.to_str().ok()).unwrap_or_default().to_owned();
+    let status = response.status().as_str().to_owned();
+    response.into_body().collect().await?;
+    Ok((status, id))
+}
+
+fn long_declaration() -> String {
+    format!(r#"{{"experimental":{{"x":{{"y":{}}}}}}}"#, array(r#"{"a":0}"#, 8_000))
+}
+
+/// Idle sessions are evicted.
+async fn sessions() -> anyhow::Result<String> {
+    let (endpoint, declared, mut last) = (endpoint()?, long_declaration(), String::new());
+    for _ in 0..500 {
+        (last, _) = begin(&endpoint, &declared).await?;
+        ensure!(last == "200", "refused with {last}");
+    }
+    Ok(last)
+}
+
+async fn sessions_in_use() -> anyhow::Result<String> {
+    let (endpoint, declared, mut open) = (endpoint()?, long_declaration(), Vec::new());
+    for _ in 0..500 {
+        let (status, id) = begin(&endpoint, &declared).await?;
+        if status != "200" {
+            return Ok(status);
+        }
+        open.push(send(&endpoint, "GET", &vec![("mcp-session-id", id)], Bytes::new()).await?);
+    }
+    bail!("all sessions were accepted")
+}
+
+async fn subscriptions() -> anyhow::Result<String> {
+    let (endpoint, mut open) = (endpoint()?, Vec::new());
+    for _ in 0..1000 {
+        let (status, id) = begin(&endpoint, "{}").await?;
+        if status != "200" {
+            return Ok(status);
+        }
+        let headers = vec![("mcp-session-id", id)];
+        open.push(send(&endpoint, "GET", &headers, Bytes::new()).await?);
+        for number in 0..128 {
+            let uri = format!("file:///{number}/{}", "x".repeat(8_000));
+            let body =
+                json!({ "jsonrpc": "2.0", "id": number, "method": "resources/subscribe", "params": { "uri": uri } });
+            let response = send(&endpoint, "POST", &headers, body.to_string().into()).await?;
+            let status = response.status();
+            if status != 200 {
+                return Ok(status.as_str().to_owned());
+            }
+            response.into_body().collect().await?;
+        }
+    }
+    bail!("all subscriptions were accepted")
+}
+
+async fn unread_events() -> anyhow::Result<String> {
+    let (endpoint, mut open) = (endpoint()?, Vec::new());
+    let text = "x".repeat(1_000_000);
+    for _ in 0..1000 {
+        let (status, id) = begin(&endpoint, "{}").await?;
+        if status != "200" {
+            return Ok(status);
+        }
+        let headers = vec![("mcp-session-id", id)];
+        for number in 0..3 {
+            let params = json!({ "name": "echo", "arguments": { "x": text } });
+            let body = json!({ "jsonrpc": "2.0", "id": number, "method": "tools/call", "params": params });
+            let response = send(&endpoint, "POST", &headers, body.to_string().into()).await?;
+            if response.status() != 200 {
+                return Ok(response.status().as_str().to_owned());
+            }
+            open.push(response);
+        }
+    }
+    bail!("all calls were accepted")
+}
+
+async fn unfinished_bodies() -> anyhow::Result<String> {
+    let endpoint = endpoint()?;
+    let piece = Bytes::from(vec![b' '; 1_000_000]);
+    until_refused(1000, |_| {
+        let (endpoint, piece) = (endpoint.clone(), piece.clone());
+        async move {
+            let body = stream::iter([Ok::<_, std::io::Error>(Frame::data(piece))]).chain(stream::pending());
+            let request = Request::builder().method("POST").header("host", "localhost");
+            let request = request.header("accept", "application/json, text/event-stream");
+            let request = request.header("content-type", "application/json").body(StreamBody::new(body))?;
+            Ok(endpoint.oneshot(request).await?)
+        }
+    })
+    .await
+}
+
+/// Serves over a pipe. Sends these requests of 2026-07-28, and then a ping. Returns the first response.
+async fn over_stdio(requests: usize, load: &str) -> anyhow::Result<Value> {
+    let (here, there) = tokio::io::duplex(64 << 10);
+    let (reader, writer) = tokio::io::split(there);
+    tokio::spawn(serve(server(), (lines::receive(reader, 64 * MIB), lines::send(writer))));
+    let (reader, mut writer) = tokio::io::split(here);
+    let arguments = format!(r#","name":"wait","arguments":{{"x":{load}}}"#);
+    let (_, body) = modern("tools/call", None, &arguments, "");
+    let body = std::str::from_utf8(&body)?.replacen("\"id\":1", "\"id\":\"#\"", 1);
+    for number in 0..requests {
+        writer.write_all(body.replacen('#', &number.to_string(), 1).as_bytes()).await?;
+        writer.write_all(b"\n").await?;
+    }
+    writer.write_all(b"not JSON\n").await?;
+    let line = BufReader::new(reader).lines().next_line().await?.context("the connection ended")?;
+    Ok(serde_json::from_str(&line)?)
+}
+
+async fn requests_over_stdio() -> anyhow::Result<String> {
+    let response = over_stdio(30, &array(r#"{"a":0}"#, 50_000)).await?;
+    // No request is refused: those that do not fit wait.
+    ensure!(response["error"]["code"] == -32700, "{response}");
+    Ok("queued".to_owned())
+}
+
+async fn request_over_stdio() -> anyhow::Result<String> {
+    let response = over_stdio(1, &array(r#"{"a":0}"#, 400_000)).await?;
+    Ok(response["error"]["code"].to_string())
+}
+
+/// Lists the tools of a server that sends 60 MB of small objects.
+async fn list_at_client() -> anyhow::Result<String> {
+    let (here, there) = tokio::io::duplex(64 << 10);
+    tokio::spawn(async move {
+        let (reader, mut writer) = tokio::io::split(there);
+        let mut lines = BufReader::new(reader).lines();
+        while let Ok(Some(line)) = lines.next_line().await {
+            let request: Value = serde_json::from_str(&line).unwrap_or_default();
+            let (id, method) = (&request["id"], request["method"].as_str().unwrap_or_default());
+            let outcome = match method {
+                "initialize" => {
+                    r#""result":{"protocolVersion":"2025-11-25","capabilities":{"tools":{}},"serverInfo":{"name":"n","version":"v"}}"#
+                }
+                "tools/list" => r##""result":{"tools":[{"name":"t","inputSchema":{"type":"object","x":#}}]}"##,
+                _ => r#""error":{"code":-32601,"message":"no"}"#,
+            };
+            if !id.is_null() {
+                let outcome =
+                    outcome.replacen('#', &array(r#"{"a":0}"#, 7_500_000), usize::from(method == "tools/list"));
+                let _ = writer.write_all(format!("{{\"jsonrpc\":\"2.0\",\"id\":{id},{outcome}}}\n").as_bytes()).await;
+            }
+        }
+    });
+    let (reader, writer) = tokio::io::split(here);
+    let client = Client::builder("client", "1").connect(lines::receive(reader, 64 * MIB), lines::send(writer)).await?;
+    match client.tools().await {
+        Err(error) if error.to_string().contains("`Limits::memory`") => Ok("the call fails".to_owned()),
+        Err(error) => bail!("{error}"),
+        Ok(_) => bail!("the list was accepted"),
+    }
+}
