@@ -2,6 +2,7 @@
 
 mod authorization_server;
 mod bad_tokens;
+mod bodies;
 mod discovery;
 mod endpoints;
 mod flow;
