@@ -3,16 +3,14 @@
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 
-use axum::body::{Body, Bytes};
 use axum::http::{HeaderMap, Request};
 use futures_util::future::BoxFuture;
-use http_body_util::{Either, Full};
 use mcpgen_auth::client::{Grant, OAuthClient, OAuthOptions, PendingLogin, RegisteredClient, UserAgent};
 use mcpgen_auth::server::{DpopPolicy, Identity, JwtVerifier, ProtectedResource, ResourceOptions, ScopePolicy};
 use mcpgen_auth::store::{CredentialStore, EntryKind, FileStore, MemoryStore, StoreError, StoreKey};
 use mcpgen_runtime::client::ClientBuilder;
 use mcpgen_runtime::http::client::{Authorize, AuthorizeRequest, ClientOptions};
-use mcpgen_runtime::http::server::{Endpoint, EndpointOptions};
+use mcpgen_runtime::http::server::{CheckedBody, Endpoint, EndpointOptions};
 use mcpgen_runtime::{Client, Server};
 use mcpgen_types::v2026_07_28::{CallToolResult, Tool, ToolInputSchema};
 use mcpgen_types::{JsonObject, Revision};
@@ -55,7 +53,7 @@ impl ProtectedServer {
             .build();
         let endpoint = Arc::new(Mutex::new(server.http(EndpointOptions::default()).expect("a valid server")));
         let current = Arc::clone(&endpoint);
-        let dispatch = tower::service_fn(move |request: Request<Either<Body, Full<Bytes>>>| {
+        let dispatch = tower::service_fn(move |request: Request<CheckedBody>| {
             let endpoint = current.lock().expect("a lock").clone();
             endpoint.oneshot(request)
         });
@@ -309,7 +307,7 @@ async fn uses_newer_credentials_than_the_store_can_keep() {
     let issuer = AuthorizationServer::start(20).await;
     let server = ProtectedServer::start(issuer.issuer(), DpopPolicy::Allowed).await;
     let (mut options, store) = (options(), MemoryStore::default());
-    options.client = Some(RegisteredClient::with_secret("client", "client-secret"));
+    options.client = Some(RegisteredClient::with_secret(issuer.issuer(), "client", "client-secret"));
     options.store = Arc::new(store);
     let key = StoreKey { kind: EntryKind::Credentials, server: server.url.clone(), user: String::new() };
     call(&connect(&server.url, options.clone(), None).await, "read").await;

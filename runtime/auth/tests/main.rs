@@ -2,6 +2,7 @@
 
 mod authorization_server;
 mod bad_tokens;
+mod bodies;
 mod discovery;
 mod endpoints;
 mod flow;
@@ -11,6 +12,7 @@ mod introspection;
 mod keyring_store;
 mod loopback;
 mod nonces;
+mod oauth_messages;
 mod peers;
 mod recorder;
 mod scopes;

@@ -21,8 +21,6 @@ pub struct ResourceOptions {
     pub dpop_nonces: Option<DpopNonces>,
     /// The name of the server for users.
     pub name: Option<String>,
-    /// The maximum size of a request body in bytes, if scopes depend on the operation. Default: 4 MiB.
-    pub max_body_bytes: usize,
 }
 
 /// Whether access tokens may or must be bound to a DPoP key.
@@ -47,7 +45,6 @@ impl ResourceOptions {
             dpop: DpopPolicy::default(),
             dpop_nonces: None,
             name: None,
-            max_body_bytes: 4 << 20,
         }
     }
 }

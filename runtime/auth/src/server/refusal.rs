@@ -5,7 +5,6 @@ use std::collections::BTreeSet;
 use bytes::Bytes;
 use http::header::{CACHE_CONTROL, CONTENT_TYPE, RETRY_AFTER, WWW_AUTHENTICATE};
 use http::{HeaderValue, Response, StatusCode};
-use http_body_util::Full;
 use serde_json::json;
 
 use super::dpop::ALGORITHMS;
@@ -30,11 +29,15 @@ pub(super) enum Refusal {
     InvalidRequest(&'static str),
     /// Tokens cannot be verified now.
     Unavailable,
+    /// The DPoP proof cannot be remembered now. Contains the number of seconds after which it can.
+    TooManyProofs(u64),
+    /// The service has handled a body without [`BodyCheck`](mcpgen_runtime::http::server::BodyCheck).
+    Unchecked,
 }
 
 impl Refusal {
     /// Creates the response.
-    pub(super) fn respond(self, options: &ResourceOptions, metadata_url: &str) -> Response<Full<Bytes>> {
+    pub(super) fn respond(self, options: &ResourceOptions, metadata_url: &str) -> Response<Bytes> {
         let (status, error, description) = match &self {
             Self::NoToken => (StatusCode::UNAUTHORIZED, None, "an access token is required"),
             Self::InvalidToken(why) => (StatusCode::UNAUTHORIZED, Some("invalid_token"), *why),
@@ -49,15 +52,26 @@ impl Refusal {
             Self::Unavailable => {
                 (StatusCode::SERVICE_UNAVAILABLE, None, "tokens cannot be verified now; try again later")
             }
+            Self::TooManyProofs(_) => {
+                (StatusCode::SERVICE_UNAVAILABLE, None, "the server cannot remember more DPoP proofs; try again later")
+            }
+            Self::Unchecked => {
+                (StatusCode::INTERNAL_SERVER_ERROR, None, "the server does not check the scopes of operations")
+            }
         };
         let body = json!({ "error": error.unwrap_or("unauthorized"), "error_description": description });
-        let mut response = Response::new(Full::new(Bytes::from(body.to_string())));
+        let mut response = Response::new(Bytes::from(body.to_string()));
         *response.status_mut() = status;
         let headers = response.headers_mut();
         headers.insert(CONTENT_TYPE, HeaderValue::from_static("application/json"));
         headers.insert(CACHE_CONTROL, HeaderValue::from_static("no-store"));
-        if self == Self::Unavailable {
-            headers.insert(RETRY_AFTER, HeaderValue::from_static("5"));
+        let retry_after = match &self {
+            Self::Unavailable => Some(5),
+            Self::TooManyProofs(seconds) => Some(*seconds),
+            _ => None,
+        };
+        headers.extend(retry_after.map(|seconds| (RETRY_AFTER, seconds.into())));
+        if status.is_server_error() {
             return response;
         }
         // Without a token, too: the first request with one then needs no other attempt.

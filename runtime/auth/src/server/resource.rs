@@ -12,6 +12,7 @@ use http::header::{ACCESS_CONTROL_ALLOW_ORIGIN, ALLOW, AUTHORIZATION, CACHE_CONT
 use http::request::Parts;
 use http::{HeaderValue, Method, Request, Response, StatusCode};
 use http_body_util::{Either, Full};
+use mcpgen_runtime::http::server::{BodyCheck, CheckedBody};
 use secrecy::SecretString;
 use tower::{BoxError, Layer, Service};
 use url::Url;
@@ -19,7 +20,7 @@ use url::Url;
 use super::dpop::{ALGORITHMS, Expected, ProofChecker, ProofError};
 use super::identity::Identity;
 use super::nonce::{DPOP_NONCE, DpopNonces};
-use super::operation::{self, operations};
+use super::operation::operations;
 use super::options::{DpopPolicy, ResourceOptions};
 use super::refusal::Refusal;
 use super::verifier::{TokenError, TokenVerifier};
@@ -34,6 +35,10 @@ const DPOP: &str = "dpop";
 /// requests with an [`Identity`] and a [`Principal`](mcpgen_runtime::transport::Principal) in their extensions, and
 /// without the token, so that handlers cannot send it elsewhere. [`metadata_service`](Self::metadata_service) serves
 /// the metadata with which clients find the authorization server.
+///
+/// If scopes depend on the operation, the endpoint checks them once it has read the body, within its own limits. Another
+/// service must do the same with [`BodyCheck`]; otherwise it cannot read request bodies. Layers that read bodies belong
+/// outside this one.
 #[derive(Clone)]
 pub struct ProtectedResource(Arc<Shared>);
 
@@ -155,7 +160,18 @@ impl Shared {
         self.proofs.check(proof, &expected).map_err(|error| match error {
             ProofError::Invalid(why) => Refusal::InvalidProof(why),
             ProofError::Nonce => Refusal::NoNonce,
+            ProofError::TooMany { retry_after } => {
+                tracing::warn!(
+                    subject = identity.subject,
+                    "the DPoP proofs of this client, or of all, reach their limit"
+                );
+                Refusal::TooManyProofs(retry_after)
+            }
         })
+    }
+
+    fn respond(&self, refusal: Refusal) -> Response<Bytes> {
+        refusal.respond(&self.options, &self.metadata_url)
     }
 
     /// Checks the scopes of the operations in a body.
@@ -237,7 +253,7 @@ impl<S: fmt::Debug> fmt::Debug for Protected<S> {
 
 impl<S, B, R> Service<Request<B>> for Protected<S>
 where
-    S: Service<Request<Either<B, Full<Bytes>>>, Response = Response<R>, Future: Send> + Clone + Send + 'static,
+    S: Service<Request<CheckedBody>, Response = Response<R>, Future: Send> + Clone + Send + 'static,
     B: http_body::Body<Data = Bytes, Error: Into<BoxError>> + Send + 'static,
     R: http_body::Body<Data = Bytes>,
 {
@@ -254,45 +270,57 @@ where
         let spare = self.inner.clone();
         let (mut inner, resource) = (std::mem::replace(&mut self.inner, spare), Arc::clone(&self.resource));
         async move {
-            match authorize(&resource, request).await {
-                Ok((request, nonce)) => {
-                    let mut response = inner.call(request).await?.map(Either::Left);
+            let refused = match authorize(&resource, request).await {
+                Ok(Authorized { request, check, nonce }) => {
+                    let mut response = inner.call(request).await?;
                     response.headers_mut().extend(nonce.map(|nonce| (DPOP_NONCE, nonce)));
-                    Ok(response)
+                    let is_error = response.status().is_client_error() || response.status().is_server_error();
+                    if is_error || check.is_none_or(|check| check.has_passed()) {
+                        return Ok(response.map(Either::Left));
+                    }
+                    tracing::error!(
+                        "the service handles requests without `BodyCheck`, so their scopes are not checked"
+                    );
+                    Refusal::Unchecked
                 }
-                Err(refusal) => Ok(refusal.respond(&resource.options, &resource.metadata_url).map(Either::Right)),
-            }
+                Err(refusal) => refusal,
+            };
+            Ok(resource.respond(refused).map(|body| Either::Right(Full::new(body))))
         }
         .boxed()
     }
 }
 
-/// An authorized request, and the nonce for its response.
-type Authorized<B> = (Request<Either<B, Full<Bytes>>>, Option<HeaderValue>);
+/// A request with a valid token.
+struct Authorized {
+    request: Request<CheckedBody>,
+    /// The check that the body must pass, if scopes depend on the operations in it.
+    check: Option<BodyCheck>,
+    /// The nonce for the response, if the client should use a new one.
+    nonce: Option<HeaderValue>,
+}
 
-/// Checks a request, and attaches the identity. Reads the body only if scopes depend on it. Also returns the nonce for
-/// the response, if the client should use a new one.
-async fn authorize<B>(resource: &Shared, request: Request<B>) -> Result<Authorized<B>, Refusal>
+/// Checks the head of a request, and attaches the identity. The body is checked later, if scopes depend on it.
+async fn authorize<B>(resource: &Arc<Shared>, request: Request<B>) -> Result<Authorized, Refusal>
 where
-    B: http_body::Body<Data = Bytes, Error: Into<BoxError>>,
+    B: http_body::Body<Data = Bytes, Error: Into<BoxError>> + Send + 'static,
 {
     let (mut parts, body) = request.into_parts();
     let (identity, nonce) = resource.verify(&parts).await?;
-    let body = match resource.options.scopes.depends_on_operation() && parts.method == Method::POST {
-        true => {
-            let body = operation::read(body, resource.options.max_body_bytes).await;
-            let body = body.map_err(|_| Refusal::InvalidRequest("the body is too large or incomplete"))?;
-            resource.check_operations(&identity, &body)?;
-            Either::Right(Full::new(body))
-        }
-        false => Either::Left(body),
-    };
+    let check = resource.options.scopes.depends_on_operation().then(|| {
+        let (resource, identity) = (Arc::clone(resource), identity.clone());
+        BodyCheck::new(move |body| {
+            resource.check_operations(&identity, body).map_err(|refusal| Box::new(resource.respond(refusal)))
+        })
+    });
+    let has_operations = parts.method == Method::POST;
     // A handler must not pass the token on to other servers.
     parts.headers.remove(AUTHORIZATION);
     parts.headers.remove(DPOP);
     parts.extensions.insert(identity.principal());
     parts.extensions.insert(identity);
-    Ok((Request::from_parts(parts, body), nonce))
+    let request = BodyCheck::attach(check.clone(), Request::from_parts(parts, body));
+    Ok(Authorized { request, check: check.filter(|_| has_operations), nonce })
 }
 
 /// Serves the metadata of a protected resource.
@@ -326,8 +354,10 @@ impl<B> Service<Request<B>> for MetadataService {
 
 #[cfg(all(test, feature = "client"))]
 mod tests {
+    use http::header::{RETRY_AFTER, WWW_AUTHENTICATE};
     use tower::ServiceExt;
 
+    use super::super::dpop::ProofLimits;
     use super::super::verifier::TokenVerifier;
     use super::*;
     use crate::dpop::DpopKey;
@@ -360,6 +390,26 @@ mod tests {
             let found = response.headers().get(DPOP_NONCE).map(|nonce| nonce.to_str().expect("text").to_owned());
             assert_eq!(found.is_some(), is_new);
             nonce = found.unwrap_or_default();
+        }
+    }
+
+    #[tokio::test]
+    async fn a_client_with_too_many_proofs_may_try_again_later() {
+        let key = DpopKey::generate().expect("a key");
+        let options = ResourceOptions::new("https://mcp.example/mcp", "https://as.example");
+        let mut resource = ProtectedResource::new(options, BoundTo(key.thumbprint().to_owned())).expect("a resource");
+        let limits = ProofLimits { per_key: 1, ..ProofLimits::default() };
+        Arc::get_mut(&mut resource.0).expect("no clones").proofs = ProofChecker::with_limits(limits);
+        for expected in [StatusCode::OK, StatusCode::SERVICE_UNAVAILABLE] {
+            let proof = key.proof("POST", &resource.0.url, None, Some(&"token".into())).expect("a proof");
+            let request = Request::post("/mcp").header(AUTHORIZATION, "DPoP token").header(DPOP, proof);
+            let request: Request<Full<Bytes>> = request.body(Full::default()).expect("a request");
+            let handler = tower::service_fn(|_| async { Ok::<_, Infallible>(Response::new(Full::<Bytes>::default())) });
+            let response = resource.layer(handler).oneshot(request).await.expect("a response");
+            assert_eq!(response.status(), expected);
+            let has = |name| response.headers().contains_key(name);
+            assert_eq!(has(RETRY_AFTER), expected == StatusCode::SERVICE_UNAVAILABLE);
+            assert!(!has(WWW_AUTHENTICATE), "another token would not help");
         }
     }
 }

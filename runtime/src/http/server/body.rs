@@ -22,7 +22,7 @@ use crate::jsonrpc::errors;
 pub struct Body(UnsyncBoxBody<Bytes, Infallible>);
 
 impl Body {
-    fn whole(bytes: Bytes) -> Self {
+    pub(super) fn whole(bytes: Bytes) -> Self {
         Self(Full::new(bytes).boxed_unsync())
     }
 }

@@ -17,6 +17,7 @@ use tokio_util::task::TaskTracker;
 use tower::{BoxError, Service};
 
 use super::body::{self, Body};
+use super::body_check::BodyCheck;
 use super::body_reader::BodyReader;
 use super::budget::{Budget, Charge, Exceeded};
 use super::exchange::Exchange;
@@ -143,13 +144,17 @@ impl<S: RequestService + Sync> Endpoint<S> {
         response.await.unwrap_or_else(Into::into)
     }
 
-    async fn post<B>(&self, caller: Caller, body: B) -> Result<Response<Body>, Refusal>
+    async fn post<B>(&self, mut caller: Caller, body: B) -> Result<Response<Body>, Refusal>
     where
         B: http_body::Body<Error: Into<BoxError>>,
     {
         let shared = &self.shared;
+        let check = BodyCheck::take(&mut caller.parts);
         let (bytes, buffer) = shared.bodies.read(&caller.parts, caller.owner.as_ref(), body).await?;
         shared.check_open()?;
+        if let Some(Err(response)) = check.map(|check| check.check(&bytes)) {
+            return Ok((*response).map(Body::whole));
+        }
         let mut inbound = Inbound::new(bytes);
         let memory = shared.charge(&mut inbound, caller.owner.as_ref())?;
         // From here on the charge limits the bytes.

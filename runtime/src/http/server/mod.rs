@@ -75,13 +75,14 @@
 //!   session, or to a `session`, whose messages go to `stream`s. `resumable` keeps streams for clients that resume.
 //!   `registry` finds and evicts sessions. `replicas` forwards requests to the replica that runs their session, which `homes` remembers, and
 //!   takes over sessions of dead replicas, with their `session_record` and the events that `event_writer` has stored.
-//! * `host_filter` admits requests by their headers, `body_reader` reads bodies, `request_body` reads the parts that
-//!   HTTP needs, and `header_check` compares them with the headers.
+//! * `host_filter` admits requests by their headers, `body_reader` reads bodies, `body_check` lets a layer check them,
+//!   `request_body` reads the parts that HTTP needs, and `header_check` compares them with the headers.
 //! * `state` is shared by all requests. `permit` and `quota` limit requests and streams, `budget` limits memory. `body`
 //!   creates responses. `session_state` is what a session retains of the messages that have changed its state.
 //! * `discovery` serves server cards and catalogs, `health` responds to health checks.
 
 mod body;
+mod body_check;
 mod body_reader;
 mod budget;
 #[cfg(feature = "server-card")]
@@ -107,6 +108,7 @@ mod state;
 mod stream;
 
 pub use body::Body;
+pub use body_check::{BodyCheck, CheckedBody};
 #[cfg(feature = "server-card")]
 pub use discovery::{CATALOG_PATH, Discovery};
 pub use endpoint::Endpoint;
