@@ -1155,3 +1155,42 @@ fn writes_strings_like_serde_json() {
         assert_eq!(mcpgen_types::to_string(&text), serde_json::to_string(&text).unwrap());
     }
 }
+
+/// Returns the memory that a value takes at least: the nodes of its maps have room for 11 members.
+fn tree_bytes(value: &Value) -> usize {
+    let slot = size_of::<Value>();
+    match value {
+        Value::String(text) => text.len(),
+        Value::Array(elements) => elements.iter().map(|element| slot + tree_bytes(element)).sum(),
+        Value::Object(members) => {
+            let node = 11 * (slot + size_of::<String>());
+            let members_bytes: usize = members.iter().map(|(name, value)| name.len() + tree_bytes(value)).sum();
+            members.len().div_ceil(11) * node + members_bytes
+        }
+        _ => 0,
+    }
+}
+
+#[test]
+fn estimates_the_memory_of_decoded_values() {
+    let array = |element: Value| json!(vec![element; 1000]);
+    let members: serde_json::Map<String, Value> = (0..1000).map(|number| (number.to_string(), json!({}))).collect();
+    for value in [
+        json!(null),
+        json!("a"),
+        json!("a".repeat(10_000)),
+        array(json!(0)),
+        array(json!("")),
+        array(json!({})),
+        array(json!({ "a": 0 })),
+        array(json!([[0]])),
+        array(json!({ "a": 0, "b": "b", "c": { "d": [1, 2, 3] } })),
+        json!(members),
+    ] {
+        let text = value.to_string();
+        let (estimated, least) = (Document::read(&*text).unwrap().decoded_bytes(), tree_bytes(&value));
+        let shown = text.get(..30).unwrap_or(&text);
+        assert!(estimated >= least, "{shown}: {estimated} < {least}");
+        assert!(estimated <= 4 * (least + text.len()) + 300, "{shown}: {estimated} is far from {least}");
+    }
+}

@@ -32,11 +32,13 @@ impl Resumable {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::http::server::stream::SessionBytes;
 
     #[test]
     fn never_exceeds_its_maximum() {
         let mut resumable = Resumable::default();
-        let streams: Vec<_> = (0..5).map(|number| Stream::new(number, 10, &Arc::default(), None)).collect();
+        let streams: Vec<_> =
+            (0..5).map(|number| Stream::new(number, 10, &SessionBytes::of_budget(1000), None)).collect();
         let numbers = |resumable: &Resumable| resumable.iter().map(|stream| stream.number).collect::<Vec<_>>();
         streams[..3].iter().for_each(|stream| resumable.insert(stream, 3));
         streams[1].end();

@@ -58,6 +58,16 @@ impl SessionBytes {
     }
 }
 
+#[cfg(test)]
+impl SessionBytes {
+    /// Creates the bytes of a session in an endpoint with this budget.
+    pub(super) fn of_budget(bytes: usize) -> Arc<Self> {
+        use super::{budget::Budget, quota::Kind};
+        let budget = Budget::new("session_memory", bytes, Kind::SessionBytes, &Arc::default());
+        Self::new(budget.charge_existing(None, 0))
+    }
+}
+
 /// Writes the events of one stream to the store that the replicas share.
 #[derive(Clone, Debug)]
 pub(super) struct StreamWriter {
@@ -443,14 +453,6 @@ mod tests {
     use tokio::sync::Semaphore;
 
     use super::*;
-    use crate::http::server::budget::Budget;
-    use crate::http::server::quota::Kind;
-
-    /// The bytes of a session in an endpoint with this budget.
-    fn session_bytes(budget: usize) -> Arc<SessionBytes> {
-        let budget = Budget::new("session_memory", budget, Kind::SessionBytes, &Arc::default());
-        SessionBytes::new(budget.charge_existing(None, 0))
-    }
 
     /// Reads the available items as text.
     fn items(reader: &mut Reader) -> Vec<String> {
@@ -472,7 +474,7 @@ mod tests {
 
     #[test]
     fn resumes_after_the_last_event() {
-        let stream = Stream::new(7, 10, &session_bytes(1000), None);
+        let stream = Stream::new(7, 10, &SessionBytes::of_budget(1000), None);
         let push = |text: &str| stream.push(text.into(), None, None);
         let mut reader = stream.resume_undelivered();
         push("a");
@@ -501,7 +503,7 @@ mod tests {
 
     #[test]
     fn undelivered_messages_hold_outbox_permits() {
-        let (outbox, total) = (Arc::new(Semaphore::new(100)), session_bytes(1000));
+        let (outbox, total) = (Arc::new(Semaphore::new(100)), SessionBytes::of_budget(1000));
         let stream = Stream::new(1, 10, &total, None);
         let permits_and_total = || (outbox.available_permits(), total.retained());
         let push = |text: &str| {
@@ -527,7 +529,7 @@ mod tests {
 
     #[test]
     fn retains_no_message_larger_than_its_limit() {
-        let total = session_bytes(1000);
+        let total = SessionBytes::of_budget(1000);
         let stream = Stream::new(1, 10, &total, None);
         let mut reader = stream.resume_undelivered();
         stream.push(b"0123456789".into(), None, None);
@@ -540,7 +542,7 @@ mod tests {
 
     #[test]
     fn retains_an_error_in_place_of_a_large_unread_response() {
-        let total = session_bytes(1000);
+        let total = SessionBytes::of_budget(1000);
         let stream = Stream::new(1, 500, &total, None);
         let reader = stream.resume_undelivered();
         stream.push(vec![b'x'; 501], response(), None);
@@ -554,7 +556,7 @@ mod tests {
 
     #[test]
     fn retains_almost_nothing_while_the_budget_is_exceeded() {
-        let total = session_bytes(1400);
+        let total = SessionBytes::of_budget(1400);
         let stream = Stream::new(1, 2000, &total, None);
         stream.push(vec![b'x'; 2000], None, None);
         assert!(total.retained() == 2000 && total.memory.is_exceeded());
