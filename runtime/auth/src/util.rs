@@ -27,3 +27,11 @@ pub(crate) fn random_text() -> Result<String, JoseError> {
 pub(crate) fn sha256(text: &str) -> String {
     URL_SAFE_NO_PAD.encode(ring::digest::digest(&ring::digest::SHA256, text.as_bytes()))
 }
+
+/// Returns the SHA-256 of a text.
+#[cfg(feature = "server")]
+pub(crate) fn sha256_bytes(text: &str) -> [u8; 32] {
+    let mut bytes = [0; 32];
+    bytes.copy_from_slice(ring::digest::digest(&ring::digest::SHA256, text.as_bytes()).as_ref());
+    bytes
+}

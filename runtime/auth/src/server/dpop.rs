@@ -1,6 +1,6 @@
 //! Checks DPoP proofs (RFC 9449).
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::sync::{Mutex, PoisonError};
 
 use secrecy::{ExposeSecret, SecretString};
@@ -9,13 +9,13 @@ use url::Url;
 
 use super::nonce::{DpopNonces, NonceStatus};
 use crate::jose::{Algorithm, Jwk, Jws};
-use crate::util::{now, sha256};
+use crate::util::{now, sha256, sha256_bytes};
 
 /// The maximum difference between the time of a proof and the server's time, in seconds.
 const WINDOW: u64 = 60;
 
-/// The maximum number of proofs that are remembered.
-const MAX_REMEMBERED: usize = 200_000;
+/// How long a proof must be remembered, in seconds: it may be from the future.
+const LIFETIME: u64 = 2 * WINDOW + 1;
 
 /// The algorithms of proofs that are accepted.
 pub(super) const ALGORITHMS: [Algorithm; 5] =
@@ -24,8 +24,46 @@ pub(super) const ALGORITHMS: [Algorithm; 5] =
 /// Checks proofs, and remembers them so that each is accepted once.
 #[derive(Debug, Default)]
 pub(super) struct ProofChecker {
-    /// The hashes of the IDs of accepted proofs, and the time until which they are remembered.
-    used: Mutex<HashMap<String, u64>>,
+    limits: ProofLimits,
+    used: Mutex<UsedProofs>,
+}
+
+/// The maximum numbers of proofs that are remembered for each [`LIFETIME`].
+#[derive(Clone, Copy, Debug)]
+pub(super) struct ProofLimits {
+    /// Of one key, so that one client does not take the memory of all.
+    pub(super) per_key: usize,
+    /// Of one key, in the space that is reserved for keys with few proofs. Many busy keys leave it free.
+    pub(super) reserved_per_key: usize,
+    /// Of all keys, in the reserved space.
+    pub(super) reserved: usize,
+    /// Of all keys, in the other space.
+    pub(super) total: usize,
+}
+
+impl Default for ProofLimits {
+    fn default() -> Self {
+        Self { per_key: 20_000, reserved_per_key: 100, reserved: 50_000, total: 150_000 }
+    }
+}
+
+/// The proofs of two periods of [`LIFETIME`], so that all old ones can be dropped at once.
+#[derive(Debug, Default)]
+struct UsedProofs {
+    current: Period,
+    previous: Period,
+    /// When the current period ends, in seconds since 1970.
+    ends: u64,
+}
+
+#[derive(Debug, Default)]
+struct Period {
+    /// The hashes of the thumbprints and IDs of accepted proofs.
+    proofs: HashSet<[u8; 32]>,
+    /// The number of proofs by the hash of their thumbprint.
+    keys: HashMap<[u8; 32], usize>,
+    /// The number of proofs in the reserved space.
+    reserved: usize,
 }
 
 #[derive(Deserialize)]
@@ -47,6 +85,11 @@ pub(super) enum ProofError {
     Invalid(&'static str),
     /// The proof has no current nonce.
     Nonce,
+    /// The proof cannot be remembered until some seconds have passed.
+    TooMany {
+        /// The number of seconds.
+        retry_after: u64,
+    },
 }
 
 impl From<&'static str> for ProofError {
@@ -67,6 +110,11 @@ pub(super) struct Expected<'a> {
 }
 
 impl ProofChecker {
+    #[cfg(test)]
+    pub(super) fn with_limits(limits: ProofLimits) -> Self {
+        Self { limits, used: Mutex::default() }
+    }
+
     /// Checks a proof. Returns whether the client should use a new nonce, or the reason why the proof is rejected.
     pub(super) fn check(&self, proof: &str, expected: &Expected<'_>) -> Result<bool, ProofError> {
         let jws = Jws::parse(proof).map_err(|_| "the proof is not a JSON Web Token")?;
@@ -89,24 +137,49 @@ impl ProofChecker {
         if nonce == Some(NonceStatus::Invalid) {
             return Err(ProofError::Nonce);
         }
-        self.use_once(&key, &claims.jti)?;
+        self.use_once(expected.thumbprint, &claims.jti, now())?;
         Ok(nonce == Some(NonceStatus::Old))
     }
 
     /// Records a proof. Fails if it was used before.
-    fn use_once(&self, key: &Jwk, jti: &str) -> Result<(), &'static str> {
-        let id = sha256(&format!("{} {jti}", key.thumbprint().unwrap_or_default()));
-        let (mut used, now) = (self.used.lock().unwrap_or_else(PoisonError::into_inner), now());
-        if used.len() >= MAX_REMEMBERED {
-            used.retain(|_, until| *until >= now);
+    fn use_once(&self, thumbprint: &str, jti: &str, now: u64) -> Result<(), ProofError> {
+        let (key, proof) = (sha256_bytes(thumbprint), sha256_bytes(&format!("{thumbprint} {jti}")));
+        let mut used = self.used.lock().unwrap_or_else(PoisonError::into_inner);
+        used.advance(now);
+        if used.current.proofs.contains(&proof) || used.previous.proofs.contains(&proof) {
+            return Err("the proof was used before".into());
         }
-        if used.len() >= MAX_REMEMBERED {
-            return Err("too many proofs; try again later");
+        let retry_after = used.ends.saturating_sub(now).max(1);
+        match used.current.insert(key, proof, &self.limits) {
+            true => Ok(()),
+            false => Err(ProofError::TooMany { retry_after }),
         }
-        match used.insert(id, now + 2 * WINDOW + 1) {
-            Some(until) if until >= now => Err("the proof was used before"),
-            _ => Ok(()),
+    }
+}
+
+impl UsedProofs {
+    fn advance(&mut self, now: u64) {
+        if now < self.ends {
+            return;
         }
+        let ended = std::mem::take(&mut self.current);
+        self.previous = if now - self.ends < LIFETIME { ended } else { Period::default() };
+        self.ends = now + LIFETIME;
+    }
+}
+
+impl Period {
+    /// Inserts a proof. Returns `false` if the key or all keys have reached their limits.
+    fn insert(&mut self, key: [u8; 32], proof: [u8; 32], limits: &ProofLimits) -> bool {
+        let count = self.keys.get(&key).copied().unwrap_or_default();
+        let is_reserved = count < limits.reserved_per_key && self.reserved < limits.reserved;
+        let has_room = self.proofs.len() - self.reserved < limits.total;
+        if count >= limits.per_key || !(is_reserved || has_room) {
+            return false;
+        }
+        self.keys.insert(key, count + 1);
+        self.reserved += usize::from(is_reserved);
+        self.proofs.insert(proof)
     }
 }
 
@@ -129,4 +202,74 @@ fn check_claims(claims: &Claims, expected: &Expected<'_>) -> Result<(), &'static
         return Err("the proof has no ID");
     }
     Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const LIMITS: ProofLimits = ProofLimits { per_key: 5, reserved_per_key: 2, reserved: 6, total: 8 };
+
+    /// Uses a number of proofs of a key. Returns how many are accepted.
+    fn accepted(checker: &ProofChecker, key: &str, proofs: std::ops::Range<usize>, now: u64) -> usize {
+        let results = proofs.map(|jti| checker.use_once(key, &jti.to_string(), now));
+        results
+            .filter(|result| {
+                assert!(matches!(result, Ok(()) | Err(ProofError::TooMany { .. })), "{result:?}");
+                result.is_ok()
+            })
+            .count()
+    }
+
+    #[test]
+    fn a_busy_client_locks_no_other_out() {
+        let checker = ProofChecker::with_limits(LIMITS);
+        assert_eq!(accepted(&checker, "mallory", 0..100, 1000), 5);
+        assert_eq!(accepted(&checker, "alice", 0..5, 1000), 5);
+        // With further keys, a client takes the common space, but not all that is reserved for keys with few proofs.
+        assert_eq!(accepted(&checker, "mallory-2", 0..100, 1000), 4);
+        assert_eq!(accepted(&checker, "bob", 0..1, 1000), 0, "the reserved space is taken by three keys");
+        let checker = ProofChecker::with_limits(ProofLimits { reserved: 100, ..LIMITS });
+        let all: usize = (0..20).map(|key| accepted(&checker, &format!("mallory-{key}"), 0..100, 1000)).sum();
+        assert_eq!(all, 8 + 20 * 2);
+        assert_eq!(accepted(&checker, "bob", 0..5, 1000), 2);
+    }
+
+    #[test]
+    fn the_memory_of_all_proofs_is_bounded() {
+        let checker = ProofChecker::with_limits(LIMITS);
+        for (round, now) in [1000, 1050, 1121, 1200, 1242, 5000].into_iter().enumerate() {
+            for key in 0..100 {
+                accepted(&checker, &key.to_string(), round * 100..(round + 1) * 100, now);
+            }
+            let used = checker.used.lock().expect("a lock");
+            for period in [&used.current, &used.previous] {
+                assert!(period.proofs.len() <= LIMITS.total + LIMITS.reserved, "{now}: {period:?}");
+                assert!(period.keys.len() <= period.proofs.len());
+            }
+        }
+    }
+
+    #[test]
+    fn proofs_are_remembered_for_their_lifetime() {
+        for start in [1000, 1001, 1060, 1120] {
+            let checker = ProofChecker::with_limits(LIMITS);
+            checker.use_once("key", "first", 1000).expect("a new proof");
+            checker.use_once("key", "jti", start).expect("a new proof");
+            for now in start..start + LIFETIME {
+                let replayed = checker.use_once("key", "jti", now);
+                assert_eq!(replayed, Err(ProofError::Invalid("the proof was used before")), "{start} {now}");
+            }
+            // Another key may use the same ID.
+            checker.use_once("other", "jti", start).expect("a new proof");
+        }
+    }
+
+    #[test]
+    fn tells_when_proofs_are_accepted_again() {
+        let checker = ProofChecker::with_limits(LIMITS);
+        accepted(&checker, "key", 0..5, 1000);
+        assert_eq!(checker.use_once("key", "5", 1021), Err(ProofError::TooMany { retry_after: 100 }));
+        assert_eq!(checker.use_once("key", "5", 1121), Ok(()));
+    }
 }

@@ -29,6 +29,8 @@ pub(super) enum Refusal {
     InvalidRequest(&'static str),
     /// Tokens cannot be verified now.
     Unavailable,
+    /// The DPoP proof cannot be remembered now. Contains the number of seconds after which it can.
+    TooManyProofs(u64),
     /// The service has handled a body without [`BodyCheck`](mcpgen_runtime::http::server::BodyCheck).
     Unchecked,
 }
@@ -50,6 +52,9 @@ impl Refusal {
             Self::Unavailable => {
                 (StatusCode::SERVICE_UNAVAILABLE, None, "tokens cannot be verified now; try again later")
             }
+            Self::TooManyProofs(_) => {
+                (StatusCode::SERVICE_UNAVAILABLE, None, "the server cannot remember more DPoP proofs; try again later")
+            }
             Self::Unchecked => {
                 (StatusCode::INTERNAL_SERVER_ERROR, None, "the server does not check the scopes of operations")
             }
@@ -60,9 +65,12 @@ impl Refusal {
         let headers = response.headers_mut();
         headers.insert(CONTENT_TYPE, HeaderValue::from_static("application/json"));
         headers.insert(CACHE_CONTROL, HeaderValue::from_static("no-store"));
-        if self == Self::Unavailable {
-            headers.insert(RETRY_AFTER, HeaderValue::from_static("5"));
-        }
+        let retry_after = match &self {
+            Self::Unavailable => Some(5),
+            Self::TooManyProofs(seconds) => Some(*seconds),
+            _ => None,
+        };
+        headers.extend(retry_after.map(|seconds| (RETRY_AFTER, seconds.into())));
         if status.is_server_error() {
             return response;
         }

@@ -160,6 +160,13 @@ impl Shared {
         self.proofs.check(proof, &expected).map_err(|error| match error {
             ProofError::Invalid(why) => Refusal::InvalidProof(why),
             ProofError::Nonce => Refusal::NoNonce,
+            ProofError::TooMany { retry_after } => {
+                tracing::warn!(
+                    subject = identity.subject,
+                    "the DPoP proofs of this client, or of all, reach their limit"
+                );
+                Refusal::TooManyProofs(retry_after)
+            }
         })
     }
 
@@ -347,8 +354,10 @@ impl<B> Service<Request<B>> for MetadataService {
 
 #[cfg(all(test, feature = "client"))]
 mod tests {
+    use http::header::{RETRY_AFTER, WWW_AUTHENTICATE};
     use tower::ServiceExt;
 
+    use super::super::dpop::ProofLimits;
     use super::super::verifier::TokenVerifier;
     use super::*;
     use crate::dpop::DpopKey;
@@ -381,6 +390,26 @@ mod tests {
             let found = response.headers().get(DPOP_NONCE).map(|nonce| nonce.to_str().expect("text").to_owned());
             assert_eq!(found.is_some(), is_new);
             nonce = found.unwrap_or_default();
+        }
+    }
+
+    #[tokio::test]
+    async fn a_client_with_too_many_proofs_may_try_again_later() {
+        let key = DpopKey::generate().expect("a key");
+        let options = ResourceOptions::new("https://mcp.example/mcp", "https://as.example");
+        let mut resource = ProtectedResource::new(options, BoundTo(key.thumbprint().to_owned())).expect("a resource");
+        let limits = ProofLimits { per_key: 1, ..ProofLimits::default() };
+        Arc::get_mut(&mut resource.0).expect("no clones").proofs = ProofChecker::with_limits(limits);
+        for expected in [StatusCode::OK, StatusCode::SERVICE_UNAVAILABLE] {
+            let proof = key.proof("POST", &resource.0.url, None, Some(&"token".into())).expect("a proof");
+            let request = Request::post("/mcp").header(AUTHORIZATION, "DPoP token").header(DPOP, proof);
+            let request: Request<Full<Bytes>> = request.body(Full::default()).expect("a request");
+            let handler = tower::service_fn(|_| async { Ok::<_, Infallible>(Response::new(Full::<Bytes>::default())) });
+            let response = resource.layer(handler).oneshot(request).await.expect("a response");
+            assert_eq!(response.status(), expected);
+            let has = |name| response.headers().contains_key(name);
+            assert_eq!(has(RETRY_AFTER), expected == StatusCode::SERVICE_UNAVAILABLE);
+            assert!(!has(WWW_AUTHENTICATE), "another token would not help");
         }
     }
 }
