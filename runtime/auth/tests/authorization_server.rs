@@ -11,7 +11,7 @@ use axum::response::{IntoResponse, Redirect, Response};
 use axum::routing::{get, post};
 use axum::{Json, Router};
 use futures_util::future::BoxFuture;
-use mcpgen_auth::client::{PendingLogin, UserAgent};
+use mcpgen_auth::client::{AuthorizationRequest, PendingLogin, UserAgent};
 use mcpgen_auth::dpop::DPOP_NONCE;
 use mcpgen_auth::jose::{Jwk, Jws, SigningKey};
 use serde_json::{Value, json};
@@ -360,10 +360,10 @@ impl PendingLogin for FollowsRedirect {
         "http://127.0.0.1:7777/callback".to_owned()
     }
 
-    fn log_in(self: Box<Self>, authorization_url: Url) -> BoxFuture<'static, Result<Url, BoxError>> {
+    fn log_in(self: Box<Self>, request: AuthorizationRequest) -> BoxFuture<'static, Result<Url, BoxError>> {
         Box::pin(async move {
             let client = reqwest::Client::builder().redirect(reqwest::redirect::Policy::none()).build()?;
-            let response = client.get(authorization_url).send().await?;
+            let response = client.get(request.url().clone()).send().await?;
             Ok(response.headers()["location"].to_str()?.parse()?)
         })
     }

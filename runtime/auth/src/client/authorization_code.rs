@@ -6,7 +6,7 @@ use url::Url;
 
 use super::discovery::Discovered;
 use super::error::{ErrorResponse, OAuthError};
-use super::user_agent::PendingLogin;
+use super::user_agent::{AuthorizationRequest, PendingLogin, parameter};
 use crate::fetch::Fetcher;
 use crate::util::{random_text, sha256};
 
@@ -49,8 +49,11 @@ pub(super) async fn authorize(
             url.query_pairs_mut().append_pair("prompt", "consent");
         }
     }
-    let response = login.log_in(url).await.map_err(OAuthError::UserAgent)?;
-    let code = read_response(&response, &state, found)?;
+    let issuer = found.server.issuer.clone();
+    let requires_issuer = found.server.authorization_response_iss_parameter_supported == Some(true);
+    let request = AuthorizationRequest { url, state, issuer, requires_issuer };
+    let response = login.log_in(request.clone()).await.map_err(OAuthError::UserAgent)?;
+    let code = read_response(&request, &response)?;
     Ok(Authorized { code, verifier, redirect_uri })
 }
 
@@ -63,48 +66,22 @@ fn check_pkce(found: &Discovered) -> Result<(), OAuthError> {
     }
 }
 
-/// Checks that the response is from the expected authorization server and for this request, and returns its code.
+/// Returns the code in a response.
 ///
 /// Checks the state and the issuer first, so that nothing in a forged response is used or shown.
-fn read_response(response: &Url, state: &str, found: &Discovered) -> Result<SecretString, OAuthError> {
-    let invalid = OAuthError::AuthorizationResponse;
-    let value = |name: &str| -> Result<Option<String>, OAuthError> {
-        let mut values = response.query_pairs().filter(|(found, _)| found == name);
-        let value = values.next().map(|(_, value)| value.into_owned());
-        match values.next() {
-            None => Ok(value),
-            Some(_) => Err(invalid("a parameter occurs twice")),
-        }
-    };
-    if value("state")?.as_deref() != Some(state) {
-        return Err(invalid("`state` is not that of the request"));
+fn read_response(request: &AuthorizationRequest, response: &Url) -> Result<SecretString, OAuthError> {
+    request.check(response)?;
+    if let Some(error) = parameter(response, "error")? {
+        let description = parameter(response, "error_description")?;
+        return Err(OAuthError::Refused(ErrorResponse::new(&error, description.as_deref())));
     }
-    match value("iss")? {
-        Some(issuer) if issuer != found.server.issuer => return Err(invalid("`iss` is another authorization server")),
-        None if found.server.authorization_response_iss_parameter_supported == Some(true) => {
-            return Err(invalid("`iss` is missing"));
-        }
-        _ => {}
-    }
-    if let Some(error) = value("error")? {
-        return Err(OAuthError::Refused(ErrorResponse::new(&error, value("error_description")?.as_deref())));
-    }
-    Ok(value("code")?.ok_or(invalid("`code` is missing"))?.into())
+    Ok(parameter(response, "code")?.ok_or(OAuthError::AuthorizationResponse("`code` is missing"))?.into())
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::metadata::AuthorizationServerMetadata;
-
-    fn found(advertises_iss: Option<bool>) -> Discovered {
-        let server = AuthorizationServerMetadata {
-            issuer: "https://as.example".to_owned(),
-            authorization_response_iss_parameter_supported: advertises_iss,
-            ..AuthorizationServerMetadata::default()
-        };
-        Discovered { resource: String::new(), scopes: None, server, has_no_metadata: false }
-    }
 
     #[test]
     fn accepts_only_responses_to_its_request() {
@@ -128,7 +105,11 @@ mod tests {
         ];
         for (query, advertises_iss, expected) in table {
             let url = format!("http://127.0.0.1:1/callback?{query}").parse().expect("a URL");
-            match (read_response(&url, "s", &found(advertises_iss)), expected) {
+            let requires_issuer = advertises_iss == Some(true);
+            let request =
+                AuthorizationRequest::new("https://as.example/".parse().expect("a URL"), "s", "https://as.example");
+            let request = AuthorizationRequest { requires_issuer, ..request };
+            match (read_response(&request, &url), expected) {
                 (Ok(code), Ok(expected)) => assert_eq!(code.expose_secret(), expected, "{query}"),
                 (Err(error), Err(expected)) => assert!(error.to_string().contains(expected), "{query}: {error}"),
                 (result, _) => panic!("{query}: {:?}", result.map(|_| ())),
@@ -138,7 +119,8 @@ mod tests {
 
     #[test]
     fn requires_pkce_with_s256() {
-        let mut found = found(None);
+        let server = AuthorizationServerMetadata::default();
+        let mut found = Discovered { resource: String::new(), scopes: None, server, has_no_metadata: false };
         for (methods, expected) in [(None, false), (Some(vec!["plain"]), false), (Some(vec!["plain", "S256"]), true)] {
             found.server.code_challenge_methods_supported =
                 methods.clone().map(|methods| methods.into_iter().map(ToOwned::to_owned).collect());

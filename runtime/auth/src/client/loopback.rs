@@ -12,7 +12,7 @@ use tokio::net::{TcpListener, TcpStream};
 use tower::BoxError;
 use url::Url;
 
-use super::user_agent::{PendingLogin, UserAgent};
+use super::user_agent::{AuthorizationRequest, PendingLogin, UserAgent};
 
 /// The path of the redirect URI.
 const PATH: &str = "/callback";
@@ -20,15 +20,25 @@ const PATH: &str = "/callback";
 /// The maximum size of a request's head, in bytes.
 const LONGEST: usize = 16 << 10;
 
+/// The maximum number of forged responses. Any page that the user visits can send some, but nobody sends so many by
+/// accident.
+const MAX_FORGED: usize = 1000;
+
 /// The page that the user sees at the end.
 const PAGE: &str = "<!doctype html><html lang=\"en\"><meta charset=\"utf-8\"><title>Signed in</title>\
     <body style=\"font-family:sans-serif;margin:4em\"><h1>You can close this page</h1>\
     <p>The application has received the response and continues.</p></body></html>";
 
+/// The page for a response that does not belong to the login.
+const FORGED_PAGE: &str = "<!doctype html><html lang=\"en\"><meta charset=\"utf-8\"><title>Not signed in</title>\
+    <body style=\"font-family:sans-serif;margin:4em\"><h1>This response was ignored</h1>\
+    <p>It does not belong to the login that the application waits for. Continue in the page that the application has \
+    opened.</p></body></html>";
+
 /// Shows the authorization URL to the user, and listens on the loopback interface for the response.
 ///
-/// Each login listens on a random port on `127.0.0.1`, and on `[::1]` if that is available. It accepts one
-/// response.
+/// Each login listens on a random port on `127.0.0.1`, and on `[::1]` if that is available. It accepts one response.
+/// Forged responses, which do not pass [`AuthorizationRequest::check`], get an error page, and the login continues.
 #[derive(Clone)]
 pub struct Loopback {
     open: Arc<Open>,
@@ -100,24 +110,30 @@ impl PendingLogin for Listening {
         format!("http://127.0.0.1:{}{PATH}", self.port)
     }
 
-    fn log_in(self: Box<Self>, authorization_url: Url) -> BoxFuture<'static, Result<Url, BoxError>> {
+    fn log_in(self: Box<Self>, request: AuthorizationRequest) -> BoxFuture<'static, Result<Url, BoxError>> {
         Box::pin(async move {
-            (self.agent.open)(&authorization_url)?;
-            let response = tokio::time::timeout(self.agent.timeout, self.response()).await;
+            (self.agent.open)(request.url())?;
+            let response = tokio::time::timeout(self.agent.timeout, self.response(&request)).await;
             response.map_err(|_| format!("no response within {:?}; log in again", self.agent.timeout))?
         })
     }
 }
 
 impl Listening {
-    /// Waits for a request of the redirect URI. Responds with 404 to other requests, such as for an icon.
-    async fn response(&self) -> Result<Url, BoxError> {
+    /// Waits for the response. Responds with 404 to requests for anything else, such as an icon.
+    async fn response(&self, request: &AuthorizationRequest) -> Result<Url, BoxError> {
+        let mut forged = 0;
         loop {
             let mut stream = self.accept().await?;
             // A client that sends nothing must not block the login.
             let target = tokio::time::timeout(Duration::from_secs(5), read_target(&mut stream)).await;
             let url = target.ok().and_then(Result::ok).flatten().and_then(|target| self.url(&target));
-            let (status, page) = if url.is_some() { ("200 OK", PAGE) } else { ("404 Not Found", "") };
+            let checked = url.map(|url| request.check(&url).map(|()| url));
+            let (status, page) = match &checked {
+                Some(Ok(_)) => ("200 OK", PAGE),
+                Some(Err(_)) => ("400 Bad Request", FORGED_PAGE),
+                None => ("404 Not Found", ""),
+            };
             let head = format!(
                 "HTTP/1.1 {status}\r\ncontent-type: text/html; charset=utf-8\r\ncontent-length: {}\r\n\
                  cache-control: no-store\r\nreferrer-policy: no-referrer\r\nconnection: close\r\n\r\n{page}",
@@ -125,8 +141,14 @@ impl Listening {
             );
             let _ = tokio::time::timeout(Duration::from_secs(5), stream.write_all(head.as_bytes())).await;
             let _ = stream.shutdown().await;
-            if let Some(url) = url {
-                return Ok(url);
+            match checked {
+                Some(Ok(url)) => return Ok(url),
+                Some(Err(error)) if forged == MAX_FORGED => return Err(error.into()),
+                Some(Err(error)) => {
+                    forged += 1;
+                    tracing::warn!(%error, "ignored an authorization response");
+                }
+                None => {}
             }
         }
     }

@@ -7,7 +7,7 @@ use futures_util::future::BoxFuture;
 use tower::BoxError;
 use url::Url;
 
-use super::user_agent::{PendingLogin, UserAgent};
+use super::user_agent::{AuthorizationRequest, PendingLogin, UserAgent};
 
 /// Shows the authorization URL, and asks the user to paste the URL to which the browser was redirected.
 ///
@@ -51,9 +51,9 @@ impl PendingLogin for Manual {
         self.redirect_uri.clone()
     }
 
-    fn log_in(self: Box<Self>, authorization_url: Url) -> BoxFuture<'static, Result<Url, BoxError>> {
+    fn log_in(self: Box<Self>, request: AuthorizationRequest) -> BoxFuture<'static, Result<Url, BoxError>> {
         Box::pin(async move {
-            let pasted = tokio::task::spawn_blocking(move || (self.ask)(&authorization_url)).await??;
+            let pasted = tokio::task::spawn_blocking(move || (self.ask)(request.url())).await??;
             // The text contains the code, so it is not shown in the error.
             pasted.trim().parse().map_err(|_| "the pasted text is not a URL; paste the whole address".into())
         })

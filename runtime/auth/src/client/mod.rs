@@ -50,4 +50,4 @@ pub use manual::Manual;
 pub use oauth_client::OAuthClient;
 pub use options::OAuthOptions;
 pub use registered_client::{ClientAuthentication, RegisteredClient};
-pub use user_agent::{PendingLogin, UserAgent};
+pub use user_agent::{AuthorizationRequest, PendingLogin, UserAgent};

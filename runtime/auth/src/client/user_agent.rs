@@ -1,10 +1,14 @@
 //! The trait of user agents, with which users log in.
 
+use std::fmt;
 use std::time::Duration;
 
 use futures_util::future::BoxFuture;
 use tower::BoxError;
 use url::Url;
+
+use super::error::OAuthError;
+use crate::fetch::shown;
 
 /// Sends a user to the authorization server, and receives the authorization response.
 pub trait UserAgent: Send + Sync + 'static {
@@ -26,10 +30,75 @@ pub trait PendingLogin: Send {
     /// Returns the redirect URI, to which the authorization server sends the user back.
     fn redirect_uri(&self) -> String;
 
-    /// Sends the user to `authorization_url` and returns the URL to which the user was redirected, with its query.
+    /// Sends the user to the URL of the request and returns the URL to which the user was redirected, with its query.
+    ///
+    /// If anyone else can send a response, as to a port of the user's machine, call [`AuthorizationRequest::check`] and
+    /// ignore responses that do not pass, so that a forged one does not end the login.
     ///
     /// # Errors
     ///
     /// Returns an error if the user cannot be asked, or does not respond in time.
-    fn log_in(self: Box<Self>, authorization_url: Url) -> BoxFuture<'static, Result<Url, BoxError>>;
+    fn log_in(self: Box<Self>, request: AuthorizationRequest) -> BoxFuture<'static, Result<Url, BoxError>>;
+}
+
+/// An authorization request, to which a user agent obtains the response.
+#[derive(Clone)]
+pub struct AuthorizationRequest {
+    pub(super) url: Url,
+    pub(super) state: String,
+    pub(super) issuer: String,
+    /// Whether the authorization server sends `iss` in each response.
+    pub(super) requires_issuer: bool,
+}
+
+impl AuthorizationRequest {
+    /// Creates the request with this URL, `state` and issuer, for tests of user agents.
+    pub fn new(url: Url, state: impl Into<String>, issuer: impl Into<String>) -> Self {
+        Self { url, state: state.into(), issuer: issuer.into(), requires_issuer: false }
+    }
+
+    /// Returns the URL to which the user is sent.
+    #[must_use]
+    pub fn url(&self) -> &Url {
+        &self.url
+    }
+
+    /// Checks that a response is for this request and from its authorization server. The user may still have refused.
+    ///
+    /// # Errors
+    ///
+    /// Returns [`OAuthError::AuthorizationResponse`] if `state` or `iss` differs, or a parameter occurs twice. Nothing in
+    /// such a response can be trusted.
+    pub fn check(&self, response: &Url) -> Result<(), OAuthError> {
+        let invalid = OAuthError::AuthorizationResponse;
+        let value = |name| parameter(response, name);
+        if value("state")?.as_deref() != Some(self.state.as_str()) {
+            return Err(invalid("`state` is not that of the request"));
+        }
+        match value("iss")? {
+            Some(issuer) if issuer != self.issuer => return Err(invalid("`iss` is another authorization server")),
+            None if self.requires_issuer => return Err(invalid("`iss` is missing")),
+            _ => {}
+        }
+        for name in ["code", "error", "error_description"] {
+            value(name)?;
+        }
+        Ok(())
+    }
+}
+
+impl fmt::Debug for AuthorizationRequest {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("AuthorizationRequest").field("url", &shown(&self.url)).finish_non_exhaustive()
+    }
+}
+
+/// Returns a parameter of a response. Fails if it occurs twice.
+pub(super) fn parameter(response: &Url, name: &str) -> Result<Option<String>, OAuthError> {
+    let mut values = response.query_pairs().filter(|(found, _)| found == name);
+    let value = values.next().map(|(_, value)| value.into_owned());
+    match values.next() {
+        None => Ok(value),
+        Some(_) => Err(OAuthError::AuthorizationResponse("a parameter occurs twice")),
+    }
 }

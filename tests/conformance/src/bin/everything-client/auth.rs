@@ -6,7 +6,8 @@ use std::sync::Arc;
 use anyhow::Context;
 use futures_util::future::BoxFuture;
 use mcpgen_auth::client::{
-    ClientAuthentication, Grant, IdentityProvider, OAuthClient, OAuthOptions, PendingLogin, RegisteredClient, UserAgent,
+    AuthorizationRequest, ClientAuthentication, Grant, IdentityProvider, OAuthClient, OAuthOptions, PendingLogin,
+    RegisteredClient, UserAgent,
 };
 use mcpgen_auth::jose::SigningKey;
 use reqwest::Url;
@@ -89,10 +90,10 @@ impl PendingLogin for Redirect {
         "http://127.0.0.1:3000/callback".to_owned()
     }
 
-    fn log_in(self: Box<Self>, authorization_url: Url) -> BoxFuture<'static, Result<Url, BoxError>> {
+    fn log_in(self: Box<Self>, request: AuthorizationRequest) -> BoxFuture<'static, Result<Url, BoxError>> {
         Box::pin(async move {
             let client = reqwest::Client::builder().redirect(reqwest::redirect::Policy::none()).build()?;
-            let response = client.get(authorization_url).send().await?;
+            let response = client.get(request.url().clone()).send().await?;
             let location = response.headers().get(LOCATION).ok_or("the authorization endpoint did not redirect")?;
             Ok(location.to_str()?.parse()?)
         })
