@@ -18,19 +18,19 @@ use url::Url;
 use crate::authorization_server::AuthorizationServer;
 use crate::flow::{messages, options};
 
-const RESOURCE_AT_PATH: &str = "/.well-known/oauth-protected-resource/public/mcp";
+pub(crate) const RESOURCE_AT_PATH: &str = "/.well-known/oauth-protected-resource/public/mcp";
 const RESOURCE_AT_ROOT: &str = "/.well-known/oauth-protected-resource";
 
 /// A web server that has some documents. Records the paths of requests.
 #[derive(Clone)]
-struct Site {
-    origin: String,
+pub(crate) struct Site {
+    pub(crate) origin: String,
     documents: Arc<Mutex<BTreeMap<String, Value>>>,
     log: Arc<Mutex<Vec<String>>>,
 }
 
 impl Site {
-    async fn start() -> Self {
+    pub(crate) async fn start() -> Self {
         let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.expect("a free port");
         let origin = format!("http://{}", listener.local_addr().expect("an address"));
         let site = Self { origin, documents: Arc::default(), log: Arc::default() };
@@ -46,17 +46,29 @@ impl Site {
         documents.get(uri.path()).map_or(StatusCode::NOT_FOUND.into_response(), |found| Json(found).into_response())
     }
 
-    fn put(&self, path: &str, document: Value) {
+    pub(crate) fn put(&self, path: &str, document: Value) {
         self.documents.lock().expect("the documents").insert(path.to_owned(), document);
     }
 
+    /// Changes members of the document at this path. `None` removes a member.
+    pub(crate) fn change(&self, path: &str, members: &[(&str, Option<Value>)]) {
+        let mut documents = self.documents.lock().expect("the documents");
+        let document = documents.get_mut(path).and_then(Value::as_object_mut).expect("an object");
+        for (name, value) in members {
+            match value {
+                Some(value) => document.insert((*name).to_owned(), value.clone()),
+                None => document.remove(*name),
+            };
+        }
+    }
+
     /// Puts the metadata of the MCP server at this path.
-    fn put_resource(&self, path: &str, issuer: &str) {
+    pub(crate) fn put_resource(&self, path: &str, issuer: &str) {
         self.put(path, json!({ "resource": self.url(), "authorization_servers": [issuer] }));
     }
 
     /// Puts the metadata of an authorization server at this path.
-    fn put_issuer(&self, path: &str, issuer: &str) {
+    pub(crate) fn put_issuer(&self, path: &str, issuer: &str) {
         self.put(
             path,
             json!({
@@ -70,18 +82,18 @@ impl Site {
     }
 
     /// Returns the URL of the MCP server.
-    fn url(&self) -> Url {
+    pub(crate) fn url(&self) -> Url {
         format!("{}/public/mcp", self.origin).parse().expect("a URL")
     }
 
     /// Returns the paths of the requests since the last call.
-    fn log(&self) -> Vec<String> {
+    pub(crate) fn log(&self) -> Vec<String> {
         std::mem::take(&mut self.log.lock().expect("the log"))
     }
 }
 
 /// Lets a client respond to a 401 with this `WWW-Authenticate`.
-async fn respond(
+pub(crate) async fn respond(
     client: &OAuthClient,
     url: &Url,
     challenge: Option<&str>,

@@ -307,7 +307,7 @@ async fn uses_newer_credentials_than_the_store_can_keep() {
     let issuer = AuthorizationServer::start(20).await;
     let server = ProtectedServer::start(issuer.issuer(), DpopPolicy::Allowed).await;
     let (mut options, store) = (options(), MemoryStore::default());
-    options.client = Some(RegisteredClient::with_secret("client", "client-secret"));
+    options.client = Some(RegisteredClient::with_secret(issuer.issuer(), "client", "client-secret"));
     options.store = Arc::new(store);
     let key = StoreKey { kind: EntryKind::Credentials, server: server.url.clone(), user: String::new() };
     call(&connect(&server.url, options.clone(), None).await, "read").await;

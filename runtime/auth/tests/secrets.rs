@@ -1,15 +1,17 @@
-//! Tests that no secret is logged or shown.
+//! Tests that no secret is logged, shown, or sent to another authorization server.
 
 use std::sync::Arc;
 
-use mcpgen_auth::client::{OAuthClient, OAuthError, RegisteredClient};
+use mcpgen_auth::client::{Grant, OAuthClient, OAuthError, OAuthOptions, RegisteredClient};
 use mcpgen_auth::jose::SigningKey;
 use mcpgen_auth::server::DpopPolicy;
 use mcpgen_runtime::Client;
 use mcpgen_runtime::http::client::{Authorize, ClientOptions};
+use secrecy::SecretString;
 
-use crate::authorization_server::AuthorizationServer;
-use crate::flow::{ProtectedServer, call, options};
+use crate::authorization_server::{AuthorizationServer, FollowsRedirect};
+use crate::discovery::{RESOURCE_AT_PATH, Site, respond};
+use crate::flow::{ProtectedServer, call, messages, options};
 use crate::recorder::Recorder;
 
 #[tokio::test]
@@ -36,8 +38,7 @@ async fn secrets_are_neither_logged_nor_shown() {
     // Errors that concern secrets.
     let key = SigningKey::generate().expect("a key");
     let mut wrong = options();
-    wrong.client =
-        Some(RegisteredClient::with_secret("c", "client-secret-configured").of_issuer("https://other.example"));
+    wrong.client = Some(RegisteredClient::with_secret("https://other.example", "c", "client-secret-configured"));
     shown += &format!("{key:?} {wrong:?}");
     let server = ProtectedServer::start(issuer.issuer(), DpopPolicy::Allowed).await;
     let oauth: Arc<dyn Authorize> = Arc::new(OAuthClient::new(&server.url, wrong).expect("a client"));
@@ -53,5 +54,39 @@ async fn secrets_are_neither_logged_nor_shown() {
     for secret in secrets.iter().map(String::as_str).chain(["client-secret-configured"]) {
         assert!(!logged.contains(secret), "{secret} is logged:\n{logged}");
         assert!(!shown.contains(secret), "{secret} is shown:\n{shown}");
+    }
+}
+
+/// The MCP server names the authorization server. A malicious one gets no secret, signature or assertion.
+#[tokio::test]
+async fn secrets_reach_only_the_issuer_that_they_belong_to() {
+    const HONEST: &str = "https://honest.example";
+    let key = || SigningKey::generate().expect("a key");
+    let assertion = || Grant::JwtBearer(Arc::new(SecretString::from("assertion")));
+    let log_in = || Grant::AuthorizationCode(Arc::new(FollowsRedirect));
+    for (grant, client) in [
+        (Grant::ClientCredentials, RegisteredClient::with_secret(HONEST, "id", "secret")),
+        (Grant::ClientCredentials, RegisteredClient::with_key(HONEST, "id", key())),
+        (log_in(), RegisteredClient::with_secret(HONEST, "id", "secret")),
+        (log_in(), RegisteredClient::with_key(HONEST, "id", key())),
+        (assertion(), RegisteredClient::public("id").of_issuer(HONEST)),
+    ] {
+        let site = Site::start().await;
+        site.put_resource(RESOURCE_AT_PATH, &site.origin);
+        site.put_issuer("/.well-known/oauth-authorization-server", &site.origin);
+        let mut options = OAuthOptions::new("test", grant);
+        options.client = Some(client);
+        let shown = format!("{options:?}");
+        let client = OAuthClient::new(site.url().as_str(), options).expect("a client");
+        let error = respond(&client, &site.url(), None, None).await.expect_err("another issuer");
+        assert!(messages(error.as_ref()).contains("is registered with `https://honest.example`"), "{shown}: {error:?}");
+        let requests = site.log();
+        assert!(requests.iter().all(|path| path.starts_with("/.well-known/")), "{shown}: {requests:?}");
+    }
+    for client in [None, Some(RegisteredClient::public("id"))] {
+        let mut options = OAuthOptions::new("test", assertion());
+        options.client = client;
+        let error = OAuthClient::new("https://mcp.example/mcp", options).expect_err("no issuer");
+        assert!(matches!(error, OAuthError::NoIssuer), "{error:?}");
     }
 }

@@ -104,6 +104,12 @@ pub enum OAuthError {
     /// The grant needs a confidential client.
     #[error("this grant needs a client ID; set `OAuthOptions::client`")]
     NoClient,
+    /// The client of [`Grant::JwtBearer`](super::Grant::JwtBearer) has no issuer.
+    #[error(
+        "the issuer is not configured; set `OAuthOptions::client` with `RegisteredClient::of_issuer`, so that no other \
+         authorization server receives the assertion"
+    )]
+    NoIssuer,
     /// The user agent failed.
     #[error("the user could not be asked to log in")]
     UserAgent(#[source] BoxError),

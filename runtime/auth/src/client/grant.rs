@@ -19,7 +19,8 @@ pub enum Grant {
     /// The client acts on its own behalf. Requires [`OAuthOptions::client`](super::OAuthOptions::client).
     ClientCredentials,
     /// The client presents an assertion of its platform, such as a Kubernetes service account token: workload identity
-    /// federation (RFC 7523).
+    /// federation (RFC 7523). Requires [`OAuthOptions::client`](super::OAuthOptions::client) with an issuer, the only one
+    /// that receives the assertion.
     JwtBearer(Arc<dyn AssertionSource>),
     /// The client exchanges the user's ID token at the enterprise's identity provider for an assertion (ID-JAG), and
     /// the assertion for an access token: enterprise-managed authorization.

@@ -47,16 +47,18 @@ impl OAuthClient {
                 self.request(found, &self.configured(found)?, &params, scopes.clone()).await
             }
             Grant::JwtBearer(source) => {
+                let client = self.configured(found)?;
                 let assertion = source.assertion(&found.server.issuer).await.map_err(OAuthError::Assertion)?;
                 params.extend([("grant_type", JWT_BEARER), ("assertion", assertion.expose_secret())]);
                 params.extend(scope.map(|scope| ("scope", scope)));
-                self.request(found, &self.configured(found)?, &params, scopes.clone()).await
+                self.request(found, &client, &params, scopes.clone()).await
             }
             Grant::EnterpriseManaged(provider) => {
+                let client = self.configured(found)?;
                 let assertion = self.exchange(provider, found, scope).await?;
                 params.extend([("grant_type", JWT_BEARER), ("assertion", assertion.expose_secret())]);
                 params.extend(scope.map(|scope| ("scope", scope)));
-                self.request(found, &self.configured(found)?, &params, scopes.clone()).await
+                self.request(found, &client, &params, scopes.clone()).await
             }
         }
     }

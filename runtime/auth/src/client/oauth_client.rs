@@ -65,8 +65,8 @@ impl OAuthClient {
     ///
     /// # Errors
     ///
-    /// Returns an error if the URL is invalid, if the client metadata URL in the options is invalid, or if the HTTP
-    /// client cannot be created.
+    /// Returns an error if the URL is invalid, for the errors of [`with_fetcher`](Self::with_fetcher), or if the HTTP client
+    /// cannot be created.
     pub fn new(server_url: &str, options: OAuthOptions) -> Result<Self, OAuthError> {
         let server_url: Url = server_url.parse().map_err(|_| OAuthError::Url(server_url.to_owned()))?;
         let policy = options.network_policy.unwrap_or_else(|| NetworkPolicy::for_server(&server_url));
@@ -77,11 +77,16 @@ impl OAuthClient {
     ///
     /// # Errors
     ///
-    /// Returns an error if the client metadata URL in the options is invalid.
+    /// Returns an error if the client metadata URL in the options is invalid, or if the grant is
+    /// [`Grant::JwtBearer`] and the client has no issuer.
     pub fn with_fetcher(server_url: Url, options: OAuthOptions, fetcher: Fetcher) -> Result<Self, OAuthError> {
         if let Some(url) = &options.client_metadata_url {
             let is_valid = |url: &Url| url.scheme() == "https" && url.path() != "/";
             url.parse().ok().filter(is_valid).ok_or_else(|| OAuthError::ClientMetadataUrl(url.clone()))?;
+        }
+        let has_issuer = options.client.as_ref().is_some_and(|client| client.issuer.is_some());
+        if matches!(options.grant, Grant::JwtBearer(_)) && !has_issuer {
+            return Err(OAuthError::NoIssuer);
         }
         Ok(Self {
             server_url,

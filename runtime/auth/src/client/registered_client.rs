@@ -7,31 +7,34 @@ use secrecy::SecretString;
 use crate::jose::SigningKey;
 
 /// A client that is registered with an authorization server.
+///
+/// A secret or a key belongs to one authorization server. A client with one has the issuer of that server, because the MCP
+/// server, which names the authorization server to use, may be malicious.
 #[derive(Clone, Debug)]
 pub struct RegisteredClient {
-    /// The client ID.
-    pub id: String,
-    /// How the client authenticates.
-    pub authentication: ClientAuthentication,
-    /// The issuer of the authorization server. The client is not used with another one. `None` accepts the one that the
-    /// MCP server names first; set it if the MCP server is not trusted to name the right one.
-    pub issuer: Option<String>,
+    pub(super) id: String,
+    pub(super) authentication: ClientAuthentication,
+    pub(super) issuer: Option<String>,
 }
 
 impl RegisteredClient {
-    /// Creates a client without a secret.
+    /// Creates a client without a secret. It is used with the authorization server that the MCP server names, unless
+    /// [`of_issuer`](Self::of_issuer) is called.
     pub fn public(id: impl Into<String>) -> Self {
         Self { id: id.into(), authentication: ClientAuthentication::None, issuer: None }
     }
 
-    /// Creates a client with a secret.
-    pub fn with_secret(id: impl Into<String>, secret: impl Into<SecretString>) -> Self {
-        Self { id: id.into(), authentication: ClientAuthentication::Secret(secret.into()), issuer: None }
+    /// Creates a client with a secret, which only the authorization server of this issuer receives.
+    pub fn with_secret(issuer: impl Into<String>, id: impl Into<String>, secret: impl Into<SecretString>) -> Self {
+        Self { authentication: ClientAuthentication::Secret(secret.into()), ..Self::public(id).of_issuer(issuer) }
     }
 
-    /// Creates a client that authenticates with a private key.
-    pub fn with_key(id: impl Into<String>, key: SigningKey) -> Self {
-        Self { id: id.into(), authentication: ClientAuthentication::PrivateKeyJwt(Arc::new(key)), issuer: None }
+    /// Creates a client that authenticates with a private key, only at the authorization server of this issuer.
+    pub fn with_key(issuer: impl Into<String>, id: impl Into<String>, key: SigningKey) -> Self {
+        Self {
+            authentication: ClientAuthentication::PrivateKeyJwt(Arc::new(key)),
+            ..Self::public(id).of_issuer(issuer)
+        }
     }
 
     /// Uses the client only with the authorization server of this issuer.

@@ -9,7 +9,9 @@ use mcpgen_auth::client::{
     AuthorizationRequest, ClientAuthentication, Grant, IdentityProvider, OAuthClient, OAuthOptions, PendingLogin,
     RegisteredClient, UserAgent,
 };
+use mcpgen_auth::fetch::{Fetcher, NetworkPolicy};
 use mcpgen_auth::jose::SigningKey;
+use mcpgen_auth::metadata::{ProtectedResourceMetadata, protected_resource_urls};
 use reqwest::Url;
 use reqwest::header::LOCATION;
 use secrecy::SecretString;
@@ -35,10 +37,14 @@ pub(crate) struct AuthContext {
 }
 
 /// Returns the OAuth client for a scenario, or `None` if its server is not protected.
-pub(crate) fn oauth_client(scenario: &str, url: &str, context: &AuthContext) -> anyhow::Result<Option<OAuthClient>> {
+pub(crate) async fn oauth_client(
+    scenario: &str,
+    url: &str,
+    context: &AuthContext,
+) -> anyhow::Result<Option<OAuthClient>> {
     let Some(name) = scenario.strip_prefix("auth/") else { return Ok(None) };
     let mut options = OAuthOptions::new("everything-client", grant(name, context)?);
-    options.client = registered_client(context)?;
+    options.client = registered_client(url, context).await?;
     options.client_metadata_url = Some(METADATA_URL.to_owned());
     options.dpop = name.starts_with("dpop");
     Ok(Some(OAuthClient::new(url, options)?))
@@ -58,14 +64,18 @@ fn grant(name: &str, context: &AuthContext) -> anyhow::Result<Grant> {
     })
 }
 
-fn registered_client(context: &AuthContext) -> anyhow::Result<Option<RegisteredClient>> {
+async fn registered_client(url: &str, context: &AuthContext) -> anyhow::Result<Option<RegisteredClient>> {
     use secrecy::ExposeSecret;
     let Some(id) = &context.client_id else { return Ok(None) };
     let client = match (&context.client_secret, &context.private_key_pem) {
-        (Some(secret), _) => RegisteredClient::with_secret(id, secret.clone()),
+        (Some(secret), _) => RegisteredClient::with_secret(issuer(url, context).await?, id, secret.clone()),
         (None, Some(pem)) => {
             let algorithm = context.signing_algorithm.as_deref().unwrap_or("ES256").parse()?;
-            RegisteredClient::with_key(id, SigningKey::from_pem(pem.expose_secret(), algorithm)?)
+            let key = SigningKey::from_pem(pem.expose_secret(), algorithm)?;
+            RegisteredClient::with_key(issuer(url, context).await?, id, key)
+        }
+        (None, None) if context.valid_jwt.is_some() => {
+            RegisteredClient::public(id).of_issuer(issuer(url, context).await?)
         }
         (None, None) => RegisteredClient::public(id),
     };
@@ -73,6 +83,21 @@ fn registered_client(context: &AuthContext) -> anyhow::Result<Option<RegisteredC
         Some(issuer) => client.of_issuer(issuer),
         None => client,
     }))
+}
+
+/// Returns the issuer of the client's registration. Most contexts do not contain it, so this trusts the server.
+async fn issuer(url: &str, context: &AuthContext) -> anyhow::Result<String> {
+    if let Some(issuer) = &context.issuer {
+        return Ok(issuer.clone());
+    }
+    let url: Url = url.parse()?;
+    let fetcher = Fetcher::new(NetworkPolicy::for_server(&url))?;
+    for url in protected_resource_urls(&url) {
+        if let Ok(metadata) = fetcher.get::<ProtectedResourceMetadata>(&url).await {
+            return metadata.authorization_servers.into_iter().next().context("no `authorization_servers`");
+        }
+    }
+    anyhow::bail!("the server has no protected resource metadata")
 }
 
 /// Requests the authorization URL and returns the URL of the redirect, without following it.

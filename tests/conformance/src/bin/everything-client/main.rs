@@ -55,7 +55,7 @@ async fn main() -> ExitCode {
 
 /// Connects, runs the scenario, and closes the connection.
 async fn run(Arguments { url, scenario, revision, context }: Arguments) -> anyhow::Result<()> {
-    let authorization = auth::oauth_client(&scenario, &url, &context.auth)?;
+    let authorization = auth::oauth_client(&scenario, &url, &context.auth).await?;
     let authorization = authorization.map(|client| Arc::new(client) as Arc<dyn Authorize>);
     let options = ClientOptions { authorization, ..ClientOptions::default() };
     let scenario = scenarios::find(&scenario)?;
