@@ -11,8 +11,8 @@
 //!
 //! * [`jose`] signs and verifies JSON Web Tokens.
 //! * `util` provides time, random text and hashes.
-//! * [`challenge`] reads and writes `WWW-Authenticate`, and [`metadata`] describes resources and authorization servers.
 //! * [`fetch`] requests metadata and tokens, and rejects URLs that could lead to internal machines.
+//! * [`challenge`] reads and writes `WWW-Authenticate`, and [`metadata`] describes resources and authorization servers.
 //! * [`dpop`] creates proofs of possession.
 //! * [`store`] stores credentials.
 //! * [`client`] and [`server`] are the entry points for applications.

@@ -3,16 +3,18 @@
 use serde::{Deserialize, Serialize};
 use url::Url;
 
+use crate::fetch::{endpoint, scopes, strings};
+
 /// The metadata of a protected resource, such as an MCP server.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize, Serialize)]
 pub struct ProtectedResourceMetadata {
     /// The resource's identifier: the canonical URL of the MCP server.
     pub resource: String,
     /// The issuers of access tokens for the resource.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    #[serde(default, deserialize_with = "strings", skip_serializing_if = "Vec::is_empty")]
     pub authorization_servers: Vec<String>,
     /// The scopes that are needed for basic use.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(default, deserialize_with = "scopes", skip_serializing_if = "Option::is_none")]
     pub scopes_supported: Option<Vec<String>>,
     /// How clients send access tokens.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -33,23 +35,29 @@ pub struct ProtectedResourceMetadata {
 
 /// The members of an authorization server's metadata that clients and resource servers use.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize, Serialize)]
-#[serde(default)]
 pub struct AuthorizationServerMetadata {
     /// The issuer.
     pub issuer: String,
     /// The endpoint where users authorize clients.
+    #[serde(default, deserialize_with = "endpoint")]
     pub authorization_endpoint: Option<Url>,
     /// The endpoint where clients obtain tokens.
+    #[serde(default, deserialize_with = "endpoint")]
     pub token_endpoint: Option<Url>,
     /// The endpoint where clients register.
+    #[serde(default, deserialize_with = "endpoint")]
     pub registration_endpoint: Option<Url>,
     /// The URL of the public keys that verify access tokens.
+    #[serde(default, deserialize_with = "endpoint")]
     pub jwks_uri: Option<Url>,
     /// The endpoint where clients revoke tokens.
+    #[serde(default, deserialize_with = "endpoint")]
     pub revocation_endpoint: Option<Url>,
     /// The endpoint where resource servers introspect access tokens.
+    #[serde(default, deserialize_with = "endpoint")]
     pub introspection_endpoint: Option<Url>,
     /// The supported scopes.
+    #[serde(default, deserialize_with = "scopes")]
     pub scopes_supported: Option<Vec<String>>,
     /// How clients authenticate at the token endpoint. Default: `client_secret_basic`.
     pub token_endpoint_auth_methods_supported: Option<Vec<String>>,

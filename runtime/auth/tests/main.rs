@@ -12,6 +12,7 @@ mod introspection;
 mod keyring_store;
 mod loopback;
 mod nonces;
+mod oauth_messages;
 mod peers;
 mod recorder;
 mod scopes;

@@ -46,9 +46,10 @@ impl Credentials {
         if !response.token_type.eq_ignore_ascii_case(expected) {
             return Err(OAuthError::TokenResponse(match self.dpop {
                 Some(_) => {
-                    "the token is not bound to the client's key; set `OAuthOptions::dpop` to `false` to accept it"
+                    "`token_type` must be `DPoP`, because the token must be bound to the client's key; set \
+                     `OAuthOptions::dpop` to `false` to accept other tokens"
                 }
-                None => "the type of the token is not `Bearer`",
+                None => "`token_type` must be `Bearer`",
             }));
         }
         self.access_token = response.access_token;

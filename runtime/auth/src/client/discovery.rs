@@ -58,7 +58,11 @@ async fn resource_metadata(
         let url: Url = url.parse().map_err(|_| OAuthError::Url(url.to_owned()))?;
         return Ok(Some(fetcher.get(&url).await?));
     }
-    first(fetcher, protected_resource_urls(server_url)).await.map_err(Into::into)
+    match fetcher.get_first(protected_resource_urls(server_url)).await {
+        // Servers without these metadata may respond with an error in JSON and a successful status.
+        Err(FetchError::Missing { .. }) => Ok(None),
+        metadata => Ok(metadata?),
+    }
 }
 
 /// Checks that the metadata describe this server: the resource is the server's URL or a prefix of it.
@@ -80,7 +84,7 @@ pub(super) async fn authorization_server(
     issuer: &str,
 ) -> Result<Option<AuthorizationServerMetadata>, OAuthError> {
     let url: Url = issuer.parse().map_err(|_| OAuthError::Url(issuer.to_owned()))?;
-    let metadata: Option<AuthorizationServerMetadata> = first(fetcher, authorization_server_urls(&url)).await?;
+    let metadata: Option<AuthorizationServerMetadata> = fetcher.get_first(authorization_server_urls(&url)).await?;
     match metadata {
         Some(metadata) if metadata.issuer != issuer => {
             Err(OAuthError::IssuerMismatch { found: metadata.issuer, expected: issuer.to_owned() })
@@ -106,18 +110,6 @@ async fn discover_legacy(fetcher: &Fetcher, server_url: &Url) -> Result<Discover
         ..AuthorizationServerMetadata::default()
     };
     Ok(Discovered { resource, scopes: None, server, has_no_metadata: true })
-}
-
-/// Requests the URLs in order, and returns the first document that exists.
-async fn first<T: serde::de::DeserializeOwned>(fetcher: &Fetcher, urls: Vec<Url>) -> Result<Option<T>, FetchError> {
-    for url in urls {
-        match fetcher.get(&url).await {
-            Ok(document) => return Ok(Some(document)),
-            Err(error) if error.is_absent() => tracing::debug!(%error, "no metadata"),
-            Err(error) => return Err(error),
-        }
-    }
-    Ok(None)
 }
 
 /// Returns the canonical form of a server's URL: without a fragment, and without the slash of an empty path.

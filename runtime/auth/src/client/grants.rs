@@ -116,7 +116,7 @@ impl OAuthClient {
         let response = endpoint.request(&params).await?;
         match response.issued_token_type.as_deref() {
             Some(ID_JAG) => Ok(response.access_token),
-            _ => Err(OAuthError::TokenResponse("the identity provider did not issue an ID-JAG")),
+            _ => Err(OAuthError::TokenResponse("`issued_token_type` must be that of an ID-JAG")),
         }
     }
 

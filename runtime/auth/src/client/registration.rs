@@ -2,14 +2,14 @@
 
 use secrecy::{ExposeSecret, SecretString};
 use serde::Deserialize;
-use serde_json::json;
+use serde_json::{Value, json};
 use url::Url;
 
 use super::discovery::Discovered;
 use super::error::{ErrorResponse, OAuthError};
 use super::options::OAuthOptions;
 use super::registered_client::ClientAuthentication;
-use crate::fetch::{Fetcher, is_local};
+use crate::fetch::{Fetcher, is_local, seconds};
 use crate::store::{EntryKind, StoreKey};
 
 /// A client ID, and how the client authenticates at the token endpoint.
@@ -138,10 +138,10 @@ pub(super) fn error_response(body: &SecretString) -> Option<ErrorResponse> {
     struct Body {
         error: String,
         #[serde(default)]
-        error_description: Option<String>,
+        error_description: Value,
     }
     let body: Body = serde_json::from_str(body.expose_secret()).ok()?;
-    Some(ErrorResponse::new(&body.error, body.error_description.as_deref()))
+    (!body.error.is_empty()).then(|| ErrorResponse::new(&body.error, body.error_description.as_str()))
 }
 
 /// A registration. The authorization server and the store use the same format.
@@ -152,9 +152,9 @@ struct Registered {
     client_secret: Option<String>,
     #[serde(default)]
     token_endpoint_auth_method: Option<String>,
-    /// When the secret expires. 0 means never.
-    #[serde(default)]
-    client_secret_expires_at: u64,
+    /// When the secret expires. 0 or `None` means never.
+    #[serde(default, deserialize_with = "seconds")]
+    client_secret_expires_at: Option<u64>,
     #[serde(default)]
     redirect_uri: String,
 }
@@ -163,7 +163,7 @@ impl Registered {
     /// Returns whether the registration is valid and covers a redirect URI. The port of a loopback URI may differ
     /// (RFC 8252).
     fn fits(&self, redirect_uri: &str) -> bool {
-        let is_current = self.client_secret_expires_at == 0 || self.client_secret_expires_at > crate::util::now();
+        let is_current = self.client_secret_expires_at.is_none_or(|at| at == 0 || at > crate::util::now());
         let without_port = |uri: &str| {
             let mut url: Url = uri.parse().ok()?;
             let is_loopback = is_local(&url) && url.scheme() == "http";

@@ -17,7 +17,7 @@ use super::error::OAuthError;
 use super::registered_client::ClientAuthentication;
 use super::registration::{Identification, error_response};
 use crate::dpop::{DPOP, DPOP_NONCE, DpopKey};
-use crate::fetch::{Fetcher, Reply, shown};
+use crate::fetch::{Fetcher, Reply, scope, seconds, shown};
 use crate::jose::JoseError;
 use crate::util::{now, random_text};
 
@@ -61,11 +61,11 @@ pub(super) struct TokenResponse {
     #[serde(deserialize_with = "secret")]
     pub(super) access_token: SecretString,
     pub(super) token_type: String,
-    #[serde(default)]
+    #[serde(default, deserialize_with = "seconds")]
     pub(super) expires_in: Option<u64>,
     #[serde(default, deserialize_with = "optional_secret")]
     pub(super) refresh_token: Option<SecretString>,
-    #[serde(default)]
+    #[serde(default, deserialize_with = "scope")]
     pub(super) scope: Option<String>,
     #[serde(default)]
     pub(super) issued_token_type: Option<String>,
@@ -111,15 +111,15 @@ impl TokenEndpoint<'_> {
         Ok(self.fetcher.post_form(self.url, headers, &form).await?)
     }
 
-    /// Returns the error of a response that is not successful.
+    /// Returns the error of a response. GitHub, among others, sends errors with a successful status.
     fn check(&self, reply: Reply) -> Result<Reply, OAuthError> {
         let status = reply.status;
-        if status.is_success() {
-            return Ok(reply);
-        }
         let is_temporary = status.is_server_error() || status == StatusCode::TOO_MANY_REQUESTS;
-        let error = error_response(&reply.body).filter(|_| !is_temporary);
-        Err(error.map_or_else(|| OAuthError::Endpoint { url: shown(self.url), status }, OAuthError::Token))
+        match error_response(&reply.body).filter(|_| !is_temporary) {
+            Some(error) => Err(OAuthError::Token(error)),
+            None if status.is_success() => Ok(reply),
+            None => Err(OAuthError::Endpoint { url: shown(self.url), status }),
+        }
     }
 
     fn headers_and_form(&self, params: &[(&str, &str)]) -> Result<(HeaderMap, SecretString), OAuthError> {

@@ -9,7 +9,9 @@ use secrecy::{ExposeSecret, SecretString};
 use serde::de::DeserializeOwned;
 use url::Url;
 
-use super::policy::{NetworkPolicy, PolicyError};
+use super::decode::json;
+use super::error::{FetchError, shown};
+use super::policy::NetworkPolicy;
 use super::resolver::PolicyResolver;
 
 /// The maximum size of a response, in bytes.
@@ -33,62 +35,6 @@ pub struct Reply {
     pub headers: HeaderMap,
     /// The body, which may contain secrets.
     pub body: SecretString,
-}
-
-/// An error of a request.
-#[derive(Debug, thiserror::Error)]
-#[non_exhaustive]
-pub enum FetchError {
-    /// The policy does not allow the URL.
-    #[error("{url} is not requested: {source}")]
-    Refused {
-        /// The URL, without its query.
-        url: String,
-        /// The reason.
-        source: PolicyError,
-    },
-    /// The request failed.
-    #[error("{url} cannot be requested")]
-    Http {
-        /// The URL, without its query.
-        url: String,
-        /// The cause, without the URL.
-        source: reqwest::Error,
-    },
-    /// The response is longer than 512 KiB or not UTF-8.
-    #[error("the response of {url} is longer than 512 KiB or not UTF-8")]
-    Body {
-        /// The URL, without its query.
-        url: String,
-    },
-    /// The server responded with an error or redirected too often.
-    #[error("{url} responded with {status}")]
-    Status {
-        /// The URL, without its query.
-        url: String,
-        /// The status.
-        status: StatusCode,
-    },
-    /// The response is not the expected JSON.
-    #[error("the response of {url} is not valid: {why}")]
-    Json {
-        /// The URL, without its query.
-        url: String,
-        /// The problem, without values of the response.
-        why: String,
-    },
-}
-
-#[cfg(any(feature = "client", feature = "server"))]
-impl FetchError {
-    /// Returns whether the document does not exist.
-    pub(crate) fn is_absent(&self) -> bool {
-        match self {
-            Self::Status { status, .. } => status.is_client_error(),
-            Self::Json { .. } => true,
-            _ => false,
-        }
-    }
 }
 
 impl Fetcher {
@@ -152,6 +98,24 @@ impl Fetcher {
         Err(FetchError::Status { url: shown(&url), status: StatusCode::LOOP_DETECTED })
     }
 
+    /// Requests the URLs in order, and returns the first valid document. If there is none, returns the error of the first
+    /// document that is not valid.
+    #[cfg(any(feature = "client", feature = "server"))]
+    pub(crate) async fn get_first<T: DeserializeOwned>(&self, urls: Vec<Url>) -> Result<Option<T>, FetchError> {
+        let mut invalid = None;
+        for url in urls {
+            match self.get(&url).await {
+                Ok(document) => return Ok(Some(document)),
+                Err(error) if error.is_absent() => tracing::debug!(%error, "no metadata"),
+                Err(error @ (FetchError::Missing { .. } | FetchError::Member { .. })) => {
+                    invalid.get_or_insert(error);
+                }
+                Err(error) => return Err(error),
+            }
+        }
+        invalid.map_or(Ok(None), Err)
+    }
+
     /// Posts a form.
     ///
     /// # Errors
@@ -202,21 +166,4 @@ impl fmt::Debug for Fetcher {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Fetcher").field("policy", &self.policy).finish_non_exhaustive()
     }
-}
-
-/// Decodes a body. The error does not contain values of the body.
-pub(crate) fn json<T: DeserializeOwned>(url: &Url, body: &SecretString) -> Result<T, FetchError> {
-    serde_json::from_str(body.expose_secret()).map_err(|error| {
-        let why = format!("{:?} error at line {} column {}", error.classify(), error.line(), error.column());
-        FetchError::Json { url: shown(url), why }
-    })
-}
-
-/// Returns a URL without its query, which may contain secrets.
-pub(crate) fn shown(url: &Url) -> String {
-    let mut url = url.clone();
-    url.set_query(None);
-    url.set_fragment(None);
-    let _ = url.set_username("").and_then(|()| url.set_password(None));
-    url.to_string()
 }

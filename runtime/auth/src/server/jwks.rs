@@ -109,16 +109,13 @@ impl KeyCache {
         };
         let invalid = |why: &str| FetchError::Json { url: issuer.to_owned(), why: why.to_owned() };
         let parsed: Url = issuer.parse().map_err(|_| invalid("the issuer is not a URL"))?;
-        let mut last = invalid("there is no metadata");
-        for url in authorization_server_urls(&parsed) {
-            match self.fetcher.get::<AuthorizationServerMetadata>(&url).await {
-                Ok(metadata) if metadata.issuer != issuer => return Err(invalid("`issuer` is another issuer")),
-                Ok(metadata) => return metadata.jwks_uri.ok_or_else(|| invalid("`jwks_uri` is missing")),
-                Err(error) if error.is_absent() => last = error,
-                Err(error) => return Err(error),
-            }
+        let metadata =
+            self.fetcher.get_first::<AuthorizationServerMetadata>(authorization_server_urls(&parsed)).await?;
+        match metadata {
+            None => Err(invalid("there is no metadata")),
+            Some(metadata) if metadata.issuer != issuer => Err(invalid("`issuer` is another issuer")),
+            Some(metadata) => metadata.jwks_uri.ok_or_else(|| invalid("`jwks_uri` is missing")),
         }
-        Err(last)
     }
 
     fn state(&self) -> std::sync::MutexGuard<'_, State> {

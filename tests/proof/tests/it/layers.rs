@@ -42,7 +42,7 @@ const RUNTIME: Crate = Crate {
 
 const AUTH: Crate = Crate {
     src: concat!(env!("CARGO_MANIFEST_DIR"), "/../../runtime/auth/src"),
-    layers: &["jose", "util", "challenge", "metadata", "fetch", "dpop", "store", "client", "server"],
+    layers: &["jose", "util", "fetch", "challenge", "metadata", "dpop", "store", "client", "server"],
     modules: 30,
 };
 
