@@ -185,6 +185,13 @@ async fn checks_the_scopes_of_every_message() {
             }
         }
     }
+    // These requests have no messages.
+    for (method, expected) in [("GET", StatusCode::OK), ("DELETE", StatusCode::NO_CONTENT)] {
+        let mut request = post("read", &[("mcp-session-id", &session)], Body::empty());
+        *request.method_mut() = method.parse().expect("a method");
+        let response = resource().layer(replicas[1].clone()).oneshot(request).await.expect("a response");
+        assert_eq!(response.status(), expected, "{method}");
+    }
 }
 
 /// A service that does not check bodies can neither read them nor respond to them.

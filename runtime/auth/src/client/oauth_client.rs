@@ -65,8 +65,8 @@ impl OAuthClient {
     ///
     /// # Errors
     ///
-    /// Returns an error if the URL is invalid, if the options are (see [`with_fetcher`](Self::with_fetcher)), or if the
-    /// HTTP client cannot be created.
+    /// Returns an error if the URL is invalid, for the errors of [`with_fetcher`](Self::with_fetcher), or if the HTTP client
+    /// cannot be created.
     pub fn new(server_url: &str, options: OAuthOptions) -> Result<Self, OAuthError> {
         let server_url: Url = server_url.parse().map_err(|_| OAuthError::Url(server_url.to_owned()))?;
         let policy = options.network_policy.unwrap_or_else(|| NetworkPolicy::for_server(&server_url));

@@ -13,6 +13,11 @@ use super::error::{FetchError, shown};
 /// Decodes a body. The error names the member, what was expected, and the type that was found, but no values, which may
 /// be secrets.
 pub(crate) fn json<T: DeserializeOwned>(url: &Url, body: &SecretString) -> Result<T, FetchError> {
+    const NO_OBJECT: &str = "it is not a JSON object";
+    // serde would read the members of an array in order.
+    if body.expose_secret().trim_ascii_start().starts_with('[') {
+        return Err(FetchError::Json { url: shown(url), why: NO_OBJECT.to_owned() });
+    }
     let mut reader = serde_json::Deserializer::from_str(body.expose_secret());
     let decoded = serde_path_to_error::deserialize(&mut reader);
     let (path, error) = match decoded {
@@ -36,7 +41,7 @@ pub(crate) fn json<T: DeserializeOwned>(url: &Url, body: &SecretString) -> Resul
     }
     if error.classify() != Category::Data || parent.is_empty() {
         let why = match error.classify() {
-            Category::Data => "it is not a JSON object".to_owned(),
+            Category::Data => NO_OBJECT.to_owned(),
             kind => format!("{kind:?} error at line {} column {}", error.line(), error.column()),
         };
         return Err(FetchError::Json { url, why });
@@ -151,4 +156,33 @@ pub(crate) fn endpoint<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Opt
 pub(crate) fn strings<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Vec<String>, D::Error> {
     let strings: Option<Vec<String>> = serde::Deserialize::deserialize(deserializer)?;
     Ok(strings.unwrap_or_default())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::metadata::ProtectedResourceMetadata;
+
+    #[test]
+    fn names_what_is_not_valid_without_values() {
+        for (text, expected) in [
+            (r#"{"resource":"secret","resource":"secret"}"#, "`resource` occurs twice"),
+            (r#"{"resource":["secret"]}"#, "`resource` must be a string, but is an array"),
+            (
+                r#"{"resource":"a","scopes_supported":[["secret"]]}"#,
+                "`scopes_supported[0]` must be a string, but is an array",
+            ),
+            ("{}", "`resource` is missing"),
+            (r#"["secret",1]"#, "it is not a JSON object"),
+            (r#""secret, expected secret""#, "it is not a JSON object"),
+            ("<html>secret</html>", "Syntax error at line 1 column 1"),
+            (r#"{"resource":"secret""#, "Eof error at line 1 column 20"),
+            (r#"{"resource":"secret"} secret"#, "Syntax error at line 1 column 23"),
+        ] {
+            let url = "https://as.example/metadata?secret".parse().expect("a URL");
+            let error = json::<ProtectedResourceMetadata>(&url, &text.into()).expect_err(text);
+            let expected = format!("the response of https://as.example/metadata is not valid: {expected}");
+            assert_eq!(error.to_string(), expected, "{text}");
+        }
+    }
 }
