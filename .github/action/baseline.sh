@@ -3,6 +3,8 @@
 #
 # BASELINE is `base`, `git:REF`, `crate:NAME`, `crate:NAME@VERSION`, a URL, or a file.
 set -euo pipefail
+# Nothing that this script starts needs the token.
+unset GITHUB_TOKEN
 
 baseline=$1 file=$2 out=$3
 
@@ -13,6 +15,8 @@ fail() {
 
 from_git() {
   local ref=$1
+  # git would read it as an option.
+  case $ref in -*) fail "\`$ref\` begins with a dash, so it is no commit; correct the input \`baseline\`" ;; esac
   if ! git rev-parse --quiet --verify "$ref^{commit}" >/dev/null; then
     # The checkout may be shallow.
     git fetch --quiet --depth=1 origin "$ref" 2>/dev/null || fail "there is no commit \`$ref\`; set \`fetch-depth: 0\` in actions/checkout, or correct the input \`baseline\`"
@@ -26,7 +30,7 @@ from_git() {
 # Prints the base of a pull request, or the commit before a push.
 base() {
   if [ -n "${GITHUB_BASE_REF:-}" ]; then
-    git fetch --quiet --depth=1 origin "$GITHUB_BASE_REF" 2>/dev/null || true
+    git fetch --quiet --depth=1 origin "refs/heads/$GITHUB_BASE_REF" 2>/dev/null || true
     if git rev-parse --quiet --verify "origin/$GITHUB_BASE_REF^{commit}" >/dev/null; then
       echo "origin/$GITHUB_BASE_REF"
     else
@@ -49,7 +53,8 @@ from_crate() {
   mkdir "$folder/src"
   printf '[package]\nname = "baseline"\nversion = "0.0.0"\nedition = "2021"\n\n[dependencies]\n"%s" = "%s"\n' "$name" "$version" >"$folder/Cargo.toml"
   : >"$folder/src/lib.rs"
-  cargo metadata --quiet --format-version 1 --manifest-path "$folder/Cargo.toml" >"$folder/metadata.json" ||
+  # In the folder of the branch, cargo would run the programs that its `.cargo/config.toml` names.
+  (cd "$folder" && cargo metadata --quiet --format-version 1 >metadata.json) ||
     fail "cargo cannot download the crate \`$1\`"
   manifest=$(jq -r --arg name "$name" '.packages[] | select(.name == $name) | .manifest_path' "$folder/metadata.json" | head -n 1)
   local path
@@ -60,7 +65,7 @@ from_crate() {
     path=$(dirname "$manifest")/$rest
   done
   [ -f "$path" ] || exit 3
-  cp "$path" "$out"
+  cp -- "$path" "$out"
 }
 
 case $baseline in
@@ -73,6 +78,6 @@ case $baseline in
     ;;
   *)
     [ -f "$baseline" ] || fail "there is no file \`$baseline\`; the input \`baseline\` is \`base\`, \`git:REF\`, \`crate:NAME@VERSION\`, a URL, or a file"
-    cp "$baseline" "$out"
+    cp -- "$baseline" "$out"
     ;;
 esac

@@ -71,7 +71,7 @@ if [ "${INPUT_COMMENT:-true}" = true ] && [ -n "$number" ] && [ -n "${GITHUB_TOK
   outcome=clean
   if jq -e '.findings | length > 0' "$work/report.json" >/dev/null; then outcome=findings; fi
   # Pull requests from forks have a token that cannot write. The summary has the report.
-  "$here/comment.sh" "$number" "$file" "$work/report.md" "$outcome" ||
+  GITHUB_TOKEN=$GITHUB_TOKEN "$here/comment.sh" "$number" "$file" "$work/report.md" "$outcome" ||
     echo "::warning title=mcpgen diff::the comment was not written; the report is in the summary of this job"
 fi
 exit "$code"

@@ -1,11 +1,15 @@
 #!/usr/bin/env bash
 # Installs mcpgen: the binary of a release, whose checksum is verified, or a build with cargo if there is no binary.
 #
-# MCPGEN_VERSION is a tag such as v0.1.0, or `latest`. An mcpgen that is on the PATH is used if MCPGEN_VERSION is
-# `installed`.
+# MCPGEN_VERSION is a tag such as v0.1.0; by default, that of the version in this checkout. `latest` is the newest release,
+# `source` builds this checkout, and `installed` uses the mcpgen that is on the PATH.
 set -euo pipefail
+# Nothing that this script starts needs a token.
+unset GITHUB_TOKEN
 
-version=${MCPGEN_VERSION:-latest}
+root=$(cd "$(dirname "${BASH_SOURCE[0]}")/../.." && pwd)
+own=v$(sed -n 's/^version = "\(.*\)"$/\1/p' "$root/Cargo.toml" | head -n 1)
+version=${MCPGEN_VERSION:-$own}
 repository=${MCPGEN_REPOSITORY:-mcpgen/mcpgen}
 server=${GITHUB_SERVER_URL:-https://github.com}
 folder=${RUNNER_TEMP:-$(mktemp -d)}/mcpgen-bin
@@ -49,16 +53,26 @@ download() {
   tar -xzf "$folder/$archive" -C "$folder"
 }
 
+# Builds mcpgen with cargo.
+build() {
+  local source=(--git "$server/$repository" --tag "$version" mcpgen)
+  case $version in
+    "$own" | source) source=(--path "$root/codegen") ;;
+    latest) source=(--git "$server/$repository" mcpgen) ;;
+  esac
+  mkdir -p "$folder/empty"
+  # In the folder of the branch, cargo would run the programs that its `.cargo/config.toml` names.
+  (cd "$folder/empty" && cargo install --locked --root "$folder/cargo" "${source[@]}")
+  cp "$folder"/cargo/bin/mcpgen* "$folder"
+}
+
 result=0
-download || result=$?
+if [ "$version" = source ]; then result=1; else download || result=$?; fi
 case $result in
   0) ;;
   1)
-    echo "note: building mcpgen with cargo, because no binary was found"
-    source=(--git "$server/$repository")
-    [ "$version" = latest ] || source+=(--tag "$version")
-    cargo install --locked --root "$folder/cargo" "${source[@]}" mcpgen
-    cp "$folder"/cargo/bin/mcpgen* "$folder"
+    echo "note: building mcpgen with cargo"
+    build
     ;;
   *) exit 1 ;;
 esac

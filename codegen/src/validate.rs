@@ -6,10 +6,9 @@ use crate::json::{Json, compare, integer};
 use crate::model::{
     Bounded, Condition, Content, Guard, JsonTypes, Length, Limit, Protocol, Rest, Shape, Struct, Tuple, Type, TypeId,
 };
-use crate::schema::check::{check_bounds, check_length};
+use crate::schema::check::{check_bounds, check_length, matches};
 pub use crate::schema::failure::Failure;
 use crate::schema::failure::{describe, describe_type, literal, number_text, one_of};
-use crate::text::pattern;
 
 /// Validates a document against a type. Decoding the document into the generated type gives the same result.
 ///
@@ -126,12 +125,16 @@ impl Validator<'_> {
             };
             result.map_err(|error| error.at_key(name))?;
         }
-        let is_matching = |name: &str| body.pattern.as_ref().is_some_and(|it| pattern::matches(&it.pattern, name));
-        let is_other = |name: &str| !known.contains(&name);
-        if let Some(pattern) = &body.pattern {
-            self.others(&pattern.content, &|name| is_other(name) && is_matching(name), json)?;
+        let mut matching = BTreeSet::new();
+        if let Some(it) = &body.pattern {
+            for name in members.keys().filter(|name| !known.contains(&name.as_str())) {
+                if matches(&it.pattern, name).map_err(|error| error.at_key(name))? {
+                    matching.insert(name.as_str());
+                }
+            }
+            self.others(&it.content, &|name| matching.contains(name), json)?;
         }
-        let is_other = |name: &str| is_other(name) && !is_matching(name);
+        let is_other = |name: &str| !known.contains(&name) && !matching.contains(name);
         match &body.rest {
             Rest::Open => {}
             Rest::Typed(content) => self.others(content, &is_other, json)?,

@@ -9,7 +9,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use github::GitHub;
+use github::{Comment, GitHub, USER};
 use shell::{bash, has, succeeds, text};
 use tempfile::TempDir;
 
@@ -65,6 +65,7 @@ impl Scratch {
     fn command(&self, inputs: &[(&str, &str)]) -> Command {
         let mut command = bash(&self.path("clone"), "\"$ROOT\"/.github/action/diff.sh");
         command.env("GITHUB_API_URL", &self.github.url).env("GITHUB_REPOSITORY", "o/r").env("GITHUB_BASE_REF", "main");
+        command.env("GITHUB_GRAPHQL_URL", format!("{}/graphql", self.github.url));
         command.env("GITHUB_TOKEN", "secret").env("RUNNER_TEMP", self.home.path());
         for (name, file) in [("EVENT_PATH", "event.json"), ("STEP_SUMMARY", "summary.md"), ("OUTPUT", "outputs")] {
             command.env(format!("GITHUB_{name}"), self.path(file));
@@ -83,7 +84,7 @@ impl Scratch {
     }
 
     fn comments(&self) -> Vec<String> {
-        self.github.state().comments.values().cloned().collect()
+        self.github.state().comments.values().map(|comment| comment.body.clone()).collect()
     }
 }
 
@@ -120,7 +121,8 @@ fn keeps_one_comment_up_to_date() {
     {
         let mut state = scratch.github.state();
         let ours = state.comments.remove(&1).expect("the comment");
-        state.comments.extend((1..=120).map(|id| (id, "a comment of a person".to_owned())));
+        let others = Comment { user: "a-person", body: "a comment".to_owned() };
+        state.comments.extend((1..=120).map(|id| (id, others.clone())));
         state.comments.insert(121, ours.clone());
         state.comments.insert(122, ours);
     }
@@ -130,7 +132,7 @@ fn keeps_one_comment_up_to_date() {
     // The change is withdrawn.
     scratch.write("schema/schema.json", OLD);
     exits(&scratch.run(&[SCHEMA]), 0, &["updated the comment 121"]);
-    assert!(scratch.github.state().comments[&121].contains("**0 breaking**"));
+    assert!(scratch.github.state().comments[&121].body.contains("**0 breaking**"));
 
     // Another file has its own comment.
     scratch.write("tools.json", NEW_TOOLS);
@@ -139,6 +141,24 @@ fn keeps_one_comment_up_to_date() {
     assert_eq!(scratch.comments().len(), 122);
     assert!(!scratch.github.state().anonymous, "each request has the token");
     assert!(!run.log.contains("secret"), "{}", run.log);
+}
+
+/// Others can write the marker too, before and after the action.
+#[test]
+fn comments_of_others_are_left_alone() {
+    let Some(scratch) = Scratch::new() else { return };
+    scratch.write("tools.json", NEW_TOOLS);
+    let marked = |user| Comment { user, body: "<!-- mcpgen diff: tools.json -->\n".to_owned() };
+    let others = [(1, marked("mallory")), (2, marked("github-actions")), (4, marked("other-app[bot]"))];
+    scratch.github.state().comments.extend(others.clone());
+    exits(&scratch.run(&[TOOLS]), 1, &["created a comment"]);
+    // A later run finds its own comment among them.
+    scratch.github.state().comments.extend([(6, marked(USER)), (7, marked("mallory"))]);
+    exits(&scratch.run(&[TOOLS]), 1, &["updated the comment 5"]);
+    let mut comments = scratch.github.state().comments.clone();
+    assert!(comments.remove(&5).is_some_and(|own| own.user == USER && own.body.contains("**1 breaking**")));
+    let expected = others.into_iter().chain([(7, marked("mallory"))]).collect();
+    assert_eq!(comments, expected, "only the own copy, 6, was deleted");
 }
 
 #[test]
@@ -187,6 +207,8 @@ fn compares_with_each_kind_of_baseline() {
     exits(&scratch.run(&[("TOOLS", "more.json")]), 0, &["there is nothing to compare"]);
     for (inputs, problem) in [
         (vec![TOOLS, ("BASELINE", "git:nowhere")], "there is no commit `nowhere`"),
+        (vec![TOOLS, ("BASELINE", "git:--upload-pack=touch pwned; git-upload-pack")], "begins with a dash"),
+        (vec![TOOLS, ("BASELINE", "git:-")], "begins with a dash"),
         (vec![TOOLS, ("BASELINE", "missing.json")], "there is no file `missing.json`"),
         (vec![TOOLS, SCHEMA], "set one of the inputs"),
         (vec![], "set one of the inputs"),
@@ -195,6 +217,7 @@ fn compares_with_each_kind_of_baseline() {
     ] {
         exits(&scratch.run(&inputs), 2, &[problem]);
     }
+    assert!(!scratch.path("clone/pwned").exists(), "git runs no command of a ref");
 }
 
 /// Cargo reads crates from a folder instead of a registry.
@@ -219,7 +242,18 @@ fn compares_with_a_published_crate() {
     );
     let cargo_home = scratch.path("cargo");
     fs::create_dir(&cargo_home).expect("a folder");
-    fs::write(cargo_home.join("config.toml"), config).expect("written");
+    // Cargo runs this compiler, which records the token, and not that of the branch.
+    let compiler = |name: &str| {
+        let (program, record) = (scratch.path(name), scratch.path(&format!("{name}.record")));
+        let script = format!("#!/bin/sh\necho \"token: $GITHUB_TOKEN\" >> {}\nexec rustc \"$@\"\n", record.display());
+        fs::write(&program, script).expect("written");
+        succeeds(bash(scratch.home.path(), &format!("chmod +x {}", program.display())));
+        (format!("[build]\nrustc = {program:?}\n"), record)
+    };
+    let ((ours, our_record), (theirs, their_record)) = (compiler("ours.sh"), compiler("theirs.sh"));
+    fs::create_dir(scratch.path("clone/.cargo")).expect("a folder");
+    scratch.write(".cargo/config.toml", &theirs);
+    fs::write(cargo_home.join("config.toml"), config + &ours).expect("written");
     let run = |baseline: &str| {
         let mut command = scratch.command(&[TOOLS, ("BASELINE", baseline), ("COMMENT", "false")]);
         command.env("CARGO_HOME", &cargo_home).env("TMPDIR", scratch.home.path());
@@ -232,6 +266,9 @@ fn compares_with_a_published_crate() {
     }
     let (code, log) = run("crate:weather@9.9.9");
     assert!(code == Some(2) && log.contains("cargo cannot download the crate `weather@9.9.9`"), "{log}");
+    assert!(!their_record.exists(), "cargo reads the configuration of the branch");
+    let record = fs::read_to_string(our_record).expect("a record");
+    assert!(record.lines().all(|line| line == "token: "), "{record}");
 }
 
 #[test]
@@ -273,6 +310,44 @@ fn installs_a_release_with_the_right_checksum() {
     github.state().files.insert(format!("{base}/mcpgen-{target}.tar.gz"), [archive, vec![0]].concat());
     let (code, log) = install("bad");
     assert!(code == Some(1) && log.contains("the checksum of mcpgen-") && !log.contains("mcpgen 9.9.9"), "{log}");
+}
+
+/// A cargo that only records its arguments stands in for a build.
+#[test]
+fn builds_in_an_empty_folder_without_the_token() {
+    if !has(&["bash", "curl"]) {
+        return;
+    }
+    let (home, github) = (tempfile::tempdir().expect("a folder"), GitHub::start());
+    let cargo = r#"#!/bin/sh
+echo "token <$GITHUB_TOKEN>, files <$(ls -A)>, $*" > "$RECORD"
+mkdir -p "$4/bin"
+printf '#!/bin/sh\necho mcpgen 9.9.9\n' > "$4/bin/mcpgen"
+chmod +x "$4/bin/mcpgen"
+"#;
+    fs::create_dir_all(home.path().join("bin")).expect("a folder");
+    fs::write(home.path().join("bin/cargo"), cargo).expect("written");
+    let own = concat!("v", env!("CARGO_PKG_VERSION"));
+    for (version, arguments) in [
+        ("", "/codegen"),
+        (own, "/codegen"),
+        ("source", "/codegen"),
+        ("latest", "/o/r mcpgen"),
+        ("v9.9.9", "/o/r --tag v9.9.9 mcpgen"),
+    ] {
+        let script = "chmod +x bin/cargo && PATH=$PWD/bin:$PATH \"$ROOT\"/.github/action/install.sh";
+        let mut command = bash(home.path(), script);
+        command.env("MCPGEN_VERSION", version).env("MCPGEN_REPOSITORY", "o/r").env("GITHUB_SERVER_URL", &github.url);
+        command.env("GITHUB_TOKEN", "secret").env("RUNNER_TEMP", home.path().join("temp"));
+        command.env("RECORD", home.path().join("record"));
+        assert!(succeeds(command).contains("mcpgen 9.9.9"));
+        let record = fs::read_to_string(home.path().join("record")).expect("a record");
+        assert!(record.starts_with("token <>, files <>, install --locked --root "), "{version}: {record}");
+        assert!(record.trim_end().ends_with(arguments), "{version}: {record}");
+    }
+    // By default, the release is that of the action's own version.
+    let asked = github.state().requests.first().cloned();
+    assert_eq!(asked, Some(format!("GET /o/r/releases/download/{own}/SHA256SUMS")));
 }
 
 #[test]

@@ -71,6 +71,9 @@ fn run(folder: &Path, dialect: Dialect) -> Counts {
         .filter(|path| path.extension().is_some_and(|end| end == "json"))
         .collect();
     files.sort();
+    // Of the optional files, these are about what we promise: patterns follow ECMA-262.
+    let optional = ["ecmascript-regex", "non-bmp-regex"].map(|name| folder.join(format!("optional/{name}.json")));
+    files.extend(optional.into_iter().filter(|path| path.is_file()));
     for path in files {
         let file = path.file_name().expect("a name").to_string_lossy().into_owned();
         let text = std::fs::read_to_string(&path).expect("a file");
@@ -99,4 +102,21 @@ fn no_group_is_wrong() {
         wrong.extend(run(&folder.join(name), dialect).wrong.into_iter().map(|it| format!("{name}/{it}")));
     }
     assert!(wrong.is_empty(), "{} wrong:\n{}", wrong.len(), wrong.join("\n"));
+}
+
+#[test]
+fn unusable_patterns_are_refused() {
+    let name = format!("{}!", "a".repeat(60));
+    let on_member = format!(r#"{{"properties": {{"{name}": {{}}}}, "patternProperties": {{"^(a+)+\\1$": {{}}}}}}"#);
+    for (schema, expected) in [
+        (&*on_member, r#"pattern too expensive: "^(a+)+\\1$" on the member"#),
+        (
+            r#"{"pattern": "("}"#,
+            r#""(" cannot be compiled as a regular expression of ECMA-262: Unbalanced parenthesis"#,
+        ),
+        (r#"{"pattern": "(a{999}){999}"}"#, "the pattern has more than 32768 states; repeat less"),
+    ] {
+        let error = model(&Json::parse(schema).expect("JSON"), Dialect::Draft202012).expect_err(schema).to_string();
+        assert!(error.contains(expected), "{error}");
+    }
 }

@@ -91,6 +91,12 @@ pub enum ErrorKind {
         /// The expected and the found value, in words.
         message: String,
     },
+    /// A regular expression of the schema was given up, so the value may be valid or not. All patterns of a document
+    /// together may take one million steps, and 100 for each byte. A step visits one state of a pattern at one character.
+    PatternTooExpensive {
+        /// The regular expression.
+        pattern: &'static str,
+    },
     /// The value matches no variant of a union.
     NoVariant {
         /// The values that select a variant, such as `one of "text", "image"`.
@@ -307,6 +313,13 @@ impl fmt::Display for ErrorKind {
             }
             Self::Uninhabited => f.write_str("no value is valid here"),
             Self::Depth => write!(f, "nested more than {} levels deep", crate::codec::MAX_DEPTH),
+            Self::PatternTooExpensive { pattern } => {
+                let pattern = json_text(pattern);
+                write!(
+                    f,
+                    "pattern too expensive: {pattern} takes too many steps; shorten the text, or simplify the pattern"
+                )
+            }
             Self::Assertion { message }
             | Self::Json { message }
             | Self::Custom { message }

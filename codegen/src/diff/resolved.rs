@@ -44,7 +44,7 @@ impl<'p> ResolvedObject<'p> {
     /// Returns the possible content of a member that the object does not name.
     pub(super) fn other(&self, name: &str) -> OtherMembers<'p> {
         match self.pattern {
-            Some(it) if pattern::matches(&it.pattern, name) => OtherMembers::Of(&it.content),
+            Some(it) if pattern::matches(&it.pattern, name) == Ok(true) => OtherMembers::Of(&it.content),
             _ => self.rest,
         }
     }

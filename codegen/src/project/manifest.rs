@@ -1,9 +1,10 @@
 //! Updates the features of the generated crate, one per revision and extension, in a marked region of its hand-written manifest.
+//! The default features are outside this region, because a change of them breaks dependants (VERSIONING.md).
 
 use std::path::Path;
 
 use crate::error::Error;
-use crate::model::{Bounded, Check, Protocol, Shape, Status, Undecided};
+use crate::model::{Bounded, Check, Protocol, Shape, Undecided};
 use crate::project::workspace::Workspace;
 use crate::project::write::Change;
 
@@ -35,11 +36,8 @@ pub(super) fn sync(workspace: &Workspace, extensions: &[Protocol], check: bool) 
 
 fn features(workspace: &Workspace, extensions: &[Protocol]) -> String {
     let modules: Vec<String> = workspace.revisions.iter().map(|revision| revision.module()).collect();
-    let newest = workspace.revisions.iter().rfind(|revision| revision.status == Status::Released);
     let quoted = |names: &[String]| names.iter().map(|name| format!("{name:?}")).collect::<Vec<_>>().join(", ");
-    let mut text =
-        format!("default = [{}]\n", quoted(&newest.map(|revision| revision.module()).into_iter().collect::<Vec<_>>()));
-    text.push_str(&format!("all-revisions = [{}]\n", quoted(&modules)));
+    let mut text = format!("all-revisions = [{}]\n", quoted(&modules));
     modules.iter().for_each(|module| text.push_str(&format!("{module} = []\n")));
     if !extensions.is_empty() {
         let names: Vec<String> = workspace.extensions.iter().map(|extension| extension.feature.clone()).collect();

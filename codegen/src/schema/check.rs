@@ -218,14 +218,14 @@ impl Check {
             }
             (Check::Any(checks), _) => any(checks, value, scope, seen),
             (Check::One(checks), _) => one(checks, value, scope, seen),
-            (Check::Not(check), _) => match check.eval(value, scope, None) {
-                Ok(()) => Err(Failure::expected("a value that the schema in `not` rejects", describe(value))),
-                Err(_) => Ok(()),
+            (Check::Not(check), _) => match holds(check.eval(value, scope, None))? {
+                true => Err(Failure::expected("a value that the schema in `not` rejects", describe(value))),
+                false => Ok(()),
             },
             (Check::If(parts), _) => {
                 let [condition, then, otherwise] = &**parts;
-                let holds = collect(condition, value, scope, seen.as_deref_mut()).is_ok();
-                let next = if holds { then } else { otherwise };
+                let is_valid = holds(collect(condition, value, scope, seen.as_deref_mut()))?;
+                let next = if is_valid { then } else { otherwise };
                 next.eval(value, scope, seen)
             }
             (Check::Definition(name), _) => scope.definition(name, value, seen),
@@ -242,7 +242,7 @@ impl Check {
                 Err(Failure::expected(format_args!("a multiple of {}", number_text(divisor)), number_text(number)))
             }
             (Check::Length(length), Json::String(text)) => check_length(length, text.chars().count(), "characters"),
-            (Check::Pattern(pattern), Json::String(text)) if !pattern::matches(pattern, text) => {
+            (Check::Pattern(pattern), Json::String(text)) if !matches(pattern, text)? => {
                 Err(Failure::expected(format_args!("a string that matches {}", json_text(pattern)), json_text(text)))
             }
             (Check::ItemCount(length), Json::Array(items)) => check_length(length, items.len(), "items"),
@@ -277,12 +277,16 @@ impl Check {
 
 impl Members {
     fn eval(&self, name: &str, member: &Json, scope: &Scope<'_>, mut seen: Evaluated<'_>) -> Result<(), Failure> {
-        let named = self.named.iter().filter(|(known, _)| known == name);
-        let matching = self.patterns.iter().filter(|(pattern, _)| pattern::matches(pattern, name));
         let mut is_known = false;
-        for (_, check) in named.chain(matching) {
+        for (_, check) in self.named.iter().filter(|(known, _)| known == name) {
             is_known = true;
             check.eval(member, scope, None)?;
+        }
+        for (pattern, check) in &self.patterns {
+            if matches(pattern, name)? {
+                is_known = true;
+                check.eval(member, scope, None)?;
+            }
         }
         if !is_known {
             let Some(check) = &self.others else { return Ok(()) };
@@ -345,6 +349,20 @@ fn mark(seen: &mut Evaluated<'_>, value: &Json) {
     }
 }
 
+/// Returns whether a part of the text matches.
+pub(crate) fn matches(pattern: &str, text: &str) -> Result<bool, Failure> {
+    pattern::matches(pattern, text).map_err(|_| Failure::too_expensive(pattern))
+}
+
+/// Returns whether a check holds, unless a pattern was given up.
+fn holds(result: Result<(), Failure>) -> Result<bool, Failure> {
+    match result {
+        Ok(()) => Ok(true),
+        Err(failure) if failure.is_given_up => Err(failure),
+        Err(_) => Ok(false),
+    }
+}
+
 /// Evaluates a check. If it fails, its members and items do not count as evaluated.
 fn collect(check: &Check, value: &Json, scope: &Scope<'_>, seen: Evaluated<'_>) -> Result<(), Failure> {
     let Some(seen) = seen else { return check.eval(value, scope, None) };
@@ -355,18 +373,19 @@ fn collect(check: &Check, value: &Json, scope: &Scope<'_>, seen: Evaluated<'_>) 
 }
 
 fn any(checks: &[Check], value: &Json, scope: &Scope<'_>, mut seen: Evaluated<'_>) -> Result<(), Failure> {
-    let (mut holds, mut failure) = (false, None);
+    let (mut is_valid, mut failure) = (false, None);
     for check in checks {
         match collect(check, value, scope, seen.as_deref_mut()) {
-            Ok(()) => holds = true,
+            Ok(()) => is_valid = true,
+            Err(error) if error.is_given_up => return Err(error),
             Err(error) => failure = failure.or(Some(error)),
         }
         // If the caller does not need the evaluated members and items, one check that holds is enough.
-        if holds && seen.is_none() {
+        if is_valid && seen.is_none() {
             return Ok(());
         }
     }
-    match (holds, checks, failure) {
+    match (is_valid, checks, failure) {
         (true, ..) => Ok(()),
         (false, [_], Some(failure)) => Err(failure),
         _ => Err(Failure::expected(
@@ -379,7 +398,7 @@ fn any(checks: &[Check], value: &Json, scope: &Scope<'_>, mut seen: Evaluated<'_
 fn one(checks: &[Check], value: &Json, scope: &Scope<'_>, mut seen: Evaluated<'_>) -> Result<(), Failure> {
     let mut holding = 0_usize;
     for check in checks {
-        holding += usize::from(collect(check, value, scope, seen.as_deref_mut()).is_ok());
+        holding += usize::from(holds(collect(check, value, scope, seen.as_deref_mut()))?);
     }
     match holding {
         1 => Ok(()),
@@ -424,8 +443,8 @@ fn contains(
     mut seen: Evaluated<'_>,
 ) -> Result<(), Failure> {
     let mut found = 0;
-    for item in items {
-        if check.eval(item, scope, None).is_ok() {
+    for (index, item) in items.iter().enumerate() {
+        if holds(check.eval(item, scope, None)).map_err(|failure| failure.at_index(index))? {
             found += 1;
             mark(&mut seen, item);
         }

@@ -13,6 +13,8 @@ pub struct Failure {
     path: Vec<Step>,
     /// The expected and the found value.
     message: String,
+    /// Whether a pattern was given up, so that the value may be valid or not.
+    pub(crate) is_given_up: bool,
 }
 
 /// A step of a path.
@@ -25,12 +27,20 @@ enum Step {
 impl Failure {
     /// Creates a failure at the root.
     pub(crate) fn new(message: impl Into<String>) -> Failure {
-        Failure { path: Vec::new(), message: message.into() }
+        Failure { path: Vec::new(), message: message.into(), is_given_up: false }
     }
 
     /// Creates a failure with an expected and a found value.
     pub(crate) fn expected(expected: impl fmt::Display, found: impl fmt::Display) -> Failure {
         Failure::new(format!("expected {expected}, found {found}"))
+    }
+
+    /// Creates a failure for a pattern that takes too many steps.
+    pub(crate) fn too_expensive(pattern: &str) -> Failure {
+        let pattern = json_text(pattern);
+        let message =
+            format!("pattern too expensive: {pattern} takes too many steps; shorten the text, or simplify the pattern");
+        Failure { is_given_up: true, ..Failure::new(message) }
     }
 
     /// Creates a failure for a value of the wrong JSON type.
@@ -46,7 +56,9 @@ impl Failure {
 
     /// Adds to the message that the failure is about the name of a member.
     pub(crate) fn in_name(mut self) -> Failure {
-        self.message.insert_str(0, "name: ");
+        if !self.is_given_up {
+            self.message.insert_str(0, "name: ");
+        }
         self
     }
 

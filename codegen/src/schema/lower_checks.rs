@@ -150,7 +150,10 @@ impl Lower<'_> {
 
     fn pattern(&mut self, text: &str, keyword: &str, path: &SchemaPath<'_>) {
         if let Err(error) = pattern::compile(text) {
-            let why = format!("{} is not a regular expression of ECMA-262: {error}", Json::String(text.to_owned()));
+            let why = format!(
+                "{} cannot be compiled as a regular expression of ECMA-262: {error}",
+                Json::String(text.to_owned())
+            );
             self.problem(path, keyword, why, "correct the expression");
         }
     }

@@ -148,9 +148,19 @@ impl Lower<'_> {
             Some(Json::Object(members)) => {
                 for (name, json) in members {
                     let mut schema = self.schema(json, &path.down("properties").down(name));
-                    if let Some(it) = object.pattern.as_ref().filter(|it| pattern::matches(&it.pattern, name)) {
-                        let note = schema.note.clone();
-                        schema = Schema { note, ..self.and(schema, it.schema.clone(), path) };
+                    if let Some(it) = &object.pattern {
+                        match pattern::matches(&it.pattern, name) {
+                            Ok(false) => {}
+                            Ok(true) => {
+                                let note = schema.note.clone();
+                                schema = Schema { note, ..self.and(schema, it.schema.clone(), path) };
+                            }
+                            Err(error) => {
+                                let why =
+                                    format!("{error}: {} on the member {name:?}", Json::String(it.pattern.clone()));
+                                self.problem(path, "patternProperties", why, "simplify the pattern");
+                            }
+                        }
                     }
                     object.properties.insert(name.clone(), Property { required: false, schema });
                 }

@@ -260,7 +260,7 @@ impl Object {
     /// Returns the schema of a member that is not named.
     pub fn schema_of_other(&self, name: &str) -> &Schema {
         match &self.pattern {
-            Some(it) if pattern::matches(&it.pattern, name) => &it.schema,
+            Some(it) if pattern::matches(&it.pattern, name) == Ok(true) => &it.schema,
             _ => &self.additional,
         }
     }

@@ -12,7 +12,7 @@ use serde_json::{Value, json};
 #[derive(Default)]
 pub(crate) struct State {
     /// The comments on the pull request, by ID.
-    pub(crate) comments: BTreeMap<u64, String>,
+    pub(crate) comments: BTreeMap<u64, Comment>,
     pub(crate) labels: Vec<&'static str>,
     /// The open pull requests, by number.
     pub(crate) pulls: BTreeMap<u64, Value>,
@@ -25,6 +25,15 @@ pub(crate) struct State {
     /// Whether a request had no token.
     pub(crate) anonymous: bool,
 }
+
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct Comment {
+    pub(crate) user: &'static str,
+    pub(crate) body: String,
+}
+
+/// The user of the token.
+pub(crate) const USER: &str = "github-actions[bot]";
 
 pub(crate) struct GitHub {
     pub(crate) url: String,
@@ -74,18 +83,22 @@ fn answer(stream: TcpStream, state: &Mutex<State>) -> std::io::Result<()> {
     reader.read_exact(&mut body)?;
     let mut state = state.lock().expect("no panic");
     state.requests.push(format!("{method} {path}"));
-    state.anonymous |= path.starts_with("/repos") && !has_token;
+    state.anonymous |= (path.starts_with("/repos") || path == "/graphql") && !has_token;
     let (status, body) = respond(&mut state, &method, &path, &body);
     drop(state);
     let head = format!("HTTP/1.1 {status} OK\r\ncontent-length: {}\r\nconnection: close\r\n\r\n", body.len());
     reader.get_mut().write_all(&[head.as_bytes(), &body].concat())
 }
 
+fn text(json: &Value) -> String {
+    json.as_str().unwrap_or_default().to_owned()
+}
+
 fn respond(state: &mut State, method: &str, path: &str, body: &[u8]) -> (u16, Vec<u8>) {
     if let Some(file) = state.files.get(path) {
         return (200, file.clone());
     }
-    if let Some(status) = state.refuse.filter(|_| method != "GET") {
+    if let Some(status) = state.refuse.filter(|_| method != "GET" && path != "/graphql") {
         return (status, br#"{"message":"Resource not accessible by integration"}"#.to_vec());
     }
     let json: Value = serde_json::from_slice(body).unwrap_or_default();
@@ -98,19 +111,27 @@ fn respond(state: &mut State, method: &str, path: &str, body: &[u8]) -> (u16, Ve
     let (place, id) = path.rsplit_once('/').unwrap_or((path, ""));
     let id: Option<u64> = id.parse().ok();
     match (method, place, id) {
+        ("POST", "", None) if path == "/graphql" => {
+            assert_eq!(json["query"], "{ viewer { login } }");
+            (200, json!({ "data": { "viewer": { "login": USER } } }).to_string().into_bytes())
+        }
         ("GET", "/repos/o/r/issues/7", None) if path.ends_with("/comments") => {
-            page(state.comments.iter().map(|(id, body)| json!({ "id": id, "body": body })).collect())
+            let comment =
+                |(id, it): (&u64, &Comment)| json!({ "id": id, "user": { "login": it.user }, "body": it.body });
+            page(state.comments.iter().map(comment).collect())
         }
         ("GET", "/repos/o/r/issues/7", None) if path.ends_with("/labels") => {
             page(state.labels.iter().map(|name| json!({ "name": name })).collect())
         }
         ("POST", "/repos/o/r/issues/7", None) if path.ends_with("/comments") => {
             let id = state.comments.keys().last().map_or(1, |last| last + 1);
-            state.comments.insert(id, json["body"].as_str().unwrap_or_default().to_owned());
+            state.comments.insert(id, Comment { user: USER, body: text(&json["body"]) });
             (201, b"{}".to_vec())
         }
         ("PATCH", "/repos/o/r/issues/comments", Some(id)) => {
-            state.comments.insert(id, json["body"].as_str().unwrap_or_default().to_owned());
+            if let Some(comment) = state.comments.get_mut(&id) {
+                comment.body = text(&json["body"]);
+            }
             (200, b"{}".to_vec())
         }
         ("DELETE", "/repos/o/r/issues/comments", Some(id)) => {

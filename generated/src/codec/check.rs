@@ -141,7 +141,7 @@ impl Check {
     ///
     /// # Errors
     ///
-    /// Returns the first violation, with its place.
+    /// Returns the first violation, with its place, or [`ErrorKind::PatternTooExpensive`].
     pub fn check(&self, json: Cursor<'_>) -> Result<(), Error> {
         self.eval(json, &Known::default(), None)
     }
@@ -165,13 +165,16 @@ impl Check {
             Self::All(checks) => checks.iter().try_for_each(|check| check.eval(json, known, seen.as_deref_mut())),
             Self::Any(checks) => any(checks, json, known, seen),
             Self::One(checks) => one(checks, json, known, seen),
-            Self::Not(check) => match check.eval(json, known, None) {
-                Ok(()) => Err(violation(json, "a value that the schema in `not` rejects", json.describe())),
-                Err(_) => Ok(()),
+            Self::Not(check) => match holds(check.eval(json, known, None))? {
+                true => Err(violation(json, "a value that the schema in `not` rejects", json.describe())),
+                false => Ok(()),
             },
             Self::If([condition, then, otherwise]) => {
-                let holds = collect(condition, json, known, seen.as_deref_mut()).is_ok();
-                if holds { then.eval(json, known, seen) } else { otherwise.eval(json, known, seen) }
+                if holds(collect(condition, json, known, seen.as_deref_mut()))? {
+                    then.eval(json, known, seen)
+                } else {
+                    otherwise.eval(json, known, seen)
+                }
             }
             Self::Definition(check) => known.definition(check(), json, seen),
             Self::Type(types) => json.has_type(types),
@@ -207,7 +210,7 @@ impl Check {
         let text = json.as_str().unwrap_or_default();
         match self {
             Self::Length(length) => length.check_str(&text).map_err(|error| json.locate(error)),
-            Self::Pattern(pattern) if !pattern.matches(&text) => {
+            Self::Pattern(pattern) if !pattern.matches_in(json, &text)? => {
                 let expected = format!("a string that matches {}", json_text(pattern.source()));
                 Err(violation(json, expected, json_text(&text)))
             }
@@ -235,9 +238,11 @@ impl Check {
             }
             Self::Contains(check, length) => {
                 let mut found = 0;
-                for item in items.filter(|item| check.eval(*item, known, None).is_ok()) {
-                    found += 1;
-                    mark(&mut seen, item);
+                for item in items {
+                    if holds(check.eval(item, known, None))? {
+                        found += 1;
+                        mark(&mut seen, item);
+                    }
                 }
                 let unit = "items that `contains` accepts";
                 length.check_length(found, unit).map_err(|error| json.locate(error))
@@ -265,9 +270,10 @@ impl Check {
                 None => Ok(()),
             },
             Self::Names(check) => json.members()?.try_for_each(|(name, value)| {
-                check
-                    .eval(name, known, None)
-                    .map_err(|error| value.error(ErrorKind::Assertion { message: format!("name: {}", error.kind()) }))
+                check.eval(name, known, None).map_err(|error| match error.kind() {
+                    kind @ ErrorKind::PatternTooExpensive { .. } => value.error(kind.clone()),
+                    kind => value.error(ErrorKind::Assertion { message: format!("name: {kind}") }),
+                })
             }),
             Self::Members(checks) => {
                 for (name, value) in json.members_by_name(&[])? {
@@ -295,9 +301,11 @@ impl MemberChecks {
         }
         if !self.patterns.is_empty() {
             let text = name.as_str().unwrap_or_default();
-            for (_, check) in self.patterns.iter().filter(|(pattern, _)| pattern.matches(&text)) {
-                is_known = true;
-                check.eval(value, known, None)?;
+            for (pattern, check) in self.patterns {
+                if pattern.matches_in(value, &text)? {
+                    is_known = true;
+                    check.eval(value, known, None)?;
+                }
             }
         }
         match self.others {
@@ -352,6 +360,20 @@ fn mark(seen: &mut Seen<'_>, value: Cursor<'_>) {
     }
 }
 
+/// Returns whether a check holds, unless a pattern was given up.
+fn holds(result: Result<(), Error>) -> Result<bool, Error> {
+    match result {
+        Ok(()) => Ok(true),
+        Err(error) if is_given_up(&error) => Err(error),
+        Err(_) => Ok(false),
+    }
+}
+
+/// Returns whether a pattern was given up, so that the value may be valid or not.
+fn is_given_up(error: &Error) -> bool {
+    matches!(error.kind(), ErrorKind::PatternTooExpensive { .. })
+}
+
 /// Evaluates a check. If it fails, its members and items do not count as evaluated.
 fn collect(check: &Check, json: Cursor<'_>, known: &Known, seen: Seen<'_>) -> Result<(), Error> {
     let Some(seen) = seen else { return check.eval(json, known, None) };
@@ -362,16 +384,17 @@ fn collect(check: &Check, json: Cursor<'_>, known: &Known, seen: Seen<'_>) -> Re
 }
 
 fn any(checks: &[Check], json: Cursor<'_>, known: &Known, mut seen: Seen<'_>) -> Result<(), Error> {
-    let (mut holds, mut failure) = (false, None);
+    let (mut is_valid, mut failure) = (false, None);
     for check in checks {
         match collect(check, json, known, seen.as_deref_mut()) {
             // If the caller does not need the evaluated members and items, one check that holds is enough.
             Ok(()) if seen.is_none() => return Ok(()),
-            Ok(()) => holds = true,
+            Ok(()) => is_valid = true,
+            Err(error) if is_given_up(&error) => return Err(error),
             Err(error) => failure = failure.or(Some(error)),
         }
     }
-    match (holds, checks, failure) {
+    match (is_valid, checks, failure) {
         (true, ..) => Ok(()),
         (false, [_], Some(failure)) => Err(failure),
         _ => Err(none(checks, json)),
@@ -381,7 +404,7 @@ fn any(checks: &[Check], json: Cursor<'_>, known: &Known, mut seen: Seen<'_>) ->
 fn one(checks: &[Check], json: Cursor<'_>, known: &Known, mut seen: Seen<'_>) -> Result<(), Error> {
     let mut holding = 0_usize;
     for check in checks {
-        holding += usize::from(collect(check, json, known, seen.as_deref_mut()).is_ok());
+        holding += usize::from(holds(collect(check, json, known, seen.as_deref_mut()))?);
     }
     match holding {
         1 => Ok(()),

@@ -120,6 +120,8 @@ pub struct Document<'a> {
     pub(super) is_multiline: bool,
     /// The token of the first array or object that is nested too deep.
     pub(super) too_deep: Option<u32>,
+    #[cfg(feature = "pattern")]
+    pub(super) steps: super::pattern::Steps,
 }
 
 /// The place of a value in a document.

@@ -21,11 +21,24 @@ fn is_matching<T: KnownMembers>(name: &str) -> bool {
     T::pattern().is_some_and(|pattern: &Pattern| pattern.matches(name))
 }
 
+/// Returns whether the name of a member matches.
+fn is_matching_in<T: KnownMembers>(name: Cursor<'_>, value: Cursor<'_>) -> Result<bool, Error> {
+    let pattern = T::pattern().map(|pattern| pattern.matches_in(value, &name.as_str().unwrap_or_default()));
+    pattern.unwrap_or(Ok(false))
+}
+
 /// Returns the unknown members whose names match the pattern, or with `matching` unset those whose names do not.
 fn members<'a, T: KnownMembers>(object: Cursor<'a>, matching: bool) -> Result<Vec<(Cursor<'a>, Cursor<'a>)>, Error> {
     let mut members = object.members_by_name(T::MEMBERS)?;
-    members.retain(|(name, _)| is_matching::<T>(&name.as_str().unwrap_or_default()) == matching);
-    Ok(members)
+    let mut failure = None;
+    members.retain(|(name, value)| {
+        let is_kept = is_matching_in::<T>(*name, *value).map(|is_match| is_match == matching);
+        is_kept.unwrap_or_else(|error| {
+            failure.get_or_insert(error);
+            false
+        })
+    });
+    failure.map_or(Ok(members), Err)
 }
 
 /// Decodes the unknown members whose names match the pattern of the type.
@@ -56,9 +69,11 @@ pub fn read_unmatched<T: KnownMembers, V: DecodeInPlace>(
 ///
 /// # Errors
 ///
-/// Returns [`ErrorKind::Unexpected`] at the first such member.
+/// Returns [`ErrorKind::Unexpected`] at the first such member, and [`ErrorKind::PatternTooExpensive`].
 pub fn refuse_unmatched<T: KnownMembers>(object: Cursor<'_>, _: Unread) -> Result<(), Error> {
-    let is_other = |name: Cursor<'_>| !is_matching::<T>(&name.as_str().unwrap_or_default());
     let mut others = object.members()?.filter(|(name, _)| object.is_unknown(*name, T::MEMBERS));
-    others.find(|(name, _)| is_other(*name)).map_or(Ok(()), |(_, value)| Err(value.error(ErrorKind::Unexpected)))
+    others.try_for_each(|(name, value)| match is_matching_in::<T>(name, value)? {
+        true => Ok(()),
+        false => Err(value.error(ErrorKind::Unexpected)),
+    })
 }

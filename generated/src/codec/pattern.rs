@@ -3,15 +3,30 @@
 #[cfg(feature = "pattern")]
 use std::sync::OnceLock;
 
+use super::Cursor;
+use crate::Error;
 #[cfg(feature = "pattern")]
-use regress::Regex;
+use crate::ErrorKind;
 
 /// A regular expression of ECMA-262, which is compiled when it is first used.
 #[derive(Debug)]
 pub struct Pattern {
     source: &'static str,
     #[cfg(feature = "pattern")]
-    compiled: OnceLock<Option<Regex>>,
+    compiled: OnceLock<Option<mcpgen_pattern::Regex>>,
+}
+
+/// The steps that the patterns of a document may still take.
+#[cfg(feature = "pattern")]
+#[derive(Debug, Default)]
+pub(super) struct Steps(OnceLock<mcpgen_pattern::Steps>);
+
+#[cfg(feature = "pattern")]
+impl Clone for Steps {
+    /// Returns steps for another document.
+    fn clone(&self) -> Self {
+        Self::default()
+    }
 }
 
 impl Pattern {
@@ -39,12 +54,26 @@ impl Pattern {
     }
 
     /// Returns whether a part of the text matches.
+    ///
+    /// Returns false if that would take too many [steps](ErrorKind::PatternTooExpensive).
     #[cfg(feature = "pattern")]
     #[must_use]
     pub fn matches(&self, text: &str) -> bool {
-        // JSON Schema requires the flag `u`, but many patterns in use are valid only without it.
-        let compile = || Regex::with_flags(self.source, "u").or_else(|_| Regex::new(self.source)).ok();
-        self.compiled.get_or_init(compile).as_ref().is_some_and(|regex| regex.find(text).is_some())
+        self.compiled().is_some_and(|regex| regex.is_match(text) == Ok(true))
+    }
+
+    /// Returns whether a part of a string matches, which is a value or a name in the document of `place`.
+    #[cfg(feature = "pattern")]
+    pub(super) fn matches_in(&self, place: Cursor<'_>, text: &str) -> Result<bool, Error> {
+        let document = place.document;
+        let steps = document.steps.0.get_or_init(|| mcpgen_pattern::Steps::for_text(document.text.len()));
+        let is_match = self.compiled().map_or(Ok(false), |regex| regex.is_match_within(text, steps));
+        is_match.map_err(|_| place.error(ErrorKind::PatternTooExpensive { pattern: self.source }))
+    }
+
+    #[cfg(feature = "pattern")]
+    fn compiled(&self) -> Option<&mcpgen_pattern::Regex> {
+        self.compiled.get_or_init(|| mcpgen_pattern::Regex::new(self.source).ok()).as_ref()
     }
 
     /// Returns false. Without the feature `pattern`, there are no patterns.
@@ -52,5 +81,10 @@ impl Pattern {
     #[must_use]
     pub const fn matches(&self, _text: &str) -> bool {
         false
+    }
+
+    #[cfg(not(feature = "pattern"))]
+    pub(super) const fn matches_in(&self, _place: Cursor<'_>, _text: &str) -> Result<bool, Error> {
+        Ok(false)
     }
 }

@@ -137,13 +137,30 @@ fn text_of(value: &Value) -> Option<String> {
 
 fn is_same(value: &Value, text: &str) -> bool {
     match value {
-        // Compare numbers by value: 42.0 equals 42.
-        Value::Number(number) => match (number.as_i64(), text.parse::<i64>()) {
-            (Some(number), Ok(parsed)) => number == parsed,
-            _ => text.parse::<f64>().is_ok_and(|parsed| Some(parsed) == number.as_f64()),
+        // Numbers are equal by value: 42.0 equals 42. As doubles, different integers above 2^53 would be equal.
+        Value::Number(number) => match integer(&number.to_string()) {
+            Some(expected) => integer(text) == Some(expected),
+            None => text.parse::<f64>().is_ok_and(|parsed| Some(parsed) == number.as_f64()),
         },
         value => text_of(value).is_some_and(|expected| expected == text),
     }
+}
+
+/// Returns the exact value of a number's text. Returns `None` if it is not an integer, or too large for arguments, which are
+/// doubles beyond 64 bits.
+fn integer(text: &str) -> Option<i128> {
+    let (mantissa, exponent) = text.split_once(['e', 'E']).unwrap_or((text, "0"));
+    let (whole, fraction) = mantissa.split_once('.').unwrap_or((mantissa, ""));
+    let fraction = fraction.trim_end_matches('0');
+    let exponent = exponent.parse::<i64>().ok()?.checked_sub(i64::try_from(fraction.len()).ok()?)?;
+    let digits: i128 = format!("{whole}{fraction}").parse().ok()?;
+    let power = 10_i128.checked_pow(u32::try_from(exponent.unsigned_abs()).ok()?)?;
+    let value = match exponent < 0 {
+        false => digits.checked_mul(power)?,
+        true if digits % power == 0 => digits / power,
+        true => return None,
+    };
+    (i128::from(i64::MIN)..=i128::from(u64::MAX)).contains(&value).then_some(value)
 }
 
 /// Returns the number as an integer if it is whole and exactly representable by every JSON parser.
@@ -182,6 +199,40 @@ mod tests {
         }
         assert_eq!(decode(&HeaderValue::from_bytes(b"\xe9").expect("a value")), None);
         assert_eq!(decode(&HeaderValue::from_static("=?BASE64?YQ==?=")).as_deref(), Some("=?BASE64?YQ==?="));
+    }
+
+    #[test]
+    fn numbers_are_equal_by_exact_value() {
+        for (argument, text, expected) in [
+            (json!(42), "42", true),
+            (json!(42), "42.0", true),
+            (json!(42), "4.2e1", true),
+            (json!(42), "420e-1", true),
+            (json!(42.0), "42", true),
+            (json!(42), "42.5", false),
+            (json!(-0.0), "0", true),
+            (json!(9_007_199_254_740_992_i64), "9007199254740993", false),
+            (json!(9_007_199_254_740_992_i64), "9007199254740993.0", false),
+            (json!(9_007_199_254_740_992.0), "9007199254740993", false),
+            (json!(9_007_199_254_740_993_i64), "9007199254740993.0", true),
+            (json!(9_007_199_254_740_993_i64), "9.007199254740993e15", true),
+            (json!(i64::MIN), "-9223372036854775808", true),
+            (json!(i64::MIN), "-9223372036854775809", false),
+            (json!(u64::MAX), "18446744073709551615", true),
+            (json!(u64::MAX), "18446744073709551614", false),
+            (json!(u64::MAX), "1.8446744073709551615e19", true),
+            // An integer of more than 64 bits is a double.
+            (json!(3.4e23), "340000000000000000000001", true),
+            (json!(3.4e23), "350000000000000000000000", false),
+            (json!(1.5), "1.50", true),
+            (json!(1.5), "2", false),
+            (json!(1), "", false),
+            (json!(1), "1e", false),
+            (json!(1), "1e99999999999999999999", false),
+            (json!(1), "0x1", false),
+        ] {
+            assert_eq!(is_same(&argument, text), expected, "{argument} and {text}");
+        }
     }
 
     #[test]

@@ -2,7 +2,7 @@
 //! messages of other protocols. The modules are generated from the groups in `sample/shapes.json`.
 
 use mcpgen_json_schema_suite as types;
-use mcpgen_types::{Map, Notification, Request, from_str, to_string};
+use mcpgen_types::{ErrorKind, Map, Notification, Request, from_str, to_string};
 
 #[test]
 fn separates_members_that_match_the_pattern() {
@@ -53,6 +53,46 @@ fn constants_determine_messages() {
         N::METHOD
     }
     assert_eq!((request::<NextRequest>(), notification::<StoppedEvent>()), ("next", "stopped"));
+}
+
+/// The value may be valid or not, so neither `not` nor another alternative decides it.
+#[test]
+fn a_pattern_that_takes_too_many_steps_is_an_error() {
+    use types::draft2020_12_patterns_1::Root;
+    let text = format!("{}!", "a".repeat(60));
+    let object = format!(r#"{{"{text}":1}}"#);
+    let array = format!(r#"["b","{text}"]"#);
+    let string = format!("{text:?}");
+    for (member, value, below) in [
+        ("pattern", &string, ""),
+        ("not", &string, ""),
+        ("any", &string, ""),
+        ("one", &string, ""),
+        ("if", &string, ""),
+        ("contains", &array, "/1"),
+        ("names", &object, &*format!("/{text}")),
+        ("notNames", &object, &*format!("/{text}")),
+        ("members", &object, &*format!("/{text}")),
+        ("closed", &object, &*format!("/{text}")),
+        ("notMembers", &object, &*format!("/{text}")),
+    ] {
+        let error = from_str::<Root>(&format!(r#"{{"{member}":{value}}}"#)).expect_err(member);
+        assert_eq!(error.kind(), &ErrorKind::PatternTooExpensive { pattern: r"^(a+)+\1$" }, "{member}: {error}");
+        assert_eq!(error.path(), format!("/{member}{below}"));
+    }
+    let error = from_str::<Root>(&format!(r#"{{"pattern":{string}}}"#)).expect_err("too expensive");
+    assert_eq!(
+        error.to_string(),
+        "Root: pattern: pattern too expensive: \"^(a+)+\\\\1$\" takes too many steps; shorten the text, or simplify the pattern"
+    );
+    // All patterns of a document share its steps.
+    let cheap = "a".repeat(12);
+    let one = format!(r#"{{"pattern":"{cheap}!"}}"#);
+    let error = from_str::<Root>(&one).expect_err("it does not match");
+    assert!(matches!(error.kind(), ErrorKind::Assertion { .. }), "{error}");
+    let many = vec![format!("\"{cheap}!\""); 1000].join(",");
+    let error = from_str::<Root>(&format!(r#"{{"contains":[{many}]}}"#)).expect_err("too expensive");
+    assert!(matches!(error.kind(), ErrorKind::PatternTooExpensive { .. }), "{error}");
 }
 
 #[test]

@@ -22,13 +22,14 @@ fn a_new_revision_needs_no_change_of_the_runtime() {
     let scratch = Path::new(env!("CARGO_TARGET_TMPDIR")).join("tomorrow");
     let copy = scratch.join("workspace");
     let _ = fs::remove_dir_all(&copy);
-    for folder in ["schema", "codegen", "generated", "runtime", "tests/proof/tests/it/tomorrow"] {
+    for folder in ["schema", "codegen", "generated", "pattern", "runtime", "tests/proof/tests/it/tomorrow"] {
         copy_folder(&root.join(folder), &copy.join(folder));
     }
     for file in ["Cargo.lock", "README.md", "clippy.toml"] {
         fs::copy(root.join(file), copy.join(file)).expect("a copy");
     }
     let runtime = contents(&copy.join("runtime"));
+    let features_before = features(&copy);
     let manifest = fs::read_to_string(root.join("Cargo.toml")).expect("the manifest of the workspace");
     fs::write(copy.join("Cargo.toml"), with_members(&manifest)).expect("a manifest");
     let program = copy.join("tests/proof/tests/it/tomorrow/program");
@@ -39,6 +40,12 @@ fn a_new_revision_needs_no_change_of_the_runtime() {
     fs::write(&official, schema::tomorrow(&newest)).expect("a schema");
     mcpgen(&copy, &["import", path(&official), "--revision", TOMORROW]);
     mcpgen(&copy, &["generate"]);
+    // VERSIONING.md: a new revision adds a feature, and no other one changes.
+    let mut features_after = features(&copy);
+    assert_eq!(features_after.remove("v2027_03_15"), Some(toml::Value::Array(Vec::new())));
+    let all = features_after["all-revisions"].as_array_mut().expect("a list");
+    assert_eq!(all.pop(), Some("v2027_03_15".into()));
+    assert_eq!(features_after, features_before);
 
     let cargo = |arguments: &[&str]| {
         let status = Command::new(env!("CARGO"))
@@ -68,6 +75,13 @@ fn mcpgen(copy: &Path, arguments: &[&str]) {
     assert!(!answer.differs, "mcpgen {arguments:?}: {}", answer.text);
 }
 
+/// Returns the features of the generated crate.
+fn features(copy: &Path) -> toml::Table {
+    let manifest = fs::read_to_string(copy.join("generated/Cargo.toml")).expect("a manifest");
+    let manifest: toml::Table = manifest.parse().expect("a manifest");
+    manifest["features"].as_table().expect("features").clone()
+}
+
 fn path(path: &Path) -> &str {
     path.to_str().expect("a path in UTF-8")
 }
@@ -75,7 +89,7 @@ fn path(path: &Path) -> &str {
 /// Returns the manifest of the workspace with fewer members, so that their dependencies are not needed.
 fn with_members(manifest: &str) -> String {
     let mut manifest: toml::Table = manifest.parse().expect("a manifest");
-    let members = ["generated", "runtime", "tests/proof/tests/it/tomorrow/program"].map(toml::Value::from);
+    let members = ["generated", "pattern", "runtime", "tests/proof/tests/it/tomorrow/program"].map(toml::Value::from);
     let exclude = ["codegen", "runtime/auth"].map(toml::Value::from);
     let workspace = manifest["workspace"].as_table_mut().expect("a table");
     workspace.insert("members".to_owned(), members.to_vec().into());
