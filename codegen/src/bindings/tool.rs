@@ -12,6 +12,7 @@ use crate::model::conservation::conservation;
 use crate::model::{Origin, Protocol, Status};
 use crate::project::generate::SUPPORT;
 use crate::schema::{Dialect, Document, ReadOptions};
+use crate::text::foreign::code;
 use crate::text::names::{Namespace, function_name, type_name};
 
 /// Types that the root imports.
@@ -127,8 +128,8 @@ impl SchemaBinding {
             vendored: None,
         };
         let title = match self.part {
-            "arguments" => format!("The arguments of the tool `{}`.", self.tool),
-            _ => format!("The structured content of the results of the tool `{}`.", self.tool),
+            "arguments" => format!("The arguments of the tool {}.", code(&self.tool)),
+            _ => format!("The structured content of the results of the tool {}.", code(&self.tool)),
         };
         Ok((rust, emit_titled(&protocol, &options, &title)?))
     }

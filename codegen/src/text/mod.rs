@@ -1,8 +1,10 @@
-//! Text: `names` makes Rust names, `markdown` reads links, `visible` escapes invisible characters, `suggest` finds
-//! similar names, `pattern` matches regular expressions, `hex` formats bytes, `excerpt` shows changes.
+//! Text: `names` makes Rust names, `markdown` reads links, `visible` escapes invisible characters, `foreign` writes the
+//! text of others in documentation, `suggest` finds similar names, `pattern` matches regular expressions, `hex` formats
+//! bytes, `excerpt` shows changes.
 
 #[cfg(feature = "lists")]
 pub(crate) mod excerpt;
+pub(crate) mod foreign;
 mod hex;
 pub(crate) mod markdown;
 pub(crate) mod names;
@@ -12,4 +14,4 @@ pub(crate) mod suggest;
 mod visible;
 
 pub(crate) use hex::hex;
-pub(crate) use visible::visible;
+pub(crate) use visible::{visible, visible_json, visible_lines};
