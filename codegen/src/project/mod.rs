@@ -10,7 +10,7 @@ pub(crate) mod workspace;
 pub(crate) mod write;
 
 #[cfg(feature = "lists")]
-pub(crate) use generate::include_in_build;
+pub(crate) use generate::{include_in_build, instruction};
 pub use generate::{Generated, Generator, Summary};
 pub use workspace::Workspace;
 pub use write::{Change, Changes};

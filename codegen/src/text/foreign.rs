@@ -1,4 +1,4 @@
-//! Text of others in documentation comments. rustdoc reads it as Markdown, and compiles and runs what Markdown calls code.
+//! Text of others in Markdown. In documentation comments, rustdoc would compile and run the code of others.
 
 use crate::text::visible;
 

@@ -14,4 +14,5 @@ pub(crate) mod suggest;
 mod visible;
 
 pub(crate) use hex::hex;
-pub(crate) use visible::{visible, visible_json, visible_lines};
+pub use visible::visible_lines;
+pub(crate) use visible::{visible, visible_json};

@@ -22,7 +22,7 @@ pub(crate) fn visible(text: &str) -> Cow<'_, str> {
 
 /// Escapes each line of a message for a terminal, or for the log of a workflow, which runs lines that begin with `::` as
 /// commands.
-pub(crate) fn visible_lines(text: &str) -> String {
+pub fn visible_lines(text: &str) -> String {
     let line = |line: &str| {
         let line = visible(line);
         match line.trim_start().strip_prefix("::") {
