@@ -151,8 +151,9 @@ impl Bindings {
 
 /// Returns why a tool is skipped.
 fn malformed(tool: &Skipped) -> String {
-    let problems: Vec<String> = tool.problems.iter().map(Problem::to_string).collect();
-    format!("{}: skipped: {}", visible(&tool.name), problems.join("\n"))
+    let problem = |Problem { pointer, why, .. }: &Problem| format!("{pointer}: {why}");
+    let problems: Vec<String> = tool.problems.iter().map(problem).collect();
+    format!("{}: skipped: {}", visible(&tool.name), visible(&problems.join("; ")))
 }
 
 /// A module of bindings.

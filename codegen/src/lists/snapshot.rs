@@ -168,11 +168,11 @@ impl Reader {
     /// the tools are not the cause.
     fn tools_one_by_one(&mut self, bytes: &[u8]) -> Option<Json> {
         let text = std::str::from_utf8(bytes.strip_prefix(b"\xef\xbb\xbf").unwrap_or(bytes)).ok()?;
-        let mut members: IndexMap<String, &RawValue> = serde_json::from_str(text).unwrap_or_default();
-        if let Some(result) = members.get("result") {
-            members = serde_json::from_str(result.get()).ok()?;
-        }
-        let tools = members.swap_remove("tools").map_or(text, RawValue::get);
+        let members = |text| serde_json::from_str::<IndexMap<String, &RawValue>>(text);
+        let response = members(text).unwrap_or_default();
+        let result = response.get("result").map(|result| members(result.get())).transpose().ok()?;
+        let lists = result.as_ref().unwrap_or(&response);
+        let tools = lists.get("tools").map_or(text, |tools| tools.get());
         let tools: Vec<&RawValue> = serde_json::from_str(tools).ok()?;
         let mut items = Vec::new();
         for (at, tool) in tools.into_iter().enumerate() {
@@ -188,10 +188,16 @@ impl Reader {
         if self.unreadable.is_empty() {
             return None;
         }
-        let others = ["nextCursor"].into_iter().filter_map(|name| {
-            Some((name.to_owned(), Json::parse(members.get(name)?.get()).ok()?))
-        });
-        Some(Json::Object(others.chain([("tools".to_owned(), Json::Array(items))]).collect()))
+        let mut root = Json::Array(items);
+        if !lists.is_empty() {
+            let cursor = lists.get("nextCursor").map(|cursor| Json::parse(cursor.get())).transpose().ok()?;
+            let cursor = cursor.map(|cursor| ("nextCursor".to_owned(), cursor));
+            root = Json::Object(cursor.into_iter().chain([("tools".to_owned(), root)]).collect());
+        }
+        Some(match result {
+            Some(_) => Json::Object(IndexMap::from([("result".to_owned(), root)])),
+            None => root,
+        })
     }
 
     fn lists(&mut self, root: Json) -> BTreeMap<ListKind, List> {

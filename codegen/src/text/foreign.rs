@@ -124,3 +124,47 @@ fn escaped(text: &str) -> String {
     }
     out
 }
+
+#[cfg(test)]
+mod tests {
+    use super::{cell, code, line, prose};
+    use crate::text::hostile::{CODE, HOSTILE, active, random};
+    use crate::text::markdown::wrap;
+
+    #[test]
+    fn keeps_the_layout_of_prose() {
+        for (markdown, expected) in [
+            ("One  two.\n\n* `a  b`\n  * c ~~d~~ ~5", "One two.\n\n* `a b`\n  * c ~~d~~ ~5"),
+            ("```json\n{ \"a\":  1 }\n```", "```text\n{ \"a\":  1 }\n```"),
+            ("See https://a.b/c (or [d](e)).", "See <https://a.b/c> (or \\[d\\](e))."),
+            ("`a` ``b`c`` `` ` `` `d", "`a` ``b`c`` `` ` `` \\`d"),
+            ("\\[a\\] \\` \\\\[b]", "\\[a\\] \\` \\\\\\[b\\]"),
+            ("* ```\n  x\n  ```", "* \\`\\`\\`\n  x\n```text\n```"),
+            ("a\r\nb\u{202e}", "a\nb\\u{202e}"),
+        ] {
+            assert_eq!(prose(markdown), expected, "{markdown}");
+        }
+    }
+
+    #[test]
+    fn nothing_is_active_in_documentation() {
+        let known = HOSTILE.iter().chain(&CODE).map(|text| (*text).to_owned());
+        for text in known.chain((0..20_000).map(random)) {
+            for markdown in [
+                prose(&text),
+                format!("First.\n\n{}\n\nLast `x`.", prose(&text)),
+                line(&text),
+                format!("The first condition:\n\n* {}, and {}: `A`", line(&text), line(&text)),
+                code(&text),
+                format!("The member {} is {} and required.", code(&text), code(&text)),
+                format!("| a | b |\n|---|---|\n| {} | {} |", cell(&text), cell(&text)),
+            ] {
+                for width in [20, 116] {
+                    let lines = wrap(&markdown, width).join("\n");
+                    assert_eq!(active(&lines), [""; 0], "{text:?}:\n{lines}");
+                    assert!(!lines.contains(|c: char| c.is_control() && c != '\n'), "{lines:?}");
+                }
+            }
+        }
+    }
+}

@@ -6,6 +6,9 @@
 pub(crate) mod excerpt;
 pub(crate) mod foreign;
 mod hex;
+#[cfg(test)]
+#[path = "../../tests/support/hostile.rs"]
+pub(crate) mod hostile;
 pub(crate) mod markdown;
 pub(crate) mod names;
 pub(crate) mod pattern;

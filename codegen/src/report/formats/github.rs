@@ -40,12 +40,12 @@ fn annotation(text: &mut String, report: &Report, entry: &Reported) {
 }
 
 /// Escapes each line, the end of a line, which ends a command, and the escape character.
-fn message(text: &str) -> String {
+pub(super) fn message(text: &str) -> String {
     visible_lines(text).replace('%', "%25").replace('\n', "%0A")
 }
 
 /// Escapes a colon and a comma, which end a property.
-fn property(text: &str) -> String {
+pub(super) fn property(text: &str) -> String {
     message(&visible(text)).replace(':', "%3A").replace(',', "%2C")
 }
 

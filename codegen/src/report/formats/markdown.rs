@@ -139,7 +139,7 @@ pub(super) fn code(name: &str) -> String {
 
 /// Escapes a message that contains names from a schema. Names in backticks become code.
 pub(super) fn prose(sentence: &str) -> String {
-    let sentence = clipped(sentence);
+    let sentence = clipped(sentence.trim());
     let parts: Vec<&str> = sentence.split('`').collect();
     let paired = parts.len() % 2 == 1;
     let mut text = String::new();

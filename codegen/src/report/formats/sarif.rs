@@ -51,7 +51,7 @@ fn result(report: &Report, entry: &Reported, rules: &[&Rule]) -> Value {
         "ruleId": finding.rule.id,
         "ruleIndex": rules.iter().position(|rule| rule.id == finding.rule.id),
         "level": level(entry.judged.severity),
-        "message": message(&format!("{}\n{}", visible(&finding.message), report.verdicts(entry))),
+        "message": { "text": message(&format!("{}\n{}", visible(&finding.message), report.verdicts(entry))) },
         "locations": locations(report, entry),
         "partialFingerprints": { "mcpgen/v1": entry.judged.fingerprint },
     });
@@ -71,7 +71,7 @@ fn locations(report: &Report, entry: &Reported) -> Vec<Value> {
     if let (None, Some(file), Some(shown)) = (&entry.new, &report.new.file, &entry.shown) {
         locations.push(json!({
             "physicalLocation": physical(file, shown.line),
-            "message": message(&format!("new ({}): removed", report.new.label)),
+            "message": { "text": message(&format!("new ({}): removed", report.new.label)) },
         }));
     }
     locations.extend(report.places(entry).rev().map(|(side, input, at)| location(side, input, at)));
@@ -85,7 +85,7 @@ fn location(side: &str, input: &Input, at: &Location) -> Value {
     }
     let mut location = json!({
         "logicalLocations": names,
-        "message": message(&format!("{side} ({})", input.label)),
+        "message": { "text": message(&format!("{side} ({})", input.label)) },
     });
     if let Some(file) = &at.file {
         location["physicalLocation"] = physical(file, at.line);
@@ -98,7 +98,7 @@ fn physical(file: &str, line: usize) -> Value {
 }
 
 fn notifications(report: &Report) -> Vec<Value> {
-    let notification = |level: &str, text: &String| json!({ "level": level, "message": message(text) });
+    let notification = |level: &str, text: &String| json!({ "level": level, "message": { "text": message(text) } });
     let stale = report.stale.iter().map(|text| notification("error", text));
     stale.chain(report.notes.iter().map(|text| notification("note", text))).collect()
 }
@@ -111,9 +111,9 @@ fn level(verdict: Verdict) -> &'static str {
     }
 }
 
-/// Returns a message. Viewers show `[text](target)` in it as a link.
-fn message(text: &str) -> Value {
-    json!({ "text": visible_lines(text).replace("](", "] (") })
+/// Escapes a message. Viewers show `[text](target)` in it as a link.
+pub(super) fn message(text: &str) -> String {
+    visible_lines(text).replace("](", "] (")
 }
 
 /// The characters that are escaped in the path of a URI.
