@@ -398,7 +398,9 @@ impl Inspection<'_> {
             writeln!(f, "  {:8} {:columns$}  {message}", direction(&message.senders), visible(message.method))?;
         }
         heading(f, "Error codes", self.error_codes.len())?;
-        self.error_codes.iter().try_for_each(|error| writeln!(f, "  {} {} ({})", error.code, error.name, visible(error.r#type)))
+        self.error_codes
+            .iter()
+            .try_for_each(|error| writeln!(f, "  {} {} ({})", error.code, error.name, visible(error.r#type)))
     }
 
     fn types(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {

@@ -137,7 +137,11 @@ impl Bindings {
             }
         }
         if tools.is_empty() {
-            return Err(Error::Usage(format!("{} has no tool that can have a function; {}", self.source, skipped.join("; "))));
+            return Err(Error::Usage(format!(
+                "{} has no tool that can have a function; {}",
+                self.source,
+                skipped.join("; ")
+            )));
         }
         for schema in tools.iter_mut().flat_map(ToolBinding::schemas_mut) {
             schema.emit(&self.source, &self.snapshot.sha256, &command, &mut files);

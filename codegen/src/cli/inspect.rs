@@ -125,8 +125,9 @@ fn texts(protocol: &Protocol, names: &[String]) -> Result<String, Error> {
 }
 
 fn show(text: &mut String, protocol: &Protocol, def: &TypeDef) {
-    let doc =
-        |place: DocTarget| Some(protocol.docs.of(&place)?.doc.split("\n\n").next().unwrap_or_default().replace('\n', " "));
+    let doc = |place: DocTarget| {
+        Some(protocol.docs.of(&place)?.doc.split("\n\n").next().unwrap_or_default().replace('\n', " "))
+    };
     let mut line = |depth: usize, line: String| {
         writeln!(text, "{}{}", "  ".repeat(depth), visible(&line)).expect("writing to a String cannot fail");
     };

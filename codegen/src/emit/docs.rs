@@ -143,8 +143,7 @@ impl<'a> DocWriter<'a> {
     }
 
     pub(super) fn undecided(&self, id: TypeId, undecided: &Undecided) -> TokenStream {
-        let names: Vec<String> =
-            undecided.alternatives.iter().map(|variant| self.describe(&variant.content)).collect();
+        let names: Vec<String> = undecided.alternatives.iter().map(|variant| self.describe(&variant.content)).collect();
         let fact = format!(
             "JSON that is valid for one of several alternatives: {}. A value can be valid for more than one.",
             names.join(", ")

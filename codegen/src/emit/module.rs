@@ -36,7 +36,10 @@ pub(crate) fn emit_titled(
     let mut files = emit_on(threads(), protocol, options)?;
     let exports = Exports::new(protocol, options);
     let root = root_with(&[format!(" {title}")], protocol, &exports, options);
-    files.insert("mod.rs".to_owned(), render("mod.rs", &header(&options.source, &protocol.sha256, &options.command), root)?);
+    files.insert(
+        "mod.rs".to_owned(),
+        render("mod.rs", &header(&options.source, &protocol.sha256, &options.command), root)?,
+    );
     Ok(files)
 }
 

@@ -96,14 +96,18 @@ fn hostile() -> std::io::Result<()> {
             ("prompts/list", _) => Ok(json!({
                 "prompts": [{ "name": HOSTILE, "description": HOSTILE, "arguments": [{ "name": HOSTILE }] }],
             })),
-            ("resources/read", _) => {
-                Ok(json!({ "contents": [{ "uri": HOSTILE, "mimeType": HOSTILE, "text": HOSTILE }, { "uri": HOSTILE, "blob": "" }] }))
+            ("resources/read", _) => Ok(
+                json!({ "contents": [{ "uri": HOSTILE, "mimeType": HOSTILE, "text": HOSTILE }, { "uri": HOSTILE, "blob": "" }] }),
+            ),
+            ("prompts/get", Some("ok")) => {
+                Ok(json!({ "description": HOSTILE, "messages": [{ "role": "user", "content": text }] }))
             }
-            ("prompts/get", Some("ok")) => Ok(json!({ "description": HOSTILE, "messages": [{ "role": "user", "content": text }] })),
             ("tools/call", Some("ok")) => Ok(json!({ "content": [
                 text, { "type": "image", "data": "", "mimeType": HOSTILE }, { "type": "resource_link", "uri": HOSTILE, "name": HOSTILE },
             ] })),
-            ("tools/call", Some("structured")) => Ok(json!({ "content": [], "structuredContent": { HOSTILE: HOSTILE } })),
+            ("tools/call", Some("structured")) => {
+                Ok(json!({ "content": [], "structuredContent": { HOSTILE: HOSTILE } }))
+            }
             ("tools/call", Some("failed")) => Ok(json!({ "content": [text], "isError": true })),
             ("tools/call", Some("malformed")) => Ok(json!({ "content": [{ "type": HOSTILE }], HOSTILE: HOSTILE })),
             ("ping", _) => Ok(json!({})),

@@ -132,8 +132,13 @@ struct Border {
     markdown: bool,
 }
 
-const ONE_LINE: Border =
-    Border { name: "", escape: |text| visible(text).into_owned(), lines: Some(1), forbidden: &["##["], markdown: false };
+const ONE_LINE: Border = Border {
+    name: "",
+    escape: |text| visible(text).into_owned(),
+    lines: Some(1),
+    forbidden: &["##["],
+    markdown: false,
+};
 
 const BORDERS: &[Border] = &[
     Border { name: "terminal", ..ONE_LINE },
@@ -160,7 +165,10 @@ fn nothing_foreign_crosses_a_border_unescaped() {
             let text = escape(hostile);
             let shown = format!("{name}: {hostile:?}: {text:?}");
             assert!(!is_hidden(&text), "{shown}");
-            assert!(lines.is_none_or(|lines| text.split('\n').count() == lines || text.lines().count() == lines), "{shown}");
+            assert!(
+                lines.is_none_or(|lines| text.split('\n').count() == lines || text.lines().count() == lines),
+                "{shown}"
+            );
             assert!(!forbidden.iter().any(|part| text.contains(part)), "{shown}");
             assert_eq!(if *markdown { active(&text) } else { Vec::new() }, [""; 0], "{shown}");
             // The others are parts of a line, or go to a file.
@@ -174,7 +182,8 @@ fn nothing_foreign_crosses_a_border_unescaped() {
 fn no_format_has_hidden_characters() {
     for report in reports() {
         let changelog = super::changelog(&report, &[]);
-        for text in Format::ALL.map(|format| format.render(&report, TextOptions::default())).iter().chain([&changelog]) {
+        for text in Format::ALL.map(|format| format.render(&report, TextOptions::default())).iter().chain([&changelog])
+        {
             assert!(!is_hidden(text), "{text:?}");
         }
     }
