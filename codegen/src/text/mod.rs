@@ -17,5 +17,6 @@ pub(crate) mod suggest;
 mod visible;
 
 pub(crate) use hex::hex;
+#[cfg(feature = "cli")]
 pub use visible::visible_lines;
 pub(crate) use visible::{visible, visible_json};

@@ -22,6 +22,7 @@ pub(crate) fn visible(text: &str) -> Cow<'_, str> {
 
 /// Escapes each line of a message for a terminal, or for the log of a workflow, which runs lines that begin with `::` as
 /// commands.
+#[cfg(feature = "cli")]
 pub fn visible_lines(text: &str) -> String {
     let line = |line: &str| {
         let line = visible(line);
@@ -65,7 +66,9 @@ fn is_hidden(c: char) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use super::{visible, visible_json, visible_lines};
+    #[cfg(feature = "cli")]
+    use super::visible_lines;
+    use super::{visible, visible_json};
 
     #[test]
     fn escapes_hidden_characters() {
@@ -82,6 +85,7 @@ mod tests {
         }
     }
 
+    #[cfg(feature = "cli")]
     #[test]
     fn escapes_commands_in_lines() {
         for (text, expected) in [
