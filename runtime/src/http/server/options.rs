@@ -33,9 +33,9 @@ pub struct EndpointOptions {
     /// quarter of this. A message that can never fit is refused with 413. Default: 256 MiB.
     pub message_memory: usize,
     /// The maximum memory that sessions retain, in bytes: what the client has declared, subscriptions, the journal for
-    /// [`replicas`](Self::replicas), and messages that the client has not read or may resume. A session counts at least 8
+    /// [`replicas`](Self::replicas), and messages that the client has not read or may resume. A session counts at least 32
     /// KiB. If [`owner`](Self::owner) is set, each owner gets a quarter of this. At the limit, the least recently used
-    /// idle sessions are evicted, and sessions retain no messages for clients that resume. Default: 256 MiB.
+    /// idle sessions are evicted, and sessions retain no messages for clients that resume. Default: 512 MiB.
     pub session_memory: usize,
     /// The timeout for receiving a request body. A slower body is refused with 408. Default: 30 seconds.
     pub body_timeout: Duration,
@@ -102,7 +102,7 @@ impl Default for EndpointOptions {
             body_buffer: 64 << 20,
             body_timeout: Duration::from_secs(30),
             message_memory: 256 << 20,
-            session_memory: 256 << 20,
+            session_memory: 512 << 20,
             requests: 1024,
             requests_per_session: 256,
             requests_per_owner: 256,

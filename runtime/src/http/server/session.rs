@@ -137,7 +137,7 @@ pub(super) struct Identity {
 }
 
 /// The minimum that a session counts toward the budget for sessions, in bytes.
-pub(super) const SESSION_COST: usize = 8 << 10;
+pub(super) const SESSION_COST: usize = 32 << 10;
 
 /// The number of hexadecimal digits of a session ID that are also the prefix of its event IDs. The remaining digits
 /// stay secret.

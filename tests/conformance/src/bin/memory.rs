@@ -55,10 +55,10 @@ fn attacks() -> Vec<Attack> {
         "subscriptions with metadata", "message_memory", 256 MiB, "503", listens();
         "notifications", "message_memory", 256 MiB, "503", notifications();
         "responses that are not read", "message_memory", 256 MiB, "503", unread_responses();
-        "sessions with long declarations", "session_memory", 256 MiB, "200", sessions();
-        "sessions with long declarations, in use", "session_memory", 256 MiB, "503", sessions_in_use();
-        "sessions with many subscriptions", "session_memory", 256 MiB, "503", subscriptions();
-        "sessions with events that are not read", "session_memory", 256 MiB, "503", unread_events();
+        "sessions with long declarations", "session_memory", 512 MiB, "200", sessions();
+        "sessions with long declarations, in use", "session_memory", 512 MiB, "503", sessions_in_use();
+        "sessions with many subscriptions", "session_memory", 512 MiB, "503", subscriptions();
+        "sessions with events that are not read", "session_memory", 512 MiB, "503", unread_events();
         "bodies that never end", "body_buffer", 64 MiB, "503", unfinished_bodies();
         "requests over stdio", "Limits::memory", 256 MiB, "queued", requests_over_stdio();
         "one request over stdio", "Limits::memory", 0 MiB, "-32600", request_over_stdio();

@@ -117,7 +117,7 @@ async fn replica(port: u16, sessions: usize) -> anyhow::Result<Endpoint> {
         });
     let server = server.on_redis(format!("redis://127.0.0.1:{port}")).await?.build();
     let (sessions, requests) = (sessions + 1, 4 * CONCURRENT);
-    Ok(server.http(EndpointOptions { sessions, requests, ..EndpointOptions::default() })?)
+    Ok(server.http(EndpointOptions { sessions, session_memory: usize::MAX, requests, ..EndpointOptions::default() })?)
 }
 
 /// Commands of `redis-cli`.

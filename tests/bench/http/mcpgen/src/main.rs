@@ -20,7 +20,12 @@ struct Echo {
 
 #[tokio::main]
 async fn main() -> Result<(), Box<dyn Error>> {
-    let options = EndpointOptions { sessions: UNLIMITED, streams: UNLIMITED, ..EndpointOptions::default() };
+    let options = EndpointOptions {
+        sessions: UNLIMITED,
+        session_memory: usize::MAX,
+        streams: UNLIMITED,
+        ..EndpointOptions::default()
+    };
     let endpoint =
         Server::builder("echo", "1.0.0").tool("echo", |_, Echo { text }| async { text }).build().http(options)?;
     let app = axum::Router::new().route_service("/mcp", endpoint);

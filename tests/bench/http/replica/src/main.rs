@@ -23,7 +23,12 @@ struct Echo {
 
 #[tokio::main]
 async fn main() -> Result<(), Box<dyn Error>> {
-    let options = EndpointOptions { sessions: UNLIMITED, streams: UNLIMITED, ..EndpointOptions::default() };
+    let options = EndpointOptions {
+        sessions: UNLIMITED,
+        session_memory: usize::MAX,
+        streams: UNLIMITED,
+        ..EndpointOptions::default()
+    };
     let server = Server::builder("echo", "1.0.0").tool("echo", |_, Echo { text }| async { text });
     let server = match std::env::args().nth(1) {
         Some(url) => server.on_redis(url.as_str()).await?,
