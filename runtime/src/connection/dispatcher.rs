@@ -124,7 +124,14 @@ impl<S: RequestService> Dispatcher<S> {
                 }
                 Err(invalid) => (Err(invalid), Ok(None)),
             };
-            match self.receive(head, body, extensions) {
+            let received = match head {
+                // It would end the session of the batch.
+                Ok(Head::Request { id, method }) if method == "initialize" => {
+                    Err(rejection(id, errors::invalid_request("initialize: expected outside of a batch")))
+                }
+                head => self.receive(head, body, extensions),
+            };
+            match received {
                 Ok(Some(request)) if !request.context.revision().is_legacy() => {
                     responses.extend(self.shared.reject(&request, errors::not_in_batches()));
                 }
