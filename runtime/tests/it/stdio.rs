@@ -11,6 +11,7 @@ use std::time::{Duration, Instant};
 use mcpgen_runtime::transport::{ChildProcess, lines};
 use serde_json::{Value, json};
 
+use crate::connect_command::process_ends;
 use crate::support::example::example;
 
 /// Returns the messages of a client, with a byte order mark, CRLF, an empty line and an invalid line.
