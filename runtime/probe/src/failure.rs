@@ -1,6 +1,7 @@
 //! Errors, and the exit codes of the command.
 
 use std::io;
+use std::process::ExitStatus;
 use std::time::Duration;
 
 use mcpgen_runtime::CallError;
@@ -30,8 +31,14 @@ pub(crate) enum Failure {
     )]
     Unauthorized { server: String },
     /// The server did not respond in time.
-    #[error("no response within {0:?}; set a longer --timeout")]
-    Timeout(Duration),
+    #[error("no response within {limit:?} ({activity}); set a longer --timeout")]
+    Timeout { limit: Duration, activity: String },
+    /// The server exited by itself, and not successfully.
+    #[error("the server ended: {0}")]
+    Exited(ExitStatus),
+    /// A signal has ended the command.
+    #[error("ended by signal {0}")]
+    Signal(i32),
     /// The server responded with an error.
     #[error("{method}: the server responded with error {}: {}", error.code.0, error.message)]
     Response { method: String, error: ErrorObject },
@@ -69,12 +76,16 @@ impl Failure {
     pub(crate) fn exit_code(&self) -> u8 {
         match self {
             Failure::Usage(_) | Failure::Io { .. } => USAGE,
-            Failure::Response { .. } | Failure::Tool(_) | Failure::InvalidMessages(_) | Failure::Unexpected { .. } => {
-                REPORTED
-            }
-            Failure::Connect { .. } | Failure::Unauthorized { .. } | Failure::Timeout(_) | Failure::Call { .. } => {
+            Failure::Response { .. }
+            | Failure::Tool(_)
+            | Failure::InvalidMessages(_)
+            | Failure::Unexpected { .. }
+            | Failure::Exited(_) => REPORTED,
+            Failure::Connect { .. } | Failure::Unauthorized { .. } | Failure::Timeout { .. } | Failure::Call { .. } => {
                 CONNECTION
             }
+            // As shells do.
+            Failure::Signal(number) => u8::try_from(128 + number).unwrap_or(CONNECTION),
         }
     }
 }

@@ -1,7 +1,5 @@
 //! `mcpgen-probe call`.
 
-use std::io::Read as _;
-
 use mcpgen_types::JsonObject;
 use serde_json::Value;
 
@@ -13,7 +11,7 @@ use crate::requests::call_tool;
 
 pub(crate) async fn run(args: CallArgs) -> Result<(), Failure> {
     let arguments = match &args.json {
-        Some(json) => object(json)?,
+        Some(json) => object(json).await?,
         None => args.arguments.iter().map(|(name, value)| (name.clone(), value_of(value))).collect(),
     };
     let result =
@@ -41,11 +39,12 @@ fn value_of(text: &str) -> Value {
 }
 
 /// Reads the value of `--json`.
-fn object(json: &str) -> Result<JsonObject, Failure> {
+async fn object(json: &str) -> Result<JsonObject, Failure> {
     let mut text = json.to_owned();
     if json == "-" {
-        text.clear();
-        std::io::stdin().read_to_string(&mut text).map_err(Failure::io("reading standard input"))?;
+        // On another thread, so that a signal ends the command meanwhile.
+        let read = tokio::task::spawn_blocking(|| std::io::read_to_string(std::io::stdin()));
+        text = read.await.unwrap_or_else(|error| Err(error.into())).map_err(Failure::io("reading standard input"))?;
     }
     serde_json::from_str(&text).map_err(|error| Failure::Usage(format!("--json is not a JSON object: {error}")))
 }
