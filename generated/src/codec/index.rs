@@ -82,10 +82,10 @@ impl Token {
 
     /// Estimates the memory of the decoded value, without its elements and members.
     const fn decoded_bytes(self) -> usize {
-        match (self.kind(), self.length()) {
-            (Kind::Null, 0) => 0,
-            (Kind::Plain | Kind::Escaped, length) => SLOT + ALLOCATION + length,
-            (Kind::Object, entries) if entries > EMPTY => SLOT + MAP_NODE,
+        let length = self.length();
+        match self.kind() {
+            Kind::Plain | Kind::Escaped => SLOT + ALLOCATION + length,
+            Kind::Object if length > EMPTY => SLOT + MAP_NODE,
             _ => SLOT,
         }
     }

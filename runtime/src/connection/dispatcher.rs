@@ -72,8 +72,8 @@ impl<S: RequestService> Dispatcher<S> {
         }
         let mut memory = Memory::default();
         let dispatched = match inbound.into_document() {
-            Ok(document) => {
-                memory = Memory::of(&document);
+            Ok((document, of_document)) => {
+                memory = of_document;
                 if memory.total() > self.shared.limits.memory {
                     let (needed, limit) = (memory.total(), self.shared.limits.memory);
                     let why = format!("takes {needed} bytes of memory, more than {limit} (`Limits::memory`)");

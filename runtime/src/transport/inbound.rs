@@ -45,6 +45,7 @@ impl Memory {
 #[derive(Clone, Debug)]
 struct Parsed {
     document: Result<Document<'static>, Invalid>,
+    memory: Memory,
     size: usize,
     is_batch: bool,
 }
@@ -65,8 +66,8 @@ impl Inbound {
     /// Returns the memory that the message takes. A message that is not parsed yet counts only its bytes.
     #[cfg(feature = "http-server")]
     pub(crate) fn memory(&self) -> Memory {
-        let document = self.parsed.as_ref().and_then(|parsed| parsed.document.as_ref().ok());
-        document.map_or(Memory { held: self.bytes.capacity(), decoded: 0 }, Memory::of)
+        let parsed = self.parsed.as_ref().map(|parsed| parsed.memory);
+        parsed.unwrap_or(Memory { held: self.bytes.capacity(), decoded: 0 })
     }
 
     /// Returns whether the message starts like a batch.
@@ -104,18 +105,25 @@ impl Inbound {
         }
     }
 
-    /// Returns the parsed message.
-    pub(crate) fn into_document(self) -> Result<Document<'static>, Invalid> {
+    /// Returns the parsed message, and its memory.
+    pub(crate) fn into_document(self) -> Result<(Document<'static>, Memory), Invalid> {
         match self.parsed {
-            None => parse(self.bytes),
-            Some(parsed) => parsed.document,
+            None => parse(self.bytes).map(|document| {
+                let memory = Memory::of(&document);
+                (document, memory)
+            }),
+            Some(parsed) => parsed.document.map(|document| (document, parsed.memory)),
         }
     }
 
     /// Parses the message, unless it is parsed already.
     pub(crate) fn document(&mut self) -> Result<&Document<'static>, Invalid> {
         let (size, is_batch, bytes) = (self.size(), self.is_batch(), &mut self.bytes);
-        let parse = || Box::new(Parsed { document: parse(std::mem::take(bytes)), size, is_batch });
+        let parse = || {
+            let document = parse(std::mem::take(bytes));
+            let memory = document.as_ref().map_or(Memory::default(), Memory::of);
+            Box::new(Parsed { document, memory, size, is_batch })
+        };
         self.parsed.get_or_insert_with(parse).document.as_ref().map_err(Clone::clone)
     }
 }
