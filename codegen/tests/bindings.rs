@@ -38,7 +38,7 @@ fn writes_a_function_for_each_tool_and_is_idempotent() {
     // A tool is removed: its files are removed.
     project.write("tools.json", one(r#"{"name": "echo", "inputSchema": {"type": "object"}}"#));
     let fewer = ["bindings", "tools.json", "--out", "src/tools"];
-    project.run(&[&fewer[..], &["--check"]].concat()).exits(1).prints(&["files differ", "--- a/src/tools/mod.rs"]);
+    project.run(&[&fewer[..], &["--check"]].concat()).exits(1).prints(&["differences in ", "--- a/src/tools/mod.rs"]);
     project.run(&fewer).exits(0);
     assert!(!project.path("src/tools/get_sum_arguments/mod.rs").exists());
 }

@@ -1,6 +1,7 @@
 //! Text: `names` makes Rust names, `markdown` reads links, `visible` escapes invisible characters, `suggest` finds
-//! similar names, `pattern` matches regular expressions, `hex` formats bytes, `excerpt` shows changes.
+//! similar names, `pattern` matches regular expressions, `hex` formats bytes, `counted` formats counts, `excerpt` shows changes.
 
+mod counted;
 #[cfg(feature = "lists")]
 pub(crate) mod excerpt;
 mod hex;
@@ -11,5 +12,6 @@ pub(crate) mod pattern;
 pub(crate) mod suggest;
 mod visible;
 
+pub(crate) use counted::counted;
 pub(crate) use hex::hex;
 pub(crate) use visible::visible;
