@@ -3,6 +3,8 @@
 use std::fmt;
 use std::path::PathBuf;
 
+use crate::text::visible;
+
 /// An error of this library.
 ///
 /// [`Error::Json`] and [`Error::Schema`] are about the schema, [`Error::Usage`] is about the call, and [`Error::Io`]
@@ -82,16 +84,16 @@ pub struct Problem {
 
 impl fmt::Display for Problem {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}#{}: ", self.file, self.pointer)?;
+        write!(f, "{}#{}: ", visible(&self.file), visible(&self.pointer))?;
         if !self.definition.is_empty() {
-            write!(f, "definition `{}`: ", self.definition)?;
+            write!(f, "definition `{}`: ", visible(&self.definition))?;
         }
         if !self.keyword.is_empty() {
-            write!(f, "keyword `{}`: ", self.keyword)?;
+            write!(f, "keyword `{}`: ", visible(&self.keyword))?;
         }
-        write!(f, "{}", self.why)?;
+        write!(f, "{}", visible(&self.why))?;
         if !self.remedy.is_empty() {
-            write!(f, "\n  help: {}", self.remedy)?;
+            write!(f, "\n  help: {}", visible(&self.remedy))?;
         }
         Ok(())
     }

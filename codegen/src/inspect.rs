@@ -17,7 +17,7 @@ use crate::model::{
 };
 use crate::schema::fixups::FIXUPS;
 use crate::schema::normal::{Bound, Bounds, Length};
-use crate::text::counted;
+use crate::text::{counted, visible, visible_json};
 
 /// The description of a protocol. `Display` writes it for people, `Serialize` as the documented JSON.
 #[derive(Debug, Serialize)]
@@ -377,7 +377,7 @@ impl Inspection<'_> {
     pub fn to_json(&self) -> String {
         let mut text = serde_json::to_string_pretty(self).expect("a report is text, numbers and JSON");
         text.push('\n');
-        text
+        visible_json(text)
     }
 
     fn messages(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -385,19 +385,22 @@ impl Inspection<'_> {
         heading(f, "Requests", self.requests.len())?;
         let columns = width(&mut self.requests.iter().map(|request| request.message.method));
         for RequestRow { message, result, task_result } in &self.requests {
-            write!(f, "  {:8} {:columns$}  {message} -> {result}", direction(&message.senders), message.method)?;
+            let (method, result) = (visible(message.method), visible(result));
+            write!(f, "  {:8} {method:columns$}  {message} -> {result}", direction(&message.senders))?;
             match task_result {
-                Some(task) => writeln!(f, " or, as a task, {task}")?,
+                Some(task) => writeln!(f, " or, as a task, {}", visible(task))?,
                 None => writeln!(f)?,
             }
         }
         heading(f, "Notifications", self.notifications.len())?;
         let columns = width(&mut self.notifications.iter().map(|notification| notification.method));
         for message in &self.notifications {
-            writeln!(f, "  {:8} {:columns$}  {message}", direction(&message.senders), message.method)?;
+            writeln!(f, "  {:8} {:columns$}  {message}", direction(&message.senders), visible(message.method))?;
         }
         heading(f, "Error codes", self.error_codes.len())?;
-        self.error_codes.iter().try_for_each(|error| writeln!(f, "  {} {} ({})", error.code, error.name, error.r#type))
+        self.error_codes
+            .iter()
+            .try_for_each(|error| writeln!(f, "  {} {} ({})", error.code, error.name, visible(error.r#type)))
     }
 
     fn types(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -411,7 +414,7 @@ impl Inspection<'_> {
             for TypeRow { name, rust, origin, kind, summary, .. } in entries {
                 let rust = if name == rust { String::new() } else { format!(" as {rust}") };
                 let origin = if *origin == "definition" { String::new() } else { format!("{origin} ") };
-                writeln!(f, "    {name}{rust}: {origin}{kind}: {summary}")?;
+                writeln!(f, "    {}{rust}: {origin}{kind}: {}", visible(name), visible(summary))?;
             }
         }
         Ok(())
@@ -421,12 +424,12 @@ impl Inspection<'_> {
         heading(f, "Unions", self.unions.len())?;
         for union in &self.unions {
             let overlapping = if union.overlapping { " (variants overlap)" } else { "" };
-            writeln!(f, "  {}{overlapping}", union.name)?;
+            writeln!(f, "  {}{overlapping}", visible(union.name))?;
             for guard in &union.guards {
                 writeln!(f, "    {guard}")?;
             }
             for AbsorbedRow { variant, by } in &union.absorbed {
-                writeln!(f, "    {variant} is absorbed by {by}")?;
+                writeln!(f, "    {} is absorbed by {}", visible(variant), visible(by))?;
             }
         }
         Ok(())
@@ -438,7 +441,7 @@ impl Inspection<'_> {
             writeln!(f, "  {}: {}", fixup.name, fixup.reason)?;
             match fixup.pointers {
                 [] => writeln!(f, "    did not match")?,
-                pointers => pointers.iter().try_for_each(|pointer| writeln!(f, "    at {pointer}"))?,
+                pointers => pointers.iter().try_for_each(|pointer| writeln!(f, "    at {}", visible(pointer)))?,
             }
         }
         Ok(())
@@ -453,7 +456,7 @@ impl Inspection<'_> {
             let of_it =
                 definitions.iter().filter(|def| def.outcome == outcome && def.detail.unwrap_or_default() == detail);
             let names: Vec<&str> = of_it.map(|def| def.name).collect();
-            writeln!(f, "  {}", names.join(", "))
+            writeln!(f, "  {}", visible(&names.join(", ")))
         };
         emitted.iter().try_for_each(|(kind, count)| line("emitted", kind, *count))?;
         line("aliased", "", *aliased)?;
@@ -479,8 +482,8 @@ impl fmt::Display for Inspection<'_> {
 impl fmt::Display for NotificationRow<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match &self.params {
-            Some(params) if self.params_required => write!(f, "({params})"),
-            Some(params) => write!(f, "({params}?)"),
+            Some(params) if self.params_required => write!(f, "({})", visible(params)),
+            Some(params) => write!(f, "({}?)", visible(params)),
             None => write!(f, "()"),
         }
     }
@@ -490,7 +493,7 @@ impl fmt::Display for GuardRow<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let when: Vec<&str> = self.when.iter().map(|condition| condition.words.as_str()).collect();
         let when = if when.is_empty() { "otherwise".to_owned() } else { when.join(" and ") };
-        write!(f, "{when} -> {}", self.variant)
+        write!(f, "{} -> {}", visible(&when), visible(&self.variant))
     }
 }
 

@@ -20,12 +20,12 @@
 
 // The stages in order. A module imports only from modules above it, which a test checks.
 
+// Names, escapes and similar names.
+mod text;
+
 // Errors, cycles in graphs.
 mod error;
 mod graph;
-
-// Names, escapes and similar names.
-mod text;
 
 // Pages in one file.
 #[cfg(feature = "cli")]

@@ -5,14 +5,14 @@ use std::process::ExitCode;
 
 use anyhow::Context as _;
 use clap::Parser as _;
-use mcpgen::cli::Cli;
+use mcpgen::cli::{Cli, visible_lines};
 
 fn main() -> ExitCode {
     match run() {
         Ok(code) => code,
         Err(error) => {
             // If stderr is closed, the error cannot be reported.
-            let _ = writeln!(stderr(), "error: {error:#}");
+            let _ = writeln!(stderr(), "{}", visible_lines(&format!("error: {error:#}")));
             ExitCode::from(2)
         }
     }
@@ -28,7 +28,7 @@ fn run() -> anyhow::Result<ExitCode> {
         written => written.context("writing to stdout")?,
     }
     for note in &answer.notes {
-        let _ = writeln!(stderr(), "{note}");
+        let _ = writeln!(stderr(), "{}", visible_lines(note));
     }
     Ok(if answer.differs { ExitCode::from(1) } else { ExitCode::SUCCESS })
 }

@@ -133,3 +133,60 @@ fn the_page_runs_as_it_stands() {
     }
     project.run(&["completions", "bash"]).exits(0).prints(&["bindings"]);
 }
+
+/// The other tools have functions, whatever is wrong with one.
+#[test]
+fn a_bad_tool_is_skipped() {
+    let nested = |depth: usize| {
+        let (open, close) = (r#"{"type": "object", "properties": {"a": "#.repeat(depth), "}}".repeat(depth));
+        format!(r#"{{"name": "bad", "inputSchema": {open}{{}}{close}}}"#)
+    };
+    let long = |part: &str| format!(r#"{{"name": "{part}", "inputSchema": {{"type": "object"}}}}"#);
+    let good = r#"{"name": "good", "inputSchema": {"type": "object", "properties": {"x": {"type": "string"}}}}"#;
+    let project = Project::empty();
+    for (bad, why) in [
+        (long(&"bad".repeat(90)), "bad: skipped: the name is too long for a folder"),
+        (long(&"ä".repeat(20_000)), "2 tools: "),
+        (nested(200), "bad: skipped: /tools/0: not readable as JSON: recursion limit exceeded"),
+        (nested(100_000), "bad: skipped: /tools/0: not readable as JSON: recursion limit exceeded"),
+        (
+            r#"{"inputSchema": {"type": "object", "maxProperties": 1e999}, "name": "bad"}"#.to_owned(),
+            "bad: skipped: /tools/0: not readable as JSON: number out of range",
+        ),
+        (
+            r#"{"name": "bad", "inputSchema": {"type": "object", "type": "object"}}"#.to_owned(),
+            "bad: skipped: /tools/0: not readable as JSON: duplicate",
+        ),
+        (r#"{"name": "bad"}"#.to_owned(), "bad: skipped: /tools/0: the tool has no `inputSchema`"),
+        (r#"{"inputSchema": 1e999}"#.to_owned(), "/tools/0: skipped: /tools/0: not readable as JSON: "),
+        ("7".to_owned(), "/tools/0: skipped: /tools/0: expected a tool, found number"),
+    ] {
+        let is_skipped = why.contains("skipped");
+        for list in [
+            one(&format!("{bad}, {good}")),
+            format!("[{bad}, {good}]"),
+            format!(r#"{{"jsonrpc": "2.0", "id": 1, "result": {}}}"#, one(&format!("{bad}, {good}"))),
+        ] {
+            project.write("tools.json", &list);
+            let pointer = if list.starts_with('[') { "" } else { "/tools" };
+            let pointer = if list.contains("jsonrpc") { "/result/tools" } else { pointer };
+            let why = why.replace("/tools", pointer);
+            let arguments = ["bindings", "tools.json", "--out", "out"];
+            let code = if is_skipped { 1 } else { 0 };
+            project.run(&arguments).exits(code).prints(&[&why]);
+            let root = project.read("out/mod.rs");
+            assert!(root.contains("arguments: &GoodArguments"), "{root}");
+            assert_eq!(root.matches("pub async fn").count(), if is_skipped { 1 } else { 2 }, "{root}");
+            project.run(&[&arguments[..], &["--check"]].concat()).exits(code).prints(&[&why]);
+        }
+        if is_skipped {
+            project.write("tools.json", format!("[{bad}]"));
+            project.run(&["bindings", "tools.json", "--out", "out"]).exits(2);
+        }
+    }
+    // What is wrong with the list itself is wrong with all tools.
+    for list in [format!("[{good}, {{]"), format!(r#"{{"tools": [{good}, 1e999], "nextCursor": "x"}}"#)] {
+        project.write("tools.json", list);
+        project.run(&["bindings", "tools.json", "--out", "out"]).exits(2);
+    }
+}

@@ -4,11 +4,12 @@ use proc_macro2::TokenStream;
 use quote::{format_ident, quote};
 
 use super::tool::{SchemaBinding, ToolBinding};
-use crate::emit::docs::{code, comment, escape};
+use crate::emit::docs::comment;
 use crate::emit::file::render;
 use crate::emit::ident;
 use crate::error::Error;
 use crate::json::Json;
+use crate::text::foreign::{code, prose};
 
 /// Returns the text of the file.
 pub(super) fn root(header: &str, source: &str, tools: &[ToolBinding<'_>]) -> Result<String, Error> {
@@ -90,7 +91,7 @@ fn type_of(schema: &SchemaBinding) -> TokenStream {
 fn docs(tool: &ToolBinding<'_>) -> String {
     let text = |member: &str| tool.item.get(member).and_then(Json::as_str).map(str::trim).filter(|it| !it.is_empty());
     let mut paragraphs = vec![format!("Calls the tool {}.", code(tool.tool))];
-    paragraphs.extend(text("description").or(text("title")).map(escape));
+    paragraphs.extend(text("description").or(text("title")).map(prose));
     let hint = |name: &str| tool.item.get("annotations").and_then(|it| it.get(name)) == Some(&Json::Bool(true));
     let hints = [
         ("readOnlyHint", "does not change its environment"),

@@ -13,11 +13,12 @@ mod tool;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
-use crate::emit::file::MARK;
-use crate::error::Error;
-use crate::lists::{ListKind, Snapshot};
+use crate::emit::file::header;
+use crate::error::{Error, Problem};
+use crate::lists::{ListKind, Skipped, Snapshot};
 use crate::project::write::sync;
-use crate::project::{Changes, include_in_build};
+use crate::project::{Changes, include_in_build, instruction};
+use crate::text::visible;
 use tool::{Names, ToolBinding};
 
 /// Functions for the tools in a snapshot of a server's lists.
@@ -34,6 +35,8 @@ use tool::{Names, ToolBinding};
 #[derive(Clone, Debug)]
 pub struct Bindings {
     snapshot: Snapshot,
+    /// The malformed tools.
+    skipped: Vec<Skipped>,
     /// The name of the snapshot in the files. It must not depend on the machine.
     source: String,
     /// The snapshot's file, if it was read from one.
@@ -44,8 +47,10 @@ pub struct Bindings {
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct BindingsWritten {
-    /// The number of tools. Each has a function.
+    /// The number of functions, one for each tool that is not skipped.
     pub tools: usize,
+    /// The tools without a function, with the reasons: they are malformed, or their names are too long for a folder.
+    pub skipped: Vec<String>,
     /// The schemas that became JSON, with the reasons.
     pub notes: Vec<String>,
     /// The files that were created, changed or removed.
@@ -64,18 +69,21 @@ impl Bindings {
     }
 
     /// Reads a snapshot: a result of `tools/list`, a response with one, an array of tools, or an object with `tools`.
-    /// Messages refer to it as `file`.
+    /// Messages refer to it as `file`. A malformed tool is skipped.
     ///
     /// # Errors
-    /// [`Error::Json`], [`Error::Schema`] with all malformed items, or [`Error::Usage`] if the snapshot has no tools.
+    /// [`Error::Json`], [`Error::Schema`] if all tools are malformed, or [`Error::Usage`] if the snapshot has no tools.
     pub fn parse(file: impl Into<String>, bytes: &[u8]) -> Result<Bindings, Error> {
         let file = file.into();
         let source = file.rsplit(['/', '\\']).next().unwrap_or_default().to_owned();
-        let snapshot = Snapshot::parse(&file, bytes)?;
+        let (snapshot, skipped) = Snapshot::parse_leniently(&file, bytes)?;
         if snapshot.list(ListKind::Tools).is_none_or(|list| list.items.is_empty()) {
-            return Err(Error::Usage(format!("{file} has no tools; store a result of `tools/list`")));
+            return Err(match skipped.is_empty() {
+                true => Error::Usage(format!("{file} has no tools; store a result of `tools/list`")),
+                false => Error::Schema(skipped.into_iter().flat_map(|tool| tool.problems).collect()),
+            });
         }
-        Ok(Bindings { snapshot, source, path: None })
+        Ok(Bindings { snapshot, skipped, source, path: None })
     }
 
     /// Writes the module to the folder `out`: `mod.rs`, and a folder for each schema. Outdated files of an earlier run
@@ -96,38 +104,60 @@ impl Bindings {
     }
 
     /// Writes the module below `OUT_DIR`, for build scripts, like
-    /// [`Generator::build_script`](crate::Generator::build_script).
+    /// [`Generator::build_script`](crate::Generator::build_script). Cargo prints a warning for each skipped tool.
     ///
     /// # Errors
     /// The errors of [`Bindings::write_to`]; [`Error::Usage`] outside a build script.
     pub fn build_script(&self, name: &str) -> Result<BindingsWritten, Error> {
-        include_in_build(name, self.path.iter().map(|path| path.display().to_string()), |out| self.write_to(out))
+        let inputs = self.path.iter().map(|path| path.display().to_string());
+        let written = include_in_build(name, inputs, |out| self.write_to(out))?;
+        #[expect(clippy::print_stdout, reason = "cargo reads instructions from the output of a build script")]
+        for why in &written.skipped {
+            println!("{}", instruction("warning", why));
+        }
+        Ok(written)
     }
 
     fn sync(&self, out: &Path, check: bool) -> Result<BindingsWritten, Error> {
-        let Module { files, tools, notes } = self.module()?;
-        Ok(BindingsWritten { tools, notes, changes: sync(out, &files, check)? })
+        let Module { files, tools, skipped, notes } = self.module()?;
+        Ok(BindingsWritten { tools, skipped, notes, changes: sync(out, &files, check)? })
     }
 
     fn module(&self) -> Result<Module, Error> {
         let command = format!("mcpgen bindings {} --out DIR", self.source);
         let (mut names, mut files) = (Names::default(), BTreeMap::new());
         let mut tools = Vec::new();
+        let mut skipped: Vec<String> = self.skipped.iter().map(malformed).collect();
         let list = self.snapshot.list(ListKind::Tools);
         for (name, item) in list.into_iter().flat_map(|list| &list.items) {
-            tools.push(ToolBinding::new(name, item, &mut names));
+            let tool = ToolBinding::new(name, item, &mut names);
+            match tool.is_too_long() {
+                true => skipped.push(format!("{}: skipped: the name is too long for a folder", visible(name))),
+                false => tools.push(tool),
+            }
+        }
+        if tools.is_empty() {
+            return Err(Error::Usage(format!(
+                "{} has no tool that can have a function; {}",
+                self.source,
+                skipped.join("; ")
+            )));
         }
         for schema in tools.iter_mut().flat_map(ToolBinding::schemas_mut) {
             schema.emit(&self.source, &self.snapshot.sha256, &command, &mut files);
         }
-        let header = format!(
-            "{MARK} from {} (SHA-256 {}).\n// Do not edit: run `{command}`.\n\n",
-            self.source, self.snapshot.sha256
-        );
+        let header = header(&self.source, &self.snapshot.sha256, &command);
         files.insert("mod.rs".to_owned(), functions::root(&header, &self.source, &tools)?);
         let notes = tools.iter().flat_map(ToolBinding::notes).collect();
-        Ok(Module { files, tools: tools.len(), notes })
+        Ok(Module { files, tools: tools.len(), skipped, notes })
     }
+}
+
+/// Returns why a tool is skipped.
+fn malformed(tool: &Skipped) -> String {
+    let problem = |Problem { pointer, why, .. }: &Problem| format!("{pointer}: {why}");
+    let problems: Vec<String> = tool.problems.iter().map(problem).collect();
+    format!("{}: skipped: {}", visible(&tool.name), visible(&problems.join("; ")))
 }
 
 /// A module of bindings.
@@ -136,5 +166,6 @@ struct Module {
     files: BTreeMap<String, String>,
     /// The number of tools.
     tools: usize,
+    skipped: Vec<String>,
     notes: Vec<String>,
 }

@@ -12,10 +12,15 @@ use crate::model::conservation::conservation;
 use crate::model::{Origin, Protocol, Status};
 use crate::project::generate::SUPPORT;
 use crate::schema::{Dialect, Document, ReadOptions};
+use crate::text::foreign::code;
 use crate::text::names::{Namespace, function_name, type_name};
+use crate::text::visible;
 
 /// Types that the root imports.
 pub(super) const IMPORTED_TYPES: [&str; 2] = ["CallToolResult", "StructuredResult"];
+
+/// The maximum length of the name of a file, in bytes.
+const LONGEST_FILE_NAME: usize = 255;
 
 /// The names of the functions and types of all tools.
 pub(super) struct Names {
@@ -89,10 +94,15 @@ impl<'s> ToolBinding<'s> {
         [&mut self.arguments].into_iter().chain(&mut self.result)
     }
 
+    /// Returns whether a file system rejects the name of a module.
+    pub(super) fn is_too_long(&self) -> bool {
+        self.schemas().any(|schema| schema.module.len() > LONGEST_FILE_NAME)
+    }
+
     /// Returns the notes about schemas without types.
     pub(super) fn notes(&self) -> Vec<String> {
         let notes = self.schemas().filter_map(|schema| schema.rust.as_ref().err().map(|why| (schema.subject(), why)));
-        notes.map(|(subject, why)| format!("{}: {subject} JSON: {why}", self.tool)).collect()
+        notes.map(|(subject, why)| format!("{}: {subject} JSON: {why}", visible(self.tool))).collect()
     }
 }
 
@@ -127,8 +137,8 @@ impl SchemaBinding {
             vendored: None,
         };
         let title = match self.part {
-            "arguments" => format!("The arguments of the tool `{}`.", self.tool),
-            _ => format!("The structured content of the results of the tool `{}`.", self.tool),
+            "arguments" => format!("The arguments of the tool {}.", code(&self.tool)),
+            _ => format!("The structured content of the results of the tool {}.", code(&self.tool)),
         };
         Ok((rust, emit_titled(&protocol, &options, &title)?))
     }

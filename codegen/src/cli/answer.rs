@@ -1,5 +1,7 @@
 //! Output and exit code of commands.
 
+use crate::text::visible_lines;
+
 /// The output of a command.
 #[derive(Debug, Default)]
 pub struct Answer {
@@ -9,4 +11,11 @@ pub struct Answer {
     pub notes: Vec<String>,
     /// Whether the command found differences. The exit code is then 1.
     pub differs: bool,
+}
+
+impl Answer {
+    /// Escapes the text, which is for people.
+    pub(super) fn visible(self) -> Answer {
+        Answer { text: visible_lines(&self.text), ..self }
+    }
 }

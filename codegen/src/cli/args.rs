@@ -53,12 +53,12 @@ impl Cli {
     /// The error of the command.
     pub fn run(self) -> Result<Answer, Error> {
         match self.command {
-            Command::Generate(args) => args.run(),
-            Command::Bindings(args) => args.run(),
-            Command::Import(args) => args.run(),
+            Command::Generate(args) => args.run().map(Answer::visible),
+            Command::Bindings(args) => args.run().map(Answer::visible),
+            Command::Import(args) => args.run().map(Answer::visible),
             Command::Inspect(args) => args.run(),
-            Command::Validate(args) => args.run(),
-            Command::Docs(args) => args.run(),
+            Command::Validate(args) => args.run().map(Answer::visible),
+            Command::Docs(args) => args.run().map(Answer::visible),
             Command::Diff(args) => args.run(),
             Command::Changelog(args) => args.run(),
             Command::Explain(args) => args.run(),

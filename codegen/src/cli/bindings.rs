@@ -13,6 +13,7 @@ use crate::text::counted;
 /// Write Rust functions for the tools of a server, with types for their arguments and results
 ///
 /// The code needs the crates mcpgen-runtime and mcpgen-types. A schema that mcpgen cannot read becomes JSON, with a note.
+/// A tool that is malformed is skipped, with a note.
 /// `mcpgen-probe snapshot` writes snapshots.
 #[derive(Debug, Args)]
 #[command(after_help = "\
@@ -20,7 +21,7 @@ Examples:
   mcpgen bindings tools.json --out src/tools
   mcpgen bindings git:main:tools.json --out src/tools --check
 
-Exit codes: 0 success, 1 the files differ with --check, 2 invalid input or usage.")]
+Exit codes: 0 success, 1 a tool is skipped or the files differ with --check, 2 invalid input or usage.")]
 pub(super) struct BindingsArgs {
     /// A snapshot of the server's lists: a file, `-` for standard input, or git:REF:PATH
     #[arg(value_name = "SNAPSHOT")]
@@ -38,9 +39,10 @@ impl BindingsArgs {
         let text = SourceText::read(&self.snapshot)?;
         let bindings = Bindings::parse(text.name(), &text.bytes)?;
         let written = if self.check { bindings.compare_with(&self.out)? } else { bindings.write_to(&self.out)? };
-        let BindingsWritten { tools, notes, changes } = written;
-        let mut answer = Answer { differs: self.check && !changes.changes.is_empty(), ..Answer::default() };
-        answer.notes.extend(notes.into_iter().map(|note| format!("note: {note}")));
+        let BindingsWritten { tools, skipped, notes, changes } = written;
+        let differs = self.check && !changes.changes.is_empty();
+        let mut answer = Answer { differs: differs || !skipped.is_empty(), ..Answer::default() };
+        answer.notes.extend(skipped.into_iter().chain(notes).map(|note| format!("note: {note}")));
         if self.check {
             answer.text.push_str(&changes.diff(&self.out.display().to_string()));
         }
@@ -50,7 +52,7 @@ impl BindingsArgs {
             (changed, false) => format!("{} written or removed", counted(changed as u64, "files")),
         };
         answer.text.push_str(&format!("{}: {state}\n", counted(tools as u64, "tools")));
-        if answer.differs {
+        if differs {
             answer.notes.push("generated files differ; run the command without --check to write them".to_owned());
         }
         Ok(answer)

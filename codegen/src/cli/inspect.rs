@@ -15,6 +15,7 @@ use crate::model::{Content, DocTarget, Protocol, Shape, Status, TypeDef};
 use crate::site;
 use crate::text::counted;
 use crate::text::suggest::did_you_mean;
+use crate::text::{visible, visible_lines};
 
 /// Show the methods, types, unions, fixups and definitions of a revision
 ///
@@ -65,10 +66,10 @@ impl InspectArgs {
         }
         let protocol = self.options.model(&self.subject, &self.root)?;
         if !self.types.is_empty() {
-            return Ok(Answer { text: texts(&protocol, &self.types)?, ..Answer::default() });
+            return Ok(Answer { text: texts(&protocol, &self.types)?, ..Answer::default() }.visible());
         }
         let text = match self.format {
-            InspectFormat::Text => inspect(&protocol)?.to_string(),
+            InspectFormat::Text => visible_lines(&inspect(&protocol)?.to_string()),
             InspectFormat::Json => inspect(&protocol)?.to_json(),
             InspectFormat::Html => site::render(&protocol, &self.revisions()?),
         };
@@ -94,13 +95,13 @@ impl InspectArgs {
                 let undecided = protocol.types.iter().filter(is_undecided);
                 let mut text = format!("{}, no problems\n", counted(protocol.types.len() as u64, "types"));
                 for def in undecided {
-                    text.push_str(&format!("undecided: {} ({})\n", def.name, def.pointer));
+                    text.push_str(&format!("undecided: {} ({})\n", visible(&def.name), visible(&def.pointer)));
                 }
                 Ok(Answer { text, ..Answer::default() })
             }
             Err(Error::Schema(problems)) => {
                 let text = problems.iter().map(|problem| format!("{problem}\n")).collect();
-                Ok(Answer { text, differs: true, ..Answer::default() })
+                Ok(Answer { text, differs: true, ..Answer::default() }.visible())
             }
             Err(error) => Err(error),
         }
@@ -125,14 +126,15 @@ fn texts(protocol: &Protocol, names: &[String]) -> Result<String, Error> {
 }
 
 fn show(text: &mut String, protocol: &Protocol, def: &TypeDef) {
-    let doc =
-        |place: DocTarget| protocol.docs.of(&place).map(|entry| entry.doc.split("\n\n").next().unwrap_or_default());
+    let doc = |place: DocTarget| {
+        Some(protocol.docs.of(&place)?.doc.split("\n\n").next().unwrap_or_default().replace('\n', " "))
+    };
     let mut line = |depth: usize, line: String| {
-        writeln!(text, "{}{}", "  ".repeat(depth), line.replace('\n', " ")).expect("writing to a String cannot fail");
+        writeln!(text, "{}{}", "  ".repeat(depth), visible(&line)).expect("writing to a String cannot fail");
     };
     let rust = if def.rust == def.name { String::new() } else { format!(" ({} in Rust)", def.rust) };
     line(0, format!("{}{rust}, area {}, {}", def.name, def.area, def.pointer));
-    doc(DocTarget::Type(def.name.clone())).into_iter().for_each(|doc| line(1, doc.to_owned()));
+    doc(DocTarget::Type(def.name.clone())).into_iter().for_each(|doc| line(1, doc));
     match &def.shape {
         Shape::Struct(body) => {
             for member in &body.members {
@@ -142,7 +144,7 @@ fn show(text: &mut String, protocol: &Protocol, def: &TypeDef) {
                     Content::Value(content) => {
                         line(1, format!("{}: {}, {presence}", member.wire, protocol.describe(content)));
                         let place = DocTarget::Member(def.name.clone(), member.wire.clone());
-                        doc(place).into_iter().for_each(|doc| line(2, doc.to_owned()));
+                        doc(place).into_iter().for_each(|doc| line(2, doc));
                     }
                 }
             }
@@ -162,7 +164,7 @@ fn show(text: &mut String, protocol: &Protocol, def: &TypeDef) {
             for value in values {
                 line(1, value.json.to_string());
                 let key = value.json.plain();
-                doc(DocTarget::Value(def.name.clone(), key)).into_iter().for_each(|doc| line(2, doc.to_owned()));
+                doc(DocTarget::Value(def.name.clone(), key)).into_iter().for_each(|doc| line(2, doc));
             }
         }
         Shape::Undecided(undecided) => {

@@ -19,3 +19,6 @@ mod validate;
 
 pub use answer::Answer;
 pub use args::Cli;
+
+/// Escapes what a command prints for people, so that names of a schema control neither the terminal nor the log.
+pub use crate::text::visible_lines;

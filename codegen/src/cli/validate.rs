@@ -11,6 +11,7 @@ use super::schema_args::SchemaArgs;
 use crate::error::Error;
 use crate::json::Json;
 use crate::text::suggest::did_you_mean;
+use crate::text::visible;
 use crate::validate::validate;
 
 /// Validate documents against a type of a schema, with the error messages of the generated types
@@ -61,6 +62,7 @@ impl ValidateArgs {
                 Err(error) => Err(format!("not readable as JSON: {error}")),
             };
             if let Err(why) = result {
+                let why = visible(&why);
                 answer.text.push_str(&format!("{name}: {}: {why}\n", protocol.types[id].rust));
                 answer.differs = true;
             }

@@ -12,7 +12,9 @@ use crate::model::{
     AliasRule, Bounded, Content, DocEntry, DocTarget, Limit, Member, Origin, Protocol, Rest, Shape, Side, Struct,
     Tuple, Type, TypeId, Undecided, Union, Value,
 };
+use crate::text::foreign::{cell, code, line, prose};
 use crate::text::markdown::{is_prose, links, wrap};
+use crate::text::visible;
 
 /// Writes documentation comments.
 pub(super) struct DocWriter<'a> {
@@ -55,7 +57,7 @@ impl<'a> DocWriter<'a> {
             AliasRule::Plain => self.type_docs(id, &[]),
             AliasRule::AnyJson => self.type_docs(id, &["The schema accepts every JSON value here.".to_owned()]),
             AliasRule::Absorbed(variants) => {
-                let variants: Vec<String> = variants.iter().map(|variant| format!("`{variant}`")).collect();
+                let variants: Vec<String> = variants.iter().map(|variant| code(variant)).collect();
                 self.type_docs(
                     id,
                     &[format!(
@@ -75,14 +77,14 @@ impl<'a> DocWriter<'a> {
         } else {
             let mut text = String::from("The first condition that holds selects the variant:\n");
             for guard in &union.decision.guards {
-                let when: Vec<String> = guard.when.iter().map(|condition| escape(&condition.to_string())).collect();
+                let when: Vec<String> = guard.when.iter().map(|condition| line(&condition.to_string())).collect();
                 let when = if when.is_empty() { "otherwise".to_owned() } else { when.join(", and ") };
                 text.push_str(&format!("\n* {when}: `{}`", union.variants[guard.variant].rust));
             }
             lines.push(text);
         }
         if !union.absorbed.is_empty() {
-            let absorbed = union.absorbed.iter().map(|(variant, by)| format!("`{variant}` (by `{by}`)"));
+            let absorbed = union.absorbed.iter().map(|(variant, by)| format!("{} (by {})", code(variant), code(by)));
             lines.push(format!(
                 "Omitted variants, which another variant accepts: {}.",
                 absorbed.collect::<Vec<_>>().join(", ")
@@ -96,7 +98,7 @@ impl<'a> DocWriter<'a> {
         let mut table = String::from("| method | message |\n|---|---|");
         for id in union.variants.iter().filter_map(|variant| variant.content.by_value()) {
             let method = self.protocol.method_of(id).unwrap_or_default();
-            table.push_str(&format!("\n| `{method}` | [`{}`] |", self.protocol.types[id].rust));
+            table.push_str(&format!("\n| {} | [`{}`] |", cell(method), self.protocol.types[id].rust));
         }
         table
     }
@@ -127,8 +129,8 @@ impl<'a> DocWriter<'a> {
     }
 
     pub(super) fn tuple(&self, id: TypeId, tuple: &Tuple) -> TokenStream {
-        let first: Vec<String> = tuple.first.iter().map(|item| self.protocol.describe(&item.content)).collect();
-        let rest = tuple.rest.as_ref().map(|rest| format!("; the others: {}", self.protocol.describe(rest)));
+        let first: Vec<String> = tuple.first.iter().map(|item| self.describe(&item.content)).collect();
+        let rest = tuple.rest.as_ref().map(|rest| format!("; the others: {}", self.describe(rest)));
         self.type_docs(id, &[format!("An array. Its items: {}{}.", first.join(", "), rest.unwrap_or_default())])
     }
 
@@ -141,8 +143,7 @@ impl<'a> DocWriter<'a> {
     }
 
     pub(super) fn undecided(&self, id: TypeId, undecided: &Undecided) -> TokenStream {
-        let names: Vec<String> =
-            undecided.alternatives.iter().map(|variant| self.protocol.describe(&variant.content)).collect();
+        let names: Vec<String> = undecided.alternatives.iter().map(|variant| self.describe(&variant.content)).collect();
         let fact = format!(
             "JSON that is valid for one of several alternatives: {}. A value can be valid for more than one.",
             names.join(", ")
@@ -161,7 +162,7 @@ impl<'a> DocWriter<'a> {
                 footer.extend(self.role(id));
                 vec![self.linked(&entry.doc)]
             }
-            (None, Some(description)) if !description.trim().is_empty() => vec![escape(description)],
+            (None, Some(description)) if !description.trim().is_empty() => vec![prose(description)],
             _ => vec![self.summary(id)],
         };
         paragraphs.extend(facts.iter().cloned());
@@ -242,6 +243,11 @@ impl<'a> DocWriter<'a> {
         (!constants.is_empty()).then(|| format!("In JSON, {}.", constants.join(" and ")))
     }
 
+    /// Describes a type expression, which can have names of the schema.
+    fn describe(&self, content: &Type) -> String {
+        line(&self.protocol.describe(content))
+    }
+
     fn summary(&self, id: TypeId) -> String {
         self.role(id).unwrap_or_else(|| self.origin(id))
     }
@@ -250,21 +256,22 @@ impl<'a> DocWriter<'a> {
     fn role(&self, id: TypeId) -> Option<String> {
         let protocol = self.protocol;
         if let Some(request) = protocol.requests.iter().find(|request| request.type_id == id) {
-            return Some(format!("The `{}` request{}.", request.method, self.sent_by(&request.senders)));
+            return Some(format!("The {} request{}.", code(&request.method), self.sent_by(&request.senders)));
         }
         if let Some(notification) = protocol.notifications.iter().find(|notification| notification.type_id == id) {
             let by = self.sent_by(&notification.senders);
-            return Some(format!("The `{}` notification{by}.", notification.method));
+            return Some(format!("The {} notification{by}.", code(&notification.method)));
         }
         let is = |content: &crate::model::Type| content.by_value() == Some(id);
         if let Some(request) =
             protocol.requests.iter().find(|r| r.params.as_ref().is_some_and(|params| is(&params.content)))
         {
             let rust = &protocol.types[request.type_id].rust;
-            return Some(format!("The parameters of [`{rust}`] (`{}`).", request.method));
+            return Some(format!("The parameters of [`{rust}`] ({}).", code(&request.method)));
         }
         if let Some(request) = protocol.requests.iter().find(|request| is(&request.result)) {
-            return Some(format!("The result of [`{}`] (`{}`).", protocol.types[request.type_id].rust, request.method));
+            let rust = &protocol.types[request.type_id].rust;
+            return Some(format!("The result of [`{rust}`] ({}).", code(&request.method)));
         }
         let result = protocol.result_in_response(id)?;
         Some(format!("A complete response with a [`{}`].", protocol.types[result].rust))
@@ -283,13 +290,14 @@ impl<'a> DocWriter<'a> {
     fn origin(&self, id: TypeId) -> String {
         let (def, protocol) = (&self.protocol.types[id], self.protocol);
         match &def.origin {
-            Origin::Definition => format!("The definition `{}` of the schema.", def.name),
-            Origin::Absent => format!("`{}`, which has no variants in this revision.", def.name),
+            Origin::Definition => format!("The definition {} of the schema.", code(&def.name)),
+            Origin::Absent => format!("{}, which has no variants in this revision.", code(&def.name)),
             Origin::Inline(pointers) => match self.users.get(&id).and_then(|users| users.first()) {
                 Some(user) => {
-                    format!("A value in [`{}`], at `{}` in the schema.", protocol.types[*user].rust, pointers[0])
+                    let rust = &protocol.types[*user].rust;
+                    format!("A value in [`{rust}`], at {} in the schema.", code(&pointers[0]))
                 }
-                None => format!("A value at `{}` in the schema.", pointers[0]),
+                None => format!("A value at {} in the schema.", code(&pointers[0])),
             },
         }
     }
@@ -318,7 +326,7 @@ impl<'a> DocWriter<'a> {
                 format!("{ours}{gap}{facts}")
             }
             (None, Some(description)) if !description.trim().is_empty() => {
-                format!("{}\n\n{facts}", escape(description))
+                format!("{}\n\n{facts}", prose(description))
             }
             _ => format!("The member {}. {facts}", code(&member.wire)),
         };
@@ -378,7 +386,7 @@ impl<'a> DocWriter<'a> {
             return self.text(&text, MEMBER);
         }
         let place = DocTarget::Variant(self.protocol.types[id].name.clone(), variant.rust.clone());
-        let described = format!("{}.", self.protocol.describe(&variant.content));
+        let described = format!("{}.", self.describe(&variant.content));
         match self.protocol.docs.of(&place) {
             Some(entry) => self.text(&format!("{}\n\nType: {described}", self.linked(&entry.doc)), MEMBER),
             None => self.text(&described, MEMBER),
@@ -409,71 +417,9 @@ impl DocWriter<'_> {
 /// Emits a documentation comment with this indentation.
 pub(crate) fn comment(text: &str, indent: usize) -> TokenStream {
     let lines = wrap(text, WIDTH - indent - "/// ".len());
-    let lines = lines.iter().map(|line| if line.is_empty() { String::new() } else { format!(" {}", line.trim_end()) });
+    let lines = lines.iter().map(|line| visible(line.trim_end()));
+    let lines = lines.map(|line| if line.is_empty() { String::new() } else { format!(" {line}") });
     quote!(#(#[doc = #lines])*)
-}
-
-/// Returns a code span that contains the text.
-pub(crate) fn code(text: &str) -> String {
-    if !text.contains('`') {
-        return format!("`{text}`");
-    }
-    let longest = text.split(|c| c != '`').map(str::len).max().unwrap_or(0);
-    let mark = "`".repeat(longest + 1);
-    format!("{mark} {text} {mark}")
-}
-
-/// Escapes prose for rustdoc, which would otherwise treat parts of it as links, HTML tags or Rust examples.
-pub(crate) fn escape(text: &str) -> String {
-    let text = text.replace("\r\n", "\n").replace('\r', "\n").replace('\t', "    ");
-    let (mut out, mut fence) = (Vec::new(), String::new());
-    for line in text.lines() {
-        let bare = line.trim();
-        let mark: String = bare.chars().take_while(|c| bare.starts_with(*c) && "`~".contains(*c)).collect();
-        let is_fence = mark.len() >= 3 && !bare[mark.len()..].contains('`');
-        if !fence.is_empty() && is_fence && mark == bare && mark.starts_with(&fence) {
-            out.push(std::mem::take(&mut fence));
-        } else if !fence.is_empty() {
-            out.push(line.to_owned());
-        } else if is_fence {
-            out.push(format!("{mark}text"));
-            fence = mark;
-        } else {
-            // Markdown treats lines with four spaces as code.
-            let indent = line.len() - line.trim_start().len();
-            out.push(format!("{}{}", " ".repeat(indent.min(3)), escape_line(bare)));
-        }
-    }
-    out.extend((!fence.is_empty()).then_some(fence));
-    out.join("\n")
-}
-
-fn escape_line(line: &str) -> String {
-    let ticks = line.matches('`').count();
-    if ticks % 2 == 1 || line.contains("``") {
-        return escape_words(line);
-    }
-    let pieces = line.split('`').enumerate();
-    let pieces = pieces.map(|(index, piece)| if index % 2 == 0 { escape_words(piece) } else { piece.to_owned() });
-    pieces.collect::<Vec<_>>().join("`")
-}
-
-/// Escapes brackets, and turns URLs into links.
-fn escape_words(text: &str) -> String {
-    let escaped = text.replace('[', "\\[").replace(']', "\\]").replace('<', "\\<").replace('>', "\\>");
-    let mut out = String::with_capacity(escaped.len());
-    for piece in escaped.split_inclusive(char::is_whitespace) {
-        let start = ["https://", "http://"].iter().filter_map(|scheme| piece.find(scheme)).min();
-        let Some(start) = start else {
-            out.push_str(piece);
-            continue;
-        };
-        let (before, rest) = piece.split_at(start);
-        let end = rest.find(|c: char| c.is_whitespace() || "\\<>()`\"".contains(c)).unwrap_or(rest.len());
-        let address = rest[..end].trim_end_matches(['.', ',', ';', ':', '*', '_']);
-        out.push_str(&format!("{before}<{address}>{}", &rest[address.len()..]));
-    }
-    out
 }
 
 /// Describes in which revisions an item exists.

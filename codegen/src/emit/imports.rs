@@ -9,7 +9,7 @@ use syn::visit_mut::{self, VisitMut};
 use super::declarations;
 use super::exports::Exports;
 use super::rust_type::CORE;
-use crate::text::{names, visible};
+use crate::text::names;
 
 /// Shortens absolute paths if the short name has the same meaning: names of std's prelude, unless the revision has a
 /// type with that name, and names of the core and of other areas with a `use`.
@@ -123,24 +123,6 @@ impl VisitMut for Paths<'_> {
         let is_list = declarations::is_list(call);
         visit_mut::visit_macro_mut(self, call);
         call.tokens = self.shorten_tokens(std::mem::take(&mut call.tokens), is_list);
-    }
-
-    /// Escapes hidden characters in documentation.
-    fn visit_attribute_mut(&mut self, attribute: &mut syn::Attribute) {
-        let syn::Meta::NameValue(syn::MetaNameValue { value: syn::Expr::Lit(literal), .. }) = &mut attribute.meta
-        else {
-            return;
-        };
-        let syn::Lit::Str(text) = &mut literal.lit else { return };
-        let plain = text.value();
-        // Most lines have no hidden characters.
-        if plain.bytes().all(|byte| byte == b' ' || byte.is_ascii_graphic()) {
-            return;
-        }
-        let visible = visible(&plain);
-        if visible != plain {
-            *text = syn::LitStr::new(&visible, text.span());
-        }
     }
 }
 

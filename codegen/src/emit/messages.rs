@@ -10,6 +10,7 @@ use crate::error::Error;
 use crate::model::{
     Condition, Content, Member, MessageKind, MessageSet, Params, Shape, Side, Tag, Type, TypeId, Union,
 };
+use crate::text::foreign::code;
 
 impl Emitter<'_> {
     /// Emits the method enums, message sets, envelopes and error codes.
@@ -77,7 +78,7 @@ impl Emitter<'_> {
         let variants: Vec<_> = union.variants.iter().map(|variant| ident(&variant.rust)).collect();
         let variant_docs = methods.iter().map(|(method, id)| {
             let gist = self.docs.gist(*id).map_or_else(String::new, |gist| format!(": {gist}"));
-            self.docs.text(&format!("`{method}` ([`{}`]){gist}", self.def(*id).rust), MEMBER)
+            self.docs.text(&format!("{} ([`{}`]){gist}", code(method), self.def(*id).rust), MEMBER)
         });
         let declaration = if variants.is_empty() {
             quote!(mcpgen_core::codec::no_values! { #rust })

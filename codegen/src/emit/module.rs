@@ -11,10 +11,11 @@ use quote::{format_ident, quote};
 
 use super::emitter::Emitter;
 use super::exports::Exports;
-use super::file::{MARK, area_file, render};
+use super::file::{area_file, header, render};
 use super::{Options, ident, json_schema};
 use crate::error::Error;
 use crate::model::{Extends, Protocol, Side};
+use crate::text::foreign::{cell, code};
 use crate::text::{counted, names};
 
 /// Emits the module of a revision. Returns the text of each file by its name.
@@ -35,7 +36,10 @@ pub(crate) fn emit_titled(
     let mut files = emit_on(threads(), protocol, options)?;
     let exports = Exports::new(protocol, options);
     let root = root_with(&[format!(" {title}")], protocol, &exports, options);
-    files.insert("mod.rs".to_owned(), render("mod.rs", &header(protocol, options), root)?);
+    files.insert(
+        "mod.rs".to_owned(),
+        render("mod.rs", &header(&options.source, &protocol.sha256, &options.command), root)?,
+    );
     Ok(files)
 }
 
@@ -46,7 +50,7 @@ pub(crate) fn emit_on(
     options: &Options,
 ) -> Result<BTreeMap<String, String>, Error> {
     let exports = Exports::new(protocol, options);
-    let header = header(protocol, options);
+    let header = header(&options.source, &protocol.sha256, &options.command);
     let areas = exports.by_size();
     let next = AtomicUsize::new(0);
     // Tokens are not `Send`, so each thread formats its own areas.
@@ -76,13 +80,6 @@ pub(crate) fn threads() -> usize {
     thread::available_parallelism().map_or(1, NonZero::get)
 }
 
-fn header(protocol: &Protocol, options: &Options) -> String {
-    format!(
-        "{MARK} from {} (SHA-256 {}).\n// Do not edit: run `{}`.\n\n",
-        options.source, protocol.sha256, options.command
-    )
-}
-
 fn root(protocol: &Protocol, exports: &Exports, options: &Options) -> TokenStream {
     let counts = format!(
         " {}, {}, {}.",
@@ -95,7 +92,7 @@ fn root(protocol: &Protocol, exports: &Exports, options: &Options) -> TokenStrea
     } else if protocol.has_message_sets() {
         format!(" Revision `{}` of the Model Context Protocol ({} era).", protocol.revision, protocol.era.as_str())
     } else {
-        format!(" Revision `{}` of the schema `{}`.", protocol.revision, options.source)
+        format!(" Revision `{}` of the schema {}.", protocol.revision, code(&options.source))
     };
     let mut lines = vec![title, String::new(), counts];
     lines.extend(map(protocol));
@@ -151,7 +148,7 @@ fn has_schema(extends: &Extends, options: &Options) -> Option<TokenStream> {
 
 fn extension_title(protocol: &Protocol, extends: &Extends) -> String {
     let (name, revision) = (&protocol.revision, &extends.revision);
-    let version = extends.version.as_ref().map_or_else(String::new, |version| format!(", version `{version}`"));
+    let version = extends.version.as_ref().map_or_else(String::new, |version| format!(", version {}", code(version)));
     if extends.shared.is_empty() {
         return format!(" The schema `{name}`{version}.");
     }
@@ -182,7 +179,7 @@ fn map(protocol: &Protocol) -> Vec<String> {
             continue;
         }
         let def = &protocol.types[id];
-        let link = format!("[`{method}`](self::{})", names::escape(&def.rust));
+        let link = format!("[{}](self::{})", cell(method), names::escape(&def.rust));
         let cells = areas.entry(&def.area).or_default();
         for (cell, side) in cells.iter_mut().zip([Side::Client, Side::Server]) {
             // Embedded requests occur in the server's results.

@@ -3,11 +3,11 @@
 use proc_macro2::TokenStream;
 use quote::{format_ident, quote};
 
-use super::docs::code;
 use super::{Emitter, ident, literal};
 use crate::error::Error;
 use crate::json::Json;
 use crate::model::{Content, Member, PatternMembers, Rest, Shape, Struct, Type, TypeId};
+use crate::text::foreign::code;
 use crate::text::names::setter_name;
 
 impl Emitter<'_> {

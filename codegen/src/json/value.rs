@@ -10,6 +10,7 @@ use serde_json::Number;
 
 use crate::error::Error;
 use crate::json::pointer::tokens;
+use crate::text::visible_json;
 
 /// A JSON value. Objects compare without regard to order, numbers by value (`1` equals `1.0`).
 #[derive(Clone, Debug)]
@@ -128,7 +129,7 @@ impl Json {
     pub fn to_pretty(&self) -> String {
         let mut text = serde_json::to_string_pretty(self).expect("JSON values always serialize");
         text.push('\n');
-        text
+        visible_json(text)
     }
 }
 

@@ -3,6 +3,8 @@
 use std::collections::BTreeMap;
 
 use indexmap::IndexMap;
+use serde::Deserialize;
+use serde_json::value::RawValue;
 use sha2::{Digest, Sha256};
 
 use crate::error::{Error, Problem};
@@ -85,11 +87,35 @@ impl Snapshot {
     pub fn parse(file: impl Into<String>, bytes: &[u8]) -> Result<Snapshot, Error> {
         let file = file.into();
         let root = Json::read(&file, bytes)?;
-        let mut reader = Reader { file, problems: Vec::new() };
+        let (snapshot, skipped) = Snapshot::read(Reader::new(file), root, bytes)?;
+        match skipped.is_empty() {
+            true => Ok(snapshot),
+            false => Err(Error::Schema(skipped.into_iter().flat_map(|item| item.problems).collect())),
+        }
+    }
+
+    /// Like [`Snapshot::parse`], but leaves out malformed items, and returns them too. If the text is not readable as
+    /// JSON because of some tools, it reads the other tools only.
+    ///
+    /// # Errors
+    /// [`Error::Json`], or [`Error::Schema`] if the snapshot has no lists.
+    pub(crate) fn parse_leniently(file: &str, bytes: &[u8]) -> Result<(Snapshot, Vec<Skipped>), Error> {
+        let mut reader = Reader::new(file.to_owned());
+        let root = match Json::read(file, bytes) {
+            Ok(root) => root,
+            Err(error) => reader.tools_one_by_one(bytes).ok_or(error)?,
+        };
+        Snapshot::read(reader, root, bytes)
+    }
+
+    fn read(mut reader: Reader, root: Json, bytes: &[u8]) -> Result<(Snapshot, Vec<Skipped>), Error> {
         let lists = reader.lists(root);
         match reader.problems.is_empty() {
-            true => Ok(Snapshot { sha256: hex(&Sha256::digest(bytes)), lists }),
-            false => Err(Error::Schema(reader.problems)),
+            true => Ok((Snapshot { sha256: hex(&Sha256::digest(bytes)), lists }, reader.skipped)),
+            false => {
+                reader.problems.extend(reader.skipped.into_iter().flat_map(|item| item.problems));
+                Err(Error::Schema(reader.problems))
+            }
         }
     }
 
@@ -115,13 +141,65 @@ impl Item {
     }
 }
 
+/// An item that is not in a list, because it is malformed.
+#[derive(Clone, Debug)]
+pub(crate) struct Skipped {
+    /// The name of the item, or its JSON pointer if it has no name.
+    pub(crate) name: String,
+    pub(crate) problems: Vec<Problem>,
+}
+
 /// Reads lists and collects problems.
 struct Reader {
     file: String,
+    /// The problems of the lists, and those of the item that is being read.
     problems: Vec<Problem>,
+    skipped: Vec<Skipped>,
+    /// The tools that are not readable as JSON: their index, their name, and why.
+    unreadable: BTreeMap<usize, (Option<String>, String)>,
 }
 
 impl Reader {
+    fn new(file: String) -> Reader {
+        Reader { file, problems: Vec::new(), skipped: Vec::new(), unreadable: BTreeMap::new() }
+    }
+
+    /// Reads each tool of a text that is not readable as a whole, such as one with the number `1e999`. Returns `None` if
+    /// the tools are not the cause.
+    fn tools_one_by_one(&mut self, bytes: &[u8]) -> Option<Json> {
+        let text = std::str::from_utf8(bytes.strip_prefix(b"\xef\xbb\xbf").unwrap_or(bytes)).ok()?;
+        let members = |text| serde_json::from_str::<IndexMap<String, &RawValue>>(text);
+        let response = members(text).unwrap_or_default();
+        let result = response.get("result").map(|result| members(result.get())).transpose().ok()?;
+        let lists = result.as_ref().unwrap_or(&response);
+        let tools = lists.get("tools").map_or(text, |tools| tools.get());
+        let tools: Vec<&RawValue> = serde_json::from_str(tools).ok()?;
+        let mut items = Vec::new();
+        for (at, tool) in tools.into_iter().enumerate() {
+            items.push(Json::parse(tool.get()).unwrap_or_else(|error| {
+                let name = serde_json::from_str(tool.get()).ok().map(|Named { name }| name);
+                let why = error.to_string();
+                // The position is that in the tool.
+                let why = why.split(" at line ").next().unwrap_or_default().to_owned();
+                self.unreadable.insert(at, (name, why));
+                Json::Null
+            }));
+        }
+        if self.unreadable.is_empty() {
+            return None;
+        }
+        let mut root = Json::Array(items);
+        if !lists.is_empty() {
+            let cursor = lists.get("nextCursor").map(|cursor| Json::parse(cursor.get())).transpose().ok()?;
+            let cursor = cursor.map(|cursor| ("nextCursor".to_owned(), cursor));
+            root = Json::Object(cursor.into_iter().chain([("tools".to_owned(), root)]).collect());
+        }
+        Some(match result {
+            Some(_) => Json::Object(IndexMap::from([("result".to_owned(), root)])),
+            None => root,
+        })
+    }
+
     fn lists(&mut self, root: Json) -> BTreeMap<ListKind, List> {
         let (base, root) = match root {
             Json::Object(mut members) if members.contains_key("jsonrpc") || members.contains_key("result") => {
@@ -169,25 +247,48 @@ impl Reader {
     fn list(&mut self, kind: ListKind, pointer: String, all: Vec<Json>) -> List {
         let mut items: IndexMap<String, Item> = IndexMap::new();
         for (at, json) in all.into_iter().enumerate() {
-            let place = format!("{pointer}/{at}");
-            let Json::Object(members) = json else {
-                let why = format!("expected a {}, found {}", kind.item(), json.type_name());
-                self.problem(&place, why, &format!("write an object with a `{}`", kind.key()));
-                continue;
-            };
-            let item = Item { pointer: place, members };
-            let Some(key) = self.text(&item, kind.key(), true) else { continue };
-            self.members(kind, &item);
-            match items.get(&key) {
-                Some(first) => {
-                    let why = format!("{} has the same `{}`, {key:?}", first.pointer, kind.key());
-                    let remedy = format!("remove or rename one of the {}s", kind.item());
-                    self.problem(&format!("{}/{}", item.pointer, kind.key()), why, &remedy);
+            let (place, first) = (format!("{pointer}/{at}"), self.problems.len());
+            let (mut name, mut read) = (json.get(kind.key()).and_then(Json::as_str).map(str::to_owned), None);
+            match self.unreadable.remove(&at) {
+                Some((named, why)) => {
+                    name = named;
+                    self.problem(&place, format!("not readable as JSON: {why}"), "correct or remove the tool");
                 }
-                None => drop(items.insert(key, item)),
+                None => read = self.item(kind, &place, json, &items),
+            }
+            match read {
+                Some((key, item)) if self.problems.len() == first => drop(items.insert(key, item)),
+                _ => {
+                    let problems = self.problems.split_off(first);
+                    self.skipped.push(Skipped { name: name.unwrap_or(place), problems });
+                }
             }
         }
         List { pointer, items }
+    }
+
+    /// Reads an item, with the member that identifies it among `others`.
+    fn item(
+        &mut self,
+        kind: ListKind,
+        place: &str,
+        json: Json,
+        others: &IndexMap<String, Item>,
+    ) -> Option<(String, Item)> {
+        let Json::Object(members) = json else {
+            let why = format!("expected a {}, found {}", kind.item(), json.type_name());
+            self.problem(place, why, &format!("write an object with a `{}`", kind.key()));
+            return None;
+        };
+        let item = Item { pointer: place.to_owned(), members };
+        let key = self.text(&item, kind.key(), true)?;
+        self.members(kind, &item);
+        if let Some(first) = others.get(&key) {
+            let why = format!("{} has the same `{}`, {key:?}", first.pointer, kind.key());
+            let remedy = format!("remove or rename one of the {}s", kind.item());
+            self.problem(&format!("{}/{}", item.pointer, kind.key()), why, &remedy);
+        }
+        Some((key, item))
     }
 
     /// Checks the members that the comparison reads.
@@ -316,6 +417,12 @@ impl Reader {
             remedy: remedy.to_owned(),
         });
     }
+}
+
+/// The name of an item whose other members may be unreadable.
+#[derive(Deserialize)]
+struct Named {
+    name: String,
 }
 
 /// The forms of a snapshot.

@@ -17,6 +17,7 @@ use crate::project::workspace::Workspace;
 use crate::project::write::{Changes, sync};
 use crate::schema::document::{Document, ReadOptions};
 use crate::text::names::escape;
+use crate::text::visible;
 
 /// The folder of the modules of vendored revisions, below the root.
 pub(crate) const FOLDER: &str = "generated/src";
@@ -69,6 +70,7 @@ impl Summary {
             } else {
                 "ClientRequest or ServerRequest"
             };
+            let name = visible(name);
             format!("{revision}: nobody sends {name}; add a reference to it to `anyOf` of {unions}")
         });
         fixups.into_iter().chain(unsent).collect()
@@ -249,7 +251,7 @@ impl Generator {
         let generated = include_in_build(name, inputs, |out| self.write_to(out))?;
         #[expect(clippy::print_stdout, reason = "cargo reads instructions from the output of a build script")]
         for warning in generated.revisions.iter().flat_map(Summary::warnings) {
-            println!("cargo::warning={warning}");
+            println!("{}", instruction("warning", &warning));
         }
         Ok(generated)
     }
@@ -325,9 +327,14 @@ pub(crate) fn include_in_build<T>(
     std::fs::write(&include, format!("pub mod {};\n", escape(name))).map_err(Error::io("writing", &include))?;
     #[expect(clippy::print_stdout, reason = "cargo reads instructions from the output of a build script")]
     for input in inputs {
-        println!("cargo::rerun-if-changed={input}");
+        println!("{}", instruction("rerun-if-changed", &input));
     }
     Ok(written)
+}
+
+/// Returns an instruction for cargo, which reads one from each line.
+pub(crate) fn instruction(name: &str, value: &str) -> String {
+    format!("cargo::{name}={}", visible(value))
 }
 
 fn summary(protocol: &Protocol, files: usize) -> Summary {

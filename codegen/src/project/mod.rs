@@ -9,8 +9,8 @@ mod manifest;
 pub(crate) mod workspace;
 pub(crate) mod write;
 
-#[cfg(feature = "lists")]
-pub(crate) use generate::include_in_build;
 pub use generate::{Generated, Generator, Summary};
+#[cfg(feature = "lists")]
+pub(crate) use generate::{include_in_build, instruction};
 pub use workspace::Workspace;
 pub use write::{Change, Changes};

@@ -87,11 +87,12 @@ impl Change {
 fn generated(dir: &Path, path: &str) -> Result<Option<Vec<u8>>, Error> {
     let full = dir.join(path);
     for folder in full.ancestors().skip(1).filter(|folder| !folder.as_os_str().is_empty()) {
-        if folder.is_dir() {
-            break;
-        }
-        if folder.symlink_metadata().is_ok() {
-            return Err(in_the_way(folder));
+        // The caller chose `dir`, which may be a symbolic link. A link below it leads elsewhere.
+        let is_below = folder != dir && folder.starts_with(dir);
+        match folder.symlink_metadata() {
+            Ok(metadata) if !metadata.is_dir() && (is_below || !folder.is_dir()) => return Err(in_the_way(folder)),
+            Ok(_) if !is_below => break,
+            _ => {}
         }
     }
     match full.symlink_metadata() {

@@ -30,7 +30,8 @@ pub(crate) fn wrap(text: &str, width: usize) -> Vec<String> {
 pub(crate) fn is_prose(paragraph: &str) -> bool {
     let is_marker = |word: &str| {
         word.starts_with(['#', '>', '|', '=', '+', '~'])
-            || word.starts_with("```")
+            || ["```", "[^"].iter().any(|mark| word.starts_with(mark))
+            || (word.starts_with('<') && !["<https://", "<http://"].iter().any(|link| word.starts_with(link)))
             || word.trim_start_matches(['*', '-', '_']).is_empty()
             || word.strip_suffix(['.', ')']).is_some_and(|number| number.bytes().all(|byte| byte.is_ascii_digit()))
     };

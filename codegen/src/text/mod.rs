@@ -1,10 +1,15 @@
-//! Text: `names` makes Rust names, `markdown` reads links, `visible` escapes invisible characters, `suggest` finds
-//! similar names, `pattern` matches regular expressions, `hex` formats bytes, `counted` formats counts, `excerpt` shows changes.
+//! Text: `names` makes Rust names, `markdown` reads links, `visible` escapes invisible characters, `foreign` writes the
+//! text of others in documentation, `suggest` finds similar names, `pattern` matches regular expressions, `hex` formats
+//! bytes, `counted` formats counts, `excerpt` shows changes.
 
 mod counted;
 #[cfg(feature = "lists")]
 pub(crate) mod excerpt;
+pub(crate) mod foreign;
 mod hex;
+#[cfg(test)]
+#[path = "../../tests/support/hostile.rs"]
+pub(crate) mod hostile;
 pub(crate) mod markdown;
 pub(crate) mod names;
 pub(crate) mod pattern;
@@ -14,4 +19,6 @@ mod visible;
 
 pub(crate) use counted::counted;
 pub(crate) use hex::hex;
-pub(crate) use visible::visible;
+#[cfg(feature = "cli")]
+pub use visible::visible_lines;
+pub(crate) use visible::{visible, visible_json};

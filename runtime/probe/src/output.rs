@@ -18,9 +18,10 @@ pub(crate) const RED: Style = AnsiColor::Red.on_default();
 pub(crate) const GREEN: Style = AnsiColor::Green.on_default();
 pub(crate) const CYAN: Style = AnsiColor::Cyan.on_default();
 
-/// Writes an error to standard error.
+/// Writes an error to standard error. Texts of the server in it cannot look like other lines.
 pub(crate) fn error(text: &str) {
     let style = RED.bold();
+    let text = plain(text).replace('\n', "\n  ");
     // If standard error is closed, the error cannot be reported.
     let _ = writeln!(anstream::stderr().lock(), "{style}error{style:#}: {text}");
 }
@@ -36,7 +37,13 @@ pub(crate) fn print(text: &str) -> Result<(), Failure> {
 
 /// Writes JSON to standard output.
 pub(crate) fn print_json(value: &Value) -> Result<(), Failure> {
-    print(&format!("{value:#}\n"))
+    print(&json(value))
+}
+
+/// Returns indented JSON, in which invisible characters are escaped.
+pub(crate) fn json(value: &Value) -> String {
+    let text = format!("{value:#}\n");
+    escape(&text, |c, shown| c.encode_utf16(&mut [0; 2]).iter().for_each(|unit| *shown += &format!("\\u{unit:04x}")))
 }
 
 /// Returns styled text.
@@ -50,9 +57,37 @@ pub(crate) fn columns() -> Option<usize> {
     terminal.size_checked().filter(|_| terminal.is_term()).map(|(_, columns)| columns.into())
 }
 
-/// Returns text of a server without control characters, which could change the terminal.
+/// Escapes text of a server, which could change the terminal, or run a command in the log of a workflow, where a command is
+/// a line that begins with `::`.
 pub(crate) fn plain(text: &str) -> String {
-    text.chars().filter(|c| !c.is_control() || matches!(c, '\n' | '\t')).collect()
+    let text = escape(&text.replace("\r\n", "\n"), |c, shown| shown.extend(c.escape_unicode()));
+    let line = |line: &str| match line.trim_start().strip_prefix("::") {
+        Some(rest) => format!("{}{}:{rest}", &line[..line.len() - rest.len() - "::".len()], ':'.escape_unicode()),
+        None => line.to_owned(),
+    };
+    text.split('\n').map(line).collect::<Vec<_>>().join("\n")
+}
+
+/// Replaces invisible characters, and the beginning of an old form of commands, which are run anywhere in a line.
+fn escape(text: &str, write: impl Fn(char, &mut String)) -> String {
+    let mut shown = String::with_capacity(text.len());
+    for (at, c) in text.char_indices() {
+        if is_hidden(c) || text[at..].starts_with("##[") {
+            write(c, &mut shown);
+        } else {
+            shown.push(c);
+        }
+    }
+    shown
+}
+
+/// Returns whether a character controls the terminal, changes the direction of text, or is not displayed. Lines end, and
+/// tabs are tabs.
+fn is_hidden(c: char) -> bool {
+    (c.is_control() && !matches!(c, '\n' | '\t'))
+        || matches!(c, '\u{2028}'..='\u{202e}' | '\u{2066}'..='\u{2069}' | '\u{200e}' | '\u{200f}' | '\u{61c}')
+        // Models read text in these characters, which people do not see.
+        || matches!(c, '\u{ad}' | '\u{200b}' | '\u{2060}'..='\u{2064}' | '\u{e0000}'..='\u{e007f}' | '\u{feff}')
 }
 
 /// Shows on standard error that something takes a while. Does nothing if that is not a terminal.
@@ -110,5 +145,31 @@ impl Activity {
 impl Drop for Activity {
     fn drop(&mut self) {
         self.0.finish_and_clear();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn escapes_text_and_json() {
+        for (text, expected) in [
+            ("ünïcödé \u{1f980}\ttab\r\nline", "ünïcödé \u{1f980}\ttab\nline"),
+            ("\u{1b}]52;c;eA==\u{7}\u{9b}31m\r", "\\u{1b}]52;c;eA==\\u{7}\\u{9b}31m\\u{d}"),
+            ("\u{202e}\u{2066}\u{200b}\u{e0041}", "\\u{202e}\\u{2066}\\u{200b}\\u{e0041}"),
+            ("a\n  ::error::b\n::c ##[d]", "a\n  \\u{3a}:error::b\n\\u{3a}:c \\u{23}#[d]"),
+        ] {
+            assert_eq!(plain(text), expected);
+        }
+        let value = json!({ "\u{9b}\u{202e}\u{7f}": ["\u{e0041}\n\u{1b}", "##[x]", "ü"] });
+        let text = json(&value);
+        assert_eq!(
+            text,
+            "{\n  \"\\u009b\\u202e\\u007f\": [\n    \"\\udb40\\udc41\\n\\u001b\",\n    \"\\u0023#[x]\",\n    \"ü\"\n  ]\n}\n"
+        );
+        assert_eq!(serde_json::from_str::<Value>(&text).expect("JSON"), value);
     }
 }

@@ -44,7 +44,7 @@ const CASES: &[Case] = &[
     Case {
         arguments: &["call", "fail"],
         code: 1,
-        out: &["it is broken [31m\n"],
+        out: &["it is broken \\u{1b}[31m\n"],
         err: &["error: the tool `fail` failed"],
     },
     Case {
@@ -106,6 +106,51 @@ fn each_command_works_over_both_transports() {
             assert!(!stdout.contains('\u{1b}') && !stderr.contains('\u{1b}'), "colours are only for terminals");
         }
     }
+}
+
+/// Commands, with the exit code of each for a hostile server.
+const HOSTILE: [(&[&str], i32); 16] = [
+    (&["list"], 0),
+    (&["list", "--format", "json"], 0),
+    (&["call", "ok"], 0),
+    (&["call", "ok", "--format", "json"], 0),
+    (&["call", "structured"], 0),
+    (&["call", "failed"], 1),
+    (&["call", "malformed"], 0),
+    (&["call", "unknown"], 1),
+    (&["read", "test:x"], 0),
+    (&["read", "test:x", "--format", "json"], 0),
+    (&["prompt", "ok"], 0),
+    (&["prompt", "ok", "--format", "json"], 0),
+    (&["prompt", "unknown"], 1),
+    (&["ping"], 0),
+    (&["ping", "--format", "json"], 0),
+    (&["snapshot"], 0),
+];
+
+#[test]
+fn a_server_controls_neither_the_terminal_nor_the_log() {
+    let server = [&server(), "--hostile"].map(str::to_owned);
+    let check = |arguments: &[&str], text: &str| {
+        let is_hidden = |c: char| c.is_control() && c != '\n' || matches!(c, '\u{202e}' | '\u{200b}');
+        assert!(!text.contains(is_hidden) && !text.contains("##["), "{arguments:?}: {text:?}");
+        assert!(!text.lines().any(|line| line.trim_start().starts_with("::")), "{arguments:?}: {text}");
+    };
+    for (arguments, code) in HOSTILE {
+        let answer = run(&[arguments, &["--", &server[0], &server[1]]].concat());
+        assert_eq!(answer.code, Some(code), "{arguments:?}: {}", answer.err);
+        check(arguments, &answer.out);
+        check(arguments, &answer.err);
+        assert!(answer.err.lines().all(|line| line.starts_with("error: ") || line.starts_with("  ")), "{}", answer.err);
+        if arguments.contains(&"json") || arguments == ["snapshot"] {
+            let value: Value = serde_json::from_str(&answer.out).expect("JSON");
+            assert!(value.to_string().contains("\u{202e}"), "the JSON is the server's: {value}");
+        }
+    }
+    let list = json!({ "jsonrpc": "2.0", "id": 2, "method": "tools/list" });
+    let unknown = json!({ "jsonrpc": "2.0", "id": 3, "method": "\u{9b}\n::x" });
+    let answer = watch(&["--full", "--", &server[0], &server[1]], &[initialize("2025-06-18"), list, unknown]);
+    check(&["watch"], &answer.err);
 }
 
 #[test]

@@ -76,7 +76,7 @@ pub(crate) fn render(report: &Report, examples: &[Example]) -> String {
 
 /// Returns a document as indented JSON.
 fn indented(document: &Json) -> String {
-    serde_json::to_string_pretty(document).unwrap_or_else(|_| document.to_string())
+    document.to_pretty().trim_end().to_owned()
 }
 
 /// Returns the message with the subject as code.

@@ -4,7 +4,7 @@ use std::fmt::Write as _;
 
 use crate::diff::Verdict;
 use crate::report::contents::{Report, Reported};
-use crate::text::visible;
+use crate::text::{visible, visible_lines};
 
 pub(super) fn render(report: &Report) -> String {
     let mut text = String::new();
@@ -12,7 +12,7 @@ pub(super) fn render(report: &Report) -> String {
         annotation(&mut text, report, entry);
     }
     for stale in &report.stale {
-        let _ = writeln!(text, "::error title=stale ignore::{}", message(stale));
+        let _ = writeln!(text, "::error title=stale ignore::{}", message(&visible(stale)));
     }
     // Notes are not annotations, because a step can have only ten of each kind. `note:` is not a command.
     for note in &report.notes {
@@ -39,21 +39,21 @@ fn annotation(text: &mut String, report: &Report, entry: &Reported) {
     let _ = writeln!(text, "::{command} {}::{}", properties.join(","), message(&words));
 }
 
-/// Escapes the end of a line, which ends a command, and the escape character.
-fn message(text: &str) -> String {
-    text.replace('%', "%25").replace('\r', "%0D").replace('\n', "%0A")
+/// Escapes each line, the end of a line, which ends a command, and the escape character.
+pub(super) fn message(text: &str) -> String {
+    visible_lines(text).replace('%', "%25").replace('\n', "%0A")
 }
 
 /// Escapes a colon and a comma, which end a property.
-fn property(text: &str) -> String {
-    message(text).replace(':', "%3A").replace(',', "%2C")
+pub(super) fn property(text: &str) -> String {
+    message(&visible(text)).replace(':', "%3A").replace(',', "%2C")
 }
 
 #[cfg(test)]
 mod tests {
     #[test]
     fn escapes_commands() {
-        assert_eq!(super::message("100%\r\n::error::x, y"), "100%25%0D%0A::error::x, y");
-        assert_eq!(super::property("a:b,c\n%3A"), "a%3Ab%2Cc%0A%253A");
+        assert_eq!(super::message("100%\r\n::error::x, y"), "100%25\\r%0A\\u{3a}:error::x, y");
+        assert_eq!(super::property("a:b,c\n%3A\u{9b}"), "a%3Ab%2Cc\\n%253A\\u{9b}");
     }
 }

@@ -7,6 +7,7 @@ use indexmap::IndexMap;
 use crate::diff::{Axis, TypeVerdict, Verdict};
 use crate::report::contents::{Input, Location, Report, Reported, sides};
 use crate::report::judgement::Suppressed;
+use crate::text::visible_json;
 
 pub(super) fn render(report: &Report) -> String {
     let counts = report.counts();
@@ -32,7 +33,7 @@ pub(super) fn render(report: &Report) -> String {
     };
     let mut text = serde_json::to_string_pretty(&form).expect("a report is text and numbers");
     text.push('\n');
-    text
+    visible_json(text)
 }
 
 #[derive(Serialize)]

@@ -5,7 +5,7 @@ use std::fmt::Write as _;
 use crate::diff::{Axis, Bump, Verdict};
 use crate::report::contents::{Report, Reported};
 use crate::report::judgement::Suppressed;
-use crate::text::visible;
+use crate::text::{foreign, visible};
 
 /// The maximum number of characters in a comment on GitHub. We count bytes, which are never fewer.
 const LIMIT: usize = 65_536;
@@ -132,18 +132,14 @@ fn words(axis: Axis) -> &'static str {
     }
 }
 
-/// Wraps a name in a code span, with a delimiter that does not occur in the name.
+/// Wraps a name in a code span.
 pub(super) fn code(name: &str) -> String {
-    let name = clipped(name);
-    let longest = name.split(|c| c != '`').map(str::len).max().unwrap_or(0);
-    let fence = "`".repeat(longest + 1);
-    let gap = if name.starts_with('`') || name.ends_with('`') || name.is_empty() { " " } else { "" };
-    format!("{fence}{gap}{name}{gap}{fence}")
+    foreign::code(&clipped(name))
 }
 
 /// Escapes a message that contains names from a schema. Names in backticks become code.
 pub(super) fn prose(sentence: &str) -> String {
-    let sentence = clipped(sentence);
+    let sentence = clipped(sentence.trim());
     let parts: Vec<&str> = sentence.split('`').collect();
     let paired = parts.len() % 2 == 1;
     let mut text = String::new();

@@ -7,6 +7,7 @@ use crate::diff::{Rule, Verdict};
 use crate::report::contents::{Input, Location, Report, Reported};
 use crate::report::explain;
 use crate::report::judgement::Suppressed;
+use crate::text::{visible, visible_json, visible_lines};
 
 pub(super) fn render(report: &Report) -> String {
     let mut rules: Vec<&Rule> = report.findings.iter().map(|entry| entry.judged.finding.rule).collect();
@@ -31,7 +32,7 @@ pub(super) fn render(report: &Report) -> String {
     });
     let mut text = serde_json::to_string_pretty(&log).expect("a log is text and numbers");
     text.push('\n');
-    text
+    visible_json(text)
 }
 
 fn descriptor(rule: &Rule) -> Value {
@@ -50,7 +51,7 @@ fn result(report: &Report, entry: &Reported, rules: &[&Rule]) -> Value {
         "ruleId": finding.rule.id,
         "ruleIndex": rules.iter().position(|rule| rule.id == finding.rule.id),
         "level": level(entry.judged.severity),
-        "message": { "text": format!("{}\n{}", finding.message, report.verdicts(entry)) },
+        "message": { "text": message(&format!("{}\n{}", visible(&finding.message), report.verdicts(entry))) },
         "locations": locations(report, entry),
         "partialFingerprints": { "mcpgen/v1": entry.judged.fingerprint },
     });
@@ -70,7 +71,7 @@ fn locations(report: &Report, entry: &Reported) -> Vec<Value> {
     if let (None, Some(file), Some(shown)) = (&entry.new, &report.new.file, &entry.shown) {
         locations.push(json!({
             "physicalLocation": physical(file, shown.line),
-            "message": { "text": format!("new ({}): removed", report.new.label) },
+            "message": { "text": message(&format!("new ({}): removed", report.new.label)) },
         }));
     }
     locations.extend(report.places(entry).rev().map(|(side, input, at)| location(side, input, at)));
@@ -84,7 +85,7 @@ fn location(side: &str, input: &Input, at: &Location) -> Value {
     }
     let mut location = json!({
         "logicalLocations": names,
-        "message": { "text": format!("{side} ({})", input.label) },
+        "message": { "text": message(&format!("{side} ({})", input.label)) },
     });
     if let Some(file) = &at.file {
         location["physicalLocation"] = physical(file, at.line);
@@ -97,7 +98,7 @@ fn physical(file: &str, line: usize) -> Value {
 }
 
 fn notifications(report: &Report) -> Vec<Value> {
-    let notification = |level: &str, text: &String| json!({ "level": level, "message": { "text": text } });
+    let notification = |level: &str, text: &String| json!({ "level": level, "message": { "text": message(text) } });
     let stale = report.stale.iter().map(|text| notification("error", text));
     stale.chain(report.notes.iter().map(|text| notification("note", text))).collect()
 }
@@ -108,6 +109,11 @@ fn level(verdict: Verdict) -> &'static str {
         Verdict::Dangerous => "warning",
         Verdict::Compatible => "note",
     }
+}
+
+/// Escapes a message. Viewers show `[text](target)` in it as a link.
+pub(super) fn message(text: &str) -> String {
+    visible_lines(text).replace("](", "] (")
 }
 
 /// The characters that are escaped in the path of a URI.

@@ -6,21 +6,15 @@ use quick_xml::events::Event;
 use quick_xml::reader::Reader;
 use serde_json::Value;
 
-use super::{Format, TextOptions};
+use super::{Format, TextOptions, github, markdown, sarif};
 use crate::diff::{Axis, Bump, Finding, Place, Rule, RuleExample, Senders, TypeVerdict, Verdict};
+use crate::emit::file::header;
+use crate::html;
+use crate::project::instruction;
 use crate::report::contents::{Input, Location, Report, Reported, Shown, Subject};
 use crate::report::judgement::{FailOn, Judged, Judgement, Suppressed};
-
-/// Malicious names.
-const HOSTILE: [&str; 7] = [
-    "plain.name",
-    "line\nbreak\r\n::error file=x,line=1::y",
-    "\u{1b}[31mred\u{7}\u{0}\u{202e}\u{feff}\u{ffff}",
-    "a|b `code` ``two`` <script>&amp;]]></script> @everybody #1",
-    "100%,:=;\"quoted\"'",
-    "",
-    "ünïcödé \u{1f980}",
-];
+use crate::text::hostile::{HOSTILE, active, has_command, is_hidden};
+use crate::text::{foreign, visible, visible_json, visible_lines};
 
 /// Rules for the tests, which do not depend on the real ones.
 pub(crate) static RULES: LazyLock<[Rule; 3]> = LazyLock::new(|| {
@@ -126,13 +120,82 @@ fn reports() -> Vec<Report> {
     ]
 }
 
+/// A place that foreign text reaches, and the one function that escapes it there.
+struct Border {
+    name: &'static str,
+    escape: fn(&str) -> String,
+    /// The number of lines of any text, if it does not keep its own.
+    lines: Option<usize>,
+    /// What the escaped text must not contain.
+    forbidden: &'static [&'static str],
+    /// Whether Markdown may read it.
+    markdown: bool,
+}
+
+const ONE_LINE: Border = Border {
+    name: "",
+    escape: |text| visible(text).into_owned(),
+    lines: Some(1),
+    forbidden: &["##["],
+    markdown: false,
+};
+
+const BORDERS: &[Border] = &[
+    Border { name: "terminal", ..ONE_LINE },
+    Border { name: "terminal, several lines", escape: visible_lines, lines: None, ..ONE_LINE },
+    Border { name: "JSON", escape: |text| visible_json(format!("{:#}", Value::from(text))), ..ONE_LINE },
+    Border { name: "HTML", escape: html::escape, lines: None, forbidden: &["<", ">", "\"", "'"], ..ONE_LINE },
+    Border { name: "Markdown", escape: markdown::prose, markdown: true, ..ONE_LINE },
+    Border { name: "Markdown, code", escape: markdown::code, markdown: true, ..ONE_LINE },
+    Border { name: "documentation", escape: foreign::prose, lines: None, markdown: true, ..ONE_LINE },
+    Border { name: "documentation, a line", escape: foreign::line, markdown: true, ..ONE_LINE },
+    Border { name: "documentation, code", escape: foreign::code, markdown: true, ..ONE_LINE },
+    Border { name: "Rust, a literal", escape: |text| quote::quote!(#text).to_string(), forbidden: &[], ..ONE_LINE },
+    Border { name: "Rust, a comment", escape: |text| header(text, "", text), lines: Some(3), ..ONE_LINE },
+    Border { name: "build script", escape: |text| instruction("warning", text), ..ONE_LINE },
+    Border { name: "workflow, a message", escape: github::message, forbidden: &["%0D"], ..ONE_LINE },
+    Border { name: "workflow, a property", escape: github::property, forbidden: &[":", ",", "%0A"], ..ONE_LINE },
+    Border { name: "SARIF", escape: |text| sarif::message(text), lines: None, forbidden: &["]("], ..ONE_LINE },
+];
+
+#[test]
+fn nothing_foreign_crosses_a_border_unescaped() {
+    for Border { name, escape, lines, forbidden, markdown } in BORDERS {
+        for hostile in HOSTILE {
+            let text = escape(hostile);
+            let shown = format!("{name}: {hostile:?}: {text:?}");
+            assert!(!is_hidden(&text), "{shown}");
+            assert!(
+                lines.is_none_or(|lines| text.split('\n').count() == lines || text.lines().count() == lines),
+                "{shown}"
+            );
+            assert!(!forbidden.iter().any(|part| text.contains(part)), "{shown}");
+            assert_eq!(if *markdown { active(&text) } else { Vec::new() }, [""; 0], "{shown}");
+            // The others are parts of a line, or go to a file.
+            let is_log = !markdown && !["HTML", "terminal", "Rust, a literal"].contains(name);
+            assert!(!is_log || !has_command(&text), "{shown}");
+        }
+    }
+}
+
+#[test]
+fn no_format_has_hidden_characters() {
+    for report in reports() {
+        let changelog = super::changelog(&report, &[]);
+        for text in Format::ALL.map(|format| format.render(&report, TextOptions::default())).iter().chain([&changelog])
+        {
+            assert!(!is_hidden(text), "{text:?}");
+        }
+    }
+}
+
 #[test]
 fn text_has_no_hidden_characters() {
     for report in reports() {
         for all in [false, true] {
             let text = Format::Text.render(&report, TextOptions { all, color: false });
             assert!(!text.contains(|c: char| c.is_control() && c != '\n'), "{text:?}");
-            assert!(!text.contains("\n::"), "{text}");
+            assert!(!has_command(&text), "{text}");
         }
         let plain = Format::Text.render(&report, TextOptions { all: true, color: false });
         let colored = Format::Text.render(&report, TextOptions { all: true, color: true });

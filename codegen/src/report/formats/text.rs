@@ -7,7 +7,7 @@ use anstyle::{AnsiColor, Style};
 use crate::diff::Verdict;
 use crate::report::contents::{Report, Reported};
 use crate::report::judgement::Suppressed;
-use crate::text::visible;
+use crate::text::{visible, visible_lines};
 
 /// Options of the text format.
 #[derive(Clone, Copy, Debug, Default)]
@@ -66,8 +66,9 @@ fn finding(text: &mut String, report: &Report, entry: &Reported, paint: &Paint) 
         Some(Suppressed::InBaseline) => text.push_str("  in the baseline\n"),
         None => {}
     }
-    let subject = format!("{} {}", visible(&judged.finding.subject), judged.fingerprint);
-    let _ = writeln!(text, "  {}", paint.with(DIMMED, &subject));
+    // The subject begins a line.
+    let subject = visible_lines(&visible(&judged.finding.subject));
+    let _ = writeln!(text, "  {}", paint.with(DIMMED, &format!("{subject} {}", judged.fingerprint)));
 }
 
 fn summary(report: &Report, options: TextOptions) -> String {

@@ -30,7 +30,7 @@ pub(crate) async fn run(args: CallArgs) -> Result<(), Failure> {
 fn text(result: &JsonObject) -> String {
     let blocks = result.get("content").and_then(Value::as_array).map(Vec::as_slice).unwrap_or_default();
     match result.get("structuredContent") {
-        Some(structured) if blocks.is_empty() => format!("{structured:#}\n"),
+        Some(structured) if blocks.is_empty() => output::json(structured),
         _ => blocks.iter().map(content).collect(),
     }
 }

@@ -26,7 +26,7 @@ pub(crate) async fn run(args: &SnapshotArgs) -> Result<(), Failure> {
         let why = "the server has no tools, resources or prompts".to_owned();
         return Err(Failure::Unexpected { method: "snapshot".to_owned(), why });
     }
-    let text = format!("{:#}\n", sorted(lists.into()));
+    let text = output::json(&sorted(lists.into()));
     match (&args.check, &args.output) {
         (Some(path), _) => {
             let file = path.display();

@@ -72,9 +72,9 @@ const REDIS: Crate = Crate {
 const CODEGEN: Crate = Crate {
     src: concat!(env!("CARGO_MANIFEST_DIR"), "/../../codegen/src"),
     layers: &[
+        "text",
         "error",
         "graph",
-        "text",
         "html",
         "json",
         "schema",
