@@ -15,7 +15,8 @@ use mcpgen_types::Revision;
 Example:
   mcpgen-probe list -- npx -y @modelcontextprotocol/server-everything
 
-Exit codes: 0 success, 1 the server or the tool reports an error, 2 wrong usage, 3 no connection or no response."
+Exit codes: 0 success, 1 the server or the tool reports an error, 2 wrong usage, 3 no connection or no response,
+128 + N ended by signal N."
 )]
 pub(crate) struct Cli {
     #[command(subcommand)]
@@ -207,7 +208,8 @@ pub(crate) struct PingArgs {
 ///
 /// Put it in place of the server in the configuration of a client: it reads the client's messages from standard input,
 /// and writes the server's to standard output, unchanged. Messages that do not match the schema of the connection's
-/// revision are shown in red, and the exit code is then 1.
+/// revision are shown in red, and the exit code is then 1, as it is if the server exits with an error. What the server writes
+/// to standard error is passed on.
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:

@@ -1,6 +1,7 @@
 //! Errors, and the exit codes of the command.
 
 use std::io;
+use std::process::ExitStatus;
 use std::time::Duration;
 
 use mcpgen_runtime::CallError;
@@ -37,8 +38,14 @@ pub(crate) enum Failure {
     )]
     Unauthorized { server: String },
     /// The server did not respond in time.
-    #[error("no response to {waiting_for} within {timeout:?}; set a longer --timeout{output}")]
-    Timeout { waiting_for: String, timeout: Duration, output: ServerOutput },
+    #[error("no response within {limit:?} ({activity}); set a longer --timeout{output}")]
+    Timeout { limit: Duration, activity: String, output: ServerOutput },
+    /// The server exited by itself, and not successfully.
+    #[error("the server ended: {0}")]
+    Exited(ExitStatus),
+    /// A signal has ended the command.
+    #[error("ended by signal {0}")]
+    Signal(i32),
     /// The server responded with an error.
     #[error("{method}: the server responded with error {}: {}", error.code.0, error.message)]
     Response { method: String, error: ErrorObject },
@@ -76,15 +83,19 @@ impl Failure {
     pub(crate) fn exit_code(&self) -> u8 {
         match self {
             Failure::Usage(_) | Failure::Io { .. } => USAGE,
-            Failure::Response { .. } | Failure::Tool(_) | Failure::InvalidMessages(_) | Failure::Unexpected { .. } => {
-                REPORTED
-            }
+            Failure::Response { .. }
+            | Failure::Tool(_)
+            | Failure::InvalidMessages(_)
+            | Failure::Unexpected { .. }
+            | Failure::Exited(_) => REPORTED,
             Failure::Connect { .. }
             | Failure::Command(_)
             | Failure::Revision { .. }
             | Failure::Unauthorized { .. }
             | Failure::Timeout { .. }
             | Failure::Call { .. } => CONNECTION,
+            // As shells do.
+            Failure::Signal(number) => u8::try_from(128 + number).unwrap_or(CONNECTION),
         }
     }
 }

@@ -2,6 +2,7 @@
 //!
 //! * `cli` defines the commands and their options. Each command has a file in `commands`.
 //! * `target` connects to the server, with `login` for access tokens. `requests` sends requests as JSON.
+//! * `processes` ends the processes of servers, also when a signal ends the command.
 //! * `output` writes to the terminal. `failure` has the errors and their exit codes.
 //! * `watch` relays messages between a client and a server, and describes each.
 
@@ -11,6 +12,7 @@ mod failure;
 #[cfg(feature = "login")]
 mod login;
 mod output;
+mod processes;
 mod requests;
 mod target;
 mod watch;
@@ -20,6 +22,7 @@ use std::process::ExitCode;
 use clap::Parser as _;
 
 use cli::Cli;
+use failure::Failure;
 
 fn main() -> ExitCode {
     let cli = Cli::parse();
@@ -30,13 +33,25 @@ fn main() -> ExitCode {
             return ExitCode::from(failure::CONNECTION);
         }
     };
-    let code = match runtime.block_on(commands::run(cli)) {
-        Ok(()) => 0,
-        Err(failure) => {
-            output::error(&failure.to_string());
-            failure.exit_code()
-        }
-    };
+    let code = runtime.block_on(async {
+        let done = tokio::select! {
+            // First, because reading standard input blocks, and a signal must end the process then.
+            biased;
+            done = commands::run(cli) => done,
+            signal = processes::signal() => Err(Failure::Signal(signal)),
+        };
+        let code = match done {
+            Ok(()) => 0,
+            Err(failure) => {
+                if !matches!(failure, Failure::Signal(_)) {
+                    output::error(&failure.to_string());
+                }
+                failure.exit_code()
+            }
+        };
+        processes::ended().await;
+        code
+    });
     // A thread may still wait for standard input.
     runtime.shutdown_background();
     ExitCode::from(code)

@@ -108,6 +108,11 @@ impl Activity {
         self.0.set_message(text.into());
     }
 
+    /// Returns the text.
+    pub(crate) fn current(&self) -> String {
+        self.0.message()
+    }
+
     /// Does not show anything.
     pub(crate) fn hidden() -> Activity {
         Activity(ProgressBar::hidden())

@@ -8,11 +8,13 @@ use mcpgen_runtime::client::ConnectError;
 use mcpgen_runtime::client::handshake::HandshakeError;
 use mcpgen_runtime::http::client::{ClientOptions, HttpError};
 use mcpgen_runtime::{CallError, Client, Limits};
+use mcpgen_types::Revision;
 use tokio::process::Command;
 
 use crate::cli::{Connection, Target};
 use crate::failure::{Failure, with_sources};
 use crate::output::{Activity, plain};
+use crate::processes;
 
 /// How long the whole command may take.
 const TIMEOUT: Duration = Duration::from_secs(60);
@@ -75,11 +77,16 @@ impl Connection {
     /// Connects to the server.
     pub(crate) async fn connect(&self, activity: &Activity) -> Result<Client, Failure> {
         let name = self.target.name();
-        activity.message(format!("connecting to {name}"));
+        activity.message(format!(
+            "connecting to {}: waiting for a response to {}",
+            plain(&name),
+            self.first_requests()
+        ));
         // `--timeout` covers the whole command.
         let limits = Limits { idle_timeout: None, call_timeout: None, ..Limits::default() };
         let builder = Client::builder("mcpgen-probe", env!("CARGO_PKG_VERSION"))
             .options(|options| options.known_revision = self.revision)
+            .process_tracker(processes::tracker().clone())
             .limits(limits);
         // The message can quote what the process has written.
         let failure =
@@ -92,6 +99,14 @@ impl Connection {
                 failure(&error)
             }),
             Server::Command(command) => builder.connect_command(command).await.map_err(|error| failure(&error)),
+        }
+    }
+
+    /// Returns the requests with which the client connects.
+    fn first_requests(&self) -> &'static str {
+        match self.revision.is_some_and(Revision::is_legacy) {
+            true => "`initialize`",
+            false => "`server/discover` or `initialize`",
         }
     }
 
@@ -110,7 +125,9 @@ impl Connection {
             done
         };
         let timeout = self.timeout.unwrap_or(if self.target.has_login() { LOGIN_TIMEOUT } else { TIMEOUT });
-        tokio::time::timeout(timeout, session).await.map_err(|_| Failure::Timeout(timeout))?
+        tokio::time::timeout(timeout, session)
+            .await
+            .map_err(|_| Failure::Timeout { limit: timeout, activity: activity.current() })?
     }
 }
 

@@ -6,6 +6,8 @@
 mod authorization_server;
 #[cfg(feature = "login")]
 mod login;
+#[cfg(target_os = "linux")]
+mod processes;
 mod published;
 mod support;
 #[cfg(unix)]

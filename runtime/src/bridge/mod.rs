@@ -127,7 +127,9 @@ impl Bridge {
         let config = config(&server);
         let relay = Arc::new(Relay::new(server, &config, &greeting));
         let router = relay.router();
-        let protocol = ServerConfig::from(config).protocol(&router.handled(Role::Server)).pass_log_level_on();
+        let protocol = ServerConfig::from(config).protocol(&router.handled(Role::Server));
+        // The connection to the server has the capabilities of this client.
+        let protocol = protocol.pass_log_level_on().initialize_once();
         let connection = Connection::new(router.clone(), router, Arc::new(protocol), self.limits);
         let client = connection.peer().clone();
         relay.connected(client.clone());

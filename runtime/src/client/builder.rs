@@ -61,6 +61,8 @@ pub struct ClientBuilder {
     pub(super) line_limit: usize,
     #[cfg(feature = "stdio")]
     pub(super) on_stderr: crate::transport::child_process::StderrHandler,
+    #[cfg(feature = "stdio")]
+    pub(super) process_tracker: tokio_util::task::TaskTracker,
 }
 
 impl Client<Router> {
@@ -75,6 +77,8 @@ impl Client<Router> {
             line_limit: crate::transport::lines::DEFAULT_LINE_LIMIT,
             #[cfg(feature = "stdio")]
             on_stderr: Default::default(),
+            #[cfg(feature = "stdio")]
+            process_tracker: Default::default(),
         }
     }
 }

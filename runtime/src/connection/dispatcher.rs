@@ -124,7 +124,14 @@ impl<S: RequestService> Dispatcher<S> {
                 }
                 Err(invalid) => (Err(invalid), Ok(None)),
             };
-            match self.receive(head, body, extensions) {
+            let received = match head {
+                // It would end the session of the batch.
+                Ok(Head::Request { id, method }) if method == "initialize" => {
+                    Err(rejection(id, errors::invalid_request("initialize: expected outside of a batch")))
+                }
+                head => self.receive(head, body, extensions),
+            };
+            match received {
                 Ok(Some(request)) if !request.context.revision().is_legacy() => {
                     responses.extend(self.shared.reject(&request, errors::not_in_batches()));
                 }
@@ -189,10 +196,10 @@ impl<S: RequestService> Dispatcher<S> {
                     self.shared.peer.complete(&id, result.map_err(|error| CallError::Invalid(error.into())));
                 }
             }
-            Ok(Head::Error { id: ErrorId::Id(id), error }) => {
-                self.shared.peer.complete(&id, Err(CallError::ErrorResponse(error)));
+            Ok(Head::Error { id, error }) => {
+                let id = if let ErrorId::Id(id) = id { Some(id) } else { None };
+                self.shared.peer.complete_with_error(id.as_ref(), error);
             }
-            Ok(Head::Error { error, .. }) => tracing::warn!(%error, "the peer could not read a message"),
             Err(invalid) => return self.invalid(invalid).map_or(Ok(None), Err),
         }
         Ok(None)
@@ -205,12 +212,14 @@ impl<S: RequestService> Dispatcher<S> {
         params: Option<RawJson>,
         extensions: Option<&Arc<Extensions>>,
     ) -> Result<Option<AnyRequest>, Outbound> {
-        let mut open = self.shared.open_requests();
-        let open = match open.entry(id.clone()) {
-            Entry::Occupied(_) => {
-                return Err(rejection(id, errors::invalid_request("a request with this ID is still pending")));
+        let mut open_requests = self.shared.open_requests();
+        let is_pending = || errors::invalid_request("a request with this ID is still pending");
+        let open = match open_requests.entry(id.clone()) {
+            // A new session frees the IDs of the session before.
+            Entry::Occupied(open) if method != "initialize" || !open.get().revision().is_legacy() => {
+                return Err(rejection(id, is_pending()));
             }
-            Entry::Vacant(open) => open,
+            open => open,
         };
         let params_view = ParamsView::at(&method, params.as_ref(), &mut self.interner);
         match self.shared.protocol.admit(&IncomingRequest {
@@ -226,7 +235,18 @@ impl<S: RequestService> Dispatcher<S> {
                 self.record(&id, &method, &params_view, Outcome::Result(&result));
                 Err(response(id, Ok(result)))
             }
+            Ok(Admission::NewSession(result)) => {
+                self.record(&id, &method, &params_view, Outcome::Result(&result));
+                // Modern requests belong to no session.
+                let ended: Vec<(RequestId, Context)> =
+                    open_requests.extract_if(|_, context| context.revision().is_legacy()).collect();
+                drop(open_requests);
+                ended.iter().for_each(|(id, context)| self.cancel_request(id, context));
+                self.shared.peer.begin_session();
+                Err(response(id, Ok(result)))
+            }
             Ok(Admission::Handle(scope)) => {
+                let Entry::Vacant(open) = open else { return Err(rejection(id, is_pending())) };
                 let context = Context::new(Some(id), method.clone(), scope, &self.shared.peer, params_view)
                     .with_extensions(extensions);
                 open.insert(context.clone());
@@ -289,9 +309,13 @@ impl<S: RequestService> Dispatcher<S> {
         let Some(id) = id else { return };
         self.shared.peer.end_subscription(&id);
         let Some(context) = self.shared.open_requests().get(&id).cloned() else { return };
-        if self.executor.remove_queued(&context) {
-            self.shared.open_requests().remove(&id);
-            self.shared.peer.send_now(no_response(&id));
+        self.cancel_request(&id, &context);
+    }
+
+    fn cancel_request(&mut self, id: &RequestId, context: &Context) {
+        if self.executor.remove_queued(context) {
+            self.shared.open_requests().remove(id);
+            self.shared.peer.send_now(no_response(id));
         } else {
             context.cancel();
         }

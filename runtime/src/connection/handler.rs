@@ -81,7 +81,7 @@ struct RequestGuard<'a> {
 impl Drop for RequestGuard<'_> {
     fn drop(&mut self) {
         if let Some(id) = self.context.id() {
-            self.shared.open_requests().remove(id);
+            self.shared.close_request(id, self.context);
         }
         self.context.cancel();
     }

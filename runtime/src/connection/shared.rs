@@ -35,6 +35,14 @@ impl Shared {
         self.open_requests.lock()
     }
 
+    /// Removes a request that has ended. A request of a new session may have the same ID, and stays.
+    pub(super) fn close_request(&self, id: &RequestId, ended: &Context) {
+        let mut open = self.open_requests();
+        if let Some(context) = open.remove(id).filter(|context| !context.is_same(ended)) {
+            open.insert(id.clone(), context);
+        }
+    }
+
     /// Removes a request without handling it and returns its error response.
     pub(super) fn reject(&self, request: &AnyRequest, error: ErrorObject) -> Option<Outbound> {
         let id = request.context.id().cloned()?;

@@ -69,7 +69,13 @@ impl Peer {
         // A second response is ignored.
         let (response, _) = oneshot::channel();
         let method = method.to_owned();
-        let pending = PendingRequest { method, response, progress: Some(progress), on_notification: None };
+        let pending = PendingRequest {
+            method,
+            response,
+            progress: Some(progress),
+            on_notification: None,
+            takes_unmatched_errors: false,
+        };
         self.shared.pending.insert(id.clone(), pending)?;
         Ok(ProgressReports { reports, _guard: CancelOnDrop { peer: self.clone(), id, notify: false } })
     }
@@ -106,6 +112,7 @@ impl Peer {
             timeout,
             on_progress: None,
             on_notification: None,
+            takes_unmatched_errors: false,
         }
     }
 }
@@ -126,6 +133,7 @@ pub struct RequestBuilder<T> {
     timeout: Option<Duration>,
     on_progress: Option<OnProgress>,
     on_notification: Option<OnNotification>,
+    takes_unmatched_errors: bool,
 }
 
 /// The maximum number of queued progress reports for a call. More are dropped; a later report replaces them.
@@ -164,6 +172,13 @@ impl<T: 'static> RequestBuilder<T> {
     /// Sets a callback for notifications with this request's ID as subscription ID.
     pub(crate) fn on_notification(mut self, callback: OnNotification) -> Self {
         self.on_notification = Some(callback);
+        self
+    }
+
+    /// Makes an error response that matches no request the response to this one. Some servers do not repeat the ID of a
+    /// request that they do not know.
+    pub(crate) fn takes_unmatched_errors(mut self) -> Self {
+        self.takes_unmatched_errors = true;
         self
     }
 
@@ -207,8 +222,13 @@ impl<T: 'static> RequestBuilder<T> {
         let message = self.peer.message(Some(&self.id), &self.method, params.as_ref());
         let may_cancel = self.peer.protocol().may_cancel(&self.method, params.as_ref());
         let (sender, response) = oneshot::channel();
-        let pending =
-            PendingRequest { method: self.method, response: sender, progress, on_notification: self.on_notification };
+        let pending = PendingRequest {
+            method: self.method,
+            response: sender,
+            progress,
+            on_notification: self.on_notification,
+            takes_unmatched_errors: self.takes_unmatched_errors,
+        };
         self.peer.shared.pending.insert(self.id.clone(), pending)?;
         // From here on, dropping the guard removes the request again.
         let mut guard = CancelOnDrop { peer: self.peer, id: self.id, notify: false };

@@ -1,11 +1,11 @@
 //! The peer of a connection.
 
 use std::fmt;
-use std::sync::atomic::AtomicI64;
+use std::sync::atomic::{AtomicI64, AtomicU64, Ordering};
 use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
-use mcpgen_types::{JsonObject, RawJson, RequestId};
+use mcpgen_types::{ErrorObject, JsonObject, RawJson, RequestId};
 use tokio_util::sync::CancellationToken;
 
 use super::backlog::Backlog;
@@ -52,6 +52,8 @@ pub(super) struct Shared {
     pub(super) protocol: Arc<dyn Protocol>,
     pub(super) next_id: AtomicI64,
     pub(super) pending: PendingRequests,
+    /// The number of sessions that ended before the current one.
+    session: AtomicU64,
     pub(super) input_requests: InputRequests,
     pub(super) idle_timeout: Option<Duration>,
     pub(super) timeout: Option<Duration>,
@@ -81,6 +83,7 @@ impl Peer {
             protocol,
             next_id: AtomicI64::new(1),
             pending: PendingRequests::new(),
+            session: AtomicU64::new(0),
             input_requests: InputRequests::default(),
             idle_timeout,
             timeout,
@@ -125,6 +128,17 @@ impl Peer {
     /// Returns a key that identifies the connection. It is unique as long as this peer exists.
     pub(crate) fn connection_key(&self) -> usize {
         Arc::as_ptr(&self.shared) as usize
+    }
+
+    /// Fails all pending requests, because the client that received them has been replaced by another one.
+    pub(crate) fn begin_session(&self) {
+        self.shared.session.fetch_add(1, Ordering::SeqCst);
+        self.shared.pending.clear();
+    }
+
+    /// Returns a number that identifies the session of the connection.
+    pub(crate) fn session(&self) -> u64 {
+        self.shared.session.load(Ordering::SeqCst)
     }
 
     /// Returns the information that the peer has declared about itself. Returns `None` if it is not known yet, or if
@@ -212,6 +226,15 @@ impl Peer {
             };
             // The caller may just have dropped the call.
             let _ = request.response.send(response.and_then(read));
+        }
+    }
+
+    /// Completes the pending request that an error response belongs to. Ignores an error that belongs to none.
+    pub(crate) fn complete_with_error(&self, id: Option<&RequestId>, error: ErrorObject) {
+        match self.shared.pending.matching_error(id) {
+            Some(id) => self.complete(&id, Err(CallError::ErrorResponse(error))),
+            None if id.is_none() => tracing::warn!(%error, "the peer could not read a message"),
+            None => {}
         }
     }
 

@@ -26,6 +26,8 @@ pub(super) struct PendingRequest {
     pub(super) response: oneshot::Sender<Result<RawJson, CallError>>,
     pub(super) progress: Option<mpsc::Sender<Progress>>,
     pub(super) on_notification: Option<OnNotification>,
+    /// Whether an error that matches no request is the response to this one.
+    pub(super) takes_unmatched_errors: bool,
 }
 
 /// A callback for the notifications of a subscription. It takes the method and the params.
@@ -58,6 +60,22 @@ impl PendingRequests {
             self.subscriptions.fetch_sub(1, Ordering::Relaxed);
         }
         Some(request)
+    }
+
+    /// Returns the ID of the request that an error with this ID, or without one, is the response to.
+    pub(super) fn matching_error(&self, id: Option<&RequestId>) -> Option<RequestId> {
+        let requests = self.lock();
+        let requests = requests.as_ref()?;
+        let known = id.filter(|id| requests.contains_key(*id));
+        known.or_else(|| requests.iter().find(|(_, request)| request.takes_unmatched_errors).map(|(id, _)| id)).cloned()
+    }
+
+    /// Removes all requests, which fails their calls.
+    pub(super) fn clear(&self) {
+        if let Some(requests) = self.lock().as_mut() {
+            requests.clear();
+            self.subscriptions.store(0, Ordering::Relaxed);
+        }
     }
 
     /// Removes all requests, which fails their calls. No more can be added.

@@ -49,11 +49,12 @@ impl ServerConfig {
         self.local_info.revisions.iter().copied().filter(|revision| handlers.supports(*revision)).collect()
     }
 
-    /// Creates the server's protocol for a session of a legacy revision.
+    /// Creates the server's protocol for a session of a legacy revision. A client begins another one without the ID of
+    /// this session.
     #[cfg(feature = "http-server")]
     pub(crate) fn legacy(mut self, handlers: &HandlerCapabilities) -> Legacy {
         self.local_info.revisions = self.supported_revisions(handlers);
-        Legacy::new(Role::Server, self.local_info).with_handlers(handlers.clone())
+        Legacy::new(Role::Server, self.local_info).with_handlers(handlers.clone()).initialize_once()
     }
 
     /// Creates the server's protocol for modern revisions, which have no sessions.

@@ -55,6 +55,13 @@ impl DualProtocol {
         self
     }
 
+    /// Refuses a second `initialize`.
+    #[cfg(feature = "bridge")]
+    pub(crate) fn initialize_once(mut self) -> Self {
+        self.legacy = self.legacy.map(Legacy::initialize_once);
+        self
+    }
+
     pub(crate) fn legacy(&self) -> Option<&Legacy> {
         self.legacy.as_ref()
     }

@@ -24,6 +24,8 @@ pub struct Legacy {
     handlers: HandlerCapabilities,
     /// Whether `logging/setLevel` is also passed to a handler.
     passes_log_level_on: bool,
+    /// Whether a second `initialize` is refused.
+    initializes_once: bool,
     state: Mutex<State>,
 }
 
@@ -46,6 +48,7 @@ impl Legacy {
             local_info: local_info.retain_revisions(Revision::is_legacy),
             handlers: HandlerCapabilities::default(),
             passes_log_level_on: false,
+            initializes_once: false,
             state: Mutex::default(),
         }
     }
@@ -60,6 +63,13 @@ impl Legacy {
     #[cfg(feature = "bridge")]
     pub(crate) fn pass_log_level_on(mut self) -> Self {
         self.passes_log_level_on = true;
+        self
+    }
+
+    /// Refuses a second `initialize`, for connections that belong to one client.
+    #[cfg(any(feature = "bridge", feature = "http-server"))]
+    pub(crate) fn initialize_once(mut self) -> Self {
+        self.initializes_once = true;
         self
     }
 
@@ -97,10 +107,13 @@ impl Legacy {
     }
 
     /// Handles `initialize`. The result has the requested revision if it is supported, otherwise the preferred one.
-    fn initialize(&self, params: Option<&RawJson>) -> Result<RawJson, ErrorObject> {
+    ///
+    /// Gateways give the process of a server to one client after the other, so a second `initialize` begins a new
+    /// session. Nothing of the session before is kept.
+    fn initialize(&self, params: Option<&RawJson>) -> Result<Admission, ErrorObject> {
         let invalid = |what: &str| Err(errors::invalid_params_in_words(what));
         let mut state = self.state();
-        if state.peer_info.is_some() {
+        if self.initializes_once && state.peer_info.is_some() {
             return Err(errors::invalid_request("the connection is already initialized"));
         }
         let mut params: JsonObject = match params.map(RawJson::decode) {
@@ -124,7 +137,8 @@ impl Legacy {
             let data = json!({ "supported": [], "requested": requested });
             return Err(ErrorObject::new(ErrorCode::INVALID_PARAMS, "unsupported protocol version").with_data(data));
         };
-        state.peer_info = Some(Arc::new(PeerInfo { revision, capabilities, implementation, instructions: None }));
+        let peer_info = Arc::new(PeerInfo { revision, capabilities, implementation, instructions: None });
+        let before = std::mem::replace(&mut *state, State { peer_info: Some(peer_info), ..State::default() });
         let mut result = json!({
             "protocolVersion": revision.as_str(),
             "capabilities": self.capabilities(revision),
@@ -133,7 +147,8 @@ impl Legacy {
         if let Some(instructions) = &self.local_info.instructions {
             result["instructions"] = json!(instructions);
         }
-        Ok(RawJson::from(&result))
+        let result = RawJson::from(&result);
+        Ok(if before.peer_info.is_some() { Admission::NewSession(result) } else { Admission::Respond(result) })
     }
 
     /// Reads the peer info from the result of `initialize`.
@@ -225,7 +240,7 @@ impl Protocol for Legacy {
         let peer_info = self.state().peer_info.clone();
         match (method, peer_info) {
             ("ping", _) => Ok(Admission::Respond(RawJson::from(&json!({})))),
-            ("initialize", _) if self.role == Role::Server => self.initialize(params).map(Admission::Respond),
+            ("initialize", _) if self.role == Role::Server => self.initialize(params),
             (_, None) => Err(errors::invalid_request("the connection is not initialized yet; send `initialize` first")),
             (_, Some(peer_info)) => match self.missing_capability(method, &peer_info, self.role) {
                 Some(why) => Err(ErrorObject::new(ErrorCode::METHOD_NOT_FOUND, why)),

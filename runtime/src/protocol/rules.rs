@@ -139,6 +139,9 @@ pub enum Admission {
     Handle(RequestScope),
     /// Send this result at once, without calling a handler.
     Respond(RawJson),
+    /// Send this result at once. It begins a new session, so cancel the requests of the session before, and fail those
+    /// that were sent to its client.
+    NewSession(RawJson),
     /// Ignore the request and send no response, for this reason.
     Drop(&'static str),
 }

@@ -71,7 +71,7 @@ impl From<LocalInfo> for ServerBuilder {
             info,
             cache_hints: CacheHints::default(),
             page_size: 100,
-            empty_lists: true,
+            empty_lists: false,
             limits: Limits::default(),
             completion: None,
             completions: BTreeMap::new(),
@@ -388,6 +388,16 @@ impl ServerBuilder {
         self
     }
 
+    /// Declares the `logging` capability, in every revision. Without it, [`Context::log`] sends nothing, and
+    /// `logging/setLevel` is an unknown method.
+    ///
+    /// Revision 2026-07-28 deprecates the capability, and advises new servers to log to standard error or with
+    /// OpenTelemetry instead.
+    pub fn logging(mut self) -> Self {
+        self.state.config.info.capabilities.entry("logging").or_insert_with(|| JsonObject::new().into());
+        self
+    }
+
     /// Adds an extension of the protocol: declares it, and adds its handlers. See [`Extension`].
     pub fn extension(mut self, extension: impl Extension) -> Self {
         let config = &mut self.state.config;
@@ -442,9 +452,10 @@ impl ServerBuilder {
         self
     }
 
-    /// Sets whether the server responds to list requests with an empty list if it has no tools, resources or prompts.
-    /// The default is `true`, because several clients request all lists, whatever the server declares, and fail if one of
-    /// them is an error. With `false`, the error of such a request is "method not found".
+    /// Sets whether the server responds with an empty list to a request for a list that it does not declare, because it
+    /// has no tools, resources or prompts. The default is `false`: the response is the error "method not found".
+    ///
+    /// Set it for clients that request all lists, whatever the server declares, and fail if one of them is an error.
     pub fn empty_lists(mut self, empty_lists: bool) -> Self {
         self.state.config.empty_lists = empty_lists;
         self

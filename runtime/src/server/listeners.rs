@@ -28,6 +28,8 @@ pub(super) struct Listeners {
 /// A connection that is notified of changes. Repeated changes are merged until the notification is sent.
 pub(super) struct Listener {
     peer: Peer,
+    /// The [session](Peer::session) that `wanted` belongs to.
+    session: u64,
     wanted: Filter,
     /// The filter for the caller of the connection's latest message about changes.
     filter: CallerFilter,
@@ -39,7 +41,7 @@ pub(super) struct TooMany;
 
 impl Listener {
     fn notify(&self, change: Change) {
-        if self.filter.allows(&change) {
+        if self.session == self.peer.session() && self.filter.allows(&change) {
             self.pending.add(change, &self.wanted);
         }
     }
@@ -83,15 +85,22 @@ pub(super) fn listener<'l>(listeners: &'l mut Listeners, peer: &Peer, filter: Ca
         Entry::Occupied(known) => {
             let listener = known.into_mut();
             listener.filter = filter;
+            if listener.session != peer.session() {
+                (listener.session, listener.wanted) = (peer.session(), lists());
+            }
             listener
         }
         Entry::Vacant(free) => {
             let (peer, pending) = (peer.of_connection(), Arc::<Pending>::default());
             tokio::spawn(send_changes(peer.clone(), Arc::clone(&pending)));
-            let wanted = Filter { tools: true, prompts: true, resources: true, ..Filter::default() };
-            free.insert(Listener { peer, wanted, filter, pending })
+            free.insert(Listener { session: peer.session(), peer, wanted: lists(), filter, pending })
         }
     }
+}
+
+/// Returns what every connection is notified of.
+fn lists() -> Filter {
+    Filter { tools: true, prompts: true, resources: true, ..Filter::default() }
 }
 
 /// Sends notifications of changes until the connection ends.

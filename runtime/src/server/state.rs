@@ -210,7 +210,6 @@ impl Server {
             ("resources", self.has_resources(), json!({ "listChanged": true, "subscribe": true })),
             ("prompts", self.0.prompts.is_declared(), json!({ "listChanged": true })),
             ("completions", self.has_completions(), json!({})),
-            ("logging", true, json!({})),
         ];
         for (capability, is_declared, details) in capabilities {
             if is_declared {

@@ -281,6 +281,11 @@ impl Context {
         self.0.cancelled.is_set()
     }
 
+    /// Returns whether this is a context of the same message.
+    pub(crate) fn is_same(&self, other: &Self) -> bool {
+        Arc::ptr_eq(&self.0, &other.0)
+    }
+
     /// Marks the request as ended.
     pub(crate) fn cancel(&self) {
         self.0.cancelled.set();
@@ -398,8 +403,8 @@ impl Context {
 
     /// Sends a log message to the peer.
     ///
-    /// Sends nothing if the peer has not asked for messages of this level, if the protocol does not allow the message,
-    /// or once the response is being sent.
+    /// Sends nothing if the server does not declare [`logging`](crate::ServerBuilder::logging), if the peer has not asked
+    /// for messages of this level, or once the response is being sent.
     pub async fn log(&self, level: Level, logger: Option<&str>, data: impl Into<Value>) {
         if !self.0.peer.protocol().wants_log(self.scope(), level) {
             return;

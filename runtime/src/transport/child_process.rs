@@ -12,17 +12,31 @@ use tokio::process::{Child, ChildStdin, ChildStdout, Command};
 use tokio::task::JoinHandle;
 
 use super::lines;
+use super::process_group::ProcessGroup;
 use super::seam::{Incoming, Outgoing};
 
 use crate::util::lock::Mutex;
 
 /// A server that runs as a child process. Dropping this kills the process.
+///
+/// On Unix, the server leads a process group, so that the processes that it starts end with it: behind `npx` or `sh -c`,
+/// the real server is one of them. A process that creates a group for itself is not reached. The signals of a terminal,
+/// such as Ctrl-C, no longer reach the server; if your program ends, end the server first. On other systems, only the
+/// process itself is killed.
+///
+/// A program that is killed cannot end its servers. Their input is closed then, and most servers exit.
 #[derive(Debug)]
 pub struct ChildProcess {
     child: Child,
+    group: ProcessGroup,
+    /// The task that reads standard error until it closes.
+    stderr: JoinHandle<()>,
     /// How long each step of [`close`](Self::close) waits for the process to exit. Defaults to 5 seconds.
     pub exit_timeout: Duration,
 }
+
+/// How long to keep reading standard error after the process exits. A process outside of the group may keep it open.
+const LAST_STDERR: Duration = Duration::from_millis(500);
 
 /// A child process and its pipes.
 pub(crate) struct Spawned {
@@ -31,8 +45,6 @@ pub(crate) struct Spawned {
     pub(crate) output: ChildStdout,
     /// The last part of what the process writes to standard error.
     pub(crate) last_output: LastOutput,
-    /// The task that reads standard error until it closes.
-    pub(crate) logging: JoinHandle<()>,
 }
 
 impl ChildProcess {
@@ -45,15 +57,29 @@ impl ChildProcess {
     /// # Errors
     ///
     /// Fails if the process cannot be started.
-    pub fn start(mut command: Command, line_limit: usize) -> io::Result<(Self, impl Incoming, impl Outgoing)> {
-        let Spawned { server, input, output, .. } = Self::spawn(&mut command, StderrHandler::default())?;
+    pub fn start(command: Command, line_limit: usize) -> io::Result<(Self, impl Incoming, impl Outgoing)> {
+        Self::start_with_stderr(command, line_limit, |_| {})
+    }
+
+    /// Like [`start`](Self::start), and calls `on_line` for each line of standard error, without its line end. Lines of
+    /// more than 64 KiB are passed in pieces. The function must not block or panic.
+    ///
+    /// # Errors
+    ///
+    /// Fails if the process cannot be started.
+    pub fn start_with_stderr(
+        mut command: Command,
+        line_limit: usize,
+        on_line: impl Fn(&str) + Send + Sync + 'static,
+    ) -> io::Result<(Self, impl Incoming, impl Outgoing)> {
+        let Spawned { server, input, output, .. } = Self::spawn(&mut command, StderrHandler::new(on_line))?;
         Ok((server, lines::receive(output, line_limit), lines::send(input)))
     }
 
     /// Like [`start`](Self::start), but returns the pipes. Calls `on_line` for each line of standard error.
     pub(crate) fn spawn(command: &mut Command, on_line: StderrHandler) -> io::Result<Spawned> {
         command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped()).kill_on_drop(true);
-        let mut child = command.spawn()?;
+        let (mut child, group) = ProcessGroup::spawn(command)?;
         let piped = || io::Error::other("the child process has no pipes");
         let input: ChildStdin = child.stdin.take().ok_or_else(piped)?;
         let output: ChildStdout = child.stdout.take().ok_or_else(piped)?;
@@ -61,7 +87,7 @@ impl ChildProcess {
         let id = child.id();
         let last_output = LastOutput::default();
         let kept = last_output.clone();
-        let logging = tokio::spawn(async move {
+        let stderr = tokio::spawn(async move {
             let mut errors = BufReader::new(errors);
             let mut line = Vec::new();
             // Lines of more than 64 KiB are logged in pieces.
@@ -73,17 +99,21 @@ impl ChildProcess {
                 line.clear();
             }
         });
-        let server = Self { child, exit_timeout: Duration::from_secs(5) };
-        Ok(Spawned { server, input, output, last_output, logging })
+        let server = Self { child, group, stderr, exit_timeout: Duration::from_secs(5) };
+        Ok(Spawned { server, input, output, last_output })
     }
 
-    /// Waits until the process exits.
+    /// Waits until the process exits, and reads the rest of its standard error.
     pub(crate) async fn wait(&mut self) -> io::Result<ExitStatus> {
-        self.child.wait().await
+        let status = self.child.wait().await;
+        if !self.stderr.is_finished() {
+            let _ = tokio::time::timeout(LAST_STDERR, &mut self.stderr).await;
+        }
+        status
     }
 
-    /// Waits for the process to exit. If it does not exit in time, sends `SIGTERM` (on Unix), waits again, and then
-    /// kills it.
+    /// Waits for the process and those of its group to exit. If they do not exit in time, sends them `SIGTERM` (on
+    /// Unix), waits again, and then kills them. Returns the status of the process.
     ///
     /// Close its standard input first, by dropping the outgoing sink. Each step waits for
     /// [`exit_timeout`](Self::exit_timeout).
@@ -92,18 +122,32 @@ impl ChildProcess {
     ///
     /// Fails if the process cannot be waited for, signalled or killed.
     pub async fn close(mut self) -> io::Result<ExitStatus> {
-        if let Ok(status) = tokio::time::timeout(self.exit_timeout, self.child.wait()).await {
-            return status;
+        self.end().await
+    }
+
+    /// Like [`close`](Self::close).
+    pub(crate) async fn end(&mut self) -> io::Result<ExitStatus> {
+        if !self.has_ended().await? && !(self.group.terminate()? && self.has_ended().await?) {
+            self.group.kill(&mut self.child)?;
         }
-        #[cfg(unix)]
-        if let Some(id) = self.child.id().and_then(|id| rustix::process::Pid::from_raw(i32::try_from(id).ok()?)) {
-            rustix::process::kill_process(id, rustix::process::Signal::TERM)?;
-            if let Ok(status) = tokio::time::timeout(self.exit_timeout, self.child.wait()).await {
-                return status;
-            }
-        }
-        self.child.kill().await?;
-        self.child.wait().await
+        self.wait().await
+    }
+
+    /// Waits up to `exit_timeout` for all processes to end.
+    async fn has_ended(&mut self) -> io::Result<bool> {
+        let ended = async {
+            self.child.wait().await?;
+            self.group.ended().await;
+            Ok(())
+        };
+        tokio::time::timeout(self.exit_timeout, ended).await.map_or(Ok(false), |ended| ended.map(|()| true))
+    }
+}
+
+impl Drop for ChildProcess {
+    fn drop(&mut self) {
+        // If this fails, nothing more can be done.
+        let _ = self.group.kill(&mut self.child);
     }
 }
 

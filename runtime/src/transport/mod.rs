@@ -58,6 +58,8 @@ pub mod lines;
 mod memory;
 mod outbound;
 mod principal;
+#[cfg(feature = "stdio")]
+mod process_group;
 mod scan;
 mod seam;
 mod sink;

@@ -4,7 +4,6 @@ use std::fmt;
 use std::io;
 use std::pin::Pin;
 use std::process::ExitStatus;
-use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, MutexGuard, OnceLock};
 use std::task::{Context, Poll};
 use std::time::Duration;
@@ -13,7 +12,7 @@ use futures_util::{StreamExt, stream};
 use tokio::io::AsyncWrite;
 use tokio::process::{ChildStdin, Command};
 use tokio::sync::watch;
-use tokio::task::JoinHandle;
+use tokio_util::task::TaskTracker;
 
 use super::child_process::{ChildProcess, LastOutput, Spawned, StderrHandler};
 use super::inbound::Inbound;
@@ -31,7 +30,6 @@ struct Shared {
     program: String,
     input: Input,
     last_output: LastOutput,
-    has_output: AtomicBool,
     /// The beginning of the first line on standard output that is not a message.
     stray_output: OnceLock<String>,
     /// How long to wait at each step of stopping the process. `None` until it is asked to stop.
@@ -53,13 +51,10 @@ pub(crate) const STOP: Duration = Duration::from_secs(5);
 const EXIT: Duration = Duration::from_secs(2);
 /// The maximum number of bytes of a line on standard output that an error message quotes.
 const STRAY_OUTPUT: usize = 200;
-/// How long to keep reading standard error after the process exits. A grandchild may keep it open.
-const OUTPUT: Duration = Duration::from_millis(500);
 
 impl Shared {
     /// Records what a line on standard output says about the process.
     fn observe(&self, received: &Result<Inbound, ReceiveError>) {
-        self.has_output.store(true, Ordering::Relaxed);
         let Some(text) = received.as_ref().ok().and_then(Inbound::not_json) else { return };
         let line = String::from_utf8_lossy(text.get(..STRAY_OUTPUT).unwrap_or(text));
         if self.stray_output.set(line.trim_end().to_owned()).is_ok() {
@@ -73,23 +68,22 @@ impl Shared {
 }
 
 impl Process {
-    /// Starts a server. The incoming stream yields an error if the process exits unsuccessfully without being asked to.
+    /// Starts a server, and spawns the task that stops it on `tracker`. The incoming stream yields an error if the process
+    /// exits unsuccessfully without being asked to.
     pub(crate) fn start(
         command: &mut Command,
         line_limit: usize,
         on_stderr: StderrHandler,
+        tracker: &TaskTracker,
     ) -> io::Result<(Self, impl Incoming + use<>, impl Outgoing + use<>)> {
-        let Spawned { server, input, output, last_output, logging } = ChildProcess::spawn(command, on_stderr)?;
+        let Spawned { server, input, output, last_output } = ChildProcess::spawn(command, on_stderr)?;
         let input = Input(Arc::new(Mutex::new(Some(input))));
         let outgoing = lines::send(input.clone());
         let (stop, stopped) = watch::channel(None);
         let (exited, exit) = watch::channel(None);
-        let (program, has_output, stray_output) = (describe(command), AtomicBool::new(false), OnceLock::new());
-        let shared = Shared { program, input, last_output, has_output, stray_output, stop, exit };
-        tokio::spawn(async move {
-            let exit = supervise(server, logging, stopped).await;
-            exited.send_replace(Some(exit));
-        });
+        let (program, stray_output) = (describe(command), OnceLock::new());
+        let shared = Shared { program, input, last_output, stray_output, stop, exit };
+        tracker.spawn(supervise(server, stopped, exited));
         let process = Self(Arc::new(shared));
         let (on_line, at_end) = (process.clone(), process.clone());
         let incoming = lines::receive(output, line_limit).inspect(move |received| on_line.0.observe(received)).chain(
@@ -100,13 +94,8 @@ impl Process {
     }
 
     /// Closes the input of the process, so that nothing more can be sent. Its output is still read.
-    pub(crate) fn close_input(&self) {
+    fn close_input(&self) {
         self.0.input.lock().take();
-    }
-
-    /// Returns whether the process has written a line.
-    pub(crate) fn has_output(&self) -> bool {
-        self.0.has_output.load(Ordering::Relaxed)
     }
 
     /// Returns the program and its arguments.
@@ -119,12 +108,14 @@ impl Process {
         ServerOutput { stderr: self.0.last_output.text(), stray: self.0.stray_output.get().cloned() }
     }
 
-    /// Closes the input and waits up to `exit_timeout` for the process to exit. Then sends `SIGTERM`, waits as long
-    /// again, and kills it. If called more than once, the first `exit_timeout` applies.
+    /// Closes the input and waits up to `exit_timeout` for the process and its group to exit. Then sends `SIGTERM`, waits
+    /// as long again, and kills them. If called more than once, the first `exit_timeout` applies.
     pub(crate) async fn stop(&self, exit_timeout: Duration) {
         self.close_input();
         self.0.stop.send_if_modified(|stop| stop.replace(exit_timeout).is_none());
-        self.exited().await;
+        // The task drops the sender at its end.
+        let mut exit = self.0.exit.clone();
+        while exit.changed().await.is_ok() {}
     }
 
     /// Waits briefly for the process to exit. Returns its status if it exits without being asked to.
@@ -181,26 +172,33 @@ impl AsyncWrite for Input {
     }
 }
 
+/// Reports when the server exits, and ends it with its group when it is asked to.
 async fn supervise(
     mut server: ChildProcess,
-    mut logging: JoinHandle<()>,
     mut stop: watch::Receiver<Option<Duration>>,
-) -> Exit {
-    let asked = async {
+    exited: watch::Sender<Option<Exit>>,
+) {
+    let mut asked = std::pin::pin!(async {
         let exit_timeout = stop.wait_for(Option::is_some).await;
         exit_timeout.ok().and_then(|exit_timeout| *exit_timeout).unwrap_or(STOP)
+    });
+    let exit = |status: io::Result<ExitStatus>, is_unexpected| {
+        let failed = |error: &io::Error| tracing::warn!(%error, "cannot wait for a server process to exit");
+        exited.send_replace(Some(Exit { status: status.inspect_err(failed).ok(), is_unexpected }));
     };
-    let (status, is_unexpected) = tokio::select! {
+    tokio::select! {
         biased;
-        status = server.wait() => (status, true),
-        exit_timeout = asked => {
-            server.exit_timeout = exit_timeout;
-            (server.close().await, false)
+        status = server.wait() => {
+            exit(status, true);
+            // A launcher may have exited, and left the server to its group.
+            server.exit_timeout = asked.await;
+            let _ = server.end().await;
         }
-    };
-    let _ = tokio::time::timeout(OUTPUT, &mut logging).await;
-    let status = status.inspect_err(|error| tracing::warn!(%error, "cannot wait for a server process to exit")).ok();
-    Exit { status, is_unexpected }
+        exit_timeout = &mut asked => {
+            server.exit_timeout = exit_timeout;
+            exit(server.end().await, false);
+        }
+    }
 }
 
 /// Describes how a process exited, such as `exited with status 1`.

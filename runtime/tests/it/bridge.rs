@@ -36,6 +36,7 @@ fn tool(name: &str) -> Tool {
 
 fn server() -> Server {
     Server::builder("behind", "1")
+        .logging()
         .instructions("Greet.")
         .tool_with_schema(tool("greet"), |context, arguments| async move {
             context.log(Level::Info, None, "greeting").await;

@@ -44,6 +44,7 @@ async fn request_input(context: RequestContext) -> Result<String, ToolError> {
 fn server() -> Server {
     let argument = PromptArgument::new("who").with_required(true);
     Server::builder("server", "1")
+        .logging()
         .page_size(2)
         .cache_hint::<ListToolsRequest>(CacheHint { fresh_for: Duration::from_secs(60), public: true })
         .tool_with_schema(tool("asks"), |context, _| request_input(context))

@@ -14,6 +14,7 @@ use mcpgen_runtime::{CallError, Client};
 use mcpgen_types::Revision;
 use mcpgen_types::v2026_07_28::SubscriptionFilter;
 use tokio::process::Command;
+use tokio_util::task::TaskTracker;
 
 /// Shell functions for a server. `$method` and `$id` are those of the last message received.
 const FUNCTIONS: &str = r#"
@@ -90,13 +91,19 @@ async fn restarts_a_server_that_exits_on_discover() {
 }
 
 #[tokio::test]
-async fn restarts_a_server_that_rejects_discover_and_then_fails() {
+async fn restarts_a_server_that_rejects_discover_and_then_exits() {
     let exits = r#"receive; [ "$method" = initialize ] || { error -32602 rejected; receive; exit 1; }; initialized; receive; receive"#;
     let received = "server/discover initialize initialize notifications/initialized eof\n";
     check(exits, |_| {}, LEGACY, received).await;
-    let rejects = r#"receive; [ "$method" = initialize ] || { error -32602 rejected; receive; error -32600 no; receive; }; initialized; receive; receive"#;
-    let received = "server/discover initialize eof\ninitialize notifications/initialized eof\n";
-    check(rejects, |_| {}, LEGACY, received).await;
+}
+
+/// A second start may repeat side effects, such as a login.
+#[tokio::test]
+async fn does_not_restart_a_server_that_runs() {
+    let mut script = Script::new("receive; error -32602 rejected; receive; error -32600 no; receive");
+    let error = script.connect(|_| {}).await.expect_err("both requests are rejected");
+    assert!(matches!(error, CommandError::Handshake { .. }), "{error:?}");
+    assert_eq!(script.received(), "server/discover initialize eof\n");
 }
 
 #[tokio::test]
@@ -112,40 +119,36 @@ async fn waits_for_a_late_response_to_discover() {
     check(body, timeout, MODERN, "server/discover eof\n").await;
 }
 
+/// The servers read both requests after the client has lost patience.
 #[tokio::test]
-async fn restarts_a_silent_server_before_initialize() {
-    let body = r#"receive; [ "$method" = initialize ] && initialized; receive; receive"#;
-    let received = "server/discover eof\nserver/discover eof\ninitialize notifications/initialized eof\n";
-    check(body, |_| {}, LEGACY, received).await;
+async fn starts_a_slow_server_once() {
+    let legacy = "server/discover initialize notifications/initialized eof\n";
+    let modern = "server/discover initialize eof\n";
+    for (body, revision, received) in [
+        ("sleep 1; receive; error -32601 no; receive; initialized; receive; receive", LEGACY, legacy),
+        ("echo starting >&2; sleep 1; receive; receive; initialized; receive; receive", LEGACY, legacy),
+        ("sleep 1; receive; discovered; receive; error -32601 no; receive", MODERN, modern),
+        ("sleep 1; receive; discovered; receive; initialized; receive", MODERN, modern),
+    ] {
+        check(body, |_| {}, revision, received).await;
+    }
 }
 
-/// The server fails on the request, but exits only at the end of its input.
+#[tokio::test]
+async fn sends_initialize_to_a_silent_server() {
+    let body = r#"receive; receive; initialized; receive; receive"#;
+    check(body, |_| {}, LEGACY, "server/discover initialize notifications/initialized eof\n").await;
+}
+
+/// The server fails on the first request, but exits only when it has read another line.
 #[tokio::test]
 async fn restarts_a_failed_server_that_still_waits_for_input() {
-    let body = r#"receive; [ "$method" = initialize ] || receive 1; initialized; receive; receive"#;
-    check(body, |_| {}, LEGACY, "server/discover eof\ninitialize notifications/initialized eof\n").await;
+    let body = r#"receive; [ "$method" = initialize ] || { receive; exit 1; }; initialized; receive; receive"#;
+    check(body, |_| {}, LEGACY, "server/discover initialize initialize notifications/initialized eof\n").await;
 }
 
 #[tokio::test]
-async fn restarts_a_server_that_responds_after_its_input_was_closed() {
-    let body = r#"
-        receive
-        if [ "$(wc -l <"$LOG")" = 0 ]; then read -r message; fi
-        discovered; receive"#;
-    let timeout = |options: &mut ConnectOptions| options.discover_timeout = Duration::from_millis(1800);
-    check(body, timeout, MODERN, "server/discover eof\nserver/discover eof\n").await;
-}
-
-#[tokio::test]
-async fn keeps_the_input_of_a_known_modern_server_open() {
-    let change = |options: &mut ConnectOptions| {
-        (options.discover_timeout, options.known_revision) = (Duration::from_millis(2400), MODERN)
-    };
-    check("receive; sleep 1.5; discovered; receive", change, MODERN, "server/discover eof\n").await;
-}
-
-#[tokio::test]
-async fn keeps_the_input_open_if_the_client_supports_only_modern_revisions() {
+async fn sends_no_initialize_if_the_client_supports_only_modern_revisions() {
     let change = |options: &mut ConnectOptions| {
         options.discover_timeout = Duration::from_millis(2400);
         options.local_info.revisions.retain(|revision| !revision.is_legacy());
@@ -154,39 +157,13 @@ async fn keeps_the_input_open_if_the_client_supports_only_modern_revisions() {
 }
 
 #[tokio::test]
-async fn keeps_the_input_open_for_half_of_a_short_timeout() {
-    let timeout = |options: &mut ConnectOptions| options.discover_timeout = Duration::from_millis(2400);
-    check("receive; sleep 0.5; discovered; receive", timeout, MODERN, "server/discover eof\n").await;
-}
-
-#[tokio::test]
-async fn waits_for_a_server_that_exits_with_success_when_its_input_is_closed() {
-    let body = r#"
-        receive
-        if [ "$(wc -l <"$LOG")" = 0 ]; then receive; fi
-        sleep 0.5; discovered; receive"#;
-    let timeout = |options: &mut ConnectOptions| options.discover_timeout = Duration::from_millis(1800);
-    check(body, timeout, MODERN, "server/discover eof\nserver/discover eof\n").await;
-}
-
-#[tokio::test]
-async fn restarts_a_server_that_rejects_discover_after_its_input_was_closed() {
-    let body = r#"
-        receive; [ "$method" = initialize ] && initialized || { read -r message; error -32601 unknown; }
-        receive; receive"#;
-    let timeout = |options: &mut ConnectOptions| options.discover_timeout = Duration::from_millis(1800);
-    let received = "server/discover eof\ninitialize notifications/initialized eof\n";
-    check(body, timeout, LEGACY, received).await;
-}
-
-#[tokio::test]
 async fn probes_a_restarted_server_that_lists_modern_revisions() {
     let body = r#"
         receive
-        [ "$method" = initialize ] || { receive; }
+        [ "$method" = initialize ] || exit 1
         printf '{"jsonrpc":"2.0","id":%s,"error":{"code":-32022,"message":"no","data":{"supported":["2026-07-28"],"requested":"x"}}}\n' "$id"
         receive; discovered; receive"#;
-    check(body, |_| {}, MODERN, "server/discover eof\nserver/discover eof\ninitialize server/discover eof\n").await;
+    check(body, |_| {}, MODERN, "server/discover initialize server/discover eof\n").await;
 }
 
 #[tokio::test]
@@ -328,15 +305,20 @@ async fn gives_up_after_an_exiting_server_was_started_twice() {
     assert_eq!(script.received(), "server/discover initialize ");
 }
 
-async fn process_ends(pid: u32) {
-    let is_running = || PathBuf::from(format!("/proc/{pid}")).exists();
-    for _ in 0..500 {
-        if !is_running() {
+/// Waits until a process has ended. It may remain as a zombie if it lost its parent.
+pub(crate) async fn process_ends(pid: u32, what: &str) {
+    for _ in 0..2000 {
+        if !is_running(pid) {
             return;
         }
         tokio::time::sleep(Duration::from_millis(10)).await;
     }
-    panic!("process {pid} is still running");
+    panic!("process {pid} is still running: {what}");
+}
+
+fn is_running(pid: u32) -> bool {
+    let stat = fs::read_to_string(format!("/proc/{pid}/stat")).unwrap_or_default();
+    stat.rsplit_once(") ").is_some_and(|(_, state)| !state.starts_with('Z'))
 }
 
 /// Returns the process ID of the server, which is its name.
@@ -370,7 +352,7 @@ async fn dropping_the_last_handle_ends_the_process() {
             true => drop(client.into_peer()),
             false => drop(client),
         }
-        process_ends(pid).await;
+        process_ends(pid, "the server").await;
         assert!(script.received().ends_with("eof\n"), "the input was not closed: {}", script.received());
     }
 }
@@ -399,9 +381,54 @@ async fn dropping_the_pending_connection_ends_the_process() {
         tokio::time::sleep(Duration::from_millis(10)).await;
     };
     connecting.abort();
-    process_ends(pid).await;
+    process_ends(pid, "the server").await;
     // The server may have written the log again after the script was dropped.
     let _ = fs::remove_file(&log);
+}
+
+/// Each way out ends the processes that the server has started, too.
+#[tokio::test]
+async fn no_process_outlives_the_client() {
+    let child = r#"sleep 600 & echo "pid $!" >>"$LOG"; "#;
+    let connected = format!("{child}{NAMED} receive; receive; sleep 600");
+    for way in ["close", "drop", "time out", "fail"] {
+        let mut script = match way {
+            "close" | "drop" => Script::new(&connected),
+            "time out" => Script::new(&format!("{child}receive; receive; receive")),
+            _ => Script::new(&format!("{child}receive; error -1 no; receive; error -1 no; receive")),
+        };
+        let tracker = TaskTracker::new();
+        let command = std::mem::replace(&mut script.command, Command::new("true"));
+        let connecting = client(|_| {}).process_tracker(tracker.clone()).connect_command(command);
+        match way {
+            "close" => connecting.await.expect("connected").close().await.expect("closed"),
+            "drop" => drop(connecting.await.expect("connected")),
+            "time out" => {
+                let log = script.log.clone();
+                let starts = async {
+                    while !fs::read_to_string(&log).expect("read").contains("discover") {
+                        tokio::time::sleep(Duration::from_millis(10)).await
+                    }
+                };
+                tokio::select! {
+                    connected = connecting => panic!("connected: {connected:?}"),
+                    () = starts => {}
+                }
+            }
+            _ => drop(connecting.await.expect_err("both requests are rejected")),
+        }
+        tracker.close();
+        tracker.wait().await;
+        let log = script.received();
+        let pids: Vec<u32> = log
+            .split_whitespace()
+            .zip(log.split_whitespace().skip(1))
+            .filter(|(word, _)| *word == "pid")
+            .map(|(_, pid)| pid.parse().expect("a process ID"))
+            .collect();
+        assert_eq!(pids.len(), 1, "{way}: {log}");
+        process_ends(pids[0], way).await;
+    }
 }
 
 /// Formats an error with its sources.

@@ -45,6 +45,20 @@ async fn handles_modern_requests_without_a_session() {
     assert_eq!((status, events.len()), (202, 0));
 }
 
+/// A session has one client. Another one begins a session without an ID.
+#[tokio::test]
+async fn refuses_a_second_initialize_in_a_session() {
+    let (endpoint, _) = endpoint(|_| {});
+    let id = session(&endpoint, "2025-11-25").await;
+    let client = json!({ "name": "c", "version": "1" });
+    let params = json!({ "protocolVersion": "2025-11-25", "capabilities": {}, "clientInfo": client });
+    let headers = [("mcp-session-id", id.as_str()), ("mcp-protocol-version", "2025-11-25")];
+    let (_, _, events) = read(send(&endpoint, "POST", &headers, &request(1, "initialize", params)).await).await;
+    assert_eq!(events[0].json()["error"]["code"], -32600);
+    let (status, _, _) = read(send(&endpoint, "POST", &headers, &call(2, "echo", json!({}))).await).await;
+    assert_eq!(status, 200, "the session continues");
+}
+
 #[tokio::test]
 async fn rejects_headers_that_differ_from_the_body() {
     let (endpoint, _) = endpoint(|_| {});

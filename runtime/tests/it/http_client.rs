@@ -232,6 +232,7 @@ async fn replaces_a_lost_session() {
 async fn restores_the_state_of_a_lost_session() {
     let server = || {
         Server::builder("server", "1")
+            .logging()
             .tool_with_schema("log", |context: RequestContext, _| async move {
                 context.log(Level::Info, None, "quiet").await;
                 context.log(Level::Error, None, "loud").await;

@@ -29,6 +29,7 @@ mod listen;
 mod messages;
 mod modern;
 mod multi_round;
+mod new_session;
 mod rate_limit;
 mod replicas;
 mod reserved_keys;

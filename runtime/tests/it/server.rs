@@ -84,6 +84,7 @@ fn builder() -> ServerBuilder {
     let review =
         Prompt::new("review").with_title("Review").with_icons([icon()]).with_meta(meta()).with_arguments([argument]);
     Server::builder("everything", "1")
+        .logging()
         .instructions("use it")
         .tool_with_schema(full.with_output_schema(output), |_, _| async {
             let content: Vec<ContentBlock> = vec![
@@ -478,22 +479,30 @@ async fn notifies_legacy_and_modern_clients_of_changes() {
 async fn rejects_methods_of_missing_features() {
     let builder = || Server::builder("bare", "1").tool_with_schema(tool("one"), |_, _| async {});
     let server = builder().build();
+    let methods = [
+        "prompts/list",
+        "prompts/get",
+        "resources/list",
+        "resources/templates/list",
+        "resources/read",
+        "completion/complete",
+        "logging/setLevel",
+    ];
     for revision in Revision::ALL.iter().copied() {
-        // Several clients request all lists and fail if one of them is an error.
         let mut session = Session::of(&server, revision).await;
-        for (method, list) in [("prompts/list", "prompts"), ("resources/list", "resources")] {
-            assert_eq!(session.request(method, json!({})).await["result"][list], json!([]), "{revision} {method}");
-        }
-        let mut session = Session::of(&builder().empty_lists(false).build(), revision).await;
-        for method in ["prompts/list", "prompts/get", "resources/list", "resources/read", "completion/complete"] {
-            let response = session.request(method, json!({ "name": "x", "uri": "x" })).await;
+        for method in methods {
+            let response = session.request(method, json!({ "name": "x", "uri": "x", "level": "info" })).await;
             assert_eq!(response["error"]["code"], -32601, "{revision} {method}");
         }
         assert!(session.request("tools/list", json!({})).await["result"]["tools"].is_array());
+        let mut session = Session::of(&builder().empty_lists(true).build(), revision).await;
+        for (method, list) in [("prompts/list", "prompts"), ("resources/list", "resources")] {
+            assert_eq!(session.request(method, json!({})).await["result"][list], json!([]), "{revision} {method}");
+        }
     }
     let mut session = Session::of(&server, Revision::V2026_07_28).await;
     let discovered = session.request("server/discover", json!({})).await["result"].clone();
-    assert_eq!(discovered["capabilities"], json!({ "tools": { "listChanged": true }, "logging": {} }));
+    assert_eq!(discovered["capabilities"], json!({ "tools": { "listChanged": true } }));
     // The list stays available after its last entry is removed.
     assert!(server.remove_tool("one"));
     assert_eq!(session.request("tools/list", json!({})).await["result"]["tools"], json!([]));

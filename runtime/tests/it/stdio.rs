@@ -11,6 +11,7 @@ use std::time::{Duration, Instant};
 use mcpgen_runtime::transport::{ChildProcess, lines};
 use serde_json::{Value, json};
 
+use crate::connect_command::process_ends;
 use crate::support::example::example;
 
 /// Returns the messages of a client, with a byte order mark, CRLF, an empty line and an invalid line.
@@ -96,6 +97,38 @@ async fn close_child(script: &str) -> (Option<i32>, Duration) {
     let start = Instant::now();
     let status = server.close().await.expect("a status");
     (status.signal(), start.elapsed())
+}
+
+/// The real server often runs behind a wrapper. It writes its process ID to standard error.
+#[tokio::test]
+async fn ends_the_whole_process_group() {
+    let servers = [
+        ("behind a wrapper", "sh -c 'echo $$ >&2; exec sleep 600'; true"),
+        ("ignores SIGTERM", r#"sh -c 'trap "" TERM; echo $$ >&2; while :; do sleep 1; done'; true"#),
+        ("its wrapper exits at the end of the input", "sleep 600 & echo $! >&2; cat >/dev/null"),
+        ("its wrapper has exited", "sleep 600 & echo $! >&2"),
+        ("its wrapper fails", "sleep 600 & echo $! >&2; exit 7"),
+    ];
+    for (what, script) in servers {
+        for is_dropped in [false, true] {
+            let mut command = tokio::process::Command::new("sh");
+            command.args(["-c", script]);
+            let (lines, mut written) = tokio::sync::mpsc::unbounded_channel();
+            let on_line = move |line: &str| lines.send(line.to_owned()).expect("a receiver");
+            let started = ChildProcess::start_with_stderr(command, lines::DEFAULT_LINE_LIMIT, on_line);
+            let (mut server, incoming, outgoing) = started.expect("a shell");
+            server.exit_timeout = Duration::from_millis(300);
+            let pid = tokio::time::timeout(Duration::from_secs(30), written.recv()).await.expect("a line in time");
+            let pid = pid.expect("a line").parse().expect("a process ID");
+            drop((incoming, outgoing));
+            if is_dropped {
+                drop(server);
+            } else {
+                server.close().await.expect("closed");
+            }
+            process_ends(pid, what).await;
+        }
+    }
 }
 
 #[tokio::test]

@@ -1,8 +1,9 @@
 //! `mcpgen-probe watch`: relays messages between a client and a server, and describes each.
 //!
-//! `relay` passes the messages on, `http` to a URL. `observer` describes them, `validate` checks them against the schema of their
+//! `relay` passes the messages on, `command` to a process, `http` to a URL. `observer` describes them, `validate` checks them against the schema of their
 //! revision.
 
+mod command;
 mod http;
 mod observer;
 mod relay;
@@ -12,15 +13,15 @@ use std::fs::File;
 use std::io::Write;
 use std::sync::{Arc, Mutex, PoisonError};
 
-use mcpgen_runtime::transport::{ChildProcess, lines, stdio};
+use mcpgen_runtime::transport::{lines, stdio};
 
 use crate::cli::WatchArgs;
 use crate::failure::Failure;
 use crate::output::Activity;
 use crate::target::Server;
+use command::relay_to_command;
 use http::relay_to_url;
 use observer::Observer;
-use relay::relay;
 
 pub(crate) async fn run(args: &WatchArgs) -> Result<(), Failure> {
     let log: Box<dyn Write + Send> = match &args.log {
@@ -33,19 +34,13 @@ pub(crate) async fn run(args: &WatchArgs) -> Result<(), Failure> {
     let observer = Arc::new(Mutex::new(Observer::new(log, args.full)));
     let client = stdio::stdio(lines::DEFAULT_LINE_LIMIT).map_err(Failure::io("opening standard input and output"))?;
     let name = args.target.name();
-    match args.target.server(&Activity::hidden())? {
-        Server::Command(command) => {
-            let (process, from_server, to_server) = ChildProcess::start(command, lines::DEFAULT_LINE_LIMIT)
-                .map_err(|error| Failure::Connect { server: name, why: error.to_string() })?;
-            relay(&observer, client, (from_server, to_server)).await;
-            process.close().await.map_err(Failure::io("stopping the server"))?;
-        }
-        Server::Url(url, options) => {
-            relay_to_url(&observer, client, &name, url, options).await?;
-        }
-    }
+    let relayed = match args.target.server(&Activity::hidden())? {
+        Server::Command(command) => relay_to_command(&observer, client, name, command).await,
+        Server::Url(url, options) => relay_to_url(&observer, client, &name, url, options).await,
+    };
     let mut observer = observer.lock().unwrap_or_else(PoisonError::into_inner);
     observer.end();
+    relayed?;
     match observer.invalid() {
         0 => Ok(()),
         count => Err(Failure::InvalidMessages(count)),

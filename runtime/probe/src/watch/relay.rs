@@ -18,12 +18,11 @@ pub(super) async fn relay(
     server: (impl Incoming, impl Outgoing),
 ) {
     let to_server = tokio::spawn(pass(observer.clone(), Side::Client, client.0, server.1));
-    // When the client disconnects, the task closes the server's input, and the server exits after its last message.
     pass(observer.clone(), Side::Server, server.0, client.1).await;
     to_server.abort();
 }
 
-async fn pass(observer: Arc<Mutex<Observer>>, sender: Side, from: impl Incoming, to: impl Outgoing) {
+pub(super) async fn pass(observer: Arc<Mutex<Observer>>, sender: Side, from: impl Incoming, to: impl Outgoing) {
     let (mut from, mut to) = (pin!(from), pin!(to));
     while let Some(message) = from.next().await {
         let bytes = match message {

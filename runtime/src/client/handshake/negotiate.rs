@@ -110,11 +110,10 @@ async fn discover(
     protocol.select_revision(revision);
     // The probe has no timeout: it stays pending until the revision is decided.
     let probe = peer.raw_request("server/discover", None).idle_timeout(None).timeout(None);
-    let mut probe = probe.send();
-    let sends_both = options.treats_silence_as_legacy()
-        && start == Start::Streams
-        && options.local_info.revisions_of_kind(true).next().is_some();
-    match tokio::time::timeout(options.discover_timeout, &mut probe).await {
+    let mut probe = probe.takes_unmatched_errors().send();
+    let sends_both = options.treats_silence_as_legacy() && options.local_info.revisions_of_kind(true).next().is_some();
+    let patience = if sends_both { start.patience(options.discover_timeout) } else { options.discover_timeout };
+    match tokio::time::timeout(patience, &mut probe).await {
         Ok(response) => Reply::Discover(response),
         Err(_) if sends_both => initialize_beside(peer, protocol, options, &mut probe).await,
         Err(_) => Reply::Discover(Err(CallError::Timeout(options.discover_timeout))),

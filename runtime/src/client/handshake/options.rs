@@ -15,15 +15,15 @@ pub struct ConnectOptions {
     /// The rules for results of modern revisions.
     pub result_rules: ResultRules,
     /// How long to wait for the response to `server/discover` before the server is considered silent. The default is 30
-    /// seconds, since a cold start through a package manager can take more than 15 seconds.
+    /// seconds, since a cold start through a package manager can take more than 15 seconds. A server that was started by
+    /// [`connect_command`](crate::ClientBuilder::connect_command) is considered silent after at most five seconds, since
+    /// its process is known to run.
     pub discover_timeout: Duration,
     /// Whether to send `initialize` to a silent server. If `false`, connecting fails. The default, `None`, is `false`
     /// over HTTP, because legacy servers respond to `server/discover` over HTTP, and `true` otherwise.
     ///
     /// The response to `server/discover` still decides if it arrives before the response to `initialize`. If the server
-    /// rejects `initialize`, the client waits for the response to `server/discover` for the timeout once more. A
-    /// server that was started by [`connect_command`](crate::ClientBuilder::connect_command) is restarted instead, so
-    /// that no process receives both requests.
+    /// rejects `initialize`, the client waits for the response to `server/discover` for the timeout once more.
     pub silence_is_legacy: Option<bool>,
     /// The revision of an earlier connection to this server: [`Client::revision`](crate::Client::revision). The client
     /// tries it first, so that a legacy server is not sent `server/discover`.
@@ -61,10 +61,9 @@ impl ConnectOptions {
         self.known_revision.filter(|known| self.local_info.revisions.contains(known))
     }
 
-    /// Returns whether a server that does not respond to the first request may be a legacy server.
-    pub(crate) fn silence_suggests_legacy(&self) -> bool {
-        let accepts = |legacy| self.local_info.revisions_of_kind(legacy).next().is_some();
-        self.treats_silence_as_legacy() && self.accepted_known().is_none() && accepts(false) && accepts(true)
+    /// Returns whether a server that exits may accept `initialize` as its first request, and did not receive it first.
+    pub(crate) fn may_require_initialize(&self) -> bool {
+        self.first_method() == "server/discover" && self.local_info.revisions_of_kind(true).next().is_some()
     }
 
     /// Returns the first request of the handshake.

@@ -1,15 +1,6 @@
 //! The ways in which a connection starts.
 
-#[cfg(feature = "stdio")]
-use super::error::HandshakeError;
-#[cfg(feature = "stdio")]
-use super::options::ConnectOptions;
-#[cfg(feature = "stdio")]
-use super::probe::{is_modern_rejection, supported};
-#[cfg(feature = "stdio")]
-use crate::peer::CallError;
-#[cfg(feature = "stdio")]
-use crate::protocol::legacy::InitializeError;
+use std::time::Duration;
 
 /// How a connection starts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -34,23 +25,14 @@ impl Start {
     pub(super) fn is_restarted(self) -> bool {
         false
     }
-}
 
-#[cfg(feature = "stdio")]
-impl ConnectOptions {
-    /// Returns whether a server that failed with this error may accept `initialize` as its first message.
-    pub(crate) fn suggests_restart(&self, error: &HandshakeError) -> bool {
-        let is_legacy = match error {
-            HandshakeError::Call(CallError::Closed(_) | CallError::Invalid(_))
-            | HandshakeError::Initialize(InitializeError::Json(_) | InitializeError::Missing(_)) => true,
-            HandshakeError::Timeout(_) | HandshakeError::InitializeTimeout(_) => self.treats_silence_as_legacy(),
-            HandshakeError::Call(CallError::ErrorResponse(error)) => {
-                supported(error).is_none() && !is_modern_rejection(error)
-            }
-            _ => false,
-        };
-        is_legacy
-            && self.first_method() == "server/discover"
-            && self.local_info.revisions_of_kind(true).next().is_some()
+    /// Returns how long a server may be silent before it is sent `initialize`, too.
+    pub(super) fn patience(self, discover_timeout: Duration) -> Duration {
+        match self {
+            Self::Streams => discover_timeout,
+            // Some servers fail on the first request, and exit only when they receive a second one.
+            #[cfg(feature = "stdio")]
+            Self::Command | Self::Restarted => discover_timeout.min(Duration::from_secs(5)),
+        }
     }
 }

@@ -24,6 +24,7 @@ pub(crate) fn server(observed: &Arc<Observed>) -> ServerBuilder {
     });
     let (waits, long, all) = (Arc::clone(observed), Arc::clone(observed), Arc::clone(observed));
     Server::builder("http", "1")
+        .logging()
         .tool_with_schema(tool("echo", plain()), |_, arguments| async move { mcpgen_types::to_string(&arguments) })
         .tool_with_schema(tool("region", region), |_, _| async { "stored" })
         .tool_with_schema(tool("progress", plain()), |context, _| async move {

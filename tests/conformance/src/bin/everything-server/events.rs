@@ -15,6 +15,7 @@ const PAUSE: Duration = Duration::from_millis(50);
 
 pub(crate) fn tools(server: ServerBuilder) -> ServerBuilder {
     server
+        .logging()
         .tool(tool_info("test_tool_with_logging", "Logs three events."), |context, ()| logging(context))
         .tool(tool_info("test_logging_tool", "Logs three events, if the request enables logging."), |context, ()| {
             logging(context)

@@ -1,0 +1,74 @@
+//! Relays between a client and a server that is started as a command.
+
+use std::io;
+use std::pin::pin;
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
+
+use mcpgen_runtime::transport::{ChildProcess, Incoming, Outgoing, lines};
+use tokio::process::Command;
+use tokio_util::sync::CancellationToken;
+
+use super::observer::{Observer, Side};
+use super::relay::{observe, pass};
+use crate::failure::Failure;
+use crate::output::plain;
+use crate::processes;
+
+/// How long to read what the server has written before it ended. A process outside of its group may keep the pipe open.
+const LAST_OUTPUT: Duration = Duration::from_millis(500);
+
+/// Starts the server, and relays until one side disconnects. Then ends the server, even if this future is dropped.
+pub(super) async fn relay_to_command(
+    observer: &Arc<Mutex<Observer>>,
+    client: (impl Incoming, impl Outgoing),
+    name: String,
+    command: Command,
+) -> Result<(), Failure> {
+    // Whole lines, so that they do not mix with the descriptions.
+    let on_stderr = |line: &str| eprintln!("{}", plain(line));
+    let (process, from_server, to_server) =
+        ChildProcess::start_with_stderr(command, lines::DEFAULT_LINE_LIMIT, on_stderr)
+            .map_err(|error| Failure::Connect { server: name, why: error.to_string() })?;
+    let stop = CancellationToken::new();
+    let _stop_on_drop = stop.clone().drop_guard();
+    let server = (process, from_server, to_server);
+    let relaying = processes::tracker().spawn(relay(Arc::clone(observer), client, server, stop));
+    relaying.await.unwrap_or_else(|error| Err(Failure::io("relaying")(io::Error::other(error))))
+}
+
+async fn relay(
+    observer: Arc<Mutex<Observer>>,
+    client: (impl Incoming, impl Outgoing),
+    (process, from_server, to_server): (ChildProcess, impl Incoming, impl Outgoing),
+    stop: CancellationToken,
+) -> Result<(), Failure> {
+    let mut to_server = tokio::spawn(pass(Arc::clone(&observer), Side::Client, client.0, to_server));
+    let mut to_client = pin!(pass(Arc::clone(&observer), Side::Server, from_server, client.1));
+    let server_is_first = tokio::select! {
+        () = &mut to_client => true,
+        _ = &mut to_server => false,
+        () = stop.cancelled() => false,
+    };
+    // Closes the server's input.
+    to_server.abort();
+    let mut closing = pin!(process.close());
+    let status = match server_is_first {
+        true => closing.await,
+        false => tokio::select! {
+            status = &mut closing => {
+                let _ = tokio::time::timeout(LAST_OUTPUT, to_client).await;
+                status
+            }
+            () = &mut to_client => closing.await,
+        },
+    };
+    let status = status.map_err(Failure::io("stopping the server"))?;
+    observe(&observer, |observer| observer.remark(&format!("the server ended: {status}")));
+    // A server that ignores the end of its input is ended by a signal.
+    if status.success() || (!server_is_first && status.code().is_none()) {
+        Ok(())
+    } else {
+        Err(Failure::Exited(status))
+    }
+}
