@@ -160,6 +160,10 @@ fn a_bad_tool_is_skipped() {
         (r#"{"name": "bad"}"#.to_owned(), "bad: skipped: /tools/0: the tool has no `inputSchema`"),
         (r#"{"inputSchema": 1e999}"#.to_owned(), "/tools/0: skipped: /tools/0: not readable as JSON: "),
         ("7".to_owned(), "/tools/0: skipped: /tools/0: expected a tool, found number"),
+        (
+            r#"{"name": "bad", "description": null, "inputSchema": {"type": "object"}}"#.to_owned(),
+            "bad: left out: /tools/0/description: expected a string, found null",
+        ),
     ] {
         let is_skipped = why.contains("skipped");
         for list in [
