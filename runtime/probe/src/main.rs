@@ -38,10 +38,10 @@ fn main() -> ExitCode {
     };
     let code = runtime.block_on(async {
         let done = tokio::select! {
-            // First, because reading standard input blocks, and a signal must end the process then.
+            // Signals are handled before a server is started.
             biased;
-            done = commands::run(cli) => done,
             signal = processes::signal() => Err(Failure::Signal(signal)),
+            done = commands::run(cli) => done,
         };
         let code = match done {
             Ok(()) => 0,

@@ -124,6 +124,26 @@ fn a_second_signal_ends_a_command_at_once() {
     }
 }
 
+/// The arguments of a call come from standard input, which stays open.
+#[test]
+fn a_signal_ends_a_command_that_reads_standard_input() {
+    let mut child =
+        probe(&["call", "x", "--json", "-", "--", "true"]).stdin(Stdio::piped()).spawn().expect("the command runs");
+    // Sent until the command has begun to handle signals, and after.
+    let ended = (0..CHECKS).find_map(|_| {
+        let handles = fs::read_to_string(format!("/proc/{}/status", child.id())).is_ok_and(|status| {
+            let caught = status.lines().find_map(|line| line.strip_prefix("SigCgt:\t")).expect("a mask");
+            u64::from_str_radix(caught, 16).expect("a number") >> 14 & 1 == 1
+        });
+        if handles {
+            Command::new("kill").args(["-TERM", &child.id().to_string()]).status().expect("kill runs");
+        }
+        thread::sleep(Duration::from_millis(20));
+        child.try_wait().expect("a status")
+    });
+    assert_eq!(ended.and_then(|status| status.code()), Some(143));
+}
+
 #[test]
 fn watch_shows_standard_error_and_the_exit_status() {
     for (script, code, parts) in [

@@ -127,7 +127,8 @@ impl ChildProcess {
 
     /// Like [`close`](Self::close).
     pub(crate) async fn end(&mut self) -> io::Result<ExitStatus> {
-        if !self.has_ended().await? && !(self.group.terminate()? && self.has_ended().await?) {
+        let has_ended = self.has_ended().await? || (self.group.terminate()? && self.has_ended().await?);
+        if !has_ended {
             self.group.kill(&mut self.child)?;
         }
         self.wait().await

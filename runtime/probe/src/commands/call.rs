@@ -1,7 +1,5 @@
 //! `mcpgen-probe call`.
 
-use std::io::Read as _;
-
 use mcpgen_runtime::Client;
 use mcpgen_types::JsonObject;
 use serde_json::Value;
@@ -14,7 +12,10 @@ use crate::output::{self, Activity};
 use crate::requests::{call_tool, list};
 
 pub(crate) async fn run(args: CallArgs) -> Result<(), Failure> {
-    let all = args.json.as_deref().map(read).transpose()?;
+    let all = match &args.json {
+        Some(json) => Some(read(json).await?),
+        None => None,
+    };
     let result = args
         .connection
         .run(async |client, activity| {
@@ -61,11 +62,12 @@ async fn input_schema(client: &Client, tool: &str, activity: &Activity) -> Resul
 }
 
 /// Reads the value of `--json`.
-fn read(json: &str) -> Result<JsonObject, Failure> {
+async fn read(json: &str) -> Result<JsonObject, Failure> {
     if json != "-" {
         return object(json);
     }
-    let mut text = String::new();
-    std::io::stdin().read_to_string(&mut text).map_err(Failure::io("reading standard input"))?;
+    // On another thread, so that a signal ends the command meanwhile.
+    let read = tokio::task::spawn_blocking(|| std::io::read_to_string(std::io::stdin()));
+    let text = read.await.unwrap_or_else(|error| Err(error.into())).map_err(Failure::io("reading standard input"))?;
     object(&text)
 }

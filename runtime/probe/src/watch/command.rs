@@ -3,7 +3,7 @@
 use std::io;
 use std::pin::pin;
 use std::sync::{Arc, Mutex};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use mcpgen_runtime::client::CommandError;
 use mcpgen_runtime::transport::{ChildProcess, Incoming, Outgoing, lines};
@@ -53,6 +53,7 @@ async fn relay(
     };
     // Closes the server's input.
     to_server.abort();
+    let (started, exit_timeout) = (Instant::now(), process.exit_timeout);
     let mut closing = pin!(process.close());
     let status = match server_is_first {
         true => closing.await,
@@ -66,10 +67,7 @@ async fn relay(
     };
     let status = status.map_err(Failure::io("stopping the server"))?;
     observe(&observer, |observer| observer.remark(&format!("the server ended: {status}")));
-    // A server that ignores the end of its input is ended by a signal.
-    if status.success() || (!server_is_first && status.code().is_none()) {
-        Ok(())
-    } else {
-        Err(Failure::Exited(status))
-    }
+    // A server that ignores the end of its input gets a signal after this time.
+    let got_signal = !server_is_first && started.elapsed() >= exit_timeout && status.code().is_none();
+    if status.success() || got_signal { Ok(()) } else { Err(Failure::Exited(status)) }
 }
