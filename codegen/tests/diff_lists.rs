@@ -105,7 +105,10 @@ fn compares_around_malformed_items() {
         (r#"[{"name": 1}]"#, &["bad.json#/0/name: tool `/0`: expected a string, found number"]),
         (r#"[{"name": "a"}]"#, &["bad.json#/0: tool `a`: the tool has no `inputSchema`; the tool is left out"]),
         (r#"[{"name": "a", "inputSchema": []}]"#, &["bad.json#/0/inputSchema: tool `a`: expected a schema"]),
-        (r#"[{"name": "a", "inputSchema": {"type": "string"}}]"#, &["#/0/inputSchema/type: tool `a`: the arguments of a tool"]),
+        (
+            r#"[{"name": "a", "inputSchema": {"type": "string"}}]"#,
+            &["#/0/inputSchema/type: tool `a`: the arguments of a tool"],
+        ),
         (
             r#"[{"name": "a", "inputSchema": {}, "annotations": {"readOnlyHint": "yes"}, "title": 1}]"#,
             &[
@@ -118,7 +121,10 @@ fn compares_around_malformed_items() {
             &["#/0/execution/taskSupport: tool `a`: \"maybe\" is not a value"],
         ),
         (&twice, &["bad.json#/1/name: tool `read_file`: /0 has the same `name`, \"read_file\"; the tool is left out"]),
-        (r#"{"resources": [{"name": "a"}]}"#, &["#/resources/0: resource `/resources/0`: `uri` is missing; the resource is left out"]),
+        (
+            r#"{"resources": [{"name": "a"}]}"#,
+            &["#/resources/0: resource `/resources/0`: `uri` is missing; the resource is left out"],
+        ),
         (
             r#"{"prompts": [{"name": "a", "arguments": [{}]}]}"#,
             &["#/prompts/0/arguments/0: prompt `a`: the argument has no `name`; the member is left out"],
@@ -139,7 +145,8 @@ fn compares_around_malformed_items() {
         answer.prints(&["no differences"]).prints(parts);
     }
     // An optional member that is malformed does not hide changes of the others.
-    let tool = |more: &str| format!(r#"[{{"name": "a", "inputSchema": {{"type": "object"{more}}}, "description": null}}]"#);
+    let tool =
+        |more: &str| format!(r#"[{{"name": "a", "inputSchema": {{"type": "object"{more}}}, "description": null}}]"#);
     project.write("old.json", tool(""));
     project.write("new.json", tool(r#", "required": ["x"], "properties": {"x": {"type": "string"}}"#));
     project.run(&["diff", "--tools", "old.json", "new.json"]).exits(1).prints(&[

@@ -87,7 +87,8 @@ impl GenerateArgs {
             let generate::Summary { revision, types, shared, methods, files, .. } = &summary;
             let shared = if *shared == 0 { String::new() } else { format!(" ({shared} shared)") };
             let counted = |count: &usize, unit| counted(*count as u64, unit);
-            let (types, methods, files) = (counted(types, "types"), counted(methods, "methods"), counted(files, "files"));
+            let (types, methods, files) =
+                (counted(types, "types"), counted(methods, "methods"), counted(files, "files"));
             answer.text.push_str(&format!("{revision}: {types}{shared}, {methods}, {files}: {state}\n"));
             answer.notes.extend(summary.warnings().into_iter().map(|warning| format!("warning: {warning}")));
         }

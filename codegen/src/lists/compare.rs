@@ -28,7 +28,8 @@ pub fn compare(old: &Snapshot, new: &Snapshot) -> Diff {
         }
     }
     let Comparison { mut findings, mut notes } = comparison;
-    let mut left_out: Vec<String> = [old, new].into_iter().flat_map(|side| &side.malformed).flat_map(Malformed::notes).collect();
+    let mut left_out: Vec<String> =
+        [old, new].into_iter().flat_map(|side| &side.malformed).flat_map(Malformed::notes).collect();
     if left_out.len() > MOST_NOTES {
         let more = left_out.split_off(MOST_NOTES).len() as u64;
         left_out.push(format!("{} of malformed items", counted(more, "other problems")));

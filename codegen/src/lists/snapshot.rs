@@ -162,7 +162,8 @@ impl Malformed {
     /// Returns a note about each problem, which says what is left out.
     pub(super) fn notes(&self) -> impl Iterator<Item = String> {
         let item = self.kind.item();
-        let left_out = if self.is_kept { "the member is left out".to_owned() } else { format!("the {item} is left out") };
+        let left_out =
+            if self.is_kept { "the member is left out".to_owned() } else { format!("the {item} is left out") };
         let note = move |Problem { file, pointer, why, .. }: &Problem| {
             format!("{file}#{pointer}: {item} `{}`: {why}; {left_out}", self.name)
         };

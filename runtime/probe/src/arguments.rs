@@ -19,7 +19,10 @@ pub(crate) fn typed(tool: &str, pairs: &[(String, String)], schema: Option<&Valu
         let value = value(text, types.as_deref()).ok_or_else(|| {
             let expected = types.unwrap_or_default().join(" or ");
             let remedy = "or pass all arguments with --json";
-            Failure::Usage(format!("--arg {name}: the tool `{tool}` expects {expected}, found {}; correct it, {remedy}", quoted(text)))
+            Failure::Usage(format!(
+                "--arg {name}: the tool `{tool}` expects {expected}, found {}; correct it, {remedy}",
+                quoted(text)
+            ))
         })?;
         if arguments.insert(name.clone(), value).is_some() {
             return Err(Failure::Usage(format!("--arg {name} is given twice; pass a list with --arg {name}='[…]'")));
@@ -46,7 +49,8 @@ pub(crate) fn object(text: &str) -> Result<JsonObject, Failure> {
 fn value(text: &str, types: Option<&[&str]>) -> Option<Value> {
     let json = serde_json::from_str(text).ok().filter(|json| is_exact(text, json));
     let Some(types) = types else { return Some(json.unwrap_or_else(|| text.into())) };
-    let of_type = json.filter(|json| !json.is_string()).and_then(|json| types.iter().find_map(|name| as_type(&json, name)));
+    let of_type =
+        json.filter(|json| !json.is_string()).and_then(|json| types.iter().find_map(|name| as_type(&json, name)));
     of_type.or_else(|| types.contains(&"a string").then(|| text.into()))
 }
 
@@ -110,7 +114,8 @@ fn types(schema: &Value, root: &Value, depth: usize) -> Option<Vec<&'static str>
 
 /// Returns the types in both lists, without repetitions. Integers are numbers.
 fn both(a: Vec<&'static str>, b: Vec<&'static str>) -> Vec<&'static str> {
-    let accepts = |types: &[&str], name: &str| types.contains(&name) || (name == "an integer" && types.contains(&"a number"));
+    let accepts =
+        |types: &[&str], name: &str| types.contains(&name) || (name == "an integer" && types.contains(&"a number"));
     let mut common: Vec<&str> = Vec::new();
     for name in a.iter().filter(|name| accepts(&b, name)).chain(b.iter().filter(|name| accepts(&a, name))) {
         if !common.contains(name) {
@@ -180,7 +185,8 @@ mod tests {
             (json!({ "$ref": "#/nowhere", "type": "future" }), "1", Ok(json!(1))),
         ] {
             let schema = json!({ "properties": { "x": schema }, "$defs": { "text": string() } });
-            let read = typed("t", &[("x".to_owned(), text.to_owned())], Some(&schema)).map_err(|error| error.to_string());
+            let read =
+                typed("t", &[("x".to_owned(), text.to_owned())], Some(&schema)).map_err(|error| error.to_string());
             match (read, expected) {
                 (Ok(read), Ok(expected)) => assert_eq!(read["x"], expected, "{schema} {text}"),
                 (Err(error), Err(part)) => {

@@ -148,8 +148,16 @@ mod tests {
         for (old, new, expected) in [
             (json!([]), json!([]), &[][..]),
             // Another order of items and members is no difference.
-            (json!([tool("a", json!({})), tool("b", json!({}))]), json!([tool("b", json!({})), tool("a", json!({}))]), &[]),
-            (json!([tool("a", json!({}))]), json!([tool("b", json!({}))]), &["tool \"a\" is gone", "tool \"b\" is new"]),
+            (
+                json!([tool("a", json!({})), tool("b", json!({}))]),
+                json!([tool("b", json!({})), tool("a", json!({}))]),
+                &[],
+            ),
+            (
+                json!([tool("a", json!({}))]),
+                json!([tool("b", json!({}))]),
+                &["tool \"a\" is gone", "tool \"b\" is new"],
+            ),
             (
                 json!([tool("a", json!({ "description": format!("{long}, red or blue") }))]),
                 json!([tool("a", json!({ "description": format!("{long}, blue or red"), "title": "A" }))]),
@@ -159,7 +167,10 @@ mod tests {
                 ],
             ),
             (
-                json!([tool("a\u{1b}", json!({ "inputSchema": { "required": ["b", "a/~"], "properties": { "a/~": {} } } }))]),
+                json!([tool(
+                    "a\u{1b}",
+                    json!({ "inputSchema": { "required": ["b", "a/~"], "properties": { "a/~": {} } } })
+                )]),
                 json!([tool("a\u{1b}", json!({ "inputSchema": { "required": ["b"], "properties": { "a/~": 1 } } }))]),
                 &[
                     "tool \"a\\u{1b}\": /inputSchema/properties/a~1~0: {} is now 1",

@@ -230,8 +230,7 @@ fn problems(revision: Revision, kind: Kind, page: &JsonObject) -> Vec<String> {
             None => (at + 1).to_string(),
         };
         // What is wrong with the result must not hide what is wrong with an item.
-        let mut alone =
-            json!({ "resultType": "complete", "ttlMs": 0, "cacheScope": "private", member: [item] });
+        let mut alone = json!({ "resultType": "complete", "ttlMs": 0, "cacheScope": "private", member: [item] });
         for (path, error) in invalid_members(&mut alone, validate) {
             let Some(path) = path.strip_prefix(&format!("/{member}/0")) else { break };
             let path = if path.is_empty() { String::new() } else { format!("{path}: ") };

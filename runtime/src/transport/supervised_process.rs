@@ -14,7 +14,7 @@ use tokio::process::{ChildStdin, Command};
 use tokio::sync::watch;
 use tokio_util::task::TaskTracker;
 
-use super::child_process::{ChildProcess, LastOutput, Spawned, LineHandler};
+use super::child_process::{ChildProcess, LastOutput, LineHandler, Spawned};
 use super::inbound::Inbound;
 use super::lines;
 use super::seam::{Incoming, Outgoing, ReceiveError};

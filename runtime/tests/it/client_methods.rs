@@ -16,8 +16,8 @@ use mcpgen_runtime::transport::{self, lines};
 use mcpgen_runtime::{Client, ClientBuilder, Server, serve};
 use mcpgen_types::v2026_07_28::{
     CreateMessageRequestParams, CreateMessageResult, ElicitRequestFormParams, ElicitResult, ElicitResultAction,
-    ListPromptsRequest, ListToolsRequest, PaginatedRequestParams, Prompt, PromptArgument, PromptReference, Resource, ResourceTemplate, Role,
-    Root, SamplingMessage, TextContent, Tool, ToolInputSchema,
+    ListPromptsRequest, ListToolsRequest, PaginatedRequestParams, Prompt, PromptArgument, PromptReference, Resource,
+    ResourceTemplate, Role, Root, SamplingMessage, TextContent, Tool, ToolInputSchema,
 };
 use mcpgen_types::{JsonObject, Revision};
 use serde_json::{Value, json};

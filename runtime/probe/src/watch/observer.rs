@@ -215,7 +215,12 @@ impl Observer {
             (Some(revision), Some(_), Some(text)) => validate::message(revision.as_str(), sender, text),
             _ => Ok(()),
         };
-        Description { kind: format!("{kind} {method}{subject}"), revision, remark, problem: checked.err().map(|error| error.to_string()) }
+        Description {
+            kind: format!("{kind} {method}{subject}"),
+            revision,
+            remark,
+            problem: checked.err().map(|error| error.to_string()),
+        }
     }
 
     fn response(&mut self, sender: Side, id: &RequestId, result: Cursor<'_>) -> Description {
@@ -234,7 +239,12 @@ impl Observer {
             Some(revision) => validate::result(revision, sender.other(), &method, is_task, &raw),
             None => Ok(()),
         };
-        Description { kind: format!("response {method} #{id}"), revision, remark: None, problem: checked.err().map(|error| error.to_string()) }
+        Description {
+            kind: format!("response {method} #{id}"),
+            revision,
+            remark: None,
+            problem: checked.err().map(|error| error.to_string()),
+        }
     }
 
     fn write(&mut self, sender: Side, description: &Description) {
