@@ -17,7 +17,7 @@ use crate::model::{
 };
 use crate::schema::fixups::FIXUPS;
 use crate::schema::normal::{Bound, Bounds, Length};
-use crate::text::{visible, visible_json};
+use crate::text::{counted, visible, visible_json};
 
 /// The description of a protocol. `Display` writes it for people, `Serialize` as the documented JSON.
 #[derive(Debug, Serialize)]
@@ -251,7 +251,7 @@ fn summary(protocol: &Protocol, shape: &Shape) -> String {
                 Some(Limit::Bounds(limit)) => format!(", {}", bounds(limit)),
                 Some(Limit::Length(limit)) => {
                     let unit = if matches!(inner, Type::List(_)) { "items" } else { "characters" };
-                    format!(", {} {unit}", length(limit))
+                    format!(", {}", length(limit, unit))
                 }
                 None => String::new(),
             };
@@ -310,11 +310,11 @@ fn bounds(limit: &Bounds) -> String {
     sides.into_iter().flatten().collect::<Vec<_>>().join(" and ")
 }
 
-fn length(limit: &Length) -> String {
+fn length(limit: &Length, unit: &str) -> String {
     match (limit.min, limit.max) {
-        (min, None) => format!("at least {min}"),
-        (0, Some(max)) => format!("at most {max}"),
-        (min, Some(max)) => format!("{min} to {max}"),
+        (min, None) => format!("at least {}", counted(min, unit)),
+        (0, Some(max)) => format!("at most {}", counted(max, unit)),
+        (min, Some(max)) => format!("{min} to {}", counted(max, unit)),
     }
 }
 
@@ -469,7 +469,8 @@ impl fmt::Display for Inspection<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         writeln!(f, "MCP {} ({})", self.revision, self.era)?;
         writeln!(f, "sha256 {}", self.sha256)?;
-        writeln!(f, "{} definitions, {} types", self.definitions, self.types.len())?;
+        let (definitions, types) = (self.definitions as u64, self.types.len() as u64);
+        writeln!(f, "{}, {}", counted(definitions, "definitions"), counted(types, "types"))?;
         self.messages(f)?;
         self.types(f)?;
         self.unions(f)?;

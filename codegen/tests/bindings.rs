@@ -38,7 +38,7 @@ fn writes_a_function_for_each_tool_and_is_idempotent() {
     // A tool is removed: its files are removed.
     project.write("tools.json", one(r#"{"name": "echo", "inputSchema": {"type": "object"}}"#));
     let fewer = ["bindings", "tools.json", "--out", "src/tools"];
-    project.run(&[&fewer[..], &["--check"]].concat()).exits(1).prints(&["files differ", "--- a/src/tools/mod.rs"]);
+    project.run(&[&fewer[..], &["--check"]].concat()).exits(1).prints(&["differences in ", "--- a/src/tools/mod.rs"]);
     project.run(&fewer).exits(0);
     assert!(!project.path("src/tools/get_sum_arguments/mod.rs").exists());
 }
@@ -160,6 +160,10 @@ fn a_bad_tool_is_skipped() {
         (r#"{"name": "bad"}"#.to_owned(), "bad: skipped: /tools/0: the tool has no `inputSchema`"),
         (r#"{"inputSchema": 1e999}"#.to_owned(), "/tools/0: skipped: /tools/0: not readable as JSON: "),
         ("7".to_owned(), "/tools/0: skipped: /tools/0: expected a tool, found number"),
+        (
+            r#"{"name": "bad", "description": null, "inputSchema": {"type": "object"}}"#.to_owned(),
+            "bad: left out: /tools/0/description: expected a string, found null",
+        ),
     ] {
         let is_skipped = why.contains("skipped");
         for list in [

@@ -93,11 +93,84 @@ fn reads_every_form_of_a_snapshot() {
     }
 }
 
+/// What is right is compared, and a note names the rest.
+#[test]
+fn compares_around_malformed_items() {
+    let project = Project::empty();
+    let twice = format!("[{TOOL}, {TOOL}]");
+    let cases: &[(&str, &[&str])] = &[
+        ("[1]", &["bad.json#/0: tool `/0`: expected a tool, found number; the tool is left out"]),
+        ("[{}]", &["bad.json#/0: tool `/0`: `name` is missing; the tool is left out"]),
+        (r#"[{"name": ""}]"#, &["bad.json#/0/name: tool ``: the `name` is empty"]),
+        (r#"[{"name": 1}]"#, &["bad.json#/0/name: tool `/0`: expected a string, found number"]),
+        (r#"[{"name": "a"}]"#, &["bad.json#/0: tool `a`: the tool has no `inputSchema`; the tool is left out"]),
+        (r#"[{"name": "a", "inputSchema": []}]"#, &["bad.json#/0/inputSchema: tool `a`: expected a schema"]),
+        (
+            r#"[{"name": "a", "inputSchema": {"type": "string"}}]"#,
+            &["#/0/inputSchema/type: tool `a`: the arguments of a tool"],
+        ),
+        (
+            r#"[{"name": "a", "inputSchema": {}, "annotations": {"readOnlyHint": "yes"}, "title": 1}]"#,
+            &[
+                "#/0/annotations/readOnlyHint: tool `a`: expected a boolean, found string; the member is left out",
+                "#/0/title: tool `a`: expected a string, found number; the member is left out",
+            ],
+        ),
+        (
+            r#"[{"name": "a", "inputSchema": {}, "execution": {"taskSupport": "maybe"}}]"#,
+            &["#/0/execution/taskSupport: tool `a`: \"maybe\" is not a value"],
+        ),
+        (&twice, &["bad.json#/1/name: tool `read_file`: /0 has the same `name`, \"read_file\"; the tool is left out"]),
+        (
+            r#"{"resources": [{"name": "a"}]}"#,
+            &["#/resources/0: resource `/resources/0`: `uri` is missing; the resource is left out"],
+        ),
+        (
+            r#"{"prompts": [{"name": "a", "arguments": [{}]}]}"#,
+            &["#/prompts/0/arguments/0: prompt `a`: the argument has no `name`; the member is left out"],
+        ),
+        (
+            r#"{"prompts": [{"name": "a", "arguments": [{"name": "b"}, {"name": "b"}]}]}"#,
+            &["#/prompts/0/arguments/1: prompt `a`: the prompt has two arguments \"b\""],
+        ),
+        (
+            r#"{"resourceTemplates": [{"name": "a", "uriTemplate": "x"}, {"name": "b", "uriTemplate": "x"}]}"#,
+            &["/1/uriTemplate: resource template `x`: "],
+        ),
+        (r#"[{"name": "a", "inputSchema": {"maxProperties": 1e999}}]"#, &["#/0: tool `a`: not readable as JSON: "]),
+    ];
+    for (text, parts) in cases {
+        project.write("bad.json", text);
+        let answer = project.run(&["diff", "--tools", "bad.json", "bad.json", "--fail-on", "any"]).exits(0);
+        answer.prints(&["no differences"]).prints(parts);
+    }
+    // An optional member that is malformed does not hide changes of the others.
+    let tool =
+        |more: &str| format!(r#"[{{"name": "a", "inputSchema": {{"type": "object"{more}}}, "description": null}}]"#);
+    project.write("old.json", tool(""));
+    project.write("new.json", tool(r#", "required": ["x"], "properties": {"x": {"type": "string"}}"#));
+    project.run(&["diff", "--tools", "old.json", "new.json"]).exits(1).prints(&[
+        "breaking argument-added-required",
+        "old.json#/0/description: tool `a`: expected a string, found null; the member is left out",
+        "new.json#/0/description: tool `a`: expected a string, found null; the member is left out",
+    ]);
+    // A tool that is left out on one side is gone for its users.
+    project.write("new.json", r#"[{"name": "a"}]"#);
+    project.run(&["diff", "--tools", "old.json", "new.json"]).exits(1).prints(&["breaking tool-removed", "tool `a`: "]);
+    // Strict readers name the item, too.
+    let error = Snapshot::parse("bad.json", r#"[{"name": "a", "title": 1, "inputSchema": {}}]"#.as_bytes());
+    let error = error.expect_err("a malformed tool").to_string();
+    assert!(error.starts_with("bad.json#/0/title: tool `a`: expected a string, found number"), "{error}");
+    let many = format!("[{}]", vec!["1"; 60].join(", "));
+    project.write("bad.json", many);
+    let answer = project.run(&["diff", "--tools", "bad.json", "bad.json"]).exits(0);
+    answer.prints(&["70 other problems of malformed items"]);
+}
+
 #[test]
 fn rejects_malformed_snapshots_with_their_place() {
     let project = Project::empty();
     project.write("fine.json", "[]");
-    let twice = format!("[{TOOL}, {TOOL}]");
     let cases: &[(&str, &[&str])] = &[
         ("", &["bad.json:1:0: invalid JSON"]),
         ("3", &["bad.json#: expected lists, found number", "help: store a result of `tools/list`"]),
@@ -105,35 +178,6 @@ fn rejects_malformed_snapshots_with_their_place() {
         (r#"{"jsonrpc": "2.0", "error": {}}"#, &["the response has no result"]),
         (r#"{"tools": [], "nextCursor": "x"}"#, &["bad.json#/nextCursor: the list continues", "other pages"]),
         (r#"{"result": {"tools": 1}}"#, &["bad.json#/result/tools: expected an array, found number"]),
-        ("[1]", &["bad.json#/0: expected a tool, found number"]),
-        ("[{}]", &["bad.json#/0: `name` is missing", "help: add a `name`"]),
-        (r#"[{"name": ""}]"#, &["bad.json#/0/name: the `name` is empty"]),
-        (r#"[{"name": 1}]"#, &["bad.json#/0/name: expected a string, found number"]),
-        (r#"[{"name": "a"}]"#, &["bad.json#/0: the tool has no `inputSchema`", "{\"type\": \"object\"}"]),
-        (r#"[{"name": "a", "inputSchema": []}]"#, &["bad.json#/0/inputSchema: expected a schema"]),
-        (r#"[{"name": "a", "inputSchema": {"type": "string"}}]"#, &["#/0/inputSchema/type: the arguments of a tool"]),
-        (
-            r#"[{"name": "a", "inputSchema": {}, "annotations": {"readOnlyHint": "yes"}, "title": 1}]"#,
-            &["#/0/annotations/readOnlyHint: expected a boolean", "#/0/title: expected a string"],
-        ),
-        (
-            r#"[{"name": "a", "inputSchema": {}, "execution": {"taskSupport": "maybe"}}]"#,
-            &["#/0/execution/taskSupport: \"maybe\" is not a value"],
-        ),
-        (&twice, &["bad.json#/1/name: /0 has the same `name`, \"read_file\"", "remove or rename"]),
-        (r#"{"resources": [{"name": "a"}]}"#, &["#/resources/0: `uri` is missing"]),
-        (
-            r#"{"prompts": [{"name": "a", "arguments": [{}]}]}"#,
-            &["#/prompts/0/arguments/0: the argument has no `name`"],
-        ),
-        (
-            r#"{"prompts": [{"name": "a", "arguments": [{"name": "b"}, {"name": "b"}]}]}"#,
-            &["#/prompts/0/arguments/1: the prompt has two arguments \"b\""],
-        ),
-        (
-            r#"{"resourceTemplates": [{"name": "a", "uriTemplate": "x"}, {"name": "b", "uriTemplate": "x"}]}"#,
-            &["/1/uriTemplate"],
-        ),
         (r#"{"tools": [], "tools": []}"#, &["bad.json:1:", "invalid JSON", "tools"]),
     ];
     for (text, parts) in cases {

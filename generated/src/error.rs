@@ -336,6 +336,17 @@ pub(crate) fn one_of(values: &[String]) -> String {
     }
 }
 
+/// Returns a count with its unit, a plural: `2 items`, but `1 item`.
+#[doc(hidden)]
+#[must_use]
+pub fn counted(count: u64, unit: &str) -> String {
+    match unit.strip_suffix("ies") {
+        Some(stem) if count == 1 => format!("1 {stem}y"),
+        None if count == 1 => format!("1 {}", unit.strip_suffix('s').unwrap_or(unit)),
+        _ => format!("{count} {unit}"),
+    }
+}
+
 /// Returns the JSON text of a string, shortened to [`WIDTH`] characters.
 pub(crate) fn json_text(text: &str) -> String {
     let mut quoted = String::from('"');

@@ -35,6 +35,8 @@ pub mod map;
 pub mod traffic;
 
 pub use codec::text::{from_reader, from_slice, from_str, from_value, to_string, to_value, to_vec, to_writer};
+#[doc(hidden)]
+pub use error::counted;
 pub use error::{Error, ErrorKind};
 pub use extra::{Extra, ExtraError, KnownMembers};
 pub use id::{ProgressToken, RequestId};

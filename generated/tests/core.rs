@@ -686,6 +686,18 @@ fn errors_have_type_path_and_expectation() {
     refused::<Short>("\"\"", "", "Short: expected at least 1 character, found 0");
     refused::<Short>("\"äöüß\"", "", "Short: expected at most 3 characters, found 4");
     assert!(mcpgen_types::from_str::<Short>("\"äöü\"").is_ok());
+    // One is not a plural, in every unit of a check.
+    let one = codec::Length { min: 1, max: Some(1) };
+    for (unit, singular) in [
+        ("items", "item"),
+        ("members", "member"),
+        ("entries", "entry"),
+        ("items that `contains` accepts", "item that `contains` accepts"),
+    ] {
+        let error = |length| one.check_length(length, unit).expect_err(unit).to_string();
+        assert_eq!(error(0), format!("expected at least 1 {singular}, found 0"));
+        assert_eq!(error(2), format!("expected at most 1 {singular}, found 2"));
+    }
     refused::<Level>("\"loud\"", "", r#"Level: expected one of "debug", "info", found "loud""#);
     refused::<Never>("null", "", "Never: no value is valid here");
     assert!(mcpgen_types::from_str::<Vec<Tool>>("[{}]").unwrap_err().to_string().starts_with("array: [0].name: "));

@@ -15,7 +15,7 @@ use std::path::{Path, PathBuf};
 
 use crate::emit::file::header;
 use crate::error::{Error, Problem};
-use crate::lists::{ListKind, Skipped, Snapshot};
+use crate::lists::{ListKind, Malformed, Snapshot, problems};
 use crate::project::write::sync;
 use crate::project::{Changes, include_in_build, instruction};
 use crate::text::visible;
@@ -35,8 +35,6 @@ use tool::{Names, ToolBinding};
 #[derive(Clone, Debug)]
 pub struct Bindings {
     snapshot: Snapshot,
-    /// The malformed tools.
-    skipped: Vec<Skipped>,
     /// The name of the snapshot in the files. It must not depend on the machine.
     source: String,
     /// The snapshot's file, if it was read from one.
@@ -51,7 +49,7 @@ pub struct BindingsWritten {
     pub tools: usize,
     /// The tools without a function, with the reasons: they are malformed, or their names are too long for a folder.
     pub skipped: Vec<String>,
-    /// The schemas that became JSON, with the reasons.
+    /// The members that are skipped because they are malformed, and the schemas that became JSON, with the reasons.
     pub notes: Vec<String>,
     /// The files that were created, changed or removed.
     pub changes: Changes,
@@ -76,14 +74,14 @@ impl Bindings {
     pub fn parse(file: impl Into<String>, bytes: &[u8]) -> Result<Bindings, Error> {
         let file = file.into();
         let source = file.rsplit(['/', '\\']).next().unwrap_or_default().to_owned();
-        let (snapshot, skipped) = Snapshot::parse_leniently(&file, bytes)?;
+        let snapshot = Snapshot::parse_leniently(&file, bytes)?;
         if snapshot.list(ListKind::Tools).is_none_or(|list| list.items.is_empty()) {
-            return Err(match skipped.is_empty() {
+            return Err(match snapshot.malformed.is_empty() {
                 true => Error::Usage(format!("{file} has no tools; store a result of `tools/list`")),
-                false => Error::Schema(skipped.into_iter().flat_map(|tool| tool.problems).collect()),
+                false => Error::Schema(problems(snapshot.malformed)),
             });
         }
-        Ok(Bindings { snapshot, skipped, source, path: None })
+        Ok(Bindings { snapshot, source, path: None })
     }
 
     /// Writes the module to the folder `out`: `mod.rs`, and a folder for each schema. Outdated files of an earlier run
@@ -127,7 +125,9 @@ impl Bindings {
         let command = format!("mcpgen bindings {} --out DIR", self.source);
         let (mut names, mut files) = (Names::default(), BTreeMap::new());
         let mut tools = Vec::new();
-        let mut skipped: Vec<String> = self.skipped.iter().map(malformed).collect();
+        let all = self.snapshot.malformed.iter().filter(|item| item.kind == ListKind::Tools);
+        let (kept, left_out): (Vec<&Malformed>, Vec<&Malformed>) = all.partition(|tool| tool.is_kept);
+        let mut skipped: Vec<String> = left_out.into_iter().map(malformed).collect();
         let list = self.snapshot.list(ListKind::Tools);
         for (name, item) in list.into_iter().flat_map(|list| &list.items) {
             let tool = ToolBinding::new(name, item, &mut names);
@@ -148,16 +148,17 @@ impl Bindings {
         }
         let header = header(&self.source, &self.snapshot.sha256, &command);
         files.insert("mod.rs".to_owned(), functions::root(&header, &self.source, &tools)?);
-        let notes = tools.iter().flat_map(ToolBinding::notes).collect();
+        let notes = kept.into_iter().map(malformed).chain(tools.iter().flat_map(ToolBinding::notes)).collect();
         Ok(Module { files, tools: tools.len(), skipped, notes })
     }
 }
 
-/// Returns why a tool is skipped.
-fn malformed(tool: &Skipped) -> String {
+/// Returns why a tool, or a member of it, is skipped.
+fn malformed(tool: &Malformed) -> String {
     let problem = |Problem { pointer, why, .. }: &Problem| format!("{pointer}: {why}");
     let problems: Vec<String> = tool.problems.iter().map(problem).collect();
-    format!("{}: skipped: {}", visible(&tool.name), visible(&problems.join("; ")))
+    let what = if tool.is_kept { "left out" } else { "skipped" };
+    format!("{}: {what}: {}", visible(&tool.name), visible(&problems.join("; ")))
 }
 
 /// A module of bindings.

@@ -8,6 +8,7 @@ use super::answer::Answer;
 use crate::bindings::{Bindings, BindingsWritten};
 use crate::error::Error;
 use crate::report::source::SourceText;
+use crate::text::counted;
 
 /// Write Rust functions for the tools of a server, with types for their arguments and results
 ///
@@ -47,10 +48,10 @@ impl BindingsArgs {
         }
         let state = match (changes.changes.len(), self.check) {
             (0, _) => "unchanged".to_owned(),
-            (changed, true) => format!("{changed} files differ"),
-            (changed, false) => format!("{changed} files written or removed"),
+            (changed, true) => format!("differences in {}", counted(changed as u64, "files")),
+            (changed, false) => format!("{} written or removed", counted(changed as u64, "files")),
         };
-        answer.text.push_str(&format!("{tools} tools: {state}\n"));
+        answer.text.push_str(&format!("{}: {state}\n", counted(tools as u64, "tools")));
         if differs {
             answer.notes.push("generated files differ; run the command without --check to write them".to_owned());
         }

@@ -7,6 +7,7 @@ use clap::Args;
 
 use super::answer::Answer;
 use super::root::Root;
+use crate::text::counted;
 
 /// Count the entries of schema/docs, and list missing and stale ones
 ///
@@ -41,7 +42,8 @@ impl DocsArgs {
                 line(&mut text, &format!("stale: {what}"));
             }
         }
-        line(&mut text, &format!("{} entries, {} missing, {} stale", workspace.docs.len(), missing.len(), stale.len()));
+        let entries = counted(workspace.docs.len() as u64, "entries");
+        line(&mut text, &format!("{entries}, {} missing, {} stale", missing.len(), stale.len()));
         Ok(Answer { text, notes: Vec::new(), differs: self.missing && !(missing.is_empty() && stale.is_empty()) })
     }
 }

@@ -9,6 +9,7 @@ use super::root::Root;
 use super::schema_args::SchemaArgs;
 use crate::error::Error;
 use crate::project::generate::{self, Generated, Generator};
+use crate::text::counted;
 
 /// Write the Rust modules of all vendored revisions and extensions, or of one schema
 ///
@@ -85,9 +86,10 @@ impl GenerateArgs {
             };
             let generate::Summary { revision, types, shared, methods, files, .. } = &summary;
             let shared = if *shared == 0 { String::new() } else { format!(" ({shared} shared)") };
-            answer
-                .text
-                .push_str(&format!("{revision}: {types} types{shared}, {methods} methods, {files} files: {state}\n"));
+            let counted = |count: &usize, unit| counted(*count as u64, unit);
+            let (types, methods, files) =
+                (counted(types, "types"), counted(methods, "methods"), counted(files, "files"));
+            answer.text.push_str(&format!("{revision}: {types}{shared}, {methods}, {files}: {state}\n"));
             answer.notes.extend(summary.warnings().into_iter().map(|warning| format!("warning: {warning}")));
         }
         if answer.differs {

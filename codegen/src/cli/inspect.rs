@@ -13,6 +13,7 @@ use crate::error::Error;
 use crate::inspect::inspect;
 use crate::model::{Content, DocTarget, Protocol, Shape, Status, TypeDef};
 use crate::site;
+use crate::text::counted;
 use crate::text::suggest::did_you_mean;
 use crate::text::{visible, visible_lines};
 
@@ -92,7 +93,7 @@ impl InspectArgs {
             Ok(protocol) => {
                 let is_undecided = |def: &&TypeDef| matches!(def.shape, Shape::Undecided(_));
                 let undecided = protocol.types.iter().filter(is_undecided);
-                let mut text = format!("{} types, no problems\n", protocol.types.len());
+                let mut text = format!("{}, no problems\n", counted(protocol.types.len() as u64, "types"));
                 for def in undecided {
                     text.push_str(&format!("undecided: {} ({})\n", visible(&def.name), visible(&def.pointer)));
                 }

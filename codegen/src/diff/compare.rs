@@ -15,6 +15,7 @@ use crate::diff::senders::Senders;
 use crate::diff::values::Values;
 use crate::diff::verdict::Axis;
 use crate::model::{ErrorCode, MessageKind, MessageSet, Origin, Protocol, Side, Type, TypeId};
+use crate::text::counted;
 
 /// Compares two models.
 pub fn compare(old: &Protocol, new: &Protocol) -> Diff {
@@ -410,8 +411,8 @@ impl<'p> Comparison<'p> {
             let all: Vec<Finding> = self.findings.extract_if(.., |it| it.rule.id == rule.id).collect();
             let owners: BTreeSet<&str> = all.iter().filter_map(|it| it.subject.split('.').next()).collect();
             if let Some(first) = all.first() {
-                let plural = if owners.len() == 1 { "" } else { "s" };
-                let message = format!("{} message{plural} {words}, such as {}", owners.len(), first.subject);
+                let messages = counted(owners.len() as u64, "messages");
+                let message = format!("{messages} {words}, such as {}", first.subject);
                 let senders = all.iter().fold(Senders::default(), |so_far, it| so_far.and(it.senders));
                 let verdicts = first.verdicts;
                 let subject = "messages".to_owned();

@@ -5,6 +5,7 @@ use crate::diff::resolved::Integers;
 use crate::diff::rules::{self, Rule};
 use crate::json::Json;
 use crate::model::{Bounds, Length};
+use crate::text::counted;
 
 /// How the limits of two types relate.
 pub(super) enum Relation {
@@ -48,9 +49,9 @@ pub(super) fn list(values: &[Json]) -> String {
 pub(super) fn length_in_words(length: &Length, unit: &str) -> String {
     match (length.min, length.max) {
         (0, None) => format!("any number of {unit}"),
-        (0, Some(most)) => format!("at most {most} {unit}"),
-        (least, None) => format!("at least {least} {unit}"),
-        (least, Some(most)) => format!("{least} to {most} {unit}"),
+        (0, Some(most)) => format!("at most {}", counted(most, unit)),
+        (least, None) => format!("at least {}", counted(least, unit)),
+        (least, Some(most)) => format!("{least} to {}", counted(most, unit)),
     }
 }
 

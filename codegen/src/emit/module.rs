@@ -16,7 +16,7 @@ use super::{Options, ident, json_schema};
 use crate::error::Error;
 use crate::model::{Extends, Protocol, Side};
 use crate::text::foreign::{cell, code};
-use crate::text::names;
+use crate::text::{counted, names};
 
 /// Emits the module of a revision. Returns the text of each file by its name.
 ///
@@ -82,10 +82,10 @@ pub(crate) fn threads() -> usize {
 
 fn root(protocol: &Protocol, exports: &Exports, options: &Options) -> TokenStream {
     let counts = format!(
-        " {} definitions, {} requests, {} notifications.",
-        protocol.facts.len(),
-        protocol.requests.len(),
-        protocol.notifications.len()
+        " {}, {}, {}.",
+        counted(protocol.facts.len() as u64, "definitions"),
+        counted(protocol.requests.len() as u64, "requests"),
+        counted(protocol.notifications.len() as u64, "notifications")
     );
     let title = if let Some(extends) = &protocol.extends {
         extension_title(protocol, extends)

@@ -10,7 +10,11 @@ use crate::json::Json;
 use crate::lists::annotations::text_change;
 use crate::lists::hints;
 use crate::lists::schemas::{Part, SchemaPair};
-use crate::lists::snapshot::{Item, List, ListKind, Snapshot};
+use crate::lists::snapshot::{Item, List, ListKind, Malformed, Snapshot};
+use crate::text::counted;
+
+/// The maximum number of notes about malformed items. A malicious file can have millions.
+const MOST_NOTES: usize = 50;
 
 /// Compares the lists of a server at two times.
 pub fn compare(old: &Snapshot, new: &Snapshot) -> Diff {
@@ -23,7 +27,14 @@ pub fn compare(old: &Snapshot, new: &Snapshot) -> Diff {
             (None, None) => {}
         }
     }
-    let Comparison { mut findings, notes } = comparison;
+    let Comparison { mut findings, mut notes } = comparison;
+    let mut left_out: Vec<String> =
+        [old, new].into_iter().flat_map(|side| &side.malformed).flat_map(Malformed::notes).collect();
+    if left_out.len() > MOST_NOTES {
+        let more = left_out.split_off(MOST_NOTES).len() as u64;
+        left_out.push(format!("{} of malformed items", counted(more, "other problems")));
+    }
+    notes.extend(left_out);
     findings.sort_by_key(|finding| std::cmp::Reverse(finding.verdicts.worst(&Axis::LISTS)));
     Diff { findings, types: Vec::new(), notes }
 }

@@ -22,4 +22,4 @@ mod snapshot;
 
 pub use compare::compare as diff;
 pub use snapshot::Snapshot;
-pub(crate) use snapshot::{Item, ListKind, Skipped};
+pub(crate) use snapshot::{Item, ListKind, Malformed, problems};

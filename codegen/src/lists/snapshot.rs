@@ -17,6 +17,8 @@ pub struct Snapshot {
     /// SHA-256 of the text, in hex.
     pub sha256: String,
     lists: BTreeMap<ListKind, List>,
+    /// The items that are not in a list, or without some of their members.
+    pub(crate) malformed: Vec<Malformed>,
 }
 
 /// A kind of list.
@@ -87,19 +89,19 @@ impl Snapshot {
     pub fn parse(file: impl Into<String>, bytes: &[u8]) -> Result<Snapshot, Error> {
         let file = file.into();
         let root = Json::read(&file, bytes)?;
-        let (snapshot, skipped) = Snapshot::read(Reader::new(file), root, bytes)?;
-        match skipped.is_empty() {
+        let snapshot = Snapshot::read(Reader::new(file), root, bytes)?;
+        match snapshot.malformed.is_empty() {
             true => Ok(snapshot),
-            false => Err(Error::Schema(skipped.into_iter().flat_map(|item| item.problems).collect())),
+            false => Err(Error::Schema(problems(snapshot.malformed))),
         }
     }
 
-    /// Like [`Snapshot::parse`], but leaves out malformed items, and returns them too. If the text is not readable as
-    /// JSON because of some tools, it reads the other tools only.
+    /// Like [`Snapshot::parse`], but leaves out malformed members and, if a tool is useless without one, malformed items.
+    /// If the text is not readable as JSON because of some tools, it reads the other tools only.
     ///
     /// # Errors
     /// [`Error::Json`], or [`Error::Schema`] if the snapshot has no lists.
-    pub(crate) fn parse_leniently(file: &str, bytes: &[u8]) -> Result<(Snapshot, Vec<Skipped>), Error> {
+    pub(crate) fn parse_leniently(file: &str, bytes: &[u8]) -> Result<Snapshot, Error> {
         let mut reader = Reader::new(file.to_owned());
         let root = match Json::read(file, bytes) {
             Ok(root) => root,
@@ -108,12 +110,12 @@ impl Snapshot {
         Snapshot::read(reader, root, bytes)
     }
 
-    fn read(mut reader: Reader, root: Json, bytes: &[u8]) -> Result<(Snapshot, Vec<Skipped>), Error> {
+    fn read(mut reader: Reader, root: Json, bytes: &[u8]) -> Result<Snapshot, Error> {
         let lists = reader.lists(root);
         match reader.problems.is_empty() {
-            true => Ok((Snapshot { sha256: hex(&Sha256::digest(bytes)), lists }, reader.skipped)),
+            true => Ok(Snapshot { sha256: hex(&Sha256::digest(bytes)), lists, malformed: reader.malformed }),
             false => {
-                reader.problems.extend(reader.skipped.into_iter().flat_map(|item| item.problems));
+                reader.problems.extend(problems(reader.malformed));
                 Err(Error::Schema(reader.problems))
             }
         }
@@ -141,12 +143,63 @@ impl Item {
     }
 }
 
-/// An item that is not in a list, because it is malformed.
+/// A malformed item.
 #[derive(Clone, Debug)]
-pub(crate) struct Skipped {
+pub(crate) struct Malformed {
+    pub(crate) kind: ListKind,
     /// The name of the item, or its JSON pointer if it has no name.
     pub(crate) name: String,
+    /// Whether the item is in its list, without the malformed members. Otherwise it is not in the list.
+    pub(crate) is_kept: bool,
     pub(crate) problems: Vec<Problem>,
+}
+
+/// The members that an item may lack, so that it is kept without them.
+const OPTIONAL: [&str; 7] =
+    ["title", "description", "mimeType", "annotations", "execution", "outputSchema", "arguments"];
+
+impl Malformed {
+    /// Returns a note about each problem, which says what is left out.
+    pub(super) fn notes(&self) -> impl Iterator<Item = String> {
+        let item = self.kind.item();
+        let left_out =
+            if self.is_kept { "the member is left out".to_owned() } else { format!("the {item} is left out") };
+        let note = move |Problem { file, pointer, why, .. }: &Problem| {
+            format!("{file}#{pointer}: {item} `{}`: {why}; {left_out}", self.name)
+        };
+        self.problems.iter().map(note)
+    }
+}
+
+/// Returns the problems of all items, with the names of the items.
+pub(crate) fn problems(malformed: Vec<Malformed>) -> Vec<Problem> {
+    let named = malformed.into_iter().flat_map(|Malformed { kind, name, problems, .. }| {
+        problems
+            .into_iter()
+            .map(move |problem| Problem { why: format!("{} `{name}`: {}", kind.item(), problem.why), ..problem })
+    });
+    named.collect()
+}
+
+impl Item {
+    /// Returns the path of a member that is optional or inside an optional one, without the pointer of the item.
+    fn optional_path<'p>(&self, pointer: &'p str) -> Option<&'p str> {
+        let path = pointer.strip_prefix(&self.pointer)?.strip_prefix('/')?;
+        OPTIONAL.contains(&path.split('/').next()?).then_some(path)
+    }
+
+    /// Removes a member at this path. An item of an array stays, because others are found by their index.
+    fn remove(&mut self, path: &str) {
+        let (parents, name) = path.rsplit_once('/').map_or((None, path), |(parents, name)| (Some(parents), name));
+        let mut members = Some(&mut self.members);
+        for parent in parents.into_iter().flat_map(|parents| parents.split('/')) {
+            members = members.and_then(|members| match members.get_mut(parent) {
+                Some(Json::Object(members)) => Some(members),
+                _ => None,
+            });
+        }
+        members.and_then(|members| members.shift_remove(name));
+    }
 }
 
 /// Reads lists and collects problems.
@@ -154,14 +207,14 @@ struct Reader {
     file: String,
     /// The problems of the lists, and those of the item that is being read.
     problems: Vec<Problem>,
-    skipped: Vec<Skipped>,
+    malformed: Vec<Malformed>,
     /// The tools that are not readable as JSON: their index, their name, and why.
     unreadable: BTreeMap<usize, (Option<String>, String)>,
 }
 
 impl Reader {
     fn new(file: String) -> Reader {
-        Reader { file, problems: Vec::new(), skipped: Vec::new(), unreadable: BTreeMap::new() }
+        Reader { file, problems: Vec::new(), malformed: Vec::new(), unreadable: BTreeMap::new() }
     }
 
     /// Reads each tool of a text that is not readable as a whole, such as one with the number `1e999`. Returns `None` if
@@ -256,13 +309,17 @@ impl Reader {
                 }
                 None => read = self.item(kind, &place, json, &items),
             }
-            match read {
-                Some((key, item)) if self.problems.len() == first => drop(items.insert(key, item)),
-                _ => {
-                    let problems = self.problems.split_off(first);
-                    self.skipped.push(Skipped { name: name.unwrap_or(place), problems });
-                }
+            let problems = self.problems.split_off(first);
+            let kept = read.and_then(|(key, mut item)| {
+                let paths: Option<Vec<&str>> = problems.iter().map(|it| item.optional_path(&it.pointer)).collect();
+                paths?.into_iter().for_each(|path| item.remove(path));
+                Some((key, item))
+            });
+            if !problems.is_empty() {
+                let (name, is_kept) = (name.unwrap_or(place), kept.is_some());
+                self.malformed.push(Malformed { kind, name, is_kept, problems });
             }
+            items.extend(kept);
         }
         List { pointer, items }
     }

@@ -328,7 +328,7 @@ impl Compared {
     /// Reads both sides.
     ///
     /// # Errors
-    /// The errors of [`Source::pair`], [`SourceText::pair`] and [`Snapshot::parse`].
+    /// The errors of [`Source::pair`], [`SourceText::pair`] and [`Snapshot::parse_leniently`].
     pub(crate) fn read(
         subject: Subject,
         (old, new): (&str, &str),
@@ -341,7 +341,7 @@ impl Compared {
             }
             Subject::Lists => {
                 let (old, new) = SourceText::pair(old, new)?;
-                let snapshot = |text: &SourceText| Snapshot::parse(text.name(), &text.bytes);
+                let snapshot = |text: &SourceText| Snapshot::parse_leniently(text.name(), &text.bytes);
                 let (before, after) = (snapshot(&old)?, snapshot(&new)?);
                 Ok(Compared::Lists(Box::new([(old, before), (new, after)])))
             }

@@ -14,7 +14,7 @@ use crate::json::{Json, compare};
 use crate::schema::failure::{Failure, describe, json_text, literal, number_text, one_of};
 use crate::schema::json_types::JsonTypes;
 use crate::schema::limits::{Bounds, Length};
-use crate::text::pattern;
+use crate::text::{counted, pattern};
 
 /// An assertion.
 #[derive(Clone, Debug, PartialEq)]
@@ -483,8 +483,9 @@ pub(crate) fn check_length(length: &Length, found: usize, unit: &str) -> Result<
         Some(max) if found as u64 > max => ("at most", max),
         _ => return Ok(()),
     };
-    let unit = if limit == 1 { unit.trim_end_matches('s') } else { unit };
-    Err(Failure::expected(format_args!("{relation} {limit} {unit}"), found))
+    // Some units go on after the noun: `items that …`.
+    let (noun, rest) = unit.split_at(unit.find(' ').unwrap_or(unit.len()));
+    Err(Failure::expected(format_args!("{relation} {}{rest}", counted(limit, noun)), found))
 }
 
 fn unique(items: &[Json]) -> Result<(), Failure> {

@@ -6,6 +6,7 @@ use std::fmt::Write as _;
 use crate::html::{Page, code_spans, escape};
 use crate::model::{Content, DocTarget, Params, Protocol, Rest, Shape, Side, Type, TypeDef, TypeId};
 use crate::site::history::{Changes, History};
+use crate::text::counted;
 
 /// Describes a protocol. `revisions` has all revisions, oldest first, or is empty.
 pub(crate) fn render(protocol: &Protocol, revisions: &[Protocol]) -> String {
@@ -19,13 +20,12 @@ pub(crate) fn render(protocol: &Protocol, revisions: &[Protocol]) -> String {
     navigation.push(("methods".to_owned(), "Methods".to_owned()));
     site.methods(&mut main);
     site.types(&mut main, &mut navigation);
-    let count = |count: usize, word: &str| format!("{count} {word}{}", if count == 1 { "" } else { "s" });
     let header = format!(
         "<h1>MCP {}</h1>\n<p class=\"quiet\">{}, {}, {}. SHA-256 of the schema: <code>{}</code></p>\n",
         escape(&protocol.revision),
-        count(protocol.requests.len(), "request"),
-        count(protocol.notifications.len(), "notification"),
-        count(protocol.types.len(), "type"),
+        counted(protocol.requests.len() as u64, "requests"),
+        counted(protocol.notifications.len() as u64, "notifications"),
+        counted(protocol.types.len() as u64, "types"),
         escape(&protocol.sha256),
     );
     let title = format!("MCP {}", protocol.revision);
@@ -86,11 +86,12 @@ impl Site<'_> {
             let _ = writeln!(text, "<li><strong>{}</strong>{current}", escape(&step.revision));
             if at == 0 {
                 let (methods, types) = (step.methods.added.len(), step.types.added.len());
-                let _ = writeln!(text, "<p>{methods} methods, {types} types</p></li>");
+                let (methods, types) = (counted(methods as u64, "methods"), counted(types as u64, "types"));
+                let _ = writeln!(text, "<p>{methods}, {types}</p></li>");
                 continue;
             }
             text.push_str("<ul>\n");
-            for (name, changes, prefix) in [("method", &step.methods, "m-"), ("type", &step.types, "t-")] {
+            for (name, changes, prefix) in [("methods", &step.methods, "m-"), ("types", &step.types, "t-")] {
                 self.changes(text, name, changes, prefix);
             }
             text.push_str("</ul></li>\n");
@@ -103,12 +104,11 @@ impl Site<'_> {
             if names.is_empty() {
                 continue;
             }
-            let plural = if names.len() == 1 { "" } else { "s" };
+            let count = counted(names.len() as u64, what);
             let links: Vec<String> = names.iter().map(|name| self.mention(name, prefix)).collect();
             let _ = writeln!(
                 text,
-                "<li><details><summary>{} {what}{plural} {words}</summary><p>{}</p></details></li>",
-                names.len(),
+                "<li><details><summary>{count} {words}</summary><p>{}</p></details></li>",
                 links.join(", ")
             );
         }

@@ -1,7 +1,8 @@
 //! Text: `names` makes Rust names, `markdown` reads links, `visible` escapes invisible characters, `foreign` writes the
 //! text of others in documentation, `suggest` finds similar names, `pattern` matches regular expressions, `hex` formats
-//! bytes, `excerpt` shows changes.
+//! bytes, `counted` formats counts, `excerpt` shows changes.
 
+mod counted;
 #[cfg(feature = "lists")]
 pub(crate) mod excerpt;
 pub(crate) mod foreign;
@@ -16,6 +17,7 @@ pub(crate) mod pattern;
 pub(crate) mod suggest;
 mod visible;
 
+pub(crate) use counted::counted;
 pub(crate) use hex::hex;
 #[cfg(feature = "cli")]
 pub use visible::visible_lines;

@@ -1,6 +1,6 @@
 //! A server for the tests: `probe_server` serves standard input and output, `probe_server --http` prints a URL and serves
-//! it. With `--broken`, it writes a result that does not match the schema, and with `--hostile` texts that control a
-//! terminal.
+//! it. With `--broken`, it writes a result that does not match the schema, with `--hostile` texts that control a
+//! terminal, and with `--faulty FAULT` it has one fault.
 
 use mcpgen_runtime::http::server::EndpointOptions;
 use mcpgen_runtime::prelude::*;
@@ -124,12 +124,73 @@ fn hostile() -> std::io::Result<()> {
     Ok(())
 }
 
+/// A server of revision 2025-06-18, or of 2026-07-28 for `no-hints`, with one fault.
+fn faulty(fault: &str) -> std::io::Result<()> {
+    if fault == "chatty" {
+        println!("[info] \u{1b}listening");
+    }
+    let properties =
+        json!({ "title": { "type": "string" }, "count": { "type": "integer" }, "deep": { "type": "object" } });
+    let mut echo = json!({ "name": "echo", "inputSchema": { "type": "object", "properties": properties } });
+    if fault == "random" {
+        echo["description"] = json!(format!("Process {}.", std::process::id()));
+    }
+    for line in std::io::stdin().lines() {
+        let message: serde_json::Value = serde_json::from_str(&line?)?;
+        let Some(id) = message.get("id") else { continue };
+        let method = message["method"].as_str().unwrap_or_default();
+        let result = match (method, fault) {
+            ("server/discover", "no-hints") => Ok(json!({
+                "resultType": "complete",
+                "supportedVersions": ["2026-07-28"],
+                "capabilities": { "tools": {} },
+            })),
+            ("tools/list", "no-hints") => Ok(json!({ "resultType": "complete", "tools": [echo] })),
+            (_, "no-hints") => Err((-32601, method)),
+            ("initialize", "silent-start") | ("resources/list", "resources-hang") | ("tools/call", "call-hangs") => {
+                eprintln!("the database is locked");
+                continue;
+            }
+            ("initialize", _) => Ok(json!({
+                "protocolVersion": "2025-06-18",
+                "capabilities": { "tools": {}, "resources": {} },
+                "serverInfo": { "name": fault, "version": "0" },
+            })),
+            ("tools/list", "invalid-items") => Ok(json!({ "tools": [
+                { "name": "null\u{1b}", "description": null, "title": 1, "inputSchema": { "type": "object" } },
+                { "name": "no schema" },
+                { "description": "no name", "inputSchema": { "type": "object" } },
+                7,
+                echo,
+            ] })),
+            ("tools/list", "tools-fail") => Err((-32603, "the disk is full")),
+            ("resources/list", "resources-fail") => Err((-32603, "the disk is full")),
+            ("tools/list", _) => Ok(json!({ "tools": [echo] })),
+            ("resources/list", _) => Ok(json!({ "resources": [] })),
+            ("resources/templates/list", _) => Ok(json!({ "resourceTemplates": [] })),
+            ("tools/call", _) => {
+                let text = message["params"]["arguments"].to_string();
+                Ok(json!({ "content": [{ "type": "text", "text": text }] }))
+            }
+            ("ping", _) => Ok(json!({})),
+            _ => Err((-32601, method)),
+        };
+        let (member, value) = match result {
+            Ok(result) => ("result", result),
+            Err((code, message)) => ("error", json!({ "code": code, "message": message })),
+        };
+        println!("{}", json!({ "jsonrpc": "2.0", "id": id, member: value }));
+    }
+    Ok(())
+}
+
 #[tokio::main(flavor = "current_thread")]
 async fn main() -> Result<(), Box<dyn std::error::Error>> {
     match std::env::args().nth(1).as_deref() {
         None => Ok(server()?.serve_stdio().await?),
         Some("--broken") => Ok(broken()?),
         Some("--hostile") => Ok(hostile()?),
+        Some("--faulty") => Ok(faulty(&std::env::args().nth(2).unwrap_or_default())?),
         Some(_) => {
             let endpoint = server()?.http(EndpointOptions::default())?;
             let app = axum::Router::new().route_service("/mcp", endpoint);

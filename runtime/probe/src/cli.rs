@@ -59,7 +59,7 @@ pub(crate) struct Target {
 pub(crate) struct Connection {
     #[command(flatten)]
     pub(crate) target: Target,
-    /// The revision of the server, which saves a request [default: negotiated]
+    /// Use this revision, and fail if the server does not support it [default: negotiated]
     #[arg(long, value_name = "REVISION")]
     pub(crate) revision: Option<Revision>,
     /// How long to wait for the whole command [default: 60; 360 with --login, because the user has to log in]
@@ -109,7 +109,8 @@ pub(crate) struct ListArgs {
 
 /// Call a tool
 ///
-/// The value of --arg is JSON if it can be read as JSON, and otherwise a string.
+/// The tool's input schema decides the type of the value of --arg: a string is the text as it is, a number, a boolean, an
+/// array or an object is JSON. Without a type, the value is JSON if it can be read as JSON, and otherwise a string.
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:

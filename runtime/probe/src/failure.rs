@@ -5,7 +5,8 @@ use std::process::ExitStatus;
 use std::time::Duration;
 
 use mcpgen_runtime::CallError;
-use mcpgen_types::ErrorObject;
+use mcpgen_runtime::transport::ServerOutput;
+use mcpgen_types::{ErrorObject, Revision, counted};
 
 /// The server, or the tool, reports an error.
 const REPORTED: u8 = 1;
@@ -24,6 +25,12 @@ pub(crate) enum Failure {
     /// The connection could not be established.
     #[error("cannot connect to {server}: {why}")]
     Connect { server: String, why: String },
+    /// A command could not be started as a server, or the connection to it failed. The text names the command.
+    #[error("{0}")]
+    Command(String),
+    /// The server does not support the requested revision.
+    #[error("{server} speaks revision {speaks}, not {requested}; use --revision {speaks}, or leave it out")]
+    Revision { server: String, requested: Revision, speaks: Revision },
     /// The server requires an access token.
     #[error(
         "cannot connect to {server}: it requires an access token; log in with --login, or pass a token with --header \
@@ -31,8 +38,8 @@ pub(crate) enum Failure {
     )]
     Unauthorized { server: String },
     /// The server did not respond in time.
-    #[error("no response within {limit:?} ({activity}); set a longer --timeout")]
-    Timeout { limit: Duration, activity: String },
+    #[error("no response within {limit:?} ({activity}); set a longer --timeout{output}")]
+    Timeout { limit: Duration, activity: String, output: ServerOutput },
     /// The server exited by itself, and not successfully.
     #[error("the server ended: {0}")]
     Exited(ExitStatus),
@@ -46,7 +53,7 @@ pub(crate) enum Failure {
     #[error("the tool `{0}` failed")]
     Tool(String),
     /// Messages did not match the schema, and were reported.
-    #[error("{0} invalid messages")]
+    #[error("{}", counted(*.0, "invalid messages"))]
     InvalidMessages(u64),
     /// A call failed.
     #[error("{method}: {why}")]
@@ -81,22 +88,25 @@ impl Failure {
             | Failure::InvalidMessages(_)
             | Failure::Unexpected { .. }
             | Failure::Exited(_) => REPORTED,
-            Failure::Connect { .. } | Failure::Unauthorized { .. } | Failure::Timeout { .. } | Failure::Call { .. } => {
-                CONNECTION
-            }
+            Failure::Connect { .. }
+            | Failure::Command(_)
+            | Failure::Revision { .. }
+            | Failure::Unauthorized { .. }
+            | Failure::Timeout { .. }
+            | Failure::Call { .. } => CONNECTION,
             // As shells do.
             Failure::Signal(number) => u8::try_from(128 + number).unwrap_or(CONNECTION),
         }
     }
 }
 
-/// Returns the text of an error and of its sources.
+/// Returns the text of an error and of its sources. A source that the text already contains is left out.
 pub(crate) fn with_sources(error: &dyn std::error::Error) -> String {
     let mut text = error.to_string();
     let mut source = error.source();
     while let Some(error) = source {
         let more = error.to_string();
-        if !text.ends_with(&more) {
+        if !text.contains(&more) {
             text.push_str(&format!(": {more}"));
         }
         source = error.source();

@@ -2,12 +2,15 @@
 //!
 //! * `cli` defines the commands and their options. Each command has a file in `commands`.
 //! * `target` connects to the server, with `login` for access tokens. `requests` sends requests as JSON.
+//! * `arguments` reads the arguments of a tool, and `differences` compares snapshots.
 //! * `processes` ends the processes of servers, also when a signal ends the command.
 //! * `output` writes to the terminal. `failure` has the errors and their exit codes.
 //! * `watch` relays messages between a client and a server, and describes each.
 
+mod arguments;
 mod cli;
 mod commands;
+mod differences;
 mod failure;
 #[cfg(feature = "login")]
 mod login;

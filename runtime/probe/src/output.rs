@@ -3,6 +3,7 @@
 //! `anstream` removes colours if the stream is not a terminal, or `NO_COLOR` is set.
 
 use std::io::{ErrorKind, IsTerminal as _, Write as _, stderr};
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use anstyle::{AnsiColor, Style};
@@ -16,14 +17,35 @@ pub(crate) const BOLD: Style = Style::new().bold();
 pub(crate) const DIM: Style = Style::new().dimmed();
 pub(crate) const RED: Style = AnsiColor::Red.on_default();
 pub(crate) const GREEN: Style = AnsiColor::Green.on_default();
+pub(crate) const YELLOW: Style = AnsiColor::Yellow.on_default();
 pub(crate) const CYAN: Style = AnsiColor::Cyan.on_default();
 
 /// Writes an error to standard error. Texts of the server in it cannot look like other lines.
 pub(crate) fn error(text: &str) {
-    let style = RED.bold();
+    report(RED.bold(), "error", text);
+}
+
+/// Writes a warning to standard error, in the form of an error.
+pub(crate) fn warning(text: &str) {
+    report(YELLOW.bold(), "warning", text);
+}
+
+fn report(style: Style, kind: &str, text: &str) {
     let text = plain(text).replace('\n', "\n  ");
-    // If standard error is closed, the error cannot be reported.
-    let _ = writeln!(anstream::stderr().lock(), "{style}error{style:#}: {text}");
+    // If standard error is closed, nothing can be reported.
+    let _ = writeln!(anstream::stderr().lock(), "{style}{kind}{style:#}: {text}");
+}
+
+/// The maximum number of characters of a text that [`quoted`] shows.
+const LONGEST_QUOTE: usize = 80;
+
+/// Returns the beginning of a text in quotes, with escapes.
+pub(crate) fn quoted(text: &str) -> String {
+    let text = text.trim_end();
+    match text.char_indices().nth(LONGEST_QUOTE) {
+        Some((end, _)) => format!("{:?}…", &text[..end]),
+        None => format!("{text:?}"),
+    }
 }
 
 /// Writes text to standard output. A reader that closes the pipe early is not an error.
@@ -92,36 +114,43 @@ fn is_hidden(c: char) -> bool {
 
 /// Shows on standard error that something takes a while. Does nothing if that is not a terminal.
 #[derive(Clone, Debug)]
-pub(crate) struct Activity(ProgressBar);
+pub(crate) struct Activity {
+    bar: ProgressBar,
+    /// What the command does. A server's reports of progress do not replace it.
+    current: Arc<Mutex<String>>,
+}
 
 impl Activity {
     /// Shows a spinner with this text.
     pub(crate) fn start(text: impl Into<String>) -> Activity {
         let bar = if stderr().is_terminal() { ProgressBar::new_spinner() } else { ProgressBar::hidden() };
-        bar.set_message(text.into());
         bar.enable_steady_tick(Duration::from_millis(120));
-        Activity(bar)
+        let activity = Activity { bar, current: Arc::default() };
+        activity.message(text);
+        activity
     }
 
     /// Replaces the text.
     pub(crate) fn message(&self, text: impl Into<String>) {
-        self.0.set_message(text.into());
+        let text = text.into();
+        self.bar.set_message(text.clone());
+        *self.current.lock().unwrap_or_else(PoisonError::into_inner) = text;
     }
 
     /// Returns the text.
     pub(crate) fn current(&self) -> String {
-        self.0.message()
+        self.current.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
     /// Does not show anything.
     pub(crate) fn hidden() -> Activity {
-        Activity(ProgressBar::hidden())
+        Activity { bar: ProgressBar::hidden(), current: Arc::default() }
     }
 
     /// Writes a line to standard error, above what is shown. Standard output may be the connection of `watch`.
     #[cfg(feature = "login")]
     pub(crate) fn print(&self, text: &str) {
-        self.0.suspend(|| eprintln!("{text}"));
+        self.bar.suspend(|| eprintln!("{text}"));
     }
 
     /// Returns a callback that shows reports of progress.
@@ -133,15 +162,15 @@ impl Activity {
     /// Shows a report of progress.
     fn progress(&self, done: f64, total: Option<f64>, message: Option<String>) {
         if let Some(message) = message {
-            self.0.set_message(plain(&message));
+            self.bar.set_message(plain(&message));
         }
         if let Some(total) = total.filter(|total| total.is_finite() && *total > 0.0) {
-            let is_first = self.0.length().is_none();
+            let is_first = self.bar.length().is_none();
             // Servers choose the unit, so positions are parts of a thousand.
-            self.0.set_position((done / total * 1000.0).clamp(0.0, 1000.0) as u64);
-            self.0.set_length(1000);
+            self.bar.set_position((done / total * 1000.0).clamp(0.0, 1000.0) as u64);
+            self.bar.set_length(1000);
             if is_first && let Ok(style) = ProgressStyle::with_template("{bar:30} {percent:>3} % {elapsed} {msg}") {
-                self.0.set_style(style);
+                self.bar.set_style(style);
             }
         }
     }
@@ -149,7 +178,7 @@ impl Activity {
 
 impl Drop for Activity {
     fn drop(&mut self) {
-        self.0.finish_and_clear();
+        self.bar.finish_and_clear();
     }
 }
 

@@ -1,12 +1,13 @@
 //! Sends requests, whose params and results are JSON in the revision of the connection.
 
 use mcpgen_runtime::{CallError, Client};
-use mcpgen_types::{ErrorCode, JsonObject, RawJson};
-use serde_json::{Map, Value};
+use mcpgen_types::{Error, ErrorCode, JsonObject, RawJson, Revision, counted};
+use serde_json::{Map, Value, json};
 
-use crate::cli::Kind;
-use crate::failure::Failure;
-use crate::output::{Activity, plain};
+use crate::cli::{Connection, Kind};
+use crate::failure::{self, Failure};
+use crate::output::{self, Activity, plain, quoted};
+use crate::watch::validate_result;
 
 impl Kind {
     pub(crate) const ALL: [Kind; 4] = [Kind::Tools, Kind::Resources, Kind::Templates, Kind::Prompts];
@@ -37,6 +38,16 @@ impl Kind {
             Kind::Tools | Kind::Prompts => "name",
             Kind::Resources => "uri",
             Kind::Templates => "uriTemplate",
+        }
+    }
+
+    /// Returns the name of an item in messages.
+    pub(crate) fn item(self) -> &'static str {
+        match self {
+            Kind::Tools => "tool",
+            Kind::Resources => "resource",
+            Kind::Templates => "resource template",
+            Kind::Prompts => "prompt",
         }
     }
 
@@ -76,8 +87,8 @@ pub(crate) async fn call_tool(
     arguments: JsonObject,
     activity: &Activity,
 ) -> Result<JsonObject, Failure> {
-    activity.message(format!("calling {}", plain(tool)));
     let method = "tools/call";
+    activity.message(format!("{method}: {}", plain(tool)));
     match client.tool(tool).arguments(arguments).on_progress(activity.reports()).raw().await {
         Ok(result) => object(method, &result),
         Err(CallError::Input { .. }) => Err(needs_input(method)),
@@ -90,13 +101,88 @@ fn needs_input(method: &str) -> Failure {
     Failure::Unexpected { method: method.to_owned(), why }
 }
 
+/// The lists of a server.
+#[derive(Debug, Default)]
+pub(crate) struct Lists {
+    pub(crate) read: Vec<(Kind, Vec<Value>)>,
+    /// The lists that the server does not have.
+    pub(crate) absent: Vec<Kind>,
+    /// Why other lists could not be read.
+    failures: Vec<Failure>,
+}
+
+impl Lists {
+    /// Connects, and reads these lists. Warns about what does not match the schema. A list that fails does not hide the
+    /// others.
+    pub(crate) async fn read(connection: &Connection, kinds: &[Kind]) -> Lists {
+        let mut lists = Lists::default();
+        let mut problems = Vec::new();
+        let session = connection
+            .run(async |client, activity| {
+                for kind in kinds {
+                    match list(client, *kind, activity).await {
+                        Ok(Some(list)) => {
+                            problems.extend(list.problems);
+                            lists.read.push((*kind, list.items));
+                        }
+                        Ok(None) => lists.absent.push(*kind),
+                        Err(failure) if failure.exit_code() == failure::CONNECTION => return Err(failure),
+                        Err(failure) => lists.failures.push(failure),
+                    }
+                }
+                Ok(())
+            })
+            .await;
+        lists.failures.extend(session.err());
+        for problem in problems.iter().take(MOST_WARNINGS) {
+            output::warning(problem);
+        }
+        if problems.len() > MOST_WARNINGS {
+            let more = counted((problems.len() - MOST_WARNINGS) as u64, "other parts");
+            output::warning(&format!("{more} of the lists do not match the schema"));
+        }
+        lists
+    }
+
+    /// Makes each list that the server does not have a failure.
+    pub(crate) fn require_all(&mut self) {
+        self.failures.extend(self.absent.drain(..).map(|kind| {
+            let why = format!("the server has no {}", kind.title());
+            Failure::Unexpected { method: kind.method().to_owned(), why }
+        }));
+    }
+
+    /// Reports all failures, and returns the one with the highest exit code.
+    pub(crate) fn into_result(mut self) -> Result<(), Failure> {
+        self.failures.sort_by_key(Failure::exit_code);
+        let last = self.failures.pop();
+        self.failures.iter().for_each(|failure| output::error(&failure.to_string()));
+        last.map_or(Ok(()), Err)
+    }
+
+    /// Returns whether a list could not be read.
+    pub(crate) fn have_failed(&self) -> bool {
+        !self.failures.is_empty()
+    }
+}
+
+/// The maximum number of warnings about lists.
+const MOST_WARNINGS: usize = 20;
+
+/// A list, and what in it does not match the schema.
+#[derive(Debug, Default)]
+pub(crate) struct List {
+    pub(crate) items: Vec<Value>,
+    problems: Vec<String>,
+}
+
 /// Reads all pages of a list. Returns `None` if the server does not have the list.
-pub(crate) async fn list(client: &Client, kind: Kind, activity: &Activity) -> Result<Option<Vec<Value>>, Failure> {
+pub(crate) async fn list(client: &Client, kind: Kind, activity: &Activity) -> Result<Option<List>, Failure> {
     let (method, limits) = (kind.method(), client.page_limits);
     let unexpected = |why: String| Failure::Unexpected { method: method.to_owned(), why };
-    let (mut items, mut bytes, mut cursor) = (Vec::new(), 0_usize, None::<String>);
+    let (mut list, mut bytes, mut cursor) = (List::default(), 0_usize, None::<String>);
     for page in 1..=limits.pages {
-        activity.message(format!("{method}: page {page}, {} {}", items.len(), kind.title()));
+        activity.message(format!("{method}: page {page}, {} {}", list.items.len(), kind.title()));
         let params: JsonObject = cursor.iter().map(|cursor| ("cursor".to_owned(), cursor.clone().into())).collect();
         let result = match client.peer.raw_request(method, Some(RawJson::from(&params))).await {
             Err(CallError::NotAllowed(_)) if page == 1 => return Ok(None),
@@ -107,21 +193,70 @@ pub(crate) async fn list(client: &Client, kind: Kind, activity: &Activity) -> Re
         };
         bytes = bytes.saturating_add(result.text().len());
         if bytes > limits.bytes {
-            return Err(unexpected(format!("the list has more than {} bytes", limits.bytes)));
+            return Err(unexpected(format!("the list has more than {}", counted(limits.bytes as u64, "bytes"))));
         }
+        let is_valid = validate_result(client.revision(), method, &result).is_ok();
         let mut result = object(method, &result)?;
+        if !is_valid {
+            list.problems.extend(problems(client.revision(), kind, &result));
+        }
         match result.remove(kind.member()) {
-            Some(Value::Array(more)) => items.extend(more),
+            Some(Value::Array(more)) => list.items.extend(more),
             _ => return Err(unexpected(format!("the result has no array `{}`", kind.member()))),
         }
         match result.remove("nextCursor") {
-            None | Some(Value::Null) => return Ok(Some(items)),
+            None | Some(Value::Null) => return Ok(Some(list)),
             Some(Value::String(next)) if Some(&next) != cursor.as_ref() => cursor = Some(next),
             Some(Value::String(_)) => return Err(unexpected("`nextCursor` repeats the cursor of the page".to_owned())),
             Some(_) => return Err(unexpected("`nextCursor` is not a string".to_owned())),
         }
     }
-    Err(unexpected(format!("the list has more than {} pages", limits.pages)))
+    Err(unexpected(format!("the list has more than {}", counted(limits.pages as u64, "pages"))))
+}
+
+/// Describes what does not match the schema in a page of a list: members of the result, and members of each item.
+fn problems(revision: Revision, kind: Kind, page: &JsonObject) -> Vec<String> {
+    let (method, member) = (kind.method(), kind.member());
+    let validate = |page: &Value| validate_result(revision, method, &RawJson::from(page));
+    let mut result = Value::Object(page.clone());
+    result[member] = json!([]);
+    let of_result = invalid_members(&mut result, validate).into_iter();
+    let mut problems: Vec<String> =
+        of_result.map(|(path, error)| format!("{method}: {path}: {}", error.kind())).collect();
+    let items = page.get(member).and_then(Value::as_array);
+    for (at, item) in items.into_iter().flatten().enumerate() {
+        let name = match item.get(kind.key()).and_then(Value::as_str) {
+            Some(name) => quoted(name),
+            None => (at + 1).to_string(),
+        };
+        // What is wrong with the result must not hide what is wrong with an item.
+        let mut alone = json!({ "resultType": "complete", "ttlMs": 0, "cacheScope": "private", member: [item] });
+        for (path, error) in invalid_members(&mut alone, validate) {
+            let Some(path) = path.strip_prefix(&format!("/{member}/0")) else { break };
+            let path = if path.is_empty() { String::new() } else { format!("{path}: ") };
+            problems.push(format!("{method}: {} {name}: {path}{}", kind.item(), error.kind()));
+        }
+    }
+    problems
+}
+
+/// Returns the JSON pointer of each invalid member of a value and what is wrong with it, and removes the member.
+fn invalid_members(value: &mut Value, validate: impl Fn(&Value) -> Result<(), Error>) -> Vec<(String, Error)> {
+    let mut invalid = Vec::new();
+    while invalid.len() < MOST_WARNINGS {
+        let Err(error) = validate(value) else { break };
+        let path = error.path();
+        let (parent, name) = path.rsplit_once('/').unwrap_or_default();
+        let name = name.replace("~1", "/").replace("~0", "~");
+        let parent = value.pointer_mut(parent).and_then(Value::as_object_mut);
+        // A member that is missing, and an item of an array, cannot be removed.
+        let removed = parent.and_then(|parent| parent.remove(&name));
+        invalid.push((path, error));
+        if removed.is_none() {
+            break;
+        }
+    }
+    invalid
 }
 
 fn object(method: &str, result: &RawJson) -> Result<JsonObject, Failure> {

@@ -1,19 +1,22 @@
 //! Connects to the server.
 
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use http::StatusCode;
 use http::header::AUTHORIZATION;
-use mcpgen_runtime::client::ConnectError;
-use mcpgen_runtime::client::handshake::HandshakeError;
+use mcpgen_runtime::client::handshake::{ConnectOptions, HandshakeError};
+use mcpgen_runtime::client::{CommandError, ConnectError};
 use mcpgen_runtime::http::client::{ClientOptions, HttpError};
+use mcpgen_runtime::transport::ServerOutput;
 use mcpgen_runtime::{CallError, Client, Limits};
 use mcpgen_types::Revision;
+use serde_json::Value;
 use tokio::process::Command;
 
 use crate::cli::{Connection, Target};
 use crate::failure::{Failure, with_sources};
-use crate::output::{Activity, plain};
+use crate::output::{self, Activity, plain};
 use crate::processes;
 
 /// How long the whole command may take.
@@ -74,8 +77,9 @@ impl Target {
 }
 
 impl Connection {
-    /// Connects to the server.
-    pub(crate) async fn connect(&self, activity: &Activity) -> Result<Client, Failure> {
+    /// Connects to the server, in the requested revision if there is one. Adds what the server writes besides messages
+    /// to `written`.
+    async fn connect(&self, activity: &Activity, written: &Written) -> Result<Client, Failure> {
         let name = self.target.name();
         activity.message(format!(
             "connecting to {}: waiting for a response to {}",
@@ -84,22 +88,45 @@ impl Connection {
         ));
         // `--timeout` covers the whole command.
         let limits = Limits { idle_timeout: None, call_timeout: None, ..Limits::default() };
+        let (stderr, stdout) = (written.clone(), written.clone());
         let builder = Client::builder("mcpgen-probe", env!("CARGO_PKG_VERSION"))
-            .options(|options| options.known_revision = self.revision)
+            .options(|options| self.request_revision(options))
+            .on_stderr(move |line| stderr.stderr_line(line))
+            .on_stray_output(move |line| stdout.stray_line(line))
             .process_tracker(processes::tracker().clone())
             .limits(limits);
-        // The message can quote what the process has written.
-        let failure =
-            |error: &dyn std::error::Error| Failure::Connect { server: name.clone(), why: plain(&with_sources(error)) };
-        match self.target.server(activity)? {
-            Server::Url(url, options) => builder.connect_http(url, options).await.map_err(|error| {
-                if is_unauthorized(&error) && !self.target.may_be_authorized() {
-                    return Failure::Unauthorized { server: name.clone() };
+        let connected = match self.target.server(activity)? {
+            Server::Url(url, options) => builder.connect_http(url, options).await.map_err(|error| match &error {
+                error if is_unauthorized(error) && !self.target.may_be_authorized() => {
+                    Failure::Unauthorized { server: name.clone() }
                 }
-                failure(&error)
+                ConnectError::Handshake(why) => {
+                    Failure::Connect { server: name.clone(), why: with_sources(&error) + &supported(why) }
+                }
+                error => Failure::Connect { server: name.clone(), why: with_sources(error) },
             }),
-            Server::Command(command) => builder.connect_command(command).await.map_err(|error| failure(&error)),
+            // These errors name the command.
+            Server::Command(command) => builder.connect_command(command).await.map_err(|error| match &error {
+                CommandError::Handshake { source, .. } => Failure::Command(with_sources(&error) + &supported(source)),
+                error => Failure::Command(with_sources(error)),
+            }),
+        };
+        let client = connected?;
+        match self.revision.filter(|requested| *requested != client.revision()) {
+            None => Ok(client),
+            Some(requested) => {
+                let speaks = client.revision();
+                // The mismatch counts, not the outcome of disconnecting.
+                let _ = client.close().await;
+                Err(Failure::Revision { server: name, requested, speaks })
+            }
         }
+    }
+
+    /// Proposes the requested revision first. The others stay, so that a server without it says which one it speaks.
+    fn request_revision(&self, options: &mut ConnectOptions) {
+        options.known_revision = self.revision;
+        options.local_info.revisions.sort_by_key(|revision| Some(*revision) != self.revision);
     }
 
     /// Returns the requests with which the client connects.
@@ -115,20 +142,65 @@ impl Connection {
         &self,
         command: impl AsyncFnOnce(&Client, &Activity) -> Result<T, Failure>,
     ) -> Result<T, Failure> {
-        let activity = Activity::start("connecting");
+        let (activity, written) = (Activity::start("connecting"), Written::default());
+        let mut done = None;
         let session = async {
-            let client = self.connect(&activity).await?;
-            let done = command(&client, &activity).await;
+            let client = self.connect(&activity, &written).await?;
+            done = Some(command(&client, &activity).await);
             activity.message("disconnecting");
             // The outcome of the command counts, not that of disconnecting.
             let _ = client.close().await;
-            done
+            Ok(())
         };
-        let timeout = self.timeout.unwrap_or(if self.target.has_login() { LOGIN_TIMEOUT } else { TIMEOUT });
-        tokio::time::timeout(timeout, session)
-            .await
-            .map_err(|_| Failure::Timeout { limit: timeout, activity: activity.current() })?
+        let limit = self.timeout.unwrap_or(if self.target.has_login() { LOGIN_TIMEOUT } else { TIMEOUT });
+        let session = tokio::time::timeout(limit, session).await;
+        if let (Some(_), Some(line)) = (&done, written.output().stray) {
+            output::warning(&format!(
+                "the server wrote a line to stdout that is not a message: {line:?} (servers must log to stderr)"
+            ));
+        }
+        match (done, session) {
+            (Some(done), _) => done,
+            (None, Ok(Err(failure))) => Err(failure),
+            (None, _) => Err(Failure::Timeout { limit, activity: activity.current(), output: written.output() }),
+        }
     }
+}
+
+/// What a server's process has written besides messages.
+#[derive(Clone, Debug, Default)]
+struct Written(Arc<Mutex<ServerOutput>>);
+
+/// The maximum number of lines of standard error that a message quotes, and of characters in each.
+const STDERR_LINES: usize = 10;
+const STDERR_COLUMNS: usize = 200;
+
+impl Written {
+    fn stderr_line(&self, line: &str) {
+        let mut output = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut lines: Vec<&str> = output.stderr.lines().collect();
+        let line: String = line.chars().take(STDERR_COLUMNS).collect();
+        lines.push(&line);
+        output.stderr = lines[lines.len().saturating_sub(STDERR_LINES)..].join("\n");
+    }
+
+    /// Keeps the first line.
+    fn stray_line(&self, line: &str) {
+        let mut output = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        output.stray.get_or_insert_with(|| line.to_owned());
+    }
+
+    fn output(&self) -> ServerOutput {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+}
+
+/// Returns the revisions that the server supports, as the end of an error message, if its error response lists them.
+fn supported(error: &HandshakeError) -> String {
+    let HandshakeError::Call(CallError::ErrorResponse(error)) = error else { return String::new() };
+    let listed = error.data.as_ref().and_then(|data| data.get("supported")).and_then(Value::as_array);
+    let revisions: Vec<&str> = listed.into_iter().flatten().filter_map(Value::as_str).collect();
+    if revisions.is_empty() { String::new() } else { format!("; the server supports {}", revisions.join(", ")) }
 }
 
 /// Returns whether the server requires an access token, or another one.

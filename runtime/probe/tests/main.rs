@@ -4,6 +4,7 @@
 #[allow(dead_code, reason = "the tests of mcpgen-auth use the rest")]
 #[path = "../../auth/tests/authorization_server.rs"]
 mod authorization_server;
+mod faults;
 #[cfg(feature = "login")]
 mod login;
 #[cfg(target_os = "linux")]
@@ -59,14 +60,14 @@ const CASES: &[Case] = &[
         arguments: &["call", "add", "--json", "[]"],
         code: 2,
         out: &[],
-        err: &["error: --json is not a JSON object"],
+        err: &["error: --json is not a JSON object, but an array; write {\"NAME\": VALUE}"],
     },
     Case { arguments: &["call", "add", "--arg", "a"], code: 2, out: &[], err: &["expected NAME=VALUE"] },
     Case {
         arguments: &["call", "sleep", "--timeout", "1.5"],
         code: 3,
         out: &[],
-        err: &["error: no response within 1.5s"],
+        err: &["error: no response within 1.5s (tools/call: sleep); set a longer --timeout"],
     },
     Case { arguments: &["read", "test:///text"], code: 0, out: &["some text\n"], err: &[] },
     Case {
@@ -91,6 +92,8 @@ const CASES: &[Case] = &[
     },
     Case { arguments: &["ping", "--format", "json"], code: 0, out: &["\"revision\": \"2026-07-28\""], err: &[] },
     Case { arguments: &["ping", "--revision", "2025-11-25"], code: 0, out: &["revision 2025-11-25"], err: &[] },
+    Case { arguments: &["ping", "--revision", "2024-11-05"], code: 0, out: &["revision 2024-11-05"], err: &[] },
+    Case { arguments: &["ping", "--revision", "2026-07-28"], code: 0, out: &["revision 2026-07-28"], err: &[] },
     Case { arguments: &["ping", "--revision", "yesterday"], code: 2, out: &[], err: &["yesterday"] },
 ];
 
@@ -155,6 +158,8 @@ fn a_server_controls_neither_the_terminal_nor_the_log() {
     check(&["watch"], &answer.err);
 }
 
+const MISSING: &str = "error: cannot start `no-such-program-anywhere`; install it or add its directory to PATH: ";
+
 #[test]
 fn reports_unreachable_servers_and_wrong_usage() {
     for (arguments, code, part) in [
@@ -162,8 +167,9 @@ fn reports_unreachable_servers_and_wrong_usage() {
         (&["ping", "./server"], 2, "to start a server, write `-- COMMAND`"),
         (&["call", "add", "{\"a\":1}", "--", "true"], 2, "pass the arguments of a tool with --json"),
         (&["snapshot", "--check", "missing.json", "--", &server()], 2, "use --output instead of --check"),
-        (&["ping", "--", "no-such-program-anywhere"], 3, "cannot connect to no-such-program-anywhere"),
-        (&["ping", "--", "false"], 3, "cannot connect to false"),
+        (&["ping", "--", "no-such-program-anywhere"], 3, MISSING),
+        (&["watch", "--", "no-such-program-anywhere"], 3, MISSING),
+        (&["ping", "--", "false"], 3, "error: the server `false` exited with status 1 before it responded to `"),
         (&["ping"], 2, "URL"),
         (&["ping", "--header", "A: b", "--", "true"], 2, "--header and --login need a URL"),
     ] {
@@ -171,6 +177,17 @@ fn reports_unreachable_servers_and_wrong_usage() {
         assert_eq!(answer.code, Some(code), "{arguments:?}: {}", answer.err);
         assert!(answer.err.contains(part), "{arguments:?}: {}", answer.err);
         assert_eq!(answer.out, "");
+        says_each_thing_once(&answer.err);
+    }
+}
+
+/// Neither the server nor a cause is in a message twice.
+#[track_caller]
+fn says_each_thing_once(message: &str) {
+    let parts = message.split(['`', ';']).flat_map(|part| part.split(": ")).map(str::trim);
+    let parts: Vec<&str> = parts.filter(|part| part.len() > 10).collect();
+    for (at, part) in parts.iter().enumerate() {
+        assert!(!parts[..at].contains(part), "{part:?} is there twice: {message}");
     }
 }
 
@@ -213,6 +230,7 @@ fn snapshots_are_stable_and_can_be_checked() {
     std::fs::write(&file, text.replace("Returns the sum", "Gives the sum")).expect("written");
     let answer = snapshot(&["--check", path]);
     assert!(answer.code == Some(1) && answer.err.contains("run `mcpgen diff --tools"), "{}", answer.err);
+    assert!(answer.err.contains("tool \"add\": /description: \"Gives the sum"), "{}", answer.err);
 }
 
 /// Sends lines to `watch`, and returns what it has written.
@@ -288,6 +306,22 @@ fn watch_reports_messages_that_do_not_match_the_schema() {
     assert!(answer.err.lines().any(|line| line.starts_with("    {") && line.contains("tools/list")), "{}", answer.err);
     // All messages were relayed.
     assert_eq!(answer.out.lines().count(), 4, "{}", answer.out);
+}
+
+/// A line that is not a message is quoted, and one message is not many.
+#[test]
+fn watch_quotes_what_is_not_a_message() {
+    for (line, quoted) in [
+        ("server started", "\"server started\""),
+        (r#"{"level":"info"}"#, r#""{\"level\":\"info\"}""#),
+        ("\u{1b}[31m", "\"\\u{1b}[31m\""),
+        (&"x".repeat(5000), &format!("{:?}…", "x".repeat(80))),
+    ] {
+        let answer = watch(&["--", "printf", "%s\\n", line], &[]);
+        let stderr = &answer.err;
+        assert!(stderr.contains("invalid: ") && stderr.contains(&format!(": {quoted}\n")), "{quoted}:\n{stderr}");
+        assert!(answer.code == Some(1) && stderr.contains("error: 1 invalid message\n"), "{stderr}");
+    }
 }
 
 #[test]

@@ -60,7 +60,9 @@ pub struct ClientBuilder {
     #[cfg(feature = "stdio")]
     pub(super) line_limit: usize,
     #[cfg(feature = "stdio")]
-    pub(super) on_stderr: crate::transport::child_process::StderrHandler,
+    pub(super) on_stderr: crate::transport::child_process::LineHandler,
+    #[cfg(feature = "stdio")]
+    pub(super) on_stray_output: crate::transport::child_process::LineHandler,
     #[cfg(feature = "stdio")]
     pub(super) process_tracker: tokio_util::task::TaskTracker,
 }
@@ -77,6 +79,8 @@ impl Client<Router> {
             line_limit: crate::transport::lines::DEFAULT_LINE_LIMIT,
             #[cfg(feature = "stdio")]
             on_stderr: Default::default(),
+            #[cfg(feature = "stdio")]
+            on_stray_output: Default::default(),
             #[cfg(feature = "stdio")]
             process_tracker: Default::default(),
         }

@@ -9,6 +9,7 @@ use mcpgen_types::codec::Decode;
 use mcpgen_types::{JsonObject, RawJson, Request};
 use tokio::time::Instant;
 
+use super::lenient::{self, DecodePolicy};
 use crate::jsonrpc::json::Picked;
 use crate::peer::{CallError, Peer, member};
 use crate::protocol::change::{Change, is_part};
@@ -72,7 +73,12 @@ impl Cache {
                 result
             }
         };
-        result.decode().map_err(invalid)
+        // The hints may be invalid; see `insert`.
+        let (result, repairs) = lenient::decode(&result, DecodePolicy::Strict).map_err(invalid)?;
+        for repair in repairs {
+            tracing::warn!(method = R::METHOD, %repair, "repaired a result");
+        }
+        Ok(result)
     }
 
     /// Removes the results that a change affects.

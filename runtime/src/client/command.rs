@@ -14,7 +14,7 @@ use super::handshake::{HandshakeError, Start};
 use crate::peer::CallError;
 use crate::peer::outbox::Closed;
 use crate::transport::ServerOutput;
-use crate::transport::child_process::StderrHandler;
+use crate::transport::child_process::LineHandler;
 use crate::transport::supervised_process::{Process, STOP, describe, exited};
 use crate::util::error_chain::debug_as_message;
 
@@ -29,7 +29,15 @@ impl ClientBuilder {
     /// block or panic. It is called as soon as a line arrives, also while the client connects; if the server is restarted, for
     /// the lines of each process.
     pub fn on_stderr(mut self, on_line: impl Fn(&str) + Send + Sync + 'static) -> Self {
-        self.on_stderr = StderrHandler::new(on_line);
+        self.on_stderr = LineHandler::new(on_line);
+        self
+    }
+
+    /// Calls `on_line` for each line that a server that [`connect_command`](Self::connect_command) starts writes to
+    /// standard output and that is not a message, such as a line of a log. Servers must write these to standard error. Only
+    /// the first 200 bytes of a line are passed. The function must not block or panic.
+    pub fn on_stray_output(mut self, on_line: impl Fn(&str) + Send + Sync + 'static) -> Self {
+        self.on_stray_output = LineHandler::new(on_line);
         self
     }
 
@@ -82,8 +90,8 @@ impl ClientBuilder {
     pub async fn connect_command(self, mut command: Command) -> Result<Client, CommandError> {
         let mut start = Start::Command;
         loop {
-            let (on_stderr, tracker) = (self.on_stderr.clone(), &self.process_tracker);
-            let started = Process::start(&mut command, self.line_limit, on_stderr, tracker);
+            let on_line = [self.on_stderr.clone(), self.on_stray_output.clone()];
+            let started = Process::start(&mut command, self.line_limit, on_line, &self.process_tracker);
             let (process, incoming, outgoing) =
                 started.map_err(|source| CommandError::Start { program: describe(&command), source })?;
             let after = {

@@ -4,6 +4,9 @@
 //! for an invalid result. A client can decode results leniently, to work with servers that deviate. Lenient decoding
 //! repairs a short list of known [deviations](Deviation), reports each repair, and rejects everything else. Servers
 //! always decode strictly, so that clients learn about their errors.
+//!
+//! Cache hints are repaired under either policy: the specification tells clients to treat a missing or invalid `ttlMs`
+//! as 0, and without a valid `cacheScope` only `private` is safe.
 
 use std::fmt;
 
@@ -18,7 +21,7 @@ use crate::protocol::conversion::ConversionError;
 /// How results are read.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum DecodePolicy {
-    /// Rejects results that do not match the schema.
+    /// Rejects results that do not match the schema. Only cache hints are repaired.
     #[default]
     Strict,
     /// Repairs known deviations.
@@ -48,6 +51,8 @@ pub enum Deviation {
     NoSchemaType,
     /// The result of a tool is in the member `toolResult`, as in drafts before 2024-11-05. It is moved out of it.
     ToolResult,
+    /// A cache hint is missing or invalid. It is set to this JSON text: `0` for `ttlMs`, `"private"` for `cacheScope`.
+    CacheHint(&'static str),
     /// An item of a list is invalid, for this reason. The item is removed.
     Item(String),
 }
@@ -61,6 +66,7 @@ impl fmt::Display for Repair {
             Deviation::NoInputSchema => write!(f, "{path}: missing, any object is accepted"),
             Deviation::NoSchemaType => write!(f, "{path}: missing, set to \"object\""),
             Deviation::ToolResult => write!(f, "{path}: missing, taken from toolResult"),
+            Deviation::CacheHint(value) => write!(f, "{path}: missing or invalid, set to {value}"),
             Deviation::Item(why) => write!(f, "{path}: removed: {why}"),
         }
     }
@@ -77,8 +83,8 @@ const LISTS: [&str; 8] =
 ///
 /// # Errors
 ///
-/// Fails if the result does not match the schema, and the policy is strict, the deviation is unknown, or the result
-/// needs more than 64 repairs.
+/// Fails if the result does not match the schema, and the policy does not repair the deviation, the deviation is
+/// unknown, or the result needs more than 64 repairs.
 pub fn decode<T: Decode>(result: &RawJson, policy: DecodePolicy) -> Result<(T, Vec<Repair>), Error> {
     decode_with(result, policy, |result| Ok(result.decode()?))
 }
@@ -110,6 +116,17 @@ impl Problem<BoxError> {
     }
 }
 
+impl<E> Problem<E> {
+    /// Returns the cache hint with the problem, and the value that is always safe.
+    fn cache_hint(&self) -> Option<(&'static str, &'static str)> {
+        match self.path.as_str() {
+            "/ttlMs" => Some(("ttlMs", "0")),
+            "/cacheScope" => Some(("cacheScope", "\"private\"")),
+            _ => None,
+        }
+    }
+}
+
 /// Like [`decode`], with a function that decodes the result.
 pub(super) fn decode_with<T, E: fmt::Display>(
     result: &RawJson,
@@ -118,13 +135,18 @@ pub(super) fn decode_with<T, E: fmt::Display>(
 ) -> Result<(T, Vec<Repair>), E> {
     let mut problem = match decode(result) {
         Ok(decoded) => return Ok((decoded, Vec::new())),
-        Err(problem) if policy == DecodePolicy::Strict => return Err(problem.error),
+        Err(problem) if policy == DecodePolicy::Strict && problem.cache_hint().is_none() => return Err(problem.error),
         Err(problem) => problem,
     };
     let Ok(mut value) = result.decode::<Value>() else { return Err(problem.error) };
     let (mut repairs, mut removed) = (Vec::new(), Vec::new());
     while repairs.len() < MOST_REPAIRS {
-        let Some(repair) = repair(&mut value, &problem, &mut removed) else { return Err(problem.error) };
+        let repaired = match (problem.cache_hint(), policy) {
+            (Some(hint), _) => repair_cache_hint(&mut value, hint),
+            (None, DecodePolicy::Lenient) => repair(&mut value, &problem, &mut removed),
+            (None, DecodePolicy::Strict) => None,
+        };
+        let Some(repair) = repaired else { return Err(problem.error) };
         repairs.push(repair);
         match decode(&RawJson::from(&value)) {
             Ok(decoded) => return Ok((decoded, repairs)),
@@ -132,6 +154,13 @@ pub(super) fn decode_with<T, E: fmt::Display>(
         }
     }
     Err(problem.error)
+}
+
+/// Sets a cache hint of a result. The `ttlMs` of a task is not one: it says how long the server keeps the task.
+fn repair_cache_hint(result: &mut Value, (name, safe): (&str, &'static str)) -> Option<Repair> {
+    let members = result.as_object_mut().filter(|members| !members.contains_key("taskId"))?;
+    members.insert(name.to_owned(), serde_json::from_str(safe).ok()?);
+    Some(Repair { path: format!("/{name}"), deviation: Deviation::CacheHint(safe) })
 }
 
 /// Repairs one deviation. `removed` contains the list and the original index of each item that was removed.
@@ -208,7 +237,10 @@ fn with_original_index(path: &str, removed: &[(String, usize)]) -> String {
 
 #[cfg(test)]
 mod tests {
-    use mcpgen_types::v2026_07_28::{CallToolResult, ListToolsResult};
+    use mcpgen_types::v2026_07_28::{
+        CallToolResult, DiscoverResult, ListPromptsResult, ListResourceTemplatesResult, ListResourcesResult,
+        ListToolsResult, ReadResourceResult,
+    };
 
     use super::*;
 
@@ -296,5 +328,73 @@ mod tests {
         );
         check::<ListToolsResult>(list(json!({})), None);
         check::<ListToolsResult>(list(json!(vec![1; MOST_REPAIRS + 1])), None);
+    }
+
+    #[track_caller]
+    fn check_cache_hints<T: Decode + mcpgen_types::codec::Encode>(result: &Value) {
+        // `None` leaves the member out.
+        let ttls = [None, Some(json!(null)), Some(json!(-1)), Some(json!(1.5)), Some(json!("60")), Some(json!(60))];
+        let scopes = [None, Some(json!(null)), Some(json!("shared")), Some(json!(1)), Some(json!("public"))];
+        for (ttl, scope) in ttls.iter().flat_map(|ttl| scopes.iter().map(move |scope| (ttl, scope))) {
+            let mut sent = result.clone();
+            sent.as_object_mut().expect("a result").extend(
+                [("ttlMs", ttl), ("cacheScope", scope)]
+                    .into_iter()
+                    .filter_map(|(name, hint)| Some((name.to_owned(), hint.clone()?))),
+            );
+            let mut expected = result.clone();
+            let (valid_ttl, valid_scope) = (*ttl == Some(json!(60)), *scope == Some(json!("public")));
+            expected["ttlMs"] = json!(if valid_ttl { 60 } else { 0 });
+            expected["cacheScope"] = json!(if valid_scope { "public" } else { "private" });
+            for policy in [DecodePolicy::Strict, DecodePolicy::Lenient] {
+                let (decoded, repairs) = decode::<T>(&RawJson::from(&sent), policy).expect("a repaired result");
+                assert_eq!(mcpgen_types::to_value(&decoded).expect("serializable result"), expected, "{sent}");
+                let mut repairs: Vec<String> = repairs.iter().map(ToString::to_string).collect();
+                repairs.sort();
+                let repaired = [
+                    (!valid_scope).then_some("/cacheScope: missing or invalid, set to \"private\""),
+                    (!valid_ttl).then_some("/ttlMs: missing or invalid, set to 0"),
+                ];
+                assert_eq!(repairs, repaired.into_iter().flatten().collect::<Vec<_>>(), "{sent}");
+            }
+        }
+    }
+
+    #[test]
+    fn repairs_cache_hints_under_either_policy() {
+        check_cache_hints::<DiscoverResult>(&json!({
+            "resultType": "complete", "supportedVersions": ["2026-07-28"], "capabilities": {},
+        }));
+        check_cache_hints::<ListToolsResult>(&json!({ "resultType": "complete", "tools": [] }));
+        check_cache_hints::<ListResourcesResult>(&json!({ "resultType": "complete", "resources": [] }));
+        check_cache_hints::<ListResourceTemplatesResult>(&json!({ "resultType": "complete", "resourceTemplates": [] }));
+        check_cache_hints::<ListPromptsResult>(&json!({ "resultType": "complete", "prompts": [] }));
+        check_cache_hints::<ReadResourceResult>(&json!({ "resultType": "complete", "contents": [] }));
+        #[cfg(feature = "skills")]
+        check_cache_hints::<mcpgen_types::ext::skills::ListSkillsResult>(
+            &json!({ "resultType": "complete", "skills": [] }),
+        );
+    }
+
+    #[test]
+    fn strict_decoding_repairs_nothing_else() {
+        let list = json!({ "resultType": "complete", "tools": [{ "name": "a", "inputSchema": {} }] });
+        let error =
+            decode::<ListToolsResult>(&RawJson::from(&list), DecodePolicy::Strict).expect_err("an invalid tool");
+        assert!(error.to_string().contains("tools[0].inputSchema.type: missing required member"), "{error}");
+    }
+
+    /// The `ttlMs` of a task says how long the server keeps it.
+    #[cfg(feature = "tasks")]
+    #[test]
+    fn does_not_repair_the_ttl_of_a_task() {
+        let task = json!({
+            "resultType": "task", "taskId": "a", "status": "working", "ttlMs": "60",
+            "createdAt": "2026-07-28T00:00:00Z", "lastUpdatedAt": "2026-07-28T00:00:00Z",
+        });
+        for policy in [DecodePolicy::Strict, DecodePolicy::Lenient] {
+            let decoded = decode::<mcpgen_types::ext::tasks::CreateTaskResult>(&RawJson::from(&task), policy);
+            assert_eq!(decoded.expect_err("an invalid task").path(), "/ttlMs");
+        }
     }
 }

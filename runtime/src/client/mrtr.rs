@@ -10,7 +10,7 @@ use mcpgen_types::v2026_07_28::{
     InputRequiredOrGetPromptResult, InputRequiredOrReadResourceResult, InputRequiredResult, ReadResourceRequest,
     ReadResourceResult,
 };
-use mcpgen_types::{JsonObject, RawJson, Request, Revision, Value};
+use mcpgen_types::{JsonObject, RawJson, Request, Revision, Value, counted};
 
 use super::input::handle_input_request;
 use super::limits::RoundLimits;
@@ -147,8 +147,8 @@ impl<S: RequestService> Rounds<'_, S> {
             }
             if input_required.input_requests.iter().flatten().count() > limits.requests {
                 return Err(exceeds(&format!(
-                    "asks for more than {} inputs at a time; raise `Client::round_limits.requests` to allow more",
-                    limits.requests
+                    "asks for more than {} at a time; raise `Client::round_limits.requests` to allow more",
+                    counted(limits.requests as u64, "inputs")
                 )));
             }
             let mut input_responses = JsonObject::new();
@@ -163,8 +163,8 @@ impl<S: RequestService> Rounds<'_, S> {
             params = next_params(&first, &input_required, input_responses).map_err(invalid)?;
         }
         Err(exceeds(&format!(
-            "still asks for input after {} rounds; raise `Client::round_limits.rounds` to allow more",
-            limits.rounds
+            "still asks for input after {}; raise `Client::round_limits.rounds` to allow more",
+            counted(limits.rounds as u64, "rounds")
         )))
     }
 }

@@ -3,7 +3,7 @@
 use std::marker::PhantomData;
 
 use mcpgen_types::v2026_07_28::ListToolsRequest;
-use mcpgen_types::{JsonObject, RawJson, Request, Value};
+use mcpgen_types::{JsonObject, RawJson, Request, Value, counted};
 
 use super::handle::Client;
 use crate::jsonrpc::json::Picked;
@@ -56,7 +56,8 @@ impl<S: RequestService, R: Request> Pages<'_, S, R> {
         let Some(cursor) = self.cursor.clone() else { return Ok(None) };
         let invalid = |why: &str| CallError::Invalid(format!("{}: {why}", R::METHOD).into());
         let exceeds = |limit: usize, unit: &str| {
-            invalid(&format!("the list has more than {limit} {unit}; raise `Client::page_limits.{unit}` to read more"))
+            let limit = counted(limit as u64, unit);
+            invalid(&format!("the list has more than {limit}; raise `Client::page_limits.{unit}` to read more"))
         };
         let limits = self.client.page_limits;
         if self.pages >= limits.pages {

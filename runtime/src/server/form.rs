@@ -1,7 +1,7 @@
 //! Forms: checks the user's answers against the fields that a tool has requested.
 
 use mcpgen_types::v2026_07_28::{ElicitRequestFormParams, ElicitRequestParams, ElicitResult, ElicitResultAction};
-use mcpgen_types::{JsonObject, Value};
+use mcpgen_types::{JsonObject, Value, counted};
 
 use super::tool_error::ToolError;
 
@@ -61,10 +61,11 @@ fn check_field(field: &Value, answer: &Value) -> Result<(), String> {
 /// Checks a number against the bounds with these names.
 fn within(field: &Value, (least, most): (&str, &str), number: f64, unit: &str) -> Result<(), String> {
     let bound = |name: &str| field.get(name).and_then(Value::as_f64);
-    let unit = if unit.is_empty() { String::new() } else { format!(" {unit}") };
+    // Only lengths have a unit, and they are whole numbers.
+    let in_words = |bound: f64| if unit.is_empty() { bound.to_string() } else { counted(bound as u64, unit) };
     match (bound(least), bound(most)) {
-        (Some(least), _) if number < least => Err(format!("expected at least {least}{unit}, found {number}")),
-        (_, Some(most)) if number > most => Err(format!("expected at most {most}{unit}, found {number}")),
+        (Some(least), _) if number < least => Err(format!("expected at least {}, found {number}", in_words(least))),
+        (_, Some(most)) if number > most => Err(format!("expected at most {}, found {number}", in_words(most))),
         _ => Ok(()),
     }
 }
@@ -143,7 +144,7 @@ mod tests {
             ("agrees", json!(false), json!("no"), "expected boolean, found string"),
             ("colour", json!("red"), json!("Red"), "expected one of \"red\", \"blue\""),
             ("size", json!("s"), json!("Small"), "expected one of \"s\""),
-            ("days", json!(["mo"]), json!([]), "expected at least 1 items, found 0"),
+            ("days", json!(["mo"]), json!([]), "expected at least 1 item, found 0"),
             ("days", json!(["tu", "mo"]), json!(["we"]), "expected one of \"mo\", \"tu\""),
             ("days", json!(["tu"]), json!("tu"), "expected array, found string"),
         ] {

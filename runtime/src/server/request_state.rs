@@ -34,7 +34,7 @@ use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use futures_util::FutureExt;
 use futures_util::future::BoxFuture;
 use hmac::{Hmac, KeyInit, Mac};
-use mcpgen_types::ErrorObject;
+use mcpgen_types::{ErrorObject, counted};
 use serde::{Serialize, de::DeserializeOwned};
 use sha2::Sha256;
 
@@ -69,7 +69,7 @@ struct Keys {
 #[non_exhaustive]
 pub enum RequestStateError {
     /// The key is shorter than [`SHORTEST_KEY`] bytes.
-    #[error("the key has {0} bytes; use at least {SHORTEST_KEY} random bytes")]
+    #[error("the key has {}; use at least {SHORTEST_KEY} random bytes", counted(*.0 as u64, "bytes"))]
     ShortKey(usize),
     /// The system's random number generator failed.
     #[error("the system's random number generator failed")]
@@ -230,7 +230,7 @@ impl RequestStateCodec {
         state: &S,
     ) -> Result<String, ErrorObject> {
         if request_state.round >= self.rounds {
-            return Err(errors::invalid_request(&format!("no result after {} rounds", self.rounds)));
+            return Err(errors::invalid_request(&format!("no result after {}", counted(self.rounds.into(), "rounds"))));
         }
         let payload = serde_json::to_vec(state).map_err(|error| errors::of(error.into()))?;
         let nonce = random::<NONCE>().map_err(|error| errors::of(error.into()))?;

@@ -3,6 +3,8 @@
 use std::io;
 use std::path::PathBuf;
 
+use mcpgen_types::counted;
+
 use super::frontmatter::FrontmatterError;
 use crate::peer::CallError;
 
@@ -79,7 +81,7 @@ pub enum SkillError {
         reason: String,
     },
     /// The entry of a skill exceeds the client's limits.
-    #[error("{uri}: the skill has more than {limit} {unit}; raise `Client::skill_limits` to load it")]
+    #[error("{uri}: the skill has more than {}; raise `Client::skill_limits` to load it", counted(*limit, unit))]
     Limit {
         /// The URI of the skill.
         uri: String,
@@ -108,7 +110,7 @@ pub enum SkillError {
         reason: String,
     },
     /// The size of a file differs from the entry. The file may have changed since the entry was requested.
-    #[error("{uri}: the file has {found} bytes, but its entry has {expected}; request the skill again")]
+    #[error("{uri}: the file has {}, but its entry has {expected}; request the skill again", counted(*found, "bytes"))]
     Size {
         /// The URI of the file.
         uri: String,

@@ -72,12 +72,12 @@ impl ChildProcess {
         line_limit: usize,
         on_line: impl Fn(&str) + Send + Sync + 'static,
     ) -> io::Result<(Self, impl Incoming, impl Outgoing)> {
-        let Spawned { server, input, output, .. } = Self::spawn(&mut command, StderrHandler::new(on_line))?;
+        let Spawned { server, input, output, .. } = Self::spawn(&mut command, LineHandler::new(on_line))?;
         Ok((server, lines::receive(output, line_limit), lines::send(input)))
     }
 
     /// Like [`start`](Self::start), but returns the pipes. Calls `on_line` for each line of standard error.
-    pub(crate) fn spawn(command: &mut Command, on_line: StderrHandler) -> io::Result<Spawned> {
+    pub(crate) fn spawn(command: &mut Command, on_line: LineHandler) -> io::Result<Spawned> {
         command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped()).kill_on_drop(true);
         let (mut child, group) = ProcessGroup::spawn(command)?;
         let piped = || io::Error::other("the child process has no pipes");
@@ -152,29 +152,29 @@ impl Drop for ChildProcess {
     }
 }
 
-/// A callback for each line that a process writes to standard error. The default does nothing.
+/// A callback for lines that a process writes. The default does nothing.
 #[derive(Clone)]
-pub(crate) struct StderrHandler(Arc<dyn Fn(&str) + Send + Sync>);
+pub(crate) struct LineHandler(Arc<dyn Fn(&str) + Send + Sync>);
 
-impl Default for StderrHandler {
+impl Default for LineHandler {
     fn default() -> Self {
         Self::new(|_| {})
     }
 }
 
-impl StderrHandler {
+impl LineHandler {
     pub(crate) fn new(on_line: impl Fn(&str) + Send + Sync + 'static) -> Self {
         Self(Arc::new(on_line))
     }
 
-    fn call(&self, line: &str) {
+    pub(crate) fn call(&self, line: &str) {
         (self.0)(line);
     }
 }
 
-impl fmt::Debug for StderrHandler {
+impl fmt::Debug for LineHandler {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("StderrHandler").finish_non_exhaustive()
+        f.debug_struct("LineHandler").finish_non_exhaustive()
     }
 }
 

@@ -76,12 +76,13 @@ impl Inbound {
         self.parsed.as_ref().map_or_else(|| Frame::is_batch(&self.bytes), |parsed| parsed.is_batch)
     }
 
-    /// Returns the bytes if they do not start like a message or a batch. `None` if they do, or are parsed already.
+    /// Returns the bytes if they cannot be a message, such as a line of a log, which may be JSON too. `None` if they can be
+    /// one, or are parsed already.
     #[cfg(feature = "stdio")]
-    pub(crate) fn not_json(&self) -> Option<&[u8]> {
+    pub(crate) fn stray(&self) -> Option<&[u8]> {
         let text = self.bytes.trim_ascii_start();
-        (self.parsed.is_none() && !text.is_empty() && !text.starts_with(b"{") && !text.starts_with(b"["))
-            .then_some(text)
+        let is_stray = || memchr::memmem::find(text, b"\"jsonrpc\"").is_none();
+        (self.parsed.is_none() && !text.is_empty() && is_stray()).then_some(text)
     }
 
     /// Parses the message, unless it is parsed already, and classifies it.

@@ -14,7 +14,7 @@ use tokio::process::{ChildStdin, Command};
 use tokio::sync::watch;
 use tokio_util::task::TaskTracker;
 
-use super::child_process::{ChildProcess, LastOutput, Spawned, StderrHandler};
+use super::child_process::{ChildProcess, LastOutput, LineHandler, Spawned};
 use super::inbound::Inbound;
 use super::lines;
 use super::seam::{Incoming, Outgoing, ReceiveError};
@@ -32,6 +32,7 @@ struct Shared {
     last_output: LastOutput,
     /// The beginning of the first line on standard output that is not a message.
     stray_output: OnceLock<String>,
+    on_stray_output: LineHandler,
     /// How long to wait at each step of stopping the process. `None` until it is asked to stop.
     stop: watch::Sender<Option<Duration>>,
     exit: watch::Receiver<Option<Exit>>,
@@ -55,8 +56,9 @@ const STRAY_OUTPUT: usize = 200;
 impl Shared {
     /// Records what a line on standard output says about the process.
     fn observe(&self, received: &Result<Inbound, ReceiveError>) {
-        let Some(text) = received.as_ref().ok().and_then(Inbound::not_json) else { return };
+        let Some(text) = received.as_ref().ok().and_then(Inbound::stray) else { return };
         let line = String::from_utf8_lossy(text.get(..STRAY_OUTPUT).unwrap_or(text));
+        self.on_stray_output.call(line.trim_end());
         if self.stray_output.set(line.trim_end().to_owned()).is_ok() {
             tracing::warn!(
                 program = self.program,
@@ -73,7 +75,7 @@ impl Process {
     pub(crate) fn start(
         command: &mut Command,
         line_limit: usize,
-        on_stderr: StderrHandler,
+        [on_stderr, on_stray_output]: [LineHandler; 2],
         tracker: &TaskTracker,
     ) -> io::Result<(Self, impl Incoming + use<>, impl Outgoing + use<>)> {
         let Spawned { server, input, output, last_output } = ChildProcess::spawn(command, on_stderr)?;
@@ -82,7 +84,7 @@ impl Process {
         let (stop, stopped) = watch::channel(None);
         let (exited, exit) = watch::channel(None);
         let (program, stray_output) = (describe(command), OnceLock::new());
-        let shared = Shared { program, input, last_output, stray_output, stop, exit };
+        let shared = Shared { program, input, last_output, stray_output, on_stray_output, stop, exit };
         tracker.spawn(supervise(server, stopped, exited));
         let process = Self(Arc::new(shared));
         let (on_line, at_end) = (process.clone(), process.clone());

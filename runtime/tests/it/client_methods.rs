@@ -6,6 +6,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
+use mcpgen_runtime::client::cache::Cache;
 use mcpgen_runtime::jsonrpc::errors;
 use mcpgen_runtime::peer::CallError;
 use mcpgen_runtime::protocol::Level;
@@ -15,8 +16,8 @@ use mcpgen_runtime::transport::{self, lines};
 use mcpgen_runtime::{Client, ClientBuilder, Server, serve};
 use mcpgen_types::v2026_07_28::{
     CreateMessageRequestParams, CreateMessageResult, ElicitRequestFormParams, ElicitResult, ElicitResultAction,
-    ListPromptsRequest, ListToolsRequest, Prompt, PromptArgument, PromptReference, Resource, ResourceTemplate, Role,
-    Root, SamplingMessage, TextContent, Tool, ToolInputSchema,
+    ListPromptsRequest, ListToolsRequest, PaginatedRequestParams, Prompt, PromptArgument, PromptReference, Resource,
+    ResourceTemplate, Role, Root, SamplingMessage, TextContent, Tool, ToolInputSchema,
 };
 use mcpgen_types::{JsonObject, Revision};
 use serde_json::{Value, json};
@@ -322,6 +323,39 @@ async fn lenient_clients_repair_results() {
         ] {
             assert!(repairs.iter().any(|repair| repair == expected), "{expected}: {repairs:?}");
         }
+    }
+}
+
+/// Servers that leave out cache hints, or send invalid ones, are common.
+#[tokio::test]
+async fn strict_clients_accept_results_with_bad_cache_hints() {
+    for hints in [json!({}), json!({ "ttlMs": -1 }), json!({ "ttlMs": "soon", "cacheScope": "shared" })] {
+        let requests = Arc::new(AtomicUsize::new(0));
+        let count = Arc::clone(&requests);
+        let client = connect_to(builder(), Revision::V2026_07_28, move |method, _| {
+            count.fetch_add(1, Ordering::SeqCst);
+            let mut result = hints.clone();
+            let member = match method {
+                "tools/list" => "tools",
+                "resources/list" => "resources",
+                "resources/templates/list" => "resourceTemplates",
+                "prompts/list" => "prompts",
+                _ => "contents",
+            };
+            result[member] = json!([]);
+            result
+        })
+        .await;
+        client.tools().await.expect("tools");
+        client.tools().await.expect("tools");
+        assert_eq!(requests.load(Ordering::SeqCst), 2, "nothing is cached without a valid `ttlMs`");
+        client.resources().await.expect("resources");
+        client.resource_templates().await.expect("resource templates");
+        client.prompts().await.expect("prompts");
+        client.read_resource("file:///a").await.expect("contents");
+        let cache = Cache::new(1);
+        let params = PaginatedRequestParams::new(client.meta());
+        cache.call::<ListToolsRequest>(&client.peer, params).await.expect("tools");
     }
 }
 

@@ -1,21 +1,35 @@
 //! `mcpgen-probe call`.
 
+use mcpgen_runtime::Client;
 use mcpgen_types::JsonObject;
 use serde_json::Value;
 
-use crate::cli::{CallArgs, Format};
+use crate::arguments::{object, typed};
+use crate::cli::{CallArgs, Format, Kind};
 use crate::commands::read::content;
-use crate::failure::Failure;
-use crate::output;
-use crate::requests::call_tool;
+use crate::failure::{CONNECTION, Failure};
+use crate::output::{self, Activity};
+use crate::requests::{call_tool, list};
 
 pub(crate) async fn run(args: CallArgs) -> Result<(), Failure> {
-    let arguments = match &args.json {
-        Some(json) => object(json).await?,
-        None => args.arguments.iter().map(|(name, value)| (name.clone(), value_of(value))).collect(),
+    let all = match &args.json {
+        Some(json) => Some(read(json).await?),
+        None => None,
     };
-    let result =
-        args.connection.run(async |client, activity| call_tool(client, &args.tool, arguments, activity).await).await?;
+    let result = args
+        .connection
+        .run(async |client, activity| {
+            let arguments = match all {
+                Some(all) => all,
+                None if args.arguments.is_empty() => JsonObject::new(),
+                None => {
+                    let schema = input_schema(client, &args.tool, activity).await?;
+                    typed(&args.tool, &args.arguments, schema.as_ref())?
+                }
+            };
+            call_tool(client, &args.tool, arguments, activity).await
+        })
+        .await?;
     let failed = result.get("isError") == Some(&Value::Bool(true));
     match args.format {
         Format::Json => output::print_json(&result.into())?,
@@ -33,18 +47,27 @@ fn text(result: &JsonObject) -> String {
     }
 }
 
-/// Reads the value of `--arg`.
-fn value_of(text: &str) -> Value {
-    serde_json::from_str(text).unwrap_or_else(|_| text.into())
+/// Returns the input schema of a tool, if the server lists the tool.
+async fn input_schema(client: &Client, tool: &str, activity: &Activity) -> Result<Option<Value>, Failure> {
+    let tools = match list(client, Kind::Tools, activity).await {
+        Ok(tools) => tools.unwrap_or_default().items,
+        Err(failure) if failure.exit_code() == CONNECTION => return Err(failure),
+        Err(failure) => {
+            output::warning(&format!("{failure}; without the tool's schema, the types of the arguments are a guess"));
+            return Ok(None);
+        }
+    };
+    let listed = tools.into_iter().find(|listed| listed["name"] == tool);
+    Ok(listed.map(|mut listed| listed["inputSchema"].take()))
 }
 
 /// Reads the value of `--json`.
-async fn object(json: &str) -> Result<JsonObject, Failure> {
-    let mut text = json.to_owned();
-    if json == "-" {
-        // On another thread, so that a signal ends the command meanwhile.
-        let read = tokio::task::spawn_blocking(|| std::io::read_to_string(std::io::stdin()));
-        text = read.await.unwrap_or_else(|error| Err(error.into())).map_err(Failure::io("reading standard input"))?;
+async fn read(json: &str) -> Result<JsonObject, Failure> {
+    if json != "-" {
+        return object(json);
     }
-    serde_json::from_str(&text).map_err(|error| Failure::Usage(format!("--json is not a JSON object: {error}")))
+    // On another thread, so that a signal ends the command meanwhile.
+    let read = tokio::task::spawn_blocking(|| std::io::read_to_string(std::io::stdin()));
+    let text = read.await.unwrap_or_else(|error| Err(error.into())).map_err(Failure::io("reading standard input"))?;
+    object(&text)
 }

@@ -5,7 +5,7 @@ use serde_json::{Map, Value};
 use crate::cli::{Format, Kind, ListArgs};
 use crate::failure::Failure;
 use crate::output::{self, BOLD, DIM, plain, styled};
-use crate::requests;
+use crate::requests::Lists;
 
 /// The columns between a name and its description.
 const GAP: usize = 2;
@@ -15,32 +15,22 @@ const LONGEST_NAME: usize = 40;
 pub(crate) async fn run(args: &ListArgs) -> Result<(), Failure> {
     let kinds: Vec<Kind> =
         Kind::ALL.into_iter().filter(|kind| args.only.is_empty() || args.only.contains(kind)).collect();
-    let lists = args
-        .connection
-        .run(async |client, activity| {
-            let mut lists = Vec::new();
-            for kind in kinds {
-                match requests::list(client, kind, activity).await? {
-                    Some(items) => lists.push((kind, items)),
-                    // The user asked for this list.
-                    None if !args.only.is_empty() => {
-                        let why = format!("the server has no {}", kind.title());
-                        return Err(Failure::Unexpected { method: kind.method().to_owned(), why });
-                    }
-                    None => {}
-                }
-            }
-            Ok(lists)
-        })
-        .await?;
-    match args.format {
-        Format::Json => {
-            let lists: Map<String, Value> =
-                lists.into_iter().map(|(kind, items)| (kind.member().to_owned(), items.into())).collect();
-            output::print_json(&lists.into())
-        }
-        Format::Text => output::print(&text(&lists, output::columns())),
+    let mut lists = Lists::read(&args.connection, &kinds).await;
+    if !args.only.is_empty() {
+        lists.require_all();
     }
+    let read = std::mem::take(&mut lists.read);
+    match args.format {
+        // There is nothing to show.
+        _ if read.is_empty() && lists.have_failed() => {}
+        Format::Json => {
+            let read: Map<String, Value> =
+                read.into_iter().map(|(kind, items)| (kind.member().to_owned(), items.into())).collect();
+            output::print_json(&read.into())?;
+        }
+        Format::Text => output::print(&text(&read, output::columns()))?,
+    }
+    lists.into_result()
 }
 
 /// Returns the lists as text. Lines end at the edge of a terminal with this number of columns.

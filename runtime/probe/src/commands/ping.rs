@@ -12,7 +12,7 @@ pub(crate) async fn run(args: &PingArgs) -> Result<(), Failure> {
     let report = args
         .connection
         .run(async |client, activity| {
-            activity.message("waiting for the response");
+            activity.message("ping: waiting for the response");
             let start = Instant::now();
             client.ping().await.map_err(|error| Failure::call("ping", error))?;
             let milliseconds = start.elapsed().as_secs_f64() * 1e3;

@@ -1,48 +1,59 @@
 //! `mcpgen-probe snapshot`.
 
 use std::fs;
+use std::path::Path;
 
-use serde_json::{Map, Value};
+use serde_json::Value;
 
 use crate::cli::{Kind, SnapshotArgs};
+use crate::differences::{differences, shown};
 use crate::failure::Failure;
 use crate::output;
-use crate::requests;
+use crate::requests::Lists;
 
 pub(crate) async fn run(args: &SnapshotArgs) -> Result<(), Failure> {
-    let lists = args
-        .connection
-        .run(async |client, activity| {
-            let mut lists = Map::new();
-            for kind in Kind::ALL {
-                if let Some(items) = requests::list(client, kind, activity).await? {
-                    lists.insert(kind.member().to_owned(), stable(kind, items));
-                }
-            }
-            Ok(lists)
-        })
-        .await?;
-    if lists.is_empty() {
+    let mut lists = Lists::read(&args.connection, &Kind::ALL).await;
+    let failed = lists.have_failed();
+    let read = std::mem::take(&mut lists.read);
+    let known: Vec<Kind> = read.iter().map(|(kind, _)| *kind).chain(lists.absent.iter().copied()).collect();
+    if read.is_empty() && failed {
+        return lists.into_result();
+    }
+    if read.is_empty() {
         let why = "the server has no tools, resources or prompts".to_owned();
         return Err(Failure::Unexpected { method: "snapshot".to_owned(), why });
     }
-    let text = output::json(&sorted(lists.into()));
+    let read = read.into_iter().map(|(kind, items)| (kind.member().to_owned(), stable(kind, items)));
+    let new = sorted(Value::Object(read.collect()));
+    let text = output::json(&new);
     match (&args.check, &args.output) {
-        (Some(path), _) => {
-            let file = path.display();
-            let remedy = "to create it, use --output instead of --check";
-            let old = fs::read_to_string(path).map_err(Failure::io(format!("reading {file} ({remedy})")))?;
-            if old == text {
-                return Ok(());
-            }
-            let why = format!(
-                "the lists differ from {file}; to see how, write them with `--output NEW`, and run `mcpgen diff --tools {file} NEW`"
-            );
-            Err(Failure::Unexpected { method: "snapshot".to_owned(), why })
-        }
-        (None, Some(path)) => fs::write(path, text).map_err(Failure::io(format!("writing {}", path.display()))),
-        (None, None) => output::print(&text),
+        (Some(path), _) => check(path, &text, &new, &known)?,
+        (None, Some(path)) => fs::write(path, text).map_err(Failure::io(format!("writing {}", path.display())))?,
+        (None, None) => output::print(&text)?,
     }
+    lists.into_result()
+}
+
+/// Compares these lists with the snapshot in a file.
+fn check(path: &Path, text: &str, new: &Value, kinds: &[Kind]) -> Result<(), Failure> {
+    let file = path.display();
+    let remedy = "to create it, use --output instead of --check";
+    let old = fs::read_to_string(path).map_err(Failure::io(format!("reading {file} ({remedy})")))?;
+    if old == text {
+        return Ok(());
+    }
+    let old: Value = serde_json::from_str(&old)
+        .map_err(|error| Failure::Usage(format!("{file} is not a snapshot: {error}; {remedy}")))?;
+    let differences = differences(&old, new, kinds);
+    if differences.is_empty() {
+        return Ok(());
+    }
+    let why = format!(
+        "the lists differ from {file}:\n{}\nto see whom this breaks, write them with `--output NEW`, and run `mcpgen diff \
+         --tools {file} NEW`",
+        shown(&differences)
+    );
+    Err(Failure::Unexpected { method: "snapshot".to_owned(), why })
 }
 
 /// Returns the items sorted by name, without what changes while the list stays the same.

@@ -5,13 +5,14 @@ use std::pin::pin;
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
+use mcpgen_runtime::client::CommandError;
 use mcpgen_runtime::transport::{ChildProcess, Incoming, Outgoing, lines};
 use tokio::process::Command;
 use tokio_util::sync::CancellationToken;
 
 use super::observer::{Observer, Side};
 use super::relay::{observe, pass};
-use crate::failure::Failure;
+use crate::failure::{Failure, with_sources};
 use crate::output::plain;
 use crate::processes;
 
@@ -29,7 +30,7 @@ pub(super) async fn relay_to_command(
     let on_stderr = |line: &str| eprintln!("{}", plain(line));
     let (process, from_server, to_server) =
         ChildProcess::start_with_stderr(command, lines::DEFAULT_LINE_LIMIT, on_stderr)
-            .map_err(|error| Failure::Connect { server: name, why: error.to_string() })?;
+            .map_err(|source| Failure::Command(with_sources(&CommandError::Start { program: name, source })))?;
     let stop = CancellationToken::new();
     let _stop_on_drop = stop.clone().drop_guard();
     let server = (process, from_server, to_server);

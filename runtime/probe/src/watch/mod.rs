@@ -14,6 +14,7 @@ use std::io::Write;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use mcpgen_runtime::transport::{lines, stdio};
+use mcpgen_types::{Error, RawJson, Revision};
 
 use crate::cli::WatchArgs;
 use crate::failure::Failure;
@@ -21,7 +22,7 @@ use crate::output::Activity;
 use crate::target::Server;
 use command::relay_to_command;
 use http::relay_to_url;
-use observer::Observer;
+use observer::{Observer, Side};
 
 pub(crate) async fn run(args: &WatchArgs) -> Result<(), Failure> {
     let log: Box<dyn Write + Send> = match &args.log {
@@ -45,4 +46,9 @@ pub(crate) async fn run(args: &WatchArgs) -> Result<(), Failure> {
         0 => Ok(()),
         count => Err(Failure::InvalidMessages(count)),
     }
+}
+
+/// Validates the result of a client's request.
+pub(crate) fn validate_result(revision: Revision, method: &str, result: &RawJson) -> Result<(), Error> {
+    validate::result(revision.as_str(), Side::Client, method, false, result)
 }

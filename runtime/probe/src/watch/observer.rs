@@ -4,7 +4,7 @@ use std::borrow::Cow;
 use std::io::Write;
 use std::time::Instant;
 
-use mcpgen_runtime::jsonrpc::envelope::{Envelope, Frame, Invalid, scan_bytes};
+use mcpgen_runtime::jsonrpc::envelope::{Envelope, Frame, scan_bytes};
 use mcpgen_runtime::protocol::modern::PROTOCOL_VERSION;
 use mcpgen_types::codec::Cursor;
 use mcpgen_types::traffic::PendingRequests;
@@ -12,7 +12,7 @@ use mcpgen_types::{ErrorId, JsonObject, RequestId, Revision};
 use serde_json::Value;
 
 use super::validate;
-use crate::output::{BOLD, CYAN, DIM, GREEN, RED, plain, styled};
+use crate::output::{BOLD, CYAN, DIM, GREEN, RED, plain, quoted, styled};
 
 /// The maximum number of requests without a response that are remembered. Responses to others are not validated.
 const MOST_PENDING: usize = 10_000;
@@ -125,7 +125,7 @@ impl Observer {
     pub(super) fn message(&mut self, sender: Side, bytes: &[u8]) {
         let document = match scan_bytes(bytes) {
             Ok(document) => document,
-            Err(invalid) => return self.invalid_message(sender, &invalid),
+            Err(invalid) => return self.problem(sender, &format!("{invalid}: {}", beginning(bytes))),
         };
         match Frame::read(&document) {
             Ok(Frame::One(envelope)) => {
@@ -136,20 +136,16 @@ impl Observer {
                 for message in messages {
                     match message {
                         Ok(envelope) => self.envelope(sender, &envelope, None),
-                        Err(invalid) => self.invalid_message(sender, &invalid),
+                        Err(invalid) => self.problem(sender, &invalid.to_string()),
                     }
                 }
             }
-            Err(invalid) => self.invalid_message(sender, &invalid),
+            Err(invalid) => self.problem(sender, &format!("{invalid}: {}", beginning(bytes))),
         }
         if self.full {
             let text = plain(&String::from_utf8_lossy(bytes));
             let _ = writeln!(self.log, "    {}", styled(DIM, &text));
         }
-    }
-
-    fn invalid_message(&mut self, sender: Side, invalid: &Invalid) {
-        self.problem(sender, &invalid.to_string());
     }
 
     /// `text` is the whole message, unless it is part of a batch.
@@ -219,7 +215,12 @@ impl Observer {
             (Some(revision), Some(_), Some(text)) => validate::message(revision.as_str(), sender, text),
             _ => Ok(()),
         };
-        Description { kind: format!("{kind} {method}{subject}"), revision, remark, problem: checked.err() }
+        Description {
+            kind: format!("{kind} {method}{subject}"),
+            revision,
+            remark,
+            problem: checked.err().map(|error| error.to_string()),
+        }
     }
 
     fn response(&mut self, sender: Side, id: &RequestId, result: Cursor<'_>) -> Description {
@@ -238,7 +239,12 @@ impl Observer {
             Some(revision) => validate::result(revision, sender.other(), &method, is_task, &raw),
             None => Ok(()),
         };
-        Description { kind: format!("response {method} #{id}"), revision, remark: None, problem: checked.err() }
+        Description {
+            kind: format!("response {method} #{id}"),
+            revision,
+            remark: None,
+            problem: checked.err().map(|error| error.to_string()),
+        }
     }
 
     fn write(&mut self, sender: Side, description: &Description) {
@@ -258,6 +264,12 @@ impl Observer {
         // The relay continues if the log cannot be written.
         let _ = writeln!(self.log, "{line}").and_then(|()| self.log.flush());
     }
+}
+
+/// Quotes the beginning of a message.
+fn beginning(bytes: &[u8]) -> String {
+    // A line can be long. More than this is not shown.
+    quoted(&String::from_utf8_lossy(bytes.get(..1024).unwrap_or(bytes)))
 }
 
 /// Returns params or a result as an object, or an empty object if it has another type.

@@ -1,0 +1,202 @@
+//! Finds what differs between two snapshots, for people: the item, the place in it, and both values.
+
+use std::collections::HashMap;
+
+use mcpgen_types::counted;
+use serde_json::Value;
+
+use crate::cli::Kind;
+use crate::output::quoted;
+
+/// The maximum number of differences that a message shows.
+const SHOWN: usize = 10;
+/// The maximum number of differences that are found.
+const FOUND: usize = 1000;
+/// How much of two texts is shown before their first difference, in characters.
+const BEFORE: usize = 20;
+
+/// Returns the differences between the lists of these kinds, one per line.
+pub(crate) fn differences(old: &Value, new: &Value, kinds: &[Kind]) -> Vec<String> {
+    let mut found = Vec::new();
+    for kind in kinds {
+        let list = |lists: &Value| lists.get(kind.member()).cloned();
+        match (list(old), list(new)) {
+            (Some(Value::Array(old)), Some(Value::Array(new))) => items(*kind, &old, &new, &mut found),
+            (None, None) => {}
+            (Some(_), None) => found.push(format!("the list of {} is gone", kind.title())),
+            (_, Some(_)) => found.push(format!("the list of {} is new", kind.title())),
+        }
+    }
+    found.truncate(FOUND);
+    found
+}
+
+/// Returns the first differences, one per line, and the number of others.
+pub(crate) fn shown(differences: &[String]) -> String {
+    let mut lines = differences.iter().take(SHOWN).cloned().collect::<Vec<_>>();
+    if differences.len() > SHOWN {
+        lines.push(format!("… and {}", counted((differences.len() - SHOWN) as u64, "other differences")));
+    }
+    lines.join("\n")
+}
+
+/// Compares two lists by the keys of their items. Several items with one key are compared in their order.
+fn items(kind: Kind, old: &[Value], new: &[Value], found: &mut Vec<String>) {
+    let (mut old, mut new) = (by_key(kind, old), by_key(kind, new));
+    old.sort_by_key(|(key, _)| *key);
+    new.sort_by_key(|(key, _)| *key);
+    let of_new: HashMap<_, _> = new.iter().copied().collect();
+    let of_old: HashMap<_, _> = old.iter().copied().collect();
+    for (key, item) in &old {
+        let name = format!("{} {}", kind.item(), quoted(key.0));
+        match of_new.get(key) {
+            Some(new) => values(&name, "", item, new, found),
+            None => found.push(format!("{name} is gone")),
+        }
+    }
+    for (key, _) in new.iter().filter(|(key, _)| !of_old.contains_key(key)) {
+        found.push(format!("{} {} is new", kind.item(), quoted(key.0)));
+    }
+}
+
+/// Returns the items with their keys, and the number of earlier items with the same key.
+fn by_key(kind: Kind, items: &[Value]) -> Vec<((&str, usize), &Value)> {
+    let mut counts = HashMap::new();
+    let keyed = items.iter().map(|item| {
+        let key = item.get(kind.key()).and_then(Value::as_str).unwrap_or("?");
+        let count: &mut usize = counts.entry(key).or_default();
+        *count += 1;
+        ((key, *count), item)
+    });
+    keyed.collect()
+}
+
+/// Compares two values at a JSON pointer in an item.
+fn values(name: &str, pointer: &str, old: &Value, new: &Value, found: &mut Vec<String>) {
+    if old == new || found.len() >= FOUND {
+        return;
+    }
+    match (old, new) {
+        (Value::Object(old), Value::Object(new)) => {
+            let mut keys: Vec<&String> = old.keys().chain(new.keys().filter(|key| !old.contains_key(*key))).collect();
+            keys.sort();
+            for key in keys {
+                let place = format!("{pointer}/{}", key.replace('~', "~0").replace('/', "~1"));
+                member(name, &place, old.get(key), new.get(key), found);
+            }
+        }
+        (Value::Array(old), Value::Array(new)) => {
+            for at in 0..old.len().max(new.len()) {
+                member(name, &format!("{pointer}/{at}"), old.get(at), new.get(at), found);
+            }
+        }
+        (Value::String(old), Value::String(new)) => {
+            let (old, new) = excerpts(old, new);
+            found.push(format!("{name}: {pointer}: {old} is now {new}"));
+        }
+        _ => found.push(format!("{name}: {pointer}: {} is now {}", json(old), json(new))),
+    }
+}
+
+fn member(name: &str, pointer: &str, old: Option<&Value>, new: Option<&Value>, found: &mut Vec<String>) {
+    match (old, new) {
+        (Some(old), Some(new)) => values(name, pointer, old, new, found),
+        (Some(old), None) => found.push(format!("{name}: {pointer}: {} is gone", json(old))),
+        (None, Some(new)) => found.push(format!("{name}: {pointer}: {} is new", json(new))),
+        (None, None) => {}
+    }
+}
+
+/// Returns the beginning of a value: a text in quotes, or JSON.
+fn json(value: &Value) -> String {
+    match value {
+        Value::String(text) => quoted(text),
+        other => {
+            let text = other.to_string();
+            let mut characters = text.chars();
+            let shown: String = characters.by_ref().take(80).collect();
+            if characters.next().is_some() { format!("{shown}…") } else { shown }
+        }
+    }
+}
+
+/// Quotes two texts from shortly before their first difference.
+fn excerpts(old: &str, new: &str) -> (String, String) {
+    let same = old.chars().zip(new.chars()).take_while(|(old, new)| old == new).count();
+    let begin = same.saturating_sub(BEFORE);
+    let excerpt = |text: &str| {
+        let rest: String = text.chars().skip(begin).collect();
+        format!("{}{}", if begin > 0 { "…" } else { "" }, quoted(&rest))
+    };
+    (excerpt(old), excerpt(new))
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn names_the_item_the_place_and_both_values() {
+        let long = "x".repeat(500);
+        let tool = |name: &str, more: Value| {
+            let mut tool = json!({ "name": name, "inputSchema": { "type": "object" } });
+            tool.as_object_mut().expect("an object").extend(more.as_object().expect("an object").clone());
+            tool
+        };
+        for (old, new, expected) in [
+            (json!([]), json!([]), &[][..]),
+            // Another order of items and members is no difference.
+            (
+                json!([tool("a", json!({})), tool("b", json!({}))]),
+                json!([tool("b", json!({})), tool("a", json!({}))]),
+                &[],
+            ),
+            (
+                json!([tool("a", json!({}))]),
+                json!([tool("b", json!({}))]),
+                &["tool \"a\" is gone", "tool \"b\" is new"],
+            ),
+            (
+                json!([tool("a", json!({ "description": format!("{long}, red or blue") }))]),
+                json!([tool("a", json!({ "description": format!("{long}, blue or red"), "title": "A" }))]),
+                &[
+                    "tool \"a\": /description: …\"xxxxxxxxxxxxxxxxxx, red or blue\" is now …\"xxxxxxxxxxxxxxxxxx, blue or red\"",
+                    "tool \"a\": /title: \"A\" is new",
+                ],
+            ),
+            (
+                json!([tool(
+                    "a\u{1b}",
+                    json!({ "inputSchema": { "required": ["b", "a/~"], "properties": { "a/~": {} } } })
+                )]),
+                json!([tool("a\u{1b}", json!({ "inputSchema": { "required": ["b"], "properties": { "a/~": 1 } } }))]),
+                &[
+                    "tool \"a\\u{1b}\": /inputSchema/properties/a~1~0: {} is now 1",
+                    "tool \"a\\u{1b}\": /inputSchema/required/1: \"a/~\" is gone",
+                ],
+            ),
+            // Names are not unique.
+            (
+                json!([tool("a", json!({ "title": "1" })), tool("a", json!({}))]),
+                json!([tool("a", json!({ "title": "2" }))]),
+                &["tool \"a\": /title: \"1\" is now \"2\"", "tool \"a\" is gone"],
+            ),
+        ] {
+            let (old, new) = (json!({ "tools": old }), json!({ "tools": new }));
+            assert_eq!(differences(&old, &new, &Kind::ALL), expected, "{old} {new}");
+        }
+        let lists = [json!({ "prompts": [] }), json!({ "resources": [] })];
+        let expected = ["the list of resources is new", "the list of prompts is gone"];
+        assert_eq!(differences(&lists[0], &lists[1], &Kind::ALL), expected);
+        assert!(differences(&lists[0], &lists[1], &[Kind::Tools]).is_empty(), "only these lists are known");
+    }
+
+    #[test]
+    fn shows_a_limited_number() {
+        let many: Vec<String> = (0..SHOWN + 1).map(|n| n.to_string()).collect();
+        assert_eq!(shown(&many[..SHOWN]).lines().count(), SHOWN);
+        assert_eq!(shown(&many).lines().last(), Some("… and 1 other difference"));
+    }
+}
