@@ -26,7 +26,6 @@ use super::host_filter::{self, Operation, Refusal};
 use super::options::EndpointOptions;
 use super::permit::Limiter;
 use super::quota::{Kind, Quotas};
-use super::replicas;
 use super::request_body::RequestBody;
 use super::session::{self, Identity, PostedMessage, SESSION_COST, Session, SessionGuard};
 use super::state::{Caller, Found, RegistryGuard, Shared};
@@ -214,7 +213,7 @@ impl<S: RequestService + Sync> Endpoint<S> {
         let mut changes = Vec::new();
         for change in posted.state_changes {
             let Some(id) = change.id.clone() else {
-                session.record_notification(change.key).await.map_err(replicas::refusal)?;
+                session.record_notification(change.key).await?;
                 continue;
             };
             let retained = match (is_initialize, change.is_reset) {

@@ -5,6 +5,8 @@ use http::request::Parts;
 use http::uri::Authority;
 use http::{HeaderMap, HeaderValue, Method, StatusCode};
 
+use crate::replicas::StoreError;
+
 /// The hosts and origins that may reach a server. Protects local servers against DNS rebinding: a web page must not
 /// reach a server on its visitor's machine, not even through a host name that resolves to that machine.
 #[derive(Clone, Debug, Default)]
@@ -130,6 +132,17 @@ impl Refusal {
         let mut refusal = Self::new(StatusCode::METHOD_NOT_ALLOWED, format!("this endpoint supports only {allowed}"));
         refusal.header = Some((ALLOW, HeaderValue::from_static(allowed)));
         refusal
+    }
+}
+
+/// Refuses a request that needs a store which has failed.
+impl From<StoreError> for Refusal {
+    fn from(error: StoreError) -> Self {
+        tracing::warn!(error = &error as &dyn std::error::Error, "a shared store failed");
+        match error.is_unavailable() || error.is_full() {
+            true => Self::busy(error.to_string()),
+            false => Self::new(StatusCode::INTERNAL_SERVER_ERROR, error.to_string()),
+        }
     }
 }
 

@@ -80,7 +80,7 @@ impl<S: RequestService + Sync> Endpoint<S> {
         if let Some(used) = shared.session(id) {
             return Ok(Found::Here(used));
         }
-        let home = replicas.sessions.locate(id).await.map_err(refusal)?;
+        let home = replicas.sessions.locate(id).await.map_err(Refusal::from)?;
         match home.ok_or_else(session::not_found)? {
             Home::Replica(_) if caller.is_forwarded => Err(misdirected()),
             Home::Replica(replica) => {
@@ -95,7 +95,7 @@ impl<S: RequestService + Sync> Endpoint<S> {
     /// Runs a session whose home has died.
     async fn take_over(&self, replicas: &Replicas, stored: StoredSession) -> Result<SessionGuard, Refusal> {
         let shared = &self.shared;
-        let streams = replicas.events.streams(&stored.id).await.map_err(refusal)?;
+        let streams = replicas.events.streams(&stored.id).await.map_err(Refusal::from)?;
         let writer = EventWriter::new(stored.id.clone(), Arc::clone(&replicas.events), shared.options.replay);
         let journal = stored.journal.clone();
         let owner = stored.owner.as_deref().map(Arc::from);
@@ -157,7 +157,7 @@ impl<S: RequestService + Sync> Endpoint<S> {
         } else {
             let mut whole = Vec::new();
             while let Some(frame) = frames.next().await {
-                let frame = frame.map_err(refusal)?;
+                let frame = frame.map_err(Refusal::from)?;
                 held.memory.add(frame.len());
                 whole.extend_from_slice(&frame);
             }
@@ -210,7 +210,7 @@ impl<S: RequestService + Sync> Endpoint<S> {
             }
             Err(error) => {
                 session.end();
-                Err(refusal(error))
+                Err(error.into())
             }
         }
     }
@@ -260,7 +260,7 @@ impl Shared {
                     tracing::debug!(%error, "a request was not forwarded");
                     return Ok(None);
                 }
-                Err(refusal(error))
+                Err(error.into())
             }
         }
     }
@@ -304,7 +304,7 @@ impl Shared {
     pub(super) async fn remove_from_store(&self, session: &Session) -> Result<(), Refusal> {
         match (&self.options.replicas, &session.record) {
             (Some(replicas), Some(record)) if record.begin_removal() => {
-                replicas.sessions.remove(&session.id).await.map_err(refusal)
+                replicas.sessions.remove(&session.id).await.map_err(Refusal::from)
             }
             _ => Ok(()),
         }
@@ -382,15 +382,6 @@ fn misdirected() -> Refusal {
 /// Creates the refusal for a request whose session has no home at the moment.
 fn moving() -> Refusal {
     Refusal::busy("the session is moving to another replica; try again")
-}
-
-/// Creates the refusal for a request that needs a store which has failed.
-pub(super) fn refusal(error: StoreError) -> Refusal {
-    tracing::warn!(error = &error as &dyn std::error::Error, "a shared store failed");
-    match error.is_unavailable() || error.is_full() {
-        true => Refusal::busy(error.to_string()),
-        false => Refusal::new(StatusCode::INTERNAL_SERVER_ERROR, error.to_string()),
-    }
 }
 
 fn without_credentials(mut headers: HeaderMap) -> HeaderMap {
