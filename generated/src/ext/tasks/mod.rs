@@ -3,7 +3,7 @@
 
 //! The schema `tasks`, version `e4345978be1f602f1fc48d89051e8559dd5302a6`. It shares types with revision `2026-07-28`.
 //!
-//! 76 definitions, 6 requests, 1 notifications.
+//! 76 definitions, 6 requests, 1 notification.
 //!
 //! | area | a client sends | a server sends |
 //! |---|---|---|
