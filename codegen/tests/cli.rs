@@ -178,7 +178,7 @@ fn generate_writes_checks_and_restores() {
     let project = Project::with_small();
     project.run(&["generate", "--check"]).exits(1).prints(&["--- /dev/null\n+++ b/generated/src/draft/mod.rs"]);
     assert!(!project.path("generated").exists(), "--check writes nothing");
-    project.run(&["generate"]).exits(0).prints(&["draft: ", " types, 1 methods, ", " written"]);
+    project.run(&["generate"]).exits(0).prints(&["draft: ", " types, 1 method, ", " written"]);
     project.run(&["generate", "--check"]).exits(0).prints(&["unchanged"]);
     let before = project.snapshot();
     project.write("deep/er/x", "");
