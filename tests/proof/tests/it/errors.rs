@@ -13,7 +13,7 @@ use mcpgen_proof::judge::subschemas;
 use mcpgen_proof::registry::{Entry, REGISTRY};
 use mcpgen_proof::{Proof, schema};
 use mcpgen_types::codec::{
-    self, Bound, Bounds, Check, Cursor, Decode, DecodeInPlace, Encode, Length, Literal, Node, Unread,
+    self, Bound, Bounds, Check, Cursor, Decode, DecodeInPlace, Encode, Length, Literal, Node, Pattern, Unread,
 };
 use mcpgen_types::{Error, ErrorKind, Never};
 use serde::Deserialize as _;
@@ -200,6 +200,11 @@ const CORE: &[(&str, Entry, &str)] = &[
     ("Assertion", Entry::of::<Even>("core", "Even", None), "7"),
     ("Constant", Entry::of::<Origin>("core", "Origin", None), "[0, 1]"),
     ("Uninhabited", Entry::of::<Never>("core", "Never", None), "null"),
+    (
+        "PatternTooExpensive",
+        Entry::of::<Doubled>("core", "Doubled", None),
+        r#""aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa!""#,
+    ),
     ("Custom", Entry::of::<Host>("core", "Host", None), r#""localhost""#),
 ];
 
@@ -221,6 +226,10 @@ fn absence(kind: &str) -> Option<(&'static str, Holds)> {
             let assertions = ["contains", "if", "multipleOf", "not", "pattern", "patternProperties", "propertyNames"];
             let others = ["minProperties", "maxProperties", "uniqueItems", "dependencies", "dependentRequired"];
             !assertions.iter().chain(&others).any(|assertion| schema.contains_key(*assertion))
+        })),
+        "PatternTooExpensive" => Some(("no pattern of this revision refers to a group", |schema| {
+            let pattern = schema.get("pattern").and_then(Value::as_str).unwrap_or_default();
+            !pattern.contains('\\')
         })),
         "Custom" => Some(("only types that serde decodes cause it", |_| true)),
         "Uninhabited" => Some(("every schema of this revision accepts a value", |schema| {
@@ -532,6 +541,27 @@ impl Encode for Even {
     }
 }
 
+/// A text that is repeated once, by a pattern with a backreference.
+#[derive(Debug, PartialEq)]
+struct Doubled(String);
+
+static DOUBLED: Pattern = Pattern::new(r"^(a+)+\1$");
+
+impl Decode for Doubled {
+    const NAME: &'static str = "Doubled";
+
+    fn decode(json: Cursor<'_>) -> Result<Self, Error> {
+        Check::Pattern(&DOUBLED).check(json)?;
+        json.string().map(Self)
+    }
+}
+
+impl Encode for Doubled {
+    fn encode(&self) -> Node<'_> {
+        Node::Str(&self.0)
+    }
+}
+
 /// A string of one to three characters.
 #[derive(Debug, PartialEq)]
 struct Short(String);
@@ -588,4 +618,4 @@ impl Encode for Host {
     }
 }
 
-codec::serde_impls!(Closed, Digit, Even, Short, Origin, Host);
+codec::serde_impls!(Closed, Digit, Even, Doubled, Short, Origin, Host);
