@@ -73,8 +73,8 @@ impl Limiter {
         }
     }
 
-    /// Takes a permit for a request that takes this memory, and one of the session's if it has a session. Fails with 503 if the session, the
-    /// owner or the endpoint is at its limit.
+    /// Takes a permit for a request that takes this memory, and one of the session's if it has a session. Fails with 503
+    /// if the session, the owner or the endpoint is at its limit.
     pub(super) fn request(
         &self,
         owner: Option<&Arc<str>>,

@@ -136,7 +136,7 @@ pub(super) struct Identity {
     pub(super) record: Option<SessionRecord>,
 }
 
-/// The minimum that a session counts toward the budget for sessions, in bytes.
+/// What a session takes even if its client declares nothing, in bytes (measured).
 pub(super) const SESSION_COST: usize = 32 << 10;
 
 /// The number of hexadecimal digits of a session ID that are also the prefix of its event IDs. The remaining digits

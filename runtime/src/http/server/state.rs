@@ -52,7 +52,7 @@ pub(super) struct Shared {
     pub(super) telemetry: Telemetry,
 }
 
-/// The minimum that a message counts toward the budget for messages, in bytes: about what its tasks take.
+/// The minimum charge of a message, in bytes: about what the tasks that handle it take.
 const MESSAGE_COST: usize = 16 << 10;
 
 /// Returns the current server configuration.
