@@ -87,6 +87,16 @@ impl RawJson {
         }
     }
 
+    /// Returns the memory that the value owns, in bytes: its text, or the text and the index of the document that it was
+    /// part of.
+    #[must_use]
+    pub fn owned_bytes(&self) -> usize {
+        match &self.0 {
+            Repr::Text(text) => text.capacity(),
+            Repr::Indexed(document, _) => document.owned_bytes(),
+        }
+    }
+
     /// Returns the JSON text. Reuses the memory that the text was read into.
     #[must_use]
     pub fn into_text(self) -> String {

@@ -23,8 +23,8 @@ pub struct Limits {
     /// The maximum number of notifications queued for their handlers. More are dropped with a warning. Defaults to
     /// 1024.
     pub queued_notifications: usize,
-    /// The maximum size of the params of all queued notifications, in bytes. More are dropped with a warning. A
-    /// notification may be larger if no other is queued. Defaults to 16 MiB.
+    /// The maximum memory of the params of all queued notifications, in bytes: their text and its index. More are dropped
+    /// with a warning. A notification may be larger if no other is queued. Defaults to 16 MiB.
     pub queued_notification_bytes: usize,
     /// The maximum number of running `subscriptions/listen` and `tasks/result` requests. More are rejected. They do not
     /// count toward `in_flight`, and `handler_timeout` does not apply to them. Defaults to 256.

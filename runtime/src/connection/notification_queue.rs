@@ -5,13 +5,17 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use futures_util::FutureExt;
+use futures_util::future::BoxFuture;
+use mcpgen_types::RawJson;
 use tokio::sync::mpsc::{self, error::TrySendError};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
+use tokio::task::JoinSet;
 
 use super::limits::Limits;
 use crate::peer::Peer;
 use crate::service::router::{AnyNotification, Router};
 use crate::telemetry::Outcome;
+use crate::util::lock::Mutex;
 
 /// The sending half of the queue.
 #[derive(Clone)]
@@ -20,6 +24,17 @@ pub(super) struct NotificationQueue {
     /// The free capacity, with one permit per byte.
     room: Arc<Semaphore>,
     capacity: usize,
+    handler: NotificationHandler,
+}
+
+/// The task that passes notifications to their handlers. It starts with the first one, because most HTTP requests bring
+/// none.
+#[derive(Clone)]
+pub(super) struct NotificationHandler(Arc<Mutex<HandlerTask>>);
+
+struct HandlerTask {
+    not_started: Option<BoxFuture<'static, ()>>,
+    running: JoinSet<()>,
 }
 
 /// A notification that is queued for its handler, and the permits for its bytes.
@@ -29,15 +44,18 @@ pub(super) struct QueuedNotification {
 }
 
 impl NotificationQueue {
-    pub(super) fn new(limits: &Limits) -> (Self, mpsc::Receiver<QueuedNotification>) {
+    pub(super) fn new(router: Router, peer: Peer, limits: &Limits) -> (Self, NotificationHandler) {
         let (sender, receiver) = mpsc::channel(limits.queued_notifications.clamp(1, 1 << 20));
         let capacity = limits.queued_notification_bytes.clamp(1, u32::MAX as usize);
-        (Self { sender, room: Arc::new(Semaphore::new(capacity)), capacity }, receiver)
+        let handled = handle_notifications(router, peer, receiver, limits.handler_timeout);
+        let handler = HandlerTask { not_started: Some(handled.boxed()), running: JoinSet::new() };
+        let handler = NotificationHandler(Arc::new(Mutex::new(handler)));
+        (Self { sender, room: Arc::new(Semaphore::new(capacity)), capacity, handler: handler.clone() }, handler)
     }
 
     /// Queues a notification. Drops it with a warning if there is no room.
     pub(super) fn push(&self, notification: AnyNotification) {
-        let size = notification.params.as_ref().map_or(0, |params| params.text().len()).clamp(1, self.capacity);
+        let size = notification.params.as_ref().map_or(0, RawJson::owned_bytes).clamp(1, self.capacity);
         let room = u32::try_from(size).ok();
         let room = room.and_then(|size| Arc::clone(&self.room).try_acquire_many_owned(size).ok());
         let Some(room) = room else {
@@ -53,6 +71,7 @@ impl NotificationQueue {
             dropped.notification.context.peer().backlog().remove();
             tracing::warn!(method = &*dropped.notification.method, "dropping a notification: its queue is full");
         }
+        self.handler.start();
     }
 
     pub(super) fn is_empty(&self) -> bool {
@@ -60,8 +79,23 @@ impl NotificationQueue {
     }
 }
 
+impl NotificationHandler {
+    fn start(&self) {
+        let mut task = self.0.lock();
+        if let Some(not_started) = task.not_started.take() {
+            task.running.spawn(not_started);
+        }
+    }
+
+    /// Waits until the queued notifications are handled. Aborts their handlers after `limit`.
+    pub(super) async fn finish(&self, limit: Duration) {
+        let mut running = std::mem::take(&mut self.0.lock().running);
+        let _ = tokio::time::timeout(limit, running.join_next()).await;
+    }
+}
+
 /// Passes notifications to their handlers, one at a time: their order may matter.
-pub(super) async fn handle_notifications(
+async fn handle_notifications(
     router: Router,
     peer: Peer,
     mut queue: mpsc::Receiver<QueuedNotification>,

@@ -11,7 +11,7 @@ use tokio::time::Instant;
 
 use super::dispatcher::Dispatcher;
 use super::limits::Limits;
-use super::notification_queue::{NotificationQueue, handle_notifications};
+use super::notification_queue::NotificationQueue;
 use crate::peer::outbox::{Lines, Outbox};
 use crate::peer::{CallError, Peer};
 use crate::protocol::{Protocol, Role};
@@ -66,12 +66,11 @@ impl<S: RequestService> Connection<S> {
     /// [`Limits::drain_timeout`]. The end of `incoming` is not an error.
     pub async fn run(self, incoming: impl Incoming, outgoing: impl Outgoing) -> io::Result<()> {
         let Self { service, notifications, protocol, limits, peer, written } = self;
-        let (notification_queue, queued) = NotificationQueue::new(&limits);
+        let (notification_queue, notification_handler) =
+            NotificationQueue::new(notifications.clone(), peer.clone(), &limits);
         peer.set_transport_needs(outgoing.has_request_streams(), outgoing.needs_metadata());
         let mut writer = tokio::spawn(write(written, outgoing));
-        let mut notification_handler =
-            tokio::spawn(handle_notifications(notifications.clone(), peer.clone(), queued, limits.handler_timeout));
-        let _end = End { peer: peer.clone(), tasks: [writer.abort_handle(), notification_handler.abort_handle()] };
+        let _end = End { peer: peer.clone(), writer: writer.abort_handle() };
         let drain = limits.drain_timeout;
         let session = Session { peer: peer.clone(), started: Instant::now() };
         let mut dispatcher =
@@ -120,8 +119,7 @@ impl<S: RequestService> Connection<S> {
         }
         dispatcher.abandon().await;
         drop(dispatcher);
-        // Let the handlers of queued notifications finish.
-        let _ = tokio::time::timeout(left(), &mut notification_handler).await;
+        notification_handler.finish(left()).await;
         peer.disconnect();
         session.end(&read);
         let wrote = match wrote {
@@ -164,16 +162,16 @@ impl Session {
     }
 }
 
-/// Disconnects the peer and aborts the connection's tasks when it is dropped.
+/// Disconnects the peer and aborts writing when it is dropped.
 struct End {
     peer: Peer,
-    tasks: [AbortHandle; 2],
+    writer: AbortHandle,
 }
 
 impl Drop for End {
     fn drop(&mut self) {
         self.peer.disconnect();
-        self.tasks.iter().for_each(AbortHandle::abort);
+        self.writer.abort();
     }
 }
 

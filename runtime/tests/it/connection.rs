@@ -707,7 +707,7 @@ async fn bounds_the_bytes_of_queued_notifications() {
             counts.fetch_add(1, Ordering::SeqCst);
         }
     });
-    let (mut remote, _peer) = connect(router, Limits { queued_notification_bytes: 250_000, ..Limits::default() });
+    let (mut remote, _peer) = connect(router, Limits { queued_notification_bytes: 350_000, ..Limits::default() });
     let large = json!({ "jsonrpc": "2.0", "method": "notifications/large", "params": { "x": "x".repeat(100_000) } });
     for _ in 0..5 {
         remote.send(&large.to_string()).await;

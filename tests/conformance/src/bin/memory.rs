@@ -4,6 +4,8 @@
 //! its limit allows, or if the answer at the limit is not the documented one. Linux only.
 
 use std::future::Future;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::time::Duration;
 
 use anyhow::{Context, bail, ensure};
 use bytes::Bytes;
@@ -15,15 +17,20 @@ use http_body_util::{BodyExt, Full, StreamBody};
 use mcpgen_runtime::http::server::{Body, Endpoint, EndpointOptions};
 use mcpgen_runtime::transport::lines;
 use mcpgen_runtime::{Client, Server, serve};
+use mcpgen_types::RawJson;
 use mcpgen_types::v2026_07_28::{Resource, Tool, ToolInputSchema};
 use serde_json::{Value, json};
-use tokio::io::{AsyncBufReadExt, AsyncWriteExt, BufReader};
+use tokio::io::{AsyncBufReadExt, AsyncWriteExt, BufReader, DuplexStream, ReadHalf, WriteHalf};
+use tokio::sync::Semaphore;
 use tower::ServiceExt;
 
 const MIB: usize = 1 << 20;
 
 /// What a process may take in addition: the index of a message that is being scanned, and what the allocator keeps.
 const SLACK: usize = 64 * MIB;
+
+static NOTIFICATIONS_MAY_END: Semaphore = Semaphore::const_new(0);
+static ENDED_NOTIFICATIONS: AtomicUsize = AtomicUsize::new(0);
 
 /// An attack on a limit.
 struct Attack {
@@ -59,9 +66,16 @@ fn attacks() -> Vec<Attack> {
         "sessions with long declarations, in use", "session_memory", 512 MiB, "503", sessions_in_use();
         "sessions with many subscriptions", "session_memory", 512 MiB, "503", subscriptions();
         "sessions with events that are not read", "session_memory", 512 MiB, "503", unread_events();
+        "events that are too old to resume", "replay", 1 MiB, "400", discarded_events();
+        "one long declaration", "MAX_DECLARATION", 12 MiB, "-32602", long_declarations();
+        "one session with many subscriptions", "state of a session", 4 MiB, "413", subscriptions_of_one_session();
+        "messages that the connection has not taken", "inbox of a session", 16 MiB, "503", untaken_messages();
         "bodies that never end", "body_buffer", 64 MiB, "503", unfinished_bodies();
         "requests over stdio", "Limits::memory", 256 MiB, "queued", requests_over_stdio();
         "one request over stdio", "Limits::memory", 0 MiB, "-32600", request_over_stdio();
+        "queued requests", "queued_request_bytes", 64 MiB, "-32005", queued_requests();
+        "queued notifications", "queued_notification_bytes", 16 MiB, "dropped", queued_notifications();
+        "messages that a client does not read", "outbox_bytes", 4 MiB, "the sender waits", unread_messages();
         "a list of 60 MB at the client", "Limits::memory", 768 MiB, "the call fails", list_at_client();
     }
 }
@@ -119,7 +133,8 @@ fn members(count: usize) -> String {
     format!("{{{}}}", members.join(","))
 }
 
-/// A server with a tool that never returns, one that returns its argument, and a resource.
+/// A server with tools that never return, or return or report their argument, a notification whose handler waits, and
+/// a resource.
 fn server() -> Server {
     let tool = |name: &str| Tool::new(ToolInputSchema::new(), name);
     Server::builder("target", "1")
@@ -129,6 +144,19 @@ fn server() -> Server {
         })
         .tool_with_schema(tool("echo"), |_, arguments| async move {
             arguments.get("x").and_then(Value::as_str).unwrap_or_default().to_owned()
+        })
+        .tool_with_schema(tool("report"), |context, arguments| async move {
+            let text = arguments.get("x").and_then(Value::as_str).unwrap_or_default();
+            for step in 0..arguments.get("steps").and_then(Value::as_u64).unwrap_or(1) {
+                context.progress(step as f64, None, Some(text)).await;
+            }
+            "done"
+        })
+        .handlers(|router| {
+            router.custom_notification("example/wait", |_, _: RawJson| async {
+                drop(NOTIFICATIONS_MAY_END.acquire().await);
+                ENDED_NOTIFICATIONS.fetch_add(1, Ordering::SeqCst);
+            })
         })
         .resource(Resource::new("a", "file:///a"), |_| async { "" })
         .build()
@@ -243,12 +271,16 @@ async fn unread_responses() -> anyhow::Result<String> {
     bail!("all calls were accepted")
 }
 
-/// Begins a session that declares this. Returns the status, and the ID of the session.
-async fn begin(endpoint: &Endpoint, capabilities: &str) -> anyhow::Result<(String, String)> {
+async fn initialize(endpoint: &Endpoint, capabilities: &str) -> anyhow::Result<Response<Body>> {
     let body = format!(
         r#"{{"jsonrpc":"2.0","id":0,"method":"initialize","params":{{"protocolVersion":"2025-11-25","capabilities":{capabilities},"clientInfo":{{"name":"a","version":"1"}}}}}}"#
     );
-    let response = send(endpoint, "POST", &Vec::new(), body.into()).await?;
+    send(endpoint, "POST", &Vec::new(), body.into()).await
+}
+
+/// Begins a session that declares this. Returns the status, and the ID of the session.
+async fn begin(endpoint: &Endpoint, capabilities: &str) -> anyhow::Result<(String, String)> {
+    let response = initialize(endpoint, capabilities).await?;
     let id = response.headers().get("mcp-session-id").and_then(|id| id.to_str().ok()).unwrap_or_default().to_owned();
     let status = response.status().as_str().to_owned();
     response.into_body().collect().await?;
@@ -327,6 +359,74 @@ async fn unread_events() -> anyhow::Result<String> {
     bail!("all calls were accepted")
 }
 
+/// Calls a tool of a session that reports `text` once.
+async fn report(endpoint: &Endpoint, headers: &Headers, id: usize, text: &str) -> anyhow::Result<Response<Body>> {
+    let params = json!({ "name": "report", "arguments": { "x": text }, "_meta": { "progressToken": id } });
+    let body = json!({ "jsonrpc": "2.0", "id": id, "method": "tools/call", "params": params });
+    send(endpoint, "POST", headers, body.to_string().into()).await
+}
+
+/// Returns the status of a request for events that the session no longer retains.
+async fn discarded_events() -> anyhow::Result<String> {
+    let endpoint = endpoint()?;
+    let (_, id) = begin(&endpoint, "{}").await?;
+    let mut headers = vec![("mcp-session-id", id)];
+    let (text, mut first) = ("x".repeat(100_000), None);
+    for number in 0..1_000 {
+        let events = report(&endpoint, &headers, number, &text).await?.into_body().collect().await?.to_bytes();
+        let id = std::str::from_utf8(&events)?.lines().find_map(|line| line.strip_prefix("id: "));
+        first = first.or_else(|| id.map(str::to_owned));
+    }
+    headers.push(("last-event-id", first.context("no event")?));
+    Ok(send(&endpoint, "GET", &headers, Bytes::new()).await?.status().as_str().to_owned())
+}
+
+/// Begins a session with the longest declaration that is accepted. Returns the error of a longer one.
+async fn long_declarations() -> anyhow::Result<String> {
+    let endpoint = endpoint()?;
+    let (status, _) = begin(&endpoint, &long_declaration()).await?;
+    ensure!(status == "200", "refused with {status}");
+    let declared = format!(r#"{{"experimental":{{"x":{{"y":{}}}}}}}"#, array(r#"{"a":0}"#, 24_000));
+    let error: Value =
+        serde_json::from_slice(&initialize(&endpoint, &declared).await?.into_body().collect().await?.to_bytes())?;
+    Ok(error["error"]["code"].to_string())
+}
+
+async fn subscriptions_of_one_session() -> anyhow::Result<String> {
+    let endpoint = endpoint()?;
+    let (_, id) = begin(&endpoint, "{}").await?;
+    let headers = vec![("mcp-session-id", id)];
+    let meta = array(r#"{"a":0}"#, 12_500);
+    for number in 0..1_000 {
+        let body = format!(
+            r#"{{"jsonrpc":"2.0","id":{number},"method":"resources/subscribe","params":{{"uri":"file:///{number}","_meta":{{"x":{meta}}}}}}}"#
+        );
+        let response = send(&endpoint, "POST", &headers, body.into()).await?;
+        if response.status() != 200 {
+            return Ok(response.status().as_str().to_owned());
+        }
+        response.into_body().collect().await?;
+    }
+    bail!("all subscriptions were accepted")
+}
+
+async fn untaken_messages() -> anyhow::Result<String> {
+    let endpoint = endpoint()?;
+    let (_, id) = begin(&endpoint, "{}").await?;
+    let headers = vec![("mcp-session-id", id)];
+    let params = array(r#"{"a":0}"#, 2_000);
+    let body = format!(r#"{{"jsonrpc":"2.0","method":"notifications/x","params":{{"x":{params}}}}}"#);
+    for _ in 0..10_000 {
+        // Without yielding: the connection does not run in between.
+        let response =
+            send(&endpoint, "POST", &headers, body.clone().into()).now_or_never().context("no response")??;
+        if response.status() != 202 {
+            return Ok(response.status().as_str().to_owned());
+        }
+    }
+    bail!("all notifications were accepted")
+}
+
 async fn unfinished_bodies() -> anyhow::Result<String> {
     let endpoint = endpoint()?;
     let piece = Bytes::from(vec![b' '; 1_000_000]);
@@ -343,34 +443,100 @@ async fn unfinished_bodies() -> anyhow::Result<String> {
     .await
 }
 
-/// Serves over a pipe. Sends these requests of 2026-07-28, and then a ping. Returns the first response.
-async fn over_stdio(requests: usize, load: &str) -> anyhow::Result<Value> {
-    let (here, there) = tokio::io::duplex(64 << 10);
-    let (reader, writer) = tokio::io::split(there);
-    tokio::spawn(serve(server(), (lines::receive(reader, 64 * MIB), lines::send(writer))));
-    let (reader, mut writer) = tokio::io::split(here);
-    let arguments = format!(r#","name":"wait","arguments":{{"x":{load}}}"#);
-    let (_, body) = modern("tools/call", None, &arguments, "");
-    let body = std::str::from_utf8(&body)?.replacen("\"id\":1", "\"id\":\"#\"", 1);
-    for number in 0..requests {
-        writer.write_all(body.replacen('#', &number.to_string(), 1).as_bytes()).await?;
-        writer.write_all(b"\n").await?;
+/// The client's end of a connection over a pipe.
+struct Pipe {
+    reader: tokio::io::Lines<BufReader<ReadHalf<DuplexStream>>>,
+    writer: WriteHalf<DuplexStream>,
+    sent: usize,
+}
+
+impl Pipe {
+    fn serve() -> Self {
+        let (here, there) = tokio::io::duplex(64 << 10);
+        let (reader, writer) = tokio::io::split(there);
+        tokio::spawn(serve(server(), (lines::receive(reader, 64 * MIB), lines::send(writer))));
+        let (reader, writer) = tokio::io::split(here);
+        Self { reader: BufReader::new(reader).lines(), writer, sent: 0 }
     }
-    writer.write_all(b"not JSON\n").await?;
-    let line = BufReader::new(reader).lines().next_line().await?.context("the connection ended")?;
-    Ok(serde_json::from_str(&line)?)
+
+    async fn send(&mut self, message: &str) -> anyhow::Result<()> {
+        self.writer.write_all(message.as_bytes()).await?;
+        Ok(self.writer.write_all(b"\n").await?)
+    }
+
+    /// Calls a tool in 2026-07-28, without waiting for the response.
+    async fn call(&mut self, tool: &str, arguments: &str) -> anyhow::Result<()> {
+        let arguments = format!(r#","name":"{tool}","arguments":{arguments}"#);
+        let (_, body) = modern("tools/call", None, &arguments, r#","progressToken":1"#);
+        self.sent += 1;
+        self.send(&std::str::from_utf8(&body)?.replacen("\"id\":1", &format!("\"id\":{}", self.sent), 1)).await
+    }
+
+    async fn receive(&mut self) -> anyhow::Result<Value> {
+        Ok(serde_json::from_str(&self.reader.next_line().await?.context("the connection ended")?)?)
+    }
 }
 
 async fn requests_over_stdio() -> anyhow::Result<String> {
-    let response = over_stdio(30, &array(r#"{"a":0}"#, 50_000)).await?;
+    let mut pipe = Pipe::serve();
+    let arguments = format!(r#"{{"x":{}}}"#, array(r#"{"a":0}"#, 50_000));
+    for _ in 0..30 {
+        pipe.call("wait", &arguments).await?;
+    }
+    pipe.send("not JSON").await?;
+    let response = pipe.receive().await?;
     // No request is refused: those that do not fit wait.
     ensure!(response["error"]["code"] == -32700, "{response}");
     Ok("queued".to_owned())
 }
 
 async fn request_over_stdio() -> anyhow::Result<String> {
-    let response = over_stdio(1, &array(r#"{"a":0}"#, 400_000)).await?;
-    Ok(response["error"]["code"].to_string())
+    let mut pipe = Pipe::serve();
+    pipe.call("wait", &format!(r#"{{"x":{}}}"#, array(r#"{"a":0}"#, 400_000))).await?;
+    Ok(pipe.receive().await?["error"]["code"].to_string())
+}
+
+/// Fills `Limits::in_flight` with small requests, and then the queue.
+async fn queued_requests() -> anyhow::Result<String> {
+    let mut pipe = Pipe::serve();
+    for _ in 0..256 {
+        pipe.call("wait", "{}").await?;
+    }
+    let arguments = format!(r#"{{"x":{}}}"#, array(r#"{"a":0}"#, 50_000));
+    for _ in 0..200 {
+        pipe.call("wait", &arguments).await?;
+    }
+    Ok(pipe.receive().await?["error"]["code"].to_string())
+}
+
+async fn queued_notifications() -> anyhow::Result<String> {
+    let mut pipe = Pipe::serve();
+    pipe.call("echo", r#"{"x":""}"#).await?;
+    pipe.receive().await?;
+    let load = array(r#"{"a":0}"#, 50_000);
+    for _ in 0..500 {
+        pipe.send(&format!(r#"{{"jsonrpc":"2.0","method":"example/wait","params":{{"x":{load}}}}}"#)).await?;
+    }
+    // The connection has read all notifications before it answers this.
+    pipe.call("echo", r#"{"x":""}"#).await?;
+    ensure!(pipe.receive().await?["id"] == 2, "the call is answered");
+    NOTIFICATIONS_MAY_END.add_permits(500);
+    tokio::time::sleep(Duration::from_millis(500)).await;
+    let ended = ENDED_NOTIFICATIONS.load(Ordering::SeqCst);
+    ensure!((2..20).contains(&ended), "{ended} of 500 notifications were handled");
+    Ok("dropped".to_owned())
+}
+
+async fn unread_messages() -> anyhow::Result<String> {
+    let mut pipe = Pipe::serve();
+    pipe.call("report", &format!(r#"{{"steps":10000,"x":"{}"}}"#, "x".repeat(100_000))).await?;
+    tokio::time::sleep(Duration::from_secs(1)).await;
+    let mut reported = 0;
+    while pipe.receive().await?["method"] == "notifications/progress" {
+        reported += 1;
+    }
+    ensure!(reported == 10_000, "{reported} messages arrived");
+    Ok("the sender waits".to_owned())
 }
 
 /// Lists the tools of a server that sends 60 MB of small objects.
