@@ -490,6 +490,27 @@ async fn evicts_an_idle_session_of_an_owner_at_its_limit() {
     assert_eq!(ping("bob", &other).await, 200);
 }
 
+/// A search for an idle session passes 256 sessions in use. The next one goes on behind them.
+#[tokio::test]
+async fn searches_few_sessions_for_an_idle_one() {
+    let (endpoint, _) = endpoint(|options| {
+        by_user(options);
+        options.sessions_per_owner = 301;
+        options.streams_per_owner = 301;
+    });
+    let mut streams = Vec::new();
+    for number in 0..301 {
+        let (_, headers, _) = read(send(&endpoint, "POST", &[("x-user", "ann")], &initialize()).await).await;
+        let id = headers["mcp-session-id"].to_str().expect("text");
+        if number < 300 {
+            streams.push(send(&endpoint, "GET", &[("x-user", "ann"), ("mcp-session-id", id)], "").await);
+        }
+    }
+    for expected in [503, 200] {
+        assert_eq!(status(send(&endpoint, "POST", &[("x-user", "ann")], &initialize()).await).await, expected);
+    }
+}
+
 #[tokio::test(start_paused = true)]
 async fn shutdown_takes_no_longer_than_the_drain_time() {
     let router = Router::new()
