@@ -18,11 +18,11 @@
 mod error;
 mod extra;
 mod id;
+mod json;
 mod message;
 mod method;
 mod never;
 mod number;
-mod raw;
 mod result_type;
 mod rpc;
 
@@ -40,6 +40,7 @@ pub use error::counted;
 pub use error::{Error, ErrorKind};
 pub use extra::{Extra, ExtraError, KnownMembers};
 pub use id::{ProgressToken, RequestId};
+pub use json::{Json, JsonRef};
 pub use map::Map;
 pub use message::{ErrorMessage, Message, NotificationMessage, RequestMessage, ResponseMessage};
 pub use method::{
@@ -47,7 +48,6 @@ pub use method::{
 };
 pub use never::Never;
 pub use number::{NotFinite, Number};
-pub use raw::RawJson;
 pub use result_type::ResultType;
 pub use rpc::{ErrorCode, ErrorId, ErrorObject};
 

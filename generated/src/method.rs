@@ -1,7 +1,7 @@
 //! Traits of requests and notifications.
 
 use crate::codec::{Cursor, Decode, Document, Encode, Node, find_by};
-use crate::{Error, ErrorKind, JsonObject, Never, RawJson, RequestId, ResponseMessage, Revision};
+use crate::{Error, ErrorKind, Json, JsonObject, Never, RequestId, ResponseMessage, Revision};
 
 /// A request with a specific method, in a specific revision.
 pub trait Request: Decode + Encode {
@@ -69,7 +69,7 @@ pub trait Params: Decode + Encode {
     /// # Errors
     ///
     /// Returns an error if the member is invalid, or if it is absent but required.
-    fn from_member(params: Option<&RawJson>) -> Result<Self, Error> {
+    fn from_member(params: Option<&Json>) -> Result<Self, Error> {
         let decoded = match params {
             Some(raw) if raw.text() == "null" => Err(Document::default().root().mismatch("object")),
             Some(raw) => raw.decode(),

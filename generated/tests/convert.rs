@@ -2,7 +2,7 @@
 #![cfg(all(feature = "convert", feature = "all-revisions"))]
 
 use mcpgen_types::convert::{Conversion, Policy, convert, convert_equal, convert_with};
-use mcpgen_types::{RawJson, Revision, v2024_11_05, v2025_06_18, v2025_11_25, v2026_07_28};
+use mcpgen_types::{Json, Revision, v2024_11_05, v2025_06_18, v2025_11_25, v2026_07_28};
 
 const V1: Revision = Revision::V2024_11_05;
 const V3: Revision = Revision::V2025_06_18;
@@ -12,7 +12,7 @@ const V5: Revision = Revision::V2026_07_28;
 /// Converts a document. Returns the result, and each loss in one line, or the error.
 fn converted(conversion: Option<Conversion>, source: &str, policy: Policy) -> String {
     let conversion = conversion.expect("both revisions have the type");
-    let source = RawJson::try_from(source.to_owned()).expect("a JSON text");
+    let source = Json::parse(source.to_owned()).expect("a JSON text");
     match conversion.apply(&source, policy) {
         Ok(converted) => {
             let lost = converted.lost.iter().map(|lost| format!("\n{lost}"));

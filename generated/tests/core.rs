@@ -3,9 +3,9 @@
 
 use mcpgen_types::codec::{self, Condition, Document, Guard, JsonTypes, Literal, Place};
 use mcpgen_types::{
-    Error, ErrorCode, ErrorId, ErrorKind, ErrorObject, Extra, KnownMembers, Message, MethodSet, Never, NotificationSet,
-    Number, ProgressToken, RawJson, Request, RequestId, RequestMessage, RequestSet, ResponseMessage, ResultType,
-    Revision, TaskRequest, Value,
+    Error, ErrorCode, ErrorId, ErrorKind, ErrorObject, Extra, Json, KnownMembers, Message, MethodSet, Never,
+    NotificationSet, Number, ProgressToken, Request, RequestId, RequestMessage, RequestSet, ResponseMessage,
+    ResultType, Revision, TaskRequest, Value,
 };
 use serde_json::json;
 
@@ -534,12 +534,12 @@ type NewMessage = Message<NewRequest, Never>;
 fn round_trip<T: codec::Decode + codec::Encode>(text: &str) -> T {
     let value: Value = serde_json::from_str(text).unwrap();
     let decoded: T = mcpgen_types::from_str(text).unwrap_or_else(|error| panic!("{text}: {error}"));
-    let expected = RawJson::from(&value);
-    assert_eq!(RawJson::from(&decoded), expected, "{text}");
+    let expected = Json::from(&value);
+    assert_eq!(Json::from(&decoded), expected, "{text}");
     let from_value: T = mcpgen_types::from_value(value).unwrap_or_else(|error| panic!("{text}: {error}"));
-    assert_eq!(RawJson::from(&from_value), expected, "{text}");
+    assert_eq!(Json::from(&from_value), expected, "{text}");
     let from_reader: T = mcpgen_types::from_reader(text.as_bytes()).unwrap();
-    assert_eq!(RawJson::from(&mcpgen_types::to_value(&from_reader).unwrap()), expected, "{text}");
+    assert_eq!(Json::from(&mcpgen_types::to_value(&from_reader).unwrap()), expected, "{text}");
     decoded
 }
 
@@ -715,7 +715,7 @@ fn errors_have_line_and_column() {
     assert_eq!((foreign.line(), foreign.to_string()), (0, error.to_string()));
     let error = mcpgen_types::from_str::<Tool>("\r\n\n  {\"x\":[],\"name\":5}").unwrap_err();
     assert_eq!((error.line(), error.column()), (Some(3), Some(18)), "white space before the value counts");
-    let result = ResponseMessage::new(1, mcpgen_types::from_str::<RawJson>(r#"{"name":[]}"#).unwrap());
+    let result = ResponseMessage::new(1, mcpgen_types::from_str::<Json>(r#"{"name":[]}"#).unwrap());
     let error = result.decode::<OldPing>().unwrap_err();
     assert_eq!((error.line(), error.column()), (Some(1), Some(9)));
     let message = r#"{"jsonrpc":"2.0","id":1,"result":{"name":[]}}"#;
@@ -825,7 +825,7 @@ fn limits_nesting() {
     assert_eq!(mcpgen_types::from_value::<Value>(deep).unwrap_err().kind(), &ErrorKind::Depth);
     for text in [nested(101), "[".repeat(1_000_000), r#"{"a":"#.repeat(1_000_000), tool(&nested(100_000))] {
         assert!(mcpgen_types::from_str::<Value>(&text).is_err());
-        assert!(mcpgen_types::from_str::<RawJson>(&text).is_err());
+        assert!(mcpgen_types::from_str::<Json>(&text).is_err());
         assert!(mcpgen_types::from_str::<Anything>(&text).is_err());
         assert!(serde_json::from_str::<Tool>(&text).is_err());
     }
@@ -1022,8 +1022,8 @@ fn into_vec_encodes_like_to_vec() {
     let long = "x".repeat(5000);
     let mut response: ResponseMessage = mcpgen_types::from_str(read).unwrap();
     for (id, result) in [
-        (RequestId::Integer(-7), RawJson::from(&json!({}))),
-        (RequestId::String("\"é\n".repeat(200)), RawJson::from(&json!({ "text": long }))),
+        (RequestId::Integer(-7), Json::from(&json!({}))),
+        (RequestId::String("\"é\n".repeat(200)), Json::from(&json!({ "text": long }))),
         (RequestId::Integer(i64::MAX), response.result.clone()),
     ] {
         let built = ResponseMessage::new(id, result);
@@ -1040,19 +1040,19 @@ fn decodes_raw_strings_of_any_length() {
     let keys = texts.iter().cloned().zip(texts.iter().rev());
     let value = json!({"all": &texts, "by": keys.map(|(key, text)| (key, json!({ "t": text }))).collect::<Value>()});
     let text = value.to_string();
-    let raw: RawJson = mcpgen_types::from_str(&text).unwrap();
+    let raw: Json = mcpgen_types::from_str(&text).unwrap();
     assert_eq!(raw.to_string(), text);
     assert_eq!(raw.decode::<Value>().unwrap(), value);
     assert_eq!(raw.decode::<Value>().unwrap(), value, "decoding does not consume the value");
-    assert_eq!(RawJson::from(&value).decode::<Value>().unwrap(), value, "from text");
+    assert_eq!(Json::from(&value).decode::<Value>().unwrap(), value, "from text");
 
     for text in &texts {
         let tool = json!({"name": text, "inputSchema": {"type": "object", text: text}});
-        let response = ResponseMessage::new(1, mcpgen_types::from_str::<RawJson>(&tool.to_string()).unwrap());
+        let response = ResponseMessage::new(1, mcpgen_types::from_str::<Json>(&tool.to_string()).unwrap());
         let decoded = response.decode::<OldPing>().unwrap();
         assert_eq!(mcpgen_types::to_value(&decoded).unwrap(), tool);
     }
-    let wrong = ResponseMessage::new(1, mcpgen_types::from_str::<RawJson>(r#"{"name":1}"#).unwrap());
+    let wrong = ResponseMessage::new(1, mcpgen_types::from_str::<Json>(r#"{"name":1}"#).unwrap());
     let error = wrong.decode::<OldPing>().unwrap_err();
     assert_eq!(error.to_string(), "ping result: name: expected string, found number");
 }
@@ -1071,49 +1071,98 @@ fn accepts_absent_params_but_not_null() {
     use mcpgen_types::Params as _;
     type Optional = <OldPing as Request>::Params;
     assert_eq!(Optional::from_member(None).unwrap(), None);
-    let raw = RawJson::from(&json!({"a": 1}));
+    let raw = Json::from(&json!({"a": 1}));
     let params = Optional::from_member(Some(&raw)).unwrap();
-    assert_eq!(RawJson::from(&params), raw);
+    assert_eq!(Json::from(&params), raw);
     assert!(params.to_member().is_some() && Optional::None.to_member().is_none());
-    let null = RawJson::from(&Value::Null);
+    let null = Json::from(&Value::Null);
     assert_eq!(Optional::from_member(Some(&null)).unwrap_err().kind().to_string(), "expected object, found null");
     let error = Tool::from_member(None).unwrap_err();
     assert_eq!((error.path().as_str(), error.kind()), ("/params", &ErrorKind::Missing));
 }
 
 #[test]
-fn raw_json_reuses_the_text_of_its_document() {
+fn json_reuses_the_text_of_its_document() {
     let long = "x".repeat(10_000);
     let deep = "[".repeat(200) + &"]".repeat(200);
     for (value, expected) in [
         ("1", Ok("1")),
-        (r#"{"é": "\n"}"#, Ok(r#"{"é": "\n"}"#)),
-        ("[1,\r\n2]", Ok("[1,  2]")),
+        (r#"{"é":" \n"}"#, Ok(r#"{"é":" \n"}"#)),
+        ("[1,\r\n2]", Ok("[1,2]")),
         (&*format!("\"{long}\""), Ok(&*format!("\"{long}\""))),
         (&deep, Err(ErrorKind::Depth)),
     ] {
-        for before in ["", "ä", &long] {
-            let text = format!(" [ \"{before}\" , {value} ]\n");
+        for (before, space) in [("", ""), ("ä", ""), (&*long, ""), ("", " "), (&*long, "\n")] {
+            let text = format!("{space}[{space}\"{before}\"{space},{value}{space}]\n");
             let memory = text.as_ptr();
             let document = Document::read_any_depth(text).unwrap();
             let place = document.root().get("1").unwrap().place();
             assert_eq!(document.at(place).text(), value);
-            let raw = RawJson::extract(document, place).map(RawJson::into_text).map_err(|error| error.kind().clone());
-            assert_eq!(raw.as_deref(), expected.as_ref().copied());
-            let Ok(raw) = raw else { continue };
+            let json = Json::extract(document, place).map(Json::into_text).map_err(|error| error.kind().clone());
+            assert_eq!(json.as_deref(), expected.as_ref().copied());
+            let Ok(text) = json else { continue };
             match before == long {
-                false => assert_eq!(raw.as_ptr() == memory, expected == Ok(value), "{value}"),
-                true => assert!(raw.capacity() <= 2 * raw.len() + 1024, "{value}"),
+                false => assert_eq!(text.as_ptr() == memory, space.is_empty() && expected == Ok(value), "{value}"),
+                true => assert!(text.capacity() <= 2 * text.len() + 1024, "{value}"),
             }
         }
     }
-    let null = RawJson::extract(Document::default(), Place::ROOT).unwrap();
-    assert_eq!((null.decode::<()>().unwrap(), null), ((), RawJson::from(&Value::Null)));
+    let null = Json::extract(Document::default(), Place::ROOT).unwrap();
+    assert_eq!((null.decode::<()>().unwrap(), null), ((), Json::from(&Value::Null)));
 }
 
 #[test]
-fn raw_json_compares_as_json() {
-    let raw = |text: &str| mcpgen_types::from_str::<RawJson>(text).unwrap();
+fn json_is_created_from_values() {
+    for (json, text) in [
+        (Json::default(), "null"),
+        (Json::from(()), "null"),
+        (true.into(), "true"),
+        ((-5).into(), "-5"),
+        (u64::MAX.into(), "18446744073709551615"),
+        (1.0.into(), "1.0"),
+        (f64::NAN.into(), "null"),
+        ("a\"b".into(), r#""a\"b""#),
+        (String::from("c").into(), r#""c""#),
+        (json!({ "b": [1, null] }).into(), r#"{"b":[1,null]}"#),
+        (vec!["a".to_owned(), "b".to_owned()].into(), r#"["a","b"]"#),
+        (Some(true).into(), "true"),
+        (["x", "y"].into_iter().collect(), r#"["x","y"]"#),
+        (Json::serialize(&(1, "a")).unwrap(), r#"[1,"a"]"#),
+        (" { \"a\" : 1.50 } ".parse().unwrap(), r#"{"a":1.50}"#),
+    ] {
+        assert_eq!(json.text(), text);
+        assert_eq!(json.to_string(), format!("{json:?}"));
+        assert_eq!(Value::from(json.clone()), json);
+    }
+    assert_eq!(
+        Json::serialize(&std::collections::BTreeMap::from([((1, 2), 3)])).unwrap_err().to_string(),
+        "key must be a string"
+    );
+    assert_eq!("[1".parse::<Json>().unwrap_err().to_string(), "EOF while parsing a list at line 1 column 2");
+}
+
+/// If a name occurs more than once, the last member counts, in every reader.
+#[test]
+fn the_last_member_of_a_name_counts() {
+    use std::collections::BTreeMap;
+    let json: Json = r#"{"a":1,"b":2,"\u0061":3}"#.parse().unwrap();
+    let expected = json!({ "a": 3, "b": 2 });
+    assert_eq!(json.get("a").unwrap(), json!(3));
+    assert_eq!(json.pointer("/a").unwrap(), json!(3));
+    let members: Vec<_> = json.members().map(|(name, value)| (name.into_owned(), value.as_i64())).collect();
+    assert_eq!(members, [("b".to_owned(), Some(2)), ("a".to_owned(), Some(3))]);
+    assert_eq!(json.to_value(), expected);
+    assert_eq!(json.decode::<Value>().unwrap(), expected);
+    assert_eq!(json.decode::<mcpgen_types::Map<String, i64>>().unwrap()["a"], 3);
+    assert_eq!(json.deserialize::<BTreeMap<String, i64>>().unwrap()["a"], 3);
+    assert_eq!(mcpgen_types::to_value(&json).unwrap(), expected);
+    assert_eq!(json, Json::from(expected));
+    assert_eq!(json.read(|cursor| cursor.get("a").map(|a| a.text().into_owned())).unwrap().as_deref(), Some("3"));
+}
+
+#[test]
+fn json_values_are_compared() {
+    let raw = |text: &str| mcpgen_types::from_str::<Json>(text).unwrap();
     assert_eq!(raw(r#"{"a":1,"b":[1.0]}"#), raw(r#"{"b":[1],"a":1e0}"#));
     assert_ne!(raw("[1]"), raw("[1,1]"));
     assert_eq!(raw(r#"{"a":1,"a":2}"#), raw(r#"{"a":2}"#));

@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Debug;
 use std::net::IpAddr;
 
-use mcpgen_types::RawJson;
+use mcpgen_types::Json;
 use mcpgen_types::codec::Document;
 use serde::Deserialize;
 use serde::de::IgnoredAny;
@@ -240,7 +240,7 @@ fn errors_have_path_and_position() {
         (r#"{"a": {"x": {"deep": 1}}}"#, "/a/x", 1, 13),
     ];
     for (text, path, line, column) in cases {
-        let raw = RawJson::try_from(text.replace('\n', " ")).unwrap();
+        let raw = Json::parse(text.replace('\n', " ")).unwrap();
         let document = Document::read(text).unwrap();
         let error = document.root().deserialize::<BTreeMap<String, Point>>().unwrap_err();
         assert_eq!((&*error.path(), error.line(), error.column()), (path, Some(line), Some(column)), "{error}");

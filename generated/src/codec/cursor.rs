@@ -8,7 +8,7 @@ use std::ops::Range;
 use std::str::FromStr;
 
 use crate::error::{Segment, json_text};
-use crate::{Error, ErrorKind, Number, RawJson};
+use crate::{Error, ErrorKind, Json, Number};
 
 use super::index::{Document, Kind, Place, Token, position};
 use super::scan::{next_backslash, unescape};
@@ -248,12 +248,11 @@ impl<'a> Cursor<'a> {
         }
     }
 
-    /// Returns the first member with this name if the value is an object, or the element at this index if it is an
-    /// array.
+    /// Returns the last member with this name if the value is an object, or the element at this index if it is an array.
     #[must_use]
     pub fn get(self, name: &str) -> Option<Self> {
         match self.kind() {
-            Kind::Object => self.members().ok()?.find(|(key, _)| key.is_str(name)).map(|(_, value)| value),
+            Kind::Object => self.members().ok()?.filter(|(key, _)| key.is_str(name)).last().map(|(_, value)| value),
             Kind::Array => self.elements().ok()?.nth(name.parse().ok()?),
             _ => None,
         }
@@ -334,21 +333,16 @@ impl<'a> Cursor<'a> {
     }
 
     /// Copies the value, to decode it later.
+    #[inline]
     #[must_use]
-    pub fn to_raw(self) -> RawJson {
-        if self.document.is_recorded {
-            return RawJson::from_text(self.written());
-        }
-        let range = self.range();
-        let first = self.at as usize;
-        let tokens = self.document.tokens.get(first..first + self.token().entries()).unwrap_or_default();
-        let copy = Document {
-            text: Cow::Owned(self.slice().to_owned()),
-            tokens: tokens.iter().map(|token| token.after(range.start)).collect(),
-            is_multiline: self.document.is_multiline,
-            ..Document::default()
-        };
-        RawJson::indexed(copy, Place::ROOT)
+    pub fn to_json(self) -> Json {
+        if self.document.is_compact() { Json::from_text(self.slice()) } else { Json::from_text(self.compact_text()) }
+    }
+
+    /// Copies the text of the value, without white space between values.
+    #[cold]
+    pub(crate) fn compact_text(self) -> String {
+        if self.document.is_recorded { self.written() } else { crate::json::compact(self.slice()) }
     }
 
     /// Creates an error at this value.
@@ -472,7 +466,7 @@ pub(super) fn equal(a: &[u8], b: &[u8]) -> bool {
 
 /// Replaces the escapes in the text between the quotes of a string.
 #[inline(never)]
-pub(super) fn unescaped(escaped: &str) -> String {
+pub(crate) fn unescaped(escaped: &str) -> String {
     let bytes = escaped.as_bytes();
     let mut text = String::with_capacity(bytes.len());
     let mut start = 0;

@@ -1,8 +1,8 @@
 //! The trait [`Decode`], and its implementations for basic types.
 
 use crate::{
-    Error, ErrorCode, ErrorKind, ErrorObject, JsonObject, Map, Never, Number, ProgressToken, RawJson, RequestId,
-    ResultType, Value,
+    Error, ErrorCode, ErrorKind, ErrorObject, JsonObject, Map, Never, Number, ProgressToken, RequestId, ResultType,
+    Value,
 };
 
 use super::fields::{read_elements, read_optional};
@@ -51,7 +51,6 @@ decode! {
     };
     Number: "number", json => json.number();
     String: "string", json => json.string();
-    RawJson: "JSON value", json => Ok(json.to_raw());
     ResultType: "ResultType", json => match json.is_str("complete") {
         true => Ok(ResultType::COMPLETE),
         false => json.string().map(ResultType::from),
@@ -132,7 +131,6 @@ blank! {
     ProgressToken: ProgressToken::Integer(0);
     ResultType: ResultType::COMPLETE;
     ErrorCode: ErrorCode(0);
-    RawJson: RawJson::from_text("null".to_owned());
 }
 
 impl<T: DecodeInPlace> DecodeInPlace for Option<T> {

@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 
-use crate::{ErrorCode, ErrorObject, Extra, JsonObject, Never, Number, RawJson, ResultType};
+use crate::{ErrorCode, ErrorObject, Extra, JsonObject, Never, Number, ResultType};
 
 use super::Literal;
 use super::write::TextMembers;
@@ -190,7 +190,6 @@ encode! {
         Value::Object(members) => Node::Object(members),
     };
     JsonObject: value => Node::Object(value);
-    RawJson: value => Node::Json(value.text());
     ResultType: value => Node::Str(value.as_str());
     ErrorCode: value => Node::Signed(value.0);
     ErrorObject: value => Node::Object(value);

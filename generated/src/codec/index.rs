@@ -70,11 +70,6 @@ impl Token {
         (self.kind_and_length >> KIND_BITS) as usize
     }
 
-    /// Returns the same entry for a text without its first `offset` bytes.
-    pub(super) const fn after(self, offset: usize) -> Self {
-        Self { start: self.start - offset as u32, ..self }
-    }
-
     /// Returns the number of entries of the value.
     pub(super) const fn entries(self) -> usize {
         if self.kind_and_length & 7 >= Kind::Array as u32 { self.length() } else { 1 }
@@ -116,8 +111,8 @@ pub struct Document<'a> {
     pub(super) tokens: Vec<Token>,
     /// Whether the document was created from values. Its text then contains only numbers and the characters of strings.
     pub(super) is_recorded: bool,
-    /// Whether a line break occurs between two values.
-    pub(super) is_multiline: bool,
+    /// Whether white space occurs between two values.
+    pub(super) is_spaced: bool,
     /// The token of the first array or object that is nested too deep.
     pub(super) too_deep: Option<u32>,
     #[cfg(feature = "pattern")]
@@ -159,7 +154,7 @@ impl<'a> Document<'a> {
                 // The memory of the index is bounded. Tests rely on this assertion.
                 debug_assert!(document.tokens.len() <= document.text.len());
                 debug_assert!(document.tokens.capacity() <= 2 * document.text.len() + 8);
-                document.is_multiline = found.is_multiline;
+                document.is_spaced = found.is_spaced;
                 document.too_deep = found.too_deep;
                 Ok(document)
             }
@@ -265,13 +260,9 @@ impl<'a> Document<'a> {
         text
     }
 
-    /// Replaces line breaks, which can occur only between values, by spaces.
-    pub(crate) fn on_one_line(mut self) -> Self {
-        if self.is_multiline {
-            self.text = Cow::Owned(self.text.replace(['\n', '\r'], " "));
-            self.is_multiline = false;
-        }
-        self
+    /// Returns whether the text of each value has no white space between values.
+    pub(crate) fn is_compact(&self) -> bool {
+        !self.is_spaced && !self.is_recorded
     }
 
     #[inline(always)]

@@ -140,7 +140,7 @@ pub use {record::deserialize, ser::serialize};
 
 #[cfg(feature = "convert")]
 pub(crate) use write::write_name;
-pub(crate) use {fields::decode_others, fields::find_by, text::is_equal, text::named, write::write};
+pub(crate) use {cursor::unescaped, fields::decode_others, fields::find_by, text::is_equal, text::named, write::write};
 
 /// The result of decoding. For modules in which `Result` is a type of the protocol.
 pub type Result<T> = ::std::result::Result<T, crate::Error>;

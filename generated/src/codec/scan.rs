@@ -13,8 +13,8 @@ use super::index::{Kind, MAX_TEXT, Token, position};
 
 /// Properties of the whole text.
 pub(super) struct Scanned {
-    /// Whether there is a line break between two values.
-    pub(super) is_multiline: bool,
+    /// Whether there is white space between two values.
+    pub(super) is_spaced: bool,
     /// The token of the first array or object that is nested too deep.
     pub(super) too_deep: Option<u32>,
 }
@@ -63,7 +63,7 @@ pub(super) fn scan(text: &str, tokens: &mut Vec<Token>) -> Result<Scanned, Synta
     }
     // Most messages have an entry for every six to eight bytes.
     tokens.reserve((bytes.len() / 6 + 8).min(1 << 12));
-    let mut found = Scanned { is_multiline: false, too_deep: None };
+    let mut found = Scanned { is_spaced: false, too_deep: None };
     let mut open = Container { token: NONE, is_object: false };
     let (mut at, mut depth) = (0, 0);
     'value: loop {
@@ -106,10 +106,10 @@ pub(super) fn scan(text: &str, tokens: &mut Vec<Token>) -> Result<Scanned, Synta
         // The value is complete, or is an empty array or object whose closing bracket is next.
         loop {
             if open.token == NONE {
-                // Line breaks after the root value do not count.
-                let is_multiline = found.is_multiline;
+                // White space after the root value does not count.
+                let is_spaced = found.is_spaced;
                 at = skip_space(bytes, at, &mut found);
-                found.is_multiline = is_multiline;
+                found.is_spaced = is_spaced;
                 return if at == bytes.len() {
                     Ok(found)
                 } else {
@@ -377,8 +377,7 @@ fn skip_space(bytes: &[u8], at: usize, found: &mut Scanned) -> usize {
 fn skip_much_space(bytes: &[u8], mut at: usize, found: &mut Scanned) -> usize {
     loop {
         match peek(bytes, at) {
-            b' ' | b'\t' => {}
-            b'\n' | b'\r' => found.is_multiline = true,
+            b' ' | b'\t' | b'\n' | b'\r' => found.is_spaced = true,
             _ => return at,
         }
         at += 1;

@@ -93,7 +93,7 @@ pub fn to_writer<T: Encode + ?Sized>(mut writer: impl Write, value: &T) -> Resul
 ///
 /// # Errors
 ///
-/// Returns an error if the value contains a [`RawJson`](crate::RawJson) that a `Value` cannot represent: text that is
+/// Returns an error if the value contains a [`Json`](crate::Json) that a `Value` cannot represent: text that is
 /// nested too deep, has a number beyond the range of doubles, or has a lone surrogate.
 pub fn to_value<T: Encode + ?Sized>(value: &T) -> Result<Value, Error> {
     node_value(value.encode())

@@ -7,7 +7,7 @@ mod source;
 mod walk;
 
 use crate::codec::{Decode, Encode};
-use crate::{Error, RawJson, Revision};
+use crate::{Error, Json, Revision};
 
 pub use outcome::{ConvertError, ConvertErrorKind, Converted, Lost, LostReason, Policy};
 pub use shape::TypeId;
@@ -83,19 +83,19 @@ pub fn convert_with<A: Convertible, B: Convertible>(value: &A, policy: Policy) -
 /// number or text that is not JSON. Decoded values never do.
 pub fn convert_equal<A: Convertible, B: Convertible>(value: &A) -> Result<B, Error> {
     const { assert!(A::TYPE == B::TYPE, "the conversion may fail or lose members: use `convert`") };
-    RawJson::from(value).decode()
+    Json::from(value).decode()
 }
 
 /// A prepared conversion from a type of one revision to a type of another revision. Cheap to create and to copy.
 ///
 /// ```
 /// use mcpgen_types::convert::{Conversion, Policy};
-/// use mcpgen_types::{RawJson, Revision};
+/// use mcpgen_types::{Json, Revision};
 ///
 /// let conversion = Conversion::of_result("tools/list", Revision::V2026_07_28, Revision::V2025_06_18);
 /// let conversion = conversion.ok_or("both revisions have the method")?;
 /// let result = r#"{"resultType":"complete","ttlMs":0,"cacheScope":"private","tools":[]}"#;
-/// let result = RawJson::try_from(result.to_owned())?;
+/// let result = Json::parse(result.to_owned())?;
 /// let converted = conversion.apply(&result, Policy::Strict)?;
 /// assert_eq!(converted.value.text(), r#"{"tools":[]}"#);
 /// # Ok::<(), Box<dyn std::error::Error>>(())
@@ -162,7 +162,7 @@ impl Conversion {
     ///
     /// Returns an error if the target cannot express a value that may not be left out, or requires a member that the
     /// value does not have.
-    pub fn apply<T: Encode + ?Sized>(&self, value: &T, policy: Policy) -> Result<Converted<RawJson>, ConvertError> {
+    pub fn apply<T: Encode + ?Sized>(&self, value: &T, policy: Policy) -> Result<Converted<Json>, ConvertError> {
         Walk::new(policy, self.revision).convert(value.encode(), self.from, self.to)
     }
 }

@@ -5,7 +5,7 @@ use std::hash::{BuildHasher, RandomState};
 use crate::codec::{
     Cursor, Document, Encode, Guard, Length, Literal, Members, Node, Object, find_by, write, write_name,
 };
-use crate::{ErrorKind, RawJson, Revision};
+use crate::{ErrorKind, Json, Revision};
 
 use super::outcome::{ConvertError, ConvertErrorKind, Converted, Lost, LostReason, Policy};
 use super::path::Path;
@@ -57,16 +57,11 @@ impl Walk {
     }
 
     /// Converts a whole value.
-    pub(super) fn convert(
-        mut self,
-        node: Node<'_>,
-        from: TypeId,
-        to: TypeId,
-    ) -> Result<Converted<RawJson>, ConvertError> {
+    pub(super) fn convert(mut self, node: Node<'_>, from: TypeId, to: TypeId) -> Result<Converted<Json>, ConvertError> {
         self.value(node, from, to, &Path::ROOT).map_err(|error| *error)?;
         // The encoder writes only UTF-8.
         let text = String::from_utf8(self.out).unwrap_or_default();
-        Ok(Converted { value: RawJson::from_text(text), lost: self.lost })
+        Ok(Converted { value: Json::from_text(text), lost: self.lost })
     }
 
     #[inline]

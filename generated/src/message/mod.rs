@@ -4,7 +4,7 @@ mod read;
 
 use crate::codec::{self, Cursor, Decode, DecodeInPlace, Encode, Members, Node, Object, Unread};
 use crate::{
-    Error, ErrorId, ErrorKind, ErrorObject, Extra, KnownMembers, Never, NotificationSet, RawJson, Request, RequestId,
+    Error, ErrorId, ErrorKind, ErrorObject, Extra, Json, KnownMembers, Never, NotificationSet, Request, RequestId,
     RequestSet, TaskRequest,
 };
 
@@ -98,15 +98,15 @@ pub struct ResponseMessage {
     /// The ID of the request.
     pub id: RequestId,
     /// The undecoded result, a JSON object.
-    pub result: RawJson,
+    pub result: Json,
     /// Members that JSON-RPC does not define.
     pub extra: Extra<Self>,
 }
 
 impl ResponseMessage {
-    /// Creates a response to the request `id`. A `&T` converts into a `RawJson` if `T` implements [`Encode`].
+    /// Creates a response to the request `id`. A `&T` converts into a `Json` if `T` implements [`Encode`].
     #[must_use]
-    pub fn new(id: impl Into<RequestId>, result: impl Into<RawJson>) -> Self {
+    pub fn new(id: impl Into<RequestId>, result: impl Into<Json>) -> Self {
         Self { id: id.into(), result: result.into(), extra: Extra::default() }
     }
 

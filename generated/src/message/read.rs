@@ -104,7 +104,7 @@ impl<'a> Envelope<'a> {
         let id = self.id()?;
         match self.members[RESULT] {
             Some(result) if result.is_object() => {
-                Ok(ResponseMessage { id, result: result.to_raw(), extra: self.extra()? })
+                Ok(ResponseMessage { id, result: result.to_json(), extra: self.extra()? })
             }
             Some(result) => Err(result.mismatch("object")),
             None => Err(self.json.missing("result")),

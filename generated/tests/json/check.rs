@@ -5,7 +5,9 @@ use std::collections::BTreeMap;
 use std::fmt;
 
 use mcpgen_types::codec::{Cursor, Decode, Document, MAX_DEPTH};
-use mcpgen_types::{Error, ErrorKind, RawJson, from_reader, from_slice, from_str, from_value, to_string, to_value};
+use mcpgen_types::{
+    Error, ErrorKind, Json, JsonRef, from_reader, from_slice, from_str, from_value, to_string, to_value,
+};
 use serde::de::{Deserialize, Deserializer, MapAccess, SeqAccess, Visitor};
 use serde_json::Value;
 
@@ -24,7 +26,7 @@ pub(crate) fn check(bytes: &[u8]) -> Result<Value, Error> {
     check_entry_points(bytes, &ours);
     check_with_serde_json(bytes, &ours);
     let Ok(text) = std::str::from_utf8(bytes) else { return ours };
-    let recorded = serde_json::from_str::<RawJson>(text).ok();
+    let recorded = serde_json::from_str::<Json>(text).ok();
     assert_eq!(recorded.is_some(), ours.is_ok(), "Deserialize");
     if let (Ok(value), Some(recorded)) = (&ours, recorded) {
         assert_same(&recorded.decode().unwrap(), value, "Deserialize");
@@ -37,8 +39,8 @@ pub(crate) fn check(bytes: &[u8]) -> Result<Value, Error> {
 
 fn check_entry_points(bytes: &[u8], ours: &Result<Value, Error>) {
     assert_same_result(&from_reader(bytes), ours, "from_reader");
-    let raw = from_slice::<RawJson>(bytes).and_then(|raw| raw.decode());
-    assert_same_result(&raw, ours, "RawJson");
+    let raw = from_slice::<Json>(bytes).and_then(|raw| raw.decode());
+    assert_same_result(&raw, ours, "Json");
     if let Ok(text) = std::str::from_utf8(bytes) {
         assert_same_result(&from_str(text), ours, "from_str");
         let read = Document::read(text).map_err(|error| error.with_type_name("JSON value"));
@@ -154,33 +156,77 @@ fn check_value(value: &Value) {
     assert_eq!(encoded, serde_json::to_string(value).unwrap());
     assert_same(&from_str(&encoded).unwrap(), value, "encoded again");
     assert_same(&from_value(value.clone()).unwrap(), value, "from_value");
-    let raw: RawJson = from_value(value.clone()).unwrap();
-    assert_eq!(raw.text(), encoded, "RawJson of a Value");
+    let raw: Json = from_value(value.clone()).unwrap();
+    assert_eq!(raw.text(), encoded, "Json of a Value");
     assert_same(&to_value(&raw).unwrap(), value, "to_value");
 }
 
 fn check_raw(text: &str, value: &Value) {
-    // Whether a character is JSON white space, which is a subset of Rust's.
-    let expected = text.trim_matches([' ', '\t', '\r', '\n']).replace(['\r', '\n'], " ");
-    let decoded: RawJson = from_str(text).unwrap();
+    let expected = without_space(text);
+    let decoded: Json = from_str(text).unwrap();
     assert_eq!(decoded.text(), expected);
     assert_eq!(to_string(&decoded), expected);
-    assert_same(&to_value(&decoded).unwrap(), value, "to_value of RawJson");
-    let kept = RawJson::try_from(text.to_owned()).unwrap();
+    assert_same(&to_value(&decoded).unwrap(), value, "to_value of Json");
+    let kept = Json::parse(text.to_owned()).unwrap();
     assert_eq!(kept.text(), expected);
     assert_eq!(kept, decoded);
-    assert_same(&kept.decode().unwrap(), value, "RawJson of the text");
+    assert_same(&kept.decode().unwrap(), value, "Json of the text");
+    check_reference(kept.as_ref(), value);
     assert_eq!(kept.into_text(), expected);
+}
+
+/// Removes the white space outside of strings.
+fn without_space(text: &str) -> String {
+    let (mut in_string, mut is_escaped) = (false, false);
+    let is_kept = |c: &char| {
+        let ends = in_string && *c == '"' && !is_escaped;
+        let begins = !in_string && *c == '"';
+        is_escaped = in_string && *c == '\\' && !is_escaped;
+        let is_kept = in_string || !matches!(c, ' ' | '\t' | '\r' | '\n');
+        in_string = in_string && !ends || begins;
+        is_kept
+    };
+    text.chars().filter(is_kept).collect()
+}
+
+/// Checks everything that a reference to a value returns.
+fn check_reference(json: JsonRef<'_>, value: &Value) {
+    assert_same(&json.to_value(), value, "to_value of a reference");
+    assert_eq!(
+        (json.is_null(), json.is_array(), json.is_object()),
+        (value.is_null(), value.is_array(), value.is_object())
+    );
+    assert_eq!((json.as_bool(), json.as_str().as_deref()), (value.as_bool(), value.as_str()));
+    assert_eq!((json.as_f64(), json.as_number().is_some()), (value.as_f64(), value.is_number()));
+    if let Some(number) = value.as_number().filter(|number| !number.is_f64()) {
+        assert_eq!((json.as_i64(), json.as_u64()), (number.as_i64(), number.as_u64()));
+    }
+    let elements = value.as_array().map(Vec::as_slice).unwrap_or_default();
+    assert_eq!(json.elements().count(), elements.len());
+    for (index, (element, expected)) in json.elements().zip(elements).enumerate() {
+        check_reference(element, expected);
+        assert_eq!(json.pointer(&format!("/{index}")).map(JsonRef::text), Some(element.text()));
+    }
+    let members: BTreeMap<_, _> = json.members().collect();
+    assert_eq!(members.len(), json.members().count(), "each name occurs once");
+    assert_eq!(members.len(), value.as_object().map_or(0, serde_json::Map::len));
+    for (name, member) in members {
+        check_reference(member, &value[&*name]);
+        assert_eq!(json.get(&name).map(JsonRef::text), Some(member.text()));
+        let pointer = format!("/{}", name.replace('~', "~0").replace('/', "~1"));
+        assert_eq!(json.pointer(&pointer).map(JsonRef::text), Some(member.text()));
+    }
+    assert_eq!(json.get("no such member").map(JsonRef::text), value.get("no such member").map(|_| "another"));
 }
 
 /// Checks the text of every value inside this one.
 fn check_cursor(cursor: Cursor<'_>, value: &Value) {
     assert_same(&from_str(&cursor.text()).unwrap(), value, "text of a value");
     assert_same(&by_cursors(cursor), value, "value by cursors");
-    let raw = cursor.to_raw();
-    assert_eq!(raw.text(), cursor.text().replace(['\r', '\n'], " "));
-    assert_same(&raw.decode().unwrap(), value, "to_raw");
-    let again: String = raw.read(|copy| copy.to_raw().into_text()).unwrap();
+    let raw = cursor.to_json();
+    assert_eq!(raw.text(), without_space(&cursor.text()));
+    assert_same(&raw.decode().unwrap(), value, "to_json");
+    let again: String = raw.read(|copy| copy.to_json().into_text()).unwrap();
     assert_eq!(again, raw.text());
     match value {
         Value::Number(number) => check_integers(cursor, number),

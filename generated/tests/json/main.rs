@@ -9,8 +9,8 @@ use std::collections::HashSet;
 
 use cases::{CASES, DEEP};
 use check::check;
-use mcpgen_types::Value;
-use mcpgen_types::codec::Document;
+use mcpgen_types::codec::{Decode, Document};
+use mcpgen_types::{ErrorKind, Value};
 
 #[test]
 fn accepts_and_rejects_cases_as_listed() {
@@ -164,7 +164,9 @@ fn reads_values_beyond_the_depth_limit_as_null() {
         let text = format!("{}0{}", open.repeat(100_000), close.repeat(100_000));
         let document = Document::read_any_depth(text).expect("JSON");
         assert!(document.check_depth().is_err());
-        let value: Value = document.root().to_raw().decode().expect("not too deep");
+        let error = document.root().to_json().decode::<Value>().expect_err("the copy is as deep");
+        assert_eq!(error.kind(), &ErrorKind::Depth);
+        let value = Value::decode(document.root()).expect("not too deep");
         let mut innermost = &value;
         let mut depth = 0;
         while let Some(inside) = innermost.get(0).or_else(|| innermost.get("a")) {

@@ -1,7 +1,7 @@
 //! Sends requests, whose params and results are JSON in the revision of the connection.
 
 use mcpgen_runtime::{CallError, Client};
-use mcpgen_types::{Error, ErrorCode, JsonObject, RawJson, Revision, counted};
+use mcpgen_types::{Error, ErrorCode, JsonObject, Json, Revision, counted};
 use serde_json::{Map, Value, json};
 
 use crate::cli::{Connection, Kind};
@@ -70,7 +70,7 @@ pub(crate) async fn request(
     activity: &Activity,
 ) -> Result<JsonObject, Failure> {
     activity.message(method);
-    let request = client.peer.raw_request(method, Some(RawJson::from(&params)));
+    let request = client.peer.raw_request(method, Some(Json::from(&params)));
     let result = request.on_progress(activity.reports()).await;
     let result = result.map_err(|error| Failure::call(method, client.peer.explain(error)))?;
     let result = object(method, &result)?;
@@ -184,7 +184,7 @@ pub(crate) async fn list(client: &Client, kind: Kind, activity: &Activity) -> Re
     for page in 1..=limits.pages {
         activity.message(format!("{method}: page {page}, {} {}", list.items.len(), kind.title()));
         let params: JsonObject = cursor.iter().map(|cursor| ("cursor".to_owned(), cursor.clone().into())).collect();
-        let result = match client.peer.raw_request(method, Some(RawJson::from(&params))).await {
+        let result = match client.peer.raw_request(method, Some(Json::from(&params))).await {
             Err(CallError::NotAllowed(_)) if page == 1 => return Ok(None),
             Err(CallError::ErrorResponse(error)) if page == 1 && error.code == ErrorCode::METHOD_NOT_FOUND => {
                 return Ok(None);
@@ -217,7 +217,7 @@ pub(crate) async fn list(client: &Client, kind: Kind, activity: &Activity) -> Re
 /// Describes what does not match the schema in a page of a list: members of the result, and members of each item.
 fn problems(revision: Revision, kind: Kind, page: &JsonObject) -> Vec<String> {
     let (method, member) = (kind.method(), kind.member());
-    let validate = |page: &Value| validate_result(revision, method, &RawJson::from(page));
+    let validate = |page: &Value| validate_result(revision, method, &Json::from(page));
     let mut result = Value::Object(page.clone());
     result[member] = json!([]);
     let of_result = invalid_members(&mut result, validate).into_iter();
@@ -259,7 +259,7 @@ fn invalid_members(value: &mut Value, validate: impl Fn(&Value) -> Result<(), Er
     invalid
 }
 
-fn object(method: &str, result: &RawJson) -> Result<JsonObject, Failure> {
+fn object(method: &str, result: &Json) -> Result<JsonObject, Failure> {
     let object: Result<Map<String, Value>, _> = result.decode();
     object.map_err(|error| Failure::Unexpected { method: method.to_owned(), why: error.to_string() })
 }

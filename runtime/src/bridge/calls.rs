@@ -4,7 +4,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, MutexGuard};
 use std::time::Duration;
 
-use mcpgen_types::RawJson;
+use mcpgen_types::Json;
 use tokio::sync::{mpsc, oneshot};
 use tokio::time::Instant;
 
@@ -16,7 +16,7 @@ use crate::util::random::random;
 
 /// A call to the other side, with its progress reports.
 pub(super) struct OpenCall {
-    call: Call<RawJson>,
+    call: Call<Json>,
     reports: mpsc::Receiver<Progress>,
 }
 
@@ -25,7 +25,7 @@ const REPORTS: usize = 64;
 
 impl OpenCall {
     /// Sends a request on behalf of the request with this context. It has no timeout, because its sender has one.
-    pub(super) fn send(peer: &Peer, method: &str, params: Option<RawJson>, context: &Context) -> Self {
+    pub(super) fn send(peer: &Peer, method: &str, params: Option<Json>, context: &Context) -> Self {
         let (report, reports) = mpsc::channel(REPORTS);
         let request = peer.raw_request(method, params).idle_timeout(None).timeout(None);
         let request = match context.progress_token() {
@@ -36,7 +36,7 @@ impl OpenCall {
     }
 
     /// Waits for the result, and reports progress in the meantime. Cancel safe.
-    pub(super) async fn result(&mut self, context: &Context) -> Result<RawJson, CallError> {
+    pub(super) async fn result(&mut self, context: &Context) -> Result<Json, CallError> {
         loop {
             tokio::select! {
                 biased;
@@ -60,9 +60,9 @@ async fn report(context: &Context, Progress { progress, total, message }: Progre
 pub(super) struct Input {
     pub(super) method: String,
     /// The params, in the revision of this crate's types.
-    pub(super) params: Option<RawJson>,
+    pub(super) params: Option<Json>,
     /// Takes the response, in the revision of this crate's types.
-    pub(super) response: oneshot::Sender<RawJson>,
+    pub(super) response: oneshot::Sender<Json>,
 }
 
 /// A call of a modern client to a legacy server. It stays open while the client collects input.

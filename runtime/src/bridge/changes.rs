@@ -5,7 +5,7 @@ use std::collections::hash_map::Entry;
 use std::sync::Arc;
 
 use mcpgen_types::v2026_07_28::{SubscriptionFilter, SubscriptionsListenRequest, SubscriptionsListenRequestParams};
-use mcpgen_types::{ErrorObject, JsonObject, Params, RawJson, Request, Revision, Value};
+use mcpgen_types::{ErrorObject, JsonObject, Params, Json, Request, Revision, Value};
 use serde_json::json;
 
 use super::relay::{Relay, Watch, error_response};
@@ -86,8 +86,8 @@ impl Relay {
     pub(super) async fn set_watched(
         self: &Arc<Self>,
         method: &str,
-        params: Option<&RawJson>,
-    ) -> Result<RawJson, ErrorObject> {
+        params: Option<&Json>,
+    ) -> Result<Json, ErrorObject> {
         let params: JsonObject = params.and_then(|params| params.decode().ok()).unwrap_or_default();
         let Some(uri) = params.get("uri").and_then(Value::as_str) else {
             return Err(errors::invalid_params_in_words("params.uri: expected a string"));
@@ -101,15 +101,15 @@ impl Relay {
             let watch = self.watch(uri).await.map_err(|error| error_response(error, TYPES))?;
             self.watched.lock().insert(uri.to_owned(), watch);
         }
-        Ok(RawJson::from(&JsonObject::new()))
+        Ok(Json::from(&JsonObject::new()))
     }
 
     /// Handles `subscriptions/listen` of a modern client.
     pub(super) async fn listen(
         self: &Arc<Self>,
-        params: Option<RawJson>,
+        params: Option<Json>,
         context: &Context,
-    ) -> Result<RawJson, ErrorObject> {
+    ) -> Result<Json, ErrorObject> {
         const METHOD: &str = SubscriptionsListenRequest::METHOD;
         let types = Revisions { from: context.revision(), to: TYPES };
         let params = params.map(|params| types.params(METHOD, &params)).transpose();
@@ -137,7 +137,7 @@ impl Relay {
             return self.subscriptions.changed(change);
         }
         let params = match change {
-            Change::Resource(uri) => Some(RawJson::from(&json!({ "uri": uri }))),
+            Change::Resource(uri) => Some(Json::from(&json!({ "uri": uri }))),
             _ => None,
         };
         self.send_to_client(TYPES, change.method(), params).await;
@@ -161,7 +161,7 @@ impl Relay {
     }
 
     /// Relays a log message. A modern client gets it on behalf of the newest call that wants messages of its level.
-    async fn log(&self, from: Revision, params: Option<RawJson>) {
+    async fn log(&self, from: Revision, params: Option<Json>) {
         const METHOD: &str = "notifications/message";
         let members: JsonObject = params.as_ref().and_then(|params| params.decode().ok()).unwrap_or_default();
         let Some(level) = members.get("level").and_then(Value::as_str).and_then(Level::from_name) else {
@@ -185,7 +185,7 @@ impl Relay {
         }
     }
 
-    async fn send_to_client(&self, from: Revision, method: &str, params: Option<RawJson>) {
+    async fn send_to_client(&self, from: Revision, method: &str, params: Option<Json>) {
         let Some((client, to)) = self.client().await else { return };
         match params.map(|params| Revisions { from, to }.params(method, &params)).transpose() {
             Ok(params) => log_failure(method, client.raw_notify(method, params).await),

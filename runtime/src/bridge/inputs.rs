@@ -1,6 +1,6 @@
 //! Requests of the server to the client: sampling, elicitation and roots.
 
-use mcpgen_types::{ErrorCode, ErrorObject, JsonObject, RawJson, Revision, Value};
+use mcpgen_types::{ErrorCode, ErrorObject, JsonObject, Json, Revision, Value};
 use serde_json::json;
 use tokio::sync::{mpsc, oneshot};
 
@@ -20,7 +20,7 @@ const INPUTS: usize = 64;
 
 impl Relay {
     /// Relays a request of a legacy server to the client.
-    pub(super) async fn ask_client(&self, request: AnyRequest) -> Result<RawJson, ErrorObject> {
+    pub(super) async fn ask_client(&self, request: AnyRequest) -> Result<Json, ErrorObject> {
         let AnyRequest { method, params, context } = request;
         let (client, revision) = self.client().await.ok_or_else(errors::internal)?;
         match revision {
@@ -39,9 +39,9 @@ impl Relay {
     async fn ask_in_result(
         &self,
         method: &str,
-        params: Option<RawJson>,
+        params: Option<Json>,
         revision: Revision,
-    ) -> Result<RawJson, ErrorObject> {
+    ) -> Result<Json, ErrorObject> {
         let revisions = Revisions { from: revision, to: TYPES };
         let params = convert(revisions, method, params)?;
         let none = || {
@@ -60,9 +60,9 @@ impl Relay {
     pub(super) async fn call_interactively(
         &self,
         method: &str,
-        params: Option<RawJson>,
+        params: Option<Json>,
         context: &Context,
-    ) -> Result<RawJson, ErrorObject> {
+    ) -> Result<Json, ErrorObject> {
         let mut call = match context.request_state() {
             Some(state) => {
                 let call = self.calls.resume(state).filter(|call| call.method == method);
@@ -103,9 +103,9 @@ impl Relay {
     pub(super) async fn call_in_rounds(
         &self,
         method: &str,
-        params: Option<RawJson>,
+        params: Option<Json>,
         context: &Context,
-    ) -> Result<RawJson, CallError> {
+    ) -> Result<Json, CallError> {
         let asking = context.clone();
         let requests = Router::new().fallback(move |request| {
             let context = asking.clone();
@@ -120,7 +120,7 @@ impl Relay {
 }
 
 /// Sends an input request to a legacy client. Params and result belong to the revision of this crate's types.
-async fn ask_legacy(method: &str, params: Option<RawJson>, context: &Context) -> Result<RawJson, ErrorObject> {
+async fn ask_legacy(method: &str, params: Option<Json>, context: &Context) -> Result<Json, ErrorObject> {
     let revisions = Revisions { from: TYPES, to: context.revision() };
     let params = convert(revisions, method, params)?;
     let call = context.peer().raw_request(method, params).idle_timeout(None).timeout(None);
@@ -128,7 +128,7 @@ async fn ask_legacy(method: &str, params: Option<RawJson>, context: &Context) ->
     revisions.reversed().result(method, &result).map_err(ConversionError::into_response)
 }
 
-fn convert(revisions: Revisions, method: &str, params: Option<RawJson>) -> Result<Option<RawJson>, ErrorObject> {
+fn convert(revisions: Revisions, method: &str, params: Option<Json>) -> Result<Option<Json>, ErrorObject> {
     let params = params.map(|params| revisions.params(method, &params)).transpose();
     params.map_err(ConversionError::into_response)
 }
@@ -148,7 +148,7 @@ fn input_request(input: &Input) -> Value {
 }
 
 /// Returns the input responses in the params of a repeated request, in the revision of this crate's types.
-fn responses(method: &str, params: Option<RawJson>, context: &Context) -> Result<JsonObject, ErrorObject> {
+fn responses(method: &str, params: Option<Json>, context: &Context) -> Result<JsonObject, ErrorObject> {
     let revisions = Revisions { from: context.revision(), to: TYPES };
     let Some(params) = convert(revisions, method, params)? else { return Ok(JsonObject::new()) };
     let mut params: JsonObject = params.decode().map_err(|error| errors::invalid_params(&error))?;
@@ -164,7 +164,7 @@ fn answer(call: &mut InteractiveCall, responses: &JsonObject) {
     for (key, input) in asked {
         match responses.get(&key) {
             // The server may have cancelled its request.
-            Some(response) => drop(input.response.send(RawJson::from(response))),
+            Some(response) => drop(input.response.send(Json::from(response))),
             None => call.asked.push((key, input)),
         }
     }

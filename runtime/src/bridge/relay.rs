@@ -4,7 +4,7 @@ use std::collections::HashMap;
 use std::sync::{Arc, OnceLock, Weak};
 
 use mcpgen_types::v2026_07_28::{ListToolsRequest, SubscriptionsListenRequest};
-use mcpgen_types::{ErrorCode, ErrorObject, JsonObject, RawJson, Request, Revision, Value};
+use mcpgen_types::{ErrorCode, ErrorObject, JsonObject, Json, Request, Revision, Value};
 use tokio::sync::watch;
 use tokio::task::AbortHandle;
 
@@ -119,7 +119,7 @@ impl Relay {
             })
     }
 
-    async fn call_server(self: Arc<Self>, request: AnyRequest) -> Result<RawJson, ErrorObject> {
+    async fn call_server(self: Arc<Self>, request: AnyRequest) -> Result<Json, ErrorObject> {
         let AnyRequest { method, params, context } = request;
         let (ours, theirs) = (context.revision(), self.server.revision());
         if !ours.is_legacy() {
@@ -166,9 +166,9 @@ impl Relay {
     pub(super) async fn finish(
         &self,
         method: &str,
-        result: Result<RawJson, CallError>,
+        result: Result<Json, CallError>,
         context: &Context,
-    ) -> Result<RawJson, ErrorObject> {
+    ) -> Result<Json, ErrorObject> {
         // Until the client is ready, notifications wait for it, and the client may wait for this response.
         if self.client_revision.borrow().is_some() {
             self.server.peer.notifications_handled().await;
@@ -183,13 +183,13 @@ impl Relay {
     pub(super) async fn server_params(
         &self,
         method: &str,
-        params: Option<RawJson>,
+        params: Option<Json>,
         context: &Context,
         to: Revision,
-    ) -> Result<Option<RawJson>, ErrorObject> {
+    ) -> Result<Option<Json>, ErrorObject> {
         let mut members: JsonObject = params
             .as_ref()
-            .map_or(Ok(JsonObject::new()), RawJson::decode)
+            .map_or(Ok(JsonObject::new()), Json::decode)
             .map_err(|error| errors::invalid_params(&error))?;
         let mut meta = match members.remove("_meta") {
             Some(Value::Object(meta)) => meta,
@@ -224,11 +224,11 @@ impl Relay {
     }
 
     /// Sets the log level of a legacy client for requests to a modern server.
-    fn set_level(&self, params: Option<&RawJson>) -> Result<RawJson, ErrorObject> {
+    fn set_level(&self, params: Option<&Json>) -> Result<Json, ErrorObject> {
         // The protocol rules have checked the level.
         let params: JsonObject = params.and_then(|params| params.decode().ok()).unwrap_or_default();
         *self.level.lock() = params.get("level").and_then(Value::as_str).and_then(Level::from_name);
-        Ok(RawJson::from(&JsonObject::new()))
+        Ok(Json::from(&JsonObject::new()))
     }
 
     /// Makes a legacy server send the log messages that a modern client wants for a request. Other requests may want
@@ -251,7 +251,7 @@ impl Relay {
     }
 }
 
-fn is_header_mismatch(result: &Result<RawJson, CallError>) -> bool {
+fn is_header_mismatch(result: &Result<Json, CallError>) -> bool {
     matches!(result, Err(CallError::ErrorResponse(error)) if error.code.0 == errors::HEADER_MISMATCH)
 }
 

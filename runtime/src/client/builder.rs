@@ -9,7 +9,7 @@ use mcpgen_types::v2026_07_28::{
     ElicitResult, ListRootsRequest, ListRootsResult, LoggingMessageNotification, LoggingMessageNotificationParams,
     Root,
 };
-use mcpgen_types::{ErrorObject, Params, RawJson, Request, Value};
+use mcpgen_types::{ErrorObject, Params, Json, Request, Value};
 
 use super::connect::connect;
 use super::decoder::ResultDecoder;
@@ -237,7 +237,7 @@ impl ClientBuilder {
 }
 
 /// Decodes the params of a server's request, in the revision of the connection, as params of the newest types.
-fn decode<R: Request>(revisions: Revisions, params: Option<&RawJson>) -> Result<R::Params, ErrorObject> {
+fn decode<R: Request>(revisions: Revisions, params: Option<&Json>) -> Result<R::Params, ErrorObject> {
     let params = params.map(|params| revisions.params(R::METHOD, params)).transpose();
     let params = params.map_err(ConversionError::into_response)?;
     R::Params::from_member(params.as_ref()).map_err(|error| errors::invalid_params(&error))

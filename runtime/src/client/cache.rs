@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
 use mcpgen_types::codec::Decode;
-use mcpgen_types::{JsonObject, RawJson, Request};
+use mcpgen_types::{JsonObject, Json, Request};
 use tokio::time::Instant;
 
 use super::lenient::{self, DecodePolicy};
@@ -37,7 +37,7 @@ struct Entry {
     expires: Instant,
     /// The URI of the resource, if the result belongs to one.
     uri: Option<String>,
-    result: RawJson,
+    result: Json,
 }
 
 impl Cache {
@@ -66,7 +66,7 @@ impl Cache {
         let result = match cached {
             Some(result) => result,
             None => {
-                let result = peer.request_as::<RawJson>(R::METHOD, R::REVISION, params).await?;
+                let result = peer.request_as::<Json>(R::METHOD, R::REVISION, params).await?;
                 if self.invalidations.load(Ordering::SeqCst) == invalidations {
                     self.insert(key, uri, &result);
                 }
@@ -99,7 +99,7 @@ impl Cache {
         self.unexpired().clear();
     }
 
-    fn insert(&self, key: Key, uri: Option<String>, result: &RawJson) {
+    fn insert(&self, key: Key, uri: Option<String>, result: &Json) {
         let ttl = result.read(|result| {
             let [ttl] = Picked::values(result, &["ttlMs"]);
             ttl.and_then(|ttl| u64::decode(ttl).ok())

@@ -4,7 +4,7 @@ use std::fmt;
 use std::sync::Arc;
 
 use mcpgen_types::v2026_07_28::SubscriptionFilter;
-use mcpgen_types::{JsonObject, RawJson};
+use mcpgen_types::{JsonObject, Json};
 
 use super::handle::Client;
 use super::subscribed::Subscribed;
@@ -129,7 +129,7 @@ struct Inbox {
 }
 
 impl Inbox {
-    fn receive(&self, method: &str, params: Option<&RawJson>) {
+    fn receive(&self, method: &str, params: Option<&Json>) {
         let params: JsonObject = params.and_then(|params| params.decode().ok()).unwrap_or_default();
         if let Some(change) = Change::of(method, &params).filter(|change| self.filter.matches(change)) {
             self.pending.add(change, &self.filter);

@@ -4,7 +4,7 @@ use std::fmt;
 use std::sync::Arc;
 
 use mcpgen_types::codec::Decode;
-use mcpgen_types::{ErrorKind, RawJson, Revision};
+use mcpgen_types::{ErrorKind, Json, Revision};
 
 use super::lenient::{self, DecodePolicy, Problem, Repair, decode_with};
 use crate::jsonrpc::json::Edit;
@@ -24,7 +24,7 @@ pub(super) type OnRepair = Arc<dyn Fn(&str, &Repair) + Send + Sync>;
 
 impl ResultDecoder {
     /// Decodes a result of this revision.
-    pub(super) fn decode<T: Decode>(&self, revision: Revision, method: &str, result: &RawJson) -> Result<T, CallError> {
+    pub(super) fn decode<T: Decode>(&self, revision: Revision, method: &str, result: &Json) -> Result<T, CallError> {
         let revisions = Revisions { from: revision, to: TYPES };
         let named = |error: mcpgen_types::Error| error.with_type_name(format!("{method} result"));
         let decoded = if revisions.from == revisions.to {
@@ -51,7 +51,7 @@ const NEW_MEMBERS: [(&str, &str); 3] = [("resultType", "\"complete\""), ("ttlMs"
 
 /// Adds those [`NEW_MEMBERS`] that `T` requires and the result of an extension's method lacks. The tables of conversions
 /// have only the methods of the protocol. Returns `None` if nothing is missing.
-fn completed<T: Decode>(method: &str, result: &RawJson) -> Option<RawJson> {
+fn completed<T: Decode>(method: &str, result: &Json) -> Option<Json> {
     if methods::newest(method).is_some() {
         return None;
     }
@@ -66,7 +66,7 @@ fn completed<T: Decode>(method: &str, result: &RawJson) -> Option<RawJson> {
     completed
 }
 
-fn with_member(object: &RawJson, name: &str, value: &str) -> Option<RawJson> {
+fn with_member(object: &Json, name: &str, value: &str) -> Option<Json> {
     let edited = object.read(|object| {
         let mut edit = Edit::of(object);
         edit.add(name, value);

@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use mcpgen_types::codec::Decode;
 use mcpgen_types::v2026_07_28::{RequestMetaObject, SubscriptionFilter};
-use mcpgen_types::{JsonObject, RawJson, Revision};
+use mcpgen_types::{JsonObject, Json, Revision};
 use tokio::task::JoinHandle;
 use tokio_util::sync::CancellationToken;
 
@@ -147,7 +147,7 @@ impl<S: RequestService> Client<S> {
     }
 
     /// Sends a request with params of the newest types, and returns its result in the revision of the connection.
-    pub(super) async fn raw_call(&self, method: &str, params: JsonObject) -> Result<RawJson, CallError> {
+    pub(super) async fn raw_call(&self, method: &str, params: JsonObject) -> Result<Json, CallError> {
         let params = self.revisions().params(method, &self.with_meta(params));
         let params = params.map_err(|error| CallError::Invalid(error.into()))?;
         self.peer.raw_request(method, Some(params)).await.map_err(|error| self.peer.explain(error))
@@ -171,7 +171,7 @@ impl<S: RequestService> Client<S> {
     }
 
     /// Decodes a result of the connection's revision as a type of the newest one.
-    pub(super) fn decode<T: Decode>(&self, method: &str, result: &RawJson) -> Result<T, CallError> {
+    pub(super) fn decode<T: Decode>(&self, method: &str, result: &Json) -> Result<T, CallError> {
         self.decoder.decode(self.revision, method, result)
     }
 }

@@ -4,7 +4,7 @@ use std::future::Future;
 use std::sync::Arc;
 
 use http::StatusCode;
-use mcpgen_types::RawJson;
+use mcpgen_types::Json;
 use serde_json::json;
 use tokio::sync::watch;
 use tower::BoxError;
@@ -141,11 +141,11 @@ fn restore_sessions(client: &Client, mut renewals: watch::Receiver<()>) -> impl 
                 () = peer.disconnected() => return,
             }
             let level = log_level.lock().map(|level| ("logging/setLevel", json!({ "level": level.as_str() })));
-            let uris: Vec<RawJson> =
-                subscribed.lock().keys().map(|uri| RawJson::from(&json!({ "uri": uri }))).collect();
+            let uris: Vec<Json> =
+                subscribed.lock().keys().map(|uri| Json::from(&json!({ "uri": uri }))).collect();
             let subscriptions = uris.iter().map(|params| ("resources/subscribe", params.clone()));
             for (method, params) in
-                level.map(|(method, params)| (method, RawJson::from(&params))).into_iter().chain(subscriptions)
+                level.map(|(method, params)| (method, Json::from(&params))).into_iter().chain(subscriptions)
             {
                 if let Err(error) = peer.raw_request(method, Some(params)).await {
                     tracing::warn!(%error, method, "the new session has less state than the session that was lost");

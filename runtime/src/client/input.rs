@@ -1,6 +1,6 @@
 //! Handles the input requests of a server (2026-07-28).
 
-use mcpgen_types::RawJson;
+use mcpgen_types::Json;
 use mcpgen_types::v2026_07_28::InputRequest;
 use tower::ServiceExt;
 
@@ -16,10 +16,10 @@ pub(super) async fn handle_input_request(
     peer: &Peer,
     requests: impl RequestService,
     input_request: &InputRequest,
-) -> Result<RawJson, CallError> {
+) -> Result<Json, CallError> {
     let (method, params) = method_and_params(input_request);
     peer.check_input_request(&method, params.as_ref())?;
-    let params = params.map(|params| RawJson::from(&params));
+    let params = params.map(|params| Json::from(&params));
     let scope = RequestScope { revision: TYPES, peer_info: peer.peer_info(), level: None };
     let context = Context::without_peer(&method, scope, params.as_ref());
     let result = requests.oneshot(AnyRequest { method: method.clone().into(), params, context }).await;

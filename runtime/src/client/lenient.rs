@@ -12,7 +12,7 @@ use std::fmt;
 
 use mcpgen_types::codec::Decode;
 use mcpgen_types::convert::ConvertErrorKind;
-use mcpgen_types::{Error, ErrorKind, RawJson, Value};
+use mcpgen_types::{Error, ErrorKind, Json, Value};
 use serde_json::json;
 use tower::BoxError;
 
@@ -85,7 +85,7 @@ const LISTS: [&str; 8] =
 ///
 /// Fails if the result does not match the schema, and the policy does not repair the deviation, the deviation is
 /// unknown, or the result needs more than 64 repairs.
-pub fn decode<T: Decode>(result: &RawJson, policy: DecodePolicy) -> Result<(T, Vec<Repair>), Error> {
+pub fn decode<T: Decode>(result: &Json, policy: DecodePolicy) -> Result<(T, Vec<Repair>), Error> {
     decode_with(result, policy, |result| Ok(result.decode()?))
 }
 
@@ -129,9 +129,9 @@ impl<E> Problem<E> {
 
 /// Like [`decode`], with a function that decodes the result.
 pub(super) fn decode_with<T, E: fmt::Display>(
-    result: &RawJson,
+    result: &Json,
     policy: DecodePolicy,
-    decode: impl Fn(&RawJson) -> Result<T, Problem<E>>,
+    decode: impl Fn(&Json) -> Result<T, Problem<E>>,
 ) -> Result<(T, Vec<Repair>), E> {
     let mut problem = match decode(result) {
         Ok(decoded) => return Ok((decoded, Vec::new())),
@@ -148,7 +148,7 @@ pub(super) fn decode_with<T, E: fmt::Display>(
         };
         let Some(repair) = repaired else { return Err(problem.error) };
         repairs.push(repair);
-        match decode(&RawJson::from(&value)) {
+        match decode(&Json::from(&value)) {
             Ok(decoded) => return Ok((decoded, repairs)),
             Err(next) => problem = next,
         }
@@ -246,7 +246,7 @@ mod tests {
 
     #[track_caller]
     fn check<T: Decode + mcpgen_types::codec::Encode>(value: Value, expected: Option<(Value, &[&str])>) {
-        let raw = RawJson::from(&value);
+        let raw = Json::from(&value);
         let strict = decode::<T>(&raw, DecodePolicy::Strict);
         assert_eq!(strict.is_ok(), expected.as_ref().is_some_and(|(_, repairs)| repairs.is_empty()), "{value}");
         let lenient = decode::<T>(&raw, DecodePolicy::Lenient).ok().map(|(decoded, repairs)| {
@@ -347,7 +347,7 @@ mod tests {
             expected["ttlMs"] = json!(if valid_ttl { 60 } else { 0 });
             expected["cacheScope"] = json!(if valid_scope { "public" } else { "private" });
             for policy in [DecodePolicy::Strict, DecodePolicy::Lenient] {
-                let (decoded, repairs) = decode::<T>(&RawJson::from(&sent), policy).expect("a repaired result");
+                let (decoded, repairs) = decode::<T>(&Json::from(&sent), policy).expect("a repaired result");
                 assert_eq!(mcpgen_types::to_value(&decoded).expect("serializable result"), expected, "{sent}");
                 let mut repairs: Vec<String> = repairs.iter().map(ToString::to_string).collect();
                 repairs.sort();
@@ -380,7 +380,7 @@ mod tests {
     fn strict_decoding_repairs_nothing_else() {
         let list = json!({ "resultType": "complete", "tools": [{ "name": "a", "inputSchema": {} }] });
         let error =
-            decode::<ListToolsResult>(&RawJson::from(&list), DecodePolicy::Strict).expect_err("an invalid tool");
+            decode::<ListToolsResult>(&Json::from(&list), DecodePolicy::Strict).expect_err("an invalid tool");
         assert!(error.to_string().contains("tools[0].inputSchema.type: missing required member"), "{error}");
     }
 
@@ -393,7 +393,7 @@ mod tests {
             "createdAt": "2026-07-28T00:00:00Z", "lastUpdatedAt": "2026-07-28T00:00:00Z",
         });
         for policy in [DecodePolicy::Strict, DecodePolicy::Lenient] {
-            let decoded = decode::<mcpgen_types::ext::tasks::CreateTaskResult>(&RawJson::from(&task), policy);
+            let decoded = decode::<mcpgen_types::ext::tasks::CreateTaskResult>(&Json::from(&task), policy);
             assert_eq!(decoded.expect_err("an invalid task").path(), "/ttlMs");
         }
     }

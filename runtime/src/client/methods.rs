@@ -10,7 +10,7 @@ use mcpgen_types::v2026_07_28::{
     ListPromptsRequest, ListResourceTemplatesRequest, ListResourcesRequest, ListToolsRequest, Prompt,
     PromptOrResourceTemplateReference, ReadResourceRequest, ReadResourceResult, Resource, ResourceTemplate, Tool,
 };
-use mcpgen_types::{JsonObject, RawJson, Request};
+use mcpgen_types::{JsonObject, Json, Request};
 use serde_json::json;
 use tokio::time::Instant;
 
@@ -208,7 +208,7 @@ impl<S: RequestService> Client<S> {
             );
             return Err(CallError::NotAllowed(why));
         }
-        let params = RawJson::from(&json!({ "level": level.as_str() }));
+        let params = Json::from(&json!({ "level": level.as_str() }));
         self.peer.raw_request("logging/setLevel", Some(params)).await?;
         *self.log_level.lock() = Some(level);
         Ok(())
@@ -220,7 +220,7 @@ impl<S: RequestService> Client<S> {
         let has_logging = || self.peer.peer_info().is_some_and(|peer_info| peer_info.can(&["logging"]));
         let Some(level) = level.filter(|_| self.revision().is_legacy() && has_logging()) else { return };
         *self.log_level.lock() = Some(level);
-        let params = RawJson::from(&json!({ "level": level.as_str() }));
+        let params = Json::from(&json!({ "level": level.as_str() }));
         let call = self.peer.raw_request("logging/setLevel", Some(params)).send();
         tokio::spawn(async move {
             if let Err(error) = call.await {
@@ -261,10 +261,10 @@ impl<S: RequestService> Client<S> {
 
     /// Like [`finish_request`](Self::finish_request), with a function that sends the request of each round. Returns the
     /// final result in the revision of the connection.
-    pub(super) async fn finish<R, F>(&self, params: JsonObject, send: F) -> Result<RawJson, CallError>
+    pub(super) async fn finish<R, F>(&self, params: JsonObject, send: F) -> Result<Json, CallError>
     where
         R: MultiRoundTrip,
-        F: Fn(RawJson) -> Call<RawJson>,
+        F: Fn(Json) -> Call<Json>,
     {
         let result = match self.revision().is_legacy() {
             true => {
@@ -274,7 +274,7 @@ impl<S: RequestService> Client<S> {
             false => {
                 let (peer, requests, limits) = (&self.peer, self.requests.clone(), self.round_limits);
                 let rounds = Rounds { peer, requests, limits, method: R::METHOD, revisions: self.revisions() };
-                rounds.run(Some(RawJson::from(&self.with_meta(params))), send).await
+                rounds.run(Some(Json::from(&self.with_meta(params))), send).await
             }
         };
         result.map_err(|error| self.peer.explain(error))

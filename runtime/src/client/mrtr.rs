@@ -10,7 +10,7 @@ use mcpgen_types::v2026_07_28::{
     InputRequiredOrGetPromptResult, InputRequiredOrReadResourceResult, InputRequiredResult, ReadResourceRequest,
     ReadResourceResult,
 };
-use mcpgen_types::{JsonObject, RawJson, Request, Revision, Value, counted};
+use mcpgen_types::{JsonObject, Json, Request, Revision, Value, counted};
 
 use super::input::handle_input_request;
 use super::limits::RoundLimits;
@@ -64,10 +64,10 @@ const LONGEST_PAUSE: Duration = Duration::from_secs(5);
 ///
 /// Fails if the params are not a JSON object.
 pub fn next_params(
-    params: &RawJson,
+    params: &Json,
     input_required: &InputRequiredResult,
     input_responses: JsonObject,
-) -> Result<RawJson, mcpgen_types::Error> {
+) -> Result<Json, mcpgen_types::Error> {
     let mut params: JsonObject = params.decode()?;
     let mut set = |name: &str, value: Option<Value>| match value {
         Some(value) => params.insert(name.to_owned(), value),
@@ -75,7 +75,7 @@ pub fn next_params(
     };
     set("inputResponses", input_required.input_requests.is_some().then_some(Value::Object(input_responses)));
     set("requestState", input_required.request_state.clone().map(Value::String));
-    Ok(RawJson::from(&params))
+    Ok(Json::from(&params))
 }
 
 /// Sends a request, and sends it again as long as the result requests input. `requests` handles the input requests.
@@ -113,14 +113,14 @@ pub(crate) struct Rounds<'r, S> {
 impl<S: RequestService> Rounds<'_, S> {
     /// Calls `send` with the params of each round, until the result does not request input. Returns this result, in
     /// the revision of the connection.
-    pub(crate) async fn run<F>(self, params: Option<RawJson>, send: impl Fn(RawJson) -> F) -> Result<RawJson, CallError>
+    pub(crate) async fn run<F>(self, params: Option<Json>, send: impl Fn(Json) -> F) -> Result<Json, CallError>
     where
-        F: Future<Output = Result<RawJson, CallError>>,
+        F: Future<Output = Result<Json, CallError>>,
     {
         let Self { peer, ref requests, limits, method, revisions } = self;
         let invalid = |error: mcpgen_types::Error| CallError::Invalid(error.into());
         let unsupported = |error: ConversionError| CallError::Invalid(error.into());
-        let first = params.unwrap_or_else(|| RawJson::from(&JsonObject::new()));
+        let first = params.unwrap_or_else(|| Json::from(&JsonObject::new()));
         let (mut params, mut pause) = (first.clone(), limits.retry_delay);
         let exceeds = |what: &str| CallError::Invalid(format!("{method}: the server {what}").into());
         for round in 0.. {

@@ -3,7 +3,7 @@
 use std::marker::PhantomData;
 
 use mcpgen_types::v2026_07_28::ListToolsRequest;
-use mcpgen_types::{JsonObject, RawJson, Request, Value, counted};
+use mcpgen_types::{JsonObject, Json, Request, Value, counted};
 
 use super::handle::Client;
 use crate::jsonrpc::json::Picked;
@@ -92,7 +92,7 @@ impl<S: RequestService, R: Request> Pages<'_, S, R> {
 }
 
 /// Removes the tools with an invalid `x-mcp-header` from a page of tools.
-fn without_invalid_headers(result: RawJson) -> RawJson {
+fn without_invalid_headers(result: Json) -> Json {
     if !result.text().contains("x-mcp-header") {
         return result;
     }
@@ -101,7 +101,7 @@ fn without_invalid_headers(result: RawJson) -> RawJson {
     if let Some(Value::Array(tools)) = page.get_mut("tools") {
         tools.retain(has_valid_headers);
     }
-    RawJson::from(&page)
+    Json::from(&page)
 }
 
 fn has_valid_headers(tool: &Value) -> bool {

@@ -5,7 +5,7 @@ use std::collections::hash_map::Entry;
 use std::fmt;
 use std::sync::Arc;
 
-use mcpgen_types::RawJson;
+use mcpgen_types::Json;
 use serde_json::json;
 use tokio::runtime::Handle;
 
@@ -43,7 +43,7 @@ impl Drop for Subscribed {
             if *count.get() > 0 {
                 continue;
             }
-            let params = RawJson::from(&json!({ "uri": count.remove_entry().0 }));
+            let params = Json::from(&json!({ "uri": count.remove_entry().0 }));
             if let Ok(runtime) = Handle::try_current() {
                 let call = self.peer.raw_request("resources/unsubscribe", Some(params)).send();
                 // Nobody waits for the response.

@@ -8,7 +8,7 @@ use std::time::Duration;
 use mcpgen_types::v2026_07_28::{
     SubscriptionFilter, SubscriptionsAcknowledgedNotification, SubscriptionsListenRequest,
 };
-use mcpgen_types::{JsonObject, Notification, RawJson, Request, RequestId, Revision};
+use mcpgen_types::{JsonObject, Notification, Json, Request, RequestId, Revision};
 use serde_json::json;
 use tokio::sync::Notify;
 use tokio::time::Instant;
@@ -23,7 +23,7 @@ use crate::util::lock::Mutex;
 pub struct Subscription {
     acknowledged: SubscriptionFilter,
     inbox: Arc<Inbox>,
-    call: Result<Call<RawJson>, Ended>,
+    call: Result<Call<Json>, Ended>,
 }
 
 /// How a subscription ended: `None` if the server ended it, otherwise the error.
@@ -38,7 +38,7 @@ struct Inbox {
 }
 
 impl Inbox {
-    fn receive(&self, method: &str, params: Option<&RawJson>) {
+    fn receive(&self, method: &str, params: Option<&Json>) {
         let params: JsonObject = params.and_then(|params| params.decode().ok()).unwrap_or_default();
         if method == SubscriptionsAcknowledgedNotification::METHOD {
             let filter = params.get("notifications").cloned().unwrap_or_else(|| json!({}));

@@ -7,7 +7,7 @@ use mcpgen_types::ext::tasks::{
     CancelTaskRequest, CancelledTask, CompletedTask, CreateTaskResult, FailedTask, GetTaskRequest, InputRequiredTask,
     UpdateTaskRequest, WorkingTask,
 };
-use mcpgen_types::{ErrorObject, JsonObject, RawJson, Request, Value};
+use mcpgen_types::{ErrorObject, JsonObject, Json, Request, Value};
 use serde_json::json;
 use tokio::runtime::Handle;
 use tokio::time::Instant;
@@ -24,7 +24,7 @@ const POLL_INTERVAL: Duration = Duration::from_secs(1);
 const POLL_BOUNDS: (Duration, Duration) = (Duration::from_millis(20), Duration::from_secs(60));
 
 /// Returns whether a result is a task.
-pub(super) fn is_task(result: &RawJson) -> bool {
+pub(super) fn is_task(result: &Json) -> bool {
     let is_task = result.read(|result| {
         let [kind] = Picked::values(result, &["resultType"]);
         kind.is_some_and(|kind| kind.text() == "\"task\"")
@@ -40,13 +40,13 @@ pub(super) async fn pause(suggested: Option<Duration>) {
 /// Cancels a task when it is dropped, unless the task has ended.
 pub(super) struct CancelOnDrop {
     peer: Peer,
-    params: RawJson,
+    params: Json,
     pub(super) has_ended: bool,
 }
 
 impl CancelOnDrop {
     /// The params identify the task.
-    pub(super) fn new(peer: &Peer, params: RawJson) -> Self {
+    pub(super) fn new(peer: &Peer, params: Json) -> Self {
         Self { peer: peer.clone(), params, has_ended: false }
     }
 }
@@ -68,11 +68,11 @@ pub(super) async fn finish(
     requests: impl RequestService,
     limits: RoundLimits,
     method: &str,
-    created: &RawJson,
-) -> Result<RawJson, CallError> {
+    created: &Json,
+) -> Result<Json, CallError> {
     let invalid = |error: mcpgen_types::Error| CallError::Invalid(error.into());
     let created: CreateTaskResult = created.decode().map_err(invalid)?;
-    let params = RawJson::from(&json!({ "taskId": created.task_id }));
+    let params = Json::from(&json!({ "taskId": created.task_id }));
     let mut cancel = CancelOnDrop::new(peer, params.clone());
     let (begun, mut answered) = (Instant::now(), BTreeSet::new());
     loop {
@@ -85,7 +85,7 @@ pub(super) async fn finish(
         match status {
             "completed" => {
                 state.decode::<CompletedTask>().map_err(invalid)?;
-                return Ok(RawJson::from(&member("result")));
+                return Ok(Json::from(&member("result")));
             }
             "failed" => {
                 state.decode::<FailedTask>().map_err(invalid)?;
@@ -108,7 +108,7 @@ pub(super) async fn finish(
                 if !responses.is_empty() {
                     answered.extend(responses.keys().cloned());
                     let params = json!({ "taskId": created.task_id, "inputResponses": responses });
-                    let update = Some(RawJson::from(&params));
+                    let update = Some(Json::from(&params));
                     peer.raw_request(UpdateTaskRequest::METHOD, update).await?;
                     continue;
                 }

@@ -8,7 +8,7 @@ use std::time::Duration;
 use futures_util::FutureExt;
 use futures_util::future::BoxFuture;
 use mcpgen_types::v2026_07_28::{CallToolRequest, CallToolResult, ContentBlock};
-use mcpgen_types::{JsonObject, RawJson, Request, Value};
+use mcpgen_types::{JsonObject, Json, Request, Value};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
@@ -127,8 +127,8 @@ impl<'c, S: RequestService> ToolCall<'c, S> {
         let name = self.name.clone();
         let result = unless_failed(name.clone(), self.send().await?)?;
         let content = match (result.structured_content, result.content.as_slice()) {
-            (Some(content), _) => RawJson::from(&content),
-            (None, [ContentBlock::TextContent(text)]) => mcpgen_types::from_str::<RawJson>(&text.text)
+            (Some(content), _) => Json::from(&content),
+            (None, [ContentBlock::TextContent(text)]) => mcpgen_types::from_str::<Json>(&text.text)
                 .map_err(|_| CallError::Invalid(format!("{name}: the result has no structured content").into()))?,
             (None, _) => {
                 return Err(CallError::Invalid(format!("{name}: the result has no structured content").into()));
@@ -143,7 +143,7 @@ impl<'c, S: RequestService> ToolCall<'c, S> {
     /// # Errors
     ///
     /// Fails like the call itself. A failure of the tool is a result.
-    pub async fn raw(mut self) -> Result<RawJson, CallError> {
+    pub async fn raw(mut self) -> Result<Json, CallError> {
         within(self.timeout, self.raw_result()).await
     }
 
@@ -159,7 +159,7 @@ impl<'c, S: RequestService> ToolCall<'c, S> {
         Ok(result)
     }
 
-    async fn raw_result(&mut self) -> Result<RawJson, CallError> {
+    async fn raw_result(&mut self) -> Result<Json, CallError> {
         let arguments = std::mem::replace(&mut self.arguments, Ok(JsonObject::new()))?;
         let name = Value::String(self.name.clone());
         let params = JsonObject::from_iter([("name".to_owned(), name), ("arguments".to_owned(), arguments.into())]);
@@ -184,7 +184,7 @@ impl<'c, S: RequestService> ToolCall<'c, S> {
     }
 
     /// Sends the request of a round.
-    pub(super) fn send_request(&self, params: RawJson) -> Call<RawJson> {
+    pub(super) fn send_request(&self, params: Json) -> Call<Json> {
         let mut request = self.client.peer.raw_request(CallToolRequest::METHOD, Some(params));
         if let Some(limit) = self.timeout {
             request = request.timeout(limit).idle_timeout(None);

@@ -8,7 +8,7 @@ use mcpgen_types::v2025_11_25::{
     CreateTaskResult, GetTaskPayloadRequest, GetTaskRequest, GetTaskResult, Task, TaskStatus,
 };
 use mcpgen_types::v2026_07_28::CallToolRequest;
-use mcpgen_types::{JsonObject, RawJson, Request, Value};
+use mcpgen_types::{JsonObject, Json, Request, Value};
 use serde_json::json;
 use tokio::time::Instant;
 
@@ -23,7 +23,7 @@ use crate::tasks::TaskSupport;
 
 /// Returns the tools on a page of `tools/list`, and whether each runs only as a task. The page is in the revision of the
 /// connection, because the types of the newest revision do not have the member.
-pub(super) fn task_support(page: &RawJson) -> Vec<(String, bool)> {
+pub(super) fn task_support(page: &Json) -> Vec<(String, bool)> {
     // The decoder reports an invalid page.
     let Ok(page) = page.decode::<Value>() else { return Vec::new() };
     let tools = page["tools"].as_array().into_iter().flatten();
@@ -61,11 +61,11 @@ impl<S: RequestService> Client<S> {
 impl<S: RequestService> ToolCall<'_, S> {
     /// Sends the call as a task, and returns the task's result. Params and result are in the revision of the
     /// connection.
-    pub(super) async fn run_as_task(&self, params: &RawJson) -> Result<RawJson, CallError> {
+    pub(super) async fn run_as_task(&self, params: &Json) -> Result<Json, CallError> {
         let peer = &self.client.peer;
         let mut params: JsonObject = params.decode().map_err(invalid)?;
         params.insert("task".to_owned(), json!({}));
-        let call = self.send_request(RawJson::from(&params));
+        let call = self.send_request(Json::from(&params));
         let id = call.id().clone();
         let created = call.await?;
         let is_task = created.read(|result| {
@@ -92,12 +92,12 @@ impl<S: RequestService> ToolCall<'_, S> {
 }
 
 /// Polls a task until it has ended, and returns its result. Cancels the task if it fails or is dropped.
-async fn task_result(peer: &Peer, created: Task) -> Result<RawJson, CallError> {
-    let params = RawJson::from(&json!({ "taskId": created.task_id }));
+async fn task_result(peer: &Peer, created: Task) -> Result<Json, CallError> {
+    let params = Json::from(&json!({ "taskId": created.task_id }));
     let mut cancel = CancelOnDrop::new(peer, params.clone());
     let request = |method: &str| peer.raw_request(method, Some(params.clone()));
     let begun = Instant::now();
-    let mut early_result: Option<Call<RawJson>> = None;
+    let mut early_result: Option<Call<Json>> = None;
     loop {
         let task: GetTaskResult = request(GetTaskRequest::METHOD).await?.decode().map_err(invalid)?;
         match task.status {

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use mcpgen_types::codec::{Cursor, Document};
-use mcpgen_types::{ErrorId, ErrorObject, JsonObject, Number, ProgressToken, RawJson, RequestId, Value};
+use mcpgen_types::{ErrorId, ErrorObject, JsonObject, Number, ProgressToken, Json, RequestId, Value};
 
 use super::executor::{Executor, Task};
 use super::limits::Limits;
@@ -41,7 +41,7 @@ enum Head {
 }
 
 /// The undecoded params or result of a message.
-type Body = Result<Option<RawJson>, mcpgen_types::Error>;
+type Body = Result<Option<Json>, mcpgen_types::Error>;
 
 impl<S: RequestService> Dispatcher<S> {
     pub(super) fn new(
@@ -107,7 +107,7 @@ impl<S: RequestService> Dispatcher<S> {
             }
             Err(invalid) => (Err(invalid), None),
         };
-        let body = place.map(|place| RawJson::extract(document, place)).transpose();
+        let body = place.map(|place| Json::extract(document, place)).transpose();
         Ok(self.receive(head, body, extensions)?.map(Task::Request))
     }
 
@@ -126,7 +126,7 @@ impl<S: RequestService> Dispatcher<S> {
             let (head, body) = match message {
                 Ok(envelope) => {
                     let (head, body) = parts(envelope, &self.notifications);
-                    (Ok(head), depth.clone().map(|()| body.map(Cursor::to_raw)))
+                    (Ok(head), depth.clone().map(|()| body.map(Cursor::to_json)))
                 }
                 Err(invalid) => (Err(invalid), Ok(None)),
             };
@@ -219,7 +219,7 @@ impl<S: RequestService> Dispatcher<S> {
         &mut self,
         id: RequestId,
         method: Cow<'static, str>,
-        params: Option<RawJson>,
+        params: Option<Json>,
         extensions: Option<&Arc<Extensions>>,
     ) -> Result<Option<AnyRequest>, Outbound> {
         let mut open_requests = self.shared.open_requests();
@@ -285,7 +285,7 @@ impl<S: RequestService> Dispatcher<S> {
     fn notification(
         &mut self,
         method: Cow<'static, str>,
-        params: Option<RawJson>,
+        params: Option<Json>,
         extensions: Option<&Arc<Extensions>>,
     ) {
         match &*method {
@@ -385,6 +385,6 @@ fn parts<'m>(envelope: Envelope<'m>, router: &Router) -> (Head, Option<Cursor<'m
 }
 
 /// Decodes params that are an object. Returns an empty object for all others.
-fn members(params: Option<&RawJson>) -> JsonObject {
+fn members(params: Option<&Json>) -> JsonObject {
     params.and_then(|params| params.decode().ok()).unwrap_or_default()
 }

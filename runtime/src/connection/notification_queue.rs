@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use futures_util::FutureExt;
 use futures_util::future::BoxFuture;
-use mcpgen_types::RawJson;
+use mcpgen_types::Json;
 use tokio::sync::mpsc::{self, error::TrySendError};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use tokio::task::JoinSet;
@@ -55,7 +55,7 @@ impl NotificationQueue {
 
     /// Queues a notification. Drops it with a warning if there is no room.
     pub(super) fn push(&self, notification: AnyNotification) {
-        let size = notification.params.as_ref().map_or(0, RawJson::owned_bytes).clamp(1, self.capacity);
+        let size = notification.params.as_ref().map_or(0, Json::owned_bytes).clamp(1, self.capacity);
         let room = u32::try_from(size).ok();
         let room = room.and_then(|size| Arc::clone(&self.room).try_acquire_many_owned(size).ok());
         let Some(room) = room else {

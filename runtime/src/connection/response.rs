@@ -1,6 +1,6 @@
 //! Creates responses.
 
-use mcpgen_types::{ErrorId, ErrorMessage, ErrorObject, RawJson, RequestId, ResponseMessage};
+use mcpgen_types::{ErrorId, ErrorMessage, ErrorObject, Json, RequestId, ResponseMessage};
 
 use crate::transport::{Outbound, Outcome, Route};
 
@@ -15,7 +15,7 @@ pub(super) fn batch_response(responses: &[Outbound]) -> Outbound {
 }
 
 /// Creates the response to a request that was handled.
-pub(super) fn response(id: RequestId, result: Result<RawJson, ErrorObject>) -> Outbound {
+pub(super) fn response(id: RequestId, result: Result<Json, ErrorObject>) -> Outbound {
     let outcome = result.as_ref().map_or_else(|error| Outcome::Failed(error.code.0), |_| Outcome::Result);
     let route = Route::Response(id.clone(), outcome);
     let bytes = match result {

@@ -5,22 +5,22 @@ use std::borrow::Cow;
 use std::ops::Range;
 
 use mcpgen_types::codec::{Cursor, Document};
-use mcpgen_types::{JsonObject, RawJson};
+use mcpgen_types::{JsonObject, Json};
 use serde::{Serialize, de::DeserializeOwned};
 
-pub(crate) fn decode<T: DeserializeOwned>(json: Option<&RawJson>) -> Result<T, mcpgen_types::Error> {
+pub(crate) fn decode<T: DeserializeOwned>(json: Option<&Json>) -> Result<T, mcpgen_types::Error> {
     match json {
         Some(json) => json.deserialize(),
         None => Document::default().root().deserialize(),
     }
 }
 
-pub(crate) fn encode<T: Serialize + ?Sized>(value: &T) -> serde_json::Result<RawJson> {
+pub(crate) fn encode<T: Serialize + ?Sized>(value: &T) -> serde_json::Result<Json> {
     raw(serde_json::to_string(value)?)
 }
 
-fn raw(text: String) -> serde_json::Result<RawJson> {
-    RawJson::try_from(text).map_err(serde::ser::Error::custom)
+fn raw(text: String) -> serde_json::Result<Json> {
+    Json::parse(text).map_err(serde::ser::Error::custom)
 }
 
 /// Encodes the member `params`. Returns `None` instead of null.
@@ -28,7 +28,7 @@ fn raw(text: String) -> serde_json::Result<RawJson> {
 /// # Errors
 ///
 /// Fails if the value is not an object, an array or null: JSON-RPC allows nothing else.
-pub(crate) fn params<T: Serialize + ?Sized>(value: &T) -> serde_json::Result<Option<RawJson>> {
+pub(crate) fn params<T: Serialize + ?Sized>(value: &T) -> serde_json::Result<Option<Json>> {
     let text = serde_json::to_string(value)?;
     match text.bytes().next() {
         Some(b'n') => Ok(None),
@@ -131,7 +131,7 @@ impl<'a> Edit<'a> {
     }
 
     /// Applies the changes. Returns `None` if there are none.
-    pub(crate) fn done(mut self) -> Result<Option<RawJson>, mcpgen_types::Error> {
+    pub(crate) fn done(mut self) -> Result<Option<Json>, mcpgen_types::Error> {
         if self.changes.is_empty() {
             return Ok(None);
         }
@@ -145,23 +145,23 @@ impl<'a> Edit<'a> {
             end = at.end;
         }
         text.push_str(&self.text[end..]);
-        RawJson::try_from(text).map(Some)
+        Json::parse(text).map(Some)
     }
 }
 
 /// Adds members to `_meta` of params. Each member is a name and its value as JSON text. A member that exists already is
 /// replaced if `over` is true, and kept otherwise.
 pub(crate) fn with_meta(
-    params: Option<RawJson>,
+    params: Option<Json>,
     members: &[(&str, String)],
     over: bool,
-) -> Result<Option<RawJson>, String> {
+) -> Result<Option<Json>, String> {
     let add = |params: Cursor<'_>| {
         add_meta(params, members, over).map_err(|error| error.located_from(params).at_key("params"))
     };
     let edited = match &params {
         Some(params) => params.read(add),
-        None => RawJson::from(&JsonObject::new()).read(add),
+        None => Json::from(&JsonObject::new()).read(add),
     };
     match edited.and_then(|edited| edited) {
         Ok(edited) => Ok(edited.or(params)),
@@ -173,7 +173,7 @@ fn add_meta(
     params: Cursor<'_>,
     members: &[(&str, String)],
     over: bool,
-) -> Result<Option<RawJson>, mcpgen_types::Error> {
+) -> Result<Option<Json>, mcpgen_types::Error> {
     let mut edit = Edit::of(params);
     match Picked::from(params, &["_meta"])?.values {
         [None] if members.is_empty() => {}
@@ -269,7 +269,7 @@ mod tests {
         ) {
             let mut params = params;
             if has_meta { params.insert("_meta".to_owned(), Value::Object(meta)); }
-            let raw = RawJson::try_from(written(&Value::Object(params.clone()), pretty, escaped)).expect("JSON");
+            let raw = Json::parse(written(&Value::Object(params.clone()), pretty, escaped)).expect("JSON");
             let added = [("a", "1".to_owned()), ("b", "{\"c\":[]}".to_owned())];
             let done = with_meta(Some(raw), &added, over);
             match params.entry("_meta").or_insert_with(|| json!({})).as_object_mut() {

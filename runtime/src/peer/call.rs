@@ -9,7 +9,7 @@ use std::time::Duration;
 
 use futures_util::future::OptionFuture;
 use mcpgen_types::codec::Decode;
-use mcpgen_types::{RawJson, Request, RequestId, Revision};
+use mcpgen_types::{Json, Request, RequestId, Revision};
 use serde::{Serialize, de::DeserializeOwned};
 use serde_json::{Value, json};
 use tokio::sync::{mpsc, oneshot};
@@ -53,12 +53,12 @@ impl Peer {
         method: &str,
         params: &P,
     ) -> Result<RequestBuilder<T>, serde_json::Error> {
-        let decode = |result: RawJson| json::decode(Some(&result)).map_err(Into::into);
+        let decode = |result: Json| json::decode(Some(&result)).map_err(Into::into);
         Ok(self.builder(method, None, json::params(params)?, Box::new(decode)))
     }
 
     /// Like [`request`](Self::request), but for any method, with params and result as raw JSON.
-    pub fn raw_request(&self, method: &str, params: Option<RawJson>) -> RequestBuilder<RawJson> {
+    pub fn raw_request(&self, method: &str, params: Option<Json>) -> RequestBuilder<Json> {
         self.builder(method, None, params, Box::new(Ok))
     }
 
@@ -85,9 +85,9 @@ impl Peer {
         &self,
         method: &'static str,
         revision: Revision,
-        params: Option<RawJson>,
+        params: Option<Json>,
     ) -> RequestBuilder<T> {
-        let decode = move |result: RawJson| {
+        let decode = move |result: Json| {
             result.decode().map_err(|error| error.with_type_name(format!("{method} result")).into())
         };
         self.builder(method, Some(revision), params, Box::new(decode))
@@ -97,7 +97,7 @@ impl Peer {
         &self,
         method: &str,
         revision: Option<Revision>,
-        params: Option<RawJson>,
+        params: Option<Json>,
         decode: Box<Decoder<T>>,
     ) -> RequestBuilder<T> {
         let Shared { idle_timeout, timeout, .. } = *self.shared;
@@ -117,7 +117,7 @@ impl Peer {
     }
 }
 
-type Decoder<T> = dyn FnOnce(RawJson) -> Result<T, BoxError> + Send;
+type Decoder<T> = dyn FnOnce(Json) -> Result<T, BoxError> + Send;
 type OnProgress = Box<dyn FnMut(Progress) + Send>;
 
 /// A request that is not sent yet. [`send`](Self::send) sends it, and so does `.await`.
@@ -127,7 +127,7 @@ pub struct RequestBuilder<T> {
     id: RequestId,
     method: String,
     revision: Option<Revision>,
-    params: Option<RawJson>,
+    params: Option<Json>,
     decode: Box<Decoder<T>>,
     idle_timeout: Option<Duration>,
     timeout: Option<Duration>,
@@ -260,7 +260,7 @@ impl<T: Send + 'static> IntoFuture for RequestBuilder<T> {
 }
 
 /// Adds a progress token. It is the request's ID, which is unique on the connection.
-fn with_progress_token(params: Option<RawJson>, id: &RequestId) -> Result<Option<RawJson>, CallError> {
+fn with_progress_token(params: Option<Json>, id: &RequestId) -> Result<Option<Json>, CallError> {
     let params = json::with_meta(params, &[("progressToken", mcpgen_types::to_string(id))], true);
     params.map_err(|why| CallError::Invalid(why.into()))
 }
@@ -308,7 +308,7 @@ struct SentRequest<T> {
     /// The request if the outbox had no room for it.
     unsent: Option<Outbound>,
     may_cancel: bool,
-    response: oneshot::Receiver<Result<RawJson, CallError>>,
+    response: oneshot::Receiver<Result<Json, CallError>>,
     reports: Option<mpsc::Receiver<Progress>>,
     on_progress: Option<OnProgress>,
     decode: Box<Decoder<T>>,
@@ -325,7 +325,7 @@ impl<T> SentRequest<T> {
     }
 
     /// Waits for the response, and passes on progress reports in the meantime.
-    async fn response(&mut self) -> Result<RawJson, CallError> {
+    async fn response(&mut self) -> Result<Json, CallError> {
         let after = |start: Instant, limit: Option<Duration>| limit.and_then(|limit| start.checked_add(limit));
         let end = after(self.started, self.timeout);
         let mut idle_end = after(self.started, self.idle_timeout);
@@ -418,7 +418,7 @@ impl Drop for CancelOnDrop {
         if let Some((name, value)) = self.peer.task_scope.as_ref().map(|task_scope| task_scope.meta()) {
             params["_meta"] = json!({ name: serde_json::from_str::<Value>(&value).unwrap_or_default() });
         }
-        let params = RawJson::from(&params);
+        let params = Json::from(&params);
         self.peer.send_now(self.peer.message(None, "notifications/cancelled", Some(&params)));
     }
 }

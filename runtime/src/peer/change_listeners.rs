@@ -4,12 +4,12 @@ use std::collections::BTreeMap;
 use std::fmt;
 use std::sync::Arc;
 
-use mcpgen_types::RawJson;
+use mcpgen_types::Json;
 
 use crate::util::lock::Mutex;
 
 /// A callback that takes the method and the params of a notification.
-type Callback = Arc<dyn Fn(&str, Option<&RawJson>) + Send + Sync>;
+type Callback = Arc<dyn Fn(&str, Option<&Json>) + Send + Sync>;
 
 /// The callbacks of a connection.
 #[derive(Clone, Default)]
@@ -23,7 +23,7 @@ struct State {
 
 impl ChangeListeners {
     /// Adds a callback, until the result is dropped.
-    pub(super) fn add(&self, callback: impl Fn(&str, Option<&RawJson>) + Send + Sync + 'static) -> ChangeListener {
+    pub(super) fn add(&self, callback: impl Fn(&str, Option<&Json>) + Send + Sync + 'static) -> ChangeListener {
         let mut state = self.0.lock();
         let key = state.next_key;
         state.next_key += 1;
@@ -31,7 +31,7 @@ impl ChangeListeners {
         ChangeListener { listeners: self.clone(), key }
     }
 
-    pub(super) fn call(&self, method: &str, params: Option<&RawJson>) {
+    pub(super) fn call(&self, method: &str, params: Option<&Json>) {
         // Called without the lock, because a callback may drop a listener.
         let callbacks: Vec<Callback> = self.0.lock().callbacks.values().cloned().collect();
         for callback in callbacks {

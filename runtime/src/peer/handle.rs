@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicI64, AtomicU64, Ordering};
 use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
-use mcpgen_types::{ErrorObject, JsonObject, RawJson, RequestId};
+use mcpgen_types::{ErrorObject, JsonObject, Json, RequestId};
 use tokio_util::sync::CancellationToken;
 
 use super::backlog::Backlog;
@@ -166,7 +166,7 @@ impl Peer {
         &self,
         id: Option<&'a RequestId>,
         method: &'a str,
-        params: Option<&'a RawJson>,
+        params: Option<&'a Json>,
     ) -> Message<'a> {
         let revision = match &self.scope {
             Some(scope) => Some(scope.revision),
@@ -177,7 +177,7 @@ impl Peer {
     }
 
     /// Adds to the params the task on whose behalf messages are sent.
-    pub(super) fn with_task_scope(&self, params: Option<RawJson>) -> Result<Option<RawJson>, CallError> {
+    pub(super) fn with_task_scope(&self, params: Option<Json>) -> Result<Option<Json>, CallError> {
         let Some(task_scope) = &self.task_scope else { return Ok(params) };
         if task_scope.has_ended() {
             return Err(CallError::NotAllowed("the task that sends this message has ended".to_owned()));
@@ -200,7 +200,7 @@ impl Peer {
 
     /// Encodes a request, or a notification if `id` is `None`. It belongs to the request on whose behalf it is sent, if
     /// any.
-    pub(super) fn message(&self, id: Option<&RequestId>, method: &str, params: Option<&RawJson>) -> Outbound {
+    pub(super) fn message(&self, id: Option<&RequestId>, method: &str, params: Option<&Json>) -> Outbound {
         let metadata = self.shared.outbox.needs_metadata().then(|| Metadata {
             id: id.cloned(),
             method: method.to_owned(),
@@ -216,7 +216,7 @@ impl Peer {
     }
 
     /// Completes a pending request with its response. Ignores a response without a pending request.
-    pub(crate) fn complete(&self, id: &RequestId, response: Result<RawJson, CallError>) {
+    pub(crate) fn complete(&self, id: &RequestId, response: Result<Json, CallError>) {
         if let Some(request) = self.shared.pending.remove(id) {
             let read = |result| {
                 self.shared
@@ -251,7 +251,7 @@ impl Peer {
     }
 
     /// Passes a notification to the subscription that it belongs to. Returns false if it belongs to none.
-    pub(crate) fn notify_subscription(&self, method: &str, params: Option<&RawJson>, meta: &JsonObject) -> bool {
+    pub(crate) fn notify_subscription(&self, method: &str, params: Option<&Json>, meta: &JsonObject) -> bool {
         let id = meta.get(SUBSCRIPTION_ID).cloned();
         let id = id.and_then(|id| mcpgen_types::from_value::<RequestId>(id).ok());
         id.is_some_and(|id| self.shared.pending.notify(&id, method, params))
@@ -276,13 +276,13 @@ impl Peer {
     /// Adds a callback for notifications of changed lists and resources, until the result is dropped.
     pub(crate) fn listen_to_changes(
         &self,
-        callback: impl Fn(&str, Option<&RawJson>) + Send + Sync + 'static,
+        callback: impl Fn(&str, Option<&Json>) + Send + Sync + 'static,
     ) -> ChangeListener {
         self.shared.change_listeners.add(callback)
     }
 
     /// Calls the callbacks for a notification of a changed list or resource.
-    pub(crate) fn changed(&self, method: &str, params: Option<&RawJson>) {
+    pub(crate) fn changed(&self, method: &str, params: Option<&Json>) {
         if let Some(callback) = self.shared.on_list_changed.get().filter(|_| method.ends_with("/list_changed")) {
             callback(method);
         }

@@ -1,23 +1,23 @@
 //! Encodes outgoing requests and notifications.
 
 use mcpgen_types::codec::{Encode, Literal, Members, Node, Object};
-use mcpgen_types::{Params, RawJson, RequestId};
+use mcpgen_types::{Params, Json, RequestId};
 
 /// Encodes a request, or a notification if `id` is `None`.
-pub(super) fn encode(id: Option<&RequestId>, method: &str, params: Option<&RawJson>) -> Vec<u8> {
+pub(super) fn encode(id: Option<&RequestId>, method: &str, params: Option<&Json>) -> Vec<u8> {
     mcpgen_types::to_vec(&RequestOrNotification { id, method, params })
 }
 
 /// Encodes the member `params`, or returns `None` if it is absent.
-pub(crate) fn member(params: &impl Params) -> Option<RawJson> {
-    params.to_member().is_some().then(|| RawJson::from(params))
+pub(crate) fn member(params: &impl Params) -> Option<Json> {
+    params.to_member().is_some().then(|| Json::from(params))
 }
 
 /// An outgoing request, or a notification if `id` is `None`.
 struct RequestOrNotification<'a> {
     id: Option<&'a RequestId>,
     method: &'a str,
-    params: Option<&'a RawJson>,
+    params: Option<&'a Json>,
 }
 
 impl Encode for RequestOrNotification<'_> {

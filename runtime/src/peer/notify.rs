@@ -1,6 +1,6 @@
 //! Notifications to the peer.
 
-use mcpgen_types::{Notification, RawJson, Revision};
+use mcpgen_types::{Notification, Json, Revision};
 use serde::Serialize;
 
 use super::error::CallError;
@@ -36,7 +36,7 @@ impl Peer {
     /// # Errors
     ///
     /// Fails like [`notify`](Self::notify).
-    pub async fn raw_notify(&self, method: &str, params: Option<RawJson>) -> Result<(), CallError> {
+    pub async fn raw_notify(&self, method: &str, params: Option<Json>) -> Result<(), CallError> {
         self.notify_as(method, None, params).await
     }
 
@@ -44,7 +44,7 @@ impl Peer {
         &self,
         method: &str,
         revision: Option<Revision>,
-        params: Option<RawJson>,
+        params: Option<Json>,
     ) -> Result<(), CallError> {
         let scope = self.scope.as_ref();
         self.protocol().may_send(scope, method, revision, params.as_ref()).map_err(CallError::NotAllowed)?;
@@ -56,7 +56,7 @@ impl Peer {
     }
 
     /// Like [`raw_notify`](Self::raw_notify), but does not check whether the notification is allowed.
-    pub(crate) async fn notify_unchecked(&self, method: &str, params: Option<RawJson>) -> Result<(), CallError> {
+    pub(crate) async fn notify_unchecked(&self, method: &str, params: Option<Json>) -> Result<(), CallError> {
         Ok(self.send(self.message(None, method, params.as_ref())).await?)
     }
 }

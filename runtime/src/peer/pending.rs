@@ -4,7 +4,7 @@ use std::collections::HashMap;
 use std::sync::MutexGuard;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-use mcpgen_types::{RawJson, RequestId};
+use mcpgen_types::{Json, RequestId};
 use tokio::sync::{mpsc, oneshot};
 
 use super::error::CallError;
@@ -23,7 +23,7 @@ pub(super) struct PendingRequests {
 /// A pending request.
 pub(super) struct PendingRequest {
     pub(super) method: String,
-    pub(super) response: oneshot::Sender<Result<RawJson, CallError>>,
+    pub(super) response: oneshot::Sender<Result<Json, CallError>>,
     pub(super) progress: Option<mpsc::Sender<Progress>>,
     pub(super) on_notification: Option<OnNotification>,
     /// Whether an error that matches no request is the response to this one.
@@ -31,7 +31,7 @@ pub(super) struct PendingRequest {
 }
 
 /// A callback for the notifications of a subscription. It takes the method and the params.
-pub(crate) type OnNotification = Box<dyn Fn(&str, Option<&RawJson>) + Send + Sync>;
+pub(crate) type OnNotification = Box<dyn Fn(&str, Option<&Json>) + Send + Sync>;
 
 impl PendingRequests {
     pub(super) fn new() -> Self {
@@ -101,7 +101,7 @@ impl PendingRequests {
     }
 
     /// Passes a notification to the callback of a request. Returns whether the request has one.
-    pub(super) fn notify(&self, id: &RequestId, method: &str, params: Option<&RawJson>) -> bool {
+    pub(super) fn notify(&self, id: &RequestId, method: &str, params: Option<&Json>) -> bool {
         let requests = self.lock();
         let request = requests.as_ref().and_then(|requests| requests.get(id));
         match request.and_then(|request| request.on_notification.as_ref()) {

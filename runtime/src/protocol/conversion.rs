@@ -4,7 +4,7 @@
 
 use mcpgen_types::codec::Encode;
 use mcpgen_types::convert::{Conversion, ConvertError, Converted, Convertible, Lost, Policy};
-use mcpgen_types::{ErrorCode, ErrorObject, RawJson, Revision};
+use mcpgen_types::{ErrorCode, ErrorObject, Json, Revision};
 
 /// Params or a result cannot be expressed in a revision.
 #[derive(Clone, Debug, thiserror::Error)]
@@ -60,7 +60,7 @@ impl Revisions {
     /// # Errors
     ///
     /// Fails if the target revision lacks the method, or cannot express a value that must not be left out.
-    pub(crate) fn params<T: Encode>(self, method: &str, params: &T) -> Result<RawJson, ConversionError> {
+    pub(crate) fn params<T: Encode>(self, method: &str, params: &T) -> Result<Json, ConversionError> {
         self.apply(method, "params", params, || Conversion::of_params(method, self.from, self.to))
     }
 
@@ -69,12 +69,12 @@ impl Revisions {
     /// # Errors
     ///
     /// Fails like [`params`](Self::params).
-    pub(crate) fn result<T: Encode>(self, method: &str, result: &T) -> Result<RawJson, ConversionError> {
+    pub(crate) fn result<T: Encode>(self, method: &str, result: &T) -> Result<Json, ConversionError> {
         self.apply(method, "result", result, || Conversion::of_result(method, self.from, self.to))
     }
 
     /// Like [`result`](Self::result), for a result that is not a variant of another type.
-    pub(crate) fn typed_result<T: Convertible>(self, method: &str, result: &T) -> Result<RawJson, ConversionError> {
+    pub(crate) fn typed_result<T: Convertible>(self, method: &str, result: &T) -> Result<Json, ConversionError> {
         self.apply(method, "result", result, || Conversion::of_type::<T>(self.to))
     }
 
@@ -85,9 +85,9 @@ impl Revisions {
         part: &'static str,
         value: &T,
         conversion: impl FnOnce() -> Option<Conversion>,
-    ) -> Result<RawJson, ConversionError> {
+    ) -> Result<Json, ConversionError> {
         match self.from == self.to {
-            true => Ok(RawJson::from(value)),
+            true => Ok(Json::from(value)),
             false => self.convert(method, part, value, conversion()),
         }
     }
@@ -99,12 +99,12 @@ impl Revisions {
         part: &'static str,
         value: &dyn Encode,
         conversion: Option<Conversion>,
-    ) -> Result<RawJson, ConversionError> {
+    ) -> Result<Json, ConversionError> {
         let Some(conversion) = conversion else {
             return match (self.from.method(method), self.to.method(method)) {
                 (Some(_), None) => Err(ConversionError::Method { method: method.to_owned(), revision: self.to }),
                 // Messages of custom methods are the same in every revision.
-                _ => Ok(RawJson::from(value)),
+                _ => Ok(Json::from(value)),
             };
         };
         match conversion.apply(value, Policy::Omit) {

@@ -6,7 +6,7 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use mcpgen_types::{ErrorObject, JsonObject, RawJson, Revision};
+use mcpgen_types::{ErrorObject, JsonObject, Json, Revision};
 
 use crate::protocol::info::{HandlerCapabilities, LocalInfo, PeerInfo};
 use crate::protocol::legacy::Legacy;
@@ -111,7 +111,7 @@ impl Protocol for DualProtocol {
         }
     }
 
-    fn notification_revision(&self, method: &str, params: Option<&RawJson>) -> Option<Revision> {
+    fn notification_revision(&self, method: &str, params: Option<&Json>) -> Option<Revision> {
         self.current().notification_revision(method, params)
     }
 
@@ -122,8 +122,8 @@ impl Protocol for DualProtocol {
     fn complete_response(
         &self,
         request: &RequestInfo<'_>,
-        result: Result<RawJson, ErrorObject>,
-    ) -> Result<RawJson, ErrorObject> {
+        result: Result<Json, ErrorObject>,
+    ) -> Result<Json, ErrorObject> {
         self.rules_of(request.scope).complete_response(request, result)
     }
 
@@ -132,21 +132,21 @@ impl Protocol for DualProtocol {
         scope: Option<&RequestScope>,
         method: &str,
         revision: Option<Revision>,
-        params: Option<&RawJson>,
+        params: Option<&Json>,
     ) -> Result<(), String> {
         let protocol = scope.map_or_else(|| self.current(), |scope| self.rules_of(scope));
         protocol.may_send(scope, method, revision, params)
     }
 
-    fn complete_params(&self, method: &str, params: Option<RawJson>) -> Result<Option<RawJson>, String> {
+    fn complete_params(&self, method: &str, params: Option<Json>) -> Result<Option<Json>, String> {
         self.current().complete_params(method, params)
     }
 
-    fn may_cancel(&self, method: &str, params: Option<&RawJson>) -> bool {
+    fn may_cancel(&self, method: &str, params: Option<&Json>) -> bool {
         self.current().may_cancel(method, params)
     }
 
-    fn process_result(&self, method: &str, result: RawJson) -> Result<RawJson, String> {
+    fn process_result(&self, method: &str, result: Json) -> Result<Json, String> {
         let protocol = match (self.role, method) {
             // Both may be pending while a client finds out which revisions the server supports.
             (Role::Client, "initialize") => self.rules(true),

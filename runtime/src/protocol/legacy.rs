@@ -4,7 +4,7 @@
 
 use std::sync::{Arc, MutexGuard};
 
-use mcpgen_types::{ErrorCode, ErrorObject, JsonObject, RawJson, Revision, Value};
+use mcpgen_types::{ErrorCode, ErrorObject, JsonObject, Json, Revision, Value};
 use serde_json::json;
 
 use crate::jsonrpc::errors;
@@ -83,9 +83,9 @@ impl Legacy {
     }
 
     /// Returns the params of `initialize`.
-    pub(crate) fn initialize_params(&self) -> RawJson {
+    pub(crate) fn initialize_params(&self) -> Json {
         let best = self.local_info.revisions.first().copied();
-        RawJson::from(&json!({
+        Json::from(&json!({
             "protocolVersion": best.map_or("", Revision::as_str),
             "capabilities": best.map_or_else(JsonObject::new, |revision| self.capabilities(revision)),
             "clientInfo": self.local_info.implementation,
@@ -110,7 +110,7 @@ impl Legacy {
     ///
     /// Gateways give the process of a server to one client after the other, so a second `initialize` begins a new
     /// session. Nothing of the session before is kept.
-    fn initialize(&self, params: Option<&RawJson>) -> Result<Admission, ErrorObject> {
+    fn initialize(&self, params: Option<&Json>) -> Result<Admission, ErrorObject> {
         let invalid = |what: &str| Err(errors::invalid_params_in_words(what));
         let mut state = self.state();
         if self.initializes_once && state.peer_info.is_some() {
@@ -121,7 +121,7 @@ impl Legacy {
         if let Some(Ok(Err(why))) = declared {
             return invalid(&format!("params{why}"));
         }
-        let mut params: JsonObject = match params.map(RawJson::decode) {
+        let mut params: JsonObject = match params.map(Json::decode) {
             Some(Ok(params)) => params,
             Some(Err(error)) => return Err(errors::invalid_params(&error.at_key("params"))),
             None => return invalid("params: missing required member"),
@@ -152,12 +152,12 @@ impl Legacy {
         if let Some(instructions) = &self.local_info.instructions {
             result["instructions"] = json!(instructions);
         }
-        let result = RawJson::from(&result);
+        let result = Json::from(&result);
         Ok(if before.peer_info.is_some() { Admission::NewSession(result) } else { Admission::Respond(result) })
     }
 
     /// Reads the peer info from the result of `initialize`.
-    fn read_peer_info(&self, result: &RawJson) -> Result<PeerInfo, InitializeError> {
+    fn read_peer_info(&self, result: &Json) -> Result<PeerInfo, InitializeError> {
         let declared = result.read(|result| check_declarations(result, &["capabilities", "serverInfo"]));
         declared.map_err(InitializeError::Json)?.map_err(InitializeError::TooLong)?;
         let mut result: JsonObject = result.decode().map_err(InitializeError::Json)?;
@@ -178,14 +178,14 @@ impl Legacy {
         Ok(PeerInfo { revision, capabilities, implementation, instructions })
     }
 
-    fn set_log_level(&self, params: Option<&RawJson>) -> Result<RawJson, ErrorObject> {
+    fn set_log_level(&self, params: Option<&Json>) -> Result<Json, ErrorObject> {
         let params: JsonObject = params.and_then(|params| params.decode().ok()).unwrap_or_default();
         let level = params.get("level").and_then(Value::as_str).and_then(Level::from_name);
         let Some(level) = level else {
             return Err(errors::invalid_params_in_words("params.level: expected the name of a log level"));
         };
         self.state().level = Some(level);
-        Ok(RawJson::from(&json!({})))
+        Ok(Json::from(&json!({})))
     }
 
     /// Returns an error message if the method is not a request to the role `receiver`, or if a side has not declared
@@ -230,7 +230,7 @@ pub enum InitializeError {
 
 /// Returns an error message if the params of a request need a capability, in addition to that of the method, that the
 /// peer has not declared.
-fn missing_for_params(method: &str, peer_info: &PeerInfo, params: &RawJson) -> Option<String> {
+fn missing_for_params(method: &str, peer_info: &PeerInfo, params: &Json) -> Option<String> {
     let runs_as_task = peer_info.revision.method(method).is_some_and(|spec| spec.may_run_as_task);
     if !runs_as_task {
         return None;
@@ -249,7 +249,7 @@ impl Protocol for Legacy {
         let IncomingRequest { method, params, .. } = *request;
         let peer_info = self.state().peer_info.clone();
         match (method, peer_info) {
-            ("ping", _) => Ok(Admission::Respond(RawJson::from(&json!({})))),
+            ("ping", _) => Ok(Admission::Respond(Json::from(&json!({})))),
             ("initialize", _) if self.role == Role::Server => self.initialize(params),
             (_, None) => Err(errors::invalid_request("the connection is not initialized yet; send `initialize` first")),
             (_, Some(peer_info)) => match self.missing_capability(method, &peer_info, self.role) {
@@ -266,7 +266,7 @@ impl Protocol for Legacy {
         }
     }
 
-    fn notification_revision(&self, method: &str, _: Option<&RawJson>) -> Option<Revision> {
+    fn notification_revision(&self, method: &str, _: Option<&Json>) -> Option<Revision> {
         let mut state = self.state();
         if method == "notifications/initialized" {
             state.ready = state.peer_info.is_some();
@@ -283,7 +283,7 @@ impl Protocol for Legacy {
         _: Option<&RequestScope>,
         method: &str,
         revision: Option<Revision>,
-        params: Option<&RawJson>,
+        params: Option<&Json>,
     ) -> Result<(), String> {
         let State { peer_info, ready, .. } = &*self.state();
         let early = match (self.role, method) {
@@ -310,8 +310,8 @@ impl Protocol for Legacy {
     fn complete_response(
         &self,
         request: &RequestInfo<'_>,
-        result: Result<RawJson, ErrorObject>,
-    ) -> Result<RawJson, ErrorObject> {
+        result: Result<Json, ErrorObject>,
+    ) -> Result<Json, ErrorObject> {
         match request.meta.get(RELATED_TASK) {
             Some(task) if !request.method.starts_with("tasks/") => {
                 let related = with_meta(Some(result?), &[(RELATED_TASK, task.to_string())], false);
@@ -321,15 +321,15 @@ impl Protocol for Legacy {
         }
     }
 
-    fn may_cancel(&self, method: &str, params: Option<&RawJson>) -> bool {
-        let is_task = |params: &RawJson| params.decode().is_ok_and(|params: JsonObject| params.contains_key("task"));
+    fn may_cancel(&self, method: &str, params: Option<&Json>) -> bool {
+        let is_task = |params: &Json| params.decode().is_ok_and(|params: JsonObject| params.contains_key("task"));
         let may_run_as_task =
             |peer_info: Arc<PeerInfo>| peer_info.revision.method(method).is_some_and(|spec| spec.may_run_as_task);
         // Tasks are cancelled by the request `tasks/cancel`.
         method != "initialize" && !(params.is_some_and(is_task) && self.peer_info().is_some_and(may_run_as_task))
     }
 
-    fn process_result(&self, method: &str, result: RawJson) -> Result<RawJson, String> {
+    fn process_result(&self, method: &str, result: Json) -> Result<Json, String> {
         if method == "initialize" && self.role == Role::Client {
             let read_peer_info = self.read_peer_info(&result);
             let mut state = self.state();

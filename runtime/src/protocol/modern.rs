@@ -7,7 +7,7 @@ use std::sync::{Arc, MutexGuard, Weak};
 
 use mcpgen_types::codec::{Cursor, Decode};
 use mcpgen_types::v2026_07_28::{DiscoverRequest, InputRequest, InputRequiredResult, RequestMetaObject};
-use mcpgen_types::{ErrorCode, ErrorObject, JsonObject, RawJson, Request, Revision, Value};
+use mcpgen_types::{ErrorCode, ErrorObject, JsonObject, Json, Request, Revision, Value};
 use serde::Deserialize;
 use serde_json::json;
 
@@ -46,7 +46,7 @@ pub struct Modern {
     role: Role,
     local_info: LocalInfo,
     /// The default `_meta` of a result, with the server's name and version.
-    default_meta: RawJson,
+    default_meta: Json,
     handlers: HandlerCapabilities,
     /// All supported revisions, including legacy ones.
     supported: Vec<Revision>,
@@ -87,7 +87,7 @@ impl Modern {
             JsonObject::from_iter([(SERVER_INFO.to_owned(), Value::Object(local_info.implementation.clone()))]);
         Self {
             role,
-            default_meta: RawJson::from(&default_meta),
+            default_meta: Json::from(&default_meta),
             handlers: HandlerCapabilities::default(),
             supported: local_info.revisions.clone(),
             local_info,
@@ -205,7 +205,7 @@ impl Modern {
     }
 
     /// Returns the result of `server/discover`.
-    fn discover_result(&self, revision: Revision) -> RawJson {
+    fn discover_result(&self, revision: Revision) -> Json {
         let hint = self.cache_hints.hint(DiscoverRequest::METHOD, None).unwrap_or_default();
         let mut result = json!({
             "resultType": "complete",
@@ -218,11 +218,11 @@ impl Modern {
         if let Some(instructions) = &self.local_info.instructions {
             result["instructions"] = json!(instructions);
         }
-        RawJson::from(&result)
+        Json::from(&result)
     }
 
     /// Adds the members that every result must have.
-    fn complete_result(&self, request: &RequestInfo<'_>, result: RawJson) -> Result<RawJson, ErrorObject> {
+    fn complete_result(&self, request: &RequestInfo<'_>, result: Json) -> Result<Json, ErrorObject> {
         let invalid = |why: &dyn std::fmt::Display| {
             tracing::error!(method = request.method, %why, "a handler returned an invalid result");
             errors::internal()
@@ -240,7 +240,7 @@ impl Modern {
     fn edit_result(
         &self,
         request: &RequestInfo<'_>,
-        result: &RawJson,
+        result: &Json,
         json: Cursor<'_>,
     ) -> Result<Completed, ErrorObject> {
         let invalid = |why: &dyn std::fmt::Display| {
@@ -300,7 +300,7 @@ impl Modern {
     }
 
     /// Checks `resultType`, and adds it to a result without it. Returns `None` if the result needs no change.
-    fn completed(&self, method: &str, result: Cursor<'_>) -> Result<Option<RawJson>, String> {
+    fn completed(&self, method: &str, result: Cursor<'_>) -> Result<Option<Json>, String> {
         let picked = Picked::from(result, &["resultType"]).map_err(|error| format!("{method} result: {error}"))?;
         match picked.values[0].map(Cursor::as_str) {
             None if self.result_rules.strict => Err(format!("{method} result: missing required member `resultType`")),
@@ -318,7 +318,7 @@ impl Modern {
     }
 
     /// Checks whether the result of a request may contain its input requests.
-    fn check_input_requests(&self, request: &RequestInfo<'_>, result: &RawJson) -> Result<(), ErrorObject> {
+    fn check_input_requests(&self, request: &RequestInfo<'_>, result: &Json) -> Result<(), ErrorObject> {
         let invalid = |why: String| {
             tracing::error!(method = request.method, why, "a handler returned an invalid input request");
             Err(errors::internal())
@@ -342,7 +342,7 @@ impl Modern {
     }
 
     /// Reads the peer info from the result of `server/discover`.
-    fn read_peer_info(&self, result: &RawJson) -> Option<PeerInfo> {
+    fn read_peer_info(&self, result: &Json) -> Option<PeerInfo> {
         let mut result: JsonObject = result.decode().ok()?;
         let mut object = |key: &str| match result.remove(key) {
             Some(Value::Object(object)) => Some(object),
@@ -367,7 +367,7 @@ fn check_meta<const N: usize>(message: Cursor<'_>, names: &'static [&'static str
 
 /// The outcome of adding the required members to a result.
 enum Completed {
-    Edited(RawJson),
+    Edited(Json),
     Unchanged,
     /// Only `_meta` is missing.
     WithoutMeta,
@@ -453,15 +453,15 @@ impl Protocol for Modern {
         }
     }
 
-    fn notification_revision(&self, _: &str, _: Option<&RawJson>) -> Option<Revision> {
+    fn notification_revision(&self, _: &str, _: Option<&Json>) -> Option<Revision> {
         self.negotiated().revision
     }
 
     fn complete_response(
         &self,
         request: &RequestInfo<'_>,
-        result: Result<RawJson, ErrorObject>,
-    ) -> Result<RawJson, ErrorObject> {
+        result: Result<Json, ErrorObject>,
+    ) -> Result<Json, ErrorObject> {
         result.and_then(|result| self.complete_result(request, result)).map_err(with_allowed_code)
     }
 
@@ -470,7 +470,7 @@ impl Protocol for Modern {
         scope: Option<&RequestScope>,
         method: &str,
         revision: Option<Revision>,
-        _: Option<&RawJson>,
+        _: Option<&Json>,
     ) -> Result<(), String> {
         let supported = scope.map(|scope| scope.revision).or(self.negotiated().revision);
         if let (Some(of), Some(supported)) = (revision, supported)
@@ -511,7 +511,7 @@ impl Protocol for Modern {
         }
     }
 
-    fn complete_params(&self, _: &str, params: Option<RawJson>) -> Result<Option<RawJson>, String> {
+    fn complete_params(&self, _: &str, params: Option<Json>) -> Result<Option<Json>, String> {
         if self.role == Role::Server {
             return Ok(params);
         }
@@ -519,7 +519,7 @@ impl Protocol for Modern {
         with_meta(params, &request_meta(&self.local_info, &self.capabilities(revision), revision), false)
     }
 
-    fn process_result(&self, method: &str, result: RawJson) -> Result<RawJson, String> {
+    fn process_result(&self, method: &str, result: Json) -> Result<Json, String> {
         if self.role == Role::Server {
             return Ok(result);
         }
@@ -539,7 +539,7 @@ impl Protocol for Modern {
         Ok(result)
     }
 
-    fn may_cancel(&self, method: &str, _: Option<&RawJson>) -> bool {
+    fn may_cancel(&self, method: &str, _: Option<&Json>) -> bool {
         // Servers respond to this request quickly, and the server may not support modern revisions.
         method != DiscoverRequest::METHOD
     }

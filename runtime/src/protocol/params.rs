@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use mcpgen_types::codec::{Cursor, Decode};
-use mcpgen_types::{JsonObject, RawJson};
+use mcpgen_types::{JsonObject, Json};
 
 use crate::jsonrpc::json::Picked;
 use crate::protocol::methods;
@@ -22,7 +22,7 @@ pub(crate) struct ParamsView {
 
 impl ParamsView {
     /// Reads the members. It skips absent and invalid members: decoding the params into their type reports those.
-    pub(crate) fn at(method: &str, params: Option<&RawJson>, interner: &mut ParamsInterner) -> Self {
+    pub(crate) fn at(method: &str, params: Option<&Json>, interner: &mut ParamsInterner) -> Self {
         let params_view = params.and_then(|params| params.read(|params| Self::of(method, params, interner)).ok());
         params_view.unwrap_or_else(|| Self { meta: interner.meta(None), ..Self::default() })
     }
@@ -103,7 +103,7 @@ mod tests {
     use super::*;
 
     fn view(params: &serde_json::Value, interner: &mut ParamsInterner) -> ParamsView {
-        ParamsView::at("tools/call", Some(&RawJson::from(params)), interner)
+        ParamsView::at("tools/call", Some(&Json::from(params)), interner)
     }
 
     #[test]

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use mcpgen_types::{ErrorObject, JsonObject, RawJson, Revision};
+use mcpgen_types::{ErrorObject, JsonObject, Json, Revision};
 
 use super::info::PeerInfo;
 use super::log_level::Level;
@@ -19,7 +19,7 @@ pub trait Protocol: Send + Sync + 'static {
     fn admit(&self, request: &IncomingRequest<'_>) -> Result<Admission, ErrorObject>;
 
     /// Returns the revision of a notification, or `None` if the notification is to be ignored at this time.
-    fn notification_revision(&self, method: &str, params: Option<&RawJson>) -> Option<Revision>;
+    fn notification_revision(&self, method: &str, params: Option<&Json>) -> Option<Revision>;
 
     /// Returns whether batches are supported.
     fn allows_batches(&self) -> bool {
@@ -34,8 +34,8 @@ pub trait Protocol: Send + Sync + 'static {
     fn complete_response(
         &self,
         _request: &RequestInfo<'_>,
-        result: Result<RawJson, ErrorObject>,
-    ) -> Result<RawJson, ErrorObject> {
+        result: Result<Json, ErrorObject>,
+    ) -> Result<Json, ErrorObject> {
         result
     }
 
@@ -50,7 +50,7 @@ pub trait Protocol: Send + Sync + 'static {
         _scope: Option<&RequestScope>,
         _method: &str,
         _revision: Option<Revision>,
-        _params: Option<&RawJson>,
+        _params: Option<&Json>,
     ) -> Result<(), String> {
         Ok(())
     }
@@ -60,12 +60,12 @@ pub trait Protocol: Send + Sync + 'static {
     /// # Errors
     ///
     /// Returns the reason if the params are not valid for any request.
-    fn complete_params(&self, _method: &str, params: Option<RawJson>) -> Result<Option<RawJson>, String> {
+    fn complete_params(&self, _method: &str, params: Option<Json>) -> Result<Option<Json>, String> {
         Ok(params)
     }
 
     /// Returns whether to send `notifications/cancelled` when the caller drops this request.
-    fn may_cancel(&self, _method: &str, _params: Option<&RawJson>) -> bool {
+    fn may_cancel(&self, _method: &str, _params: Option<&Json>) -> bool {
         true
     }
 
@@ -74,7 +74,7 @@ pub trait Protocol: Send + Sync + 'static {
     /// # Errors
     ///
     /// Returns the reason if the result is not valid in this kind of revisions.
-    fn process_result(&self, _method: &str, result: RawJson) -> Result<RawJson, String> {
+    fn process_result(&self, _method: &str, result: Json) -> Result<Json, String> {
         Ok(result)
     }
 
@@ -114,7 +114,7 @@ pub struct IncomingRequest<'a> {
     /// The requested method.
     pub method: &'a str,
     /// The params, not decoded yet; `None` if absent.
-    pub params: Option<&'a RawJson>,
+    pub params: Option<&'a Json>,
     /// `_meta` of the params; empty if absent. Shares its allocation with the previous request if both are equal.
     pub meta: &'a Arc<JsonObject>,
 }
@@ -138,10 +138,10 @@ pub enum Admission {
     /// Call the handler, with this scope.
     Handle(RequestScope),
     /// Send this result at once, without calling a handler.
-    Respond(RawJson),
+    Respond(Json),
     /// Send this result at once. It begins a new session, so cancel the requests of the session before, and fail those
     /// that were sent to its client.
-    NewSession(RawJson),
+    NewSession(Json),
     /// Ignore the request and send no response, for this reason.
     Drop(&'static str),
 }
@@ -174,7 +174,7 @@ impl Protocol for FixedRevision {
         Ok(Admission::Handle(RequestScope::of(self.0)))
     }
 
-    fn notification_revision(&self, _: &str, _: Option<&RawJson>) -> Option<Revision> {
+    fn notification_revision(&self, _: &str, _: Option<&Json>) -> Option<Revision> {
         Some(self.0)
     }
 

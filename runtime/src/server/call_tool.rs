@@ -7,7 +7,7 @@ use mcpgen_types::codec::Cursor;
 #[cfg(feature = "tasks")]
 use mcpgen_types::v2025_11_25::TaskMetadata;
 use mcpgen_types::v2026_07_28::{CallToolRequest, CallToolRequestParams};
-use mcpgen_types::{ErrorCode, ErrorObject, JsonObject, RawJson, Request};
+use mcpgen_types::{ErrorCode, ErrorObject, JsonObject, Json, Request};
 
 use super::conversion;
 use super::state::Server;
@@ -52,7 +52,7 @@ impl Server {
     }
 
     /// Starts a call if the rate limit allows it.
-    async fn start_limited(self, limiter: Arc<dyn RateLimiter>, call: Call) -> Result<RawJson, ErrorObject> {
+    async fn start_limited(self, limiter: Arc<dyn RateLimiter>, call: Call) -> Result<Json, ErrorObject> {
         match limiter.check(&self.caller(&call.context)).await? {
             Decision::Allowed => self.start_call(call)?.await,
             Decision::After(wait) => {
@@ -110,7 +110,7 @@ fn without_task(mut request: AnyRequest) -> AnyRequest {
         && let Ok(mut members) = params.decode::<JsonObject>()
         && members.remove("task").is_some()
     {
-        request.params = Some(RawJson::from(&members));
+        request.params = Some(Json::from(&members));
     }
     request
 }

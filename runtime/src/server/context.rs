@@ -225,7 +225,7 @@ impl RequestContext {
             ElicitResultAction::Accept => {
                 let content = answer.content.map(|content| mcpgen_types::to_value(&content)).transpose()?;
                 let content = content.unwrap_or_else(|| serde_json::json!({}));
-                let value = mcpgen_types::RawJson::from(&content).deserialize();
+                let value = mcpgen_types::Json::from(&content).deserialize();
                 value.map(Some).map_err(|error| ToolError::failed(format!("the client's answer to {key:?}: {error}")))
             }
             _ => Ok(None),

@@ -2,7 +2,7 @@
 
 use mcpgen_types::codec::Encode;
 use mcpgen_types::convert::Convertible;
-use mcpgen_types::{ErrorObject, JsonObject, RawJson, Request};
+use mcpgen_types::{ErrorObject, JsonObject, Json, Request};
 
 use crate::jsonrpc::errors;
 use crate::protocol::TYPES;
@@ -14,7 +14,7 @@ use crate::service::router::{self, AnyRequest};
 pub(super) fn params<R: Request>(mut request: AnyRequest) -> Result<R::Params, ErrorObject> {
     let revisions = Revisions { from: request.context.revision(), to: R::REVISION };
     if revisions.from != revisions.to {
-        let params = request.params.take().unwrap_or_else(|| RawJson::from(&JsonObject::new()));
+        let params = request.params.take().unwrap_or_else(|| Json::from(&JsonObject::new()));
         let converted = revisions.params(R::METHOD, &params).map_err(ConversionError::into_response)?;
         request.params = Some(converted);
     }
@@ -26,13 +26,13 @@ pub(super) fn params<R: Request>(mut request: AnyRequest) -> Result<R::Params, E
 /// # Errors
 ///
 /// The revision does not support the result.
-pub(super) fn encode<T: Encode>(context: &Context, result: &T) -> Result<RawJson, ErrorObject> {
+pub(super) fn encode<T: Encode>(context: &Context, result: &T) -> Result<Json, ErrorObject> {
     let revisions = Revisions { from: TYPES, to: context.revision() };
     revisions.result(context.method(), result).map_err(ConversionError::into_response)
 }
 
 /// Like [`encode`], for a result that is not a variant of another type.
-pub(super) fn encode_typed<T: Convertible>(context: &Context, result: &T) -> Result<RawJson, ErrorObject> {
+pub(super) fn encode_typed<T: Convertible>(context: &Context, result: &T) -> Result<Json, ErrorObject> {
     let revisions = Revisions { from: TYPES, to: context.revision() };
     revisions.typed_result(context.method(), result).map_err(ConversionError::into_response)
 }

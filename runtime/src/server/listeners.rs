@@ -4,7 +4,7 @@ use std::collections::HashMap;
 use std::collections::hash_map::Entry;
 use std::sync::Arc;
 
-use mcpgen_types::RawJson;
+use mcpgen_types::Json;
 use serde_json::json;
 
 use super::change_filter::CallerFilter;
@@ -111,7 +111,7 @@ async fn send_changes(peer: Peer, pending: Arc<Pending>) {
             change = pending.next() => change,
         };
         let params = match &change {
-            Change::Resource(uri) => Some(RawJson::from(&json!({ "uri": uri }))),
+            Change::Resource(uri) => Some(Json::from(&json!({ "uri": uri }))),
             _ => None,
         };
         // Fails for capabilities that the server has not declared; the client must not get their notifications.

@@ -54,7 +54,7 @@ impl PromptEntry {
         prompt.arguments = Some(arguments_of(&schema));
         let name = prompt.name.clone();
         let get = move |context, arguments: Arguments| {
-            let decoded = mcpgen_types::RawJson::from(&typed_values(&schema, arguments)).deserialize::<A>();
+            let decoded = mcpgen_types::Json::from(&typed_values(&schema, arguments)).deserialize::<A>();
             let result = decoded.map(|arguments| function(context, arguments)).map_err(|error| {
                 let why = super::json_terms::in_json_terms(&error.to_string());
                 crate::jsonrpc::errors::invalid_params_in_words(&format!("invalid arguments for {name}: {why}"))

@@ -2,7 +2,7 @@
 
 use futures_util::future::BoxFuture;
 use mcpgen_types::v2026_07_28::{CacheScope, ReadResourceRequestParams, ReadResourceResult};
-use mcpgen_types::{ErrorObject, JsonObject, RawJson, Value};
+use mcpgen_types::{ErrorObject, JsonObject, Json, Value};
 use serde_json::json;
 
 use super::context::RequestContext;
@@ -54,7 +54,7 @@ impl Server {
     }
 
     /// Handles `resources/subscribe` and `resources/unsubscribe`, which only legacy revisions have.
-    pub(super) fn subscribe(&self, request: &AnyRequest, subscribes: bool) -> Result<RawJson, ErrorObject> {
+    pub(super) fn subscribe(&self, request: &AnyRequest, subscribes: bool) -> Result<Json, ErrorObject> {
         if !request.context.revision().is_legacy() || !self.has_resources() {
             return Err(errors::method_not_found(&request.method));
         }
@@ -75,7 +75,7 @@ impl Server {
             true => listener.subscribe(uri).map_err(|_| errors::limit_exceeded(TOO_MANY_SUBSCRIPTIONS))?,
             false => listener.unsubscribe(uri),
         }
-        Ok(RawJson::from(&json!({})))
+        Ok(Json::from(&json!({})))
     }
 }
 

@@ -7,7 +7,7 @@ use mcpgen_types::v2026_07_28::{
     ListResourceTemplatesRequest, ListResourceTemplatesResult, ListResourcesRequest, ListResourcesResult,
     ListToolsRequest, ListToolsResult, ReadResourceRequest, SubscriptionsListenRequest,
 };
-use mcpgen_types::{RawJson, Request, Value};
+use mcpgen_types::{Json, Request, Value};
 
 use super::conversion;
 use super::handler::handle;
@@ -45,7 +45,7 @@ impl Server {
                     let list: Vec<_> = entries.iter().map(|entry| entry.listed(&context)).collect();
                     let mut result = $result::new(CacheScope::Private, list, 0);
                     result.next_cursor = next;
-                    Ok(RawJson::from(&result))
+                    Ok(Json::from(&result))
                 })
             };
         }

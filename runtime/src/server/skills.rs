@@ -11,7 +11,7 @@ use mcpgen_types::ext::skills::{
     ReadResourceDirectoryRequest, ReadResourceDirectoryRequestParams, ReadResourceDirectoryResult,
 };
 use mcpgen_types::v2026_07_28::{CacheScope, ListResourcesRequest, PaginatedRequestParams, ReadResourceRequest};
-use mcpgen_types::{ErrorObject, JsonObject, RawJson, Request};
+use mcpgen_types::{ErrorObject, JsonObject, Json, Request};
 
 use super::builder::ServerBuilder;
 use super::conversion;
@@ -208,14 +208,14 @@ where
     router.raw_request(None, R::METHOD, move |mut request| {
         let params = convert(&mut request, like).and_then(|()| conversion::params::<R>(request));
         let result = params.and_then(|params| handler(&server, params));
-        Box::pin(ready(result.map(|result| RawJson::from(&result))))
+        Box::pin(ready(result.map(|result| Json::from(&result))))
     })
 }
 
 fn convert(request: &mut AnyRequest, like: &str) -> Result<(), ErrorObject> {
     let revisions = Revisions { from: request.context.revision(), to: TYPES };
     if revisions.from != revisions.to {
-        let params = request.params.take().unwrap_or_else(|| RawJson::from(&JsonObject::new()));
+        let params = request.params.take().unwrap_or_else(|| Json::from(&JsonObject::new()));
         request.params = Some(revisions.params(like, &params).map_err(ConversionError::into_response)?);
     }
     Ok(())

@@ -18,7 +18,7 @@ use mcpgen_types::v2026_07_28::{
     SubscriptionFilter, SubscriptionsAcknowledgedNotification, SubscriptionsListenRequestParams,
     SubscriptionsListenResult, SubscriptionsListenResultMetaObject,
 };
-use mcpgen_types::{ErrorObject, JsonObject, Notification, RawJson};
+use mcpgen_types::{ErrorObject, JsonObject, Notification, Json};
 use serde_json::json;
 use tokio_util::sync::CancellationToken;
 
@@ -177,7 +177,7 @@ impl Subscriptions {
         drop(accepted);
         // Errors are ignored: sending fails only if the connection has ended, which also ends this handler.
         let notify = async |method, params: serde_json::Value| {
-            let _ = context.peer().notify_unchecked(method, Some(RawJson::from(&params))).await;
+            let _ = context.peer().notify_unchecked(method, Some(Json::from(&params))).await;
         };
         notify(SubscriptionsAcknowledgedNotification::METHOD, acknowledged).await;
         let notify_change = async |change: Change| {

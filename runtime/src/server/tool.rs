@@ -5,7 +5,7 @@ use std::future::{Future, ready};
 use std::sync::Arc;
 
 use mcpgen_types::v2026_07_28::{CallToolResult, Icon, Tool, ToolAnnotations, ToolInputSchema};
-use mcpgen_types::{ErrorObject, JsonObject, RawJson};
+use mcpgen_types::{ErrorObject, JsonObject, Json};
 #[cfg(feature = "tasks")]
 use mcpgen_types::{Request as _, v2026_07_28::CallToolRequest};
 use serde_json::json;
@@ -167,7 +167,7 @@ impl ToolEntry {
         &self,
         context: &Context,
         result: Result<CallToolResult, ToolError>,
-    ) -> Result<RawJson, ErrorObject> {
+    ) -> Result<Json, ErrorObject> {
         let result = match result {
             Ok(result) => result,
             Err(ToolError(Failure::Message(message))) => text(message).with_is_error(true),
@@ -215,7 +215,7 @@ where
 fn decode_arguments<A: serde::de::DeserializeOwned>(tool: &str, arguments: Arguments) -> Result<A, ToolError> {
     let arguments = match arguments {
         Arguments::Raw(arguments) => arguments,
-        Arguments::Object(arguments) => RawJson::from(&arguments),
+        Arguments::Object(arguments) => Json::from(&arguments),
     };
     arguments.deserialize().or_else(|error| {
         // For types such as `()`, an empty object counts as no arguments.
@@ -236,7 +236,7 @@ fn decode_arguments<A: serde::de::DeserializeOwned>(tool: &str, arguments: Argum
 pub(super) enum Arguments {
     Object(JsonObject),
     /// An undecoded object.
-    Raw(RawJson),
+    Raw(Json),
 }
 
 impl Arguments {

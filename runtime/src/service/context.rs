@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, LazyLock};
 use std::time::Duration;
 
-use mcpgen_types::{ErrorObject, JsonObject, ProgressToken, RawJson, Request, RequestId, Revision, Value};
+use mcpgen_types::{ErrorObject, JsonObject, ProgressToken, Json, Request, RequestId, Revision, Value};
 use serde_json::json;
 use tokio::sync::{Mutex, MutexGuard, Notify};
 
@@ -190,12 +190,12 @@ impl Context {
 
     /// Like [`detached`](Self::detached), but with a method and params.
     #[must_use]
-    pub fn of_request(revision: Revision, method: &str, params: Option<&RawJson>) -> Self {
+    pub fn of_request(revision: Revision, method: &str, params: Option<&Json>) -> Self {
         Self::without_peer(method, RequestScope::of(revision), params)
     }
 
     /// Like [`of_request`](Self::of_request), but with a request scope.
-    pub(crate) fn without_peer(method: &str, scope: RequestScope, params: Option<&RawJson>) -> Self {
+    pub(crate) fn without_peer(method: &str, scope: RequestScope, params: Option<&Json>) -> Self {
         let peer = Self::no_peer(scope.revision);
         Self::new(
             None,
@@ -422,7 +422,7 @@ impl Context {
     async fn report(&self, method: &str, params: &Value) {
         tokio::select! {
             // Failing to notify a disconnected peer is harmless.
-            _ = self.0.peer.raw_notify(method, Some(RawJson::from(params))) => {}
+            _ = self.0.peer.raw_notify(method, Some(Json::from(params))) => {}
             () = self.cancelled() => {}
         }
     }

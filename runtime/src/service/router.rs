@@ -9,7 +9,7 @@ use std::sync::Arc;
 use std::task::{Context as TaskContext, Poll};
 
 use mcpgen_types::codec::Encode;
-use mcpgen_types::{ErrorObject, JsonObject, Notification, Params, RawJson, Request, Revision};
+use mcpgen_types::{ErrorObject, JsonObject, Notification, Params, Json, Request, Revision};
 use serde::{Serialize, de::DeserializeOwned};
 use tower::{BoxError, Layer, Service, ServiceExt};
 
@@ -25,7 +25,7 @@ pub struct AnyRequest {
     /// The method.
     pub method: Cow<'static, str>,
     /// The undecoded params, or `None` if absent.
-    pub params: Option<RawJson>,
+    pub params: Option<Json>,
     /// The context: ID, peer, metadata and so on.
     pub context: Context,
 }
@@ -36,7 +36,7 @@ pub struct AnyNotification {
     /// The method.
     pub method: Cow<'static, str>,
     /// The undecoded params, or `None` if absent.
-    pub params: Option<RawJson>,
+    pub params: Option<Json>,
     /// The context: ID, peer, metadata and so on.
     pub context: Context,
 }
@@ -45,17 +45,17 @@ pub struct AnyNotification {
 ///
 /// You do not implement this trait. Every cloneable tower [`Service`] with these types implements it.
 pub trait RequestService:
-    Service<AnyRequest, Response = RawJson, Error: Into<BoxError>, Future: Send> + Clone + Send + 'static
+    Service<AnyRequest, Response = Json, Error: Into<BoxError>, Future: Send> + Clone + Send + 'static
 {
 }
 
 impl<S> RequestService for S where
-    S: Service<AnyRequest, Response = RawJson, Error: Into<BoxError>, Future: Send> + Clone + Send + 'static
+    S: Service<AnyRequest, Response = Json, Error: Into<BoxError>, Future: Send> + Clone + Send + 'static
 {
 }
 
 /// The future that a handler returns. It resolves to the result as JSON, or to an error for the peer.
-pub type ResponseFuture = Pin<Box<dyn Future<Output = Result<RawJson, ErrorObject>> + Send>>;
+pub type ResponseFuture = Pin<Box<dyn Future<Output = Result<Json, ErrorObject>> + Send>>;
 
 pub(super) type RequestFn = Arc<dyn Fn(AnyRequest) -> ResponseFuture + Send + Sync>;
 pub(super) type NotificationFn = Arc<dyn Fn(AnyNotification) -> Pin<Box<dyn Future<Output = ()> + Send>> + Send + Sync>;
@@ -146,7 +146,7 @@ pub(crate) fn params<R: Request>(request: &AnyRequest) -> Result<R::Params, mcpg
         (Err(error), Some(params)) if error.path().starts_with("/params/inputResponses/") => {
             let mut others: JsonObject = params.decode()?;
             others.remove("inputResponses");
-            R::Params::from_member(Some(&RawJson::from(&others)))
+            R::Params::from_member(Some(&Json::from(&others)))
         }
         _ => decoded,
     }
@@ -156,7 +156,7 @@ pub(crate) fn params<R: Request>(request: &AnyRequest) -> Result<R::Params, mcpg
 pub(crate) fn encoded<T: Encode, E: Into<ErrorObject>>(
     result: impl Future<Output = Result<T, E>> + Send + 'static,
 ) -> ResponseFuture {
-    Box::pin(async move { result.await.map(|result| RawJson::from(&result)).map_err(Into::into) })
+    Box::pin(async move { result.await.map(|result| Json::from(&result)).map_err(Into::into) })
 }
 
 impl Router {
@@ -277,7 +277,7 @@ impl Router {
     pub fn fallback<F, Fut>(mut self, handler: F) -> Self
     where
         F: Fn(AnyRequest) -> Fut + Send + Sync + 'static,
-        Fut: Future<Output = Result<RawJson, ErrorObject>> + Send + 'static,
+        Fut: Future<Output = Result<Json, ErrorObject>> + Send + 'static,
     {
         self.routes().fallback = Some(Arc::new(move |request| Box::pin(handler(request))));
         self
@@ -427,7 +427,7 @@ impl Router {
 }
 
 impl Service<AnyRequest> for Router {
-    type Response = RawJson;
+    type Response = Json;
     type Error = ErrorObject;
     type Future = ResponseFuture;
 

@@ -1,7 +1,7 @@
 //! Requests that run as tasks of the peer.
 
 use mcpgen_types::v2025_11_25::GetTaskPayloadRequest;
-use mcpgen_types::{JsonObject, RawJson, Request, TaskRequest};
+use mcpgen_types::{JsonObject, Json, Request, TaskRequest};
 use serde_json::json;
 
 use crate::peer::{Call, Peer, RequestBuilder, member};
@@ -11,13 +11,13 @@ impl Peer {
     pub fn call_task<R: TaskRequest<TaskResult: 'static>>(&self, params: R::Params) -> Call<R::TaskResult> {
         let mut params: JsonObject = member(&params).and_then(|params| params.decode().ok()).unwrap_or_default();
         params.entry("task").or_insert_with(|| json!({}));
-        self.request_as(R::METHOD, R::REVISION, Some(RawJson::from(&params))).send()
+        self.request_as(R::METHOD, R::REVISION, Some(Json::from(&params))).send()
     }
 
     /// Creates a request that waits for a task and returns the result of the task's request. Set
     /// [`idle_timeout`](RequestBuilder::idle_timeout) to the time that the task may take.
     pub fn task_result<R: TaskRequest>(&self, id: &str) -> RequestBuilder<R::Result> {
-        let params = RawJson::from(&json!({ "taskId": id }));
+        let params = Json::from(&json!({ "taskId": id }));
         self.request_as(GetTaskPayloadRequest::METHOD, R::REVISION, Some(params))
     }
 }

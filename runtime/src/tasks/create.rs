@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use jiff::Timestamp;
 use mcpgen_types::v2025_11_25::{CreateTaskResult, Task, TaskMetadata, TaskStatus};
-use mcpgen_types::{ErrorObject, JsonObject, RawJson};
+use mcpgen_types::{ErrorObject, JsonObject, Json};
 use tokio::sync::oneshot;
 use tokio_util::sync::CancellationToken;
 
@@ -34,7 +34,7 @@ impl Tasks {
         context: Context,
         metadata: TaskMetadata,
         run: impl FnOnce(Context) -> ResponseFuture + Send + 'static,
-    ) -> Result<RawJson, ErrorObject> {
+    ) -> Result<Json, ErrorObject> {
         let new = self.prepare(&context, metadata.ttl.map(ttl).transpose()?)?;
         let (task, ttl, stop) = (new.entry.task.clone(), new.ttl, new.stop.clone());
         let running_task = Arc::new(RunningTask {
@@ -54,7 +54,7 @@ impl Tasks {
             running_task.end(ending, ttl).await;
         })
         .await?;
-        Ok(RawJson::from(&CreateTaskResult::new(task)))
+        Ok(Json::from(&CreateTaskResult::new(task)))
     }
 
     /// Creates a task for a request, and reserves its slot. `ttl` is the time that the peer has requested.

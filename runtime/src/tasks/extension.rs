@@ -8,7 +8,7 @@ use mcpgen_types::ext::tasks::{
 };
 use mcpgen_types::v2025_11_25::{Task, TaskMetadata, TaskStatus};
 use mcpgen_types::v2026_07_28::CallToolRequest;
-use mcpgen_types::{ErrorObject, JsonObject, Params, RawJson, Request, Value};
+use mcpgen_types::{ErrorObject, JsonObject, Params, Json, Request, Value};
 use serde_json::json;
 
 use super::input::TaskInput;
@@ -102,7 +102,7 @@ impl TasksExtension {
         &self,
         context: Context,
         run: impl Fn(Context, TaskInput) -> ResponseFuture + Send + Sync + 'static,
-    ) -> Result<RawJson, ErrorObject> {
+    ) -> Result<Json, ErrorObject> {
         let new = self.tasks.prepare(&context, None)?;
         let (id, ttl, stop) = (new.entry.task.task_id.clone(), new.ttl, new.stop.clone());
         let mut result = state_of(&new.entry);
@@ -118,7 +118,7 @@ impl TasksExtension {
             }
         };
         self.tasks.start(&method, new, work).await?;
-        Ok(RawJson::from(&result))
+        Ok(Json::from(&result))
     }
 
     /// Creates a task that the client of revision 2025-11-25 has requested.
@@ -127,7 +127,7 @@ impl TasksExtension {
         context: Context,
         metadata: TaskMetadata,
         run: impl FnOnce(Context) -> ResponseFuture + Send + 'static,
-    ) -> Result<RawJson, ErrorObject> {
+    ) -> Result<Json, ErrorObject> {
         self.tasks.clone().create(context, metadata, run).await
     }
 
@@ -199,7 +199,7 @@ impl Extension for TasksExtension {
 
 /// Decodes the params of `tasks/update`: the ID of the task, and the responses. A response is not decoded before its
 /// request is known, because responses to unknown requests are ignored.
-fn update_params(params: Option<RawJson>) -> Result<(String, JsonObject), ErrorObject> {
+fn update_params(params: Option<Json>) -> Result<(String, JsonObject), ErrorObject> {
     let invalid = |error| errors::invalid_params(&error);
     let mut responses = JsonObject::new();
     let params = match params {
@@ -210,7 +210,7 @@ fn update_params(params: Option<RawJson>) -> Result<(String, JsonObject), ErrorO
             if let Some(Value::Object(found)) = members.get_mut("inputResponses") {
                 std::mem::swap(found, &mut responses);
             }
-            Some(RawJson::from(&members))
+            Some(Json::from(&members))
         }
     };
     let params = UpdateTaskRequestParams::from_member(params.as_ref()).map_err(invalid)?;

@@ -8,7 +8,7 @@ use mcpgen_types::v2025_11_25::{
     CancelTaskRequest, GetTaskPayloadRequest, GetTaskRequest, ListTasksRequest, ListTasksResult, Task, TaskMetadata,
     TaskStatus,
 };
-use mcpgen_types::{ErrorCode, ErrorObject, Params, RawJson, Request, TaskRequest};
+use mcpgen_types::{ErrorCode, ErrorObject, Params, Json, Request, TaskRequest};
 use serde_json::json;
 
 use super::create::ID_LENGTH;
@@ -100,7 +100,7 @@ impl Tasks {
     }
 
     /// Waits until a task has ended and returns its outcome.
-    async fn outcome(&self, context: &Context, id: &str) -> Result<RawJson, ErrorObject> {
+    async fn outcome(&self, context: &Context, id: &str) -> Result<Json, ErrorObject> {
         let mut changes = self.changes(id);
         loop {
             if let Some(outcome) = self.find(context, id).await?.outcome {

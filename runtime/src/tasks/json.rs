@@ -2,7 +2,7 @@
 
 use jiff::Timestamp;
 use mcpgen_types::codec::{Cursor, Decode};
-use mcpgen_types::{Error, ErrorKind, JsonObject, RawJson, to_string};
+use mcpgen_types::{Error, ErrorKind, JsonObject, Json, to_string};
 
 use super::store::StoredTask;
 use crate::jsonrpc::json::Picked;
@@ -34,7 +34,7 @@ impl StoredTask {
     ///
     /// Fails for any other text.
     pub fn from_json(text: &str) -> Result<Self, Error> {
-        let json: RawJson = mcpgen_types::from_str(text)?;
+        let json: Json = mcpgen_types::from_str(text)?;
         json.read(Self::read)?
     }
 
@@ -46,7 +46,7 @@ impl StoredTask {
             Error::new(kind).at_key("until")
         })?;
         let outcome = match (result, error) {
-            (Some(result), _) => Some(Ok(result.to_raw())),
+            (Some(result), _) => Some(Ok(result.to_json())),
             (None, Some(error)) => Some(Err(required("error", Some(error))?)),
             (None, None) => None,
         };
@@ -89,7 +89,7 @@ mod tests {
 
     #[test]
     fn decodes_what_it_encodes() {
-        let result = RawJson::try_from(r#"{"big": 9007199254740993, "float": 1.0}"#.to_owned()).expect("JSON");
+        let result = Json::parse(r#"{"big": 9007199254740993, "float": 1.0}"#.to_owned()).expect("JSON");
         let error = ErrorObject::new(-1, "failed").with_data(json!([1]));
         for outcome in [None, Some(Ok(result)), Some(Err(error))] {
             let before = stored(outcome);
@@ -98,8 +98,8 @@ mod tests {
             assert_eq!((after.task, after.owner, after.until), (before.task, before.owner, before.until));
             assert_eq!((after.input_requests, after.input_responses), (before.input_requests, before.input_responses));
             assert_eq!(
-                after.outcome.map(|outcome| outcome.map(RawJson::into_text)),
-                before.outcome.map(|outcome| outcome.map(RawJson::into_text))
+                after.outcome.map(|outcome| outcome.map(Json::into_text)),
+                before.outcome.map(|outcome| outcome.map(Json::into_text))
             );
         }
     }

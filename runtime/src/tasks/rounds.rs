@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use futures_util::FutureExt;
 use mcpgen_types::v2026_07_28::InputRequiredResult;
-use mcpgen_types::{ErrorObject, JsonObject, RawJson};
+use mcpgen_types::{ErrorObject, JsonObject, Json};
 use tokio_util::sync::CancellationToken;
 
 use super::input::TaskInput;
@@ -89,7 +89,7 @@ impl Drop for CancelOnDrop {
 }
 
 /// Decodes a result that requests input. Returns `None` for other results.
-fn input_required(result: &RawJson) -> Result<Option<InputRequiredResult>, ErrorObject> {
+fn input_required(result: &Json) -> Result<Option<InputRequiredResult>, ErrorObject> {
     let is_required = result.read(|result| {
         let [kind] = Picked::values(result, &["resultType"]);
         kind.is_some_and(|kind| kind.text() == "\"input_required\"")

@@ -8,7 +8,7 @@ use std::time::Duration;
 use futures_util::FutureExt;
 use futures_util::future::BoxFuture;
 use mcpgen_types::v2025_11_25::{Task, TaskStatus, TaskStatusNotification};
-use mcpgen_types::{ErrorCode, ErrorObject, Notification, RawJson};
+use mcpgen_types::{ErrorCode, ErrorObject, Notification, Json};
 use serde_json::json;
 use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
@@ -131,7 +131,7 @@ impl RunningTask {
 
     async fn notify_status(&self, task: &Task) {
         // A peer that misses the notification can still poll.
-        let peer = self.peer.raw_notify(TaskStatusNotification::METHOD, Some(RawJson::from(task)));
+        let peer = self.peer.raw_notify(TaskStatusNotification::METHOD, Some(Json::from(task)));
         let _ = tokio::time::timeout(NOTIFICATION_TIMEOUT, peer).await;
     }
 }
@@ -204,7 +204,7 @@ impl TaskScope for RunningTask {
 }
 
 /// Returns whether a result is a tool's error, with `isError` set.
-fn is_error(result: &RawJson) -> bool {
+fn is_error(result: &Json) -> bool {
     let is_error = result.read(|result| {
         let [is_error] = Picked::values(result, &["isError"]);
         is_error.is_some_and(|is_error| is_error.text() == "true")

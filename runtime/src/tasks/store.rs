@@ -5,10 +5,10 @@ use std::sync::Arc;
 use futures_util::future::BoxFuture;
 use jiff::Timestamp;
 use mcpgen_types::v2025_11_25::{Task, TaskStatus};
-use mcpgen_types::{ErrorCode, ErrorObject, JsonObject, RawJson};
+use mcpgen_types::{ErrorCode, ErrorObject, JsonObject, Json};
 
 /// The result or error of the request that runs as a task.
-pub type TaskOutcome = Result<RawJson, ErrorObject>;
+pub type TaskOutcome = Result<Json, ErrorObject>;
 
 /// Stores tasks. The peer receives the errors that a store returns.
 ///

@@ -3,7 +3,7 @@
 use std::future::Future;
 use std::time::Duration;
 
-use mcpgen_types::{RawJson, Revision};
+use mcpgen_types::{Json, Revision};
 
 use super::{Message, Outcome};
 use crate::protocol::Role;
@@ -40,7 +40,7 @@ impl Operation {
         Scope
     }
 
-    pub(crate) fn inject(&self, params: Option<RawJson>) -> Option<RawJson> {
+    pub(crate) fn inject(&self, params: Option<Json>) -> Option<Json> {
         params
     }
 

@@ -5,7 +5,7 @@ use std::future::Future;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use mcpgen_types::{RawJson, RequestId, Revision};
+use mcpgen_types::{Json, RequestId, Revision};
 use opentelemetry::context::{FutureExt, WithContext};
 use opentelemetry::global::{self, BoxedTracer};
 use opentelemetry::metrics::{Histogram, Meter, UpDownCounter};
@@ -212,7 +212,7 @@ impl Operation {
     }
 
     /// Writes the trace context into `_meta` of the params. Params that are an array have no `_meta`, and stay as they are.
-    pub(crate) fn inject(&self, params: Option<RawJson>) -> Option<RawJson> {
+    pub(crate) fn inject(&self, params: Option<Json>) -> Option<Json> {
         let mut injector = MetaInjector::default();
         global::get_text_map_propagator(|propagator| propagator.inject_context(&self.context, &mut injector));
         if injector.0.is_empty() {
@@ -336,7 +336,7 @@ fn id_in_words(id: &RequestId) -> String {
 }
 
 /// Returns whether the result of a tool call reports a failure of the tool.
-fn is_error(result: &RawJson) -> bool {
+fn is_error(result: &Json) -> bool {
     let is_error = result.read(|result| {
         let [is_error] = Picked::values(result, &["isError"]);
         is_error.is_some_and(|is_error| is_error.text() == "true")

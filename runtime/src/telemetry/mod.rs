@@ -32,7 +32,7 @@ mod metadata;
 #[cfg(feature = "opentelemetry")]
 mod store;
 
-use mcpgen_types::{ErrorObject, JsonObject, RawJson, RequestId, Revision};
+use mcpgen_types::{ErrorObject, JsonObject, Json, RequestId, Revision};
 
 #[cfg(all(not(feature = "opentelemetry"), feature = "tasks"))]
 pub(crate) use disabled::Scope;
@@ -56,7 +56,7 @@ pub(crate) struct Message<'a> {
     pub(crate) id: Option<&'a RequestId>,
     pub(crate) revision: Option<Revision>,
     /// The params of an outgoing message, or `None` if `subject` and `meta` are known.
-    pub(crate) params: Option<&'a RawJson>,
+    pub(crate) params: Option<&'a Json>,
     /// The name of the tool or prompt, or the URI of the resource.
     pub(crate) subject: Option<&'a str>,
     /// `_meta` of an incoming message.
@@ -70,7 +70,7 @@ pub(crate) struct Message<'a> {
 pub(crate) enum Outcome<'a> {
     /// A notification was sent or handled.
     Done,
-    Result(&'a RawJson),
+    Result(&'a Json),
     Error(&'a ErrorObject),
     /// No response arrived. `kind` is the `error.type`.
     Failed {
@@ -79,8 +79,8 @@ pub(crate) enum Outcome<'a> {
     },
 }
 
-impl<'a> From<&'a Result<RawJson, ErrorObject>> for Outcome<'a> {
-    fn from(result: &'a Result<RawJson, ErrorObject>) -> Self {
+impl<'a> From<&'a Result<Json, ErrorObject>> for Outcome<'a> {
+    fn from(result: &'a Result<Json, ErrorObject>) -> Self {
         match result {
             Ok(result) => Self::Result(result),
             Err(error) => Self::Error(error),

@@ -6,7 +6,7 @@ use std::time::Duration;
 use futures_util::future::join_all;
 use jiff::{SignedDuration, Timestamp};
 use mcpgen_types::v2025_11_25::{Task, TaskStatus};
-use mcpgen_types::{ErrorObject, JsonObject, RawJson};
+use mcpgen_types::{ErrorObject, JsonObject, Json};
 use serde_json::json;
 use tokio::time::sleep;
 
@@ -74,11 +74,11 @@ async fn keeps_tasks_exactly<S: TaskStore>(replica: &impl AsyncFn() -> S) {
     let changed = change(&a, &id, TaskChange::respond(object("a"))).await.expect("a changed task");
     assert_eq!((changed.task.status, &changed.input_responses), (TaskStatus::Working, &object("a")));
     // Results keep their text.
-    let result: RawJson = mcpgen_types::from_str(r#"{"b": 1.0, "a":  [12345678901234567890]}"#).expect("JSON");
+    let result: Json = mcpgen_types::from_str(r#"{"b": 1.0, "a":  [12345678901234567890]}"#).expect("JSON");
     let end = TaskChange::end(TaskStatus::Completed, Some("done".to_owned()), Ok(result.clone()));
     let ended = change(&b, &id, end.clone()).await.expect("an ended task");
     assert_eq!(
-        ended.outcome.as_ref().and_then(|outcome| outcome.as_ref().ok()).map(RawJson::text),
+        ended.outcome.as_ref().and_then(|outcome| outcome.as_ref().ok()).map(Json::text),
         Some(result.text())
     );
     assert_eq!(get(&a, &id).await.expect("the task").to_json(), ended.to_json());

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use mcpgen_types::codec::Cursor;
-use mcpgen_types::{RawJson, RequestId};
+use mcpgen_types::{Json, RequestId};
 use tokio::sync::OwnedSemaphorePermit;
 
 use crate::jsonrpc::envelope::{Envelope, scan_bytes};
@@ -87,7 +87,7 @@ pub struct Metadata {
     /// The method.
     pub method: String,
     /// The params.
-    pub params: Option<RawJson>,
+    pub params: Option<Json>,
 }
 
 impl Metadata {
@@ -101,7 +101,7 @@ impl Metadata {
             Envelope::Notification { method, params } => (None, method, params),
             _ => return None,
         };
-        Some(Self { id, method: method.into_owned(), params: params.map(Cursor::to_raw) })
+        Some(Self { id, method: method.into_owned(), params: params.map(Cursor::to_json) })
     }
 }
 

@@ -192,13 +192,13 @@ async fn relays_progress_and_cancellation() {
         let bridged = Bridged::new(client(front), behind).await;
         let reports = Arc::new(Mutex::new(Vec::new()));
         let seen = Arc::clone(&reports);
-        let params = mcpgen_types::RawJson::from(&json!({ "name": "count", "arguments": {} }));
+        let params = mcpgen_types::Json::from(&json!({ "name": "count", "arguments": {} }));
         let request = bridged.client.peer.raw_request("tools/call", Some(params));
         let call = request.on_progress(move |report| seen.lock().expect("no panic").push(report.progress));
         timeout(DEADLINE, call.send()).await.expect("in time").expect("a result");
         assert_eq!(*reports.lock().expect("no panic"), [1.0, 2.0]);
         let (begun, mut has_begun) = tokio::sync::mpsc::channel(1);
-        let params = mcpgen_types::RawJson::from(&json!({ "name": "wait", "arguments": {} }));
+        let params = mcpgen_types::Json::from(&json!({ "name": "wait", "arguments": {} }));
         let request = bridged.client.peer.raw_request("tools/call", Some(params));
         let call = request
             .on_progress(move |_| {

@@ -9,7 +9,7 @@ use mcpgen_runtime::jsonrpc::errors;
 use mcpgen_runtime::transport::{self, lines};
 use mcpgen_runtime::{CallError, Client, Limits, Server, serve};
 use mcpgen_types::v2026_07_28::{ListToolsRequest, PaginatedRequestParams, SubscriptionFilter, Tool, ToolInputSchema};
-use mcpgen_types::{RawJson, Revision};
+use mcpgen_types::{Json, Revision};
 use serde_json::{Value, json};
 
 use crate::support::RawPeer;
@@ -168,7 +168,7 @@ async fn reports_a_busy_server() {
     let limits = Limits { in_flight: 1, queued_requests: 0, ..Limits::default() };
     tokio::spawn(serve(server.limits(limits).build(), there));
     let client = Client::builder("client", "1").connect(here.0, here.1).await.expect("a server");
-    let params = || Some(RawJson::from(&json!({ "name": "hang" })));
+    let params = || Some(Json::from(&json!({ "name": "hang" })));
     let _running = client.peer.raw_request("tools/call", params()).send();
     let error = client.peer.raw_request("tools/call", params()).await.expect_err("the server is busy");
     assert!(error.is_busy(), "{error}");

@@ -16,7 +16,7 @@ use mcpgen_runtime::transport::lines;
 use mcpgen_types::v2025_11_25::{
     CallToolRequest, CallToolRequestParams, CallToolResult, ContentBlock, EmptyResult, PingRequest, TextContent,
 };
-use mcpgen_types::{ErrorCode, ErrorObject, RawJson, Revision};
+use mcpgen_types::{ErrorCode, ErrorObject, Json, Revision};
 use serde_json::json;
 use tokio::io::DuplexStream;
 
@@ -254,7 +254,7 @@ async fn dropping_a_connection_closes_it() {
 #[tokio::test(start_paused = true)]
 async fn disconnects_from_a_peer_that_does_not_read() {
     let (_wire, peer) = connect(Router::new(), Limits::default());
-    let event = RawJson::from(&json!({ "pad": "x".repeat(100_000) }));
+    let event = Json::from(&json!({ "pad": "x".repeat(100_000) }));
     peer.raw_notify("my/event", Some(event)).await.expect("the queue has space");
     peer.disconnect();
     assert!(matches!(peer.call::<PingRequest>(None).await, Err(CallError::Closed(_))));
@@ -518,7 +518,7 @@ async fn custom_methods_use_serde_types() {
     assert!(matches!(error, CallError::Invalid(_)), "{error}");
     let error = peer.custom_request::<_, i64>("my/sum", &["x"]).expect("JSON").await.expect_err("not a map");
     assert!(error.to_string().contains("invalid params"), "{error}");
-    peer.raw_notify("my/event", Some(RawJson::from(&json!(["a", "b"])))).await.expect("sent");
+    peer.raw_notify("my/event", Some(Json::from(&json!(["a", "b"])))).await.expect("sent");
     let error = peer.raw_request("my/other", None).await.expect_err("unknown");
     assert_eq!(error.to_string(), "my/other (7)");
     assert_eq!(*received.lock().expect("no panic"), "ab");
@@ -548,7 +548,7 @@ async fn handlers_wait_for_a_slow_reader() {
         let counter = counter.clone();
         async move {
             for number in 0..5000 {
-                let params = RawJson::from(&json!({ "number": number, "pad": "x".repeat(1000) }));
+                let params = Json::from(&json!({ "number": number, "pad": "x".repeat(1000) }));
                 context.peer().raw_notify("my/event", Some(params)).await.expect("an open connection");
                 counter.fetch_add(1, Ordering::Relaxed);
             }
@@ -609,7 +609,7 @@ async fn sends_each_message_on_one_line() {
     let response = remote.request(&request.to_string()).await;
     assert_eq!((&response["id"], &response["result"]["content"][0]["text"]), (&json!("\n"), &json!(name)));
     // Raw JSON may contain line breaks.
-    let params = RawJson::try_from("{\n\"x\":\r\n[1,\n2]}".to_owned()).expect("JSON");
+    let params = Json::parse("{\n\"x\":\r\n[1,\n2]}".to_owned()).expect("JSON");
     peer.raw_notify("my/\n", Some(params)).await.expect("sent");
     let notification = remote.receive().await;
     assert_eq!((&notification["method"], &notification["params"]), (&json!("my/\n"), &json!({ "x": [1, 2] })));
@@ -675,7 +675,7 @@ async fn peers_that_flood_each_other_do_not_deadlock() {
 async fn a_router_works_without_a_connection() {
     use mcpgen_runtime::service::router::AnyRequest;
 
-    let params = RawJson::from(&json!({ "name": "a" }));
+    let params = Json::from(&json!({ "name": "a" }));
     let context = Context::detached(Revision::V2025_11_25);
     let request = AnyRequest { method: "tools/call".into(), params: Some(params), context };
     let result = echoes().handle_request(request).await.expect("a result");

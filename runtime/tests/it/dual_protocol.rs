@@ -8,7 +8,7 @@ use mcpgen_runtime::peer::CallError;
 use mcpgen_runtime::protocol::config::ServerConfig;
 use mcpgen_runtime::transport::{self, lines};
 use mcpgen_runtime::{Client, Closed, Limits, LocalInfo, Router, connect, serve};
-use mcpgen_types::{ErrorObject, RawJson, Revision, v2025_03_26, v2025_06_18, v2025_11_25, v2026_07_28};
+use mcpgen_types::{ErrorObject, Json, Revision, v2025_03_26, v2025_06_18, v2025_11_25, v2026_07_28};
 use proptest::prelude::*;
 use proptest::test_runner::TestRunner;
 use serde_json::{Value, json};
@@ -89,7 +89,7 @@ async fn clients_and_servers_agree_on_a_revision() {
 fn the_discover_response_determines_the_protocol() {
     use Revision as R;
     let both = [R::V2026_07_28, R::V2025_11_25, R::V2025_06_18];
-    let discovered = |versions: Value| Ok(RawJson::from(&json!({ "supportedVersions": versions, "capabilities": {} })));
+    let discovered = |versions: Value| Ok(Json::from(&json!({ "supportedVersions": versions, "capabilities": {} })));
     let error_response =
         |code: i64, data: Value| Err(CallError::ErrorResponse(ErrorObject::new(code, "").with_data(data)));
     let supports = |versions: Value| json!({ "supported": versions, "requested": "2026-07-28" });
@@ -102,8 +102,8 @@ fn the_discover_response_determines_the_protocol() {
         (discovered(json!(["2030-01-01"])), incompatible(&["2030-01-01"])),
         (discovered(json!("2026-07-28")), ProbeOutcome::Legacy),
         (discovered(json!([1])), ProbeOutcome::Legacy),
-        (Ok(RawJson::from(&json!({}))), ProbeOutcome::Legacy),
-        (Ok(RawJson::from(&json!(null))), ProbeOutcome::Legacy),
+        (Ok(Json::from(&json!({}))), ProbeOutcome::Legacy),
+        (Ok(Json::from(&json!(null))), ProbeOutcome::Legacy),
         (error_response(-32022, supports(json!(["2026-07-28"]))), ProbeOutcome::Retry(R::V2026_07_28)),
         (error_response(-32022, supports(json!(["2025-11-25"]))), ProbeOutcome::Legacy),
         (error_response(-32022, supports(json!(["2030-01-01"]))), incompatible(&["2030-01-01"])),

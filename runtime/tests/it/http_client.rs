@@ -111,7 +111,7 @@ async fn calls_every_method_in_every_revision() {
         assert_eq!(text(&call("echo", json!({ "a": "ü" })).await), r#"{"a":"ü"}"#);
         let reports = Arc::<AtomicUsize>::default();
         let count = Arc::clone(&reports);
-        let params = mcpgen_types::RawJson::from(&json!({ "name": "progress" }));
+        let params = mcpgen_types::Json::from(&json!({ "name": "progress" }));
         let progress = client.peer.raw_request("tools/call", Some(params)).on_progress(move |_| {
             count.fetch_add(1, Ordering::SeqCst);
         });
@@ -138,7 +138,7 @@ async fn calls_every_method_in_every_revision() {
         assert_eq!(observed.resumed_streams.load(Ordering::SeqCst), resumes, "{revision:?}");
         // The client cancels a call.
         let waiting =
-            client.peer.raw_request("tools/call", Some(mcpgen_types::RawJson::from(&json!({ "name": "wait" })))).send();
+            client.peer.raw_request("tools/call", Some(mcpgen_types::Json::from(&json!({ "name": "wait" })))).send();
         tokio::select! {
             _ = waiting => panic!("the call completed"),
             () = observed.started.notified() => {}

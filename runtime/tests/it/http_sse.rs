@@ -17,7 +17,7 @@ use mcpgen_runtime::peer::CallError;
 use mcpgen_runtime::transport::{self, Inbound};
 use mcpgen_runtime::{Client, LocalInfo};
 use mcpgen_types::v2026_07_28::{CallToolResult, ContentBlock, ElicitResult, ElicitResultAction};
-use mcpgen_types::{JsonObject, RawJson, Revision};
+use mcpgen_types::{JsonObject, Json, Revision};
 use serde_json::{Value, json};
 use tokio::sync::mpsc;
 use tower::BoxError;
@@ -232,7 +232,7 @@ async fn calls_methods_over_http_sse() {
             }
             let reports = Arc::<AtomicUsize>::default();
             let count = Arc::clone(&reports);
-            let progress = RawJson::from(&json!({ "name": "progress" }));
+            let progress = Json::from(&json!({ "name": "progress" }));
             let progress = client.peer.raw_request("tools/call", Some(progress)).on_progress(move |_| {
                 count.fetch_add(1, Ordering::SeqCst);
             });
@@ -242,7 +242,7 @@ async fn calls_methods_over_http_sse() {
                 // The server sends a request before it responds.
                 assert_eq!(text(&client.call_tool("ask", JsonObject::new()).await.expect("a response")), "accept");
             }
-            let wait = RawJson::from(&json!({ "name": "wait" }));
+            let wait = Json::from(&json!({ "name": "wait" }));
             tokio::select! {
                 _ = client.peer.raw_request("tools/call", Some(wait)).send() => panic!("the call completed"),
                 () = server.observed.started.notified() => {}

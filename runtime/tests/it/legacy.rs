@@ -12,7 +12,7 @@ use mcpgen_runtime::protocol::{Level, Role};
 use mcpgen_runtime::service::router::Router;
 use mcpgen_runtime::transport::lines;
 use mcpgen_runtime::{Client, connect};
-use mcpgen_types::{ErrorObject, RawJson, Revision, v2024_11_05, v2025_03_26, v2025_11_25};
+use mcpgen_types::{ErrorObject, Json, Revision, v2024_11_05, v2025_03_26, v2025_11_25};
 use serde_json::{Value, json};
 use tokio::task::JoinHandle;
 
@@ -408,7 +408,7 @@ async fn params_may_require_capabilities() {
     for (capabilities, method, params, allowed) in table {
         let (mut remote, peer) = ready(capabilities.clone()).await;
         remote.request(PING).await;
-        let call = tokio::spawn(peer.raw_request(method, Some(RawJson::from(&params))).send());
+        let call = tokio::spawn(peer.raw_request(method, Some(Json::from(&params))).send());
         if allowed {
             assert_eq!(remote.receive().await["method"], method, "{capabilities} {params}");
         } else {
@@ -425,7 +425,7 @@ async fn does_not_send_cancelled_for_task_requests() {
     let (mut remote, peer) = ready(json!({ "sampling": {}, "tasks": tasks })).await;
     remote.request(PING).await;
     for (params, cancelled) in [(json!({ "task": {} }), false), (json!({}), true)] {
-        let params = RawJson::from(&params);
+        let params = Json::from(&params);
         let call = tokio::spawn(peer.raw_request("sampling/createMessage", Some(params)).send());
         remote.receive().await;
         call.abort();

@@ -22,7 +22,7 @@ use mcpgen_types::v2026_07_28::{
     PaginatedRequestParams, ReadResourceRequest, ReadResourceRequestParams, ReadResourceResult, TextContent,
     TextResourceContents, Tool, ToolInputSchema, ToolListChangedNotification,
 };
-use mcpgen_types::{ErrorObject, RawJson, Revision, v2025_11_25};
+use mcpgen_types::{ErrorObject, Json, Revision, v2025_11_25};
 use serde_json::{Value, json};
 
 use crate::support::{self, RawPeer};
@@ -426,9 +426,9 @@ async fn a_client_sends_its_metadata_with_each_request() {
     let calls = tokio::spawn(async move {
         let typed = CallToolRequestParams::new(client.meta(), "a");
         let _ = peer.call::<CallToolRequest>(typed).await;
-        let _ = peer.raw_request("tools/call", Some(RawJson::from(&json!({ "name": "a" })))).await;
+        let _ = peer.raw_request("tools/call", Some(Json::from(&json!({ "name": "a" })))).await;
         let own = json!({ "name": "a", "_meta": { "io.modelcontextprotocol/logLevel": "debug", "mine": [1] } });
-        let _ = peer.raw_request("tools/call", Some(RawJson::from(&own))).await;
+        let _ = peer.raw_request("tools/call", Some(Json::from(&own))).await;
         let _ = peer.custom_request::<_, Value>("custom/none", &json!(null)).expect("params").await;
         let _ = peer.raw_request("tools/call", None).on_progress(|_| {}).await;
     });

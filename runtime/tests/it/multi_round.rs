@@ -20,7 +20,7 @@ use mcpgen_types::v2026_07_28::{
     InputRequiredOrCallToolResult, InputRequiredResult, ListRootsRequest, ListRootsResult, ReadResourceRequest, Role,
     SamplingMessage, TextContent,
 };
-use mcpgen_types::{ErrorObject, JsonObject, RawJson, Revision};
+use mcpgen_types::{ErrorObject, JsonObject, Json, Revision};
 use serde_json::{Value, json};
 
 use crate::support::{self, RawPeer};
@@ -259,14 +259,14 @@ fn decode_state(
     state: &str,
 ) -> Result<Option<u32>, ErrorObject> {
     let params = json!({ "name": name, "requestState": state });
-    let context = Context::of_request(Revision::V2026_07_28, method, Some(&RawJson::from(&params)));
+    let context = Context::of_request(Revision::V2026_07_28, method, Some(&Json::from(&params)));
     wait(codec.decode::<u32>(&context, who)).map(|rounds| rounds.state)
 }
 
 /// Encodes the value 7 as the state of a request.
 fn encode_state(codec: &RequestStateCodec, method: &str, name: &str, who: &str) -> String {
     let params = json!({ "name": name });
-    let context = Context::of_request(Revision::V2026_07_28, method, Some(&RawJson::from(&params)));
+    let context = Context::of_request(Revision::V2026_07_28, method, Some(&Json::from(&params)));
     codec.encode(&wait(codec.decode::<u32>(&context, who)).expect("the first round"), &7_u32).expect("an encoded state")
 }
 
@@ -297,7 +297,7 @@ fn accepts_only_unchanged_state_of_the_same_request() {
     }
     // The state of a resource is bound to its URI, not to other params.
     let read =
-        |params: Value| Context::of_request(Revision::V2026_07_28, "resources/read", Some(&RawJson::from(&params)));
+        |params: Value| Context::of_request(Revision::V2026_07_28, "resources/read", Some(&Json::from(&params)));
     let rounds =
         wait(codec.decode::<u32>(&read(json!({ "uri": "file:///a", "name": "x" })), "ann")).expect("the first round");
     let given = codec.encode(&rounds, &7_u32).expect("an encoded state");
@@ -473,7 +473,7 @@ async fn a_client_repeats_the_request_with_the_input() {
 async fn a_client_can_build_the_next_round_manually() {
     let (mut remote, client) = client(Router::new(), LocalInfo::new("client", "1")).await;
     let params = CallToolRequestParams::new(client.meta(), "tool");
-    let raw = RawJson::from(&params);
+    let raw = Json::from(&params);
     let call = tokio::spawn(client.peer.call::<CallToolRequest>(params));
     let id = remote.receive().await["id"].clone();
     remote.send(&response(&id, &json!({ "resultType": "input_required", "requestState": "s" }))).await;

@@ -12,7 +12,7 @@ use std::time::Duration;
 use mcpgen_runtime::protocol::Level;
 use mcpgen_runtime::{Client, Server, transport::lines};
 use mcpgen_types::v2026_07_28::{Tool, ToolInputSchema};
-use mcpgen_types::{ErrorObject, JsonObject, RawJson, Revision};
+use mcpgen_types::{ErrorObject, JsonObject, Json, Revision};
 use serde_json::{Value, json};
 
 use crate::support::RawPeer;
@@ -277,7 +277,7 @@ async fn rejects_results_and_log_messages_with_reserved_keys() {
         let (client, failed) = completed.expect("no panic");
         let failed = failed.expect_err("the result is rejected");
         assert!(failed.contains("$serde_json::private::"), "{failed}");
-        let params = RawJson::from(&json!({ "a": 1 }));
+        let params = Json::from(&json!({ "a": 1 }));
         let calling =
             tokio::spawn(async move { client.peer.raw_request("next", Some(params)).await.map(|it| it.to_string()) });
         let id = loop {

@@ -593,7 +593,7 @@ async fn clients_and_servers_can_both_run_tasks() {
         async move {
             let request = mcpgen_runtime::service::router::AnyRequest {
                 method: "tools/call".into(),
-                params: Some(mcpgen_types::RawJson::from(&params)),
+                params: Some(mcpgen_types::Json::from(&params)),
                 context,
             };
             let result = router.handle_request(request).await?;

@@ -176,7 +176,7 @@ const NAMES: &[&str] = &[
     "ClientRequestMethod",
     "ServerNotificationMethod",
     "ResultType",
-    "RawJson",
+    "Json",
     "Never",
     "codec",
     "Codec",

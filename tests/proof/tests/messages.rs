@@ -11,7 +11,7 @@ use mcpgen_proof::fuzz::{LONGEST_ERROR, Target, targets};
 use mcpgen_proof::judge::DEPTH_LIMIT;
 use mcpgen_proof::settings::is_thorough;
 use mcpgen_types::codec::Decode;
-use mcpgen_types::{Error, ErrorKind, RawJson, Value, v2025_11_25 as legacy, v2026_07_28 as modern};
+use mcpgen_types::{Error, ErrorKind, Json, Value, v2025_11_25 as legacy, v2026_07_28 as modern};
 use peak_alloc::PeakAlloc;
 use serde_json::Map;
 
@@ -207,7 +207,7 @@ fn undecoded_values_have_the_same_depth_limit() {
                 for depth in [1, DEPTH_LIMIT, DEPTH_LIMIT + 1, 10_000, 1_000_000] {
                     let text = shape.text(depth);
                     let accepted = depth <= DEPTH_LIMIT;
-                    assert_eq!(mcpgen_types::from_str::<RawJson>(&text).is_ok(), accepted, "{shape:?} {depth}");
+                    assert_eq!(mcpgen_types::from_str::<Json>(&text).is_ok(), accepted, "{shape:?} {depth}");
                     assert_eq!(mcpgen_types::from_str::<Value>(&text).is_ok(), accepted, "{shape:?} {depth}");
                     let line = format!(r#"{{"jsonrpc":"2.0","id":1,"result":{{"a":{text}}}}}"#);
                     let message = mcpgen_types::from_slice::<modern::ServerMessage>(line.as_bytes());
@@ -638,7 +638,7 @@ const HUGE_DOCUMENTS: &[Huge] = huge! {
     legacy::TextContent, "unknown name", r#"{"type":"text","text":"","@":1}"#, plain(), 1, true;
     legacy::ContentBlock, "name before the tag", r#"{"@":1,"type":"text","text":""}"#, plain(), 1, true;
     Value, "string in a value", r#"["@"]"#, plain(), 1, true;
-    RawJson, "undecoded string", r#""@""#, plain(), 1, true;
+    Json, "undecoded string", r#""@""#, plain(), 1, true;
     legacy::ServerMessage, "raw result", r#"{"jsonrpc":"2.0","id":1,"result":{"a":"@"}}"#, plain(), 1, true;
     legacy::ServerMessage, "raw lines", r#"{"id":1,"jsonrpc":"2.0","result":{"a":[@]}}"#, items("\n1"), many(), true;
     legacy::ClientMessage, "params", r#"{"method":"ping","params":{"x":"@"},"id":1,"jsonrpc":"2.0"}"#, plain(), 1, true;
@@ -664,7 +664,7 @@ const HUGE_DOCUMENTS: &[Huge] = huge! {
     Value, "items of a value", "[@]", items("1"), many(), true;
     Value, "arrays in a value", "[@]", items("[1]"), 2 * many(), true;
     Value, "members of a value", "{@}", members(), many(), true;
-    RawJson, "members of undecoded JSON", "{@}", members(), many(), true;
+    Json, "members of undecoded JSON", "{@}", members(), many(), true;
     legacy::CreateMessageRequestParams, "strings",
         r#"{"messages":[],"maxTokens":1,"stopSequences":[@]}"#, items(r#""""#), many(), true;
     legacy::CallToolResult, "content blocks", r#"{"content":[@]}"#, items(r#"{"type":"text","text":""}"#), many(), true;

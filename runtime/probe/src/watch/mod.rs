@@ -14,7 +14,7 @@ use std::io::Write;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use mcpgen_runtime::transport::{lines, stdio};
-use mcpgen_types::{Error, RawJson, Revision};
+use mcpgen_types::{Error, Json, Revision};
 
 use crate::cli::WatchArgs;
 use crate::failure::Failure;
@@ -49,6 +49,6 @@ pub(crate) async fn run(args: &WatchArgs) -> Result<(), Failure> {
 }
 
 /// Validates the result of a client's request.
-pub(crate) fn validate_result(revision: Revision, method: &str, result: &RawJson) -> Result<(), Error> {
+pub(crate) fn validate_result(revision: Revision, method: &str, result: &Json) -> Result<(), Error> {
     validate::result(revision.as_str(), Side::Client, method, false, result)
 }

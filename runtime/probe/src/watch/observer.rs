@@ -228,7 +228,7 @@ impl Observer {
             let remark = Some("no request without a response has this ID".to_owned());
             return Description { kind: format!("response #{id}"), revision: None, remark, problem: None };
         };
-        let raw = result.to_raw();
+        let raw = result.to_json();
         let PendingRequest { method, mut revision, is_task } = request;
         if method == "initialize" {
             let negotiated = object(Some(result)).get("protocolVersion").and_then(Value::as_str).map(str::to_owned);
@@ -274,5 +274,5 @@ fn beginning(bytes: &[u8]) -> String {
 
 /// Returns params or a result as an object, or an empty object if it has another type.
 fn object(json: Option<Cursor<'_>>) -> JsonObject {
-    json.and_then(|json| json.to_raw().decode().ok()).unwrap_or_default()
+    json.and_then(|json| json.to_json().decode().ok()).unwrap_or_default()
 }

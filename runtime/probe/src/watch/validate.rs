@@ -3,7 +3,7 @@
 #![allow(deprecated, reason = "messages of deprecated methods are validated too")]
 
 use mcpgen_types::codec::Decode;
-use mcpgen_types::{Error, JsonObject, RawJson, Request, RequestSet, RequestTypeVisitor, TaskRequest};
+use mcpgen_types::{Error, JsonObject, Json, Request, RequestSet, RequestTypeVisitor, TaskRequest};
 
 use super::observer::Side;
 
@@ -20,7 +20,7 @@ struct Types {
     result: fn(&str) -> Option<ResultTypes>,
 }
 
-type ValidateResult = fn(&RawJson) -> Result<(), Error>;
+type ValidateResult = fn(&Json) -> Result<(), Error>;
 
 /// The functions that validate the results of a request.
 struct ResultTypes {
@@ -44,7 +44,7 @@ pub(super) fn result(
     requester: Side,
     method: &str,
     is_task: bool,
-    result: &RawJson,
+    result: &Json,
 ) -> Result<(), Error> {
     let Some(types) = of(revision, requester).and_then(|types| (types.result)(method)) else { return Ok(()) };
     let has_task = || result.decode::<JsonObject>().is_ok_and(|result| result.contains_key("task"));
@@ -83,7 +83,7 @@ impl RequestTypeVisitor for FindResultTypes {
     }
 }
 
-fn validate_result<T: Decode>(result: &RawJson) -> Result<(), Error> {
+fn validate_result<T: Decode>(result: &Json) -> Result<(), Error> {
     result.decode::<T>().map(drop)
 }
 
@@ -111,7 +111,7 @@ mod tests {
     #[test]
     fn a_call_that_runs_as_a_task_has_two_types_of_results() {
         let call = |is_task, text: &str| {
-            let raw: RawJson = mcpgen_types::from_str(text).expect("JSON");
+            let raw: Json = mcpgen_types::from_str(text).expect("JSON");
             result("2025-11-25", Side::Client, "tools/call", is_task, &raw).map_err(|error| error.to_string())
         };
         let missing = |member: &str| Err(format!("{member}: missing required member"));
@@ -119,7 +119,7 @@ mod tests {
         assert_eq!(call(true, r#"{"task":{}}"#), missing("CreateTaskResult: task.createdAt"));
         assert_eq!(call(false, r#"{"task":{}}"#), missing("CallToolResult: content"));
         // The result of an unknown method.
-        let raw = RawJson::from(&JsonObject::new());
+        let raw = Json::from(&JsonObject::new());
         assert!(result("2025-11-25", Side::Client, "none", false, &raw).is_ok());
     }
 }

@@ -5,20 +5,20 @@ use std::time::Duration;
 use mcpgen_redis::RedisStores;
 use mcpgen_runtime::Context;
 use mcpgen_runtime::server::request_state::RequestStateCodec;
-use mcpgen_types::{ErrorObject, RawJson, Revision};
+use mcpgen_types::{ErrorObject, Json, Revision};
 use serde_json::json;
 
 use crate::redis_server::RedisServer;
 
 async fn encode(codec: &RequestStateCodec) -> String {
     let params = json!({ "name": "pay" });
-    let context = Context::of_request(Revision::LATEST, "tools/call", Some(&RawJson::from(&params)));
+    let context = Context::of_request(Revision::LATEST, "tools/call", Some(&Json::from(&params)));
     codec.encode(&codec.decode::<u32>(&context, "ann").await.expect("the first round"), &7_u32).expect("a state")
 }
 
 async fn decode(codec: &RequestStateCodec, state: &str) -> Result<Option<u32>, ErrorObject> {
     let params = json!({ "name": "pay", "requestState": state });
-    let context = Context::of_request(Revision::LATEST, "tools/call", Some(&RawJson::from(&params)));
+    let context = Context::of_request(Revision::LATEST, "tools/call", Some(&Json::from(&params)));
     codec.decode::<u32>(&context, "ann").await.map(|rounds| rounds.state)
 }
 

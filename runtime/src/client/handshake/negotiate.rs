@@ -1,6 +1,6 @@
 //! Sends the requests of the handshake.
 
-use mcpgen_types::{RawJson, Revision};
+use mcpgen_types::{Json, Revision};
 
 use super::error::HandshakeError;
 use super::options::ConnectOptions;
@@ -95,7 +95,7 @@ fn names_supported(error: &HandshakeError) -> bool {
 
 /// The response that arrived first.
 enum Reply {
-    Discover(Result<RawJson, CallError>),
+    Discover(Result<Json, CallError>),
     Initialize(Result<Revision, HandshakeError>),
 }
 
@@ -129,7 +129,7 @@ async fn initialize_beside(
     peer: &Peer,
     protocol: &DualProtocol,
     options: &ConnectOptions,
-    probe: &mut Call<RawJson>,
+    probe: &mut Call<Json>,
 ) -> Reply {
     let ours = &options.local_info.revisions;
     let mut initialized = std::pin::pin!(initialize(peer, protocol));

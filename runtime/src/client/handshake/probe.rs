@@ -1,6 +1,6 @@
 //! Interprets the response to `server/discover`.
 
-use mcpgen_types::{ErrorObject, JsonObject, RawJson, Revision, Value};
+use mcpgen_types::{ErrorObject, JsonObject, Json, Revision, Value};
 
 use crate::jsonrpc::errors;
 use crate::peer::CallError;
@@ -24,7 +24,7 @@ pub enum ProbeOutcome {
 ///
 /// Any outcome that is not known to come from a modern server counts as legacy: other errors, and no response at all.
 #[must_use]
-pub fn probe_outcome(ours: &[Revision], response: &Result<RawJson, CallError>) -> ProbeOutcome {
+pub fn probe_outcome(ours: &[Revision], response: &Result<Json, CallError>) -> ProbeOutcome {
     let supports = |versions: &[String], legacy: bool| {
         let is_listed = |revision: &&Revision| versions.iter().any(|version| version == revision.as_str());
         ours.iter().filter(|revision| revision.is_legacy() == legacy).find(is_listed).copied()
@@ -62,7 +62,7 @@ fn knows_legacy(versions: &[String]) -> bool {
 }
 
 /// Returns the supported revisions from the response of a modern server to `server/discover`.
-pub(super) fn listed(response: &Result<RawJson, CallError>) -> Option<Vec<String>> {
+pub(super) fn listed(response: &Result<Json, CallError>) -> Option<Vec<String>> {
     match response {
         Ok(result) => {
             let result: JsonObject = result.decode().ok()?;

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use http::{HeaderMap, HeaderValue};
-use mcpgen_types::{RawJson, RequestId};
+use mcpgen_types::{Json, RequestId};
 use tokio::sync::{Semaphore, mpsc};
 use tokio_util::sync::CancellationToken;
 
@@ -182,7 +182,7 @@ impl Shared {
         &self,
         is_request: bool,
         method: &str,
-        params: Option<&RawJson>,
+        params: Option<&Json>,
     ) -> (Option<String>, HeaderMap) {
         let repeated = params.and_then(|params| params.read(|params| Repeated::of(method, params)).ok());
         let repeated = repeated.unwrap_or_default();

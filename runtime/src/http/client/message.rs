@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use http::{HeaderMap, HeaderValue};
 use mcpgen_types::codec::{Cursor, Decode};
-use mcpgen_types::{JsonObject, RawJson, RequestId};
+use mcpgen_types::{JsonObject, Json, RequestId};
 use tokio::sync::watch;
 
 use crate::http::headers::{self, METHOD, NAME};
@@ -86,7 +86,7 @@ impl Repeated {
 }
 
 /// Returns the ID of the request that a notification cancels.
-pub(super) fn cancelled_id(params: &RawJson) -> Option<RequestId> {
+pub(super) fn cancelled_id(params: &Json) -> Option<RequestId> {
     let id = params.read(|params| {
         let [id] = Picked::values(params, &["requestId"]);
         RequestId::decode(id?).ok()

@@ -10,7 +10,7 @@ use http::header::{
     CONTENT_TYPE,
 };
 use http::{HeaderValue, Method, Request, Response, StatusCode};
-use mcpgen_types::RawJson;
+use mcpgen_types::Json;
 use mcpgen_types::ext::server_card::ServerCard;
 use serde_json::json;
 use tower::Service;
@@ -63,7 +63,7 @@ impl Discovery {
             json!({ "identifier": identifier(name), "displayName": title, "type": CARD, "url": url })
         });
         let entries: Vec<_> = entries.collect();
-        let catalog = RawJson::from(&json!({ "specVersion": "draft", "entries": entries }));
+        let catalog = Json::from(&json!({ "specVersion": "draft", "entries": entries }));
         Self { media_type: "application/json", document: catalog.text().to_owned().into() }
     }
 

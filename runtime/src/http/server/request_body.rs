@@ -1,7 +1,7 @@
 //! Parses the body of a POST as far as the HTTP transport needs it.
 
 use mcpgen_types::codec::Cursor;
-use mcpgen_types::{ErrorId, ErrorObject, JsonObject, RawJson, RequestId};
+use mcpgen_types::{ErrorId, ErrorObject, JsonObject, Json, RequestId};
 
 use crate::http::headers;
 use crate::jsonrpc::envelope::{Envelope, Frame, Invalid};
@@ -25,7 +25,7 @@ pub(super) struct RequestBody {
     pub(super) version: Option<String>,
     /// The tool name, prompt name or resource URI that [`NAME`](headers::NAME) repeats.
     pub(super) subject: Option<String>,
-    arguments: Option<RawJson>,
+    arguments: Option<Json>,
     /// The messages that change the state of a session.
     pub(super) state_changes: Vec<StateChange>,
 }
@@ -121,7 +121,7 @@ impl RequestBody {
             None => None,
         };
         self.subject = subject.and_then(|subject| subject.string().ok());
-        self.arguments = arguments.map(Cursor::to_raw);
+        self.arguments = arguments.map(Cursor::to_json);
     }
 
     pub(super) fn has_requests(&self) -> bool {
@@ -136,7 +136,7 @@ impl RequestBody {
     }
 
     pub(super) fn arguments(&self) -> JsonObject {
-        let arguments = self.arguments.as_ref().map(RawJson::decode);
+        let arguments = self.arguments.as_ref().map(Json::decode);
         arguments.and_then(Result::ok).unwrap_or_default()
     }
 }

@@ -24,7 +24,7 @@ use mcpgen_types::v2026_07_28::{
     InputRequests, InputRequiredOrCallToolResult, InputRequiredResult, SubscriptionFilter, TextContent, Tool,
     ToolInputSchema,
 };
-use mcpgen_types::{ErrorCode, ErrorObject, RawJson, Revision};
+use mcpgen_types::{ErrorCode, ErrorObject, Json, Revision};
 use serde_json::{Value, json};
 
 use crate::support::{self, RawPeer};
@@ -129,7 +129,7 @@ async fn modern() -> Client {
 }
 
 async fn send(client: &Client, method: &str, params: Value) -> Result<Value, ErrorObject> {
-    match client.peer.raw_request(method, Some(RawJson::from(&params))).send().await {
+    match client.peer.raw_request(method, Some(Json::from(&params))).send().await {
         Ok(result) => Ok(result.decode().expect("JSON")),
         Err(CallError::ErrorResponse(error)) => Err(error),
         Err(error) => panic!("{method}: {error}"),

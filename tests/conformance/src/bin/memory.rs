@@ -17,7 +17,7 @@ use http_body_util::{BodyExt, Full, StreamBody};
 use mcpgen_runtime::http::server::{Body, Endpoint, EndpointOptions};
 use mcpgen_runtime::transport::lines;
 use mcpgen_runtime::{Client, Server, serve};
-use mcpgen_types::RawJson;
+use mcpgen_types::Json;
 use mcpgen_types::v2026_07_28::{Resource, Tool, ToolInputSchema};
 use serde_json::{Value, json};
 use tokio::io::{AsyncBufReadExt, AsyncWriteExt, BufReader, DuplexStream, ReadHalf, WriteHalf};
@@ -153,7 +153,7 @@ fn server() -> Server {
             "done"
         })
         .handlers(|router| {
-            router.custom_notification("example/wait", |_, _: RawJson| async {
+            router.custom_notification("example/wait", |_, _: Json| async {
                 drop(NOTIFICATIONS_MAY_END.acquire().await);
                 ENDED_NOTIFICATIONS.fetch_add(1, Ordering::SeqCst);
             })

@@ -232,7 +232,7 @@ async fn tools_return_the_same_as_tasks() {
     let error = client.call_tool("protocol_error_job", JsonObject::new()).await.expect_err("an error");
     assert!(error.to_string().contains("protocol error"), "{error}");
     for id in ["", "../tasks", "00"] {
-        let params = mcpgen_types::RawJson::from(&json!({ "taskId": id }));
+        let params = mcpgen_types::Json::from(&json!({ "taskId": id }));
         let unknown = client.peer.raw_request("tasks/get", Some(params)).await;
         assert!(unknown.expect_err("no task").to_string().contains("unknown"), "{id}");
     }

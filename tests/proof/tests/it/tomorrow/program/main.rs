@@ -7,7 +7,7 @@ use mcpgen_runtime::{Client, LocalInfo, Router, Server, serve, transport};
 use mcpgen_types::convert::{Conversion, Policy};
 use mcpgen_types::v2026_07_28::{Annotations, CallToolResult, TextContent, Tool, ToolInputSchema};
 use mcpgen_types::v2027_03_15::{EstimateToolRequest, EstimateToolRequestParams, EstimateToolResult, RequestMetaObject};
-use mcpgen_types::{ErrorObject, RawJson, Revision};
+use mcpgen_types::{ErrorObject, Json, Revision};
 use serde_json::json;
 
 #[tokio::main(flavor = "current_thread")]
@@ -41,7 +41,7 @@ async fn a_server_serves_clients(revision: Revision) -> Result<(), Box<dyn Error
     let listed = client.peer.raw_request("tools/list", None).await?.decode::<serde_json::Value>()?;
     assert_eq!(listed["tools"][0].get("title").is_some(), revision >= Revision::V2025_06_18);
     let has_dates = [Revision::V2025_06_18, Revision::V2025_11_25, Revision::V2026_07_28].contains(&revision);
-    let params = RawJson::from(&json!({ "name": "greet" }));
+    let params = Json::from(&json!({ "name": "greet" }));
     let called = client.peer.raw_request("tools/call", Some(params)).await?.decode::<serde_json::Value>()?;
     let annotations = called["content"][0].get("annotations");
     assert_eq!(annotations.is_some_and(|it| it.get("lastModified").is_some()), has_dates, "{called}");
@@ -102,13 +102,13 @@ fn conversions_know_the_changes() -> Result<(), Box<dyn Error>> {
     let (old, new) = (Revision::V2026_07_28, Revision::V2027_03_15);
     let tool = json!({ "name": "a", "inputSchema": { "type": "object" }, "costs": 1, "annotations": { "title": "A" } });
     let older = Conversion::of_definition("Tool", new, old).ok_or("a definition of both")?;
-    let older = older.apply(&RawJson::from(&tool), Policy::Omit)?;
+    let older = older.apply(&Json::from(&tool), Policy::Omit)?;
     let lost: Vec<&str> = older.lost.iter().map(|lost| lost.path.as_str()).collect();
     assert_eq!(lost, ["/costs"]);
     assert_eq!(older.value.decode::<serde_json::Value>()?["annotations"], json!({ "title": "A" }));
     let level = Conversion::of_definition("LoggingLevel", new, old).ok_or("a definition of both")?;
-    assert!(level.apply(&RawJson::from(&json!("trace")), Policy::Omit).is_err());
-    assert!(level.apply(&RawJson::from(&json!("debug")), Policy::Strict).is_ok());
+    assert!(level.apply(&Json::from(&json!("trace")), Policy::Omit).is_err());
+    assert!(level.apply(&Json::from(&json!("debug")), Policy::Strict).is_ok());
     assert!(Conversion::of_params("tools/estimate", new, old).is_none(), "a method of the new revision");
     assert!(Conversion::of_params("notifications/tools/retired", new, new).is_some(), "a notification");
     Ok(())

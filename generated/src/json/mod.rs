@@ -1,0 +1,445 @@
+//! Free-form JSON, as text.
+
+mod reference;
+
+use std::borrow::Cow;
+use std::fmt;
+use std::str::FromStr;
+
+use serde::de::DeserializeOwned;
+use serde_json::Value;
+
+use crate::codec::{self, Cursor, Decode, DecodeInPlace, Document, Encode, Node, Place, Unread};
+use crate::{Error, Number};
+
+pub use reference::JsonRef;
+pub(crate) use reference::compact;
+
+/// A JSON value of any type, as its text.
+///
+/// It is the type of params and results whose type is known only later. Nothing is built before someone reads it, so it
+/// takes about as much memory as its text. The text has been checked. The order of members and the spelling of numbers and
+/// strings are kept; white space between values is not. Nesting depth counts from the root of the document that the value
+/// was part of.
+///
+/// [`decode`](Self::decode), [`deserialize`](Self::deserialize) and [`read`](Self::read) scan the text once. [`get`],
+/// [`pointer`] and the iterators return parts of the text as [`JsonRef`]. Each call reads the text up to its result, so
+/// decode the value to read more than a few members.
+///
+/// If a name occurs more than once in an object, the last member counts. A generated type rejects it if it has a field of
+/// that name.
+///
+/// ```
+/// use mcpgen_types::{Json, Value};
+/// use serde_json::json;
+///
+/// let place = Json::from(json!({ "city": "Rome", "at": [41.9, 12.5] }));
+/// assert_eq!(place.get("city").and_then(|city| city.as_str()).as_deref(), Some("Rome"));
+/// assert_eq!(place.pointer("/at/0").and_then(|at| at.as_f64()), Some(41.9));
+/// assert_eq!(place.to_value()["at"][1], 12.5);
+/// # Ok::<(), mcpgen_types::Error>(())
+/// ```
+///
+/// [`get`]: Self::get
+/// [`pointer`]: Self::pointer
+#[derive(Clone)]
+pub struct Json(Repr);
+
+#[derive(Clone)]
+enum Repr {
+    Text(Box<str>),
+    /// A value that is still part of a message, so that it is not scanned again.
+    Indexed(Box<Indexed>),
+}
+
+#[derive(Clone)]
+struct Indexed {
+    document: Document<'static>,
+    place: Place,
+}
+
+const _: () = assert!(size_of::<Json>() == 2 * size_of::<usize>());
+
+impl Json {
+    /// `null`
+    #[must_use]
+    pub fn null() -> Self {
+        Self::from_text("null".to_owned())
+    }
+
+    /// Checks a JSON text, and keeps it without the white space between values.
+    ///
+    /// # Errors
+    ///
+    /// Returns an error if the text is not JSON, or is nested too deep.
+    pub fn parse(text: impl Into<String>) -> Result<Self, Error> {
+        Ok(Self::indexed(Document::read(text.into())?, Place::ROOT))
+    }
+
+    /// Decodes the value. Lines and columns in errors count from the beginning of the value.
+    ///
+    /// # Errors
+    ///
+    /// Returns an error if the value is not a valid `T`.
+    pub fn decode<T: Decode>(&self) -> Result<T, Error> {
+        match &self.0 {
+            Repr::Text(text) => crate::from_str(text),
+            Repr::Indexed(value) => codec::named(value.document.at(value.place).decode_located()),
+        }
+    }
+
+    /// Reads the value through a cursor.
+    ///
+    /// # Errors
+    ///
+    /// Returns an error if the value is nested too deep, or if the text is not JSON. The latter happens only if the
+    /// value was created from a type that encodes invalid JSON.
+    pub fn read<R>(&self, read: impl FnOnce(Cursor<'_>) -> R) -> Result<R, Error> {
+        match &self.0 {
+            Repr::Indexed(value) => Ok(read(value.document.at(value.place))),
+            Repr::Text(text) => {
+                let document = Document::read(&**text)?;
+                Ok(read(document.root()))
+            }
+        }
+    }
+
+    /// Decodes the value with serde. Use this for types that are not generated.
+    ///
+    /// # Errors
+    ///
+    /// Returns an error if the value is not a valid `T`.
+    pub fn deserialize<T: DeserializeOwned>(&self) -> Result<T, Error> {
+        self.read(|json| json.deserialize())?
+    }
+
+    /// Encodes a value with serde. Use this for types that are not generated.
+    ///
+    /// # Errors
+    ///
+    /// Returns an error if the value cannot be represented in JSON.
+    pub fn serialize<T: serde::Serialize + ?Sized>(value: &T) -> Result<Self, Error> {
+        // Checked, because a `Serialize` may write any text.
+        Self::parse(serde_json::to_string(value).map_err(|error| Error::json(&error.to_string()))?)
+    }
+
+    /// Returns the value as a tree.
+    ///
+    /// Values that a tree cannot represent become `null`. They exist only if the value was created from a type that
+    /// encodes invalid JSON.
+    #[must_use]
+    pub fn to_value(&self) -> Value {
+        self.as_ref().to_value()
+    }
+
+    /// Extracts a part of the value, and reuses the memory of the whole value for it. Also returns the other result of
+    /// `find`.
+    ///
+    /// # Errors
+    ///
+    /// Returns the same errors as [`read`](Self::read).
+    pub fn into_part<R>(self, find: impl FnOnce(Cursor<'_>) -> (R, Option<Place>)) -> Result<(R, Option<Self>), Error> {
+        let (document, place) = match self.0 {
+            Repr::Indexed(value) => (value.document, value.place),
+            Repr::Text(text) => (Document::read(text.into_string())?, Place::ROOT),
+        };
+        let (found, part) = find(document.at(place));
+        Ok((found, part.map(|part| Self::indexed(document, part))))
+    }
+
+    /// Returns the memory that the value owns, in bytes: its text, or the text and the index of the message that it was
+    /// part of.
+    #[must_use]
+    pub fn owned_bytes(&self) -> usize {
+        match &self.0 {
+            Repr::Text(text) => text.len(),
+            Repr::Indexed(value) => size_of::<Indexed>() + value.document.owned_bytes(),
+        }
+    }
+
+    /// Returns the JSON text.
+    #[must_use]
+    pub fn text(&self) -> &str {
+        match &self.0 {
+            Repr::Text(text) => text,
+            Repr::Indexed(value) => value.document.at(value.place).slice(),
+        }
+    }
+
+    /// Returns the JSON text. Reuses the memory that the text was read into.
+    #[must_use]
+    pub fn into_text(self) -> String {
+        match self.0 {
+            Repr::Text(text) => text.into_string(),
+            Repr::Indexed(value) => value.document.into_text(value.place),
+        }
+    }
+
+    /// Returns a copy of the object with one more member, before the others, or `None` if the value is not an object.
+    /// Does not check whether a member of this name already exists.
+    #[must_use]
+    pub fn with_member<T: Encode + ?Sized>(&self, name: &str, value: &T) -> Option<Self> {
+        let text = self.text();
+        let rest = text.strip_prefix('{')?;
+        let mut bytes = Vec::with_capacity(text.len() + name.len() + 64);
+        bytes.push(b'{');
+        codec::write(Node::Str(name), &mut bytes);
+        bytes.push(b':');
+        codec::write(value.encode(), &mut bytes);
+        if !rest.starts_with('}') {
+            bytes.push(b',');
+        }
+        bytes.extend_from_slice(rest.as_bytes());
+        Some(Self::from_utf8(bytes))
+    }
+
+    /// Extracts the value at a place of a document. Takes over the memory of the document.
+    ///
+    /// # Errors
+    ///
+    /// Returns [`ErrorKind::Depth`](crate::ErrorKind::Depth) if the document is nested too deep.
+    pub fn extract(document: Document<'static>, place: Place) -> Result<Self, Error> {
+        document.check_depth()?;
+        Ok(Self::indexed(document, place))
+    }
+
+    /// Creates a value from JSON text without white space between values.
+    pub(crate) fn from_text(text: impl Into<Box<str>>) -> Self {
+        Self(Repr::Text(text.into()))
+    }
+
+    /// Creates a value from bytes that the encoder has written.
+    fn from_utf8(text: Vec<u8>) -> Self {
+        String::from_utf8(text).map_or_else(|_| Self::null(), Self::from_text)
+    }
+
+    /// Like [`extract`](Self::extract), for a document that is known not to be nested too deep.
+    pub(crate) fn indexed(document: Document<'static>, place: Place) -> Self {
+        if document.is_compact() {
+            return Self(Repr::Indexed(Box::new(Indexed { document, place })));
+        }
+        Self::from_text(document.at(place).compact_text())
+    }
+
+    /// Returns a reference to the value.
+    #[must_use]
+    #[expect(clippy::should_implement_trait, reason = "that trait returns a Rust reference")]
+    pub fn as_ref(&self) -> JsonRef<'_> {
+        JsonRef::new(self.text())
+    }
+}
+
+/// The functions of [`JsonRef`].
+macro_rules! read {
+    ($($(#[$doc:meta])* $name:ident($($arg:ident: $type:ty),*) -> $result:ty;)*) => {
+        impl Json {
+            $($(#[$doc])* #[must_use] pub fn $name(&self, $($arg: $type),*) -> $result {
+                self.as_ref().$name($($arg),*)
+            })*
+        }
+    };
+}
+
+read! {
+    /// Returns whether the value is `null`.
+    is_null() -> bool;
+    /// Returns whether the value is an array.
+    is_array() -> bool;
+    /// Returns whether the value is an object.
+    is_object() -> bool;
+    /// Returns the Boolean, or `None` if the value is not a Boolean.
+    as_bool() -> Option<bool>;
+    /// Returns the number, or `None` if the value is not a number.
+    as_number() -> Option<Number>;
+    /// Returns the integer, or `None` if the value is not an integer or out of range.
+    as_i64() -> Option<i64>;
+    /// Returns the integer, or `None` if the value is not an integer or out of range.
+    as_u64() -> Option<u64>;
+    /// Returns the nearest double, or `None` if the value is not a number.
+    as_f64() -> Option<f64>;
+    /// Returns the string, or `None` if the value is not a string. Borrows it unless it has escapes.
+    as_str() -> Option<Cow<'_, str>>;
+    /// Returns the member with this name, or `None` if there is none or the value is not an object.
+    get(name: &str) -> Option<JsonRef<'_>>;
+    /// Returns the value at a JSON Pointer such as `/items/0/name`.
+    pointer(pointer: &str) -> Option<JsonRef<'_>>;
+    /// Returns the elements of the array. Empty if the value is not an array.
+    elements() -> impl Iterator<Item = JsonRef<'_>> + Clone;
+    /// Returns the members of the object in their order. Empty if the value is not an object.
+    members() -> std::vec::IntoIter<(Cow<'_, str>, JsonRef<'_>)>;
+}
+
+/// `null`
+impl Default for Json {
+    fn default() -> Self {
+        Self::null()
+    }
+}
+
+/// Like [`Json::parse`].
+impl FromStr for Json {
+    type Err = Error;
+
+    fn from_str(text: &str) -> Result<Self, Error> {
+        Self::parse(text)
+    }
+}
+
+impl Decode for Json {
+    const NAME: &'static str = "JSON value";
+
+    #[inline]
+    fn decode(json: Cursor<'_>) -> Result<Self, Error> {
+        Ok(json.to_json())
+    }
+}
+
+impl DecodeInPlace for Json {
+    fn blank(_: Unread) -> Self {
+        Self(Repr::Text(Box::default()))
+    }
+
+    #[inline]
+    fn read(&mut self, json: Cursor<'_>, _: Unread) -> Result<(), Error> {
+        codec::set(self, json.to_json());
+        Ok(())
+    }
+}
+
+impl Encode for Json {
+    fn encode(&self) -> Node<'_> {
+        Node::Json(self.text())
+    }
+}
+
+/// Encodes the value.
+impl<T: Encode + ?Sized> From<&T> for Json {
+    fn from(value: &T) -> Self {
+        Self::from_text(crate::to_string(value))
+    }
+}
+
+macro_rules! from {
+    ($($type:ty),*) => {$(
+        impl From<$type> for Json {
+            fn from(value: $type) -> Self {
+                Self::from(&value)
+            }
+        }
+    )*};
+}
+
+from!((), bool, i64, u64, Number, String, Value, serde_json::Map<String, Value>);
+
+macro_rules! from_integer {
+    ($($type:ty as $wide:ty),*) => {$(
+        impl From<$type> for Json {
+            fn from(value: $type) -> Self {
+                Self::from(<$wide>::from(value))
+            }
+        }
+    )*};
+}
+
+from_integer!(i8 as i64, i16 as i64, i32 as i64, u8 as u64, u16 as u64, u32 as u64);
+
+impl From<usize> for Json {
+    fn from(value: usize) -> Self {
+        Self::from(value as u64)
+    }
+}
+
+/// Doubles that are not finite become `null`.
+impl From<f64> for Json {
+    fn from(value: f64) -> Self {
+        Number::try_from(value).map_or_else(|_| Self::null(), Self::from)
+    }
+}
+
+impl From<Cow<'_, str>> for Json {
+    fn from(text: Cow<'_, str>) -> Self {
+        Self::from(&*text)
+    }
+}
+
+impl From<JsonRef<'_>> for Json {
+    fn from(value: JsonRef<'_>) -> Self {
+        Self::from_text(value.text())
+    }
+}
+
+impl<T: Encode> From<Vec<T>> for Json {
+    fn from(elements: Vec<T>) -> Self {
+        Self::from(&elements)
+    }
+}
+
+impl<T: Encode> From<Option<T>> for Json {
+    fn from(value: Option<T>) -> Self {
+        Self::from(&value)
+    }
+}
+
+impl From<Json> for Value {
+    fn from(value: Json) -> Self {
+        value.to_value()
+    }
+}
+
+/// Collects the elements of an array.
+impl<T: Into<Json>> FromIterator<T> for Json {
+    fn from_iter<I: IntoIterator<Item = T>>(elements: I) -> Self {
+        Self::from(elements.into_iter().map(Into::into).collect::<Vec<Json>>())
+    }
+}
+
+/// Compares JSON values: numbers by mathematical value, members in any order. Values that cannot be read are compared
+/// by their text.
+impl PartialEq for Json {
+    fn eq(&self, other: &Self) -> bool {
+        if self.text() == other.text() {
+            return true;
+        }
+        matches!(self.read(|a| other.read(|b| a.is_same(b))), Ok(Ok(true)))
+    }
+}
+
+impl PartialEq<Value> for Json {
+    fn eq(&self, other: &Value) -> bool {
+        *self == Self::from(other)
+    }
+}
+
+impl PartialEq<Json> for Value {
+    fn eq(&self, other: &Json) -> bool {
+        other == self
+    }
+}
+
+impl PartialEq<str> for Json {
+    fn eq(&self, other: &str) -> bool {
+        self.as_ref() == *other
+    }
+}
+
+impl PartialEq<&str> for Json {
+    fn eq(&self, other: &&str) -> bool {
+        self.as_ref() == **other
+    }
+}
+
+/// Writes the JSON text.
+impl fmt::Display for Json {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.text())
+    }
+}
+
+/// Writes the JSON text.
+impl fmt::Debug for Json {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.text())
+    }
+}
+
+crate::codec::serde_impls!(Json);
