@@ -1,7 +1,7 @@
 //! Traits of requests and notifications.
 
 use crate::codec::{Cursor, Decode, Document, Encode, Node, find_by};
-use crate::{Error, ErrorKind, Json, JsonObject, Never, RequestId, ResponseMessage, Revision};
+use crate::{Error, ErrorKind, Json, Never, RequestId, ResponseMessage, Revision};
 
 /// A request with a specific method, in a specific revision.
 pub trait Request: Decode + Encode {
@@ -204,8 +204,7 @@ pub trait RequestSet: MethodSet {
     ///
     /// Returns an error if the result is invalid. The error names the method, such as `tools/list result`.
     fn check_result(&self, response: &ResponseMessage) -> Result<Option<&'static str>, Error> {
-        let request = || crate::to_value(self).and_then(crate::from_value::<JsonObject>).unwrap_or_default();
-        let is_task = || request().get("params").is_some_and(|params| params.get("task").is_some());
+        let is_task = || Json::from(self).pointer("/params/task").is_some();
         Self::request_type(self.method(), CheckResult { response, is_task }).transpose()
     }
 }
@@ -240,7 +239,7 @@ impl<F: FnOnce() -> bool> RequestTypeVisitor for CheckResult<'_, F> {
 
     fn visit_task<R: TaskRequest>(self) -> Self::Output {
         // A receiver may ignore `task` and respond with the result itself.
-        let has_task = self.response.result.decode::<JsonObject>().is_ok_and(|result| result.contains_key("task"));
+        let has_task = self.response.result.get("task").is_some();
         match has_task && (self.is_task)() {
             true => self.response.decode_task::<R>().map(|_| R::TaskResult::NAME),
             false => self.response.decode::<R>().map(|_| R::Result::NAME),

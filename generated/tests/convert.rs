@@ -12,7 +12,7 @@ const V5: Revision = Revision::V2026_07_28;
 /// Converts a document. Returns the result, and each loss in one line, or the error.
 fn converted(conversion: Option<Conversion>, source: &str, policy: Policy) -> String {
     let conversion = conversion.expect("both revisions have the type");
-    let source = Json::parse(source.to_owned()).expect("a JSON text");
+    let source = Json::parse(source).expect("a JSON text");
     match conversion.apply(&source, policy) {
         Ok(converted) => {
             let lost = converted.lost.iter().map(|lost| format!("\n{lost}"));

@@ -95,7 +95,7 @@ pub fn convert_equal<A: Convertible, B: Convertible>(value: &A) -> Result<B, Err
 /// let conversion = Conversion::of_result("tools/list", Revision::V2026_07_28, Revision::V2025_06_18);
 /// let conversion = conversion.ok_or("both revisions have the method")?;
 /// let result = r#"{"resultType":"complete","ttlMs":0,"cacheScope":"private","tools":[]}"#;
-/// let result = Json::parse(result.to_owned())?;
+/// let result = Json::parse(result)?;
 /// let converted = conversion.apply(&result, Policy::Strict)?;
 /// assert_eq!(converted.value.text(), r#"{"tools":[]}"#);
 /// # Ok::<(), Box<dyn std::error::Error>>(())

@@ -223,45 +223,55 @@ impl Json {
 
     /// Returns a reference to the value.
     #[must_use]
-    #[expect(clippy::should_implement_trait, reason = "that trait returns a Rust reference")]
     pub fn as_ref(&self) -> JsonRef<'_> {
         JsonRef::new(self.text())
     }
 }
 
 /// The functions of [`JsonRef`].
-macro_rules! read {
+macro_rules! readers {
     ($($(#[$doc:meta])* $name:ident($($arg:ident: $type:ty),*) -> $result:ty;)*) => {
         impl Json {
-            $($(#[$doc])* #[must_use] pub fn $name(&self, $($arg: $type),*) -> $result {
+            $($(#[$doc])* pub fn $name(&self, $($arg: $type),*) -> $result {
                 self.as_ref().$name($($arg),*)
             })*
         }
     };
 }
 
-read! {
+readers! {
     /// Returns whether the value is `null`.
+    #[must_use]
     is_null() -> bool;
     /// Returns whether the value is an array.
+    #[must_use]
     is_array() -> bool;
     /// Returns whether the value is an object.
+    #[must_use]
     is_object() -> bool;
     /// Returns the Boolean, or `None` if the value is not a Boolean.
+    #[must_use]
     as_bool() -> Option<bool>;
     /// Returns the number, or `None` if the value is not a number.
+    #[must_use]
     as_number() -> Option<Number>;
     /// Returns the integer, or `None` if the value is not an integer or out of range.
+    #[must_use]
     as_i64() -> Option<i64>;
     /// Returns the integer, or `None` if the value is not an integer or out of range.
+    #[must_use]
     as_u64() -> Option<u64>;
     /// Returns the nearest double, or `None` if the value is not a number.
+    #[must_use]
     as_f64() -> Option<f64>;
     /// Returns the string, or `None` if the value is not a string. Borrows it unless it has escapes.
+    #[must_use]
     as_str() -> Option<Cow<'_, str>>;
     /// Returns the member with this name, or `None` if there is none or the value is not an object.
+    #[must_use]
     get(name: &str) -> Option<JsonRef<'_>>;
     /// Returns the value at a JSON Pointer such as `/items/0/name`.
+    #[must_use]
     pointer(pointer: &str) -> Option<JsonRef<'_>>;
     /// Returns the elements of the array. Empty if the value is not an array.
     elements() -> impl Iterator<Item = JsonRef<'_>> + Clone;
@@ -319,7 +329,7 @@ impl<T: Encode + ?Sized> From<&T> for Json {
     }
 }
 
-macro_rules! from {
+macro_rules! from_encoded {
     ($($type:ty),*) => {$(
         impl From<$type> for Json {
             fn from(value: $type) -> Self {
@@ -329,9 +339,9 @@ macro_rules! from {
     )*};
 }
 
-from!((), bool, i64, u64, Number, String, Value, serde_json::Map<String, Value>);
+from_encoded!((), bool, i64, u64, Number, String, Value, serde_json::Map<String, Value>);
 
-macro_rules! from_integer {
+macro_rules! from_integers {
     ($($type:ty as $wide:ty),*) => {$(
         impl From<$type> for Json {
             fn from(value: $type) -> Self {
@@ -341,7 +351,7 @@ macro_rules! from_integer {
     )*};
 }
 
-from_integer!(i8 as i64, i16 as i64, i32 as i64, u8 as u64, u16 as u64, u32 as u64);
+from_integers!(i8 as i64, i16 as i64, i32 as i64, u8 as u64, u16 as u64, u32 as u64);
 
 impl From<usize> for Json {
     fn from(value: usize) -> Self {
@@ -406,7 +416,8 @@ impl PartialEq for Json {
 
 impl PartialEq<Value> for Json {
     fn eq(&self, other: &Value) -> bool {
-        *self == Self::from(other)
+        let other = Self::from(other);
+        *self == other
     }
 }
 

@@ -167,7 +167,7 @@ fn check_raw(text: &str, value: &Value) {
     assert_eq!(decoded.text(), expected);
     assert_eq!(to_string(&decoded), expected);
     assert_same(&to_value(&decoded).unwrap(), value, "to_value of Json");
-    let kept = Json::parse(text.to_owned()).unwrap();
+    let kept = Json::parse(text).unwrap();
     assert_eq!(kept.text(), expected);
     assert_eq!(kept, decoded);
     assert_same(&kept.decode().unwrap(), value, "Json of the text");

@@ -1,7 +1,7 @@
 //! Sends requests, whose params and results are JSON in the revision of the connection.
 
 use mcpgen_runtime::{CallError, Client};
-use mcpgen_types::{Error, ErrorCode, JsonObject, Json, Revision, counted};
+use mcpgen_types::{Error, ErrorCode, Json, JsonObject, Revision, counted};
 use serde_json::{Map, Value, json};
 
 use crate::cli::{Connection, Kind};

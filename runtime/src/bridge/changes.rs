@@ -5,7 +5,7 @@ use std::collections::hash_map::Entry;
 use std::sync::Arc;
 
 use mcpgen_types::v2026_07_28::{SubscriptionFilter, SubscriptionsListenRequest, SubscriptionsListenRequestParams};
-use mcpgen_types::{ErrorObject, JsonObject, Params, Json, Request, Revision, Value};
+use mcpgen_types::{ErrorObject, Json, JsonObject, Params, Request, Revision, Value};
 use serde_json::json;
 
 use super::relay::{Relay, Watch, error_response};
@@ -105,11 +105,7 @@ impl Relay {
     }
 
     /// Handles `subscriptions/listen` of a modern client.
-    pub(super) async fn listen(
-        self: &Arc<Self>,
-        params: Option<Json>,
-        context: &Context,
-    ) -> Result<Json, ErrorObject> {
+    pub(super) async fn listen(self: &Arc<Self>, params: Option<Json>, context: &Context) -> Result<Json, ErrorObject> {
         const METHOD: &str = SubscriptionsListenRequest::METHOD;
         let types = Revisions { from: context.revision(), to: TYPES };
         let params = params.map(|params| types.params(METHOD, &params)).transpose();

@@ -1,6 +1,6 @@
 //! Requests of the server to the client: sampling, elicitation and roots.
 
-use mcpgen_types::{ErrorCode, ErrorObject, JsonObject, Json, Revision, Value};
+use mcpgen_types::{ErrorCode, ErrorObject, Json, JsonObject, Revision, Value};
 use serde_json::json;
 use tokio::sync::{mpsc, oneshot};
 
@@ -36,12 +36,7 @@ impl Relay {
     }
 
     /// Asks a modern client for input, in the result of the newest call.
-    async fn ask_in_result(
-        &self,
-        method: &str,
-        params: Option<Json>,
-        revision: Revision,
-    ) -> Result<Json, ErrorObject> {
+    async fn ask_in_result(&self, method: &str, params: Option<Json>, revision: Revision) -> Result<Json, ErrorObject> {
         let revisions = Revisions { from: revision, to: TYPES };
         let params = convert(revisions, method, params)?;
         let none = || {

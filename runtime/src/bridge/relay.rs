@@ -4,7 +4,7 @@ use std::collections::HashMap;
 use std::sync::{Arc, OnceLock, Weak};
 
 use mcpgen_types::v2026_07_28::{ListToolsRequest, SubscriptionsListenRequest};
-use mcpgen_types::{ErrorCode, ErrorObject, JsonObject, Json, Request, Revision, Value};
+use mcpgen_types::{ErrorCode, ErrorObject, Json, JsonObject, Request, Revision, Value};
 use tokio::sync::watch;
 use tokio::task::AbortHandle;
 

@@ -9,7 +9,7 @@ use mcpgen_types::v2026_07_28::{
     ElicitResult, ListRootsRequest, ListRootsResult, LoggingMessageNotification, LoggingMessageNotificationParams,
     Root,
 };
-use mcpgen_types::{ErrorObject, Params, Json, Request, Value};
+use mcpgen_types::{ErrorObject, Json, Params, Request, Value};
 
 use super::connect::connect;
 use super::decoder::ResultDecoder;

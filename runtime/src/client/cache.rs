@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
 use mcpgen_types::codec::Decode;
-use mcpgen_types::{JsonObject, Json, Request};
+use mcpgen_types::{Json, JsonObject, Request};
 use tokio::time::Instant;
 
 use super::lenient::{self, DecodePolicy};

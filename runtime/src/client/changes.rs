@@ -4,7 +4,7 @@ use std::fmt;
 use std::sync::Arc;
 
 use mcpgen_types::v2026_07_28::SubscriptionFilter;
-use mcpgen_types::{JsonObject, Json};
+use mcpgen_types::{Json, JsonObject};
 
 use super::handle::Client;
 use super::subscribed::Subscribed;

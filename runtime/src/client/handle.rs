@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use mcpgen_types::codec::Decode;
 use mcpgen_types::v2026_07_28::{RequestMetaObject, SubscriptionFilter};
-use mcpgen_types::{JsonObject, Json, Revision};
+use mcpgen_types::{Json, JsonObject, Revision};
 use tokio::task::JoinHandle;
 use tokio_util::sync::CancellationToken;
 

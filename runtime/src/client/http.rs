@@ -141,8 +141,7 @@ fn restore_sessions(client: &Client, mut renewals: watch::Receiver<()>) -> impl 
                 () = peer.disconnected() => return,
             }
             let level = log_level.lock().map(|level| ("logging/setLevel", json!({ "level": level.as_str() })));
-            let uris: Vec<Json> =
-                subscribed.lock().keys().map(|uri| Json::from(&json!({ "uri": uri }))).collect();
+            let uris: Vec<Json> = subscribed.lock().keys().map(|uri| Json::from(&json!({ "uri": uri }))).collect();
             let subscriptions = uris.iter().map(|params| ("resources/subscribe", params.clone()));
             for (method, params) in
                 level.map(|(method, params)| (method, Json::from(&params))).into_iter().chain(subscriptions)

@@ -379,8 +379,7 @@ mod tests {
     #[test]
     fn strict_decoding_repairs_nothing_else() {
         let list = json!({ "resultType": "complete", "tools": [{ "name": "a", "inputSchema": {} }] });
-        let error =
-            decode::<ListToolsResult>(&Json::from(&list), DecodePolicy::Strict).expect_err("an invalid tool");
+        let error = decode::<ListToolsResult>(&Json::from(&list), DecodePolicy::Strict).expect_err("an invalid tool");
         assert!(error.to_string().contains("tools[0].inputSchema.type: missing required member"), "{error}");
     }
 

@@ -10,7 +10,7 @@ use mcpgen_types::v2026_07_28::{
     ListPromptsRequest, ListResourceTemplatesRequest, ListResourcesRequest, ListToolsRequest, Prompt,
     PromptOrResourceTemplateReference, ReadResourceRequest, ReadResourceResult, Resource, ResourceTemplate, Tool,
 };
-use mcpgen_types::{JsonObject, Json, Request};
+use mcpgen_types::{Json, JsonObject, Request};
 use serde_json::json;
 use tokio::time::Instant;
 

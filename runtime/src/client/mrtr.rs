@@ -10,7 +10,7 @@ use mcpgen_types::v2026_07_28::{
     InputRequiredOrGetPromptResult, InputRequiredOrReadResourceResult, InputRequiredResult, ReadResourceRequest,
     ReadResourceResult,
 };
-use mcpgen_types::{JsonObject, Json, Request, Revision, Value, counted};
+use mcpgen_types::{Json, JsonObject, Request, Revision, Value, counted};
 
 use super::input::handle_input_request;
 use super::limits::RoundLimits;

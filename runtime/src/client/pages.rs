@@ -3,7 +3,7 @@
 use std::marker::PhantomData;
 
 use mcpgen_types::v2026_07_28::ListToolsRequest;
-use mcpgen_types::{JsonObject, Json, Request, Value, counted};
+use mcpgen_types::{Json, JsonObject, Request, Value, counted};
 
 use super::handle::Client;
 use crate::jsonrpc::json::Picked;

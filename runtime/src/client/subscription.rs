@@ -8,7 +8,7 @@ use std::time::Duration;
 use mcpgen_types::v2026_07_28::{
     SubscriptionFilter, SubscriptionsAcknowledgedNotification, SubscriptionsListenRequest,
 };
-use mcpgen_types::{JsonObject, Notification, Json, Request, RequestId, Revision};
+use mcpgen_types::{Json, JsonObject, Notification, Request, RequestId, Revision};
 use serde_json::json;
 use tokio::sync::Notify;
 use tokio::time::Instant;

@@ -7,7 +7,7 @@ use mcpgen_types::ext::tasks::{
     CancelTaskRequest, CancelledTask, CompletedTask, CreateTaskResult, FailedTask, GetTaskRequest, InputRequiredTask,
     UpdateTaskRequest, WorkingTask,
 };
-use mcpgen_types::{ErrorObject, JsonObject, Json, Request, Value};
+use mcpgen_types::{ErrorObject, Json, JsonObject, Request, Value};
 use serde_json::json;
 use tokio::runtime::Handle;
 use tokio::time::Instant;

@@ -8,7 +8,7 @@ use std::time::Duration;
 use futures_util::FutureExt;
 use futures_util::future::BoxFuture;
 use mcpgen_types::v2026_07_28::{CallToolRequest, CallToolResult, ContentBlock};
-use mcpgen_types::{JsonObject, Json, Request, Value};
+use mcpgen_types::{Json, JsonObject, Request, Value};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 

@@ -8,7 +8,7 @@ use mcpgen_types::v2025_11_25::{
     CreateTaskResult, GetTaskPayloadRequest, GetTaskRequest, GetTaskResult, Task, TaskStatus,
 };
 use mcpgen_types::v2026_07_28::CallToolRequest;
-use mcpgen_types::{JsonObject, Json, Request, Value};
+use mcpgen_types::{Json, JsonObject, Request, Value};
 use serde_json::json;
 use tokio::time::Instant;
 

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use mcpgen_types::codec::{Cursor, Document};
-use mcpgen_types::{ErrorId, ErrorObject, JsonObject, Number, ProgressToken, Json, RequestId, Value};
+use mcpgen_types::{ErrorId, ErrorObject, Json, JsonObject, Number, ProgressToken, RequestId, Value};
 
 use super::executor::{Executor, Task};
 use super::limits::Limits;
@@ -282,12 +282,7 @@ impl<S: RequestService> Dispatcher<S> {
         self.shared.peer.telemetry().receive(message).end(outcome);
     }
 
-    fn notification(
-        &mut self,
-        method: Cow<'static, str>,
-        params: Option<Json>,
-        extensions: Option<&Arc<Extensions>>,
-    ) {
+    fn notification(&mut self, method: Cow<'static, str>, params: Option<Json>, extensions: Option<&Arc<Extensions>>) {
         match &*method {
             "notifications/cancelled" => self.cancel(&members(params.as_ref())),
             "notifications/progress" => self.progress(&members(params.as_ref())),

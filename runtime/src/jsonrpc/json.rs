@@ -5,7 +5,7 @@ use std::borrow::Cow;
 use std::ops::Range;
 
 use mcpgen_types::codec::{Cursor, Document};
-use mcpgen_types::{JsonObject, Json};
+use mcpgen_types::{Json, JsonObject};
 use serde::{Serialize, de::DeserializeOwned};
 
 pub(crate) fn decode<T: DeserializeOwned>(json: Option<&Json>) -> Result<T, mcpgen_types::Error> {
@@ -16,11 +16,7 @@ pub(crate) fn decode<T: DeserializeOwned>(json: Option<&Json>) -> Result<T, mcpg
 }
 
 pub(crate) fn encode<T: Serialize + ?Sized>(value: &T) -> serde_json::Result<Json> {
-    raw(serde_json::to_string(value)?)
-}
-
-fn raw(text: String) -> serde_json::Result<Json> {
-    Json::parse(text).map_err(serde::ser::Error::custom)
+    Json::serialize(value).map_err(serde::ser::Error::custom)
 }
 
 /// Encodes the member `params`. Returns `None` instead of null.
@@ -29,10 +25,10 @@ fn raw(text: String) -> serde_json::Result<Json> {
 ///
 /// Fails if the value is not an object, an array or null: JSON-RPC allows nothing else.
 pub(crate) fn params<T: Serialize + ?Sized>(value: &T) -> serde_json::Result<Option<Json>> {
-    let text = serde_json::to_string(value)?;
-    match text.bytes().next() {
+    let params = encode(value)?;
+    match params.text().bytes().next() {
         Some(b'n') => Ok(None),
-        Some(b'{' | b'[') => raw(text).map(Some),
+        Some(b'{' | b'[') => Ok(Some(params)),
         _ => Err(serde::ser::Error::custom("params must be an object or an array")),
     }
 }
@@ -151,11 +147,7 @@ impl<'a> Edit<'a> {
 
 /// Adds members to `_meta` of params. Each member is a name and its value as JSON text. A member that exists already is
 /// replaced if `over` is true, and kept otherwise.
-pub(crate) fn with_meta(
-    params: Option<Json>,
-    members: &[(&str, String)],
-    over: bool,
-) -> Result<Option<Json>, String> {
+pub(crate) fn with_meta(params: Option<Json>, members: &[(&str, String)], over: bool) -> Result<Option<Json>, String> {
     let add = |params: Cursor<'_>| {
         add_meta(params, members, over).map_err(|error| error.located_from(params).at_key("params"))
     };
@@ -169,11 +161,7 @@ pub(crate) fn with_meta(
     }
 }
 
-fn add_meta(
-    params: Cursor<'_>,
-    members: &[(&str, String)],
-    over: bool,
-) -> Result<Option<Json>, mcpgen_types::Error> {
+fn add_meta(params: Cursor<'_>, members: &[(&str, String)], over: bool) -> Result<Option<Json>, mcpgen_types::Error> {
     let mut edit = Edit::of(params);
     match Picked::from(params, &["_meta"])?.values {
         [None] if members.is_empty() => {}

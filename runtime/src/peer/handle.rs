@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicI64, AtomicU64, Ordering};
 use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
-use mcpgen_types::{ErrorObject, JsonObject, Json, RequestId};
+use mcpgen_types::{ErrorObject, Json, JsonObject, RequestId};
 use tokio_util::sync::CancellationToken;
 
 use super::backlog::Backlog;

@@ -1,7 +1,7 @@
 //! Encodes outgoing requests and notifications.
 
 use mcpgen_types::codec::{Encode, Literal, Members, Node, Object};
-use mcpgen_types::{Params, Json, RequestId};
+use mcpgen_types::{Json, Params, RequestId};
 
 /// Encodes a request, or a notification if `id` is `None`.
 pub(super) fn encode(id: Option<&RequestId>, method: &str, params: Option<&Json>) -> Vec<u8> {

@@ -1,6 +1,6 @@
 //! Notifications to the peer.
 
-use mcpgen_types::{Notification, Json, Revision};
+use mcpgen_types::{Json, Notification, Revision};
 use serde::Serialize;
 
 use super::error::CallError;
@@ -40,12 +40,7 @@ impl Peer {
         self.notify_as(method, None, params).await
     }
 
-    async fn notify_as(
-        &self,
-        method: &str,
-        revision: Option<Revision>,
-        params: Option<Json>,
-    ) -> Result<(), CallError> {
+    async fn notify_as(&self, method: &str, revision: Option<Revision>, params: Option<Json>) -> Result<(), CallError> {
         let scope = self.scope.as_ref();
         self.protocol().may_send(scope, method, revision, params.as_ref()).map_err(CallError::NotAllowed)?;
         let operation = self.telemetry().send(self.described(None, method, params.as_ref()));

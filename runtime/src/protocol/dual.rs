@@ -6,7 +6,7 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use mcpgen_types::{ErrorObject, JsonObject, Json, Revision};
+use mcpgen_types::{ErrorObject, Json, JsonObject, Revision};
 
 use crate::protocol::info::{HandlerCapabilities, LocalInfo, PeerInfo};
 use crate::protocol::legacy::Legacy;

@@ -4,7 +4,7 @@
 
 use std::sync::{Arc, MutexGuard};
 
-use mcpgen_types::{ErrorCode, ErrorObject, JsonObject, Json, Revision, Value};
+use mcpgen_types::{ErrorCode, ErrorObject, Json, JsonObject, Revision, Value};
 use serde_json::json;
 
 use crate::jsonrpc::errors;

@@ -7,7 +7,7 @@ use std::sync::{Arc, MutexGuard, Weak};
 
 use mcpgen_types::codec::{Cursor, Decode};
 use mcpgen_types::v2026_07_28::{DiscoverRequest, InputRequest, InputRequiredResult, RequestMetaObject};
-use mcpgen_types::{ErrorCode, ErrorObject, JsonObject, Json, Request, Revision, Value};
+use mcpgen_types::{ErrorCode, ErrorObject, Json, JsonObject, Request, Revision, Value};
 use serde::Deserialize;
 use serde_json::json;
 

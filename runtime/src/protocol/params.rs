@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use mcpgen_types::codec::{Cursor, Decode};
-use mcpgen_types::{JsonObject, Json};
+use mcpgen_types::{Json, JsonObject};
 
 use crate::jsonrpc::json::Picked;
 use crate::protocol::methods;

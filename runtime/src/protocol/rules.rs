@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use mcpgen_types::{ErrorObject, JsonObject, Json, Revision};
+use mcpgen_types::{ErrorObject, Json, JsonObject, Revision};
 
 use super::info::PeerInfo;
 use super::log_level::Level;

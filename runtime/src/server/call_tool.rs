@@ -7,7 +7,7 @@ use mcpgen_types::codec::Cursor;
 #[cfg(feature = "tasks")]
 use mcpgen_types::v2025_11_25::TaskMetadata;
 use mcpgen_types::v2026_07_28::{CallToolRequest, CallToolRequestParams};
-use mcpgen_types::{ErrorCode, ErrorObject, JsonObject, Json, Request};
+use mcpgen_types::{ErrorCode, ErrorObject, Json, JsonObject, Request};
 
 use super::conversion;
 use super::state::Server;

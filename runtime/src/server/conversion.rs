@@ -2,7 +2,7 @@
 
 use mcpgen_types::codec::Encode;
 use mcpgen_types::convert::Convertible;
-use mcpgen_types::{ErrorObject, JsonObject, Json, Request};
+use mcpgen_types::{ErrorObject, Json, JsonObject, Request};
 
 use crate::jsonrpc::errors;
 use crate::protocol::TYPES;

@@ -2,7 +2,7 @@
 
 use futures_util::future::BoxFuture;
 use mcpgen_types::v2026_07_28::{CacheScope, ReadResourceRequestParams, ReadResourceResult};
-use mcpgen_types::{ErrorObject, JsonObject, Json, Value};
+use mcpgen_types::{ErrorObject, Json, JsonObject, Value};
 use serde_json::json;
 
 use super::context::RequestContext;

@@ -11,7 +11,7 @@ use mcpgen_types::ext::skills::{
     ReadResourceDirectoryRequest, ReadResourceDirectoryRequestParams, ReadResourceDirectoryResult,
 };
 use mcpgen_types::v2026_07_28::{CacheScope, ListResourcesRequest, PaginatedRequestParams, ReadResourceRequest};
-use mcpgen_types::{ErrorObject, JsonObject, Json, Request};
+use mcpgen_types::{ErrorObject, Json, JsonObject, Request};
 
 use super::builder::ServerBuilder;
 use super::conversion;

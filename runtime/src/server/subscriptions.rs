@@ -18,7 +18,7 @@ use mcpgen_types::v2026_07_28::{
     SubscriptionFilter, SubscriptionsAcknowledgedNotification, SubscriptionsListenRequestParams,
     SubscriptionsListenResult, SubscriptionsListenResultMetaObject,
 };
-use mcpgen_types::{ErrorObject, JsonObject, Notification, Json};
+use mcpgen_types::{ErrorObject, Json, JsonObject, Notification};
 use serde_json::json;
 use tokio_util::sync::CancellationToken;
 

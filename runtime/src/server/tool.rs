@@ -5,7 +5,7 @@ use std::future::{Future, ready};
 use std::sync::Arc;
 
 use mcpgen_types::v2026_07_28::{CallToolResult, Icon, Tool, ToolAnnotations, ToolInputSchema};
-use mcpgen_types::{ErrorObject, JsonObject, Json};
+use mcpgen_types::{ErrorObject, Json, JsonObject};
 #[cfg(feature = "tasks")]
 use mcpgen_types::{Request as _, v2026_07_28::CallToolRequest};
 use serde_json::json;

@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, LazyLock};
 use std::time::Duration;
 
-use mcpgen_types::{ErrorObject, JsonObject, ProgressToken, Json, Request, RequestId, Revision, Value};
+use mcpgen_types::{ErrorObject, Json, JsonObject, ProgressToken, Request, RequestId, Revision, Value};
 use serde_json::json;
 use tokio::sync::{Mutex, MutexGuard, Notify};
 

@@ -9,7 +9,7 @@ use std::sync::Arc;
 use std::task::{Context as TaskContext, Poll};
 
 use mcpgen_types::codec::Encode;
-use mcpgen_types::{ErrorObject, JsonObject, Notification, Params, Json, Request, Revision};
+use mcpgen_types::{ErrorObject, Json, JsonObject, Notification, Params, Request, Revision};
 use serde::{Serialize, de::DeserializeOwned};
 use tower::{BoxError, Layer, Service, ServiceExt};
 

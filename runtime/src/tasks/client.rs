@@ -1,7 +1,7 @@
 //! Requests that run as tasks of the peer.
 
 use mcpgen_types::v2025_11_25::GetTaskPayloadRequest;
-use mcpgen_types::{JsonObject, Json, Request, TaskRequest};
+use mcpgen_types::{Json, JsonObject, Request, TaskRequest};
 use serde_json::json;
 
 use crate::peer::{Call, Peer, RequestBuilder, member};

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use jiff::Timestamp;
 use mcpgen_types::v2025_11_25::{CreateTaskResult, Task, TaskMetadata, TaskStatus};
-use mcpgen_types::{ErrorObject, JsonObject, Json};
+use mcpgen_types::{ErrorObject, Json, JsonObject};
 use tokio::sync::oneshot;
 use tokio_util::sync::CancellationToken;
 

@@ -8,7 +8,7 @@ use mcpgen_types::ext::tasks::{
 };
 use mcpgen_types::v2025_11_25::{Task, TaskMetadata, TaskStatus};
 use mcpgen_types::v2026_07_28::CallToolRequest;
-use mcpgen_types::{ErrorObject, JsonObject, Params, Json, Request, Value};
+use mcpgen_types::{ErrorObject, Json, JsonObject, Params, Request, Value};
 use serde_json::json;
 
 use super::input::TaskInput;

@@ -8,7 +8,7 @@ use mcpgen_types::v2025_11_25::{
     CancelTaskRequest, GetTaskPayloadRequest, GetTaskRequest, ListTasksRequest, ListTasksResult, Task, TaskMetadata,
     TaskStatus,
 };
-use mcpgen_types::{ErrorCode, ErrorObject, Params, Json, Request, TaskRequest};
+use mcpgen_types::{ErrorCode, ErrorObject, Json, Params, Request, TaskRequest};
 use serde_json::json;
 
 use super::create::ID_LENGTH;

@@ -2,7 +2,7 @@
 
 use jiff::Timestamp;
 use mcpgen_types::codec::{Cursor, Decode};
-use mcpgen_types::{Error, ErrorKind, JsonObject, Json, to_string};
+use mcpgen_types::{Error, ErrorKind, Json, JsonObject, to_string};
 
 use super::store::StoredTask;
 use crate::jsonrpc::json::Picked;
@@ -89,7 +89,7 @@ mod tests {
 
     #[test]
     fn decodes_what_it_encodes() {
-        let result = Json::parse(r#"{"big": 9007199254740993, "float": 1.0}"#.to_owned()).expect("JSON");
+        let result = Json::parse(r#"{"big": 9007199254740993, "float": 1.0}"#).expect("JSON");
         let error = ErrorObject::new(-1, "failed").with_data(json!([1]));
         for outcome in [None, Some(Ok(result)), Some(Err(error))] {
             let before = stored(outcome);

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use futures_util::FutureExt;
 use mcpgen_types::v2026_07_28::InputRequiredResult;
-use mcpgen_types::{ErrorObject, JsonObject, Json};
+use mcpgen_types::{ErrorObject, Json, JsonObject};
 use tokio_util::sync::CancellationToken;
 
 use super::input::TaskInput;

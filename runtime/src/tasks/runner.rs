@@ -8,7 +8,7 @@ use std::time::Duration;
 use futures_util::FutureExt;
 use futures_util::future::BoxFuture;
 use mcpgen_types::v2025_11_25::{Task, TaskStatus, TaskStatusNotification};
-use mcpgen_types::{ErrorCode, ErrorObject, Notification, Json};
+use mcpgen_types::{ErrorCode, ErrorObject, Json, Notification};
 use serde_json::json;
 use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use futures_util::future::BoxFuture;
 use jiff::Timestamp;
 use mcpgen_types::v2025_11_25::{Task, TaskStatus};
-use mcpgen_types::{ErrorCode, ErrorObject, JsonObject, Json};
+use mcpgen_types::{ErrorCode, ErrorObject, Json, JsonObject};
 
 /// The result or error of the request that runs as a task.
 pub type TaskOutcome = Result<Json, ErrorObject>;

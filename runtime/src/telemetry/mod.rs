@@ -32,7 +32,7 @@ mod metadata;
 #[cfg(feature = "opentelemetry")]
 mod store;
 
-use mcpgen_types::{ErrorObject, JsonObject, Json, RequestId, Revision};
+use mcpgen_types::{ErrorObject, Json, JsonObject, RequestId, Revision};
 
 #[cfg(all(not(feature = "opentelemetry"), feature = "tasks"))]
 pub(crate) use disabled::Scope;

@@ -6,7 +6,7 @@ use std::time::Duration;
 use futures_util::future::join_all;
 use jiff::{SignedDuration, Timestamp};
 use mcpgen_types::v2025_11_25::{Task, TaskStatus};
-use mcpgen_types::{ErrorObject, JsonObject, Json};
+use mcpgen_types::{ErrorObject, Json, JsonObject};
 use serde_json::json;
 use tokio::time::sleep;
 
@@ -77,10 +77,7 @@ async fn keeps_tasks_exactly<S: TaskStore>(replica: &impl AsyncFn() -> S) {
     let result: Json = mcpgen_types::from_str(r#"{"b": 1.0, "a":  [12345678901234567890]}"#).expect("JSON");
     let end = TaskChange::end(TaskStatus::Completed, Some("done".to_owned()), Ok(result.clone()));
     let ended = change(&b, &id, end.clone()).await.expect("an ended task");
-    assert_eq!(
-        ended.outcome.as_ref().and_then(|outcome| outcome.as_ref().ok()).map(Json::text),
-        Some(result.text())
-    );
+    assert_eq!(ended.outcome.as_ref().and_then(|outcome| outcome.as_ref().ok()).map(Json::text), Some(result.text()));
     assert_eq!(get(&a, &id).await.expect("the task").to_json(), ended.to_json());
     for late in [end, TaskChange::respond(object("a")), TaskChange::status(TaskStatus::Cancelled)] {
         assert!(change(&a, &id, late).await.is_none(), "a task that has ended does not change");

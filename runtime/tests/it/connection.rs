@@ -609,7 +609,7 @@ async fn sends_each_message_on_one_line() {
     let response = remote.request(&request.to_string()).await;
     assert_eq!((&response["id"], &response["result"]["content"][0]["text"]), (&json!("\n"), &json!(name)));
     // Raw JSON may contain line breaks.
-    let params = Json::parse("{\n\"x\":\r\n[1,\n2]}".to_owned()).expect("JSON");
+    let params = Json::parse("{\n\"x\":\r\n[1,\n2]}").expect("JSON");
     peer.raw_notify("my/\n", Some(params)).await.expect("sent");
     let notification = remote.receive().await;
     assert_eq!((&notification["method"], &notification["params"]), (&json!("my/\n"), &json!({ "x": [1, 2] })));

@@ -17,7 +17,7 @@ use mcpgen_runtime::peer::CallError;
 use mcpgen_runtime::transport::{self, Inbound};
 use mcpgen_runtime::{Client, LocalInfo};
 use mcpgen_types::v2026_07_28::{CallToolResult, ContentBlock, ElicitResult, ElicitResultAction};
-use mcpgen_types::{JsonObject, Json, Revision};
+use mcpgen_types::{Json, JsonObject, Revision};
 use serde_json::{Value, json};
 use tokio::sync::mpsc;
 use tower::BoxError;

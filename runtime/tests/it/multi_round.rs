@@ -20,7 +20,7 @@ use mcpgen_types::v2026_07_28::{
     InputRequiredOrCallToolResult, InputRequiredResult, ListRootsRequest, ListRootsResult, ReadResourceRequest, Role,
     SamplingMessage, TextContent,
 };
-use mcpgen_types::{ErrorObject, JsonObject, Json, Revision};
+use mcpgen_types::{ErrorObject, Json, JsonObject, Revision};
 use serde_json::{Value, json};
 
 use crate::support::{self, RawPeer};
@@ -296,8 +296,7 @@ fn accepts_only_unchanged_state_of_the_same_request() {
         assert!(!error.message.contains("ann"), "the error must not contain the owner");
     }
     // The state of a resource is bound to its URI, not to other params.
-    let read =
-        |params: Value| Context::of_request(Revision::V2026_07_28, "resources/read", Some(&Json::from(&params)));
+    let read = |params: Value| Context::of_request(Revision::V2026_07_28, "resources/read", Some(&Json::from(&params)));
     let rounds =
         wait(codec.decode::<u32>(&read(json!({ "uri": "file:///a", "name": "x" })), "ann")).expect("the first round");
     let given = codec.encode(&rounds, &7_u32).expect("an encoded state");

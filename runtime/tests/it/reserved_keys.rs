@@ -12,7 +12,7 @@ use std::time::Duration;
 use mcpgen_runtime::protocol::Level;
 use mcpgen_runtime::{Client, Server, transport::lines};
 use mcpgen_types::v2026_07_28::{Tool, ToolInputSchema};
-use mcpgen_types::{ErrorObject, JsonObject, Json, Revision};
+use mcpgen_types::{ErrorObject, Json, JsonObject, Revision};
 use serde_json::{Value, json};
 
 use crate::support::RawPeer;

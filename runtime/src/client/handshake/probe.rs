@@ -1,6 +1,6 @@
 //! Interprets the response to `server/discover`.
 
-use mcpgen_types::{ErrorObject, JsonObject, Json, Revision, Value};
+use mcpgen_types::{ErrorObject, Json, JsonObject, Revision, Value};
 
 use crate::jsonrpc::errors;
 use crate::peer::CallError;

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use http::{HeaderMap, HeaderValue};
 use mcpgen_types::codec::{Cursor, Decode};
-use mcpgen_types::{JsonObject, Json, RequestId};
+use mcpgen_types::{Json, JsonObject, RequestId};
 use tokio::sync::watch;
 
 use crate::http::headers::{self, METHOD, NAME};

@@ -1,7 +1,7 @@
 //! Parses the body of a POST as far as the HTTP transport needs it.
 
 use mcpgen_types::codec::Cursor;
-use mcpgen_types::{ErrorId, ErrorObject, JsonObject, Json, RequestId};
+use mcpgen_types::{ErrorId, ErrorObject, Json, JsonObject, RequestId};
 
 use crate::http::headers;
 use crate::jsonrpc::envelope::{Envelope, Frame, Invalid};

@@ -17,8 +17,8 @@ use mcpgen_proof::judge::{Judge, definitions_keyword, fixed_up, within_limits};
 use mcpgen_proof::registry::Entry;
 use mcpgen_proof::settings::setting;
 use mcpgen_proof::{json_equal, schema};
+use mcpgen_types::Revision;
 use mcpgen_types::convert::{Conversion, ConvertError, Lost, LostReason, Policy};
-use mcpgen_types::{Json, Revision};
 use serde_json::{Value, json};
 
 /// One revision, whose documents are judged without the generator.
@@ -132,7 +132,7 @@ impl Step<'_> {
     }
 
     fn apply(&self, document: &Value, policy: Policy) -> Outcome {
-        let source = Json::parse(document.to_string()).expect("a document is JSON");
+        let source = mcpgen_types::Json::parse(document.to_string()).expect("a document is JSON");
         let converted = self.conversion().apply(&source, policy)?;
         // `serde_json::Value` gives serde_json's private keys a special meaning, the generator's JSON does not.
         let value = Json::parse(converted.value.text()).expect("the result is JSON");
