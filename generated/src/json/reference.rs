@@ -150,11 +150,10 @@ impl<'a> JsonRef<'a> {
         members.into_iter()
     }
 
-    /// Returns the members of the object, and the text of their names. A name may occur more than once.
-    pub(crate) fn pairs(self) -> impl Iterator<Item = (Self, Self)> + Clone {
-        let names = Values(self.inside(b'{'));
-        std::iter::successors(Some(names), |_| None)
-            .flat_map(|mut values| std::iter::from_fn(move || Some((values.next()?, values.next()?))))
+    /// Returns the names and values of the object. A name may occur more than once.
+    fn pairs(self) -> impl Iterator<Item = (Self, Self)> {
+        let mut values = Values(self.inside(b'{'));
+        std::iter::from_fn(move || Some((values.next()?, values.next()?)))
     }
 
     /// Returns the text after the opening bracket. Empty if the value begins with another byte.
@@ -164,7 +163,7 @@ impl<'a> JsonRef<'a> {
 }
 
 /// Removes members whose name occurs again later.
-pub(super) fn keep_last<N: Ord, V>(members: &mut Vec<(N, V)>) {
+fn keep_last<N: Ord, V>(members: &mut Vec<(N, V)>) {
     if members.is_sorted_by(|(a, _), (b, _)| a < b) {
         return;
     }
@@ -198,7 +197,7 @@ impl<'a> Iterator for Values<'a> {
 
 /// Returns the length of the value at the beginning of the text, or `None` if the array or object ends there.
 fn value_end(text: &[u8]) -> Option<usize> {
-    let is_scalar = |byte: &u8| !matches!(byte, b',' | b':' | b']' | b'}' | b' ');
+    let is_after = |byte: &u8| matches!(byte, b',' | b':' | b']' | b'}' | b' ');
     match text.first()? {
         b']' | b'}' => None,
         b'"' => Some(string_end(text)),
@@ -218,7 +217,7 @@ fn value_end(text: &[u8]) -> Option<usize> {
             }
             Some(at)
         }
-        _ => Some(text.iter().position(|byte| !is_scalar(byte)).unwrap_or(text.len())),
+        _ => Some(text.iter().position(is_after).unwrap_or(text.len())),
     }
 }
 
