@@ -9,7 +9,7 @@ use mcpgen_types::v2026_07_28::{
     CallToolResult, ClientMessage, CreateMessageRequestParams, ElicitResult, JsonValue, ListToolsResult, NumberSchema,
     ProgressNotification, Resource, ServerMessage,
 };
-use mcpgen_types::{ErrorKind, JsonObject, Number as OurNumber, Json, RequestId};
+use mcpgen_types::{ErrorKind, Json, JsonObject, Number as OurNumber, RequestId};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 use serde_json::Value;
