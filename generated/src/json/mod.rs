@@ -30,14 +30,13 @@ pub(crate) use reference::compact;
 /// that name.
 ///
 /// ```
-/// use mcpgen_types::{Json, Value};
+/// use mcpgen_types::Json;
 /// use serde_json::json;
 ///
 /// let place = Json::from(json!({ "city": "Rome", "at": [41.9, 12.5] }));
 /// assert_eq!(place.get("city").and_then(|city| city.as_str()).as_deref(), Some("Rome"));
 /// assert_eq!(place.pointer("/at/0").and_then(|at| at.as_f64()), Some(41.9));
 /// assert_eq!(place.to_value()["at"][1], 12.5);
-/// # Ok::<(), mcpgen_types::Error>(())
 /// ```
 ///
 /// [`get`]: Self::get
@@ -64,7 +63,7 @@ impl Json {
     /// `null`
     #[must_use]
     pub fn null() -> Self {
-        Self::from_text("null".to_owned())
+        Self::from_text("null")
     }
 
     /// Checks a JSON text, and keeps it without the white space between values.
@@ -73,7 +72,11 @@ impl Json {
     ///
     /// Returns an error if the text is not JSON, or is nested too deep.
     pub fn parse(text: impl Into<String>) -> Result<Self, Error> {
-        Ok(Self::indexed(Document::read(text.into())?, Place::ROOT))
+        let document = Document::read(text.into())?;
+        Ok(match document.is_compact() {
+            true => Self::from_text(document.into_text(Place::ROOT)),
+            false => Self::from_text(document.root().compact_text()),
+        })
     }
 
     /// Decodes the value. Lines and columns in errors count from the beginning of the value.
