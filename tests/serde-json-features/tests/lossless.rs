@@ -9,7 +9,7 @@ use mcpgen_types::v2026_07_28::{
     CallToolResult, ClientMessage, CreateMessageRequestParams, ElicitResult, JsonValue, ListToolsResult, NumberSchema,
     ProgressNotification, Resource, ServerMessage,
 };
-use mcpgen_types::{ErrorKind, Json, JsonObject, Number as OurNumber, RequestId};
+use mcpgen_types::{ErrorKind, Json as OurJson, JsonObject, Number as OurNumber, RequestId};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 use serde_json::Value;
@@ -117,7 +117,7 @@ const PLACES: &[Place] = places! {
     OurNumber, None, "" "";
     JsonValue, None, "[" "]";
     JsonObject, None, r#"{"a": ["# "]}";
-    Json, None, r#"{"a": ["# "]}";
+    OurJson, None, r#"{"a": ["# "]}";
     i64, SIGNED, "" "";
     u64, UNSIGNED, "" "";
     RequestId, SIGNED, "" "";
@@ -305,7 +305,7 @@ fn keeps_random_numbers() {
     let numbers = random_numbers(800);
     for chunk in numbers.chunks(500) {
         let document = Json::Array(chunk.iter().cloned().map(Json::Number).collect());
-        for recode in [recode::<Value>, recode::<JsonValue>, recode::<Vec<OurNumber>>, recode::<Json>] {
+        for recode in [recode::<Value>, recode::<JsonValue>, recode::<Vec<OurNumber>>, recode::<OurJson>] {
             let again = recode(&document).unwrap_or_else(|rejection| panic!("{rejection:?}: {document:?}"));
             assert!(again.same(&document, Kept), "{document:?}\nbecomes {again:?}");
         }
@@ -385,7 +385,7 @@ fn keeps_strings_names_and_order() {
         check(&inner, recode::<Value>, order);
         check(&inner, recode::<JsonObject>, order);
         check(&inner, recode::<JsonValue>, Free);
-        check(&inner, recode::<Json>, Kept);
+        check(&inner, recode::<OurJson>, Kept);
         check(
             &around(r#"{"content": [], "structuredContent": "#, &inner, r#", "resultType": "complete"}"#),
             recode::<CallToolResult>,
