@@ -46,18 +46,10 @@ pub struct Json(Repr);
 
 #[derive(Clone)]
 enum Repr {
-    Text(Box<str>),
+    Text(String),
     /// A value that is still part of a message, so that it is not scanned again.
-    Indexed(Box<Indexed>),
+    Indexed(Document<'static>, Place),
 }
-
-#[derive(Clone)]
-struct Indexed {
-    document: Document<'static>,
-    place: Place,
-}
-
-const _: () = assert!(size_of::<Json>() == 2 * size_of::<usize>());
 
 impl Json {
     /// `null`
@@ -87,7 +79,7 @@ impl Json {
     pub fn decode<T: Decode>(&self) -> Result<T, Error> {
         match &self.0 {
             Repr::Text(text) => crate::from_str(text),
-            Repr::Indexed(value) => codec::named(value.document.at(value.place).decode_located()),
+            Repr::Indexed(document, place) => codec::named(document.at(*place).decode_located()),
         }
     }
 
@@ -99,9 +91,9 @@ impl Json {
     /// value was created from a type that encodes invalid JSON.
     pub fn read<R>(&self, read: impl FnOnce(Cursor<'_>) -> R) -> Result<R, Error> {
         match &self.0 {
-            Repr::Indexed(value) => Ok(read(value.document.at(value.place))),
+            Repr::Indexed(document, place) => Ok(read(document.at(*place))),
             Repr::Text(text) => {
-                let document = Document::read(&**text)?;
+                let document = Document::read(text.as_str())?;
                 Ok(read(document.root()))
             }
         }
@@ -143,8 +135,8 @@ impl Json {
     /// Returns the same errors as [`read`](Self::read).
     pub fn into_part<R>(self, find: impl FnOnce(Cursor<'_>) -> (R, Option<Place>)) -> Result<(R, Option<Self>), Error> {
         let (document, place) = match self.0 {
-            Repr::Indexed(value) => (value.document, value.place),
-            Repr::Text(text) => (Document::read(text.into_string())?, Place::ROOT),
+            Repr::Indexed(document, place) => (document, place),
+            Repr::Text(text) => (Document::read(text)?, Place::ROOT),
         };
         let (found, part) = find(document.at(place));
         Ok((found, part.map(|part| Self::indexed(document, part))))
@@ -155,8 +147,8 @@ impl Json {
     #[must_use]
     pub fn owned_bytes(&self) -> usize {
         match &self.0 {
-            Repr::Text(text) => text.len(),
-            Repr::Indexed(value) => size_of::<Indexed>() + value.document.owned_bytes(),
+            Repr::Text(text) => text.capacity(),
+            Repr::Indexed(document, _) => document.owned_bytes(),
         }
     }
 
@@ -165,7 +157,7 @@ impl Json {
     pub fn text(&self) -> &str {
         match &self.0 {
             Repr::Text(text) => text,
-            Repr::Indexed(value) => value.document.at(value.place).slice(),
+            Repr::Indexed(document, place) => document.at(*place).slice(),
         }
     }
 
@@ -173,8 +165,8 @@ impl Json {
     #[must_use]
     pub fn into_text(self) -> String {
         match self.0 {
-            Repr::Text(text) => text.into_string(),
-            Repr::Indexed(value) => value.document.into_text(value.place),
+            Repr::Text(text) => text,
+            Repr::Indexed(document, place) => document.into_text(place),
         }
     }
 
@@ -207,7 +199,7 @@ impl Json {
     }
 
     /// Creates a value from JSON text without white space between values.
-    pub(crate) fn from_text(text: impl Into<Box<str>>) -> Self {
+    pub(crate) fn from_text(text: impl Into<String>) -> Self {
         Self(Repr::Text(text.into()))
     }
 
@@ -219,7 +211,7 @@ impl Json {
     /// Like [`extract`](Self::extract), for a document that is known not to be nested too deep.
     pub(crate) fn indexed(document: Document<'static>, place: Place) -> Self {
         if document.is_compact() {
-            return Self(Repr::Indexed(Box::new(Indexed { document, place })));
+            return Self(Repr::Indexed(document, place));
         }
         Self::from_text(document.at(place).compact_text())
     }
@@ -309,7 +301,7 @@ impl Decode for Json {
 
 impl DecodeInPlace for Json {
     fn blank(_: Unread) -> Self {
-        Self(Repr::Text(Box::default()))
+        Self(Repr::Text(String::new()))
     }
 
     #[inline]
