@@ -34,7 +34,7 @@ pub enum Node<'a> {
     Object(&'a dyn Object),
     /// A number of serde_json, which may have any precision.
     Number(&'a serde_json::Number),
-    /// JSON text on one line.
+    /// JSON text without white space before, between and after values.
     Json(&'a str),
 }
 

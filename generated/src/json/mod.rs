@@ -262,7 +262,7 @@ readers! {
     /// Returns the string, or `None` if the value is not a string. Borrows it unless it has escapes.
     #[must_use]
     as_str() -> Option<Cow<'_, str>>;
-    /// Returns the member with this name, or `None` if there is none or the value is not an object.
+    /// Returns the member with this name, or `None` if the value has no such member.
     #[must_use]
     get(name: &str) -> Option<JsonRef<'_>>;
     /// Returns the value at a JSON Pointer such as `/items/0/name`.

@@ -115,7 +115,7 @@ impl<'a> JsonRef<'a> {
         Some(if text.contains('\\') { codec::unescaped(text).into() } else { text.into() })
     }
 
-    /// Returns the member with this name, or `None` if there is none or the value is not an object.
+    /// Returns the member with this name, or `None` if the value has no such member.
     #[must_use]
     pub fn get(self, name: &str) -> Option<Self> {
         let named = self.pairs().filter(|(key, _)| key.as_str().is_some_and(|key| key == name));

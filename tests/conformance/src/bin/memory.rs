@@ -37,6 +37,7 @@ struct Attack {
     name: &'static str,
     /// The limit that bounds its memory.
     limit: &'static str,
+    /// The most memory that the limit allows, besides [`SLACK`].
     bytes: usize,
     /// What the peer gets at the limit.
     answer: &'static str,
