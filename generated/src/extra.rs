@@ -1,26 +1,25 @@
 //! Members that a type has no field for.
 
+use std::borrow::Cow;
 use std::fmt;
 use std::marker::PhantomData;
 
-use serde_json::Value;
-
-use crate::Map;
-use crate::codec::Pattern;
+use crate::codec::{OtherMembers, Pattern, Unread};
 use crate::map::{Iter, iterate};
+use crate::{Json, JsonObject, JsonRef, Map};
 
-/// The members of an object that its type `T` has no field for, by name.
+/// The members of an object that its type `T` has no field for.
 ///
 /// Such members come from later revisions, extensions or vendors. Decoding keeps them, and encoding writes them back.
 ///
+/// They are an object with any members. If the schema restricts their values to a type `V`, they are a `Map<String, V>`.
+///
 /// [`insert`](Self::insert) rejects names that `T` has a field for. An empty `Extra` has the size of a pointer.
-pub struct Extra<T, V = Value> {
-    members: Others<V>,
+pub struct Extra<T, M = JsonObject> {
+    /// Boxed, because almost every type has an `Extra`, and most are empty.
+    members: Option<Box<M>>,
     of: PhantomData<fn() -> T>,
 }
-
-/// Boxed, because almost every type has an `Extra`, and most are empty.
-pub(crate) type Others<V> = Option<Box<Map<String, V>>>;
 
 /// A type with a known set of member names.
 pub trait KnownMembers {
@@ -43,7 +42,86 @@ pub trait KnownMembers {
     }
 }
 
-impl<T, V> Extra<T, V> {
+impl<T, M: OtherMembers> Extra<T, M> {
+    /// Completes the members after the last one was added.
+    pub fn finish(&mut self, _: Unread) {
+        if let Some(members) = &mut self.members {
+            members.finish();
+        }
+    }
+
+    pub(crate) fn blank_or_members(&mut self, unread: Unread) -> &mut M {
+        self.members.get_or_insert_with(|| Box::new(M::blank(unread)))
+    }
+
+    pub(crate) fn members(&self) -> Option<&M> {
+        self.members.as_deref()
+    }
+}
+
+impl<T, M> Extra<T, M> {
+    fn check(name: &str) -> Result<(), ExtraError>
+    where
+        T: KnownMembers,
+    {
+        if T::is_extra(name) {
+            return Ok(());
+        }
+        Err(ExtraError { name: name.to_owned(), is_known: T::MEMBERS.contains(&name) })
+    }
+}
+
+impl<T> Extra<T> {
+    /// Inserts a member. Returns its previous value.
+    ///
+    /// # Errors
+    ///
+    /// Returns [`ExtraError`] if `T` has a field or a constant of this name, or if the pattern of `T` does not allow
+    /// the name in this field.
+    pub fn insert(&mut self, name: impl AsRef<str>, value: impl Into<Json>) -> Result<Option<Json>, ExtraError>
+    where
+        T: KnownMembers,
+    {
+        Self::check(name.as_ref())?;
+        Ok(self.members.get_or_insert_default().insert(name, value))
+    }
+
+    /// Returns the value of a member.
+    #[must_use]
+    pub fn get(&self, name: &str) -> Option<JsonRef<'_>> {
+        self.members.as_ref()?.get(name)
+    }
+
+    /// Removes a member and returns its value.
+    pub fn remove(&mut self, name: &str) -> Option<Json> {
+        self.members.as_mut()?.remove(name)
+    }
+
+    /// Returns whether a member of this name exists.
+    #[must_use]
+    pub fn contains_key(&self, name: &str) -> bool {
+        self.get(name).is_some()
+    }
+
+    /// Returns the number of members.
+    #[must_use]
+    pub fn len(&self) -> usize {
+        self.members.as_ref().map_or(0, |members| members.len())
+    }
+
+    /// Returns whether there are no members.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.members.as_ref().is_none_or(|members| members.is_empty())
+    }
+
+    /// Returns the members in their order.
+    pub fn iter(&self) -> std::vec::IntoIter<(Cow<'_, str>, JsonRef<'_>)> {
+        self.members.as_ref().map_or_else(|| Vec::new().into_iter(), |members| members.iter())
+    }
+}
+
+impl<T, V> Extra<T, Map<String, V>> {
     /// Inserts a member. Returns its previous value.
     ///
     /// # Errors
@@ -55,10 +133,7 @@ impl<T, V> Extra<T, V> {
         T: KnownMembers,
     {
         let name = name.into();
-        if !T::is_extra(&name) {
-            let is_known = T::MEMBERS.contains(&name.as_str());
-            return Err(ExtraError { name, is_known });
-        }
+        Self::check(&name)?;
         Ok(self.members.get_or_insert_default().insert(name, value.into()))
     }
 
@@ -97,14 +172,6 @@ impl<T, V> Extra<T, V> {
         self.len() == 0
     }
 
-    pub(crate) fn as_map(&self) -> Option<&Map<String, V>> {
-        self.members.as_deref()
-    }
-
-    pub(crate) fn others(&mut self) -> &mut Others<V> {
-        &mut self.members
-    }
-
     /// Iterates over the members in the order of their names.
     pub fn iter(&self) -> Iter<'_, V> {
         self.members.as_ref().map_or_else(|| iterate(&[]), |members| members.iter())
@@ -132,33 +199,56 @@ impl fmt::Display for ExtraError {
     }
 }
 
-impl<T, V> Default for Extra<T, V> {
+impl<T, M> Default for Extra<T, M> {
     fn default() -> Self {
         Self { members: None, of: PhantomData }
     }
 }
 
-impl<T, V: Clone> Clone for Extra<T, V> {
+impl<T, M: Clone> Clone for Extra<T, M> {
     fn clone(&self) -> Self {
         Self { members: self.members.clone(), of: PhantomData }
     }
 }
 
-impl<T, V: fmt::Debug> fmt::Debug for Extra<T, V> {
+impl<T, M: fmt::Debug> fmt::Debug for Extra<T, M> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_map().entries(self).finish()
+        match &self.members {
+            Some(members) => members.fmt(f),
+            None => f.write_str("{}"),
+        }
     }
 }
 
-impl<T, V: PartialEq> PartialEq for Extra<T, V> {
+impl<T, M: PartialEq + Default> PartialEq for Extra<T, M> {
     fn eq(&self, other: &Self) -> bool {
-        self.iter().eq(other.iter())
+        match (&self.members, &other.members) {
+            (Some(a), Some(b)) => a == b,
+            (Some(members), None) | (None, Some(members)) => **members == M::default(),
+            (None, None) => true,
+        }
     }
 }
 
-impl<T, V: Eq> Eq for Extra<T, V> {}
+impl<T> IntoIterator for Extra<T> {
+    type Item = (String, Json);
+    type IntoIter = std::vec::IntoIter<Self::Item>;
 
-impl<T, V> IntoIterator for Extra<T, V> {
+    fn into_iter(self) -> Self::IntoIter {
+        self.members.map_or_else(|| Vec::new().into_iter(), |members| members.into_iter())
+    }
+}
+
+impl<'a, T> IntoIterator for &'a Extra<T> {
+    type Item = (Cow<'a, str>, JsonRef<'a>);
+    type IntoIter = std::vec::IntoIter<Self::Item>;
+
+    fn into_iter(self) -> Self::IntoIter {
+        self.iter()
+    }
+}
+
+impl<T, V> IntoIterator for Extra<T, Map<String, V>> {
     type Item = (String, V);
     type IntoIter = std::vec::IntoIter<(String, V)>;
 
@@ -167,7 +257,7 @@ impl<T, V> IntoIterator for Extra<T, V> {
     }
 }
 
-impl<'a, T, V> IntoIterator for &'a Extra<T, V> {
+impl<'a, T, V> IntoIterator for &'a Extra<T, Map<String, V>> {
     type Item = (&'a String, &'a V);
     type IntoIter = Iter<'a, V>;
 

@@ -40,7 +40,7 @@ pub use error::counted;
 pub use error::{Error, ErrorKind};
 pub use extra::{Extra, ExtraError, KnownMembers};
 pub use id::{ProgressToken, RequestId};
-pub use json::{Json, JsonRef};
+pub use json::{Json, JsonObject, JsonRef};
 pub use map::Map;
 pub use message::{ErrorMessage, Message, NotificationMessage, RequestMessage, ResponseMessage};
 pub use method::{
@@ -55,9 +55,6 @@ pub use rpc::{ErrorCode, ErrorId, ErrorObject};
 include!("revisions.rs");
 
 pub use serde_json::Value;
-
-/// A JSON object with any members.
-pub type JsonObject = serde_json::Map<String, Value>;
 
 /// Crates that the macros of [`codec`] refer to.
 #[doc(hidden)]

@@ -6,9 +6,11 @@ use std::ops::Index;
 use std::{iter, slice, vec};
 
 use crate::Error;
-use crate::codec::{self, Cursor, DecodeInPlace, Encode, Members, Node, Object, Unread};
+use crate::codec::{self, Cursor, DecodeInPlace, Encode, Members, Node, Object, OtherMembers, Unread};
 
 /// A map from strings to values, in the order of the strings.
+///
+/// All values of a decoded object must be valid. If a name occurs more than once, the last one counts.
 ///
 /// The map is a sorted vector. For the small objects of the protocol, this takes less memory and less code than a tree.
 /// Lookup takes logarithmic time. Insertion moves the entries with greater keys.
@@ -100,22 +102,40 @@ impl<V> Map<String, V> {
         self.entries.iter().map(|(_, value)| value)
     }
 
-    /// Decodes members into this map, which must be empty. The members must be sorted by name, without duplicates.
-    pub(crate) fn read_members(&mut self, members: &[(Cursor<'_>, Cursor<'_>)], unread: Unread) -> Result<(), Error>
+    /// Decodes an object into this map, which must be empty.
+    pub(crate) fn read_members(&mut self, object: Cursor<'_>, unread: Unread) -> Result<(), Error>
     where
         V: DecodeInPlace,
     {
-        self.entries.reserve_exact(members.len());
-        for (name, value) in members {
-            if V::IS_EMPTY {
-                return Err(value.uninhabited(unread));
-            }
-            self.entries.push((name.string()?, V::blank(unread)));
-            if let Some((_, last)) = self.entries.last_mut() {
-                last.read(*value, unread)?;
-            }
-        }
+        let mut members = object.members()?;
+        self.entries.reserve_exact(members.clone().count());
+        members.try_for_each(|(name, value)| self.push(name, value, unread))?;
+        self.sort();
         Ok(())
+    }
+
+    /// Decodes a member into a new entry at the end.
+    fn push(&mut self, name: Cursor<'_>, value: Cursor<'_>, unread: Unread) -> Result<(), Error>
+    where
+        V: DecodeInPlace,
+    {
+        if V::IS_EMPTY {
+            return Err(value.uninhabited(unread));
+        }
+        self.entries.push((name.string()?, V::blank(unread)));
+        self.entries.last_mut().map_or(Ok(()), |(_, last)| last.read(value, unread))
+    }
+
+    /// Sorts the entries by key. If a key occurs more than once, the last entry is kept.
+    fn sort(&mut self) {
+        if self.entries.is_sorted_by(|(a, _), (b, _)| a < b) {
+            return;
+        }
+        // The sort is stable, so after reversing, the last of equal keys comes first and is kept.
+        self.entries.sort_by(|(a, _), (b, _)| a.cmp(b));
+        self.entries.reverse();
+        self.entries.dedup_by(|(a, _), (b, _)| a == b);
+        self.entries.reverse();
     }
 }
 
@@ -165,11 +185,7 @@ impl<K: Into<String>, V> FromIterator<(K, V)> for Map<String, V> {
 impl<K: Into<String>, V> Extend<(K, V)> for Map<String, V> {
     fn extend<I: IntoIterator<Item = (K, V)>>(&mut self, entries: I) {
         self.entries.extend(entries.into_iter().map(|(key, value)| (key.into(), value)));
-        // The sort is stable, so after reversing, the last of equal keys comes first and is kept.
-        self.entries.sort_by(|(a, _), (b, _)| a.cmp(b));
-        self.entries.reverse();
-        self.entries.dedup_by(|(a, _), (b, _)| a == b);
-        self.entries.reverse();
+        self.sort();
     }
 }
 
@@ -220,6 +236,25 @@ impl<V: Encode> Object for Map<String, V> {
         for (name, value) in &self.entries {
             out.member(name, value);
         }
+    }
+}
+
+/// The entries are not sorted until the last member was added.
+impl<V: DecodeInPlace + Encode> OtherMembers for Map<String, V> {
+    fn blank(_: Unread) -> Self {
+        Self::new()
+    }
+
+    fn add(&mut self, name: Cursor<'_>, value: Cursor<'_>, unread: Unread) -> Result<(), Error> {
+        self.push(name, value, unread)
+    }
+
+    fn finish(&mut self) {
+        self.sort();
+    }
+
+    fn write(&self, out: &mut Members<'_>) {
+        self.members(out);
     }
 }
 

@@ -2,10 +2,8 @@
 
 use std::fmt;
 
-use serde_json::Value;
-
 use crate::codec::{self, Cursor, DecodeInPlace, Members, Object, ReadMember, Unread};
-use crate::{Error, Extra, KnownMembers, RequestId};
+use crate::{Error, Extra, Json, KnownMembers, RequestId};
 
 /// The `error` member of an error response.
 #[derive(Clone, Debug, PartialEq)]
@@ -15,7 +13,7 @@ pub struct ErrorObject {
     /// A description of the error, in one sentence.
     pub message: String,
     /// Additional data, whose form depends on the code. `None` omits the member; `null` is a value.
-    pub data: Option<Value>,
+    pub data: Option<Json>,
     /// Members that JSON-RPC does not define.
     pub extra: Extra<Self>,
 }
@@ -29,7 +27,7 @@ impl ErrorObject {
 
     /// Sets the data of the error.
     #[must_use]
-    pub fn with_data(mut self, data: impl Into<Value>) -> Self {
+    pub fn with_data(mut self, data: impl Into<Json>) -> Self {
         self.data = Some(data.into());
         self
     }
@@ -63,8 +61,16 @@ impl ReadMember for ErrorObject {
             0 => self.code.read(json, unread),
             1 => self.message.read(json, unread),
             2 => codec::read_optional(json, &mut self.data, unread),
-            _ => codec::read_others(json, Self::MEMBERS, &mut self.extra, unread),
+            _ => Ok(()),
         }
+    }
+
+    fn read_other(&mut self, name: Cursor<'_>, value: Cursor<'_>, unread: Unread) -> Result<(), Error> {
+        codec::read_other(&mut self.extra, name, value, unread)
+    }
+
+    fn finish_others(&mut self, unread: Unread) {
+        self.extra.finish(unread);
     }
 }
 

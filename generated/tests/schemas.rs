@@ -34,3 +34,9 @@ fn schema_without_references_has_no_definitions() {
     assert!(level.get("$defs").is_none());
     assert_eq!(level["enum"].as_array().map(Vec::len), Some(LoggingLevel::ALL.len()));
 }
+
+#[test]
+fn schemas_of_free_form_json() {
+    assert_eq!(schema::<mcpgen_types::Json>(), json!({}));
+    assert_eq!(schema::<mcpgen_types::JsonObject>(), json!({"type": "object"}));
+}

@@ -10,7 +10,6 @@ use std::iter::Peekable;
 
 use mcpgen_runtime::prelude::*;
 use mcpgen_types::v2026_07_28::{CreateMessageResult, ElicitResult, ElicitResultAction, Role, TextContent};
-use serde_json::json;
 use tokio::process::Command;
 
 type Failure = Box<dyn std::error::Error>;
@@ -71,7 +70,8 @@ async fn connect_http(_: ClientBuilder, _: &str) -> Result<Client, Failure> {
 
 async fn explore(client: &Client, call: Option<(String, JsonObject)>) -> Result<(), Failure> {
     if let Some(server) = client.peer.peer_info() {
-        let text = |member: &str| server.implementation.get(member).and_then(|it| it.as_str()).unwrap_or("unknown");
+        let text =
+            |member: &str| server.implementation.get(member).and_then(JsonRef::as_str).unwrap_or("unknown".into());
         println!("server: {} {}", text("name"), text("version"));
     }
     println!("revision: {}", client.revision());
@@ -82,7 +82,7 @@ async fn explore(client: &Client, call: Option<(String, JsonObject)>) -> Result<
     let templates = or_report("resource templates", client.resource_templates().await);
     print("template", templates.iter().map(|it| it.uri_template.as_str()));
     print("prompt", or_report("prompts", client.prompts().await).iter().map(|it| it.name.as_str()));
-    let echo = || json!({ "message": "hello" }).as_object().cloned().unwrap_or_default();
+    let echo = || JsonObject::from([("message", "hello".into())]);
     let call = call.or_else(|| tools.iter().any(|name| name == "echo").then(|| ("echo".to_owned(), echo())));
     if let Some((tool, arguments)) = call {
         let result = client

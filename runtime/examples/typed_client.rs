@@ -10,8 +10,7 @@
 use mcpgen_runtime::protocol::Level;
 use mcpgen_runtime::transport::{ChildProcess, lines};
 use mcpgen_runtime::{Client, Limits, LocalInfo, Router, connect};
-use mcpgen_types::{ErrorObject, JsonObject, Revision, Value, v2025_11_25, v2026_07_28};
-use serde_json::json;
+use mcpgen_types::{ErrorObject, JsonObject, JsonRef, Revision, Value, v2025_11_25, v2026_07_28};
 use tokio::process::Command;
 
 type Failure = Box<dyn std::error::Error>;
@@ -58,7 +57,8 @@ async fn connect_http(_: LocalInfo, _: Router, _: &str) -> Result<Client, Failur
 
 async fn run(client: &Client) -> Result<(), Failure> {
     if let Some(peer_info) = client.peer.peer_info() {
-        println!("server: {} {}", peer_info.implementation["name"], peer_info.revision);
+        let name = peer_info.implementation.get("name").and_then(JsonRef::as_str).unwrap_or("unknown".into());
+        println!("server: {name} {}", peer_info.revision);
     }
     match client.revision().is_legacy() {
         true => legacy::run(client).await,
@@ -69,13 +69,12 @@ async fn run(client: &Client) -> Result<(), Failure> {
 /// Tool names and their arguments.
 fn calls() -> [(&'static str, JsonObject); 5] {
     [
-        ("echo", json!({ "message": "hello" })),
-        ("add", json!({ "a": 2, "b": 3 })),
-        ("ask", json!({ "question": "how many?" })),
-        ("wait", json!({ "steps": 3 })),
-        ("nothing", json!({})),
+        ("echo", [("message", "hello".into())].into()),
+        ("add", [("a", 2.into()), ("b", 3.into())].into()),
+        ("ask", [("question", "how many?".into())].into()),
+        ("wait", [("steps", 3.into())].into()),
+        ("nothing", JsonObject::new()),
     ]
-    .map(|(name, arguments)| (name, arguments.as_object().cloned().unwrap_or_default()))
 }
 
 fn print_result(name: &str, content: Result<String, String>) {

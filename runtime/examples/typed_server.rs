@@ -10,6 +10,7 @@
 #[path = "support/listen.rs"]
 mod listen;
 
+use std::borrow::Cow;
 use std::time::Duration;
 
 use mcpgen_runtime::protocol::Level;
@@ -17,7 +18,7 @@ use mcpgen_runtime::server::subscriptions::Subscriptions;
 use mcpgen_runtime::service::context::Context;
 use mcpgen_runtime::transport::{lines, stdio};
 use mcpgen_runtime::{LocalInfo, Router, serve, tasks};
-use mcpgen_types::{ErrorCode, ErrorObject, JsonObject, Value, v2025_11_25, v2026_07_28};
+use mcpgen_types::{ErrorCode, ErrorObject, JsonObject, JsonRef, v2025_11_25, v2026_07_28};
 use serde_json::json;
 
 const TOOLS: [&str; 5] = ["echo", "add", "ask", "wait", "touch"];
@@ -59,7 +60,7 @@ async fn serve_http(_: &str, _: LocalInfo, _: Router) -> std::io::Result<()> {
 /// Runs the tools that are the same in every revision, and returns their text.
 async fn tool(context: &Context, name: &str, arguments: &JsonObject) -> Result<String, ErrorObject> {
     match name {
-        "echo" => Ok(string(arguments, "message")?.to_owned()),
+        "echo" => string(arguments, "message"),
         "add" => Ok((integer(arguments, "a")? + integer(arguments, "b")?).to_string()),
         "wait" => {
             let steps = integer(arguments, "steps")?;
@@ -109,7 +110,7 @@ mod legacy {
         let arguments = params.arguments.unwrap_or_default();
         context.log(Level::Info, None, format!("{} is called", params.name)).await;
         match params.name.as_str() {
-            "ask" => ask(&context, string(&arguments, "question")?).await,
+            "ask" => ask(&context, &string(&arguments, "question")?).await,
             "touch" => match context.peer().notify::<ToolListChangedNotification>(None).await {
                 Ok(()) => Ok(text("touched")),
                 Err(error) => Ok(text(error.to_string())),
@@ -165,7 +166,7 @@ mod modern {
         let arguments = params.arguments.unwrap_or_default();
         context.log(Level::Info, None, format!("{} is called", params.name)).await;
         match params.name.as_str() {
-            "ask" => ask(&context, string(&arguments, "question")?),
+            "ask" => ask(&context, &string(&arguments, "question")?),
             "touch" => {
                 subscriptions.changed(&Change::Tools);
                 Ok(text("touched"))
@@ -189,12 +190,13 @@ mod modern {
     }
 }
 
-fn string<'a>(arguments: &'a JsonObject, name: &str) -> Result<&'a str, ErrorObject> {
-    arguments.get(name).and_then(Value::as_str).ok_or_else(|| argument(name, "a string"))
+fn string(arguments: &JsonObject, name: &str) -> Result<String, ErrorObject> {
+    let text = arguments.get(name).and_then(JsonRef::as_str).map(Cow::into_owned);
+    text.ok_or_else(|| argument(name, "a string"))
 }
 
 fn integer(arguments: &JsonObject, name: &str) -> Result<i64, ErrorObject> {
-    arguments.get(name).and_then(Value::as_i64).ok_or_else(|| argument(name, "an integer"))
+    arguments.get(name).and_then(JsonRef::as_i64).ok_or_else(|| argument(name, "an integer"))
 }
 
 fn argument(name: &str, expected: &str) -> ErrorObject {

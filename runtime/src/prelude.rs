@@ -14,7 +14,7 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 
-pub use mcpgen_types::{ErrorObject, JsonObject, Revision};
+pub use mcpgen_types::{ErrorObject, Json, JsonObject, JsonRef, Revision};
 
 pub use crate::client::{Client, ClientBuilder};
 pub use crate::peer::{CallError, Peer};

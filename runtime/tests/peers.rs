@@ -121,7 +121,7 @@ const CASES: &[Case] = &[
         program: "sdk1-server.mjs",
         arguments: &[],
         behind: None,
-        output: &[r#"server: "sdk" 2025-11-25"#, EXAMPLE_TASK],
+        output: &["server: sdk 2025-11-25", EXAMPLE_TASK],
     },
     Case {
         example_name: "typed_server",
@@ -154,7 +154,7 @@ const CASES: &[Case] = &[
         program: "sdk2-server.mjs",
         arguments: &[],
         behind: None,
-        output: &[r#"server: "sdk2" 2025-11-25"#],
+        output: &["server: sdk2 2025-11-25"],
     },
     Case {
         example_name: "typed_client",
@@ -165,7 +165,7 @@ const CASES: &[Case] = &[
         program: "sdk2-server.mjs",
         arguments: &[],
         behind: None,
-        output: &[r#"server: "sdk2" 2026-07-28"#, EXAMPLE_CHANGE],
+        output: &["server: sdk2 2026-07-28", EXAMPLE_CHANGE],
     },
     Case {
         example_name: "typed_server",
@@ -198,7 +198,7 @@ const CASES: &[Case] = &[
         program: "server.py",
         arguments: &[],
         behind: None,
-        output: &[r#"server: "py" 2025-11-25"#],
+        output: &["server: py 2025-11-25"],
     },
     Case {
         example_name: "typed_client",
@@ -209,7 +209,7 @@ const CASES: &[Case] = &[
         program: "server.py",
         arguments: &[],
         behind: None,
-        output: &[r#"server: "py" 2026-07-28"#, EXAMPLE_CHANGE],
+        output: &["server: py 2026-07-28", EXAMPLE_CHANGE],
     },
     Case {
         example_name: "typed_client",
@@ -220,7 +220,7 @@ const CASES: &[Case] = &[
         program: "",
         arguments: &[],
         behind: None,
-        output: &[r#"server: "example-server" 2026-07-28"#, EXAMPLE_CHANGE],
+        output: &["server: example-server 2026-07-28", EXAMPLE_CHANGE],
     },
     #[cfg(feature = "schemars")]
     Case {

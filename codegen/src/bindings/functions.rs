@@ -66,7 +66,7 @@ fn function(tool: &ToolBinding<'_>) -> TokenStream {
     let (method, result) = match &tool.result {
         None => (quote!(call_tool_with), quote!(CallToolResult)),
         Some(schema) => {
-            let content = if schema.rust.is_ok() { type_of(schema) } else { quote!(mcpgen_types::Value) };
+            let content = if schema.rust.is_ok() { type_of(schema) } else { quote!(mcpgen_types::Json) };
             (quote!(call_tool_structured), quote!(StructuredResult<#content>))
         }
     };

@@ -82,7 +82,6 @@ impl Sizes {
                 Type::Never | Type::Null => 0,
                 Type::Boolean => 1,
                 Type::Signed | Type::Unsigned | Type::Number => 16,
-                Type::Any => 32,
                 _ => 24,
             };
         };
@@ -90,6 +89,7 @@ impl Sizes {
             return known;
         }
         let size = match &types[id].shape {
+            Shape::Struct(body) if body.is_json_schema() => 24,
             Shape::Struct(body) => {
                 let members = body.members.iter().map(|member| match &member.content {
                     Content::Value(_) if member.boxed => 8,

@@ -264,7 +264,7 @@ impl Emitter<'_> {
                 }
             });
         }
-        let inner = quote!(::mcpgen_core::Value);
+        let inner = quote!(::mcpgen_core::Json);
         Ok(self.checked_type(id, &docs, (&inner, &undecided.checks), &accessors))
     }
 

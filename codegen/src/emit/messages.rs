@@ -216,7 +216,7 @@ impl Emitter<'_> {
 
     fn params(&mut self, params: Option<&Params>) -> Result<TokenStream, Error> {
         Ok(match params {
-            None => quote!(::std::option::Option<::mcpgen_core::Value>),
+            None => quote!(::std::option::Option<::mcpgen_core::Json>),
             Some(Params { content, required }) => {
                 let target = self.resolver.resolve(content)?;
                 if *required { quote!(#target) } else { quote!(::std::option::Option<#target>) }

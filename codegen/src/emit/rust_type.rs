@@ -18,7 +18,7 @@ pub(super) const CORE: &str = "::mcpgen_core";
 
 /// The Rust types of scalars and of types of the core.
 const LEAVES: &[(&str, &str)] = &[
-    ("Any", "::mcpgen_core::Value"),
+    ("Any", "::mcpgen_core::Json"),
     ("Never", "::mcpgen_core::Never"),
     ("Signed", "i64"),
     ("Unsigned", "u64"),

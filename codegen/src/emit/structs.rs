@@ -12,6 +12,9 @@ use crate::text::names::setter_name;
 
 impl Emitter<'_> {
     pub(super) fn structure(&mut self, id: TypeId, body: &Struct) -> Result<TokenStream, Error> {
+        if body.is_json_schema() {
+            return self.json_schema(id, body);
+        }
         let docs = self.docs.definition(id);
         let name = ident(&self.def(id).rust);
         let fields = self.fields(id, body)?;
@@ -42,6 +45,58 @@ impl Emitter<'_> {
         })
     }
 
+    /// Emits an object that is kept as JSON text, with functions for the members that the schema restricts.
+    fn json_schema(&mut self, id: TypeId, body: &Struct) -> Result<TokenStream, Error> {
+        let (docs, name) = (self.docs.definition(id), ident(&self.def(id).rust));
+        let (mut functions, mut members, mut constants) = (TokenStream::new(), TokenStream::new(), TokenStream::new());
+        for (index, member) in body.members.iter().enumerate() {
+            let (index, wire) = (proc_macro2::Literal::usize_unsuffixed(index), &member.wire);
+            match &member.content {
+                Content::Constant(value) => {
+                    let value = literal(value);
+                    members.extend(quote!(constant #index #wire = #value,));
+                    constants.extend(quote!((#wire, &::mcpgen_core::codec::Literal::#value),));
+                }
+                Content::Value(content) => {
+                    let (field, setter) = (ident(&member.rust), format_ident!("{}", setter_name(&member.rust)));
+                    let (get, set) = (self.docs.member(id, member), self.docs.setter(id, member));
+                    let target = self.resolver.resolve(content)?;
+                    members.extend(quote!(optional #index #wire (#target),));
+                    functions.extend(quote! {
+                        #get
+                        #[must_use]
+                        pub fn #field(&self) -> ::std::option::Option<#target> {
+                            self.0.get(#wire)?.decode().ok()
+                        }
+                        #set
+                        #[must_use]
+                        pub fn #setter(mut self, #field: impl ::std::convert::Into<#target>) -> Self {
+                            let value: #target = #field.into();
+                            self.0.insert(#wire, &value);
+                            self
+                        }
+                    });
+                }
+            }
+        }
+        let constructor = self.docs.constructor(id, body);
+        Ok(quote! {
+            #docs
+            #[derive(Clone, Debug, PartialEq)]
+            pub struct #name(::mcpgen_core::JsonObject);
+
+            impl #name {
+                #constructor
+                #[must_use]
+                pub fn new() -> Self {
+                    Self(::mcpgen_core::codec::constant_members(&[#constants]))
+                }
+                #functions
+            }
+            mcpgen_core::codec::object_text! { #name; #members }
+        })
+    }
+
     fn fields(&mut self, id: TypeId, body: &Struct) -> Result<TokenStream, Error> {
         let mut fields = TokenStream::new();
         for member in &body.members {
@@ -65,7 +120,7 @@ impl Emitter<'_> {
         if let Some(PatternMembers { pattern, rust, content }) = &body.pattern {
             let (docs, name, value) = (self.docs.matching(pattern), ident(rust), self.resolver.resolve(content)?);
             let owner = quote!(::mcpgen_core::codec::Matching<Self>);
-            fields.extend(quote!(#docs pub #name: ::mcpgen_core::Extra<#owner, #value>,));
+            fields.extend(quote!(#docs pub #name: ::mcpgen_core::Extra<#owner, ::mcpgen_core::Map<::std::string::String, #value>>,));
         }
         if let Some(extra) = self.extra(body)? {
             let docs = self.docs.extra(&body.rest);
@@ -80,7 +135,7 @@ impl Emitter<'_> {
             Rest::Open => Some(quote!(::mcpgen_core::Extra<Self>)),
             Rest::Typed(content) => {
                 let value = self.resolver.resolve(content)?;
-                Some(quote!(::mcpgen_core::Extra<Self, #value>))
+                Some(quote!(::mcpgen_core::Extra<Self, ::mcpgen_core::Map<::std::string::String, #value>>))
             }
         })
     }
@@ -219,12 +274,11 @@ impl Emitter<'_> {
             }
         });
         let rest = match (&body.pattern, &body.rest) {
-            (None, Rest::Closed) => quote!(else refuse_others),
+            (None, Rest::Closed) => quote!(else refuse_other),
             (None, _) => quote!(..extra),
             (Some(PatternMembers { pattern, rust, .. }), rest) => {
                 let name = ident(rust);
-                let others =
-                    if *rest == Rest::Closed { quote!(refused by refuse_unmatched) } else { quote!(beside extra) };
+                let others = if *rest == Rest::Closed { quote!(refused by refuse_other) } else { quote!(beside extra) };
                 quote!(matching #pattern #name #others)
             }
         };

@@ -91,6 +91,28 @@ pub struct Struct {
     pub rest: Rest,
 }
 
+impl Struct {
+    /// Returns whether the object is itself a JSON Schema, of which only a few keywords are restricted. Its Rust type keeps
+    /// it as JSON text.
+    #[must_use]
+    pub fn is_json_schema(&self) -> bool {
+        let is_keyword = |member: &Member| match (member.wire.as_str(), &member.content) {
+            ("type", Content::Constant(Json::String(kind))) => member.required && kind == "object",
+            ("$schema", Content::Value(Type::String)) => !member.required,
+            ("properties", Content::Value(Type::Map(of))) => {
+                !member.required && matches!(**of, Type::Any | Type::Object)
+            }
+            ("properties", Content::Value(Type::Object)) => !member.required,
+            ("required", Content::Value(Type::List(of))) => !member.required && **of == Type::String,
+            _ => false,
+        };
+        let has = |keyword: &str| self.members.iter().any(|member| member.wire == keyword);
+        let is_open = self.rest == Rest::Open && self.pattern.is_none();
+        // An object with the constant `type` alone may be something else.
+        is_open && (has("$schema") || has("type") && has("properties")) && self.members.iter().all(is_keyword)
+    }
+}
+
 /// Members whose names match a regular expression.
 #[derive(Clone, Debug, PartialEq)]
 pub struct PatternMembers {

@@ -262,7 +262,7 @@ impl Check {
     fn object(&self, json: Cursor<'_>, known: &Known, mut seen: Seen<'_>) -> Result<(), Error> {
         match self {
             Self::MemberCount(length) => {
-                let count = json.members_by_name(&[])?.len();
+                let count = json.members_by_name()?.len();
                 length.check_length(count, "members").map_err(|error| json.locate(error))
             }
             Self::Required(names) => match names.iter().find(|name| json.get(name).is_none()) {
@@ -276,7 +276,7 @@ impl Check {
                 })
             }),
             Self::Members(checks) => {
-                for (name, value) in json.members_by_name(&[])? {
+                for (name, value) in json.members_by_name()? {
                     checks.eval((json, name, value), known, &mut seen)?;
                 }
                 Ok(())
@@ -324,7 +324,7 @@ impl Unevaluated {
         let mut evaluated = Evaluated::default();
         self.base.eval(json, known, Some(&mut evaluated))?;
         if let (Kind::Object, Some(check)) = (json.kind(), self.members) {
-            for (_, value) in json.members_by_name(&[])? {
+            for (_, value) in json.members_by_name()? {
                 if !evaluated.contains(value) {
                     other(check, value, known)?;
                     evaluated.insert(value);
@@ -463,8 +463,8 @@ fn decimal(number: Number) -> Option<(u128, i32)> {
 /// # Errors
 ///
 /// Returns an error if the value is not valid for the type.
-pub fn from_json<T: Decode>(value: &crate::Value) -> Result<T, Error> {
-    crate::from_str(&crate::to_string(value)).map_err(Error::without_position)
+pub fn from_json<T: Decode>(value: &crate::Json) -> Result<T, Error> {
+    value.decode().map_err(Error::without_position)
 }
 
 /// Implements the traits of a type with checks. The type must have a function `checks`, which returns them.

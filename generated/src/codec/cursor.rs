@@ -53,6 +53,12 @@ impl<'a> Cursor<'a> {
         Place(self.at)
     }
 
+    /// Returns the number of entries that the value has in the index: one for each value and each name, and one for the
+    /// end of each array and object.
+    pub(crate) fn entries(self) -> usize {
+        self.token().entries()
+    }
+
     /// Marks the object as the body of a message.
     pub(crate) fn body(self) -> Self {
         Self { is_body: true, ..self }
@@ -271,7 +277,7 @@ impl<'a> Cursor<'a> {
                 _ => false,
             },
             (Kind::Object, Kind::Object) => {
-                let members = (self.members_by_name(&[]), other.members_by_name(&[]));
+                let members = (self.members_by_name(), other.members_by_name());
                 let (Ok(ours), Ok(theirs)) = members else { return false };
                 ours.len() == theirs.len()
                     && ours.iter().zip(theirs).all(|((a, x), (b, y))| a.order(b) == Ordering::Equal && x.is_same(y))
@@ -291,7 +297,7 @@ impl<'a> Cursor<'a> {
                 items.for_each(|item| item.hash(state));
             }
             Kind::Object => {
-                let members = self.members_by_name(&[]).unwrap_or_default();
+                let members = self.members_by_name().unwrap_or_default();
                 (members.len(), "members").hash(state);
                 for (name, value) in members {
                     name.hash(state);
@@ -302,10 +308,9 @@ impl<'a> Cursor<'a> {
         }
     }
 
-    /// Returns the members whose names are not in `known`, sorted by name. If a name occurs more than once, the last
-    /// member is kept.
-    pub(crate) fn members_by_name(self, known: &[&str]) -> Result<Vec<(Self, Self)>, Error> {
-        let mut members: Vec<_> = self.members()?.filter(|(name, _)| self.is_unknown(*name, known)).collect();
+    /// Returns the members, sorted by name. If a name occurs more than once, the last member is kept.
+    pub(crate) fn members_by_name(self) -> Result<Vec<(Self, Self)>, Error> {
+        let mut members: Vec<_> = self.members()?.collect();
         if members.is_sorted_by(|(a, _), (b, _)| a.order(*b) == Ordering::Less) {
             return Ok(members);
         }
@@ -315,11 +320,6 @@ impl<'a> Cursor<'a> {
         members.dedup_by(|(a, _), (b, _)| a.order(*b) == Ordering::Equal);
         members.reverse();
         Ok(members)
-    }
-
-    /// Returns whether the name of a member is neither in `known` nor part of the envelope.
-    pub(super) fn is_unknown(self, name: Self, known: &[&str]) -> bool {
-        name.find_in(known, 0) == known.len() && !(self.is_body && name.is_of_envelope())
     }
 
     /// Returns whether a name belongs to the envelope of a request or notification.

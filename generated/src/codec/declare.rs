@@ -5,7 +5,7 @@
 
 /// Implements the traits of an object. The arguments are the members in the order of the schema, each with its index,
 /// its JSON name and its field or constant. A `flag` is an optional constant whose field is a `bool`. The last argument
-/// is the field of all other members, or `refuse_others`. For a type with a pattern, the last argument is the pattern,
+/// is the field of all other members, or `refuse_other`. For a type with a pattern, the last argument is the pattern,
 /// with the field of the members that match and that of the others.
 #[doc(hidden)]
 #[macro_export]
@@ -18,7 +18,7 @@ macro_rules! __object {
             $(constant $c:tt $c_wire:tt = $c_kind:ident $(($($c_value:tt)*))?)?
             $(flag $f:tt $f_wire:tt $f_field:ident = $f_kind:ident $(($($f_value:tt)*))?)?,
         )*
-        $(..$extra:ident)? $(else $refuse_others:ident)?
+        $(..$extra:ident)? $(else $refuse_other:ident)?
         $(matching $pattern:literal $matching:ident $(beside $beside:ident)? $(refused by $refuse_unmatched:ident)?)?
     ) => {
         impl $crate::KnownMembers for $name {
@@ -71,33 +71,43 @@ macro_rules! __object {
                 &mut self,
                 index: usize,
                 json: $crate::codec::Cursor<'_>,
-                unread: $crate::codec::Unread,
+                _unread: $crate::codec::Unread,
             ) -> $crate::codec::Result<()> {
                 match index {
                     $(
-                        $($r => $crate::codec::DecodeInPlace::read(&mut self.$r_field, json, unread),)?
-                        $($o => $crate::codec::read_optional(json, &mut self.$o_field, unread),)?
+                        $($r => $crate::codec::DecodeInPlace::read(&mut self.$r_field, json, _unread),)?
+                        $($o => $crate::codec::read_optional(json, &mut self.$o_field, _unread),)?
                         $($c => json.read_constant(&$crate::codec::Literal::$c_kind $(($($c_value)*))?),)?
                         $($f => json.read_optional_constant(
                             &$crate::codec::Literal::$f_kind $(($($f_value)*))?,
                             &mut self.$f_field,
                         ),)?
                     )*
-                    _ => {
-                        $($crate::codec::read_others(
-                            json,
-                            <Self as $crate::KnownMembers>::MEMBERS,
-                            &mut self.$extra,
-                            unread,
-                        ))?
-                        $($crate::codec::$refuse_others(json, <Self as $crate::KnownMembers>::MEMBERS, unread))?
-                        $(
-                            $crate::codec::read_matching(json, &mut self.$matching, unread)?;
-                            $($crate::codec::read_unmatched(json, &mut self.$beside, unread))?
-                            $($crate::codec::$refuse_unmatched::<Self>(json, unread))?
-                        )?
-                    }
+                    _ => ::core::result::Result::Ok(()),
                 }
+            }
+            fn read_other(
+                &mut self,
+                _name: $crate::codec::Cursor<'_>,
+                value: $crate::codec::Cursor<'_>,
+                unread: $crate::codec::Unread,
+            ) -> $crate::codec::Result<()> {
+                $($crate::codec::read_other(&mut self.$extra, _name, value, unread))?
+                $($crate::codec::$refuse_other(value, unread))?
+                $(
+                    if $crate::codec::is_matching::<Self>(_name, value)? {
+                        return $crate::codec::read_other(&mut self.$matching, _name, value, unread);
+                    }
+                    $($crate::codec::read_other(&mut self.$beside, _name, value, unread))?
+                    $($crate::codec::$refuse_unmatched(value, unread))?
+                )?
+            }
+            fn finish_others(&mut self, _unread: $crate::codec::Unread) {
+                $(self.$extra.finish(_unread);)?
+                $(
+                    self.$matching.finish(_unread);
+                    $(self.$beside.finish(_unread);)?
+                )?
             }
         }
         impl $crate::codec::Encode for $name {
@@ -120,6 +130,101 @@ macro_rules! __object {
                     _out.extra(&self.$matching);
                     $(_out.extra(&self.$beside);)?
                 )?
+            }
+        }
+    };
+}
+
+/// Implements the traits of an object that is kept as JSON text. The arguments are the members that are checked, each with
+/// its index and its JSON name. An optional member has a type, and a constant one is required.
+#[doc(hidden)]
+#[macro_export]
+macro_rules! __object_text {
+    (
+        $name:ident;
+        $(
+            $(optional $o:tt $o_wire:tt ($o_type:ty))?
+            $(constant $c:tt $c_wire:tt = $c_kind:ident $(($($c_value:tt)*))?)?,
+        )*
+    ) => {
+        impl $name {
+            /// Returns all members.
+            #[must_use]
+            pub const fn get(&self) -> &$crate::JsonObject {
+                &self.0
+            }
+
+            /// Returns all members, and consumes the value.
+            #[must_use]
+            pub fn into_inner(self) -> $crate::JsonObject {
+                self.0
+            }
+
+            /// Sets a member of any name.
+            ///
+            /// # Errors
+            ///
+            /// Returns an error if the value is not valid for a member of this name.
+            pub fn with_member(self, name: &str, value: impl ::std::convert::Into<$crate::Json>) -> $crate::codec::Result<Self> {
+                let mut object = self.0;
+                object.insert(name, value);
+                ::std::convert::TryFrom::try_from(object)
+            }
+        }
+        impl ::std::default::Default for $name {
+            fn default() -> Self {
+                Self::new()
+            }
+        }
+        impl ::std::convert::TryFrom<$crate::JsonObject> for $name {
+            type Error = $crate::Error;
+            fn try_from(object: $crate::JsonObject) -> $crate::codec::Result<Self> {
+                object.check::<Self>()?;
+                ::core::result::Result::Ok(Self(object))
+            }
+        }
+        impl ::std::convert::TryFrom<$crate::Value> for $name {
+            type Error = $crate::Error;
+            fn try_from(value: $crate::Value) -> $crate::codec::Result<Self> {
+                $crate::from_value(value)
+            }
+        }
+        impl ::std::convert::From<$name> for $crate::JsonObject {
+            fn from(value: $name) -> Self {
+                value.0
+            }
+        }
+        impl $crate::KnownMembers for $name {
+            const MEMBERS: &'static [&'static str] = &[$($($o_wire,)? $($c_wire,)?)*];
+        }
+        impl $crate::codec::Decode for $name {
+            const NAME: &'static str = stringify!($name);
+            fn decode(json: $crate::codec::Cursor<'_>) -> $crate::codec::Result<Self> {
+                Self::check(json)?;
+                $crate::codec::Decode::decode(json).map(Self)
+            }
+            fn check(json: $crate::codec::Cursor<'_>) -> $crate::codec::Result<()> {
+                json.check_object(<Self as $crate::KnownMembers>::MEMBERS, &[$($($c,)?)*], |index, json| match index {
+                    $(
+                        $($o => <$o_type as $crate::codec::Decode>::check(json),)?
+                        $($c => json.read_constant(&$crate::codec::Literal::$c_kind $(($($c_value)*))?),)?
+                    )*
+                    _ => ::core::result::Result::Ok(()),
+                })
+            }
+        }
+        impl $crate::codec::DecodeInPlace for $name {
+            #[inline]
+            fn blank(unread: $crate::codec::Unread) -> Self {
+                Self($crate::codec::DecodeInPlace::blank(unread))
+            }
+            fn read(&mut self, json: $crate::codec::Cursor<'_>, _: $crate::codec::Unread) -> $crate::codec::Result<()> {
+                $crate::codec::replace(self, json)
+            }
+        }
+        impl $crate::codec::Encode for $name {
+            fn encode(&self) -> $crate::codec::Node<'_> {
+                $crate::codec::Encode::encode(&self.0)
             }
         }
     };

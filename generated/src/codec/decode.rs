@@ -1,8 +1,7 @@
 //! The trait [`Decode`], and its implementations for basic types.
 
 use crate::{
-    Error, ErrorCode, ErrorKind, ErrorObject, JsonObject, Map, Never, Number, ProgressToken, RequestId, ResultType,
-    Value,
+    Error, ErrorCode, ErrorKind, ErrorObject, Map, Never, Number, ProgressToken, RequestId, ResultType, Value,
 };
 
 use super::fields::{read_elements, read_optional};
@@ -20,6 +19,15 @@ pub trait Decode: Sized {
     ///
     /// Returns an error if the value is not valid for this type.
     fn decode(json: Cursor<'_>) -> Result<Self, Error>;
+
+    /// Checks that a value is valid for this type. Types whose checks need no memory implement it without decoding.
+    ///
+    /// # Errors
+    ///
+    /// Returns the same errors as [`decode`](Self::decode).
+    fn check(json: Cursor<'_>) -> Result<(), Error> {
+        Self::decode(json).map(drop)
+    }
 }
 
 macro_rules! decode {
@@ -50,7 +58,6 @@ decode! {
         None => json.integer(0, u64::MAX).map(|integer| integer as u64),
     };
     Number: "number", json => json.number();
-    String: "string", json => json.string();
     ResultType: "ResultType", json => match json.is_str("complete") {
         true => Ok(ResultType::COMPLETE),
         false => json.string().map(ResultType::from),
@@ -66,10 +73,10 @@ decode! {
         Kind::Number => json.number()?.into(),
         Kind::Plain | Kind::Escaped => Value::String(json.string()?),
         Kind::Array => Value::Array(Vec::decode(json)?),
-        Kind::Object => Value::Object(JsonObject::decode(json)?),
+        Kind::Object => Value::Object(serde_json::Map::decode(json)?),
     });
-    JsonObject: "object", json => {
-        let mut object = JsonObject::new();
+    serde_json::Map<String, Value>: "object", json => {
+        let mut object = Self::new();
         // Not `collect`, which sorts a vector of the members first.
         for (name, value) in json.members()? {
             object.insert(name.string()?, Value::decode(value)?);
@@ -78,13 +85,29 @@ decode! {
     };
 }
 
+impl Decode for String {
+    const NAME: &'static str = "string";
+
+    fn decode(json: Cursor<'_>) -> Result<Self, Error> {
+        json.string()
+    }
+
+    fn check(json: Cursor<'_>) -> Result<(), Error> {
+        if json.is_string() { Ok(()) } else { Err(json.mismatch("string")) }
+    }
+}
+
 macro_rules! decode_in_place {
-    ($($type:ty: $name:expr;)*) => {$(
+    ($($type:ty: $name:expr, $json:ident => $check:expr;)*) => {$(
         impl<T: DecodeInPlace> Decode for $type {
             const NAME: &'static str = $name;
 
             fn decode(json: Cursor<'_>) -> Result<Self, Error> {
                 decode_in_place(json)
+            }
+
+            fn check($json: Cursor<'_>) -> Result<(), Error> {
+                $check
             }
         }
     )*};
@@ -92,10 +115,10 @@ macro_rules! decode_in_place {
 
 decode_in_place! {
     // A nullable value: `null` decodes as `None`. Optional members are handled by their fields, see `read_optional`.
-    Option<T>: T::NAME;
-    Box<T>: T::NAME;
-    Vec<T>: "array";
-    Map<String, T>: "object";
+    Option<T>: T::NAME, json => if json.is_null() { Ok(()) } else { T::check(json) };
+    Box<T>: T::NAME, json => T::check(json);
+    Vec<T>: "array", json => json.elements()?.try_for_each(T::check);
+    Map<String, T>: "object", json => json.members()?.try_for_each(|(_, value)| T::check(value));
 }
 
 macro_rules! blank {
@@ -126,7 +149,7 @@ blank! {
     Number: Number::from(0);
     String: String::new();
     Value: Value::Null;
-    JsonObject: JsonObject::new();
+    serde_json::Map<String, Value>: Self::new();
     RequestId: RequestId::Integer(0);
     ProgressToken: ProgressToken::Integer(0);
     ResultType: ResultType::COMPLETE;
@@ -159,7 +182,7 @@ impl<V: DecodeInPlace> DecodeInPlace for Map<String, V> {
     }
 
     fn read(&mut self, json: Cursor<'_>, unread: Unread) -> Result<(), Error> {
-        self.read_members(&json.members_by_name(&[])?, unread)
+        self.read_members(json, unread)
     }
 }
 

@@ -2,10 +2,10 @@
 
 use serde_json::Value;
 
-use crate::{ErrorCode, ErrorObject, Extra, JsonObject, Never, Number, ResultType};
+use crate::{ErrorCode, ErrorObject, Extra, JsonRef, Never, Number, ResultType};
 
-use super::Literal;
 use super::write::TextMembers;
+use super::{Literal, OtherMembers};
 
 /// A type that can be encoded as a JSON value.
 pub trait Encode {
@@ -106,10 +106,22 @@ impl<'a> Members<'a> {
     }
 
     /// Writes the members that the type has no fields for.
-    pub fn extra<T, V: Encode>(&mut self, extra: &Extra<T, V>) {
-        // Uses one loop for all types, to keep the code small.
-        if let Some(members) = extra.as_map() {
-            members.members(self);
+    pub fn extra<T, M: OtherMembers>(&mut self, extra: &Extra<T, M>) {
+        if let Some(members) = extra.members() {
+            members.write(self);
+        }
+    }
+
+    /// Writes the members of an object.
+    #[inline(never)]
+    pub(crate) fn members_of(&mut self, object: JsonRef<'_>) {
+        match &mut self.sink {
+            Sink::Text(members) if !self.is_body => members.members_of(object),
+            _ => {
+                for (name, value) in object.pairs() {
+                    self.node(&name.as_str().unwrap_or_default(), value.encode());
+                }
+            }
         }
     }
 
@@ -136,8 +148,10 @@ impl<'a> Members<'a> {
     /// Writes the members of the body of a message, after those of its envelope.
     pub(crate) fn body(&mut self, body: Node<'_>) {
         self.is_body = true;
-        if let Node::Object(object) = body {
-            object.members(self);
+        match body {
+            Node::Object(object) => object.members(self),
+            Node::Json(text) => self.members_of(JsonRef::new(text)),
+            _ => {}
         }
         self.is_body = false;
     }
@@ -189,7 +203,7 @@ encode! {
         Value::Array(elements) => Node::Array(elements),
         Value::Object(members) => Node::Object(members),
     };
-    JsonObject: value => Node::Object(value);
+    serde_json::Map<String, Value>: value => Node::Object(value);
     ResultType: value => Node::Str(value.as_str());
     ErrorCode: value => Node::Signed(value.0);
     ErrorObject: value => Node::Object(value);
@@ -212,7 +226,7 @@ impl<T: Encode> Elements for Vec<T> {
     }
 }
 
-impl Object for JsonObject {
+impl Object for serde_json::Map<String, Value> {
     fn members(&self, out: &mut Members<'_>) {
         for (name, value) in self {
             out.member(name, value);

@@ -1,11 +1,10 @@
 //! Decodes objects: known members into fields, other members into `extra`.
 
-use crate::extra::Others;
-use crate::{Error, ErrorKind, Extra};
+use crate::{Error, ErrorKind, Extra, JsonObject};
 
 use super::cursor::equal;
 use super::index::{Kind, Token};
-use super::{Cursor, Decode, ElementCursors, Literal};
+use super::{Cursor, Decode, ElementCursors, Literal, Members};
 
 /// A type that can be decoded into an existing value, without moving the result.
 ///
@@ -28,15 +27,47 @@ pub trait DecodeInPlace: Decode {
 
 /// A type whose fields are members of an object.
 pub trait ReadMember {
-    /// Decodes the member with this index. The index after the last one means all unknown members; `json` is then the
-    /// whole object. See [`read_others`] and [`refuse_others`].
+    /// Decodes the member with this index.
     fn read_member(&mut self, index: usize, json: Cursor<'_>, unread: Unread) -> Result<(), Error>;
+
+    /// Decodes a member that the type has no field for. See [`read_other`] and [`refuse_other`].
+    fn read_other(&mut self, name: Cursor<'_>, value: Cursor<'_>, unread: Unread) -> Result<(), Error>;
+
+    /// Ends the members that the type has no field for. Called once, if there were any. See [`Extra::finish`].
+    fn finish_others(&mut self, unread: Unread);
+}
+
+/// The members of an [`Extra`].
+pub trait OtherMembers: Sized {
+    /// Creates a blank value, to which members are added.
+    fn blank(unread: Unread) -> Self;
+
+    /// Adds a member. If a name occurs more than once, the last member counts.
+    ///
+    /// # Errors
+    ///
+    /// Returns an error if the value is not valid.
+    fn add(&mut self, name: Cursor<'_>, value: Cursor<'_>, unread: Unread) -> Result<(), Error>;
+
+    /// Makes the value valid after the last member was added.
+    fn finish(&mut self);
+
+    /// Writes each member.
+    fn write(&self, out: &mut Members<'_>);
 }
 
 /// Implemented for references because the vtable of a reference does not contain the drop code of the type.
 impl<T: ReadMember> ReadMember for &mut T {
     fn read_member(&mut self, index: usize, json: Cursor<'_>, unread: Unread) -> Result<(), Error> {
         T::read_member(self, index, json, unread)
+    }
+
+    fn read_other(&mut self, name: Cursor<'_>, value: Cursor<'_>, unread: Unread) -> Result<(), Error> {
+        T::read_other(self, name, value, unread)
+    }
+
+    fn finish_others(&mut self, unread: Unread) {
+        T::finish_others(self, unread);
     }
 }
 
@@ -101,16 +132,46 @@ impl<'a> Cursor<'a> {
                 }
                 fields.read_member(index, value, unread)?;
             } else if !self.is_body || !name.is_of_envelope() {
+                fields.read_other(name, value, unread)?;
                 has_others = true;
             }
         }
         if has_others {
-            fields.read_member(names.len(), self, unread)?;
+            fields.finish_others(unread);
         }
         match required.iter().find(|index| !seen.contains(**index)) {
             None => Ok(()),
             Some(absent) => Err(self.missing(names.get(*absent).copied().unwrap_or_default())),
         }
+    }
+
+    /// Checks the members of an object like [`read_object`](Self::read_object), and decodes nothing. `check` gets the index
+    /// of a member and its value.
+    ///
+    /// # Errors
+    ///
+    /// Returns the errors of [`read_object`](Self::read_object), and those of `check`.
+    pub fn check_object(
+        self,
+        names: &'static [&'static str],
+        required: &[usize],
+        check: fn(usize, Cursor<'_>) -> Result<(), Error>,
+    ) -> Result<(), Error> {
+        struct Checked(fn(usize, Cursor<'_>) -> Result<(), Error>);
+
+        impl ReadMember for Checked {
+            fn read_member(&mut self, index: usize, json: Cursor<'_>, _: Unread) -> Result<(), Error> {
+                self.0(index, json)
+            }
+
+            fn read_other(&mut self, _: Cursor<'_>, _: Cursor<'_>, _: Unread) -> Result<(), Error> {
+                Ok(())
+            }
+
+            fn finish_others(&mut self, _: Unread) {}
+        }
+
+        self.read_object(names, required, &mut Checked(check), Unread(()))
     }
 
     /// Returns an iterator over the members of an object: the index of the name in `names` (or `names.len()` if the
@@ -172,6 +233,12 @@ impl<'a> Cursor<'a> {
         *is_present = true;
         self.read_constant(literal)
     }
+}
+
+/// Creates an object whose members are constant.
+#[must_use]
+pub fn constant_members(members: &[(&str, &Literal)]) -> JsonObject {
+    members.iter().map(|(name, value)| (name, (*value).into())).collect()
 }
 
 /// Decodes an optional member into its field, which must be `None`.
@@ -236,45 +303,52 @@ pub(super) fn read_items<T: DecodeInPlace>(
     Ok(())
 }
 
-/// Decodes the members of an object whose names are not in `known`. If a name occurs more than once, the last value is
-/// kept.
-#[inline]
-pub fn read_others<T, V: DecodeInPlace>(
-    object: Cursor<'_>,
-    known: &[&str],
-    extra: &mut Extra<T, V>,
-    unread: Unread,
-) -> Result<(), Error> {
-    read_map(object, known, extra.others(), unread)
-}
-
+/// Adds a member that the type has no field for.
 #[inline(never)]
-fn read_map<V: DecodeInPlace>(
-    object: Cursor<'_>,
-    known: &[&str],
-    others: &mut Others<V>,
+pub fn read_other<T, M: OtherMembers>(
+    extra: &mut Extra<T, M>,
+    name: Cursor<'_>,
+    value: Cursor<'_>,
     unread: Unread,
 ) -> Result<(), Error> {
-    let members = object.members_by_name(known)?;
-    others.insert(Box::default()).read_members(&members, unread)
+    extra.blank_or_members(unread).add(name, value, unread)
 }
 
 /// Decodes the members of an object whose names are not in `known` into an [`Extra`].
 pub(crate) fn decode_others<T>(object: Cursor<'_>, known: &[&str]) -> Result<Extra<T>, Error> {
     let mut extra = Extra::default();
-    read_others(object, known, &mut extra, Unread(()))?;
+    for (name, value) in object.members()?.filter(|(name, _)| name.find_in(known, 0) == known.len()) {
+        read_other(&mut extra, name, value, Unread(()))?;
+    }
+    extra.finish(Unread(()));
     Ok(extra)
 }
 
-/// Rejects members whose names are not in `known`, like `additionalProperties: false`.
+/// Rejects a member that the type has no field for, like `additionalProperties: false`.
 ///
 /// # Errors
 ///
-/// Returns [`ErrorKind::Unexpected`] at the first unknown member.
+/// Returns [`ErrorKind::Unexpected`].
 #[cold]
-pub fn refuse_others(object: Cursor<'_>, known: &[&str], _: Unread) -> Result<(), Error> {
-    let unknown = object.members()?.find(|(name, _)| object.is_unknown(*name, known));
-    unknown.map_or(Ok(()), |(_, value)| Err(value.error(ErrorKind::Unexpected)))
+pub fn refuse_other(value: Cursor<'_>, _: Unread) -> Result<(), Error> {
+    Err(value.error(ErrorKind::Unexpected))
+}
+
+/// Writes a member at the end of a text: `mark`, which is `{` or `,`, the name and the value. Reserves memory for the
+/// closing brace, because `push` may double the capacity.
+#[inline]
+pub(crate) fn push_member(text: &mut String, mark: char, name: Cursor<'_>, value: Cursor<'_>) {
+    if name.document.is_compact() {
+        let member = name.range().start..value.range().end;
+        text.reserve(member.len() + 2);
+        text.push(mark);
+        text.push_str(name.document.text.get(member).unwrap_or_default());
+    } else {
+        text.push(mark);
+        text.push_str(&name.compact_text());
+        text.push(':');
+        text.push_str(&value.compact_text());
+    }
 }
 
 /// Returns the index of `name` in `names`, or `names.len()` if it is unknown.

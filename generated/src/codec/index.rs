@@ -1,8 +1,9 @@
 //! The index of a JSON text: the position, kind and size of each value.
 
 use std::borrow::Cow;
+use std::cell::Cell;
 
-use crate::{Error, ErrorKind, Value};
+use crate::{Error, ErrorKind};
 
 use super::cursor::unescaped;
 use super::scan::{SyntaxError, scan};
@@ -79,20 +80,15 @@ impl Token {
     #[inline(always)]
     const fn decoded_bytes(self) -> u32 {
         let (kind, length) = (self.kind_and_length & 7, self.kind_and_length >> KIND_BITS);
-        let is_string = kind == Kind::Plain as u32 || kind == Kind::Escaped as u32;
-        let has_members = kind == Kind::Object as u32 && length > EMPTY;
-        SLOT + if is_string { ALLOCATION + length } else { 0 } + if has_members { MAP_NODE } else { 0 }
+        let is_text = kind >= Kind::Number as u32 && kind <= Kind::Escaped as u32;
+        SLOT + if is_text { ALLOCATION + length } else { 0 }
     }
 }
 
-/// A value in a vector, which may have room for twice as many.
-const SLOT: u32 = 2 * size_of::<Value>() as u32;
-/// What an allocator adds to a short string.
+/// A string or a [`Json`](crate::Json) in a vector. Larger elements have members, whose entries count too.
+const SLOT: u32 = size_of::<String>() as u32;
+/// What an allocator adds to a short text.
 const ALLOCATION: u32 = 32;
-/// The first node of a map. It has room for several members, so further members need less.
-const MAP_NODE: u32 = 11 * (size_of::<String>() + size_of::<Value>()) as u32;
-/// The number of entries of an empty array or object: its own and its end.
-const EMPTY: u32 = 2;
 
 impl Kind {
     pub(super) const fn is_string(self) -> bool {
@@ -116,6 +112,26 @@ pub struct Document<'a> {
     pub(super) too_deep: Option<u32>,
     #[cfg(feature = "pattern")]
     pub(super) steps: super::pattern::Steps,
+}
+
+thread_local! {
+    /// The memory of the last index.
+    static REUSED: Cell<Vec<Token>> = const { Cell::new(Vec::new()) };
+}
+
+/// The maximum number of entries in an index whose memory is kept for the next one: 128 KiB per thread.
+const MAX_REUSED: usize = 1 << 14;
+
+fn reused_tokens() -> Vec<Token> {
+    REUSED.try_with(Cell::take).unwrap_or_default()
+}
+
+fn reuse_tokens(mut tokens: Vec<Token>) {
+    if tokens.capacity() <= MAX_REUSED {
+        tokens.clear();
+        // Fails only while the thread ends.
+        let _ = REUSED.try_with(|reused| reused.set(tokens));
+    }
 }
 
 /// The place of a value in a document.
@@ -148,16 +164,41 @@ impl<'a> Document<'a> {
     /// Returns [`ErrorKind::Json`] if the text is not JSON, or is 512 MiB or longer.
     pub fn read_any_depth(text: impl Into<Cow<'a, str>>) -> Result<Self, Error> {
         let mut document = Self { text: text.into(), ..Self::default() };
-        match scan(&document.text, &mut document.tokens) {
+        document.scan()?;
+        // The beginning of the text may have had more entries than the rest.
+        if document.tokens.capacity() > 2 * document.tokens.len() + MAX_REUSED {
+            document.tokens.shrink_to_fit();
+        }
+        // The memory of the index is bounded. Tests rely on this assertion.
+        debug_assert!(document.tokens.capacity() <= 2 * document.text.len() + 8);
+        Ok(document)
+    }
+
+    /// Reads a text only for the time of a call, and then reuses the memory of its index for the next text of the
+    /// thread.
+    ///
+    /// # Errors
+    ///
+    /// Returns the same errors as [`read`](Self::read).
+    pub(crate) fn read_briefly<R>(text: &'a str, read: impl FnOnce(Cursor<'_>) -> R) -> Result<R, Error> {
+        let mut document = Self { text: text.into(), tokens: reused_tokens(), ..Self::default() };
+        document.scan()?;
+        document.check_depth()?;
+        let result = read(document.root());
+        reuse_tokens(document.tokens);
+        Ok(result)
+    }
+
+    /// Builds the index.
+    fn scan(&mut self) -> Result<(), Error> {
+        match scan(&self.text, &mut self.tokens) {
             Ok(found) => {
-                // The memory of the index is bounded. Tests rely on this assertion.
-                debug_assert!(document.tokens.len() <= document.text.len());
-                debug_assert!(document.tokens.capacity() <= 2 * document.text.len() + 8);
-                document.is_spaced = found.is_spaced;
-                document.too_deep = found.too_deep;
-                Ok(document)
+                debug_assert!(self.tokens.len() <= self.text.len());
+                self.is_spaced = found.is_spaced;
+                self.too_deep = found.too_deep;
+                Ok(())
             }
-            Err(error) => Err(document.syntax_error(error)),
+            Err(error) => Err(self.syntax_error(error)),
         }
     }
 
@@ -239,9 +280,10 @@ impl<'a> Document<'a> {
         text + self.tokens.capacity() * size_of::<Token>()
     }
 
-    /// Estimates the memory in bytes that the values take once they are decoded into [`Value`] or into generated types,
-    /// in addition to [`owned_bytes`](Self::owned_bytes). Limits use it before anything is decoded: small objects may
-    /// take 90 times the length of their text.
+    /// Estimates the memory in bytes that the values take once they are decoded into generated types, in addition to
+    /// [`owned_bytes`](Self::owned_bytes). Limits use it before anything is decoded: a list of short numbers may take
+    /// 30 times the length of its text. Free-form JSON takes about as much as its text. The tree that
+    /// [`Json::to_value`](crate::Json::to_value) creates may take 90 times as much.
     #[must_use]
     pub fn decoded_bytes(&self) -> usize {
         // Every message is estimated, so the compiler should vectorize the sum, which needs 32 bits. They are enough for a

@@ -60,8 +60,19 @@
 //!         match index {
 //!             0 => self.src.read(json, unread),
 //!             1 => codec::read_optional(json, &mut self.theme, unread),
-//!             _ => codec::read_others(json, Self::MEMBERS, &mut self.extra, unread),
+//!             _ => Ok(()),
 //!         }
+//!     }
+//!     fn read_other(
+//!         &mut self,
+//!         name: codec::Cursor<'_>,
+//!         value: codec::Cursor<'_>,
+//!         unread: codec::Unread,
+//!     ) -> Result<(), Error> {
+//!         codec::read_other(&mut self.extra, name, value, unread)
+//!     }
+//!     fn finish_others(&mut self, unread: codec::Unread) {
+//!         self.extra.finish(unread);
 //!     }
 //! }
 //!
@@ -114,12 +125,12 @@ pub use cursor::{Cursor, ElementCursors, MemberCursors, variant};
 pub use decode::Decode;
 pub use encode::{Elements, Encode, Members, Node, Object};
 pub use fields::{
-    DecodeInPlace, ReadMember, Unread, decode_in_place, no_value, read_optional, read_others, refuse_others, replace,
-    set,
+    DecodeInPlace, OtherMembers, ReadMember, Unread, constant_members, decode_in_place, no_value, read_optional,
+    read_other, refuse_other, replace, set,
 };
 pub use index::{Document, Place};
 pub use literal::Literal;
-pub use matching::{Matching, read_matching, read_unmatched, refuse_unmatched};
+pub use matching::{Matching, is_matching};
 pub use pattern::Pattern;
 pub use tuple::{read_item, read_rest};
 pub use union::{Condition, Guard, JsonTypes};
@@ -132,15 +143,19 @@ pub use crate::{
     __bounded as bounded, __bounded_length as bounded_length, __bounded_number as bounded_number,
     __boxed_union as boxed_union, __checked as checked, __generic_serde_impls as generic_serde_impls,
     __literal_enum as literal_enum, __message_set as message_set, __never as never, __newtype as newtype,
-    __no_values as no_values, __object as object, __open_enum as open_enum, __serde_impls as serde_impls,
-    __string_enum as string_enum, __string_values as string_values, __tuple as tuple, __union as union,
+    __no_values as no_values, __object as object, __object_text as object_text, __open_enum as open_enum,
+    __serde_impls as serde_impls, __string_enum as string_enum, __string_values as string_values, __tuple as tuple,
+    __union as union,
 };
 #[doc(hidden)]
 pub use {record::deserialize, ser::serialize};
 
 #[cfg(feature = "convert")]
 pub(crate) use write::write_name;
-pub(crate) use {cursor::unescaped, fields::decode_others, fields::find_by, text::is_equal, text::named, write::write};
+pub(crate) use {
+    cursor::unescaped, fields::decode_others, fields::find_by, fields::push_member, text::is_equal, text::named,
+    write::write,
+};
 
 /// The result of decoding. For modules in which `Result` is a type of the protocol.
 pub type Result<T> = ::std::result::Result<T, crate::Error>;

@@ -67,6 +67,9 @@ pub(super) fn scan(text: &str, tokens: &mut Vec<Token>) -> Result<Scanned, Synta
     let mut open = Container { token: NONE, is_object: false };
     let (mut at, mut depth) = (0, 0);
     'value: loop {
+        if tokens.len() + 4 > tokens.capacity() {
+            grow(tokens, at, bytes.len());
+        }
         at = skip_space(bytes, at, &mut found);
         let byte = peek(bytes, at);
         match byte {
@@ -141,6 +144,14 @@ pub(super) fn scan(text: &str, tokens: &mut Vec<Token>) -> Result<Scanned, Synta
             }
         }
     }
+}
+
+/// Reserves room for more entries. Expects the rest of a text of `length` bytes to be like the part before `at`, because
+/// doubling a large index takes up to three times its size.
+#[cold]
+fn grow(tokens: &mut Vec<Token>, at: usize, length: usize) {
+    let rest = tokens.len().saturating_mul(length - at) / at.max(1);
+    tokens.reserve_exact((rest + rest / 8).clamp(tokens.len() / 2 + 8, 4 * tokens.len() + 8));
 }
 
 /// Adds the end of an array or object, and completes its token. Returns the outer container.

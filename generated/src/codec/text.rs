@@ -4,7 +4,7 @@ use std::io::{Read, Write};
 
 use serde_json::Value;
 
-use crate::{Error, JsonObject};
+use crate::Error;
 
 use super::index::{Document, position};
 use super::{Decode, Encode, Members, Node, write};
@@ -15,12 +15,12 @@ use super::{Decode, Encode, Members, Node, write};
 ///
 /// Returns an error if the text is not JSON, or is not a valid `T`.
 pub fn from_str<T: Decode>(text: &str) -> Result<T, Error> {
-    // Not `map_err`, which would move the value.
-    let decoded = match Document::read(text) {
-        Ok(document) => document.root().decode_located(),
+    let decoded = Document::read_briefly(text, |json| json.decode_located());
+    // Not `and_then`, which would move the value.
+    named(match decoded {
+        Ok(decoded) => decoded,
         Err(error) => Err(error),
-    };
-    named(decoded)
+    })
 }
 
 /// Decodes a JSON text in UTF-8. Only white space may follow the value.
@@ -130,7 +130,7 @@ fn node_value(node: Node<'_>) -> Result<Value, Error> {
             Value::Array((0..elements.len()).map(element).collect::<Result<_, _>>()?)
         }
         Node::Object(object) => {
-            let mut map = JsonObject::new();
+            let mut map = serde_json::Map::new();
             let mut result = Ok(());
             object.members(&mut Members::new(&mut |name, node| match node_value(node) {
                 Ok(value) => drop(map.insert(name.to_owned(), value)),

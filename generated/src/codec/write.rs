@@ -2,6 +2,8 @@
 
 use serde::Serialize;
 
+use crate::JsonRef;
+
 use super::encode::Sink;
 use super::scan::{EACH, first_byte, special};
 use super::{Elements, Members, Node, Object};
@@ -58,6 +60,17 @@ impl TextMembers<'_> {
     pub(super) fn version(&mut self) {
         self.out.extend_from_slice(br#"{"jsonrpc":"2.0""#);
         self.mark = b',';
+    }
+
+    /// Copies the members of an object.
+    pub(super) fn members_of(&mut self, object: JsonRef<'_>) {
+        let members = object.inside(b'{').strip_suffix('}').unwrap_or_default();
+        if !members.is_empty() {
+            self.out.reserve(members.len() + AFTER);
+            self.out.push(self.mark);
+            self.out.extend_from_slice(members.as_bytes());
+            self.mark = b',';
+        }
     }
 
     #[inline]

@@ -1,8 +1,8 @@
-//! Source values: JSON text as a tree in document order, comparisons, and the variants of unions.
+//! Source values: JSON text as nodes in document order, comparisons, and the variants of unions.
 
 use std::borrow::Cow;
 
-use crate::codec::{Condition, Cursor, Document, Elements, Encode, Guard, JsonTypes, Literal, Members, Node, Object};
+use crate::codec::{self, Condition, Cursor, Document, Elements, Encode, Guard, JsonTypes, Literal, Node, Object};
 use crate::{Error, Number};
 
 use super::shape::Respelled;
@@ -15,8 +15,12 @@ pub(super) enum Tree<'a> {
     Number(&'a str),
     String(Cow<'a, str>),
     Array(List<'a>),
-    Object(Fields<'a>),
+    /// Read from the document each time, because a tree of small objects would take many times their text.
+    Object(CursorMembers<'a>),
+    Respelled(Fields<'a>),
 }
+
+pub(super) struct CursorMembers<'a>(Cursor<'a>);
 
 pub(super) struct List<'a>(Vec<Tree<'a>>);
 
@@ -31,9 +35,8 @@ impl<'a> Tree<'a> {
         if let Ok(elements) = json.elements() {
             return Self::Array(List(elements.map(Self::of).collect()));
         }
-        if let Ok(members) = json.members() {
-            let member = |(name, value): (Cursor<'a>, Cursor<'a>)| (name.as_str().unwrap_or_default(), Self::of(value));
-            return Self::Object(Fields(members.map(member).collect()));
+        if json.is_object() {
+            return Self::Object(CursorMembers(json));
         }
         match json.slice() {
             "null" => Self::Null,
@@ -58,7 +61,7 @@ impl<'a> Tree<'a> {
                 fields.push((Cow::Borrowed(*to), Self::Array(List(cells.collect::<Option<_>>()?))));
             }
         }
-        Some(Self::Object(Fields(fields)))
+        Some(Self::Respelled(Fields(fields)))
     }
 }
 
@@ -71,6 +74,7 @@ impl Encode for Tree<'_> {
             Self::String(text) => Node::Str(text),
             Self::Array(elements) => Node::Array(elements),
             Self::Object(members) => Node::Object(members),
+            Self::Respelled(fields) => Node::Object(fields),
         }
     }
 }
@@ -85,8 +89,16 @@ impl Elements for List<'_> {
     }
 }
 
+impl Object for CursorMembers<'_> {
+    fn members(&self, out: &mut codec::Members<'_>) {
+        for (name, value) in self.0.members().into_iter().flatten() {
+            out.member(&name.as_str().unwrap_or_default(), &Tree::of(value));
+        }
+    }
+}
+
 impl Object for Fields<'_> {
-    fn members(&self, out: &mut Members<'_>) {
+    fn members(&self, out: &mut codec::Members<'_>) {
         for (name, value) in &self.0 {
             out.member(name, value);
         }
@@ -155,7 +167,7 @@ pub(super) fn is_literal(node: Node<'_>, literal: &Literal) -> bool {
         (Literal::Bool(value), Node::Bool(found)) => *value == found,
         (Literal::Json("{}"), Node::Object(object)) => {
             let mut is_empty = true;
-            object.members(&mut Members::new(&mut |_, _| is_empty = false));
+            object.members(&mut codec::Members::new(&mut |_, _| is_empty = false));
             is_empty
         }
         (Literal::Json(_), Node::Array(_) | Node::Object(_)) | (_, Node::Json(_)) => {
@@ -257,7 +269,7 @@ fn at(node: Node<'_>, path: &[&str], test: &mut dyn FnMut(Node<'_>) -> bool) -> 
     match node {
         Node::Object(object) => {
             let mut found = None;
-            object.members(&mut Members::new(&mut |name, node| {
+            object.members(&mut codec::Members::new(&mut |name, node| {
                 if found.is_none() && name == *step {
                     found = Some(at(node, rest, test));
                 }

@@ -1,5 +1,6 @@
 //! Free-form JSON, as text.
 
+mod object;
 mod reference;
 
 use std::borrow::Cow;
@@ -12,15 +13,16 @@ use serde_json::Value;
 use crate::codec::{self, Cursor, Decode, DecodeInPlace, Document, Encode, Node, Place, Unread};
 use crate::{Error, Number};
 
+pub use object::JsonObject;
 pub use reference::JsonRef;
 pub(crate) use reference::compact;
 
 /// A JSON value of any type, as its text.
 ///
-/// It is the type of params and results whose type is known only later. Nothing is built before someone reads it, so it
-/// takes about as much memory as its text. The text has been checked. The order of members and the spelling of numbers and
-/// strings are kept; white space between values is not. Nesting depth counts from the root of the document that the value
-/// was part of.
+/// It is the type of everything that the schema leaves open, and of params and results whose type is known only later.
+/// Nothing is built before someone reads it, so it takes about as much memory as its text. The text has been checked. The
+/// order of members and the spelling of numbers and strings are kept; white space between values is not. Nesting depth
+/// counts from the root of the document that the value was part of.
 ///
 /// [`decode`](Self::decode), [`deserialize`](Self::deserialize) and [`read`](Self::read) scan the text once. [`get`],
 /// [`pointer`] and the iterators return parts of the text as [`JsonRef`]. Each call reads the text up to its result, so
@@ -47,9 +49,12 @@ pub struct Json(Repr);
 #[derive(Clone)]
 enum Repr {
     Text(String),
-    /// A value that is still part of a message, so that it is not scanned again.
-    Indexed(Document<'static>, Place),
+    /// A value that is still part of a message, so that it is not scanned again. Boxed, so that a `Json` is no larger than
+    /// a `String`.
+    Indexed(Box<(Document<'static>, Place)>),
 }
+
+const _: () = assert!(size_of::<Json>() == size_of::<String>());
 
 impl Json {
     /// `null`
@@ -79,8 +84,18 @@ impl Json {
     pub fn decode<T: Decode>(&self) -> Result<T, Error> {
         match &self.0 {
             Repr::Text(text) => crate::from_str(text),
-            Repr::Indexed(document, place) => codec::named(document.at(*place).decode_located()),
+            Repr::Indexed(part) => codec::named(part.0.at(part.1).decode_located()),
         }
+    }
+
+    /// Checks that the value is valid for a type, like [`decode`](Self::decode).
+    ///
+    /// # Errors
+    ///
+    /// Returns an error if the value is not a valid `T`.
+    pub fn check<T: Decode>(&self) -> Result<(), Error> {
+        let checked = self.read(|json| T::check(json).map_err(|error| error.located_from(json)))?;
+        checked.map_err(|error| error.with_type_name(T::NAME).without_position())
     }
 
     /// Reads the value through a cursor.
@@ -91,11 +106,8 @@ impl Json {
     /// value was created from a type that encodes invalid JSON.
     pub fn read<R>(&self, read: impl FnOnce(Cursor<'_>) -> R) -> Result<R, Error> {
         match &self.0 {
-            Repr::Indexed(document, place) => Ok(read(document.at(*place))),
-            Repr::Text(text) => {
-                let document = Document::read(text.as_str())?;
-                Ok(read(document.root()))
-            }
+            Repr::Indexed(part) => Ok(read(part.0.at(part.1))),
+            Repr::Text(text) => Document::read_briefly(text, read),
         }
     }
 
@@ -135,7 +147,7 @@ impl Json {
     /// Returns the same errors as [`read`](Self::read).
     pub fn into_part<R>(self, find: impl FnOnce(Cursor<'_>) -> (R, Option<Place>)) -> Result<(R, Option<Self>), Error> {
         let (document, place) = match self.0 {
-            Repr::Indexed(document, place) => (document, place),
+            Repr::Indexed(part) => *part,
             Repr::Text(text) => (Document::read(text)?, Place::ROOT),
         };
         let (found, part) = find(document.at(place));
@@ -148,7 +160,7 @@ impl Json {
     pub fn owned_bytes(&self) -> usize {
         match &self.0 {
             Repr::Text(text) => text.capacity(),
-            Repr::Indexed(document, _) => document.owned_bytes(),
+            Repr::Indexed(part) => part.0.owned_bytes(),
         }
     }
 
@@ -157,7 +169,7 @@ impl Json {
     pub fn text(&self) -> &str {
         match &self.0 {
             Repr::Text(text) => text,
-            Repr::Indexed(document, place) => document.at(*place).slice(),
+            Repr::Indexed(part) => part.0.at(part.1).slice(),
         }
     }
 
@@ -166,7 +178,7 @@ impl Json {
     pub fn into_text(self) -> String {
         match self.0 {
             Repr::Text(text) => text,
-            Repr::Indexed(document, place) => document.into_text(place),
+            Repr::Indexed(part) => part.0.into_text(part.1),
         }
     }
 
@@ -203,6 +215,22 @@ impl Json {
         Self(Repr::Text(text.into()))
     }
 
+    /// Creates a value without text, which is not valid JSON.
+    pub(crate) const fn blank() -> Self {
+        Self(Repr::Text(String::new()))
+    }
+
+    /// Returns the text for changes. Copies the text if the value is still part of a message.
+    fn text_mut(&mut self) -> &mut String {
+        if let Repr::Indexed(_) = self.0 {
+            *self = Self::from_text(std::mem::replace(self, Self::blank()).into_text());
+        }
+        match &mut self.0 {
+            Repr::Text(text) => text,
+            Repr::Indexed(_) => unreachable!("the value was replaced by its text"),
+        }
+    }
+
     /// Creates a value from bytes that the encoder has written.
     fn from_utf8(text: Vec<u8>) -> Self {
         String::from_utf8(text).map_or_else(|_| Self::null(), Self::from_text)
@@ -211,9 +239,28 @@ impl Json {
     /// Like [`extract`](Self::extract), for a document that is known not to be nested too deep.
     pub(crate) fn indexed(document: Document<'static>, place: Place) -> Self {
         if document.is_compact() {
-            return Self(Repr::Indexed(document, place));
+            return Self(Repr::Indexed(Box::new((document, place))));
         }
         Self::from_text(document.at(place).compact_text())
+    }
+
+    /// Returns the member with this name, or `None` if the value has no such member.
+    #[must_use]
+    pub fn get(&self, name: &str) -> Option<JsonRef<'_>> {
+        match &self.0 {
+            Repr::Text(text) => JsonRef::new(text).get(name),
+            Repr::Indexed(part) => part.0.at(part.1).get(name).map(|value| JsonRef::new(value.slice())),
+        }
+    }
+
+    /// Returns the number of entries that the value has in an index: one for each value and each name, and one for the
+    /// end of each array and object.
+    ///
+    /// # Errors
+    ///
+    /// Returns the same errors as [`read`](Self::read).
+    pub fn entries(&self) -> Result<usize, Error> {
+        self.read(|json| json.entries())
     }
 
     /// Returns a reference to the value.
@@ -262,9 +309,6 @@ readers! {
     /// Returns the string, or `None` if the value is not a string. Borrows it unless it has escapes.
     #[must_use]
     as_str() -> Option<Cow<'_, str>>;
-    /// Returns the member with this name, or `None` if the value has no such member.
-    #[must_use]
-    get(name: &str) -> Option<JsonRef<'_>>;
     /// Returns the value at a JSON Pointer such as `/items/0/name`.
     #[must_use]
     pointer(pointer: &str) -> Option<JsonRef<'_>>;
@@ -297,11 +341,15 @@ impl Decode for Json {
     fn decode(json: Cursor<'_>) -> Result<Self, Error> {
         Ok(json.to_json())
     }
+
+    fn check(_: Cursor<'_>) -> Result<(), Error> {
+        Ok(())
+    }
 }
 
 impl DecodeInPlace for Json {
     fn blank(_: Unread) -> Self {
-        Self(Repr::Text(String::new()))
+        Self::blank()
     }
 
     #[inline]
@@ -422,17 +470,17 @@ impl PartialEq<Json> for Value {
     }
 }
 
-impl PartialEq<str> for Json {
-    fn eq(&self, other: &str) -> bool {
-        self.as_ref() == *other
-    }
+macro_rules! equals {
+    ($($type:ty),*) => {$(
+        impl PartialEq<$type> for Json {
+            fn eq(&self, other: &$type) -> bool {
+                self.as_ref() == *other
+            }
+        }
+    )*};
 }
 
-impl PartialEq<&str> for Json {
-    fn eq(&self, other: &&str) -> bool {
-        self.as_ref() == **other
-    }
-}
+equals!(str, &str, bool, i32, i64, u64, f64);
 
 /// Writes the JSON text.
 impl fmt::Display for Json {

@@ -52,7 +52,7 @@ impl<'a> JsonRef<'a> {
     ///
     /// Returns an error if the value is not a valid `T`.
     pub fn deserialize<T: DeserializeOwned>(self) -> Result<T, Error> {
-        codec::Document::read(self.0)?.root().deserialize()
+        codec::Document::read_briefly(self.0, |json| json.deserialize())?
     }
 
     fn begins_with(self, byte: u8) -> bool {
@@ -146,33 +146,33 @@ impl<'a> JsonRef<'a> {
     #[must_use]
     pub fn members(self) -> std::vec::IntoIter<(Cow<'a, str>, Self)> {
         let mut members: Vec<_> = self.pairs().filter_map(|(name, value)| Some((name.as_str()?, value))).collect();
-        keep_last(&mut members);
+        keep_last(&mut members, |(name, _)| name.as_ref());
         members.into_iter()
     }
 
     /// Returns the names and values of the object. A name may occur more than once.
-    fn pairs(self) -> impl Iterator<Item = (Self, Self)> {
+    pub(crate) fn pairs(self) -> impl Iterator<Item = (Self, Self)> {
         let mut values = Values(self.inside(b'{'));
         std::iter::from_fn(move || Some((values.next()?, values.next()?)))
     }
 
     /// Returns the text after the opening bracket. Empty if the value begins with another byte.
-    fn inside(self, bracket: u8) -> &'a str {
+    pub(crate) fn inside(self, bracket: u8) -> &'a str {
         if self.begins_with(bracket) { self.0.get(1..).unwrap_or_default() } else { "" }
     }
 }
 
 /// Removes members whose name occurs again later.
-fn keep_last<N: Ord, V>(members: &mut Vec<(N, V)>) {
-    if members.is_sorted_by(|(a, _), (b, _)| a < b) {
+pub(super) fn keep_last<M>(members: &mut Vec<M>, name_of: impl Fn(&M) -> &str) {
+    if members.is_sorted_by(|a, b| name_of(a) < name_of(b)) {
         return;
     }
     let mut order: Vec<usize> = (0..members.len()).collect();
-    order.sort_by(|a, b| members[*a].0.cmp(&members[*b].0).then(a.cmp(b)));
+    order.sort_by(|a, b| name_of(&members[*a]).cmp(name_of(&members[*b])).then(a.cmp(b)));
     let mut is_last = vec![true; members.len()];
     for pair in order.windows(2) {
         if let [a, b] = *pair {
-            is_last[a] = members[a].0 != members[b].0;
+            is_last[a] = name_of(&members[a]) != name_of(&members[b]);
         }
     }
     let mut is_last = is_last.into_iter();
@@ -245,6 +245,7 @@ pub(crate) fn compact(text: &str) -> String {
         rest = after;
     }
     out.extend(rest.split_ascii_whitespace());
+    out.shrink_to(2 * out.len());
     out
 }
 
@@ -267,15 +268,29 @@ impl PartialEq<Value> for JsonRef<'_> {
     }
 }
 
-impl PartialEq<str> for JsonRef<'_> {
-    fn eq(&self, other: &str) -> bool {
-        self.as_str().is_some_and(|text| text == other)
-    }
+macro_rules! reference_equals {
+    ($($type:ty: $read:ident;)*) => {$(
+        impl PartialEq<$type> for JsonRef<'_> {
+            fn eq(&self, other: &$type) -> bool {
+                self.$read().is_some_and(|value| value == *other)
+            }
+        }
+    )*};
 }
 
-impl PartialEq<&str> for JsonRef<'_> {
-    fn eq(&self, other: &&str) -> bool {
-        self == *other
+reference_equals! {
+    str: as_str;
+    &str: as_str;
+    bool: as_bool;
+    i64: as_i64;
+    u64: as_u64;
+    f64: as_f64;
+}
+
+/// For integer literals without a type.
+impl PartialEq<i32> for JsonRef<'_> {
+    fn eq(&self, other: &i32) -> bool {
+        *self == i64::from(*other)
     }
 }
 

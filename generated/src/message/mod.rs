@@ -17,14 +17,28 @@ use read::{Envelope, Kind};
 ///
 /// Decoding rejects messages with members of two kinds, a null `id` outside of an error response, a `jsonrpc` that is
 /// missing or not `"2.0"`, and methods that the direction does not have.
+///
+/// The type of a result depends on the request, so results are [`Json`]. If the request is known, give the type of its
+/// result as `T`, which saves a copy:
+///
+#[cfg_attr(feature = "v2026_07_28", doc = "```")]
+#[cfg_attr(not(feature = "v2026_07_28"), doc = "```ignore")]
+/// use mcpgen_types::v2026_07_28::{EmptyResult, ServerNotification};
+/// use mcpgen_types::{Message, Never};
+///
+/// let text = r#"{"jsonrpc":"2.0","id":1,"result":{"resultType":"complete"}}"#;
+/// let message: Message<Never, ServerNotification, EmptyResult> = mcpgen_types::from_str(text)?;
+/// assert!(matches!(message, Message::Response(response) if response.result.meta.is_none()));
+/// # Ok::<(), mcpgen_types::Error>(())
+/// ```
 #[derive(Clone, Debug, PartialEq)]
-pub enum Message<R, N> {
+pub enum Message<R, N, T = Json> {
     /// A request, which requires a response.
     Request(RequestMessage<R>),
     /// A notification, which has no response.
     Notification(NotificationMessage<N>),
     /// A successful response to a request.
-    Response(ResponseMessage),
+    Response(ResponseMessage<T>),
     /// An error response.
     Error(ErrorMessage),
 }
@@ -94,22 +108,24 @@ impl<N> NotificationMessage<N> {
 
 /// A response to a request. The type of its result depends on the request.
 #[derive(Clone, Debug, PartialEq)]
-pub struct ResponseMessage {
+pub struct ResponseMessage<T = Json> {
     /// The ID of the request.
     pub id: RequestId,
-    /// The undecoded result, a JSON object.
-    pub result: Json,
+    /// The result, a JSON object.
+    pub result: T,
     /// Members that JSON-RPC does not define.
     pub extra: Extra<Self>,
 }
 
-impl ResponseMessage {
-    /// Creates a response to the request `id`. A `&T` converts into a `Json` if `T` implements [`Encode`].
+impl<T> ResponseMessage<T> {
+    /// Creates a response to the request `id`. A `&R` converts into a `Json` if `R` implements [`Encode`].
     #[must_use]
-    pub fn new(id: impl Into<RequestId>, result: impl Into<Json>) -> Self {
+    pub fn new(id: impl Into<RequestId>, result: impl Into<T>) -> Self {
         Self { id: id.into(), result: result.into(), extra: Extra::default() }
     }
+}
 
+impl ResponseMessage {
     /// Encodes the message like [`to_vec`](crate::to_vec), but reuses the memory of the result's text.
     #[must_use]
     pub fn into_vec(self) -> Vec<u8> {
@@ -165,16 +181,16 @@ impl ErrorMessage {
     }
 }
 
-impl KnownMembers for ResponseMessage {
+impl<T> KnownMembers for ResponseMessage<T> {
     // `method` and `error` would change the kind of the message.
     const MEMBERS: &'static [&'static str] = &["jsonrpc", "id", "method", "result", "error"];
 }
 
 impl KnownMembers for ErrorMessage {
-    const MEMBERS: &'static [&'static str] = ResponseMessage::MEMBERS;
+    const MEMBERS: &'static [&'static str] = ResponseMessage::<Json>::MEMBERS;
 }
 
-impl<R: RequestSet, N: NotificationSet> Decode for Message<R, N> {
+impl<R: RequestSet, N: NotificationSet, T: Decode> Decode for Message<R, N, T> {
     const NAME: &'static str = "message";
 
     fn decode(json: Cursor<'_>) -> Result<Self, Error> {
@@ -192,7 +208,7 @@ impl<R: RequestSet, N: NotificationSet> Decode for Message<R, N> {
     }
 }
 
-impl<R, N> Message<R, N> {
+impl<R, N, T> Message<R, N, T> {
     /// Creates the error of a decoder that accepts only one kind of message.
     #[cold]
     fn wrong_kind(&self, expected: &str) -> Error {
@@ -226,7 +242,7 @@ macro_rules! kinds {
             }
         }
 
-        impl<R, N> From<$type> for Message<R, N> {
+        impl<R, N, T> From<$type> for Message<R, N, T> {
             fn from(message: $type) -> Self {
                 Self::$kind(message)
             }
@@ -239,14 +255,16 @@ macro_rules! kinds {
 kinds! {
     [R: RequestSet] RequestMessage<R>: Request in Message<R, Never>, "request", "a request";
     [N: NotificationSet] NotificationMessage<N>: Notification in Message<Never, N>, "notification", "a notification";
-    [] ResponseMessage: Response in Message<Never, Never>, "response", "a response";
+    [T: Decode] ResponseMessage<T>: Response in Message<Never, Never, T>, "response", "a response";
     [] ErrorMessage: Error in Message<Never, Never>, "error", "an error";
 }
 
-codec::generic_serde_impls! { [R: Encode, N: Encode] [R: RequestSet, N: NotificationSet] Message<R, N> }
+codec::generic_serde_impls! {
+    [R: Encode, N: Encode, T: Encode] [R: RequestSet, N: NotificationSet, T: Decode] Message<R, N, T>
+}
 
 /// For batches, which are arrays of messages: array elements are decoded in place.
-impl<R: RequestSet, N: NotificationSet> DecodeInPlace for Message<R, N> {
+impl<R: RequestSet, N: NotificationSet, T: Decode> DecodeInPlace for Message<R, N, T> {
     fn blank(unread: Unread) -> Self {
         Self::Error(ErrorMessage::new(ErrorId::Absent, ErrorObject::blank(unread)))
     }
@@ -272,7 +290,7 @@ impl<N: Encode> Object for NotificationMessage<N> {
     }
 }
 
-impl Object for ResponseMessage {
+impl<T: Encode> Object for ResponseMessage<T> {
     fn members(&self, out: &mut Members<'_>) {
         out.version();
         out.member("id", &self.id);
@@ -294,7 +312,7 @@ impl Object for ErrorMessage {
     }
 }
 
-impl<R: Encode, N: Encode> Encode for Message<R, N> {
+impl<R: Encode, N: Encode, T: Encode> Encode for Message<R, N, T> {
     fn encode(&self) -> Node<'_> {
         match self {
             Self::Request(message) => message.encode(),

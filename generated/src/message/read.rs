@@ -100,11 +100,11 @@ impl<'a> Envelope<'a> {
         }
     }
 
-    pub(super) fn response(&self) -> Result<ResponseMessage, Error> {
+    pub(super) fn response<T: Decode>(&self) -> Result<ResponseMessage<T>, Error> {
         let id = self.id()?;
         match self.members[RESULT] {
             Some(result) if result.is_object() => {
-                Ok(ResponseMessage { id, result: result.to_json(), extra: self.extra()? })
+                Ok(ResponseMessage { id, result: T::decode(result)?, extra: self.extra()? })
             }
             Some(result) => Err(result.mismatch("object")),
             None => Err(self.json.missing("result")),

@@ -4,7 +4,7 @@
 //! The messages of JSON-RPC 2.0, as the schema defines them.
 
 use super::{Meta, RequestId, Result};
-use crate::{Extra, JsonObject, Value, codec};
+use crate::{Extra, Json, JsonObject, codec};
 
 /// The response to a request that failed.
 ///
@@ -42,7 +42,7 @@ pub struct JsonRpcErrorError {
     /// found. The sender defines all other codes.
     pub code: i64,
     /// Additional information about the error, in any form.
-    pub data: Option<Value>,
+    pub data: Option<Json>,
     /// A short description of the error, in one sentence.
     pub message: String,
     /// Members that the schema does not define.
@@ -58,7 +58,7 @@ impl JsonRpcErrorError {
 
     /// Sets `data`.
     #[must_use]
-    pub fn with_data(mut self, data: impl Into<Value>) -> Self {
+    pub fn with_data(mut self, data: impl Into<Json>) -> Self {
         self.data = Some(data.into());
         self
     }

@@ -340,44 +340,52 @@ codec::object! { Tool;
 
 /// The JSON Schema of a tool's arguments. Its root has the type `object`.
 ///
-/// Additional keywords are in `extra`. For a tool without arguments, use `{"type": "object", "additionalProperties":
+/// It may have any other keywords. For a tool without arguments, use `{"type": "object", "additionalProperties":
 /// false}`, which the specification recommends since 2025-11-25. With only the type, the tool accepts any arguments.
 ///
 /// In JSON, `type` is `"object"`. Since revision 2024-11-05. Used by [`Tool`].
-#[derive(Clone, Debug, Default, PartialEq)]
-pub struct ToolInputSchema {
-    /// The JSON Schema of each argument, by name. Until revision 2025-11-25.
-    pub properties: Option<Map<String, JsonObject>>,
-    /// The names of the required arguments. Until revision 2025-11-25.
-    pub required: Option<Vec<String>>,
-    /// Members that the schema does not define.
-    pub extra: Extra<Self>,
-}
+#[derive(Clone, Debug, PartialEq)]
+pub struct ToolInputSchema(JsonObject);
 
 impl ToolInputSchema {
     /// Creates a `ToolInputSchema` without optional members.
     #[must_use]
     pub fn new() -> Self {
-        Self::default()
+        Self(codec::constant_members(&[("type", &codec::Literal::Str("object"))]))
+    }
+
+    /// The JSON Schema of each argument, by name. Until revision 2025-11-25.
+    #[must_use]
+    pub fn properties(&self) -> Option<Map<String, JsonObject>> {
+        self.0.get("properties")?.decode().ok()
     }
 
     /// Sets `properties`.
     #[must_use]
     pub fn with_properties(mut self, properties: impl Into<Map<String, JsonObject>>) -> Self {
-        self.properties = Some(properties.into());
+        let value: Map<String, JsonObject> = properties.into();
+        self.0.insert("properties", &value);
         self
+    }
+
+    /// The names of the required arguments. Until revision 2025-11-25.
+    #[must_use]
+    pub fn required(&self) -> Option<Vec<String>> {
+        self.0.get("required")?.decode().ok()
     }
 
     /// Sets `required`.
     #[must_use]
     pub fn with_required(mut self, required: impl Into<Vec<String>>) -> Self {
-        self.required = Some(required.into());
+        let value: Vec<String> = required.into();
+        self.0.insert("required", &value);
         self
     }
 }
 
-codec::object! { ToolInputSchema;
-    optional 0 "properties" properties, optional 1 "required" required, constant 2 "type" = Str("object"), ..extra
+codec::object_text! { ToolInputSchema;
+    optional 0 "properties"(Map<String, JsonObject>), optional 1 "required"(Vec<String>),
+    constant 2 "type" = Str("object"),
 }
 
 /// Hints about the behavior of a tool.

@@ -4,7 +4,7 @@
 //! Methods without a namespace, such as `ping`.
 
 use super::{ClientCapabilities, EmptyResult, Implementation, LoggingLevel, Meta, ProgressToken, ServerCapabilities};
-use crate::{Extra, JsonObject, Number, Revision, Value, codec};
+use crate::{Extra, Json, JsonObject, Number, Revision, codec};
 
 /// Cancels a request that the sender of the notification has issued.
 ///
@@ -342,7 +342,7 @@ impl crate::Notification for LoggingMessageNotification {
 #[derive(Clone, Debug, PartialEq)]
 pub struct LoggingMessageNotificationParams {
     /// The data to log. Any JSON value is allowed, for example a string or an object.
-    pub data: Value,
+    pub data: Json,
     /// The severity of the message.
     pub level: LoggingLevel,
     /// The name of the logger, such as `database`.
@@ -354,7 +354,7 @@ pub struct LoggingMessageNotificationParams {
 impl LoggingMessageNotificationParams {
     /// Creates a `LoggingMessageNotificationParams` from its required members.
     #[must_use]
-    pub fn new(data: impl Into<Value>, level: impl Into<LoggingLevel>) -> Self {
+    pub fn new(data: impl Into<Json>, level: impl Into<LoggingLevel>) -> Self {
         Self { data: data.into(), level: level.into(), logger: None, extra: Default::default() }
     }
 

@@ -8,7 +8,7 @@ use super::{
     RequestParams, ServerCapabilities,
 };
 
-use crate::{Extra, JsonObject, Number, Revision, Value, codec};
+use crate::{Extra, Json, JsonObject, Number, Revision, codec};
 
 /// Cancels a request that the sender of the notification has issued.
 ///
@@ -357,7 +357,7 @@ pub struct LoggingMessageNotificationParams {
     /// `io.modelcontextprotocol/` since 2025-11-25. In JSON, it is `_meta`. Since revision 2025-11-25.
     pub meta: Option<JsonObject>,
     /// The data to log. Any JSON value is allowed, for example a string or an object.
-    pub data: Value,
+    pub data: Json,
     /// The severity of the message.
     pub level: LoggingLevel,
     /// The name of the logger, such as `database`.
@@ -369,7 +369,7 @@ pub struct LoggingMessageNotificationParams {
 impl LoggingMessageNotificationParams {
     /// Creates a `LoggingMessageNotificationParams` from its required members.
     #[must_use]
-    pub fn new(data: impl Into<Value>, level: impl Into<LoggingLevel>) -> Self {
+    pub fn new(data: impl Into<Json>, level: impl Into<LoggingLevel>) -> Self {
         Self { meta: None, data: data.into(), level: level.into(), logger: None, extra: Default::default() }
     }
 

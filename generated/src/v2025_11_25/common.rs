@@ -3,7 +3,7 @@
 
 //! Types shared by several areas of the protocol.
 
-use crate::{Extra, JsonObject, Number, Value, codec};
+use crate::{Extra, Json, JsonObject, Number, codec};
 
 /// Hints for the client about how to use or display an object.
 ///
@@ -187,7 +187,7 @@ pub struct Error {
     /// The error code.
     pub code: i64,
     /// Additional information about the error, in any form, such as nested errors.
-    pub data: Option<Value>,
+    pub data: Option<Json>,
     /// A short description of the error, in one sentence.
     pub message: String,
     /// Members that the schema does not define.
@@ -203,7 +203,7 @@ impl Error {
 
     /// Sets `data`.
     #[must_use]
-    pub fn with_data(mut self, data: impl Into<Value>) -> Self {
+    pub fn with_data(mut self, data: impl Into<Json>) -> Self {
         self.data = Some(data.into());
         self
     }

@@ -388,108 +388,132 @@ codec::object! { Tool;
 
 /// The JSON Schema of a tool's arguments. Its root has the type `object`.
 ///
-/// Additional keywords are in `extra`. For a tool without arguments, use `{"type": "object", "additionalProperties":
+/// It may have any other keywords. For a tool without arguments, use `{"type": "object", "additionalProperties":
 /// false}`, which the specification recommends since 2025-11-25. With only the type, the tool accepts any arguments.
 ///
 /// In JSON, `type` is `"object"`. Since revision 2024-11-05. Used by [`Tool`].
-#[derive(Clone, Debug, Default, PartialEq)]
-pub struct ToolInputSchema {
-    /// The URI of the JSON Schema dialect. If absent, the dialect is 2020-12, which all implementations must support.
-    /// In JSON, it is `$schema`. Since revision 2025-11-25.
-    pub schema: Option<String>,
-    /// The JSON Schema of each argument, by name. Until revision 2025-11-25.
-    pub properties: Option<Map<String, JsonObject>>,
-    /// The names of the required arguments. Until revision 2025-11-25.
-    pub required: Option<Vec<String>>,
-    /// Members that the schema does not define.
-    pub extra: Extra<Self>,
-}
+#[derive(Clone, Debug, PartialEq)]
+pub struct ToolInputSchema(JsonObject);
 
 impl ToolInputSchema {
     /// Creates a `ToolInputSchema` without optional members.
     #[must_use]
     pub fn new() -> Self {
-        Self::default()
+        Self(codec::constant_members(&[("type", &codec::Literal::Str("object"))]))
+    }
+
+    /// The URI of the JSON Schema dialect. If absent, the dialect is 2020-12, which all implementations must support.
+    /// In JSON, it is `$schema`. Since revision 2025-11-25.
+    #[must_use]
+    pub fn schema(&self) -> Option<String> {
+        self.0.get("$schema")?.decode().ok()
     }
 
     /// Sets `$schema`.
     #[must_use]
     pub fn with_schema(mut self, schema: impl Into<String>) -> Self {
-        self.schema = Some(schema.into());
+        let value: String = schema.into();
+        self.0.insert("$schema", &value);
         self
+    }
+
+    /// The JSON Schema of each argument, by name. Until revision 2025-11-25.
+    #[must_use]
+    pub fn properties(&self) -> Option<Map<String, JsonObject>> {
+        self.0.get("properties")?.decode().ok()
     }
 
     /// Sets `properties`.
     #[must_use]
     pub fn with_properties(mut self, properties: impl Into<Map<String, JsonObject>>) -> Self {
-        self.properties = Some(properties.into());
+        let value: Map<String, JsonObject> = properties.into();
+        self.0.insert("properties", &value);
         self
+    }
+
+    /// The names of the required arguments. Until revision 2025-11-25.
+    #[must_use]
+    pub fn required(&self) -> Option<Vec<String>> {
+        self.0.get("required")?.decode().ok()
     }
 
     /// Sets `required`.
     #[must_use]
     pub fn with_required(mut self, required: impl Into<Vec<String>>) -> Self {
-        self.required = Some(required.into());
+        let value: Vec<String> = required.into();
+        self.0.insert("required", &value);
         self
     }
 }
 
-codec::object! { ToolInputSchema;
-    optional 0 "$schema" schema, optional 1 "properties" properties, optional 2 "required" required,
-    constant 3 "type" = Str("object"), ..extra
+codec::object_text! { ToolInputSchema;
+    optional 0 "$schema"(String), optional 1 "properties"(Map<String, JsonObject>), optional 2 "required"(Vec<String>),
+    constant 3 "type" = Str("object"),
 }
 
 /// The JSON Schema of a tool's `structuredContent`. Its root has the type `object`.
 ///
-/// The server must return results that conform to it, and a client should validate them. Additional keywords are in
-/// `extra`.
+/// The server must return results that conform to it, and a client should validate them. It may have any other
+/// keywords.
 ///
 /// In JSON, `type` is `"object"`. Since revision 2025-06-18. Used by [`Tool`].
-#[derive(Clone, Debug, Default, PartialEq)]
-pub struct ToolOutputSchema {
-    /// The URI of the JSON Schema dialect. If absent, the dialect is 2020-12, which all implementations must support.
-    /// In JSON, it is `$schema`. Since revision 2025-11-25.
-    pub schema: Option<String>,
-    /// The JSON Schema of each member of the result, by name. Until revision 2025-11-25.
-    pub properties: Option<Map<String, JsonObject>>,
-    /// The names of the required members of the result. Until revision 2025-11-25.
-    pub required: Option<Vec<String>>,
-    /// Members that the schema does not define.
-    pub extra: Extra<Self>,
-}
+#[derive(Clone, Debug, PartialEq)]
+pub struct ToolOutputSchema(JsonObject);
 
 impl ToolOutputSchema {
     /// Creates a `ToolOutputSchema` without optional members.
     #[must_use]
     pub fn new() -> Self {
-        Self::default()
+        Self(codec::constant_members(&[("type", &codec::Literal::Str("object"))]))
+    }
+
+    /// The URI of the JSON Schema dialect. If absent, the dialect is 2020-12, which all implementations must support.
+    /// In JSON, it is `$schema`. Since revision 2025-11-25.
+    #[must_use]
+    pub fn schema(&self) -> Option<String> {
+        self.0.get("$schema")?.decode().ok()
     }
 
     /// Sets `$schema`.
     #[must_use]
     pub fn with_schema(mut self, schema: impl Into<String>) -> Self {
-        self.schema = Some(schema.into());
+        let value: String = schema.into();
+        self.0.insert("$schema", &value);
         self
+    }
+
+    /// The JSON Schema of each member of the result, by name. Until revision 2025-11-25.
+    #[must_use]
+    pub fn properties(&self) -> Option<Map<String, JsonObject>> {
+        self.0.get("properties")?.decode().ok()
     }
 
     /// Sets `properties`.
     #[must_use]
     pub fn with_properties(mut self, properties: impl Into<Map<String, JsonObject>>) -> Self {
-        self.properties = Some(properties.into());
+        let value: Map<String, JsonObject> = properties.into();
+        self.0.insert("properties", &value);
         self
+    }
+
+    /// The names of the required members of the result. Until revision 2025-11-25.
+    #[must_use]
+    pub fn required(&self) -> Option<Vec<String>> {
+        self.0.get("required")?.decode().ok()
     }
 
     /// Sets `required`.
     #[must_use]
     pub fn with_required(mut self, required: impl Into<Vec<String>>) -> Self {
-        self.required = Some(required.into());
+        let value: Vec<String> = required.into();
+        self.0.insert("required", &value);
         self
     }
 }
 
-codec::object! { ToolOutputSchema;
-    optional 0 "$schema" schema, optional 1 "properties" properties, optional 2 "required" required,
-    constant 3 "type" = Str("object"), ..extra
+codec::object_text! { ToolOutputSchema;
+    optional 0 "$schema"(String), optional 1 "properties"(Map<String, JsonObject>), optional 2 "required"(Vec<String>),
+    constant 3 "type" = Str("object"),
 }
 
 /// Hints about the behavior of a tool.

@@ -4,7 +4,7 @@
 //! Methods without a namespace, such as `ping`.
 
 use super::{LoggingLevel, NotificationMetaObject, ProgressToken, RequestId};
-use crate::{Extra, Number, Revision, Value, codec};
+use crate::{Extra, Json, Number, Revision, codec};
 
 /// Cancels a client's request or, if sent by the server, ends a subscription.
 ///
@@ -146,7 +146,7 @@ pub struct LoggingMessageNotificationParams {
     /// `io.modelcontextprotocol/` since 2025-11-25. In JSON, it is `_meta`. Since revision 2025-11-25.
     pub meta: Option<NotificationMetaObject>,
     /// The data to log. Any JSON value is allowed, for example a string or an object.
-    pub data: Value,
+    pub data: Json,
     /// The severity of the message.
     pub level: LoggingLevel,
     /// The name of the logger, such as `database`.
@@ -158,7 +158,7 @@ pub struct LoggingMessageNotificationParams {
 impl LoggingMessageNotificationParams {
     /// Creates a `LoggingMessageNotificationParams` from its required members.
     #[must_use]
-    pub fn new(data: impl Into<Value>, level: impl Into<LoggingLevel>) -> Self {
+    pub fn new(data: impl Into<Json>, level: impl Into<LoggingLevel>) -> Self {
         Self { meta: None, data: data.into(), level: level.into(), logger: None, extra: Default::default() }
     }
 

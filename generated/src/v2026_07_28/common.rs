@@ -4,7 +4,7 @@
 //! Types shared by several areas of the protocol.
 
 use super::{ClientCapabilities, Implementation};
-use crate::{Extra, Number, Value, codec};
+use crate::{Extra, Json, Number, codec};
 
 /// Hints for the client about how to use or display an object.
 ///
@@ -247,7 +247,7 @@ pub struct Error {
     /// The error code.
     pub code: i64,
     /// Additional information about the error, in any form, such as nested errors.
-    pub data: Option<Value>,
+    pub data: Option<Json>,
     /// A short description of the error, in one sentence.
     pub message: String,
     /// Members that the schema does not define.
@@ -263,7 +263,7 @@ impl Error {
 
     /// Sets `data`.
     #[must_use]
-    pub fn with_data(mut self, data: impl Into<Value>) -> Self {
+    pub fn with_data(mut self, data: impl Into<Json>) -> Self {
         self.data = Some(data.into());
         self
     }
@@ -409,7 +409,7 @@ pub type JsonObject = crate::JsonObject;
 ///
 /// Since revision 2026-07-28. Used by [`JsonArray`].
 /// [Specification](https://modelcontextprotocol.io/specification/2026-07-28/schema#jsonvalue)
-pub type JsonValue = Value;
+pub type JsonValue = Json;
 
 /// The severity of a log message, as defined by syslog (RFC 5424).
 ///

@@ -4,7 +4,7 @@
 //! Errors with codes.
 
 use super::{ClientCapabilities, RequestId};
-use crate::{Extra, Value, codec};
+use crate::{Extra, Json, codec};
 
 /// The error response to a request whose HTTP headers are missing, malformed or inconsistent with its body.
 ///
@@ -49,7 +49,7 @@ codec::object! { HeaderMismatchError;
 #[derive(Clone, Debug, PartialEq)]
 pub struct HeaderMismatchErrorError {
     /// Additional information about the error, in any form.
-    pub data: Option<Value>,
+    pub data: Option<Json>,
     /// A short description of the error, in one sentence, such as which header does not match the body.
     pub message: String,
     /// Members that the schema does not define.
@@ -65,7 +65,7 @@ impl HeaderMismatchErrorError {
 
     /// Sets `data`.
     #[must_use]
-    pub fn with_data(mut self, data: impl Into<Value>) -> Self {
+    pub fn with_data(mut self, data: impl Into<Json>) -> Self {
         self.data = Some(data.into());
         self
     }
@@ -82,7 +82,7 @@ codec::object! { HeaderMismatchErrorError;
 #[derive(Clone, Debug, PartialEq)]
 pub struct InternalError {
     /// Additional information about the error, in any form.
-    pub data: Option<Value>,
+    pub data: Option<Json>,
     /// A short description of the error, in one sentence.
     pub message: String,
     /// Members that the schema does not define.
@@ -98,7 +98,7 @@ impl InternalError {
 
     /// Sets `data`.
     #[must_use]
-    pub fn with_data(mut self, data: impl Into<Value>) -> Self {
+    pub fn with_data(mut self, data: impl Into<Json>) -> Self {
         self.data = Some(data.into());
         self
     }
@@ -118,7 +118,7 @@ codec::object! { InternalError;
 #[derive(Clone, Debug, PartialEq)]
 pub struct InvalidParamsError {
     /// Additional information about the error, in any form, such as the `uri` that was not found.
-    pub data: Option<Value>,
+    pub data: Option<Json>,
     /// A short description of the error, in one sentence.
     pub message: String,
     /// Members that the schema does not define.
@@ -134,7 +134,7 @@ impl InvalidParamsError {
 
     /// Sets `data`.
     #[must_use]
-    pub fn with_data(mut self, data: impl Into<Value>) -> Self {
+    pub fn with_data(mut self, data: impl Into<Json>) -> Self {
         self.data = Some(data.into());
         self
     }
@@ -151,7 +151,7 @@ codec::object! { InvalidParamsError;
 #[derive(Clone, Debug, PartialEq)]
 pub struct InvalidRequestError {
     /// Additional information about the error, in any form.
-    pub data: Option<Value>,
+    pub data: Option<Json>,
     /// A short description of the error, in one sentence.
     pub message: String,
     /// Members that the schema does not define.
@@ -167,7 +167,7 @@ impl InvalidRequestError {
 
     /// Sets `data`.
     #[must_use]
-    pub fn with_data(mut self, data: impl Into<Value>) -> Self {
+    pub fn with_data(mut self, data: impl Into<Json>) -> Self {
         self.data = Some(data.into());
         self
     }
@@ -187,7 +187,7 @@ codec::object! { InvalidRequestError;
 #[derive(Clone, Debug, PartialEq)]
 pub struct MethodNotFoundError {
     /// Additional information about the error, in any form.
-    pub data: Option<Value>,
+    pub data: Option<Json>,
     /// A short description of the error, in one sentence.
     pub message: String,
     /// Members that the schema does not define.
@@ -203,7 +203,7 @@ impl MethodNotFoundError {
 
     /// Sets `data`.
     #[must_use]
-    pub fn with_data(mut self, data: impl Into<Value>) -> Self {
+    pub fn with_data(mut self, data: impl Into<Json>) -> Self {
         self.data = Some(data.into());
         self
     }
@@ -303,7 +303,7 @@ codec::object! { MissingRequiredClientCapabilityErrorErrorData;
 #[derive(Clone, Debug, PartialEq)]
 pub struct ParseError {
     /// Additional information about the error, in any form.
-    pub data: Option<Value>,
+    pub data: Option<Json>,
     /// A short description of the error, in one sentence.
     pub message: String,
     /// Members that the schema does not define.
@@ -319,7 +319,7 @@ impl ParseError {
 
     /// Sets `data`.
     #[must_use]
-    pub fn with_data(mut self, data: impl Into<Value>) -> Self {
+    pub fn with_data(mut self, data: impl Into<Json>) -> Self {
         self.data = Some(data.into());
         self
     }

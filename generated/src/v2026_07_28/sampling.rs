@@ -4,7 +4,7 @@
 //! Types of the area `sampling`.
 
 use super::{AudioContent, ContentBlock, ImageContent, JsonObject, MetaObject, Role, TextContent, Tool};
-use crate::{Extra, Number, Revision, Value, codec};
+use crate::{Extra, Json, Number, Revision, codec};
 
 /// Requests a message from the client's language model.
 ///
@@ -597,7 +597,7 @@ pub struct ToolResultContent {
     pub is_error: Option<bool>,
     /// The result as any JSON value. It should conform to the `outputSchema` of the tool, if the tool has one. The
     /// value `null` differs from an absent member.
-    pub structured_content: Option<Value>,
+    pub structured_content: Option<Json>,
     /// The `id` of the corresponding [`ToolUseContent`].
     pub tool_use_id: String,
     /// Members that the schema does not define.
@@ -634,7 +634,7 @@ impl ToolResultContent {
 
     /// Sets `structuredContent`.
     #[must_use]
-    pub fn with_structured_content(mut self, structured_content: impl Into<Value>) -> Self {
+    pub fn with_structured_content(mut self, structured_content: impl Into<Json>) -> Self {
         self.structured_content = Some(structured_content.into());
         self
     }

@@ -8,7 +8,7 @@ use super::{
     PaginatedRequestParams, RequestId, RequestMetaObject, ResultMetaObject, ResultType,
 };
 
-use crate::{Extra, Revision, Value, codec};
+use crate::{Extra, Json, Revision, codec};
 
 /// Calls a tool of the server.
 ///
@@ -150,16 +150,16 @@ codec::object! { CallToolRequestParams;
 /// # Example
 ///
 /// ```
-/// use mcpgen_types::Value;
+/// use mcpgen_types::Json;
 /// use mcpgen_types::v2026_07_28::{CallToolResult, TextContent};
 ///
-/// let result = CallToolResult::new([TextContent::new("nothing found").into()]).with_structured_content(Value::Null);
+/// let result = CallToolResult::new([TextContent::new("nothing found").into()]).with_structured_content(Json::null());
 /// let text = r#"{"content":[{"text":"nothing found","type":"text"}],"resultType":"complete","structuredContent":null}"#;
 /// assert_eq!(mcpgen_types::to_string(&result), text);
 ///
 /// // `null` differs from an absent member.
 /// let absent: CallToolResult = mcpgen_types::from_str(r#"{"content":[],"resultType":"complete"}"#)?;
-/// assert_eq!((result.structured_content, absent.structured_content), (Some(Value::Null), None));
+/// assert_eq!((result.structured_content, absent.structured_content), (Some(Json::null()), None));
 /// # Ok::<(), mcpgen_types::Error>(())
 /// ```
 #[derive(Clone, Debug, PartialEq)]
@@ -178,7 +178,7 @@ pub struct CallToolResult {
     /// The result for programs. It is a JSON object or, since 2026-07-28, any JSON value including `null`. It must
     /// conform to the `outputSchema` of the tool, if the tool has one. For compatibility with older clients, `content`
     /// should repeat it as text. Since revision 2025-06-18.
-    pub structured_content: Option<Value>,
+    pub structured_content: Option<Json>,
     /// Members that the schema does not define.
     pub extra: Extra<Self>,
 }
@@ -220,7 +220,7 @@ impl CallToolResult {
 
     /// Sets `structuredContent`.
     #[must_use]
-    pub fn with_structured_content(mut self, structured_content: impl Into<Value>) -> Self {
+    pub fn with_structured_content(mut self, structured_content: impl Into<Json>) -> Self {
         self.structured_content = Some(structured_content.into());
         self
     }
@@ -558,9 +558,8 @@ codec::object! { Tool;
 
 /// The JSON Schema of a tool's arguments. Its root has the type `object`.
 ///
-/// All other JSON Schema 2020-12 keywords are allowed, including composition and `$ref`. They are in `extra`, as are
-/// `properties` and `required`. A tool without arguments should use `{"type": "object", "additionalProperties":
-/// false}`. With only the type, it accepts any arguments.
+/// All other JSON Schema 2020-12 keywords are allowed, including composition and `$ref`. A tool without arguments
+/// should use `{"type": "object", "additionalProperties": false}`. With only the type, it accepts any arguments.
 ///
 /// Schemas are untrusted input. Implementations must not fetch a `$ref` from the network automatically. They should
 /// limit the depth, size or time of validation.
@@ -581,77 +580,80 @@ codec::object! { Tool;
 /// ```
 /// use mcpgen_types::v2026_07_28::ToolInputSchema;
 ///
-/// let mut schema = ToolInputSchema::new();
-/// schema.extra.insert("required", vec!["city"])?; // all keywords except `$schema` and `type` are in `extra`
+/// let schema = ToolInputSchema::new().with_member("required", vec!["city"])?;
 /// assert_eq!(mcpgen_types::to_string(&schema), r#"{"type":"object","required":["city"]}"#);
 ///
-/// let error = schema.extra.insert("type", "array").unwrap_err();
-/// assert_eq!(error.to_string(), "`type` is a known member, not an extra one");
-/// # Ok::<(), mcpgen_types::ExtraError>(())
+/// let error = ToolInputSchema::new().with_member("type", "array").unwrap_err();
+/// assert_eq!(error.to_string(), r#"ToolInputSchema: type: expected constant "object", found "array""#);
+/// # Ok::<(), mcpgen_types::Error>(())
 /// ```
-#[derive(Clone, Debug, Default, PartialEq)]
-pub struct ToolInputSchema {
-    /// The URI of the JSON Schema dialect. If absent, the dialect is 2020-12, which all implementations must support.
-    /// In JSON, it is `$schema`. Since revision 2025-11-25.
-    pub schema: Option<String>,
-    /// Members that the schema does not define.
-    pub extra: Extra<Self>,
-}
+#[derive(Clone, Debug, PartialEq)]
+pub struct ToolInputSchema(crate::JsonObject);
 
 impl ToolInputSchema {
     /// Creates a `ToolInputSchema` without optional members.
     #[must_use]
     pub fn new() -> Self {
-        Self::default()
+        Self(codec::constant_members(&[("type", &codec::Literal::Str("object"))]))
+    }
+
+    /// The URI of the JSON Schema dialect. If absent, the dialect is 2020-12, which all implementations must support.
+    /// In JSON, it is `$schema`. Since revision 2025-11-25.
+    #[must_use]
+    pub fn schema(&self) -> Option<String> {
+        self.0.get("$schema")?.decode().ok()
     }
 
     /// Sets `$schema`.
     #[must_use]
     pub fn with_schema(mut self, schema: impl Into<String>) -> Self {
-        self.schema = Some(schema.into());
+        let value: String = schema.into();
+        self.0.insert("$schema", &value);
         self
     }
 }
 
-codec::object! { ToolInputSchema;
-    optional 0 "$schema" schema, constant 1 "type" = Str("object"), ..extra
+codec::object_text! { ToolInputSchema;
+    optional 0 "$schema"(String), constant 1 "type" = Str("object"),
 }
 
 /// The JSON Schema of a tool's `structuredContent`, which can be any JSON value.
 ///
 /// The server must return results that conform to it, and a client should validate them. All JSON Schema 2020-12
-/// keywords are allowed. They are in `extra`, including `type`.
+/// keywords are allowed.
 ///
 /// Schemas are untrusted input. Implementations must not fetch a `$ref` from the network automatically. They should
 /// limit the depth, size or time of validation.
 ///
 /// Since revision 2025-06-18. Used by [`Tool`].
-#[derive(Clone, Debug, Default, PartialEq)]
-pub struct ToolOutputSchema {
-    /// The URI of the JSON Schema dialect. If absent, the dialect is 2020-12, which all implementations must support.
-    /// In JSON, it is `$schema`. Since revision 2025-11-25.
-    pub schema: Option<String>,
-    /// Members that the schema does not define.
-    pub extra: Extra<Self>,
-}
+#[derive(Clone, Debug, PartialEq)]
+pub struct ToolOutputSchema(crate::JsonObject);
 
 impl ToolOutputSchema {
     /// Creates a `ToolOutputSchema` without optional members.
     #[must_use]
     pub fn new() -> Self {
-        Self::default()
+        Self(codec::constant_members(&[]))
+    }
+
+    /// The URI of the JSON Schema dialect. If absent, the dialect is 2020-12, which all implementations must support.
+    /// In JSON, it is `$schema`. Since revision 2025-11-25.
+    #[must_use]
+    pub fn schema(&self) -> Option<String> {
+        self.0.get("$schema")?.decode().ok()
     }
 
     /// Sets `$schema`.
     #[must_use]
     pub fn with_schema(mut self, schema: impl Into<String>) -> Self {
-        self.schema = Some(schema.into());
+        let value: String = schema.into();
+        self.0.insert("$schema", &value);
         self
     }
 }
 
-codec::object! { ToolOutputSchema;
-    optional 0 "$schema" schema, ..extra
+codec::object_text! { ToolOutputSchema;
+    optional 0 "$schema"(String),
 }
 
 /// Hints about the behavior of a tool.

@@ -11,8 +11,7 @@
 use futures_util::StreamExt;
 use mcpgen_runtime::transport::{Inbound, Incoming};
 use mcpgen_runtime::{Context, Router};
-use mcpgen_types::{JsonObject, Value};
-use serde_json::json;
+use serde_json::{Map, Value, json};
 
 /// The dialect's notifications and their official names.
 const NOTIFICATIONS: &[(&str, &str)] = &[
@@ -126,7 +125,7 @@ fn capabilities(params_or_result: Option<&mut Value>) -> bool {
 }
 
 /// Replaces an error code of the dialect. Returns whether it changed.
-fn code(error: &mut JsonObject) -> bool {
+fn code(error: &mut Map<String, Value>) -> bool {
     let official = CODES.iter().find(|(known, _)| error.get("code").and_then(Value::as_i64) == Some(*known));
     official.is_some_and(|(known, official)| {
         error.insert("code".to_owned(), json!(official));
@@ -135,7 +134,7 @@ fn code(error: &mut JsonObject) -> bool {
 }
 
 /// Replaces embedded resources that have neither `text` nor `blob` with resource links. Returns whether any changed.
-fn contents(result: &mut JsonObject) -> bool {
+fn contents(result: &mut Map<String, Value>) -> bool {
     let mut changed = false;
     for content in result.get_mut("content").and_then(Value::as_array_mut).into_iter().flatten() {
         let is_resource = content.get("type").is_some_and(|kind| kind == "resource");

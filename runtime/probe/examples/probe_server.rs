@@ -4,6 +4,7 @@
 
 use mcpgen_runtime::http::server::EndpointOptions;
 use mcpgen_runtime::prelude::*;
+use mcpgen_types::JsonRef;
 use mcpgen_types::v2026_07_28::{Prompt, PromptArgument, Resource, Tool};
 use serde_json::json;
 
@@ -35,7 +36,7 @@ fn server() -> Result<Server, Box<dyn std::error::Error>> {
             "finished".to_owned()
         })
         .tool_with_schema(add, |_, arguments| async move {
-            let number = |name: &str| arguments.get(name).and_then(serde_json::Value::as_f64).unwrap_or(f64::NAN);
+            let number = |name: &str| arguments.get(name).and_then(JsonRef::as_f64).unwrap_or(f64::NAN);
             format!("{}", number("a") + number("b"))
         })
         .tool_with_schema(fail, |_, _| async { Err::<String, _>(ToolError::failed("it is broken \u{1b}[31m")) })

@@ -1,6 +1,6 @@
 //! Reads the arguments of a tool from the command line, by the tool's input schema.
 
-use mcpgen_types::JsonObject;
+use mcpgen_types::{Json, JsonObject};
 use serde_json::Value;
 
 use crate::failure::Failure;
@@ -24,7 +24,7 @@ pub(crate) fn typed(tool: &str, pairs: &[(String, String)], schema: Option<&Valu
                 quoted(text)
             ))
         })?;
-        if arguments.insert(name.clone(), value).is_some() {
+        if arguments.insert(name, value).is_some() {
             return Err(Failure::Usage(format!("--arg {name} is given twice; pass a list with --arg {name}='[…]'")));
         }
     }
@@ -33,15 +33,10 @@ pub(crate) fn typed(tool: &str, pairs: &[(String, String)], schema: Option<&Valu
 
 /// Reads the value of `--json`.
 pub(crate) fn object(text: &str) -> Result<JsonObject, Failure> {
-    let value: Value =
-        serde_json::from_str(text).map_err(|error| Failure::Usage(format!("--json is not JSON: {error}")))?;
-    match value {
-        Value::Object(object) => Ok(object),
-        other => {
-            let found = type_of(&other);
-            Err(Failure::Usage(format!("--json is not a JSON object, but {found}; write {{\"NAME\": VALUE}}")))
-        }
-    }
+    let value = Json::parse(text).map_err(|error| Failure::Usage(format!("--json is not JSON: {error}")))?;
+    let found = type_of(&value.to_value());
+    JsonObject::try_from(value)
+        .map_err(|_| Failure::Usage(format!("--json is not a JSON object, but {found}; write {{\"NAME\": VALUE}}")))
 }
 
 /// Reads a value of one of these types. JSON of a type comes first, so that a tool that accepts numbers and strings gets a
@@ -188,7 +183,7 @@ mod tests {
             let read =
                 typed("t", &[("x".to_owned(), text.to_owned())], Some(&schema)).map_err(|error| error.to_string());
             match (read, expected) {
-                (Ok(read), Ok(expected)) => assert_eq!(read["x"], expected, "{schema} {text}"),
+                (Ok(read), Ok(expected)) => assert_eq!(read, json!({ "x": expected }), "{schema} {text}"),
                 (Err(error), Err(part)) => {
                     let part = format!("--arg x: the tool `t` expects {part}");
                     assert!(error.starts_with(&part), "{schema} {text}: {error}");
@@ -201,14 +196,14 @@ mod tests {
     #[test]
     fn an_argument_is_given_once() {
         let pair = || ("x".to_owned(), "1".to_owned());
-        assert_eq!(typed("t", &[pair()], None).expect("arguments")["x"], 1);
+        assert_eq!(typed("t", &[pair()], None).expect("arguments"), json!({ "x": 1 }));
         let error = typed("t", &[pair(), pair()], None).expect_err("twice").to_string();
         assert_eq!(error, "--arg x is given twice; pass a list with --arg x='[…]'");
     }
 
     #[test]
     fn arguments_are_an_object() {
-        assert_eq!(object(r#"{"a": 1}"#).expect("an object")["a"], 1);
+        assert_eq!(object(r#"{"a": 1.0}"#).expect("an object").text(), r#"{"a":1.0}"#);
         for (text, expected) in [
             ("[]", "--json is not a JSON object, but an array; write {\"NAME\": VALUE}"),
             ("1", "--json is not a JSON object, but a number; write {\"NAME\": VALUE}"),

@@ -68,9 +68,9 @@ pub(crate) async fn request(
     method: &str,
     params: JsonObject,
     activity: &Activity,
-) -> Result<JsonObject, Failure> {
+) -> Result<Map<String, Value>, Failure> {
     activity.message(method);
-    let request = client.peer.raw_request(method, Some(Json::from(&params)));
+    let request = client.peer.raw_request(method, Some(params.into()));
     let result = request.on_progress(activity.reports()).await;
     let result = result.map_err(|error| Failure::call(method, client.peer.explain(error)))?;
     let result = object(method, &result)?;
@@ -86,7 +86,7 @@ pub(crate) async fn call_tool(
     tool: &str,
     arguments: JsonObject,
     activity: &Activity,
-) -> Result<JsonObject, Failure> {
+) -> Result<Map<String, Value>, Failure> {
     let method = "tools/call";
     activity.message(format!("{method}: {}", plain(tool)));
     match client.tool(tool).arguments(arguments).on_progress(activity.reports()).raw().await {
@@ -183,8 +183,8 @@ pub(crate) async fn list(client: &Client, kind: Kind, activity: &Activity) -> Re
     let (mut list, mut bytes, mut cursor) = (List::default(), 0_usize, None::<String>);
     for page in 1..=limits.pages {
         activity.message(format!("{method}: page {page}, {} {}", list.items.len(), kind.title()));
-        let params: JsonObject = cursor.iter().map(|cursor| ("cursor".to_owned(), cursor.clone().into())).collect();
-        let result = match client.peer.raw_request(method, Some(Json::from(&params))).await {
+        let params: JsonObject = cursor.iter().map(|cursor| ("cursor", cursor.into())).collect();
+        let result = match client.peer.raw_request(method, Some(params.into())).await {
             Err(CallError::NotAllowed(_)) if page == 1 => return Ok(None),
             Err(CallError::ErrorResponse(error)) if page == 1 && error.code == ErrorCode::METHOD_NOT_FOUND => {
                 return Ok(None);
@@ -215,7 +215,7 @@ pub(crate) async fn list(client: &Client, kind: Kind, activity: &Activity) -> Re
 }
 
 /// Describes what does not match the schema in a page of a list: members of the result, and members of each item.
-fn problems(revision: Revision, kind: Kind, page: &JsonObject) -> Vec<String> {
+fn problems(revision: Revision, kind: Kind, page: &Map<String, Value>) -> Vec<String> {
     let (method, member) = (kind.method(), kind.member());
     let validate = |page: &Value| validate_result(revision, method, &Json::from(page));
     let mut result = Value::Object(page.clone());
@@ -259,7 +259,6 @@ fn invalid_members(value: &mut Value, validate: impl Fn(&Value) -> Result<(), Er
     invalid
 }
 
-fn object(method: &str, result: &Json) -> Result<JsonObject, Failure> {
-    let object: Result<Map<String, Value>, _> = result.decode();
-    object.map_err(|error| Failure::Unexpected { method: method.to_owned(), why: error.to_string() })
+fn object(method: &str, result: &Json) -> Result<Map<String, Value>, Failure> {
+    result.decode().map_err(|error| Failure::Unexpected { method: method.to_owned(), why: error.to_string() })
 }

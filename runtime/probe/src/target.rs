@@ -10,8 +10,7 @@ use mcpgen_runtime::client::{CommandError, ConnectError};
 use mcpgen_runtime::http::client::{ClientOptions, HttpError};
 use mcpgen_runtime::transport::ServerOutput;
 use mcpgen_runtime::{CallError, Client, Limits};
-use mcpgen_types::Revision;
-use serde_json::Value;
+use mcpgen_types::{JsonRef, Revision};
 use tokio::process::Command;
 
 use crate::cli::{Connection, Target};
@@ -198,8 +197,8 @@ impl Written {
 /// Returns the revisions that the server supports, as the end of an error message, if its error response lists them.
 fn supported(error: &HandshakeError) -> String {
     let HandshakeError::Call(CallError::ErrorResponse(error)) = error else { return String::new() };
-    let listed = error.data.as_ref().and_then(|data| data.get("supported")).and_then(Value::as_array);
-    let revisions: Vec<&str> = listed.into_iter().flatten().filter_map(Value::as_str).collect();
+    let listed = error.data.as_ref().and_then(|data| data.get("supported"));
+    let revisions: Vec<_> = listed.into_iter().flat_map(JsonRef::elements).filter_map(JsonRef::as_str).collect();
     if revisions.is_empty() { String::new() } else { format!("; the server supports {}", revisions.join(", ")) }
 }
 

@@ -5,7 +5,7 @@ use std::collections::hash_map::Entry;
 use std::sync::Arc;
 
 use mcpgen_types::v2026_07_28::{SubscriptionFilter, SubscriptionsListenRequest, SubscriptionsListenRequestParams};
-use mcpgen_types::{ErrorObject, Json, JsonObject, Params, Request, Revision, Value};
+use mcpgen_types::{ErrorObject, Json, JsonObject, Params, Request, Revision};
 use serde_json::json;
 
 use super::relay::{Relay, Watch, error_response};
@@ -88,10 +88,10 @@ impl Relay {
         method: &str,
         params: Option<&Json>,
     ) -> Result<Json, ErrorObject> {
-        let params: JsonObject = params.and_then(|params| params.decode().ok()).unwrap_or_default();
-        let Some(uri) = params.get("uri").and_then(Value::as_str) else {
+        let Some(uri) = params.and_then(|params| params.get("uri")?.as_str()) else {
             return Err(errors::invalid_params_in_words("params.uri: expected a string"));
         };
+        let uri = &*uri;
         if method == "resources/unsubscribe" {
             self.watched.lock().remove(uri);
         } else if !self.watched.lock().contains_key(uri) {
@@ -159,8 +159,8 @@ impl Relay {
     /// Relays a log message. A modern client gets it on behalf of the newest call that wants messages of its level.
     async fn log(&self, from: Revision, params: Option<Json>) {
         const METHOD: &str = "notifications/message";
-        let members: JsonObject = params.as_ref().and_then(|params| params.decode().ok()).unwrap_or_default();
-        let Some(level) = members.get("level").and_then(Value::as_str).and_then(Level::from_name) else {
+        let level = params.as_ref().and_then(|params| params.get("level")?.as_str());
+        let Some(level) = level.and_then(|level| Level::from_name(&level)) else {
             return tracing::warn!("ignoring a log message without a valid level");
         };
         if self.is_client_legacy {

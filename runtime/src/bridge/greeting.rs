@@ -5,7 +5,7 @@ use std::pin::Pin;
 
 use futures_util::StreamExt;
 use mcpgen_types::codec::{Cursor, Decode};
-use mcpgen_types::{JsonObject, Revision, Value};
+use mcpgen_types::{JsonObject, Revision};
 
 use crate::jsonrpc::envelope::{Envelope, Frame};
 use crate::jsonrpc::json::Picked;
@@ -58,11 +58,8 @@ impl Greeting {
         if method == "initialize" {
             return Self { is_legacy: true, capabilities: object(capabilities), implementation: object(client_info) };
         }
-        let mut meta = object(meta);
-        let mut member = |name: &str| match meta.remove(name) {
-            Some(Value::Object(object)) => Some(object),
-            _ => None,
-        };
+        let meta = object(meta);
+        let member = |name: &str| JsonObject::try_from(meta.get(name)?).ok();
         let (capabilities, implementation) = (member(CLIENT_CAPABILITIES), member(CLIENT_INFO));
         Self {
             is_legacy: capabilities.is_none() && has_legacy(),

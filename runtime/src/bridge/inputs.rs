@@ -1,7 +1,6 @@
 //! Requests of the server to the client: sampling, elicitation and roots.
 
-use mcpgen_types::{ErrorCode, ErrorObject, Json, JsonObject, Revision, Value};
-use serde_json::json;
+use mcpgen_types::{ErrorCode, ErrorObject, Json, JsonObject, Revision};
 use tokio::sync::{mpsc, oneshot};
 
 use super::calls::{Input, InteractiveCall, OpenCall};
@@ -86,9 +85,13 @@ impl Relay {
         while let Ok(input) = call.inputs.try_recv() {
             ask(&mut call, input);
         }
-        let requests: JsonObject = call.asked.iter().map(|(key, input)| (key.clone(), input_request(input))).collect();
+        let requests: JsonObject = call.asked.iter().map(|(key, input)| (key, input_request(input).into())).collect();
         let state = self.calls.suspend(call).ok_or_else(|| errors::limit_exceeded("too many calls wait for input"))?;
-        let result = json!({ "resultType": "input_required", "inputRequests": requests, "requestState": state });
+        let result = JsonObject::from([
+            ("resultType", "input_required".into()),
+            ("inputRequests", requests.into()),
+            ("requestState", state.into()),
+        ]);
         let revisions = Revisions { from: TYPES, to: context.revision() };
         revisions.result(method, &result).map_err(ConversionError::into_response)
     }
@@ -134,10 +137,10 @@ fn ask(call: &mut InteractiveCall, input: Input) {
     call.asked.push(((last + 1).to_string(), input));
 }
 
-fn input_request(input: &Input) -> Value {
-    let mut request = json!({ "method": input.method });
+fn input_request(input: &Input) -> JsonObject {
+    let mut request = JsonObject::from([("method", (&input.method).into())]);
     if let Some(params) = &input.params {
-        request["params"] = params.decode().unwrap_or_default();
+        request.insert("params", params.clone());
     }
     request
 }
@@ -146,11 +149,8 @@ fn input_request(input: &Input) -> Value {
 fn responses(method: &str, params: Option<Json>, context: &Context) -> Result<JsonObject, ErrorObject> {
     let revisions = Revisions { from: context.revision(), to: TYPES };
     let Some(params) = convert(revisions, method, params)? else { return Ok(JsonObject::new()) };
-    let mut params: JsonObject = params.decode().map_err(|error| errors::invalid_params(&error))?;
-    match params.remove("inputResponses") {
-        Some(Value::Object(responses)) => Ok(responses),
-        _ => Ok(JsonObject::new()),
-    }
+    let responses = params.get("inputResponses").and_then(|responses| JsonObject::try_from(responses).ok());
+    Ok(responses.unwrap_or_default())
 }
 
 /// Sends the responses to the server's requests.

@@ -49,7 +49,6 @@ use std::sync::Arc;
 
 use futures_util::{StreamExt, stream};
 use mcpgen_types::{JsonObject, MethodSpec};
-use serde_json::json;
 use tokio::sync::watch;
 use tower::BoxError;
 
@@ -196,7 +195,7 @@ fn config(server: &Client) -> LocalInfo {
     let is_free = |spec: &&MethodSpec| spec.is_request && spec.sent_by_client && spec.capability.is_empty();
     for free in revision.methods().iter().filter(is_free) {
         if let Some([capability, ..]) = TYPES.method(free.method).map(|spec| spec.capability) {
-            local_info.capabilities.entry(*capability).or_insert_with(|| json!({}));
+            local_info.capabilities.insert_if_absent(capability, JsonObject::new());
         }
     }
     if !implementation.is_empty() {

@@ -4,7 +4,7 @@ use std::collections::HashMap;
 use std::sync::{Arc, OnceLock, Weak};
 
 use mcpgen_types::v2026_07_28::{ListToolsRequest, SubscriptionsListenRequest};
-use mcpgen_types::{ErrorCode, ErrorObject, Json, JsonObject, Request, Revision, Value};
+use mcpgen_types::{ErrorCode, ErrorObject, Json, JsonObject, Request, Revision};
 use tokio::sync::watch;
 use tokio::task::AbortHandle;
 
@@ -191,11 +191,9 @@ impl Relay {
             .as_ref()
             .map_or(Ok(JsonObject::new()), Json::decode)
             .map_err(|error| errors::invalid_params(&error))?;
-        let mut meta = match members.remove("_meta") {
-            Some(Value::Object(meta)) => meta,
-            _ => JsonObject::new(),
-        };
-        let asked = meta.get(LOG_LEVEL).and_then(Value::as_str).and_then(Level::from_name);
+        let meta = members.remove("_meta").and_then(|meta| JsonObject::try_from(meta).ok());
+        let mut meta = meta.unwrap_or_default();
+        let asked = meta.get(LOG_LEVEL).and_then(|level| Level::from_name(&level.as_str()?));
         meta.remove("progressToken");
         if self.server.revision().is_legacy() {
             for member in [PROTOCOL_VERSION, CLIENT_CAPABILITIES, CLIENT_INFO, LOG_LEVEL] {
@@ -203,18 +201,16 @@ impl Relay {
             }
             self.lower_level(asked).await;
         } else {
-            meta.insert(PROTOCOL_VERSION.to_owned(), self.server.revision().as_str().into());
-            if let Ok(Value::Object(ours)) = mcpgen_types::to_value(&self.server.meta()) {
-                for (name, value) in ours {
-                    meta.entry(name).or_insert(value);
-                }
+            meta.insert(PROTOCOL_VERSION, self.server.revision().as_str());
+            for (name, value) in Json::from(&self.server.meta()).members() {
+                meta.insert_if_absent(name, value);
             }
             if let Some(level) = *self.level.lock() {
-                meta.entry(LOG_LEVEL).or_insert_with(|| level.as_str().into());
+                meta.insert_if_absent(LOG_LEVEL, level.as_str());
             }
         }
         if !meta.is_empty() {
-            members.insert("_meta".to_owned(), Value::Object(meta));
+            members.insert("_meta", meta);
         } else if params.is_none() {
             return Ok(None);
         }
@@ -226,8 +222,7 @@ impl Relay {
     /// Sets the log level of a legacy client for requests to a modern server.
     fn set_level(&self, params: Option<&Json>) -> Result<Json, ErrorObject> {
         // The protocol rules have checked the level.
-        let params: JsonObject = params.and_then(|params| params.decode().ok()).unwrap_or_default();
-        *self.level.lock() = params.get("level").and_then(Value::as_str).and_then(Level::from_name);
+        *self.level.lock() = params.and_then(|params| Level::from_name(&params.get("level")?.as_str()?));
         Ok(Json::from(&JsonObject::new()))
     }
 

@@ -9,7 +9,7 @@ use mcpgen_types::v2026_07_28::{
     ElicitResult, ListRootsRequest, ListRootsResult, LoggingMessageNotification, LoggingMessageNotificationParams,
     Root,
 };
-use mcpgen_types::{ErrorObject, Json, Params, Request, Value};
+use mcpgen_types::{ErrorObject, Json, Params, Request};
 
 use super::connect::connect;
 use super::decoder::ResultDecoder;
@@ -152,8 +152,8 @@ impl ClientBuilder {
     {
         self.options.local_info.level = Some(level);
         let method = <LoggingMessageNotification as mcpgen_types::Notification>::METHOD;
-        self.handlers = self.handlers.custom_notification(method, move |_, params: Value| {
-            let handled = mcpgen_types::from_value(params).map(&handler);
+        self.handlers = self.handlers.custom_notification(method, move |_, params: Json| {
+            let handled = params.decode().map(&handler);
             async move {
                 match handled {
                     Ok(handled) => handled.await,

@@ -59,7 +59,7 @@ impl Cache {
         let params = member(&params);
         let mut key: JsonObject = params.as_ref().and_then(|params| params.decode().ok()).unwrap_or_default();
         key.remove("_meta");
-        let uri = key.get("uri").and_then(serde_json::Value::as_str).map(str::to_owned);
+        let uri = key.get("uri").and_then(|uri| Some(uri.as_str()?.into_owned()));
         let key = (R::METHOD, mcpgen_types::to_string(&key));
         let invalidations = self.invalidations.load(Ordering::SeqCst);
         let cached = self.unexpired().get(&key).map(|entry| entry.result.clone());

@@ -156,11 +156,8 @@ impl<S: RequestService> Client<S> {
     /// Adds the metadata of requests to params that are converted to another modern revision. The conversion would add
     /// metadata with empty capabilities.
     pub(super) fn with_meta(&self, mut params: JsonObject) -> JsonObject {
-        if self.revision != TYPES
-            && !self.revision.is_legacy()
-            && let Ok(meta) = mcpgen_types::to_value(&self.meta)
-        {
-            params.entry("_meta").or_insert(meta);
+        if self.revision != TYPES && !self.revision.is_legacy() {
+            params.insert_if_absent("_meta", &self.meta);
         }
         params
     }

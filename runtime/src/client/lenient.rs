@@ -16,6 +16,7 @@ use mcpgen_types::{Error, ErrorKind, Json, Value};
 use serde_json::json;
 use tower::BoxError;
 
+use crate::jsonrpc::json;
 use crate::protocol::conversion::ConversionError;
 
 /// How results are read.
@@ -138,7 +139,7 @@ pub(super) fn decode_with<T, E: fmt::Display>(
         Err(problem) if policy == DecodePolicy::Strict && problem.cache_hint().is_none() => return Err(problem.error),
         Err(problem) => problem,
     };
-    let Ok(mut value) = result.decode::<Value>() else { return Err(problem.error) };
+    let Some(mut value) = json::tree(result) else { return Err(problem.error) };
     let (mut repairs, mut removed) = (Vec::new(), Vec::new());
     while repairs.len() < MOST_REPAIRS {
         let repaired = match (problem.cache_hint(), policy) {

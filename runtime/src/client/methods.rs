@@ -110,7 +110,7 @@ impl<S: RequestService> Client<S> {
     /// Returns an error if the call fails. If the resource does not exist,
     /// [`is_resource_not_found`](crate::jsonrpc::errors::is_resource_not_found) returns `true` for the error response.
     pub async fn read_resource(&self, uri: &str) -> Result<ReadResourceResult, CallError> {
-        let params = JsonObject::from_iter([("uri".to_owned(), uri.into())]);
+        let params = JsonObject::from([("uri", uri.into())]);
         self.finish_request::<ReadResourceRequest, ReadResourceResult>(params).await
     }
 
@@ -129,7 +129,7 @@ impl<S: RequestService> Client<S> {
             );
             return Err(CallError::NotAllowed(why));
         }
-        let params = JsonObject::from_iter([("uri".to_owned(), uri.into())]);
+        let params = JsonObject::from([("uri", uri.into())]);
         self.raw_call("resources/subscribe", params).await.map(drop)
     }
 
@@ -139,7 +139,7 @@ impl<S: RequestService> Client<S> {
     ///
     /// Returns an error if the call fails.
     pub async fn unsubscribe(&self, uri: &str) -> Result<(), CallError> {
-        let params = JsonObject::from_iter([("uri".to_owned(), uri.into())]);
+        let params = JsonObject::from([("uri", uri.into())]);
         self.raw_call("resources/unsubscribe", params).await.map(drop)
     }
 
@@ -159,8 +159,7 @@ impl<S: RequestService> Client<S> {
     /// Returns an error if the call fails.
     pub async fn prompt(&self, name: &str, arguments: BTreeMap<String, String>) -> Result<GetPromptResult, CallError> {
         let arguments: JsonObject = arguments.into_iter().map(|(name, value)| (name, value.into())).collect();
-        let params =
-            JsonObject::from_iter([("name".to_owned(), name.into()), ("arguments".to_owned(), arguments.into())]);
+        let params = JsonObject::from([("name", name.into()), ("arguments", arguments.into())]);
         self.finish_request::<GetPromptRequest, GetPromptResult>(params).await
     }
 
@@ -175,9 +174,9 @@ impl<S: RequestService> Client<S> {
         argument: &str,
         value: &str,
     ) -> Result<CompleteResultCompletion, CallError> {
-        let of = mcpgen_types::to_value(&of.into()).unwrap_or_default();
-        let params = json!({ "ref": of, "argument": { "name": argument, "value": value } });
-        let result = self.raw_call(CompleteRequest::METHOD, params.as_object().cloned().unwrap_or_default()).await?;
+        let argument = json!({ "name": argument, "value": value });
+        let params = JsonObject::from([("ref", (&of.into()).into()), ("argument", argument.into())]);
+        let result = self.raw_call(CompleteRequest::METHOD, params).await?;
         let result = self.decode::<CompleteResult>(CompleteRequest::METHOD, &result)?;
         Ok(result.completion)
     }

@@ -10,7 +10,7 @@ use mcpgen_types::v2026_07_28::{
     InputRequiredOrGetPromptResult, InputRequiredOrReadResourceResult, InputRequiredResult, ReadResourceRequest,
     ReadResourceResult,
 };
-use mcpgen_types::{Json, JsonObject, Request, Revision, Value, counted};
+use mcpgen_types::{Json, JsonObject, Request, Revision, counted};
 
 use super::input::handle_input_request;
 use super::limits::RoundLimits;
@@ -69,13 +69,13 @@ pub fn next_params(
     input_responses: JsonObject,
 ) -> Result<Json, mcpgen_types::Error> {
     let mut params: JsonObject = params.decode()?;
-    let mut set = |name: &str, value: Option<Value>| match value {
-        Some(value) => params.insert(name.to_owned(), value),
+    let mut set = |name: &str, value: Option<Json>| match value {
+        Some(value) => params.insert(name, value),
         None => params.remove(name),
     };
-    set("inputResponses", input_required.input_requests.is_some().then_some(Value::Object(input_responses)));
-    set("requestState", input_required.request_state.clone().map(Value::String));
-    Ok(Json::from(&params))
+    set("inputResponses", input_required.input_requests.is_some().then_some(input_responses.into()));
+    set("requestState", input_required.request_state.as_ref().map(Json::from));
+    Ok(params.into())
 }
 
 /// Sends a request, and sends it again as long as the result requests input. `requests` handles the input requests.
@@ -154,7 +154,7 @@ impl<S: RequestService> Rounds<'_, S> {
             let mut input_responses = JsonObject::new();
             for (key, input_request) in input_required.input_requests.iter().flatten() {
                 let response = handle_input_request(peer, requests.clone(), input_request).await?;
-                input_responses.insert(key.clone(), response.decode().map_err(invalid)?);
+                input_responses.insert(key, response);
             }
             if input_responses.is_empty() {
                 tokio::time::sleep(pause).await;

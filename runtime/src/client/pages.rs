@@ -2,8 +2,9 @@
 
 use std::marker::PhantomData;
 
+use mcpgen_types::codec::Cursor;
 use mcpgen_types::v2026_07_28::ListToolsRequest;
-use mcpgen_types::{Json, JsonObject, Request, Value, counted};
+use mcpgen_types::{Json, JsonObject, Request, counted};
 
 use super::handle::Client;
 use crate::jsonrpc::json::Picked;
@@ -64,7 +65,9 @@ impl<S: RequestService, R: Request> Pages<'_, S, R> {
             return Err(exceeds(limits.pages, "pages"));
         }
         let mut params = self.params.clone();
-        params.extend(cursor.clone().map(|cursor| ("cursor".to_owned(), Value::from(cursor))));
+        if let Some(cursor) = &cursor {
+            params.insert("cursor", cursor);
+        }
         let result = self.client.raw_call(R::METHOD, params).await?;
         let bytes = self.bytes.saturating_add(result.text().len());
         if bytes > limits.bytes {
@@ -98,17 +101,21 @@ fn without_invalid_headers(result: Json) -> Json {
     }
     // The decoder reports an invalid page.
     let Ok(mut page) = result.decode::<JsonObject>() else { return result };
-    if let Some(Value::Array(tools)) = page.get_mut("tools") {
-        tools.retain(has_valid_headers);
+    let tools = result.read(|page| {
+        let tools = page.get("tools").and_then(|tools| tools.elements().ok());
+        tools.map(|tools| tools.filter(|tool| has_valid_headers(*tool)).map(Cursor::to_json).collect::<Json>())
+    });
+    if let Ok(Some(tools)) = tools {
+        page.insert("tools", tools);
     }
-    Json::from(&page)
+    page.into()
 }
 
-fn has_valid_headers(tool: &Value) -> bool {
-    let schema = tool.get("inputSchema").and_then(Value::as_object);
-    match schema.map(header_params::headers) {
+fn has_valid_headers(tool: Cursor<'_>) -> bool {
+    match tool.get("inputSchema").map(header_params::headers) {
         Some(Err(why)) => {
-            let name = tool.get("name").and_then(Value::as_str).unwrap_or_default();
+            let name = tool.get("name").and_then(Cursor::as_str).unwrap_or_default();
+            let name = &*name;
             tracing::warn!(tool = name, %why, "ignoring a tool with an invalid `x-mcp-header`");
             false
         }

@@ -92,7 +92,7 @@ impl<S: RequestService> Client<S> {
     /// Fails if the server has not declared the extension, or if the call fails.
     pub async fn skill(&self, uri: &str) -> Result<Skill, SkillError> {
         self.require_skills(false).await?;
-        let params = JsonObject::from_iter([("uri".to_owned(), uri.into())]);
+        let params = JsonObject::from([("uri", uri.into())]);
         let result = self.raw_call(GetSkillRequest::METHOD, params).await?;
         let GetSkillResult { skill, .. } = self.decode(GetSkillRequest::METHOD, &result)?;
         match skill.uri == uri {
@@ -150,7 +150,7 @@ impl<S: RequestService> Client<S> {
     /// [`page_limits`](Self::page_limits).
     pub async fn read_directory(&self, uri: &str) -> Result<Vec<Resource>, SkillError> {
         self.require_skills(true).await?;
-        let params = JsonObject::from_iter([("uri".to_owned(), uri.into())]);
+        let params = JsonObject::from([("uri", uri.into())]);
         let (mut children, mut pages) = (Vec::new(), self.pages_with::<ReadResourceDirectoryRequest>(params));
         while let Some(page) = pages.next().await? {
             let ReadResourceDirectoryResult { resources, .. } = page;

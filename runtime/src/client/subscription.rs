@@ -41,8 +41,7 @@ impl Inbox {
     fn receive(&self, method: &str, params: Option<&Json>) {
         let params: JsonObject = params.and_then(|params| params.decode().ok()).unwrap_or_default();
         if method == SubscriptionsAcknowledgedNotification::METHOD {
-            let filter = params.get("notifications").cloned().unwrap_or_else(|| json!({}));
-            let filter = mcpgen_types::from_value(filter).unwrap_or_default();
+            let filter = params.get("notifications").and_then(|filter| filter.decode().ok()).unwrap_or_default();
             *self.acknowledged.lock() = Some(filter);
             self.ready.notify_one();
             return;

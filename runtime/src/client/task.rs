@@ -7,7 +7,7 @@ use mcpgen_types::ext::tasks::{
     CancelTaskRequest, CancelledTask, CompletedTask, CreateTaskResult, FailedTask, GetTaskRequest, InputRequiredTask,
     UpdateTaskRequest, WorkingTask,
 };
-use mcpgen_types::{ErrorObject, Json, JsonObject, Request, Value};
+use mcpgen_types::{ErrorObject, Json, JsonObject, Request};
 use serde_json::json;
 use tokio::runtime::Handle;
 use tokio::time::Instant;
@@ -77,19 +77,18 @@ pub(super) async fn finish(
     let (begun, mut answered) = (Instant::now(), BTreeSet::new());
     loop {
         let state = peer.raw_request(GetTaskRequest::METHOD, Some(params.clone())).await?;
-        let members: JsonObject = state.decode().map_err(invalid)?;
-        let millis = |name: &str| members.get(name).and_then(Value::as_u64).map(Duration::from_millis);
-        let member = |name: &str| members.get(name).cloned().unwrap_or_default();
-        let status = members.get("status").and_then(Value::as_str).unwrap_or_default();
-        cancel.has_ended = matches!(status, "completed" | "failed" | "cancelled");
-        match status {
+        let millis = |name: &str| state.get(name).and_then(|millis| millis.as_u64()).map(Duration::from_millis);
+        let member = |name: &str| state.get(name).map(|value| value.to_json()).unwrap_or_default();
+        let status = state.get("status").and_then(|status| status.as_str()).unwrap_or_default();
+        cancel.has_ended = matches!(&*status, "completed" | "failed" | "cancelled");
+        match &*status {
             "completed" => {
                 state.decode::<CompletedTask>().map_err(invalid)?;
-                return Ok(Json::from(&member("result")));
+                return Ok(member("result"));
             }
             "failed" => {
                 state.decode::<FailedTask>().map_err(invalid)?;
-                let error: ErrorObject = mcpgen_types::from_value(member("error")).map_err(invalid)?;
+                let error: ErrorObject = member("error").decode().map_err(invalid)?;
                 return Err(CallError::ErrorResponse(error));
             }
             "cancelled" => {
@@ -103,13 +102,13 @@ pub(super) async fn finish(
                 let open = task.input_requests.iter().filter(|(key, _)| !answered.contains(*key));
                 for (key, input_request) in open.take(limits.requests).collect::<Vec<_>>() {
                     let response = handle_input_request(peer, requests.clone(), input_request).await?;
-                    responses.insert(key.clone(), response.decode().map_err(invalid)?);
+                    responses.insert(key, response);
                 }
                 if !responses.is_empty() {
-                    answered.extend(responses.keys().cloned());
-                    let params = json!({ "taskId": created.task_id, "inputResponses": responses });
-                    let update = Some(Json::from(&params));
-                    peer.raw_request(UpdateTaskRequest::METHOD, update).await?;
+                    answered.extend(responses.iter().map(|(key, _)| key.into_owned()));
+                    let params = [("taskId", created.task_id.clone().into()), ("inputResponses", responses.into())];
+                    let update = JsonObject::from(params).into();
+                    peer.raw_request(UpdateTaskRequest::METHOD, Some(update)).await?;
                     continue;
                 }
             }

@@ -8,7 +8,7 @@ use std::time::Duration;
 use futures_util::FutureExt;
 use futures_util::future::BoxFuture;
 use mcpgen_types::v2026_07_28::{CallToolRequest, CallToolResult, ContentBlock};
-use mcpgen_types::{Json, JsonObject, Request, Value};
+use mcpgen_types::{Json, JsonObject, Request};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
@@ -72,13 +72,12 @@ impl<S: RequestService> Client<S> {
 impl<'c, S: RequestService> ToolCall<'c, S> {
     /// Sets the arguments: a value that serializes as a JSON object. If it does not, the call fails.
     pub fn arguments(mut self, arguments: impl Serialize) -> Self {
-        self.arguments = match serde_json::to_value(arguments) {
-            Ok(Value::Object(arguments)) => Ok(arguments),
-            Ok(Value::Null) => Ok(JsonObject::new()),
-            Ok(_) => {
+        self.arguments = match Json::serialize(&arguments) {
+            Ok(arguments) if arguments.is_null() => Ok(JsonObject::new()),
+            Ok(arguments) => JsonObject::try_from(arguments).map_err(|_| {
                 let why = format!("arguments of {}: expected a JSON object; use a struct or a map", self.name);
-                Err(CallError::Invalid(why.into()))
-            }
+                CallError::Invalid(why.into())
+            }),
             Err(error) => Err(CallError::Invalid(error.into())),
         };
         self
@@ -161,8 +160,7 @@ impl<'c, S: RequestService> ToolCall<'c, S> {
 
     async fn raw_result(&mut self) -> Result<Json, CallError> {
         let arguments = std::mem::replace(&mut self.arguments, Ok(JsonObject::new()))?;
-        let name = Value::String(self.name.clone());
-        let params = JsonObject::from_iter([("name".to_owned(), name), ("arguments".to_owned(), arguments.into())]);
+        let params = JsonObject::from([("name", self.name.as_str().into()), ("arguments", arguments.into())]);
         let client = self.client;
         #[cfg(feature = "tasks")]
         if client.requires_task(&self.name).await {

@@ -4,11 +4,12 @@ use std::pin::pin;
 use std::time::Duration;
 
 use futures_util::future::OptionFuture;
+use mcpgen_types::codec::Cursor;
 use mcpgen_types::v2025_11_25::{
     CreateTaskResult, GetTaskPayloadRequest, GetTaskRequest, GetTaskResult, Task, TaskStatus,
 };
 use mcpgen_types::v2026_07_28::CallToolRequest;
-use mcpgen_types::{Json, JsonObject, Request, Value};
+use mcpgen_types::{Json, JsonObject, Request};
 use serde_json::json;
 use tokio::time::Instant;
 
@@ -24,11 +25,16 @@ use crate::tasks::TaskSupport;
 /// Returns the tools on a page of `tools/list`, and whether each runs only as a task. The page is in the revision of the
 /// connection, because the types of the newest revision do not have the member.
 pub(super) fn task_support(page: &Json) -> Vec<(String, bool)> {
+    let read = |page: Cursor<'_>| -> Option<Vec<_>> {
+        let required = |tool: Cursor<'_>| {
+            let support = tool.get("execution").and_then(|execution| execution.get("taskSupport"));
+            support.and_then(Cursor::as_str).as_deref() == Some(TaskSupport::Required.as_str())
+        };
+        let tools = page.get("tools")?.elements().ok()?;
+        Some(tools.filter_map(|tool| Some((tool.get("name")?.as_str()?.into_owned(), required(tool)))).collect())
+    };
     // The decoder reports an invalid page.
-    let Ok(page) = page.decode::<Value>() else { return Vec::new() };
-    let tools = page["tools"].as_array().into_iter().flatten();
-    let required = |tool: &Value| tool["execution"]["taskSupport"] == TaskSupport::Required.as_str();
-    tools.filter_map(|tool| Some((tool["name"].as_str()?.to_owned(), required(tool)))).collect()
+    page.read(read).ok().flatten().unwrap_or_default()
 }
 
 impl<S: RequestService> Client<S> {
@@ -64,8 +70,8 @@ impl<S: RequestService> ToolCall<'_, S> {
     pub(super) async fn run_as_task(&self, params: &Json) -> Result<Json, CallError> {
         let peer = &self.client.peer;
         let mut params: JsonObject = params.decode().map_err(invalid)?;
-        params.insert("task".to_owned(), json!({}));
-        let call = self.send_request(Json::from(&params));
+        params.insert("task", json!({}));
+        let call = self.send_request(params.into());
         let id = call.id().clone();
         let created = call.await?;
         let is_task = created.read(|result| {

@@ -2,7 +2,7 @@
 
 use mcpgen_types::codec::{Decode, Encode};
 use mcpgen_types::v2026_07_28::{CallToolResult, ContentBlock};
-use mcpgen_types::{Error, Value};
+use mcpgen_types::{Error, Json, JsonObject};
 
 use super::handle::Client;
 use crate::peer::CallError;
@@ -71,7 +71,7 @@ impl<S: RequestService> Client<S> {
         arguments: &A,
     ) -> Result<CallToolResult, TypedCallError> {
         let tool = || name.to_owned();
-        let Ok(Value::Object(arguments)) = mcpgen_types::to_value(arguments) else {
+        let Ok(arguments) = JsonObject::try_from(Json::from(arguments)) else {
             return Err(TypedCallError::Arguments { tool: tool() });
         };
         let result = self.call_tool(name, arguments).await?;
@@ -96,7 +96,7 @@ impl<S: RequestService> Client<S> {
         let Some(content) = &result.structured_content else {
             return Err(TypedCallError::NoStructuredContent { tool, result: Box::new(result) });
         };
-        match mcpgen_types::from_value(content.clone()) {
+        match content.decode() {
             Ok(structured) => Ok(StructuredResult { structured, result }),
             Err(source) => Err(TypedCallError::StructuredContent { tool, result: Box::new(result), source }),
         }

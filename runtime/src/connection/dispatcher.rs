@@ -6,7 +6,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use mcpgen_types::codec::{Cursor, Document};
-use mcpgen_types::{ErrorId, ErrorObject, Json, JsonObject, Number, ProgressToken, RequestId, Value};
+use mcpgen_types::{ErrorId, ErrorObject, Json, JsonObject, ProgressToken, RequestId};
 
 use super::executor::{Executor, Task};
 use super::limits::Limits;
@@ -310,8 +310,7 @@ impl<S: RequestService> Dispatcher<S> {
 
     /// Cancels a request that has no response yet.
     fn cancel(&mut self, params: &JsonObject) {
-        let id = params.get("requestId").and_then(|id| mcpgen_types::from_value::<RequestId>(id.clone()).ok());
-        let Some(id) = id else { return };
+        let Some(id) = params.get("requestId").and_then(|id| id.decode().ok()) else { return };
         self.shared.peer.end_subscription(&id);
         let Some(context) = self.shared.open_requests().get(&id).cloned() else { return };
         self.cancel_request(&id, &context);
@@ -327,16 +326,14 @@ impl<S: RequestService> Dispatcher<S> {
     }
 
     fn progress(&self, params: &JsonObject) {
-        let number = |name: &str| -> Option<f64> {
-            mcpgen_types::from_value::<Number>(params.get(name)?.clone()).ok().map(|it| it.as_f64())
-        };
-        let token = params.get("progressToken").and_then(|id| mcpgen_types::from_value(id.clone()).ok());
+        let number = |name: &str| params.get(name).and_then(|number| number.as_f64());
+        let token = params.get("progressToken").and_then(|token| token.decode().ok());
         let (Some(token), Some(progress)) = (token, number("progress")) else { return };
         let id = match token {
             ProgressToken::Integer(id) => RequestId::Integer(id),
             ProgressToken::String(id) => RequestId::String(id),
         };
-        let message = params.get("message").and_then(Value::as_str).map(str::to_owned);
+        let message = params.get("message").and_then(|message| Some(message.as_str()?.into_owned()));
         self.shared.peer.report_progress(&id, Progress { progress, total: number("total"), message });
     }
 

@@ -11,7 +11,7 @@ pub struct Limits {
     /// The maximum number of requests whose handlers run at the same time. Defaults to 256.
     pub in_flight: usize,
     /// The maximum memory of the requests whose handlers run at the same time, in bytes: their text, its index, and an
-    /// estimate of the decoded values, which may take 90 times the length of the text. A message that exceeds this alone
+    /// estimate of the decoded values, which may take 30 times the length of the text. A message that exceeds this alone
     /// is not decoded: a request is rejected with -32600, a notification is dropped with a warning, and the call that a
     /// response belongs to fails. Defaults to 256 MiB.
     pub memory: usize,

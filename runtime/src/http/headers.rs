@@ -1,9 +1,11 @@
 //! The headers of Streamable HTTP, and the encoding of their values.
 
+use std::borrow::Cow;
+
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use http::{HeaderMap, HeaderName, HeaderValue};
-use mcpgen_types::{JsonObject, Revision, Value};
+use mcpgen_types::{JsonObject, JsonRef, Revision};
 
 use crate::protocol::header_params::Header;
 
@@ -119,31 +121,29 @@ fn param(header: &Header) -> Option<HeaderName> {
     HeaderName::from_bytes(format!("{PARAM}{}", header.name).as_bytes()).ok()
 }
 
-fn argument<'v>(header: &Header, arguments: &'v JsonObject) -> Option<&'v Value> {
-    let (last, above) = header.path.split_last()?;
-    let inside = above.iter().try_fold(arguments, |object, name| object.get(name)?.as_object());
-    inside?.get(last).filter(|value| !value.is_null())
+fn argument<'v>(header: &Header, arguments: &'v JsonObject) -> Option<JsonRef<'v>> {
+    let found = header.path.iter().try_fold(arguments.as_ref(), |value, name| value.get(name));
+    found.filter(|value| !value.is_null())
 }
 
 /// Converts an argument to header text. Returns `None` for objects, arrays and null.
-fn text_of(value: &Value) -> Option<String> {
-    match value {
-        Value::String(text) => Some(text.clone()),
-        Value::Bool(is) => Some(is.to_string()),
-        Value::Number(number) => Some(whole(number.as_f64()?).map_or_else(|| number.to_string(), |it| it.to_string())),
-        _ => None,
+fn text_of(value: JsonRef<'_>) -> Option<String> {
+    if let Some(number) = value.as_number() {
+        return Some(whole(number.as_f64()).map_or_else(|| number.to_string(), |it| it.to_string()));
     }
+    let text = value.as_str().map(Cow::into_owned);
+    text.or_else(|| value.as_bool().map(|is| is.to_string()))
 }
 
-fn is_same(value: &Value, text: &str) -> bool {
-    match value {
-        // Numbers are equal by value: 42.0 equals 42. As doubles, different integers above 2^53 would be equal.
-        Value::Number(number) => match integer(&number.to_string()) {
+fn is_same(value: JsonRef<'_>, text: &str) -> bool {
+    // Numbers are equal by value: 42.0 equals 42. As doubles, different integers above 2^53 would be equal.
+    if let Some(number) = value.as_number() {
+        return match integer(&number.to_string()) {
             Some(expected) => integer(text) == Some(expected),
-            None => text.parse::<f64>().is_ok_and(|parsed| Some(parsed) == number.as_f64()),
-        },
-        value => text_of(value).is_some_and(|expected| expected == text),
+            None => text.parse::<f64>().is_ok_and(|parsed| parsed == number.as_f64()),
+        };
     }
+    text_of(value).is_some_and(|expected| expected == text)
 }
 
 /// Returns the exact value of a number's text. Returns `None` if it is not an integer, or too large for arguments, which are
@@ -172,6 +172,7 @@ fn whole(number: f64) -> Option<i64> {
 
 #[cfg(test)]
 mod tests {
+    use mcpgen_types::Json;
     use serde_json::json;
 
     use super::*;
@@ -231,7 +232,7 @@ mod tests {
             (json!(1), "1e99999999999999999999", false),
             (json!(1), "0x1", false),
         ] {
-            assert_eq!(is_same(&argument, text), expected, "{argument} and {text}");
+            assert_eq!(is_same(Json::from(&argument).as_ref(), text), expected, "{argument} and {text}");
         }
     }
 
@@ -244,7 +245,7 @@ mod tests {
         let headers =
             [header("Region", &["region"]), header("N", &["deep", "n"]), header("On", &["on"]), header("S", &["s"])];
         let arguments = json!({ "region": "über", "deep": { "n": 42.0 }, "on": true, "s": null });
-        let arguments = arguments.as_object().expect("an object");
+        let arguments = &JsonObject::try_from(arguments).expect("an object");
         let sent: HeaderMap = params(&headers, arguments).collect();
         assert_eq!(sent.len(), 3);
         assert_eq!(sent["mcp-param-n"], "42");

@@ -1,6 +1,6 @@
 //! Error objects for error responses.
 
-use mcpgen_types::{Error, ErrorCode, ErrorObject, Revision, Value};
+use mcpgen_types::{Error, ErrorCode, ErrorObject, Revision};
 use serde_json::json;
 
 use crate::util::similar::did_you_mean;
@@ -153,6 +153,6 @@ pub fn resource_not_found(revision: Revision, uri: &str) -> ErrorObject {
 /// Returns whether an error means that a resource is unknown, in any revision.
 #[must_use]
 pub fn is_resource_not_found(error: &ErrorObject) -> bool {
-    let names_it = || error.data.as_ref().and_then(|data| data.get("uri")).is_some_and(Value::is_string);
+    let names_it = || error.data.as_ref().and_then(|data| data.get("uri")?.as_str()).is_some();
     error.code == ErrorCode::RESOURCE_NOT_FOUND || (error.code == ErrorCode::INVALID_PARAMS && names_it())
 }

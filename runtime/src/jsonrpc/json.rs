@@ -5,7 +5,7 @@ use std::borrow::Cow;
 use std::ops::Range;
 
 use mcpgen_types::codec::{Cursor, Document};
-use mcpgen_types::{Json, JsonObject};
+use mcpgen_types::{Json, JsonObject, Value};
 use serde::{Serialize, de::DeserializeOwned};
 
 pub(crate) fn decode<T: DeserializeOwned>(json: Option<&Json>) -> Result<T, mcpgen_types::Error> {
@@ -17,6 +17,15 @@ pub(crate) fn decode<T: DeserializeOwned>(json: Option<&Json>) -> Result<T, mcpg
 
 pub(crate) fn encode<T: Serialize + ?Sized>(value: &T) -> serde_json::Result<Json> {
     Json::serialize(value).map_err(serde::ser::Error::custom)
+}
+
+/// The maximum number of entries in the index of a value whose tree the runtime builds. The tree takes at most about 80 MB.
+const MAX_TREE_ENTRIES: usize = 400_000;
+
+/// Builds the tree of a value from the peer. Returns `None` if the value is too large: small objects take 90 times their
+/// text.
+pub(crate) fn tree(json: &Json) -> Option<Value> {
+    json.entries().is_ok_and(|entries| entries <= MAX_TREE_ENTRIES).then(|| json.to_value())
 }
 
 /// Encodes the member `params`. Returns `None` instead of null.

@@ -252,8 +252,7 @@ impl Peer {
 
     /// Passes a notification to the subscription that it belongs to. Returns false if it belongs to none.
     pub(crate) fn notify_subscription(&self, method: &str, params: Option<&Json>, meta: &JsonObject) -> bool {
-        let id = meta.get(SUBSCRIPTION_ID).cloned();
-        let id = id.and_then(|id| mcpgen_types::from_value::<RequestId>(id).ok());
+        let id = meta.get(SUBSCRIPTION_ID).and_then(|id| id.decode().ok());
         id.is_some_and(|id| self.shared.pending.notify(&id, method, params))
     }
 

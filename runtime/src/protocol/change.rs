@@ -4,8 +4,8 @@ use std::collections::BTreeSet;
 use std::ops::Bound::{Excluded, Included, Unbounded};
 use std::sync::MutexGuard;
 
+use mcpgen_types::JsonObject;
 use mcpgen_types::v2026_07_28::SubscriptionFilter;
-use mcpgen_types::{JsonObject, Value};
 use tokio::sync::Notify;
 
 use crate::util::lock::Mutex;
@@ -44,7 +44,7 @@ impl Change {
     }
 
     pub(crate) fn of(method: &str, params: &JsonObject) -> Option<Self> {
-        let text = |name: &str| params.get(name).and_then(Value::as_str).map(str::to_owned);
+        let text = |name: &str| params.get(name).and_then(|text| Some(text.as_str()?.into_owned()));
         let lists = [Self::Tools, Self::Prompts, Self::Resources].into_iter();
         let items = [text("uri").map(Self::Resource), text("taskId").map(Self::Task)].into_iter().flatten();
         lists.chain(items).find(|change| change.method() == method)
@@ -72,13 +72,13 @@ pub(crate) struct Filter {
 
 impl From<&SubscriptionFilter> for Filter {
     fn from(filter: &SubscriptionFilter) -> Self {
-        let task_ids = filter.extra.get(TASK_IDS).and_then(Value::as_array).into_iter();
+        let task_ids = filter.extra.get(TASK_IDS).into_iter().flat_map(|ids| ids.elements());
         Self {
             tools: filter.tools_list_changed == Some(true),
             prompts: filter.prompts_list_changed == Some(true),
             resources: filter.resources_list_changed == Some(true),
             uris: filter.resource_subscriptions.iter().flatten().cloned().collect(),
-            task_ids: task_ids.flatten().filter_map(Value::as_str).map(str::to_owned).collect(),
+            task_ids: task_ids.filter_map(|id| Some(id.as_str()?.into_owned())).collect(),
         }
     }
 }

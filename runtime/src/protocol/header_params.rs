@@ -1,8 +1,9 @@
 //! Tool arguments that are also sent as HTTP headers: `x-mcp-header` in a tool's input schema.
 
+use std::borrow::Cow;
 use std::collections::BTreeMap;
 
-use mcpgen_types::{JsonObject, Value};
+use mcpgen_types::codec::Cursor;
 
 /// An invalid `x-mcp-header` in an input schema. Clients ignore a tool with such a schema.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -31,14 +32,14 @@ pub struct Header {
 /// Fails if the schema has an `x-mcp-header` that is not a non-empty header name, that repeats the name of another one
 /// (ignoring case), that is not on a string, an integer or a boolean, or that is not reached through `properties` only.
 /// Fails if `properties` are nested more than 32 levels deep.
-pub fn headers(schema: &JsonObject) -> Result<Vec<Header>, HeaderError> {
+pub fn headers(schema: Cursor<'_>) -> Result<Vec<Header>, HeaderError> {
     let mut found = BTreeMap::new();
     properties(schema, &mut Vec::new(), &mut found)?;
     Ok(found.into_values().collect())
 }
 
 fn properties(
-    schema: &JsonObject,
+    schema: Cursor<'_>,
     path: &mut Vec<String>,
     found: &mut BTreeMap<String, Header>,
 ) -> Result<(), HeaderError> {
@@ -46,13 +47,12 @@ fn properties(
         return Err(HeaderError { argument: path.join("."), why: "nested too deeply" });
     }
     // Only an argument that is reached through `properties` alone has exactly one value.
-    let elsewhere = schema.iter().filter(|(keyword, _)| *keyword != "properties" && !DATA.contains(&keyword.as_str()));
-    if elsewhere.filter(|(keyword, _)| *keyword != "x-mcp-header").any(|(_, value)| mentions(value, DEEPEST)) {
+    let elsewhere = |keyword: &str| keyword != "properties" && keyword != "x-mcp-header" && !DATA.contains(&keyword);
+    if members(schema).any(|(keyword, value)| elsewhere(&keyword) && mentions(value, DEEPEST)) {
         return Err(HeaderError { argument: path.join("."), why: "only allowed within `properties`" });
     }
-    for (name, property) in schema.get("properties").and_then(Value::as_object).into_iter().flatten() {
-        let Some(property) = property.as_object() else { continue };
-        path.push(name.clone());
+    for (name, property) in schema.get("properties").into_iter().flat_map(members) {
+        path.push(name.into_owned());
         if let Some(header) = property.get("x-mcp-header") {
             let wrong = |why| HeaderError { argument: path.join("."), why };
             let header = header.as_str().ok_or_else(|| wrong("must be a string"))?;
@@ -66,7 +66,7 @@ fn properties(
             if !is_primitive(property.get("type")) {
                 return Err(wrong("the argument must be a string, an integer or a boolean"));
             }
-            let known = Header { name: header.to_owned(), path: path.clone() };
+            let known = Header { name: header.clone().into_owned(), path: path.clone() };
             if found.insert(header.to_ascii_lowercase(), known).is_some() {
                 return Err(wrong("another argument has the same header name, ignoring case"));
             }
@@ -84,30 +84,38 @@ const DEEPEST: usize = 32;
 const DATA: [&str; 4] = ["default", "const", "enum", "examples"];
 
 /// Returns whether schemas contain an `x-mcp-header`, or are nested too deeply to exclude it.
-fn mentions(value: &Value, deepest: usize) -> bool {
-    match value {
-        Value::Object(object) => {
-            object.contains_key("x-mcp-header")
-                || object.iter().any(|(keyword, value)| !DATA.contains(&keyword.as_str()) && down(value, deepest))
-        }
-        Value::Array(values) => values.iter().any(|value| down(value, deepest)),
-        _ => false,
+fn mentions(value: Cursor<'_>, deepest: usize) -> bool {
+    if value.is_array() {
+        return value.elements().into_iter().flatten().any(|value| down(value, deepest));
     }
+    let is_schema = |keyword: &str| !DATA.contains(&keyword);
+    members(value).any(|(keyword, value)| keyword == "x-mcp-header" || is_schema(&keyword) && down(value, deepest))
 }
 
-fn down(value: &Value, deepest: usize) -> bool {
+fn down(value: Cursor<'_>, deepest: usize) -> bool {
     deepest == 0 || mentions(value, deepest - 1)
 }
 
-fn is_primitive(kind: Option<&Value>) -> bool {
-    matches!(kind.and_then(Value::as_str), Some("string" | "integer" | "boolean"))
+fn is_primitive(kind: Option<Cursor<'_>>) -> bool {
+    matches!(kind.and_then(Cursor::as_str).as_deref(), Some("string" | "integer" | "boolean"))
+}
+
+/// Returns the members of an object. Empty for other values.
+fn members(value: Cursor<'_>) -> impl Iterator<Item = (Cow<'_, str>, Cursor<'_>)> {
+    let members = value.is_object().then(|| value.members().ok()).flatten();
+    members.into_iter().flatten().filter_map(|(name, value)| Some((name.as_str()?, value)))
 }
 
 #[cfg(test)]
 mod tests {
-    use serde_json::json;
+    use mcpgen_types::Json;
+    use serde_json::{Value, json};
 
     use super::*;
+
+    fn declared(schema: &Value) -> Result<Vec<Header>, HeaderError> {
+        Json::from(schema).read(headers).expect("JSON")
+    }
 
     #[test]
     fn rejects_invalid_header_annotations() {
@@ -134,15 +142,15 @@ mod tests {
         ];
         for (properties, wrong) in cases {
             let schema = json!({ "type": "object", "properties": properties });
-            let found = headers(schema.as_object().expect("an object"));
+            let found = declared(&schema);
             assert_eq!(found.as_ref().err().map(|error| error.argument.as_str()), wrong, "{schema}");
         }
         let elsewhere = json!({ "$defs": { "a": { "type": "string", "x-mcp-header": "A" } } });
-        assert!(headers(elsewhere.as_object().expect("an object")).is_err());
+        assert!(declared(&elsewhere).is_err());
         let deep = (0..40).fold(string(json!("A")), |inside, _| json!({ "properties": { "a": inside } }));
-        assert!(headers(deep.as_object().expect("an object")).is_err());
+        assert!(declared(&deep).is_err());
         let nested = json!({ "properties": { "a": { "type": "object", "properties": { "b": string(json!("B")) } } } });
-        let found = headers(nested.as_object().expect("an object")).expect("one");
+        let found = declared(&nested).expect("one");
         assert_eq!(found, [Header { name: "B".to_owned(), path: vec!["a".to_owned(), "b".to_owned()] }]);
     }
 }

@@ -1,8 +1,7 @@
 //! Local info and peer info: what each side declares about itself.
 
 use mcpgen_types::codec::Cursor;
-use mcpgen_types::{JsonObject, MethodSpec, Revision, Value};
-use serde_json::json;
+use mcpgen_types::{Json, JsonObject, JsonRef, MethodSpec, Revision};
 
 use super::log_level::Level;
 use super::methods;
@@ -32,10 +31,7 @@ impl LocalInfo {
         Self {
             revisions: Revision::ALL.iter().rev().copied().collect(),
             capabilities: JsonObject::new(),
-            implementation: implementation
-                .map(|(key, value)| (key.to_owned(), Value::from(value)))
-                .into_iter()
-                .collect(),
+            implementation: implementation.map(|(key, value)| (key, value.into())).into(),
             instructions: None,
             level: None,
         }
@@ -50,8 +46,8 @@ impl LocalInfo {
 
     /// Adds a capability, such as `tools` with `{"listChanged": true}`.
     #[must_use]
-    pub fn capability(mut self, capability: &str, details: Value) -> Self {
-        self.capabilities.insert(capability.to_owned(), details);
+    pub fn capability(mut self, capability: &str, details: impl Into<Json>) -> Self {
+        self.capabilities.insert(capability, details);
         self
     }
 
@@ -98,8 +94,8 @@ impl HandlerCapabilities {
     pub(crate) fn can(&self, local_info: &LocalInfo, supported: Revision, path: &[&str]) -> bool {
         match path {
             ["tasks", ..] if !supported.is_legacy() => false,
-            [only] if !local_info.capabilities.contains_key(*only) => self.of(supported).contains(only),
-            _ => can(&local_info.capabilities, path),
+            [only] if !local_info.capabilities.contains_key(only) => self.of(supported).contains(only),
+            _ => can(local_info.capabilities.as_ref(), path),
         }
     }
 
@@ -112,7 +108,7 @@ impl HandlerCapabilities {
     pub(crate) fn capabilities(&self, local_info: &LocalInfo, supported: Revision) -> JsonObject {
         let mut capabilities = local_info.capabilities.clone();
         for capability in self.of(supported) {
-            capabilities.entry(*capability).or_insert_with(|| json!({}));
+            capabilities.insert_if_absent(capability, JsonObject::new());
         }
         if !supported.is_legacy() {
             // Modern revisions have tasks as an extension, not as a capability.
@@ -140,7 +136,7 @@ impl PeerInfo {
     /// `null` does not declare it.
     #[must_use]
     pub fn can(&self, path: &[&str]) -> bool {
-        can(&self.capabilities, path)
+        can(self.capabilities.as_ref(), path)
     }
 }
 
@@ -162,23 +158,25 @@ pub(super) fn check_declarations<const N: usize>(
     Ok(())
 }
 
-pub(crate) fn can(capabilities: &JsonObject, path: &[&str]) -> bool {
-    let Some((first, rest)) = path.split_first() else { return true };
-    let found = rest.iter().try_fold(capabilities.get(*first), |value, name| Some(value?.get(*name))).flatten();
-    found.is_some_and(|value| !value.is_null() && *value != false)
+pub(crate) fn can(capabilities: JsonRef<'_>, path: &[&str]) -> bool {
+    let found = path.iter().try_fold(capabilities, |value, name| value.get(name));
+    found.is_some_and(|value| !value.is_null() && value.as_bool() != Some(false))
 }
 
 /// Returns a capability that the params of a request need in addition to that of the method, and that the peer has not
 /// declared.
-pub(crate) fn missing_for(method: &str, params: &JsonObject, declared: &JsonObject) -> Option<&'static [&'static str]> {
-    let has = |name: &str| params.contains_key(name);
-    let mode = params.get("mode").and_then(Value::as_str).unwrap_or("form");
-    // A client that declares no elicitation modes supports forms, the only mode in the first revision with elicitation.
-    let names_modes = can(declared, &["elicitation", "form"]) || can(declared, &["elicitation", "url"]);
-    let needs: [(bool, &'static [&'static str]); 3] = [
-        (method == "sampling/createMessage" && (has("tools") || has("toolChoice")), &["sampling", "tools"]),
-        (method == "elicitation/create" && mode == "url", &["elicitation", "url"]),
-        (method == "elicitation/create" && mode == "form" && names_modes, &["elicitation", "form"]),
-    ];
-    needs.into_iter().find(|(needed, path)| *needed && !can(declared, path)).map(|(_, path)| path)
+pub(crate) fn missing_for(method: &str, params: JsonRef<'_>, declared: JsonRef<'_>) -> Option<&'static [&'static str]> {
+    let needed: &[&str] = match method {
+        "sampling/createMessage" if params.get("tools").or(params.get("toolChoice")).is_some() => {
+            &["sampling", "tools"]
+        }
+        "elicitation/create" => match params.get("mode").and_then(JsonRef::as_str).as_deref() {
+            Some("url") => &["elicitation", "url"],
+            // A client that declares no modes supports forms, the only mode in the first revision with elicitation.
+            None | Some("form") if can(declared, &["elicitation", "url"]) => &["elicitation", "form"],
+            _ => return None,
+        },
+        _ => return None,
+    };
+    (!can(declared, needed)).then_some(needed)
 }

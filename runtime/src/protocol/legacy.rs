@@ -4,7 +4,7 @@
 
 use std::sync::{Arc, MutexGuard};
 
-use mcpgen_types::{ErrorCode, ErrorObject, Json, JsonObject, Revision, Value};
+use mcpgen_types::{ErrorCode, ErrorObject, Json, JsonObject, Revision};
 use serde_json::json;
 
 use crate::jsonrpc::errors;
@@ -121,23 +121,24 @@ impl Legacy {
         if let Some(Ok(Err(why))) = declared {
             return invalid(&format!("params{why}"));
         }
-        let mut params: JsonObject = match params.map(Json::decode) {
+        let params: JsonObject = match params.map(|params| params.decode()) {
             Some(Ok(params)) => params,
             Some(Err(error)) => return Err(errors::invalid_params(&error.at_key("params"))),
             None => return invalid("params: missing required member"),
         };
-        let Some(Value::String(requested)) = params.remove("protocolVersion") else {
+        let Some(requested) = params.get("protocolVersion").and_then(|version| version.as_str()) else {
             return invalid("params.protocolVersion: expected a string");
         };
-        let Some(Value::Object(capabilities)) = params.remove("capabilities") else {
+        let object = |name: &str| JsonObject::try_from(params.get(name)?).ok();
+        let Some(capabilities) = object("capabilities") else {
             return invalid("params.capabilities: expected an object");
         };
-        let Some(Value::Object(implementation)) = params.remove("clientInfo") else {
+        let Some(implementation) = object("clientInfo") else {
             return invalid("params.clientInfo: expected an object");
         };
         let supported = &self.local_info.revisions;
         let Some(revision) =
-            supported.iter().find(|revision| revision.as_str() == requested).or(supported.first()).copied()
+            supported.iter().find(|revision| revision.as_str() == &*requested).or(supported.first()).copied()
         else {
             let data = json!({ "supported": [], "requested": requested });
             return Err(ErrorObject::new(ErrorCode::INVALID_PARAMS, "unsupported protocol version").with_data(data));
@@ -160,27 +161,27 @@ impl Legacy {
     fn read_peer_info(&self, result: &Json) -> Result<PeerInfo, InitializeError> {
         let declared = result.read(|result| check_declarations(result, &["capabilities", "serverInfo"]));
         declared.map_err(InitializeError::Json)?.map_err(InitializeError::TooLong)?;
-        let mut result: JsonObject = result.decode().map_err(InitializeError::Json)?;
-        let Some(Value::String(version)) = result.remove("protocolVersion") else {
+        let result: JsonObject = result.decode().map_err(InitializeError::Json)?;
+        let text = |name: &str| Some(result.get(name)?.as_str()?.into_owned());
+        let object = |name: &str| JsonObject::try_from(result.get(name)?).ok();
+        let Some(version) = text("protocolVersion") else {
             return Err(InitializeError::Missing("the string `protocolVersion`"));
         };
         let Some(revision) = self.local_info.revisions.iter().find(|revision| revision.as_str() == version).copied()
         else {
             return Err(InitializeError::Version(version));
         };
-        let Some(Value::Object(capabilities)) = result.remove("capabilities") else {
+        let Some(capabilities) = object("capabilities") else {
             return Err(InitializeError::Missing("the object `capabilities`"));
         };
-        let Some(Value::Object(implementation)) = result.remove("serverInfo") else {
+        let Some(implementation) = object("serverInfo") else {
             return Err(InitializeError::Missing("the object `serverInfo`"));
         };
-        let instructions = result.get("instructions").and_then(Value::as_str).map(str::to_owned);
-        Ok(PeerInfo { revision, capabilities, implementation, instructions })
+        Ok(PeerInfo { revision, capabilities, implementation, instructions: text("instructions") })
     }
 
     fn set_log_level(&self, params: Option<&Json>) -> Result<Json, ErrorObject> {
-        let params: JsonObject = params.and_then(|params| params.decode().ok()).unwrap_or_default();
-        let level = params.get("level").and_then(Value::as_str).and_then(Level::from_name);
+        let level = params.and_then(|params| Level::from_name(&params.get("level")?.as_str()?));
         let Some(level) = level else {
             return Err(errors::invalid_params_in_words("params.level: expected the name of a log level"));
         };
@@ -235,11 +236,10 @@ fn missing_for_params(method: &str, peer_info: &PeerInfo, params: &Json) -> Opti
     if !runs_as_task {
         return None;
     }
-    let params: JsonObject = params.decode().ok()?;
     let task: Vec<&str> = ["tasks", "requests"].into_iter().chain(method.split('/')).collect();
-    let missing_for = match params.contains_key("task") && !peer_info.can(&task) {
+    let missing_for = match params.get("task").is_some() && !peer_info.can(&task) {
         true => &task,
-        false => missing_for(method, &params, &peer_info.capabilities)?,
+        false => missing_for(method, params.as_ref(), peer_info.capabilities.as_ref())?,
     };
     Some(format!("{method}: the peer has not declared the capability {}", missing_for.join(".")))
 }

@@ -7,8 +7,7 @@ use std::sync::{Arc, MutexGuard, Weak};
 
 use mcpgen_types::codec::{Cursor, Decode};
 use mcpgen_types::v2026_07_28::{DiscoverRequest, InputRequest, InputRequiredResult, RequestMetaObject};
-use mcpgen_types::{ErrorCode, ErrorObject, Json, JsonObject, Request, Revision, Value};
-use serde::Deserialize;
+use mcpgen_types::{ErrorCode, ErrorObject, Json, JsonObject, JsonRef, Request, Revision};
 use serde_json::json;
 
 use crate::jsonrpc::errors;
@@ -83,11 +82,10 @@ impl Modern {
     pub fn new(role: Role, local_info: LocalInfo) -> Self {
         let local_info = local_info.retain_revisions(|revision| !revision.is_legacy());
         let negotiated = Mutex::new(Negotiated { revision: local_info.revisions.first().copied(), peer_info: None });
-        let default_meta =
-            JsonObject::from_iter([(SERVER_INFO.to_owned(), Value::Object(local_info.implementation.clone()))]);
+        let default_meta = JsonObject::from([(SERVER_INFO, local_info.implementation.clone().into())]);
         Self {
             role,
-            default_meta: Json::from(&default_meta),
+            default_meta: default_meta.into(),
             handlers: HandlerCapabilities::default(),
             supported: local_info.revisions.clone(),
             local_info,
@@ -177,19 +175,23 @@ impl Modern {
         }
         let revision = match request.meta.get(PROTOCOL_VERSION) {
             None => return Err(missing(PROTOCOL_VERSION)),
-            Some(Value::String(version)) => {
-                let supported = self.local_info.revisions.iter().find(|revision| revision.as_str() == version);
-                supported.copied().ok_or_else(|| self.unsupported(version))?
-            }
-            // The decoder below reports the error.
-            Some(_) => self.revision(),
+            Some(version) => match version.as_str() {
+                Some(version) => {
+                    let supported = self.local_info.revisions.iter().find(|revision| revision.as_str() == version);
+                    supported.copied().ok_or_else(|| self.unsupported(&version))?
+                }
+                // The decoder below reports the error.
+                None => self.revision(),
+            },
         };
-        let meta = RequestMetaObject::deserialize(&**request.meta).or_else(|_| {
-            // Our own decoder reports a better error.
-            let meta = mcpgen_types::from_value::<RequestMetaObject>(Value::Object(JsonObject::clone(request.meta)));
-            meta.map_err(|error| errors::invalid_params(&error.at_key("_meta").at_key("params")))
-        })?;
-        let object = |key: &str| request.meta.get(key).and_then(Value::as_object).cloned().unwrap_or_default();
+        let meta: RequestMetaObject = request
+            .meta
+            .decode()
+            .map_err(|error: mcpgen_types::Error| errors::invalid_params(&error.at_key("_meta").at_key("params")))?;
+        let object = |key: &str| {
+            let object = request.meta.get(key).and_then(|object| JsonObject::try_from(object).ok());
+            object.unwrap_or_default()
+        };
         let peer_info = PeerInfo {
             revision,
             capabilities: object(CLIENT_CAPABILITIES),
@@ -343,18 +345,13 @@ impl Modern {
 
     /// Reads the peer info from the result of `server/discover`.
     fn read_peer_info(&self, result: &Json) -> Option<PeerInfo> {
-        let mut result: JsonObject = result.decode().ok()?;
-        let mut object = |key: &str| match result.remove(key) {
-            Some(Value::Object(object)) => Some(object),
-            _ => None,
-        };
-        let capabilities = object("capabilities")?;
-        let implementation = object("_meta").and_then(|mut meta| meta.remove(SERVER_INFO));
+        let object = |value: JsonRef<'_>| JsonObject::try_from(value).ok();
+        let implementation = result.get("_meta").and_then(|meta| object(meta.get(SERVER_INFO)?));
         Some(PeerInfo {
             revision: self.revision(),
-            capabilities,
-            implementation: implementation.and_then(|it| it.as_object().cloned()).unwrap_or_default(),
-            instructions: result.get("instructions").and_then(Value::as_str).map(str::to_owned),
+            capabilities: object(result.get("capabilities")?)?,
+            implementation: implementation.unwrap_or_default(),
+            instructions: result.get("instructions").and_then(|text| Some(text.as_str()?.into_owned())),
         })
     }
 }
@@ -415,11 +412,11 @@ fn missing_capability(
     params: Option<&JsonObject>,
     declared: &JsonObject,
 ) -> Option<&'static [&'static str]> {
-    let nothing = JsonObject::new();
     let capability = methods::newest(method).map_or(&[][..], |spec| spec.capability);
-    match can(declared, capability) {
+    let params = params.cloned().unwrap_or_default();
+    match can(declared.as_ref(), capability) {
         false => Some(capability),
-        true => missing_for(method, params.unwrap_or(&nothing), declared),
+        true => missing_for(method, params.as_ref(), declared.as_ref()),
     }
 }
 
@@ -442,9 +439,8 @@ impl Protocol for Modern {
             return Ok(Admission::Drop("servers do not send requests in this revision"));
         }
         if request.method == "initialize" && !Self::has_modern_metadata(request) {
-            let params: JsonObject = request.params.and_then(|params| params.decode().ok()).unwrap_or_default();
-            let requested = params.get("protocolVersion").and_then(Value::as_str).unwrap_or_default();
-            return Err(self.unsupported(requested));
+            let requested = request.params.and_then(|params| params.get("protocolVersion")?.as_str());
+            return Err(self.unsupported(&requested.unwrap_or_default()));
         }
         let scope = self.scope(request)?;
         match request.method {

@@ -6,6 +6,7 @@ use mcpgen_types::codec::{Cursor, Decode};
 use mcpgen_types::{Json, JsonObject};
 
 use crate::jsonrpc::json::Picked;
+use crate::protocol::input_requests::InputByKey;
 use crate::protocol::methods;
 
 /// The members that the runtime reads from the params of any request.
@@ -15,7 +16,7 @@ pub(crate) struct ParamsView {
     /// The name of a tool or a prompt, or the URI of a resource.
     pub(crate) subject: Option<Arc<str>>,
     /// The member `inputResponses`.
-    pub(crate) input_responses: JsonObject,
+    pub(crate) input_responses: InputByKey,
     /// The request state.
     pub(crate) state: Option<String>,
 }
@@ -33,7 +34,9 @@ impl ParamsView {
         Self {
             meta: interner.meta(meta),
             subject: subject(method, name, uri).and_then(Cursor::as_str).map(|subject| interner.subject(&subject)),
-            input_responses: input_responses.and_then(object).unwrap_or_default(),
+            input_responses: input_responses
+                .and_then(|responses| InputByKey::decode(responses).ok())
+                .unwrap_or_default(),
             state: state.and_then(|state| state.string().ok()),
         }
     }
@@ -115,7 +118,7 @@ mod tests {
         assert!(Arc::ptr_eq(&first.meta, &again.meta));
         assert!(first.subject.zip(again.subject).is_some_and(|(first, again)| Arc::ptr_eq(&first, &again)));
         let other = view(&params("b", 2), interner);
-        assert_eq!((other.subject.as_deref(), &other.meta["progressToken"]), (Some("b"), &json!(2)));
+        assert_eq!((other.subject.as_deref(), other.meta.text()), (Some("b"), r#"{"progressToken":2}"#));
         let without = view(&json!({ "name": "a" }), interner);
         assert_eq!((without.subject.as_deref(), without.meta.len()), (Some("a"), 0));
         assert_eq!(view(&json!({ "_meta": 5 }), interner).meta.len(), 0);
@@ -129,7 +132,7 @@ mod tests {
             let name = format!("{number}{}", if number % 2 == 0 { &long } else { "" });
             let params_view = view(&json!({ "name": name, "_meta": { "long": long } }), interner);
             assert_eq!(params_view.subject.as_deref(), Some(&*name));
-            assert_eq!(params_view.meta["long"], long);
+            assert_eq!(*params_view.meta, json!({ "long": long }));
         }
         assert!(
             interner.subjects.len() <= SUBJECTS && interner.subjects.iter().all(|subject| subject.len() <= LONGEST)

@@ -5,7 +5,7 @@ use mcpgen_types::ext::apps::{
     McpUiToolVisibility,
 };
 use mcpgen_types::v2026_07_28::{Resource, TextOrBlobResourceContents, TextResourceContents};
-use mcpgen_types::{JsonObject, Value};
+use mcpgen_types::{Json, JsonObject};
 
 use super::builder::ServerBuilder;
 use super::tool::ToolInfo;
@@ -101,19 +101,13 @@ impl ServerBuilder {
     /// Hosts without the extension show the results of tools as usual, so tools should also return text.
     pub fn app(self, app: App) -> Self {
         let App { mut resource, html, meta } = app;
-        let meta: JsonObject = match mcpgen_types::to_value(&meta) {
-            Ok(meta) if meta != Value::Object(JsonObject::new()) => JsonObject::from_iter([(UI.to_owned(), meta)]),
-            _ => JsonObject::new(),
-        };
-        if !meta.is_empty() {
-            resource.meta = Some(meta.clone());
-        }
+        let meta = Json::from(&meta);
+        let meta = (meta.text() != "{}").then(|| JsonObject::from([(UI, meta)]));
+        resource.meta.clone_from(&meta);
         let uri = resource.uri.clone();
         self.extension(Apps).resource(resource, move |_| {
             let mut contents = TextResourceContents::new(html.clone(), uri.clone()).with_mime_type(APP_MIME_TYPE);
-            if !meta.is_empty() {
-                contents.meta = Some(meta.clone());
-            }
+            contents.meta.clone_from(&meta);
             async { vec![TextOrBlobResourceContents::from(contents)] }
         })
     }
@@ -137,11 +131,9 @@ impl ToolInfo {
 
     fn ui(mut self, change: impl FnOnce(&mut McpUiToolMeta)) -> Self {
         let meta = self.meta();
-        let mut ui = meta.get(UI).and_then(|ui| mcpgen_types::from_value(ui.clone()).ok()).unwrap_or_default();
+        let mut ui = meta.get(UI).and_then(|ui| ui.decode().ok()).unwrap_or_default();
         change(&mut ui);
-        if let Ok(ui) = mcpgen_types::to_value(&ui) {
-            meta.insert(UI.to_owned(), ui);
-        }
+        meta.insert(UI, &ui);
         self
     }
 }

@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use futures_util::FutureExt;
 use mcpgen_types::v2026_07_28::{CompleteRequestParams, Icon, Prompt, Resource, ServerCapabilities};
-use mcpgen_types::{JsonObject, Request, Value};
+use mcpgen_types::{Json, JsonObject, Request, Value};
 use tower::Layer;
 
 use super::change_bus::BusConnection;
@@ -365,7 +365,7 @@ impl ServerBuilder {
     }
 
     fn implementation(mut self, member: &str, value: Value) -> Self {
-        self.state.config.info.implementation.insert(member.to_owned(), value);
+        self.state.config.info.implementation.insert(member, value);
         self
     }
 
@@ -382,7 +382,7 @@ impl ServerBuilder {
     /// # let _ = server;
     /// ```
     pub fn capabilities(mut self, capabilities: &ServerCapabilities) -> Self {
-        if let Ok(Value::Object(capabilities)) = mcpgen_types::to_value(capabilities) {
+        if let Ok(capabilities) = JsonObject::try_from(Json::from(capabilities)) {
             self.state.config.info.capabilities.extend(capabilities);
         }
         self
@@ -394,7 +394,7 @@ impl ServerBuilder {
     /// Revision 2026-07-28 deprecates the capability, and advises new servers to log to standard error or with
     /// OpenTelemetry instead.
     pub fn logging(mut self) -> Self {
-        self.state.config.info.capabilities.entry("logging").or_insert_with(|| JsonObject::new().into());
+        self.state.config.info.capabilities.insert_if_absent("logging", JsonObject::new());
         self
     }
 

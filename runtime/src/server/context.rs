@@ -9,7 +9,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, OnceLock};
 
 #[cfg(feature = "tasks")]
-use mcpgen_types::JsonObject;
+use mcpgen_types::Json;
 use mcpgen_types::Request;
 #[cfg(feature = "schemars")]
 use mcpgen_types::v2026_07_28::ElicitResultAction;
@@ -26,6 +26,8 @@ use super::rounds::Rounds;
 use super::tool_error::ToolError;
 use crate::protocol::TYPES;
 use crate::protocol::conversion::Revisions;
+#[cfg(feature = "tasks")]
+use crate::protocol::input_requests::InputByKey;
 use crate::protocol::input_requests::method_and_params;
 use crate::service::context::Context;
 #[cfg(feature = "tasks")]
@@ -74,7 +76,7 @@ enum TaskState {
     /// The call becomes a task when the function sets the flag.
     Deferred(Arc<AtomicBool>),
     /// The call runs as a task. The object has the input from before the task, by key.
-    Running(TaskInput, Arc<JsonObject>),
+    Running(TaskInput, Arc<InputByKey>),
 }
 
 impl RequestContext {
@@ -102,7 +104,7 @@ impl RequestContext {
         server: ServerState,
         context: Context,
         task_input: TaskInput,
-        earlier: Arc<JsonObject>,
+        earlier: Arc<InputByKey>,
     ) -> Self {
         Self { task: TaskState::Running(task_input, earlier), ..Self::new(server, context) }
     }
@@ -115,13 +117,13 @@ impl RequestContext {
 
     /// Returns the input that the client has sent so far, by key, if the function has asked for a task.
     #[cfg(feature = "tasks")]
-    pub(super) fn input_before_task(&self) -> Option<JsonObject> {
+    pub(super) fn input_before_task(&self) -> Option<InputByKey> {
         match &self.task {
             TaskState::Deferred(is_started) if is_started.load(Ordering::SeqCst) => {
                 #[cfg(feature = "request-state")]
                 let input = self.rounds.as_ref().map(|rounds| rounds.responses()).unwrap_or_default();
                 #[cfg(not(feature = "request-state"))]
-                let input = JsonObject::new();
+                let input = InputByKey::new();
                 Some(input)
             }
             _ => None,
@@ -291,18 +293,18 @@ impl RequestContext {
     async fn ask_in_task<R: Request>(
         &self,
         task_input: &TaskInput,
-        earlier: &JsonObject,
+        earlier: &InputByKey,
         requests: Vec<(String, InputRequest)>,
     ) -> Result<Vec<R::Result>, ToolError> {
         let keys: Vec<String> = requests.iter().map(|(key, _)| key.clone()).collect();
         let missing: InputRequests = requests.into_iter().filter(|(key, _)| !earlier.contains_key(key)).collect();
-        let mut responses = match missing.is_empty() {
-            true => JsonObject::new(),
+        let responses = match missing.is_empty() {
+            true => InputByKey::new(),
             false => task_input.request(&missing).await?,
         };
         let decode = |key: &String| {
-            let response = earlier.get(key).cloned().or_else(|| responses.remove(key));
-            Ok(self.context.decode_input::<R>(key, response.unwrap_or_default())?)
+            let response = earlier.get(key).or_else(|| responses.get(key));
+            Ok(self.context.decode_input::<R>(key, response.unwrap_or(&Json::null()))?)
         };
         keys.iter().map(decode).collect()
     }

@@ -1,7 +1,7 @@
 //! Forms: checks the user's answers against the fields that a tool has requested.
 
 use mcpgen_types::v2026_07_28::{ElicitRequestFormParams, ElicitRequestParams, ElicitResult, ElicitResultAction};
-use mcpgen_types::{JsonObject, Value, counted};
+use mcpgen_types::{Value, counted};
 
 use super::tool_error::ToolError;
 
@@ -22,13 +22,15 @@ pub(super) fn check_answer(key: &str, params: &ElicitRequestParams, answer: &Eli
 
 fn check_form(form: &ElicitRequestFormParams, answer: &ElicitResult) -> Result<(), String> {
     let answers = answer.content.as_ref().and_then(|content| mcpgen_types::to_value(content).ok());
-    let answers: JsonObject = answers.and_then(|answers| answers.as_object().cloned()).unwrap_or_default();
+    let answers = answers.as_ref().and_then(Value::as_object);
     let schema = &form.requested_schema;
-    if let Some(missing) = schema.required.iter().flatten().find(|name| !answers.contains_key(name.as_str())) {
+    if let Some(missing) =
+        schema.required.iter().flatten().find(|name| answers.is_none_or(|answers| !answers.contains_key(name.as_str())))
+    {
         return Err(format!("{missing}: the required field is missing"));
     }
     for (name, field) in schema.properties.iter() {
-        if let Some(answer) = answers.get(name.as_str()) {
+        if let Some(answer) = answers.and_then(|answers| answers.get(name.as_str())) {
             let field = mcpgen_types::to_value(field).unwrap_or_default();
             check_field(&field, answer).map_err(|why| format!("{name}: {why}"))?;
         }

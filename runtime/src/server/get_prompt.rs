@@ -4,7 +4,7 @@ use mcpgen_types::v2026_07_28::{
     CompleteRequestParams, CompleteResult, CompleteResultCompletion, CompleteResultCompletionValues,
     GetPromptRequestParams, GetPromptResult, PromptOrResourceTemplateReference,
 };
-use mcpgen_types::{ErrorCode, ErrorObject, JsonObject};
+use mcpgen_types::{ErrorCode, ErrorObject, Json, JsonObject};
 
 use super::error::DefinitionError;
 use super::prompt::Arguments;
@@ -32,8 +32,8 @@ impl Server {
             return Err(errors::invalid_params_in_words(&why));
         }
         let text = || {
-            let arguments = arguments.iter().map(|(name, value)| (name.clone(), value.as_str().into()));
-            mcpgen_types::to_string(&arguments.collect::<JsonObject>())
+            let arguments = arguments.iter().map(|(name, value)| (name, Json::from(value)));
+            arguments.collect::<JsonObject>().to_string()
         };
         let context = self.request_context(context, text);
         match entry.get(context, arguments).await {

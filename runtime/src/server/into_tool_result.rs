@@ -1,7 +1,7 @@
 //! The types that tools can return.
 
-use mcpgen_types::JsonObject;
 use mcpgen_types::v2026_07_28::{CallToolResult, ContentBlock, TextContent};
+use mcpgen_types::{Json, JsonObject};
 use serde::Serialize;
 
 #[cfg(feature = "schemars")]
@@ -99,7 +99,7 @@ impl<T: IntoToolResult, E: Into<ToolError>> IntoToolResult for Result<T, E> {
 pub struct Structured<T>(pub T);
 
 fn structured<T: Serialize>(value: &T) -> Result<CallToolResult, ToolError> {
-    let value = serde_json::to_value(value)?;
+    let value = Json::serialize(value)?;
     let mut result = text(value.to_string());
     result.structured_content = Some(value);
     Ok(result)
@@ -119,6 +119,6 @@ impl<T: Serialize + schemars::JsonSchema> IntoToolResult for Structured<T> {
     }
 
     fn output_schema() -> Option<JsonObject> {
-        Some(schema_of::<T>(schemars::generate::SchemaSettings::draft2020_12().for_serialize()))
+        Some(schema_of::<T>(schemars::generate::SchemaSettings::draft2020_12().for_serialize()).into())
     }
 }

@@ -1,10 +1,10 @@
 //! Server cards and entries of the registry: descriptions of a server for clients that are not connected to it.
 
+use mcpgen_types::Error;
 use mcpgen_types::codec::Decode;
 use mcpgen_types::ext::registry::ServerDetail;
 use mcpgen_types::ext::server_card::ServerCard;
-use mcpgen_types::{Error, JsonObject, Value};
-use serde_json::json;
+use serde_json::{Map, Value, json};
 
 use super::state::Server;
 
@@ -86,8 +86,9 @@ impl Server {
 
     fn listed<T: Decode>(&self, schema: &str, listing: &Listing, remote: impl Fn(&str) -> Value) -> Result<T, Error> {
         let Listing { name, description, remotes, repository } = listing;
-        let mut members: JsonObject = self.0.config.info.implementation.clone();
-        members.retain(|member, _| ["version", "title", "icons", "websiteUrl"].contains(&&**member));
+        let described = |member: &str| ["version", "title", "icons", "websiteUrl"].contains(&member);
+        let members = self.0.config.info.implementation.iter().filter(|(member, _)| described(member));
+        let mut members: Map<_, _> = members.map(|(member, value)| (member.into_owned(), value.to_value())).collect();
         let mut set = |member: &str, value: Value| drop(members.insert(member.to_owned(), value));
         set("$schema", schema.into());
         set("name", name.as_str().into());

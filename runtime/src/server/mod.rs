@@ -8,7 +8,7 @@
 //! let greet = ToolInfo::new("greet").property("name", json!({ "type": "string" }));
 //! let server = Server::builder("greeter", "1.0.0")
 //!     .tool_with_schema(greet, |_context, arguments| async move {
-//!         format!("hello, {}", arguments.get("name").and_then(|name| name.as_str()).unwrap_or("world"))
+//!         format!("hello, {}", arguments.get("name").and_then(|name| name.as_str()).unwrap_or("world".into()))
 //!     })
 //!     .build();
 //! # let _ = server;

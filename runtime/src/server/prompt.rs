@@ -9,7 +9,7 @@ use futures_util::future::BoxFuture;
 use mcpgen_types::v2026_07_28::PromptArgument;
 use mcpgen_types::v2026_07_28::{GetPromptResult, Prompt, PromptMessage, Role, TextContent};
 #[cfg(feature = "schemars")]
-use mcpgen_types::{JsonObject, Value};
+use serde_json::{Map, Value};
 
 use super::context::RequestContext;
 use super::registry::Entry;
@@ -85,7 +85,7 @@ impl Entry for PromptEntry {
 
 /// Returns the arguments of a prompt from the schema of their type.
 #[cfg(feature = "schemars")]
-fn arguments_of(schema: &JsonObject) -> Vec<PromptArgument> {
+fn arguments_of(schema: &Map<String, Value>) -> Vec<PromptArgument> {
     let is_required = |name: &str| {
         let required = schema.get("required").and_then(Value::as_array).into_iter().flatten();
         required.filter_map(Value::as_str).any(|required| required == name)
@@ -101,12 +101,12 @@ fn arguments_of(schema: &JsonObject) -> Vec<PromptArgument> {
 
 /// Returns the arguments as JSON values of their types. Prompts have only arguments that are text.
 #[cfg(feature = "schemars")]
-fn typed_values(schema: &JsonObject, arguments: Arguments) -> JsonObject {
+fn typed_values(schema: &Map<String, Value>, arguments: Arguments) -> Map<String, Value> {
     let is_text = |name: &str| {
         let property = schema.get("properties").and_then(|properties| properties.get(name));
         let kinds = property.and_then(|property| property.get("type"));
         match kinds {
-            Some(Value::String(kind)) => !matches!(&**kind, "integer" | "number" | "boolean"),
+            Some(Value::String(kind)) => !matches!(kind.as_str(), "integer" | "number" | "boolean"),
             Some(Value::Array(kinds)) => kinds.iter().any(|kind| kind == "string"),
             _ => true,
         }

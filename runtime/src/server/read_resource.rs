@@ -2,7 +2,7 @@
 
 use futures_util::future::BoxFuture;
 use mcpgen_types::v2026_07_28::{CacheScope, ReadResourceRequestParams, ReadResourceResult};
-use mcpgen_types::{ErrorObject, Json, JsonObject, Value};
+use mcpgen_types::{ErrorObject, Json};
 use serde_json::json;
 
 use super::context::RequestContext;
@@ -58,10 +58,10 @@ impl Server {
         if !request.context.revision().is_legacy() || !self.has_resources() {
             return Err(errors::method_not_found(&request.method));
         }
-        let params: JsonObject = request.params.as_ref().and_then(|params| params.decode().ok()).unwrap_or_default();
-        let Some(uri) = params.get("uri").and_then(Value::as_str) else {
+        let Some(uri) = request.params.as_ref().and_then(|params| params.get("uri")?.as_str()) else {
             return Err(errors::invalid_params_in_words("params.uri: expected a string"));
         };
+        let uri = &*uri;
         if uri.len() > LONGEST_URI {
             return Err(errors::invalid_params_in_words("params.uri: expected at most 8 KiB"));
         }

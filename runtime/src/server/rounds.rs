@@ -1,13 +1,15 @@
 //! The rounds of a request that requests input from the client in its results (2026-07-28).
 
-use std::sync::{Arc, LazyLock};
+use std::sync::Arc;
 
 use mcpgen_types::v2026_07_28::{InputRequest, InputRequests, InputRequiredResult};
-use mcpgen_types::{ErrorObject, JsonObject, Request, Value};
+use mcpgen_types::{ErrorObject, Json, Request};
 use tokio::sync::OnceCell;
 
 use super::request_state::{RequestState, RequestStateCodec};
 use super::tool_error::ToolError;
+use crate::jsonrpc::json;
+use crate::protocol::input_requests::InputByKey;
 use crate::service::context::Context;
 use crate::util::lock::Mutex;
 
@@ -20,7 +22,7 @@ pub(super) struct Rounds {
     /// The JSON text of an object that must be the same in all rounds, such as the arguments.
     arguments: String,
     /// The request state, which is decoded once. It has the responses of earlier rounds, by key.
-    state: OnceCell<Mutex<RequestState<JsonObject>>>,
+    state: OnceCell<Mutex<RequestState<InputByKey>>>,
 }
 
 impl Rounds {
@@ -41,10 +43,10 @@ impl Rounds {
         let (mut results, mut missing) = (Vec::new(), Vec::new());
         for (key, request) in requests {
             if let Some(response) = responses.get(&key) {
-                results.push(mcpgen_types::from_value(response.clone())?);
+                results.push(response.decode()?);
             } else if let Some(response) = context.input::<R>(&key)? {
                 // The request state of the next round contains it.
-                responses.insert(key, mcpgen_types::to_value(&response).unwrap_or(Value::Null));
+                responses.insert(key, Json::from(&response));
                 results.push(response);
             } else {
                 missing.push((key, request));
@@ -61,22 +63,22 @@ impl Rounds {
 
     /// Returns the responses that the client has sent so far, by key, and that were read.
     #[cfg(feature = "tasks")]
-    pub(super) fn responses(&self) -> JsonObject {
+    pub(super) fn responses(&self) -> InputByKey {
         self.state.get().map(|state| responses_of(&state.lock()).clone()).unwrap_or_default()
     }
 
     /// Decodes the state of earlier rounds.
-    async fn decode(&self, context: &Context) -> Result<RequestState<JsonObject>, ErrorObject> {
+    async fn decode(&self, context: &Context) -> Result<RequestState<InputByKey>, ErrorObject> {
         // Sorts the members, because a client may send them in another order in the next round.
-        let arguments = mcpgen_types::from_str::<JsonObject>(&self.arguments);
+        let arguments = Json::parse(self.arguments.clone()).ok().and_then(|arguments| json::tree(&arguments));
         let arguments =
-            arguments.map_or_else(|_| self.arguments.clone(), |arguments| mcpgen_types::to_string(&arguments));
+            arguments.map_or_else(|| self.arguments.clone(), |arguments| mcpgen_types::to_string(&arguments));
         let bound_to = format!("{}:{}{arguments}", self.caller.len(), self.caller);
         self.codec.decode(context, &bound_to).await
     }
 }
 
-fn responses_of(state: &RequestState<JsonObject>) -> &JsonObject {
-    static NONE: LazyLock<JsonObject> = LazyLock::new(JsonObject::new);
+fn responses_of(state: &RequestState<InputByKey>) -> &InputByKey {
+    static NONE: InputByKey = InputByKey::new();
     state.state.as_ref().unwrap_or(&NONE)
 }

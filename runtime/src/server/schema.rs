@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use mcpgen_types::JsonObject;
+use mcpgen_types::Json;
 use mcpgen_types::codec::Decode;
 use mcpgen_types::v2026_07_28::{
     ElicitRequestFormParams, ElicitRequestFormParamsRequestedSchema as Form, ToolInputSchema,
@@ -10,7 +10,7 @@ use mcpgen_types::v2026_07_28::{
 use schemars::generate::SchemaSettings;
 use schemars::transform::RecursiveTransform;
 use schemars::{JsonSchema, Schema};
-use serde_json::json;
+use serde_json::{Map, Value, json};
 
 use super::error::DefinitionError;
 use super::tool_error::ToolError;
@@ -24,7 +24,7 @@ pub(super) fn input_schema<A: JsonSchema>(tool: &str) -> Result<(ToolInputSchema
     let mut schema = schema_of::<A>(SchemaSettings::draft2020_12());
     let description = schema.remove("description").and_then(|text| text.as_str().map(str::to_owned));
     // The schemas of an enum of objects and of `()` do not have the type "object".
-    match schema.get("type").and_then(serde_json::Value::as_str) {
+    match schema.get("type").and_then(Value::as_str) {
         None if schema.contains_key("oneOf") || schema.contains_key("anyOf") => {
             schema.insert("type".to_owned(), "object".into());
         }
@@ -39,13 +39,16 @@ pub(super) fn input_schema<A: JsonSchema>(tool: &str) -> Result<(ToolInputSchema
         let found = found.map_or_else(|| "no type".to_owned(), ToString::to_string);
         return Err(DefinitionError::NotAnObject { name: tool.to_owned(), found });
     }
-    Ok((decode(tool, "inputSchema", schema)?, description))
+    Ok((decode(tool, "inputSchema", &schema.into())?, description))
 }
 
 /// Converts a schema to the type of a member of `Tool`.
-pub(super) fn decode<T: Decode>(tool: &str, member: &'static str, schema: JsonObject) -> Result<T, DefinitionError> {
-    let decoded = mcpgen_types::from_value(serde_json::Value::Object(schema));
-    decoded.map_err(|error| DefinitionError::Schema { name: tool.to_owned(), schema: member, source: Arc::new(error) })
+pub(super) fn decode<T: Decode>(tool: &str, member: &'static str, schema: &Json) -> Result<T, DefinitionError> {
+    schema.decode().map_err(|error| DefinitionError::Schema {
+        name: tool.to_owned(),
+        schema: member,
+        source: Arc::new(error),
+    })
 }
 
 /// The values of `format` that JSON Schema defines. Some clients warn about others, such as `uint8`.
@@ -79,20 +82,20 @@ fn remove_unknown_format(schema: &mut Schema) {
 }
 
 /// Returns the schema of a type, without the type's Rust name.
-pub(super) fn schema_of<T: JsonSchema>(settings: SchemaSettings) -> JsonObject {
+pub(super) fn schema_of<T: JsonSchema>(settings: SchemaSettings) -> Map<String, Value> {
     let settings = settings.with_transform(RecursiveTransform(remove_unknown_format));
     match settings.into_generator().into_root_schema_for::<T>().to_value() {
-        serde_json::Value::Object(mut schema) => {
+        Value::Object(mut schema) => {
             schema.remove("title");
             schema
         }
         // `true` or `false`.
-        value => JsonObject::from_iter([("const".to_owned(), value)]),
+        value => Map::from_iter([("const".to_owned(), value)]),
     }
 }
 
 /// Like [`schema_of`], without references.
-pub(super) fn inline_schema_of<A: JsonSchema>() -> JsonObject {
+pub(super) fn inline_schema_of<A: JsonSchema>() -> Map<String, Value> {
     schema_of::<A>(SchemaSettings::draft2020_12().with(|settings| settings.inline_subschemas = true))
 }
 
@@ -110,7 +113,7 @@ pub(super) fn form<T: JsonSchema>(message: String) -> Result<ElicitRequestFormPa
     for field in fields.as_object_mut().into_iter().flat_map(|fields| fields.values_mut()) {
         simplify_field(field);
     }
-    let schema = mcpgen_types::from_value::<Form>(serde_json::Value::Object(schema));
+    let schema = mcpgen_types::from_value::<Form>(Value::Object(schema));
     let schema = schema.map_err(|error| {
         let name = std::any::type_name::<T>();
         ToolError::failed(format!(
@@ -125,20 +128,20 @@ pub(super) fn form<T: JsonSchema>(message: String) -> Result<ElicitRequestFormPa
 fn simplify_field(field: &mut serde_json::Value) {
     let Some(members) = field.as_object_mut() else { return };
     let is_null = |schema: &serde_json::Value| schema.get("type").is_some_and(|kind| kind == "null");
-    if let Some(serde_json::Value::Array(kinds)) = members.get_mut("type") {
+    if let Some(Value::Array(kinds)) = members.get_mut("type") {
         kinds.retain(|kind| kind != "null");
         if let [kind] = kinds.as_slice() {
             let kind = kind.clone();
             members.insert("type".to_owned(), kind);
         }
     }
-    if let Some(serde_json::Value::Array(options)) = members.get_mut("enum") {
+    if let Some(Value::Array(options)) = members.get_mut("enum") {
         options.retain(|option| !option.is_null());
     }
-    if let Some(serde_json::Value::Array(mut options)) = members.remove("anyOf") {
+    if let Some(Value::Array(mut options)) = members.remove("anyOf") {
         options.retain(|option| !is_null(option));
         match (options.pop(), options.is_empty()) {
-            (Some(serde_json::Value::Object(only)), true) => {
+            (Some(Value::Object(only)), true) => {
                 for (name, value) in only {
                     members.entry(name).or_insert(value);
                 }
@@ -149,10 +152,10 @@ fn simplify_field(field: &mut serde_json::Value) {
             }
         }
     }
-    if members.get("default").is_some_and(serde_json::Value::is_null) {
+    if members.get("default").is_some_and(Value::is_null) {
         members.remove("default");
     }
-    if let Some(serde_json::Value::Array(options)) = members.get_mut("oneOf") {
+    if let Some(Value::Array(options)) = members.get_mut("oneOf") {
         *options = options.iter().flat_map(titled_options).collect();
         members.insert("type".to_owned(), "string".into());
     }
@@ -164,9 +167,9 @@ fn simplify_field(field: &mut serde_json::Value) {
 /// Returns the options of a variant, or of several variants without documentation. The title is the description or the
 /// value.
 fn titled_options(option: &serde_json::Value) -> Vec<serde_json::Value> {
-    let text = |name: &str| option.get(name).and_then(serde_json::Value::as_str);
+    let text = |name: &str| option.get(name).and_then(Value::as_str);
     let title = text("title").or(text("description"));
-    let listed = option.get("enum").and_then(serde_json::Value::as_array).into_iter().flatten();
+    let listed = option.get("enum").and_then(Value::as_array).into_iter().flatten();
     let values = option.get("const").into_iter().chain(listed);
     values.map(|value| json!({ "const": value, "title": title.or(value.as_str()) })).collect()
 }

@@ -142,7 +142,7 @@ impl State {
         self.subscriptions = self.subscriptions.clone().with_tasks(tasks.clone());
         // Modern revisions omit this capability.
         let capability = capability(&[CallToolRequest::METHOD], false);
-        self.config.info.capabilities.entry("tasks").or_insert(capability);
+        self.config.info.capabilities.insert_if_absent("tasks", capability);
     }
 }
 
@@ -213,7 +213,7 @@ impl Server {
         ];
         for (capability, is_declared, details) in capabilities {
             if is_declared {
-                info.capabilities.entry(capability).or_insert(details);
+                info.capabilities.insert_if_absent(capability, details);
             }
         }
         info

@@ -193,10 +193,9 @@ impl Subscriptions {
                 () = self.0.closed.cancelled() => break,
                 () = context.peer().receiving_ended() => break,
                 change = subscribed.pending.next() => notify_change(change).await,
-                state = tasks.next() => {
-                    let mut params = serde_json::Value::Object(state);
-                    params["_meta"] = meta.clone();
-                    notify(TASK_NOTIFICATION, params).await;
+                mut params = tasks.next() => {
+                    params.insert("_meta", &meta);
+                    notify(TASK_NOTIFICATION, params.into()).await;
                 }
             }
         }
@@ -209,7 +208,7 @@ impl Subscriptions {
     /// Returns the part of a filter that the server supports, without lists of whose changes the caller may not be notified.
     fn accept(&self, requested: SubscriptionFilter, filter: &CallerFilter) -> SubscriptionFilter {
         let offered = self.0.offered.lock();
-        let offers = |path: [&str; 2]| can(&offered, &path);
+        let offers = |path: [&str; 2]| can(offered.as_ref(), &path);
         let list = |requested: Option<bool>, what, change| {
             requested.filter(|requested| *requested && offers([what, "listChanged"]) && filter.allows(&change))
         };
@@ -251,7 +250,7 @@ impl SubscribedTasks {
             return Ok(Self { watched: None });
         };
         context.require_extension::<TasksExtension>()?;
-        let ids: Vec<String> = mcpgen_types::from_value(ids.clone()).map_err(|error| {
+        let ids: Vec<String> = ids.decode().map_err(|error: mcpgen_types::Error| {
             errors::invalid_params(&error.at_key(TASK_IDS).at_key("notifications").at_key("params"))
         })?;
         if ids.len() > MAX_RESOURCE_SUBSCRIPTIONS {

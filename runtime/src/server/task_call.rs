@@ -4,11 +4,12 @@ use std::sync::Arc;
 
 use mcpgen_types::v2025_11_25::TaskMetadata;
 use mcpgen_types::v2026_07_28::CallToolRequest;
-use mcpgen_types::{ErrorCode, ErrorObject, JsonObject, Request};
+use mcpgen_types::{ErrorCode, ErrorObject, Request};
 
 use super::context::RequestContext;
 use super::state::Server;
 use super::tool::{Arguments, ToolEntry};
+use crate::protocol::input_requests::InputByKey;
 use crate::protocol::methods::may_run_as_task;
 use crate::service::context::Context;
 use crate::service::router::{AnyRequest, ResponseFuture};
@@ -87,7 +88,7 @@ impl Server {
         &self,
         entry: &Arc<ToolEntry>,
         arguments: &Arguments,
-    ) -> impl Fn(Context, Option<(TaskInput, Arc<JsonObject>)>) -> ResponseFuture + Send + Sync + 'static {
+    ) -> impl Fn(Context, Option<(TaskInput, Arc<InputByKey>)>) -> ResponseFuture + Send + Sync + 'static {
         let (server, entry, arguments) = (self.clone(), Arc::clone(entry), arguments.clone());
         move |context, input| {
             let arguments = arguments.clone();

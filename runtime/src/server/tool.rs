@@ -5,10 +5,9 @@ use std::future::{Future, ready};
 use std::sync::Arc;
 
 use mcpgen_types::v2026_07_28::{CallToolResult, Icon, Tool, ToolAnnotations, ToolInputSchema};
-use mcpgen_types::{ErrorObject, Json, JsonObject};
+use mcpgen_types::{ErrorObject, Json, JsonObject, JsonRef};
 #[cfg(feature = "tasks")]
 use mcpgen_types::{Request as _, v2026_07_28::CallToolRequest};
-use serde_json::json;
 use tower::BoxError;
 
 use super::context::RequestContext;
@@ -67,7 +66,7 @@ impl ToolEntry {
         let (input_schema, description) = schema::input_schema::<A>(&tool.name)?;
         tool.description = tool.description.take().or(description);
         tool.input_schema = input_schema;
-        let output_schema = T::output_schema().map(|schema| schema::decode(&tool.name, "outputSchema", schema));
+        let output_schema = T::output_schema().map(|schema| schema::decode(&tool.name, "outputSchema", &schema));
         tool.output_schema = output_schema.transpose()?;
         Self::new(info, run(|tool, arguments| decode_arguments::<A>(tool, arguments), function))
     }
@@ -88,18 +87,21 @@ impl ToolEntry {
         }
         let mut tool = info.tool;
         // Some clients and models require `properties`, although the schema of a tool does not.
-        if !tool.input_schema.extra.contains_key("properties") {
-            // `ToolInputSchema` does not define this member, so this cannot fail.
-            let _ = tool.input_schema.extra.insert("properties", json!({}));
+        if !tool.input_schema.get().contains_key("properties") {
+            let with_properties = tool.input_schema.clone().with_member("properties", JsonObject::new());
+            tool.input_schema = with_properties.unwrap_or(tool.input_schema);
         }
         let is_allowed = |byte: u8| byte.is_ascii_alphanumeric() || b"_-.".contains(&byte);
         if !(1..=128).contains(&tool.name.len()) || !tool.name.bytes().all(is_allowed) {
             return Err(DefinitionError::InvalidName(tool.name));
         }
-        let schema = mcpgen_types::to_value(&tool.input_schema).unwrap_or_default();
-        let headers = match schema.as_object().map_or(Ok(Vec::new()), header_params::headers) {
-            Ok(headers) => headers,
-            Err(source) => return Err(DefinitionError::Header { name: tool.name, source }),
+        let headers = match tool.input_schema.get().read(header_params::headers) {
+            Ok(Ok(headers)) => headers,
+            Ok(Err(source)) => return Err(DefinitionError::Header { name: tool.name, source }),
+            Err(error) => {
+                let source = Arc::new(error);
+                return Err(DefinitionError::Schema { name: tool.name, schema: "inputSchema", source });
+            }
         };
         Ok(Self {
             headers,
@@ -130,9 +132,9 @@ impl Entry for ToolEntry {
         let mut tool = self.tool.clone();
         #[cfg(feature = "tasks")]
         if may_run_as_task(context.revision(), CallToolRequest::METHOD) && self.task_support != TaskSupport::Forbidden {
-            let execution = json!({ "taskSupport": self.task_support.as_str() });
+            let execution = JsonObject::from([("taskSupport", self.task_support.as_str().into())]);
             // The newest revision has no such member, so this cannot fail.
-            let _ = tool.extra.insert("execution".to_owned(), execution);
+            let _ = tool.extra.insert("execution", execution);
         }
         #[cfg(not(feature = "tasks"))]
         let _ = context;
@@ -215,7 +217,7 @@ where
 fn decode_arguments<A: serde::de::DeserializeOwned>(tool: &str, arguments: Arguments) -> Result<A, ToolError> {
     let arguments = match arguments {
         Arguments::Raw(arguments) => arguments,
-        Arguments::Object(arguments) => Json::from(&arguments),
+        Arguments::Object(arguments) => arguments.into(),
     };
     arguments.deserialize().or_else(|error| {
         // For types such as `()`, an empty object counts as no arguments.
@@ -314,7 +316,9 @@ impl ToolInfo {
     ///     "required": ["name"],
     /// }));
     /// let server = Server::builder("greeter", "1.0.0")
-    ///     .tool_with_schema(greet, |_, arguments| async move { format!("hello, {}", arguments["name"]) })
+    ///     .tool_with_schema(greet, |_, arguments| async move {
+    ///         format!("hello, {}", arguments.get("name").and_then(|name| name.as_str()).unwrap_or_default())
+    ///     })
     ///     .build();
     /// assert!(server.config().is_ok());
     /// ```
@@ -358,14 +362,12 @@ impl ToolInfo {
     /// ```
     #[must_use]
     pub fn property(mut self, name: impl Into<String>, schema: serde_json::Value) -> Self {
-        let extra = &mut self.tool.input_schema.extra;
-        if !extra.contains_key("properties") {
-            // `ToolInputSchema` does not define this member, so this cannot fail.
-            let _ = extra.insert("properties", json!({}));
-        }
-        match extra.get_mut("properties").and_then(serde_json::Value::as_object_mut) {
-            Some(properties) => drop(properties.insert(name.into(), schema)),
-            None => self.reject("properties: expected object".into()),
+        match self.keyword("properties").map_or(Ok(JsonObject::new()), JsonObject::try_from) {
+            Ok(mut properties) => {
+                properties.insert(name.into(), schema);
+                self.set_keyword("properties", properties);
+            }
+            Err(_) => self.reject("properties: expected object".into()),
         }
         self
     }
@@ -375,16 +377,25 @@ impl ToolInfo {
     pub fn required_property(self, name: impl Into<String>, schema: serde_json::Value) -> Self {
         let name = name.into();
         let mut info = self.property(name.clone(), schema);
-        let extra = &mut info.tool.input_schema.extra;
-        if !extra.contains_key("required") {
-            // See `property`.
-            let _ = extra.insert("required", json!([]));
-        }
-        match extra.get_mut("required").and_then(serde_json::Value::as_array_mut) {
-            Some(required) => required.push(name.into()),
-            None => info.reject("required: expected array".into()),
+        match info.keyword("required").map_or(Ok(Vec::new()), |required| required.decode::<Vec<Json>>()) {
+            Ok(mut required) => {
+                required.push(name.into());
+                info.set_keyword("required", required);
+            }
+            Err(_) => info.reject("required: expected array".into()),
         }
         info
+    }
+
+    fn keyword(&self, name: &str) -> Option<JsonRef<'_>> {
+        self.tool.input_schema.get().get(name)
+    }
+
+    fn set_keyword(&mut self, name: &str, value: impl Into<Json>) {
+        match std::mem::take(&mut self.tool.input_schema).with_member(name, value) {
+            Ok(schema) => self.tool.input_schema = schema,
+            Err(error) => self.reject(error.into()),
+        }
     }
 
     fn reject(&mut self, source: BoxError) {

@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, LazyLock};
 use std::time::Duration;
 
-use mcpgen_types::{ErrorObject, Json, JsonObject, ProgressToken, Request, RequestId, Revision, Value};
+use mcpgen_types::{ErrorObject, Json, JsonObject, ProgressToken, Request, RequestId, Revision};
 use serde_json::json;
 use tokio::sync::{Mutex, MutexGuard, Notify};
 
@@ -14,6 +14,8 @@ use crate::peer::Peer;
 use crate::peer::outbox::Outbox;
 use crate::protocol::conversion::{ConversionError, Revisions};
 use crate::protocol::info::PeerInfo;
+#[cfg(feature = "tasks")]
+use crate::protocol::input_requests::InputByKey;
 use crate::protocol::params::{ParamsInterner, ParamsView};
 use crate::protocol::{FixedRevision, Level, RequestInfo, RequestScope, Role};
 use crate::telemetry::{Message, Telemetry};
@@ -164,7 +166,7 @@ impl Context {
     /// Creates a context of the same request for a round of a task, with the client's input. Its peer is disconnected,
     /// because the request has a response already.
     #[cfg(feature = "tasks")]
-    pub(crate) fn in_task(&self, input_responses: JsonObject, state: Option<String>) -> Self {
+    pub(crate) fn in_task(&self, input_responses: InputByKey, state: Option<String>) -> Self {
         let Inner { id, method, scope, params_view, extensions, .. } = &*self.0;
         let peer = Self::no_peer(scope.revision);
         let params_view = ParamsView { input_responses, state, ..params_view.clone() };
@@ -316,15 +318,15 @@ impl Context {
     /// Fails if the response is not a valid result of `R`.
     pub fn input<R: Request>(&self, key: &str) -> Result<Option<R::Result>, ErrorObject> {
         let response = self.0.params_view.input_responses.get(key);
-        response.map(|response| self.decode_input::<R>(key, response.clone())).transpose()
+        response.map(|response| self.decode_input::<R>(key, response)).transpose()
     }
 
     /// Decodes the client's response to the input request with this key.
-    pub(crate) fn decode_input<R: Request>(&self, key: &str, response: Value) -> Result<R::Result, ErrorObject> {
+    pub(crate) fn decode_input<R: Request>(&self, key: &str, response: &Json) -> Result<R::Result, ErrorObject> {
         let revisions = Revisions { from: self.revision(), to: R::REVISION };
         let decoded = match revisions.from == revisions.to {
-            true => mcpgen_types::from_value(response),
-            false => revisions.result(R::METHOD, &response).map_err(ConversionError::into_response)?.decode(),
+            true => response.decode(),
+            false => revisions.result(R::METHOD, response).map_err(ConversionError::into_response)?.decode(),
         };
         decoded.map_err(|error| {
             errors::invalid_params(&error.at_key(key.to_owned()).at_key("inputResponses").at_key("params"))
@@ -368,14 +370,14 @@ impl Context {
     /// Returns the request's trace context, in the format of W3C Trace Context and Baggage.
     #[must_use]
     pub fn trace(&self) -> Trace<'_> {
-        let member = |name: &str| self.meta().get(name).and_then(Value::as_str);
+        let member = |name: &str| self.meta().get(name)?.as_str();
         Trace { parent: member("traceparent"), state: member("tracestate"), baggage: member("baggage") }
     }
 
     /// Returns the request's progress token, or `None` if the peer did not ask for progress.
     #[must_use]
     pub fn progress_token(&self) -> Option<ProgressToken> {
-        mcpgen_types::from_value(self.meta().get("progressToken")?.clone()).ok()
+        self.meta().get("progressToken")?.decode().ok()
     }
 
     /// Sends a progress notification.
@@ -398,31 +400,31 @@ impl Context {
         if let Some(message) = message {
             params["message"] = json!(message);
         }
-        self.report("notifications/progress", &params).await;
+        self.report("notifications/progress", params.into()).await;
     }
 
     /// Sends a log message to the peer.
     ///
     /// Sends nothing if the server does not declare [`logging`](crate::ServerBuilder::logging), if the peer has not asked
     /// for messages of this level, or once the response is being sent.
-    pub async fn log(&self, level: Level, logger: Option<&str>, data: impl Into<Value>) {
+    pub async fn log(&self, level: Level, logger: Option<&str>, data: impl Into<Json>) {
         if !self.0.peer.protocol().wants_log(self.scope(), level) {
             return;
         }
-        let mut params = json!({ "level": level.as_str(), "data": data.into() });
+        let mut params = JsonObject::from([("level", level.as_str().into()), ("data", data.into())]);
         if let Some(logger) = logger {
-            params["logger"] = json!(logger);
+            params.insert("logger", logger);
         }
         if let Some(_last) = self.0.reports.begin().await {
-            self.report("notifications/message", &params).await;
+            self.report("notifications/message", params.into()).await;
         }
     }
 
     /// Sends a notification about the request. Gives up if the request ends while the outbox is full.
-    async fn report(&self, method: &str, params: &Value) {
+    async fn report(&self, method: &str, params: Json) {
         tokio::select! {
             // Failing to notify a disconnected peer is harmless.
-            _ = self.0.peer.raw_notify(method, Some(Json::from(params))) => {}
+            _ = self.0.peer.raw_notify(method, Some(params)) => {}
             () = self.cancelled() => {}
         }
     }
@@ -458,12 +460,12 @@ impl Context {
 }
 
 /// The trace context of a request. The values are not validated.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Trace<'a> {
     /// The value of `traceparent`.
-    pub parent: Option<&'a str>,
+    pub parent: Option<Cow<'a, str>>,
     /// The value of `tracestate`.
-    pub state: Option<&'a str>,
+    pub state: Option<Cow<'a, str>>,
     /// The value of `baggage`.
-    pub baggage: Option<&'a str>,
+    pub baggage: Option<Cow<'a, str>>,
 }

@@ -3,9 +3,9 @@
 use std::pin::Pin;
 use std::sync::Arc;
 
-use mcpgen_types::{ErrorObject, Value};
+use mcpgen_types::{ErrorObject, Json, JsonObject};
+use serde::Serialize;
 use serde::de::DeserializeOwned;
-use serde::{Deserialize as _, Serialize};
 
 use super::context::Context;
 use super::router::{AnyNotification, AnyRequest, ResponseFuture, Router};
@@ -98,8 +98,8 @@ fn settings<E: Extension>(peer_info: Option<&PeerInfo>) -> Result<Option<E::Sett
     let Some(peer_info) = peer_info.filter(|peer_info| peer_info.can(&[CAPABILITY, E::IDENTIFIER])) else {
         return Ok(None);
     };
-    let settings = &peer_info.capabilities[CAPABILITY][E::IDENTIFIER];
-    E::Settings::deserialize(settings).map(Some).map_err(|error| {
+    let settings = peer_info.capabilities.get(CAPABILITY).and_then(|extensions| extensions.get(E::IDENTIFIER));
+    settings.map(|settings| settings.deserialize()).transpose().map_err(|error| {
         errors::invalid_params_in_words(&format!("the settings of the extension {}: {error}", E::IDENTIFIER))
     })
 }
@@ -108,10 +108,11 @@ impl LocalInfo {
     /// Declares an extension with its settings.
     #[must_use]
     pub fn extension<E: Extension>(mut self, extension: &E) -> Self {
-        let settings = serde_json::to_value(extension.settings()).unwrap_or_default();
-        let declared = self.capabilities.entry(CAPABILITY).or_insert_with(|| Value::Object(serde_json::Map::new()));
-        if let Value::Object(declared) = declared {
-            declared.insert(E::IDENTIFIER.to_owned(), settings);
+        let settings = Json::serialize(&extension.settings()).unwrap_or_default();
+        let declared = self.capabilities.get(CAPABILITY).map_or(Ok(JsonObject::new()), JsonObject::try_from);
+        if let Ok(mut declared) = declared {
+            declared.insert(E::IDENTIFIER, settings);
+            self.capabilities.insert(CAPABILITY, declared);
         }
         self
     }
@@ -218,9 +219,9 @@ fn is_known(context: &Context, identifier: &str) -> bool {
         Some(peer_info) => peer_info.can(&path),
         // A notification of a modern client, whose `_meta` can repeat the capabilities of the client. If it does not, the
         // notification itself shows that the client has the extension.
-        None => match context.meta().get(CLIENT_CAPABILITIES) {
-            Some(Value::Object(declared)) => can(declared, &path),
-            _ => true,
+        None => match context.meta().get(CLIENT_CAPABILITIES).filter(|declared| declared.is_object()) {
+            Some(declared) => can(declared, &path),
+            None => true,
         },
     }
 }

@@ -6,9 +6,9 @@ use std::sync::Arc;
 
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
+use mcpgen_types::Value;
 use mcpgen_types::ext::skills::{Skill, SkillFrontmatter, SkillResource, SkillResources};
 use mcpgen_types::v2026_07_28::{BlobResourceContents, Resource, TextOrBlobResourceContents, TextResourceContents};
-use mcpgen_types::{JsonObject, Value};
 
 use super::error::FolderError;
 use super::limits::{MAX_BYTES, MAX_FILES, MAX_TOTAL_BYTES};
@@ -278,7 +278,7 @@ impl Builder<'_> {
         let invalid = |reason: String| FolderError::Skill { path: self.path(path), reason };
         let content = self.files.get(path).map_or(&[][..], Vec::as_slice);
         let text = std::str::from_utf8(content).map_err(|_| invalid("save the file as UTF-8".to_owned()))?;
-        let frontmatter: JsonObject =
+        let frontmatter =
             frontmatter::parse(text).map_err(|source| FolderError::Frontmatter { path: self.path(path), source })?;
         rules::check(&frontmatter, file_name(root)).map_err(invalid)?;
         mcpgen_types::from_value(Value::Object(frontmatter)).map_err(|error| invalid(error.to_string()))

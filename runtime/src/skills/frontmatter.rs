@@ -1,8 +1,8 @@
 //! The front matter of a `SKILL.md`.
 
-use mcpgen_types::{JsonObject, Value};
+use serde_json::Value;
 
-use super::yaml;
+use super::yaml::{self, Mapping};
 
 /// The maximum size of a front matter, in bytes.
 const MAX_BYTES: usize = 64 << 10;
@@ -22,7 +22,7 @@ pub struct FrontmatterError {
 /// # Errors
 ///
 /// Fails if the file does not start with front matter, or if that is not a YAML mapping that JSON can represent.
-pub(crate) fn parse(text: &str) -> Result<JsonObject, FrontmatterError> {
+pub(crate) fn parse(text: &str) -> Result<Mapping, FrontmatterError> {
     let yaml = yaml_of(text).map_err(|(line, reason)| FrontmatterError { line, reason: reason.to_owned() })?;
     yaml::parse(yaml).map_err(|error| FrontmatterError { line: error.line + 1, reason: error.reason })
 }
@@ -46,7 +46,7 @@ fn yaml_of(text: &str) -> Result<&str, (usize, &'static str)> {
 }
 
 /// Returns the first field in which two front matters differ. Numbers are compared by value: `1` equals `1.0`.
-pub(crate) fn first_difference<'f>(expected: &'f JsonObject, found: &'f JsonObject) -> Option<&'f str> {
+pub(crate) fn first_difference<'f>(expected: &'f Mapping, found: &'f Mapping) -> Option<&'f str> {
     let changed = expected.iter().find(|(name, value)| !found.get(*name).is_some_and(|found| is_same(value, found)));
     let added = || found.keys().find(|name| !expected.contains_key(*name));
     changed.map(|(name, _)| name).or_else(added).map(String::as_str)

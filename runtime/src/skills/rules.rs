@@ -1,6 +1,8 @@
 //! The rules of the Agent Skills specification for the front matter of a `SKILL.md`.
 
-use mcpgen_types::{JsonObject, Value};
+use serde_json::Value;
+
+use super::yaml::Mapping;
 
 /// Checks the front matter of a skill in a directory with this name. Fields that the specification does not define are
 /// not checked.
@@ -8,7 +10,7 @@ use mcpgen_types::{JsonObject, Value};
 /// # Errors
 ///
 /// Returns the violated rule and a remedy.
-pub(super) fn check(frontmatter: &JsonObject, directory: &str) -> Result<(), String> {
+pub(super) fn check(frontmatter: &Mapping, directory: &str) -> Result<(), String> {
     let name = required_text(frontmatter, "name")?;
     if !is_name(name) {
         return Err(format!(
@@ -42,11 +44,11 @@ pub(super) fn is_name(name: &str) -> bool {
         && !name.contains("--")
 }
 
-fn required_text<'f>(frontmatter: &'f JsonObject, field: &str) -> Result<&'f str, String> {
+fn required_text<'f>(frontmatter: &'f Mapping, field: &str) -> Result<&'f str, String> {
     optional_text(frontmatter, field)?.ok_or_else(|| format!("the front matter has no {field}; add `{field}: …`"))
 }
 
-fn optional_text<'f>(frontmatter: &'f JsonObject, field: &str) -> Result<Option<&'f str>, String> {
+fn optional_text<'f>(frontmatter: &'f Mapping, field: &str) -> Result<Option<&'f str>, String> {
     match frontmatter.get(field) {
         None => Ok(None),
         Some(Value::String(text)) => Ok(Some(text)),
@@ -62,7 +64,7 @@ fn check_length(field: &str, text: &str, max: usize) -> Result<(), String> {
     }
 }
 
-fn check_metadata(frontmatter: &JsonObject) -> Result<(), String> {
+fn check_metadata(frontmatter: &Mapping) -> Result<(), String> {
     match frontmatter.get("metadata") {
         None => Ok(()),
         Some(Value::Object(metadata)) => match metadata.iter().find(|(_, value)| !value.is_string()) {

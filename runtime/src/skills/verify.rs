@@ -2,11 +2,12 @@
 
 use std::collections::BTreeSet;
 
+use mcpgen_types::Value;
 use mcpgen_types::ext::skills::{Skill, SkillResource, SkillResources};
-use mcpgen_types::{JsonObject, Value};
 
 use super::error::SkillError;
 use super::limits::SkillLimits;
+use super::yaml::Mapping;
 use super::{digest, frontmatter, uri};
 
 /// Checks the entry of a skill: its name, the URIs of its files, and the limits.
@@ -73,7 +74,7 @@ pub(crate) fn check_frontmatter(skill: &Skill, text: &str) -> Result<(), SkillEr
     let found = frontmatter::parse(text).map_err(|source| SkillError::Frontmatter { uri: uri(), source })?;
     let expected = match mcpgen_types::to_value(&skill.frontmatter) {
         Ok(Value::Object(expected)) => expected,
-        _ => JsonObject::new(),
+        _ => Mapping::new(),
     };
     match frontmatter::first_difference(&expected, &found) {
         None => Ok(()),

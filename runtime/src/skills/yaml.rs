@@ -3,8 +3,11 @@
 use std::borrow::Cow;
 use std::collections::HashMap;
 
-use mcpgen_types::{JsonObject, Value};
+use mcpgen_types::Value;
 use saphyr_parser::{Event, Parser, ScalarStyle, Tag};
+
+/// A YAML mapping, as a JSON object.
+pub(super) type Mapping = serde_json::Map<String, Value>;
 
 /// The maximum nesting of values.
 const MAX_DEPTH: usize = 32;
@@ -20,7 +23,7 @@ pub(super) struct YamlError {
 }
 
 /// Reads a document whose root is a mapping.
-pub(super) fn parse(text: &str) -> Result<JsonObject, YamlError> {
+pub(super) fn parse(text: &str) -> Result<Mapping, YamlError> {
     let mut parser = Parser::new_from_str(text);
     let mut builder = Builder::default();
     let mut root_line = None;
@@ -65,7 +68,7 @@ struct Open {
 enum Items {
     Sequence(Vec<Value>),
     /// The entries, and the key that waits for its value.
-    Mapping(JsonObject, Option<String>),
+    Mapping(Mapping, Option<String>),
 }
 
 impl Builder {
@@ -81,7 +84,7 @@ impl Builder {
                 self.open(anchor, tag.as_deref(), "seq", Items::Sequence(Vec::new()))?
             }
             Event::MappingStart(anchor, tag) => {
-                self.open(anchor, tag.as_deref(), "map", Items::Mapping(JsonObject::new(), None))?;
+                self.open(anchor, tag.as_deref(), "map", Items::Mapping(Mapping::new(), None))?;
             }
             Event::SequenceEnd | Event::MappingEnd => self.close()?,
             Event::Scalar(text, style, anchor, tag) => {

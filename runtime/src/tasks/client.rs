@@ -10,8 +10,8 @@ impl Peer {
     /// Sends a request that runs as a task and returns the task. Adds `task` to the params if they lack it.
     pub fn call_task<R: TaskRequest<TaskResult: 'static>>(&self, params: R::Params) -> Call<R::TaskResult> {
         let mut params: JsonObject = member(&params).and_then(|params| params.decode().ok()).unwrap_or_default();
-        params.entry("task").or_insert_with(|| json!({}));
-        self.request_as(R::METHOD, R::REVISION, Some(Json::from(&params))).send()
+        params.insert_if_absent("task", JsonObject::new());
+        self.request_as(R::METHOD, R::REVISION, Some(params.into())).send()
     }
 
     /// Creates a request that waits for a task and returns the result of the task's request. Set

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use jiff::Timestamp;
 use mcpgen_types::v2025_11_25::{CreateTaskResult, Task, TaskMetadata, TaskStatus};
-use mcpgen_types::{ErrorObject, Json, JsonObject};
+use mcpgen_types::{ErrorObject, Json, Map};
 use tokio::sync::oneshot;
 use tokio_util::sync::CancellationToken;
 
@@ -71,8 +71,8 @@ impl Tasks {
             owner,
             until: now.checked_add(ttl).unwrap_or(Timestamp::MAX),
             outcome: None,
-            input_requests: JsonObject::new(),
-            input_responses: JsonObject::new(),
+            input_requests: Map::new(),
+            input_responses: Map::new(),
         };
         Ok(NewTask { entry, ttl, stop, slot })
     }

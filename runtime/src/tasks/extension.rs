@@ -8,8 +8,7 @@ use mcpgen_types::ext::tasks::{
 };
 use mcpgen_types::v2025_11_25::{Task, TaskMetadata, TaskStatus};
 use mcpgen_types::v2026_07_28::CallToolRequest;
-use mcpgen_types::{ErrorObject, Json, JsonObject, Params, Request, Value};
-use serde_json::json;
+use mcpgen_types::{ErrorObject, Json, JsonObject, Map, Params, Request};
 
 use super::input::TaskInput;
 use super::rounds::TaskRounds;
@@ -106,7 +105,7 @@ impl TasksExtension {
         let new = self.tasks.prepare(&context, None)?;
         let (id, ttl, stop) = (new.entry.task.task_id.clone(), new.ttl, new.stop.clone());
         let mut result = state_of(&new.entry);
-        result.insert("resultType".to_owned(), "task".into());
+        result.insert("resultType", "task");
         let declared = context.peer_info().map(|peer_info| peer_info.capabilities.clone()).unwrap_or_default();
         let input = TaskInput::new(self.tasks.clone(), id.clone(), declared);
         let rounds = TaskRounds { tasks: self.tasks.clone(), id, input };
@@ -118,7 +117,7 @@ impl TasksExtension {
             }
         };
         self.tasks.start(&method, new, work).await?;
-        Ok(Json::from(&result))
+        Ok(result.into())
     }
 
     /// Creates a task that the client of revision 2025-11-25 has requested.
@@ -140,7 +139,12 @@ impl TasksExtension {
         self.tasks.find(context, id).await.map(|stored| state_of(&stored))
     }
 
-    async fn update(&self, context: &Context, id: &str, responses: JsonObject) -> Result<JsonObject, ErrorObject> {
+    async fn update(
+        &self,
+        context: &Context,
+        id: &str,
+        responses: Map<String, Json>,
+    ) -> Result<JsonObject, ErrorObject> {
         self.tasks.find(context, id).await?;
         // A task that has ended ignores responses, like responses to unknown requests.
         self.tasks.change(id, TaskChange::respond(responses)).await.map(|_| JsonObject::new())
@@ -199,18 +203,19 @@ impl Extension for TasksExtension {
 
 /// Decodes the params of `tasks/update`: the ID of the task, and the responses. A response is not decoded before its
 /// request is known, because responses to unknown requests are ignored.
-fn update_params(params: Option<Json>) -> Result<(String, JsonObject), ErrorObject> {
+fn update_params(params: Option<Json>) -> Result<(String, Map<String, Json>), ErrorObject> {
     let invalid = |error| errors::invalid_params(&error);
-    let mut responses = JsonObject::new();
+    let mut responses = Map::new();
     let params = match params {
         None => None,
         Some(params) => {
             let mut members: JsonObject =
                 params.decode().map_err(|error: mcpgen_types::Error| invalid(error.at_key("params")))?;
-            if let Some(Value::Object(found)) = members.get_mut("inputResponses") {
-                std::mem::swap(found, &mut responses);
+            if let Some(Ok(found)) = members.get("inputResponses").map(|found| found.decode()) {
+                responses = found;
+                members.insert("inputResponses", JsonObject::new());
             }
-            Some(Json::from(&members))
+            Some(members.into())
         }
     };
     let params = UpdateTaskRequestParams::from_member(params.as_ref()).map_err(invalid)?;
@@ -221,35 +226,35 @@ fn update_params(params: Option<Json>) -> Result<(String, JsonObject), ErrorObje
 /// members.
 pub(super) fn state_of(stored: &StoredTask) -> JsonObject {
     let Task { task_id, created_at, last_updated_at, ttl, poll_interval, status_message, .. } = &stored.task;
-    let mut state = JsonObject::new();
-    let mut insert = |name: &str, value: Value| drop(state.insert(name.to_owned(), value));
-    insert("taskId", json!(task_id));
-    insert("createdAt", json!(created_at));
-    insert("lastUpdatedAt", json!(last_updated_at));
-    insert("ttlMs", json!(ttl));
+    let mut state = vec![
+        ("taskId", task_id.into()),
+        ("createdAt", created_at.into()),
+        ("lastUpdatedAt", last_updated_at.into()),
+        ("ttlMs", ttl.into()),
+    ];
     if let Some(poll_interval) = poll_interval {
-        insert("pollIntervalMs", json!(poll_interval));
+        state.push(("pollIntervalMs", poll_interval.into()));
     }
     if let Some(message) = status_message {
-        insert("statusMessage", json!(message));
+        state.push(("statusMessage", message.into()));
     }
     // The statuses of 2025-11-25 differ: there, the result of a failed tool is a failed task.
     let status = match &stored.outcome {
         Some(Ok(result)) => {
-            insert("result", result.decode().unwrap_or_default());
+            state.push(("result", result.clone()));
             "completed"
         }
         Some(Err(_)) if stored.task.status == TaskStatus::Cancelled => "cancelled",
         Some(Err(error)) => {
-            insert("error", mcpgen_types::to_value(error).unwrap_or_default());
+            state.push(("error", error.into()));
             "failed"
         }
         None if stored.input_requests.is_empty() => "working",
         None => {
-            insert("inputRequests", Value::Object(stored.input_requests.clone()));
+            state.push(("inputRequests", (&stored.input_requests).into()));
             "input_required"
         }
     };
-    insert("status", json!(status));
-    state
+    state.push(("status", status.into()));
+    state.into_iter().collect()
 }

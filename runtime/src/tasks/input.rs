@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use mcpgen_types::v2026_07_28::InputRequests;
-use mcpgen_types::{ErrorObject, JsonObject};
+use mcpgen_types::{ErrorObject, Json, JsonObject, Map};
 
 use super::runner::cancelled;
 use super::state::Tasks;
@@ -29,16 +29,16 @@ impl TaskInput {
 
     /// Requests input, and waits for all responses. If the task has requested a key before, the result has the response
     /// to the earlier request.
-    pub(crate) async fn request(&self, requests: &InputRequests) -> Result<JsonObject, ErrorObject> {
+    pub(crate) async fn request(&self, requests: &InputRequests) -> Result<Map<String, Json>, ErrorObject> {
         self.send(self.encode(requests)?).await
     }
 
     /// Requests input under keys that the task has not used yet, and waits for all responses. Returns them by the given
     /// keys.
-    pub(super) async fn request_anew(&self, requests: &InputRequests) -> Result<JsonObject, ErrorObject> {
+    pub(super) async fn request_anew(&self, requests: &InputRequests) -> Result<Map<String, Json>, ErrorObject> {
         let stored = self.tasks.0.store.get(&self.id).await?.ok_or_else(cancelled)?;
         let mut keys = BTreeMap::new();
-        let mut renamed = JsonObject::new();
+        let mut renamed = Map::new();
         for (key, request) in self.encode(requests)? {
             let unused = unused_key(&stored, &key);
             keys.insert(unused.clone(), key);
@@ -49,16 +49,15 @@ impl TaskInput {
     }
 
     /// Checks that the client supports the requests.
-    fn encode(&self, requests: &InputRequests) -> Result<JsonObject, ErrorObject> {
+    fn encode(&self, requests: &InputRequests) -> Result<Map<String, Json>, ErrorObject> {
         let missing = missing_input_capabilities(requests.values(), &self.declared);
         if !missing.is_empty() {
             return Err(errors::missing_capabilities(&missing));
         }
-        let requests = mcpgen_types::to_value(requests).map_err(|_| errors::internal())?;
-        Ok(requests.as_object().cloned().unwrap_or_default())
+        Ok(requests.iter().map(|(key, request)| (key, Json::from(request))).collect())
     }
 
-    async fn send(&self, requests: JsonObject) -> Result<JsonObject, ErrorObject> {
+    async fn send(&self, requests: Map<String, Json>) -> Result<Map<String, Json>, ErrorObject> {
         let keys: Vec<String> = requests.keys().cloned().collect();
         let mut changes = self.tasks.changes(&self.id);
         let mut stored = self.tasks.change(&self.id, TaskChange::request(requests)).await?;
@@ -104,8 +103,8 @@ mod tests {
         keys.iter().map(|key| ((*key).to_owned(), ListRootsRequest::new().into())).collect()
     }
 
-    fn object(value: serde_json::Value) -> JsonObject {
-        value.as_object().expect("an object").clone()
+    fn object(value: serde_json::Value) -> Map<String, Json> {
+        mcpgen_types::from_value(value).expect("an object")
     }
 
     /// Returns the input of a new task, and a function that responds to its requests in another process.
@@ -116,7 +115,7 @@ mod tests {
         let new = here.prepare(&Context::detached(Revision::LATEST), None).expect("a task");
         let id = new.entry.task.task_id.clone();
         here.0.store.create(new.entry).await.expect("stored");
-        (TaskInput::new(here, id, object(declared)), elsewhere)
+        (TaskInput::new(here, id, declared.try_into().expect("an object")), elsewhere)
     }
 
     #[tokio::test(start_paused = true)]

@@ -2,7 +2,7 @@
 
 use jiff::Timestamp;
 use mcpgen_types::codec::{Cursor, Decode};
-use mcpgen_types::{Error, ErrorKind, Json, JsonObject, to_string};
+use mcpgen_types::{Error, ErrorKind, Json, to_string};
 
 use super::store::StoredTask;
 use crate::jsonrpc::json::Picked;
@@ -55,8 +55,8 @@ impl StoredTask {
             owner: required("owner", owner)?,
             until,
             outcome,
-            input_requests: required::<JsonObject>("inputRequests", input_requests)?,
-            input_responses: required::<JsonObject>("inputResponses", input_responses)?,
+            input_requests: required("inputRequests", input_requests)?,
+            input_responses: required("inputResponses", input_responses)?,
         })
     }
 }
@@ -76,7 +76,7 @@ mod tests {
     use crate::tasks::TaskOutcome;
 
     fn stored(outcome: Option<TaskOutcome>) -> StoredTask {
-        let object = |value: serde_json::Value| value.as_object().expect("an object").clone();
+        let object = |value: serde_json::Value| mcpgen_types::from_value(value).expect("an object");
         StoredTask {
             task: Task::new("1970-01-01T00:00:00.000Z", "1970-01-01T00:00:01.000Z", TaskStatus::Working, "id", None),
             owner: "\"alice\"".to_owned(),

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use futures_util::FutureExt;
 use mcpgen_types::v2026_07_28::InputRequiredResult;
-use mcpgen_types::{ErrorObject, Json, JsonObject};
+use mcpgen_types::{ErrorObject, Json, Map};
 use tokio_util::sync::CancellationToken;
 
 use super::input::TaskInput;
@@ -63,7 +63,7 @@ impl TaskRounds {
 
     /// Runs the request, and again after each input of the client, until it has a result.
     async fn rounds(&self, context: &Context, run: impl Fn(Context, TaskInput) -> ResponseFuture) -> TaskOutcome {
-        let (mut responses, mut state) = (JsonObject::new(), None::<String>);
+        let (mut responses, mut state) = (Map::new(), None::<String>);
         loop {
             let round = CancelOnDrop(context.in_task(responses.clone(), state.take()));
             let result = run(round.0.clone(), self.input.clone()).await?;

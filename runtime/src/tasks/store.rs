@@ -5,7 +5,7 @@ use std::sync::Arc;
 use futures_util::future::BoxFuture;
 use jiff::Timestamp;
 use mcpgen_types::v2025_11_25::{Task, TaskStatus};
-use mcpgen_types::{ErrorCode, ErrorObject, Json, JsonObject};
+use mcpgen_types::{ErrorCode, ErrorObject, Json, Map};
 
 /// The result or error of the request that runs as a task.
 pub type TaskOutcome = Result<Json, ErrorObject>;
@@ -74,9 +74,9 @@ pub struct StoredTask {
     /// The outcome, or `None` until the task has ended.
     pub outcome: Option<TaskOutcome>,
     /// The input requests without a response, by key (2026-07-28).
-    pub input_requests: JsonObject,
+    pub input_requests: Map<String, Json>,
     /// The responses to input requests, by key (2026-07-28).
-    pub input_responses: JsonObject,
+    pub input_responses: Map<String, Json>,
 }
 
 impl StoredTask {
@@ -99,9 +99,9 @@ enum Kind {
     Status(TaskStatus),
     End(TaskStatus, Option<String>, TaskOutcome),
     /// New input requests, by key.
-    Request(JsonObject),
+    Request(Map<String, Json>),
     /// Responses to input requests, by key.
-    Respond(JsonObject),
+    Respond(Map<String, Json>),
 }
 
 impl TaskChange {
@@ -124,11 +124,11 @@ impl TaskChange {
         Self::end(TaskStatus::Failed, Some(why.to_owned()), Err(error))
     }
 
-    pub(crate) fn request(requests: JsonObject) -> Self {
+    pub(crate) fn request(requests: Map<String, Json>) -> Self {
         Self::now(Kind::Request(requests))
     }
 
-    pub(crate) fn respond(responses: JsonObject) -> Self {
+    pub(crate) fn respond(responses: Map<String, Json>) -> Self {
         Self::now(Kind::Respond(responses))
     }
 
@@ -143,8 +143,8 @@ impl TaskChange {
             Kind::Status(status) => (*status, None),
             Kind::End(status, message, ended) => {
                 *outcome = Some(ended.clone());
-                input_requests.clear();
-                input_responses.clear();
+                *input_requests = Map::new();
+                *input_responses = Map::new();
                 (*status, message.clone())
             }
             Kind::Request(requests) => {
@@ -172,7 +172,7 @@ impl TaskChange {
 }
 
 /// Returns the status of a task with these input requests without a response.
-fn waiting_status(input_requests: &JsonObject) -> TaskStatus {
+fn waiting_status(input_requests: &Map<String, Json>) -> TaskStatus {
     match input_requests.is_empty() {
         true => TaskStatus::Working,
         false => TaskStatus::InputRequired,
@@ -195,8 +195,8 @@ mod tests {
 
     use super::*;
 
-    fn object(value: serde_json::Value) -> JsonObject {
-        value.as_object().expect("an object").clone()
+    fn object(value: serde_json::Value) -> Map<String, Json> {
+        mcpgen_types::from_value(value).expect("an object")
     }
 
     fn working() -> StoredTask {
@@ -206,8 +206,8 @@ mod tests {
             owner: "alice".to_owned(),
             until: Timestamp::UNIX_EPOCH,
             outcome: None,
-            input_requests: JsonObject::new(),
-            input_responses: JsonObject::new(),
+            input_requests: Map::new(),
+            input_responses: Map::new(),
         }
     }
 
@@ -234,9 +234,9 @@ mod tests {
             TaskChange::request(object(json!({ "a": 4 }))),
         ] {
             assert!(change.apply(&mut stored));
-            assert!(stored.input_requests.get("a").is_none_or(|request| *request == 1));
+            assert!(stored.input_requests.get("a").is_none_or(|request| *request == json!(1)));
         }
-        assert_eq!((stored.task.status, &stored.input_responses["a"]), (TaskStatus::Working, &json!(3)));
+        assert_eq!((stored.task.status, stored.input_responses["a"].text()), (TaskStatus::Working, "3"));
     }
 
     #[test]

@@ -97,7 +97,7 @@ impl Telemetry {
         let meta = message.meta;
         let parent = meta.map_or_else(
             || current.clone(),
-            |meta| global::get_text_map_propagator(|propagator| propagator.extract(&MetaExtractor(meta))),
+            |meta| global::get_text_map_propagator(|propagator| propagator.extract(&MetaExtractor::new(meta))),
         );
         let is_remote = parent.span().span_context().is_remote();
         // The span of the transport, such as that of an HTTP request, is linked.

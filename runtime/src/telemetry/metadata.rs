@@ -1,18 +1,26 @@
 //! Trace context in `_meta`.
 
+use std::borrow::Cow;
+
 use mcpgen_types::{JsonObject, Value};
 use opentelemetry::propagation::{Extractor, Injector};
 
-/// Reads trace context from `_meta` of an incoming message.
-pub(super) struct MetaExtractor<'a>(pub(super) &'a JsonObject);
+/// The strings in `_meta` of an incoming message, which include the trace context.
+pub(super) struct MetaExtractor<'a>(Vec<(Cow<'a, str>, Cow<'a, str>)>);
+
+impl<'a> MetaExtractor<'a> {
+    pub(super) fn new(meta: &'a JsonObject) -> Self {
+        Self(meta.iter().filter_map(|(key, value)| Some((key, value.as_str()?))).collect())
+    }
+}
 
 impl Extractor for MetaExtractor<'_> {
     fn get(&self, key: &str) -> Option<&str> {
-        self.0.get(key).and_then(Value::as_str)
+        self.0.iter().find(|(known, _)| known == key).map(|(_, value)| &**value)
     }
 
     fn keys(&self) -> Vec<&str> {
-        self.0.keys().map(String::as_str).collect()
+        self.0.iter().map(|(key, _)| &**key).collect()
     }
 }
 

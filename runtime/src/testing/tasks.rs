@@ -6,7 +6,7 @@ use std::time::Duration;
 use futures_util::future::join_all;
 use jiff::{SignedDuration, Timestamp};
 use mcpgen_types::v2025_11_25::{Task, TaskStatus};
-use mcpgen_types::{ErrorObject, Json, JsonObject};
+use mcpgen_types::{ErrorObject, Json, Map};
 use serde_json::json;
 use tokio::time::sleep;
 
@@ -44,13 +44,13 @@ fn task(owner: &str, seconds: i64) -> StoredTask {
         owner: owner.to_owned(),
         until: now + SignedDuration::from_secs(seconds),
         outcome: None,
-        input_requests: JsonObject::new(),
-        input_responses: JsonObject::new(),
+        input_requests: Map::new(),
+        input_responses: Map::new(),
     }
 }
 
-fn object(key: &str) -> JsonObject {
-    json!({ key: { "é\n": [1, 2.5, null] } }).as_object().cloned().unwrap_or_default()
+fn object(key: &str) -> Map<String, Json> {
+    Map::from([(key, json!({ "é\n": [1, 2.5, null] }).into())])
 }
 
 async fn get(store: &impl TaskStore, id: &str) -> Option<StoredTask> {

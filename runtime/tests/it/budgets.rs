@@ -27,7 +27,7 @@ use crate::support::http_server::{Observed, server};
 use crate::support::requests::{MODERN, modern, read, request, send};
 use crate::support::{self, RawPeer};
 
-/// Returns objects that take about 90 times the length of their text once they are decoded.
+/// Returns objects whose index and decoded values count about 20 times the length of their text.
 fn small_objects(count: usize) -> Value {
     json!(vec![json!({ "a": 0 }); count])
 }
@@ -134,9 +134,9 @@ async fn refuses_every_message_that_takes_more_than_the_budget() {
         let (status, _, body) = post(&endpoint, "ann", &message).await;
         assert!(matches!(status, 200 | 202), "{kind}: {status} {body}");
     }
-    // 16 KB of text take more than the share of one owner, 1 MiB.
-    for (kind, message) in messages(&session, &small_objects(2000)) {
-        assert!(message.body.len() < 20_000);
+    // 64 KB of text take more than the share of one owner, 1 MiB.
+    for (kind, message) in messages(&session, &small_objects(8000)) {
+        assert!(message.body.len() < 80_000);
         let (status, retry, body) = post(&endpoint, "ann", &message).await;
         assert_eq!((status, retry), (413, None), "{kind}: {body}");
         assert!(body.contains("`EndpointOptions::message_memory`"), "{kind}: {body}");
@@ -148,7 +148,7 @@ async fn messages_share_a_budget_until_their_handlers_end() {
     for in_session in [false, true] {
         let (endpoint, observed) = endpoint(|options| options.message_memory = 4 << 20);
         let session = session_of(&endpoint, "ann", "2025-03-26").await;
-        let waits = json!({ "name": "wait", "arguments": { "load": small_objects(900) } });
+        let waits = json!({ "name": "wait", "arguments": { "load": small_objects(4500) } });
         let (headers, body) = match in_session {
             true => (vec![("mcp-session-id", session.clone())], request(1, "tools/call", waits)),
             false => {
@@ -163,19 +163,19 @@ async fn messages_share_a_budget_until_their_handlers_end() {
             async move { post(&endpoint, "ann", &message).await.0 }
         });
         observed.started.notified().await;
-        for (kind, message) in messages(&session, &small_objects(600)) {
+        for (kind, message) in messages(&session, &small_objects(3000)) {
             let (status, retry, body) = post(&endpoint, "ann", &message).await;
             assert_eq!((status, retry.as_deref()), (503, Some("1")), "{kind}: {body}");
             assert!(body.contains("a quarter of `EndpointOptions::message_memory`"), "{kind}: {body}");
         }
         let bob = session_of(&endpoint, "bob", "2025-03-26").await;
-        for (kind, message) in messages(&bob, &small_objects(600)) {
+        for (kind, message) in messages(&bob, &small_objects(3000)) {
             let (status, body) = post_when_free(&endpoint, "bob", &message).await;
             assert!(matches!(status, 200 | 202), "{kind} of another owner: {status} {body}");
         }
         observed.proceed.notify_one();
         assert_eq!(waiting.await.expect("no panic"), 200);
-        for (kind, message) in messages(&session, &small_objects(600)) {
+        for (kind, message) in messages(&session, &small_objects(3000)) {
             let (status, body) = post_when_free(&endpoint, "ann", &message).await;
             assert!(matches!(status, 200 | 202), "{kind} after the call: {status} {body}");
         }
@@ -297,7 +297,7 @@ async fn sessions_retain_a_bounded_state() {
 
 #[tokio::test]
 async fn sessions_share_a_budget_and_idle_ones_are_evicted() {
-    let (endpoint, _) = endpoint(|options| options.session_memory = 4 << 20);
+    let (endpoint, _) = endpoint(|options| options.session_memory = 720 << 10);
     let begin = async |user: &str, declared: usize| {
         let initialize = json!({
             "protocolVersion": "2025-11-25", "clientInfo": { "name": "t", "version": "1" },
@@ -311,19 +311,19 @@ async fn sessions_share_a_budget_and_idle_ones_are_evicted() {
     let open =
         async |user: &str, id: &str| send(&endpoint, "GET", &[("mcp-session-id", id), ("x-user", user)], "").await;
     let (_, of_bob, _) = begin("bob", 0).await;
-    // A session takes about 0.4 MiB, and the owner's share is 1 MiB.
-    let (_, first, _) = begin("ann", 500).await;
-    let (_, second, _) = begin("ann", 500).await;
+    // A session takes about 80 KiB, and the owner's share is 180 KiB.
+    let (_, first, _) = begin("ann", 2000).await;
+    let (_, second, _) = begin("ann", 2000).await;
     let _in_use = open("ann", &second).await;
-    let (status, third, why) = begin("ann", 500).await;
+    let (status, third, why) = begin("ann", 2000).await;
     assert_eq!(status, 200, "{why}");
     assert_eq!(open("ann", &first).await.status(), 404, "the idle session was evicted");
     let _third_in_use = open("ann", &third).await;
-    let (status, _, why) = begin("ann", 500).await;
+    let (status, _, why) = begin("ann", 2000).await;
     assert_eq!(status, 503, "{why}");
     assert!(why.contains("a quarter of `EndpointOptions::session_memory`"), "{why}");
     assert_eq!(open("bob", &of_bob).await.status(), 200, "other owners are not affected");
-    let (status, _, why) = begin("bob", 1500).await;
+    let (status, _, why) = begin("bob", 8000).await;
     assert_eq!(status, 413, "{why}");
 }
 
@@ -378,8 +378,8 @@ async fn connect(revision: &str, capabilities: &Value, implementation: &Value) -
     let (here, there) = transport::duplex();
     let info = |name: &str| LocalInfo::new(name, "1").retain_revisions(|known| known.as_str() == revision);
     let (client, mut server) = (info("client"), info("server"));
-    server.capabilities = capabilities.as_object().cloned().expect("an object");
-    server.implementation = implementation.as_object().cloned().expect("an object");
+    server.capabilities = capabilities.try_into().expect("an object");
+    server.implementation = implementation.try_into().expect("an object");
     tokio::spawn(serve((server, Router::new()), there));
     mcpgen_runtime::connect(client, Router::new(), Router::new(), here.0, here.1, Limits::default()).await
 }
@@ -389,7 +389,7 @@ async fn a_connection_refuses_messages_that_take_too_much_memory() {
     let limits = || Limits { memory: 100_000, ..Limits::default() };
     let run = |pipe| support::run(Router::new(), Arc::new(FixedRevision(Revision::V2025_11_25)), limits(), pipe);
     let (mut remote, peer) = RawPeer::connect(run);
-    remote.send(&request(1, "tools/call", json!({ "load": small_objects(500) }))).await;
+    remote.send(&request(1, "tools/call", json!({ "load": small_objects(1000) }))).await;
     let refused = remote.receive().await;
     assert_eq!((&refused["id"], &refused["error"]["code"]), (&json!(1), &json!(-32600)), "{refused}");
     assert!(refused["error"]["message"].as_str().expect("text").contains("`Limits::memory`"), "{refused}");
@@ -397,14 +397,14 @@ async fn a_connection_refuses_messages_that_take_too_much_memory() {
         let called = peer.raw_request("tools/list", None).send();
         let called = tokio::spawn(called);
         let id = remote.receive().await["id"].clone();
-        let load = json!({ "code": 1, "message": "", "data": small_objects(500) });
+        let load = json!({ "code": 1, "message": "", "data": small_objects(1000) });
         remote.send(&json!({ "jsonrpc": "2.0", "id": id, member: load }).to_string()).await;
         let why = called.await.expect("no panic").expect_err("too large").to_string();
         assert!(why.contains("the response takes") && why.contains("`Limits::memory`"), "{why}");
     }
     // A notification that is dropped, and a request that is accepted.
     remote
-        .send(&json!({ "jsonrpc": "2.0", "method": "x", "params": { "load": small_objects(500) } }).to_string())
+        .send(&json!({ "jsonrpc": "2.0", "method": "x", "params": { "load": small_objects(1000) } }).to_string())
         .await;
     remote.send(&request(2, "tools/call", json!({ "load": small_objects(50) }))).await;
     assert_eq!(remote.receive().await["error"]["code"], -32601);

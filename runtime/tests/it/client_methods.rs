@@ -370,7 +370,7 @@ async fn checks_structured_content_against_the_output_schema() {
         _ => json!({ "content": [], "structuredContent": params["arguments"] }),
     })
     .await;
-    let arguments = |value: Value| value.as_object().cloned().expect("an object");
+    let arguments = |value: Value| JsonObject::try_from(value).expect("an object");
     client.call_tool("t", arguments(json!({}))).await.expect("the schema is not known yet");
     client.tools().await.expect("tools");
     client.call_tool("t", arguments(json!({ "a": 1 }))).await.expect("a valid result");

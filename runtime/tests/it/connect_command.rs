@@ -11,8 +11,8 @@ use std::time::Duration;
 use mcpgen_runtime::client::handshake::{ConnectOptions, HandshakeError};
 use mcpgen_runtime::client::{ClientBuilder, CommandError};
 use mcpgen_runtime::{CallError, Client};
-use mcpgen_types::Revision;
 use mcpgen_types::v2026_07_28::SubscriptionFilter;
+use mcpgen_types::{JsonRef, Revision};
 use tokio::process::Command;
 use tokio_util::task::TaskTracker;
 
@@ -323,7 +323,7 @@ fn is_running(pid: u32) -> bool {
 /// Returns the process ID of the server, which is its name.
 async fn pid(client: &Client) -> u32 {
     let peer_info = client.peer.peer_info().expect("connected");
-    peer_info.implementation["name"].as_str().expect("a name").parse().expect("a process ID")
+    peer_info.implementation.get("name").and_then(JsonRef::as_str).expect("a name").parse().expect("a process ID")
 }
 
 const NAMED: &str = r#"

@@ -96,7 +96,7 @@ async fn rejects_requests_of_clients_without_the_extension() {
     let modern = error(set(&connect(server.clone(), client(Revision::V2026_07_28)).await, 3).await);
     assert_eq!(modern.code, ErrorCode(-32021), "{modern}");
     let required = json!({ "requiredCapabilities": { "extensions": { IDENTIFIER: {} } } });
-    assert_eq!(modern.data, Some(required));
+    assert_eq!(modern.data, Some(required.into()));
     let legacy = error(set(&connect(server, client(Revision::V2025_11_25)).await, 3).await);
     assert_eq!(legacy.code, ErrorCode::METHOD_NOT_FOUND, "{legacy}");
 }
@@ -115,7 +115,7 @@ async fn rejects_requests_if_the_server_has_not_declared_the_extension() {
 async fn rejects_settings_of_another_type() {
     let server = Server::builder("server", "1").extension(volume(9)).build();
     let wrong = client(Revision::V2026_07_28).options(|options| {
-        options.local_info.capabilities.insert("extensions".to_owned(), json!({ IDENTIFIER: { "most": "loud" } }));
+        options.local_info.capabilities.insert("extensions", json!({ IDENTIFIER: { "most": "loud" } }));
     });
     let error = error(set(&connect(server, wrong).await, 3).await);
     assert_eq!(error.code, ErrorCode::INVALID_PARAMS);

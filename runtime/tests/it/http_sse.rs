@@ -224,7 +224,7 @@ async fn calls_methods_over_http_sse() {
             let first = ["GET /sse", "POST /messages initialize", "POST /messages notifications/initialized"];
             assert_eq!(server.state().requests[..3], first);
             let calls = (0..20).map(|n| {
-                let arguments = json!({ "n": n }).as_object().cloned().expect("an object");
+                let arguments = JsonObject::from([("n", n.into())]);
                 client.call_tool("echo", arguments)
             });
             for (n, result) in futures_util::future::join_all(calls).await.into_iter().enumerate() {

@@ -92,7 +92,10 @@ async fn initialize_returns_the_server_info() {
     });
     assert_eq!(response["result"], expected);
     let peer_info = peer.peer_info().expect("the client's info");
-    assert_eq!((peer_info.revision, &peer_info.implementation["name"]), (Revision::V2025_11_25, &json!("client")));
+    assert_eq!(
+        (peer_info.revision, peer_info.implementation.text()),
+        (Revision::V2025_11_25, r#"{"name":"client","version":"1"}"#)
+    );
     assert!(peer_info.can(&["roots"]) && !peer_info.can(&["roots", "listChanged"]) && !peer_info.can(&["sampling"]));
 }
 

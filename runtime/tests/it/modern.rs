@@ -22,7 +22,7 @@ use mcpgen_types::v2026_07_28::{
     PaginatedRequestParams, ReadResourceRequest, ReadResourceRequestParams, ReadResourceResult, TextContent,
     TextResourceContents, Tool, ToolInputSchema, ToolListChangedNotification,
 };
-use mcpgen_types::{ErrorObject, Json, Revision, v2025_11_25};
+use mcpgen_types::{ErrorObject, Json, JsonRef, Revision, v2025_11_25};
 use serde_json::{Value, json};
 
 use crate::support::{self, RawPeer};
@@ -64,7 +64,7 @@ fn router() -> Router {
             match params.name.as_str() {
                 "who" => Ok(text(format!(
                     "{}, revision {}, capabilities {}",
-                    peer_info.implementation.get("name").and_then(Value::as_str).unwrap_or("unknown"),
+                    peer_info.implementation.get("name").and_then(JsonRef::as_str).unwrap_or("unknown".into()),
                     peer_info.revision,
                     mcpgen_types::to_string(&peer_info.capabilities)
                 ))

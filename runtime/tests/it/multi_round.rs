@@ -424,8 +424,7 @@ fn response(id: &Value, result: &Value) -> String {
 #[tokio::test]
 async fn a_client_repeats_the_request_with_the_input() {
     let (mut remote, client) = client(input_handlers(), LocalInfo::new("client", "1")).await;
-    let params = CallToolRequestParams::new(client.meta(), "tool")
-        .with_arguments(JsonObject::from_iter([("a".to_owned(), json!(1))]));
+    let params = CallToolRequestParams::new(client.meta(), "tool").with_arguments(JsonObject::from([("a", 1.into())]));
     let first = mcpgen_types::to_value(&params).expect("JSON");
     let call = tokio::spawn(async move { client.complete::<CallToolRequest>(params).await });
     let state = "opaque \u{1F980} \\ \" \n {\"a\":1}";

@@ -2,6 +2,7 @@
 
 #![cfg(feature = "rate-limit")]
 
+use mcpgen_types::JsonRef;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
@@ -34,7 +35,7 @@ fn server() -> (ServerBuilder, Payments) {
         .tool_with_schema(Tool::new(ToolInputSchema::new(), "pay"), move |context, _| pay(context, Arc::clone(&count)))
         .tool_with_schema(Tool::new(ToolInputSchema::new(), "echo"), |_, _| async { "echo" })
         .identity(|context: &Context| {
-            context.meta().get("user").and_then(Value::as_str).unwrap_or_default().to_owned()
+            context.meta().get("user").and_then(JsonRef::as_str).unwrap_or_default().into_owned()
         });
     (server, payments)
 }

@@ -245,7 +245,7 @@ async fn client(received: Arc<Mutex<Vec<Value>>>) -> (Client, RawPeer) {
             (options.known_revision, options.check_known_revision) = (Some(Revision::V2026_07_28), false)
         })
         .on_log(Level::Debug, move |event| {
-            received.lock().expect("no panic").push(event.data.clone());
+            received.lock().expect("no panic").push(event.data.to_value());
             async {}
         });
     (

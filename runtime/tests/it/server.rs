@@ -19,7 +19,8 @@ use mcpgen_types::v2026_07_28::{
     TextContent, Tool, ToolAnnotations, ToolInputSchema,
 };
 use mcpgen_types::{
-    ErrorCode, ErrorObject, JsonObject, Revision, v2024_11_05, v2025_03_26, v2025_06_18, v2025_11_25, v2026_07_28,
+    ErrorCode, ErrorObject, JsonObject, JsonRef, Revision, v2024_11_05, v2025_03_26, v2025_06_18, v2025_11_25,
+    v2026_07_28,
 };
 use serde_json::{Value, json};
 
@@ -44,7 +45,7 @@ fn annotated() -> Annotations {
 }
 
 fn meta() -> JsonObject {
-    JsonObject::from_iter([("com.example/x".to_owned(), json!(1))])
+    JsonObject::from([("com.example/x", 1.into())])
 }
 
 async fn request_input(context: RequestContext) -> Result<String, ToolError> {
@@ -359,7 +360,7 @@ async fn requests_input_by_requests_or_by_results() {
             let requests = result["inputRequests"].as_object().expect("input requests");
             let responses = requests
                 .iter()
-                .map(|(key, request)| (key.clone(), respond_to(request["method"].as_str().expect("a method"))));
+                .map(|(key, request)| (key, respond_to(request["method"].as_str().expect("a method")).into()));
             let responses = responses.collect::<JsonObject>();
             params = json!({ "name": "asks", "requestState": result["requestState"], "inputResponses": responses });
         };
@@ -1044,7 +1045,7 @@ mod validated {
             .with_output_schema(schema::<v2026_07_28::ToolOutputSchema>(output));
         let server = Server::builder("s", "1")
             .tool_with_schema(checked, |_, arguments| async move {
-                match arguments["a"].as_i64() {
+                match arguments.get("a").and_then(JsonRef::as_i64) {
                     Some(1) => Structured(json!({ "b": 1 }))
                         .0
                         .to_string()

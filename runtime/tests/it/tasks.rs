@@ -21,7 +21,7 @@ use mcpgen_types::v2025_11_25::{
     CreateMessageRequest, CreateMessageRequestParams, CreateMessageResult, GetTaskRequest, GetTaskRequestParams,
     ListRootsRequest, ListTasksRequest, Role, SamplingMessage, Task, TaskStatus, TextContent,
 };
-use mcpgen_types::{ErrorObject, Revision};
+use mcpgen_types::{ErrorObject, JsonRef, Revision};
 use serde_json::{Value, json};
 
 use crate::support::{self, RawPeer};
@@ -36,7 +36,7 @@ async fn tool(context: Context, params: CallToolRequestParams) -> Result<CallToo
             context.progress(1.0, None, None).await;
             context.log(Level::Info, None, "working").await;
             tokio::time::sleep(Duration::from_millis(20)).await;
-            Ok(text("done").with_meta(mcpgen_types::JsonObject::from_iter([("mine".to_owned(), json!(1))])))
+            Ok(text("done").with_meta([("mine", 1.into())]))
         }
         "hang" => std::future::pending().await,
         "ask" => match context.peer().call::<ListRootsRequest>(None).await {
@@ -418,7 +418,8 @@ async fn messages_of_a_task_carry_related_task_metadata() {
 
 #[tokio::test]
 async fn limits_the_tasks_of_each_owner() {
-    let owner = |context: &Context| context.meta().get("user").and_then(Value::as_str).unwrap_or_default().to_owned();
+    let owner =
+        |context: &Context| context.meta().get("user").and_then(JsonRef::as_str).unwrap_or_default().into_owned();
     let limits = TaskLimits { running_per_owner: 2, result_bytes: 100, ..TaskLimits::default() };
     let mut remote = server_of(local_info(), Tasks::owned_by(InMemoryTaskStore::new(10, 3), limits, owner)).await;
     let create_request = |user: &'static str, name: &'static str| {
@@ -550,7 +551,8 @@ async fn lists_tasks_in_pages_and_removes_expired_tasks() {
 
 #[tokio::test]
 async fn tasks_belong_to_their_owner() {
-    let owner = |context: &Context| context.meta().get("user").and_then(Value::as_str).unwrap_or_default().to_owned();
+    let owner =
+        |context: &Context| context.meta().get("user").and_then(JsonRef::as_str).unwrap_or_default().into_owned();
     let tasks = Tasks::owned_by(InMemoryTaskStore::default(), TaskLimits::default(), owner);
     let mut remote = server_of(local_info(), tasks).await;
     let request = |id: &str, method: &str, user: &str, mut params: Value| {

@@ -9,9 +9,9 @@ use mcpgen_runtime::protocol::change::Change;
 use mcpgen_runtime::server::{RequestContext, Structured, ToolInfo};
 use mcpgen_runtime::{Client, ClientBuilder, Server, serve, transport};
 use mcpgen_types::v2026_07_28::{CallToolResult, ImageContent, Resource, SubscriptionFilter, TextContent};
-use mcpgen_types::{JsonObject, Revision};
+use mcpgen_types::{JsonObject, JsonRef, Revision};
 use serde::{Deserialize, Serialize};
-use serde_json::{Value, json};
+use serde_json::json;
 
 #[derive(Debug, Deserialize, PartialEq, Serialize)]
 #[cfg_attr(feature = "schemars", derive(schemars::JsonSchema))]
@@ -21,16 +21,16 @@ struct Sum {
 
 fn server() -> Server {
     Server::builder("server", "1")
-        .tool_with_schema("echo", |_, arguments| async move { Value::Object(arguments).to_string() })
+        .tool_with_schema("echo", |_, arguments| async move { arguments.to_string() })
         .tool_with_schema("slow", |context: RequestContext, arguments: JsonObject| async move {
-            for step in 0..arguments["steps"].as_u64().unwrap_or_default() {
+            for step in 0..arguments.get("steps").and_then(JsonRef::as_u64).unwrap_or_default() {
                 tokio::time::sleep(Duration::from_secs(50)).await;
                 context.progress(step as f64 + 1.0, Some(10.0), None).await;
             }
             "done"
         })
         .tool_with_schema("sum", |_, arguments: JsonObject| async move {
-            arguments.get("a").and_then(Value::as_i64).map(|a| Structured(Sum { total: a + 1 })).ok_or("no number")
+            arguments.get("a").and_then(JsonRef::as_i64).map(|a| Structured(Sum { total: a + 1 })).ok_or("no number")
         })
         .tool_with_schema("text", |_, _| async { r#"{"total":3}"# })
         .tool_with_schema("words", |_, _| async { "no JSON" })

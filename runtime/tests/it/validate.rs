@@ -48,7 +48,7 @@ fn nested(levels: usize) -> Value {
 }
 
 fn object(value: Value) -> JsonObject {
-    value.as_object().expect("an object").clone()
+    value.try_into().expect("an object")
 }
 
 fn tool(input: Value) -> Tool {

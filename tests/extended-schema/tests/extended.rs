@@ -151,6 +151,6 @@ async fn clients_of_the_revision_are_served() {
     let client = connect(mpsc::unbounded_channel().0).await;
     let page = official::PaginatedRequestParams::new(client.meta());
     let list = client.peer.call::<official::ListResourcesRequest>(page).await.expect("a list");
-    assert_eq!(list.resources[0].extra.get("owner"), Some(&json!("library")));
+    assert_eq!(list.resources[0].extra.get("owner").expect("an owner"), "library");
     assert_eq!(client.resources().await.expect("a list").len(), 1);
 }

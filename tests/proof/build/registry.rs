@@ -14,7 +14,8 @@ pub(crate) fn entries(protocol: &Protocol, origin: &str, path: &str) -> (String,
     for (index, def) in protocol.types.iter().enumerate().filter(|(_, def)| def.origin == Origin::Definition) {
         let path = format!("{path}::{}", def.rust);
         let rebuild = match &def.shape {
-            Shape::Struct(body) => {
+            // A schema that is kept as JSON text has no fields.
+            Shape::Struct(body) if !body.is_json_schema() => {
                 let name = format!("rebuild_{module}_{index}");
                 builders.push_str(&builder(protocol, &name, &path, body));
                 format!("Some({name})")

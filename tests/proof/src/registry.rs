@@ -1,7 +1,7 @@
 //! Every definition of every revision and extension by its name in the schema, with functions of its Rust type.
 
 use mcpgen_types::codec::{Decode, Encode};
-use mcpgen_types::{Error, Extra, KnownMembers};
+use mcpgen_types::{Error, Extra, ExtraError, KnownMembers, Map};
 use serde_json::Value;
 
 use crate::json_equal;
@@ -131,6 +131,35 @@ pub fn optional<S, T: Decode>(_: impl Fn(&S) -> &Option<T>, document: &Value, wi
     document.get(wire).cloned().map(mcpgen_types::from_value).transpose()
 }
 
+/// An [`Extra`] with members of any type, or with members of one type.
+pub trait InsertExtra {
+    /// The type of the members.
+    type Member: Decode;
+
+    /// Inserts a member.
+    ///
+    /// # Errors
+    ///
+    /// Returns an error if the member is a known one.
+    fn insert_member(&mut self, name: &str, value: Self::Member) -> Result<(), ExtraError>;
+}
+
+impl<T: KnownMembers> InsertExtra for Extra<T> {
+    type Member = mcpgen_types::Json;
+
+    fn insert_member(&mut self, name: &str, value: Self::Member) -> Result<(), ExtraError> {
+        self.insert(name, value).map(drop)
+    }
+}
+
+impl<T: KnownMembers, V: Decode> InsertExtra for Extra<T, Map<String, V>> {
+    type Member = V;
+
+    fn insert_member(&mut self, name: &str, value: V) -> Result<(), ExtraError> {
+        self.insert(name, value).map(drop)
+    }
+}
+
 /// Inserts all unknown members into `extra`, and checks that `extra` rejects the known ones.
 ///
 /// # Errors
@@ -140,15 +169,11 @@ pub fn optional<S, T: Decode>(_: impl Fn(&S) -> &Option<T>, document: &Value, wi
 /// # Panics
 ///
 /// Panics if `extra` accepts a known member or rejects an unknown one.
-pub fn insert_extra<T: KnownMembers, V: Decode>(
-    extra: &mut Extra<T, V>,
-    document: &Value,
-    known: &[&str],
-) -> Result<(), Error> {
+pub fn insert_extra<E: InsertExtra>(extra: &mut E, document: &Value, known: &[&str]) -> Result<(), Error> {
     for (name, value) in document.as_object().into_iter().flatten() {
         let is_known = known.contains(&name.as_str());
-        match mcpgen_types::from_value::<V>(value.clone()) {
-            Ok(value) => assert_eq!(extra.insert(name.clone(), value).is_err(), is_known, "`{name}` in `extra`"),
+        match mcpgen_types::from_value::<E::Member>(value.clone()) {
+            Ok(value) => assert_eq!(extra.insert_member(name, value).is_err(), is_known, "`{name}` in `extra`"),
             // A known member may have another type.
             Err(_) if is_known => {}
             Err(error) => return Err(error),

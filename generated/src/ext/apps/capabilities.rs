@@ -4,7 +4,7 @@
 //! What clients and servers declare about themselves.
 
 use super::{McpUiDisplayMode, McpUiResourceCsp, McpUiResourcePermissions, McpUiTheme};
-use crate::{Extra, JsonObject, Map, Never, codec};
+use crate::{JsonObject, Map, Never, codec};
 
 /// What an app supports.
 ///
@@ -52,7 +52,7 @@ impl McpUiAppCapabilities {
 
 codec::object! { McpUiAppCapabilities;
     optional 0 "experimental" experimental, optional 1 "tools" tools,
-    optional 2 "availableDisplayModes" available_display_modes, else refuse_others
+    optional 2 "availableDisplayModes" available_display_modes, else refuse_other
 }
 
 /// The settings of the tools of an app.
@@ -80,7 +80,7 @@ impl McpUiAppCapabilitiesTools {
 }
 
 codec::object! { McpUiAppCapabilitiesTools;
-    optional 0 "listChanged" list_changed, else refuse_others
+    optional 0 "listChanged" list_changed, else refuse_other
 }
 
 /// What a host supports.
@@ -197,7 +197,7 @@ codec::object! { McpUiHostCapabilities;
     optional 0 "experimental" experimental, optional 1 "openLinks" open_links, optional 2 "downloadFile" download_file,
     optional 3 "serverTools" server_tools, optional 4 "serverResources" server_resources, optional 5 "logging" logging,
     optional 6 "sandbox" sandbox, optional 7 "updateModelContext" update_model_context, optional 8 "message" message,
-    optional 9 "sampling" sampling, else refuse_others
+    optional 9 "sampling" sampling, else refuse_other
 }
 
 /// The settings of sampling.
@@ -225,7 +225,7 @@ impl McpUiHostCapabilitiesSampling {
 }
 
 codec::object! { McpUiHostCapabilitiesSampling;
-    optional 0 "tools" tools, else refuse_others
+    optional 0 "tools" tools, else refuse_other
 }
 
 /// What the sandbox of the app allows.
@@ -262,7 +262,7 @@ impl McpUiHostCapabilitiesSandbox {
 }
 
 codec::object! { McpUiHostCapabilitiesSandbox;
-    optional 0 "permissions" permissions, optional 1 "csp" csp, else refuse_others
+    optional 0 "permissions" permissions, optional 1 "csp" csp, else refuse_other
 }
 
 /// The settings of access to the resources of the server.
@@ -290,7 +290,7 @@ impl McpUiHostCapabilitiesServerResources {
 }
 
 codec::object! { McpUiHostCapabilitiesServerResources;
-    optional 0 "listChanged" list_changed, else refuse_others
+    optional 0 "listChanged" list_changed, else refuse_other
 }
 
 /// The settings of access to the tools of the server.
@@ -318,7 +318,7 @@ impl McpUiHostCapabilitiesServerTools {
 }
 
 codec::object! { McpUiHostCapabilitiesServerTools;
-    optional 0 "listChanged" list_changed, else refuse_others
+    optional 0 "listChanged" list_changed, else refuse_other
 }
 
 /// The tool call that shows the app.
@@ -351,7 +351,7 @@ impl McpUiHostContextToolInfo {
 }
 
 codec::object! { McpUiHostContextToolInfo;
-    optional 0 "id" id, required 1 "tool" tool, else refuse_others
+    optional 0 "id" id, required 1 "tool" tool, else refuse_other
 }
 
 /// The tool, as `tools/list` describes it.
@@ -458,7 +458,7 @@ impl McpUiHostContextToolInfoTool {
 codec::object! { McpUiHostContextToolInfoTool;
     required 0 "name" name, optional 1 "title" title, optional 2 "icons" icons, optional 3 "description" description,
     required 4 "inputSchema" input_schema, optional 5 "outputSchema" output_schema,
-    optional 6 "annotations" annotations, optional 7 "execution" execution, optional 8 "_meta" meta, else refuse_others
+    optional 6 "annotations" annotations, optional 7 "execution" execution, optional 8 "_meta" meta, else refuse_other
 }
 
 /// An icon.
@@ -507,46 +507,53 @@ impl McpUiHostContextToolInfoToolIconsItem {
 
 codec::object! { McpUiHostContextToolInfoToolIconsItem;
     required 0 "src" src, optional 1 "mimeType" mime_type, optional 2 "sizes" sizes, optional 3 "theme" theme,
-    else refuse_others
+    else refuse_other
 }
 
 /// The JSON schema of the arguments of a tool.
 ///
 /// In JSON, `type` is `"object"`. Used by [`McpUiHostContextToolInfoTool`].
-#[derive(Clone, Debug, Default, PartialEq)]
-pub struct McpUiHostContextToolInfoToolInputSchema {
-    /// The schemas of the arguments, by name.
-    pub properties: Option<JsonObject>,
-    /// The names of the required arguments.
-    pub required: Option<Vec<String>>,
-    /// Members that the schema does not define.
-    pub extra: Extra<Self>,
-}
+#[derive(Clone, Debug, PartialEq)]
+pub struct McpUiHostContextToolInfoToolInputSchema(JsonObject);
 
 impl McpUiHostContextToolInfoToolInputSchema {
     /// Creates a `McpUiHostContextToolInfoToolInputSchema` without optional members.
     #[must_use]
     pub fn new() -> Self {
-        Self::default()
+        Self(codec::constant_members(&[("type", &codec::Literal::Str("object"))]))
+    }
+
+    /// The schemas of the arguments, by name.
+    #[must_use]
+    pub fn properties(&self) -> Option<JsonObject> {
+        self.0.get("properties")?.decode().ok()
     }
 
     /// Sets `properties`.
     #[must_use]
     pub fn with_properties(mut self, properties: impl Into<JsonObject>) -> Self {
-        self.properties = Some(properties.into());
+        let value: JsonObject = properties.into();
+        self.0.insert("properties", &value);
         self
+    }
+
+    /// The names of the required arguments.
+    #[must_use]
+    pub fn required(&self) -> Option<Vec<String>> {
+        self.0.get("required")?.decode().ok()
     }
 
     /// Sets `required`.
     #[must_use]
     pub fn with_required(mut self, required: impl Into<Vec<String>>) -> Self {
-        self.required = Some(required.into());
+        let value: Vec<String> = required.into();
+        self.0.insert("required", &value);
         self
     }
 }
 
-codec::object! { McpUiHostContextToolInfoToolInputSchema;
-    constant 0 "type" = Str("object"), optional 1 "properties" properties, optional 2 "required" required, ..extra
+codec::object_text! { McpUiHostContextToolInfoToolInputSchema;
+    constant 0 "type" = Str("object"), optional 1 "properties"(JsonObject), optional 2 "required"(Vec<String>),
 }
 
 /// How the user can operate the device.
@@ -587,7 +594,7 @@ impl DeviceCapabilities {
 }
 
 codec::object! { DeviceCapabilities;
-    optional 0 "touch" touch, optional 1 "hover" hover, else refuse_others
+    optional 0 "touch" touch, optional 1 "hover" hover, else refuse_other
 }
 
 /// The tool call that shows the app.
@@ -620,7 +627,7 @@ impl McpUiHostContextChangedNotificationParamsToolInfo {
 }
 
 codec::object! { McpUiHostContextChangedNotificationParamsToolInfo;
-    optional 0 "id" id, required 1 "tool" tool, else refuse_others
+    optional 0 "id" id, required 1 "tool" tool, else refuse_other
 }
 
 /// The ID of the JSON-RPC request that called the tool.
@@ -777,7 +784,7 @@ impl McpUiHostContextChangedNotificationParamsToolInfoTool {
 codec::object! { McpUiHostContextChangedNotificationParamsToolInfoTool;
     required 0 "name" name, optional 1 "title" title, optional 2 "icons" icons, optional 3 "description" description,
     required 4 "inputSchema" input_schema, optional 5 "outputSchema" output_schema,
-    optional 6 "annotations" annotations, optional 7 "execution" execution, optional 8 "_meta" meta, else refuse_others
+    optional 6 "annotations" annotations, optional 7 "execution" execution, optional 8 "_meta" meta, else refuse_other
 }
 
 /// Hints about the behavior of a tool. Hints from an untrusted server are not reliable.
@@ -843,7 +850,7 @@ impl McpUiHostContextChangedNotificationParamsToolInfoToolAnnotations {
 
 codec::object! { McpUiHostContextChangedNotificationParamsToolInfoToolAnnotations;
     optional 0 "title" title, optional 1 "readOnlyHint" read_only_hint, optional 2 "destructiveHint" destructive_hint,
-    optional 3 "idempotentHint" idempotent_hint, optional 4 "openWorldHint" open_world_hint, else refuse_others
+    optional 3 "idempotentHint" idempotent_hint, optional 4 "openWorldHint" open_world_hint, else refuse_other
 }
 
 /// How a tool runs.
@@ -879,7 +886,7 @@ impl Execution {
 }
 
 codec::object! { Execution;
-    optional 0 "taskSupport" task_support, else refuse_others
+    optional 0 "taskSupport" task_support, else refuse_other
 }
 
 /// Whether a tool can run as a task.
@@ -945,77 +952,86 @@ impl McpUiHostContextChangedNotificationParamsToolInfoToolIconsItem {
 
 codec::object! { McpUiHostContextChangedNotificationParamsToolInfoToolIconsItem;
     required 0 "src" src, optional 1 "mimeType" mime_type, optional 2 "sizes" sizes, optional 3 "theme" theme,
-    else refuse_others
+    else refuse_other
 }
 
 /// The JSON schema of the arguments of a tool.
 ///
 /// In JSON, `type` is `"object"`. Used by [`McpUiHostContextChangedNotificationParamsToolInfoTool`].
-#[derive(Clone, Debug, Default, PartialEq)]
-pub struct McpUiHostContextChangedNotificationParamsToolInfoToolInputSchema {
-    /// The schemas of the arguments, by name.
-    pub properties: Option<JsonObject>,
-    /// The names of the required arguments.
-    pub required: Option<Vec<String>>,
-    /// Members that the schema does not define.
-    pub extra: Extra<Self>,
-}
+#[derive(Clone, Debug, PartialEq)]
+pub struct McpUiHostContextChangedNotificationParamsToolInfoToolInputSchema(JsonObject);
 
 impl McpUiHostContextChangedNotificationParamsToolInfoToolInputSchema {
     /// Creates a `McpUiHostContextChangedNotificationParamsToolInfoToolInputSchema` without optional members.
     #[must_use]
     pub fn new() -> Self {
-        Self::default()
+        Self(codec::constant_members(&[("type", &codec::Literal::Str("object"))]))
+    }
+
+    /// The schemas of the arguments, by name.
+    #[must_use]
+    pub fn properties(&self) -> Option<JsonObject> {
+        self.0.get("properties")?.decode().ok()
     }
 
     /// Sets `properties`.
     #[must_use]
     pub fn with_properties(mut self, properties: impl Into<JsonObject>) -> Self {
-        self.properties = Some(properties.into());
+        let value: JsonObject = properties.into();
+        self.0.insert("properties", &value);
         self
+    }
+
+    /// The names of the required arguments.
+    #[must_use]
+    pub fn required(&self) -> Option<Vec<String>> {
+        self.0.get("required")?.decode().ok()
     }
 
     /// Sets `required`.
     #[must_use]
     pub fn with_required(mut self, required: impl Into<Vec<String>>) -> Self {
-        self.required = Some(required.into());
+        let value: Vec<String> = required.into();
+        self.0.insert("required", &value);
         self
     }
 }
 
-codec::object! { McpUiHostContextChangedNotificationParamsToolInfoToolInputSchema;
-    constant 0 "type" = Str("object"), optional 1 "properties" properties, optional 2 "required" required, ..extra
+codec::object_text! { McpUiHostContextChangedNotificationParamsToolInfoToolInputSchema;
+    constant 0 "type" = Str("object"), optional 1 "properties"(JsonObject), optional 2 "required"(Vec<String>),
 }
 
 /// The JSON schema of a structured result.
 ///
 /// Used by [`McpUiHostContextChangedNotificationParamsToolInfoTool`], [`McpUiHostContextToolInfoTool`],
 /// [`McpUiInitializeResultHostContextToolInfoTool`].
-#[derive(Clone, Debug, Default, PartialEq)]
-pub struct OutputSchema {
-    /// The dialect of the schema. In JSON, it is `$schema`.
-    pub schema: Option<String>,
-    /// Members that the schema does not define.
-    pub extra: Extra<Self>,
-}
+#[derive(Clone, Debug, PartialEq)]
+pub struct OutputSchema(JsonObject);
 
 impl OutputSchema {
     /// Creates an `OutputSchema` without optional members.
     #[must_use]
     pub fn new() -> Self {
-        Self::default()
+        Self(codec::constant_members(&[]))
+    }
+
+    /// The dialect of the schema. In JSON, it is `$schema`.
+    #[must_use]
+    pub fn schema(&self) -> Option<String> {
+        self.0.get("$schema")?.decode().ok()
     }
 
     /// Sets `$schema`.
     #[must_use]
     pub fn with_schema(mut self, schema: impl Into<String>) -> Self {
-        self.schema = Some(schema.into());
+        let value: String = schema.into();
+        self.0.insert("$schema", &value);
         self
     }
 }
 
-codec::object! { OutputSchema;
-    optional 0 "$schema" schema, ..extra
+codec::object_text! { OutputSchema;
+    optional 0 "$schema"(String),
 }
 
 /// The name and version of an app.
@@ -1085,7 +1101,7 @@ impl McpUiInitializeRequestParamsAppInfo {
 
 codec::object! { McpUiInitializeRequestParamsAppInfo;
     required 0 "name" name, optional 1 "title" title, optional 2 "icons" icons, required 3 "version" version,
-    optional 4 "websiteUrl" website_url, optional 5 "description" description, else refuse_others
+    optional 4 "websiteUrl" website_url, optional 5 "description" description, else refuse_other
 }
 
 /// An icon.
@@ -1134,7 +1150,7 @@ impl McpUiInitializeRequestParamsAppInfoIconsItem {
 
 codec::object! { McpUiInitializeRequestParamsAppInfoIconsItem;
     required 0 "src" src, optional 1 "mimeType" mime_type, optional 2 "sizes" sizes, optional 3 "theme" theme,
-    else refuse_others
+    else refuse_other
 }
 
 /// The tool call that shows the app.
@@ -1167,7 +1183,7 @@ impl McpUiInitializeResultHostContextToolInfo {
 }
 
 codec::object! { McpUiInitializeResultHostContextToolInfo;
-    optional 0 "id" id, required 1 "tool" tool, else refuse_others
+    optional 0 "id" id, required 1 "tool" tool, else refuse_other
 }
 
 /// The tool, as `tools/list` describes it.
@@ -1277,7 +1293,7 @@ impl McpUiInitializeResultHostContextToolInfoTool {
 codec::object! { McpUiInitializeResultHostContextToolInfoTool;
     required 0 "name" name, optional 1 "title" title, optional 2 "icons" icons, optional 3 "description" description,
     required 4 "inputSchema" input_schema, optional 5 "outputSchema" output_schema,
-    optional 6 "annotations" annotations, optional 7 "execution" execution, optional 8 "_meta" meta, else refuse_others
+    optional 6 "annotations" annotations, optional 7 "execution" execution, optional 8 "_meta" meta, else refuse_other
 }
 
 /// An icon.
@@ -1326,46 +1342,53 @@ impl McpUiInitializeResultHostContextToolInfoToolIconsItem {
 
 codec::object! { McpUiInitializeResultHostContextToolInfoToolIconsItem;
     required 0 "src" src, optional 1 "mimeType" mime_type, optional 2 "sizes" sizes, optional 3 "theme" theme,
-    else refuse_others
+    else refuse_other
 }
 
 /// The JSON schema of the arguments of a tool.
 ///
 /// In JSON, `type` is `"object"`. Used by [`McpUiInitializeResultHostContextToolInfoTool`].
-#[derive(Clone, Debug, Default, PartialEq)]
-pub struct McpUiInitializeResultHostContextToolInfoToolInputSchema {
-    /// The schemas of the arguments, by name.
-    pub properties: Option<JsonObject>,
-    /// The names of the required arguments.
-    pub required: Option<Vec<String>>,
-    /// Members that the schema does not define.
-    pub extra: Extra<Self>,
-}
+#[derive(Clone, Debug, PartialEq)]
+pub struct McpUiInitializeResultHostContextToolInfoToolInputSchema(JsonObject);
 
 impl McpUiInitializeResultHostContextToolInfoToolInputSchema {
     /// Creates a `McpUiInitializeResultHostContextToolInfoToolInputSchema` without optional members.
     #[must_use]
     pub fn new() -> Self {
-        Self::default()
+        Self(codec::constant_members(&[("type", &codec::Literal::Str("object"))]))
+    }
+
+    /// The schemas of the arguments, by name.
+    #[must_use]
+    pub fn properties(&self) -> Option<JsonObject> {
+        self.0.get("properties")?.decode().ok()
     }
 
     /// Sets `properties`.
     #[must_use]
     pub fn with_properties(mut self, properties: impl Into<JsonObject>) -> Self {
-        self.properties = Some(properties.into());
+        let value: JsonObject = properties.into();
+        self.0.insert("properties", &value);
         self
+    }
+
+    /// The names of the required arguments.
+    #[must_use]
+    pub fn required(&self) -> Option<Vec<String>> {
+        self.0.get("required")?.decode().ok()
     }
 
     /// Sets `required`.
     #[must_use]
     pub fn with_required(mut self, required: impl Into<Vec<String>>) -> Self {
-        self.required = Some(required.into());
+        let value: Vec<String> = required.into();
+        self.0.insert("required", &value);
         self
     }
 }
 
-codec::object! { McpUiInitializeResultHostContextToolInfoToolInputSchema;
-    constant 0 "type" = Str("object"), optional 1 "properties" properties, optional 2 "required" required, ..extra
+codec::object_text! { McpUiInitializeResultHostContextToolInfoToolInputSchema;
+    constant 0 "type" = Str("object"), optional 1 "properties"(JsonObject), optional 2 "required"(Vec<String>),
 }
 
 /// The name and version of a host.
@@ -1435,7 +1458,7 @@ impl McpUiInitializeResultHostInfo {
 
 codec::object! { McpUiInitializeResultHostInfo;
     required 0 "name" name, optional 1 "title" title, optional 2 "icons" icons, required 3 "version" version,
-    optional 4 "websiteUrl" website_url, optional 5 "description" description, else refuse_others
+    optional 4 "websiteUrl" website_url, optional 5 "description" description, else refuse_other
 }
 
 /// An icon.
@@ -1484,7 +1507,7 @@ impl McpUiInitializeResultHostInfoIconsItem {
 
 codec::object! { McpUiInitializeResultHostInfoIconsItem;
     required 0 "src" src, optional 1 "mimeType" mime_type, optional 2 "sizes" sizes, optional 3 "theme" theme,
-    else refuse_others
+    else refuse_other
 }
 
 /// The kinds of content that a host accepts. An empty object under a name means that the host accepts that kind.
@@ -1558,7 +1581,7 @@ impl McpUiSupportedContentBlockModalities {
 
 codec::object! { McpUiSupportedContentBlockModalities;
     optional 0 "text" text, optional 1 "image" image, optional 2 "audio" audio, optional 3 "resource" resource,
-    optional 4 "resourceLink" resource_link, optional 5 "structuredContent" structured_content, else refuse_others
+    optional 4 "resourceLink" resource_link, optional 5 "structuredContent" structured_content, else refuse_other
 }
 
 /// The name and version of a server.
@@ -1631,7 +1654,7 @@ impl McpUiToolResultNotificationParamsMetaServerInfo {
 
 codec::object! { McpUiToolResultNotificationParamsMetaServerInfo;
     required 0 "name" name, optional 1 "title" title, optional 2 "icons" icons, required 3 "version" version,
-    optional 4 "websiteUrl" website_url, optional 5 "description" description, else refuse_others
+    optional 4 "websiteUrl" website_url, optional 5 "description" description, else refuse_other
 }
 
 /// An icon.
@@ -1680,7 +1703,7 @@ impl McpUiToolResultNotificationParamsMetaServerInfoIconsItem {
 
 codec::object! { McpUiToolResultNotificationParamsMetaServerInfoIconsItem;
     required 0 "src" src, optional 1 "mimeType" mime_type, optional 2 "sizes" sizes, optional 3 "theme" theme,
-    else refuse_others
+    else refuse_other
 }
 
 codec::serde_impls! {

@@ -3,7 +3,7 @@
 
 //! Types shared by several areas of the protocol.
 
-use crate::{Never, Value, codec};
+use crate::{Json, Never, codec};
 
 /// The settings of the extension in the capabilities of a client.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -28,23 +28,23 @@ impl McpUiClientCapabilities {
 }
 
 codec::object! { McpUiClientCapabilities;
-    optional 0 "mimeTypes" mime_types, else refuse_others
+    optional 0 "mimeTypes" mime_types, else refuse_other
 }
 
 /// Any JSON value.
 ///
 /// The schema accepts every JSON value here.
-pub type McpUiHostContextSchema0 = Value;
+pub type McpUiHostContextSchema0 = Json;
 
 /// Any JSON value.
 ///
 /// The schema accepts every JSON value here.
-pub type Schema0 = Value;
+pub type Schema0 = Json;
 
 /// Any JSON value.
 ///
 /// The schema accepts every JSON value here.
-pub type McpUiInitializeResultSchema0 = Value;
+pub type McpUiInitializeResultSchema0 = Json;
 
 /// The name of a CSS variable that a host can set.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -295,7 +295,7 @@ impl McpUiToolMeta {
 
 codec::object! { McpUiToolMeta;
     optional 0 "resourceUri" resource_uri, optional 1 "visibility" visibility, optional 2 "csp" csp,
-    optional 3 "permissions" permissions, else refuse_others
+    optional 3 "permissions" permissions, else refuse_other
 }
 
 /// Who can call a tool.

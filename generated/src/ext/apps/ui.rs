@@ -9,7 +9,7 @@ use super::{
     McpUiInitializeResultHostInfo, McpUiToolResultNotificationParamsMetaServerInfo,
 };
 
-use crate::{Extra, JsonObject, Map, Never, Notification, Number, Request, Revision, Value, codec};
+use crate::{Extra, Json, JsonObject, Map, Never, Notification, Number, Request, Revision, codec};
 
 /// How a host displays an app.
 ///
@@ -51,7 +51,7 @@ impl McpUiDownloadFileRequest {
 }
 
 codec::object! { McpUiDownloadFileRequest;
-    constant 0 "method" = Str("ui/download-file"), required 1 "params" params, else refuse_others
+    constant 0 "method" = Str("ui/download-file"), required 1 "params" params, else refuse_other
 }
 
 impl Request for McpUiDownloadFileRequest {
@@ -79,7 +79,7 @@ impl McpUiDownloadFileRequestParams {
 }
 
 codec::object! { McpUiDownloadFileRequestParams;
-    required 0 "contents" contents, else refuse_others
+    required 0 "contents" contents, else refuse_other
 }
 
 /// The content of a file, or a link to it.
@@ -150,7 +150,7 @@ impl Resource {
 
 codec::object! { Resource;
     constant 0 "type" = Str("resource"), required 1 "resource" resource, optional 2 "annotations" annotations,
-    optional 3 "_meta" meta, else refuse_others
+    optional 3 "_meta" meta, else refuse_other
 }
 
 /// Hints about how to use or display content.
@@ -221,7 +221,7 @@ impl McpUiDownloadFileRequestParamsContentsItemResourceAnnotations {
 
 codec::object! { McpUiDownloadFileRequestParamsContentsItemResourceAnnotations;
     optional 0 "audience" audience, optional 1 "priority" priority, optional 2 "lastModified" last_modified,
-    else refuse_others
+    else refuse_other
 }
 
 /// Whom content is for.
@@ -334,7 +334,7 @@ impl McpUiDownloadFileRequestParamsContentsItemResourceResourceObject {
 
 codec::object! { McpUiDownloadFileRequestParamsContentsItemResourceResourceObject;
     required 0 "uri" uri, optional 1 "mimeType" mime_type, optional 2 "_meta" meta, required 3 "text" text,
-    else refuse_others
+    else refuse_other
 }
 
 /// The contents of a resource as bytes.
@@ -377,7 +377,7 @@ impl McpUiDownloadFileRequestParamsContentsItemResourceResourceObject2 {
 
 codec::object! { McpUiDownloadFileRequestParamsContentsItemResourceResourceObject2;
     required 0 "uri" uri, optional 1 "mimeType" mime_type, optional 2 "_meta" meta, required 3 "blob" blob,
-    else refuse_others
+    else refuse_other
 }
 
 /// Content that links to a resource.
@@ -493,7 +493,7 @@ codec::object! { ResourceLink;
     required 0 "name" name, optional 1 "title" title, optional 2 "icons" icons, required 3 "uri" uri,
     optional 4 "description" description, optional 5 "mimeType" mime_type, optional 6 "size" size,
     optional 7 "annotations" annotations, optional 8 "_meta" meta, constant 9 "type" = Str("resource_link"),
-    else refuse_others
+    else refuse_other
 }
 
 /// An icon.
@@ -542,7 +542,7 @@ impl McpUiDownloadFileRequestParamsContentsItemResourceLinkIconsItem {
 
 codec::object! { McpUiDownloadFileRequestParamsContentsItemResourceLinkIconsItem;
     required 0 "src" src, optional 1 "mimeType" mime_type, optional 2 "sizes" sizes, optional 3 "theme" theme,
-    else refuse_others
+    else refuse_other
 }
 
 /// Whether the files were saved.
@@ -729,7 +729,7 @@ impl McpUiHostContextChangedNotification {
 }
 
 codec::object! { McpUiHostContextChangedNotification;
-    constant 0 "method" = Str("ui/notifications/host-context-changed"), required 1 "params" params, else refuse_others
+    constant 0 "method" = Str("ui/notifications/host-context-changed"), required 1 "params" params, else refuse_other
 }
 
 impl Notification for McpUiHostContextChangedNotification {
@@ -979,7 +979,7 @@ impl SafeAreaInsets {
 
 codec::object! { SafeAreaInsets;
     required 0 "top" top, required 1 "right" right, required 2 "bottom" bottom, required 3 "left" left,
-    else refuse_others
+    else refuse_other
 }
 
 /// CSS that an app can insert.
@@ -1007,7 +1007,7 @@ impl McpUiHostCss {
 }
 
 codec::object! { McpUiHostCss;
-    optional 0 "fonts" fonts, else refuse_others
+    optional 0 "fonts" fonts, else refuse_other
 }
 
 /// The styles of a host, so that apps look like a part of it.
@@ -1044,7 +1044,7 @@ impl McpUiHostStyles {
 }
 
 codec::object! { McpUiHostStyles;
-    optional 0 "variables" variables, optional 1 "css" css, else refuse_others
+    optional 0 "variables" variables, optional 1 "css" css, else refuse_other
 }
 
 /// Values of CSS variables, by name.
@@ -1533,157 +1533,157 @@ codec::checked! { McpUiHostStylesVariables(Unchecked) }
 #[derive(Clone, Debug, PartialEq)]
 pub struct Unchecked {
     /// The background color of primary elements. In JSON, it is `--color-background-primary`.
-    pub color_background_primary: Value,
+    pub color_background_primary: Json,
     /// The background color of secondary elements. In JSON, it is `--color-background-secondary`.
-    pub color_background_secondary: Value,
+    pub color_background_secondary: Json,
     /// The background color of tertiary elements. In JSON, it is `--color-background-tertiary`.
-    pub color_background_tertiary: Value,
+    pub color_background_tertiary: Json,
     /// The background color of inverted elements. In JSON, it is `--color-background-inverse`.
-    pub color_background_inverse: Value,
+    pub color_background_inverse: Json,
     /// The background color of ghost elements. In JSON, it is `--color-background-ghost`.
-    pub color_background_ghost: Value,
+    pub color_background_ghost: Json,
     /// The background color of information. In JSON, it is `--color-background-info`.
-    pub color_background_info: Value,
+    pub color_background_info: Json,
     /// The background color of errors and destructive actions. In JSON, it is `--color-background-danger`.
-    pub color_background_danger: Value,
+    pub color_background_danger: Json,
     /// The background color of success. In JSON, it is `--color-background-success`.
-    pub color_background_success: Value,
+    pub color_background_success: Json,
     /// The background color of warnings. In JSON, it is `--color-background-warning`.
-    pub color_background_warning: Value,
+    pub color_background_warning: Json,
     /// The background color of disabled elements. In JSON, it is `--color-background-disabled`.
-    pub color_background_disabled: Value,
+    pub color_background_disabled: Json,
     /// The text color of primary elements. In JSON, it is `--color-text-primary`.
-    pub color_text_primary: Value,
+    pub color_text_primary: Json,
     /// The text color of secondary elements. In JSON, it is `--color-text-secondary`.
-    pub color_text_secondary: Value,
+    pub color_text_secondary: Json,
     /// The text color of tertiary elements. In JSON, it is `--color-text-tertiary`.
-    pub color_text_tertiary: Value,
+    pub color_text_tertiary: Json,
     /// The text color of inverted elements. In JSON, it is `--color-text-inverse`.
-    pub color_text_inverse: Value,
+    pub color_text_inverse: Json,
     /// The text color of ghost elements. In JSON, it is `--color-text-ghost`.
-    pub color_text_ghost: Value,
+    pub color_text_ghost: Json,
     /// The text color of information. In JSON, it is `--color-text-info`.
-    pub color_text_info: Value,
+    pub color_text_info: Json,
     /// The text color of errors and destructive actions. In JSON, it is `--color-text-danger`.
-    pub color_text_danger: Value,
+    pub color_text_danger: Json,
     /// The text color of success. In JSON, it is `--color-text-success`.
-    pub color_text_success: Value,
+    pub color_text_success: Json,
     /// The text color of warnings. In JSON, it is `--color-text-warning`.
-    pub color_text_warning: Value,
+    pub color_text_warning: Json,
     /// The text color of disabled elements. In JSON, it is `--color-text-disabled`.
-    pub color_text_disabled: Value,
+    pub color_text_disabled: Json,
     /// The border color of primary elements. In JSON, it is `--color-border-primary`.
-    pub color_border_primary: Value,
+    pub color_border_primary: Json,
     /// The border color of secondary elements. In JSON, it is `--color-border-secondary`.
-    pub color_border_secondary: Value,
+    pub color_border_secondary: Json,
     /// The border color of tertiary elements. In JSON, it is `--color-border-tertiary`.
-    pub color_border_tertiary: Value,
+    pub color_border_tertiary: Json,
     /// The border color of inverted elements. In JSON, it is `--color-border-inverse`.
-    pub color_border_inverse: Value,
+    pub color_border_inverse: Json,
     /// The border color of ghost elements. In JSON, it is `--color-border-ghost`.
-    pub color_border_ghost: Value,
+    pub color_border_ghost: Json,
     /// The border color of information. In JSON, it is `--color-border-info`.
-    pub color_border_info: Value,
+    pub color_border_info: Json,
     /// The border color of errors and destructive actions. In JSON, it is `--color-border-danger`.
-    pub color_border_danger: Value,
+    pub color_border_danger: Json,
     /// The border color of success. In JSON, it is `--color-border-success`.
-    pub color_border_success: Value,
+    pub color_border_success: Json,
     /// The border color of warnings. In JSON, it is `--color-border-warning`.
-    pub color_border_warning: Value,
+    pub color_border_warning: Json,
     /// The border color of disabled elements. In JSON, it is `--color-border-disabled`.
-    pub color_border_disabled: Value,
+    pub color_border_disabled: Json,
     /// The color of focus rings of primary elements. In JSON, it is `--color-ring-primary`.
-    pub color_ring_primary: Value,
+    pub color_ring_primary: Json,
     /// The color of focus rings of secondary elements. In JSON, it is `--color-ring-secondary`.
-    pub color_ring_secondary: Value,
+    pub color_ring_secondary: Json,
     /// The color of focus rings of inverted elements. In JSON, it is `--color-ring-inverse`.
-    pub color_ring_inverse: Value,
+    pub color_ring_inverse: Json,
     /// The color of focus rings of information. In JSON, it is `--color-ring-info`.
-    pub color_ring_info: Value,
+    pub color_ring_info: Json,
     /// The color of focus rings of errors and destructive actions. In JSON, it is `--color-ring-danger`.
-    pub color_ring_danger: Value,
+    pub color_ring_danger: Json,
     /// The color of focus rings of success. In JSON, it is `--color-ring-success`.
-    pub color_ring_success: Value,
+    pub color_ring_success: Json,
     /// The color of focus rings of warnings. In JSON, it is `--color-ring-warning`.
-    pub color_ring_warning: Value,
+    pub color_ring_warning: Json,
     /// The sans-serif font family. In JSON, it is `--font-sans`.
-    pub font_sans: Value,
+    pub font_sans: Json,
     /// The monospace font family. In JSON, it is `--font-mono`.
-    pub font_mono: Value,
+    pub font_mono: Json,
     /// The normal font weight. In JSON, it is `--font-weight-normal`.
-    pub font_weight_normal: Value,
+    pub font_weight_normal: Json,
     /// The medium font weight. In JSON, it is `--font-weight-medium`.
-    pub font_weight_medium: Value,
+    pub font_weight_medium: Json,
     /// The semibold font weight. In JSON, it is `--font-weight-semibold`.
-    pub font_weight_semibold: Value,
+    pub font_weight_semibold: Json,
     /// The bold font weight. In JSON, it is `--font-weight-bold`.
-    pub font_weight_bold: Value,
+    pub font_weight_bold: Json,
     /// The font size of extra small text. In JSON, it is `--font-text-xs-size`.
-    pub font_text_xs_size: Value,
+    pub font_text_xs_size: Json,
     /// The font size of small text. In JSON, it is `--font-text-sm-size`.
-    pub font_text_sm_size: Value,
+    pub font_text_sm_size: Json,
     /// The font size of medium text. In JSON, it is `--font-text-md-size`.
-    pub font_text_md_size: Value,
+    pub font_text_md_size: Json,
     /// The font size of large text. In JSON, it is `--font-text-lg-size`.
-    pub font_text_lg_size: Value,
+    pub font_text_lg_size: Json,
     /// The font size of extra small headings. In JSON, it is `--font-heading-xs-size`.
-    pub font_heading_xs_size: Value,
+    pub font_heading_xs_size: Json,
     /// The font size of small headings. In JSON, it is `--font-heading-sm-size`.
-    pub font_heading_sm_size: Value,
+    pub font_heading_sm_size: Json,
     /// The font size of medium headings. In JSON, it is `--font-heading-md-size`.
-    pub font_heading_md_size: Value,
+    pub font_heading_md_size: Json,
     /// The font size of large headings. In JSON, it is `--font-heading-lg-size`.
-    pub font_heading_lg_size: Value,
+    pub font_heading_lg_size: Json,
     /// The font size of extra large headings. In JSON, it is `--font-heading-xl-size`.
-    pub font_heading_xl_size: Value,
+    pub font_heading_xl_size: Json,
     /// The font size of double extra large headings. In JSON, it is `--font-heading-2xl-size`.
-    pub font_heading_2xl_size: Value,
+    pub font_heading_2xl_size: Json,
     /// The font size of triple extra large headings. In JSON, it is `--font-heading-3xl-size`.
-    pub font_heading_3xl_size: Value,
+    pub font_heading_3xl_size: Json,
     /// The line height of extra small text. In JSON, it is `--font-text-xs-line-height`.
-    pub font_text_xs_line_height: Value,
+    pub font_text_xs_line_height: Json,
     /// The line height of small text. In JSON, it is `--font-text-sm-line-height`.
-    pub font_text_sm_line_height: Value,
+    pub font_text_sm_line_height: Json,
     /// The line height of medium text. In JSON, it is `--font-text-md-line-height`.
-    pub font_text_md_line_height: Value,
+    pub font_text_md_line_height: Json,
     /// The line height of large text. In JSON, it is `--font-text-lg-line-height`.
-    pub font_text_lg_line_height: Value,
+    pub font_text_lg_line_height: Json,
     /// The line height of extra small headings. In JSON, it is `--font-heading-xs-line-height`.
-    pub font_heading_xs_line_height: Value,
+    pub font_heading_xs_line_height: Json,
     /// The line height of small headings. In JSON, it is `--font-heading-sm-line-height`.
-    pub font_heading_sm_line_height: Value,
+    pub font_heading_sm_line_height: Json,
     /// The line height of medium headings. In JSON, it is `--font-heading-md-line-height`.
-    pub font_heading_md_line_height: Value,
+    pub font_heading_md_line_height: Json,
     /// The line height of large headings. In JSON, it is `--font-heading-lg-line-height`.
-    pub font_heading_lg_line_height: Value,
+    pub font_heading_lg_line_height: Json,
     /// The line height of extra large headings. In JSON, it is `--font-heading-xl-line-height`.
-    pub font_heading_xl_line_height: Value,
+    pub font_heading_xl_line_height: Json,
     /// The line height of double extra large headings. In JSON, it is `--font-heading-2xl-line-height`.
-    pub font_heading_2xl_line_height: Value,
+    pub font_heading_2xl_line_height: Json,
     /// The line height of triple extra large headings. In JSON, it is `--font-heading-3xl-line-height`.
-    pub font_heading_3xl_line_height: Value,
+    pub font_heading_3xl_line_height: Json,
     /// The radius of extra small rounded corners. In JSON, it is `--border-radius-xs`.
-    pub border_radius_xs: Value,
+    pub border_radius_xs: Json,
     /// The radius of small rounded corners. In JSON, it is `--border-radius-sm`.
-    pub border_radius_sm: Value,
+    pub border_radius_sm: Json,
     /// The radius of medium rounded corners. In JSON, it is `--border-radius-md`.
-    pub border_radius_md: Value,
+    pub border_radius_md: Json,
     /// The radius of large rounded corners. In JSON, it is `--border-radius-lg`.
-    pub border_radius_lg: Value,
+    pub border_radius_lg: Json,
     /// The radius of extra large rounded corners. In JSON, it is `--border-radius-xl`.
-    pub border_radius_xl: Value,
+    pub border_radius_xl: Json,
     /// The radius of fully rounded corners. In JSON, it is `--border-radius-full`.
-    pub border_radius_full: Value,
+    pub border_radius_full: Json,
     /// The regular border width. In JSON, it is `--border-width-regular`.
-    pub border_width_regular: Value,
+    pub border_width_regular: Json,
     /// The shadow that is only a hairline. In JSON, it is `--shadow-hairline`.
-    pub shadow_hairline: Value,
+    pub shadow_hairline: Json,
     /// The small shadow. In JSON, it is `--shadow-sm`.
-    pub shadow_sm: Value,
+    pub shadow_sm: Json,
     /// The medium shadow. In JSON, it is `--shadow-md`.
-    pub shadow_md: Value,
+    pub shadow_md: Json,
     /// The large shadow. In JSON, it is `--shadow-lg`.
-    pub shadow_lg: Value,
+    pub shadow_lg: Json,
     /// Members that the schema does not define.
     pub extra: Extra<Self>,
 }
@@ -1693,82 +1693,82 @@ impl Unchecked {
     #[must_use]
     #[allow(clippy::too_many_arguments, reason = "the schema requires them all")]
     pub fn new(
-        color_background_primary: impl Into<Value>,
-        color_background_secondary: impl Into<Value>,
-        color_background_tertiary: impl Into<Value>,
-        color_background_inverse: impl Into<Value>,
-        color_background_ghost: impl Into<Value>,
-        color_background_info: impl Into<Value>,
-        color_background_danger: impl Into<Value>,
-        color_background_success: impl Into<Value>,
-        color_background_warning: impl Into<Value>,
-        color_background_disabled: impl Into<Value>,
-        color_text_primary: impl Into<Value>,
-        color_text_secondary: impl Into<Value>,
-        color_text_tertiary: impl Into<Value>,
-        color_text_inverse: impl Into<Value>,
-        color_text_ghost: impl Into<Value>,
-        color_text_info: impl Into<Value>,
-        color_text_danger: impl Into<Value>,
-        color_text_success: impl Into<Value>,
-        color_text_warning: impl Into<Value>,
-        color_text_disabled: impl Into<Value>,
-        color_border_primary: impl Into<Value>,
-        color_border_secondary: impl Into<Value>,
-        color_border_tertiary: impl Into<Value>,
-        color_border_inverse: impl Into<Value>,
-        color_border_ghost: impl Into<Value>,
-        color_border_info: impl Into<Value>,
-        color_border_danger: impl Into<Value>,
-        color_border_success: impl Into<Value>,
-        color_border_warning: impl Into<Value>,
-        color_border_disabled: impl Into<Value>,
-        color_ring_primary: impl Into<Value>,
-        color_ring_secondary: impl Into<Value>,
-        color_ring_inverse: impl Into<Value>,
-        color_ring_info: impl Into<Value>,
-        color_ring_danger: impl Into<Value>,
-        color_ring_success: impl Into<Value>,
-        color_ring_warning: impl Into<Value>,
-        font_sans: impl Into<Value>,
-        font_mono: impl Into<Value>,
-        font_weight_normal: impl Into<Value>,
-        font_weight_medium: impl Into<Value>,
-        font_weight_semibold: impl Into<Value>,
-        font_weight_bold: impl Into<Value>,
-        font_text_xs_size: impl Into<Value>,
-        font_text_sm_size: impl Into<Value>,
-        font_text_md_size: impl Into<Value>,
-        font_text_lg_size: impl Into<Value>,
-        font_heading_xs_size: impl Into<Value>,
-        font_heading_sm_size: impl Into<Value>,
-        font_heading_md_size: impl Into<Value>,
-        font_heading_lg_size: impl Into<Value>,
-        font_heading_xl_size: impl Into<Value>,
-        font_heading_2xl_size: impl Into<Value>,
-        font_heading_3xl_size: impl Into<Value>,
-        font_text_xs_line_height: impl Into<Value>,
-        font_text_sm_line_height: impl Into<Value>,
-        font_text_md_line_height: impl Into<Value>,
-        font_text_lg_line_height: impl Into<Value>,
-        font_heading_xs_line_height: impl Into<Value>,
-        font_heading_sm_line_height: impl Into<Value>,
-        font_heading_md_line_height: impl Into<Value>,
-        font_heading_lg_line_height: impl Into<Value>,
-        font_heading_xl_line_height: impl Into<Value>,
-        font_heading_2xl_line_height: impl Into<Value>,
-        font_heading_3xl_line_height: impl Into<Value>,
-        border_radius_xs: impl Into<Value>,
-        border_radius_sm: impl Into<Value>,
-        border_radius_md: impl Into<Value>,
-        border_radius_lg: impl Into<Value>,
-        border_radius_xl: impl Into<Value>,
-        border_radius_full: impl Into<Value>,
-        border_width_regular: impl Into<Value>,
-        shadow_hairline: impl Into<Value>,
-        shadow_sm: impl Into<Value>,
-        shadow_md: impl Into<Value>,
-        shadow_lg: impl Into<Value>,
+        color_background_primary: impl Into<Json>,
+        color_background_secondary: impl Into<Json>,
+        color_background_tertiary: impl Into<Json>,
+        color_background_inverse: impl Into<Json>,
+        color_background_ghost: impl Into<Json>,
+        color_background_info: impl Into<Json>,
+        color_background_danger: impl Into<Json>,
+        color_background_success: impl Into<Json>,
+        color_background_warning: impl Into<Json>,
+        color_background_disabled: impl Into<Json>,
+        color_text_primary: impl Into<Json>,
+        color_text_secondary: impl Into<Json>,
+        color_text_tertiary: impl Into<Json>,
+        color_text_inverse: impl Into<Json>,
+        color_text_ghost: impl Into<Json>,
+        color_text_info: impl Into<Json>,
+        color_text_danger: impl Into<Json>,
+        color_text_success: impl Into<Json>,
+        color_text_warning: impl Into<Json>,
+        color_text_disabled: impl Into<Json>,
+        color_border_primary: impl Into<Json>,
+        color_border_secondary: impl Into<Json>,
+        color_border_tertiary: impl Into<Json>,
+        color_border_inverse: impl Into<Json>,
+        color_border_ghost: impl Into<Json>,
+        color_border_info: impl Into<Json>,
+        color_border_danger: impl Into<Json>,
+        color_border_success: impl Into<Json>,
+        color_border_warning: impl Into<Json>,
+        color_border_disabled: impl Into<Json>,
+        color_ring_primary: impl Into<Json>,
+        color_ring_secondary: impl Into<Json>,
+        color_ring_inverse: impl Into<Json>,
+        color_ring_info: impl Into<Json>,
+        color_ring_danger: impl Into<Json>,
+        color_ring_success: impl Into<Json>,
+        color_ring_warning: impl Into<Json>,
+        font_sans: impl Into<Json>,
+        font_mono: impl Into<Json>,
+        font_weight_normal: impl Into<Json>,
+        font_weight_medium: impl Into<Json>,
+        font_weight_semibold: impl Into<Json>,
+        font_weight_bold: impl Into<Json>,
+        font_text_xs_size: impl Into<Json>,
+        font_text_sm_size: impl Into<Json>,
+        font_text_md_size: impl Into<Json>,
+        font_text_lg_size: impl Into<Json>,
+        font_heading_xs_size: impl Into<Json>,
+        font_heading_sm_size: impl Into<Json>,
+        font_heading_md_size: impl Into<Json>,
+        font_heading_lg_size: impl Into<Json>,
+        font_heading_xl_size: impl Into<Json>,
+        font_heading_2xl_size: impl Into<Json>,
+        font_heading_3xl_size: impl Into<Json>,
+        font_text_xs_line_height: impl Into<Json>,
+        font_text_sm_line_height: impl Into<Json>,
+        font_text_md_line_height: impl Into<Json>,
+        font_text_lg_line_height: impl Into<Json>,
+        font_heading_xs_line_height: impl Into<Json>,
+        font_heading_sm_line_height: impl Into<Json>,
+        font_heading_md_line_height: impl Into<Json>,
+        font_heading_lg_line_height: impl Into<Json>,
+        font_heading_xl_line_height: impl Into<Json>,
+        font_heading_2xl_line_height: impl Into<Json>,
+        font_heading_3xl_line_height: impl Into<Json>,
+        border_radius_xs: impl Into<Json>,
+        border_radius_sm: impl Into<Json>,
+        border_radius_md: impl Into<Json>,
+        border_radius_lg: impl Into<Json>,
+        border_radius_xl: impl Into<Json>,
+        border_radius_full: impl Into<Json>,
+        border_width_regular: impl Into<Json>,
+        shadow_hairline: impl Into<Json>,
+        shadow_sm: impl Into<Json>,
+        shadow_md: impl Into<Json>,
+        shadow_lg: impl Into<Json>,
     ) -> Self {
         Self {
             color_background_primary: color_background_primary.into(),
@@ -1932,7 +1932,7 @@ impl McpUiInitializeRequest {
 }
 
 codec::object! { McpUiInitializeRequest;
-    constant 0 "method" = Str("ui/initialize"), required 1 "params" params, else refuse_others
+    constant 0 "method" = Str("ui/initialize"), required 1 "params" params, else refuse_other
 }
 
 impl Request for McpUiInitializeRequest {
@@ -1973,7 +1973,7 @@ impl McpUiInitializeRequestParams {
 
 codec::object! { McpUiInitializeRequestParams;
     required 0 "appInfo" app_info, required 1 "appCapabilities" app_capabilities,
-    required 2 "protocolVersion" protocol_version, else refuse_others
+    required 2 "protocolVersion" protocol_version, else refuse_other
 }
 
 /// What the host supports, and the environment of the app.
@@ -2180,7 +2180,7 @@ impl McpUiInitializedNotification {
 }
 
 codec::object! { McpUiInitializedNotification;
-    constant 0 "method" = Str("ui/notifications/initialized"), optional 1 "params" params, else refuse_others
+    constant 0 "method" = Str("ui/notifications/initialized"), optional 1 "params" params, else refuse_other
 }
 
 impl Notification for McpUiInitializedNotification {
@@ -2209,7 +2209,7 @@ impl McpUiMessageRequest {
 }
 
 codec::object! { McpUiMessageRequest;
-    constant 0 "method" = Str("ui/message"), required 1 "params" params, else refuse_others
+    constant 0 "method" = Str("ui/message"), required 1 "params" params, else refuse_other
 }
 
 impl Request for McpUiMessageRequest {
@@ -2238,7 +2238,7 @@ impl McpUiMessageRequestParams {
 }
 
 codec::object! { McpUiMessageRequestParams;
-    constant 0 "role" = Str("user"), required 1 "content" content, else refuse_others
+    constant 0 "role" = Str("user"), required 1 "content" content, else refuse_other
 }
 
 /// A part of a message.
@@ -2323,7 +2323,7 @@ impl McpUiMessageRequestParamsContentItemText {
 
 codec::object! { McpUiMessageRequestParamsContentItemText;
     constant 0 "type" = Str("text"), required 1 "text" text, optional 2 "annotations" annotations,
-    optional 3 "_meta" meta, else refuse_others
+    optional 3 "_meta" meta, else refuse_other
 }
 
 /// Content that is an image.
@@ -2373,7 +2373,7 @@ impl McpUiMessageRequestParamsContentItemImage {
 
 codec::object! { McpUiMessageRequestParamsContentItemImage;
     constant 0 "type" = Str("image"), required 1 "data" data, required 2 "mimeType" mime_type,
-    optional 3 "annotations" annotations, optional 4 "_meta" meta, else refuse_others
+    optional 3 "annotations" annotations, optional 4 "_meta" meta, else refuse_other
 }
 
 /// Content that is audio.
@@ -2423,7 +2423,7 @@ impl McpUiMessageRequestParamsContentItemAudio {
 
 codec::object! { McpUiMessageRequestParamsContentItemAudio;
     constant 0 "type" = Str("audio"), required 1 "data" data, required 2 "mimeType" mime_type,
-    optional 3 "annotations" annotations, optional 4 "_meta" meta, else refuse_others
+    optional 3 "annotations" annotations, optional 4 "_meta" meta, else refuse_other
 }
 
 /// Whether the message was added to the conversation.
@@ -2476,7 +2476,7 @@ impl McpUiOpenLinkRequest {
 }
 
 codec::object! { McpUiOpenLinkRequest;
-    constant 0 "method" = Str("ui/open-link"), required 1 "params" params, else refuse_others
+    constant 0 "method" = Str("ui/open-link"), required 1 "params" params, else refuse_other
 }
 
 impl Request for McpUiOpenLinkRequest {
@@ -2504,7 +2504,7 @@ impl McpUiOpenLinkRequestParams {
 }
 
 codec::object! { McpUiOpenLinkRequestParams;
-    required 0 "url" url, else refuse_others
+    required 0 "url" url, else refuse_other
 }
 
 /// Whether the link was opened.
@@ -2558,7 +2558,7 @@ impl McpUiRequestDisplayModeRequest {
 }
 
 codec::object! { McpUiRequestDisplayModeRequest;
-    constant 0 "method" = Str("ui/request-display-mode"), required 1 "params" params, else refuse_others
+    constant 0 "method" = Str("ui/request-display-mode"), required 1 "params" params, else refuse_other
 }
 
 impl Request for McpUiRequestDisplayModeRequest {
@@ -2587,7 +2587,7 @@ impl McpUiRequestDisplayModeRequestParams {
 }
 
 codec::object! { McpUiRequestDisplayModeRequestParams;
-    required 0 "mode" mode, else refuse_others
+    required 0 "mode" mode, else refuse_other
 }
 
 /// The display mode after the request. It can differ from the requested one.
@@ -2641,7 +2641,7 @@ impl McpUiRequestTeardownNotification {
 }
 
 codec::object! { McpUiRequestTeardownNotification;
-    constant 0 "method" = Str("ui/notifications/request-teardown"), optional 1 "params" params, else refuse_others
+    constant 0 "method" = Str("ui/notifications/request-teardown"), optional 1 "params" params, else refuse_other
 }
 
 impl Notification for McpUiRequestTeardownNotification {
@@ -2707,7 +2707,7 @@ impl McpUiResourceCsp {
 
 codec::object! { McpUiResourceCsp;
     optional 0 "connectDomains" connect_domains, optional 1 "resourceDomains" resource_domains,
-    optional 2 "frameDomains" frame_domains, optional 3 "baseUriDomains" base_uri_domains, else refuse_others
+    optional 2 "frameDomains" frame_domains, optional 3 "baseUriDomains" base_uri_domains, else refuse_other
 }
 
 /// The member `ui` in the `_meta` of an app's resource, which configures its sandbox.
@@ -2761,7 +2761,7 @@ impl McpUiResourceMeta {
 
 codec::object! { McpUiResourceMeta;
     optional 0 "csp" csp, optional 1 "permissions" permissions, optional 2 "domain" domain,
-    optional 3 "prefersBorder" prefers_border, else refuse_others
+    optional 3 "prefersBorder" prefers_border, else refuse_other
 }
 
 /// The features of the browser that an app requires. The host may refuse them, so the app should check what it can use.
@@ -2819,7 +2819,7 @@ impl McpUiResourcePermissions {
 
 codec::object! { McpUiResourcePermissions;
     optional 0 "camera" camera, optional 1 "microphone" microphone, optional 2 "geolocation" geolocation,
-    optional 3 "clipboardWrite" clipboard_write, else refuse_others
+    optional 3 "clipboardWrite" clipboard_write, else refuse_other
 }
 
 /// Announces that the host is about to remove the app.
@@ -2845,7 +2845,7 @@ impl McpUiResourceTeardownRequest {
 }
 
 codec::object! { McpUiResourceTeardownRequest;
-    constant 0 "method" = Str("ui/resource-teardown"), required 1 "params" params, else refuse_others
+    constant 0 "method" = Str("ui/resource-teardown"), required 1 "params" params, else refuse_other
 }
 
 impl Request for McpUiResourceTeardownRequest {
@@ -2881,7 +2881,7 @@ impl McpUiSandboxProxyReadyNotification {
 }
 
 codec::object! { McpUiSandboxProxyReadyNotification;
-    constant 0 "method" = Str("ui/notifications/sandbox-proxy-ready"), required 1 "params" params, else refuse_others
+    constant 0 "method" = Str("ui/notifications/sandbox-proxy-ready"), required 1 "params" params, else refuse_other
 }
 
 impl Notification for McpUiSandboxProxyReadyNotification {
@@ -2911,7 +2911,7 @@ impl McpUiSandboxResourceReadyNotification {
 }
 
 codec::object! { McpUiSandboxResourceReadyNotification;
-    constant 0 "method" = Str("ui/notifications/sandbox-resource-ready"), required 1 "params" params, else refuse_others
+    constant 0 "method" = Str("ui/notifications/sandbox-resource-ready"), required 1 "params" params, else refuse_other
 }
 
 impl Notification for McpUiSandboxResourceReadyNotification {
@@ -2966,7 +2966,7 @@ impl McpUiSandboxResourceReadyNotificationParams {
 
 codec::object! { McpUiSandboxResourceReadyNotificationParams;
     required 0 "html" html, optional 1 "sandbox" sandbox, optional 2 "csp" csp, optional 3 "permissions" permissions,
-    else refuse_others
+    else refuse_other
 }
 
 /// Reports the new size of the app's content, so that the host can resize the frame.
@@ -2990,7 +2990,7 @@ impl McpUiSizeChangedNotification {
 }
 
 codec::object! { McpUiSizeChangedNotification;
-    constant 0 "method" = Str("ui/notifications/size-changed"), required 1 "params" params, else refuse_others
+    constant 0 "method" = Str("ui/notifications/size-changed"), required 1 "params" params, else refuse_other
 }
 
 impl Notification for McpUiSizeChangedNotification {
@@ -3033,7 +3033,7 @@ impl McpUiSizeChangedNotificationParams {
 }
 
 codec::object! { McpUiSizeChangedNotificationParams;
-    optional 0 "width" width, optional 1 "height" height, else refuse_others
+    optional 0 "width" width, optional 1 "height" height, else refuse_other
 }
 
 /// Values of CSS variables, by name.
@@ -3558,7 +3558,7 @@ impl McpUiToolCancelledNotification {
 }
 
 codec::object! { McpUiToolCancelledNotification;
-    constant 0 "method" = Str("ui/notifications/tool-cancelled"), required 1 "params" params, else refuse_others
+    constant 0 "method" = Str("ui/notifications/tool-cancelled"), required 1 "params" params, else refuse_other
 }
 
 impl Notification for McpUiToolCancelledNotification {
@@ -3592,7 +3592,7 @@ impl McpUiToolCancelledNotificationParams {
 }
 
 codec::object! { McpUiToolCancelledNotificationParams;
-    optional 0 "reason" reason, else refuse_others
+    optional 0 "reason" reason, else refuse_other
 }
 
 /// Passes the arguments of the tool call to the app. The host sends it once, before the result.
@@ -3616,7 +3616,7 @@ impl McpUiToolInputNotification {
 }
 
 codec::object! { McpUiToolInputNotification;
-    constant 0 "method" = Str("ui/notifications/tool-input"), required 1 "params" params, else refuse_others
+    constant 0 "method" = Str("ui/notifications/tool-input"), required 1 "params" params, else refuse_other
 }
 
 impl Notification for McpUiToolInputNotification {
@@ -3650,7 +3650,7 @@ impl McpUiToolInputNotificationParams {
 }
 
 codec::object! { McpUiToolInputNotificationParams;
-    optional 0 "arguments" arguments, else refuse_others
+    optional 0 "arguments" arguments, else refuse_other
 }
 
 /// Passes incomplete arguments while the model still generates them. The host repairs the JSON, so values can be cut
@@ -3675,7 +3675,7 @@ impl McpUiToolInputPartialNotification {
 }
 
 codec::object! { McpUiToolInputPartialNotification;
-    constant 0 "method" = Str("ui/notifications/tool-input-partial"), required 1 "params" params, else refuse_others
+    constant 0 "method" = Str("ui/notifications/tool-input-partial"), required 1 "params" params, else refuse_other
 }
 
 impl Notification for McpUiToolInputPartialNotification {
@@ -3709,7 +3709,7 @@ impl McpUiToolInputPartialNotificationParams {
 }
 
 codec::object! { McpUiToolInputPartialNotificationParams;
-    optional 0 "arguments" arguments, else refuse_others
+    optional 0 "arguments" arguments, else refuse_other
 }
 
 /// Passes the result of the tool call to the app.
@@ -3733,7 +3733,7 @@ impl McpUiToolResultNotification {
 }
 
 codec::object! { McpUiToolResultNotification;
-    constant 0 "method" = Str("ui/notifications/tool-result"), required 1 "params" params, else refuse_others
+    constant 0 "method" = Str("ui/notifications/tool-result"), required 1 "params" params, else refuse_other
 }
 
 impl Notification for McpUiToolResultNotification {
@@ -3753,7 +3753,7 @@ pub struct McpUiToolResultNotificationParams {
     /// The content, in order. Default: `[]`.
     pub content: Vec<McpUiMessageRequestParamsContentItem>,
     /// The content as a JSON object.
-    pub structured_content: Option<Value>,
+    pub structured_content: Option<Json>,
     /// Whether the tool call failed.
     pub is_error: Option<bool>,
     /// Members that the schema does not define.
@@ -3782,7 +3782,7 @@ impl McpUiToolResultNotificationParams {
 
     /// Sets `structuredContent`.
     #[must_use]
-    pub fn with_structured_content(mut self, structured_content: impl Into<Value>) -> Self {
+    pub fn with_structured_content(mut self, structured_content: impl Into<Json>) -> Self {
         self.structured_content = Some(structured_content.into());
         self
     }
@@ -3854,7 +3854,7 @@ impl McpUiUpdateModelContextRequest {
 }
 
 codec::object! { McpUiUpdateModelContextRequest;
-    constant 0 "method" = Str("ui/update-model-context"), required 1 "params" params, else refuse_others
+    constant 0 "method" = Str("ui/update-model-context"), required 1 "params" params, else refuse_other
 }
 
 impl Request for McpUiUpdateModelContextRequest {
@@ -3899,7 +3899,7 @@ impl McpUiUpdateModelContextRequestParams {
 }
 
 codec::object! { McpUiUpdateModelContextRequestParams;
-    optional 0 "content" content, optional 1 "structuredContent" structured_content, else refuse_others
+    optional 0 "content" content, optional 1 "structuredContent" structured_content, else refuse_other
 }
 
 codec::serde_impls! {

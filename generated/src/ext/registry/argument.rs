@@ -4,7 +4,7 @@
 //! Types of the area `argument`.
 
 use super::{Format, Input};
-use crate::{Extra, Map, Value, codec};
+use crate::{Extra, Json, Map, codec};
 
 /// An argument on a command line.
 ///
@@ -435,7 +435,7 @@ codec::object! { NamedArgument;
 ///
 /// Used by [`Argument`].
 #[derive(Clone, Debug, PartialEq)]
-pub struct PositionalArgument(Value);
+pub struct PositionalArgument(Json);
 
 impl PositionalArgument {
     /// Decodes the value as the alternative `Positional`.
@@ -587,7 +587,7 @@ impl PositionalArgument {
     }
 }
 
-codec::checked! { PositionalArgument(Value) }
+codec::checked! { PositionalArgument(Json) }
 
 codec::serde_impls! {
     Argument, PositionalArgumentPositional, PositionalArgumentPositional2, NamedArgument, PositionalArgument

@@ -2,7 +2,7 @@
 
 use mcpgen_runtime::Client;
 use mcpgen_types::JsonObject;
-use serde_json::Value;
+use serde_json::{Map, Value};
 
 use crate::arguments::{object, typed};
 use crate::cli::{CallArgs, Format, Kind};
@@ -39,7 +39,7 @@ pub(crate) async fn run(args: CallArgs) -> Result<(), Failure> {
 }
 
 /// Returns the content as text, or the structured content of a result without content.
-fn text(result: &JsonObject) -> String {
+fn text(result: &Map<String, Value>) -> String {
     let blocks = result.get("content").and_then(Value::as_array).map(Vec::as_slice).unwrap_or_default();
     match result.get("structuredContent") {
         Some(structured) if blocks.is_empty() => output::json(structured),

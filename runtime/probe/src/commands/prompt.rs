@@ -10,12 +10,8 @@ use crate::output::{self, BOLD, plain, styled};
 use crate::requests::request;
 
 pub(crate) async fn run(args: &PromptArgs) -> Result<(), Failure> {
-    let arguments: JsonObject =
-        args.arguments.iter().map(|(name, value)| (name.clone(), value.as_str().into())).collect();
-    let params = JsonObject::from_iter([
-        ("name".to_owned(), Value::from(args.prompt.as_str())),
-        ("arguments".to_owned(), arguments.into()),
-    ]);
+    let arguments: JsonObject = args.arguments.iter().map(|(name, value)| (name, value.into())).collect();
+    let params = JsonObject::from([("name", (&args.prompt).into()), ("arguments", arguments.into())]);
     let result =
         args.connection.run(async |client, activity| request(client, "prompts/get", params, activity).await).await?;
     match args.format {

@@ -13,7 +13,7 @@ use crate::requests::request;
 const METHOD: &str = "resources/read";
 
 pub(crate) async fn run(args: &ReadArgs) -> Result<(), Failure> {
-    let params = JsonObject::from_iter([("uri".to_owned(), args.uri.as_str().into())]);
+    let params = JsonObject::from([("uri", (&args.uri).into())]);
     let result = args.connection.run(async |client, activity| request(client, METHOD, params, activity).await).await?;
     let contents = result.get("contents").and_then(Value::as_array).map(Vec::as_slice).unwrap_or_default();
     if let Some(path) = &args.output {

@@ -8,8 +8,7 @@ use mcpgen_runtime::jsonrpc::envelope::{Envelope, Frame, scan_bytes};
 use mcpgen_runtime::protocol::modern::PROTOCOL_VERSION;
 use mcpgen_types::codec::Cursor;
 use mcpgen_types::traffic::PendingRequests;
-use mcpgen_types::{ErrorId, JsonObject, RequestId, Revision};
-use serde_json::Value;
+use mcpgen_types::{ErrorId, JsonObject, JsonRef, RequestId, Revision};
 
 use super::validate;
 use crate::output::{BOLD, CYAN, DIM, GREEN, RED, plain, quoted, styled};
@@ -197,12 +196,12 @@ impl Observer {
         params: &JsonObject,
         text: Option<&Cow<'_, str>>,
     ) -> Description {
-        let in_meta = params.get("_meta").and_then(|meta| meta.get(PROTOCOL_VERSION)).and_then(Value::as_str);
-        let proposed = || params.get("protocolVersion").and_then(Value::as_str).filter(|_| method == "initialize");
-        let revision = in_meta.or_else(proposed).map(str::to_owned).or_else(|| self.negotiated.clone());
+        let in_meta = params.get("_meta").and_then(|meta| meta.get(PROTOCOL_VERSION)?.as_str());
+        let proposed = || params.get("protocolVersion").and_then(JsonRef::as_str).filter(|_| method == "initialize");
+        let revision = in_meta.or_else(proposed).map(Cow::into_owned).or_else(|| self.negotiated.clone());
         let known: Option<Revision> = revision.as_deref().and_then(|revision| revision.parse().ok());
         let spec = known.and_then(|revision| revision.method(method));
-        let subject = spec.and_then(|spec| spec.subject).and_then(|member| params.get(member)).and_then(Value::as_str);
+        let subject = spec.and_then(|spec| spec.subject).and_then(|member| params.get(member)?.as_str());
         let subject = subject
             .map_or(String::new(), |subject| format!(" {}", subject.chars().take(LONGEST_SUBJECT).collect::<String>()));
         let remark = match (&revision, known, spec) {
@@ -231,7 +230,7 @@ impl Observer {
         let raw = result.to_json();
         let PendingRequest { method, mut revision, is_task } = request;
         if method == "initialize" {
-            let negotiated = object(Some(result)).get("protocolVersion").and_then(Value::as_str).map(str::to_owned);
+            let negotiated = raw.get("protocolVersion").and_then(JsonRef::as_str).map(Cow::into_owned);
             self.negotiated.clone_from(&negotiated);
             revision = negotiated;
         }

@@ -14,7 +14,7 @@ use mcpgen_runtime::replicas::{
     SessionStore, StoredEvent, StoredSession, StreamId,
 };
 use mcpgen_runtime::tasks::{StoredTask, TaskStore};
-use mcpgen_types::JsonObject;
+use mcpgen_types::Map;
 use mcpgen_types::v2025_11_25::{Task, TaskStatus};
 use tokio::time::{Instant, sleep, timeout};
 
@@ -29,8 +29,8 @@ fn task(id: &str) -> StoredTask {
         owner: "ann".to_owned(),
         until: now + jiff::SignedDuration::from_secs(60),
         outcome: None,
-        input_requests: JsonObject::new(),
-        input_responses: JsonObject::new(),
+        input_requests: Map::new(),
+        input_responses: Map::new(),
     }
 }
 

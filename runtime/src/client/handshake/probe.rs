@@ -1,6 +1,6 @@
 //! Interprets the response to `server/discover`.
 
-use mcpgen_types::{ErrorObject, Json, JsonObject, Revision, Value};
+use mcpgen_types::{ErrorObject, Json, JsonRef, Revision};
 
 use crate::jsonrpc::errors;
 use crate::peer::CallError;
@@ -65,7 +65,6 @@ fn knows_legacy(versions: &[String]) -> bool {
 pub(super) fn listed(response: &Result<Json, CallError>) -> Option<Vec<String>> {
     match response {
         Ok(result) => {
-            let result: JsonObject = result.decode().ok()?;
             result.get("capabilities").filter(|capabilities| capabilities.is_object())?;
             strings(result.get("supportedVersions")?)
         }
@@ -74,8 +73,8 @@ pub(super) fn listed(response: &Result<Json, CallError>) -> Option<Vec<String>> 
     }
 }
 
-fn strings(array: &Value) -> Option<Vec<String>> {
-    array.as_array()?.iter().map(|item| item.as_str().map(str::to_owned)).collect()
+fn strings(array: JsonRef<'_>) -> Option<Vec<String>> {
+    array.decode().ok()
 }
 
 /// Returns the supported revisions from the error with which modern servers reject a revision.

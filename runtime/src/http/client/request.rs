@@ -4,8 +4,8 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use http::{Method, StatusCode};
-use mcpgen_types::codec::Decode;
-use mcpgen_types::{ErrorId, ErrorMessage, JsonObject, RequestId, Value};
+use mcpgen_types::codec::Cursor;
+use mcpgen_types::{ErrorId, ErrorMessage, RequestId};
 use tokio::sync::oneshot;
 use tokio_util::sync::CancellationToken;
 
@@ -16,7 +16,7 @@ use super::response::{ResponseBody, check_status, negotiated_version, read_begin
 use super::state::{PendingRequest, Restarts, SessionHeaders, Shared};
 use crate::http::headers::SESSION;
 use crate::jsonrpc::envelope::{Envelope, scan};
-use crate::protocol::header_params;
+use crate::protocol::header_params::{self, Header};
 use crate::transport::{Inbound, ReceiveError, Undelivered};
 
 /// How long a cancellation waits for the response headers of the request that it cancels.
@@ -143,16 +143,12 @@ impl Shared {
         if !known && !has_headers(message) {
             return;
         }
-        let Some(result) = read_result(message, |result| JsonObject::decode(result).ok()) else { return };
-        for tool in result.get("tools").and_then(Value::as_array).into_iter().flatten() {
-            let Some(name) = tool.get("name").and_then(Value::as_str) else { continue };
-            let schema = tool.get("inputSchema").and_then(Value::as_object);
-            // Tools with invalid annotations are not callable, so they need no headers.
-            let annotated = schema.and_then(|schema| header_params::headers(schema).ok()).unwrap_or_default();
+        let Some(tools) = read_result(message, |result| Some(annotated_tools(result))) else { return };
+        for (name, annotated) in tools {
             let mut state = self.state();
             match annotated.is_empty() {
-                true => drop(state.tools.remove(name)),
-                false => drop(state.tools.insert(name.to_owned(), Arc::new(annotated))),
+                true => drop(state.tools.remove(&name)),
+                false => drop(state.tools.insert(name, Arc::new(annotated))),
             }
         }
     }
@@ -200,4 +196,15 @@ fn error_response(status: StatusCode, body: &str, id: &RequestId) -> Option<Vec<
         Envelope::Error { error, .. } => Some(mcpgen_types::to_vec(&ErrorMessage::new(id.clone(), error))),
         _ => None,
     }
+}
+
+/// Returns the name of each tool in a result of `tools/list`, with the arguments that are repeated in headers. A tool with
+/// invalid annotations is not callable, so it needs no headers.
+fn annotated_tools(result: Cursor<'_>) -> Vec<(String, Vec<Header>)> {
+    let tools = result.get("tools").and_then(|tools| tools.elements().ok()).into_iter().flatten();
+    let annotated = tools.filter_map(|tool| {
+        let headers = tool.get("inputSchema").and_then(|schema| header_params::headers(schema).ok());
+        Some((tool.get("name")?.as_str()?.into_owned(), headers.unwrap_or_default()))
+    });
+    annotated.collect()
 }

@@ -216,10 +216,12 @@ impl<S: RequestService + Sync> Endpoint<S> {
                 session.record_notification(change.key).await?;
                 continue;
             };
+            let recorded = session::retained_cost(change.key.len() + change.message.len());
             let retained = match (is_initialize, change.is_reset) {
-                (true, _) => inbound.memory().total(),
+                // The session also keeps what the client has declared.
+                (true, _) => recorded + inbound.size(),
                 (_, true) => 0,
-                (_, false) => session::retained_cost(change.key.len() + change.message.len()),
+                (_, false) => recorded,
             };
             changes.push((id, change, self.session_memory(caller.owner.as_ref(), retained)?));
         }

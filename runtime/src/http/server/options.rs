@@ -28,7 +28,7 @@ pub struct EndpointOptions {
     /// is set, each owner gets a quarter of this, or one body if that is more. Default: 64 MiB.
     pub body_buffer: usize,
     /// The maximum memory of messages whose handlers have not ended or whose responses are not written, in bytes: their
-    /// text, its index, an estimate of the decoded values, which may take 90 times the length of the text, and the
+    /// text, its index, an estimate of the decoded values, which may take 30 times the length of the text, and the
     /// messages to the client. A message counts at least 16 KiB. If [`owner`](Self::owner) is set, each owner gets a
     /// quarter of this. A message that can never fit is refused with 413. Default: 256 MiB.
     pub message_memory: usize,

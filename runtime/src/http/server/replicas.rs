@@ -296,7 +296,8 @@ impl Shared {
     fn missable_changes(&self) -> Vec<Change> {
         let config = self.config();
         let lists = [("tools", Change::Tools), ("prompts", Change::Prompts), ("resources", Change::Resources)];
-        let lists = lists.into_iter().filter(|(list, _)| can(&config.local_info.capabilities, &[list, "listChanged"]));
+        let lists =
+            lists.into_iter().filter(|(list, _)| can(config.local_info.capabilities.as_ref(), &[list, "listChanged"]));
         lists.map(|(_, change)| change).collect()
     }
 

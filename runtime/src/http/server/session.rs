@@ -664,7 +664,7 @@ impl Session {
 fn with_id(message: Bytes, id: &str) -> Bytes {
     match mcpgen_types::from_slice::<JsonObject>(&message) {
         Ok(mut request) if request.contains_key("id") => {
-            request.insert("id".to_owned(), id.into());
+            request.insert("id", id);
             mcpgen_types::to_vec(&request).into()
         }
         _ => message,

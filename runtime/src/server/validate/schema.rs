@@ -7,12 +7,13 @@ use std::time::Duration;
 
 use jsonschema::error::ValidationErrorKind;
 use jsonschema::{PatternOptions, ValidationError, Validator};
-use mcpgen_types::Value;
+use mcpgen_types::{Json, Value};
 use tokio::sync::Semaphore;
 
 use super::budget::{self, Budget};
 use super::error::SchemaError;
 use super::rewrite::rewrite;
+use crate::jsonrpc::json;
 
 /// A compiled schema.
 pub(super) struct Schema(Validator);
@@ -25,6 +26,8 @@ pub(super) enum Verdict {
     Invalid(String),
     /// The check took too long, so the value may be valid or not.
     Unfinished,
+    /// The value is too large to be checked.
+    TooLarge,
 }
 
 /// The budget of a check on the caller's thread, which may also run other tasks: a few milliseconds.
@@ -65,31 +68,36 @@ impl Schema {
             .map_err(|error| SchemaError::from_build(&error))
     }
 
-    /// Checks a value and returns it. A check that takes longer than a few milliseconds is repeated on a thread for
-    /// blocking work.
-    pub(super) async fn check(self: &Arc<Self>, value: Value) -> (Value, Verdict) {
+    /// Checks a value. A check that takes longer than a few milliseconds is repeated on a thread for blocking work.
+    pub(super) async fn check(self: &Arc<Self>, json: &Json) -> Verdict {
+        let Some(value) = json::tree(json) else { return Verdict::TooLarge };
+        if json.entries().is_ok_and(|found| found != entries(&value)) {
+            return Verdict::Invalid("the name of a member occurs more than once".to_owned());
+        }
         match self.check_within(QUICK, &value) {
-            Verdict::Unfinished => self.check_thoroughly(value).await,
-            verdict => (value, verdict),
+            Verdict::Unfinished => {
+                // Other checks may take long, and the tree is large.
+                drop(value);
+                self.check_thoroughly(json.clone()).await
+            }
+            verdict => verdict,
         }
     }
 
-    async fn check_thoroughly(self: &Arc<Self>, value: Value) -> (Value, Verdict) {
+    async fn check_thoroughly(self: &Arc<Self>, json: Json) -> Verdict {
         // Limits the concurrent checks to the number of processors.
         static ROOM: LazyLock<Arc<Semaphore>> =
             LazyLock::new(|| Arc::new(Semaphore::new(available_parallelism().map_or(1, usize::from))));
         let Ok(Ok(room)) = tokio::time::timeout(MAX_WAIT, Arc::clone(&ROOM).acquire_owned()).await else {
-            return (value, Verdict::Unfinished);
+            return Verdict::Unfinished;
         };
-        let (schema, value) = (Arc::clone(self), Arc::new(value));
-        let shared = Arc::clone(&value);
+        let schema = Arc::clone(self);
         let check = tokio::task::spawn_blocking(move || {
             // Hold the permit until the check ends, even if the caller is cancelled.
             let _room = room;
-            schema.check_within(THOROUGH, &shared)
+            schema.check_within(THOROUGH, &json.to_value())
         });
-        let verdict = check.await.unwrap_or(Verdict::Unfinished);
-        (Arc::unwrap_or_clone(value), verdict)
+        check.await.unwrap_or(Verdict::Unfinished)
     }
 
     fn check_within(&self, budget: Budget, value: &Value) -> Verdict {
@@ -158,6 +166,15 @@ impl SchemaError {
             ValidationErrorKind::Format { format } if format == "regex" => Self::Pattern(text, MAX_PATTERN_BYTES >> 10),
             _ => Self::Invalid(text),
         }
+    }
+}
+
+/// Returns the number of entries that a tree would have in an index. Repeated names are not in the tree.
+fn entries(value: &Value) -> usize {
+    match value {
+        Value::Array(elements) => 2 + elements.iter().map(entries).sum::<usize>(),
+        Value::Object(members) => 2 + members.values().map(|value| 1 + entries(value)).sum::<usize>(),
+        _ => 1,
     }
 }
 
@@ -391,5 +408,15 @@ mod tests {
         let schema = Schema::new(&json!({ "items": { "type": "string" } })).expect("valid schema");
         let many = schema.check_within(Budget { steps: 1_000_000, ..SMALL }, &json!(vec![0; 60_000]));
         assert_eq!(many, Verdict::Invalid("does not match the schema".to_owned()));
+    }
+
+    #[tokio::test]
+    async fn refuses_what_it_cannot_check() {
+        let schema = Arc::new(Schema::new(&json!({})).expect("a schema"));
+        let check = async |text: &str| schema.check(&Json::parse(text).expect("JSON")).await;
+        let numbers = |count: usize| format!("[{}0]", "0,".repeat(count));
+        assert_eq!(check(&numbers(300_000)).await, Verdict::Valid);
+        assert_eq!(check(&numbers(500_000)).await, Verdict::TooLarge);
+        assert!(matches!(check(r#"{"a":[{"b":1,"b":2}]}"#).await, Verdict::Invalid(_)));
     }
 }

@@ -3,9 +3,10 @@
 use std::sync::Arc;
 
 use mcpgen_types::v2026_07_28::{CallToolResult, Tool};
-use mcpgen_types::{JsonObject, Value};
+use mcpgen_types::{Json, JsonObject, Value};
 
 use super::schema::{Schema, Verdict};
+use crate::jsonrpc::json;
 use crate::server::error::DefinitionError;
 use crate::server::tool_error::ToolError;
 
@@ -34,14 +35,18 @@ impl Schemas {
     ///
     /// Fails if the arguments are invalid, or if the check takes too long. The message is written for the model.
     pub(crate) async fn check_input(&self, tool: &str, arguments: JsonObject) -> Result<JsonObject, ToolError> {
-        let (arguments, verdict) = self.input.check(Value::Object(arguments)).await;
-        match (verdict, arguments) {
-            (Verdict::Valid, Value::Object(arguments)) => Ok(arguments),
-            (Verdict::Invalid(errors), _) => {
+        match self.input.check(&arguments).await {
+            Verdict::Valid => Ok(arguments),
+            Verdict::Invalid(errors) => {
                 let why = format!("invalid arguments for {tool}: {errors}. Correct them and call the tool again.");
                 Err(ToolError::failed(why))
             }
-            _ => Err(ToolError::failed(format!("{tool}: checking the arguments against inputSchema took too long"))),
+            Verdict::Unfinished => {
+                Err(ToolError::failed(format!("{tool}: checking the arguments against inputSchema took too long")))
+            }
+            Verdict::TooLarge => {
+                Err(ToolError::failed(format!("{tool}: the arguments are too large to check them against inputSchema")))
+            }
         }
     }
 
@@ -51,13 +56,9 @@ impl Schemas {
     ///
     /// Fails if the result does not match the schema, which is logged and reported as an internal error, or if the
     /// check takes too long.
-    pub(crate) async fn check_output(
-        &self,
-        tool: &str,
-        mut result: CallToolResult,
-    ) -> Result<CallToolResult, ToolError> {
+    pub(crate) async fn check_output(&self, tool: &str, result: CallToolResult) -> Result<CallToolResult, ToolError> {
         let Some(schema) = &self.output else { return Ok(result) };
-        match check_content(schema, &mut result).await {
+        match check_content(schema, &result).await {
             Verdict::Valid => Ok(result),
             Verdict::Invalid(errors) => {
                 tracing::error!(tool, errors, "structured content does not match the tool's outputSchema");
@@ -67,20 +68,22 @@ impl Schemas {
                 tracing::error!(tool, "checking structured content against the tool's outputSchema took too long");
                 Err(ToolError::failed(format!("{tool}: checking the result against outputSchema took too long")))
             }
+            Verdict::TooLarge => {
+                tracing::error!(tool, "structured content is too large to check it against the tool's outputSchema");
+                Err(ToolError::failed(format!("{tool}: the result is too large to check it against outputSchema")))
+            }
         }
     }
 }
 
-async fn check_content(schema: &Arc<Schema>, result: &mut CallToolResult) -> Verdict {
+async fn check_content(schema: &Arc<Schema>, result: &CallToolResult) -> Verdict {
     if result.is_error == Some(true) {
         return Verdict::Valid;
     }
-    let Some(content) = result.structured_content.take() else {
+    let Some(content) = &result.structured_content else {
         return Verdict::Invalid("missing; the tool has an outputSchema".to_owned());
     };
-    let (content, verdict) = schema.check(content).await;
-    result.structured_content = Some(content);
-    verdict
+    schema.check(content).await
 }
 
 /// The compiled output schema of a tool that a server lists.
@@ -90,7 +93,10 @@ impl OutputSchema {
     /// Compiles the output schema of a tool. Returns `None` if the tool has no output schema, or if the schema is
     /// rejected, which is logged.
     pub(crate) async fn of(tool: &Tool) -> Option<Self> {
-        let value = mcpgen_types::to_value(tool.output_schema.as_ref()?).unwrap_or_default();
+        let Some(value) = json::tree(&Json::from(tool.output_schema.as_ref()?)) else {
+            tracing::warn!(tool = tool.name, "outputSchema is too large; results are not validated");
+            return None;
+        };
         // Compiling a large schema takes long.
         let compiled = tokio::task::spawn_blocking(move || Schema::new(&value)).await.ok()?;
         match compiled {
@@ -108,11 +114,12 @@ impl OutputSchema {
     ///
     /// Fails if the content does not match the schema, or if the check takes too long. The message is written for
     /// people.
-    pub(crate) async fn check(&self, mut result: CallToolResult) -> Result<CallToolResult, String> {
-        match check_content(&self.0, &mut result).await {
+    pub(crate) async fn check(&self, result: CallToolResult) -> Result<CallToolResult, String> {
+        match check_content(&self.0, &result).await {
             Verdict::Valid => Ok(result),
             Verdict::Invalid(errors) => Err(errors),
             Verdict::Unfinished => Err("checking it against the tool's outputSchema took too long".to_owned()),
+            Verdict::TooLarge => Err("it is too large to check it against the tool's outputSchema".to_owned()),
         }
     }
 }

@@ -1,5 +1,6 @@
 //! An HTTP server with tools for tests.
 
+use mcpgen_types::JsonRef;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
@@ -108,7 +109,7 @@ pub(crate) fn big_endpoint(change: impl FnOnce(&mut EndpointOptions)) -> (Endpoi
     let observed = Arc::<Observed>::default();
     let server =
         server(&observed).tool_with_schema(Tool::new(ToolInputSchema::new(), "big"), |context, arguments| async move {
-            let number = |name: &str| arguments.get(name).and_then(Value::as_u64).unwrap_or(0);
+            let number = |name: &str| arguments.get(name).and_then(JsonRef::as_u64).unwrap_or(0);
             let message = "x".repeat(usize::try_from(number("before")).unwrap_or(0));
             context.progress(1.0, None, Some(&message)).await;
             tokio::time::sleep(Duration::from_millis(number("ms"))).await;

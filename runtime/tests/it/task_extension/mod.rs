@@ -211,7 +211,8 @@ async fn clients_without_the_extension_get_results_or_errors() {
     ] {
         let error = result.expect_err("an error");
         assert_eq!(error.code, ErrorCode(-32021), "{error}");
-        assert_eq!(error.data, Some(json!({ "requiredCapabilities": { "extensions": { IDENTIFIER: {} } } })));
+        let required = json!({ "requiredCapabilities": { "extensions": { IDENTIFIER: {} } } });
+        assert_eq!(error.data, Some(required.into()));
     }
 }
 

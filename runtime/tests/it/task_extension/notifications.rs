@@ -61,7 +61,7 @@ async fn clients_subscribe_to_tasks() {
     let mut filter = SubscriptionFilter::new();
     filter.extra.insert("taskIds", json!([id])).expect("a new member");
     let mut subscription = client.listen(filter).await.expect("a subscription");
-    assert_eq!(subscription.acknowledged().extra.get("taskIds"), Some(&json!([id])));
+    assert_eq!(subscription.acknowledged().extra.get("taskIds").expect("IDs"), json!([id]));
     while get(&client, &id).await["status"] != "completed" {
         assert_eq!(subscription.next().await.expect("a change"), Some(Change::Task(id.clone())));
         let open = get(&client, &id).await["inputRequests"].clone();

@@ -1,9 +1,12 @@
 //! Measures the time of a call by the number of calls in flight.
 
+use std::borrow::Cow;
+
 use anyhow::{Context, Result};
 use echo_driver::{Dialect, InProcess};
 use mcpgen_runtime::transport::lines;
 use mcpgen_runtime::{Server, serve};
+use mcpgen_types::JsonRef;
 use mcpgen_types::v2026_07_28::{Tool, ToolInputSchema};
 use tokio::sync::watch;
 
@@ -64,12 +67,12 @@ impl Held {
         let (open, opened) = watch::channel(true);
         let tool = Tool::new(ToolInputSchema::new(), "echo");
         let held = Server::builder("held", "1.0.0")
-            .tool_with_schema(tool, move |_, mut arguments| {
+            .tool_with_schema(tool, move |_, arguments| {
                 let mut opened = opened.clone();
                 async move {
                     // If the sender is dropped, this fails, and the tool completes.
                     let _ = opened.wait_for(|open| *open).await;
-                    arguments.remove("text").and_then(|text| text.as_str().map(str::to_owned)).unwrap_or_default()
+                    arguments.get("text").and_then(JsonRef::as_str).map(Cow::into_owned).unwrap_or_default()
                 }
             })
             .build();

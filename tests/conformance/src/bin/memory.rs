@@ -17,8 +17,8 @@ use http_body_util::{BodyExt, Full, StreamBody};
 use mcpgen_runtime::http::server::{Body, Endpoint, EndpointOptions};
 use mcpgen_runtime::transport::lines;
 use mcpgen_runtime::{Client, Server, serve};
-use mcpgen_types::Json;
 use mcpgen_types::v2026_07_28::{Resource, Tool, ToolInputSchema};
+use mcpgen_types::{Json, JsonRef};
 use serde_json::{Value, json};
 use tokio::io::{AsyncBufReadExt, AsyncWriteExt, BufReader, DuplexStream, ReadHalf, WriteHalf};
 use tokio::sync::Semaphore;
@@ -52,7 +52,7 @@ fn attacks() -> Vec<Attack> {
         };
     }
     attacks! {
-        "one call of small objects", "message_memory", 0 MiB, "413", call_alone();
+        "one call of small objects", "message_memory", 256 MiB, "200", call_alone();
         "calls of small objects", "message_memory", 256 MiB, "503", calls(|| array(r#"{"a":0}"#, 100_000));
         "calls of empty objects", "message_memory", 256 MiB, "503", calls(|| array("{}", 250_000));
         "calls of small arrays", "message_memory", 256 MiB, "503", calls(|| array("[0]", 250_000));
@@ -73,7 +73,7 @@ fn attacks() -> Vec<Attack> {
         "messages that the connection has not taken", "inbox of a session", 16 MiB, "503", untaken_messages();
         "bodies that never end", "body_buffer", 64 MiB, "503", unfinished_bodies();
         "requests over stdio", "Limits::memory", 256 MiB, "queued", requests_over_stdio();
-        "one request over stdio", "Limits::memory", 0 MiB, "-32600", request_over_stdio();
+        "one request over stdio", "Limits::memory", 96 MiB, "-32600", request_over_stdio();
         "queued requests", "queued_request_bytes", 64 MiB, "-32005", queued_requests();
         "queued notifications", "queued_notification_bytes", 16 MiB, "dropped", queued_notifications();
         "messages that a client does not read", "outbox_bytes", 4 MiB, "the sender waits", unread_messages();
@@ -144,12 +144,12 @@ fn server() -> Server {
             std::future::pending::<String>().await
         })
         .tool_with_schema(tool("echo"), |_, arguments| async move {
-            arguments.get("x").and_then(Value::as_str).unwrap_or_default().to_owned()
+            arguments.get("x").and_then(JsonRef::as_str).unwrap_or_default().into_owned()
         })
         .tool_with_schema(tool("report"), |context, arguments| async move {
-            let text = arguments.get("x").and_then(Value::as_str).unwrap_or_default();
-            for step in 0..arguments.get("steps").and_then(Value::as_u64).unwrap_or(1) {
-                context.progress(step as f64, None, Some(text)).await;
+            let text = arguments.get("x").and_then(JsonRef::as_str).unwrap_or_default();
+            for step in 0..arguments.get("steps").and_then(JsonRef::as_u64).unwrap_or(1) {
+                context.progress(step as f64, None, Some(&text)).await;
             }
             "done"
         })
@@ -295,7 +295,7 @@ fn long_declaration() -> String {
 /// Idle sessions are evicted.
 async fn sessions() -> anyhow::Result<String> {
     let (endpoint, declared, mut last) = (endpoint()?, long_declaration(), String::new());
-    for _ in 0..500 {
+    for _ in 0..4000 {
         (last, _) = begin(&endpoint, &declared).await?;
         ensure!(last == "200", "refused with {last}");
     }
@@ -304,7 +304,7 @@ async fn sessions() -> anyhow::Result<String> {
 
 async fn sessions_in_use() -> anyhow::Result<String> {
     let (endpoint, declared, mut open) = (endpoint()?, long_declaration(), Vec::new());
-    for _ in 0..500 {
+    for _ in 0..4000 {
         let (status, id) = begin(&endpoint, &declared).await?;
         if status != "200" {
             return Ok(status);
@@ -481,7 +481,7 @@ impl Pipe {
 async fn requests_over_stdio() -> anyhow::Result<String> {
     let mut pipe = Pipe::serve();
     let arguments = format!(r#"{{"x":{}}}"#, array(r#"{"a":0}"#, 50_000));
-    for _ in 0..30 {
+    for _ in 0..45 {
         pipe.call("wait", &arguments).await?;
     }
     pipe.send("not JSON").await?;
@@ -493,7 +493,7 @@ async fn requests_over_stdio() -> anyhow::Result<String> {
 
 async fn request_over_stdio() -> anyhow::Result<String> {
     let mut pipe = Pipe::serve();
-    pipe.call("wait", &format!(r#"{{"x":{}}}"#, array(r#"{"a":0}"#, 400_000))).await?;
+    pipe.call("wait", &format!(r#"{{"x":{}}}"#, array(r#"{"a":0}"#, 2_000_000))).await?;
     Ok(pipe.receive().await?["error"]["code"].to_string())
 }
 

@@ -14,7 +14,7 @@ use mcpgen_runtime::http::client;
 use mcpgen_runtime::http::server::{Endpoint, EndpointOptions};
 use mcpgen_runtime::{Client, Limits, Server};
 use mcpgen_types::v2026_07_28::{Tool, ToolInputSchema};
-use mcpgen_types::{JsonObject, Revision};
+use mcpgen_types::{JsonObject, JsonRef, Revision};
 use serde_json::{Value, json};
 use tokio::time::{sleep, timeout};
 
@@ -50,7 +50,8 @@ impl Drop for HandlerGuard {
 fn server(counts: &Arc<Counts>) -> Server {
     let tool = |name: &str| Tool::new(ToolInputSchema::new(), name);
     let (echo, progress, later) = (Arc::clone(counts), Arc::clone(counts), Arc::clone(counts));
-    let text = |arguments: &JsonObject| arguments.get("text").and_then(Value::as_str).unwrap_or_default().to_owned();
+    let text =
+        |arguments: &JsonObject| arguments.get("text").and_then(JsonRef::as_str).unwrap_or_default().into_owned();
     Server::builder("soak", "1")
         .tool_with_schema(tool("echo"), move |_, arguments| {
             let guard = HandlerGuard::new(&echo);

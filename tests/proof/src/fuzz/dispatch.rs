@@ -75,7 +75,7 @@ impl Received {
 
 fn contains(message: &Value, value: &Value) -> bool {
     // Absent params are decoded from `null`, and absent arguments are empty.
-    let is_absent = value.is_null() || value.as_object().is_some_and(JsonObject::is_empty);
+    let is_absent = value.is_null() || value.as_object().is_some_and(serde_json::Map::is_empty);
     is_absent
         || message == value
         || match message {
@@ -94,7 +94,7 @@ fn server(received: &Received) -> Server {
     let (by_hand, typed) = (received.clone(), received.clone());
     Server::builder("fuzz", "1")
         .tool_with_schema(Tool::new(ToolInputSchema::new(), "by_hand"), move |_, arguments| {
-            by_hand.add(Value::Object(arguments));
+            by_hand.add(arguments.into());
             ready("called")
         })
         .tool("typed", move |_, Arguments { any }: Arguments| {

@@ -106,6 +106,8 @@ impl Crate {
 
     fn expanded(&self, items: Vec<Item>) -> Vec<Item> {
         let expand = |item: Item| match &item {
+            // It defines no public items.
+            Item::Macro(call) if call.mac.path.is_ident("thread_local") => Vec::new(),
             Item::Macro(call) if call.ident.is_none() => {
                 let name = call.mac.path.segments.last().map(|segment| segment.ident.to_string()).unwrap_or_default();
                 let rules = self
@@ -342,6 +344,10 @@ impl Listing<'_> {
             return;
         }
         let own = match &*item.self_ty {
+            // Not our `Map`.
+            Type::Path(path) if path.path.segments.first().is_some_and(|first| first.ident == "serde_json") => {
+                String::new()
+            }
             Type::Path(path) => path.path.segments.last().map(|segment| segment.ident.to_string()).unwrap_or_default(),
             _ => String::new(),
         };

@@ -489,9 +489,15 @@ impl codec::ReadMember for Closed {
     fn read_member(&mut self, index: usize, json: Cursor<'_>, unread: Unread) -> Result<(), Error> {
         match index {
             0 => self.name.read(json, unread),
-            _ => codec::refuse_others(json, &["name"], unread),
+            _ => Ok(()),
         }
     }
+
+    fn read_other(&mut self, _: Cursor<'_>, value: Cursor<'_>, unread: Unread) -> Result<(), Error> {
+        codec::refuse_other(value, unread)
+    }
+
+    fn finish_others(&mut self, _: Unread) {}
 }
 
 impl Encode for Closed {

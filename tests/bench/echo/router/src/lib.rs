@@ -6,7 +6,7 @@ use mcpgen_runtime::{LocalInfo, Router};
 use mcpgen_types::v2025_11_25::{
     CallToolRequest, CallToolResult, ListToolsRequest, ListToolsResult, TextContent, Tool, ToolInputSchema,
 };
-use mcpgen_types::{ErrorCode, ErrorObject, JsonObject, Value};
+use mcpgen_types::{ErrorCode, ErrorObject, JsonObject, JsonRef};
 use serde_json::json;
 use tokio::io::{AsyncRead, AsyncWrite};
 
@@ -34,16 +34,16 @@ fn router() -> Router {
             }
         })
         .request::<ListToolsRequest>(|_, _| async {
-            let text = JsonObject::from_iter([("type".to_owned(), json!("string"))]);
+            let text = JsonObject::from([("type", "string".into())]);
             let schema =
                 ToolInputSchema::new().with_properties([("text".to_owned(), text)]).with_required(["text".to_owned()]);
             Ok::<_, ErrorObject>(ListToolsResult::new([Tool::new(schema, "echo")]))
         })
 }
 
-fn echo(mut arguments: JsonObject) -> Result<CallToolResult, ErrorObject> {
-    match arguments.remove("text") {
-        Some(Value::String(text)) => Ok(CallToolResult::new([TextContent::new(text).into()])),
-        _ => Err(ErrorObject::new(ErrorCode::INVALID_PARAMS, "expected a string in the argument `text`")),
+fn echo(arguments: JsonObject) -> Result<CallToolResult, ErrorObject> {
+    match arguments.get("text").and_then(JsonRef::as_str) {
+        Some(text) => Ok(CallToolResult::new([TextContent::new(text).into()])),
+        None => Err(ErrorObject::new(ErrorCode::INVALID_PARAMS, "expected a string in the argument `text`")),
     }
 }

@@ -3,7 +3,7 @@
 use std::future::Future;
 use std::pin::Pin;
 
-use anyhow::{Context, bail, ensure};
+use anyhow::{Context, ensure};
 use mcpgen_runtime::Client;
 use mcpgen_runtime::skills::SkillError;
 use mcpgen_types::JsonObject;
@@ -139,7 +139,7 @@ async fn call_all_tools(Run { client, .. }: &Run) -> anyhow::Result<()> {
 async fn make_calls_of_context(Run { client, context }: &Run) -> anyhow::Result<()> {
     client.tools().await?;
     for ToolCall { name, arguments } in &context.tool_calls {
-        call(client, name, Value::Object(arguments.clone())).await?;
+        call(client, name, arguments.to_value()).await?;
     }
     Ok(())
 }
@@ -194,7 +194,7 @@ async fn load_skills(Run { client, .. }: &Run) -> anyhow::Result<()> {
 ///
 /// Returns an error if the call fails, or if its result has `is_error` set.
 async fn call(client: &Client, name: &str, arguments: Value) -> anyhow::Result<()> {
-    let Value::Object(arguments) = arguments else { bail!("{name}: the arguments must be an object") };
+    let arguments = JsonObject::try_from(arguments).with_context(|| name.to_owned())?;
     let result = client.call_tool(name, arguments).await.with_context(|| name.to_owned())?;
     ensure!(result.is_error != Some(true), "{name}: {}", mcpgen_types::to_string(&result.content));
     Ok(())

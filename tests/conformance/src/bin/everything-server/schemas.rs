@@ -5,7 +5,7 @@ use mcpgen_types::JsonObject;
 use mcpgen_types::v2026_07_28::{Tool, ToolInputSchema};
 use schemars::JsonSchema;
 use serde::Deserialize;
-use serde_json::{Value, json};
+use serde_json::json;
 
 /// Returns its arguments. Clients also send them as HTTP headers, so that intermediaries can read them.
 #[derive(Deserialize, JsonSchema)]
@@ -26,7 +26,7 @@ struct Routed {
 pub(crate) fn tools(server: ServerBuilder) -> ServerBuilder {
     let tool = Tool::new(hand_written_schema(), "json_schema_2020_12_tool")
         .with_description("Takes arguments whose schema uses keywords of JSON Schema 2020-12.");
-    server.tool_with_schema(tool, |_, arguments: JsonObject| async move { Value::Object(arguments).to_string() }).tool(
+    server.tool_with_schema(tool, |_, arguments: JsonObject| async move { arguments.to_string() }).tool(
         "test_header_parameters",
         |_, Routed { region, priority, dry_run }| async move {
             format!("region={region} priority={priority} dry_run={dry_run}")

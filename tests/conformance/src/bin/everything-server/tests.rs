@@ -51,7 +51,7 @@ async fn connect(server: &Server, builder: ClientBuilder, revision: Revision) ->
 }
 
 async fn call(client: &Client, name: &str, arguments: Value) -> Value {
-    let arguments: JsonObject = arguments.as_object().expect("arguments are an object").clone();
+    let arguments: JsonObject = arguments.try_into().expect("arguments are an object");
     let result = client.call_tool(name, arguments).await.unwrap_or_else(|error| panic!("{name}: {error}"));
     mcpgen_types::to_value(&result).expect("valid JSON")
 }

@@ -22,6 +22,7 @@ use mcpgen_redis::{RedisOptions, RedisStores};
 use mcpgen_runtime::Server;
 use mcpgen_runtime::http::server::{Body, Endpoint, EndpointOptions};
 use mcpgen_runtime::replicas::Replicas;
+use mcpgen_types::JsonRef;
 use mcpgen_types::v2026_07_28::{Tool, ToolInputSchema};
 use serde_json::{Value, json};
 use tokio::process::{Child, Command};
@@ -271,7 +272,7 @@ async fn start(redis: u16) -> anyhow::Result<Arc<Replica>> {
         let server = Server::builder("simulate", "1")
             .change_bus(stores.clone())
             .tool_with_schema(echo, |_, arguments| async move {
-                arguments.get("text").and_then(Value::as_str).unwrap_or_default().to_owned()
+                arguments.get("text").and_then(JsonRef::as_str).unwrap_or_default().into_owned()
             })
             .build();
         let options = EndpointOptions { replicas: Some(Replicas::new(stores)), ..EndpointOptions::default() };

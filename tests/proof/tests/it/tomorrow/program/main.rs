@@ -7,7 +7,7 @@ use mcpgen_runtime::{Client, LocalInfo, Router, Server, serve, transport};
 use mcpgen_types::convert::{Conversion, Policy};
 use mcpgen_types::v2026_07_28::{Annotations, CallToolResult, TextContent, Tool, ToolInputSchema};
 use mcpgen_types::v2027_03_15::{EstimateToolRequest, EstimateToolRequestParams, EstimateToolResult, RequestMetaObject};
-use mcpgen_types::{ErrorObject, Json, Revision};
+use mcpgen_types::{ErrorObject, Json, JsonObject, Revision};
 use serde_json::json;
 
 #[tokio::main(flavor = "current_thread")]
@@ -46,7 +46,7 @@ async fn a_server_serves_clients(revision: Revision) -> Result<(), Box<dyn Error
     let annotations = called["content"][0].get("annotations");
     assert_eq!(annotations.is_some_and(|it| it.get("lastModified").is_some()), has_dates, "{called}");
     assert_eq!(client.tools().await?.len(), 1);
-    assert_eq!(client.call_tool("greet", serde_json::Map::default()).await?.content.len(), 1);
+    assert_eq!(client.call_tool("greet", JsonObject::new()).await?.content.len(), 1);
     client.close().await?;
     serving.await??;
     Ok(())
@@ -72,7 +72,7 @@ async fn a_client_calls_a_server_of_tomorrow() -> Result<(), Box<dyn Error>> {
     assert_eq!(client.revision(), Revision::V2027_03_15);
     let tools = client.tools().await?;
     assert_eq!(tools.iter().map(|tool| tool.name.as_str()).collect::<Vec<_>>(), ["film"]);
-    let error = client.call_tool("film", serde_json::Map::default()).await.expect_err("content of a new type");
+    let error = client.call_tool("film", JsonObject::new()).await.expect_err("content of a new type");
     let error = error.to_string();
     assert!(error.contains("/content/0") && error.contains("2026-07-28"), "{error}");
     client.close().await?;
