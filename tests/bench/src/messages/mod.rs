@@ -39,8 +39,8 @@ fn decoding(turns: usize) -> Section {
         title: "Decode: from bytes to types, the wire envelope included, as multiples of `serde_json::Value`".into(),
         cases: corpus().iter().map(case).collect(),
         notes: vec![
-            "mcpgen decodes a message whose kind is not known beforehand, and then the result of a response into the \
-             type of its request. By hand: serde's derive, directly into the one expected type, dropping unknown \
+            "mcpgen decodes a message whose kind is not known beforehand; if it is a response, its result has the type \
+             of its request. By hand: serde's derive, directly into the one expected type, dropping unknown \
              members. `IgnoredAny` is the lower bound of serde_json's scan."
                 .into(),
         ],
