@@ -94,7 +94,10 @@ impl HandlerCapabilities {
     pub(crate) fn can(&self, local_info: &LocalInfo, supported: Revision, path: &[&str]) -> bool {
         match path {
             ["tasks", ..] if !supported.is_legacy() => false,
-            [only] if !local_info.capabilities.contains_key(only) => self.of(supported).contains(only),
+            [only] => match local_info.capabilities.get(only) {
+                Some(declared) => can(declared, &[]),
+                None => self.of(supported).contains(only),
+            },
             _ => can(local_info.capabilities.as_ref(), path),
         }
     }
