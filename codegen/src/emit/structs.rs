@@ -120,7 +120,8 @@ impl Emitter<'_> {
         if let Some(PatternMembers { pattern, rust, content }) = &body.pattern {
             let (docs, name, value) = (self.docs.matching(pattern), ident(rust), self.resolver.resolve(content)?);
             let owner = quote!(::mcpgen_core::codec::Matching<Self>);
-            fields.extend(quote!(#docs pub #name: ::mcpgen_core::Extra<#owner, ::mcpgen_core::Map<::std::string::String, #value>>,));
+            let extra = typed_extra(&owner, &value);
+            fields.extend(quote!(#docs pub #name: #extra,));
         }
         if let Some(extra) = self.extra(body)? {
             let docs = self.docs.extra(&body.rest);
@@ -135,7 +136,7 @@ impl Emitter<'_> {
             Rest::Open => Some(quote!(::mcpgen_core::Extra<Self>)),
             Rest::Typed(content) => {
                 let value = self.resolver.resolve(content)?;
-                Some(quote!(::mcpgen_core::Extra<Self, ::mcpgen_core::Map<::std::string::String, #value>>))
+                Some(typed_extra(&quote!(Self), &value))
             }
         })
     }
@@ -285,4 +286,9 @@ impl Emitter<'_> {
         let is_empty = self.is_empty(id);
         quote!(mcpgen_core::codec::object! { #name #is_empty; #(#members)* #rest })
     }
+}
+
+/// Returns the type of a field for the other members of `owner`, whose values have the type `value`.
+fn typed_extra(owner: &TokenStream, value: &syn::Type) -> TokenStream {
+    quote!(::mcpgen_core::Extra<#owner, ::mcpgen_core::Map<::std::string::String, #value>>)
 }

@@ -34,9 +34,10 @@ pub(crate) fn typed(tool: &str, pairs: &[(String, String)], schema: Option<&Valu
 /// Reads the value of `--json`.
 pub(crate) fn object(text: &str) -> Result<JsonObject, Failure> {
     let value = Json::parse(text).map_err(|error| Failure::Usage(format!("--json is not JSON: {error}")))?;
-    let found = type_of(&value.to_value());
-    JsonObject::try_from(value)
-        .map_err(|_| Failure::Usage(format!("--json is not a JSON object, but {found}; write {{\"NAME\": VALUE}}")))
+    JsonObject::try_from(value.as_ref()).map_err(|_| {
+        let found = type_of(&value.to_value());
+        Failure::Usage(format!("--json is not a JSON object, but {found}; write {{\"NAME\": VALUE}}"))
+    })
 }
 
 /// Reads a value of one of these types. JSON of a type comes first, so that a tool that accepts numbers and strings gets a

@@ -19,7 +19,8 @@ pub(crate) fn encode<T: Serialize + ?Sized>(value: &T) -> serde_json::Result<Jso
     Json::serialize(value).map_err(serde::ser::Error::custom)
 }
 
-/// The maximum number of entries in the index of a value whose tree the runtime builds. The tree takes at most about 80 MB.
+/// The maximum number of entries in the index of a value whose tree the runtime builds. The tree takes at most about 80 MB, in
+/// addition to its strings.
 const MAX_TREE_ENTRIES: usize = 400_000;
 
 /// Builds the tree of a value from the peer. Returns `None` if the value is too large: small objects take 90 times their

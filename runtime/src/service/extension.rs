@@ -76,7 +76,7 @@ pub trait Extension: Send + Sync + 'static {
     /// The identifier, such as `io.modelcontextprotocol/tasks`.
     const IDENTIFIER: &'static str;
 
-    /// The settings that each side declares. Use [`JsonObject`] if there are none.
+    /// The type of the settings that each side declares, or [`JsonObject`] if there are none.
     type Settings: Serialize + DeserializeOwned;
 
     /// Returns the settings of this side. They must be a JSON object.
