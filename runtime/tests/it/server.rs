@@ -19,8 +19,7 @@ use mcpgen_types::v2026_07_28::{
     TextContent, Tool, ToolAnnotations, ToolInputSchema,
 };
 use mcpgen_types::{
-    ErrorCode, ErrorObject, JsonObject, JsonRef, Revision, v2024_11_05, v2025_03_26, v2025_06_18, v2025_11_25,
-    v2026_07_28,
+    ErrorCode, ErrorObject, JsonObject, Revision, v2024_11_05, v2025_03_26, v2025_06_18, v2025_11_25, v2026_07_28,
 };
 use serde_json::{Value, json};
 
@@ -1045,13 +1044,8 @@ mod validated {
             .with_output_schema(schema::<v2026_07_28::ToolOutputSchema>(output));
         let server = Server::builder("s", "1")
             .tool_with_schema(checked, |_, arguments| async move {
-                match arguments.get("a").and_then(JsonRef::as_i64) {
-                    Some(1) => Structured(json!({ "b": 1 }))
-                        .0
-                        .to_string()
-                        .parse::<Value>()
-                        .map(Structured)
-                        .map_err(ToolError::from),
+                match arguments.get("a").and_then(|a| a.as_i64()) {
+                    Some(1) => Ok(Structured(json!({ "b": 1 }))),
                     Some(2) => Ok(Structured(json!({}))),
                     _ => Err(ToolError::failed("three")),
                 }
