@@ -51,10 +51,13 @@ macro_rules! string_or_integer {
             const NAME: &'static str = stringify!($name);
 
             fn decode(json: Cursor<'_>) -> Result<Self, Error> {
-                match json.as_number() {
-                    _ if json.is_string() => json.string().map(Self::String),
-                    Some(number) if number.is_integer() => i64::decode(json).map(Self::Integer),
-                    _ => Err(json.mismatch("string or integer")),
+                if json.is_string() {
+                    return json.string().map(Self::String);
+                }
+                match json.parse() {
+                    Some(integer) => Ok(Self::Integer(integer)),
+                    None if json.as_number().is_some_and(|number| number.is_integer()) => i64::decode(json).map(Self::Integer),
+                    None => Err(json.mismatch("string or integer")),
                 }
             }
         }

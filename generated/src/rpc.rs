@@ -51,7 +51,7 @@ impl DecodeInPlace for ErrorObject {
     }
 
     fn read(&mut self, json: Cursor<'_>, unread: Unread) -> Result<(), Error> {
-        json.read_object(Self::MEMBERS, &[0, 1], &mut &mut *self, unread)
+        json.read_object(Self::MEMBERS, &[0, 1], &[], &mut &mut *self, unread)
     }
 }
 

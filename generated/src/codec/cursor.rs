@@ -53,13 +53,18 @@ impl<'a> Cursor<'a> {
         Place(self.at)
     }
 
+    /// Returns a cursor to the value at a place of the same document.
+    pub(crate) fn at(self, place: Place) -> Self {
+        self.sibling(place.0)
+    }
+
     /// Returns the number of entries that the value has in the index: one for each value and each name, and one for the
     /// end of each array and object.
     pub(crate) fn entries(self) -> usize {
         self.token().entries()
     }
 
-    /// Marks the object as the body of a message.
+    /// Marks the object as the body of a message, whose version and method are those of its type.
     pub(crate) fn body(self) -> Self {
         Self { is_body: true, ..self }
     }
@@ -154,7 +159,7 @@ impl<'a> Cursor<'a> {
     pub(crate) fn is_str(self, text: &str) -> bool {
         let token = self.token();
         match token.kind() {
-            Kind::Plain => equal(self.document.slice(token).as_bytes(), text.as_bytes()),
+            Kind::Plain => equal(self.document.bytes(token), text.as_bytes()),
             Kind::Escaped => unescaped(self.document.slice(token)) == text,
             _ => false,
         }
@@ -189,7 +194,7 @@ impl<'a> Cursor<'a> {
     }
 
     /// Parses a number with std.
-    pub(super) fn parse<T: FromStr>(self) -> Option<T> {
+    pub(crate) fn parse<T: FromStr>(self) -> Option<T> {
         let token = self.token();
         if token.kind() == Kind::Number { self.document.slice(token).parse().ok() } else { None }
     }

@@ -60,6 +60,7 @@ macro_rules! __object {
                 json.read_object(
                     <Self as $crate::KnownMembers>::MEMBERS,
                     &[$($($r,)? $($c,)?)*],
+                    &[$($($c,)?)*],
                     &mut &mut *self,
                     unread,
                 )

@@ -110,7 +110,7 @@ impl<'a> Cursor<'a> {
     }
 
     /// Decodes an object into the fields of a type. `names` are the names of the members, and `required` contains the
-    /// indices of the required ones.
+    /// indices of the required ones and `constants` those of the ones that are constant.
     ///
     /// # Errors
     ///
@@ -120,17 +120,20 @@ impl<'a> Cursor<'a> {
         self,
         names: &'static [&'static str],
         required: &[usize],
+        constants: &[usize],
         fields: &mut dyn ReadMember,
         unread: Unread,
     ) -> Result<(), Error> {
         let members = self.known_members(names)?;
         let (mut seen, mut has_others) = (Seen::default(), false);
         for (index, name, value) in members {
-            if index < names.len() {
+            if let Some(known) = names.get(index) {
                 if !seen.insert(index) {
                     return Err(value.error(ErrorKind::Duplicate));
                 }
-                fields.read_member(index, value, unread)?;
+                if !(self.is_body && matches!(*known, "jsonrpc" | "method") && constants.contains(&index)) {
+                    fields.read_member(index, value, unread)?;
+                }
             } else if !self.is_body || !name.is_of_envelope() {
                 fields.read_other(name, value, unread)?;
                 has_others = true;
@@ -171,7 +174,7 @@ impl<'a> Cursor<'a> {
             fn finish_others(&mut self, _: Unread) {}
         }
 
-        self.read_object(names, required, &mut Checked(check), Unread(()))
+        self.read_object(names, required, &[], &mut Checked(check), Unread(()))
     }
 
     /// Returns an iterator over the members of an object: the index of the name in `names` (or `names.len()` if the
@@ -200,7 +203,7 @@ impl<'a> Cursor<'a> {
     pub(super) fn find_in(self, names: &[&str], next: usize) -> usize {
         let name = self.token();
         match name.kind() {
-            Kind::Plain => find(names, next, self.document.slice(name).as_bytes()),
+            Kind::Plain => find(names, next, self.document.bytes(name)),
             _ => self.find_escaped(names, name),
         }
     }

@@ -134,6 +134,33 @@ fn reuse_tokens(mut tokens: Vec<Token>) {
     }
 }
 
+/// A document that is read only for the time of a call. The next one on the same thread reuses the memory of its index.
+pub(crate) struct BriefDocument<'a>(Document<'a>);
+
+impl<'a> BriefDocument<'a> {
+    /// Reads a text.
+    ///
+    /// # Errors
+    ///
+    /// Returns the same errors as [`Document::read`].
+    pub(crate) fn read(text: &'a str) -> Result<Self, Error> {
+        let mut document = Self(Document { text: text.into(), tokens: reused_tokens(), ..Document::default() });
+        document.0.scan()?;
+        document.0.check_depth()?;
+        Ok(document)
+    }
+
+    pub(crate) fn root(&self) -> Cursor<'_> {
+        self.0.root()
+    }
+}
+
+impl Drop for BriefDocument<'_> {
+    fn drop(&mut self) {
+        reuse_tokens(std::mem::take(&mut self.0.tokens));
+    }
+}
+
 /// The place of a value in a document.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Place(pub(super) u32);
@@ -172,21 +199,6 @@ impl<'a> Document<'a> {
         // The memory of the index is bounded. Tests rely on this assertion.
         debug_assert!(document.tokens.capacity() <= 2 * document.text.len() + 8);
         Ok(document)
-    }
-
-    /// Reads a text only for the time of a call, and then reuses the memory of its index for the next text of the
-    /// thread.
-    ///
-    /// # Errors
-    ///
-    /// Returns the same errors as [`read`](Self::read).
-    pub(crate) fn read_briefly<R>(text: &'a str, read: impl FnOnce(Cursor<'_>) -> R) -> Result<R, Error> {
-        let mut document = Self { text: text.into(), tokens: reused_tokens(), ..Self::default() };
-        document.scan()?;
-        document.check_depth()?;
-        let result = read(document.root());
-        reuse_tokens(document.tokens);
-        Ok(result)
     }
 
     /// Builds the index.
@@ -316,6 +328,13 @@ impl<'a> Document<'a> {
             // An empty document reads as `null`.
             None => Token::new(Kind::Null, 0, 0),
         }
+    }
+
+    /// Returns the bytes of a number, or of a string without its quotes. Unlike [`slice`](Self::slice), does not check that
+    /// they begin and end at a character.
+    #[inline(always)]
+    pub(super) fn bytes(&self, token: Token) -> &[u8] {
+        self.text.as_bytes().get(token.start()..token.start() + token.length()).unwrap_or_default()
     }
 
     /// Returns the text of a number, or of a string without its quotes.

@@ -47,7 +47,7 @@
 //!         Self { src: String::new(), theme: None, extra: Extra::default() }
 //!     }
 //!     fn read(&mut self, json: codec::Cursor<'_>, unread: codec::Unread) -> Result<(), Error> {
-//!         json.read_object(Self::MEMBERS, &[0], &mut &mut *self, unread)
+//!         json.read_object(Self::MEMBERS, &[0], &[], &mut &mut *self, unread)
 //!     }
 //! }
 //!
@@ -128,6 +128,7 @@ pub use fields::{
     DecodeInPlace, OtherMembers, ReadMember, Unread, constant_members, decode_in_place, no_value, read_optional,
     read_other, refuse_other, replace, set,
 };
+pub(crate) use index::BriefDocument;
 pub use index::{Document, Place};
 pub use literal::Literal;
 pub use matching::{Matching, is_matching};

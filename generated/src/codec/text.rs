@@ -6,7 +6,7 @@ use serde_json::Value;
 
 use crate::Error;
 
-use super::index::{Document, position};
+use super::index::{BriefDocument, position};
 use super::{Decode, Encode, Members, Node, write};
 
 /// Decodes a JSON text. Only white space may follow the value.
@@ -15,12 +15,10 @@ use super::{Decode, Encode, Members, Node, write};
 ///
 /// Returns an error if the text is not JSON, or is not a valid `T`.
 pub fn from_str<T: Decode>(text: &str) -> Result<T, Error> {
-    let decoded = Document::read_briefly(text, |json| json.decode_located());
-    // Not `and_then`, which would move the value.
-    named(match decoded {
-        Ok(decoded) => decoded,
-        Err(error) => Err(error),
-    })
+    match BriefDocument::read(text) {
+        Ok(document) => named(document.root().decode_located()),
+        Err(error) => named(Err(error)),
+    }
 }
 
 /// Decodes a JSON text in UTF-8. Only white space may follow the value.

@@ -10,7 +10,7 @@ use std::str::FromStr;
 use serde::de::DeserializeOwned;
 use serde_json::Value;
 
-use crate::codec::{self, Cursor, Decode, DecodeInPlace, Document, Encode, Node, Place, Unread};
+use crate::codec::{self, BriefDocument, Cursor, Decode, DecodeInPlace, Document, Encode, Node, Place, Unread};
 use crate::{Error, Number};
 
 pub use object::JsonObject;
@@ -107,7 +107,7 @@ impl Json {
     pub fn read<R>(&self, read: impl FnOnce(Cursor<'_>) -> R) -> Result<R, Error> {
         match &self.0 {
             Repr::Indexed(part) => Ok(read(part.0.at(part.1))),
-            Repr::Text(text) => Document::read_briefly(text, read),
+            Repr::Text(text) => Ok(read(BriefDocument::read(text)?.root())),
         }
     }
 

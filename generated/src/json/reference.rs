@@ -52,7 +52,7 @@ impl<'a> JsonRef<'a> {
     ///
     /// Returns an error if the value is not a valid `T`.
     pub fn deserialize<T: DeserializeOwned>(self) -> Result<T, Error> {
-        codec::Document::read_briefly(self.0, |json| json.deserialize())?
+        codec::BriefDocument::read(self.0)?.root().deserialize()
     }
 
     fn begins_with(self, byte: u8) -> bool {
@@ -118,8 +118,7 @@ impl<'a> JsonRef<'a> {
     /// Returns the member with this name, or `None` if the value has no such member.
     #[must_use]
     pub fn get(self, name: &str) -> Option<Self> {
-        let named = self.pairs().filter(|(key, _)| key.as_str().is_some_and(|key| key == name));
-        named.last().map(|(_, value)| value)
+        self.pairs().filter(|(key, _)| key.is_name(name)).last().map(|(_, value)| value)
     }
 
     /// Returns the value at a JSON Pointer such as `/items/0/name`.
@@ -156,6 +155,14 @@ impl<'a> JsonRef<'a> {
         std::iter::from_fn(move || Some((values.next()?, values.next()?)))
     }
 
+    /// Returns whether the value is this string.
+    fn is_name(self, name: &str) -> bool {
+        let text = self.0.get(1..self.0.len().saturating_sub(1)).unwrap_or_default();
+        // A text with escapes is longer than its string.
+        (text == name && !text.contains('\\'))
+            || (text.len() > name.len() && text.contains('\\') && codec::unescaped(text) == name)
+    }
+
     /// Returns the text after the opening bracket. Empty if the value begins with another byte.
     pub(crate) fn inside(self, bracket: u8) -> &'a str {
         if self.begins_with(bracket) { self.0.get(1..).unwrap_or_default() } else { "" }
@@ -187,9 +194,10 @@ impl<'a> Iterator for Values<'a> {
     type Item = JsonRef<'a>;
 
     fn next(&mut self) -> Option<JsonRef<'a>> {
-        let text = self.0.trim_start_matches([' ', ',', ':']);
-        let end = value_end(text.as_bytes())?;
-        let (value, rest) = text.split_at_checked(end)?;
+        let is_between = |byte: &u8| matches!(byte, b' ' | b',' | b':');
+        let start = self.0.bytes().take_while(is_between).count();
+        let text = self.0.get(start..)?;
+        let (value, rest) = text.split_at_checked(value_end(text.as_bytes())?)?;
         self.0 = rest;
         Some(JsonRef(value))
     }

@@ -1,12 +1,13 @@
 //! Determines the kind of a message from its members.
 
-use crate::codec::{self, Cursor, Decode, Literal};
+use crate::codec::{self, Cursor, Decode, Literal, Place};
 use crate::{Error, ErrorId, ErrorKind, ErrorMessage, ErrorObject, Extra, RequestId, ResponseMessage};
 
 /// The members of a message that JSON-RPC defines.
 pub(super) struct Envelope<'a> {
     json: Cursor<'a>,
-    members: [Option<Cursor<'a>>; NAMES.len()],
+    /// The places of the members in [`NAMES`].
+    members: [Option<Place>; NAMES.len()],
     has_others: bool,
 }
 
@@ -33,11 +34,15 @@ impl<'a> Envelope<'a> {
             match envelope.members.get_mut(index) {
                 None => envelope.has_others = true,
                 Some(Some(_)) => return Err(value.error(ErrorKind::Duplicate)),
-                Some(member) => *member = Some(value),
+                Some(member) => *member = Some(value.place()),
             }
         }
         envelope.check_kinds()?;
         Ok(envelope)
+    }
+
+    fn member(&self, index: usize) -> Option<Cursor<'a>> {
+        self.members[index].map(|place| self.json.at(place))
     }
 
     /// Checks that at most one of `method`, `result` and `error` is present.
@@ -49,8 +54,7 @@ impl<'a> Envelope<'a> {
     /// Returns the error of two conflicting members. It is located at the second member, and names the first.
     #[cold]
     fn conflict(&self) -> Error {
-        let of_kind =
-            [METHOD, RESULT, ERROR].into_iter().filter_map(|index| Some((self.members[index]?, NAMES[index])));
+        let of_kind = [METHOD, RESULT, ERROR].into_iter().filter_map(|index| Some((self.member(index)?, NAMES[index])));
         let start = |(member, _): &(Cursor<'_>, &str)| member.place();
         let (Some((_, first)), Some((second, _))) = (of_kind.clone().min_by_key(start), of_kind.max_by_key(start))
         else {
@@ -61,8 +65,8 @@ impl<'a> Envelope<'a> {
 
     pub(super) fn kind(&self, requests: &[&str], notifications: &[&str]) -> Result<Kind, Error> {
         self.check_version()?;
-        let Some(method) = self.members[METHOD] else {
-            return match (self.members[RESULT], self.members[ERROR]) {
+        let Some(method) = self.member(METHOD) else {
+            return match (self.member(RESULT), self.member(ERROR)) {
                 (Some(_), _) => Ok(Kind::Response),
                 (_, Some(_)) => Ok(Kind::Error),
                 _ => Err(self.json.error(ErrorKind::NoVariant {
@@ -74,7 +78,7 @@ impl<'a> Envelope<'a> {
         let Some(name) = method.as_str() else { return Err(method.mismatch("string")) };
         let of = |names: &[&str]| names.iter().position(|known| *known == name);
         let unknown = |request| method.error(ErrorKind::UnknownMethod { method: name.to_string(), request });
-        match self.members[ID] {
+        match self.member(ID) {
             Some(id) if id.is_null() => Err(id.mismatch("string or integer")),
             Some(_) => of(requests).map(Kind::Request).ok_or_else(|| unknown(true)),
             None => match (of(notifications), of(requests)) {
@@ -87,14 +91,14 @@ impl<'a> Envelope<'a> {
 
     fn check_version(&self) -> Result<(), Error> {
         const VERSION: Literal = Literal::Str("2.0");
-        match self.members[JSONRPC] {
+        match self.member(JSONRPC) {
             Some(version) => version.read_constant(&VERSION),
             None => Err(self.json.missing("jsonrpc")),
         }
     }
 
     pub(super) fn id(&self) -> Result<RequestId, Error> {
-        match self.members[ID] {
+        match self.member(ID) {
             Some(id) => RequestId::decode(id),
             None => Err(self.json.missing("id")),
         }
@@ -102,7 +106,7 @@ impl<'a> Envelope<'a> {
 
     pub(super) fn response<T: Decode>(&self) -> Result<ResponseMessage<T>, Error> {
         let id = self.id()?;
-        match self.members[RESULT] {
+        match self.member(RESULT) {
             Some(result) if result.is_object() => {
                 Ok(ResponseMessage { id, result: T::decode(result)?, extra: self.extra()? })
             }
@@ -112,12 +116,12 @@ impl<'a> Envelope<'a> {
     }
 
     pub(super) fn error(&self) -> Result<ErrorMessage, Error> {
-        let id = match self.members[ID] {
+        let id = match self.member(ID) {
             None => ErrorId::Absent,
             Some(id) if id.is_null() => ErrorId::Null,
             Some(id) => ErrorId::Id(RequestId::decode(id)?),
         };
-        match self.members[ERROR] {
+        match self.member(ERROR) {
             Some(error) => Ok(ErrorMessage { id, error: ErrorObject::decode(error)?, extra: self.extra()? }),
             None => Err(self.json.missing("error")),
         }
