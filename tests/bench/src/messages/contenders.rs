@@ -42,8 +42,20 @@ pub fn contenders(kind: Kind) -> Vec<Work> {
             serde_work::<schema::ServerMessage>("rust-mcp-schema"),
         )
     };
-    let scan = Work { name: "IgnoredAny", decode: decode_with_serde::<IgnoredAny>, encode: |_| None };
-    vec![serde_work::<Value>("Value"), scan, by_hand, mcpgen, rmcp, schema]
+    let decoder = |name, decode| Work { name, decode, encode: |_| None };
+    let scan = decoder("IgnoredAny", decode_with_serde::<IgnoredAny>);
+    let sonic = decoder("sonic-rs", sonic_tree);
+    let simd = decoder("simd-json", simd_tree);
+    vec![serde_work::<Value>("Value"), scan, sonic, simd, by_hand, mcpgen, rmcp, schema]
+}
+
+fn sonic_tree(bytes: &[u8]) {
+    black_box(sonic_rs::from_slice::<sonic_rs::Value>(black_box(bytes)).expect("the corpus is valid"));
+}
+
+/// simd-json overwrites the text, so it gets a copy.
+fn simd_tree(bytes: &[u8]) {
+    black_box(simd_json::to_owned_value(&mut black_box(bytes).to_vec()).expect("the corpus is valid"));
 }
 
 /// Scans every byte, and copies the one long string.

@@ -9,6 +9,14 @@ pub struct Message {
     pub text: String,
     /// Whether nearly all of the message is one string.
     pub bulky: bool,
+    /// The goal of decoding, as a multiple of `serde_json::Value`.
+    pub goal: f64,
+}
+
+impl Message {
+    fn goal(self, goal: f64) -> Self {
+        Self { goal, ..self }
+    }
 }
 
 /// The kind of a message, which determines the types to decode into.
@@ -29,27 +37,29 @@ pub enum Kind {
 /// Returns all messages.
 pub fn corpus() -> Vec<Message> {
     let call = json!({ "name": "create_invoice", "arguments": { "customer": "Ardent Mills", "total": 1290, "due": "2026-12-01", "tags": ["net30", "eu"] } });
-    let plain = |name, kind, value: Value| Message { name, kind, text: value.to_string(), bulky: false };
+    let plain = |name, kind, value: Value| Message { name, kind, text: value.to_string(), bulky: false, goal: 0.85 };
     let bulky = |name, kind, value: Value| Message { bulky: true, ..plain(name, kind, value) };
     let as_text = |text: &str| json!({ "content": [{ "type": "text", "text": text }], "isError": false });
     vec![
         plain("initialize", Kind::Initialize, request("initialize", Some(initialize()))),
-        plain("tools/list", Kind::ListTools, request("tools/list", Some(json!({ "cursor": "cGFnZS0y" })))),
-        plain("tools/call", Kind::CallTool, request("tools/call", Some(call.clone()))),
-        plain("tools/call, `method` first and `id` last", Kind::CallTool, last("tools/call", &call)),
-        plain("ping", Kind::Ping, request("ping", None)),
-        plain("progress", Kind::Progress, notification("notifications/progress", &progress())),
+        plain("tools/list", Kind::ListTools, request("tools/list", Some(json!({ "cursor": "cGFnZS0y" })))).goal(0.42),
+        plain("tools/call", Kind::CallTool, request("tools/call", Some(call.clone()))).goal(0.33),
+        plain("tools/call, `method` first and `id` last", Kind::CallTool, last("tools/call", &call)).goal(0.33),
+        plain("ping", Kind::Ping, request("ping", None)).goal(0.42),
+        plain("progress", Kind::Progress, notification("notifications/progress", &progress())).goal(0.42),
         plain("initialize result", Kind::InitializeResult, response(initialized())),
         plain(
             "tools/list result, 50 tools",
             Kind::ListToolsResult,
             response(json!({ "tools": tools(), "nextCursor": "cGFnZS0z" })),
-        ),
+        )
+        .goal(0.14),
         plain(
             "tools/call result, small text",
             Kind::CallToolResult,
             response(as_text("Invoice 4711 has been created and is due on 1 December.")),
-        ),
+        )
+        .goal(0.57),
         bulky("tools/call result, 64 KiB text", Kind::CallToolResult, response(as_text(&prose(64 << 10)))),
         bulky(
             "tools/call result, 256 KiB base64",
@@ -67,7 +77,8 @@ pub fn corpus() -> Vec<Message> {
             "error",
             Kind::Error,
             json!({ "jsonrpc": "2.0", "id": 7, "error": { "code": -32602, "message": "there is no tool `create_invoce`", "data": { "name": "create_invoce" } } }),
-        ),
+        )
+        .goal(0.5),
     ]
 }
 
