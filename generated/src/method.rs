@@ -1,6 +1,6 @@
 //! Traits of requests and notifications.
 
-use crate::codec::{Cursor, Decode, Document, Encode, Node, find_by};
+use crate::codec::{Cursor, Decode, DecodeInPlace, Document, Encode, Node, Unread, find_by};
 use crate::{Error, ErrorKind, Json, Never, RequestId, ResponseMessage, Revision};
 
 /// A request with a specific method, in a specific revision.
@@ -172,12 +172,18 @@ impl MethodTable {
 }
 
 /// The messages of one direction that have a method: its requests or its notifications.
-pub trait MethodSet: Decode + Encode + Sized {
+pub trait MethodSet: DecodeInPlace + Encode {
     /// The names of the methods.
     const METHODS: &'static [&'static str];
 
-    /// Decodes a message whose method is `METHODS[index]`.
-    fn of_method(index: usize, json: Cursor<'_>) -> Result<Self, Error>;
+    /// Decodes a message whose method is `METHODS[index]` into this value, which must be blank.
+    ///
+    /// # Errors
+    ///
+    /// Returns an error if the message is not valid.
+    fn read_method(&mut self, _index: usize, json: Cursor<'_>, unread: Unread) -> Result<(), Error> {
+        self.read(json, unread)
+    }
 
     /// Returns the method of the message.
     fn method(&self) -> &str;
@@ -253,10 +259,6 @@ pub trait NotificationSet: MethodSet {}
 /// A direction without requests or notifications.
 impl MethodSet for Never {
     const METHODS: &'static [&'static str] = &[];
-
-    fn of_method(_: usize, json: Cursor<'_>) -> Result<Self, Error> {
-        Self::decode(json)
-    }
 
     fn method(&self) -> &str {
         match *self {}

@@ -501,6 +501,9 @@ mod types {
     }
 
     macro_rules! set {
+        (@first blank $unread:ident; $first:ident $(, $rest:ident)*) => {
+            Self::$first(codec::DecodeInPlace::blank($unread))
+        };
         ($name:ident: $set:ident { $($variant:ident $method:literal $index:literal),* } $($set_id:item)?) => {
             #[derive(Clone, Debug, PartialEq)]
             pub enum $name {
@@ -517,7 +520,15 @@ mod types {
             impl codec::Decode for $name {
                 const NAME: &'static str = stringify!($name);
                 fn decode(json: codec::Cursor<'_>) -> codec::Result<Self> {
-                    Self::of_method(json.union(Self::GUARDS)?, json)
+                    codec::decode_in_place(json)
+                }
+            }
+            impl codec::DecodeInPlace for $name {
+                fn blank(unread: codec::Unread) -> Self {
+                    set!(@first blank unread; $($variant),*)
+                }
+                fn read(&mut self, json: codec::Cursor<'_>, unread: codec::Unread) -> codec::Result<()> {
+                    self.read_method(json.union(Self::GUARDS)?, json, unread)
                 }
             }
             impl codec::Encode for $name {
@@ -529,11 +540,17 @@ mod types {
             }
             impl MethodSet for $name {
                 const METHODS: &'static [&'static str] = &[$($method),*];
-                fn of_method(index: usize, json: codec::Cursor<'_>) -> codec::Result<Self> {
-                    Ok(match index {
+                fn read_method(
+                    &mut self,
+                    index: usize,
+                    json: codec::Cursor<'_>,
+                    _: codec::Unread,
+                ) -> codec::Result<()> {
+                    *self = match index {
                         $($index => Self::$variant(codec::Decode::decode(json)?),)*
                         _ => unreachable!(),
-                    })
+                    };
+                    Ok(())
                 }
                 fn method(&self) -> &'static str {
                     match self {

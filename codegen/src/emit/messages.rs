@@ -110,10 +110,6 @@ impl Emitter<'_> {
                 impl ::mcpgen_core::MethodSet for #name {
                     const METHODS: &'static [&'static str] = &[#(#texts),*];
 
-                    fn of_method(_: usize, json: ::mcpgen_core::codec::Cursor<'_>) -> ::mcpgen_core::codec::Result<Self> {
-                        ::mcpgen_core::codec::Decode::decode(json)
-                    }
-
                     fn method(&self) -> &'static str {
                         #method
                     }

@@ -407,11 +407,7 @@ macro_rules! __message_set {
         impl $crate::codec::Decode for $name {
             const NAME: &'static str = stringify!($name);
             fn decode(json: $crate::codec::Cursor<'_>) -> $crate::codec::Result<Self> {
-                const GUARDS: &[$crate::codec::Guard] = &[$($crate::codec::Guard {
-                    when: &[$crate::codec::Condition::Value(&["method"], &[$crate::codec::Literal::Str($method)])],
-                    variant: $index,
-                }),*];
-                <Self as $crate::MethodSet>::of_method(json.union(GUARDS)?, json)
+                $crate::codec::decode_in_place(json)
             }
         }
         impl $crate::codec::DecodeInPlace for $name {
@@ -419,8 +415,16 @@ macro_rules! __message_set {
             fn blank(unread: $crate::codec::Unread) -> Self {
                 Self::$blank($crate::codec::DecodeInPlace::blank(unread))
             }
-            fn read(&mut self, json: $crate::codec::Cursor<'_>, _: $crate::codec::Unread) -> $crate::codec::Result<()> {
-                $crate::codec::replace(self, json)
+            fn read(
+                &mut self,
+                json: $crate::codec::Cursor<'_>,
+                unread: $crate::codec::Unread,
+            ) -> $crate::codec::Result<()> {
+                const GUARDS: &[$crate::codec::Guard] = &[$($crate::codec::Guard {
+                    when: &[$crate::codec::Condition::Value(&["method"], &[$crate::codec::Literal::Str($method)])],
+                    variant: $index,
+                }),*];
+                $crate::MethodSet::read_method(self, json.union(GUARDS)?, json, unread)
             }
         }
         impl $crate::codec::Encode for $name {
@@ -433,11 +437,23 @@ macro_rules! __message_set {
         impl $crate::MethodSet for $name {
             const METHODS: &'static [&'static str] = &[$($method),*];
 
-            fn of_method(index: usize, json: $crate::codec::Cursor<'_>) -> $crate::codec::Result<Self> {
-                ::core::result::Result::Ok(match index {
-                    $($index => Self::$variant($crate::codec::Decode::decode(json)?),)*
-                    _ => return ::core::result::Result::Err(json.no_such_variant()),
-                })
+            #[allow(irrefutable_let_patterns, reason = "a set may have only one message")]
+            fn read_method(
+                &mut self,
+                index: usize,
+                json: $crate::codec::Cursor<'_>,
+                unread: $crate::codec::Unread,
+            ) -> $crate::codec::Result<()> {
+                match index {
+                    $($index => {
+                        $crate::codec::set(self, Self::$variant($crate::codec::DecodeInPlace::blank(unread)));
+                        if let Self::$variant(value) = self {
+                            return $crate::codec::DecodeInPlace::read(value, json, unread);
+                        }
+                    })*
+                    _ => {}
+                }
+                ::core::result::Result::Err(json.no_such_variant())
             }
             fn method(&self) -> &'static str {
                 match self {

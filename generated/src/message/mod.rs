@@ -194,17 +194,7 @@ impl<R: RequestSet, N: NotificationSet, T: Decode> Decode for Message<R, N, T> {
     const NAME: &'static str = "message";
 
     fn decode(json: Cursor<'_>) -> Result<Self, Error> {
-        let envelope = Envelope::read(json)?;
-        Ok(match envelope.kind(R::METHODS, N::METHODS)? {
-            Kind::Request(method) => {
-                Self::Request(RequestMessage { id: envelope.id()?, request: R::of_method(method, json.body())? })
-            }
-            Kind::Notification(method) => {
-                Self::Notification(NotificationMessage { notification: N::of_method(method, json.body())? })
-            }
-            Kind::Response => Self::Response(envelope.response()?),
-            Kind::Error => Self::Error(envelope.error()?),
-        })
+        codec::decode_in_place(json)
     }
 }
 
@@ -269,8 +259,25 @@ impl<R: RequestSet, N: NotificationSet, T: Decode> DecodeInPlace for Message<R, 
         Self::Error(ErrorMessage::new(ErrorId::Absent, ErrorObject::blank(unread)))
     }
 
-    fn read(&mut self, json: Cursor<'_>, _: Unread) -> Result<(), Error> {
-        *self = Self::decode(json)?;
+    fn read(&mut self, json: Cursor<'_>, unread: Unread) -> Result<(), Error> {
+        let envelope = Envelope::read(json)?;
+        match envelope.kind(R::METHODS, N::METHODS)? {
+            Kind::Request(method) => {
+                let message = RequestMessage { id: envelope.id()?, request: R::blank(unread) };
+                codec::set(self, Self::Request(message));
+                if let Self::Request(message) = self {
+                    message.request.read_method(method, json.body(), unread)?;
+                }
+            }
+            Kind::Notification(method) => {
+                codec::set(self, Self::Notification(NotificationMessage { notification: N::blank(unread) }));
+                if let Self::Notification(message) = self {
+                    message.notification.read_method(method, json.body(), unread)?;
+                }
+            }
+            Kind::Response => codec::set(self, Self::Response(envelope.response()?)),
+            Kind::Error => codec::set(self, Self::Error(envelope.error()?)),
+        }
         Ok(())
     }
 }

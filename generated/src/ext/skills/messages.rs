@@ -90,10 +90,6 @@ codec::no_values! { ServerRequestMethod }
 
 impl MethodSet for ServerRequest {
     const METHODS: &'static [&'static str] = &[];
-    fn of_method(_: usize, json: codec::Cursor<'_>) -> codec::Result<Self> {
-        codec::Decode::decode(json)
-    }
-
     fn method(&self) -> &'static str {
         match *self {}
     }
@@ -109,10 +105,6 @@ codec::no_values! { ClientNotificationMethod }
 
 impl MethodSet for ClientNotification {
     const METHODS: &'static [&'static str] = &[];
-    fn of_method(_: usize, json: codec::Cursor<'_>) -> codec::Result<Self> {
-        codec::Decode::decode(json)
-    }
-
     fn method(&self) -> &'static str {
         match *self {}
     }
@@ -128,10 +120,6 @@ codec::no_values! { ServerNotificationMethod }
 
 impl MethodSet for ServerNotification {
     const METHODS: &'static [&'static str] = &[];
-    fn of_method(_: usize, json: codec::Cursor<'_>) -> codec::Result<Self> {
-        codec::Decode::decode(json)
-    }
-
     fn method(&self) -> &'static str {
         match *self {}
     }

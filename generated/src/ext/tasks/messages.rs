@@ -98,10 +98,6 @@ codec::no_values! { ServerRequestMethod }
 
 impl MethodSet for ServerRequest {
     const METHODS: &'static [&'static str] = &[];
-    fn of_method(_: usize, json: codec::Cursor<'_>) -> codec::Result<Self> {
-        codec::Decode::decode(json)
-    }
-
     fn method(&self) -> &'static str {
         match *self {}
     }
@@ -117,10 +113,6 @@ codec::no_values! { ClientNotificationMethod }
 
 impl MethodSet for ClientNotification {
     const METHODS: &'static [&'static str] = &[];
-    fn of_method(_: usize, json: codec::Cursor<'_>) -> codec::Result<Self> {
-        codec::Decode::decode(json)
-    }
-
     fn method(&self) -> &'static str {
         match *self {}
     }
