@@ -4,9 +4,9 @@ use std::borrow::Cow;
 use std::fmt;
 use std::marker::PhantomData;
 
-use crate::codec::{OtherMembers, Pattern, Unread};
+use crate::codec::{self, Cursor, OtherMembers, Pattern, Unread};
 use crate::map::{Iter, iterate};
-use crate::{Json, JsonObject, JsonRef, Map};
+use crate::{Error, Json, JsonObject, JsonRef, Map};
 
 /// The members of an object that its type `T` has no field for.
 ///
@@ -44,14 +44,14 @@ pub trait KnownMembers {
 
 impl<T, M: OtherMembers> Extra<T, M> {
     /// Completes the members after the last one was added.
+    #[inline]
     pub fn finish(&mut self, _: Unread) {
-        if let Some(members) = &mut self.members {
-            members.finish();
-        }
+        codec::finish_members(&mut self.members);
     }
 
-    pub(crate) fn blank_or_members(&mut self, unread: Unread) -> &mut M {
-        self.members.get_or_insert_with(|| Box::new(M::blank(unread)))
+    #[inline]
+    pub(crate) fn add(&mut self, name: Cursor<'_>, value: Cursor<'_>, unread: Unread) -> Result<(), Error> {
+        codec::add_member(&mut self.members, name, value, unread)
     }
 
     pub(crate) fn members(&self) -> Option<&M> {

@@ -128,15 +128,37 @@ impl<V> Map<String, V> {
 
     /// Sorts the entries by key. If a key occurs more than once, the last entry is kept.
     fn sort(&mut self) {
-        if self.entries.is_sorted_by(|(a, _), (b, _)| a < b) {
-            return;
+        let names: Vec<&str> = self.entries.iter().map(|(name, _)| name.as_str()).collect();
+        let Some(order) = order_of_names(&names) else { return };
+        let mut entries = Vec::with_capacity(self.entries.len());
+        for entry in self.entries.drain(..) {
+            entries.push(Some(entry));
         }
-        // The sort is stable, so after reversing, the last of equal keys comes first and is kept.
-        self.entries.sort_by(|(a, _), (b, _)| a.cmp(b));
-        self.entries.reverse();
-        self.entries.dedup_by(|(a, _), (b, _)| a == b);
-        self.entries.reverse();
+        for index in order {
+            if let Some(entry) = entries.get_mut(index).and_then(Option::take) {
+                self.entries.push(entry);
+            }
+        }
     }
+}
+
+/// Returns the indices of the names in their order, or `None` if the names are sorted and differ. Of equal names, only the
+/// last has an index. Not generic, because a sort is compiled for each type that it sorts.
+pub(crate) fn order_of_names(names: &[&str]) -> Option<Vec<usize>> {
+    if names.is_sorted_by(|a, b| a < b) {
+        return None;
+    }
+    let mut order: Vec<usize> = (0..names.len()).collect();
+    let name = |index: usize| names.get(index).copied().unwrap_or_default();
+    order.sort_by(|a, b| name(*a).cmp(name(*b)));
+    order.dedup_by(|later, earlier| {
+        let is_equal = name(*later) == name(*earlier);
+        if is_equal {
+            *earlier = *later;
+        }
+        is_equal
+    });
+    Some(order)
 }
 
 /// An iterator over the entries of a [`Map`].

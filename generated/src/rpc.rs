@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use crate::codec::{self, Cursor, DecodeInPlace, Members, Object, ReadMember, Unread};
+use crate::codec::{self, Cursor, DecodeInPlace, MemberTable, Members, Object, ReadMember, Unread};
 use crate::{Error, Extra, Json, KnownMembers, RequestId};
 
 /// The `error` member of an error response.
@@ -51,7 +51,8 @@ impl DecodeInPlace for ErrorObject {
     }
 
     fn read(&mut self, json: Cursor<'_>, unread: Unread) -> Result<(), Error> {
-        json.read_object(Self::MEMBERS, &[0, 1], &[], &mut &mut *self, unread)
+        const TABLE: &MemberTable = &MemberTable::new(ErrorObject::MEMBERS, &[0, 1]);
+        json.read_object(TABLE, &mut &mut *self, unread)
     }
 }
 

@@ -60,7 +60,7 @@ mod types {
             }
         }
         fn read(&mut self, json: codec::Cursor<'_>, unread: codec::Unread) -> codec::Result<()> {
-            json.read_object(Self::MEMBERS, &[0, 4], &[], &mut &mut *self, unread)
+            json.read_object(const { &codec::MemberTable::new(Self::MEMBERS, &[0, 4]) }, &mut &mut *self, unread)
         }
     }
     impl codec::ReadMember for Tool {
@@ -112,7 +112,7 @@ mod types {
             Self { extra: Extra::default() }
         }
         fn read(&mut self, json: codec::Cursor<'_>, unread: codec::Unread) -> codec::Result<()> {
-            json.read_object(Self::MEMBERS, &[0], &[], &mut &mut *self, unread)
+            json.read_object(const { &codec::MemberTable::new(Self::MEMBERS, &[0]) }, &mut &mut *self, unread)
         }
     }
     impl codec::ReadMember for InputSchema {
@@ -158,7 +158,7 @@ mod types {
             Self { src: codec::DecodeInPlace::blank(unread), width: None, scale: None }
         }
         fn read(&mut self, json: codec::Cursor<'_>, unread: codec::Unread) -> codec::Result<()> {
-            json.read_object(Self::MEMBERS, &[0], &[], &mut &mut *self, unread)
+            json.read_object(const { &codec::MemberTable::new(Self::MEMBERS, &[0]) }, &mut &mut *self, unread)
         }
     }
     impl codec::ReadMember for Icon {
@@ -267,7 +267,11 @@ mod types {
                     Self { $member: codec::DecodeInPlace::blank(unread), extra: Extra::default() }
                 }
                 fn read(&mut self, json: codec::Cursor<'_>, unread: codec::Unread) -> codec::Result<()> {
-                    json.read_object(Self::MEMBERS, &[0, 1], &[], &mut &mut *self, unread)
+                    json.read_object(
+                        const { &codec::MemberTable::new(Self::MEMBERS, &[0, 1]) },
+                        &mut &mut *self,
+                        unread,
+                    )
                 }
             }
             impl codec::ReadMember for $name {
@@ -448,8 +452,8 @@ mod types {
                 }
                 fn read(&mut self, json: codec::Cursor<'_>, unread: codec::Unread) -> codec::Result<()> {
                     // Only `params` is optional.
-                    let required: Vec<usize> = (0..Self::MEMBERS.len()).filter(|index| *index != 1).collect();
-                    json.read_object(Self::MEMBERS, &required, &[], &mut &mut *self, unread)
+                    const REQUIRED: &[usize] = if $name::MEMBERS.len() == 2 { &[0] } else { &[0, 2, 3] };
+                    json.read_object(const { &codec::MemberTable::new(Self::MEMBERS, REQUIRED) }, &mut &mut *self, unread)
                 }
             }
             impl codec::ReadMember for $name {

@@ -8,6 +8,7 @@ use std::ops::Range;
 use std::str::FromStr;
 
 use crate::error::{Segment, json_text};
+use crate::map::order_of_names;
 use crate::{Error, ErrorKind, Json, Number};
 
 use super::index::{Document, Kind, Place, Token, position};
@@ -315,16 +316,13 @@ impl<'a> Cursor<'a> {
 
     /// Returns the members, sorted by name. If a name occurs more than once, the last member is kept.
     pub(crate) fn members_by_name(self) -> Result<Vec<(Self, Self)>, Error> {
-        let mut members: Vec<_> = self.members()?.collect();
-        if members.is_sorted_by(|(a, _), (b, _)| a.order(*b) == Ordering::Less) {
-            return Ok(members);
-        }
-        // The sort is stable, so after reversing, the last of equal names comes first and is kept.
-        members.sort_by(|(a, _), (b, _)| a.order(*b));
-        members.reverse();
-        members.dedup_by(|(a, _), (b, _)| a.order(*b) == Ordering::Equal);
-        members.reverse();
-        Ok(members)
+        let members: Vec<_> = self.members()?.collect();
+        let names: Vec<Cow<'_, str>> = members.iter().map(|(name, _)| name.as_str().unwrap_or_default()).collect();
+        let names: Vec<&str> = names.iter().map(AsRef::as_ref).collect();
+        Ok(match order_of_names(&names) {
+            Some(order) => order.into_iter().filter_map(|index| members.get(index).copied()).collect(),
+            None => members,
+        })
     }
 
     /// Returns whether a name belongs to the envelope of a request or notification.

@@ -57,13 +57,12 @@ macro_rules! __object {
                 json: $crate::codec::Cursor<'_>,
                 unread: $crate::codec::Unread,
             ) -> $crate::codec::Result<()> {
-                json.read_object(
-                    <Self as $crate::KnownMembers>::MEMBERS,
-                    &[$($($r,)? $($c,)?)*],
-                    &[$($($c,)?)*],
-                    &mut &mut *self,
-                    unread,
-                )
+                const TABLE: &$crate::codec::MemberTable = &$crate::codec::MemberTable {
+                    names: <$name as $crate::KnownMembers>::MEMBERS,
+                    required: &[$($($r,)? $($c,)?)*],
+                    constants: &[$($($c,)?)*],
+                };
+                json.read_object(TABLE, &mut &mut *self, unread)
             }
         }
         impl $crate::codec::ReadMember for $name {
@@ -205,7 +204,12 @@ macro_rules! __object_text {
                 $crate::codec::Decode::decode(json).map(Self)
             }
             fn check(json: $crate::codec::Cursor<'_>) -> $crate::codec::Result<()> {
-                json.check_object(<Self as $crate::KnownMembers>::MEMBERS, &[$($($c,)?)*], |index, json| match index {
+                const TABLE: &$crate::codec::MemberTable = &$crate::codec::MemberTable {
+                    names: <$name as $crate::KnownMembers>::MEMBERS,
+                    required: &[$($($c,)?)*],
+                    constants: &[$($($c,)?)*],
+                };
+                json.check_object(TABLE, |index, json| match index {
                     $(
                         $($o => <$o_type as $crate::codec::Decode>::check(json),)?
                         $($c => json.read_constant(&$crate::codec::Literal::$c_kind $(($($c_value)*))?),)?

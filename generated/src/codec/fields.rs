@@ -25,6 +25,25 @@ pub trait DecodeInPlace: Decode {
     fn read(&mut self, json: Cursor<'_>, unread: Unread) -> Result<(), Error>;
 }
 
+/// The members of an object that a type has fields or constants for.
+#[derive(Clone, Copy, Debug)]
+pub struct MemberTable {
+    /// Their names.
+    pub names: &'static [&'static str],
+    /// The indices of those that must be present.
+    pub required: &'static [usize],
+    /// The indices of those with a constant value.
+    pub constants: &'static [usize],
+}
+
+impl MemberTable {
+    /// Creates a table without constants.
+    #[must_use]
+    pub const fn new(names: &'static [&'static str], required: &'static [usize]) -> Self {
+        Self { names, required, constants: &[] }
+    }
+}
+
 /// A type whose fields are members of an object.
 pub trait ReadMember {
     /// Decodes the member with this index.
@@ -109,8 +128,7 @@ impl<'a> Cursor<'a> {
         self.error(ErrorKind::Uninhabited)
     }
 
-    /// Decodes an object into the fields of a type. `names` are the names of the members, and `required` contains the
-    /// indices of the required ones and `constants` those of the ones that are constant.
+    /// Decodes an object into the fields of a type.
     ///
     /// # Errors
     ///
@@ -118,12 +136,11 @@ impl<'a> Cursor<'a> {
     /// twice, [`ErrorKind::Missing`] if a required member is absent, and the errors of the members.
     pub fn read_object(
         self,
-        names: &'static [&'static str],
-        required: &[usize],
-        constants: &[usize],
+        table: &'static MemberTable,
         fields: &mut dyn ReadMember,
         unread: Unread,
     ) -> Result<(), Error> {
+        let MemberTable { names, required, constants } = table;
         let members = self.known_members(names)?;
         let (mut seen, mut has_others) = (Seen::default(), false);
         for (index, name, value) in members {
@@ -156,8 +173,7 @@ impl<'a> Cursor<'a> {
     /// Returns the errors of [`read_object`](Self::read_object), and those of `check`.
     pub fn check_object(
         self,
-        names: &'static [&'static str],
-        required: &[usize],
+        table: &'static MemberTable,
         check: fn(usize, Cursor<'_>) -> Result<(), Error>,
     ) -> Result<(), Error> {
         struct Checked(fn(usize, Cursor<'_>) -> Result<(), Error>);
@@ -174,7 +190,7 @@ impl<'a> Cursor<'a> {
             fn finish_others(&mut self, _: Unread) {}
         }
 
-        self.read_object(names, required, &[], &mut Checked(check), Unread(()))
+        self.read_object(table, &mut Checked(check), Unread(()))
     }
 
     /// Returns an iterator over the members of an object: the index of the name in `names` (or `names.len()` if the
@@ -307,14 +323,37 @@ pub(super) fn read_items<T: DecodeInPlace>(
 }
 
 /// Adds a member that the type has no field for.
-#[inline(never)]
+///
+/// # Errors
+///
+/// Returns an error if the value is not valid.
+#[inline]
 pub fn read_other<T, M: OtherMembers>(
     extra: &mut Extra<T, M>,
     name: Cursor<'_>,
     value: Cursor<'_>,
     unread: Unread,
 ) -> Result<(), Error> {
-    extra.blank_or_members(unread).add(name, value, unread)
+    extra.add(name, value, unread)
+}
+
+/// Adds a member to those of an [`Extra`].
+#[inline(never)]
+pub(crate) fn add_member<M: OtherMembers>(
+    members: &mut Option<Box<M>>,
+    name: Cursor<'_>,
+    value: Cursor<'_>,
+    unread: Unread,
+) -> Result<(), Error> {
+    members.get_or_insert_with(|| Box::new(M::blank(unread))).add(name, value, unread)
+}
+
+/// Completes the members of an [`Extra`].
+#[inline(never)]
+pub(crate) fn finish_members<M: OtherMembers>(members: &mut Option<Box<M>>) {
+    if let Some(members) = members {
+        members.finish();
+    }
 }
 
 /// Decodes the members of an object whose names are not in `known` into an [`Extra`].

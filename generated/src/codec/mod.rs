@@ -47,7 +47,8 @@
 //!         Self { src: String::new(), theme: None, extra: Extra::default() }
 //!     }
 //!     fn read(&mut self, json: codec::Cursor<'_>, unread: codec::Unread) -> Result<(), Error> {
-//!         json.read_object(Self::MEMBERS, &[0], &[], &mut &mut *self, unread)
+//!         const TABLE: &codec::MemberTable = &codec::MemberTable::new(Icon::MEMBERS, &[0]);
+//!         json.read_object(TABLE, &mut &mut *self, unread)
 //!     }
 //! }
 //!
@@ -125,9 +126,10 @@ pub use cursor::{Cursor, ElementCursors, MemberCursors, variant};
 pub use decode::Decode;
 pub use encode::{Elements, Encode, Members, Node, Object};
 pub use fields::{
-    DecodeInPlace, OtherMembers, ReadMember, Unread, constant_members, decode_in_place, no_value, read_optional,
-    read_other, refuse_other, replace, set,
+    DecodeInPlace, MemberTable, OtherMembers, ReadMember, Unread, constant_members, decode_in_place, no_value,
+    read_optional, read_other, refuse_other, replace, set,
 };
+pub(crate) use fields::{add_member, finish_members};
 pub(crate) use index::BriefDocument;
 pub use index::{Document, Place};
 pub use literal::Literal;

@@ -7,6 +7,7 @@ use serde::de::DeserializeOwned;
 use serde_json::Value;
 
 use crate::codec::{self, Decode, Encode, Node};
+use crate::map::order_of_names;
 use crate::{Error, Json, Number};
 
 /// A part of a [`Json`].
@@ -171,17 +172,10 @@ impl<'a> JsonRef<'a> {
 
 /// Removes members whose name occurs again later.
 pub(super) fn keep_last<M>(members: &mut Vec<M>, name_of: impl Fn(&M) -> &str) {
-    if members.is_sorted_by(|a, b| name_of(a) < name_of(b)) {
-        return;
-    }
-    let mut order: Vec<usize> = (0..members.len()).collect();
-    order.sort_by(|a, b| name_of(&members[*a]).cmp(name_of(&members[*b])).then(a.cmp(b)));
-    let mut is_last = vec![true; members.len()];
-    for pair in order.windows(2) {
-        if let [a, b] = *pair {
-            is_last[a] = name_of(&members[a]) != name_of(&members[b]);
-        }
-    }
+    let names: Vec<&str> = members.iter().map(name_of).collect();
+    let Some(order) = order_of_names(&names) else { return };
+    let mut is_last = vec![false; members.len()];
+    order.into_iter().for_each(|index| is_last[index] = true);
     let mut is_last = is_last.into_iter();
     members.retain(|_| is_last.next().unwrap_or(true));
 }

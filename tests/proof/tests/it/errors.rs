@@ -481,7 +481,7 @@ impl DecodeInPlace for Closed {
     }
 
     fn read(&mut self, json: Cursor<'_>, unread: Unread) -> Result<(), Error> {
-        json.read_object(&["name"], &[0], &[], &mut &mut *self, unread)
+        json.read_object(const { &codec::MemberTable::new(&["name"], &[0]) }, &mut &mut *self, unread)
     }
 }
 
