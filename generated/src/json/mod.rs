@@ -146,12 +146,19 @@ impl Json {
     ///
     /// Returns the same errors as [`read`](Self::read).
     pub fn into_part<R>(self, find: impl FnOnce(Cursor<'_>) -> (R, Option<Place>)) -> Result<(R, Option<Self>), Error> {
-        let (document, place) = match self.0 {
-            Repr::Indexed(part) => *part,
-            Repr::Text(text) => (Document::read(text)?, Place::ROOT),
+        let mut indexed = match self.0 {
+            Repr::Indexed(part) => part,
+            Repr::Text(text) => Box::new((Document::read(text)?, Place::ROOT)),
         };
-        let (found, part) = find(document.at(place));
-        Ok((found, part.map(|part| Self::indexed(document, part))))
+        let (found, part) = find(indexed.0.at(indexed.1));
+        let part = part.map(|part| {
+            indexed.1 = part;
+            match indexed.0.is_compact() {
+                true => Self(Repr::Indexed(indexed)),
+                false => Self::from_text(indexed.0.at(part).compact_text()),
+            }
+        });
+        Ok((found, part))
     }
 
     /// Returns the memory that the value owns, in bytes: its text, or the text and the index of the message that it was
