@@ -450,7 +450,8 @@ macro_rules! __message_set {
             ) -> $crate::codec::Result<()> {
                 match index {
                     $($index => {
-                        $crate::codec::set(self, Self::$variant($crate::codec::DecodeInPlace::blank(unread)));
+                        // Drops the blank value, which may have a box.
+                        *self = Self::$variant($crate::codec::DecodeInPlace::blank(unread));
                         if let Self::$variant(value) = self {
                             return $crate::codec::DecodeInPlace::read(value, json, unread);
                         }
