@@ -1,5 +1,4 @@
-//! Generates Rust types and method enums from the official JSON schema of a Model Context Protocol revision, and
-//! compares schemas.
+//! Generates Rust types and method enums from the official JSON schema of a Model Context Protocol revision.
 //!
 //! In a build script, use [`Generator`]:
 //!
@@ -11,8 +10,8 @@
 //! // in the crate: include!(concat!(env!("OUT_DIR"), "/protocol.include.rs"));
 //! ```
 //!
-//! Tools can use the stages: [`model`](fn@model) reads the [`Protocol`] from a [`Document`], [`emit`] writes the Rust
-//! files, [`diff::diff`] compares two models, and [`inspect::inspect`] describes one. A [`Workspace`] is a project with
+//! Tools can use the stages, each in a crate of its own: [`mcpgen_schema`] reads a [`Document`], [`mcpgen_model`] builds the
+//! [`Protocol`], [`emit`] writes the Rust files, and `mcpgen_diff` compares two models. A [`Workspace`] is a project with
 //! vendored revisions.
 
 #![cfg_attr(docsrs, feature(doc_cfg))]
@@ -20,81 +19,35 @@
 
 // The stages in order. A module imports only from modules above it, which a test checks.
 
-// Names, escapes and similar names.
-mod text;
-
-// Errors, cycles in graphs.
-mod error;
-mod graph;
-
-// Pages in one file.
-#[cfg(feature = "cli")]
-mod html;
-
-// JSON values, pointers and lines.
-mod json;
-
-// Schema file -> Document -> Normalised.
-mod schema;
-
-// Protocol: the model as plain data.
-pub mod model;
-
-// Normalised -> Protocol.
-mod build;
-
-// Our documentation of the protocol.
-mod docs;
-
-// Protocols of all revisions -> their types in one graph, for conversions.
-mod conversions;
-
 // Protocol -> Rust files.
 mod emit;
 
-// Two models -> findings.
-pub mod diff;
+// Files -> a folder, or the differences from it.
+mod write;
 
-// The lists of a server -> findings.
-#[cfg(feature = "lists")]
-pub mod lists;
+mod build_script;
 
-// Protocol -> text or JSON.
-pub mod inspect;
+#[cfg(test)]
+#[path = "../tests/support/hostile.rs"]
+mod hostile;
+
+// One schema -> Rust files.
+mod generator;
+
+// The tools of a server -> Rust files.
+mod bindings;
+
+// What works only in a clone of this repository.
+pub mod vendored;
 
 // All revisions -> a page.
 #[cfg(feature = "cli")]
-mod site;
+pub mod site;
 
-// Protocol and documents -> failures.
-pub mod validate;
-
-// The workspace with its revisions: import and generate.
-mod project;
-
-// The tools of a server -> Rust files.
-#[cfg(feature = "lists")]
-mod bindings;
-
-// Findings -> reports.
-#[cfg(feature = "cli")]
-mod report;
-
-// The commands.
-#[cfg(feature = "cli")]
-#[doc(hidden)]
-pub mod cli;
-
-// For the tests of this workspace.
-#[doc(hidden)]
-pub mod internals;
-
-#[cfg(feature = "lists")]
 pub use bindings::{Bindings, BindingsWritten};
-pub use build::model;
-pub use docs::DocBook;
-pub use emit::{Options, emit};
-pub use error::{Error, Problem};
-pub use model::Protocol;
-pub use project::{Change, Changes, Generated, Generator, Summary, Workspace};
-pub use schema::{Dialect, Document, Mapping, ReadOptions};
+pub use emit::{MARK, Options, emit};
+pub use generator::{Generated, Generator, SUPPORT, Summary};
+pub use mcpgen_model::{DocBook, Mapping, Protocol, model};
+pub use mcpgen_schema::{Dialect, Document, Error, Problem, ReadOptions};
+pub use vendored::Workspace;
+pub use write::{Change, Changes};

@@ -5,7 +5,11 @@ use std::process::ExitCode;
 
 use anyhow::Context as _;
 use clap::Parser as _;
-use mcpgen::cli::{Cli, visible_lines};
+use mcpgen_schema::text::visible_lines;
+
+use cli::Cli;
+
+mod cli;
 
 fn main() -> ExitCode {
     match run() {

@@ -368,7 +368,7 @@ fn inspects_as_text_and_json() {
     let root = format!("{}/..", env!("CARGO_MANIFEST_DIR"));
     let project = Project::empty();
     let definitions = [79, 83, 91, 145, 155];
-    let mut schema = serde_json::from_str(include_str!("../schemas/inspect.schema.json")).expect("JSON");
+    let mut schema = serde_json::from_str(include_str!("../model/schemas/inspect.schema.json")).expect("JSON");
     refuse_other_members(&mut schema);
     let documented = jsonschema::validator_for(&schema).expect("a schema");
     for (revision, count) in REVISIONS.into_iter().zip(definitions) {

@@ -13,7 +13,7 @@ use std::fs;
 use std::io::Write as _;
 use std::process::{Command, Stdio};
 
-use mcpgen::diff::{LIST_RULES, RULES};
+use mcpgen_diff::{LIST_RULES, RULES};
 use serde_json::Value;
 use support::{Answer, FOREIGN, Project};
 

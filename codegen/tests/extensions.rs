@@ -4,10 +4,10 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
 
-use mcpgen::diff::{Axis, Verdict, diff};
-use mcpgen::model::{Json, Origin, Shape};
-use mcpgen::validate::validate;
 use mcpgen::{Document, Protocol};
+use mcpgen_diff::{Axis, Verdict, diff};
+use mcpgen_model::validate::validate;
+use mcpgen_model::{Json, Origin, Shape};
 use serde_json::Value;
 
 use documents::{Random, document, extensions, judged, mutate, of_definition};

@@ -6,9 +6,9 @@
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
-use mcpgen::model::Json;
-use mcpgen::validate::validate;
 use mcpgen::{Dialect, Document, Error, ReadOptions};
+use mcpgen_model::Json;
+use mcpgen_model::validate::validate;
 
 /// The reasons for rejecting a group, each with a part of the problem's text.
 const REASONS: &[(&str, &str)] = &[
@@ -29,7 +29,7 @@ struct Counts {
 }
 
 fn model(schema: &Json, dialect: Dialect) -> Result<mcpgen::Protocol, Error> {
-    let options = ReadOptions { dialect: Some(dialect), root_name: Some("Root".into()), ..ReadOptions::default() };
+    let options = ReadOptions { dialect: Some(dialect), root_name: Some("Root".into()) };
     let options = if schema.get("$schema").is_some() { ReadOptions { dialect: None, ..options } } else { options };
     mcpgen::model(Document::parse_with("group.json", schema.to_string().as_bytes(), &options)?, "suite", false)
 }

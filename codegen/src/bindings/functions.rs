@@ -7,9 +7,9 @@ use super::tool::{SchemaBinding, ToolBinding};
 use crate::emit::docs::comment;
 use crate::emit::file::render;
 use crate::emit::ident;
-use crate::error::Error;
-use crate::json::Json;
-use crate::text::foreign::{code, prose};
+use mcpgen_model::text::foreign::{code, prose};
+use mcpgen_schema::Error;
+use mcpgen_schema::json::Json;
 
 /// Returns the text of the file.
 pub(super) fn root(header: &str, source: &str, tools: &[ToolBinding<'_>]) -> Result<String, Error> {

@@ -13,12 +13,13 @@ mod tool;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
+use crate::build_script::{include_in_build, instruction};
 use crate::emit::file::header;
-use crate::error::{Error, Problem};
-use crate::lists::{ListKind, Malformed, Snapshot, problems};
-use crate::project::write::sync;
-use crate::project::{Changes, include_in_build, instruction};
-use crate::text::visible;
+use crate::write::Changes;
+use crate::write::sync;
+use mcpgen_model::snapshot::{ListKind, Malformed, Snapshot, problems};
+use mcpgen_schema::text::visible;
+use mcpgen_schema::{Error, Problem};
 use tool::{Names, ToolBinding};
 
 /// Functions for the tools in a snapshot of a server's lists.

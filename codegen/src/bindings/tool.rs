@@ -2,19 +2,19 @@
 
 use std::collections::BTreeMap;
 
-use crate::build;
 use crate::emit::Options;
 use crate::emit::module::emit_titled;
-use crate::error::Error;
-use crate::json::Json;
-use crate::lists::Item;
-use crate::model::conservation::conservation;
-use crate::model::{Origin, Protocol, Status};
-use crate::project::generate::SUPPORT;
-use crate::schema::{Dialect, Document, ReadOptions};
-use crate::text::foreign::code;
-use crate::text::names::{Namespace, function_name, type_name};
-use crate::text::visible;
+use crate::generator::SUPPORT;
+use mcpgen_model::build;
+use mcpgen_model::conservation::conservation;
+use mcpgen_model::snapshot::Item;
+use mcpgen_model::text::foreign::code;
+use mcpgen_model::text::names::{Namespace, function_name, type_name};
+use mcpgen_model::{Origin, Protocol, Status};
+use mcpgen_schema::Error;
+use mcpgen_schema::json::Json;
+use mcpgen_schema::text::visible;
+use mcpgen_schema::{Dialect, Document, ReadOptions};
 
 /// Types that the root imports.
 pub(super) const IMPORTED_TYPES: [&str; 2] = ["CallToolResult", "StructuredResult"];
@@ -149,7 +149,6 @@ impl SchemaBinding {
             // MCP: a schema without `$schema` is written in 2020-12.
             dialect: (!declared).then_some(Dialect::Draft202012),
             root_name: Some(self.exported.clone()),
-            mapping: None,
         };
         let document =
             Document::of(format!("{} {}", self.tool, self.part), self.schema.clone(), sha256.to_owned(), &options)?;

@@ -1,10 +1,10 @@
 //! Output and exit code of commands.
 
-use crate::text::visible_lines;
+use mcpgen_schema::text::visible_lines;
 
 /// The output of a command.
 #[derive(Debug, Default)]
-pub struct Answer {
+pub(crate) struct Answer {
     /// The text for stdout.
     pub text: String,
     /// The lines for stderr.

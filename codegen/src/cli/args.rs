@@ -14,7 +14,7 @@ use super::import::ImportArgs;
 use super::inspect::InspectArgs;
 use super::man::ManArgs;
 use super::validate::ValidateArgs;
-use crate::error::Error;
+use mcpgen_schema::Error;
 
 /// Generate Rust types from the JSON schemas of the Model Context Protocol, and compare schemas
 #[derive(Debug, Parser)]
@@ -26,7 +26,7 @@ Example:
 
 Exit codes: 0 success, 1 differences, 2 invalid input or usage."
 )]
-pub struct Cli {
+pub(crate) struct Cli {
     #[command(subcommand)]
     command: Command,
 }
@@ -51,7 +51,7 @@ impl Cli {
     ///
     /// # Errors
     /// The error of the command.
-    pub fn run(self) -> Result<Answer, Error> {
+    pub(crate) fn run(self) -> Result<Answer, Error> {
         match self.command {
             Command::Generate(args) => args.run().map(Answer::visible),
             Command::Bindings(args) => args.run().map(Answer::visible),

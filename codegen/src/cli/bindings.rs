@@ -5,10 +5,10 @@ use std::path::PathBuf;
 use clap::Args;
 
 use super::answer::Answer;
-use crate::bindings::{Bindings, BindingsWritten};
-use crate::error::Error;
-use crate::report::source::SourceText;
-use crate::text::counted;
+use mcpgen::{Bindings, BindingsWritten};
+use mcpgen_diff::report::source::SourceText;
+use mcpgen_schema::Error;
+use mcpgen_schema::text::counted;
 
 /// Write Rust functions for the tools of a server, with types for their arguments and results
 ///
@@ -39,7 +39,7 @@ impl BindingsArgs {
         let text = SourceText::read(&self.snapshot)?;
         let bindings = Bindings::parse(text.name(), &text.bytes)?;
         let written = if self.check { bindings.compare_with(&self.out)? } else { bindings.write_to(&self.out)? };
-        let BindingsWritten { tools, skipped, notes, changes } = written;
+        let BindingsWritten { tools, skipped, notes, changes, .. } = written;
         let differs = self.check && !changes.changes.is_empty();
         let mut answer = Answer { differs: differs || !skipped.is_empty(), ..Answer::default() };
         answer.notes.extend(skipped.into_iter().chain(notes).map(|note| format!("note: {note}")));

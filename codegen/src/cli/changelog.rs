@@ -4,13 +4,13 @@ use clap::Args;
 
 use super::answer::Answer;
 use super::root::Root;
-use crate::conversions::Rules;
-use crate::error::Error;
-use crate::report::contents::{Compared, Report, Subject};
-use crate::report::examples::examples;
-use crate::report::formats::changelog;
-use crate::report::judgement::FailOn;
-use crate::report::policy::Policy;
+use mcpgen_diff::report::contents::{Compared, Report, Subject};
+use mcpgen_diff::report::examples::examples;
+use mcpgen_diff::report::formats::changelog;
+use mcpgen_diff::report::judgement::FailOn;
+use mcpgen_diff::report::policy::Policy;
+use mcpgen_model::conversions::Rules;
+use mcpgen_schema::Error;
 
 /// Write a changelog in Markdown for people who upgrade, grouped by what they have to do
 ///
@@ -39,7 +39,9 @@ pub(super) struct ChangelogArgs {
 impl ChangelogArgs {
     pub(super) fn run(self) -> Result<Answer, Error> {
         let subject = if self.tools { Subject::Lists } else { Subject::Schemas };
-        let compared = Compared::read(subject, (&self.old, &self.new), || self.root.open())?;
+        let compared = Compared::read(subject, (&self.old, &self.new), |revision, documented| {
+            self.root.source(revision, documented)
+        })?;
         let diff = compared.diff();
         // A changelog is complete, whatever the project accepts.
         let axes = subject.axes();

@@ -5,9 +5,9 @@ use clap::{Arg, Args, Command, ValueEnum};
 use clap_complete::Shell;
 
 use super::answer::Answer;
-use crate::diff::{LIST_RULES, RULES};
-use crate::error::Error;
-use crate::project::Workspace;
+use mcpgen::Workspace;
+use mcpgen_diff::{LIST_RULES, RULES};
+use mcpgen_schema::Error;
 
 /// Print completions for a shell
 ///

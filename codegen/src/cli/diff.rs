@@ -6,15 +6,15 @@ use std::str::FromStr;
 
 use super::answer::Answer;
 use super::root::Root;
-use crate::diff::Axis;
-use crate::error::Error;
-use crate::report::baseline::Baseline;
-use crate::report::contents::{Compared, Report, Subject};
-use crate::report::formats::{Format, TextOptions};
-use crate::report::judgement::FailOn;
-use crate::report::policy::Policy;
 use clap::{Args, ColorChoice};
 use jiff::civil::Date;
+use mcpgen_diff::Axis;
+use mcpgen_diff::report::baseline::Baseline;
+use mcpgen_diff::report::contents::{Compared, Report, Subject};
+use mcpgen_diff::report::formats::{Format, TextOptions};
+use mcpgen_diff::report::judgement::FailOn;
+use mcpgen_diff::report::policy::Policy;
+use mcpgen_schema::Error;
 
 /// Compare two schemas, or the tools of a server at two times: who does a change break?
 ///
@@ -92,7 +92,9 @@ impl DiffArgs {
         let axes = self.axes(subject)?;
         let policy = Policy::find(self.config.as_deref(), subject)?;
         let baseline = self.baseline.as_deref().map(Baseline::read).transpose()?;
-        let compared = Compared::read(subject, (&self.old, &self.new), || self.root.open())?;
+        let compared = Compared::read(subject, (&self.old, &self.new), |revision, documented| {
+            self.root.source(revision, documented)
+        })?;
         let today = self.today.unwrap_or_else(today);
 
         let diff = compared.diff();

@@ -2,12 +2,12 @@
 
 use std::fmt::Write;
 
-use crate::error::Error;
 use clap::Args;
+use mcpgen_schema::Error;
 
 use super::answer::Answer;
 use super::root::Root;
-use crate::text::counted;
+use mcpgen_schema::text::counted;
 
 /// Count the entries of schema/docs, and list missing and stale ones
 ///

@@ -1,9 +1,9 @@
 //! `mcpgen explain`.
 
-use crate::diff::{LIST_RULES, RULES, Rule};
-use crate::error::Error;
-use crate::report::explain;
 use clap::Args;
+use mcpgen_diff::report::explain;
+use mcpgen_diff::{LIST_RULES, RULES, Rule};
+use mcpgen_schema::Error;
 
 use super::answer::Answer;
 

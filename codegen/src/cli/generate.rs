@@ -7,9 +7,9 @@ use clap::Args;
 use super::answer::Answer;
 use super::root::Root;
 use super::schema_args::SchemaArgs;
-use crate::error::Error;
-use crate::project::generate::{self, Generated, Generator};
-use crate::text::counted;
+use mcpgen::{Generated, Generator, SUPPORT, Summary, vendored};
+use mcpgen_schema::Error;
+use mcpgen_schema::text::counted;
 
 /// Write the Rust modules of all vendored revisions and extensions, or of one schema
 ///
@@ -40,7 +40,7 @@ pub(super) struct GenerateArgs {
     #[arg(long, value_name = "DIR", requires = "schema")]
     out: Option<PathBuf>,
     /// The Rust path of mcpgen-types in the module of --schema
-    #[arg(long, value_name = "PATH", requires = "schema", default_value = generate::SUPPORT)]
+    #[arg(long, value_name = "PATH", requires = "schema", default_value = SUPPORT)]
     support: String,
     /// Generate only what --schema adds to this revision of mcpgen-types, or changes
     ///
@@ -64,14 +64,17 @@ impl GenerateArgs {
         let (generated, folder) = match (&self.schema, &self.revision, &self.out) {
             (Some(schema), Some(revision), Some(out)) => {
                 let mut generator =
-                    Generator::new(schema, revision).support(&self.support).read_options(self.options.options()?);
+                    Generator::new(schema, revision).support(&self.support).read_options(self.options.options());
+                if let Some(mapping) = self.options.mapping()? {
+                    generator = generator.mapping(mapping);
+                }
                 if let Some((revision, file)) = &self.extends {
                     generator = generator.extending(file, revision);
                 }
                 let generated = if self.check { generator.compare_with(out)? } else { generator.write_to(out)? };
                 (generated, out.display().to_string())
             }
-            _ => (generate::vendored(&self.root.open()?, self.check)?, generate::FOLDER.to_owned()),
+            _ => (vendored::generate(&self.root.open()?, self.check)?, vendored::GENERATED.to_owned()),
         };
         let Generated { revisions, changes } = generated;
         let mut answer = Answer { differs: self.check && !changes.changes.is_empty(), ..Answer::default() };
@@ -84,7 +87,7 @@ impl GenerateArgs {
                 (changed, true) => format!("{changed} differ"),
                 (changed, false) => format!("{changed} written or removed"),
             };
-            let generate::Summary { revision, types, shared, methods, files, .. } = &summary;
+            let Summary { revision, types, shared, methods, files, .. } = &summary;
             let shared = if *shared == 0 { String::new() } else { format!(" ({shared} shared)") };
             let counted = |count: &usize, unit| counted(*count as u64, unit);
             let (types, methods, files) =

@@ -6,10 +6,10 @@ use clap::Args;
 
 use super::answer::Answer;
 use super::root::Root;
-use crate::error::Error;
-use crate::model::{Era, Origin, Status};
-use crate::project::import::{Import, ImportExtension, Imported, ImportedExtension, import, import_extension};
-use crate::project::{Changes, Workspace, workspace};
+use mcpgen::vendored::import::{Import, ImportExtension, Imported, ImportedExtension, import, import_extension};
+use mcpgen::{Changes, Workspace, vendored};
+use mcpgen_model::{Era, Origin, Status};
+use mcpgen_schema::Error;
 
 /// Import an official schema into schema/, without its prose
 ///
@@ -110,7 +110,7 @@ fn answer(name: &str, changes: &Changes, written: bool, facts: &str) -> Answer {
         (true, _) => "unchanged",
         (false, true) => "written",
         (false, false) => {
-            answer.text = changes.diff(workspace::FOLDER);
+            answer.text = changes.diff(vendored::SCHEMAS);
             answer.notes.push(format!("nothing was written; use --accept to change {name}"));
             "differs"
         }

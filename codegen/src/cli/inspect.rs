@@ -8,19 +8,20 @@ use clap::{Args, ValueEnum};
 use super::answer::Answer;
 use super::root::Root;
 use super::schema_args::SchemaArgs;
-use crate::build;
-use crate::error::Error;
-use crate::inspect::inspect;
-use crate::model::{Content, DocTarget, Protocol, Shape, Status, TypeDef};
-use crate::site;
-use crate::text::counted;
-use crate::text::suggest::did_you_mean;
-use crate::text::{visible, visible_lines};
+use mcpgen::site;
+use mcpgen_diff::suggest::did_you_mean;
+use mcpgen_model::build;
+use mcpgen_model::inspect::inspect;
+use mcpgen_model::{Content, DocTarget, Protocol, Shape, Status, TypeDef};
+use mcpgen_schema::Error;
+use mcpgen_schema::text::counted;
+use mcpgen_schema::text::visible;
+use mcpgen_schema::text::visible_lines;
 
 /// Show the methods, types, unions, fixups and definitions of a revision
 ///
 /// With TYPE, show only these types, with their documentation. The JSON format is stable;
-/// codegen/schemas/inspect.schema.json describes it.
+/// codegen/model/schemas/inspect.schema.json describes it.
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
@@ -52,7 +53,7 @@ pub(super) struct InspectArgs {
 enum InspectFormat {
     /// For terminals.
     Text,
-    /// For programs; codegen/schemas/inspect.schema.json describes it.
+    /// For programs; codegen/model/schemas/inspect.schema.json describes it.
     Json,
     /// A page in one file, with a timeline of all revisions.
     Html,

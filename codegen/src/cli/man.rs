@@ -3,7 +3,7 @@
 use clap::Args;
 
 use super::answer::Answer;
-use crate::error::Error;
+use mcpgen_schema::Error;
 
 /// Print the manual page of mcpgen, or of one of its commands
 #[derive(Debug, Args)]

@@ -17,8 +17,4 @@ mod root;
 mod schema_args;
 mod validate;
 
-pub use answer::Answer;
-pub use args::Cli;
-
-/// Escapes what a command prints for people, so that names of a schema control neither the terminal nor the log.
-pub use crate::text::visible_lines;
+pub(crate) use args::Cli;

@@ -4,8 +4,9 @@ use std::path::PathBuf;
 
 use clap::Args;
 
-use crate::error::Error;
-use crate::project::Workspace;
+use mcpgen::Workspace;
+use mcpgen_diff::report::source::{Source, SourceText};
+use mcpgen_schema::Error;
 
 #[derive(Debug, Args)]
 pub(super) struct Root {
@@ -17,5 +18,16 @@ pub(super) struct Root {
 impl Root {
     pub(super) fn open(&self) -> Result<Workspace, Error> {
         Workspace::open(self.dir.as_deref())
+    }
+
+    /// Reads a vendored revision or extension to compare it.
+    pub(super) fn source(&self, revision: &str, is_documented: bool) -> Result<Source, Error> {
+        let workspace = self.open()?;
+        let protocol = match is_documented || workspace.extension(revision).is_some() {
+            true => workspace.model(revision)?,
+            false => workspace.undocumented_model(revision)?,
+        };
+        let path = workspace.root.join(workspace.schema_path(revision)?);
+        Ok(Source { text: SourceText::of_revision(revision, &path)?, protocol })
     }
 }

@@ -5,11 +5,11 @@ use std::path::{Path, PathBuf};
 use clap::Args;
 
 use super::root::Root;
-use crate::build;
-use crate::error::Error;
-use crate::model::{Protocol, Status};
-use crate::schema::{Dialect, Document, Mapping, ReadOptions};
-use crate::text::suggest::did_you_mean;
+use mcpgen_diff::suggest::did_you_mean;
+use mcpgen_model::build;
+use mcpgen_model::{Contract, Mapping, Protocol, Status};
+use mcpgen_schema::Error;
+use mcpgen_schema::{Dialect, Document, ReadOptions};
 
 /// Options for reading a schema file.
 #[derive(Clone, Debug, Default, Args)]
@@ -26,9 +26,12 @@ pub(super) struct SchemaArgs {
 }
 
 impl SchemaArgs {
-    pub(super) fn options(&self) -> Result<ReadOptions, Error> {
-        let mapping = self.protocol.as_deref().map(Mapping::read).transpose()?;
-        Ok(ReadOptions { dialect: self.dialect, root_name: self.root_name.clone(), mapping })
+    pub(super) fn options(&self) -> ReadOptions {
+        ReadOptions { dialect: self.dialect, root_name: self.root_name.clone() }
+    }
+
+    pub(super) fn mapping(&self) -> Result<Option<Mapping>, Error> {
+        self.protocol.as_deref().map(Mapping::read).transpose()
     }
 
     /// Reads the model of a vendored revision or extension, or of a schema file.
@@ -43,7 +46,7 @@ impl SchemaArgs {
         workspace.model(subject)
     }
 
-    pub(super) fn read(&self, path: &Path) -> Result<Document, Error> {
-        Document::read_with(path, &self.options()?)
+    pub(super) fn read(&self, path: &Path) -> Result<Contract, Error> {
+        Ok(Contract { document: Document::read_with(path, &self.options())?, mapping: self.mapping()? })
     }
 }

@@ -8,11 +8,11 @@ use clap::Args;
 use super::answer::Answer;
 use super::root::Root;
 use super::schema_args::SchemaArgs;
-use crate::error::Error;
-use crate::json::Json;
-use crate::text::suggest::did_you_mean;
-use crate::text::visible;
-use crate::validate::validate;
+use mcpgen_diff::suggest::did_you_mean;
+use mcpgen_model::validate::validate;
+use mcpgen_schema::Error;
+use mcpgen_schema::json::Json;
+use mcpgen_schema::text::visible;
 
 /// Validate documents against a type of a schema, with the error messages of the generated types
 ///

@@ -4,8 +4,8 @@ use proc_macro2::TokenStream;
 use quote::quote;
 
 use super::{Emitter, ident};
-use crate::error::Error;
-use crate::model::{AliasRule, Type, TypeId};
+use mcpgen_model::{AliasRule, Type, TypeId};
+use mcpgen_schema::Error;
 
 impl Emitter<'_> {
     pub(super) fn alias(&mut self, id: TypeId, target: &Type, rule: &AliasRule) -> Result<TokenStream, Error> {

@@ -1,6 +1,6 @@
 //! Blank values: the initial values of fields, which decoding replaces.
 
-use crate::model::{Bounded, Content, Protocol, Shape, Struct, Type, TypeId, Union, Variant};
+use mcpgen_model::{Bounded, Content, Protocol, Shape, Struct, Type, TypeId, Union, Variant};
 
 /// Determines which types have a blank value.
 pub(super) struct Blanks {

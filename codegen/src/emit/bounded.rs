@@ -4,9 +4,9 @@ use proc_macro2::TokenStream;
 use quote::quote;
 
 use super::{Emitter, ident, number_literal};
-use crate::error::Error;
-use crate::model::{Bounded, Limit, Type, TypeId};
-use crate::schema::normal::Bound;
+use mcpgen_model::{Bounded, Limit, Type, TypeId};
+use mcpgen_schema::Error;
+use mcpgen_schema::normal::Bound;
 
 impl Emitter<'_> {
     pub(super) fn bounded(&mut self, id: TypeId, bounded: &Bounded) -> Result<TokenStream, Error> {

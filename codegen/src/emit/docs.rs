@@ -8,13 +8,13 @@ use quote::quote;
 
 use super::Options;
 use super::width::WIDTH;
-use crate::model::{
+use mcpgen_model::text::foreign::{cell, code, line, prose};
+use mcpgen_model::text::markdown::{is_prose, links, wrap};
+use mcpgen_model::{
     AliasRule, Bounded, Content, DocEntry, DocTarget, Limit, Member, Origin, Protocol, Rest, Shape, Side, Struct,
     Tuple, Type, TypeId, Undecided, Union, Value,
 };
-use crate::text::foreign::{cell, code, line, prose};
-use crate::text::markdown::{is_prose, links, wrap};
-use crate::text::visible;
+use mcpgen_schema::text::visible;
 
 /// Writes documentation comments.
 pub(super) struct DocWriter<'a> {
@@ -262,7 +262,7 @@ impl<'a> DocWriter<'a> {
             let by = self.sent_by(&notification.senders);
             return Some(format!("The {} notification{by}.", code(&notification.method)));
         }
-        let is = |content: &crate::model::Type| content.by_value() == Some(id);
+        let is = |content: &mcpgen_model::Type| content.by_value() == Some(id);
         if let Some(request) =
             protocol.requests.iter().find(|r| r.params.as_ref().is_some_and(|params| is(&params.content)))
         {

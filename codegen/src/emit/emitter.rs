@@ -8,9 +8,9 @@ use super::docs::DocWriter;
 use super::exports::Exports;
 use super::rust_type::Resolver;
 use super::{Options, json_schema};
-use crate::build::areas::{CHECKS, MESSAGES};
-use crate::error::Error;
-use crate::model::{Protocol, Shape, Type, TypeDef, TypeId};
+use mcpgen_model::build::areas::{CHECKS, MESSAGES};
+use mcpgen_model::{Protocol, Shape, Type, TypeDef, TypeId};
+use mcpgen_schema::Error;
 
 /// Emits items. Each kind of shape has its own file.
 pub(crate) struct Emitter<'a> {

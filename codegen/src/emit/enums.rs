@@ -4,7 +4,7 @@ use proc_macro2::TokenStream;
 use quote::quote;
 
 use super::{Emitter, ident, literal};
-use crate::model::{TypeId, Value};
+use mcpgen_model::{TypeId, Value};
 
 impl Emitter<'_> {
     pub(super) fn open_enumeration(&mut self, id: TypeId, values: &[Value]) -> TokenStream {

@@ -4,9 +4,9 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::{Options, json_schema};
-use crate::build::areas::{CHECKS, MESSAGES};
-use crate::model::{MessageKind, MessageSet, Protocol, Side, Tag, TypeDef, TypeId};
-use crate::text::names::{Namespace, constant_name};
+use mcpgen_model::build::areas::{CHECKS, MESSAGES};
+use mcpgen_model::text::names::{Namespace, constant_name};
+use mcpgen_model::{MessageKind, MessageSet, Protocol, Side, Tag, TypeDef, TypeId};
 
 /// The area of types that an extension shares with a revision. It has no file: the root re-exports them.
 const SHARED: &str = "";

@@ -4,13 +4,13 @@ use proc_macro2::TokenStream;
 use quote::{format_ident, quote};
 
 use crate::emit::file::{MARK, render};
-use crate::error::Error;
-use crate::model::Extension;
+use mcpgen_model::Extension;
+use mcpgen_schema::Error;
 
 /// Returns the text of the file.
 ///
 /// # Errors
-/// [`Error::Emit`], which is a defect of mcpgen.
+/// [`Error::Defect`].
 pub(crate) fn file(extensions: &[Extension]) -> Result<String, Error> {
     let header =
         format!("{MARK} from schema/extensions.toml.\n// Do not edit: run `cargo run -p mcpgen -- generate`.\n\n");

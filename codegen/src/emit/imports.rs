@@ -9,7 +9,7 @@ use syn::visit_mut::{self, VisitMut};
 use super::declarations;
 use super::exports::Exports;
 use super::rust_type::CORE;
-use crate::text::names;
+use mcpgen_model::text::names;
 
 /// Shortens absolute paths if the short name has the same meaning: names of std's prelude, unless the revision has a
 /// type with that name, and names of the core and of other areas with a `use`.

@@ -6,8 +6,8 @@ use proc_macro2::TokenStream;
 use quote::quote;
 
 use super::ident;
-use crate::json::Json;
-use crate::model::{Origin, Protocol, Shape, TypeDef};
+use mcpgen_model::{Origin, Protocol, Shape, TypeDef};
+use mcpgen_schema::json::Json;
 
 /// The area of the implementations, which is also their file.
 pub(super) const AREA: &str = "json_schema";

@@ -6,11 +6,11 @@ use quote::{format_ident, quote};
 use super::docs::MEMBER;
 use super::exports::MessageNames;
 use super::{Emitter, ident};
-use crate::error::Error;
-use crate::model::{
+use mcpgen_model::text::foreign::code;
+use mcpgen_model::{
     Condition, Content, Member, MessageKind, MessageSet, Params, Shape, Side, Tag, Type, TypeId, Union,
 };
-use crate::text::foreign::code;
+use mcpgen_schema::Error;
 
 impl Emitter<'_> {
     /// Emits the method enums, message sets, envelopes and error codes.

@@ -4,14 +4,14 @@ use proc_macro2::TokenStream;
 use quote::{format_ident, quote};
 
 use crate::emit::file::{MARK, render};
-use crate::error::Error;
-use crate::model::method_facts::{MethodFacts, method_facts};
-use crate::model::{Protocol, Revision, Side};
+use mcpgen_model::method_facts::{MethodFacts, method_facts};
+use mcpgen_model::{Protocol, Revision, Side};
+use mcpgen_schema::Error;
 
 /// Returns the text of the file.
 ///
 /// # Errors
-/// [`Error::Emit`], which is a defect of mcpgen.
+/// [`Error::Defect`].
 pub(crate) fn file(revisions: &[Revision], models: &[Protocol]) -> Result<String, Error> {
     let header = format!("{MARK} from the schemas.\n// Do not edit: run `cargo run -p mcpgen -- generate`.\n\n");
     let tables = revisions.iter().zip(models).map(|(revision, protocol)| {

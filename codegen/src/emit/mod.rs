@@ -32,6 +32,7 @@ mod unions;
 mod width;
 
 pub(crate) use emitter::Emitter;
+pub use file::MARK;
 pub use module::emit;
 pub use options::Options;
 pub(crate) use tokens::{ident, literal, number_literal};

@@ -13,21 +13,21 @@ use super::emitter::Emitter;
 use super::exports::Exports;
 use super::file::{area_file, header, render};
 use super::{Options, ident, json_schema};
-use crate::error::Error;
-use crate::model::{Extends, Protocol, Side};
-use crate::text::foreign::{cell, code};
-use crate::text::{counted, names};
+use mcpgen_model::text::foreign::{cell, code};
+use mcpgen_model::text::names;
+use mcpgen_model::{Extends, Protocol, Side};
+use mcpgen_schema::Error;
+use mcpgen_schema::text::counted;
 
 /// Emits the module of a revision. Returns the text of each file by its name.
 ///
 /// # Errors
-/// [`Error::Emit`], which is a defect of mcpgen, or [`Error::Usage`] if `options.support` is not a path.
+/// [`Error::Defect`], or [`Error::Usage`] if `options.support` is not a path.
 pub fn emit(protocol: &Protocol, options: &Options) -> Result<BTreeMap<String, String>, Error> {
     emit_on(threads(), protocol, options)
 }
 
 /// Like [`emit`], but the documentation of the module is `title`, for a schema that is not a protocol.
-#[cfg(feature = "lists")]
 pub(crate) fn emit_titled(
     protocol: &Protocol,
     options: &Options,
@@ -203,8 +203,8 @@ fn map(protocol: &Protocol) -> Vec<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::model::schema_path;
-    use crate::project::Workspace;
+    use crate::vendored::Workspace;
+    use mcpgen_model::schema_path;
 
     #[test]
     fn text_does_not_depend_on_threads() {

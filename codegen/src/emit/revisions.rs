@@ -4,13 +4,13 @@ use proc_macro2::TokenStream;
 use quote::{format_ident, quote};
 
 use crate::emit::file::{MARK, render};
-use crate::error::Error;
-use crate::model::{Era, Protocol, Revision, Rule, Status};
+use mcpgen_model::{Era, Protocol, Revision, Rule, Status};
+use mcpgen_schema::Error;
 
 /// Returns the text of the file.
 ///
 /// # Errors
-/// [`Error::Emit`], which is a defect of mcpgen.
+/// [`Error::Defect`].
 pub(crate) fn file(revisions: &[Revision], models: &[Protocol], has_extensions: bool) -> Result<String, Error> {
     let header =
         format!("{MARK} from schema/revisions.toml.\n// Do not edit: run `cargo run -p mcpgen -- generate`.\n\n");

@@ -10,8 +10,8 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use schemars::schema::{ArrayValidation, InstanceType, ObjectValidation, Schema, SchemaObject, SubschemaValidation};
 use typify::{TypeSpace, TypeSpaceImpl, TypeSpaceSettings};
 
-use crate::error::Error;
-use crate::model::{Protocol, Type};
+use mcpgen_model::{Protocol, Type};
+use mcpgen_schema::Error;
 
 /// The path of the support core before [`crate::emit::imports`] replaces it.
 pub(super) const CORE: &str = "::mcpgen_core";
@@ -36,7 +36,7 @@ impl Resolver {
     /// Creates a resolver for the types of a protocol.
     ///
     /// # Errors
-    /// [`Error::RustType`] if typify fails.
+    /// [`Error::Defect`] if typify fails.
     pub(super) fn new(protocol: &Protocol) -> Result<Self, Error> {
         guard("the type names", || {
             let mut settings = TypeSpaceSettings::default();
@@ -57,7 +57,7 @@ impl Resolver {
     /// Returns the Rust type of a type expression, with an absolute path. Types of the core are below [`CORE`].
     ///
     /// # Errors
-    /// [`Error::RustType`] if typify fails, or defines a new type.
+    /// [`Error::Defect`] if typify fails, or defines a new type.
     pub(super) fn resolve(&mut self, content: &Type) -> Result<syn::Type, Error> {
         if let Some(known) = self.known.get(content) {
             return Ok(known.clone());
@@ -82,7 +82,7 @@ impl Resolver {
 /// Calls typify. A panic becomes an error.
 fn guard<T>(item: &str, ask: impl FnOnce() -> Result<T, String>) -> Result<T, Error> {
     let answer = catch_unwind(AssertUnwindSafe(ask)).unwrap_or_else(|_| Err("typify panicked".to_owned()));
-    answer.map_err(|why| Error::RustType { item: item.to_owned(), why })
+    answer.map_err(|why| Error::Defect(format!("mcpgen found no Rust type for {item}: {why}")))
 }
 
 fn schema(content: &Type) -> Schema {

@@ -4,11 +4,11 @@ use proc_macro2::TokenStream;
 use quote::{format_ident, quote};
 
 use super::{Emitter, ident, literal};
-use crate::error::Error;
-use crate::json::Json;
-use crate::model::{Content, Member, PatternMembers, Rest, Shape, Struct, Type, TypeId};
-use crate::text::foreign::code;
-use crate::text::names::setter_name;
+use mcpgen_model::text::foreign::code;
+use mcpgen_model::text::names::setter_name;
+use mcpgen_model::{Content, Member, PatternMembers, Rest, Shape, Struct, Type, TypeId};
+use mcpgen_schema::Error;
+use mcpgen_schema::json::Json;
 
 impl Emitter<'_> {
     pub(super) fn structure(&mut self, id: TypeId, body: &Struct) -> Result<TokenStream, Error> {

@@ -3,8 +3,8 @@
 use proc_macro2::{Ident, Span, TokenStream};
 use quote::{format_ident, quote};
 
-use crate::json::Json;
-use crate::text::names;
+use mcpgen_model::text::names;
+use mcpgen_schema::json::Json;
 
 /// Returns an identifier, escaped if it is a keyword.
 pub(crate) fn ident(name: &str) -> Ident {

@@ -4,8 +4,8 @@ use proc_macro2::{Literal, TokenStream};
 use quote::quote;
 
 use super::{Emitter, ident};
-use crate::error::Error;
-use crate::model::{Tuple, TypeId};
+use mcpgen_model::{Tuple, TypeId};
+use mcpgen_schema::Error;
 
 impl Emitter<'_> {
     pub(super) fn tuple(&mut self, id: TypeId, tuple: &Tuple) -> Result<TokenStream, Error> {

@@ -4,8 +4,8 @@ use proc_macro2::TokenStream;
 use quote::{format_ident, quote};
 
 use super::{Emitter, ident, literal};
-use crate::error::Error;
-use crate::model::{Condition, Guard, Type, TypeId, Union};
+use mcpgen_model::{Condition, Guard, Type, TypeId, Union};
+use mcpgen_schema::Error;
 
 impl Emitter<'_> {
     pub(super) fn union(&mut self, id: TypeId, union: &Union) -> Result<TokenStream, Error> {

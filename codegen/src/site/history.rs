@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use crate::model::{Origin, Protocol, Shape};
+use mcpgen_model::{Origin, Protocol, Shape};
 
 /// The revisions of a protocol, oldest first.
 pub(super) struct History<'p> {

@@ -5,4 +5,4 @@
 mod history;
 mod render;
 
-pub(crate) use render::render;
+pub use render::render;

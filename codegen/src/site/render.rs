@@ -3,13 +3,13 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
 
-use crate::html::{Page, code_spans, escape};
-use crate::model::{Content, DocTarget, Params, Protocol, Rest, Shape, Side, Type, TypeDef, TypeId};
 use crate::site::history::{Changes, History};
-use crate::text::counted;
+use mcpgen_diff::html::{Page, code_spans, escape};
+use mcpgen_model::{Content, DocTarget, Params, Protocol, Rest, Shape, Side, Type, TypeDef, TypeId};
+use mcpgen_schema::text::counted;
 
 /// Describes a protocol. `revisions` has all revisions, oldest first, or is empty.
-pub(crate) fn render(protocol: &Protocol, revisions: &[Protocol]) -> String {
+pub fn render(protocol: &Protocol, revisions: &[Protocol]) -> String {
     let site = Site { protocol, history: History::of(revisions), users: users(protocol) };
     let mut main = String::new();
     let mut navigation = Vec::new();
@@ -262,7 +262,7 @@ impl Site<'_> {
         }
     }
 
-    fn members(&self, text: &mut String, def: &TypeDef, body: &crate::model::Struct) {
+    fn members(&self, text: &mut String, def: &TypeDef, body: &mcpgen_model::Struct) {
         text.push_str("<table>\n<thead><tr>");
         for name in ["Member", "Type", "Presence", "Since"] {
             let _ = write!(text, "<th scope=\"col\">{name}</th>");

@@ -1,5 +1,7 @@
 //! Text that tries to be more than text, and what Markdown makes of it.
 
+#![allow(dead_code, reason = "each crate uses a part")]
+
 use pulldown_cmark::{CodeBlockKind, Event, LinkType, Options, Parser, Tag};
 
 /// Names and messages.

@@ -8,8 +8,9 @@ use std::process::{Child, Command, Stdio};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use mcpgen::diff::{Axis, Verdict};
-use mcpgen::lists::{Snapshot, diff};
+use mcpgen_diff::lists::diff;
+use mcpgen_diff::{Axis, Verdict};
+use mcpgen_model::snapshot::Snapshot;
 use serde_json::{Value, json};
 
 use crate::support::run;

@@ -7,9 +7,13 @@ use std::path::{Path, PathBuf};
 use std::time::Instant;
 
 use anyhow::{Context as _, anyhow, ensure};
-use mcpgen::internals::{SUPPORT, build, normalise, schema_path, vendored};
-use mcpgen::lists::Snapshot;
-use mcpgen::model::{Revision, Status};
+use mcpgen::SUPPORT;
+use mcpgen_model::build;
+use mcpgen_schema::normalise;
+use mcpgen_model::schema_path;
+use mcpgen::vendored::generate as vendored;
+use mcpgen_model::snapshot::Snapshot;
+use mcpgen_model::{Revision, Status};
 use mcpgen::{Document, Options, Workspace, emit, model};
 use typify::{TypeSpace, TypeSpaceSettings};
 
@@ -62,13 +66,13 @@ fn review(workspace: &Workspace, turns: usize) -> anyhow::Result<Section> {
     let paths = ["2025-11-25", "2026-07-28"].map(|revision| (revision, workspace.root.join(schema_path(revision))));
     let read = || -> Result<usize, mcpgen::Error> {
         let model = |(name, path): &(&str, PathBuf)| model(Document::read(path)?, name, true);
-        Ok(mcpgen::diff::diff(&model(&paths[0])?, &model(&paths[1])?).findings.len())
+        Ok(mcpgen_diff::diff(&model(&paths[0])?, &model(&paths[1])?).findings.len())
     };
     ensure!(read()? > 0, "the revisions differ");
     let texts = [synthetic::tools(1_000, "string"), synthetic::tools(1_000, "integer")];
     let compare = || -> Result<usize, mcpgen::Error> {
         let [old, new] = texts.each_ref().map(|text| Snapshot::parse("tools.json", text));
-        Ok(mcpgen::lists::diff(&old?, &new?).findings.len())
+        Ok(mcpgen_diff::lists::diff(&old?, &new?).findings.len())
     };
     ensure!(compare()? == 1_000, "every tool differs");
     let contender = |work: &dyn Fn() -> Result<usize, mcpgen::Error>, turns: usize| -> Vec<(String, f64)> {

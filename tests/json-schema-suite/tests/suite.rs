@@ -1,9 +1,9 @@
 //! Checks that the generated types accept what the suite accepts, are lossless, and agree with `mcpgen::validate`.
 
-use mcpgen::model::Json;
-use mcpgen::validate::validate;
 use mcpgen::{Document, ReadOptions};
 use mcpgen_json_schema_suite::GROUPS;
+use mcpgen_model::Json;
+use mcpgen_model::validate::validate;
 
 #[test]
 fn generated_types_agree_with_the_suite() {
@@ -14,7 +14,7 @@ fn generated_types_agree_with_the_suite() {
         let json = &groups[group.index];
         let schema = json.get("schema").expect("a schema");
         let dialect = (schema.get("$schema").is_none()).then(|| group.dialect.parse().expect("a dialect"));
-        let options = ReadOptions { dialect, root_name: Some("Root".into()), ..ReadOptions::default() };
+        let options = ReadOptions { dialect, root_name: Some("Root".into()) };
         let document = Document::parse_with("group.json", schema.to_string().as_bytes(), &options).expect("a schema");
         let protocol = mcpgen::model(document, "suite", false).expect("a model");
         let root = protocol.types.iter().position(|def| def.name == "Root").expect("a root");

@@ -4,7 +4,7 @@
 //! Uses the generator's model only for names and the kinds of members. The judge alone decides which documents are
 //! valid.
 
-use mcpgen::model::{Content, Json, Member, Origin, Protocol, Rest, Shape, Struct, Type};
+use mcpgen_model::{Content, Json, Member, Origin, Protocol, Rest, Shape, Struct, Type};
 
 /// Returns the entries of one schema, whose types are in the Rust module `path`, and the functions that the entries
 /// refer to.
@@ -42,15 +42,15 @@ fn builder(protocol: &Protocol, name: &str, path: &str, body: &Struct) -> String
     );
     let mut arguments = Vec::new();
     for member in body.members.iter().filter(is_argument) {
-        let field = mcpgen::internals::escape_name(&member.rust);
+        let field = mcpgen_model::text::names::escape(&member.rust);
         let star = if member.boxed { "*" } else { "" };
         arguments.push(format!("{star}argument(|it: &{path}| &it.{field}, document, {:?})?", member.wire));
     }
     code.push_str(&format!("    let mut built = <{path}>::new({});\n", arguments.join(", ")));
     for member in &body.members {
         code.push_str(&format!("    known.push({:?});\n", member.wire));
-        let field = mcpgen::internals::escape_name(&member.rust);
-        let setter = mcpgen::internals::setter_name(&member.rust);
+        let field = mcpgen_model::text::names::escape(&member.rust);
+        let setter = mcpgen_model::text::names::setter_name(&member.rust);
         let (wire, star) = (&member.wire, if member.boxed { "*" } else { "" });
         match &member.content {
             Content::Constant(_) if member.required => {}

@@ -153,7 +153,7 @@ impl Target {
                 return Err("decode(encode(x)) is not equal to x".to_owned());
             }
         }
-        match mcpgen::model::Json::parse(text).map(serde_json::to_value) {
+        match mcpgen_model::Json::parse(text).map(serde_json::to_value) {
             Ok(value) => self.check_value(&value.expect("JSON converts to a value"), decoded.is_ok())?,
             Err(_) if decoded.is_err() => {}
             // The judge cannot check documents with duplicate keys.

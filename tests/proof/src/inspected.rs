@@ -11,7 +11,7 @@ use serde_json::Value;
 /// Panics if inspecting fails, or if the report does not have the documented format.
 #[must_use]
 pub fn inspected(protocol: &Protocol) -> Value {
-    let report = mcpgen::inspect::inspect(protocol).unwrap_or_else(|error| panic!("{error}"));
+    let report = mcpgen_model::inspect::inspect(protocol).unwrap_or_else(|error| panic!("{error}"));
     let report: Value = serde_json::from_str(&report.to_json()).unwrap_or_else(|error| panic!("{error}"));
     assert_eq!(report["version"], 1, "the version of the documented format");
     report

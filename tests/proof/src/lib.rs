@@ -24,7 +24,7 @@ pub mod sweep;
 use decisions::EXTENSIONS;
 use instances::Instances;
 use judge::{Judge, within_limits};
-use mcpgen::model::Json;
+use mcpgen_model::Json;
 use serde_json::{Number, Value, json};
 use std::any::Any;
 use std::cmp::Ordering;

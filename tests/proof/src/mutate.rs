@@ -3,8 +3,8 @@
 
 use fastrand::Rng;
 use indexmap::IndexMap;
-use mcpgen::internals::escape_pointer as escape;
-use mcpgen::model::Json;
+use mcpgen_model::Json;
+use mcpgen_schema::json::pointer::escape;
 
 /// A mutated schema and its history.
 pub struct Mutant {

@@ -93,7 +93,7 @@ impl Entry {
         let agree = match (&by_value, &by_text) {
             (Ok(value), Ok(text)) => {
                 // `serde_json::Value` gives serde_json's private keys a special meaning, the generator's JSON does not.
-                let json = mcpgen::model::Json::parse(text).expect("the encoded text is JSON");
+                let json = mcpgen_model::Json::parse(text).expect("the encoded text is JSON");
                 json_equal(value, &serde_json::to_value(json).expect("JSON converts to a value"))
             }
             (value, text) => value.is_err() && text.is_err(),

@@ -12,7 +12,7 @@ use std::path::{Path, PathBuf};
 
 use expand::Macro;
 use mcpgen::Workspace;
-use mcpgen::model::Status;
+use mcpgen_model::Status;
 use quote::ToTokens;
 use sha2::{Digest, Sha256};
 use syn::{Attribute, Fields, Ident, ImplItem, Item, Signature, TraitItem, Type, UseTree, Visibility};

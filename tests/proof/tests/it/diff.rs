@@ -5,10 +5,10 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use mcpgen::diff::{Axis, Diff, Finding, TypeVerdict, Verdict, diff};
-use mcpgen::internals::FIXUPS;
-use mcpgen::model::Json;
 use mcpgen::{Protocol, Workspace};
+use mcpgen_diff::{Axis, Diff, Finding, TypeVerdict, Verdict, diff};
+use mcpgen_model::Json;
+use mcpgen_model::fixups::FIXUPS;
 use mcpgen_proof::decisions::REVISIONS;
 use mcpgen_proof::inspected::{inspected, list, rules, text};
 use mcpgen_proof::instances::{Instances, member_names, unsupported};

@@ -3,8 +3,12 @@
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
-use mcpgen::internals::{DOCS_FOLDER, MARK, facts_only, schema_path, vendored};
+use mcpgen::MARK;
+use mcpgen::vendored::generate as vendored;
 use mcpgen::{Document, Options, Workspace};
+use mcpgen_model::docs::FOLDER as DOCS_FOLDER;
+use mcpgen_model::schema_path;
+use mcpgen_schema::facts_only;
 
 fn root() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../..")

@@ -69,33 +69,69 @@ const REDIS: Crate = Crate {
     modules: 15,
 };
 
-const CODEGEN: Crate = Crate {
-    src: concat!(env!("CARGO_MANIFEST_DIR"), "/../../codegen/src"),
+const SCHEMA: Crate = Crate {
+    src: concat!(env!("CARGO_MANIFEST_DIR"), "/../../codegen/schema/src"),
     layers: &[
         "text",
         "error",
         "graph",
-        "html",
         "json",
-        "schema",
-        "model",
+        "json_types",
+        "dialect",
+        "uri",
+        "document",
+        "references",
+        "failure",
+        "limits",
+        "check",
+        "normal",
+        "compile",
+        "algebra",
+        "lower",
+        "lower_types",
+        "lower_checks",
+        "normalise",
+    ],
+    modules: 20,
+};
+
+const MODEL: Crate = Crate {
+    src: concat!(env!("CARGO_MANIFEST_DIR"), "/../../codegen/model/src"),
+    layers: &[
+        "text",
+        "fixups",
+        "mapping",
+        "snapshot",
+        "decision",
+        "direction",
+        "documentation",
+        "revision",
+        "types",
+        "extension",
+        "messages",
+        "protocol",
+        "describe",
+        "method_facts",
+        "conservation",
         "build",
         "docs",
         "conversions",
-        "emit",
-        "diff",
-        "lists",
         "inspect",
-        "site",
         "validate",
-        "project",
-        "bindings",
-        "report",
-        "cli",
-        "internals",
-        "main",
     ],
-    modules: 50,
+    modules: 30,
+};
+
+const DIFF: Crate = Crate {
+    src: concat!(env!("CARGO_MANIFEST_DIR"), "/../../codegen/diff/src"),
+    layers: &["excerpt", "suggest", "models", "lists", "html", "report"],
+    modules: 30,
+};
+
+const CODEGEN: Crate = Crate {
+    src: concat!(env!("CARGO_MANIFEST_DIR"), "/../../codegen/src"),
+    layers: &["emit", "write", "build_script", "generator", "bindings", "vendored", "site", "cli", "main"],
+    modules: 40,
 };
 
 /// The path of a module or an item from the root of the crate.
@@ -340,7 +376,47 @@ fn redis_is_layered_without_import_circles() {
 
 #[test]
 fn codegen_is_layered_without_import_circles() {
-    check_layers(&CODEGEN);
+    for checked in [&SCHEMA, &MODEL, &DIFF, &CODEGEN] {
+        check_layers(checked);
+    }
+}
+
+/// The folder of each published crate, its name, and our crates that it may depend on.
+const CRATES: &[(&str, &str, &[&str])] = &[
+    ("codegen/pattern", "mcpgen-pattern", &[]),
+    ("codegen/schema", "mcpgen-schema", &["mcpgen-pattern"]),
+    ("codegen/model", "mcpgen-model", &["mcpgen-schema"]),
+    ("codegen/diff", "mcpgen-diff", &["mcpgen-schema", "mcpgen-model"]),
+    ("codegen", "mcpgen", &["mcpgen-schema", "mcpgen-model", "mcpgen-diff"]),
+    ("generated", "mcpgen-types", &["mcpgen-pattern"]),
+    ("runtime", "mcpgen-runtime", &["mcpgen-types"]),
+    ("runtime/auth", "mcpgen-auth", &["mcpgen-runtime"]),
+    ("runtime/redis", "mcpgen-redis", &["mcpgen-runtime"]),
+    ("runtime/probe", "mcpgen-probe", &["mcpgen-types", "mcpgen-runtime", "mcpgen-auth"]),
+];
+
+#[test]
+fn crates_depend_only_on_crates_below() {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
+    for (folder, name, below) in CRATES {
+        let manifest = fs::read_to_string(root.join(folder).join("Cargo.toml")).expect("a manifest");
+        let manifest: toml::Table = manifest.parse().expect("a manifest");
+        assert_eq!(manifest["package"]["name"].as_str(), Some(*name));
+        let dependencies = manifest["dependencies"].as_table().expect("dependencies");
+        let ours: BTreeSet<&str> =
+            dependencies.keys().map(String::as_str).filter(|name| name.starts_with("mcpgen")).collect();
+        assert!(ours.iter().all(|name| below.contains(name)), "{name} depends on {ours:?}");
+    }
+    let published = |folder: &PathBuf| {
+        let manifest = fs::read_to_string(folder.join("Cargo.toml")).expect("a manifest");
+        let manifest: toml::Table = manifest.parse().expect("a manifest");
+        manifest["package"].get("publish").is_none_or(|publish| publish.as_bool() != Some(false))
+    };
+    let manifest: toml::Table =
+        fs::read_to_string(root.join("Cargo.toml")).expect("a manifest").parse().expect("a manifest");
+    let members = manifest["workspace"]["members"].as_array().expect("members");
+    let members = members.iter().map(|member| root.join(member.as_str().expect("a path")));
+    assert_eq!(members.filter(published).count(), CRATES.len(), "the table has every published crate");
 }
 
 /// The paths of modules and their sources.

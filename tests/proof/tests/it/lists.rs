@@ -1,14 +1,15 @@
 //! Plants changes with known verdicts in lists of tools, resources and prompts, and compares the verdicts of
-//! `mcpgen::lists::diff` with them and with samples.
+//! `mcpgen_diff::lists::diff` with them and with samples.
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use mcpgen::diff::Verdict::{self, Breaking, Compatible, Dangerous};
-use mcpgen::diff::{Axis, Diff};
-use mcpgen::internals::escape_pointer as escape;
-use mcpgen::lists::{self, Snapshot};
+use mcpgen_diff::Verdict::{self, Breaking, Compatible, Dangerous};
+use mcpgen_diff::lists;
+use mcpgen_diff::{Axis, Diff};
+use mcpgen_model::snapshot::Snapshot;
 use mcpgen_proof::instances::{Instances, member_names};
 use mcpgen_proof::settings::setting;
+use mcpgen_schema::json::pointer::escape;
 use serde_json::{Map, Value, json};
 
 /// Lists like those of well-known servers.

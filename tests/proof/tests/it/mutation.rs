@@ -14,11 +14,11 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Mutex, mpsc};
 use std::time::{Duration, Instant};
 
-use mcpgen::internals::escape_pointer as escape;
-use mcpgen::model::Json;
 use mcpgen::{Document, Error, Options, Problem};
+use mcpgen_model::Json;
 use mcpgen_proof::mutate::{Mutant, mutate};
 use mcpgen_proof::settings::setting;
+use mcpgen_schema::json::pointer::escape;
 
 /// The first seed. Set `MCPGEN_SEED` to change it.
 const SEED: u64 = 20_261_121;

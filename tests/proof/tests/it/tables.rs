@@ -8,7 +8,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
 use mcpgen::Workspace;
-use mcpgen::internals::{FIXUPS, Fixup};
+use mcpgen_model::fixups::FIXUPS;
+use mcpgen_model::fixups::Fixup;
 use mcpgen_proof::decisions::{Decision, REVISIONS, decisions};
 use mcpgen_proof::inspected::{self, list, reference, text};
 use mcpgen_proof::instances::Instances;

@@ -9,8 +9,8 @@ use std::time::Instant;
 
 use explain::{is_needed, unexplained, without_identifiers};
 use mcpgen::Workspace;
-use mcpgen::diff::{Verdict, diff};
-use mcpgen::model::Json;
+use mcpgen_diff::{Verdict, diff};
+use mcpgen_model::Json;
 use mcpgen_proof::decisions::REVISIONS;
 use mcpgen_proof::instances::{Instances, member_names};
 use mcpgen_proof::judge::{Judge, definitions_keyword, fixed_up, within_limits};

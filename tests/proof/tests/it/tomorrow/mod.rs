@@ -10,9 +10,6 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::{env, fs, io};
 
-use clap::Parser as _;
-use mcpgen::cli::Cli;
-
 /// The name of the revision.
 const TOMORROW: &str = "2027-03-15";
 
@@ -69,10 +66,14 @@ fn a_new_revision_needs_no_change_of_the_runtime() {
 
 /// Runs a command of mcpgen in the copy.
 fn mcpgen(copy: &Path, arguments: &[&str]) {
-    let all = ["mcpgen"].into_iter().chain(arguments.iter().copied()).chain(["--root", path(copy)]);
-    let answer = Cli::try_parse_from(all).expect("valid arguments").run();
-    let answer = answer.unwrap_or_else(|error| panic!("mcpgen {arguments:?}: {error}"));
-    assert!(!answer.differs, "mcpgen {arguments:?}: {}", answer.text);
+    let output = Command::new(env!("CARGO"))
+        .args(["run", "--locked", "--quiet", "--package", "mcpgen", "--"])
+        .args(arguments)
+        .args(["--root", path(copy)])
+        .current_dir(env!("CARGO_MANIFEST_DIR"))
+        .output()
+        .expect("cargo runs");
+    assert!(output.status.success(), "mcpgen {arguments:?}: {}", String::from_utf8_lossy(&output.stderr));
 }
 
 /// Returns the features of the generated crate.

@@ -1,0 +1,7 @@
+//! HTML pages in one file, which make no requests: `page` has the frame with styles and scripts, `escape` escapes text and Markdown.
+
+mod escape;
+mod page;
+
+pub use escape::{code_spans, escape};
+pub use page::Page;

@@ -1,0 +1,48 @@
+//! Compares two models of a protocol, or two lists of a server's tools, and says who breaks.
+//!
+//! ```
+//! # fn main() -> Result<(), mcpgen_schema::Error> {
+//! use mcpgen_schema::Document;
+//!
+//! let model = |schema: &str| mcpgen_model::model(Document::parse("ports.json", schema.as_bytes())?, "draft", false);
+//! let old = model(r#"{"$defs": {"Port": {"type": "integer", "maximum": 65535}}}"#)?;
+//! let new = model(r#"{"$defs": {"Port": {"type": "integer", "maximum": 1023}}}"#)?;
+//! let diff = mcpgen_diff::diff(&old, &new);
+//! assert_eq!(diff.findings[0].rule.id, "limit-tightened");
+//! # Ok(())
+//! # }
+//! ```
+//!
+//! [`diff()`] compares two models, [`lists::diff`] the tools, resources and prompts of a server. `report` writes the
+//! findings in the format of a reader.
+
+#![cfg_attr(docsrs, feature(doc_cfg))]
+#![warn(clippy::print_stdout)]
+
+// Similar texts.
+pub mod excerpt;
+#[cfg(feature = "report")]
+pub mod suggest;
+
+#[cfg(all(test, feature = "report"))]
+#[path = "../../tests/support/hostile.rs"]
+mod hostile;
+
+// Two models -> findings.
+mod models;
+
+// The lists of a server -> findings.
+pub mod lists;
+
+// Pages in one file.
+#[cfg(feature = "report")]
+pub mod html;
+
+// Findings -> reports.
+#[cfg(feature = "report")]
+pub mod report;
+
+pub use models::{
+    Action, Axis, Bump, Diff, Finding, LIST_RULES, ListVerdicts, Place, RULES, Rule, RuleExample, Senders, TypeVerdict,
+    Verdict, Verdicts, diff,
+};

@@ -1,0 +1,297 @@
+//! Compares two snapshots.
+
+use std::collections::HashMap;
+
+use indexmap::IndexMap;
+
+use crate::lists::annotations::text_change;
+use crate::lists::hints;
+use crate::lists::schemas::{Part, SchemaPair};
+use crate::models::rules;
+use crate::models::{Axis, Diff, Finding, Place, Rule, Senders};
+use mcpgen_model::snapshot::{Item, List, ListKind, Malformed, Snapshot};
+use mcpgen_schema::json::Json;
+use mcpgen_schema::text::counted;
+
+/// The maximum number of notes about malformed items. A malicious file can have millions.
+const MOST_NOTES: usize = 50;
+
+/// Compares the lists of a server at two times.
+pub fn compare(old: &Snapshot, new: &Snapshot) -> Diff {
+    let mut comparison = Comparison::default();
+    for kind in ListKind::ALL {
+        match (old.list(kind), new.list(kind)) {
+            (Some(old), Some(new)) => comparison.lists(kind, old, new),
+            (Some(_), None) => comparison.only_in("old", kind),
+            (None, Some(_)) => comparison.only_in("new", kind),
+            (None, None) => {}
+        }
+    }
+    let Comparison { mut findings, mut notes } = comparison;
+    let mut left_out: Vec<String> =
+        [old, new].into_iter().flat_map(|side| &side.malformed).flat_map(Malformed::notes).collect();
+    if left_out.len() > MOST_NOTES {
+        let more = left_out.split_off(MOST_NOTES).len() as u64;
+        left_out.push(format!("{} of malformed items", counted(more, "other problems")));
+    }
+    notes.extend(left_out);
+    findings.sort_by_key(|finding| std::cmp::Reverse(finding.verdicts.worst(&Axis::LISTS)));
+    Diff { findings, types: Vec::new(), notes }
+}
+
+#[derive(Default)]
+struct Comparison {
+    findings: Vec<Finding>,
+    notes: Vec<String>,
+}
+
+/// The places of an item in both snapshots.
+type Places<'i> = (Option<&'i str>, Option<&'i str>);
+
+/// The members of an item that have rules. `metadata-changed` is for the others.
+const COMPARED: [&str; 11] = [
+    "name",
+    "uri",
+    "uriTemplate",
+    "title",
+    "description",
+    "inputSchema",
+    "outputSchema",
+    "execution",
+    "mimeType",
+    "arguments",
+    // These change with the contents of a resource.
+    "size",
+];
+const HINTS: [&str; 5] = ["title", "readOnlyHint", "destructiveHint", "idempotentHint", "openWorldHint"];
+
+impl Comparison {
+    fn only_in(&mut self, side: &str, kind: ListKind) {
+        self.notes.push(format!("only the {side} snapshot has `{}`, so they are not compared", kind.member()));
+    }
+
+    fn lists(&mut self, kind: ListKind, old: &List, new: &List) {
+        let mut added: IndexMap<&str, &Item> = IndexMap::new();
+        for (key, after) in &new.items {
+            match old.items.get(key) {
+                Some(before) => self.items(kind, key, before, after),
+                None => drop(added.insert(key, after)),
+            }
+        }
+        // The new items without their names.
+        let mut renamed: HashMap<String, Vec<(&str, &Item)>> = HashMap::new();
+        for (key, after) in added.iter().rev() {
+            renamed.entry(unnamed(after)).or_default().push((key, after));
+        }
+        for (key, before) in old.items.iter().filter(|(key, _)| !new.items.contains_key(*key)) {
+            // The list is the place of the removed item in the new snapshot.
+            match renamed.get_mut(&unnamed(before)).and_then(Vec::pop).filter(|_| is_telling(kind, before)) {
+                Some((name, after)) => {
+                    added.shift_remove(name);
+                    let places = (Some(&*before.pointer), Some(&*after.pointer));
+                    self.find(
+                        &rules::TOOL_RENAMED,
+                        key,
+                        name,
+                        format!("the tool `{key}` was renamed to `{name}`"),
+                        places,
+                    );
+                }
+                None => {
+                    let message = format!("the {} `{key}` was removed", kind.item());
+                    self.find(removed(kind), key, "", message, (Some(&before.pointer), Some(&new.pointer)));
+                }
+            }
+        }
+        for (key, after) in added {
+            let message = format!("the {} `{key}` is new", kind.item());
+            self.find(added_rule(kind), key, "", message, (None, Some(&after.pointer)));
+        }
+    }
+
+    fn items(&mut self, kind: ListKind, key: &str, old: &Item, new: &Item) {
+        if old.members == new.members {
+            return;
+        }
+        let at: Places<'_> = (Some(&old.pointer), Some(&new.pointer));
+        self.texts(kind, key, old, new);
+        match kind {
+            ListKind::Tools => self.tools(key, old, new),
+            ListKind::Prompts => self.prompts(key, old, new),
+            ListKind::Resources | ListKind::ResourceTemplates => {
+                let (before, after) = (old.get("mimeType"), new.get("mimeType"));
+                if before != after {
+                    let words = |side: Option<&Json>| side.map_or("none".to_owned(), Json::plain);
+                    let (before, after) = (words(before), words(after));
+                    let message = format!("{key}: the MIME type is {after} instead of {before}");
+                    self.find(&rules::RESOURCE_TYPE_CHANGED, key, &after, message, at);
+                }
+                if old.get("name") != new.get("name") {
+                    self.find(&rules::TITLE_CHANGED, key, "name", format!("{key}: the name changed"), at);
+                }
+            }
+        }
+        let mut names: Vec<&String> = new.members.keys().chain(old.members.keys()).collect();
+        names.sort_unstable();
+        names.dedup();
+        for name in names.into_iter().filter(|name| !COMPARED.contains(&name.as_str())) {
+            let others = |item: &Item| match (name.as_str(), item.get(name)) {
+                // Hints have rules, and the date changes with the contents.
+                ("annotations", Some(Json::Object(all))) => {
+                    let is_other = |(name, _): &(&String, &Json)| {
+                        name.as_str() != "lastModified" && (kind != ListKind::Tools || !HINTS.contains(&name.as_str()))
+                    };
+                    let others: IndexMap<String, Json> =
+                        all.iter().filter(is_other).map(|(name, value)| (name.clone(), value.clone())).collect();
+                    (!others.is_empty()).then_some(Json::Object(others))
+                }
+                (_, value) => value.cloned(),
+            };
+            if others(old) != others(new) {
+                self.find(&rules::METADATA_CHANGED, key, name, format!("{key}: `{name}` changed"), at);
+            }
+        }
+    }
+
+    /// Compares the texts of an item.
+    fn texts(&mut self, kind: ListKind, key: &str, old: &Item, new: &Item) {
+        let texts: [(&'static Rule, &str); 2] =
+            [(&rules::DESCRIPTION_CHANGED, "description"), (&rules::TITLE_CHANGED, "title")];
+        for (rule, name) in texts {
+            let (before, after) = (old.get(name), new.get(name));
+            if before != after {
+                let what = text_change(before, after);
+                let message = format!("{key}: the {name} of the {} {what}", kind.item());
+                let old = member_or_item(old, name);
+                let new = member_or_item(new, name);
+                self.find(rule, key, "", message, (Some(&old), Some(&new)));
+            }
+        }
+        let hint = |item: &Item| item.get("annotations").and_then(|all| all.get("title")).cloned();
+        if kind == ListKind::Tools && hint(old) != hint(new) {
+            let message = format!("{key}: the title in the annotations changed");
+            self.find(&rules::TITLE_CHANGED, key, "annotations", message, (Some(&old.pointer), Some(&new.pointer)));
+        }
+    }
+
+    fn tools(&mut self, name: &str, old: &Item, new: &Item) {
+        for (member, found) in
+            [("annotations", hints::compare(old, new)), ("execution", hints::compare_task_support(old, new))]
+        {
+            let (before, after) = (member_or_item(old, member), member_or_item(new, member));
+            for (rule, detail, words) in found {
+                self.find(rule, name, detail, format!("the tool `{name}` {words}"), (Some(&before), Some(&after)));
+            }
+        }
+        self.schemas(name, Part::Arguments, "inputSchema", old, new);
+        let (before, after) = (member_or_item(old, "outputSchema"), member_or_item(new, "outputSchema"));
+        match (old.get("outputSchema"), new.get("outputSchema")) {
+            (Some(_), Some(_)) => self.schemas(name, Part::Result, "outputSchema", old, new),
+            (None, Some(_)) => {
+                let message = format!("the tool `{name}` has an output schema");
+                self.find(&rules::RESULT_SCHEMA_ADDED, name, "", message, (Some(&before), Some(&after)));
+            }
+            (Some(_), None) => {
+                let message = format!("the tool `{name}` no longer has an output schema");
+                self.find(&rules::RESULT_SCHEMA_REMOVED, name, "", message, (Some(&before), Some(&after)));
+            }
+            (None, None) => {}
+        }
+    }
+
+    fn schemas(&mut self, tool: &str, part: Part, member: &str, old: &Item, new: &Item) {
+        if let (Some(before), Some(after)) = (old.get(member), new.get(member)) {
+            let pointer = |item: &Item| format!("{}/{member}", item.pointer);
+            let pair = SchemaPair { tool, part, old: (before, pointer(old)), new: (after, pointer(new)) };
+            self.findings.extend(pair.compare());
+        }
+    }
+
+    fn prompts(&mut self, prompt: &str, old: &Item, new: &Item) {
+        let (olds, news) = (old.prompt_arguments(), new.prompt_arguments());
+        let is_required = |argument: &Json| argument.get("required") == Some(&Json::Bool(true));
+        for (name, (place, after)) in &news {
+            let subject = format!("{prompt}.{name}");
+            let places = (olds.get(name).map_or(&*old.pointer, |(place, _)| place), &**place);
+            let places: Places<'_> = (Some(places.0), Some(places.1));
+            let Some((_, before)) = olds.get(name) else {
+                let (rule, words): (&'static Rule, _) = match is_required(after) {
+                    true => (&rules::ARGUMENT_ADDED_REQUIRED, "new and required"),
+                    false => (&rules::ARGUMENT_ADDED_OPTIONAL, "new"),
+                };
+                self.find(rule, &subject, "", format!("{prompt}: the argument `{name}` is {words}"), places);
+                continue;
+            };
+            let change: Option<(&'static Rule, &str)> = match (is_required(before), is_required(after)) {
+                (false, true) => Some((&rules::ARGUMENT_BECAME_REQUIRED, "is required")),
+                (true, false) => Some((&rules::ARGUMENT_BECAME_OPTIONAL, "may be absent")),
+                _ => None,
+            };
+            if let Some((rule, words)) = change {
+                self.find(rule, &subject, "", format!("{prompt}: the argument `{name}` {words}"), places);
+            }
+            for text in ["description", "title"].into_iter().filter(|text| before.get(text) != after.get(text)) {
+                let message = format!("{prompt}: the {text} of the argument `{name}` changed");
+                self.find(&rules::ARGUMENT_DESCRIPTION_CHANGED, &subject, text, message, places);
+            }
+        }
+        for (name, (place, _)) in olds.iter().filter(|(name, _)| !news.contains_key(*name)) {
+            let message = format!("{prompt}: the argument `{name}` was removed");
+            let places: Places<'_> = (Some(place), Some(&new.pointer));
+            self.find(&rules::ARGUMENT_REMOVED, &format!("{prompt}.{name}"), "", message, places);
+        }
+    }
+
+    fn find(&mut self, rule: &'static Rule, subject: &str, detail: &str, message: String, places: Places<'_>) {
+        let place = |pointer: Option<&str>| pointer.map(|it| Place { pointer: it.to_owned(), rust: None });
+        let Some(lists) = rule.lists else { return };
+        self.findings.push(Finding {
+            rule,
+            senders: Senders::default(),
+            verdicts: lists.into(),
+            subject: subject.to_owned(),
+            detail: detail.to_owned(),
+            message,
+            old: place(places.0),
+            new: place(places.1),
+        });
+    }
+}
+
+/// Returns a text that is the same for two items if they differ only in their names and titles.
+fn unnamed(item: &Item) -> String {
+    let mut members = item.members.clone();
+    members.retain(|name, _| !["name", "title"].contains(&name.as_str()));
+    Json::Object(members).key()
+}
+
+/// Returns whether an item can be recognised under another name. Tools without arguments often look the same.
+fn is_telling(kind: ListKind, item: &Item) -> bool {
+    let has_arguments = item.get("inputSchema").and_then(|schema| schema.get("properties")).is_some();
+    kind == ListKind::Tools && (item.get("description").is_some() || has_arguments)
+}
+
+fn member_or_item(item: &Item, member: &str) -> String {
+    match item.get(member) {
+        Some(_) => format!("{}/{member}", item.pointer),
+        None => item.pointer.clone(),
+    }
+}
+
+fn added_rule(kind: ListKind) -> &'static Rule {
+    match kind {
+        ListKind::Tools => &rules::TOOL_ADDED,
+        ListKind::Resources => &rules::RESOURCE_ADDED,
+        ListKind::ResourceTemplates => &rules::RESOURCE_TEMPLATE_ADDED,
+        ListKind::Prompts => &rules::PROMPT_ADDED,
+    }
+}
+
+fn removed(kind: ListKind) -> &'static Rule {
+    match kind {
+        ListKind::Tools => &rules::TOOL_REMOVED,
+        ListKind::Resources => &rules::RESOURCE_REMOVED,
+        ListKind::ResourceTemplates => &rules::RESOURCE_TEMPLATE_REMOVED,
+        ListKind::Prompts => &rules::PROMPT_REMOVED,
+    }
+}

@@ -1,0 +1,93 @@
+//! The behaviour that a tool promises.
+
+use crate::models::Rule;
+use crate::models::rules;
+use mcpgen_model::snapshot::Item;
+use mcpgen_schema::json::Json;
+
+/// The hints of a tool, with their defaults.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Hints {
+    read_only: bool,
+    destructive: bool,
+    idempotent: bool,
+    open_world: bool,
+}
+
+impl Hints {
+    /// A read-only tool is neither destructive nor does it matter how often it is called, whatever it states.
+    fn of(tool: &Item) -> Hints {
+        let hint = |name: &str, default: bool| match tool.get("annotations").and_then(|all| all.get(name)) {
+            Some(Json::Bool(hint)) => *hint,
+            _ => default,
+        };
+        let read_only = hint("readOnlyHint", false);
+        Hints {
+            read_only,
+            destructive: !read_only && hint("destructiveHint", true),
+            idempotent: read_only || hint("idempotentHint", false),
+            open_world: hint("openWorldHint", true),
+        }
+    }
+}
+
+/// A difference: the rule, a detail that identifies it, and the end of the message.
+pub(super) type Behaviour = (&'static Rule, &'static str, &'static str);
+
+/// Compares the hints of two tools.
+pub(super) fn compare(old: &Item, new: &Item) -> Vec<Behaviour> {
+    let (old, new) = (Hints::of(old), Hints::of(new));
+    let mut found: Vec<Behaviour> = Vec::new();
+    match (old.destructive, new.destructive) {
+        (false, true) => found.push((&rules::TOOL_BECAME_DESTRUCTIVE, "", "may now destroy data")),
+        (true, false) => found.push((&rules::TOOL_BECAME_SAFER, "destructive", "no longer destroys data")),
+        _ if old.read_only && !new.read_only => {
+            found.push((&rules::TOOL_BECAME_WRITING, "", "is no longer read-only"));
+        }
+        _ if new.read_only && !old.read_only => {
+            found.push((&rules::TOOL_BECAME_SAFER, "read-only", "is now read-only"));
+        }
+        _ => {}
+    }
+    // Without effects on both sides, repetition does not matter.
+    match (old.idempotent, new.idempotent) {
+        (true, false) => {
+            found.push((&rules::TOOL_BECAME_NON_IDEMPOTENT, "", "may now have further effects if a call is repeated"));
+        }
+        (false, true) => {
+            found.push((&rules::TOOL_BECAME_SAFER, "idempotent", "has no further effects if a call is repeated"));
+        }
+        _ => {}
+    }
+    match (old.open_world, new.open_world) {
+        (false, true) => found.push((&rules::TOOL_BECAME_OPEN_WORLD, "", "may now interact with external entities")),
+        (true, false) => {
+            found.push((&rules::TOOL_BECAME_SAFER, "open-world", "no longer interacts with external entities"));
+        }
+        _ => {}
+    }
+    found
+}
+
+/// Compares whether two tools can be called as tasks. By default, a tool cannot.
+pub(super) fn compare_task_support(old: &Item, new: &Item) -> Vec<Behaviour> {
+    let support = |tool: &Item| {
+        let support = tool.get("execution").and_then(|execution| execution.get("taskSupport")).and_then(Json::as_str);
+        (support == Some("required"), matches!(support, Some("required" | "optional")))
+    };
+    let ((was_required, was_allowed), (is_required, is_allowed)) = (support(old), support(new));
+    let mut found: Vec<Behaviour> = Vec::new();
+    if is_required && !was_required {
+        found.push((&rules::TOOL_REQUIRES_TASK, "", "can only be called as a task"));
+    }
+    if was_allowed && !is_allowed {
+        found.push((&rules::TOOL_REFUSES_TASK, "", "can no longer be called as a task"));
+    }
+    if is_allowed && !was_allowed && !is_required {
+        found.push((&rules::TOOL_ALLOWS_TASK, "task", "can also be called as a task"));
+    }
+    if was_required && !is_required {
+        found.push((&rules::TOOL_ALLOWS_TASK, "call", "no longer has to be called as a task"));
+    }
+    found
+}

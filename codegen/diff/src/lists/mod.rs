@@ -1,0 +1,22 @@
+//! Compares the lists of a server: tools, resources, resource templates and prompts.
+//!
+//! ```text
+//! Snapshot (old) ─┐
+//!                 ├─ compare ─ findings, each by one rule of `rules/lists`, or by a rule of schemas
+//! Snapshot (new) ─┘
+//! ```
+//!
+//! Clients send arguments and servers send results, so a change has the opposite effect in each. The verdicts are for
+//! those who use the old lists with the new server: a model or a client that remembers them, and a program with
+//! recorded calls.
+//!
+//! `hints` reads the behaviour of tools. `schemas` compares two schemas by their models, or by
+//! `sample` if mcpgen cannot read them. `annotations` compares what models read, and `compare` combines all of these.
+
+mod annotations;
+mod compare;
+mod hints;
+mod sample;
+mod schemas;
+
+pub use compare::compare as diff;

@@ -1,0 +1,261 @@
+//! Compares the schemas of the arguments or the results of a tool.
+
+use crate::lists::annotations::{self, Annotation, AnnotationKind, text_change};
+use crate::lists::sample::{self, Sampled};
+use crate::models::rules::{self, LIST_RULES};
+use crate::models::{Finding, ListVerdicts, Place, Rule, Senders, Verdict, compare_types};
+use mcpgen_model::build;
+use mcpgen_model::{Origin, Protocol, Status, TypeId};
+use mcpgen_schema::Error;
+use mcpgen_schema::json::Json;
+use mcpgen_schema::{Dialect, Document, ReadOptions};
+
+/// A schema of a tool.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Part {
+    /// The client sends arguments.
+    Arguments,
+    /// The server sends results.
+    Result,
+}
+
+/// Two schemas of one tool, with their pointers in the snapshots.
+#[derive(Clone, Debug)]
+pub(super) struct SchemaPair<'s> {
+    pub(super) tool: &'s str,
+    pub(super) part: Part,
+    pub(super) old: (&'s Json, String),
+    pub(super) new: (&'s Json, String),
+}
+
+impl Part {
+    fn name(self) -> &'static str {
+        match self {
+            Part::Arguments => "arguments",
+            Part::Result => "result",
+        }
+    }
+
+    pub(super) fn senders(self) -> Senders {
+        Senders { client: self == Part::Arguments, server: self == Part::Result }
+    }
+}
+
+impl SchemaPair<'_> {
+    /// Finds all differences.
+    pub(super) fn compare(&self) -> Vec<Finding> {
+        if self.old.0 == self.new.0 {
+            return Vec::new();
+        }
+        let (old, new) = (self.prepared(self.old.0), self.prepared(self.new.0));
+        let annotations = annotations::compare(&old, &new);
+        let mut found: Vec<Finding> =
+            annotations.iter().filter(|it| it.kind != AnnotationKind::Default).map(|it| self.annotation(it)).collect();
+        if annotations::assertions(&old) != annotations::assertions(&new) {
+            match (self.model(&old), self.model(&new)) {
+                (Ok(old), Ok(new)) => found.extend(self.compare_models(&old, &new)),
+                _ => {
+                    let defaults = annotations.iter().filter(|it| it.kind == AnnotationKind::Default);
+                    found.extend(defaults.map(|it| self.annotation(it)));
+                    found.push(self.sampled(&old, &new));
+                }
+            }
+        }
+        if found.is_empty() {
+            found.push(self.rewritten(&old, &new));
+        }
+        found
+    }
+
+    /// Returns a schema with what the protocol implies: arguments are an object.
+    fn prepared(&self, schema: &Json) -> Json {
+        let mut schema = schema.clone();
+        if let (Part::Arguments, Json::Object(keywords)) = (self.part, &mut schema) {
+            keywords.entry("type".to_owned()).or_insert_with(|| Json::String("object".into()));
+        }
+        schema
+    }
+
+    fn model(&self, schema: &Json) -> Result<(Protocol, TypeId), Error> {
+        // A schema without keywords, or only with annotations, accepts everything.
+        let schema = match annotations::assertions(schema) {
+            Json::Object(keywords) if keywords.is_empty() => Json::Bool(true),
+            _ => schema.clone(),
+        };
+        let declared = schema.get("$schema").is_some();
+        let options = ReadOptions {
+            // MCP: a schema without `$schema` is written in 2020-12.
+            dialect: (!declared).then_some(Dialect::Draft202012),
+            root_name: Some(self.part.name().to_owned()),
+        };
+        let document = Document::of(self.tool.to_owned(), schema, String::new(), &options)?;
+        let protocol = build::model(document, Status::Draft.as_str(), false)?;
+        let root = protocol.types.iter().position(|def| def.pointer.is_empty() && def.origin == Origin::Definition);
+        let missing = || Error::Usage(format!("the schema of `{}` has no type at its root", self.tool));
+        root.map(|root| (protocol, root)).ok_or_else(missing)
+    }
+
+    fn compare_models(&self, old: &(Protocol, TypeId), new: &(Protocol, TypeId)) -> Vec<Finding> {
+        let found = compare_types((&old.0, old.1), (&new.0, new.1), self.part.senders());
+        // The names of definitions and their texts are compared elsewhere. Only one side sends the values, so the rules
+        // for the other direction do not apply.
+        let other_direction = match self.part {
+            Part::Arguments => "-by-old",
+            Part::Result => "-by-new",
+        };
+        let applies =
+            |it: &Finding| it.rule.id != rules::DOCUMENTATION_CHANGED.id && !it.rule.id.ends_with(other_direction);
+        found.into_iter().filter(applies).map(|it| self.adapted(it)).collect()
+    }
+
+    /// Turns a finding about a schema into one about the tool.
+    fn adapted(&self, finding: Finding) -> Finding {
+        let replaced_by = |rule: &'static Rule| {
+            let of_arguments = || LIST_RULES.iter().find(|it| it.replaces.iter().any(|id| id == rule.id));
+            (self.part == Part::Arguments).then(of_arguments).flatten().copied()
+        };
+        let rule = replaced_by(finding.rule).unwrap_or(finding.rule);
+        let verdict = match self.part {
+            Part::Arguments => rule.old_to_new,
+            Part::Result => rule.new_to_old,
+        };
+        let mut message = format!("{}: {}", self.tool, finding.message);
+        if rule.id == rules::INCOMPARABLE.id
+            && let Some(example) = self.counterexample()
+        {
+            message.push_str(&example);
+        }
+        let below = |place: Option<Place>, base: &str| {
+            place.map(|place| Place { pointer: format!("{base}{}", place.pointer), rust: None })
+        };
+        let lists = rule.lists.unwrap_or(ListVerdicts { remembered_list: verdict, stored_workflow: verdict });
+        Finding {
+            old: below(finding.old, &self.old.1),
+            new: below(finding.new, &self.new.1),
+            ..self.finding(rule, lists, &finding.subject, finding.detail, message)
+        }
+    }
+
+    fn annotation(&self, annotation: &Annotation) -> Finding {
+        let Annotation { kind, keyword, path, pointer, old, new } = annotation;
+        let rule = match (kind, self.part) {
+            (AnnotationKind::Text, Part::Arguments) => &rules::ARGUMENT_DESCRIPTION_CHANGED,
+            (AnnotationKind::Text, Part::Result) => &rules::RESULT_DESCRIPTION_CHANGED,
+            (AnnotationKind::Format, _) => &rules::FORMAT_CHANGED,
+            (AnnotationKind::Default, _) => &rules::ARGUMENT_DEFAULT_CHANGED,
+        };
+        let subject = match path.strip_prefix('#') {
+            Some(definition) => definition.to_owned(),
+            None => format!("{}{path}", self.part.name()),
+        };
+        let what = match (kind, old, new) {
+            (AnnotationKind::Text, old, new) => text_change(old.as_ref(), new.as_ref()),
+            _ => {
+                let words = |side: &Option<Json>| side.as_ref().map_or("none".to_owned(), Json::to_string);
+                format!("is {} instead of {}", words(new), words(old))
+            }
+        };
+        let message = format!("{}: the {keyword} of {subject} {what}", self.tool);
+        let place = |base: &str, has: bool| {
+            let keyword = if has { format!("/{keyword}") } else { String::new() };
+            Some(Place { pointer: format!("{base}{pointer}{keyword}"), rust: None })
+        };
+        let detail = if pointer.is_empty() { keyword.clone() } else { format!("{pointer} {keyword}") };
+        Finding {
+            old: place(&self.old.1, old.is_some()),
+            new: place(&self.new.1, new.is_some()),
+            ..self.own(rule, &subject, detail, message)
+        }
+    }
+
+    /// Compares samples, because mcpgen cannot read one of the schemas.
+    fn sampled(&self, old: &Json, new: &Json) -> Finding {
+        let subject = self.part.name();
+        match self.sample(old, new) {
+            Sampled::Rejected(document) => {
+                let (sender, reader) = self.sides();
+                let message = format!(
+                    "{}: the {sender} schema of the {subject} accepts {document}, which the {reader} one rejects",
+                    self.tool
+                );
+                self.own(&rules::DOCUMENT_REFUSED, subject, String::new(), message)
+            }
+            Sampled::NoDifference(count) => {
+                let message = format!(
+                    "{}: the schemas of the {subject} differ in keywords that mcpgen does not compare; {count} samples \
+                     show no difference",
+                    self.tool
+                );
+                self.own(&rules::SCHEMA_NOT_COMPARED, subject, String::new(), message)
+            }
+            Sampled::Unreadable(why) => {
+                let message = format!("{}: the schemas of the {subject} cannot be compared: {why}", self.tool);
+                self.own(&rules::SCHEMA_NOT_COMPARED, subject, String::new(), message)
+            }
+        }
+    }
+
+    fn counterexample(&self) -> Option<String> {
+        match self.sample(&self.prepared(self.old.0), &self.prepared(self.new.0)) {
+            Sampled::Rejected(document) => {
+                let (_, reader) = self.sides();
+                Some(format!("; the {reader} schema rejects {document}"))
+            }
+            _ => None,
+        }
+    }
+
+    fn sample(&self, old: &Json, new: &Json) -> Sampled {
+        match self.part {
+            Part::Arguments => sample::find_rejected(old, new),
+            Part::Result => sample::find_rejected(new, old),
+        }
+    }
+
+    /// Returns the side that sends the values, and the one that reads them.
+    fn sides(&self) -> (&'static str, &'static str) {
+        match self.part {
+            Part::Arguments => ("old", "new"),
+            Part::Result => ("new", "old"),
+        }
+    }
+
+    /// The schemas differ, but no rule found a difference: they accept the same values.
+    fn rewritten(&self, old: &Json, new: &Json) -> Finding {
+        let subject = self.part.name();
+        let (rule, what) = match (annotations::texts(old) == annotations::texts(new), self.part) {
+            (true, _) => (&rules::SCHEMA_REWRITTEN, "was rewritten, but accepts the same values"),
+            (false, Part::Arguments) => (&rules::ARGUMENT_DESCRIPTION_CHANGED, "was rewritten, with other texts"),
+            (false, Part::Result) => (&rules::RESULT_DESCRIPTION_CHANGED, "was rewritten, with other texts"),
+        };
+        let message = format!("{}: the schema of the {subject} {what}", self.tool);
+        self.own(rule, subject, String::new(), message)
+    }
+
+    /// Creates a finding by a rule of lists, at the roots of the schemas.
+    fn own(&self, rule: &'static Rule, subject: &str, detail: String, message: String) -> Finding {
+        let breaking = ListVerdicts { remembered_list: Verdict::Breaking, stored_workflow: Verdict::Breaking };
+        self.finding(rule, rule.lists.unwrap_or(breaking), subject, detail, message)
+    }
+
+    fn finding(
+        &self,
+        rule: &'static Rule,
+        lists: ListVerdicts,
+        subject: &str,
+        detail: String,
+        message: String,
+    ) -> Finding {
+        let place = |pointer: &String| Some(Place { pointer: pointer.clone(), rust: None });
+        Finding {
+            rule,
+            senders: self.part.senders(),
+            verdicts: lists.into(),
+            subject: format!("{}.{subject}", self.tool),
+            detail,
+            message,
+            old: place(&self.old.1),
+            new: place(&self.new.1),
+        }
+    }
+}

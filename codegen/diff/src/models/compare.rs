@@ -1,0 +1,521 @@
+//! Pairs the types of two models, compares each pair once, and finds its senders.
+//!
+//! Two types are a pair if one replaces the other, whatever their names: in the params and results of a method, in a
+//! member, or in matching variants of a union. Definitions that no method uses are compared by name, as if both sides
+//! sent them.
+
+use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
+
+use indexmap::IndexMap;
+
+use crate::models::difference::{Difference, Outcome, Site, place};
+use crate::models::finding::{Diff, Finding, Place, TypeVerdict};
+use crate::models::rules::{self, Rule};
+use crate::models::senders::Senders;
+use crate::models::values::Values;
+use crate::models::verdict::Axis;
+use mcpgen_model::{ErrorCode, MessageKind, MessageSet, Origin, Protocol, Side, Type, TypeId};
+use mcpgen_schema::text::counted;
+
+/// Compares two models.
+pub fn compare(old: &Protocol, new: &Protocol) -> Diff {
+    let mut comparison = Comparison::new(old, new);
+    comparison.methods();
+    comparison.propagate_senders();
+    comparison.reached_from_methods = comparison.pairs.keys().copied().collect();
+    comparison.definitions();
+    comparison.propagate_senders();
+    comparison.error_codes();
+    comparison.fixups();
+    comparison.finish()
+}
+
+/// Compares two types and everything in them. Finds no definitions, because their names do not affect documents.
+pub(crate) fn compare_types(
+    (old, from): (&Protocol, TypeId),
+    (new, to): (&Protocol, TypeId),
+    senders: Senders,
+) -> Vec<Finding> {
+    let mut comparison = Comparison::new(old, new);
+    // Clients and servers in other languages accept all integers of a schema.
+    comparison.values.has_64_bit_readers = false;
+    comparison.compare_roots(&Type::Named(from), &Type::Named(to), senders, &new.types[to].name);
+    comparison.propagate_senders();
+    for (_, Paired { senders, outcome }) in std::mem::take(&mut comparison.pairs) {
+        for difference in outcome.differences.into_iter().filter(|it| it.rule.id != rules::TYPE_RENAMED_IN_USE.id) {
+            comparison.push(difference, senders);
+        }
+    }
+    comparison.merge();
+    comparison.findings
+}
+
+type Pair = (TypeId, TypeId);
+
+struct Paired {
+    senders: Senders,
+    outcome: Outcome,
+}
+
+struct Comparison<'p> {
+    old: &'p Protocol,
+    new: &'p Protocol,
+    values: Values<'p>,
+    pairs: IndexMap<Pair, Paired>,
+    /// Pairs whose senders are not propagated to their children yet.
+    queue: Vec<Pair>,
+    /// Pairs that methods use. Their senders are known, and definitions that are compared by name do not change them.
+    reached_from_methods: HashSet<Pair>,
+    findings: Vec<Finding>,
+    /// The rules of added, removed and moved methods, by message set.
+    message_rules: HashMap<MessageSet, Vec<&'static Rule>>,
+    notes: Vec<String>,
+}
+
+impl<'p> Comparison<'p> {
+    fn new(old: &'p Protocol, new: &'p Protocol) -> Self {
+        Comparison {
+            old,
+            new,
+            values: Values::new(old, new),
+            pairs: IndexMap::new(),
+            queue: Vec::new(),
+            reached_from_methods: HashSet::new(),
+            findings: Vec::new(),
+            message_rules: HashMap::new(),
+            notes: Vec::new(),
+        }
+    }
+
+    fn methods(&mut self) {
+        let requests = |protocol: &'p Protocol| protocol.requests.iter().map(|it| (it.method.as_str(), it)).collect();
+        let (olds, news): (IndexMap<&str, _>, IndexMap<&str, _>) = (requests(self.old), requests(self.new));
+        for (method, new) in &news {
+            match olds.get(method) {
+                None => self.method(method, MessageKind::Request, None, Some((new.type_id, &new.senders))),
+                Some(old) => {
+                    self.method(
+                        method,
+                        MessageKind::Request,
+                        Some((old.type_id, &old.senders)),
+                        Some((new.type_id, &new.senders)),
+                    );
+                    let callers = Senders::of(&old.senders).and(Senders::of(&new.senders));
+                    self.compare_roots(&Type::Named(old.type_id), &Type::Named(new.type_id), callers, method);
+                    let receivers = Senders { client: callers.server, server: callers.client };
+                    self.results(method, receivers, (&old.result, &new.result));
+                    self.task_results(
+                        method,
+                        receivers,
+                        (old.task_result.as_ref(), new.task_result.as_ref()),
+                        new.type_id,
+                    );
+                }
+            }
+        }
+        for (method, old) in olds.iter().filter(|(method, _)| !news.contains_key(*method)) {
+            self.method(method, MessageKind::Request, Some((old.type_id, &old.senders)), None);
+        }
+        let notifications =
+            |protocol: &'p Protocol| protocol.notifications.iter().map(|it| (it.method.as_str(), it)).collect();
+        let (olds, news): (IndexMap<&str, _>, IndexMap<&str, _>) = (notifications(self.old), notifications(self.new));
+        for (method, new) in &news {
+            let old = olds.get(method);
+            self.method(
+                method,
+                MessageKind::Notification,
+                old.map(|old| (old.type_id, &*old.senders)),
+                Some((new.type_id, &new.senders)),
+            );
+            if let Some(old) = old {
+                let senders = Senders::of(&old.senders).and(Senders::of(&new.senders));
+                self.compare_roots(&Type::Named(old.type_id), &Type::Named(new.type_id), senders, method);
+            }
+        }
+        for (method, old) in olds.iter().filter(|(method, _)| !news.contains_key(*method)) {
+            self.method(method, MessageKind::Notification, Some((old.type_id, &old.senders)), None);
+        }
+    }
+
+    /// Compares the existence and the senders of a method.
+    fn method(
+        &mut self,
+        method: &str,
+        kind: MessageKind,
+        old: Option<(TypeId, &[Side])>,
+        new: Option<(TypeId, &[Side])>,
+    ) {
+        let (was, is) = (old.map_or(&[][..], |(_, senders)| senders), new.map_or(&[][..], |(_, senders)| senders));
+        let site = Site {
+            subject: method.to_owned(),
+            old: old.map(|(id, _)| place(self.old, id)),
+            new: new.map(|(id, _)| place(self.new, id)),
+            message: None,
+        };
+        let (what, rules) = (kind.as_str(), MethodRules::of(kind));
+        let lost: Vec<Side> = was.iter().copied().filter(|side| !is.contains(side)).collect();
+        let gained: Vec<Side> = is.iter().copied().filter(|side| !was.contains(side)).collect();
+        let embedded = |there: Option<(TypeId, &[Side])>| there.is_some_and(|(_, senders)| senders.is_empty());
+        let (rule, sides, message) = match (lost.as_slice(), gained.as_slice()) {
+            ([], []) if old.is_some() && new.is_some() => return,
+            ([], []) if old.is_none() => (rules.added, vec![], format!("the embedded {what} `{method}` is new")),
+            ([], []) => (rules.removed, vec![], format!("the embedded {what} `{method}` was removed")),
+            ([], _) if embedded(old) => {
+                (rules.unembedded, gained, format!("the {what} `{method}` is no longer embedded in other messages"))
+            }
+            (_, []) if embedded(new) => {
+                (rules.embedded, lost, format!("the {what} `{method}` is now embedded in other messages"))
+            }
+            ([], _) => {
+                let (who, sends) = (sides_in_words(&gained), if gained.len() == 1 { "sends" } else { "send" });
+                let message = format!("the {who} now {sends} the {what} `{method}`");
+                (rules.added, gained, message)
+            }
+            (_, []) => {
+                let (who, sends) = (sides_in_words(&lost), if lost.len() == 1 { "sends" } else { "send" });
+                let message = format!("the {who} no longer {sends} the {what} `{method}`");
+                (rules.removed, lost, message)
+            }
+            _ => {
+                let (before, after) = (sides_in_words(&lost), sides_in_words(&gained));
+                let message = format!("the {what} `{method}` was sent by the {before} and is now sent by the {after}");
+                (rules.moved, lost.into_iter().chain(gained).collect(), message)
+            }
+        };
+        for side in &sides {
+            self.message_rules.entry(MessageSet { sender: *side, kind }).or_default().push(rule);
+        }
+        self.find(rule, &site, "", message, Senders::of(&sides));
+    }
+
+    fn results(&mut self, method: &str, receivers: Senders, (old, new): (&'p Type, &'p Type)) {
+        self.compare_roots(old, new, receivers, method);
+        let (before, after) = (self.old.describe(old), self.new.describe(new));
+        if before != after {
+            let site = Site {
+                subject: method.to_owned(),
+                old: self.place_of(self.old, old),
+                new: self.place_of(self.new, new),
+                message: None,
+            };
+            let message = format!("the result of `{method}` is {after} instead of {before}");
+            self.find(&rules::RESULT_TYPE_CHANGED, &site, "", message, receivers);
+        }
+    }
+
+    fn task_results(
+        &mut self,
+        method: &str,
+        receivers: Senders,
+        (old, new): (Option<&'p Type>, Option<&'p Type>),
+        request: TypeId,
+    ) {
+        let site = |place: Option<Place>, other: Option<Place>| Site {
+            subject: method.to_owned(),
+            old: place,
+            new: other,
+            message: None,
+        };
+        let here = place(self.new, request);
+        match (old, new) {
+            (Some(old), Some(new)) => self.compare_roots(old, new, receivers, method),
+            (None, Some(new)) => {
+                let site = site(None, self.place_of(self.new, new).or(Some(here)));
+                let message =
+                    format!("the result of `{method}` may be {} if the params have `task`", self.new.describe(new));
+                self.find(&rules::TASK_RESULT_ADDED, &site, "", message, receivers);
+            }
+            (Some(old), None) => {
+                let site = site(self.place_of(self.old, old), Some(here));
+                let message = format!("the result of `{method}` is no longer {}", self.old.describe(old));
+                self.find(&rules::TASK_RESULT_REMOVED, &site, "", message, receivers);
+            }
+            (None, None) => {}
+        }
+    }
+
+    /// Compares the types of a method.
+    fn compare_roots(&mut self, old: &Type, new: &Type, senders: Senders, method: &str) {
+        let (was, is) = (self.place_of(self.old, old), self.place_of(self.new, new));
+        let site = Site { subject: method.to_owned(), old: was, new: is, message: None };
+        let outcome = self.values.compare(old, new, &site);
+        // Renamed types of a method are reported with the method.
+        for difference in outcome.differences.into_iter().filter(|it| it.rule.id != rules::TYPE_RENAMED_IN_USE.id) {
+            self.push(difference, senders);
+        }
+        for (old, new, site) in outcome.children {
+            self.visit((old, new), senders, &site);
+        }
+    }
+
+    fn visit(&mut self, pair: Pair, senders: Senders, site: &Site) {
+        match self.pairs.get_mut(&pair) {
+            Some(_) if self.reached_from_methods.contains(&pair) => {}
+            Some(paired) if paired.senders.and(senders) == paired.senders => {}
+            Some(paired) => {
+                paired.senders = paired.senders.and(senders);
+                self.queue.push(pair);
+            }
+            None => {
+                let outcome = self.values.compare_named(pair.0, pair.1, site);
+                self.pairs.insert(pair, Paired { senders, outcome });
+                self.queue.push(pair);
+            }
+        }
+    }
+
+    /// Propagates senders to all types that a type uses.
+    fn propagate_senders(&mut self) {
+        while let Some(pair) = self.queue.pop() {
+            let Paired { senders, outcome } = &self.pairs[&pair];
+            let (senders, children) = (*senders, outcome.children.clone());
+            for (old, new, site) in children.into_iter().rev() {
+                self.visit((old, new), senders, &site);
+            }
+        }
+    }
+
+    /// Compares definitions by name: added, removed and renamed ones, and those that no method uses.
+    fn definitions(&mut self) {
+        let (olds, news) = (definitions(self.old), definitions(self.new));
+        for (name, new) in &news {
+            if let Some(old) = olds.get(name)
+                && !self.pairs.contains_key(&(*old, *new))
+            {
+                let senders = MessageSet::named(name).map_or(Senders::BOTH, |set| Senders::from(set.sender));
+                let site = self.site_of(Some(*old), Some(*new));
+                let outcome = self.values.compare(&Type::Named(*old), &Type::Named(*new), &site);
+                for difference in outcome.differences {
+                    self.push(difference, senders);
+                }
+                for (old, new, site) in outcome.children {
+                    self.visit((old, new), senders, &site);
+                }
+            }
+        }
+        let removed = olds.iter().filter(|(name, _)| !news.contains_key(*name));
+        let mut added: IndexMap<&str, TypeId> =
+            news.iter().filter(|(name, _)| !olds.contains_key(*name)).map(|(name, id)| (*name, *id)).collect();
+        for (name, old) in removed {
+            let heir = added.iter().find(|(_, new)| self.values.same(*old, **new)).map(|(name, new)| (*name, *new));
+            match heir {
+                Some((after, new)) => {
+                    added.shift_remove(after);
+                    let message = format!("{name} was renamed to {after}");
+                    self.find(
+                        &rules::TYPE_RENAMED,
+                        &self.site_of(Some(*old), Some(new)),
+                        after,
+                        message,
+                        Senders::default(),
+                    );
+                }
+                None => {
+                    let message = format!("the definition {name} was removed");
+                    self.find(&rules::TYPE_REMOVED, &self.site_of(Some(*old), None), "", message, Senders::default());
+                }
+            }
+        }
+        for (name, new) in added {
+            let message = format!("the definition {name} is new");
+            self.find(&rules::TYPE_ADDED, &self.site_of(None, Some(new)), "", message, Senders::default());
+        }
+    }
+
+    fn error_codes(&mut self) {
+        // The codes of JSON-RPC are known without the schema.
+        let own = |error: &&ErrorCode| matches!(error.code, -32700 | -32603..=-32600);
+        let codes = |protocol: &'p Protocol| {
+            protocol.error_codes.iter().filter(|it| !own(it)).map(|it| (it.code, it)).collect()
+        };
+        let (olds, news): (BTreeMap<i64, &ErrorCode>, BTreeMap<i64, &ErrorCode>) = (codes(self.old), codes(self.new));
+        for (code, error) in news.iter().filter(|(code, _)| !olds.contains_key(code)) {
+            let site = self.site_of(None, Some(error.type_id));
+            let message = format!("the error code {code} is new");
+            self.find(&rules::ERROR_CODE_ADDED, &site, &code.to_string(), message, Senders::BOTH);
+        }
+        for (code, error) in olds.iter().filter(|(code, _)| !news.contains_key(code)) {
+            let site = self.site_of(Some(error.type_id), None);
+            let message = format!("the error code {code} was removed");
+            self.find(&rules::ERROR_CODE_REMOVED, &site, &code.to_string(), message, Senders::BOTH);
+        }
+    }
+
+    /// Reports fixups that match only one of the schemas.
+    fn fixups(&mut self) {
+        for (protocol, label) in [(self.old, "old"), (self.new, "new")] {
+            let idle = protocol.fixups.iter().filter(|applied| applied.pointers.is_empty());
+            let idle: Vec<&str> = idle.map(|applied| applied.name).collect();
+            // No fixup matches a schema that does not come from MCP.
+            if !idle.is_empty() && idle.len() < protocol.fixups.len() {
+                self.notes.push(format!("{label}: fixups that did not match: {}", idle.join(", ")));
+            }
+        }
+        let (old, new) = (self.old, self.new);
+        for before in &old.fixups {
+            let Some(after) = new.fixups.iter().find(|after| after.name == before.name) else { continue };
+            let (needed, needs) = (before.pointers.first(), after.pointers.first());
+            if needed.is_some() == needs.is_some() {
+                continue;
+            }
+            let there = |pointer: Option<&String>| pointer.map(|it| Place { pointer: it.clone(), rust: None });
+            let site = Site { subject: before.name.to_owned(), old: there(needed), new: there(needs), message: None };
+            let (has, lacks) = if needed.is_some() { ("old", "new") } else { ("new", "old") };
+            let message = format!("the {has} schema has a defect that the {lacks} one does not have: {}", before.name);
+            self.find(&rules::FIXUP_DIFFERS, &site, "", message, Senders::default());
+        }
+        if old.era != new.era {
+            self.notes.push(format!("the era changes from {} to {}", old.era.as_str(), new.era.as_str()));
+        }
+    }
+
+    fn finish(mut self) -> Diff {
+        let types = self.type_verdicts();
+        for (_, Paired { senders, outcome }) in std::mem::take(&mut self.pairs) {
+            for difference in outcome.differences {
+                self.push(difference, senders);
+            }
+        }
+        self.envelope();
+        self.merge();
+        self.findings.sort_by_key(|it| std::cmp::Reverse((it.verdicts.worst(&Axis::WIRE), it.verdicts.rust_api)));
+        Diff { findings: self.findings, types, notes: self.notes }
+    }
+
+    /// Merges findings that were reached in several ways.
+    fn merge(&mut self) {
+        let mut merged: IndexMap<(&str, String, String), Finding> = IndexMap::new();
+        for finding in std::mem::take(&mut self.findings) {
+            let key = (finding.rule.id, finding.subject.clone(), finding.detail.clone());
+            match merged.get_mut(&key) {
+                None => {
+                    merged.insert(key, finding);
+                }
+                Some(first) => {
+                    let Rule { old_to_new, new_to_old, rust_api, .. } = first.rule;
+                    first.senders = first.senders.and(finding.senders);
+                    first.verdicts = first.senders.verdicts(*old_to_new, *new_to_old, *rust_api);
+                }
+            }
+        }
+        self.findings = merged.into_values().collect();
+    }
+
+    /// Merges the findings of all messages whose definitions gain or lose the members of the envelope.
+    fn envelope(&mut self) {
+        for (rule, words) in [
+            (&rules::ENVELOPE_STATED, "gained `jsonrpc` and `id`"),
+            (&rules::ENVELOPE_UNSTATED, "lost `jsonrpc` and `id`"),
+        ] {
+            let all: Vec<Finding> = self.findings.extract_if(.., |it| it.rule.id == rule.id).collect();
+            let owners: BTreeSet<&str> = all.iter().filter_map(|it| it.subject.split('.').next()).collect();
+            if let Some(first) = all.first() {
+                let messages = counted(owners.len() as u64, "messages");
+                let message = format!("{messages} {words}, such as {}", first.subject);
+                let senders = all.iter().fold(Senders::default(), |so_far, it| so_far.and(it.senders));
+                let verdicts = first.verdicts;
+                let subject = "messages".to_owned();
+                self.findings.push(Finding {
+                    subject,
+                    detail: String::new(),
+                    message,
+                    senders,
+                    verdicts,
+                    ..first.clone()
+                });
+            }
+        }
+    }
+
+    /// Returns the verdicts on the definitions that both schemas have, including everything in them.
+    fn type_verdicts(&self) -> Vec<TypeVerdict> {
+        let olds = definitions(self.old);
+        let both = definitions(self.new).into_iter().filter_map(|(name, new)| Some((name, *olds.get(name)?, new)));
+        both.map(|(name, old, new)| {
+            let mut verdict = self.values.worst(&Type::Named(old), &Type::Named(new));
+            let rules = MessageSet::named(name).and_then(|set| self.message_rules.get(&set));
+            for rule in rules.into_iter().flatten() {
+                verdict = (verdict.0.max(rule.old_to_new), verdict.1.max(rule.new_to_old));
+            }
+            let senders = self.pairs.get(&(old, new)).map_or(Senders::BOTH, |paired| paired.senders);
+            TypeVerdict { name: name.to_owned(), senders, old_to_new: verdict.0, new_to_old: verdict.1 }
+        })
+        .collect()
+    }
+
+    fn find(&mut self, rule: &'static Rule, site: &Site, detail: &str, message: String, senders: Senders) {
+        let Site { subject, old, new, .. } = site.clone();
+        self.push(Difference { rule, subject, detail: detail.to_owned(), message, old, new }, senders);
+    }
+
+    fn push(&mut self, difference: Difference, senders: Senders) {
+        let Difference { rule, subject, detail, message, old, new } = difference;
+        let verdicts = senders.verdicts(rule.old_to_new, rule.new_to_old, rule.rust_api);
+        self.findings.push(Finding { rule, senders, verdicts, subject, detail, message, old, new });
+    }
+
+    fn site_of(&self, old: Option<TypeId>, new: Option<TypeId>) -> Site {
+        let name = match (old, new) {
+            (_, Some(new)) => &self.new.types[new].name,
+            (Some(old), None) => &self.old.types[old].name,
+            (None, None) => "",
+        };
+        Site {
+            subject: name.to_owned(),
+            old: old.map(|id| place(self.old, id)),
+            new: new.map(|id| place(self.new, id)),
+            message: None,
+        }
+    }
+
+    fn place_of(&self, protocol: &Protocol, content: &Type) -> Option<Place> {
+        match content {
+            Type::Named(id) => Some(place(protocol, *id)),
+            Type::List(inner) | Type::Map(inner) | Type::Nullable(inner) => self.place_of(protocol, inner),
+            _ => None,
+        }
+    }
+}
+
+/// The rules of requests or of notifications.
+struct MethodRules {
+    added: &'static Rule,
+    removed: &'static Rule,
+    moved: &'static Rule,
+    embedded: &'static Rule,
+    unembedded: &'static Rule,
+}
+
+impl MethodRules {
+    fn of(kind: MessageKind) -> Self {
+        match kind {
+            MessageKind::Request => Self {
+                added: &rules::REQUEST_ADDED,
+                removed: &rules::REQUEST_REMOVED,
+                moved: &rules::REQUEST_MOVED,
+                embedded: &rules::REQUEST_EMBEDDED,
+                unembedded: &rules::REQUEST_UNEMBEDDED,
+            },
+            // Notifications are never embedded.
+            MessageKind::Notification => Self {
+                added: &rules::NOTIFICATION_ADDED,
+                removed: &rules::NOTIFICATION_REMOVED,
+                moved: &rules::NOTIFICATION_MOVED,
+                embedded: &rules::NOTIFICATION_REMOVED,
+                unembedded: &rules::NOTIFICATION_ADDED,
+            },
+        }
+    }
+}
+
+fn definitions(protocol: &Protocol) -> IndexMap<&str, TypeId> {
+    let all = protocol.types.iter().enumerate();
+    all.filter(|(_, def)| def.origin == Origin::Definition).map(|(id, def)| (def.name.as_str(), id)).collect()
+}
+
+fn sides_in_words(sides: &[Side]) -> &'static str {
+    match sides {
+        [only] => only.as_str(),
+        _ => "client and the server",
+    }
+}

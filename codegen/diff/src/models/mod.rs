@@ -1,0 +1,32 @@
+//! Determines whom a schema change breaks. Compares two models, and judges each difference by its senders.
+//!
+//! ```text
+//! Protocol (old) ─┐
+//!                 ├─ compare ─ findings, each by one rule of `rules` ─ report: text, json, markdown, github, sarif, junit
+//! Protocol (new) ─┘
+//! ```
+//!
+//! A rule has a verdict for messages from an old sender to a new reader, and one for the reverse. `senders` turns them
+//! into verdicts for an old client at a new server, and for a new client at an old server.
+//!
+//! `resolved` resolves the names in a type, and `guards` finds the variant that a reader's union selects. `values`,
+//! `limits` and `unions` compare two types, `difference` describes their differences, and `compare` pairs the types.
+
+mod compare;
+mod difference;
+mod finding;
+mod guards;
+mod limits;
+mod resolved;
+pub(crate) mod rules;
+mod senders;
+mod unions;
+mod values;
+mod verdict;
+
+pub use compare::compare as diff;
+pub(crate) use compare::compare_types;
+pub use finding::{Diff, Finding, Place, TypeVerdict};
+pub use rules::{Action, LIST_RULES, RULES, Rule, RuleExample};
+pub use senders::Senders;
+pub use verdict::{Axis, Bump, ListVerdicts, Verdict, Verdicts};

@@ -1,0 +1,62 @@
+//! The senders of types.
+
+use serde::Serialize;
+
+use crate::models::verdict::{Bump, Verdict, Verdicts};
+use mcpgen_model::Side;
+
+/// The sides that send a type.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize)]
+pub struct Senders {
+    /// Whether the client sends it.
+    pub client: bool,
+    /// Whether the server sends it.
+    pub server: bool,
+}
+
+impl Senders {
+    /// Both sides, or an unknown side.
+    pub const BOTH: Senders = Senders { client: true, server: true };
+
+    /// Creates a set of one side.
+    pub fn from(side: Side) -> Senders {
+        Senders { client: side == Side::Client, server: side == Side::Server }
+    }
+
+    /// Creates a set of these sides.
+    pub(super) fn of(sides: &[Side]) -> Senders {
+        sides.iter().fold(Senders::default(), |so_far, side| so_far.and(Senders::from(*side)))
+    }
+
+    /// Returns the sides in either set.
+    #[must_use]
+    pub fn and(self, other: Senders) -> Senders {
+        Senders { client: self.client || other.client, server: self.server || other.server }
+    }
+
+    /// Returns `client`, `server`, `both` or `neither`.
+    pub fn as_str(self) -> &'static str {
+        match (self.client, self.server) {
+            (true, false) => "client",
+            (false, true) => "server",
+            (true, true) => "both",
+            (false, false) => "neither",
+        }
+    }
+
+    /// Returns the verdicts on each axis, given those on messages from old to new and from new to old.
+    pub fn verdicts(self, old_to_new: Verdict, new_to_old: Verdict, rust_api: Bump) -> Verdicts {
+        let worst = |from_client: Verdict, from_server: Verdict| {
+            let client = if self.client { from_client } else { Verdict::Compatible };
+            let server = if self.server { from_server } else { Verdict::Compatible };
+            client.max(server)
+        };
+        Verdicts {
+            old_client_new_server: worst(old_to_new, new_to_old),
+            new_client_old_server: worst(new_to_old, old_to_new),
+            rust_api,
+            remembered_list: Verdict::Compatible,
+            stored_workflow: Verdict::Compatible,
+        }
+    }
+}

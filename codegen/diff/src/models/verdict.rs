@@ -1,0 +1,165 @@
+//! Verdicts on a change, and the axes that they apply to.
+
+use std::fmt;
+
+use serde::{Deserialize, Serialize};
+
+/// The effect of a change on messages.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, strum::IntoStaticStr)]
+#[strum(serialize_all = "kebab-case")]
+#[serde(rename_all = "lowercase")]
+pub enum Verdict {
+    /// The reader accepts all messages.
+    Compatible,
+    /// The reader accepts all messages, but may misinterpret some.
+    Dangerous,
+    /// The reader rejects some messages.
+    Breaking,
+}
+
+/// The version bump that a change requires.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, strum::IntoStaticStr)]
+#[strum(serialize_all = "kebab-case")]
+#[serde(rename_all = "lowercase")]
+pub enum Bump {
+    /// The public API is the same.
+    Patch,
+    /// The public API has additions. Code still compiles.
+    Minor,
+    /// Code may no longer compile.
+    Major,
+}
+
+/// An axis of a comparison.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, strum::IntoStaticStr)]
+#[strum(serialize_all = "kebab-case")]
+#[serde(rename_all = "kebab-case")]
+#[cfg_attr(feature = "clap", derive(clap::ValueEnum))]
+pub enum Axis {
+    /// A client of the old schema with a server of the new one.
+    OldClientNewServer,
+    /// A client of the new schema with a server of the old one.
+    NewClientOldServer,
+    /// Code that uses the generated types.
+    RustApi,
+    /// A model or a client that remembers the old lists of a server, and calls the new server.
+    RememberedList,
+    /// A program with recorded calls for the old server, which calls the new server without a model or a user.
+    StoredWorkflow,
+}
+
+/// The verdicts on a change of a server's lists.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct ListVerdicts {
+    /// For a model or a client that remembers the old lists.
+    pub remembered_list: Verdict,
+    /// For a program with recorded calls.
+    pub stored_workflow: Verdict,
+}
+
+/// The verdicts of a finding on each axis.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Verdicts {
+    /// For a client of the old schema with a server of the new one.
+    pub old_client_new_server: Verdict,
+    /// For a client of the new schema with a server of the old one.
+    pub new_client_old_server: Verdict,
+    /// For code that uses the generated types.
+    pub rust_api: Bump,
+    /// For a model or a client that remembers the old lists. Compatible if schemas were compared.
+    pub remembered_list: Verdict,
+    /// For a program with recorded calls. Compatible if schemas were compared.
+    pub stored_workflow: Verdict,
+}
+
+impl From<ListVerdicts> for Verdicts {
+    fn from(lists: ListVerdicts) -> Verdicts {
+        Verdicts {
+            old_client_new_server: Verdict::Compatible,
+            new_client_old_server: Verdict::Compatible,
+            rust_api: Bump::Patch,
+            remembered_list: lists.remembered_list,
+            stored_workflow: lists.stored_workflow,
+        }
+    }
+}
+
+impl Verdicts {
+    /// Returns the verdict on an axis. On `rust-api`, a major bump is breaking, and others are compatible.
+    pub fn on(&self, axis: Axis) -> Verdict {
+        match (axis, self.rust_api) {
+            (Axis::OldClientNewServer, _) => self.old_client_new_server,
+            (Axis::NewClientOldServer, _) => self.new_client_old_server,
+            (Axis::RememberedList, _) => self.remembered_list,
+            (Axis::StoredWorkflow, _) => self.stored_workflow,
+            (Axis::RustApi, Bump::Major) => Verdict::Breaking,
+            (Axis::RustApi, _) => Verdict::Compatible,
+        }
+    }
+
+    /// Returns the name of the verdict on an axis, or of the bump on `rust-api`.
+    pub fn word(&self, axis: Axis) -> &'static str {
+        match axis {
+            Axis::RustApi => self.rust_api.as_str(),
+            axis => self.on(axis).as_str(),
+        }
+    }
+
+    /// Returns the worst verdict on these axes.
+    pub fn worst(&self, axes: &[Axis]) -> Verdict {
+        axes.iter().map(|axis| self.on(*axis)).max().unwrap_or(Verdict::Compatible)
+    }
+}
+
+impl Verdict {
+    /// All verdicts, compatible first.
+    pub const ALL: [Verdict; 3] = [Verdict::Compatible, Verdict::Dangerous, Verdict::Breaking];
+
+    /// Returns the name of the verdict in reports.
+    pub fn as_str(self) -> &'static str {
+        self.into()
+    }
+}
+
+impl Bump {
+    /// Returns the name of the bump in reports.
+    pub fn as_str(self) -> &'static str {
+        self.into()
+    }
+}
+
+impl Axis {
+    /// All axes.
+    pub const ALL: [Axis; 5] =
+        [Axis::OldClientNewServer, Axis::NewClientOldServer, Axis::RustApi, Axis::RememberedList, Axis::StoredWorkflow];
+    /// The axes of a comparison of schemas.
+    pub const SCHEMAS: [Axis; 3] = [Axis::OldClientNewServer, Axis::NewClientOldServer, Axis::RustApi];
+    /// The axes of a comparison of the lists of a server.
+    pub const LISTS: [Axis; 2] = [Axis::RememberedList, Axis::StoredWorkflow];
+    /// The message axes.
+    pub const WIRE: [Axis; 2] = [Axis::OldClientNewServer, Axis::NewClientOldServer];
+
+    /// Returns the name of the axis in reports and options.
+    pub fn as_str(self) -> &'static str {
+        self.into()
+    }
+}
+
+impl fmt::Display for Verdict {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(self.as_str())
+    }
+}
+
+impl fmt::Display for Bump {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(self.as_str())
+    }
+}
+
+impl fmt::Display for Axis {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(self.as_str())
+    }
+}

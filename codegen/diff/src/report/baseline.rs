@@ -1,0 +1,138 @@
+//! Baselines: lists of findings that are accepted.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::Path;
+
+use crate::models::{Finding, Verdict};
+use crate::report::judgement::{Judged, Suppressed};
+use mcpgen_schema::Error;
+use mcpgen_schema::text::visible;
+
+/// Accepted findings: the fingerprint, and the text after it in the file.
+#[derive(Debug)]
+pub struct Baseline {
+    file: String,
+    entries: BTreeMap<String, String>,
+}
+
+/// The beginning of a new baseline.
+const HEADER: &str = "\
+# Accepted findings of `mcpgen diff`, written by `--write-baseline`.
+# The first word of a line identifies a finding. It stays the same when the finding moves.
+";
+
+/// The number of entries without a finding that a note lists.
+const NAMED: usize = 5;
+
+impl Baseline {
+    /// Reads a baseline.
+    ///
+    /// # Errors
+    /// [`Error::Io`], or [`Error::Usage`] for a line that does not begin with a fingerprint.
+    pub fn read(path: &Path) -> Result<Baseline, Error> {
+        let file = path.display().to_string();
+        let text = std::fs::read_to_string(path).map_err(Error::io("reading", path))?;
+        let mut entries = BTreeMap::new();
+        for (at, line) in text.lines().enumerate().filter(|(_, line)| !line.trim().is_empty() && !line.starts_with('#'))
+        {
+            let (fingerprint, words) = line.split_once(' ').unwrap_or((line, ""));
+            if fingerprint.len() != 16 || !fingerprint.bytes().all(|byte| matches!(byte, b'0'..=b'9' | b'a'..=b'f')) {
+                let why = "expected a fingerprint of 16 hex digits; `--write-baseline` writes a new file";
+                return Err(Error::Usage(format!("{file}:{}: {why}", at + 1)));
+            }
+            entries.insert(fingerprint.to_owned(), words.to_owned());
+        }
+        Ok(Baseline { file, entries })
+    }
+
+    /// Creates a baseline of the dangerous and breaking findings that are not ignored.
+    pub fn of(path: &Path, findings: &[Judged]) -> Baseline {
+        let entry = |judged: &Judged| {
+            let Finding { rule, subject, detail, .. } = &judged.finding;
+            let words = format!("{} {} {}", rule.id, visible(subject), visible(detail));
+            (judged.fingerprint.clone(), words.trim_end().to_owned())
+        };
+        let counts = |judged: &&Judged| judged.severity > Verdict::Compatible && judged.suppressed.is_none();
+        Baseline { file: path.display().to_string(), entries: findings.iter().filter(counts).map(entry).collect() }
+    }
+
+    /// Suppresses the findings in the baseline.
+    pub fn suppress(&self, findings: &mut [Judged]) {
+        for judged in findings.iter_mut().filter(|judged| judged.suppressed.is_none()) {
+            if self.entries.contains_key(&judged.fingerprint) {
+                judged.suppressed = Some(Suppressed::InBaseline);
+            }
+        }
+    }
+
+    /// Returns the text of the file. It is sorted by rule and subject, so that it merges line by line.
+    pub fn to_text(&self) -> String {
+        let mut lines: Vec<(&String, &String)> = self.entries.iter().map(|(print, words)| (words, print)).collect();
+        lines.sort();
+        let lines: String = lines.iter().map(|(words, print)| format!("{print} {words}\n")).collect();
+        format!("{HEADER}{lines}")
+    }
+
+    /// Returns whether a finding is listed.
+    pub(super) fn contains(&self, fingerprint: &str) -> bool {
+        self.entries.contains_key(fingerprint)
+    }
+
+    pub(super) fn gone(&self, found: &[&str]) -> Option<String> {
+        let found: BTreeSet<&str> = found.iter().copied().collect();
+        let gone: Vec<(&String, &String)> =
+            self.entries.iter().filter(|(print, _)| !found.contains(print.as_str())).collect();
+        let name = |(print, words): &(&String, &String)| format!("{print} {}", visible(words)).trim_end().to_owned();
+        let mut names: Vec<String> = gone.iter().take(NAMED).map(name).collect();
+        match gone.len() {
+            0 => return None,
+            count if count > NAMED => names.push(format!("and {} more", count - NAMED)),
+            _ => {}
+        }
+        Some(format!(
+            "{}: {} of {} entries match no finding: {}",
+            self.file,
+            gone.len(),
+            self.entries.len(),
+            names.join("; ")
+        ))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use jiff::civil::date;
+
+    use super::*;
+    use crate::models::Axis;
+    use crate::report::formats::tests::finding;
+    use crate::report::policy::Policy;
+
+    #[test]
+    fn baselines_round_trip() {
+        let home = tempfile::tempdir().expect("a folder");
+        let path = home.path().join("baseline");
+        let findings = || vec![finding(0, "A\nb", "1"), finding(1, "B", "\u{1b}"), finding(2, "C", "compatible")];
+        let judge = |findings, baseline: Option<&Baseline>| {
+            Policy::default().judge(findings, &Axis::WIRE, baseline, date(2026, 1, 1))
+        };
+        std::fs::write(&path, Baseline::of(&path, &judge(findings(), None).findings).to_text()).expect("written");
+        let text = std::fs::read_to_string(&path).expect("text");
+        assert_eq!(text.lines().filter(|line| !line.starts_with('#')).count(), 2, "{text}");
+
+        let baseline = Baseline::read(&path).expect("a baseline");
+        let judgement = judge(findings(), Some(&baseline));
+        let suppressed: Vec<bool> = judgement.findings.iter().map(|judged| judged.suppressed.is_some()).collect();
+        assert_eq!(suppressed, [true, true, false]);
+        assert_eq!(judgement.notes, [""; 0]);
+        let later = judge(vec![finding(0, "New", "")], Some(&baseline));
+        assert_eq!(later.findings[0].suppressed, None);
+        assert!(later.notes[0].contains("2 of 2 entries match no finding"), "{:?}", later.notes);
+
+        for bad in ["xyz", "0123456789ABCDEF x", "0123456789abcde", "<<<<<<< ours"] {
+            std::fs::write(&path, format!("# fine\n\n{bad}\n")).expect("written");
+            let error = Baseline::read(&path).expect_err(bad).to_string();
+            assert!(error.contains("baseline:3: expected a fingerprint"), "{error}");
+        }
+    }
+}

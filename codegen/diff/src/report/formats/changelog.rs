@@ -1,0 +1,123 @@
+//! A changelog in Markdown, for people who upgrade: what they have to do.
+
+use std::fmt::Write as _;
+
+use indexmap::IndexMap;
+
+use super::markdown::{code, prose};
+use crate::models::{Action, Finding, Senders};
+use crate::report::contents::{Report, Reported, Subject};
+use crate::report::examples::Example;
+use mcpgen_model::Side;
+use mcpgen_schema::json::Json;
+
+/// The sections, in the order of a changelog.
+const SECTIONS: [(Action, &str); 9] = [
+    (Action::Send, "Send what is now required"),
+    (Action::StopSending, "Stop sending what is no longer accepted"),
+    (Action::Replace, "Replace what was removed"),
+    (Action::Rename, "Use the new names"),
+    (Action::Adapt, "Adapt to what changed"),
+    (Action::Handle, "Handle what you may now receive"),
+    (Action::Review, "Check whether these changes matter"),
+    (Action::Plan, "Plan for removals"),
+    (Action::Use, "Use what is new"),
+];
+
+/// Writes a changelog, with examples at the end.
+pub fn render(report: &Report, examples: &[Example]) -> String {
+    let mut text = format!("# From {} to {}\n", code(&report.old.label), code(&report.new.label));
+    let mut count = 0;
+    for (action, title) in SECTIONS {
+        let entries: Vec<&Reported> = report
+            .findings
+            .iter()
+            .filter(|it| action_of(report.subject, &it.judged.finding) == action && matters(report, it))
+            .collect();
+        if entries.is_empty() {
+            continue;
+        }
+        count += entries.len();
+        let _ = writeln!(text, "\n## {title}");
+        let mut areas: IndexMap<&str, Vec<&Reported>> = IndexMap::new();
+        entries.iter().for_each(|entry| areas.entry(&entry.area).or_default().push(entry));
+        areas.sort_unstable_keys();
+        for (area, entries) in areas {
+            let _ = writeln!(text, "\n### {area}\n");
+            for entry in entries {
+                let finding = &entry.judged.finding;
+                let who = who(report.subject, action, finding).map_or(String::new(), |who| format!("{who}: "));
+                let _ = writeln!(text, "- {who}{}.", prose(&message(finding)));
+            }
+        }
+    }
+    if count == 0 {
+        text.push_str("\nThere is nothing to do.\n");
+    }
+    if !examples.is_empty() {
+        text.push_str(
+            "\n## Before and after\n\nThe smallest document of each definition whose required members changed.\n",
+        );
+    }
+    for Example { definitions, before, after } in examples {
+        let [first, others @ ..] = definitions.as_slice() else { continue };
+        let others: Vec<String> = others.iter().map(|name| code(name)).collect();
+        let others = if others.is_empty() { String::new() } else { format!(" (also {})", others.join(", ")) };
+        let _ = writeln!(text, "\n{}{others}:", code(first));
+        for (label, document) in [(&report.old.label, before), (&report.new.label, after)] {
+            let _ = writeln!(text, "\n{}:\n\n```json\n{}\n```", code(label), indented(document));
+        }
+    }
+    for note in &report.notes {
+        let _ = writeln!(text, "\nNote: {}.", prose(note));
+    }
+    text
+}
+
+/// Returns a document as indented JSON.
+fn indented(document: &Json) -> String {
+    document.to_pretty().trim_end().to_owned()
+}
+
+/// Returns the message with the subject as code.
+fn message(finding: &Finding) -> String {
+    let Finding { message, subject, .. } = finding;
+    match message.contains('`') || subject.contains('`') || subject.is_empty() {
+        true => message.clone(),
+        false => message.replacen(subject.as_str(), &format!("`{subject}`"), 1),
+    }
+}
+
+/// Leaves out types that nothing sends: a definition by another name, or a base of other types.
+fn matters(report: &Report, entry: &Reported) -> bool {
+    let finding = &entry.judged.finding;
+    let about_names = ["type-added", "type-removed"].contains(&finding.rule.id);
+    report.subject == Subject::Lists || !about_names
+}
+
+/// Returns what the reader has to do. The reader of a changelog of lists calls the server, so what the server must send is
+/// new to them.
+fn action_of(subject: Subject, finding: &Finding) -> Action {
+    let is_in_result = subject == Subject::Lists && finding.senders == Senders::from(Side::Server);
+    match finding.rule.action {
+        Action::Send if is_in_result => Action::Use,
+        action => action,
+    }
+}
+
+/// Returns who has to act.
+fn who(subject: Subject, action: Action, finding: &Finding) -> Option<&'static str> {
+    let Senders { client, server } = finding.senders;
+    let (clients, servers) = match action {
+        Action::Send | Action::StopSending => (client, server),
+        Action::Handle => (server, client),
+        _ => return None,
+    };
+    match (clients, servers) {
+        _ if subject == Subject::Lists => None,
+        (true, false) => Some("Clients"),
+        (false, true) => Some("Servers"),
+        (true, true) => Some("Clients and servers"),
+        (false, false) => None,
+    }
+}

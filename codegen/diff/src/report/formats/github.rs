@@ -1,0 +1,60 @@
+//! GitHub workflow commands: an annotation for each finding that is not suppressed.
+
+use std::fmt::Write as _;
+
+use crate::models::Verdict;
+use crate::report::contents::{Report, Reported};
+use mcpgen_schema::text::visible;
+use mcpgen_schema::text::visible_lines;
+
+pub(super) fn render(report: &Report) -> String {
+    let mut text = String::new();
+    for entry in report.findings.iter().filter(|entry| entry.judged.suppressed.is_none()) {
+        annotation(&mut text, report, entry);
+    }
+    for stale in &report.stale {
+        let _ = writeln!(text, "::error title=stale ignore::{}", message(&visible(stale)));
+    }
+    // Notes are not annotations, because a step can have only ten of each kind. `note:` is not a command.
+    for note in &report.notes {
+        let _ = writeln!(text, "note: {}", visible(note));
+    }
+    text
+}
+
+fn annotation(text: &mut String, report: &Report, entry: &Reported) {
+    let finding = &entry.judged.finding;
+    let command = match entry.judged.severity {
+        Verdict::Breaking => "error",
+        Verdict::Dangerous => "warning",
+        Verdict::Compatible => "notice",
+    };
+    let mut properties = Vec::new();
+    if let Some(shown) = &entry.shown {
+        properties.push(format!("file={}", property(&shown.file)));
+        properties.push(format!("line={}", shown.line));
+    }
+    let title = format!("{} {}: {}", entry.judged.severity, finding.rule.id, finding.subject);
+    properties.push(format!("title={}", property(&title)));
+    let words = format!("{}\n{}", visible(&finding.message), report.verdicts(entry));
+    let _ = writeln!(text, "::{command} {}::{}", properties.join(","), message(&words));
+}
+
+/// Escapes each line, the end of a line, which ends a command, and the escape character.
+pub(super) fn message(text: &str) -> String {
+    visible_lines(text).replace('%', "%25").replace('\n', "%0A")
+}
+
+/// Escapes a colon and a comma, which end a property.
+pub(super) fn property(text: &str) -> String {
+    message(&visible(text)).replace(':', "%3A").replace(',', "%2C")
+}
+
+#[cfg(test)]
+mod tests {
+    #[test]
+    fn escapes_commands() {
+        assert_eq!(super::message("100%\r\n::error::x, y"), "100%25\\r%0A\\u{3a}:error::x, y");
+        assert_eq!(super::property("a:b,c\n%3A\u{9b}"), "a%3Ab%2Cc\\n%253A\\u{9b}");
+    }
+}

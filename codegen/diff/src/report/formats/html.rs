@@ -1,0 +1,336 @@
+//! A page in one file, for people: a summary, a matrix of types, and the findings with both schemas side by side.
+
+use std::collections::{BTreeSet, HashMap};
+use std::fmt::Write as _;
+
+use similar::{ChangeTag, TextDiff};
+
+use crate::html::{Page, code_spans, escape};
+use crate::models::{Axis, Verdict};
+use crate::report::contents::{Location, Report, Reported, Row};
+use crate::report::judgement::Suppressed;
+use mcpgen_schema::text::visible;
+
+pub(super) fn render(report: &Report) -> String {
+    let title = format!("{}: {} → {}", report.subject.title(), visible(&report.old.label), visible(&report.new.label));
+    let mut main = String::new();
+    summary(&mut main, report);
+    let rows = report.matrix();
+    matrix(&mut main, report, &rows);
+    findings(&mut main, report);
+    remarks(&mut main, report);
+    let mut navigation = vec![("summary", "Summary"), ("types", report.subject.items())];
+    navigation.push(("findings", "Findings"));
+    if !report.stale.is_empty() || !report.notes.is_empty() {
+        navigation.push(("remarks", "Remarks"));
+    }
+    let page = Page {
+        header: header(report),
+        title,
+        navigation: navigation.into_iter().map(|(target, text)| (target.to_owned(), text.to_owned())).collect(),
+        main,
+        script: include_str!("../../../assets/report.js"),
+    };
+    page.render()
+}
+
+/// The maximum number of lines of a schema in a finding, and of unchanged lines around a change.
+const MAX_LINES: usize = 30;
+const CONTEXT: usize = 3;
+
+fn header(report: &Report) -> String {
+    let (word, class) = if report.fails() { ("fails", "breaking") } else { ("passes", "compatible") };
+    let side = |name: &str, input: &crate::report::contents::Input| {
+        format!("{name}: <code>{}</code>, SHA-256 <code>{}</code>", escape(&input.label), &input.sha256[..12])
+    };
+    format!(
+        "<h1>{}: {} → {}</h1>\n<p>The check <span class=\"badge {class}\">{word}</span> \
+         (<code>--fail-on {}</code>).</p>\n<p class=\"quiet\">{}<br>{}</p>\n",
+        report.subject.title(),
+        escape(&report.old.label),
+        escape(&report.new.label),
+        report.fail_on.as_str(),
+        side("Old", &report.old),
+        side("New", &report.new),
+    )
+}
+
+fn summary(text: &mut String, report: &Report) {
+    text.push_str("<section aria-labelledby=\"summary\">\n<h2 id=\"summary\">Summary</h2>\n");
+    text.push_str("<table>\n<thead><tr><th scope=\"col\">Findings</th>");
+    for verdict in Verdict::ALL.iter().rev() {
+        let _ = write!(text, "<th scope=\"col\" class=\"number\">{verdict}</th>");
+    }
+    text.push_str("</tr></thead>\n<tbody>\n");
+    let counted = || report.findings.iter().filter(|entry| entry.judged.suppressed.is_none());
+    let mut row = |name: &str, verdict_of: &dyn Fn(&Reported) -> Verdict| {
+        let _ = write!(text, "<tr><th scope=\"row\">{name}</th>");
+        for verdict in Verdict::ALL.iter().rev() {
+            let count = counted().filter(|entry| verdict_of(entry) == *verdict).count();
+            let _ = write!(text, "<td class=\"number\">{count}</td>");
+        }
+        text.push_str("</tr>\n");
+    };
+    row("severity", &|entry| entry.judged.severity);
+    for axis in &report.axes {
+        row(words(*axis), &|entry| entry.judged.finding.verdicts.on(*axis));
+    }
+    text.push_str("</tbody>\n</table>\n");
+    let suppressed = report.counts().suppressed();
+    if !suppressed.is_empty() {
+        let _ = writeln!(text, "<p>Suppressed: {}.</p>", escape(&suppressed));
+    }
+    text.push_str("</section>\n");
+}
+
+/// Writes the verdicts on each type or item. Those without differences are only counted.
+fn matrix(text: &mut String, report: &Report, rows: &[Row]) {
+    let items = report.subject.items();
+    let _ = writeln!(text, "<section aria-labelledby=\"types\">\n<h2 id=\"types\">{items}</h2>");
+    let (changed, same): (Vec<&Row>, Vec<&Row>) =
+        rows.iter().partition(|row| row.verdicts.iter().any(|(_, verdict)| *verdict > Verdict::Compatible));
+    if changed.is_empty() {
+        text.push_str("<p>All are compatible.</p>\n");
+    } else {
+        text.push_str("<table>\n<thead><tr><th scope=\"col\">Name</th>");
+        for (axis, _) in &changed[0].verdicts {
+            let _ = write!(text, "<th scope=\"col\">{}</th>", words(*axis));
+        }
+        text.push_str("</tr></thead>\n<tbody>\n");
+        for row in changed {
+            let name = escape(&row.name);
+            let _ = match &row.finding {
+                Some(print) => {
+                    write!(text, "<tr><th scope=\"row\"><a href=\"#f-{print}\"><code>{name}</code></a></th>")
+                }
+                None => write!(text, "<tr><th scope=\"row\"><code>{name}</code></th>"),
+            };
+            for (_, verdict) in &row.verdicts {
+                let _ = write!(text, "<td>{}</td>", badge(verdict.as_str()));
+            }
+            text.push_str("</tr>\n");
+        }
+        text.push_str("</tbody>\n</table>\n");
+    }
+    if !same.is_empty() {
+        let names: Vec<String> = same.iter().map(|row| format!("<code>{}</code>", escape(&row.name))).collect();
+        let _ = writeln!(
+            text,
+            "<details><summary>{} compatible</summary>\n<p>{}</p>\n</details>",
+            same.len(),
+            names.join(", ")
+        );
+    }
+    text.push_str("</section>\n");
+}
+
+fn findings(text: &mut String, report: &Report) {
+    text.push_str("<section aria-labelledby=\"findings\">\n<h2 id=\"findings\">Findings</h2>\n");
+    filter(text, report);
+    if report.findings.is_empty() {
+        text.push_str("<p>There are no differences.</p>\n");
+    }
+    let mut ids: HashMap<&str, usize> = HashMap::new();
+    for entry in &report.findings {
+        let print = entry.judged.fingerprint.as_str();
+        let count = ids.entry(print).or_default();
+        *count += 1;
+        let id = if *count == 1 { format!("f-{print}") } else { format!("f-{print}-{count}") };
+        finding(text, report, entry, &id);
+    }
+    text.push_str("</section>\n");
+}
+
+/// Writes the form of the filter. The script shows it.
+fn filter(text: &mut String, report: &Report) {
+    text.push_str("<form class=\"filter\" hidden>\n<fieldset><legend>Severity</legend>");
+    for verdict in Verdict::ALL.iter().rev() {
+        let _ = write!(
+            text,
+            "<label><input type=\"checkbox\" name=\"severity\" value=\"{verdict}\" checked> {verdict}</label>"
+        );
+    }
+    text.push_str("</fieldset>\n<label>Axis <select name=\"axis\"><option value=\"\">all</option>");
+    for axis in report.subject.axes() {
+        let _ = write!(text, "<option value=\"{}\">{}</option>", data_name(*axis), words(*axis));
+    }
+    text.push_str("</select></label>\n<label>Area <select name=\"area\"><option value=\"\">all</option>");
+    let areas: BTreeSet<&str> = report.findings.iter().map(|entry| entry.area.as_str()).collect();
+    for area in areas {
+        let area = escape(area);
+        let _ = write!(text, "<option value=\"{area}\">{area}</option>");
+    }
+    text.push_str("</select></label>\n<label>Search <input type=\"search\" name=\"search\"></label>\n");
+    text.push_str("<output id=\"shown\"></output>\n</form>\n");
+}
+
+fn finding(text: &mut String, report: &Report, entry: &Reported, id: &str) {
+    let judged = &entry.judged;
+    let found = &judged.finding;
+    let search = format!("{} {} {} {}", found.rule.id, found.subject, found.message, entry.area).to_lowercase();
+    let _ = write!(
+        text,
+        "<article id=\"{id}\" data-severity=\"{}\" data-area=\"{}\" data-text=\"{}\"",
+        judged.severity,
+        escape(&entry.area),
+        escape(&search)
+    );
+    for axis in report.subject.axes() {
+        let _ = write!(text, " data-{axis}=\"{}\"", found.verdicts.on(*axis));
+    }
+    let _ = writeln!(
+        text,
+        ">\n<header>{}<h3>{}</h3><a class=\"permalink\" href=\"#{id}\" aria-label=\"Link to {}, {}\">#</a></header>",
+        badge(judged.severity.as_str()),
+        code_spans(&found.message),
+        escape(found.rule.id),
+        escape(&found.subject),
+    );
+    let verdicts: Vec<String> = report
+        .subject
+        .axes()
+        .iter()
+        .map(|axis| format!("{}: {}", words(*axis), badge(found.verdicts.word(*axis))))
+        .collect();
+    let _ = writeln!(text, "<p><code>{}</code> · {}</p>", escape(found.rule.id), verdicts.join(" · "));
+    let _ = writeln!(text, "<p class=\"quiet\">{}</p>", code_spans(&found.rule.meaning));
+    match &judged.suppressed {
+        Some(Suppressed::Ignored(reason)) => drop(writeln!(text, "<p>Ignored: {}</p>", escape(reason))),
+        Some(Suppressed::InBaseline) => text.push_str("<p>In the baseline.</p>\n"),
+        None => {}
+    }
+    sides(text, report, entry);
+    text.push_str("</article>\n");
+}
+
+/// Writes both schemas. The lines that differ are marked.
+fn sides(text: &mut String, report: &Report, entry: &Reported) {
+    let excerpt = |input: &crate::report::contents::Input, at: &Option<Location>| {
+        let at = at.as_ref()?;
+        Some(input.root.pointer(&at.pointer)?.to_pretty())
+    };
+    let (old, new) = (excerpt(&report.old, &entry.old), excerpt(&report.new, &entry.new));
+    let (before, after) = match (&old, &new) {
+        (Some(old), Some(new)) => compared(old, new),
+        (old, new) => {
+            let plain = |side: &Option<String>| side.as_deref().map(plain).unwrap_or_default();
+            (plain(old), plain(new))
+        }
+    };
+    text.push_str("<div class=\"sides\">\n");
+    for (name, input, at, lines) in [("Old", &report.old, &entry.old, before), ("New", &report.new, &entry.new, after)]
+    {
+        let caption = match at {
+            Some(at) => format!("{name}: {} <code>{}</code>", escape(&at.in_words(input)), escape(&at.pointer)),
+            None => format!("{name}: absent"),
+        };
+        let _ = write!(text, "<figure><figcaption>{caption}</figcaption>");
+        if !lines.is_empty() {
+            let _ = write!(text, "<pre>{lines}</pre>");
+        }
+        text.push_str("</figure>\n");
+    }
+    text.push_str("</div>\n");
+}
+
+fn plain(side: &str) -> String {
+    let mut shown: String = side.lines().take(MAX_LINES).map(|line| format!("<span>{}</span>", escape(line))).collect();
+    let more = side.lines().count().saturating_sub(MAX_LINES);
+    if more > 0 {
+        let _ = write!(shown, "<span>… {more} more lines</span>");
+    }
+    shown
+}
+
+/// Returns the lines of both sides, with context around the changes.
+fn compared(old: &str, new: &str) -> (String, String) {
+    let diff = TextDiff::from_lines(old, new);
+    let (mut before, mut after) = (String::new(), String::new());
+    let mut lines = 0;
+    for (at, group) in diff.grouped_ops(CONTEXT).iter().enumerate() {
+        if at > 0 {
+            before.push_str("<span>…</span>");
+            after.push_str("<span>…</span>");
+        }
+        for change in group.iter().flat_map(|op| diff.iter_changes(op)) {
+            lines += 1;
+            if lines > 2 * MAX_LINES {
+                before.push_str("<span>… more lines</span>");
+                after.push_str("<span>… more lines</span>");
+                return (before, after);
+            }
+            let line = escape(change.value().trim_end_matches('\n'));
+            match change.tag() {
+                ChangeTag::Equal => {
+                    let _ = write!(before, "<span>{line}</span>");
+                    let _ = write!(after, "<span>{line}</span>");
+                }
+                ChangeTag::Delete => drop(write!(before, "<del>{line}</del>")),
+                ChangeTag::Insert => drop(write!(after, "<ins>{line}</ins>")),
+            }
+        }
+    }
+    if before.is_empty() && after.is_empty() {
+        return (plain(old), plain(new));
+    }
+    (before, after)
+}
+
+fn remarks(text: &mut String, report: &Report) {
+    if report.stale.is_empty() && report.notes.is_empty() {
+        return;
+    }
+    text.push_str("<section aria-labelledby=\"remarks\">\n<h2 id=\"remarks\">Remarks</h2>\n<ul>\n");
+    for stale in &report.stale {
+        let _ = writeln!(text, "<li>{} {}</li>", badge("error"), escape(stale));
+    }
+    for note in &report.notes {
+        let _ = writeln!(text, "<li>{}</li>", escape(note));
+    }
+    text.push_str("</ul>\n</section>\n");
+}
+
+fn badge(word: &str) -> String {
+    let class = if word == "error" { "breaking" } else { word };
+    format!("<span class=\"badge {class}\">{word}</span>")
+}
+
+/// Returns the name of the property in `dataset`.
+fn data_name(axis: Axis) -> String {
+    let mut name = String::new();
+    for (at, part) in axis.as_str().split('-').enumerate() {
+        match (at, part.split_at(1)) {
+            (0, _) => name.push_str(part),
+            (_, (first, rest)) => name.extend([&*first.to_uppercase(), rest]),
+        }
+    }
+    name
+}
+
+fn words(axis: Axis) -> &'static str {
+    match axis {
+        Axis::OldClientNewServer => "old client, new server",
+        Axis::NewClientOldServer => "new client, old server",
+        Axis::RustApi => "Rust API",
+        Axis::RememberedList => "remembered list",
+        Axis::StoredWorkflow => "stored workflow",
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn marks_changed_lines() {
+        let (before, after) = compared("a\nb\nc\n", "a\n<x>\nc\n");
+        assert_eq!(before, "<span>a</span><del>b</del><span>c</span>");
+        assert_eq!(after, "<span>a</span><ins>&lt;x&gt;</ins><span>c</span>");
+    }
+
+    #[test]
+    fn names_axes_like_the_properties_of_a_dataset() {
+        assert_eq!(data_name(Axis::OldClientNewServer), "oldClientNewServer");
+        assert_eq!(data_name(Axis::RustApi), "rustApi");
+    }
+}

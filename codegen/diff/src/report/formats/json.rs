@@ -1,0 +1,150 @@
+//! JSON for programs. `schemas/diff-report.schema.json` is its schema, and a test validates reports against it.
+
+use serde::Serialize;
+
+use indexmap::IndexMap;
+
+use crate::models::{Axis, TypeVerdict, Verdict};
+use crate::report::contents::{Input, Location, Report, Reported, sides};
+use crate::report::judgement::Suppressed;
+use mcpgen_schema::text::visible_json;
+
+pub(super) fn render(report: &Report) -> String {
+    let counts = report.counts();
+    let form = ReportJson {
+        version: 1,
+        subject: report.subject.as_str(),
+        old: SchemaJson::of(&report.old),
+        new: SchemaJson::of(&report.new),
+        axes: &report.axes,
+        fail_on: report.fail_on.as_str(),
+        fails: report.fails(),
+        summary: SummaryJson {
+            breaking: counts.breaking,
+            dangerous: counts.dangerous,
+            compatible: counts.compatible,
+            ignored: counts.ignored,
+            in_baseline: counts.in_baseline,
+        },
+        findings: report.findings.iter().map(|entry| FindingJson::of(report, entry)).collect(),
+        types: report.types.iter().map(TypeJson::of).collect(),
+        stale_ignores: &report.stale,
+        notes: &report.notes,
+    };
+    let mut text = serde_json::to_string_pretty(&form).expect("a report is text and numbers");
+    text.push('\n');
+    visible_json(text)
+}
+
+#[derive(Serialize)]
+struct ReportJson<'r> {
+    version: u32,
+    subject: &'static str,
+    old: SchemaJson<'r>,
+    new: SchemaJson<'r>,
+    axes: &'r [Axis],
+    fail_on: &'static str,
+    fails: bool,
+    summary: SummaryJson,
+    findings: Vec<FindingJson<'r>>,
+    types: Vec<TypeJson<'r>>,
+    stale_ignores: &'r [String],
+    notes: &'r [String],
+}
+
+#[derive(Serialize)]
+struct SchemaJson<'r> {
+    label: &'r str,
+    file: Option<&'r str>,
+    sha256: &'r str,
+}
+
+#[derive(Serialize)]
+struct SummaryJson {
+    breaking: usize,
+    dangerous: usize,
+    compatible: usize,
+    ignored: usize,
+    in_baseline: usize,
+}
+
+#[derive(Serialize)]
+struct FindingJson<'r> {
+    rule: &'static str,
+    fingerprint: &'r str,
+    severity: Verdict,
+    fails: bool,
+    subject: &'r str,
+    detail: &'r str,
+    message: &'r str,
+    senders: Vec<&'static str>,
+    verdicts: IndexMap<&'static str, &'static str>,
+    old: Option<PlaceJson<'r>>,
+    new: Option<PlaceJson<'r>>,
+    suppressed: Option<SuppressedJson<'r>>,
+}
+
+#[derive(Serialize)]
+struct PlaceJson<'r> {
+    file: Option<&'r str>,
+    line: usize,
+    pointer: &'r str,
+    rust: Option<&'r str>,
+}
+
+#[derive(Serialize)]
+struct SuppressedJson<'r> {
+    by: &'static str,
+    reason: Option<&'r str>,
+}
+
+#[derive(Serialize)]
+struct TypeJson<'r> {
+    name: &'r str,
+    senders: Vec<&'static str>,
+    old_to_new: Verdict,
+    new_to_old: Verdict,
+}
+
+impl<'r> TypeJson<'r> {
+    fn of(verdict: &'r TypeVerdict) -> TypeJson<'r> {
+        let TypeVerdict { name, senders, old_to_new, new_to_old } = verdict;
+        TypeJson { name, senders: sides(*senders), old_to_new: *old_to_new, new_to_old: *new_to_old }
+    }
+}
+
+impl<'r> SchemaJson<'r> {
+    fn of(input: &'r Input) -> SchemaJson<'r> {
+        SchemaJson { label: &input.label, file: input.file.as_deref(), sha256: &input.sha256 }
+    }
+}
+
+impl<'r> FindingJson<'r> {
+    fn of(report: &Report, entry: &'r Reported) -> FindingJson<'r> {
+        let judged = &entry.judged;
+        let finding = &judged.finding;
+        FindingJson {
+            rule: finding.rule.id,
+            fingerprint: &judged.fingerprint,
+            severity: judged.severity,
+            fails: report.fails_by(entry),
+            subject: &finding.subject,
+            detail: &finding.detail,
+            message: &finding.message,
+            senders: sides(finding.senders),
+            verdicts: report.subject.axes().iter().map(|axis| (axis.as_str(), finding.verdicts.word(*axis))).collect(),
+            old: entry.old.as_ref().map(PlaceJson::of),
+            new: entry.new.as_ref().map(PlaceJson::of),
+            suppressed: judged.suppressed.as_ref().map(|suppressed| match suppressed {
+                Suppressed::Ignored(reason) => SuppressedJson { by: "ignore", reason: Some(reason) },
+                Suppressed::InBaseline => SuppressedJson { by: "baseline", reason: None },
+            }),
+        }
+    }
+}
+
+impl<'r> PlaceJson<'r> {
+    fn of(at: &'r Location) -> PlaceJson<'r> {
+        PlaceJson { file: at.file.as_deref(), line: at.line, pointer: &at.pointer, rust: at.rust.as_deref() }
+    }
+}

@@ -1,0 +1,67 @@
+//! JUnit XML: a test case for each finding, and one for each rule without findings.
+
+use std::collections::BTreeSet;
+use std::time::Duration;
+
+use quick_junit::{NonSuccessKind, TestCase, TestCaseStatus, TestSuite};
+
+use crate::report::contents::{Report, Reported};
+use crate::report::judgement::Suppressed;
+use mcpgen_schema::text::visible;
+
+pub(super) fn render(report: &Report) -> String {
+    let found: BTreeSet<&str> = report.findings.iter().map(|entry| entry.judged.finding.rule.id).collect();
+    let others = report.subject.rules().into_iter().map(|rule| rule.id).filter(|id| !found.contains(id));
+    let mut suite = TestSuite::new(format!("{} -> {}", visible(&report.old.label), visible(&report.new.label)));
+    suite.set_time(Duration::ZERO);
+    suite.add_test_cases(report.findings.iter().map(|entry| finding(report, entry)));
+    suite.add_test_cases(report.stale.iter().map(|stale| {
+        let mut status = TestCaseStatus::non_success(NonSuccessKind::Failure);
+        status.set_type("stale-ignore").set_message(&*visible(stale));
+        case("mcpgen.toml", stale, status)
+    }));
+    suite.add_test_cases(others.map(|id| case(id, "no finding", TestCaseStatus::success())));
+    let mut all = quick_junit::Report::new("mcpgen diff");
+    all.set_time(Duration::ZERO).add_test_suite(suite);
+    all.to_string().expect("names and texts are XML strings")
+}
+
+fn finding(report: &Report, entry: &Reported) -> TestCase {
+    let judged = &entry.judged;
+    let found = &judged.finding;
+    let mut description = format!("{}: {}\n{}\n", judged.severity, visible(&found.message), report.verdicts(entry));
+    for (side, input, at) in report.places(entry) {
+        description.push_str(&format!("{side}: {} {}\n", at.in_words(input), visible(&at.pointer)));
+    }
+    let mut output = None;
+    let mut status = match &judged.suppressed {
+        Some(_) => TestCaseStatus::skipped(),
+        None if report.fails_by(entry) => TestCaseStatus::non_success(NonSuccessKind::Failure),
+        None => TestCaseStatus::success(),
+    };
+    match &judged.suppressed {
+        Some(Suppressed::Ignored(reason)) => drop(status.set_message(format!("ignored: {}", visible(reason)))),
+        Some(Suppressed::InBaseline) => drop(status.set_message("in the baseline")),
+        None if report.fails_by(entry) => {
+            let message = visible(&found.message);
+            status.set_type(judged.severity.as_str()).set_message(&*message).set_description(description);
+        }
+        None => output = Some(description),
+    }
+    let name = format!("{} {} [{}]", found.subject, found.detail, judged.fingerprint).replace("  ", " ");
+    let mut case = case(found.rule.id, &name, status);
+    if let Some(output) = output {
+        case.set_system_out(output);
+    }
+    if let Some(shown) = &entry.shown {
+        case.extra.insert("file".into(), (&*visible(&shown.file)).into());
+        case.extra.insert("line".into(), shown.line.to_string().into());
+    }
+    case
+}
+
+fn case(class: &str, name: &str, status: TestCaseStatus) -> TestCase {
+    let mut case = TestCase::new(visible(name).trim(), status);
+    case.set_classname(class).set_time(Duration::ZERO);
+    case
+}

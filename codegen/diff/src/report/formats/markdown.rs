@@ -1,0 +1,204 @@
+//! Markdown for a comment on a pull request.
+
+use std::fmt::Write as _;
+
+use crate::models::{Axis, Bump, Verdict};
+use crate::report::contents::{Report, Reported};
+use crate::report::judgement::Suppressed;
+use mcpgen_model::text::foreign;
+use mcpgen_schema::text::visible;
+
+/// The maximum number of characters in a comment on GitHub. We count bytes, which are never fewer.
+const LIMIT: usize = 65_536;
+/// The number of bytes that lists leave for the following text.
+const RESERVE: usize = 1_024;
+/// The number of items of a list that are not collapsed.
+const OPEN: usize = 10;
+/// The maximum number of characters of a name or a sentence.
+const WORDS: usize = 400;
+
+pub(super) fn render(report: &Report) -> String {
+    let mut text = head(report);
+    let stale: Vec<String> = report.stale.iter().map(|stale| format!("- {}\n", prose(stale))).collect();
+    section(&mut text, "Stale ignores", &stale, OPEN);
+    for severity in [Verdict::Breaking, Verdict::Dangerous, Verdict::Compatible] {
+        let items: Vec<String> = report.of(severity).map(|entry| item(report, entry)).collect();
+        // Findings are collapsed unless they break or fail the run.
+        let open = if report.fail_on.reached(severity) || severity == Verdict::Breaking { OPEN } else { 0 };
+        section(&mut text, title(severity), &items, open);
+    }
+    let suppressed: Vec<String> = report.suppressed().map(|(entry, why)| quiet(report, entry, why)).collect();
+    section(&mut text, "Suppressed", &suppressed, 0);
+    let notes: Vec<String> = report.notes.iter().map(|note| format!("- {}\n", prose(note))).collect();
+    section(&mut text, "Notes", &notes, OPEN);
+    text
+}
+
+fn head(report: &Report) -> String {
+    let mut text =
+        format!("## {}: {} → {}\n\n", report.subject.title(), code(&report.old.label), code(&report.new.label));
+    let counts = report.counts();
+    let outcome = if report.fails() { "fails" } else { "passes" };
+    let _ = write!(
+        text,
+        "**{} breaking**, {} dangerous, {} compatible",
+        counts.breaking, counts.dangerous, counts.compatible
+    );
+    let suppressed = counts.suppressed();
+    if !suppressed.is_empty() {
+        let _ = write!(text, "; suppressed: {suppressed}");
+    }
+    let _ = write!(text, ". The check **{outcome}** (`--fail-on {}`).\n\n", report.fail_on.as_str());
+    text.push_str("| | breaking | dangerous | compatible |\n|---|--:|--:|--:|\n");
+    let counted = || report.findings.iter().filter(|entry| entry.judged.suppressed.is_none());
+    for axis in report.axes.iter().filter(|axis| **axis != Axis::RustApi) {
+        let count = |verdict| counted().filter(|entry| entry.judged.finding.verdicts.on(*axis) == verdict).count();
+        let [breaking, dangerous, compatible] = [Verdict::Breaking, Verdict::Dangerous, Verdict::Compatible].map(count);
+        let _ = writeln!(text, "| {} | {breaking} | {dangerous} | {compatible} |", words(*axis));
+    }
+    if report.axes.contains(&Axis::RustApi) {
+        let count = |bump| counted().filter(|entry| entry.judged.finding.verdicts.rust_api == bump).count();
+        let [major, minor, patch] = [Bump::Major, Bump::Minor, Bump::Patch].map(count);
+        let _ = writeln!(text, "| {} | {major} major | | {minor} minor, {patch} patch |", words(Axis::RustApi));
+    }
+    text.push('\n');
+    text
+}
+
+/// Adds a list with a title. It is collapsed after its first items, and cut at the maximum size of a comment.
+fn section(text: &mut String, title: &str, items: &[String], open: usize) {
+    if items.is_empty() {
+        return;
+    }
+    let _ = write!(text, "### {title} ({})\n\n", items.len());
+    let mut left = items.len();
+    let mut folded = false;
+    for item in items {
+        if left == items.len().saturating_sub(open) && !folded {
+            let (gap, more) = if open == 0 { ("", "Show") } else { ("\n", "Show more") };
+            let _ = write!(text, "{gap}<details><summary>{more} ({left})</summary>\n\n");
+            folded = true;
+        }
+        if text.len() + item.len() + RESERVE > LIMIT {
+            let _ = writeln!(text, "- … and {left} more that do not fit in a comment");
+            break;
+        }
+        text.push_str(item);
+        left -= 1;
+    }
+    if folded {
+        text.push_str("\n</details>\n");
+    }
+    text.push('\n');
+}
+
+fn item(report: &Report, entry: &Reported) -> String {
+    let finding = &entry.judged.finding;
+    let mut text = format!("- {}: {}", code(finding.rule.id), prose(&finding.message));
+    let places: Vec<String> =
+        report.places(entry).map(|(side, input, at)| format!("{side} {}", code(&at.in_words(input)))).collect();
+    let verdicts = report.verdicts(entry);
+    let _ = write!(text, "<br>{}; {verdicts}", places.join(", "));
+    let rust = [&entry.new, &entry.old].into_iter().flatten().find_map(|at| at.rust.as_ref());
+    if let (true, Some(rust)) = (report.axes.contains(&Axis::RustApi), rust) {
+        let _ = write!(text, " {}", code(rust));
+    }
+    text.push('\n');
+    text
+}
+
+fn quiet(report: &Report, entry: &Reported, why: &Suppressed) -> String {
+    let why = match why {
+        Suppressed::Ignored(reason) => format!("ignored: {}", prose(reason)),
+        Suppressed::InBaseline => "in the baseline".to_owned(),
+    };
+    format!("{} — {why}\n", item(report, entry).trim_end())
+}
+
+fn title(severity: Verdict) -> &'static str {
+    match severity {
+        Verdict::Breaking => "Breaking",
+        Verdict::Dangerous => "Dangerous",
+        Verdict::Compatible => "Compatible",
+    }
+}
+
+fn words(axis: Axis) -> &'static str {
+    match axis {
+        Axis::OldClientNewServer => "old client, new server",
+        Axis::NewClientOldServer => "new client, old server",
+        Axis::RustApi => "Rust API",
+        Axis::RememberedList => "remembered list",
+        Axis::StoredWorkflow => "stored workflow",
+    }
+}
+
+/// Wraps a name in a code span.
+pub(super) fn code(name: &str) -> String {
+    foreign::code(&clipped(name))
+}
+
+/// Escapes a message that contains names from a schema. Names in backticks become code.
+pub(super) fn prose(sentence: &str) -> String {
+    let sentence = clipped(sentence.trim());
+    let parts: Vec<&str> = sentence.split('`').collect();
+    let paired = parts.len() % 2 == 1;
+    let mut text = String::new();
+    for (at, part) in parts.iter().enumerate() {
+        if paired && at % 2 == 1 && !part.is_empty() {
+            text.push_str(&code(part));
+        } else {
+            text.extend(part.chars().flat_map(plain));
+        }
+        if !paired && at + 1 < parts.len() {
+            text.push_str("&#96;");
+        }
+    }
+    text
+}
+
+/// Escapes a character for Markdown.
+fn plain(c: char) -> Vec<char> {
+    match c {
+        '&' | '<' | '>' | '@' | '#' | '~' => format!("&#{};", u32::from(c)).chars().collect(),
+        '\\' | '*' | '_' | '[' | ']' | '|' | '!' => vec!['\\', c],
+        c => vec![c],
+    }
+}
+
+fn clipped(text: &str) -> String {
+    let text = visible(text);
+    match text.char_indices().nth(WORDS) {
+        Some((end, _)) => format!("{}…", &text[..end]),
+        None => text.into_owned(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn escapes_markup() {
+        assert_eq!(code("a`b``c"), "```a`b``c```");
+        assert_eq!(code("`"), "`` ` ``");
+        assert_eq!(prose("`A.b` is *gone*, @all <b>"), "`A.b` is \\*gone\\*, &#64;all &#60;b&#62;");
+        assert_eq!(prose("one ` alone _x_"), "one &#96; alone \\_x\\_");
+        assert_eq!(prose("a\nb"), "a\\\\nb");
+    }
+
+    #[test]
+    fn cuts_lists_at_the_maximum_size() {
+        let items: Vec<String> = (0..5_000).map(|at| format!("- item {at} {}\n", "x".repeat(100))).collect();
+        let mut text = String::new();
+        for title in ["One", "Two", "Three", "Four", "Five"] {
+            section(&mut text, title, &items, 10);
+        }
+        assert!(text.len() <= LIMIT, "{}", text.len());
+        assert_eq!(text.matches("<details>").count(), text.matches("</details>").count());
+        assert!(text.contains("more that do not fit in a comment"));
+        let mut short = String::new();
+        section(&mut short, "Short", &items[..2], 10);
+        assert_eq!(short.lines().count(), 5, "{short}");
+    }
+}

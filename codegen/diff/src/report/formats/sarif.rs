@@ -1,0 +1,137 @@
+//! SARIF 2.1.0, for code scanning.
+
+use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
+use serde_json::{Value, json};
+
+use crate::models::{Rule, Verdict};
+use crate::report::contents::{Input, Location, Report, Reported};
+use crate::report::explain;
+use crate::report::judgement::Suppressed;
+use mcpgen_schema::text::visible;
+use mcpgen_schema::text::visible_json;
+use mcpgen_schema::text::visible_lines;
+
+pub(super) fn render(report: &Report) -> String {
+    let mut rules: Vec<&Rule> = report.findings.iter().map(|entry| entry.judged.finding.rule).collect();
+    rules.sort_by_key(|rule| rule.id);
+    rules.dedup_by_key(|rule| rule.id);
+    let log = json!({
+        "$schema": "https://docs.oasis-open.org/sarif/sarif/v2.1.0/errata01/os/schemas/sarif-schema-2.1.0.json",
+        "version": "2.1.0",
+        "runs": [{
+            "tool": { "driver": {
+                "name": "mcpgen",
+                "semanticVersion": env!("CARGO_PKG_VERSION"),
+                "informationUri": env!("CARGO_PKG_REPOSITORY"),
+                "rules": rules.iter().map(|rule| descriptor(rule)).collect::<Vec<_>>(),
+            }},
+            "invocations": [{
+                "executionSuccessful": true,
+                "toolExecutionNotifications": notifications(report),
+            }],
+            "results": report.findings.iter().map(|entry| result(report, entry, &rules)).collect::<Vec<_>>(),
+        }],
+    });
+    let mut text = serde_json::to_string_pretty(&log).expect("a log is text and numbers");
+    text.push('\n');
+    visible_json(text)
+}
+
+fn descriptor(rule: &Rule) -> Value {
+    json!({
+        "id": rule.id,
+        "shortDescription": { "text": format!("{}.", explain::summary(rule)) },
+        "fullDescription": { "text": rule.meaning },
+        "help": { "text": explain::text(rule), "markdown": explain::markdown(rule) },
+        "defaultConfiguration": { "level": level(rule.worst()) },
+    })
+}
+
+fn result(report: &Report, entry: &Reported, rules: &[&Rule]) -> Value {
+    let finding = &entry.judged.finding;
+    let mut result = json!({
+        "ruleId": finding.rule.id,
+        "ruleIndex": rules.iter().position(|rule| rule.id == finding.rule.id),
+        "level": level(entry.judged.severity),
+        "message": { "text": message(&format!("{}\n{}", visible(&finding.message), report.verdicts(entry))) },
+        "locations": locations(report, entry),
+        "partialFingerprints": { "mcpgen/v1": entry.judged.fingerprint },
+    });
+    let suppressions = match &entry.judged.suppressed {
+        None => return result,
+        Some(Suppressed::Ignored(reason)) => json!([{ "kind": "external", "justification": reason }]),
+        Some(Suppressed::InBaseline) => json!([{ "kind": "external", "justification": "in the baseline" }]),
+    };
+    result["suppressions"] = suppressions;
+    result
+}
+
+/// Returns the locations. The first is the one that viewers show: in the new schema, or, for a removed item, at its
+/// former parent.
+fn locations(report: &Report, entry: &Reported) -> Vec<Value> {
+    let mut locations = Vec::new();
+    if let (None, Some(file), Some(shown)) = (&entry.new, &report.new.file, &entry.shown) {
+        locations.push(json!({
+            "physicalLocation": physical(file, shown.line),
+            "message": { "text": message(&format!("new ({}): removed", report.new.label)) },
+        }));
+    }
+    locations.extend(report.places(entry).rev().map(|(side, input, at)| location(side, input, at)));
+    locations
+}
+
+fn location(side: &str, input: &Input, at: &Location) -> Value {
+    let mut names = vec![json!({ "fullyQualifiedName": at.pointer, "kind": "member" })];
+    if let Some(rust) = &at.rust {
+        names.push(json!({ "fullyQualifiedName": rust, "kind": "type" }));
+    }
+    let mut location = json!({
+        "logicalLocations": names,
+        "message": { "text": message(&format!("{side} ({})", input.label)) },
+    });
+    if let Some(file) = &at.file {
+        location["physicalLocation"] = physical(file, at.line);
+    }
+    location
+}
+
+fn physical(file: &str, line: usize) -> Value {
+    json!({ "artifactLocation": { "uri": uri(file) }, "region": { "startLine": line } })
+}
+
+fn notifications(report: &Report) -> Vec<Value> {
+    let notification = |level: &str, text: &String| json!({ "level": level, "message": { "text": message(text) } });
+    let stale = report.stale.iter().map(|text| notification("error", text));
+    stale.chain(report.notes.iter().map(|text| notification("note", text))).collect()
+}
+
+fn level(verdict: Verdict) -> &'static str {
+    match verdict {
+        Verdict::Breaking => "error",
+        Verdict::Dangerous => "warning",
+        Verdict::Compatible => "note",
+    }
+}
+
+/// Escapes a message. Viewers show `[text](target)` in it as a link.
+pub(super) fn message(text: &str) -> String {
+    visible_lines(text).replace("](", "] (")
+}
+
+/// The characters that are escaped in the path of a URI.
+const PATH: &AsciiSet = &NON_ALPHANUMERIC.remove(b'-').remove(b'.').remove(b'_').remove(b'~').remove(b'/');
+
+/// Returns a path as a URI reference, which is relative if the path is.
+fn uri(path: &str) -> String {
+    let scheme = if path.starts_with('/') { "file://" } else { "" };
+    format!("{scheme}{}", utf8_percent_encode(path, PATH))
+}
+
+#[cfg(test)]
+mod tests {
+    #[test]
+    fn paths_are_uris() {
+        assert_eq!(super::uri("schema/a b:c.json"), "schema/a%20b%3Ac.json");
+        assert_eq!(super::uri("/x/ä.json"), "file:///x/%C3%A4.json");
+    }
+}

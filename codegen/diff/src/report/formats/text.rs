@@ -1,0 +1,103 @@
+//! Text for a terminal.
+
+use std::fmt::Write as _;
+
+use anstyle::{AnsiColor, Style};
+
+use crate::models::Verdict;
+use crate::report::contents::{Report, Reported};
+use crate::report::judgement::Suppressed;
+use mcpgen_schema::text::visible;
+use mcpgen_schema::text::visible_lines;
+
+/// Options of the text format.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct TextOptions {
+    /// Whether to show compatible and suppressed findings as well.
+    pub all: bool,
+    /// Whether to colour.
+    pub color: bool,
+}
+
+pub(super) fn render(report: &Report, options: TextOptions) -> String {
+    let paint = Paint(options.color);
+    let mut text = format!("{} -> {}\n", visible(&report.old.label), visible(&report.new.label));
+    let shown = |entry: &&Reported| {
+        let counts = entry.judged.severity > Verdict::Compatible || report.fails_by(entry);
+        options.all || (counts && entry.judged.suppressed.is_none())
+    };
+    for entry in report.findings.iter().filter(shown) {
+        text.push('\n');
+        finding(&mut text, report, entry, &paint);
+    }
+    text.push('\n');
+    for stale in &report.stale {
+        let _ = writeln!(text, "{}: {}", paint.with(BREAKING, "error"), visible(stale));
+    }
+    for note in &report.notes {
+        let _ = writeln!(text, "note: {}", visible(note));
+    }
+    let _ = writeln!(text, "{}", summary(report, options));
+    text
+}
+
+const BREAKING: Style = AnsiColor::Red.on_default().bold();
+const DANGEROUS: Style = AnsiColor::Yellow.on_default().bold();
+const COMPATIBLE: Style = AnsiColor::Green.on_default();
+const BOLD: Style = Style::new().bold();
+const DIMMED: Style = Style::new().dimmed();
+
+fn finding(text: &mut String, report: &Report, entry: &Reported, paint: &Paint) {
+    let judged = &entry.judged;
+    let style = match judged.severity {
+        Verdict::Breaking => BREAKING,
+        Verdict::Dangerous => DANGEROUS,
+        Verdict::Compatible => COMPATIBLE,
+    };
+    let severity = paint.with(style, judged.severity.as_str());
+    let rule = paint.with(BOLD, judged.finding.rule.id);
+    let _ = writeln!(text, "{severity} {rule}: {}", visible(&judged.finding.message));
+    for (side, input, at) in report.places(entry) {
+        let rust = at.rust.as_ref().map(|rust| format!(" ({rust})")).unwrap_or_default();
+        let _ = writeln!(text, "  {side}: {} {}{rust}", at.in_words(input), visible(&at.pointer));
+    }
+    let _ = writeln!(text, "  {}", report.verdicts(entry));
+    match &judged.suppressed {
+        Some(Suppressed::Ignored(reason)) => drop(writeln!(text, "  ignored: {}", visible(reason))),
+        Some(Suppressed::InBaseline) => text.push_str("  in the baseline\n"),
+        None => {}
+    }
+    // The subject begins a line.
+    let subject = visible_lines(&visible(&judged.finding.subject));
+    let _ = writeln!(text, "  {}", paint.with(DIMMED, &format!("{subject} {}", judged.fingerprint)));
+}
+
+fn summary(report: &Report, options: TextOptions) -> String {
+    let counts = report.counts();
+    if report.findings.is_empty() {
+        return "no differences".to_owned();
+    }
+    let hidden = if counts.compatible > 0 && !options.all && !report.fail_on.reached(Verdict::Compatible) {
+        " (--all shows them)"
+    } else {
+        ""
+    };
+    let mut text = format!(
+        "{} breaking, {} dangerous, {} compatible{hidden}",
+        counts.breaking, counts.dangerous, counts.compatible
+    );
+    let suppressed = counts.suppressed();
+    if !suppressed.is_empty() {
+        let _ = write!(text, "; suppressed: {suppressed}");
+    }
+    text
+}
+
+/// Colours text, if colours are on.
+struct Paint(bool);
+
+impl Paint {
+    fn with(&self, style: Style, text: &str) -> String {
+        if self.0 { format!("{style}{text}{style:#}") } else { text.to_owned() }
+    }
+}

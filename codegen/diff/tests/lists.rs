@@ -1,0 +1,108 @@
+//! Compares the examples of the rules of lists. The findings are in snapshots.
+
+use std::collections::BTreeSet;
+use std::fmt::Write as _;
+use std::path::Path;
+
+use mcpgen_diff::{Diff, LIST_RULES, RULES, Rule, Verdict, lists};
+use mcpgen_model::snapshot::Snapshot;
+
+fn snapshot(text: &str) -> Snapshot {
+    Snapshot::parse("tools.json", text.as_bytes()).unwrap_or_else(|error| panic!("{text}\n{error}"))
+}
+
+fn found(rule: &Rule) -> Diff {
+    lists::diff(&snapshot(&rule.example.old), &snapshot(&rule.example.new))
+}
+
+#[test]
+fn examples_show_their_rules() {
+    for rule in LIST_RULES.iter() {
+        let mut text = String::new();
+        for finding in &found(rule).findings {
+            let place =
+                |place: &Option<mcpgen_diff::Place>| place.as_ref().map_or("-".to_owned(), |it| it.pointer.clone());
+            let verdicts = finding.verdicts;
+            let _ = writeln!(text, "{}: {}", finding.rule.id, finding.message);
+            let _ = writeln!(
+                text,
+                "  {}; remembered list: {}; stored workflow: {}",
+                finding.subject, verdicts.remembered_list, verdicts.stored_workflow
+            );
+            let _ = writeln!(text, "  old: {}\n  new: {}", place(&finding.old), place(&finding.new));
+        }
+        insta::assert_snapshot!(rule.id, text, &rule.meaning);
+        assert!(text.contains(&format!("{}: ", rule.id)), "the example of {} shows only:\n{text}", rule.id);
+    }
+}
+
+#[test]
+fn every_rule_has_a_file_and_a_snapshot() {
+    let listed = |folder: &str, prefix: &str, suffix: &str| -> BTreeSet<String> {
+        let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join(folder);
+        let names = std::fs::read_dir(&folder).unwrap_or_else(|error| panic!("{}: {error}", folder.display()));
+        let names = names.map(|entry| entry.expect("a file").file_name().to_string_lossy().into_owned());
+        names.filter_map(|name| Some(name.strip_suffix(suffix)?.strip_prefix(prefix)?.to_owned())).collect()
+    };
+    let rules: BTreeSet<String> = LIST_RULES.iter().map(|rule| rule.id.to_owned()).collect();
+    assert_eq!(rules.len(), LIST_RULES.len(), "names are unique");
+    assert!(RULES.iter().all(|rule| !rules.contains(rule.id)), "the rules of schemas have other names");
+    assert_eq!(rules, listed("rules/lists", "", ".toml"));
+    assert_eq!(rules, listed("tests/snapshots", "lists__", ".snap"));
+}
+
+#[test]
+fn equal_lists_do_not_differ() {
+    for rule in LIST_RULES.iter() {
+        for text in [&rule.example.old, &rule.example.new] {
+            let found = lists::diff(&snapshot(text), &snapshot(text));
+            assert!(found.findings.is_empty() && found.notes.is_empty(), "{}: {found:#?}", rule.id);
+        }
+    }
+}
+
+/// The verdicts on a change of a schema that mcpgen cannot read.
+#[test]
+fn samples_schemas_outside_the_grammar() {
+    let tool = |keywords: &str| {
+        let text = format!(
+            r#"[{{"name": "a", "inputSchema": {{"type": "object", "properties": {{"x": {keywords}}}, "required": ["x"]}}}}]"#
+        );
+        snapshot(&text)
+    };
+    for (old, new, rule, part) in [
+        (
+            r#"{"type": "string", "ui": 1}"#,
+            r#"{"type": "string", "ui": 1, "maxLength": 3}"#,
+            "document-refused",
+            "accepts {",
+        ),
+        (
+            r#"{"type": "string", "ui": 1}"#,
+            r#"{"type": "integer", "ui": 1}"#,
+            "document-refused",
+            "the new one rejects",
+        ),
+        (
+            r#"{"type": "string", "ui": 1}"#,
+            r#"{"type": ["string", "null"], "ui": 1}"#,
+            "schema-not-compared",
+            "samples",
+        ),
+        (
+            r#"{"$ref": "https://example.com/a.json"}"#,
+            r#"{"type": "string"}"#,
+            "schema-not-compared",
+            "https://example.com",
+        ),
+    ] {
+        let found = lists::diff(&tool(old), &tool(new)).findings;
+        let [finding] = found.as_slice() else { panic!("{old} {new}: {found:#?}") };
+        assert_eq!(finding.rule.id, rule, "{}", finding.message);
+        assert!(finding.message.contains(part), "{}", finding.message);
+        assert_eq!(finding.verdicts.remembered_list, Verdict::Dangerous);
+    }
+    // The keyword is unknown, but did not change.
+    let same = lists::diff(&tool(r#"{"ui": 1, "title": "a"}"#), &tool(r#"{"ui": 1, "title": "b"}"#)).findings;
+    assert_eq!(same.iter().map(|it| it.rule.id).collect::<Vec<_>>(), ["argument-description-changed"]);
+}

@@ -1,0 +1,125 @@
+//! Compares the examples of all rules. The findings are in snapshots.
+
+use std::collections::BTreeSet;
+use std::fmt::Write as _;
+use std::path::Path;
+
+use mcpgen_diff::{Diff, Finding, RULES, Rule, Verdict, diff};
+use mcpgen_model::Protocol;
+
+/// Returns the models of a rule's example.
+fn example(rule: &Rule) -> (Protocol, Protocol) {
+    let side = |name: &str, definitions: &str| {
+        let text = format!("{{\"$defs\": {definitions}}}");
+        let document = mcpgen_schema::Document::parse(format!("{name}.json"), text.as_bytes());
+        let model = document.and_then(|document| mcpgen_model::model(document, name, false));
+        model.unwrap_or_else(|error| panic!("{} {name}: {error}", rule.id))
+    };
+    (side("old", &rule.example.old), side("new", &rule.example.new))
+}
+
+fn found(rule: &Rule) -> Diff {
+    let (old, new) = example(rule);
+    diff(&old, &new)
+}
+
+fn words(finding: &Finding) -> String {
+    let place = |place: &Option<mcpgen_diff::Place>| {
+        place.as_ref().map_or("-".to_owned(), |it| match &it.rust {
+            Some(rust) => format!("{} ({rust})", it.pointer),
+            None => it.pointer.clone(),
+        })
+    };
+    let verdicts = finding.verdicts;
+    let mut text = format!("{}: {}\n", finding.rule.id, finding.message);
+    let _ = writeln!(text, "  sent by {}", finding.senders.as_str());
+    let _ = writeln!(
+        text,
+        "  old client, new server: {}; new client, old server: {}; Rust: {}",
+        verdicts.old_client_new_server, verdicts.new_client_old_server, verdicts.rust_api
+    );
+    let _ = writeln!(text, "  old: {}\n  new: {}", place(&finding.old), place(&finding.new));
+    text
+}
+
+#[test]
+fn examples_show_their_rules() {
+    for rule in RULES.iter() {
+        let text: String = found(rule).findings.iter().map(words).collect();
+        insta::assert_snapshot!(rule.id, text, &rule.meaning);
+        assert!(text.contains(&format!("{}: ", rule.id)), "the example of {} shows only:\n{text}", rule.id);
+    }
+}
+
+#[test]
+fn every_rule_has_a_file_and_a_snapshot() {
+    let listed = |folder: &str, suffix: &str| -> BTreeSet<String> {
+        let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join(folder);
+        let names = std::fs::read_dir(&folder).unwrap_or_else(|error| panic!("{}: {error}", folder.display()));
+        let names = names.map(|entry| entry.expect("a file").file_name().to_string_lossy().into_owned());
+        names
+            .filter_map(|name| {
+                let name = name.strip_suffix(suffix)?;
+                // The rules of lists have snapshots of another test.
+                (!name.starts_with("lists__")).then(|| name.replace("rules__", ""))
+            })
+            .collect()
+    };
+    let rules: BTreeSet<String> = RULES.iter().map(|rule| rule.id.to_owned()).collect();
+    assert_eq!(rules.len(), RULES.len(), "names are unique");
+    assert_eq!(rules, listed("rules", ".toml"));
+    assert_eq!(rules, listed("tests/snapshots", ".snap"));
+    for rule in RULES.iter() {
+        let kebab = |c: char| c.is_ascii_lowercase() || c == '-';
+        assert!(rule.id.chars().all(kebab) && rule.meaning.ends_with('.'), "{}", rule.id);
+    }
+}
+
+/// If a rule has an opposite, its example in reverse is an example of the opposite.
+#[test]
+fn opposite_rules_mirror_each_other() {
+    let pairs = [
+        ("added", "removed"),
+        ("embedded", "unembedded"),
+        ("stated", "unstated"),
+        ("opened", "closed"),
+        ("loosened", "tightened"),
+        ("widened", "narrowed"),
+        ("allowed", "forbidden"),
+        ("by-old", "by-new"),
+        ("became-optional", "became-required"),
+    ];
+    for rule in RULES.iter() {
+        let opposite = pairs.iter().find_map(|(one, other)| {
+            let swapped = |from: &str, to: &str| {
+                let swapped = rule.id.replace(from, to);
+                (rule.id.contains(from) && Rule::find(&swapped).is_some()).then_some(swapped)
+            };
+            swapped(other, one).filter(|name| name != rule.id).or_else(|| swapped(one, other))
+        });
+        let Some(opposite) = opposite.and_then(|name| Rule::find(&name)) else { continue };
+        // Dangerous verdicts need not mirror each other: readers miss a removed member, but not a new one.
+        let breaks = |verdict: Verdict| verdict == Verdict::Breaking;
+        assert_eq!(breaks(rule.old_to_new), breaks(opposite.new_to_old), "{} and {}", rule.id, opposite.id);
+        assert_eq!(breaks(rule.new_to_old), breaks(opposite.old_to_new), "{} and {}", rule.id, opposite.id);
+        let (old, new) = example(rule);
+        let back = diff(&new, &old);
+        assert!(
+            back.findings.iter().any(|it| it.rule.id == opposite.id),
+            "the reverse of {} is not {}",
+            rule.id,
+            opposite.id
+        );
+    }
+}
+
+#[test]
+fn equal_models_do_not_differ() {
+    for rule in RULES.iter() {
+        let (old, new) = example(rule);
+        for model in [old, new] {
+            let found = diff(&model, &model);
+            assert!(found.findings.is_empty(), "{}: {}", rule.id, found.findings[0].message);
+        }
+    }
+}

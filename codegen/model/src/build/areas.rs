@@ -1,0 +1,184 @@
+//! Assigns each type to an area of the protocol. Each area is a file.
+
+use std::collections::BTreeSet;
+
+use crate::build::names::words;
+use crate::text::names::module_name;
+use crate::{Content, Protocol, Shape, TypeId};
+
+/// Types shared by several areas.
+pub const COMMON: &str = "common";
+/// Checks of definitions that other checks refer to. This area exports no types.
+pub const CHECKS: &str = "checks";
+/// Message and method enums of all areas.
+pub const MESSAGES: &str = "messages";
+/// Methods without a namespace: `initialize`, `ping`, `notifications/cancelled`, ….
+pub const BASE: &str = "base";
+/// Errors with codes.
+pub const ERRORS: &str = "errors";
+/// Declarations of clients and servers, such as their capabilities.
+pub const CAPABILITIES: &str = "capabilities";
+/// The envelope of JSON-RPC.
+pub const JSON_RPC: &str = "json_rpc";
+
+/// Assigns every type to an area.
+pub fn assign(protocol: &mut Protocol) {
+    let count = protocol.types.len();
+    let uses: Vec<Vec<TypeId>> = (0..count).map(|id| protocol.uses(id)).collect();
+    let mut users: Vec<BTreeSet<String>> = vec![BTreeSet::new(); count];
+    let roots = roots(protocol);
+    let messages: BTreeSet<TypeId> = roots.iter().flat_map(|(_, types)| types).copied().collect();
+    for (area, roots) in roots {
+        for id in reachable(&uses, roots, &messages) {
+            users[id].insert(area.clone());
+        }
+    }
+    // Types that no message uses (responses, bases) belong to the area of the types that they use.
+    let unused: Vec<TypeId> = (0..count).filter(|&id| users[id].is_empty()).collect();
+    let own: Vec<String> = (0..count).map(|id| area_of(protocol, id, &users[id])).collect();
+    for (id, area) in own.iter().enumerate() {
+        protocol.types[id].area.clone_from(area);
+    }
+    for id in unused {
+        let def = &protocol.types[id];
+        let is_messages = matches!(&def.shape, Shape::Union(union) if union.messages.is_some());
+        let area = if is_messages || ["ClientResult", "ServerResult"].contains(&def.name.as_str()) {
+            MESSAGES.to_owned()
+        } else if def.rust.starts_with("JsonRpc") {
+            JSON_RPC.to_owned()
+        } else {
+            let used: BTreeSet<&String> =
+                uses[id].iter().map(|used| &own[*used]).filter(|area| *area != COMMON).collect();
+            match used.len() {
+                1 => (*used.iter().next().expect("one area")).clone(),
+                _ => COMMON.to_owned(),
+            }
+        };
+        protocol.types[id].area = area;
+    }
+    split_common(protocol, &uses);
+}
+
+/// Moves types to smaller areas, mostly from [`COMMON`]:
+///
+/// * the types of error codes to [`ERRORS`],
+/// * each union, with its variants and the types whose names begin with the same word, to an area with that name,
+/// * the types of members such as `clientInfo` and `capabilities` to [`CAPABILITIES`],
+/// * types that only one of these areas uses.
+fn split_common(protocol: &mut Protocol, uses: &[Vec<TypeId>]) {
+    let mut claims: Vec<(String, TypeId)> = Vec::new();
+    claims.extend(protocol.error_codes.iter().map(|error| (ERRORS.to_owned(), error.type_id)));
+    for (id, def) in protocol.types.iter().enumerate().filter(|(_, def)| def.area == COMMON) {
+        if let Shape::Union(union) = &def.shape {
+            let word = words(&def.rust)[0];
+            let area = area_name(&word.to_lowercase());
+            let same_word = (0..protocol.types.len()).filter(|other| words(&protocol.types[*other].rust)[0] == word);
+            let variants = union.variants.iter().filter_map(|variant| variant.content.by_value());
+            claims.extend([id].into_iter().chain(variants).chain(same_word).map(|id| (area.clone(), id)));
+        }
+    }
+    claims.extend(declarations(protocol).map(|id| (CAPABILITIES.to_owned(), id)));
+    let mut new: BTreeSet<String> = BTreeSet::new();
+    for (area, id) in claims {
+        if may_move(&protocol.types[id].area, &area) {
+            protocol.types[id].area.clone_from(&area);
+            new.insert(area);
+        }
+    }
+    let mut users: Vec<Vec<TypeId>> = vec![Vec::new(); uses.len()];
+    uses.iter()
+        .enumerate()
+        .for_each(|(user, used)| used.iter().filter(|used| **used != user).for_each(|used| users[*used].push(user)));
+    loop {
+        let only = |id: TypeId| {
+            let areas: BTreeSet<&String> = users[id].iter().map(|user| &protocol.types[*user].area).collect();
+            (areas.len() == 1).then(|| areas.into_iter().next().filter(|area| new.contains(*area)).cloned()).flatten()
+        };
+        let moves = (0..uses.len()).filter_map(|id| Some((id, only(id)?)));
+        let moves: Vec<(TypeId, String)> =
+            moves.filter(|(id, area)| may_move(&protocol.types[*id].area, area)).collect();
+        if moves.is_empty() {
+            return;
+        }
+        moves.into_iter().for_each(|(id, area)| protocol.types[id].area = area);
+    }
+}
+
+/// Returns whether a type may move from one area to another. Types move out of [`COMMON`], or into [`CAPABILITIES`].
+fn may_move(from: &str, to: &str) -> bool {
+    from == COMMON || (to == CAPABILITIES && from != CAPABILITIES)
+}
+
+/// Returns the types of members such as `clientInfo` and `capabilities`.
+fn declarations(protocol: &Protocol) -> impl Iterator<Item = TypeId> {
+    let bodies = protocol.types.iter().filter_map(|def| match &def.shape {
+        Shape::Struct(body) => Some(body),
+        _ => None,
+    });
+    bodies.flat_map(|body| &body.members).filter_map(|member| match &member.content {
+        Content::Value(content) if is_declaration(&member.wire) => content.by_value(),
+        _ => None,
+    })
+}
+
+fn is_declaration(member: &str) -> bool {
+    let last = words(member).last().copied().unwrap_or_default().to_lowercase();
+    ["capabilities", "info"].contains(&last.as_str())
+}
+
+/// Returns the messages of each area: its requests with their results, and its notifications.
+fn roots(protocol: &Protocol) -> Vec<(String, Vec<TypeId>)> {
+    let mut roots = Vec::new();
+    for request in &protocol.requests {
+        let mut types = vec![request.type_id];
+        request.result.visit(&mut |id| types.push(id));
+        roots.push((area_of_method(&request.method), types));
+    }
+    for notification in &protocol.notifications {
+        roots.push((area_of_method(&notification.method), vec![notification.type_id]));
+    }
+    roots
+}
+
+/// Returns the area of a method: `tools` for `tools/call` and `notifications/tools/list_changed`.
+pub fn area_of_method(method: &str) -> String {
+    let path = method.strip_prefix("notifications/").unwrap_or(method);
+    match path.split_once('/') {
+        Some((area, _)) => area_name(area),
+        None => BASE.to_owned(),
+    }
+}
+
+/// Returns the name of an area as a module name. It differs from the names of all other files.
+fn area_name(name: &str) -> String {
+    match module_name(name) {
+        taken if [COMMON, MESSAGES, JSON_RPC, CHECKS, "mod", "json_schema"].contains(&taken.as_str()) => {
+            format!("{taken}_")
+        }
+        free => free,
+    }
+}
+
+/// Returns the types that the roots use, except through embedded messages.
+fn reachable(uses: &[Vec<TypeId>], roots: Vec<TypeId>, messages: &BTreeSet<TypeId>) -> BTreeSet<TypeId> {
+    let mut seen: BTreeSet<TypeId> = roots.iter().copied().collect();
+    let mut stack = roots;
+    while let Some(id) = stack.pop() {
+        stack.extend(uses[id].iter().copied().filter(|next| !messages.contains(next) && seen.insert(*next)));
+    }
+    seen
+}
+
+/// Returns the only area that uses a type. If there are several, it is the one whose name is in the name of the type
+/// (`Tool` for `tools`), or else [`COMMON`].
+fn area_of(protocol: &Protocol, id: TypeId, users: &BTreeSet<String>) -> String {
+    if users.len() == 1 {
+        return users.iter().next().expect("one area").clone();
+    }
+    let words: Vec<String> = words(&protocol.types[id].rust).into_iter().map(str::to_lowercase).collect();
+    let named = users.iter().find(|area| {
+        let singular = area.strip_suffix('s').unwrap_or(area);
+        words.iter().any(|word| word == singular || word == *area)
+    });
+    named.cloned().unwrap_or_else(|| COMMON.to_owned())
+}

@@ -1,0 +1,123 @@
+//! Recursive types: replaces recursive aliases by newtypes, and adds boxes.
+
+use crate::{Bounded, Content, Shape, Type, TypeDef};
+use mcpgen_schema::graph;
+
+/// Turns recursive aliases into newtypes, because `type X = Vec<X>` is not valid Rust.
+pub(super) fn break_alias_cycles(types: &mut [TypeDef]) {
+    let edges: Vec<Vec<usize>> = types
+        .iter()
+        .map(|def| {
+            let mut named = Vec::new();
+            if let Shape::Alias(content, _) = &def.shape {
+                content.visit(&mut |id| named.push(id));
+            }
+            named
+        })
+        .collect();
+    for (def, cycle) in types.iter_mut().zip(graph::cycles(&edges)) {
+        if let (Shape::Alias(content, _), Some(_)) = (&def.shape, cycle) {
+            def.shape = Shape::Newtype(content.clone());
+        }
+    }
+}
+
+/// Marks the values that need a box: those on a cycle of types that contains no list or map, and large variants of
+/// unions.
+pub(super) fn mark_boxes(types: &mut [TypeDef]) {
+    let edges: Vec<Vec<usize>> = types
+        .iter()
+        .map(|def| {
+            let mut held = Vec::new();
+            match &def.shape {
+                // An undecided union contains JSON, so it needs no boxes.
+                Shape::Undecided(_) => {}
+                // The items after the first ones are in a `Vec`, so they need no boxes.
+                Shape::Tuple(tuple) => held.extend(tuple.first.iter().filter_map(|item| item.content.by_value())),
+                shape => shape.visit(&mut |content| held.extend(content.by_value())),
+            }
+            held
+        })
+        .collect();
+    let cycles = graph::cycles(&edges);
+    for (def, here) in types.iter_mut().zip(&cycles) {
+        let on_cycle = |content: &Type| here.is_some() && content.by_value().is_some_and(|id| cycles[id] == *here);
+        match &mut def.shape {
+            Shape::Struct(body) => {
+                for member in &mut body.members {
+                    member.boxed = matches!(&member.content, Content::Value(content) if on_cycle(content));
+                }
+            }
+            Shape::Union(union) => {
+                union.variants.iter_mut().for_each(|variant| variant.boxed = on_cycle(&variant.content))
+            }
+            Shape::Tuple(tuple) => tuple.first.iter_mut().for_each(|item| item.boxed = on_cycle(&item.content)),
+            _ => {}
+        }
+    }
+    let mut sizes = Sizes { known: vec![None; types.len()] };
+    for id in 0..types.len() {
+        let Shape::Union(union) = &types[id].shape else { continue };
+        let large: Vec<bool> =
+            union.variants.iter().map(|v| v.boxed || sizes.of(types, &v.content, 0) > LARGE).collect();
+        if let Shape::Union(union) = &mut types[id].shape {
+            union.variants.iter_mut().zip(large).for_each(|(variant, large)| variant.boxed = large);
+        }
+        sizes.known[id] = None;
+    }
+}
+
+/// The size in bytes above which a variant of a union is boxed. It is the threshold of clippy's `large_enum_variant`.
+const LARGE: usize = 200;
+
+/// The approximate sizes of values on a 64-bit machine.
+struct Sizes {
+    known: Vec<Option<usize>>,
+}
+
+impl Sizes {
+    fn of(&mut self, types: &[TypeDef], content: &Type, depth: u32) -> usize {
+        let Some(id) = content.by_value().filter(|_| depth < 64) else {
+            return match content {
+                Type::Never | Type::Null => 0,
+                Type::Boolean => 1,
+                Type::Signed | Type::Unsigned | Type::Number => 16,
+                _ => 24,
+            };
+        };
+        if let Some(known) = self.known[id] {
+            return known;
+        }
+        let size = match &types[id].shape {
+            Shape::Struct(body) if body.is_json_schema() => 24,
+            Shape::Struct(body) => {
+                let members = body.members.iter().map(|member| match &member.content {
+                    Content::Value(_) if member.boxed => 8,
+                    Content::Value(content) => self.of(types, content, depth + 1),
+                    Content::Constant(_) => usize::from(!member.required),
+                });
+                let pattern = if body.pattern.is_some() { 8 } else { 0 };
+                members.sum::<usize>().next_multiple_of(8) + 8 + pattern
+            }
+            Shape::Tuple(tuple) => {
+                let first = tuple.first.iter();
+                let first = first.map(|it| if it.boxed { 8 } else { self.of(types, &it.content, depth + 1) });
+                first.sum::<usize>().next_multiple_of(8) + if tuple.rest.is_some() { 24 } else { 0 }
+            }
+            Shape::Union(union) => {
+                let variants =
+                    union.variants.iter().map(|v| if v.boxed { 8 } else { self.of(types, &v.content, depth + 1) });
+                variants.max().unwrap_or(0) + 8
+            }
+            Shape::Bounded(Bounded { inner, .. }) | Shape::Alias(inner, _) | Shape::Newtype(inner) => {
+                self.of(types, inner, depth + 1)
+            }
+            Shape::Enum(_) => 1,
+            Shape::OpenEnum(_) | Shape::Core(_) => 24,
+            Shape::Undecided(_) => 32,
+            Shape::Never => 0,
+        };
+        self.known[id] = Some(size);
+        size
+    }
+}

@@ -1,0 +1,799 @@
+//! Builds the model from the normal form: inline types get names, unions get decisions, and methods get a direction, a
+//! params type and a result.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use indexmap::IndexMap;
+
+use crate::build::areas;
+use crate::build::boxes::{break_alias_cycles, mark_boxes};
+use crate::build::methods;
+use crate::build::names::{GENERIC_LABELS, Occurrence, name_types, name_variants};
+use crate::build::unions::{Conflict, absorbing, decide, is_exact};
+use crate::fixups::{self, Applied};
+use crate::mapping::{Direction, MappedMessage, Mapping};
+use crate::text::names::{Namespace, field_name, variant_name};
+use crate::{
+    AliasRule, Bounded, Condition, Content, Decision, Docs, Era, Guard, Item, Limit, Member, MessageKind, MessageSet,
+    Origin, PatternMembers, Protocol, Rest, Shape, Side, Struct, Tag, Tuple, Type, TypeDef, TypeId, Undecided, Union,
+    Value, Variant,
+};
+use mcpgen_schema::Document;
+use mcpgen_schema::algebra::{Algebra, is_unsigned};
+use mcpgen_schema::check::{Check, Definitions};
+use mcpgen_schema::compile::{of_items, of_schema};
+use mcpgen_schema::json::Json;
+use mcpgen_schema::json::pointer::unescape;
+use mcpgen_schema::normal::{Array, Bounds, Discriminator, Kind, Length, Note, Object, Schema, first_integer};
+use mcpgen_schema::{Error, Problem};
+use mcpgen_schema::{Normalised, normalise};
+
+/// What states a protocol: a schema and, if the schema does not list the messages, a mapping that does.
+#[derive(Clone, Debug)]
+pub struct Contract {
+    /// The schema.
+    pub document: Document,
+    /// The messages that the schema does not list.
+    pub mapping: Option<Mapping>,
+}
+
+impl From<Document> for Contract {
+    fn from(document: Document) -> Self {
+        Self { document, mapping: None }
+    }
+}
+
+/// Reads the model of a revision. For a `released` revision, every fixup must find what it expects.
+///
+/// # Errors
+///
+/// [`Error::Schema`] with all problems of the schema.
+pub fn model(contract: impl Into<Contract>, revision: &str, released: bool) -> Result<Protocol, Error> {
+    let Contract { mut document, mapping } = contract.into();
+    let fixups = fixups::apply(&mut document, revision, released)?;
+    build(normalise(document)?, mapping.as_ref(), fixups, revision)
+}
+
+/// Builds the model of a revision.
+///
+/// # Errors
+/// [`Error::Schema`] with every union that cannot be decided and every message that cannot be understood.
+pub fn build(
+    normalised: Normalised,
+    mapping: Option<&Mapping>,
+    fixups: Vec<Applied>,
+    revision: &str,
+) -> Result<Protocol, Error> {
+    let algebra = Algebra::new(&normalised.definitions, &normalised.checks);
+    let mut builder = Builder::new(&normalised, mapping, &algebra);
+    for (name, schema) in &normalised.definitions {
+        builder.definition(name, schema);
+    }
+    builder.absent_directions();
+    let names = builder.names;
+    let (mut types, problems) = (builder.types, builder.problems);
+    name_types(&mut types, builder.occurrences);
+    name_variants(&mut types);
+    break_alias_cycles(&mut types);
+    let mut protocol = Protocol {
+        revision: revision.to_owned(),
+        file: normalised.file.clone(),
+        sha256: normalised.sha256.clone(),
+        era: Era::Modern,
+        types,
+        requests: Vec::new(),
+        notifications: Vec::new(),
+        error_codes: Vec::new(),
+        checks: IndexMap::new(),
+        fixups,
+        facts: normalised.facts.clone(),
+        docs: Docs::default(),
+        extends: None,
+    };
+    mark_boxes(&mut protocol.types);
+    protocol.checks = used_checks(&protocol.types, &normalised.checks);
+    if !problems.is_empty() {
+        return Err(Error::Schema(problems));
+    }
+    let problems = methods::collect(&mut protocol, &names, mapping);
+    if !problems.is_empty() {
+        return Err(Error::Schema(problems));
+    }
+    areas::assign(&mut protocol);
+    Ok(protocol)
+}
+
+struct Builder<'a> {
+    normalised: &'a Normalised,
+    mapping: Option<&'a Mapping>,
+    algebra: &'a Algebra<'a>,
+    universal: BTreeSet<String>,
+    types: Vec<TypeDef>,
+    names: BTreeMap<String, TypeId>,
+    /// Definitions by the values that they accept. Inline copies become references to them. A definition that is equal
+    /// to another one is not listed.
+    definitions: BTreeMap<String, TypeId>,
+    /// Inline types by the values that they accept. Equal types are merged.
+    known: BTreeMap<String, TypeId>,
+    /// The occurrences of each inline type. Empty for definitions.
+    occurrences: Vec<Vec<Occurrence>>,
+    problems: Vec<Problem>,
+}
+
+impl<'a> Builder<'a> {
+    fn new(normalised: &'a Normalised, mapping: Option<&'a Mapping>, algebra: &'a Algebra<'a>) -> Self {
+        let types: Vec<TypeDef> = normalised
+            .definitions
+            .iter()
+            .map(|(name, schema)| type_def(name, Origin::Definition, &schema.note))
+            .collect();
+        Builder {
+            normalised,
+            mapping,
+            algebra,
+            universal: algebra.universal(),
+            names: normalised.definitions.keys().cloned().zip(0..).collect(),
+            occurrences: vec![Vec::new(); types.len()],
+            definitions: distinct(normalised),
+            types,
+            known: BTreeMap::new(),
+            problems: Vec::new(),
+        }
+    }
+
+    fn definition(&mut self, name: &str, schema: &Schema) {
+        let at = Occurrence {
+            definition: name.to_owned(),
+            parent: name.to_owned(),
+            label: String::new(),
+            pointer: schema.note.pointer.clone(),
+            own: false,
+        };
+        let id = self.names[name];
+        let messages = MessageSet::named(name).filter(|_| self.is_message_set(schema));
+        let shape = match core_type(name, schema) {
+            Some(core) => Shape::Core(core),
+            None if messages.is_some() => self.messages(schema, messages, &at),
+            None if self.universal.contains(name) => Shape::Alias(Type::Any, AliasRule::AnyJson),
+            None => self.shape(schema, &at),
+        };
+        self.types[id].shape = shape;
+    }
+
+    /// Returns the shape of a definition. Unlike in [`Self::content`], the type already has a name.
+    fn shape(&mut self, schema: &Schema, at: &Occurrence) -> Shape {
+        match &schema.kind {
+            Kind::Never => Shape::Never,
+            Kind::Object(object) if is_struct(object) => Shape::Struct(self.body(object, at)),
+            Kind::Object(object) if object.pattern.is_some() => self.matching_map(object, at),
+            Kind::Array(array) if !array.first.is_empty() => self.array(array, at),
+            Kind::Values(values) => Shape::Enum(enumeration(values)),
+            Kind::String(length) if length.is_free() && !schema.note.known_values.is_empty() => {
+                Shape::OpenEnum(open_enumeration(&schema.note.known_values))
+            }
+            Kind::Union(variants) => match nullable(variants) {
+                Some(rest) => {
+                    let inner = self.content(&Schema::at(&schema.note.pointer, rest), &at.below("Value"));
+                    Shape::Alias(Type::Nullable(Box::new(inner)), AliasRule::Plain)
+                }
+                None => self.union(variants, schema.note.discriminator.as_ref(), at),
+            },
+            Kind::Checked(inner, checks) => self.checked(inner, checks, at),
+            kind => match self.limited(kind, at) {
+                Some(bounded) => Shape::Bounded(bounded),
+                None => Shape::Alias(self.content(schema, at), AliasRule::Plain),
+            },
+        }
+    }
+
+    /// Returns the type expression for a schema inside a definition.
+    fn content(&mut self, schema: &Schema, at: &Occurrence) -> Type {
+        let at = &Occurrence { pointer: schema.note.pointer.clone(), ..at.clone() };
+        if let Some(id) = self.copied(schema).filter(|_| !at.own) {
+            return Type::Named(id);
+        }
+        match &schema.kind {
+            Kind::Any => Type::Any,
+            Kind::Never | Kind::All(_) => Type::Never,
+            Kind::Null => Type::Null,
+            Kind::Boolean => Type::Boolean,
+            Kind::Ref(name) => Type::Named(self.names[name]),
+            Kind::Object(object) if object.properties.is_empty() && object.pattern.is_none() => {
+                if self.is_any(&object.additional) {
+                    Type::Object
+                } else {
+                    Type::Map(Box::new(self.content(&object.additional, &at.below("Value"))))
+                }
+            }
+            Kind::Object(object) if !is_struct(object) => {
+                self.shared(schema, at, |builder| builder.matching_map(object, at))
+            }
+            Kind::Array(array) if !array.first.is_empty() => {
+                self.shared(schema, at, |builder| builder.array(array, at))
+            }
+            Kind::String(length) if length.is_free() && !schema.note.known_values.is_empty() => {
+                self.shared(schema, at, |_| Shape::OpenEnum(open_enumeration(&schema.note.known_values)))
+            }
+            Kind::Object(object) if at.own || GENERIC_LABELS.contains(&at.label.as_str()) => {
+                let id = self.inline(schema, at);
+                self.types[id].shape = Shape::Struct(self.body(object, at));
+                Type::Named(id)
+            }
+            Kind::Object(object) => self.shared(schema, at, |builder| Shape::Struct(builder.body(object, at))),
+            Kind::Values(values) => self.shared(schema, at, |_| Shape::Enum(enumeration(values))),
+            Kind::Union(variants) => match nullable(variants) {
+                Some(rest) => {
+                    Type::Nullable(Box::new(self.content(&Schema { kind: rest, note: schema.note.clone() }, at)))
+                }
+                None => match absorbing(variants, self.algebra) {
+                    Some(variant) => self.content(&variants[variant], at),
+                    None => {
+                        let discriminator = schema.note.discriminator.as_ref();
+                        self.shared(schema, at, |builder| builder.union(variants, discriminator, at))
+                    }
+                },
+            },
+            Kind::Checked(inner, checks) => self.shared(schema, at, |builder| builder.checked(inner, checks, at)),
+            kind => match self.limited(kind, at) {
+                Some(bounded) => self.shared(schema, at, |_| Shape::Bounded(bounded)),
+                None => self.plain(kind, at),
+            },
+        }
+    }
+
+    /// Returns the definition that an inline schema repeats.
+    fn copied(&self, schema: &Schema) -> Option<TypeId> {
+        if !is_type(&schema.kind) || self.definitions.is_empty() {
+            return None;
+        }
+        let id = *self.definitions.get(&fingerprint(schema))?;
+        let (_, definition) = self.normalised.definitions.get_index(id)?;
+        let is_same = definition.note.pointer == schema.note.pointer;
+        (!is_same && definition.note.discriminator == schema.note.discriminator).then_some(id)
+    }
+
+    /// Returns the type of a scalar or list, without its limit.
+    fn plain(&mut self, kind: &Kind, at: &Occurrence) -> Type {
+        match kind {
+            Kind::String(_) => Type::String,
+            Kind::Integer(bounds) if is_unsigned(bounds) => Type::Unsigned,
+            Kind::Integer(_) => Type::Signed,
+            Kind::Number(_) => Type::Number,
+            Kind::Array(array) => Type::List(Box::new(self.content(&array.items, &at.below("Item")))),
+            _ => Type::Any,
+        }
+    }
+
+    /// Returns the limit of a scalar or list, unless its Rust type enforces the limit.
+    fn limited(&mut self, kind: &Kind, at: &Occurrence) -> Option<Bounded> {
+        let limit = match kind {
+            Kind::String(length) if !length.is_free() => Limit::Length(length.clone()),
+            Kind::Array(array) if array.first.is_empty() && !array.length.is_free() => {
+                Limit::Length(array.length.clone())
+            }
+            Kind::Number(bounds) if !bounds.is_free() => Limit::Bounds(bounds.clone()),
+            Kind::Integer(bounds) if !bounds.is_free() && !is_all_unsigned(bounds) => Limit::Bounds(bounds.clone()),
+            _ => return None,
+        };
+        Some(Bounded { inner: self.plain(kind, at), limit: Some(limit), checks: Vec::new() })
+    }
+
+    /// Returns the shape of an object whose members all match a pattern.
+    fn matching_map(&mut self, object: &Object, at: &Occurrence) -> Shape {
+        let pattern = object.pattern.as_ref();
+        let content = pattern.map_or(Type::Any, |it| self.content(&it.schema, &at.below("Value")));
+        let names = pattern.map(|it| Check::Names(Box::new(Check::Pattern(it.pattern.clone()))));
+        let inner = Type::Map(Box::new(content));
+        Shape::Bounded(Bounded { inner, limit: None, checks: names.into_iter().collect() })
+    }
+
+    /// Returns the shape of an array whose first items have separate schemas: a tuple if all of them must be
+    /// present, otherwise a list with a check.
+    fn array(&mut self, array: &Array, at: &Occurrence) -> Shape {
+        let count = array.first.len() as u64;
+        if array.length.min < count || array.first.len() > MAX_TUPLE {
+            let length = (!array.length.is_free()).then(|| Limit::Length(array.length.clone()));
+            let inner = Type::List(Box::new(Type::Any));
+            return Shape::Bounded(Bounded { inner, limit: length, checks: of_items(array).into_iter().collect() });
+        }
+        let length = array.length.clone();
+        if !is_tuple(array) {
+            // The Rust type of a tuple has no limit on its length, so the limit becomes a check.
+            let plain = Array { length: Length { min: count, max: None }, ..array.clone() };
+            let plain = Schema::at(&at.pointer, Kind::Array(Box::new(plain)));
+            let inner = self.content(&plain, &at.below("Items"));
+            return Shape::Bounded(Bounded { inner, limit: None, checks: vec![Check::ItemCount(length)] });
+        }
+        let first = array.first.iter().enumerate().map(|(index, item)| {
+            let content = self.content(item, &at.below(&format!("Item{index}")));
+            Item { content, boxed: false }
+        });
+        let first = first.collect();
+        let rest = length.max.is_none().then(|| self.content(&array.items, &at.below("Item")));
+        Shape::Tuple(Tuple { first, rest })
+    }
+
+    /// Returns the shape of a schema with checks.
+    fn checked(&mut self, inner: &Schema, checks: &[Check], at: &Occurrence) -> Shape {
+        let checks = checks.to_vec();
+        if let Kind::Union(variants) = &inner.kind
+            && nullable(variants).is_none()
+            && absorbing(variants, self.algebra).is_none()
+        {
+            // If the decision is not exact, it can reject values that the checks accept.
+            match decide(variants, inner.note.discriminator.as_ref(), self.algebra) {
+                Ok(decision) if is_exact(&decision, variants, self.algebra) => {}
+                Ok(_) => return self.undecided(variants, Conflict { a: 0, b: 1, example: None }, checks, at),
+                Err(conflict) => return self.undecided(variants, conflict, checks, at),
+            }
+        }
+        let below = Occurrence { pointer: inner.note.pointer.clone(), ..at.below("Unchecked") };
+        let own = match &inner.kind {
+            Kind::Array(array) if !array.first.is_empty() && !is_tuple(array) => Some(self.array(array, &below)),
+            Kind::Object(object) if object.pattern.is_some() && !is_struct(object) => {
+                Some(self.matching_map(object, &below))
+            }
+            _ => None,
+        };
+        if let Some(Shape::Bounded(own)) = own {
+            return Shape::Bounded(Bounded { checks: own.checks.iter().chain(&checks).cloned().collect(), ..own });
+        }
+        match self.limited(&inner.kind, at) {
+            Some(bounded) => Shape::Bounded(Bounded { checks, ..bounded }),
+            None => Shape::Bounded(Bounded { inner: self.content(inner, &below), limit: None, checks }),
+        }
+    }
+
+    /// Returns the shape of a union that no guard decides.
+    fn undecided(&mut self, variants: &[Schema], conflict: Conflict, mut checks: Vec<Check>, at: &Occurrence) -> Shape {
+        checks.insert(0, Check::Any(variants.iter().map(of_schema).collect()));
+        let alternatives = variants
+            .iter()
+            .map(|variant| {
+                let label = variant_label(variant);
+                let content = self.content(variant, &at.below(&label));
+                Variant { rust: label, content, boxed: false }
+            })
+            .collect();
+        let Conflict { a, b, example } = conflict;
+        Shape::Undecided(Undecided { alternatives, checks, conflict: (a, b), example })
+    }
+
+    fn body(&mut self, object: &Object, at: &Occurrence) -> Struct {
+        let mut fields = Namespace::default();
+        fields.claim("extra");
+        // The params of two methods are different types even if they are equal, because they may differ in later
+        // revisions.
+        let is_message = object.requires("method");
+        let members = object.properties.iter().map(|(wire, property)| {
+            let note = &property.schema.note;
+            let constant = match &self.algebra.follow(&property.schema).map(|schema| &schema.kind) {
+                Some(Kind::Values(values)) if values.len() == 1 => Some(values[0].clone()),
+                _ => None,
+            };
+            let content = match constant {
+                Some(value) => Content::Constant(value),
+                None => {
+                    let own = is_message && wire == "params";
+                    Content::Value(self.content(&property.schema, &Occurrence { own, ..at.below(wire) }))
+                }
+            };
+            Member {
+                wire: wire.clone(),
+                rust: fields.claim(&field_name(wire)),
+                required: property.required,
+                content,
+                description: note.description.clone(),
+                deprecated: note.deprecated,
+                default: note.default.clone(),
+                boxed: false,
+            }
+        });
+        let members = members.collect();
+        let pattern = object.pattern.as_ref().map(|it| PatternMembers {
+            pattern: it.pattern.clone(),
+            rust: fields.claim("matching"),
+            content: self.content(&it.schema, &at.below("Value")),
+        });
+        let rest = match &object.additional.kind {
+            Kind::Never => Rest::Closed,
+            _ if self.is_any(&object.additional) => Rest::Open,
+            _ => Rest::Typed(self.content(&object.additional, &at.below("Value"))),
+        };
+        Struct { members, pattern, rest }
+    }
+
+    fn is_any(&self, schema: &Schema) -> bool {
+        match &schema.kind {
+            Kind::Any => true,
+            Kind::Ref(name) => {
+                self.universal.contains(name)
+                    || self.algebra.follow(schema).is_some_and(|target| matches!(target.kind, Kind::Any))
+            }
+            _ => false,
+        }
+    }
+
+    fn union(&mut self, variants: &[Schema], discriminator: Option<&Discriminator>, at: &Occurrence) -> Shape {
+        if let Some(variant) = absorbing(variants, self.algebra) {
+            let others = variants.iter().enumerate().filter(|(index, _)| *index != variant);
+            let absorbed = others.map(|(_, schema)| readable(schema)).collect();
+            return Shape::Alias(self.content(&variants[variant], at), AliasRule::Absorbed(absorbed));
+        }
+        let decision = match decide(variants, discriminator, self.algebra) {
+            Ok(decision) => decision,
+            Err(conflict) => return self.undecided(variants, conflict, Vec::new(), at),
+        };
+        let absorbed =
+            decision.absorbed.iter().map(|(a, b)| (readable(&variants[*a]), readable(&variants[*b]))).collect();
+        let kept: Vec<usize> =
+            (0..variants.len()).filter(|index| decision.guards.iter().any(|guard| guard.variant == *index)).collect();
+        let variants = kept
+            .iter()
+            .map(|&index| {
+                let label = variant_label(&variants[index]);
+                let content = self.content(&variants[index], &at.below(&label));
+                Variant { rust: label, content, boxed: false }
+            })
+            .collect();
+        Shape::Union(Union { variants, decision: decision.renumbered(&kept), absorbed, messages: None })
+    }
+
+    /// Returns whether a definition with the name of a message set is a message set. In other protocols, such a name
+    /// can belong to any type.
+    fn is_message_set(&self, schema: &Schema) -> bool {
+        let mut variants = Vec::new();
+        self.flatten(schema, &mut variants);
+        variants.is_empty() || variants.iter().any(|variant| self.method_of(variant).is_some())
+    }
+
+    /// Returns the union of a message set, which `method` alone decides.
+    fn messages(&mut self, schema: &Schema, messages: Option<MessageSet>, at: &Occurrence) -> Shape {
+        let mut variants = Vec::new();
+        self.flatten(schema, &mut variants);
+        let mut union = Union { variants: Vec::new(), decision: Decision::default(), absorbed: Vec::new(), messages };
+        let mut methods = BTreeMap::new();
+        for variant in variants {
+            let Some(method) = self.method_of(&variant) else {
+                let why = format!("`{}` has no required member `method` with a constant text", readable(&variant));
+                let remedy = "add a required member `method` with `{\"const\": \"…\"}`";
+                self.problem(at, &variant.note.pointer, "", &why, remedy);
+                continue;
+            };
+            let content = match self.copied_definition(&variant) {
+                Some(id) => Type::Named(id),
+                None => self.content(&variant, &at.below(&variant_name(&method))),
+            };
+            match methods.insert(method.clone(), content.clone()) {
+                Some(known) if known != content => {
+                    let why = format!("two messages of one direction have the method {method:?}");
+                    self.problem(at, &variant.note.pointer, "", &why, "use a different method for each message");
+                    continue;
+                }
+                Some(_) => continue,
+                None => {}
+            }
+            let when = vec![Condition::Value(vec!["method".into()], vec![Json::String(method)])];
+            union.decision.guards.push(Guard { when, variant: union.variants.len() });
+            union.variants.push(Variant { rust: String::new(), content, boxed: false });
+        }
+        Shape::Union(union)
+    }
+
+    /// Collects the variants of nested unions and of references to unions.
+    fn flatten(&self, schema: &Schema, variants: &mut Vec<Schema>) {
+        match &schema.kind {
+            Kind::Union(inner) => inner.iter().for_each(|variant| self.flatten(variant, variants)),
+            Kind::Ref(name) => match &self.algebra.target(name).kind {
+                Kind::Union(_) | Kind::Ref(_) => self.flatten(self.algebra.target(name), variants),
+                _ => variants.push(schema.clone()),
+            },
+            Kind::Never => {}
+            _ => variants.push(schema.clone()),
+        }
+    }
+
+    fn method_of(&self, schema: &Schema) -> Option<String> {
+        let Kind::Object(object) = &self.algebra.follow(schema)?.kind else { return None };
+        let method = object.properties.get("method").filter(|property| property.required)?;
+        match &self.algebra.follow(&method.schema)?.kind {
+            Kind::Values(values) if values.len() == 1 => values[0].as_str().map(str::to_owned),
+            _ => None,
+        }
+    }
+
+    /// Returns the definition that is equal to an inline message.
+    fn copied_definition(&self, schema: &Schema) -> Option<TypeId> {
+        let Kind::Object(_) = &schema.kind else { return None };
+        let directions = MessageSet::ALL.map(MessageSet::definition);
+        let definitions = self.normalised.definitions.iter();
+        let mut copies = definitions.filter(|(name, other)| !directions.contains(&name.as_str()) && *other == schema);
+        copies.next().map(|(name, _)| self.names[name])
+    }
+
+    /// Adds the message sets that the schema does not define. Does nothing if neither the schema nor the mapping states
+    /// directions.
+    fn absent_directions(&mut self) {
+        let is_defined = |set: &MessageSet| {
+            let id = self.names.get(set.definition());
+            id.is_some_and(|id| self.types[*id].is_message_set())
+        };
+        let mapping = self.mapping;
+        let is_mapped = mapping.is_some_and(|it| it.messages.iter().any(|it| it.entry.direction.is_some()));
+        if !is_mapped && !MessageSet::ALL.iter().any(is_defined) {
+            return;
+        }
+        for messages in MessageSet::ALL {
+            if self.names.contains_key(messages.definition()) {
+                continue;
+            }
+            let Some(union) = self.mapped(messages) else { continue };
+            let mut def = type_def(messages.definition(), Origin::Absent, &Note::default());
+            def.shape = Shape::Union(union);
+            self.names.insert(def.name.clone(), self.types.len());
+            self.types.push(def);
+            self.occurrences.push(Vec::new());
+        }
+    }
+
+    /// Returns the union of the messages that the mapping lists for a set. Returns `None` if a message has no constant
+    /// with its method, or if two messages have the same method.
+    fn mapped(&self, messages: MessageSet) -> Option<Union> {
+        let mut union = Union { messages: Some(messages), ..Union::default() };
+        let mapping = self.mapping;
+        for MappedMessage { is_request, entry } in mapping.into_iter().flat_map(|mapping| &mapping.messages) {
+            let direction = match messages.sender {
+                Side::Client => Direction::ClientToServer,
+                Side::Server => Direction::ServerToClient,
+            };
+            let is_sent = entry.direction.is_some_and(|it| it == direction || it == Direction::Both);
+            if !is_sent || *is_request != (messages.kind == MessageKind::Request) {
+                continue;
+            }
+            let id = *self.names.get(&entry.definition)?;
+            let tag = Tag::of(&self.types[id])?;
+            let when = vec![Condition::Value(vec![tag.member.to_owned()], vec![Json::String(tag.method.to_owned())])];
+            if union.decision.guards.iter().any(|guard| guard.when == when) {
+                return None;
+            }
+            union.decision.guards.push(Guard { when, variant: union.variants.len() });
+            union.variants.push(Variant { rust: String::new(), content: Type::Named(id), boxed: false });
+        }
+        Some(union)
+    }
+
+    /// Adds an inline type.
+    fn inline(&mut self, schema: &Schema, at: &Occurrence) -> TypeId {
+        let mut note = schema.note.clone();
+        note.pointer.clone_from(&at.pointer);
+        self.types.push(type_def("", Origin::Inline(vec![at.pointer.clone()]), &note));
+        self.occurrences.push(vec![at.clone()]);
+        self.types.len() - 1
+    }
+
+    /// Returns an inline type. Equal inline types are merged.
+    fn shared(&mut self, schema: &Schema, at: &Occurrence, shape: impl FnOnce(&mut Self) -> Shape) -> Type {
+        let label = if matches!(schema.kind, Kind::Values(_) | Kind::Union(_)) { "" } else { &at.label };
+        let mut key = format!("{label} {}", fingerprint(schema));
+        if let Some(discriminator) = &schema.note.discriminator {
+            key.push_str(&format!(" {discriminator:?}"));
+        }
+        if let Some(&id) = self.known.get(&key) {
+            if let Origin::Inline(pointers) = &mut self.types[id].origin {
+                pointers.push(at.pointer.clone());
+            }
+            self.occurrences[id].push(at.clone());
+            return Type::Named(id);
+        }
+        let id = self.inline(schema, at);
+        self.known.insert(key, id);
+        let shape = shape(self);
+        self.types[id].shape = shape;
+        Type::Named(id)
+    }
+
+    fn problem(&mut self, at: &Occurrence, pointer: &str, keyword: &str, why: &str, remedy: &str) {
+        // The problem may be in a different definition from that of the union.
+        let within = pointer.split('/').nth(2).map(unescape);
+        self.problems.push(Problem {
+            file: self.normalised.file.clone(),
+            definition: within.unwrap_or_else(|| at.definition.clone()),
+            pointer: pointer.to_owned(),
+            keyword: keyword.to_owned(),
+            why: why.to_owned(),
+            remedy: remedy.to_owned(),
+        });
+    }
+}
+
+impl Decision {
+    /// Renumbers the variants of the decision after unreachable ones were removed.
+    fn renumbered(mut self, kept: &[usize]) -> Decision {
+        for guard in &mut self.guards {
+            guard.variant = kept.iter().position(|&variant| variant == guard.variant).unwrap_or_default();
+        }
+        self
+    }
+}
+
+fn type_def(name: &str, origin: Origin, note: &Note) -> TypeDef {
+    TypeDef {
+        name: name.to_owned(),
+        rust: String::new(),
+        origin,
+        area: String::new(),
+        description: note.description.clone(),
+        deprecated: note.deprecated,
+        pointer: note.pointer.clone(),
+        shape: Shape::Never,
+    }
+}
+
+/// Returns the type of the hand-written core for a definition, if it has an equivalent one.
+fn core_type(name: &str, schema: &Schema) -> Option<&'static str> {
+    let is_string = |schema: &Schema| matches!(&schema.kind, Kind::String(length) if length.is_free());
+    let is_integer = |schema: &Schema| matches!(&schema.kind, Kind::Integer(bounds) if bounds.is_free());
+    let is_id = matches!(&schema.kind, Kind::Union(variants) if variants.len() == 2
+        && variants.iter().any(is_string) && variants.iter().any(is_integer));
+    match name {
+        "RequestId" if is_id => Some("RequestId"),
+        "ProgressToken" if is_id => Some("ProgressToken"),
+        "ResultType" if is_string(schema) => Some("ResultType"),
+        _ => None,
+    }
+}
+
+/// Returns whether a schema becomes a type with a name, so that references to it are shorter than copies.
+fn is_type(kind: &Kind) -> bool {
+    match kind {
+        Kind::Object(object) => !object.properties.is_empty(),
+        Kind::Values(values) => values.len() > 1,
+        Kind::Union(variants) => nullable(variants).is_none(),
+        _ => false,
+    }
+}
+
+/// Returns the definitions that become types and are not equal to another one.
+fn distinct(normalised: &Normalised) -> BTreeMap<String, TypeId> {
+    let mut found: BTreeMap<String, Option<TypeId>> = BTreeMap::new();
+    for (id, schema) in normalised.definitions.values().enumerate().filter(|(_, schema)| is_type(&schema.kind)) {
+        found.entry(fingerprint(schema)).and_modify(|known| *known = None).or_insert(Some(id));
+    }
+    found.into_iter().filter_map(|(key, id)| Some((key, id?))).collect()
+}
+
+/// Returns the definitions that the checks of types refer to, directly or not, in the order of the schema.
+pub(super) fn used_checks<'t>(types: impl IntoIterator<Item = &'t TypeDef>, all: &Definitions) -> Definitions {
+    let mut names: Vec<&str> = Vec::new();
+    for def in types {
+        let checks = match &def.shape {
+            Shape::Bounded(bounded) => &bounded.checks,
+            Shape::Undecided(undecided) => &undecided.checks,
+            _ => continue,
+        };
+        checks.iter().for_each(|check| check.definitions(&mut names));
+    }
+    let mut used: BTreeSet<&str> = BTreeSet::new();
+    while let Some(name) = names.pop() {
+        if used.insert(name)
+            && let Some(check) = all.get(name)
+        {
+            check.definitions(&mut names);
+        }
+    }
+    all.iter().filter(|(name, _)| used.contains(name.as_str())).map(|(n, c)| (n.clone(), c.clone())).collect()
+}
+
+/// Returns whether the bounds are those of `u64`.
+fn is_all_unsigned(bounds: &Bounds) -> bool {
+    bounds.max.is_none() && bounds.min.as_ref().is_some_and(|min| first_integer(min) == 0)
+}
+
+/// The maximum number of fields of a tuple. An array with more becomes a list with a check.
+const MAX_TUPLE: usize = 32;
+
+/// Returns whether a tuple expresses the array, without a check of its length.
+fn is_tuple(array: &Array) -> bool {
+    let count = array.first.len() as u64;
+    array.first.len() <= MAX_TUPLE && array.length.min == count && array.length.max.is_none_or(|max| max == count)
+}
+
+/// Returns whether an object has named members, or allows members that do not match its pattern.
+fn is_struct(object: &Object) -> bool {
+    !object.properties.is_empty() || (object.pattern.is_some() && object.additional.kind != Kind::Never)
+}
+
+/// Returns the kind of the other variants if one variant is `null`.
+fn nullable(variants: &[Schema]) -> Option<Kind> {
+    let rest: Vec<Schema> = variants.iter().filter(|variant| variant.kind != Kind::Null).cloned().collect();
+    (rest.len() < variants.len()).then(|| Kind::union(rest))
+}
+
+/// Returns the known values of an open enumeration. The variant `Other` holds any other string.
+fn open_enumeration(values: &[String]) -> Vec<Value> {
+    let mut names = Namespace::default();
+    names.claim("Other");
+    let name = |text: &String| if text.is_empty() { "Empty".to_owned() } else { variant_name(text) };
+    values.iter().map(|text| Value { json: Json::String(text.clone()), rust: names.claim(&name(text)) }).collect()
+}
+
+/// Returns the values of an enumeration with their names.
+fn enumeration(values: &[Json]) -> Vec<Value> {
+    let mut names = Namespace::default();
+    values
+        .iter()
+        .map(|json| {
+            let wanted = match json {
+                Json::String(text) if text.is_empty() => "Empty".to_owned(),
+                Json::String(text) => variant_name(text),
+                Json::Number(number) => {
+                    format!("Number{}", number.to_string().replace('-', "Minus").replace('.', "_").replace('+', ""))
+                }
+                Json::Bool(true) => "True".to_owned(),
+                Json::Bool(false) => "False".to_owned(),
+                Json::Null => "Null".to_owned(),
+                Json::Array(_) => "Array".to_owned(),
+                Json::Object(_) => "Object".to_owned(),
+            };
+            Value { json: json.clone(), rust: names.claim(&wanted) }
+        })
+        .collect()
+}
+
+/// Returns the word for a variant of a union in the name of an inline type.
+fn variant_label(schema: &Schema) -> String {
+    match &schema.unchecked().kind {
+        Kind::Ref(name) => name.clone(),
+        Kind::Object(object) => {
+            let tag = object.properties.values().find_map(|property| match &property.schema.kind {
+                Kind::Values(values) if values.len() == 1 => values[0].as_str(),
+                _ => None,
+            });
+            tag.filter(|tag| !tag.is_empty()).map_or("Object".to_owned(), variant_name)
+        }
+        Kind::Array(_) => "Array".to_owned(),
+        Kind::Values(_) => "Value".to_owned(),
+        Kind::String(_) => "String".to_owned(),
+        Kind::Integer(_) => "Integer".to_owned(),
+        Kind::Number(_) => "Number".to_owned(),
+        Kind::Boolean => "Boolean".to_owned(),
+        _ => "Other".to_owned(),
+    }
+}
+
+/// Returns the name of a variant for messages.
+fn readable(schema: &Schema) -> String {
+    match &schema.kind {
+        Kind::Ref(name) => name.clone(),
+        _ => format!("the variant at {}", schema.note.pointer),
+    }
+}
+
+/// Returns a text that is the same for two schemas if and only if their structure is equal.
+fn fingerprint(schema: &Schema) -> String {
+    match &schema.kind {
+        Kind::Array(array) => {
+            let first: String = array.first.iter().map(|item| format!("{},", fingerprint(item))).collect();
+            format!("[{first}{} {:?}]", fingerprint(&array.items), array.length)
+        }
+        Kind::String(_) if !schema.note.known_values.is_empty() => {
+            format!("{:?} {:?}", schema.kind, schema.note.known_values)
+        }
+        Kind::Object(object) => {
+            let properties: Vec<String> = object
+                .properties
+                .iter()
+                .map(|(name, property)| {
+                    format!("{name:?}{} {}", if property.required { "!" } else { "" }, fingerprint(&property.schema))
+                })
+                .collect();
+            let pattern = object.pattern.as_ref();
+            let pattern = pattern.map(|it| format!("/{:?} {},", it.pattern, fingerprint(&it.schema)));
+            let additional = fingerprint(&object.additional);
+            format!("{{{} {}{additional}}}", properties.join(","), pattern.unwrap_or_default())
+        }
+        Kind::Checked(inner, checks) => format!("<{} {checks:?}>", fingerprint(inner)),
+        Kind::Union(variants) => format!("({})", variants.iter().map(fingerprint).collect::<Vec<_>>().join("|")),
+        kind => format!("{kind:?}"),
+    }
+}

@@ -1,0 +1,244 @@
+//! Requests, notifications and error codes. They are derived from the message sets and other definitions.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use crate::mapping::{Direction, MappedMessage, Mapping};
+use crate::text::names::{Namespace, constant_name};
+use crate::{
+    Content, Era, ErrorCode, MessageKind, MessageSet, Notification, Origin, Params, Protocol, Request, Shape, Side,
+    Struct, Tag, Type, TypeId,
+};
+use mcpgen_schema::Problem;
+use mcpgen_schema::json::{Json, integer};
+
+/// Sets the requests, notifications, error codes and the era. Returns the problems of the mapping.
+pub(super) fn collect(
+    protocol: &mut Protocol,
+    names: &BTreeMap<String, TypeId>,
+    mapping: Option<&Mapping>,
+) -> Vec<Problem> {
+    for messages in MessageSet::ALL {
+        let Some(&union) = names.get(messages.definition()) else { continue };
+        if !protocol.types[union].is_message_set() {
+            continue;
+        }
+        for type_id in protocol.uses(union) {
+            add(protocol, names, type_id, Some(messages));
+        }
+    }
+    let problems = mapping.map_or_else(Vec::new, |mapping| Mapped { protocol, names, mapping }.add());
+    for type_id in unlisted(protocol) {
+        add(protocol, names, type_id, None);
+    }
+    protocol.era = match protocol.requests.iter().any(|request| request.method == "initialize") {
+        true => Era::Legacy,
+        false => Era::Modern,
+    };
+    protocol.error_codes = error_codes(protocol);
+    problems
+}
+
+fn add(protocol: &mut Protocol, names: &BTreeMap<String, TypeId>, type_id: TypeId, messages: Option<MessageSet>) {
+    let Some(Tag { method, kind, .. }) = Tag::of(&protocol.types[type_id]) else { return };
+    let (method, kind) = (method.to_owned(), messages.map_or(kind, |messages| messages.kind));
+    let side = messages.map(|messages| messages.sender);
+    let params = params(protocol, type_id);
+    if kind == MessageKind::Request {
+        if let Some(known) = protocol.requests.iter_mut().find(|known| known.type_id == type_id) {
+            known.senders.extend(side);
+            return;
+        }
+        let task_result = task_result(protocol, names, params.as_ref());
+        let result = result(protocol, names, &protocol.types[type_id].name);
+        protocol.requests.push(Request {
+            method,
+            type_id,
+            senders: side.into_iter().collect(),
+            params,
+            result,
+            task_result,
+        });
+    } else {
+        if let Some(known) = protocol.notifications.iter_mut().find(|known| known.type_id == type_id) {
+            known.senders.extend(side);
+            return;
+        }
+        protocol.notifications.push(Notification { method, type_id, senders: side.into_iter().collect(), params });
+    }
+}
+
+/// Returns the messages that no message set lists. In a schema with message sets, these are the requests that are
+/// embedded in other messages.
+fn unlisted(protocol: &Protocol) -> Vec<TypeId> {
+    let listed = |id: &TypeId| {
+        protocol.requests.iter().any(|known| known.type_id == *id)
+            || protocol.notifications.iter().any(|known| known.type_id == *id)
+    };
+    let has_sets = protocol.has_message_sets();
+    (0..protocol.types.len())
+        .filter(|id| protocol.types[*id].origin == Origin::Definition && !listed(id))
+        .filter(|id| Tag::of(&protocol.types[*id]).is_some_and(|tag| !has_sets || tag.kind == MessageKind::Request))
+        .collect()
+}
+
+/// Adds the messages of a mapping.
+struct Mapped<'a> {
+    protocol: &'a mut Protocol,
+    names: &'a BTreeMap<String, TypeId>,
+    mapping: &'a Mapping,
+}
+
+impl Mapped<'_> {
+    fn add(mut self) -> Vec<Problem> {
+        let mapping = self.mapping;
+        let (mut problems, mut seen) = (Vec::new(), BTreeSet::new());
+        for message in &mapping.messages {
+            let twice = || "another entry has the same definition".to_owned();
+            let added = match seen.insert(&message.entry.definition) {
+                true => self.message(message),
+                false => Err(("definition", twice(), "remove one of the entries")),
+            };
+            if let Err((key, why, remedy)) = added {
+                problems.push(mapping.problem(&message.entry, key, why, remedy));
+            }
+        }
+        problems
+    }
+
+    fn message(&mut self, MappedMessage { is_request, entry }: &MappedMessage) -> Result<(), Refusal> {
+        let type_id = self.definition("definition", &entry.definition)?;
+        let def = &self.protocol.types[type_id];
+        if matches!(def.shape, Shape::Alias(..) | Shape::Core(_)) {
+            return Err(("definition", "its Rust type is an alias".to_owned(), "map a definition that is an object"));
+        }
+        let tag = Tag::of(def);
+        let method = match (&entry.method, &tag) {
+            (Some(method), Some(tag)) if method != tag.method => {
+                let why = format!("the method is {method:?}, but the definition has {:?}", tag.method);
+                return Err(("method", why, "correct the method, or leave it out"));
+            }
+            (Some(method), _) => method.clone(),
+            (None, Some(tag)) => tag.method.to_owned(),
+            (None, None) => {
+                let why = "the definition has no constant member `method` or `command`".to_owned();
+                return Err(("method", why, "add `method`"));
+            }
+        };
+        let params = match &entry.params {
+            Some(name) => Some(Params { content: Type::Named(self.definition("params", name)?), required: true }),
+            // A definition without a method describes the params, not the message.
+            None if tag.is_none() => Some(Params { content: Type::Named(type_id), required: true }),
+            None => params(self.protocol, type_id),
+        };
+        let result = match &entry.result {
+            Some(name) => Type::Named(self.definition("result", name)?),
+            None => result(self.protocol, self.names, &entry.definition),
+        };
+        let senders = match entry.direction {
+            None => Vec::new(),
+            Some(Direction::ClientToServer) => vec![Side::Client],
+            Some(Direction::ServerToClient) => vec![Side::Server],
+            Some(Direction::Both) => vec![Side::Client, Side::Server],
+        };
+        self.protocol.requests.retain(|known| known.type_id != type_id);
+        self.protocol.notifications.retain(|known| known.type_id != type_id);
+        if *is_request {
+            let task_result = task_result(self.protocol, self.names, params.as_ref());
+            self.protocol.requests.push(Request { method, type_id, senders, params, result, task_result });
+        } else {
+            self.protocol.notifications.push(Notification { method, type_id, senders, params });
+        }
+        Ok(())
+    }
+
+    fn definition(&self, key: &'static str, name: &str) -> Result<TypeId, Refusal> {
+        let found = self.names.get(name).copied();
+        found.ok_or_else(|| (key, format!("there is no definition `{name}`"), "correct the name"))
+    }
+}
+
+/// The key of an entry, the problem and the remedy.
+type Refusal = (&'static str, String, &'static str);
+
+fn body(protocol: &Protocol, type_id: TypeId) -> Option<&Struct> {
+    protocol.as_struct(&Type::Named(type_id))
+}
+
+/// Returns the params of a message: its member `params`, or `arguments` or `body` as in the Debug Adapter Protocol.
+fn params(protocol: &Protocol, type_id: TypeId) -> Option<Params> {
+    let name = match Tag::of(&protocol.types[type_id]).map(|tag| tag.member) {
+        Some("command") => "arguments",
+        Some("event") => "body",
+        _ => "params",
+    };
+    member(protocol, type_id, name)
+}
+
+fn member(protocol: &Protocol, type_id: TypeId, wire: &str) -> Option<Params> {
+    let member = body(protocol, type_id)?.members.iter().find(|member| member.wire == wire)?;
+    match &member.content {
+        Content::Value(content) => Some(Params { content: content.clone(), required: member.required }),
+        Content::Constant(_) => Some(Params { content: Type::Any, required: member.required }),
+    }
+}
+
+/// Returns the result of a request: for `XRequest` the result of `XResultResponse`, otherwise `XResult`, otherwise the
+/// body of `XResponse`, otherwise `EmptyResult`.
+fn result(protocol: &Protocol, names: &BTreeMap<String, TypeId>, request: &str) -> Type {
+    let stem = request.strip_suffix("Request").unwrap_or(request);
+    if let Some(&response) = names.get(&format!("{stem}ResultResponse"))
+        && let Some(Params { content, .. }) = member(protocol, response, "result")
+    {
+        return content;
+    }
+    if let Some(&result) = names.get(&format!("{stem}Result")) {
+        return Type::Named(result);
+    }
+    if let Some(&response) = names.get(&format!("{stem}Response")) {
+        let body = member(protocol, response, "body").or_else(|| member(protocol, response, "result"));
+        return body.map_or(Type::Named(response), |body| body.content);
+    }
+    names.get("EmptyResult").map_or(Type::Object, |&id| Type::Named(id))
+}
+
+/// Returns the task result of a request whose params have a member `task`.
+fn task_result(protocol: &Protocol, names: &BTreeMap<String, TypeId>, params: Option<&Params>) -> Option<Type> {
+    let carries_task = |content: &Type| {
+        protocol.as_struct(content).is_some_and(|body| body.members.iter().any(|member| member.wire == "task"))
+    };
+    let content = protocol.follow(&params?.content);
+    let any = match content {
+        Type::Named(id) => match &protocol.types[*id].shape {
+            Shape::Union(union) => union.variants.iter().any(|variant| carries_task(&variant.content)),
+            _ => carries_task(content),
+        },
+        _ => false,
+    };
+    let task = *names.get("CreateTaskResult")?;
+    any.then_some(Type::Named(task))
+}
+
+/// Returns the error codes that are constants in a definition, as its member `code` or as `code` in its member `error`.
+fn error_codes(protocol: &Protocol) -> Vec<ErrorCode> {
+    let mut codes: Vec<ErrorCode> = Vec::new();
+    let mut names = Namespace::default();
+    for (type_id, def) in protocol.types.iter().enumerate().filter(|(_, def)| def.origin == Origin::Definition) {
+        let Some(body) = body(protocol, type_id) else { continue };
+        let inner =
+            body.members.iter().find(|member| member.wire == "error").and_then(|member| match &member.content {
+                Content::Value(content) => protocol.as_struct(content),
+                Content::Constant(_) => None,
+            });
+        let Some(code) = code(body).or_else(|| code(inner?)) else { continue };
+        codes.push(ErrorCode { code, type_id, rust: names.claim(&constant_name(&def.name)) });
+    }
+    codes
+}
+
+fn code(body: &Struct) -> Option<i64> {
+    let member = body.members.iter().find(|member| member.wire == "code")?;
+    match &member.content {
+        Content::Constant(Json::Number(number)) => i64::try_from(integer(number)?).ok(),
+        _ => None,
+    }
+}

@@ -1,0 +1,14 @@
+//! Builds the model from the normal form. `builder` creates the types, `unions` finds the decision of each union,
+//! `names` names types and variants, `boxes` breaks cycles, `methods` pairs requests with results, `areas` assigns types
+//! to files, and `shared` finds the types that an extension shares with a revision.
+
+pub mod areas;
+mod boxes;
+mod builder;
+mod methods;
+mod names;
+mod shared;
+mod unions;
+
+pub use builder::{Contract, build, model};
+pub use shared::extend;

@@ -1,0 +1,152 @@
+//! Names of types and variants. Definitions keep their names, and inline types are named after the members that contain
+//! them.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use indexmap::IndexMap;
+
+use crate::text::names::{Namespace, field_name, type_name};
+use crate::{MessageKind, MessageSet, Origin, Shape, Type, TypeDef, TypeId, Union, Variant};
+
+/// Names all types. Definitions keep their names, and inline types are named after the members that contain them.
+pub(super) fn name_types(types: &mut [TypeDef], occurrences: Vec<Vec<Occurrence>>) {
+    let mut names = Namespace::default();
+    for reserved in ["ClientMessage", "ServerMessage"] {
+        names.claim(reserved);
+    }
+    for def in types.iter_mut().filter(|def| !matches!(def.origin, Origin::Inline(_))) {
+        def.rust = names.claim(&type_name(&def.name));
+    }
+    let mut wanted: IndexMap<TypeId, String> = IndexMap::new();
+    for (id, occurrences) in occurrences.iter().enumerate().filter(|(_, occurrences)| !occurrences.is_empty()) {
+        wanted.insert(id, short_name(types, id, occurrences).unwrap_or_else(|| occurrences[0].long_name()));
+    }
+    // A short name is used only if no other inline type or definition would have it.
+    let mut demand: BTreeMap<&str, usize> = BTreeMap::new();
+    wanted.values().for_each(|name| *demand.entry(name).or_default() += 1);
+    for (id, name) in &wanted {
+        let contested = !names.is_free(name) || demand[name.as_str()] > 1;
+        let name = if contested { occurrences[*id][0].long_name() } else { name.clone() };
+        types[*id].rust = names.claim(&name);
+        types[*id].name.clone_from(&types[*id].rust);
+    }
+}
+
+/// Returns a name of an inline type without its parent: the name of the member if several parents have it, or `AOrB`
+/// for a union of two definitions.
+fn short_name(types: &[TypeDef], id: TypeId, occurrences: &[Occurrence]) -> Option<String> {
+    if let Shape::Union(Union { variants, .. }) = &types[id].shape
+        && let [Variant { content: Type::Named(a), .. }, Variant { content: Type::Named(b), .. }] = variants.as_slice()
+        && [a, b].iter().all(|id| matches!(types[**id].origin, Origin::Definition))
+    {
+        return Some(either(&types[*a].rust, &types[*b].rust));
+    }
+    let parents: BTreeSet<&str> = occurrences.iter().map(|occurrence| occurrence.parent.as_str()).collect();
+    let same_label = occurrences.iter().all(|occurrence| occurrence.label == occurrences[0].label);
+    (parents.len() > 1 && same_label && !GENERIC_LABELS.contains(&occurrences[0].label.as_str()))
+        .then(|| type_name(&field_name(&occurrences[0].label)))
+}
+
+/// Joins two names: `TextResourceContents` and `BlobResourceContents` become `TextOrBlobResourceContents`.
+fn either(a: &str, b: &str) -> String {
+    let (a_words, b_words) = (words(a), words(b));
+    let most = a_words.len().min(b_words.len()) - 1;
+    let head = a_words.iter().zip(&b_words).take(most).take_while(|(a, b)| a == b).count();
+    let tail = a_words.iter().rev().zip(b_words.iter().rev()).take(most - head).take_while(|(a, b)| a == b).count();
+    let middle = |words: &[&str]| words[head..words.len() - tail].concat();
+    let (head_text, tail_text) = (a_words[..head].concat(), a_words[a_words.len() - tail..].concat());
+    format!("{head_text}{}Or{}{tail_text}", middle(&a_words), middle(&b_words))
+}
+
+/// Returns the words of a `CamelCase` name.
+pub(super) fn words(name: &str) -> Vec<&str> {
+    let mut starts: Vec<usize> = name.char_indices().filter(|(_, c)| c.is_uppercase()).map(|(at, _)| at).collect();
+    if starts.first() != Some(&0) {
+        starts.insert(0, 0);
+    }
+    starts
+        .iter()
+        .enumerate()
+        .map(|(i, &start)| &name[start..starts.get(i + 1).copied().unwrap_or(name.len())])
+        .collect()
+}
+
+/// Names variants after their content. Names of messages lose the suffix `Request` or `Notification`.
+pub(super) fn name_variants(types: &mut [TypeDef]) {
+    for id in 0..types.len() {
+        let (variants, messages) = match &types[id].shape {
+            Shape::Union(union) => (&union.variants, union.messages),
+            Shape::Undecided(undecided) => (&undecided.alternatives, None),
+            _ => continue,
+        };
+        let suffix = match messages {
+            Some(MessageSet { kind: MessageKind::Request, .. }) => "Request",
+            Some(MessageSet { kind: MessageKind::Notification, .. }) => "Notification",
+            None => "",
+        };
+        let mut names = Namespace::default();
+        let named: Vec<String> = variants
+            .iter()
+            .map(|variant| {
+                let name = content_name(types, &variant.content, &variant.rust);
+                let short = name.strip_suffix(suffix).filter(|short| !short.is_empty()).unwrap_or(&name);
+                names.claim(&type_name(short))
+            })
+            .collect();
+        let variants = match &mut types[id].shape {
+            Shape::Union(union) => Some(&mut union.variants),
+            Shape::Undecided(undecided) => Some(&mut undecided.alternatives),
+            _ => None,
+        };
+        if let Some(variants) = variants {
+            variants.iter_mut().zip(named).for_each(|(variant, name)| variant.rust = name);
+        }
+    }
+}
+
+fn content_name(types: &[TypeDef], content: &Type, label: &str) -> String {
+    match content {
+        Type::Named(id) if matches!(types[*id].origin, Origin::Inline(_)) && !label.is_empty() => label.to_owned(),
+        Type::Named(id) => types[*id].rust.clone(),
+        Type::List(inner) => match &**inner {
+            Type::Named(id) => format!("{}Array", types[*id].rust),
+            inner => format!("{}Array", content_name(types, inner, "")),
+        },
+        Type::Map(_) | Type::Object => "Object".to_owned(),
+        Type::Nullable(inner) => content_name(types, inner, label),
+        Type::Any => "Any".to_owned(),
+        Type::Never => "Never".to_owned(),
+        Type::Null => "Null".to_owned(),
+        Type::Boolean => "Boolean".to_owned(),
+        Type::String => "String".to_owned(),
+        Type::Signed | Type::Unsigned => "Integer".to_owned(),
+        Type::Number => "Number".to_owned(),
+    }
+}
+
+/// An occurrence of an inline type: the name of its parent, and its label in the parent.
+#[derive(Clone)]
+pub(super) struct Occurrence {
+    pub definition: String,
+    pub parent: String,
+    pub label: String,
+    pub pointer: String,
+    /// Whether the type is separate from equal types elsewhere.
+    pub own: bool,
+}
+
+impl Occurrence {
+    pub(super) fn below(&self, label: &str) -> Occurrence {
+        let parent = if self.label.is_empty() { self.parent.clone() } else { self.long_name() };
+        let (definition, pointer) = (self.definition.clone(), self.pointer.clone());
+        Occurrence { definition, parent, label: label.to_owned(), pointer, own: false }
+    }
+
+    fn long_name(&self) -> String {
+        let (parent, label) = (type_name(&self.parent), type_name(&field_name(&self.label)));
+        format!("{}{}", parent.trim_end_matches('_'), label.trim_end_matches('_'))
+    }
+}
+
+/// Labels that do not describe a type.
+pub(super) const GENERIC_LABELS: &[&str] = &["Item", "Value", ""];

@@ -1,0 +1,560 @@
+//! Finds the decision of a union from the schemas of its variants alone.
+
+use std::collections::BTreeSet;
+
+use indexmap::IndexMap;
+
+use crate::decision::{Condition, Decision, Guard};
+use mcpgen_schema::JsonTypes;
+use mcpgen_schema::algebra::Algebra;
+use mcpgen_schema::json::Json;
+use mcpgen_schema::normal::{Array, Bounds, Discriminator, Kind, Length, Object, Property, Schema};
+
+/// Two variants that no guard separates.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) struct Conflict {
+    /// The first variant.
+    pub a: usize,
+    /// The second variant.
+    pub b: usize,
+    /// A document that both accept, if one was found.
+    pub example: Option<Json>,
+}
+
+/// Decides a union.
+///
+/// # Errors
+/// The first two variants that no guard separates, if neither contains the other.
+pub(super) fn decide(
+    variants: &[Schema],
+    discriminator: Option<&Discriminator>,
+    algebra: &Algebra<'_>,
+) -> Result<Decision, Conflict> {
+    let mut search = Search { variants, discriminator, algebra, decision: Decision::default() };
+    let all: Vec<usize> = (0..variants.len()).collect();
+    search.decision.overlapping =
+        all.iter().any(|&a| all[a + 1..].iter().any(|&b| !algebra.disjoint(&variants[a], &variants[b])));
+    search.by_type(all)?;
+    Ok(search.decision)
+}
+
+/// Returns whether the decision accepts every document that some variant accepts, even if a guard selects another one.
+pub(super) fn is_exact(decision: &Decision, variants: &[Schema], algebra: &Algebra<'_>) -> bool {
+    let guards: Vec<Option<Schema>> = decision.guards.iter().map(|guard| guarded(&guard.when)).collect();
+    variants.iter().enumerate().all(|(index, variant)| {
+        for (guard, schema) in decision.guards.iter().zip(&guards) {
+            let Some(schema) = schema else { return false };
+            let is_sent_here = algebra.contains(schema, variant);
+            let fits = guard.variant == index
+                || algebra.disjoint(variant, schema)
+                || algebra.contains(&variants[guard.variant], variant);
+            if !fits {
+                return false;
+            }
+            // Later guards are not evaluated for documents of this variant.
+            if is_sent_here {
+                return true;
+            }
+        }
+        true
+    })
+}
+
+/// Returns the schema of the documents for which a guard holds, or `None` if the guard tests several members.
+fn guarded(when: &[Condition]) -> Option<Schema> {
+    let mut all = Vec::new();
+    for condition in when {
+        let kind = match condition {
+            Condition::Type(types) => {
+                let kinds = types.each().map(|one| match one {
+                    JsonTypes::NULL => Some(Kind::Null),
+                    JsonTypes::BOOLEAN => Some(Kind::Boolean),
+                    JsonTypes::INTEGER => Some(Kind::Integer(Bounds::default())),
+                    JsonTypes::FRACTION => Some(Kind::Number(Bounds::default())),
+                    JsonTypes::STRING => Some(Kind::String(Length::default())),
+                    JsonTypes::ARRAY => Some(Kind::Array(Box::new(Array {
+                        first: Vec::new(),
+                        items: Schema::any(),
+                        length: Length::default(),
+                    }))),
+                    _ => Some(object(IndexMap::new())),
+                });
+                Kind::union(kinds.map(|kind| kind.map(|kind| Schema::at("", kind))).collect::<Option<_>>()?)
+            }
+            Condition::Value(path, values) => member(path, true, Kind::Values(values.clone()))?,
+            Condition::Present(path) => member(path, true, Kind::Any)?,
+            Condition::Absent(path) => member(path, false, Kind::Never)?,
+        };
+        all.push(Schema::at("", kind));
+    }
+    Some(match all.len() {
+        0 => Schema::any(),
+        1 => all.remove(0),
+        _ => Schema::at("", Kind::All(all)),
+    })
+}
+
+/// Returns the objects with a member at the path.
+fn member(path: &[String], required: bool, kind: Kind) -> Option<Kind> {
+    let (name, rest) = path.split_first()?;
+    let kind = if rest.is_empty() { kind } else { member(rest, required, kind)? };
+    // `0` may be the index of an array, so it does not imply an object.
+    (name != "0").then(|| {
+        let schema = Schema::at("", kind);
+        object([(name.clone(), Property { required, schema })].into_iter().collect())
+    })
+}
+
+fn object(properties: IndexMap<String, Property>) -> Kind {
+    Kind::Object(Box::new(Object { properties, pattern: None, additional: Schema::any() }))
+}
+
+/// Returns the first variant that accepts everything that the others accept. The union is an alias of it.
+///
+/// If the others all require a key that this variant does not know, the key separates them, and nothing is absorbed.
+/// For example, the schema of JSON-RPC notifications also accepts requests.
+pub(super) fn absorbing(variants: &[Schema], algebra: &Algebra<'_>) -> Option<usize> {
+    let search = Search { variants, discriminator: None, algebra, decision: Decision::default() };
+    let (large, _) = variants.iter().enumerate().find(|(large, variant)| {
+        variants.iter().enumerate().all(|(small, other)| small == *large || algebra.contains(variant, other))
+    })?;
+    let rest: Vec<usize> = (0..variants.len()).filter(|&variant| variant != large).collect();
+    let group: Vec<usize> = [large].into_iter().chain(rest.iter().copied()).collect();
+    let separable = search.split(&group, &[]).is_some_and(|split| {
+        matches!(split.as_slice(), [(Some(Condition::Present(_)), with), (None, without)] if *with == rest && *without == [large])
+    });
+    (!separable).then_some(large)
+}
+
+/// The number of nested references after which a schema counts as unknown.
+const MAX_DEPTH: u32 = 48;
+
+struct Search<'a> {
+    variants: &'a [Schema],
+    discriminator: Option<&'a Discriminator>,
+    algebra: &'a Algebra<'a>,
+    decision: Decision,
+}
+
+/// A split of a group: the variants that remain for each condition, where `None` is "otherwise".
+type Split = Vec<(Option<Condition>, Vec<usize>)>;
+
+/// A variant, and the objects that it allows at a path.
+struct Candidate<'s> {
+    variant: usize,
+    objects: Vec<&'s Object>,
+}
+
+impl<'a> Search<'a> {
+    fn guard(&mut self, when: Vec<Condition>, variant: usize) {
+        self.decision.guards.push(Guard { when, variant });
+    }
+
+    /// Splits a group by JSON type.
+    fn by_type(&mut self, group: Vec<usize>) -> Result<(), Conflict> {
+        let mut groups: Vec<(JsonTypes, Vec<usize>)> = Vec::new();
+        for one in JsonTypes::ALL.each() {
+            let accepts = |&variant: &usize| self.types(&self.variants[variant], 0).intersects(one);
+            let takers: Vec<usize> = group.iter().copied().filter(accepts).collect();
+            match groups.iter_mut().find(|(_, variants)| *variants == takers) {
+                _ if takers.is_empty() => {}
+                Some((types, _)) => *types = *types | one,
+                None => groups.push((one, takers)),
+            }
+        }
+        groups.sort_by_key(|(types, variants)| (variants[0], *types));
+        if let [(_, only)] = groups.as_slice()
+            && only.len() == group.len()
+        {
+            return self.by_shape(group, Vec::new(), groups[0].0);
+        }
+        for (types, variants) in groups {
+            self.by_shape(variants, vec![Condition::Type(types)], types)?;
+        }
+        Ok(())
+    }
+
+    /// Splits a group of one JSON type by tags and keys.
+    fn by_shape(&mut self, group: Vec<usize>, when: Vec<Condition>, types: JsonTypes) -> Result<(), Conflict> {
+        if let [only] = group.as_slice() {
+            self.guard(when, *only);
+            return Ok(());
+        }
+        let split = match types {
+            JsonTypes::OBJECT => self.by_discriminator(&group).or_else(|| self.split(&group, &[])),
+            JsonTypes::ARRAY => self.split(&group, &["0"]),
+            _ => None,
+        };
+        let split = match split.or_else(|| self.by_whole_value(&group)) {
+            Some(split) => split,
+            None => self.by_containment(&group)?,
+        };
+        // An empty array has no first item, so a separate guard selects its variant.
+        let has_otherwise = split.iter().any(|(condition, _)| condition.is_none());
+        let takes_empty = |&variant: &usize| self.algebra.accepts(&self.variants[variant], &Json::Array(Vec::new()));
+        let empty = group.iter().copied().find(takes_empty).filter(|_| types == JsonTypes::ARRAY && !has_otherwise);
+        for (condition, variants) in split {
+            let when = when.iter().cloned().chain(condition).collect();
+            self.by_shape(variants, when, types)?;
+        }
+        if let Some(variant) = empty {
+            let absent = Condition::Absent(vec!["0".to_owned()]);
+            self.guard(when.into_iter().chain([absent]).collect(), variant);
+        }
+        Ok(())
+    }
+
+    /// Splits by the property that `discriminator` names. The values of the property are its constants, or else those
+    /// in the mapping, or else the names of the definitions.
+    fn by_discriminator(&mut self, group: &[usize]) -> Option<Split> {
+        let discriminator = self.discriminator?;
+        let mut split: Split = Vec::new();
+        let mut taken: Vec<Json> = Vec::new();
+        let mut are_constants = true;
+        for &variant in group {
+            let objects = self.objects(&self.variants[variant], &[], 0)?;
+            let at = at(&objects, &discriminator.property, self.algebra);
+            let values = match at.values() {
+                Some(values) => values,
+                None => {
+                    are_constants = false;
+                    self.mapped(discriminator, variant, &at)?
+                }
+            };
+            if !at.required || values.iter().any(|value| taken.contains(value)) {
+                return None;
+            }
+            taken.extend(values.iter().cloned());
+            split.push((Some(Condition::Value(vec![discriminator.property.clone()], values)), vec![variant]));
+        }
+        // Without constants, the schema also accepts values that select no variant.
+        self.decision.overlapping |= !are_constants;
+        Some(split)
+    }
+
+    /// Returns the values of a discriminator that select a variant whose property has no constant.
+    fn mapped(&self, discriminator: &Discriminator, variant: usize, at: &AtPath<'_>) -> Option<Vec<Json>> {
+        let Kind::Ref(name) = &self.variants[variant].kind else { return None };
+        let mapped = discriminator.mapping.iter().filter(|(_, target)| target == name);
+        let mut values: Vec<Json> = mapped.map(|(value, _)| Json::String(value.clone())).collect();
+        if values.is_empty() {
+            values.push(Json::String(name.clone()));
+        }
+        let accepts = |value: &Json| at.schemas.iter().all(|it| it.is_some_and(|it| self.algebra.accepts(it, value)));
+        values.iter().all(accepts).then_some(values)
+    }
+
+    fn split(&self, group: &[usize], base: &[&str]) -> Option<Split> {
+        let candidates = group
+            .iter()
+            .map(|&variant| Some(Candidate { variant, objects: self.objects(&self.variants[variant], base, 0)? }))
+            .collect::<Option<Vec<Candidate<'_>>>>()?;
+        let base: Vec<String> = base.iter().map(|&segment| segment.to_owned()).collect();
+        let paths = paths(&candidates, &base, self.algebra);
+        self.by_tag(&candidates, &paths)
+            .or_else(|| self.by_open_tag(&candidates, &paths, true))
+            .or_else(|| self.by_key(&candidates, &paths))
+            .or_else(|| self.by_open_tag(&candidates, &paths, false))
+            .filter(|split| split.iter().all(|(_, variants)| variants.len() < group.len()))
+    }
+
+    /// Splits by a member that has constant values in every variant.
+    fn by_tag(&self, candidates: &[Candidate<'_>], paths: &[KeyPath<'_>]) -> Option<Split> {
+        let mut best: Option<(usize, bool, Split)> = None;
+        for path in paths {
+            let Some(values) = path.at.iter().map(|at| at.values()).collect::<Option<Vec<_>>>() else { continue };
+            let mut groups = group_by_value(candidates, &values);
+            let absent: Vec<usize> = candidates
+                .iter()
+                .zip(&path.at)
+                .filter(|(_, at)| !at.required)
+                .map(|(candidate, _)| candidate.variant)
+                .collect();
+            let distinct = groups.len();
+            let required = absent.is_empty();
+            if !required {
+                groups.push((Condition::Absent(path.segments.clone()), absent));
+            }
+            let smaller = groups.iter().all(|(_, variants)| variants.len() < candidates.len());
+            let better = best.as_ref().is_none_or(|(count, all, _)| (distinct, required) > (*count, *all));
+            if distinct > 1 && smaller && better {
+                let split = groups
+                    .into_iter()
+                    .map(|(condition, variants)| (Some(at_path(condition, &path.segments)), variants));
+                best = Some((distinct, required, split.collect()));
+            }
+        }
+        best.map(|(_, _, split)| split)
+    }
+
+    /// Splits by a member that is constant in some variants and not in the others.
+    fn by_open_tag(&self, candidates: &[Candidate<'_>], paths: &[KeyPath<'_>], declared: bool) -> Option<Split> {
+        paths.iter().find_map(|path| {
+            let (mut tagged, mut values, mut rest) = (Vec::new(), Vec::new(), Vec::new());
+            for (candidate, at) in candidates.iter().zip(&path.at) {
+                match at.values() {
+                    Some(known) if at.required => {
+                        tagged.push(Candidate { variant: candidate.variant, objects: Vec::new() });
+                        values.push(known);
+                    }
+                    _ => rest.push((candidate.variant, at)),
+                }
+            }
+            let usable = !tagged.is_empty() && !rest.is_empty() && rest.iter().all(|(_, at)| !declared || at.declared);
+            usable.then(|| {
+                let groups = group_by_value(&tagged, &values).into_iter();
+                let mut split: Split =
+                    groups.map(|(condition, m)| (Some(at_path(condition, &path.segments)), m)).collect();
+                split.push((None, rest.into_iter().map(|(variant, _)| variant).collect()));
+                split
+            })
+        })
+    }
+
+    /// Splits by a key that some variants require and the others do not know. Prefers the most even split, and
+    /// among equal ones the first. If the key has constant values, other values lead to the other variants.
+    fn by_key(&self, candidates: &[Candidate<'_>], paths: &[KeyPath<'_>]) -> Option<Split> {
+        let mut best: Option<(usize, Split)> = None;
+        for path in paths {
+            let (with, without): (Vec<_>, Vec<_>) = candidates.iter().zip(&path.at).partition(|(_, at)| at.required);
+            let apart = !with.is_empty() && !without.is_empty() && without.iter().all(|(_, at)| !at.declared);
+            let evenness = with.len().min(without.len());
+            if apart && best.as_ref().is_none_or(|(known, _)| evenness > *known) {
+                let variants = |side: Vec<(&Candidate<'_>, &AtPath<'_>)>| {
+                    side.into_iter().map(|(candidate, _)| candidate.variant).collect()
+                };
+                let values = with.iter().map(|(_, at)| at.values()).collect::<Option<Vec<_>>>();
+                let condition = match values {
+                    Some(values) => Condition::Value(path.segments.clone(), distinct(values.concat())),
+                    None => Condition::Present(path.segments.clone()),
+                };
+                let rest = required_only_by(candidates, paths, &without);
+                best = Some((evenness, vec![(Some(condition), variants(with)), (rest, variants(without))]));
+            }
+        }
+        best.map(|(_, split)| split)
+    }
+
+    /// Splits enumerations by the value.
+    fn by_whole_value(&self, group: &[usize]) -> Option<Split> {
+        let values: Vec<Vec<Json>> = group
+            .iter()
+            .map(|&variant| match &self.algebra.follow(&self.variants[variant])?.kind {
+                Kind::Values(values) => Some(values.clone()),
+                _ => None,
+            })
+            .collect::<Option<_>>()?;
+        let candidates: Vec<Candidate<'_>> =
+            group.iter().map(|&variant| Candidate { variant, objects: Vec::new() }).collect();
+        let groups = group_by_value(&candidates, &values);
+        let smaller = groups.iter().all(|(_, variants)| variants.len() < group.len());
+        smaller.then(|| groups.into_iter().map(|(condition, variants)| (Some(condition), variants)).collect())
+    }
+
+    /// Splits off a variant that another one contains, by a key that only the contained one knows. Without such a key,
+    /// it is absorbed.
+    fn by_containment(&mut self, group: &[usize]) -> Result<Split, Conflict> {
+        for &inner in group {
+            let Some(&outer) = group
+                .iter()
+                .find(|&&outer| outer != inner && self.algebra.contains(&self.variants[outer], &self.variants[inner]))
+            else {
+                continue;
+            };
+            let rest: Vec<usize> = group.iter().copied().filter(|&variant| variant != inner).collect();
+            if let Some(key) = self.own_key(inner, &rest) {
+                return Ok(vec![(Some(Condition::Present(vec![key])), vec![inner]), (None, rest)]);
+            }
+            self.decision.absorbed.push((inner, outer));
+            return Ok(vec![(None, rest)]);
+        }
+        let (a, b) = (group[0], group[1]);
+        let example = self.algebra.example_of_both(&self.variants[a], &self.variants[b]);
+        Err(Conflict { a, b, example })
+    }
+
+    fn own_key(&self, variant: usize, others: &[usize]) -> Option<String> {
+        let own = self.objects(&self.variants[variant], &[], 0)?;
+        let others: Vec<&Object> = others
+            .iter()
+            .map(|&other| self.objects(&self.variants[other], &[], 0))
+            .collect::<Option<Vec<_>>>()?
+            .concat();
+        let key =
+            own.first()?.properties.keys().find(|key| others.iter().all(|other| !other.properties.contains_key(*key)));
+        key.cloned()
+    }
+
+    /// Returns the objects that a schema allows at `base`, or `None` if it allows other values there.
+    fn objects(&self, schema: &'a Schema, base: &[&str], depth: u32) -> Option<Vec<&'a Object>> {
+        if depth > MAX_DEPTH {
+            return None;
+        }
+        match (&schema.kind, base) {
+            (Kind::Object(object), []) => Some(vec![&**object]),
+            (Kind::Array(array), [_, rest @ ..]) => self.objects(array.schema_of(0), rest, depth + 1),
+            (Kind::Ref(name), _) => self.objects(self.algebra.target(name), base, depth + 1),
+            (Kind::Checked(inner, _), _) => self.objects(inner, base, depth + 1),
+            (Kind::Union(variants), _) => {
+                let wanted = if base.is_empty() { JsonTypes::OBJECT } else { JsonTypes::ARRAY };
+                let of_type = variants.iter().filter(|variant| self.types(variant, depth).intersects(wanted));
+                let found: Option<Vec<Vec<&Object>>> = of_type.map(|m| self.objects(m, base, depth + 1)).collect();
+                Some(found?.concat())
+            }
+            _ => None,
+        }
+    }
+
+    /// Returns the JSON types of the values that a schema accepts, or all types if they are unknown.
+    fn types(&self, schema: &Schema, depth: u32) -> JsonTypes {
+        match &schema.kind {
+            _ if depth > MAX_DEPTH => JsonTypes::ALL,
+            Kind::Any | Kind::All(_) => JsonTypes::ALL,
+            Kind::Never => JsonTypes::NONE,
+            Kind::Null => JsonTypes::NULL,
+            Kind::Boolean => JsonTypes::BOOLEAN,
+            Kind::Integer(_) => JsonTypes::INTEGER,
+            Kind::Number(_) => JsonTypes::NUMBER,
+            Kind::String(_) => JsonTypes::STRING,
+            Kind::Array(_) => JsonTypes::ARRAY,
+            Kind::Object(_) => JsonTypes::OBJECT,
+            Kind::Values(values) => values.iter().map(JsonTypes::of).collect(),
+            Kind::Union(variants) => variants.iter().map(|variant| self.types(variant, depth + 1)).collect(),
+            Kind::Ref(name) => self.types(self.algebra.target(name), depth + 1),
+            Kind::Checked(inner, _) => self.types(inner, depth + 1),
+        }
+    }
+}
+
+/// A path in the documents of a group, with the schema of each variant.
+struct KeyPath<'s> {
+    segments: Vec<String>,
+    at: Vec<AtPath<'s>>,
+}
+
+/// The requirements of a variant at a path.
+struct AtPath<'s> {
+    /// Whether the value is required.
+    required: bool,
+    /// Whether the schema names the value in at least one object.
+    declared: bool,
+    /// The schema of the value in each object.
+    schemas: Vec<Option<&'s Schema>>,
+}
+
+impl AtPath<'_> {
+    /// Returns the allowed values, if every schema lists them.
+    fn values(&self) -> Option<Vec<Json>> {
+        let mut all = Vec::new();
+        for schema in &self.schemas {
+            match &(*schema)?.kind {
+                Kind::Values(values) => all.extend(values.iter().cloned()),
+                _ => return None,
+            }
+        }
+        let scalar = all.iter().all(|value| !matches!(value, Json::Array(_) | Json::Object(_)));
+        (scalar && !all.is_empty()).then_some(all)
+    }
+}
+
+/// Returns the keys that any variant of the group names, and the keys in members that all of them require.
+fn paths<'s>(candidates: &'s [Candidate<'_>], base: &[String], algebra: &'s Algebra<'_>) -> Vec<KeyPath<'s>> {
+    let mut found = Vec::new();
+    for key in keys(candidates.iter().flat_map(|candidate| &candidate.objects).copied()) {
+        let at: Vec<AtPath<'_>> = candidates.iter().map(|candidate| at(&candidate.objects, &key, algebra)).collect();
+        let segments: Vec<String> = base.iter().cloned().chain([key]).collect();
+        let inner: Option<Vec<Vec<&Object>>> =
+            at.iter().map(|at| if at.required { objects_of(&at.schemas) } else { None }).collect();
+        found.push(KeyPath { segments: segments.clone(), at });
+        for inner in inner.into_iter().take(1) {
+            for key in keys(inner.iter().flatten().copied()) {
+                let at = inner.iter().map(|objects| self::at(objects, &key, algebra)).collect();
+                found.push(KeyPath { segments: segments.iter().cloned().chain([key]).collect(), at });
+            }
+        }
+    }
+    // Shorter paths first, then the order of the schema.
+    found.sort_by_key(|path| path.segments.len());
+    found
+}
+
+/// Returns a key that only the remaining variant requires, if there is just one. Documents without the key are rejected
+/// in either case, but the error can then list the keys of all variants. It does not use the first item of an array,
+/// because the array can be empty.
+fn required_only_by(
+    candidates: &[Candidate<'_>],
+    paths: &[KeyPath<'_>],
+    rest: &[(&Candidate<'_>, &AtPath<'_>)],
+) -> Option<Condition> {
+    let [(only, _)] = rest else { return None };
+    let own = paths.iter().find(|path| {
+        let mut pairs = candidates.iter().zip(&path.at);
+        pairs.all(|(candidate, at)| if candidate.variant == only.variant { at.required } else { !at.declared })
+    })?;
+    (own.segments.first()? != "0").then(|| Condition::Present(own.segments.clone()))
+}
+
+fn keys<'s>(objects: impl Iterator<Item = &'s Object>) -> Vec<String> {
+    let mut seen = BTreeSet::new();
+    objects.flat_map(|object| object.properties.keys()).filter(|key| seen.insert((*key).clone())).cloned().collect()
+}
+
+fn at<'s>(objects: &[&'s Object], key: &str, algebra: &'s Algebra<'_>) -> AtPath<'s> {
+    let known = |object: &&'s Object| object.properties.get(key).and_then(|property| algebra.follow(&property.schema));
+    AtPath {
+        required: !objects.is_empty() && objects.iter().all(|object| object.requires(key)),
+        declared: objects.iter().any(|object| object.properties.contains_key(key)),
+        schemas: objects.iter().map(known).collect(),
+    }
+}
+
+fn objects_of<'s>(schemas: &[Option<&'s Schema>]) -> Option<Vec<&'s Object>> {
+    schemas
+        .iter()
+        .map(|schema| match &(*schema)?.kind {
+            Kind::Object(object) => Some(&**object),
+            _ => None,
+        })
+        .collect()
+}
+
+fn distinct(values: Vec<Json>) -> Vec<Json> {
+    let mut distinct: Vec<Json> = Vec::new();
+    for value in values {
+        if !distinct.contains(&value) {
+            distinct.push(value);
+        }
+    }
+    distinct
+}
+
+/// Groups values that lead to the same variants. The caller sets the path.
+fn group_by_value(candidates: &[Candidate<'_>], values: &[Vec<Json>]) -> Vec<(Condition, Vec<usize>)> {
+    let mut groups: Vec<(Vec<Json>, Vec<usize>)> = Vec::new();
+    let mut done: Vec<&Json> = Vec::new();
+    for value in values.iter().flatten() {
+        if done.contains(&value) {
+            continue;
+        }
+        done.push(value);
+        let takers: Vec<usize> = candidates
+            .iter()
+            .zip(values)
+            .filter(|(_, known)| known.contains(value))
+            .map(|(candidate, _)| candidate.variant)
+            .collect();
+        match groups.iter_mut().find(|(_, variants)| *variants == takers) {
+            Some((known, _)) => known.push(value.clone()),
+            None => groups.push((vec![value.clone()], takers)),
+        }
+    }
+    groups.into_iter().map(|(values, variants)| (Condition::Value(Vec::new(), values), variants)).collect()
+}
+
+/// Sets the path of a condition on a value.
+fn at_path(condition: Condition, segments: &[String]) -> Condition {
+    match condition {
+        Condition::Value(_, values) => Condition::Value(segments.to_vec(), values),
+        other => other,
+    }
+}

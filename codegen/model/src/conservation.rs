@@ -1,0 +1,107 @@
+//! Conservation: checks that every definition has a Rust name, and a known reason if it is not a separate type.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use crate::{AliasRule, Origin, Protocol, Shape};
+use mcpgen_schema::{Error, Problem};
+
+/// How a definition is generated.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Outcome {
+    /// As a type of this kind.
+    Emitted(&'static str),
+    /// As an alias of a type expression.
+    Aliased,
+    /// As an alias, by this rule.
+    Absorbed(&'static str),
+}
+
+impl Outcome {
+    /// Returns the outcome of a definition of this shape.
+    pub fn of(shape: &Shape) -> Outcome {
+        match shape {
+            Shape::Core(_) => Outcome::Absorbed("core type"),
+            Shape::Alias(_, AliasRule::AnyJson) => Outcome::Absorbed("any JSON"),
+            Shape::Alias(_, AliasRule::Absorbed(_)) => Outcome::Absorbed("union absorbed"),
+            Shape::Alias(_, AliasRule::Plain) => Outcome::Aliased,
+            emitted => Outcome::Emitted(kind(emitted)),
+        }
+    }
+
+    /// Returns `emitted`, `aliased` or `absorbed`.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Outcome::Emitted(_) => "emitted",
+            Outcome::Aliased => "aliased",
+            Outcome::Absorbed(_) => "absorbed",
+        }
+    }
+
+    /// Returns the kind of type or the name of the rule.
+    pub fn detail(self) -> Option<&'static str> {
+        match self {
+            Outcome::Emitted(detail) | Outcome::Absorbed(detail) => Some(detail),
+            Outcome::Aliased => None,
+        }
+    }
+}
+
+/// Returns the kind of a shape in one word.
+pub fn kind(shape: &Shape) -> &'static str {
+    match shape {
+        Shape::Struct(_) => "struct",
+        Shape::Union(_) => "union",
+        Shape::Tuple(_) => "tuple",
+        Shape::Enum(_) => "enum",
+        Shape::OpenEnum(_) => "open enum",
+        Shape::Bounded(_) => "bounded",
+        Shape::Undecided(_) => "undecided",
+        Shape::Alias(..) => "alias",
+        Shape::Newtype(_) => "newtype",
+        Shape::Core(_) => "core",
+        Shape::Never => "never",
+    }
+}
+
+/// Counts the definitions by outcome.
+///
+/// # Errors
+/// [`Error::Schema`] with every definition that has no type, or whose Rust name is not unique. Both are defects of
+/// mcpgen.
+pub fn conservation(protocol: &Protocol) -> Result<BTreeMap<Outcome, usize>, Error> {
+    let mut outcomes = BTreeMap::new();
+    let mut problems = Vec::new();
+    let mut lost: BTreeSet<&str> = protocol.facts.keys().map(String::as_str).collect();
+    let mut rust_names = BTreeSet::new();
+    for def in &protocol.types {
+        let is_named = rust_names.insert(&def.rust) && !def.rust.is_empty();
+        if def.origin == Origin::Definition {
+            let is_expected = lost.remove(def.name.as_str());
+            if is_expected && is_named {
+                *outcomes.entry(Outcome::of(&def.shape)).or_default() += 1;
+                continue;
+            }
+        } else if is_named {
+            continue;
+        }
+        problems.push(problem(
+            protocol,
+            &def.name,
+            &def.pointer,
+            &format!("the Rust name `{}` is not unique", def.rust),
+        ));
+    }
+    problems.extend(lost.into_iter().map(|name| problem(protocol, name, "", "it has no type")));
+    if problems.is_empty() { Ok(outcomes) } else { Err(Error::Schema(problems)) }
+}
+
+fn problem(protocol: &Protocol, definition: &str, pointer: &str, why: &str) -> Problem {
+    Problem {
+        file: protocol.file.clone(),
+        definition: definition.to_owned(),
+        pointer: pointer.to_owned(),
+        keyword: String::new(),
+        why: format!("{why}, which is a defect of mcpgen"),
+        remedy: "please report this with the schema".to_owned(),
+    }
+}

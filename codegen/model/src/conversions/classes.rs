@@ -1,0 +1,181 @@
+//! Merges equal types of all revisions, and lists definitions and methods with their types.
+
+use std::collections::{BTreeMap, HashMap};
+
+use crate::conversions::nodes::{Graph, Node, ObjectNode, Others};
+use crate::conversions::rules::{Rules, usage};
+use crate::{Protocol, Shape, Type};
+use mcpgen_schema::Error;
+
+/// The types of all revisions. Types that accept the same documents, with the same members, are one class.
+pub struct Conversions {
+    /// The classes. The nodes in them are indices of classes.
+    pub classes: Vec<Node>,
+    /// The class of each definition and inline type in each revision that has it, by name.
+    pub definitions: BTreeMap<String, Vec<Option<usize>>>,
+    /// The classes of the params and the result of each method in each revision that has it, by name.
+    pub methods: BTreeMap<String, Vec<Option<(usize, usize)>>>,
+    /// The Rust types of each revision.
+    pub types: Vec<Vec<RustType>>,
+}
+
+/// A generated type.
+pub struct RustType {
+    /// The name of the definition, or of the inline type.
+    pub name: String,
+    /// Its class: types of the same class are equal.
+    pub class: usize,
+    /// Its name in [`Conversions::definitions`].
+    pub definition: String,
+}
+
+/// Returns the types of all revisions.
+///
+/// # Errors
+/// [`Error::Usage`] if a rule matches nothing.
+pub fn conversions(models: &[Protocol], rules: &Rules) -> Result<Conversions, Error> {
+    let mut graph = Graph::new(rules);
+    let mut conversions =
+        Conversions { classes: Vec::new(), definitions: BTreeMap::new(), methods: BTreeMap::new(), types: Vec::new() };
+    let names: Vec<Vec<Type>> =
+        models.iter().map(|protocol| (0..protocol.types.len()).map(Type::Named).collect()).collect();
+    for (index, protocol) in models.iter().enumerate() {
+        let mut nodes = graph.revision(protocol);
+        let mut types = Vec::new();
+        for (def, name) in protocol.types.iter().zip(&names[index]) {
+            let class = nodes.of(name);
+            if !matches!(def.shape, Shape::Alias(..) | Shape::Core(_)) {
+                types.push(RustType { name: def.rust.clone(), class, definition: def.name.clone() });
+            }
+            set(&mut conversions.definitions, &def.name, models.len(), index, class);
+        }
+        types.sort_by(|a, b| a.name.cmp(&b.name));
+        conversions.types.push(types);
+        for request in &protocol.requests {
+            let params = request.params.as_ref().map_or(0, |params| nodes.of(&params.content));
+            let result = nodes.of(&request.result);
+            set(&mut conversions.methods, &request.method, models.len(), index, (params, result));
+        }
+        for notification in &protocol.notifications {
+            let params = notification.params.as_ref().map_or(0, |params| nodes.of(&params.content));
+            set(&mut conversions.methods, &notification.method, models.len(), index, (params, 0));
+        }
+    }
+    check_rules(&graph, rules, &conversions)?;
+    let classes = classes(&graph.nodes);
+    conversions.merge(&graph.nodes, &classes);
+    Ok(conversions)
+}
+
+/// Sets the value of a name in a revision, unless it is set. Definitions come before inline types with the same name.
+fn set<T: Clone>(table: &mut BTreeMap<String, Vec<Option<T>>>, name: &str, count: usize, index: usize, value: T) {
+    let row = table.entry(name.to_owned()).or_insert_with(|| vec![None; count]);
+    row[index].get_or_insert(value);
+}
+
+/// Checks that each rule matches something.
+fn check_rules(graph: &Graph<'_>, rules: &Rules, conversions: &Conversions) -> Result<(), Error> {
+    let is_renamed = |name: &str| {
+        let has = |definition: &str| conversions.definitions.contains_key(definition);
+        rules.renamed.iter().any(|rule| rule.name() == name && has(&rule.from) && has(&rule.to))
+    };
+    match rules.names().find(|name| !graph.used_rules.contains(*name) && !is_renamed(name)) {
+        None => Ok(()),
+        Some(name) => Err(usage(format!("the rule `{name}` matches nothing; correct or remove it"))),
+    }
+}
+
+/// Returns the class of each node. Classes are numbered in the order of their first nodes.
+///
+/// Begins with the nodes that look the same without the nodes in them, and splits classes until the nodes of each class
+/// also have equal classes in them.
+fn classes(nodes: &[Node]) -> Vec<usize> {
+    let flat = |node: &Node| format!("{:?}", map(node, &mut |_| 0));
+    let mut classes = numbered(nodes.iter().map(flat));
+    loop {
+        let count = classes.iter().max().copied();
+        let inside = |node: &Node| {
+            let mut inside = Vec::new();
+            map(node, &mut |id| {
+                inside.push(classes[id]);
+                0
+            });
+            inside
+        };
+        let split = numbered(nodes.iter().enumerate().map(|(id, node)| (classes[id], inside(node))));
+        if split.iter().max().copied() == count {
+            return split;
+        }
+        classes = split;
+    }
+}
+
+/// Numbers distinct keys in the order of their first occurrence.
+fn numbered<K: std::hash::Hash + Eq>(keys: impl Iterator<Item = K>) -> Vec<usize> {
+    let mut numbers = HashMap::new();
+    keys.map(|key| {
+        let next = numbers.len();
+        *numbers.entry(key).or_insert(next)
+    })
+    .collect()
+}
+
+/// Returns the node with other nodes in it.
+fn map(node: &Node, new: &mut dyn FnMut(usize) -> usize) -> Node {
+    match node {
+        Node::List(items, length) => Node::List(new(*items), length.clone()),
+        Node::Tuple(first, rest) => {
+            let first = first.iter().map(|item| new(*item)).collect();
+            Node::Tuple(first, rest.map(new))
+        }
+        Node::Union(guards, variants) => {
+            Node::Union(guards.clone(), variants.iter().map(|variant| new(*variant)).collect())
+        }
+        Node::Object(ObjectNode { members, others, respelled }) => {
+            let mut members = members.clone();
+            members.iter_mut().for_each(|member| member.content = new(member.content));
+            let others = match others {
+                Others::Typed(content) => Others::Typed(new(*content)),
+                others => *others,
+            };
+            Node::Object(ObjectNode { members, others, respelled: respelled.map(|(rule, other)| (rule, new(other))) })
+        }
+        other => other.clone(),
+    }
+}
+
+impl Conversions {
+    /// Replaces nodes by their classes.
+    fn merge(&mut self, nodes: &[Node], classes: &[usize]) {
+        for (node, class) in nodes.iter().zip(classes) {
+            if *class == self.classes.len() {
+                self.classes.push(map(node, &mut |id| classes[id]));
+            }
+        }
+        self.definitions.values_mut().flatten().flatten().for_each(|node| *node = classes[*node]);
+        for (params, result) in self.methods.values_mut().flatten().flatten() {
+            (*params, *result) = (classes[*params], classes[*result]);
+        }
+        self.types.iter_mut().flatten().for_each(|ty| ty.class = classes[ty.class]);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::Length;
+
+    #[test]
+    fn merges_equal_recursive_types() {
+        let list = |items| Node::List(items, Length::default());
+        let nodes = [list(1), list(0), list(3), Node::Boolean, list(0), Node::Boolean];
+        assert_eq!(classes(&nodes), [0, 0, 1, 2, 0, 2]);
+    }
+
+    #[test]
+    fn separates_types_with_different_content() {
+        let list = |items| Node::List(items, Length::default());
+        let nodes = [list(2), list(3), Node::Boolean, Node::String(Length::default()), list(0), list(1)];
+        assert_eq!(classes(&nodes), [0, 1, 2, 3, 4, 5]);
+    }
+}

@@ -1,0 +1,10 @@
+//! Conversions between revisions, as data: `rules` reads the named rules, `nodes` flattens the types of all revisions
+//! into one graph, and `classes` merges the types that are equal in several revisions.
+
+mod classes;
+mod nodes;
+mod rules;
+
+pub use classes::{Conversions, RustType, conversions};
+pub use nodes::{MemberNode, Node, ObjectNode, Others};
+pub use rules::{Action, OtherValues, PATH, Rules};

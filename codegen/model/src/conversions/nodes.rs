@@ -1,0 +1,253 @@
+//! Flattens the types of all revisions into one graph, without names and aliases.
+
+use std::collections::{BTreeSet, HashMap};
+
+use crate::conversions::rules::Rules;
+use crate::{
+    Bounded, Bounds, Condition, Content, Guard, JsonTypes, Length, Limit, Protocol, Rest, Shape, Struct, Type, TypeId,
+};
+use mcpgen_schema::json::Json;
+
+/// The index of a node.
+pub(super) type NodeId = usize;
+
+/// The values that a type accepts.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Node {
+    /// Every value.
+    Any,
+    /// No value.
+    Never,
+    /// A Boolean.
+    Boolean,
+    /// A string.
+    String(Length),
+    /// An integer.
+    Integer {
+        /// Whether the Rust type is `u64`.
+        unsigned: bool,
+        /// The limits of the schema.
+        bounds: Bounds,
+    },
+    /// A number.
+    Number(Bounds),
+    /// One of these values.
+    Values(Vec<Json>),
+    /// An array.
+    List(NodeId, Length),
+    /// An array whose first items have types of their own, and the type of the others if there may be any.
+    Tuple(Vec<NodeId>, Option<NodeId>),
+    /// An object.
+    Object(ObjectNode),
+    /// The guards, which select one of the variants.
+    Union(Vec<Guard>, Vec<NodeId>),
+}
+
+/// An object.
+#[derive(Clone, Debug, PartialEq)]
+pub struct ObjectNode {
+    /// The named members.
+    pub members: Vec<MemberNode>,
+    /// All other members.
+    pub others: Others,
+    /// The rule that writes the object in another form, and the type of that form.
+    pub respelled: Option<(usize, NodeId)>,
+}
+
+/// A named member.
+#[derive(Clone, Debug, PartialEq)]
+pub struct MemberNode {
+    /// The name.
+    pub name: String,
+    /// Whether it must be present.
+    pub required: bool,
+    /// Its value.
+    pub content: NodeId,
+    /// The rule for the member, by its index.
+    pub rule: Option<usize>,
+}
+
+/// Members that an object does not name.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Others {
+    /// They may have any value.
+    Open,
+    /// They have values of this type.
+    Typed(NodeId),
+    /// There are none.
+    Closed,
+}
+
+/// The graph of all revisions.
+pub(super) struct Graph<'m> {
+    pub(super) nodes: Vec<Node>,
+    rules: &'m Rules,
+    /// The names of the rules that apply to a member or a type.
+    pub(super) used_rules: BTreeSet<String>,
+}
+
+/// Adds the types of one revision.
+pub(super) struct Nodes<'g, 'm> {
+    graph: &'g mut Graph<'m>,
+    protocol: &'m Protocol,
+    known: HashMap<Type, NodeId>,
+    /// Constants, by their JSON text.
+    constants: HashMap<String, NodeId>,
+}
+
+impl<'m> Graph<'m> {
+    /// Creates a graph with one node, which accepts every value.
+    pub(super) fn new(rules: &'m Rules) -> Self {
+        Graph { nodes: vec![Node::Any], rules, used_rules: BTreeSet::new() }
+    }
+
+    pub(super) fn revision<'g>(&'g mut self, protocol: &'m Protocol) -> Nodes<'g, 'm> {
+        Nodes { graph: self, protocol, known: HashMap::from([(Type::Any, 0)]), constants: HashMap::new() }
+    }
+}
+
+impl<'m> Nodes<'_, 'm> {
+    /// Returns the node of a type expression.
+    pub(super) fn of(&mut self, content: &'m Type) -> NodeId {
+        let content = self.resolve(content);
+        if let Some(known) = self.known.get(content) {
+            return *known;
+        }
+        // Types can be recursive, so the node gets its place before its content is known.
+        let id = self.push(Node::Any);
+        self.known.insert(content.clone(), id);
+        self.graph.nodes[id] = self.node(content);
+        id
+    }
+
+    fn push(&mut self, node: Node) -> NodeId {
+        self.graph.nodes.push(node);
+        self.graph.nodes.len() - 1
+    }
+
+    /// Follows aliases, newtypes, and types of which only the checks are not in their Rust type.
+    fn resolve(&self, mut content: &'m Type) -> &'m Type {
+        for _ in 0..=self.protocol.types.len() {
+            content = self.protocol.follow(content);
+            let Type::Named(id) = content else { break };
+            match &self.protocol.types[*id].shape {
+                Shape::Newtype(inner) | Shape::Bounded(Bounded { inner, limit: None, .. }) => content = inner,
+                Shape::Undecided(_) => return &Type::Any,
+                _ => break,
+            }
+        }
+        content
+    }
+
+    fn node(&mut self, content: &'m Type) -> Node {
+        let open = |others| Node::Object(ObjectNode { members: Vec::new(), others, respelled: None });
+        match content {
+            Type::Any => Node::Any,
+            Type::Never => Node::Never,
+            Type::Null => Node::Values(vec![Json::Null]),
+            Type::Boolean => Node::Boolean,
+            Type::String => Node::String(Length::default()),
+            Type::Signed => Node::Integer { unsigned: false, bounds: Bounds::default() },
+            Type::Unsigned => Node::Integer { unsigned: true, bounds: Bounds::default() },
+            Type::Number => Node::Number(Bounds::default()),
+            Type::Object => open(Others::Open),
+            Type::Map(inner) => open(Others::Typed(self.of(inner))),
+            Type::List(inner) => Node::List(self.of(inner), Length::default()),
+            Type::Nullable(inner) => {
+                let variants = vec![self.of(inner), self.of(&Type::Null)];
+                let null = Guard { when: vec![Condition::Type(JsonTypes::NULL)], variant: 1 };
+                Node::Union(vec![null, Guard { when: Vec::new(), variant: 0 }], variants)
+            }
+            Type::Named(id) => self.named(*id),
+        }
+    }
+
+    fn named(&mut self, id: TypeId) -> Node {
+        let protocol = self.protocol;
+        match &protocol.types[id].shape {
+            Shape::Struct(body) => Node::Object(self.object(&protocol.types[id].name, body)),
+            Shape::Union(union) => {
+                let variants = union.variants.iter().map(|variant| self.of(&variant.content)).collect();
+                Node::Union(union.decision.guards.clone(), variants)
+            }
+            Shape::Tuple(tuple) => {
+                let first = tuple.first.iter().map(|item| self.of(&item.content)).collect();
+                Node::Tuple(first, tuple.rest.as_ref().map(|rest| self.of(rest)))
+            }
+            Shape::Enum(values) => Node::Values(values.iter().map(|value| value.json.clone()).collect()),
+            Shape::OpenEnum(_) | Shape::Core("ResultType") => Node::String(Length::default()),
+            Shape::Core("RequestId" | "ProgressToken") => {
+                let guard = |types, variant| Guard { when: vec![Condition::Type(types)], variant };
+                let variants = vec![self.of(&Type::String), self.of(&Type::Signed)];
+                Node::Union(vec![guard(JsonTypes::STRING, 0), guard(JsonTypes::INTEGER, 1)], variants)
+            }
+            Shape::Bounded(Bounded { inner, limit, .. }) => {
+                let inner = self.resolve(inner);
+                self.limited(inner, limit.as_ref())
+            }
+            Shape::Never => Node::Never,
+            // Only recursive aliases remain after `resolve`. Other types of the core accept every value.
+            Shape::Undecided(_) | Shape::Core(_) | Shape::Alias(..) | Shape::Newtype(_) => Node::Any,
+        }
+    }
+
+    fn limited(&mut self, inner: &'m Type, limit: Option<&Limit>) -> Node {
+        match (self.node(inner), limit) {
+            (Node::String(_), Some(Limit::Length(length))) => Node::String(length.clone()),
+            (Node::List(items, _), Some(Limit::Length(length))) => Node::List(items, length.clone()),
+            (Node::Integer { unsigned, .. }, Some(Limit::Bounds(bounds))) => {
+                Node::Integer { unsigned, bounds: bounds.clone() }
+            }
+            (Node::Number(_), Some(Limit::Bounds(bounds))) => Node::Number(bounds.clone()),
+            (other, _) => other,
+        }
+    }
+
+    fn object(&mut self, name: &str, body: &'m Struct) -> ObjectNode {
+        let mut members = Vec::new();
+        for member in &body.members {
+            let rule = self.graph.rules.member(name, &member.wire);
+            if let Some(rule) = rule {
+                self.graph.used_rules.insert(self.graph.rules.members[rule].name.clone());
+            }
+            let content = match &member.content {
+                Content::Constant(value) => self.constant(value),
+                Content::Value(content) => self.of(content),
+            };
+            members.push(MemberNode { name: member.wire.clone(), required: member.required, content, rule });
+        }
+        // The decoder of the target type checks the names of pattern members.
+        let others = match (&body.rest, &body.pattern) {
+            (Rest::Open, _) | (_, Some(_)) => Others::Open,
+            (Rest::Typed(content), None) => Others::Typed(self.of(content)),
+            (Rest::Closed, None) => Others::Closed,
+        };
+        ObjectNode { members, others, respelled: self.respelled(name) }
+    }
+
+    /// Returns the rule that writes a type in another form, and that form.
+    fn respelled(&mut self, name: &str) -> Option<(usize, NodeId)> {
+        let rule = self.graph.rules.respelled.iter().position(|rule| rule.definition == name)?;
+        let other = &self.graph.rules.respelled[rule].other;
+        let other = self.protocol.types.iter().position(|def| def.name == *other)?;
+        self.graph.used_rules.insert(self.graph.rules.respelled[rule].name.clone());
+        let known = self.known.get(&Type::Named(other)).copied();
+        let node = known.unwrap_or_else(|| {
+            let id = self.push(Node::Any);
+            self.known.insert(Type::Named(other), id);
+            self.graph.nodes[id] = self.named(other);
+            id
+        });
+        Some((rule, node))
+    }
+
+    fn constant(&mut self, value: &Json) -> NodeId {
+        let text = value.to_string();
+        if let Some(known) = self.constants.get(&text) {
+            return *known;
+        }
+        let id = self.push(Node::Values(vec![value.clone()]));
+        self.constants.insert(text, id);
+        id
+    }
+}

@@ -1,0 +1,320 @@
+//! Reads `schema/conversions.toml`: what a conversion does where the schemas alone do not tell.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::Path;
+
+use serde::Deserialize;
+
+use mcpgen_schema::Error;
+use mcpgen_schema::json::Json;
+
+/// The file of the rules, below the root.
+pub const PATH: &str = "schema/conversions.toml";
+
+/// All rules. The order of the members' rules is that of the emitted table.
+#[derive(Clone, Debug, Default)]
+pub struct Rules {
+    /// Definitions with several names.
+    pub renamed: Vec<Renamed>,
+    /// Members that one side lacks.
+    pub members: Vec<MemberRule>,
+    /// Objects with several forms.
+    pub respelled: Vec<Respelled>,
+}
+
+/// A definition that has another name in later revisions.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Renamed {
+    name: String,
+    pub from: String,
+    pub to: String,
+    reason: String,
+    link: String,
+}
+
+/// A rule for members of certain types.
+#[derive(Clone, Debug)]
+pub struct MemberRule {
+    pub name: String,
+    pub action: Action,
+    members: Vec<String>,
+    types: Vec<String>,
+}
+
+/// What a rule does with a member.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Action {
+    /// Revisions without the member behave as if it had this value.
+    Default {
+        /// The value.
+        value: Json,
+        /// What happens to other values.
+        others: OtherValues,
+    },
+    /// The member is set to the name of the target revision.
+    Revision,
+    /// The member is set to a random identifier.
+    Unique,
+    /// The member stays, although the target does not define it.
+    Kept,
+    /// The member may not be left out.
+    Needed,
+    /// The constant is not added.
+    Given,
+    /// A list with one element converts to the element.
+    Unwrapped,
+}
+
+/// What happens to other values than the default in a revision that lacks the member.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum OtherValues {
+    /// They are lost.
+    Lost,
+    /// The conversion fails.
+    Refused,
+    /// They stay.
+    Kept,
+}
+
+/// A type that is written in another form for revisions that lack a member.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Respelled {
+    pub name: String,
+    #[serde(rename = "type")]
+    pub(super) definition: String,
+    /// A member with a list of objects.
+    pub member: String,
+    /// For each member of these objects, the member that lists its values in the other form.
+    pub columns: BTreeMap<String, String>,
+    /// The definition of the other form, in the same revision.
+    #[serde(rename = "as")]
+    pub(super) other: String,
+    reason: String,
+    link: String,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct File {
+    #[serde(default)]
+    renamed: Vec<Renamed>,
+    #[serde(default)]
+    default: Vec<DefaultRow>,
+    #[serde(default)]
+    kept: Vec<MembersRow>,
+    #[serde(default)]
+    needed: Vec<MembersRow>,
+    #[serde(default)]
+    given: Vec<MembersRow>,
+    #[serde(default)]
+    unwrapped: Vec<UnwrappedRow>,
+    #[serde(default)]
+    respelled: Vec<Respelled>,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct DefaultRow {
+    name: String,
+    member: String,
+    types: Vec<String>,
+    value: Option<serde_json::Value>,
+    fill: Option<Fill>,
+    #[serde(default)]
+    only: bool,
+    #[serde(default)]
+    kept: bool,
+    reason: String,
+    link: String,
+}
+
+#[derive(Deserialize)]
+#[serde(rename_all = "lowercase")]
+enum Fill {
+    Revision,
+    Unique,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct MembersRow {
+    name: String,
+    members: Vec<String>,
+    types: Vec<String>,
+    reason: String,
+    link: String,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct UnwrappedRow {
+    name: String,
+    member: String,
+    types: Vec<String>,
+    reason: String,
+    link: String,
+}
+
+impl Rules {
+    /// Reads the rules below a root. Without the file, there are no rules.
+    ///
+    /// # Errors
+    /// [`Error::Io`]; [`Error::Usage`] if the file is malformed.
+    pub fn read(root: &Path) -> Result<Rules, Error> {
+        let path = root.join(PATH);
+        match std::fs::read_to_string(&path) {
+            Ok(text) => Rules::parse(&text),
+            Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(Rules::default()),
+            Err(error) => Err(Error::io("reading", path)(error)),
+        }
+    }
+
+    fn parse(text: &str) -> Result<Rules, Error> {
+        let file: File = toml::from_str(text).map_err(usage)?;
+        file.check()?;
+        let mut members = Vec::new();
+        for row in file.default {
+            let action = row.action()?;
+            members.push(MemberRule { name: row.name, action, members: vec![row.member], types: row.types });
+        }
+        for (rows, action) in [(file.kept, Action::Kept), (file.needed, Action::Needed), (file.given, Action::Given)] {
+            members.extend(rows.into_iter().map(|row| MemberRule {
+                name: row.name,
+                action: action.clone(),
+                members: row.members,
+                types: row.types,
+            }));
+        }
+        members.extend(file.unwrapped.into_iter().map(|row| MemberRule {
+            name: row.name,
+            action: Action::Unwrapped,
+            members: vec![row.member],
+            types: row.types,
+        }));
+        Ok(Rules { renamed: file.renamed, members, respelled: file.respelled })
+    }
+
+    /// Returns the index of the rule for a member of a type.
+    pub(super) fn member(&self, owner: &str, member: &str) -> Option<usize> {
+        self.members.iter().position(|rule| {
+            rule.members.iter().any(|name| name == member) && rule.types.iter().any(|pattern| matches(pattern, owner))
+        })
+    }
+
+    /// Returns the value that a conversion to this revision gives to a member that the source revision lacks.
+    pub fn new_value(&self, owner: &str, member: &str, revision: &str) -> Option<Json> {
+        match &self.members.get(self.member(owner, member)?)?.action {
+            Action::Default { value, .. } => Some(value.clone()),
+            Action::Revision => Some(Json::String(revision.to_owned())),
+            _ => None,
+        }
+    }
+
+    /// Returns whether a member stays in revisions that do not define it.
+    pub fn keeps(&self, owner: &str, member: &str) -> bool {
+        self.member(owner, member).is_some_and(|rule| self.members[rule].action == Action::Kept)
+    }
+
+    /// Returns the names of all rules.
+    pub(super) fn names(&self) -> impl Iterator<Item = &str> {
+        let renamed = self.renamed.iter().map(|rule| rule.name.as_str());
+        let members = self.members.iter().map(|rule| rule.name.as_str());
+        renamed.chain(members).chain(self.respelled.iter().map(|rule| rule.name.as_str()))
+    }
+}
+
+impl Renamed {
+    pub(super) fn name(&self) -> &str {
+        &self.name
+    }
+}
+
+impl DefaultRow {
+    fn action(&self) -> Result<Action, Error> {
+        match (&self.value, &self.fill) {
+            (Some(value), None) => {
+                let value = Json::parse(&value.to_string()).map_err(|error| usage(error.to_string()))?;
+                let others = match (self.only, self.kept) {
+                    (false, false) => OtherValues::Lost,
+                    (true, false) => OtherValues::Refused,
+                    (false, true) => OtherValues::Kept,
+                    (true, true) => return Err(usage(format!("the rule `{}` has both `only` and `kept`", self.name))),
+                };
+                Ok(Action::Default { value, others })
+            }
+            (None, Some(Fill::Revision)) => Ok(Action::Revision),
+            (None, Some(Fill::Unique)) => Ok(Action::Unique),
+            _ => Err(usage(format!("the rule `{}` needs either `value` or `fill`", self.name))),
+        }
+    }
+}
+
+impl File {
+    /// Checks that names are unique, and that each rule has a reason and a link.
+    fn check(&self) -> Result<(), Error> {
+        let renamed = self.renamed.iter().map(|it| (&it.name, &it.reason, &it.link));
+        let default = self.default.iter().map(|it| (&it.name, &it.reason, &it.link));
+        let rows = self.kept.iter().chain(&self.needed).chain(&self.given);
+        let rows = rows.map(|it| (&it.name, &it.reason, &it.link));
+        let unwrapped = self.unwrapped.iter().map(|it| (&it.name, &it.reason, &it.link));
+        let respelled = self.respelled.iter().map(|it| (&it.name, &it.reason, &it.link));
+        let mut seen = BTreeSet::new();
+        for (name, reason, link) in renamed.chain(default).chain(rows).chain(unwrapped).chain(respelled) {
+            if !seen.insert(name) {
+                return Err(usage(format!("two rules have the name `{name}`")));
+            }
+            if reason.len() < 40 || !link.starts_with("https://") {
+                return Err(usage(format!("the rule `{name}` needs a reason and a link")));
+            }
+        }
+        Ok(())
+    }
+}
+
+fn matches(pattern: &str, name: &str) -> bool {
+    pattern.strip_prefix('*').map_or(pattern == name, |suffix| name.ends_with(suffix))
+}
+
+pub(super) fn usage(why: impl std::fmt::Display) -> Error {
+    Error::Usage(format!("{PATH}: {why}"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const RULE: &str = r#"
+        [[default]]
+        name = "cache"
+        member = "ttlMs"
+        types = ["*Result"]
+        value = 0
+        reason = "Revisions without the member do not let clients cache a result."
+        link = "https://example.org"
+    "#;
+
+    #[test]
+    fn finds_the_rule_of_a_member() {
+        let rules = Rules::parse(RULE).expect("a valid file");
+        assert_eq!(rules.member("ListToolsResult", "ttlMs"), Some(0));
+        assert_eq!(rules.member("Result", "ttlMs"), Some(0));
+        assert_eq!(rules.member("Tool", "ttlMs"), None);
+        assert_eq!(rules.member("Result", "ttl"), None);
+    }
+
+    #[test]
+    fn rejects_malformed_rules() {
+        for (from, to) in [
+            ("value = 0", ""),
+            ("value = 0", "value = 0\nfill = \"unique\""),
+            ("value = 0", "values = 0"),
+            ("https", "http"),
+            ("Revisions without the member do not let clients cache a result.", "It is so."),
+        ] {
+            assert!(Rules::parse(&RULE.replace(from, to)).is_err(), "{to}");
+        }
+        assert!(Rules::parse(&format!("{RULE}{RULE}")).is_err(), "two rules with the same name");
+    }
+}

@@ -1,0 +1,203 @@
+//! Reads the entries. They are shared by all revisions. Each extension has a file for itself.
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+
+use serde::Deserialize;
+
+use crate::docs::targets::is_shared;
+use crate::{DocEntry, DocTarget, Protocol};
+use mcpgen_schema::Error;
+
+/// The folder of the entries, below the root.
+pub const FOLDER: &str = "schema/docs";
+
+/// The folder of the entries of extensions, below [`FOLDER`]: a file for each extension.
+const EXTENSIONS: &str = "extensions";
+
+/// All entries.
+#[derive(Clone, Debug, Default)]
+pub struct DocBook {
+    pub(super) types: BTreeMap<String, TypeEntry>,
+    pub(super) methods: BTreeMap<String, MethodEntry>,
+    /// Members that have the same meaning in all types.
+    pub(super) members: BTreeMap<String, DocEntry>,
+    /// The entries of extensions, by the name of the extension.
+    pub(super) extensions: BTreeMap<String, DocBook>,
+}
+
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct TypeEntry {
+    pub(super) doc: String,
+    deprecated_since: Option<String>,
+    replacement: Option<String>,
+    #[serde(default)]
+    pub(super) members: BTreeMap<String, DocEntry>,
+    #[serde(default)]
+    pub(super) values: BTreeMap<String, DocEntry>,
+    #[serde(default)]
+    pub(super) variants: BTreeMap<String, DocEntry>,
+    /// Rust code, which is compiled and run. It is shown in the newest revision.
+    pub(super) example: Option<String>,
+    /// The differences in single revisions.
+    #[serde(default, rename = "in")]
+    pub(super) overrides: BTreeMap<String, Override>,
+}
+
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct MethodEntry {
+    doc: String,
+    deprecated_since: Option<String>,
+    replacement: Option<String>,
+    #[serde(default, rename = "in")]
+    pub(super) overrides: BTreeMap<String, Override>,
+}
+
+#[derive(Clone, Debug, Default, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct Override {
+    pub(super) doc: Option<String>,
+    #[serde(default)]
+    pub(super) members: BTreeMap<String, DocEntry>,
+    #[serde(default)]
+    pub(super) values: BTreeMap<String, DocEntry>,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct File {
+    #[serde(default)]
+    types: BTreeMap<String, TypeEntry>,
+    #[serde(default)]
+    methods: BTreeMap<String, MethodEntry>,
+    #[serde(default)]
+    members: BTreeMap<String, DocEntry>,
+}
+
+impl DocBook {
+    /// Reads the entries below a root. Without the folder, there are no entries.
+    ///
+    /// # Errors
+    /// [`Error::Io`]; [`Error::Usage`] if a file is malformed, or if two files have an entry for the same target.
+    pub fn read(root: &Path) -> Result<DocBook, Error> {
+        let folder = root.join(FOLDER);
+        let mut book = DocBook::default();
+        for path in files(&folder)? {
+            book.add(&path)?;
+        }
+        for path in files(&folder.join(EXTENSIONS))? {
+            let name = path.file_stem().unwrap_or_default().to_string_lossy().into_owned();
+            book.extensions.entry(name).or_default().add(&path)?;
+        }
+        Ok(book)
+    }
+
+    /// Adds the entries of a file.
+    fn add(&mut self, path: &Path) -> Result<(), Error> {
+        let text = std::fs::read_to_string(path).map_err(Error::io("reading", path))?;
+        let wrong = |why: String| Error::Usage(format!("{}: {why}", path.display()));
+        let file: File = toml::from_str(&text).map_err(|error| wrong(error.to_string()))?;
+        let File { types, methods, members } = file;
+        merge(&mut self.types, types).map_err(|key| wrong(format!("the type {key} has two entries; merge them")))?;
+        merge(&mut self.methods, methods).map_err(|key| wrong(format!("{key} has two entries; merge them")))?;
+        merge(&mut self.members, members)
+            .map_err(|key| wrong(format!("the shared member {key} has two entries; merge them")))
+    }
+
+    /// Returns the number of entries.
+    pub fn len(&self) -> usize {
+        let inner: usize =
+            self.types.values().map(|entry| 1 + entry.members.len() + entry.values.len() + entry.variants.len()).sum();
+        let extensions: usize = self.extensions.values().map(DocBook::len).sum();
+        inner + self.methods.len() + self.members.len() + extensions
+    }
+
+    /// Returns `true` if there are no entries.
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// Returns the entry for a target in a revision or an extension. An extension uses the entries of the revision that
+    /// it extends for shared types, and for members that have the same meaning in all types.
+    pub(super) fn entry(&self, protocol: &Protocol, target: &DocTarget) -> Option<DocEntry> {
+        let Some(extends) = &protocol.extends else { return self.own_entry(&protocol.revision, target) };
+        if is_shared(protocol, target) {
+            return self.own_entry(&extends.revision, target);
+        }
+        let own = self.extensions.get(&protocol.revision).and_then(|book| book.own_entry(&protocol.revision, target));
+        own.or_else(|| match target {
+            DocTarget::Member(_, member) => self.members.get(member).cloned(),
+            _ => None,
+        })
+    }
+
+    fn own_entry(&self, revision: &str, target: &DocTarget) -> Option<DocEntry> {
+        match target {
+            DocTarget::Type(name) => {
+                let entry = self.types.get(name)?;
+                Some(entry.to_entry(entry.overrides.get(revision)))
+            }
+            DocTarget::Method(method) => {
+                let entry = self.methods.get(method)?;
+                Some(entry.to_entry(entry.overrides.get(revision)))
+            }
+            DocTarget::Member(name, member) => {
+                let own = self.types.get(name).and_then(|entry| {
+                    let over = entry.overrides.get(revision).and_then(|over| over.members.get(member));
+                    over.or(entry.members.get(member))
+                });
+                own.or(self.members.get(member)).cloned()
+            }
+            DocTarget::Value(name, value) => {
+                let entry = self.types.get(name)?;
+                let over = entry.overrides.get(revision).and_then(|over| over.values.get(value));
+                over.or(entry.values.get(value)).cloned()
+            }
+            DocTarget::Variant(name, variant) => self.types.get(name)?.variants.get(variant).cloned(),
+        }
+    }
+}
+
+impl TypeEntry {
+    /// Returns the documentation of the type as a whole.
+    pub(super) fn to_entry(&self, over: Option<&Override>) -> DocEntry {
+        whole(&self.doc, over, self.deprecated_since.as_ref(), self.replacement.as_ref())
+    }
+}
+
+impl MethodEntry {
+    /// Returns the documentation of the method.
+    pub(super) fn to_entry(&self, over: Option<&Override>) -> DocEntry {
+        whole(&self.doc, over, self.deprecated_since.as_ref(), self.replacement.as_ref())
+    }
+}
+
+/// Returns the TOML files of a folder, by name. A folder that does not exist has no files.
+fn files(folder: &Path) -> Result<Vec<PathBuf>, Error> {
+    let mut paths = Vec::new();
+    if !folder.is_dir() {
+        return Ok(paths);
+    }
+    for entry in std::fs::read_dir(folder).map_err(Error::io("reading", folder))? {
+        paths.push(entry.map_err(Error::io("reading", folder))?.path());
+    }
+    paths.retain(|path| path.extension().is_some_and(|extension| extension == "toml"));
+    paths.sort();
+    Ok(paths)
+}
+
+fn whole(doc: &str, over: Option<&Override>, since: Option<&String>, replacement: Option<&String>) -> DocEntry {
+    let doc = over.and_then(|over| over.doc.as_deref()).unwrap_or(doc);
+    DocEntry { doc: doc.trim().to_owned(), deprecated_since: since.cloned(), replacement: replacement.cloned() }
+}
+
+fn merge<T>(into: &mut BTreeMap<String, T>, from: BTreeMap<String, T>) -> Result<(), String> {
+    for (key, value) in from {
+        if into.insert(key.clone(), value).is_some() {
+            return Err(key);
+        }
+    }
+    Ok(())
+}

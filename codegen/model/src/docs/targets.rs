@@ -1,0 +1,62 @@
+//! Everything in a revision that an entry can document.
+
+use crate::{Content, DocTarget, Origin, Protocol, Shape, TypeDef};
+
+/// Returns everything in a revision that an entry can document.
+pub(super) fn targets(protocol: &Protocol) -> impl Iterator<Item = DocTarget> {
+    let methods = protocol.requests.iter().map(|request| &request.method);
+    let methods = methods.chain(protocol.notifications.iter().map(|notification| &notification.method));
+    let types: Vec<DocTarget> = protocol.types.iter().flat_map(in_type).collect();
+    types.into_iter().chain(methods.map(|method| DocTarget::Method(method.clone())))
+}
+
+/// Returns a type and everything in it.
+fn in_type(def: &TypeDef) -> Vec<DocTarget> {
+    let name = || def.name.clone();
+    let inner: Vec<DocTarget> = match &def.shape {
+        Shape::Struct(body) => {
+            let fields = body.members.iter().filter(|member| matches!(member.content, Content::Value(_)));
+            fields.map(|member| DocTarget::Member(name(), member.wire.clone())).collect()
+        }
+        Shape::Enum(values) | Shape::OpenEnum(values) => {
+            values.iter().map(|value| DocTarget::Value(name(), value.json.plain())).collect()
+        }
+        Shape::Union(union) => {
+            let unnamed = union.variants.iter().filter(|variant| variant.content.by_value().is_none());
+            unnamed.map(|variant| DocTarget::Variant(name(), variant.rust.clone())).collect()
+        }
+        _ => Vec::new(),
+    };
+    std::iter::once(DocTarget::Type(name())).chain(inner).collect()
+}
+
+/// Returns whether a target is in a type that an extension shares with a revision, whose entries document it.
+pub(super) fn is_shared(protocol: &Protocol, target: &DocTarget) -> bool {
+    if protocol.extends.is_none() {
+        return false;
+    }
+    let name = match target {
+        DocTarget::Type(name)
+        | DocTarget::Member(name, _)
+        | DocTarget::Value(name, _)
+        | DocTarget::Variant(name, _) => name,
+        DocTarget::Method(method) => {
+            let requests = protocol.requests.iter().map(|request| (&request.method, request.type_id));
+            let notifications = protocol.notifications.iter().map(|it| (&it.method, it.type_id));
+            let mut messages = requests.chain(notifications).filter(|(known, _)| *known == method);
+            return messages.next().is_some_and(|(_, id)| protocol.is_shared(id));
+        }
+    };
+    protocol.types.iter().position(|def| def.name == *name).is_some_and(|id| protocol.is_shared(id))
+}
+
+/// Returns whether a target needs no entry because the generator documents it: the type of a message, a whole response,
+/// or a direction without messages.
+pub(super) fn needs_no_entry(protocol: &Protocol, target: &DocTarget) -> bool {
+    let DocTarget::Type(name) = target else { return false };
+    let id = protocol.types.iter().position(|def| def.name == *name);
+    id.is_some_and(|id| {
+        let is_absent = protocol.types[id].origin == Origin::Absent;
+        is_absent || protocol.method_of(id).is_some() || protocol.result_in_response(id).is_some()
+    })
+}

@@ -1,0 +1,106 @@
+//! Documentation of a revision, from `schema/docs`.
+
+use std::collections::HashMap;
+use std::fmt;
+
+use serde::Deserialize;
+
+/// The documentation of a revision.
+#[derive(Clone, Debug, Default)]
+pub struct Docs {
+    /// The texts.
+    pub entries: HashMap<DocTarget, DocEntry>,
+    /// The first revision that has an item.
+    pub since: HashMap<DocTarget, String>,
+    /// The last revision that has an item, if a later one lacks it.
+    pub until: HashMap<DocTarget, String>,
+    /// A JSON text of each type.
+    pub examples: HashMap<String, String>,
+}
+
+/// The documentation of one type, member, value, variant or method.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize)]
+#[serde(from = "TextOrTable")]
+pub struct DocEntry {
+    /// Markdown, with intra-doc links to Rust names.
+    pub doc: String,
+    /// The first revision in which the specification deprecates it.
+    pub deprecated_since: Option<String>,
+    /// The replacement of a deprecated item.
+    pub replacement: Option<String>,
+}
+
+/// Something that an entry can document.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum DocTarget {
+    /// A type, by its schema name.
+    Type(String),
+    /// A member of a type, by its wire name.
+    Member(String, String),
+    /// A value of an enumeration, as JSON.
+    Value(String, String),
+    /// An inline variant of a union, by its Rust name.
+    Variant(String, String),
+    /// A method.
+    Method(String),
+}
+
+impl Docs {
+    /// Returns the entry for a target.
+    pub fn of(&self, target: &DocTarget) -> Option<&DocEntry> {
+        self.entries.get(target)
+    }
+
+    /// Returns an example of how a type is used, in Rust.
+    pub fn example(&self, name: &str) -> Option<&str> {
+        self.examples.get(name).map(String::as_str)
+    }
+
+    /// Returns the first revision that has the target.
+    pub fn since(&self, target: &DocTarget) -> Option<&str> {
+        self.since.get(target).map(String::as_str)
+    }
+
+    /// Returns the last revision that has the target, if later revisions do not have it.
+    pub fn until(&self, target: &DocTarget) -> Option<&str> {
+        self.until.get(target).map(String::as_str)
+    }
+}
+
+impl fmt::Display for DocTarget {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            DocTarget::Type(name) => write!(f, "{name}"),
+            DocTarget::Member(name, member) => write!(f, "{name}.{member}"),
+            DocTarget::Value(name, value) => write!(f, "{name} = {value}"),
+            DocTarget::Variant(name, variant) => write!(f, "{name}::{variant}"),
+            DocTarget::Method(method) => write!(f, "method {method}"),
+        }
+    }
+}
+
+/// The two forms of an entry: a text or a table.
+#[derive(Deserialize)]
+#[serde(untagged)]
+enum TextOrTable {
+    Text(String),
+    Table(Table),
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Table {
+    doc: String,
+    deprecated_since: Option<String>,
+    replacement: Option<String>,
+}
+
+impl From<TextOrTable> for DocEntry {
+    fn from(entry: TextOrTable) -> Self {
+        let (doc, deprecated_since, replacement) = match entry {
+            TextOrTable::Text(doc) => (doc, None, None),
+            TextOrTable::Table(Table { doc, deprecated_since, replacement }) => (doc, deprecated_since, replacement),
+        };
+        Self { doc: doc.trim().to_owned(), deprecated_since, replacement }
+    }
+}

@@ -1,0 +1,511 @@
+//! Describes a protocol, as text for people or as JSON for programs.
+//!
+//! `codegen/model/schemas/inspect.schema.json` is the JSON schema of the JSON. `version` is 1 and changes when a member is
+//! removed or changes its meaning. New members may be added at any time.
+
+use std::collections::BTreeMap;
+use std::fmt;
+
+use serde::Serialize;
+
+use crate::conservation::{Outcome, conservation, kind};
+use crate::decision::{self, Decision};
+use crate::fixups::FIXUPS;
+use crate::{AliasRule, Bounded, Content, Limit, Origin, Params, Protocol, Rest, Shape, Side, Struct, Type, TypeDef};
+use mcpgen_schema::Error;
+use mcpgen_schema::json::Json;
+use mcpgen_schema::normal::{Bound, Bounds, Length};
+use mcpgen_schema::text::counted;
+use mcpgen_schema::text::visible;
+use mcpgen_schema::text::visible_json;
+
+/// The description of a protocol. `Display` writes it for people, `Serialize` as the documented JSON.
+#[derive(Debug, Serialize)]
+pub struct Inspection<'p> {
+    version: u32,
+    revision: &'p str,
+    era: &'static str,
+    sha256: &'p str,
+    definitions: usize,
+    requests: Vec<RequestRow<'p>>,
+    notifications: Vec<NotificationRow<'p>>,
+    error_codes: Vec<ErrorCodeRow<'p>>,
+    types: Vec<TypeRow<'p>>,
+    unions: Vec<UnionRow<'p>>,
+    fixups: Vec<FixupRow<'p>>,
+    conservation: ConservationRow<'p>,
+}
+
+#[derive(Debug, Serialize)]
+struct RequestRow<'p> {
+    #[serde(flatten)]
+    message: NotificationRow<'p>,
+    result: String,
+    task_result: Option<String>,
+}
+
+#[derive(Debug, Serialize)]
+struct NotificationRow<'p> {
+    method: &'p str,
+    r#type: &'p str,
+    senders: Vec<&'static str>,
+    params: Option<String>,
+    params_required: bool,
+}
+
+#[derive(Debug, Serialize)]
+struct ErrorCodeRow<'p> {
+    name: &'p str,
+    code: i64,
+    r#type: &'p str,
+}
+
+#[derive(Debug, Serialize)]
+struct TypeRow<'p> {
+    name: &'p str,
+    rust: &'p str,
+    area: &'p str,
+    origin: &'static str,
+    kind: &'static str,
+    summary: String,
+    schema_pointers: Vec<&'p str>,
+}
+
+#[derive(Debug, Serialize)]
+struct UnionRow<'p> {
+    name: &'p str,
+    schema_pointers: Vec<&'p str>,
+    variants: Vec<String>,
+    overlapping: bool,
+    guards: Vec<GuardRow<'p>>,
+    absorbed: Vec<AbsorbedRow<'p>>,
+}
+
+#[derive(Debug, Serialize)]
+struct GuardRow<'p> {
+    when: Vec<ConditionRow<'p>>,
+    variant: String,
+}
+
+#[derive(Debug, Serialize)]
+struct ConditionRow<'p> {
+    #[serde(skip)]
+    words: String,
+    #[serde(flatten)]
+    form: ConditionKind<'p>,
+}
+
+#[derive(Debug, Serialize)]
+#[serde(tag = "kind", rename_all = "lowercase")]
+enum ConditionKind<'p> {
+    Value { path: &'p [String], any_of: &'p [Json] },
+    Present { path: &'p [String] },
+    Absent { path: &'p [String] },
+    Type { types: Vec<&'static str> },
+}
+
+#[derive(Debug, Serialize)]
+struct AbsorbedRow<'p> {
+    variant: &'p str,
+    by: String,
+}
+
+#[derive(Debug, Serialize)]
+struct FixupRow<'p> {
+    name: &'static str,
+    reason: &'static str,
+    link: &'static str,
+    pointers: &'p [String],
+}
+
+#[derive(Debug, Serialize)]
+struct ConservationRow<'p> {
+    emitted: BTreeMap<&'static str, usize>,
+    aliased: usize,
+    absorbed: BTreeMap<&'static str, usize>,
+    definitions: Vec<DefinitionRow<'p>>,
+}
+
+#[derive(Debug, Serialize)]
+struct DefinitionRow<'p> {
+    name: &'p str,
+    rust: &'p str,
+    outcome: &'static str,
+    detail: Option<&'static str>,
+}
+
+/// Describes a protocol.
+///
+/// # Errors
+/// [`Error::Schema`] if a definition has no type, which is a defect of mcpgen.
+pub fn inspect(protocol: &Protocol) -> Result<Inspection<'_>, Error> {
+    let outcomes = conservation(protocol)?;
+    let requests = protocol.requests.iter().map(|request| RequestRow {
+        message: message(protocol, &request.method, request.type_id, &request.senders, request.params.as_ref()),
+        result: protocol.describe(&request.result),
+        task_result: request.task_result.as_ref().map(|content| protocol.describe(content)),
+    });
+    let notifications = protocol.notifications.iter().map(|notification| {
+        message(
+            protocol,
+            &notification.method,
+            notification.type_id,
+            &notification.senders,
+            notification.params.as_ref(),
+        )
+    });
+    let error_codes = protocol.error_codes.iter().map(|error| ErrorCodeRow {
+        name: &error.rust,
+        code: error.code,
+        r#type: &protocol.types[error.type_id].name,
+    });
+    let fixups = protocol.fixups.iter().map(|applied| {
+        let known = FIXUPS.iter().find(|fixup| fixup.name == applied.name);
+        FixupRow {
+            name: applied.name,
+            reason: known.map_or("", |fixup| fixup.reason),
+            link: known.map_or("", |fixup| fixup.link),
+            pointers: &applied.pointers,
+        }
+    });
+    Ok(Inspection {
+        version: 1,
+        revision: &protocol.revision,
+        era: protocol.era.as_str(),
+        sha256: &protocol.sha256,
+        definitions: protocol.facts.len(),
+        requests: requests.collect(),
+        notifications: notifications.collect(),
+        error_codes: error_codes.collect(),
+        types: protocol.types.iter().map(|def| entry(protocol, def)).collect(),
+        unions: protocol.types.iter().filter_map(|def| union(protocol, def)).collect(),
+        fixups: fixups.collect(),
+        conservation: conservation_row(protocol, &outcomes),
+    })
+}
+
+fn message<'p>(
+    protocol: &'p Protocol,
+    method: &'p str,
+    type_id: usize,
+    senders: &[Side],
+    params: Option<&Params>,
+) -> NotificationRow<'p> {
+    NotificationRow {
+        method,
+        r#type: &protocol.types[type_id].name,
+        senders: senders.iter().map(|side| side.as_str()).collect(),
+        params: params.map(|params| protocol.describe(&params.content)),
+        params_required: params.is_some_and(|params| params.required),
+    }
+}
+
+fn entry<'p>(protocol: &Protocol, def: &'p TypeDef) -> TypeRow<'p> {
+    TypeRow {
+        name: &def.name,
+        rust: &def.rust,
+        area: &def.area,
+        origin: match &def.origin {
+            Origin::Definition => "definition",
+            Origin::Inline(_) => "inline",
+            Origin::Absent => "absent",
+        },
+        kind: kind(&def.shape),
+        summary: summary(protocol, &def.shape),
+        schema_pointers: pointers(def),
+    }
+}
+
+fn pointers(def: &TypeDef) -> Vec<&str> {
+    match &def.origin {
+        Origin::Definition => vec![&def.pointer],
+        Origin::Inline(pointers) => pointers.iter().map(String::as_str).collect(),
+        Origin::Absent => Vec::new(),
+    }
+}
+
+/// Describes a shape.
+fn summary(protocol: &Protocol, shape: &Shape) -> String {
+    match shape {
+        Shape::Struct(body) => members(protocol, body),
+        Shape::Union(union) => {
+            let variants: Vec<String> =
+                union.variants.iter().map(|variant| protocol.describe(&variant.content)).collect();
+            if variants.is_empty() { "no variants".to_owned() } else { format!("one of {}", variants.join(", ")) }
+        }
+        Shape::Tuple(tuple) => {
+            let first: Vec<String> = tuple.first.iter().map(|item| protocol.describe(&item.content)).collect();
+            let rest = tuple.rest.as_ref().map(|rest| format!("; others: {}", protocol.describe(rest)));
+            format!("[{}{}]", first.join(", "), rest.unwrap_or_default())
+        }
+        Shape::Enum(values) => {
+            let values: Vec<String> = values.iter().map(|value| value.json.to_string()).collect();
+            format!("one of {}", values.join(", "))
+        }
+        Shape::OpenEnum(values) => {
+            let values: Vec<String> = values.iter().map(|value| value.json.to_string()).collect();
+            format!("one of {}, or another string", values.join(", "))
+        }
+        Shape::Bounded(Bounded { inner, limit, checks }) => {
+            let limit = match limit {
+                Some(Limit::Bounds(limit)) => format!(", {}", bounds(limit)),
+                Some(Limit::Length(limit)) => {
+                    let unit = if matches!(inner, Type::List(_)) { "items" } else { "characters" };
+                    format!(", {}", length(limit, unit))
+                }
+                None => String::new(),
+            };
+            let checks = match checks.len() {
+                0 => String::new(),
+                1 => ", checked".to_owned(),
+                count => format!(", {count} checks"),
+            };
+            format!("{}{limit}{checks}", protocol.describe(inner))
+        }
+        Shape::Undecided(undecided) => {
+            let alternatives: Vec<String> =
+                undecided.alternatives.iter().map(|variant| protocol.describe(&variant.content)).collect();
+            let (a, b) = undecided.conflict;
+            let example = undecided.example.as_ref().map_or(String::new(), |it| format!("; both may accept {it}"));
+            let (a, b) = (&alternatives[a], &alternatives[b]);
+            format!("undecided: any of {}; no guard separates {a} from {b}{example}", alternatives.join(", "))
+        }
+        Shape::Alias(content, AliasRule::Absorbed(others)) => {
+            format!("{}, which accepts all values of {}", protocol.describe(content), others.join(", "))
+        }
+        Shape::Alias(content, _) | Shape::Newtype(content) => protocol.describe(content),
+        Shape::Core(name) => format!("{name} of the support core"),
+        Shape::Never => "no values".to_owned(),
+    }
+}
+
+fn members(protocol: &Protocol, body: &Struct) -> String {
+    let members: Vec<String> = body
+        .members
+        .iter()
+        .map(|member| {
+            let optional = if member.required { "" } else { "?" };
+            let content = match &member.content {
+                Content::Constant(value) => value.to_string(),
+                Content::Value(content) => protocol.describe(content),
+            };
+            format!("{}{optional}: {content}", member.wire)
+        })
+        .collect();
+    let pattern = body.pattern.as_ref();
+    let pattern = pattern.map(|it| format!("; /{}/: {}", it.pattern, protocol.describe(&it.content)));
+    let rest = match &body.rest {
+        Rest::Open => String::new(),
+        Rest::Typed(content) => format!("; others: {}", protocol.describe(content)),
+        Rest::Closed => "; no others".to_owned(),
+    };
+    format!("{{{}{}{rest}}}", members.join(", "), pattern.unwrap_or_default())
+}
+
+fn bounds(limit: &Bounds) -> String {
+    let side = |bound: &Option<Bound>, inclusive: &str, exclusive: &str| {
+        bound.as_ref().map(|bound| format!("{} {}", if bound.exclusive { exclusive } else { inclusive }, bound.value))
+    };
+    let sides = [side(&limit.min, "at least", "more than"), side(&limit.max, "at most", "less than")];
+    sides.into_iter().flatten().collect::<Vec<_>>().join(" and ")
+}
+
+fn length(limit: &Length, unit: &str) -> String {
+    match (limit.min, limit.max) {
+        (min, None) => format!("at least {}", counted(min, unit)),
+        (0, Some(max)) => format!("at most {}", counted(max, unit)),
+        (min, Some(max)) => format!("{min} to {}", counted(max, unit)),
+    }
+}
+
+/// Returns the decision of a union. A union that is an alias of its largest variant always selects that one.
+fn union<'p>(protocol: &'p Protocol, def: &'p TypeDef) -> Option<UnionRow<'p>> {
+    let (variants, overlapping, guards, absorbed) = match &def.shape {
+        Shape::Union(union) => {
+            let variants: Vec<String> =
+                union.variants.iter().map(|variant| protocol.describe(&variant.content)).collect();
+            let absorbed = union.absorbed.iter().map(|(variant, by)| AbsorbedRow { variant, by: by.clone() }).collect();
+            let guards = guards(&union.decision, &variants);
+            (variants, union.decision.overlapping, guards, absorbed)
+        }
+        Shape::Alias(content, AliasRule::Absorbed(others)) => {
+            let variant = protocol.describe(content);
+            let absorbed = others.iter().map(|other| AbsorbedRow { variant: other, by: variant.clone() }).collect();
+            (vec![variant.clone()], true, vec![GuardRow { when: Vec::new(), variant }], absorbed)
+        }
+        _ => return None,
+    };
+    Some(UnionRow { name: &def.name, schema_pointers: pointers(def), variants, overlapping, guards, absorbed })
+}
+
+fn guards<'p>(decision: &'p Decision, variants: &[String]) -> Vec<GuardRow<'p>> {
+    let condition = |condition: &'p decision::Condition| ConditionRow {
+        words: condition.to_string(),
+        form: match condition {
+            decision::Condition::Value(path, any_of) => ConditionKind::Value { path, any_of },
+            decision::Condition::Present(path) => ConditionKind::Present { path },
+            decision::Condition::Absent(path) => ConditionKind::Absent { path },
+            decision::Condition::Type(types) => ConditionKind::Type { types: types.names().collect() },
+        },
+    };
+    let guard = |guard: &'p decision::Guard| GuardRow {
+        when: guard.when.iter().map(condition).collect(),
+        variant: variants[guard.variant].clone(),
+    };
+    decision.guards.iter().map(guard).collect()
+}
+
+fn conservation_row<'p>(protocol: &'p Protocol, outcomes: &BTreeMap<Outcome, usize>) -> ConservationRow<'p> {
+    let count = |outcome: &str| {
+        let of_it = outcomes.iter().filter(|(known, _)| known.as_str() == outcome);
+        of_it.map(|(known, count)| (known.detail().unwrap_or_default(), *count)).collect::<BTreeMap<_, _>>()
+    };
+    let definitions = protocol.types.iter().filter(|def| def.origin == Origin::Definition).map(|def| {
+        let outcome = Outcome::of(&def.shape);
+        DefinitionRow { name: &def.name, rust: &def.rust, outcome: outcome.as_str(), detail: outcome.detail() }
+    });
+    ConservationRow {
+        emitted: count("emitted"),
+        aliased: count("aliased").values().sum(),
+        absorbed: count("absorbed"),
+        definitions: definitions.collect(),
+    }
+}
+
+impl Inspection<'_> {
+    /// Returns the documented JSON, indented.
+    pub fn to_json(&self) -> String {
+        let mut text = serde_json::to_string_pretty(self).expect("a report is text, numbers and JSON");
+        text.push('\n');
+        visible_json(text)
+    }
+
+    fn messages(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let width = |methods: &mut dyn Iterator<Item = &str>| methods.map(str::len).max().unwrap_or(0);
+        heading(f, "Requests", self.requests.len())?;
+        let columns = width(&mut self.requests.iter().map(|request| request.message.method));
+        for RequestRow { message, result, task_result } in &self.requests {
+            let (method, result) = (visible(message.method), visible(result));
+            write!(f, "  {:8} {method:columns$}  {message} -> {result}", direction(&message.senders))?;
+            match task_result {
+                Some(task) => writeln!(f, " or, as a task, {}", visible(task))?,
+                None => writeln!(f)?,
+            }
+        }
+        heading(f, "Notifications", self.notifications.len())?;
+        let columns = width(&mut self.notifications.iter().map(|notification| notification.method));
+        for message in &self.notifications {
+            writeln!(f, "  {:8} {:columns$}  {message}", direction(&message.senders), visible(message.method))?;
+        }
+        heading(f, "Error codes", self.error_codes.len())?;
+        self.error_codes
+            .iter()
+            .try_for_each(|error| writeln!(f, "  {} {} ({})", error.code, error.name, visible(error.r#type)))
+    }
+
+    fn types(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        heading(f, "Types", self.types.len())?;
+        let mut areas: BTreeMap<&str, Vec<&TypeRow<'_>>> = BTreeMap::new();
+        for entry in &self.types {
+            areas.entry(entry.area).or_default().push(entry);
+        }
+        for (area, entries) in areas {
+            writeln!(f, "  {area} ({})", entries.len())?;
+            for TypeRow { name, rust, origin, kind, summary, .. } in entries {
+                let rust = if name == rust { String::new() } else { format!(" as {rust}") };
+                let origin = if *origin == "definition" { String::new() } else { format!("{origin} ") };
+                writeln!(f, "    {}{rust}: {origin}{kind}: {}", visible(name), visible(summary))?;
+            }
+        }
+        Ok(())
+    }
+
+    fn unions(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        heading(f, "Unions", self.unions.len())?;
+        for union in &self.unions {
+            let overlapping = if union.overlapping { " (variants overlap)" } else { "" };
+            writeln!(f, "  {}{overlapping}", visible(union.name))?;
+            for guard in &union.guards {
+                writeln!(f, "    {guard}")?;
+            }
+            for AbsorbedRow { variant, by } in &union.absorbed {
+                writeln!(f, "    {} is absorbed by {}", visible(variant), visible(by))?;
+            }
+        }
+        Ok(())
+    }
+
+    fn fixups(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        heading(f, "Fixups", self.fixups.len())?;
+        for fixup in &self.fixups {
+            writeln!(f, "  {}: {}", fixup.name, fixup.reason)?;
+            match fixup.pointers {
+                [] => writeln!(f, "    did not match")?,
+                pointers => pointers.iter().try_for_each(|pointer| writeln!(f, "    at {}", visible(pointer)))?,
+            }
+        }
+        Ok(())
+    }
+
+    fn conservation(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        heading(f, "Definitions", self.definitions)?;
+        let ConservationRow { emitted, aliased, absorbed, definitions } = &self.conservation;
+        let mut line = |outcome: &str, detail: &str, count: usize| {
+            let label = if detail.is_empty() { outcome.to_owned() } else { format!("{outcome} ({detail})") };
+            write!(f, "  {label:26} {count:4}")?;
+            let of_it =
+                definitions.iter().filter(|def| def.outcome == outcome && def.detail.unwrap_or_default() == detail);
+            let names: Vec<&str> = of_it.map(|def| def.name).collect();
+            writeln!(f, "  {}", visible(&names.join(", ")))
+        };
+        emitted.iter().try_for_each(|(kind, count)| line("emitted", kind, *count))?;
+        line("aliased", "", *aliased)?;
+        absorbed.iter().try_for_each(|(rule, count)| line("absorbed", rule, *count))?;
+        writeln!(f, "  {:26} {:4}", "total", self.definitions)
+    }
+}
+
+impl fmt::Display for Inspection<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        writeln!(f, "MCP {} ({})", self.revision, self.era)?;
+        writeln!(f, "sha256 {}", self.sha256)?;
+        let (definitions, types) = (self.definitions as u64, self.types.len() as u64);
+        writeln!(f, "{}, {}", counted(definitions, "definitions"), counted(types, "types"))?;
+        self.messages(f)?;
+        self.types(f)?;
+        self.unions(f)?;
+        self.fixups(f)?;
+        self.conservation(f)
+    }
+}
+
+impl fmt::Display for NotificationRow<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match &self.params {
+            Some(params) if self.params_required => write!(f, "({})", visible(params)),
+            Some(params) => write!(f, "({}?)", visible(params)),
+            None => write!(f, "()"),
+        }
+    }
+}
+
+impl fmt::Display for GuardRow<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let when: Vec<&str> = self.when.iter().map(|condition| condition.words.as_str()).collect();
+        let when = if when.is_empty() { "otherwise".to_owned() } else { when.join(" and ") };
+        write!(f, "{} -> {}", visible(&when), visible(&self.variant))
+    }
+}
+
+fn heading(f: &mut fmt::Formatter<'_>, title: &str, count: usize) -> fmt::Result {
+    writeln!(f, "\n{title} ({count})")
+}
+
+fn direction(senders: &[&str]) -> &'static str {
+    match senders {
+        [] => "embedded",
+        ["client"] => "client",
+        ["server"] => "server",
+        _ => "both",
+    }
+}

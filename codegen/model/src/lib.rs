@@ -1,0 +1,67 @@
+//! The model of a protocol: the types, methods and unions that its schema describes, as plain data.
+//!
+//! ```
+//! # fn main() -> Result<(), mcpgen_schema::Error> {
+//! let schema = br#"{"$defs": {"Port": {"type": "integer", "maximum": 65535}}}"#;
+//! let document = mcpgen_schema::Document::parse("ports.json", schema)?;
+//! let protocol = mcpgen_model::model(document, "draft", false)?;
+//! assert!(protocol.find("Port").is_some());
+//! # Ok(())
+//! # }
+//! ```
+//!
+//! ```text
+//! Contract -> fixups -> Normalised -> build -> Protocol -> inspect, validate, and the emitters of mcpgen
+//!                                                   \-> conversions(all Protocols) -> Conversions
+//! ```
+//!
+//! [`Protocol`] has the types ([`TypeDef`]), unions with their decisions ([`Decision`]), methods with their direction
+//! ([`Request`], [`Notification`]), and our documentation ([`Docs`]).
+
+#![warn(clippy::print_stdout)]
+
+pub mod text;
+
+// Corrections of official schemas, and the messages that a schema does not list.
+pub mod fixups;
+mod mapping;
+// The lists of a server: its tools, resources and prompts.
+pub mod snapshot;
+
+// The model as plain data.
+pub mod conservation;
+mod decision;
+mod describe;
+mod direction;
+mod documentation;
+mod extension;
+mod messages;
+pub mod method_facts;
+mod protocol;
+pub mod revision;
+mod types;
+
+pub mod build;
+pub mod conversions;
+pub mod docs;
+pub mod inspect;
+pub mod validate;
+
+pub use build::{Contract, build, extend, model};
+pub use decision::{Condition, Decision, Guard};
+pub use direction::{MessageKind, MessageSet, Side};
+pub use docs::DocBook;
+pub use documentation::{DocEntry, DocTarget, Docs};
+pub use extension::{Extends, Extension, extension_path};
+pub use fixups::Applied;
+pub use mapping::Mapping;
+pub use mcpgen_schema::check::{Check, Members, Unevaluated};
+pub use mcpgen_schema::normal::{Bound, Bounds, Length};
+pub use mcpgen_schema::{Json, JsonTypes};
+pub use messages::{ErrorCode, Notification, Params, Request, Tag};
+pub use protocol::Protocol;
+pub use revision::{Era, Revision, Rule, Status, check_name, schema_path};
+pub use types::{
+    AliasRule, Bounded, Content, Item, Limit, Member, Origin, PatternMembers, Rest, Shape, Struct, Tuple, Type,
+    TypeDef, TypeId, Undecided, Union, Value, Variant,
+};

@@ -1,0 +1,127 @@
+//! The mapping file, such as `protocol.toml`, which lists the messages of a protocol if the schema does not.
+//!
+//! ```toml
+//! [[request]]
+//! definition = "InitializeRequest"        # the type of the message, or of its params
+//! method = "initialize"                   # default: the constant member `method` or `command` of the definition
+//! params = "InitializeRequestArguments"   # default: its member `params` or `arguments`
+//! result = "Capabilities"                 # default: from the definition `InitializeResult` or `InitializeResponse`
+//! direction = "client-to-server"          # or "server-to-client", "both"; default: unknown
+//!
+//! [[notification]]
+//! definition = "StoppedEvent"
+//! direction = "server-to-client"
+//! ```
+
+use std::path::Path;
+
+use serde::Deserialize;
+
+use mcpgen_schema::{Error, Problem};
+
+/// The messages of a protocol.
+#[derive(Clone, Debug, Default)]
+pub struct Mapping {
+    /// The file, as the caller named it.
+    pub file: String,
+    /// The requests and notifications, in the order of the file.
+    pub messages: Vec<MappedMessage>,
+}
+
+/// A request or notification.
+#[derive(Clone, Debug)]
+pub struct MappedMessage {
+    /// Whether it is a request.
+    pub is_request: bool,
+    /// The entry of the file.
+    pub entry: Entry,
+}
+
+/// An entry of the file.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Entry {
+    /// The definition of the message, or of its params.
+    pub definition: String,
+    /// The method.
+    pub method: Option<String>,
+    /// The definition of the params.
+    pub params: Option<String>,
+    /// The definition of the result.
+    pub result: Option<String>,
+    /// The direction.
+    pub direction: Option<Direction>,
+}
+
+/// The direction of a message.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Direction {
+    /// From the client to the server.
+    ClientToServer,
+    /// From the server to the client.
+    ServerToClient,
+    /// Either side sends it.
+    Both,
+}
+
+impl Mapping {
+    /// Reads a file.
+    ///
+    /// # Errors
+    /// [`Error::Io`], or [`Error::Schema`] if the text is not a mapping.
+    pub fn read(path: &Path) -> Result<Mapping, Error> {
+        let text = std::fs::read_to_string(path).map_err(Error::io("reading", path))?;
+        Mapping::parse(path.display().to_string(), &text)
+    }
+
+    /// Reads a text. Messages refer to it as `file`.
+    ///
+    /// # Errors
+    /// [`Error::Schema`] if the text is not a mapping.
+    pub fn parse(file: impl Into<String>, text: &str) -> Result<Mapping, Error> {
+        #[derive(Deserialize)]
+        #[serde(deny_unknown_fields)]
+        struct Tables {
+            #[serde(default)]
+            request: Vec<Entry>,
+            #[serde(default)]
+            notification: Vec<Entry>,
+        }
+        let file = file.into();
+        let tables: Tables = toml::from_str(text).map_err(|error| {
+            let remedy = "write tables [[request]] and [[notification]] with `definition`, `method`, `params`, \
+                          `result` and `direction`";
+            Error::Schema(vec![problem(&file, "", "", error.to_string(), remedy)])
+        })?;
+        let requests = tables.request.into_iter().map(|entry| MappedMessage { is_request: true, entry });
+        let notifications = tables.notification.into_iter().map(|entry| MappedMessage { is_request: false, entry });
+        let mapping = Mapping { file, messages: requests.chain(notifications).collect() };
+        let results = mapping.messages.iter().filter(|it| !it.is_request && it.entry.result.is_some());
+        let problems: Vec<Problem> = results
+            .map(|it| mapping.problem(&it.entry, "result", "a notification has no result", "remove `result`"))
+            .collect();
+        if problems.is_empty() { Ok(mapping) } else { Err(Error::Schema(problems)) }
+    }
+
+    /// Returns the name of the file, without its folder.
+    pub fn file_name(&self) -> &str {
+        self.file.rsplit(['/', '\\']).next().unwrap_or_default()
+    }
+
+    /// Returns a problem of an entry.
+    pub fn problem(&self, entry: &Entry, key: &str, why: impl Into<String>, remedy: &str) -> Problem {
+        problem(&self.file, &entry.definition, key, why.into(), remedy)
+    }
+}
+
+fn problem(file: &str, definition: &str, key: &str, why: String, remedy: &str) -> Problem {
+    Problem {
+        file: file.to_owned(),
+        definition: definition.to_owned(),
+        pointer: String::new(),
+        keyword: key.to_owned(),
+        why,
+        remedy: remedy.to_owned(),
+    }
+}

@@ -1,0 +1,165 @@
+//! Facts about methods, derived from the model: the capability that a method needs, its subject, and how its result may
+//! be used.
+
+use crate::fixups;
+use crate::{Content, Member, Notification, Params, Protocol, Request, Shape, Side, Struct, Type};
+use mcpgen_schema::json::Json;
+
+/// Facts about a method of a revision.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct MethodFacts {
+    /// The method.
+    pub method: String,
+    /// Whether it is a request, sent as a message or inside a result. Otherwise it is a notification.
+    pub is_request: bool,
+    /// The sides that may send it as a message. Empty for requests that are embedded in results.
+    pub senders: Vec<Side>,
+    /// The path of the capability that it needs. The receiver of a request declares it, and the sender of a
+    /// notification.
+    pub capability: Vec<String>,
+    /// Whether the receiver can declare that it runs the request as a task.
+    pub may_run_as_task: bool,
+    /// The member of the params that contains the name or the URI of the subject of a request.
+    pub subject: Option<&'static str>,
+    /// Whether its result carries a cache hint.
+    pub cacheable: bool,
+    /// Whether its result may request input.
+    pub may_require_input: bool,
+}
+
+/// Returns the facts about all methods of a revision, sorted by the length of the method and then by the method.
+pub fn method_facts(protocol: &Protocol) -> Vec<MethodFacts> {
+    let requests = protocol.requests.iter().map(|request| of_request(protocol, request));
+    let notifications = protocol.notifications.iter().map(|notification| of_notification(protocol, notification));
+    let mut facts: Vec<MethodFacts> = requests.chain(notifications).collect();
+    facts.sort_by(|a, b| (a.method.len(), &a.method).cmp(&(b.method.len(), &b.method)));
+    facts
+}
+
+fn of_request(protocol: &Protocol, request: &Request) -> MethodFacts {
+    let receivers = receivers(request);
+    let results = structs(protocol, &request.result);
+    let has = |names: &[&str]| results.iter().any(|body| names.iter().all(|name| member(body, name).is_some()));
+    MethodFacts {
+        method: request.method.clone(),
+        is_request: true,
+        senders: request.senders.clone(),
+        capability: capability(protocol, &receivers, &request.method),
+        may_run_as_task: may_run_as_task(protocol, &receivers, &request.method),
+        subject: request.params.as_ref().and_then(|params| subject(protocol, params)),
+        cacheable: has(&["ttlMs", "cacheScope"]),
+        may_require_input: has(&["inputRequests", "requestState"]),
+    }
+}
+
+fn of_notification(protocol: &Protocol, notification: &Notification) -> MethodFacts {
+    MethodFacts {
+        method: notification.method.clone(),
+        is_request: false,
+        senders: notification.senders.clone(),
+        capability: capability(protocol, &notification.senders, &notification.method),
+        may_run_as_task: false,
+        subject: None,
+        cacheable: false,
+        may_require_input: false,
+    }
+}
+
+/// Returns the sides that receive a request. Clients receive embedded requests.
+fn receivers(request: &Request) -> Vec<Side> {
+    let of = |side: &Side| match side {
+        Side::Client => Side::Server,
+        Side::Server => Side::Client,
+    };
+    if request.senders.is_empty() { vec![Side::Client] } else { request.senders.iter().map(of).collect() }
+}
+
+/// Returns the path of a method's capability, which has the name of the method's first segment, in the singular or the
+/// plural. If the capability has a member with the name of the last segment, the path includes it.
+fn capability(protocol: &Protocol, declared_by: &[Side], method: &str) -> Vec<String> {
+    if let Some(fixup) = fixups::CAPABILITIES.iter().find(|fixup| fixup.method == method) {
+        let path: Vec<String> = fixup.capability.iter().map(|name| (*name).to_owned()).collect();
+        let exists = |side: &Side| find(protocol, *side, &path).is_some();
+        return if declared_by.iter().any(exists) { path } else { Vec::new() };
+    }
+    let method = method.strip_prefix("notifications/").unwrap_or(method);
+    let Some((area, action)) = method.split_once('/') else { return Vec::new() };
+    let last = camel_case(action.rsplit('/').next().unwrap_or(action));
+    for side in declared_by {
+        for name in [area.to_owned(), format!("{area}s")] {
+            let whole = vec![name];
+            let part = [whole.clone(), vec![last.clone()]].concat();
+            if find(protocol, *side, &part).is_some() {
+                return part;
+            }
+            if find(protocol, *side, &whole).is_some() {
+                return whole;
+            }
+        }
+    }
+    Vec::new()
+}
+
+/// Returns whether a method may run as a task: the capability `tasks.requests` has members for its segments.
+fn may_run_as_task(protocol: &Protocol, declared_by: &[Side], method: &str) -> bool {
+    let path: Vec<String> = ["tasks", "requests"].into_iter().chain(method.split('/')).map(str::to_owned).collect();
+    declared_by.iter().any(|side| find(protocol, *side, &path).is_some())
+}
+
+/// Returns the member at a path in the capabilities of a side.
+fn find<'p>(protocol: &'p Protocol, side: Side, path: &[String]) -> Option<&'p Member> {
+    let definition = match side {
+        Side::Client => "ClientCapabilities",
+        Side::Server => "ServerCapabilities",
+    };
+    let id = protocol.types.iter().position(|def| def.name == definition)?;
+    let (last, above) = path.split_last()?;
+    let mut body = protocol.as_struct(&Type::Named(id))?;
+    for name in above {
+        match &member(body, name)?.content {
+            Content::Value(content) => body = protocol.as_struct(content)?,
+            Content::Constant(_) => return None,
+        }
+    }
+    member(body, last)
+}
+
+/// Returns the member of the params with the subject: `name` or `uri`, if it is a required string.
+fn subject(protocol: &Protocol, params: &Params) -> Option<&'static str> {
+    let bodies = structs(protocol, &params.content);
+    ["name", "uri"].into_iter().find(|name| {
+        let is_text = |member: &Member| match &member.content {
+            Content::Value(content) => member.required && matches!(protocol.follow(content), Type::String),
+            Content::Constant(value) => matches!(value, Json::String(_)),
+        };
+        bodies.iter().any(|body| member(body, name).is_some_and(is_text))
+    })
+}
+
+/// Returns a struct, or the structs of a union.
+fn structs<'p>(protocol: &'p Protocol, content: &'p Type) -> Vec<&'p Struct> {
+    if let Some(body) = protocol.as_struct(content) {
+        return vec![body];
+    }
+    let Type::Named(id) = protocol.follow(content) else { return Vec::new() };
+    match &protocol.types[*id].shape {
+        // Unions of all messages of a direction are not results.
+        Shape::Union(union) if union.messages.is_none() => {
+            union.variants.iter().flat_map(|variant| protocol.as_struct(&variant.content)).collect()
+        }
+        _ => Vec::new(),
+    }
+}
+
+fn member<'p>(body: &'p Struct, name: &str) -> Option<&'p Member> {
+    body.members.iter().find(|member| member.wire == name)
+}
+
+fn camel_case(snake_case: &str) -> String {
+    let mut words = snake_case.split('_');
+    let first = words.next().unwrap_or_default().to_owned();
+    words.fold(first, |text, word| {
+        let mut letters = word.chars();
+        text + &letters.next().map_or(String::new(), |first| first.to_uppercase().to_string()) + letters.as_str()
+    })
+}

@@ -1,0 +1,158 @@
+//! A revision of the protocol.
+
+use std::collections::BTreeSet;
+
+use indexmap::IndexMap;
+use sha2::{Digest, Sha256};
+
+use crate::documentation::Docs;
+use crate::extension::Extends;
+use crate::fixups::Applied;
+use crate::messages::{ErrorCode, Notification, Request, Tag};
+use crate::revision::Era;
+use crate::types::{Origin, Shape, Struct, Type, TypeDef, TypeId};
+use mcpgen_schema::check::Check;
+use mcpgen_schema::json::Json;
+use mcpgen_schema::text::hex;
+
+/// A revision of the protocol.
+#[derive(Clone, Debug)]
+pub struct Protocol {
+    /// The revision's name.
+    pub revision: String,
+    /// The name of the schema file in messages.
+    pub file: String,
+    /// SHA-256 of the schema file, in hex.
+    pub sha256: String,
+    /// Whether a connection begins with `initialize`.
+    pub era: Era,
+    /// All types: the definitions in the order of the schema, then the inline types.
+    pub types: Vec<TypeDef>,
+    /// All requests of both sides, in the order of the message sets, then the embedded ones.
+    pub requests: Vec<Request>,
+    /// All notifications, in the order of the message sets.
+    pub notifications: Vec<Notification>,
+    /// The error codes in the schema.
+    pub error_codes: Vec<ErrorCode>,
+    /// The definitions that checks refer to.
+    pub checks: IndexMap<String, Check>,
+    /// The results of the fixups.
+    pub fixups: Vec<Applied>,
+    /// The definitions as JSON without prose, for `JsonSchema` impls.
+    pub facts: IndexMap<String, Json>,
+    /// Our documentation of the revision.
+    pub docs: Docs,
+    /// For an extension, the revision that it extends.
+    pub extends: Option<Extends>,
+}
+
+impl Protocol {
+    /// Returns the type with this schema name.
+    pub fn find(&self, name: &str) -> Option<&TypeDef> {
+        self.types.iter().find(|def| def.name == name && !matches!(def.origin, Origin::Inline(_)))
+    }
+
+    /// Returns whether the type is a type of the revision that an extension extends.
+    pub fn is_shared(&self, id: TypeId) -> bool {
+        self.extends.as_ref().is_some_and(|extends| extends.shared.contains_key(&id))
+    }
+
+    /// Returns the SHA-256 of the definitions without prose, in hex. It does not depend on the order of members.
+    pub fn digest(&self) -> String {
+        hex(&Sha256::digest(sorted(&Json::Object(self.facts.clone())).to_string()))
+    }
+
+    /// Follows aliases.
+    pub fn follow<'a>(&'a self, mut content: &'a Type) -> &'a Type {
+        for _ in 0..=self.types.len() {
+            match content {
+                Type::Named(id) => match &self.types[*id].shape {
+                    Shape::Alias(target, _) => content = target,
+                    _ => return content,
+                },
+                _ => return content,
+            }
+        }
+        content
+    }
+
+    /// Returns the struct of a type expression. It follows aliases and leaves out checks.
+    pub fn as_struct(&self, content: &Type) -> Option<&Struct> {
+        match self.follow(content) {
+            Type::Named(id) => match &self.types[*id].shape {
+                Shape::Struct(body) => Some(body),
+                Shape::Bounded(bounded) => match self.follow(&bounded.inner) {
+                    Type::Named(inner) => match &self.types[*inner].shape {
+                        Shape::Struct(body) => Some(body),
+                        _ => None,
+                    },
+                    _ => None,
+                },
+                _ => None,
+            },
+            _ => None,
+        }
+    }
+
+    /// Returns whether the messages of each direction are known.
+    pub fn has_message_sets(&self) -> bool {
+        self.types.iter().any(TypeDef::is_message_set)
+    }
+
+    /// Returns whether the schema defines batches: several messages in an array.
+    pub fn has_batches(&self) -> bool {
+        self.types.iter().any(|def| def.name == "JSONRPCBatchRequest")
+    }
+
+    /// Returns the types that a type refers to directly.
+    pub fn uses(&self, id: TypeId) -> Vec<TypeId> {
+        let mut used = Vec::new();
+        self.types[id].shape.visit(&mut |content| content.visit(&mut |id| used.push(id)));
+        used
+    }
+
+    /// Returns the names of the messages that nobody sends: no message set lists them, and no other type contains them.
+    /// Empty if the schema has no message sets.
+    pub fn unsent_messages(&self) -> Vec<&str> {
+        if !self.has_message_sets() {
+            return Vec::new();
+        }
+        let contained: BTreeSet<TypeId> = (0..self.types.len()).flat_map(|id| self.uses(id)).collect();
+        let unsent =
+            self.types.iter().enumerate().filter(|(id, def)| {
+                def.origin == Origin::Definition && Tag::of(def).is_some() && !contained.contains(id)
+            });
+        unsent.map(|(_, def)| def.name.as_str()).collect()
+    }
+
+    /// Returns the method of a request or notification, by its type.
+    pub fn method_of(&self, id: TypeId) -> Option<&str> {
+        let request = self.requests.iter().find(|request| request.type_id == id).map(|request| &request.method);
+        let notification = || self.notifications.iter().find(|it| it.type_id == id).map(|it| &it.method);
+        request.or_else(notification).map(String::as_str)
+    }
+
+    /// Returns the result in a whole response (`XResultResponse`).
+    pub fn result_in_response(&self, id: TypeId) -> Option<TypeId> {
+        let def = &self.types[id];
+        if def.origin != Origin::Definition {
+            return None;
+        }
+        let result = def.name.strip_suffix("Response").filter(|result| result.ends_with("Result"))?;
+        self.types.iter().position(|def| def.name == result)
+    }
+}
+
+/// Returns the value with the members of each object sorted by name.
+fn sorted(json: &Json) -> Json {
+    match json {
+        Json::Object(members) => {
+            let mut members: IndexMap<String, Json> =
+                members.iter().map(|(name, value)| (name.clone(), sorted(value))).collect();
+            members.sort_unstable_keys();
+            Json::Object(members)
+        }
+        Json::Array(items) => Json::Array(items.iter().map(sorted).collect()),
+        other => other.clone(),
+    }
+}

@@ -1,0 +1,497 @@
+//! Reads snapshots of a server's lists.
+
+use std::collections::BTreeMap;
+
+use indexmap::IndexMap;
+use serde::Deserialize;
+use serde_json::value::RawValue;
+use sha2::{Digest, Sha256};
+
+use mcpgen_schema::json::Json;
+use mcpgen_schema::text::hex;
+use mcpgen_schema::{Error, Problem};
+
+/// The lists of a server at one time.
+#[derive(Clone, Debug)]
+pub struct Snapshot {
+    /// SHA-256 of the text, in hex.
+    pub sha256: String,
+    lists: BTreeMap<ListKind, List>,
+    /// The items that are not in a list, or without some of their members.
+    pub malformed: Vec<Malformed>,
+}
+
+/// A kind of list.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum ListKind {
+    /// The result of `tools/list`.
+    Tools,
+    /// The result of `resources/list`.
+    Resources,
+    /// The result of `resources/templates/list`.
+    ResourceTemplates,
+    /// The result of `prompts/list`.
+    Prompts,
+}
+
+/// The items of a list, by their identifying member.
+#[derive(Clone, Debug)]
+pub struct List {
+    /// JSON pointer into the snapshot.
+    pub pointer: String,
+    /// The items by name or URI.
+    pub items: IndexMap<String, Item>,
+}
+
+/// A tool, a resource, a resource template or a prompt.
+#[derive(Clone, Debug)]
+pub struct Item {
+    /// JSON pointer into the snapshot.
+    pub pointer: String,
+    /// All members.
+    pub members: IndexMap<String, Json>,
+}
+
+impl ListKind {
+    /// All kinds.
+    pub const ALL: [ListKind; 4] =
+        [ListKind::Tools, ListKind::Resources, ListKind::ResourceTemplates, ListKind::Prompts];
+
+    /// Returns the member of a result that has the list.
+    pub fn member(self) -> &'static str {
+        match self {
+            ListKind::Tools => "tools",
+            ListKind::Resources => "resources",
+            ListKind::ResourceTemplates => "resourceTemplates",
+            ListKind::Prompts => "prompts",
+        }
+    }
+
+    /// Returns the name of one item in messages.
+    pub fn item(self) -> &'static str {
+        match self {
+            ListKind::Tools => "tool",
+            ListKind::Resources => "resource",
+            ListKind::ResourceTemplates => "resource template",
+            ListKind::Prompts => "prompt",
+        }
+    }
+
+    /// Returns the member that identifies an item in its list.
+    pub fn key(self) -> &'static str {
+        match self {
+            ListKind::Tools | ListKind::Prompts => "name",
+            ListKind::Resources => "uri",
+            ListKind::ResourceTemplates => "uriTemplate",
+        }
+    }
+}
+
+impl Snapshot {
+    /// Reads a result of `tools/list`, a JSON-RPC response with one, an array of tools, or an object with some of the
+    /// lists `tools`, `resources`, `resourceTemplates` and `prompts`. Messages refer to the text as `file`.
+    ///
+    /// # Errors
+    /// [`Error::Json`], or [`Error::Schema`] with all malformed items and duplicate names.
+    pub fn parse(file: impl Into<String>, bytes: &[u8]) -> Result<Snapshot, Error> {
+        let file = file.into();
+        let root = Json::read(&file, bytes)?;
+        let snapshot = Snapshot::read(Reader::new(file), root, bytes)?;
+        match snapshot.malformed.is_empty() {
+            true => Ok(snapshot),
+            false => Err(Error::Schema(problems(snapshot.malformed))),
+        }
+    }
+
+    /// Like [`Snapshot::parse`], but leaves out malformed members and, if a tool is useless without one, malformed items.
+    /// If the text is not readable as JSON because of some tools, it reads the other tools only.
+    ///
+    /// # Errors
+    /// [`Error::Json`], or [`Error::Schema`] if the snapshot has no lists.
+    pub fn parse_leniently(file: &str, bytes: &[u8]) -> Result<Snapshot, Error> {
+        let mut reader = Reader::new(file.to_owned());
+        let root = match Json::read(file, bytes) {
+            Ok(root) => root,
+            Err(error) => reader.tools_one_by_one(bytes).ok_or(error)?,
+        };
+        Snapshot::read(reader, root, bytes)
+    }
+
+    fn read(mut reader: Reader, root: Json, bytes: &[u8]) -> Result<Snapshot, Error> {
+        let lists = reader.lists(root);
+        match reader.problems.is_empty() {
+            true => Ok(Snapshot { sha256: hex(&Sha256::digest(bytes)), lists, malformed: reader.malformed }),
+            false => {
+                reader.problems.extend(problems(reader.malformed));
+                Err(Error::Schema(reader.problems))
+            }
+        }
+    }
+
+    /// Returns a list. `None` if the snapshot does not have it.
+    pub fn list(&self, kind: ListKind) -> Option<&List> {
+        self.lists.get(&kind)
+    }
+}
+
+impl Item {
+    /// Returns a member.
+    pub fn get(&self, member: &str) -> Option<&Json> {
+        self.members.get(member)
+    }
+
+    /// Returns the arguments of a prompt by name, with their pointers.
+    pub fn prompt_arguments(&self) -> IndexMap<&str, (String, &Json)> {
+        let Some(Json::Array(items)) = self.get("arguments") else { return IndexMap::new() };
+        let named = items.iter().enumerate().filter_map(|(at, argument)| {
+            let name = argument.get("name")?.as_str()?;
+            Some((name, (format!("{}/arguments/{at}", self.pointer), argument)))
+        });
+        named.collect()
+    }
+}
+
+/// A malformed item.
+#[derive(Clone, Debug)]
+pub struct Malformed {
+    /// The list that has it.
+    pub kind: ListKind,
+    /// The name of the item, or its JSON pointer if it has no name.
+    pub name: String,
+    /// Whether the item is in its list, without the malformed members. Otherwise it is not in the list.
+    pub is_kept: bool,
+    /// What is wrong with it.
+    pub problems: Vec<Problem>,
+}
+
+/// The members that an item may lack, so that it is kept without them.
+const OPTIONAL: [&str; 7] =
+    ["title", "description", "mimeType", "annotations", "execution", "outputSchema", "arguments"];
+
+impl Malformed {
+    /// Returns a note about each problem, which says what is left out.
+    pub fn notes(&self) -> impl Iterator<Item = String> {
+        let item = self.kind.item();
+        let left_out =
+            if self.is_kept { "the member is left out".to_owned() } else { format!("the {item} is left out") };
+        let note = move |Problem { file, pointer, why, .. }: &Problem| {
+            format!("{file}#{pointer}: {item} `{}`: {why}; {left_out}", self.name)
+        };
+        self.problems.iter().map(note)
+    }
+}
+
+/// Returns the problems of all items, with the names of the items.
+pub fn problems(malformed: Vec<Malformed>) -> Vec<Problem> {
+    let named = malformed.into_iter().flat_map(|Malformed { kind, name, problems, .. }| {
+        problems
+            .into_iter()
+            .map(move |problem| Problem { why: format!("{} `{name}`: {}", kind.item(), problem.why), ..problem })
+    });
+    named.collect()
+}
+
+impl Item {
+    /// Returns the path of a member that is optional or inside an optional one, without the pointer of the item.
+    fn optional_path<'p>(&self, pointer: &'p str) -> Option<&'p str> {
+        let path = pointer.strip_prefix(&self.pointer)?.strip_prefix('/')?;
+        OPTIONAL.contains(&path.split('/').next()?).then_some(path)
+    }
+
+    /// Removes a member at this path. An item of an array stays, because others are found by their index.
+    fn remove(&mut self, path: &str) {
+        let (parents, name) = path.rsplit_once('/').map_or((None, path), |(parents, name)| (Some(parents), name));
+        let mut members = Some(&mut self.members);
+        for parent in parents.into_iter().flat_map(|parents| parents.split('/')) {
+            members = members.and_then(|members| match members.get_mut(parent) {
+                Some(Json::Object(members)) => Some(members),
+                _ => None,
+            });
+        }
+        members.and_then(|members| members.shift_remove(name));
+    }
+}
+
+/// Reads lists and collects problems.
+struct Reader {
+    file: String,
+    /// The problems of the lists, and those of the item that is being read.
+    problems: Vec<Problem>,
+    malformed: Vec<Malformed>,
+    /// The tools that are not readable as JSON: their index, their name, and why.
+    unreadable: BTreeMap<usize, (Option<String>, String)>,
+}
+
+impl Reader {
+    fn new(file: String) -> Reader {
+        Reader { file, problems: Vec::new(), malformed: Vec::new(), unreadable: BTreeMap::new() }
+    }
+
+    /// Reads each tool of a text that is not readable as a whole, such as one with the number `1e999`. Returns `None` if
+    /// the tools are not the cause.
+    fn tools_one_by_one(&mut self, bytes: &[u8]) -> Option<Json> {
+        let text = std::str::from_utf8(bytes.strip_prefix(b"\xef\xbb\xbf").unwrap_or(bytes)).ok()?;
+        let members = |text| serde_json::from_str::<IndexMap<String, &RawValue>>(text);
+        let response = members(text).unwrap_or_default();
+        let result = response.get("result").map(|result| members(result.get())).transpose().ok()?;
+        let lists = result.as_ref().unwrap_or(&response);
+        let tools = lists.get("tools").map_or(text, |tools| tools.get());
+        let tools: Vec<&RawValue> = serde_json::from_str(tools).ok()?;
+        let mut items = Vec::new();
+        for (at, tool) in tools.into_iter().enumerate() {
+            items.push(Json::parse(tool.get()).unwrap_or_else(|error| {
+                let name = serde_json::from_str(tool.get()).ok().map(|Named { name }| name);
+                let why = error.to_string();
+                // The position is that in the tool.
+                let why = why.split(" at line ").next().unwrap_or_default().to_owned();
+                self.unreadable.insert(at, (name, why));
+                Json::Null
+            }));
+        }
+        if self.unreadable.is_empty() {
+            return None;
+        }
+        let mut root = Json::Array(items);
+        if !lists.is_empty() {
+            let cursor = lists.get("nextCursor").map(|cursor| Json::parse(cursor.get())).transpose().ok()?;
+            let cursor = cursor.map(|cursor| ("nextCursor".to_owned(), cursor));
+            root = Json::Object(cursor.into_iter().chain([("tools".to_owned(), root)]).collect());
+        }
+        Some(match result {
+            Some(_) => Json::Object(IndexMap::from([("result".to_owned(), root)])),
+            None => root,
+        })
+    }
+
+    fn lists(&mut self, root: Json) -> BTreeMap<ListKind, List> {
+        let (base, root) = match root {
+            Json::Object(mut members) if members.contains_key("jsonrpc") || members.contains_key("result") => {
+                match members.swap_remove("result") {
+                    Some(result) => ("/result", result),
+                    None => {
+                        let remedy = "store a response to `tools/list` with a result";
+                        self.problem("", "the response has no result", remedy);
+                        return BTreeMap::new();
+                    }
+                }
+            }
+            other => ("", other),
+        };
+        let mut lists = BTreeMap::new();
+        match root {
+            Json::Array(items) => {
+                lists.insert(ListKind::Tools, self.list(ListKind::Tools, base.to_owned(), items));
+            }
+            Json::Object(mut members) => {
+                if members.get("nextCursor").is_some_and(|cursor| !matches!(cursor, Json::Null)) {
+                    let remedy = "request the other pages, and store all items in one list";
+                    self.problem(&format!("{base}/nextCursor"), "the list continues on another page", remedy);
+                }
+                for kind in ListKind::ALL {
+                    let pointer = format!("{base}/{}", kind.member());
+                    match members.swap_remove(kind.member()) {
+                        None => {}
+                        Some(Json::Array(items)) => drop(lists.insert(kind, self.list(kind, pointer, items))),
+                        Some(other) => {
+                            let why = format!("expected an array, found {}", other.type_name());
+                            self.problem(&pointer, why, &format!("list the {}s here", kind.item()));
+                        }
+                    }
+                }
+                if lists.is_empty() && self.problems.is_empty() {
+                    self.problem(base, "the object has no list", FORMS);
+                }
+            }
+            other => self.problem(base, format!("expected lists, found {}", other.type_name()), FORMS),
+        }
+        lists
+    }
+
+    fn list(&mut self, kind: ListKind, pointer: String, all: Vec<Json>) -> List {
+        let mut items: IndexMap<String, Item> = IndexMap::new();
+        for (at, json) in all.into_iter().enumerate() {
+            let (place, first) = (format!("{pointer}/{at}"), self.problems.len());
+            let (mut name, mut read) = (json.get(kind.key()).and_then(Json::as_str).map(str::to_owned), None);
+            match self.unreadable.remove(&at) {
+                Some((named, why)) => {
+                    name = named;
+                    self.problem(&place, format!("not readable as JSON: {why}"), "correct or remove the tool");
+                }
+                None => read = self.item(kind, &place, json, &items),
+            }
+            let problems = self.problems.split_off(first);
+            let kept = read.and_then(|(key, mut item)| {
+                let paths: Option<Vec<&str>> = problems.iter().map(|it| item.optional_path(&it.pointer)).collect();
+                paths?.into_iter().for_each(|path| item.remove(path));
+                Some((key, item))
+            });
+            if !problems.is_empty() {
+                let (name, is_kept) = (name.unwrap_or(place), kept.is_some());
+                self.malformed.push(Malformed { kind, name, is_kept, problems });
+            }
+            items.extend(kept);
+        }
+        List { pointer, items }
+    }
+
+    /// Reads an item, with the member that identifies it among `others`.
+    fn item(
+        &mut self,
+        kind: ListKind,
+        place: &str,
+        json: Json,
+        others: &IndexMap<String, Item>,
+    ) -> Option<(String, Item)> {
+        let Json::Object(members) = json else {
+            let why = format!("expected a {}, found {}", kind.item(), json.type_name());
+            self.problem(place, why, &format!("write an object with a `{}`", kind.key()));
+            return None;
+        };
+        let item = Item { pointer: place.to_owned(), members };
+        let key = self.text(&item, kind.key(), true)?;
+        self.members(kind, &item);
+        if let Some(first) = others.get(&key) {
+            let why = format!("{} has the same `{}`, {key:?}", first.pointer, kind.key());
+            let remedy = format!("remove or rename one of the {}s", kind.item());
+            self.problem(&format!("{}/{}", item.pointer, kind.key()), why, &remedy);
+        }
+        Some((key, item))
+    }
+
+    /// Checks the members that the comparison reads.
+    fn members(&mut self, kind: ListKind, item: &Item) {
+        for name in ["title", "description", "mimeType"] {
+            self.text(item, name, false);
+        }
+        self.object(item, "annotations");
+        match kind {
+            ListKind::Tools => {
+                self.hints(item);
+                self.schema(item, "inputSchema", true);
+                self.schema(item, "outputSchema", false);
+            }
+            ListKind::Prompts => self.arguments(item),
+            ListKind::Resources | ListKind::ResourceTemplates => drop(self.text(item, "name", true)),
+        }
+    }
+
+    fn hints(&mut self, item: &Item) {
+        for name in ["readOnlyHint", "destructiveHint", "idempotentHint", "openWorldHint"] {
+            if let Some(hint) = item.get("annotations").and_then(|annotations| annotations.get(name))
+                && !matches!(hint, Json::Bool(_))
+            {
+                let why = format!("expected a boolean, found {}", hint.type_name());
+                self.problem(&format!("{}/annotations/{name}", item.pointer), why, "write true or false");
+            }
+        }
+        self.object(item, "execution");
+        let support = item.get("execution").and_then(|execution| execution.get("taskSupport"));
+        if let Some(support) = support
+            && !["forbidden", "optional", "required"].map(Some).contains(&support.as_str())
+        {
+            let why = format!("{support} is not a value of `taskSupport`");
+            let pointer = format!("{}/execution/taskSupport", item.pointer);
+            self.problem(&pointer, why, "write \"forbidden\", \"optional\" or \"required\"");
+        }
+    }
+
+    fn schema(&mut self, item: &Item, name: &str, is_input: bool) {
+        let pointer = format!("{}/{name}", item.pointer);
+        match item.get(name) {
+            Some(Json::Object(keywords)) if is_input => match keywords.get("type") {
+                Some(Json::String(name)) if name != "object" => {
+                    let why = format!("the arguments of a tool are an object, not {name:?}");
+                    self.problem(&format!("{pointer}/type"), why, "write \"type\": \"object\"");
+                }
+                _ => {}
+            },
+            Some(Json::Object(_)) => {}
+            Some(Json::Bool(_)) if !is_input => {}
+            Some(other) => {
+                let why = format!("expected a schema (an object), found {}", other.type_name());
+                self.problem(&pointer, why, "write a JSON Schema, such as {\"type\": \"object\"}");
+            }
+            None if is_input => {
+                let why = "the tool has no `inputSchema`";
+                self.problem(&item.pointer, why, "add it; a tool without arguments has {\"type\": \"object\"}");
+            }
+            None => {}
+        }
+    }
+
+    fn arguments(&mut self, item: &Item) {
+        let all = match item.get("arguments") {
+            None => return,
+            Some(Json::Array(all)) => all,
+            Some(other) => {
+                let why = format!("expected an array, found {}", other.type_name());
+                return self.problem(&format!("{}/arguments", item.pointer), why, "list the arguments of the prompt");
+            }
+        };
+        let mut names = Vec::new();
+        for (at, argument) in all.iter().enumerate() {
+            let pointer = format!("{}/arguments/{at}", item.pointer);
+            match argument.get("name").and_then(Json::as_str) {
+                None => self.problem(&pointer, "the argument has no `name`", "write an object with a `name`"),
+                Some(name) if names.contains(&name) => {
+                    self.problem(&pointer, format!("the prompt has two arguments {name:?}"), "remove or rename one");
+                }
+                Some(name) => names.push(name),
+            }
+            if argument.get("required").is_some_and(|required| !matches!(required, Json::Bool(_))) {
+                self.problem(&format!("{pointer}/required"), "expected a boolean", "write true or false");
+            }
+        }
+    }
+
+    fn object(&mut self, item: &Item, name: &str) {
+        if let Some(other) = item.get(name)
+            && other.as_object().is_none()
+        {
+            let why = format!("expected an object, found {}", other.type_name());
+            self.problem(&format!("{}/{name}", item.pointer), why, "write an object, or leave it out");
+        }
+    }
+
+    fn text(&mut self, item: &Item, name: &str, required: bool) -> Option<String> {
+        let pointer = format!("{}/{name}", item.pointer);
+        match item.get(name) {
+            Some(Json::String(text)) if required && text.is_empty() => {
+                self.problem(&pointer, format!("the `{name}` is empty"), "write a text");
+                None
+            }
+            Some(Json::String(text)) => Some(text.clone()),
+            Some(other) => {
+                let why = format!("expected a string, found {}", other.type_name());
+                self.problem(&pointer, why, "write a string");
+                None
+            }
+            None if required => {
+                self.problem(&item.pointer, format!("`{name}` is missing"), &format!("add a `{name}`"));
+                None
+            }
+            None => None,
+        }
+    }
+
+    fn problem(&mut self, pointer: &str, why: impl Into<String>, remedy: &str) {
+        self.problems.push(Problem {
+            file: self.file.clone(),
+            definition: String::new(),
+            pointer: pointer.to_owned(),
+            keyword: String::new(),
+            why: why.into(),
+            remedy: remedy.to_owned(),
+        });
+    }
+}
+
+/// The name of an item whose other members may be unreadable.
+#[derive(Deserialize)]
+struct Named {
+    name: String,
+}
+
+/// The forms of a snapshot.
+const FORMS: &str = "store a result of `tools/list`, a response with one, an array of tools, or an object with `tools`, \
+                     `resources`, `resourceTemplates` or `prompts`";

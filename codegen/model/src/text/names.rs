@@ -1,0 +1,170 @@
+//! Rust names for schema names. They are stable, unique and not keywords.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use heck::{ToShoutySnakeCase, ToSnakeCase, ToUpperCamelCase};
+
+/// Acronyms that the protocol writes in capitals.
+const ACRONYMS: &[&str] = &["JSONRPC", "JSON", "RPC", "URL", "URI", "HTTP", "ID"];
+
+/// Converts a name to `CamelCase`. Acronyms follow Rust's conventions: `JSONRPCError` becomes `JsonRpcError`.
+pub fn type_name(name: &str) -> String {
+    let camel = spaced(name).to_upper_camel_case();
+    // These names would shadow a variant, or are keywords that cannot be raw.
+    match identifier(&camel, "Type").as_str() {
+        taken @ ("Self" | "Ok" | "Err" | "Some" | "None") => format!("{taken}_"),
+        free => free.to_owned(),
+    }
+}
+
+/// Converts the name of a member to `snake_case`. Removes its namespace (`io.modelcontextprotocol/serverInfo`) and
+/// symbols (`_meta`, `$schema`).
+pub fn field_name(wire: &str) -> String {
+    let local = wire.rsplit('/').next().unwrap_or(wire);
+    identifier(&spaced(local).to_snake_case(), "member")
+}
+
+/// Converts the name of a tool to that of a function.
+pub fn function_name(tool: &str) -> String {
+    identifier(&spaced(tool).to_snake_case(), "tool")
+}
+
+/// Converts the name of a constant to `SHOUTY_SNAKE_CASE`.
+pub fn constant_name(name: &str) -> String {
+    identifier(&spaced(name).to_shouty_snake_case(), "CONSTANT")
+}
+
+/// Converts a value of an enumeration to `CamelCase`.
+pub fn variant_name(value: &str) -> String {
+    type_name(value)
+}
+
+/// Converts a name to that of a file and module.
+pub fn module_name(name: &str) -> String {
+    let name = identifier(&spaced(name).to_snake_case(), "area");
+    if is_keyword(&name) { format!("{name}_") } else { name }
+}
+
+/// Returns the name in Rust code: raw if it is a keyword, and with `_` if it cannot be raw.
+pub fn escape(name: &str) -> String {
+    match name {
+        "self" | "super" | "crate" | "Self" | "_" => format!("{name}_"),
+        name if is_keyword(name) => format!("r#{name}"),
+        name => name.to_owned(),
+    }
+}
+
+/// Returns the name of a setter, without the `r#` of a raw field name.
+pub fn setter_name(field: &str) -> String {
+    format!("with_{field}")
+}
+
+/// Removes letters that are not ASCII, and separates words inside runs of acronyms, which heck does not recognise.
+fn spaced(name: &str) -> String {
+    let mut text: String = name.chars().filter(|c| c.is_ascii() || !c.is_alphanumeric()).collect();
+    for acronym in ACRONYMS {
+        if let Some(at) = text.find(acronym) {
+            let before_is_word = text[..at].chars().next_back().is_none_or(|c| !c.is_uppercase());
+            let after = text[at + acronym.len()..].chars().next();
+            let ends_word = after.is_none_or(|c| c.is_uppercase() || !c.is_alphanumeric());
+            if before_is_word && ends_word {
+                let cased = match *acronym {
+                    "JSONRPC" => "Json Rpc".to_owned(),
+                    other => format!("{}{}", &other[..1], other[1..].to_lowercase()),
+                };
+                text.replace_range(at..at + acronym.len(), &format!("{cased} "));
+            }
+        }
+    }
+    text
+}
+
+/// Keeps the characters that identifiers may have. Names that would be empty or begin with a digit begin with
+/// `fallback`.
+fn identifier(name: &str, fallback: &str) -> String {
+    let kept: String = name.chars().filter(|c| c.is_ascii_alphanumeric() || *c == '_').collect();
+    let kept = kept.trim_matches('_');
+    match kept.chars().next() {
+        None => fallback.to_owned(),
+        Some(first) if first.is_ascii_digit() => {
+            let separator = if fallback.starts_with(|c: char| c.is_lowercase()) { "_" } else { "" };
+            format!("{fallback}{separator}{kept}")
+        }
+        Some(_) => kept.to_owned(),
+    }
+}
+
+/// The length of `abstract`, `continue` and `override`.
+const LONGEST_KEYWORD: usize = 8;
+
+fn is_keyword(name: &str) -> bool {
+    // syn does not know the keyword that edition 2024 adds.
+    name == "gen" || (name.len() <= LONGEST_KEYWORD && syn::parse_str::<syn::Ident>(name).is_err())
+}
+
+/// A set of unique names. Appends numbers to duplicates.
+#[derive(Debug, Default)]
+pub struct Namespace {
+    taken: BTreeSet<String>,
+    /// The last number that was appended to each wanted name.
+    numbers: BTreeMap<String, usize>,
+}
+
+impl Namespace {
+    /// Returns the wanted name, or the first free one of `wanted2`, `wanted3`, ….
+    pub fn claim(&mut self, wanted: &str) -> String {
+        let mut name = wanted.to_owned();
+        let separator = if wanted.ends_with(|c: char| c.is_ascii_digit()) { "_" } else { "" };
+        let stem = wanted.trim_end_matches('_');
+        while !self.taken.insert(name.clone()) {
+            let number = self.numbers.entry(wanted.to_owned()).or_insert(1);
+            *number += 1;
+            name = format!("{stem}{separator}{number}");
+        }
+        name
+    }
+
+    /// Returns whether a name is free.
+    pub fn is_free(&self, name: &str) -> bool {
+        !self.taken.contains(name)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn converts_names_to_rust() {
+        for (schema, rust) in [
+            ("JSONRPCError", "JsonRpcError"),
+            ("JSONRPCBatchRequest", "JsonRpcBatchRequest"),
+            ("JSONValue", "JsonValue"),
+            ("ElicitRequestURLParams", "ElicitRequestUrlParams"),
+            ("URLElicitationRequiredError", "UrlElicitationRequiredError"),
+            ("CallToolRequest", "CallToolRequest"),
+            ("Self", "Self_"),
+            ("9lives", "Type9lives"),
+            ("$", "Type"),
+            ("foo-bar.baz", "FooBarBaz"),
+            ("\u{e9}t\u{e9}", "T"),
+        ] {
+            assert_eq!(type_name(schema), rust);
+        }
+        for (wire, rust) in [
+            ("_meta", "meta"),
+            ("$schema", "schema"),
+            ("io.modelcontextprotocol/serverInfo", "server_info"),
+            ("mimeType", "mime_type"),
+            ("type", "type"),
+            ("", "member"),
+            ("2nd", "member_2nd"),
+        ] {
+            assert_eq!(field_name(wire), rust);
+        }
+        assert_eq!(escape("type"), "r#type");
+        assert_eq!(escape("self"), "self_");
+        assert_eq!(escape("gen"), "r#gen");
+        assert_eq!(constant_name("HeaderMismatch"), "HEADER_MISMATCH");
+    }
+}

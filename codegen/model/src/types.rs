@@ -1,0 +1,340 @@
+//! The types of a revision.
+
+use crate::decision::Decision;
+use crate::direction::MessageSet;
+use mcpgen_schema::check::Check;
+use mcpgen_schema::json::Json;
+use mcpgen_schema::normal::{Bounds, Length};
+
+/// Index into [`Protocol::types`](crate::Protocol::types).
+pub type TypeId = usize;
+
+/// A named type.
+#[derive(Clone, Debug)]
+pub struct TypeDef {
+    /// Its name in the schema. For inline types, the name in Rust.
+    pub name: String,
+    /// Its name in Rust.
+    pub rust: String,
+    /// Its origin.
+    pub origin: Origin,
+    /// The area of the protocol, which determines the file.
+    pub area: String,
+    /// The description in the schema.
+    pub description: Option<String>,
+    /// Whether the schema or our documentation marks it as deprecated.
+    pub deprecated: bool,
+    /// JSON pointer in the schema.
+    pub pointer: String,
+    /// Its shape.
+    pub shape: Shape,
+}
+
+/// The origin of a type.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Origin {
+    /// A definition of the schema.
+    Definition,
+    /// An inline type, with the pointers of all its occurrences.
+    Inline(Vec<String>),
+    /// A message set that the schema does not define.
+    Absent,
+}
+
+/// The shape of a named type.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Shape {
+    /// An object with named members.
+    Struct(Struct),
+    /// A union with its decision.
+    Union(Union),
+    /// An array whose first items each have a type.
+    Tuple(Tuple),
+    /// An enumeration of values.
+    Enum(Vec<Value>),
+    /// A string with known values. Other strings are accepted.
+    OpenEnum(Vec<Value>),
+    /// A value with limits or checks that its Rust type does not have.
+    Bounded(Bounded),
+    /// A union that no guard decides.
+    Undecided(Undecided),
+    /// An alias, with the rule that made it one.
+    Alias(Type, AliasRule),
+    /// A recursive alias, which Rust allows only as a newtype.
+    Newtype(Type),
+    /// A type of the hand-written core.
+    Core(&'static str),
+    /// A type without values.
+    Never,
+}
+
+/// The reason why a definition is an alias.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum AliasRule {
+    /// The definition is a plain type expression.
+    Plain,
+    /// The definition accepts every JSON value.
+    AnyJson,
+    /// The definition is a union with a variant that accepts everything that the others accept. Contains the names of
+    /// the others.
+    Absorbed(Vec<String>),
+}
+
+/// An object with named members.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Struct {
+    /// The members, in the order of the schema.
+    pub members: Vec<Member>,
+    /// The other members whose names match a pattern.
+    pub pattern: Option<PatternMembers>,
+    /// How other members are treated.
+    pub rest: Rest,
+}
+
+impl Struct {
+    /// Returns whether the object is itself a JSON Schema, of which only a few keywords are restricted. Its Rust type keeps
+    /// it as JSON text.
+    #[must_use]
+    pub fn is_json_schema(&self) -> bool {
+        let is_keyword = |member: &Member| match (member.wire.as_str(), &member.content) {
+            ("type", Content::Constant(Json::String(kind))) => member.required && kind == "object",
+            ("$schema", Content::Value(Type::String)) => !member.required,
+            ("properties", Content::Value(Type::Map(of))) => {
+                !member.required && matches!(**of, Type::Any | Type::Object)
+            }
+            ("properties", Content::Value(Type::Object)) => !member.required,
+            ("required", Content::Value(Type::List(of))) => !member.required && **of == Type::String,
+            _ => false,
+        };
+        let has = |keyword: &str| self.members.iter().any(|member| member.wire == keyword);
+        let is_open = self.rest == Rest::Open && self.pattern.is_none();
+        // An object with the constant `type` alone may be something else.
+        is_open && (has("$schema") || has("type") && has("properties")) && self.members.iter().all(is_keyword)
+    }
+}
+
+/// Members whose names match a regular expression.
+#[derive(Clone, Debug, PartialEq)]
+pub struct PatternMembers {
+    /// The ECMA-262 regular expression.
+    pub pattern: String,
+    /// The Rust name of the field, not escaped.
+    pub rust: String,
+    /// The type of the members.
+    pub content: Type,
+}
+
+/// An array whose first items each have a type. The first items are required.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Tuple {
+    /// The first items.
+    pub first: Vec<Item>,
+    /// The type of the items after the first ones, if the array can have more.
+    pub rest: Option<Type>,
+}
+
+/// An item of a tuple.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Item {
+    /// Its type.
+    pub content: Type,
+    /// Whether the value is in a box.
+    pub boxed: bool,
+}
+
+/// How members that a struct does not name are treated.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Rest {
+    /// Other members are kept as JSON.
+    Open,
+    /// Other members are kept as values of this type.
+    Typed(Type),
+    /// Other members are rejected.
+    Closed,
+}
+
+/// A named member of an object.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Member {
+    /// Its name on the wire.
+    pub wire: String,
+    /// Its Rust name, not escaped.
+    pub rust: String,
+    /// Whether it must be present.
+    pub required: bool,
+    /// Its content.
+    pub content: Content,
+    /// The description in the schema.
+    pub description: Option<String>,
+    /// Whether the schema or our documentation marks it as deprecated.
+    pub deprecated: bool,
+    /// The `default` annotation.
+    pub default: Option<Json>,
+    /// Whether the value is in a box.
+    pub boxed: bool,
+}
+
+/// The content of a member.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Content {
+    /// A constant. It is not a field.
+    Constant(Json),
+    /// A value of a type.
+    Value(Type),
+}
+
+/// A union.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Union {
+    /// The reachable variants, in the order of the schema.
+    pub variants: Vec<Variant>,
+    /// How a variant is chosen. Its variants are indices into `variants`.
+    pub decision: Decision,
+    /// The names of omitted variants that another variant contains, as (contained, containing).
+    pub absorbed: Vec<(String, String)>,
+    /// The message set, if the union is one.
+    pub messages: Option<MessageSet>,
+}
+
+/// A variant of a union.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Variant {
+    /// Its Rust name.
+    pub rust: String,
+    /// Its content.
+    pub content: Type,
+    /// Whether the value is in a box.
+    pub boxed: bool,
+}
+
+/// A value of an enumeration.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Value {
+    /// The value on the wire.
+    pub json: Json,
+    /// Its Rust name.
+    pub rust: String,
+}
+
+/// A value with a limit or with checks.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Bounded {
+    /// The type without the limit.
+    pub inner: Type,
+    /// The limit.
+    pub limit: Option<Limit>,
+    /// The assertions that the Rust type does not express.
+    pub checks: Vec<Check>,
+}
+
+/// A union that no guard decides. The value is kept as JSON.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Undecided {
+    /// The alternatives. A value can be valid for several of them.
+    pub alternatives: Vec<Variant>,
+    /// The checks that the union's values pass.
+    pub checks: Vec<Check>,
+    /// Two alternatives that no guard separates, by their index.
+    pub conflict: (usize, usize),
+    /// A document that both accept, if one was found.
+    pub example: Option<Json>,
+}
+
+/// A limit.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Limit {
+    /// Limits of a number.
+    Bounds(Bounds),
+    /// Limits of the number of code points of a string, or of items of an array.
+    Length(Length),
+}
+
+/// A type expression.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub enum Type {
+    /// Every JSON value.
+    Any,
+    /// No value.
+    Never,
+    /// `null`
+    Null,
+    /// `true` or `false`
+    Boolean,
+    /// A string.
+    String,
+    /// A 64-bit integer.
+    Signed,
+    /// A 64-bit integer that is not negative.
+    Unsigned,
+    /// A number.
+    Number,
+    /// Any object.
+    Object,
+    /// A list.
+    List(Box<Type>),
+    /// An object whose members all have the same type.
+    Map(Box<Type>),
+    /// The type, or `null`.
+    Nullable(Box<Type>),
+    /// A named type.
+    Named(TypeId),
+}
+
+impl TypeDef {
+    /// Returns whether the type is the union of all messages of one kind that a side sends.
+    pub fn is_message_set(&self) -> bool {
+        matches!(&self.shape, Shape::Union(union) if union.messages.is_some())
+    }
+}
+
+impl Shape {
+    /// Calls `seen` for every type expression of the shape.
+    pub fn visit(&self, seen: &mut dyn FnMut(&Type)) {
+        match self {
+            Shape::Struct(body) => {
+                for member in &body.members {
+                    if let Content::Value(content) = &member.content {
+                        seen(content);
+                    }
+                }
+                if let Some(pattern) = &body.pattern {
+                    seen(&pattern.content);
+                }
+                if let Rest::Typed(content) = &body.rest {
+                    seen(content);
+                }
+            }
+            Shape::Tuple(tuple) => {
+                tuple.first.iter().for_each(|item| seen(&item.content));
+                if let Some(rest) = &tuple.rest {
+                    seen(rest);
+                }
+            }
+            Shape::Union(union) => union.variants.iter().for_each(|variant| seen(&variant.content)),
+            Shape::Undecided(it) => it.alternatives.iter().for_each(|variant| seen(&variant.content)),
+            Shape::Bounded(Bounded { inner, .. }) => seen(inner),
+            Shape::Alias(content, _) | Shape::Newtype(content) => seen(content),
+            Shape::Enum(_) | Shape::OpenEnum(_) | Shape::Core(_) | Shape::Never => {}
+        }
+    }
+}
+
+impl Type {
+    /// Calls `seen` for every named type of the expression.
+    pub fn visit(&self, seen: &mut dyn FnMut(TypeId)) {
+        match self {
+            Type::Named(id) => seen(*id),
+            Type::List(inner) | Type::Map(inner) | Type::Nullable(inner) => inner.visit(seen),
+            _ => {}
+        }
+    }
+
+    /// Returns the named type in the expression, unless it is inside a list or map.
+    pub fn by_value(&self) -> Option<TypeId> {
+        match self {
+            Type::Named(id) => Some(*id),
+            Type::Nullable(inner) => inner.by_value(),
+            _ => None,
+        }
+    }
+}

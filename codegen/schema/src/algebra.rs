@@ -1,0 +1,534 @@
+//! Compares the values that schemas accept: intersection, containment, disjointness, universality, examples.
+//!
+//! Containment and disjointness are sound but not complete: `true` is proven, `false` means that no proof was found.
+
+use std::cell::Cell;
+use std::collections::BTreeSet;
+
+use indexmap::IndexMap;
+use serde_json::Number;
+
+use crate::check::{Check, Definitions};
+use crate::compile::of_object;
+use crate::json::{Json, integer};
+use crate::json_types::JsonTypes;
+use crate::normal::{Array, Bound, Bounds, Kind, Object, Property, Schema, first_integer};
+
+/// The definitions that references lead to.
+pub struct Algebra<'a> {
+    definitions: &'a IndexMap<String, Schema>,
+    /// The checks of all definitions.
+    checks: &'a Definitions,
+    steps: Cell<u32>,
+    proofs: Cell<u32>,
+}
+
+/// The reason why an intersection could not be computed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Unresolved {
+    /// Recursive definitions are intersected.
+    Recursive,
+    /// The result would be unreasonably large.
+    TooLarge,
+}
+
+/// The number of nested references after which an intersection counts as recursive.
+const MAX_DEPTH: u32 = 48;
+/// The number of intersections after which a result counts as too large.
+const MAX_STEPS: u32 = 50_000;
+/// The number of pairs of nodes after which a proof is abandoned.
+const MAX_PROOF: u32 = 50_000;
+
+type Pairs = BTreeSet<(String, String)>;
+
+impl<'a> Algebra<'a> {
+    /// Creates an algebra for these definitions.
+    pub fn new(definitions: &'a IndexMap<String, Schema>, checks: &'a Definitions) -> Self {
+        Algebra { definitions, checks, steps: Cell::new(0), proofs: Cell::new(0) }
+    }
+
+    /// Returns a copy without `All`, in which every intersection is computed.
+    pub fn resolve(&self, schema: &Schema) -> Result<Schema, Unresolved> {
+        self.steps.set(0);
+        self.resolve_at(schema, 0)
+    }
+
+    fn resolve_at(&self, schema: &Schema, depth: u32) -> Result<Schema, Unresolved> {
+        let kind = match &schema.kind {
+            // Resolving a recursive definition can produce the same intersection repeatedly.
+            Kind::All(_) if depth > MAX_DEPTH => return Err(Unresolved::Recursive),
+            Kind::All(schemas) => {
+                let mut schemas = schemas.iter();
+                let mut all = schemas.next().cloned().unwrap_or_else(Schema::any);
+                for schema in schemas {
+                    all = self.meet_narrowing(&all, schema, depth)?;
+                }
+                self.resolve_at(&all, depth + 1)?.kind
+            }
+            Kind::Array(array) => {
+                let first = array.first.iter().map(|item| self.resolve_at(item, depth)).collect::<Result<_, _>>()?;
+                let items = self.resolve_at(&array.items, depth)?;
+                array_kind(Array { first, items, length: array.length.clone() })
+            }
+            Kind::Object(object) => {
+                let mut properties = IndexMap::new();
+                for (name, property) in &object.properties {
+                    let schema = self.resolve_at(&property.schema, depth)?;
+                    properties.insert(name.clone(), Property { required: property.required, schema });
+                }
+                let pattern = object.pattern.as_ref();
+                let pattern = pattern.map(|it| it.try_map(|schema| self.resolve_at(schema, depth))).transpose()?;
+                object_kind(Object { properties, pattern, additional: self.resolve_at(&object.additional, depth)? })
+            }
+            Kind::Union(variants) => {
+                Kind::union(variants.iter().map(|m| self.resolve_at(m, depth)).collect::<Result<_, _>>()?)
+            }
+            Kind::Checked(inner, checks) => match self.resolve_at(inner, depth)?.checked(checks.clone()).kind {
+                Kind::Checked(inner, checks) => self.checked(*inner, checks),
+                kind => kind,
+            },
+            Kind::String(length) if length.is_empty() => Kind::Never,
+            Kind::Integer(bounds) if bounds.is_empty(true) => Kind::Never,
+            Kind::Number(bounds) if bounds.is_empty(false) => Kind::Never,
+            Kind::Values(values) if values.is_empty() => Kind::Never,
+            other => other.clone(),
+        };
+        Ok(Schema { kind, note: schema.note.clone() })
+    }
+
+    /// Adds checks to a schema. Constant values are filtered instead.
+    fn checked(&self, inner: Schema, checks: Vec<Check>) -> Kind {
+        match &inner.kind {
+            Kind::Values(values) => {
+                let holds = |value: &&Json| checks.iter().all(|check| check.accepts(value, self.checks));
+                empty_is_never(Kind::Values(values.iter().filter(holds).cloned().collect()))
+            }
+            _ => inner.checked(checks).kind,
+        }
+    }
+
+    /// Like [`Self::meet`], but if one schema contains the other, returns the smaller one unchanged. This keeps
+    /// references.
+    fn meet_narrowing(&self, a: &Schema, b: &Schema, depth: u32) -> Result<Schema, Unresolved> {
+        if self.contains(b, a) {
+            return Ok(a.clone());
+        }
+        if self.contains(a, b) {
+            return Ok(b.clone());
+        }
+        self.meet(a, b, depth)
+    }
+
+    /// Returns the intersection, which accepts what both accept.
+    fn meet(&self, a: &Schema, b: &Schema, depth: u32) -> Result<Schema, Unresolved> {
+        if depth > MAX_DEPTH {
+            return Err(Unresolved::Recursive);
+        }
+        self.steps.set(self.steps.get() + 1);
+        if self.steps.get() > MAX_STEPS {
+            return Err(Unresolved::TooLarge);
+        }
+        // `Any` leaves the other side as it is, with its annotations.
+        match (&a.kind, &b.kind) {
+            (Kind::Any, _) => return Ok(b.clone()),
+            (_, Kind::Any) => return Ok(a.clone()),
+            _ => {}
+        }
+        let kind = match (&a.kind, &b.kind) {
+            (Kind::All(_), _) => self.meet(&self.resolve_at(a, depth + 1)?, b, depth + 1)?.kind,
+            (_, Kind::All(_)) => self.meet(a, &self.resolve_at(b, depth + 1)?, depth + 1)?.kind,
+            (Kind::Never, _) | (_, Kind::Never) => Kind::Never,
+            (Kind::Checked(inner, checks), _) => self.checked(self.meet_narrowing(inner, b, depth)?, checks.clone()),
+            (_, Kind::Checked(inner, checks)) => self.checked(self.meet_narrowing(a, inner, depth)?, checks.clone()),
+            (Kind::Ref(x), Kind::Ref(y)) if x == y => a.kind.clone(),
+            (Kind::Ref(name), _) => self.meet(self.target(name), b, depth + 1)?.kind,
+            (_, Kind::Ref(name)) => self.meet(a, self.target(name), depth + 1)?.kind,
+            (Kind::Union(variants), _) => {
+                Kind::union(variants.iter().map(|m| self.meet(m, b, depth)).collect::<Result<_, _>>()?)
+            }
+            (_, Kind::Union(variants)) => {
+                Kind::union(variants.iter().map(|m| self.meet(a, m, depth)).collect::<Result<_, _>>()?)
+            }
+            (Kind::Values(values), _) => self.filter(values, b),
+            (_, Kind::Values(values)) => self.filter(values, a),
+            (Kind::Null, Kind::Null) | (Kind::Boolean, Kind::Boolean) => a.kind.clone(),
+            (Kind::String(x), Kind::String(y)) => Kind::String(x.and(y)),
+            (Kind::Number(x), Kind::Number(y)) => Kind::Number(x.and(y)),
+            (Kind::Integer(x) | Kind::Number(x), Kind::Integer(y) | Kind::Number(y)) => Kind::Integer(x.and(y)),
+            (Kind::Array(x), Kind::Array(y)) => {
+                let first = (0..x.first.len().max(y.first.len()))
+                    .map(|index| self.meet(x.schema_of(index), y.schema_of(index), depth))
+                    .collect::<Result<_, _>>()?;
+                let items = self.meet(&x.items, &y.items, depth)?;
+                array_kind(Array { first, items, length: x.length.and(&y.length) })
+            }
+            (Kind::Object(x), Kind::Object(y)) => self.meet_objects(x, y, depth)?,
+            _ => Kind::Never,
+        };
+        let note = if a.note.description.is_some() || b.note.description.is_none() { &a.note } else { &b.note };
+        Ok(Schema { kind: empty_is_never(kind), note: note.clone() })
+    }
+
+    fn meet_objects(&self, a: &Object, b: &Object, depth: u32) -> Result<Kind, Unresolved> {
+        if let (Some(x), Some(y)) = (&a.pattern, &b.pattern)
+            && x.pattern != y.pattern
+        {
+            // An object type can have only one pattern, so the pattern of `b` becomes a check.
+            let weak = Object { properties: b.properties.clone(), pattern: None, additional: Schema::any() };
+            let met = Schema::at("", self.meet_objects(a, &weak, depth)?);
+            return Ok(self.checked(met, of_object(b)));
+        }
+        let mut properties = IndexMap::new();
+        for name in a.properties.keys().chain(b.properties.keys().filter(|name| !a.properties.contains_key(*name))) {
+            let schema = self.meet(a.schema_of(name), b.schema_of(name), depth)?;
+            properties.insert(name.clone(), Property { required: a.requires(name) || b.requires(name), schema });
+        }
+        let pattern = match (&a.pattern, &b.pattern) {
+            (None, None) => None,
+            (Some(x), Some(y)) => Some(x.try_map(|schema| self.meet(schema, &y.schema, depth))?),
+            (Some(x), None) => Some(x.try_map(|schema| self.meet(schema, &b.additional, depth))?),
+            (None, Some(y)) => Some(y.try_map(|schema| self.meet(&a.additional, schema, depth))?),
+        };
+        Ok(object_kind(Object { properties, pattern, additional: self.meet(&a.additional, &b.additional, depth)? }))
+    }
+
+    fn filter(&self, values: &[Json], schema: &Schema) -> Kind {
+        Kind::Values(values.iter().filter(|value| self.accepts(schema, value)).cloned().collect())
+    }
+
+    /// Returns the target of a reference. References are checked when they are lowered.
+    pub fn target(&self, name: &str) -> &'a Schema {
+        &self.definitions[name]
+    }
+
+    /// Follows references. Returns `None` if they form a cycle.
+    pub fn follow<'s>(&'s self, mut schema: &'s Schema) -> Option<&'s Schema> {
+        for _ in 0..=self.definitions.len() {
+            match &schema.kind {
+                Kind::Ref(name) => schema = self.target(name),
+                _ => return Some(schema),
+            }
+        }
+        None
+    }
+
+    /// Returns whether a value is valid.
+    pub fn accepts(&self, schema: &Schema, value: &Json) -> bool {
+        let Some(schema) = self.follow(schema) else { return false };
+        match (&schema.kind, value) {
+            (Kind::Any, _) | (Kind::Null, Json::Null) | (Kind::Boolean, Json::Bool(_)) => true,
+            (Kind::String(length), Json::String(text)) => length.contains(text.chars().count() as u64),
+            (Kind::Integer(bounds), Json::Number(number)) => integer(number).is_some() && bounds.contain(number),
+            (Kind::Number(bounds), Json::Number(number)) => bounds.contain(number),
+            (Kind::Array(array), Json::Array(items)) => {
+                array.length.contains(items.len() as u64)
+                    && items.iter().enumerate().all(|(index, item)| self.accepts(array.schema_of(index), item))
+            }
+            (Kind::Object(object), Json::Object(members)) => {
+                object.properties.iter().all(|(name, property)| !property.required || members.contains_key(name))
+                    && members.iter().all(|(name, member)| self.accepts(object.schema_of(name), member))
+            }
+            (Kind::Values(values), _) => values.contains(value),
+            (Kind::Union(variants), _) => variants.iter().any(|variant| self.accepts(variant, value)),
+            (Kind::All(schemas), _) => schemas.iter().all(|schema| self.accepts(schema, value)),
+            (Kind::Checked(inner, checks), _) => {
+                self.accepts(inner, value) && checks.iter().all(|check| check.accepts(value, self.checks))
+            }
+            _ => false,
+        }
+    }
+
+    /// Returns whether it is proven that `large` accepts everything that `small` accepts.
+    pub fn contains(&self, large: &Schema, small: &Schema) -> bool {
+        self.proofs.set(0);
+        self.contains_in(large, small, &mut Pairs::new(), 0)
+    }
+
+    fn contains_in(&self, large: &Schema, small: &Schema, assumed: &mut Pairs, depth: u32) -> bool {
+        self.proofs.set(self.proofs.get() + 1);
+        if depth > MAX_DEPTH || self.proofs.get() > MAX_PROOF {
+            return false;
+        }
+        let depth = depth + 1;
+        match (&large.kind, &small.kind) {
+            (Kind::Any, _) | (_, Kind::Never) => return true,
+            (Kind::Ref(a), Kind::Ref(b)) if a == b => return true,
+            (Kind::All(schemas), _) => return schemas.iter().all(|m| self.contains_in(m, small, assumed, depth)),
+            (Kind::Checked(inner, checks), Kind::Checked(other, known)) => {
+                let holds = checks.iter().all(|check| known.contains(check));
+                return holds && self.contains_in(inner, other, assumed, depth);
+            }
+            (Kind::Ref(a), Kind::Ref(b)) if !assumed.insert((a.clone(), b.clone())) => return true,
+            (_, Kind::Ref(name)) => return self.contains_in(large, self.target(name), assumed, depth),
+            (Kind::Ref(name), _) => return self.contains_in(self.target(name), small, assumed, depth),
+            (_, Kind::Union(variants)) => return variants.iter().all(|m| self.contains_in(large, m, assumed, depth)),
+            (_, Kind::Values(values)) => return values.iter().all(|value| self.accepts(large, value)),
+            (Kind::Union(variants), _) => return variants.iter().any(|m| self.contains_in(m, small, assumed, depth)),
+            (_, Kind::All(schemas)) => return schemas.iter().any(|m| self.contains_in(large, m, assumed, depth)),
+            (_, Kind::Checked(inner, _)) => return self.contains_in(large, inner, assumed, depth),
+            _ => {}
+        }
+        match (&large.kind, &small.kind) {
+            (Kind::Null, Kind::Null) | (Kind::Boolean, Kind::Boolean) => true,
+            (Kind::String(a), Kind::String(b)) => a.includes(b),
+            (Kind::Number(a), Kind::Number(b) | Kind::Integer(b)) | (Kind::Integer(a), Kind::Integer(b)) => {
+                a.include(b)
+            }
+            (Kind::Array(a), Kind::Array(b)) => {
+                let first = a.first.len().max(b.first.len());
+                a.length.includes(&b.length)
+                    && (0..first).all(|index| self.contains_in(a.schema_of(index), b.schema_of(index), assumed, depth))
+                    && self.contains_in(&a.items, &b.items, assumed, depth)
+            }
+            (Kind::Object(a), Kind::Object(b)) => {
+                let names = a.properties.keys().chain(b.properties.keys());
+                a.properties.iter().all(|(name, property)| !property.required || b.requires(name))
+                    && self.contains_others(a, b, assumed, depth)
+                    && names
+                        .into_iter()
+                        .all(|name| self.contains_in(a.schema_of(name), b.schema_of(name), assumed, depth))
+            }
+            _ => false,
+        }
+    }
+
+    /// Returns whether an object contains another one, considering only the members that neither names.
+    fn contains_others(&self, large: &Object, small: &Object, assumed: &mut Pairs, depth: u32) -> bool {
+        if let (Some(a), Some(b)) = (&large.pattern, &small.pattern)
+            && a.pattern == b.pattern
+        {
+            return self.contains_in(&a.schema, &b.schema, assumed, depth)
+                && self.contains_in(&large.additional, &small.additional, assumed, depth);
+        }
+        // A name can match either pattern, both or neither, so all combinations are compared.
+        large.others().all(|a| small.others().all(|b| self.contains_in(a, b, assumed, depth)))
+    }
+
+    /// Returns whether it is proven that no value is accepted by both.
+    pub fn disjoint(&self, a: &Schema, b: &Schema) -> bool {
+        self.proofs.set(0);
+        self.disjoint_in(a, b, &mut Pairs::new(), 0)
+    }
+
+    fn disjoint_in(&self, a: &Schema, b: &Schema, seen: &mut Pairs, depth: u32) -> bool {
+        self.proofs.set(self.proofs.get() + 1);
+        if depth > MAX_DEPTH || self.proofs.get() > MAX_PROOF {
+            return false;
+        }
+        let depth = depth + 1;
+        match (&a.kind, &b.kind) {
+            (Kind::Never, _) | (_, Kind::Never) => return true,
+            (Kind::Any, _) | (_, Kind::Any) => return false,
+            (Kind::Ref(x), Kind::Ref(y)) if x == y || !seen.insert((x.clone(), y.clone())) => return false,
+            (Kind::Ref(name), _) => return self.disjoint_in(self.target(name), b, seen, depth),
+            (_, Kind::Ref(name)) => return self.disjoint_in(a, self.target(name), seen, depth),
+            (Kind::All(schemas), _) => return schemas.iter().any(|m| self.disjoint_in(m, b, seen, depth)),
+            (_, Kind::All(schemas)) => return schemas.iter().any(|m| self.disjoint_in(a, m, seen, depth)),
+            (Kind::Values(values), _) => return !values.iter().any(|value| self.accepts(b, value)),
+            (_, Kind::Values(values)) => return !values.iter().any(|value| self.accepts(a, value)),
+            (Kind::Checked(inner, _), _) => return self.disjoint_in(inner, b, seen, depth),
+            (_, Kind::Checked(inner, _)) => return self.disjoint_in(a, inner, seen, depth),
+            (Kind::Union(variants), _) => return variants.iter().all(|m| self.disjoint_in(m, b, seen, depth)),
+            (_, Kind::Union(variants)) => return variants.iter().all(|m| self.disjoint_in(a, m, seen, depth)),
+            _ => {}
+        }
+        match (&a.kind, &b.kind) {
+            (Kind::Null, Kind::Null) | (Kind::Boolean, Kind::Boolean) => false,
+            (Kind::String(x), Kind::String(y)) => x.and(y).is_empty(),
+            (Kind::Number(x), Kind::Number(y)) => x.and(y).is_empty(false),
+            (Kind::Integer(x) | Kind::Number(x), Kind::Integer(y) | Kind::Number(y)) => x.and(y).is_empty(true),
+            (Kind::Array(x), Kind::Array(y)) => {
+                let length = x.length.and(&y.length);
+                let first = x.first.len().max(y.first.len()) + 1;
+                let present = usize::try_from(length.min).unwrap_or(usize::MAX).min(first);
+                length.is_empty()
+                    || (0..present).any(|index| self.disjoint_in(x.schema_of(index), y.schema_of(index), seen, depth))
+            }
+            (Kind::Object(x), Kind::Object(y)) => x.properties.keys().chain(y.properties.keys()).any(|name| {
+                (x.requires(name) || y.requires(name))
+                    && self.disjoint_in(x.schema_of(name), y.schema_of(name), seen, depth)
+            }),
+            _ => true,
+        }
+    }
+
+    /// Returns the definitions that accept every JSON value. It computes the greatest fixed point: a definition is kept
+    /// as long as it accepts everything, provided that the others do.
+    pub fn universal(&self) -> BTreeSet<String> {
+        let mut universal: BTreeSet<String> = self
+            .definitions
+            .iter()
+            .filter(|(_, schema)| matches!(schema.kind, Kind::Any | Kind::Union(_) | Kind::Ref(_)))
+            .map(|(name, _)| name.clone())
+            .collect();
+        // The direction alternates, so that a chain of references takes only two rounds.
+        let mut order: Vec<String> = universal.iter().cloned().collect();
+        loop {
+            let before = universal.len();
+            for name in &order {
+                if universal.contains(name) && !self.is_universal(self.target(name), &universal, 0) {
+                    universal.remove(name);
+                }
+            }
+            if universal.len() == before {
+                return universal;
+            }
+            order.reverse();
+        }
+    }
+
+    fn is_universal(&self, schema: &Schema, universal: &BTreeSet<String>, depth: u32) -> bool {
+        match &schema.kind {
+            Kind::Any => true,
+            Kind::Ref(name) => universal.contains(name),
+            Kind::Union(variants) => {
+                variants.iter().map(|m| self.types_in_full(m, universal, depth)).collect::<JsonTypes>()
+                    == JsonTypes::ALL
+            }
+            _ => false,
+        }
+    }
+
+    /// Returns the JSON types of which a schema accepts every value.
+    fn types_in_full(&self, schema: &Schema, universal: &BTreeSet<String>, depth: u32) -> JsonTypes {
+        match &schema.kind {
+            _ if depth > MAX_DEPTH => JsonTypes::NONE,
+            Kind::Null => JsonTypes::NULL,
+            Kind::Boolean => JsonTypes::BOOLEAN,
+            Kind::Number(bounds) if bounds.is_free() => JsonTypes::NUMBER,
+            Kind::String(length) if length.is_free() => JsonTypes::STRING,
+            Kind::Array(array)
+                if array.length.is_free()
+                    && array.first.iter().chain([&array.items]).all(|it| self.is_universal(it, universal, depth)) =>
+            {
+                JsonTypes::ARRAY
+            }
+            Kind::Object(object) => {
+                let open = object.others().all(|it| self.is_universal(it, universal, depth))
+                    && object
+                        .properties
+                        .values()
+                        .all(|p| !p.required && self.is_universal(&p.schema, universal, depth));
+                if open { JsonTypes::OBJECT } else { JsonTypes::NONE }
+            }
+            Kind::Ref(name) => match self.target(name) {
+                target if universal.contains(name) || matches!(target.kind, Kind::Any) => JsonTypes::ALL,
+                target => self.types_in_full(target, universal, depth + 1),
+            },
+            Kind::Union(variants) => variants.iter().map(|m| self.types_in_full(m, universal, depth + 1)).collect(),
+            _ => JsonTypes::NONE,
+        }
+    }
+
+    /// Returns a small document that both accept, if it finds one.
+    pub fn example_of_both(&self, a: &Schema, b: &Schema) -> Option<Json> {
+        self.steps.set(0);
+        self.example(&self.meet(a, b, 0).ok()?, 0)
+    }
+
+    /// Returns a small document that the schema accepts, if it finds one.
+    fn example(&self, schema: &Schema, depth: u32) -> Option<Json> {
+        if depth > MAX_DEPTH {
+            return None;
+        }
+        Some(match &schema.kind {
+            Kind::Any | Kind::Null => Json::Null,
+            Kind::Never => return None,
+            Kind::Boolean => Json::Bool(true),
+            Kind::String(length) => Json::String("x".repeat(usize::try_from(length.min).ok().filter(|n| *n < 100)?)),
+            Kind::Integer(bounds) | Kind::Number(bounds) => {
+                let number = match (&bounds.min, &bounds.max) {
+                    (Some(min), _) => Number::from(i64::try_from(first_integer(min)).ok()?),
+                    (None, Some(Bound { value, exclusive: false })) => value.clone(),
+                    _ => Number::from(0),
+                };
+                Json::Number(number)
+            }
+            Kind::Array(array) => {
+                let count = usize::try_from(array.length.min).ok().filter(|n| *n < 100)?;
+                let items = (0..count).map(|index| self.example(array.schema_of(index), depth + 1));
+                Json::Array(items.collect::<Option<_>>()?)
+            }
+            Kind::Object(object) => {
+                let required = object.properties.iter().filter(|(_, property)| property.required);
+                let members = required
+                    .map(|(name, property)| Some((name.clone(), self.example(&property.schema, depth + 1)?)))
+                    .collect::<Option<_>>()?;
+                Json::Object(members)
+            }
+            Kind::Values(values) => values.first()?.clone(),
+            Kind::Union(variants) => variants.iter().find_map(|variant| self.example(variant, depth + 1))?,
+            Kind::Ref(name) => self.example(self.target(name), depth + 1)?,
+            Kind::Checked(inner, checks) => {
+                let example = self.example(inner, depth + 1)?;
+                checks.iter().all(|check| check.accepts(&example, self.checks)).then_some(example)?
+            }
+            Kind::All(_) => self.example(&self.resolve_at(schema, 0).ok()?, depth + 1)?,
+        })
+    }
+}
+
+/// Returns a copy in which references to definitions without values accept nothing. Schemas that require a value of
+/// such a definition accept nothing either.
+pub fn replace_never(schema: &Schema, never: &BTreeSet<String>) -> Schema {
+    let kind = match &schema.kind {
+        Kind::Ref(name) if never.contains(name) => Kind::Never,
+        Kind::Array(array) => {
+            let first = array.first.iter().map(|item| replace_never(item, never)).collect();
+            array_kind(Array { first, items: replace_never(&array.items, never), length: array.length.clone() })
+        }
+        Kind::Object(object) => {
+            let properties = object.properties.iter().map(|(name, property)| {
+                let schema = replace_never(&property.schema, never);
+                (name.clone(), Property { required: property.required, schema })
+            });
+            object_kind(Object {
+                properties: properties.collect(),
+                pattern: object.pattern.as_ref().map(|it| it.map(|schema| replace_never(schema, never))),
+                additional: replace_never(&object.additional, never),
+            })
+        }
+        Kind::Union(variants) => Kind::union(variants.iter().map(|variant| replace_never(variant, never)).collect()),
+        Kind::Checked(inner, checks) => replace_never(inner, never).checked(checks.clone()).kind,
+        other => other.clone(),
+    };
+    Schema { kind, note: schema.note.clone() }
+}
+
+/// Creates an array schema, or `Never` if it accepts no value.
+fn array_kind(mut array: Array) -> Kind {
+    if !array.first.is_empty() {
+        // If no value is valid for an item, the array ends before this item.
+        let end = array.first.iter().position(|item| item.kind == Kind::Never);
+        let end = end.or((array.items.kind == Kind::Never).then_some(array.first.len()));
+        let max = end.map(|end| end as u64).into_iter().chain(array.length.max).min();
+        array.length.max = max;
+        array.first.truncate(max.and_then(|max| usize::try_from(max).ok()).unwrap_or(usize::MAX));
+    }
+    let is_impossible = array.length.min > array.first.len() as u64 && array.items.kind == Kind::Never;
+    if array.length.is_empty() || is_impossible { Kind::Never } else { Kind::Array(Box::new(array)) }
+}
+
+/// Creates an object schema, or `Never` if it accepts no value.
+fn object_kind(object: Object) -> Kind {
+    if object.properties.values().any(|property| property.required && property.schema.kind == Kind::Never) {
+        Kind::Never
+    } else {
+        Kind::Object(Box::new(object))
+    }
+}
+
+fn empty_is_never(kind: Kind) -> Kind {
+    match &kind {
+        Kind::String(length) if length.is_empty() => Kind::Never,
+        Kind::Integer(bounds) if bounds.is_empty(true) => Kind::Never,
+        Kind::Number(bounds) if bounds.is_empty(false) => Kind::Never,
+        Kind::Values(values) if values.is_empty() => Kind::Never,
+        _ => kind,
+    }
+}
+
+/// Returns whether the bounds admit no negative integer, so that integers are stored as `u64`.
+pub fn is_unsigned(bounds: &Bounds) -> bool {
+    bounds.min.as_ref().is_some_and(|min| first_integer(min) >= 0)
+}

@@ -1,0 +1,209 @@
+//! Stage 1: reads a schema file without interpreting it.
+
+use std::path::Path;
+
+use indexmap::IndexMap;
+use sha2::{Digest, Sha256};
+
+use crate::dialect::{CONTAINERS, Dialect};
+use crate::error::{Error, Problem};
+use crate::json::Json;
+use crate::json::pointer::escape;
+use crate::text::hex;
+
+/// The maximum size of a schema file. The official ones have less than 200 KB.
+pub const MAX_BYTES: u64 = 32 * 1024 * 1024;
+
+/// A JSON schema document.
+#[derive(Clone, Debug)]
+pub struct Document {
+    /// The name of the document in messages: the path as the caller gave it.
+    pub file: String,
+    /// SHA-256 of the bytes, in hex.
+    pub sha256: String,
+    /// The dialect of JSON Schema.
+    pub dialect: Dialect,
+    /// The whole document.
+    pub root: Json,
+    /// The name of the type at the root, if it was given.
+    root_name: Option<String>,
+}
+
+/// Options for reading a document.
+#[derive(Clone, Debug, Default)]
+pub struct ReadOptions {
+    /// The dialect of a document whose `$schema` is absent or unknown. A known `$schema` must agree with it.
+    pub dialect: Option<Dialect>,
+    /// The name of the type at the root of the document. By default, it is derived from the name of the file.
+    pub root_name: Option<String>,
+}
+
+impl Document {
+    /// Reads a file.
+    ///
+    /// # Errors
+    /// [`Error::Io`], [`Error::Json`], or [`Error::Schema`] if it is too large or not a schema of a known dialect.
+    pub fn read(path: &Path) -> Result<Document, Error> {
+        Document::read_with(path, &ReadOptions::default())
+    }
+
+    /// Reads a file, with options.
+    ///
+    /// # Errors
+    /// The errors of [`Self::read`].
+    pub fn read_with(path: &Path, options: &ReadOptions) -> Result<Document, Error> {
+        let file = path.display().to_string();
+        let size = std::fs::metadata(path).map_err(Error::io("reading", path))?.len();
+        if size > MAX_BYTES {
+            return Err(too_large(&file, size));
+        }
+        Document::parse_with(file, &std::fs::read(path).map_err(Error::io("reading", path))?, options)
+    }
+
+    /// Reads bytes. Messages refer to them as `file`.
+    ///
+    /// # Errors
+    /// [`Error::Json`], or [`Error::Schema`] if it is too large or not a schema of a known dialect.
+    pub fn parse(file: impl Into<String>, bytes: &[u8]) -> Result<Document, Error> {
+        Document::parse_with(file, bytes, &ReadOptions::default())
+    }
+
+    /// Reads bytes, with options.
+    ///
+    /// # Errors
+    /// The errors of [`Self::parse`].
+    pub fn parse_with(file: impl Into<String>, bytes: &[u8], options: &ReadOptions) -> Result<Document, Error> {
+        let file = file.into();
+        if bytes.len() as u64 > MAX_BYTES {
+            return Err(too_large(&file, bytes.len() as u64));
+        }
+        let root = Json::read(&file, bytes)?;
+        Document::of(file, root, hex(&Sha256::digest(bytes)), options)
+    }
+
+    /// Creates a document from a value that was read.
+    ///
+    /// # Errors
+    /// [`Error::Schema`] if it is not a schema of a known dialect.
+    pub fn of(file: String, root: Json, sha256: String, options: &ReadOptions) -> Result<Document, Error> {
+        let dialect = dialect(&file, &root, options.dialect)?;
+        Ok(Document { file, sha256, dialect, root, root_name: options.root_name.clone() })
+    }
+
+    /// Returns the definitions by name, in the order of the file.
+    pub fn definitions(&self) -> &IndexMap<String, Json> {
+        static NONE: std::sync::LazyLock<IndexMap<String, Json>> = std::sync::LazyLock::new(IndexMap::new);
+        self.root.get(self.container()).and_then(Json::as_object).unwrap_or(&NONE)
+    }
+
+    /// Returns the keyword that contains the definitions: that of the dialect, or else the other one.
+    pub fn container(&self) -> &'static str {
+        let own = self.dialect.container();
+        let other = if own == "$defs" { "definitions" } else { "$defs" };
+        if self.root.get(own).is_none() && self.root.get(other).is_some() { other } else { own }
+    }
+
+    /// Returns the name of the type at the root of the document: the given name, or else the name of the file.
+    pub fn root_name(&self) -> String {
+        self.root_name.clone().unwrap_or_else(|| {
+            let file = self.file.rsplit(['/', '\\']).next().unwrap_or_default();
+            let stem = file.strip_suffix(".json").unwrap_or(file);
+            let stem = stem.strip_suffix(".schema").unwrap_or(stem);
+            if stem.is_empty() || stem == "-" { "Root".to_owned() } else { stem.to_owned() }
+        })
+    }
+
+    /// Sets the name of the type at the root.
+    pub fn set_root_name(&mut self, name: impl Into<String>) {
+        self.root_name = Some(name.into());
+    }
+
+    /// Returns the JSON pointer of a definition.
+    pub fn pointer(&self, definition: &str) -> String {
+        format!("/{}/{}", self.container(), escape(definition))
+    }
+}
+
+/// The keywords at the root of a document that do not make it a type.
+const ROOT_KEYWORDS: &[&str] = &["$schema", "$id", "id", "$comment", "title", "description", "definitions", "$defs"];
+
+/// Returns whether the root of a document is a type, and not only a container for definitions.
+pub(crate) fn is_type(root: &Json) -> bool {
+    root.as_object().is_none_or(|members| members.keys().any(|key| !ROOT_KEYWORDS.contains(&key.as_str())))
+}
+
+fn dialect(file: &str, root: &Json, given: Option<Dialect>) -> Result<Dialect, Error> {
+    let problem = |pointer: &str, keyword: &str, why: String, remedy: &str| Problem {
+        file: file.to_owned(),
+        definition: String::new(),
+        pointer: pointer.to_owned(),
+        keyword: keyword.to_owned(),
+        why,
+        remedy: remedy.to_owned(),
+    };
+    let members = match root {
+        Json::Object(members) => members,
+        Json::Bool(_) => return Ok(given.unwrap_or(Dialect::Draft202012)),
+        other => {
+            let why = format!("expected a schema document (an object), found {}", other.type_name());
+            return Err(Error::Schema(vec![problem(
+                "",
+                "",
+                why,
+                "use a JSON Schema, such as that of an MCP revision",
+            )]));
+        }
+    };
+    let mut problems = Vec::new();
+    let declared = members.get("$schema").map(|uri| uri.as_str().unwrap_or_default());
+    let dialect = match (declared, declared.and_then(Dialect::of_uri), given) {
+        (_, Some(declared), Some(given)) if declared != given => {
+            let why = format!("the document is written in {declared}, not in {given}");
+            problems.push(problem("/$schema", "$schema", why, "leave out `--dialect`"));
+            declared
+        }
+        (_, Some(declared), _) => declared,
+        (_, None, Some(given)) => given,
+        (Some(uri), None, None) => {
+            let why = format!("{uri:?} is not a dialect that mcpgen reads");
+            let remedy = "use JSON Schema draft-04, draft-07, 2019-09 or 2020-12, or name one with `--dialect`";
+            problems.push(problem("/$schema", "$schema", why, remedy));
+            Dialect::Draft202012
+        }
+        (None, None, None) if members.contains_key("$defs") => Dialect::Draft202012,
+        (None, None, None) => Dialect::Draft07,
+    };
+    let mut has_definitions = false;
+    for container in CONTAINERS {
+        match members.get(container) {
+            Some(Json::Object(definitions)) => has_definitions |= !definitions.is_empty(),
+            None => {}
+            Some(other) => problems.push(problem(
+                &format!("/{container}"),
+                container,
+                format!("expected an object of definitions, found {}", other.type_name()),
+                "make it an object of schemas by name",
+            )),
+        }
+    }
+    if problems.is_empty() && !has_definitions && !is_type(root) {
+        problems.push(problem(
+            "",
+            dialect.container(),
+            "the document defines no types".into(),
+            "use a JSON Schema, such as that of an MCP revision",
+        ));
+    }
+    if problems.is_empty() { Ok(dialect) } else { Err(Error::Schema(problems)) }
+}
+
+fn too_large(file: &str, size: u64) -> Error {
+    Error::Schema(vec![Problem {
+        file: file.to_owned(),
+        definition: String::new(),
+        pointer: String::new(),
+        keyword: String::new(),
+        why: format!("the file has {size} bytes, more than the limit of {MAX_BYTES}"),
+        remedy: "check the path; official schemas have less than 200 KB".into(),
+    }])
+}

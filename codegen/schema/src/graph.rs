@@ -1,0 +1,68 @@
+//! Finds cycles in a graph. It does not recurse, because schemas can have long chains of definitions.
+
+/// Returns the strongly connected component of each node (Kosaraju's algorithm), or `None` if the node is not on a
+/// cycle.
+pub fn cycles(edges: &[Vec<usize>]) -> Vec<Option<usize>> {
+    let order = finishing_order(edges);
+    let mut reverse = vec![Vec::new(); edges.len()];
+    for (from, targets) in edges.iter().enumerate() {
+        for &to in targets {
+            reverse[to].push(from);
+        }
+    }
+    let mut component = vec![usize::MAX; edges.len()];
+    let mut sizes = Vec::new();
+    for &root in order.iter().rev() {
+        if component[root] != usize::MAX {
+            continue;
+        }
+        let (id, mut size, mut stack) = (sizes.len(), 0, vec![root]);
+        component[root] = id;
+        while let Some(node) = stack.pop() {
+            size += 1;
+            for &next in &reverse[node] {
+                if component[next] == usize::MAX {
+                    component[next] = id;
+                    stack.push(next);
+                }
+            }
+        }
+        sizes.push(size);
+    }
+    (0..edges.len())
+        .map(|node| (sizes[component[node]] > 1 || edges[node].contains(&node)).then_some(component[node]))
+        .collect()
+}
+
+fn finishing_order(edges: &[Vec<usize>]) -> Vec<usize> {
+    let (mut seen, mut order) = (vec![false; edges.len()], Vec::new());
+    for root in 0..edges.len() {
+        if std::mem::replace(&mut seen[root], true) {
+            continue;
+        }
+        let mut stack = vec![(root, 0)];
+        while let Some((node, edge)) = stack.pop() {
+            match edges[node].get(edge) {
+                None => order.push(node),
+                Some(&next) => {
+                    stack.push((node, edge + 1));
+                    if !std::mem::replace(&mut seen[next], true) {
+                        stack.push((next, 0));
+                    }
+                }
+            }
+        }
+    }
+    order
+}
+
+#[cfg(test)]
+mod tests {
+    #[test]
+    fn finds_cycles() {
+        let cycles = super::cycles(&[vec![1], vec![2], vec![1, 3], vec![], vec![4]]);
+        assert!(cycles[0].is_none() && cycles[3].is_none());
+        assert!(cycles[1].is_some() && cycles[1] == cycles[2]);
+        assert!(cycles[4].is_some() && cycles[4] != cycles[1]);
+    }
+}

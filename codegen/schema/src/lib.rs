@@ -1,0 +1,59 @@
+//! Reads JSON Schema, brings it into one normal form, and evaluates it.
+//!
+//! ```
+//! # fn main() -> Result<(), mcpgen_schema::Error> {
+//! use mcpgen_schema::{Document, normalise};
+//!
+//! let schema = br#"{"$defs": {"Port": {"type": "integer", "maximum": 65535}}}"#;
+//! let normalised = normalise(Document::parse("ports.json", schema)?)?;
+//! assert_eq!(normalised.definitions.len(), 1);
+//! # Ok(())
+//! # }
+//! ```
+//!
+//! The stages, each in its file:
+//!
+//! ```text
+//! file -> Document -> References -> lower -> Schema (normal) -> algebra -> Normalised
+//!                                \-> compile -> Check
+//! ```
+//!
+//! A [`Document`] is a file that was read but not interpreted, in a [`Dialect`]. `references` finds its definitions and the
+//! targets of references, which `uri` resolves. `lower` translates keywords into the normal form ([`normal`], with
+//! `limits`), `lower_types` those that apply to one JSON type. [`algebra`] compares the values that schemas accept.
+//! [`normalise()`] runs all of these.
+//!
+//! [`check`] defines and evaluates checks: the assertions that types do not express. `lower_checks` reports problems in
+//! them, [`compile`] creates them from a schema, and [`failure`] describes a violation.
+
+#![warn(clippy::print_stdout)]
+
+pub mod text;
+
+mod error;
+pub mod graph;
+
+pub mod json;
+
+pub mod algebra;
+pub mod check;
+pub mod compile;
+mod dialect;
+mod document;
+pub mod failure;
+mod json_types;
+mod limits;
+mod lower;
+mod lower_checks;
+mod lower_types;
+pub mod normal;
+mod normalise;
+mod references;
+mod uri;
+
+pub use dialect::Dialect;
+pub use document::{Document, MAX_BYTES, ReadOptions};
+pub use error::{Error, Problem};
+pub use json::Json;
+pub use json_types::JsonTypes;
+pub use normalise::{Normalised, facts_only, normalise};

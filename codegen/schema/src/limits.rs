@@ -1,0 +1,132 @@
+//! Limits of numbers and lengths.
+
+use serde_json::Number;
+
+use crate::json::{compare, integer};
+
+/// Limits of a number.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Bounds {
+    /// The lower limit.
+    pub min: Option<Bound>,
+    /// The upper limit.
+    pub max: Option<Bound>,
+}
+
+/// One limit of a number.
+#[derive(Clone, Debug)]
+pub struct Bound {
+    /// The limit.
+    pub value: Number,
+    /// Whether the limit is exclusive.
+    pub exclusive: bool,
+}
+
+/// Limits of a string's code points or an array's items.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Length {
+    /// The minimum.
+    pub min: u64,
+    /// The maximum, if there is one.
+    pub max: Option<u64>,
+}
+
+impl PartialEq for Bound {
+    fn eq(&self, other: &Bound) -> bool {
+        self.exclusive == other.exclusive && compare(&self.value, &other.value).is_eq()
+    }
+}
+
+impl Bounds {
+    /// Returns whether every number is allowed.
+    pub fn is_free(&self) -> bool {
+        self.min.is_none() && self.max.is_none()
+    }
+
+    /// Returns the intersection.
+    pub fn and(&self, other: &Bounds) -> Bounds {
+        let tighter = |a: &Option<Bound>, b: &Option<Bound>, upper: bool| match (a, b) {
+            (None, x) | (x, None) => x.clone(),
+            (Some(a), Some(b)) => {
+                let order = if upper { compare(&b.value, &a.value) } else { compare(&a.value, &b.value) };
+                Some(if order.is_gt() || (order.is_eq() && a.exclusive) { a.clone() } else { b.clone() })
+            }
+        };
+        Bounds { min: tighter(&self.min, &other.min, false), max: tighter(&self.max, &other.max, true) }
+    }
+
+    /// Returns whether a number is within the bounds.
+    pub fn contain(&self, number: &Number) -> bool {
+        let above = self.min.as_ref().is_none_or(|bound| {
+            let order = compare(number, &bound.value);
+            order.is_gt() || (order.is_eq() && !bound.exclusive)
+        });
+        above
+            && self.max.as_ref().is_none_or(|bound| {
+                let order = compare(number, &bound.value);
+                order.is_lt() || (order.is_eq() && !bound.exclusive)
+            })
+    }
+
+    /// Returns whether no number is within the bounds, or no integer if `integers` is set.
+    pub fn is_empty(&self, integers: bool) -> bool {
+        let (Some(min), Some(max)) = (&self.min, &self.max) else { return false };
+        match compare(&min.value, &max.value) {
+            std::cmp::Ordering::Greater => true,
+            std::cmp::Ordering::Equal => min.exclusive || max.exclusive || (integers && integer(&min.value).is_none()),
+            std::cmp::Ordering::Less => integers && first_integer(min) > last_integer(max),
+        }
+    }
+
+    /// Returns whether every number within `other` is within these bounds.
+    pub fn include(&self, other: &Bounds) -> bool {
+        self.and(other) == *other
+    }
+}
+
+/// Returns the least integer that a lower bound allows.
+pub fn first_integer(bound: &Bound) -> i128 {
+    match integer(&bound.value) {
+        Some(value) => value + i128::from(bound.exclusive),
+        None => bound.value.as_f64().unwrap_or(0.0).ceil() as i128,
+    }
+}
+
+/// Returns the greatest integer that an upper bound allows.
+pub fn last_integer(bound: &Bound) -> i128 {
+    match integer(&bound.value) {
+        Some(value) => value - i128::from(bound.exclusive),
+        None => bound.value.as_f64().unwrap_or(0.0).floor() as i128,
+    }
+}
+
+impl Length {
+    /// Returns whether every length is allowed.
+    pub fn is_free(&self) -> bool {
+        self.min == 0 && self.max.is_none()
+    }
+
+    /// Returns the intersection.
+    pub fn and(&self, other: &Length) -> Length {
+        let max = match (self.max, other.max) {
+            (None, x) | (x, None) => x,
+            (Some(a), Some(b)) => Some(a.min(b)),
+        };
+        Length { min: self.min.max(other.min), max }
+    }
+
+    /// Returns whether no length is allowed.
+    pub fn is_empty(&self) -> bool {
+        self.max.is_some_and(|max| max < self.min)
+    }
+
+    /// Returns whether a length is allowed.
+    pub fn contains(&self, length: u64) -> bool {
+        length >= self.min && self.max.is_none_or(|max| length <= max)
+    }
+
+    /// Returns whether these limits allow every length that `other` allows.
+    pub fn includes(&self, other: &Length) -> bool {
+        self.and(other) == *other
+    }
+}

@@ -1,0 +1,277 @@
+//! The normal form of a schema, the result of stage 2.
+//!
+//! There is no `allOf`, no keyword next to a reference, and no list of types. Everything that an assertion keyword of
+//! the accepted grammar can express has exactly one representation.
+
+use indexmap::IndexMap;
+
+use crate::check::Check;
+use crate::json::Json;
+pub use crate::limits::{Bound, Bounds, Length};
+pub use crate::limits::{first_integer, last_integer};
+use crate::text::pattern;
+
+/// A schema in normal form, with its annotations.
+#[derive(Clone, Debug)]
+pub struct Schema {
+    /// The accepted values.
+    pub kind: Kind,
+    /// Its annotations.
+    pub note: Note,
+}
+
+/// Annotations. They do not affect which values are accepted.
+#[derive(Clone, Debug, Default)]
+pub struct Note {
+    /// JSON pointer of the schema in the document.
+    pub pointer: String,
+    /// `description`.
+    pub description: Option<String>,
+    /// `default`.
+    pub default: Option<Json>,
+    /// `deprecated`.
+    pub deprecated: bool,
+    /// The values that `_enum` lists: some of the strings that the schema accepts.
+    pub known_values: Vec<String>,
+    /// `discriminator`.
+    pub discriminator: Option<Discriminator>,
+}
+
+/// The property whose value selects the variant of a union.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Discriminator {
+    /// The name of the property.
+    pub property: String,
+    /// Values of the property, with the definitions that they select.
+    pub mapping: Vec<(String, String)>,
+}
+
+/// The values that a schema accepts.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Kind {
+    /// Every JSON value.
+    Any,
+    /// No JSON value.
+    Never,
+    /// `null`.
+    Null,
+    /// `true` and `false`.
+    Boolean,
+    /// Strings with a length within limits.
+    String(Length),
+    /// Numbers without a fraction, within bounds.
+    Integer(Bounds),
+    /// Numbers within bounds.
+    Number(Bounds),
+    /// Arrays whose items match `first` and then `items`.
+    Array(Box<Array>),
+    /// Objects.
+    Object(Box<Object>),
+    /// One of these values.
+    Values(Vec<Json>),
+    /// The values that any of the variants accepts. There are at least two variants, and none of them is a union, `Any`
+    /// or `Never`.
+    Union(Vec<Schema>),
+    /// The values that the definition of this name accepts.
+    Ref(String),
+    /// The values that the inner schema accepts and for which all checks hold. Checks do not affect the Rust type.
+    Checked(Box<Schema>, Vec<Check>),
+    /// The values that all subschemas of an `allOf` accept. It exists only between lowering and
+    /// [`crate::normalise`].
+    All(Vec<Schema>),
+}
+
+/// Arrays whose items match `first` and then `items`.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Array {
+    /// The schemas of the first items.
+    pub first: Vec<Schema>,
+    /// The schema of the items after `first`.
+    pub items: Schema,
+    /// The allowed number of items.
+    pub length: Length,
+}
+
+/// Objects.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Object {
+    /// The members that the schema names, in its order. If the pattern matches a name, the schema of the member
+    /// includes that of the pattern.
+    pub properties: IndexMap<String, Property>,
+    /// The members whose names match a pattern.
+    pub pattern: Option<PatternProperty>,
+    /// The schema of every other member.
+    pub additional: Schema,
+}
+
+/// Members whose names match a regular expression.
+#[derive(Clone, Debug, PartialEq)]
+pub struct PatternProperty {
+    /// The ECMA-262 regular expression.
+    pub pattern: String,
+    /// The schema of the members.
+    pub schema: Schema,
+}
+
+/// A member that the schema names.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Property {
+    /// Whether the member must be present.
+    pub required: bool,
+    /// Its schema.
+    pub schema: Schema,
+}
+
+impl PartialEq for Schema {
+    /// Compares structure, without annotations.
+    fn eq(&self, other: &Schema) -> bool {
+        self.kind == other.kind
+    }
+}
+
+impl Schema {
+    /// Creates a schema without annotations.
+    pub fn at(pointer: impl Into<String>, kind: Kind) -> Schema {
+        Schema { kind, note: Note { pointer: pointer.into(), ..Note::default() } }
+    }
+
+    /// Adds checks.
+    pub fn checked(self, checks: Vec<Check>) -> Schema {
+        if checks.is_empty() {
+            return self;
+        }
+        let note = self.note.clone();
+        let kind = match self.kind {
+            Kind::Never => Kind::Never,
+            Kind::Checked(inner, mut all) => {
+                all.extend(checks.into_iter().filter(|check| !all.contains(check)).collect::<Vec<_>>());
+                Kind::Checked(inner, all)
+            }
+            _ => Kind::Checked(Box::new(self), checks),
+        };
+        Schema { kind, note }
+    }
+
+    /// Returns the schema without its checks. It accepts at least the same values.
+    pub fn unchecked(&self) -> &Schema {
+        match &self.kind {
+            Kind::Checked(inner, _) => inner,
+            _ => self,
+        }
+    }
+
+    /// Replaces each check in the schema, or removes it.
+    pub fn map_checks(&mut self, replace: &dyn Fn(&Check) -> Option<Check>) {
+        match &mut self.kind {
+            Kind::Checked(inner, checks) => {
+                inner.map_checks(replace);
+                *checks = checks.iter().filter_map(replace).collect();
+                if checks.is_empty() {
+                    self.kind = std::mem::replace(&mut inner.kind, Kind::Any);
+                }
+            }
+            Kind::Array(array) => {
+                array.first.iter_mut().for_each(|item| item.map_checks(replace));
+                array.items.map_checks(replace);
+            }
+            Kind::Object(object) => {
+                object.properties.values_mut().for_each(|property| property.schema.map_checks(replace));
+                object.pattern.iter_mut().for_each(|pattern| pattern.schema.map_checks(replace));
+                object.additional.map_checks(replace);
+            }
+            Kind::Union(schemas) => {
+                schemas.iter_mut().for_each(|schema| schema.map_checks(replace));
+                // A variant without its checks can be a union.
+                let schemas = std::mem::take(schemas);
+                self.kind = Kind::union(schemas);
+            }
+            Kind::All(schemas) => schemas.iter_mut().for_each(|schema| schema.map_checks(replace)),
+            _ => {}
+        }
+    }
+
+    /// Creates the schema that accepts everything.
+    pub fn any() -> Schema {
+        Schema::at("", Kind::Any)
+    }
+}
+
+impl Kind {
+    /// Creates a union in normal form: flat and without `Never`. If a variant is `Any`, the union is. A union of texts
+    /// is an enumeration, as in `{"anyOf": [{"const": "a"}, {"const": "b"}]}`.
+    pub fn union(variants: Vec<Schema>) -> Kind {
+        let mut flat: Vec<Schema> = Vec::new();
+        for variant in variants {
+            match variant.kind {
+                Kind::Never => {}
+                Kind::Any => return Kind::Any,
+                Kind::Union(inner) => flat.extend(inner),
+                _ => flat.push(variant),
+            }
+        }
+        match flat.len() {
+            0 => Kind::Never,
+            1 => flat.remove(0).kind,
+            _ => texts(&flat).map_or(Kind::Union(flat), Kind::Values),
+        }
+    }
+}
+
+/// Returns the values of a union of enumerations, if all of them are texts.
+fn texts(variants: &[Schema]) -> Option<Vec<Json>> {
+    let mut all: Vec<Json> = Vec::new();
+    for variant in variants {
+        let Kind::Values(values) = &variant.kind else { return None };
+        for value in values {
+            value.as_str()?;
+            if !all.contains(value) {
+                all.push(value.clone());
+            }
+        }
+    }
+    Some(all)
+}
+
+impl Array {
+    /// Returns the schema of the item with this index.
+    pub fn schema_of(&self, index: usize) -> &Schema {
+        self.first.get(index).unwrap_or(&self.items)
+    }
+}
+
+impl PatternProperty {
+    /// Returns the same pattern with another schema.
+    pub fn map(&self, change: impl FnOnce(&Schema) -> Schema) -> PatternProperty {
+        PatternProperty { pattern: self.pattern.clone(), schema: change(&self.schema) }
+    }
+
+    /// Like [`Self::map`], for a change that can fail.
+    pub fn try_map<E>(&self, change: impl FnOnce(&Schema) -> Result<Schema, E>) -> Result<PatternProperty, E> {
+        Ok(PatternProperty { pattern: self.pattern.clone(), schema: change(&self.schema)? })
+    }
+}
+
+impl Object {
+    /// Returns the schema of a member, named or not.
+    pub fn schema_of(&self, name: &str) -> &Schema {
+        self.properties.get(name).map_or_else(|| self.schema_of_other(name), |property| &property.schema)
+    }
+
+    /// Returns the schema of a member that is not named.
+    pub fn schema_of_other(&self, name: &str) -> &Schema {
+        match &self.pattern {
+            Some(it) if pattern::matches(&it.pattern, name) == Ok(true) => &it.schema,
+            _ => &self.additional,
+        }
+    }
+
+    /// Returns the schemas of the members that are not named.
+    pub fn others(&self) -> impl Iterator<Item = &Schema> {
+        self.pattern.iter().map(|it| &it.schema).chain([&self.additional])
+    }
+
+    /// Returns whether the member must be present.
+    pub fn requires(&self, name: &str) -> bool {
+        self.properties.get(name).is_some_and(|property| property.required)
+    }
+}

@@ -1,0 +1,287 @@
+//! Brings all dialects into one normal form without `allOf`.
+
+use std::collections::{BTreeSet, HashMap};
+
+use indexmap::IndexMap;
+
+use crate::algebra::{Algebra, Unresolved, replace_never};
+use crate::check::{Check, Definitions};
+use crate::compile::Compile;
+use crate::document::Document;
+use crate::error::{Error, Problem};
+use crate::graph;
+use crate::json::Json;
+use crate::json::pointer::escape;
+use crate::lower::{Lower, OneOf};
+use crate::normal::{Kind, Schema};
+use crate::references::References;
+
+/// A document in normal form.
+#[derive(Clone, Debug)]
+pub struct Normalised {
+    /// The name of the document in messages.
+    pub file: String,
+    /// SHA-256 of the file, in hex.
+    pub sha256: String,
+    /// The definitions by name, in the order of the file.
+    pub definitions: IndexMap<String, Schema>,
+    /// The definitions as checks.
+    pub checks: Definitions,
+    /// The JSON pointers of the definitions.
+    pub pointers: IndexMap<String, String>,
+    /// The definitions as JSON without prose, with references to `$defs`. The `JsonSchema` impls return
+    /// them.
+    pub facts: IndexMap<String, Json>,
+}
+
+/// Brings a document into normal form.
+///
+/// # Errors
+/// [`Error::Schema`] with all problems of the schema.
+pub fn normalise(document: Document) -> Result<Normalised, Error> {
+    let references = References::of(&document);
+    let mut lower = Lower {
+        file: &document.file,
+        dialect: document.dialect,
+        references: &references,
+        problems: Vec::new(),
+        one_ofs: Vec::new(),
+    };
+    let located = &references.definitions;
+    let mut lowered: IndexMap<String, Schema> =
+        located.iter().map(|(name, definition)| (name.clone(), lower.definition(name, definition))).collect();
+    let (mut problems, one_ofs) = (lower.problems, lower.one_ofs);
+    // Some schemas are lowered twice, as a part of the type and as a check. Their problems are reported once.
+    let mut seen = BTreeSet::new();
+    problems.retain(|it| seen.insert((it.pointer.clone(), it.keyword.clone(), it.why.clone())));
+    let problem = |definition: &str, pointer: &str, keyword: &str, why: &str, remedy: &str| Problem {
+        file: document.file.clone(),
+        definition: definition.to_owned(),
+        pointer: pointer.to_owned(),
+        keyword: keyword.to_owned(),
+        why: why.to_owned(),
+        remedy: remedy.to_owned(),
+    };
+
+    let compile = Compile { dialect: document.dialect, references: &references };
+    let checks: Definitions = located
+        .iter()
+        .map(|(name, definition)| (name.clone(), compile.schema(definition.json, &definition.pointer)))
+        .collect();
+    for name in circular(&lowered, &checks) {
+        let why = "the definition refers to itself without an array or an object in between, so it has no meaning";
+        problems.push(problem(&name, &located[&name].pointer, "$ref", why, "break the cycle"));
+    }
+    if !problems.is_empty() {
+        return Err(Error::Schema(problems));
+    }
+    settle_one_ofs(&mut lowered, &checks, one_ofs);
+
+    let algebra = Algebra::new(&lowered, &checks);
+    let mut definitions = IndexMap::new();
+    for (name, schema) in &lowered {
+        match algebra.resolve(schema) {
+            Ok(schema) => drop(definitions.insert(name.clone(), schema)),
+            Err(Unresolved::Recursive) => {
+                let why = "the intersection of recursive or deeply nested definitions cannot be computed";
+                problems.push(problem(name, &schema.note.pointer, "allOf", why, "write the members without `allOf`"));
+            }
+            Err(Unresolved::TooLarge) => {
+                let why = "the intersection is too large";
+                problems.push(problem(name, &schema.note.pointer, "allOf", why, "write the members without `allOf`"));
+            }
+        }
+    }
+    if !problems.is_empty() {
+        return Err(Error::Schema(problems));
+    }
+    propagate_never(&mut definitions);
+    let container = document.container();
+    let facts = located
+        .iter()
+        .map(|(name, definition)| {
+            let facts = Facts { container, references: Some(&references) };
+            (name.clone(), facts.schema(definition.json, &definition.pointer))
+        })
+        .collect();
+    let pointers = located.iter().map(|(name, definition)| (name.clone(), definition.pointer.clone())).collect();
+    let (file, sha256) = (document.file.clone(), document.sha256.clone());
+    Ok(Normalised { file, sha256, definitions, checks, pointers, facts })
+}
+
+/// Replaces the marker of each `oneOf` by its check, or by nothing if its subschemas are disjoint.
+fn settle_one_ofs(lowered: &mut IndexMap<String, Schema>, checks: &Definitions, one_ofs: Vec<OneOf>) {
+    let algebra = Algebra::new(lowered, checks);
+    let settled: HashMap<String, Option<Check>> = one_ofs
+        .into_iter()
+        .map(|one_of| {
+            let mut pairs = one_of
+                .subschemas
+                .iter()
+                .enumerate()
+                .flat_map(|(i, a)| one_of.subschemas[i + 1..].iter().map(move |b| (a, b)));
+            let is_disjoint = pairs.all(|(a, b)| algebra.disjoint(a, b));
+            (one_of.marker, (!is_disjoint).then_some(one_of.check))
+        })
+        .collect();
+    for schema in lowered.values_mut() {
+        schema.map_checks(&|check| match check {
+            Check::Definition(marker) => match settled.get(marker) {
+                Some(settled) => settled.clone(),
+                None => Some(check.clone()),
+            },
+            _ => Some(check.clone()),
+        });
+    }
+}
+
+/// The maximum number of rounds of [`propagate_never`]. Rounds alternate between both directions, so a chain of
+/// definitions takes two.
+const MAX_ROUNDS: usize = 64;
+
+/// Marks definitions as [`Kind::Never`] if they require a value of a definition that is `Never`.
+fn propagate_never(definitions: &mut IndexMap<String, Schema>) {
+    let mut never: BTreeSet<String> =
+        definitions.iter().filter(|(_, schema)| schema.kind == Kind::Never).map(|(name, _)| name.clone()).collect();
+    if never.is_empty() {
+        return;
+    }
+    let mut order: Vec<usize> = (0..definitions.len()).collect();
+    for _ in 0..MAX_ROUNDS {
+        let before = never.len();
+        for &index in &order {
+            let (name, schema) = (definitions.keys()[index].clone(), &mut definitions[index]);
+            *schema = replace_never(schema, &never);
+            if schema.kind == Kind::Never {
+                never.insert(name);
+            }
+        }
+        if never.len() == before {
+            return;
+        }
+        order.reverse();
+    }
+}
+
+/// Returns the definitions that contain themselves without an array or an object in between.
+fn circular(definitions: &IndexMap<String, Schema>, checks: &Definitions) -> Vec<String> {
+    fn direct<'s>(schema: &'s Schema, found: &mut Vec<&'s str>) {
+        match &schema.kind {
+            Kind::Ref(name) => found.push(name),
+            Kind::Union(schemas) | Kind::All(schemas) => schemas.iter().for_each(|schema| direct(schema, found)),
+            Kind::Checked(inner, _) => direct(inner, found),
+            _ => {}
+        }
+    }
+    let edges: Vec<Vec<usize>> = definitions
+        .iter()
+        .map(|(name, schema)| {
+            let mut names = Vec::new();
+            direct(schema, &mut names);
+            let mut in_checks = Vec::new();
+            if let Some(check) = checks.get(name) {
+                check.direct(&mut in_checks);
+            }
+            names.extend(in_checks);
+            names.into_iter().filter_map(|name| definitions.get_index_of(name)).collect()
+        })
+        .collect();
+    let on_a_circle = graph::cycles(&edges);
+    definitions.keys().zip(on_a_circle).filter(|(_, cycle)| cycle.is_some()).map(|(name, _)| name.clone()).collect()
+}
+
+/// Removes prose from schemas.
+struct Facts<'a> {
+    /// The keyword that contains definitions. It is replaced by `$defs` in references.
+    container: &'a str,
+    /// If set, references become `#/$defs/NAME`, and definitions inside a schema are omitted.
+    references: Option<&'a References<'a>>,
+}
+
+impl Facts<'_> {
+    fn schema(&self, schema: &Json, pointer: &str) -> Json {
+        const PROSE: &[&str] = &["description", "$comment", "example", "examples", "title"];
+        const MAPS: &[&str] =
+            &["properties", "definitions", "$defs", "patternProperties", "dependentSchemas", "dependencies"];
+        const DATA: &[&str] = &["const", "enum", "default", "required", "type"];
+        const LOCATIONS: &[&str] = &["$schema", "$id", "id", "$anchor", "$dynamicAnchor", "definitions", "$defs"];
+        let Json::Object(members) = schema else { return schema.clone() };
+        let mut kept = IndexMap::new();
+        for (key, value) in members.iter().filter(|(key, _)| !PROSE.contains(&key.as_str())) {
+            if self.references.is_some() && LOCATIONS.contains(&key.as_str()) {
+                continue;
+            }
+            let below = |name: &str| format!("{pointer}/{}/{}", escape(key), escape(name));
+            let value = match value {
+                Json::Object(map) if MAPS.contains(&key.as_str()) => Json::Object(
+                    map.iter().map(|(name, json)| (name.clone(), self.schema(json, &below(name)))).collect(),
+                ),
+                value if DATA.contains(&key.as_str()) => value.clone(),
+                Json::Array(items) => {
+                    let items = items.iter().enumerate();
+                    Json::Array(items.map(|(index, item)| self.schema(item, &below(&index.to_string()))).collect())
+                }
+                Json::String(target) if key == "$ref" => Json::String(self.reference(target, pointer)),
+                other => self.schema(other, &format!("{pointer}/{}", escape(key))),
+            };
+            kept.insert(key.clone(), value);
+        }
+        Json::Object(kept)
+    }
+
+    fn reference(&self, target: &str, pointer: &str) -> String {
+        match self.references.and_then(|references| references.target(pointer)) {
+            Some(Ok(name)) => format!("#/$defs/{}", escape(name)),
+            _ => target.replacen(&format!("#/{}/", self.container), "#/$defs/", 1),
+        }
+    }
+}
+
+/// Returns the text of a schema without its prose, in the order of the file.
+pub fn facts_only(document: &Document) -> String {
+    // With this container, references do not change.
+    Facts { container: "$defs", references: None }.schema(&document.root, "").to_pretty()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn removes_prose() {
+        let schema = r##"{
+            "$schema": "http://json-schema.org/draft-07/schema#", "title": "T", "description": "D", "$comment": "C",
+            "definitions": {
+                "description": {"description": "prose", "type": "string", "format": "uri", "examples": ["e"]},
+                "title": {
+                    "properties": {
+                        "title": {"$ref": "#/definitions/description", "title": "prose"},
+                        "description": {"const": {"description": "data"}},
+                        "examples": {"enum": [{"title": "data"}], "default": {"$comment": "data"}},
+                        "$comment": {"anyOf": [{"title": "prose", "type": "null"}, true]}
+                    },
+                    "additionalProperties": {"description": "prose"}
+                }
+            }
+        }"##;
+        let document = Document::parse("t", schema.as_bytes()).expect("a schema");
+        let kept = facts_only(&document);
+        let expected = r##"{
+            "$schema": "http://json-schema.org/draft-07/schema#",
+            "definitions": {
+                "description": {"type": "string", "format": "uri"},
+                "title": {
+                    "properties": {
+                        "title": {"$ref": "#/definitions/description"},
+                        "description": {"const": {"description": "data"}},
+                        "examples": {"enum": [{"title": "data"}], "default": {"$comment": "data"}},
+                        "$comment": {"anyOf": [{"type": "null"}, true]}
+                    },
+                    "additionalProperties": {}
+                }
+            }
+        }"##;
+        let expected = Document::parse("t", expected.as_bytes()).expect("a schema");
+        assert_eq!(kept, expected.root.to_pretty());
+    }
+}

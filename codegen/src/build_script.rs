@@ -1,0 +1,49 @@
+//! Generated code in build scripts.
+
+use std::path::PathBuf;
+
+use mcpgen_model::text::names::escape;
+use mcpgen_schema::Error;
+use mcpgen_schema::text::visible;
+
+/// Writes a module below `OUT_DIR`, and a file that declares it. Cargo runs the script again when an input changes.
+pub(crate) fn include_in_build<T>(
+    name: &str,
+    inputs: impl Iterator<Item = String>,
+    write: impl FnOnce(PathBuf) -> Result<T, Error>,
+) -> Result<T, Error> {
+    let out = std::env::var_os("OUT_DIR")
+        .map(PathBuf::from)
+        .ok_or_else(|| Error::Usage("OUT_DIR is not set; outside a build script, use `write_to`".to_owned()))?;
+    let written = write(out.join(name))?;
+    let include = out.join(format!("{name}.include.rs"));
+    // A file with inner documentation cannot be included, but a declaration of the module can.
+    std::fs::write(&include, format!("pub mod {};\n", escape(name))).map_err(Error::io("writing", &include))?;
+    #[expect(clippy::print_stdout, reason = "cargo reads instructions from the output of a build script")]
+    for input in inputs {
+        println!("{}", instruction("rerun-if-changed", &input));
+    }
+    Ok(written)
+}
+
+/// Returns an instruction for cargo, which reads one from each line.
+pub(crate) fn instruction(name: &str, value: &str) -> String {
+    format!("cargo::{name}={}", visible(value))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::instruction;
+    use crate::emit::file::header;
+    use crate::hostile::{HOSTILE, is_hidden};
+
+    #[test]
+    fn foreign_text_adds_no_lines() {
+        for hostile in HOSTILE {
+            for (text, lines) in [(instruction("warning", hostile), 1), (header(hostile, "", hostile), 3)] {
+                assert_eq!(text.lines().count(), lines, "{text:?}");
+                assert!(!is_hidden(&text) && !text.contains("##["), "{text:?}");
+            }
+        }
+    }
+}

@@ -1,0 +1,238 @@
+//! Generates a Rust module from a schema, and writes or compares it.
+
+use std::path::{Path, PathBuf};
+
+use mcpgen_model::conservation::conservation;
+use mcpgen_model::{Contract, Mapping, Protocol, Revision, check_name, extend, model};
+use mcpgen_schema::text::visible;
+use mcpgen_schema::{Document, Error, ReadOptions};
+
+use crate::build_script::{include_in_build, instruction};
+use crate::emit::{Options, emit};
+use crate::write::{Changes, sync};
+
+/// The default path of the support core for modules of other schemas.
+pub const SUPPORT: &str = "::mcpgen_types";
+
+/// The result of a run.
+#[derive(Clone, Debug)]
+pub struct Generated {
+    /// The revisions and then the extensions, in the order of the workspace.
+    pub revisions: Vec<Summary>,
+    /// The files that were created, changed or removed.
+    pub changes: Changes,
+}
+
+/// The result for one revision or extension.
+#[derive(Clone, Debug)]
+pub struct Summary {
+    /// The revision.
+    pub revision: String,
+    /// The number of types.
+    pub types: usize,
+    /// The number of types that belong to the revision that is extended.
+    pub shared: usize,
+    /// The number of methods, without embedded requests.
+    pub methods: usize,
+    /// The number of files.
+    pub files: usize,
+    /// The number of files that were created, changed or removed.
+    pub changed: usize,
+    /// The fixups that did not match.
+    pub idle_fixups: Vec<&'static str>,
+    /// The messages that nobody sends, because no union of messages lists them.
+    pub unsent_messages: Vec<String>,
+}
+
+impl Summary {
+    /// Describes what may be wrong with the schema, and how to correct it.
+    pub fn warnings(&self) -> Vec<String> {
+        let revision = &self.revision;
+        let fixups = (!self.idle_fixups.is_empty())
+            .then(|| format!("{revision}: fixups that did not match: {}", self.idle_fixups.join(", ")));
+        let unsent = self.unsent_messages.iter().map(|name| {
+            let unions = if name.ends_with("Notification") {
+                "ClientNotification or ServerNotification"
+            } else {
+                "ClientRequest or ServerRequest"
+            };
+            let name = visible(name);
+            format!("{revision}: nobody sends {name}; add a reference to it to `anyOf` of {unions}")
+        });
+        fixups.into_iter().chain(unsent).collect()
+    }
+}
+
+/// Generates a module from a schema.
+///
+/// The schema is treated as a draft, regardless of its name: fixups that do not match are not errors.
+#[derive(Clone, Debug)]
+pub struct Generator {
+    schema: PathBuf,
+    revision: String,
+    support: String,
+    options: ReadOptions,
+    mapping: Option<Mapping>,
+    base: Option<Base>,
+}
+
+/// A revision of `mcpgen-types` that a schema extends.
+#[derive(Clone, Debug)]
+struct Base {
+    schema: PathBuf,
+    revision: String,
+}
+
+impl Generator {
+    /// Creates a generator for a schema file. `revision` is the name of the revision in the generated code.
+    pub fn new(schema: impl Into<PathBuf>, revision: impl Into<String>) -> Generator {
+        Generator {
+            schema: schema.into(),
+            revision: revision.into(),
+            support: SUPPORT.to_owned(),
+            options: ReadOptions::default(),
+            mapping: None,
+            base: None,
+        }
+    }
+
+    /// Generates only what the schema adds to a revision of `mcpgen-types`, or changes. `schema` is the official schema of
+    /// that revision, with or without its prose, and `revision` its name, such as `2026-07-28`.
+    ///
+    /// A definition that equals the definition of the same name in the revision becomes the revision's type, which the
+    /// module re-exports. Definitions are equal if they accept the same documents in the same way, all definitions that
+    /// they refer to are equal, and, for requests, their results are equal. Prose is not compared. The crate needs the
+    /// feature of `mcpgen-types` for the revision, such as `v2026_07_28`.
+    ///
+    /// All messages belong to the revision: `REVISION` of new ones is the constant of `mcpgen_types::Revision` too. So
+    /// routers serve them on connections of that revision.
+    ///
+    /// ```no_run
+    /// # fn main() -> Result<(), mcpgen::Error> {
+    /// mcpgen::Generator::new("schema.json", "my-revision")
+    ///     .extending("2026-07-28.json", "2026-07-28")
+    ///     .build_script("protocol")?;
+    /// # Ok(())
+    /// # }
+    /// ```
+    #[must_use]
+    pub fn extending(self, schema: impl Into<PathBuf>, revision: impl Into<String>) -> Generator {
+        Generator { base: Some(Base { schema: schema.into(), revision: revision.into() }), ..self }
+    }
+
+    /// Sets the path of the support core. The default is `::mcpgen_types`.
+    #[must_use]
+    pub fn support(self, path: impl Into<String>) -> Generator {
+        Generator { support: path.into(), ..self }
+    }
+
+    /// Sets the options for reading the schema: its dialect, and the name of its root type.
+    #[must_use]
+    pub fn read_options(self, options: ReadOptions) -> Generator {
+        Generator { options, ..self }
+    }
+
+    /// Sets the messages that the schema does not list.
+    #[must_use]
+    pub fn mapping(self, mapping: Mapping) -> Generator {
+        Generator { mapping: Some(mapping), ..self }
+    }
+
+    /// Writes the module to the folder `out`: `mod.rs` and its files. Outdated files of an earlier run are removed.
+    ///
+    /// # Errors
+    /// The problems of the schema; [`Error::Usage`] if a name is not valid or a file that mcpgen did not write is in
+    /// the way; [`Error::Io`].
+    pub fn write_to(&self, out: impl AsRef<Path>) -> Result<Generated, Error> {
+        self.sync(out.as_ref(), false)
+    }
+
+    /// Writes the module below `OUT_DIR`, for build scripts. Include it with `include!(concat!(env!("OUT_DIR"),
+    /// "/NAME.include.rs"));`. Cargo runs the script again when the schema changes.
+    ///
+    /// # Errors
+    /// The errors of [`Generator::write_to`]; [`Error::Usage`] outside a build script.
+    pub fn build_script(&self, name: &str) -> Result<Generated, Error> {
+        let mapping = self.mapping.iter().map(|mapping| mapping.file.clone());
+        let base = self.base.iter().map(|base| base.schema.display().to_string());
+        let inputs = [self.schema.display().to_string()].into_iter().chain(mapping).chain(base);
+        let generated = include_in_build(name, inputs, |out| self.write_to(out))?;
+        #[expect(clippy::print_stdout, reason = "cargo reads instructions from the output of a build script")]
+        for warning in generated.revisions.iter().flat_map(Summary::warnings) {
+            println!("{}", instruction("warning", &warning));
+        }
+        Ok(generated)
+    }
+
+    /// Returns the changes that [`Generator::write_to`] would make.
+    ///
+    /// # Errors
+    /// The errors of [`Generator::write_to`].
+    pub fn compare_with(&self, out: impl AsRef<Path>) -> Result<Generated, Error> {
+        self.sync(out.as_ref(), true)
+    }
+
+    fn sync(&self, out: &Path, check: bool) -> Result<Generated, Error> {
+        check_name(&self.revision)?;
+        let protocol = self.model()?;
+        conservation(&protocol)?;
+        let files = emit(&protocol, &self.options())?;
+        let changes = sync(out, &files, check)?;
+        let summary = Summary { changed: changes.changes.len(), ..summary(&protocol, files.len()) };
+        Ok(Generated { revisions: vec![summary], changes })
+    }
+
+    fn model(&self) -> Result<Protocol, Error> {
+        let document = Document::read_with(&self.schema, &self.options)?;
+        let contract = Contract { document, mapping: self.mapping.clone() };
+        let mut protocol = model(contract, &self.revision, false)?;
+        // Most schemas need none of the fixups.
+        let revision = self.base.as_ref().map_or(&self.revision, |base| &base.revision);
+        protocol.fixups.retain(|applied| !applied.pointers.is_empty() || applied.is_for(revision));
+        if let Some(Base { schema, revision }) = &self.base {
+            check_name(revision)?;
+            // Fixups that do not match show that this is the schema of another revision.
+            let base = model(Document::read(schema)?, revision, true)?;
+            extend(&mut protocol, &base, Revision::module_of(revision), None);
+        }
+        Ok(protocol)
+    }
+
+    fn options(&self) -> Options {
+        // The output must not depend on the path of the schema.
+        let source = self.schema.file_name().map_or(String::new(), |name| name.to_string_lossy().into_owned());
+        let mut command = format!("mcpgen generate --schema {source} --revision {} --out DIR", self.revision);
+        if self.support != SUPPORT {
+            command.push_str(&format!(" --support {}", self.support));
+        }
+        if let Some(dialect) = self.options.dialect {
+            command.push_str(&format!(" --dialect {dialect}"));
+        }
+        if let Some(name) = &self.options.root_name {
+            command.push_str(&format!(" --root-name {name}"));
+        }
+        if let Some(mapping) = &self.mapping {
+            command.push_str(&format!(" --protocol {}", mapping.file_name()));
+        }
+        if let Some(Base { schema, revision }) = &self.base {
+            let file = schema.file_name().map_or_else(String::new, |name| name.to_string_lossy().into_owned());
+            command.push_str(&format!(" --extends {revision}={file}"));
+        }
+        Options { support: self.support.clone(), command, source, vendored: None }
+    }
+}
+
+pub(crate) fn summary(protocol: &Protocol, files: usize) -> Summary {
+    let requests = protocol.requests.iter().filter(|request| !request.senders.is_empty()).count();
+    let idle = protocol.fixups.iter().filter(|fixup| fixup.pointers.is_empty());
+    Summary {
+        revision: protocol.revision.clone(),
+        types: protocol.types.len(),
+        shared: protocol.extends.as_ref().map_or(0, |extends| extends.shared.len()),
+        methods: requests + protocol.notifications.len(),
+        files,
+        changed: 0,
+        idle_fixups: idle.map(|fixup| fixup.name).collect(),
+        unsent_messages: protocol.unsent_messages().into_iter().map(str::to_owned).collect(),
+    }
+}

@@ -1,7 +1,0 @@
-//! HTML pages in one file, which make no requests: `page` has the frame with styles and scripts, `escape` escapes text and Markdown.
-
-mod escape;
-mod page;
-
-pub(crate) use escape::{code_spans, escape};
-pub(crate) use page::Page;

@@ -1,0 +1,159 @@
+//! The vendored extensions of a project.
+
+use serde::{Deserialize, Serialize};
+
+use crate::vendored::workspace::Workspace;
+use mcpgen_model::build::{self, extend};
+use mcpgen_model::text::names::type_name;
+use mcpgen_model::{Contract, Extension, Mapping, Protocol, Status, check_name, extension_path};
+use mcpgen_schema::Error;
+use mcpgen_schema::{Document, ReadOptions};
+
+/// The list of vendored extensions, below the root. A project without it has no extensions.
+pub(crate) const EXTENSIONS: &str = "schema/extensions.toml";
+
+#[cfg(feature = "cli")]
+const HEADER: &str = "\
+# The extensions of the Model Context Protocol and its companion formats that are vendored here. Written by
+# `mcpgen import --extension`. `upstream` is a repository and a path in it, `sha256` the digest of that file. Definitions
+# that are equal to those of the revision `core` become the types of that revision.
+";
+
+#[derive(Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Rows {
+    #[serde(default)]
+    extension: Vec<Extension>,
+}
+
+impl Workspace {
+    /// Adds the rows of `schema/extensions.toml`.
+    pub(super) fn read_extensions(mut self) -> Result<Workspace, Error> {
+        let path = self.root.join(EXTENSIONS);
+        if !path.is_file() {
+            return Ok(self);
+        }
+        let text = std::fs::read_to_string(&path).map_err(Error::io("reading", &path))?;
+        let rows: Rows = toml::from_str(&text).map_err(|error| Error::Usage(format!("{}: {error}", path.display())))?;
+        for row in rows.extension {
+            if self.extension(&row.name).is_some() {
+                return Err(Error::Usage(format!("{}: the extension `{}` is listed twice", path.display(), row.name)));
+            }
+            self = self.with_extension(row)?;
+        }
+        Ok(self)
+    }
+
+    /// Adds the row of an extension, or replaces the row with the same name.
+    ///
+    /// # Errors
+    /// [`Error::Usage`] if a name is not valid or has another meaning already.
+    pub(crate) fn with_extension(mut self, row: Extension) -> Result<Workspace, Error> {
+        check_name(&row.name)?;
+        check_feature(&row.feature)?;
+        self.extensions.retain(|known| known.name != row.name);
+        self.revision(&row.core)?;
+        let taken = |what: &str, name: &str| {
+            Err(Error::Usage(format!("the extension `{}` cannot have the {what} `{name}`, which is taken", row.name)))
+        };
+        if self.revisions.iter().any(|revision| revision.name == row.name) {
+            return taken("name", &row.name);
+        }
+        if Extension::module_of(&row.module) != row.module || self.extensions.iter().any(|it| it.module == row.module) {
+            return taken("module", &row.module);
+        }
+        let of_revision = self.revisions.iter().any(|revision| revision.module() == row.feature);
+        if of_revision || self.extensions.iter().any(|known| known.feature == row.feature) {
+            return taken("feature", &row.feature);
+        }
+        self.extensions.push(row);
+        self.extensions.sort_by(|a, b| a.name.cmp(&b.name));
+        Ok(self)
+    }
+
+    /// Returns the row of an extension.
+    pub fn extension(&self, name: &str) -> Option<&Extension> {
+        self.extensions.iter().find(|row| row.name == name)
+    }
+
+    /// Reads the model of a vendored extension.
+    pub(super) fn extension_model(&self, row: &Extension, core: &Protocol) -> Result<Protocol, Error> {
+        let file = extension_path(&row.name);
+        let path = self.root.join(&file);
+        let bytes = std::fs::read(&path).map_err(Error::io("reading", &path))?;
+        let mapping = self.root.join(mapping_path(&row.name));
+        let mapping = match mapping.is_file() {
+            true => {
+                let text = std::fs::read_to_string(&mapping).map_err(Error::io("reading", &mapping))?;
+                Some(Mapping::parse(mapping_path(&row.name), &text)?)
+            }
+            false => None,
+        };
+        let document = Document::parse_with(file, &bytes, &read_options(&row.name))?;
+        let mut protocol = model(Contract { document, mapping }, row, core)?;
+        self.docs.apply(&mut protocol);
+        self.docs.attach_examples(&mut protocol);
+        Ok(protocol)
+    }
+
+    /// Reads the models of all vendored extensions.
+    ///
+    /// # Errors
+    /// The problems of all schemas together.
+    pub fn extension_models(&self) -> Result<Vec<Protocol>, Error> {
+        let (mut models, mut problems) = (Vec::new(), Vec::new());
+        for row in &self.extensions {
+            match self.model(&row.name) {
+                Err(Error::Schema(more)) => problems.extend(more),
+                model => models.push(model?),
+            }
+        }
+        if problems.is_empty() { Ok(models) } else { Err(Error::Schema(problems)) }
+    }
+
+    /// Returns the text of `schema/extensions.toml`.
+    #[cfg(feature = "cli")]
+    pub(crate) fn extensions_toml(&self) -> String {
+        let rows = toml::to_string(&Rows { extension: self.extensions.clone() }).expect("rows are tables of text");
+        format!("{HEADER}\n{rows}")
+    }
+}
+
+/// Builds the model of an extension of `core`.
+pub(crate) fn model(contract: Contract, row: &Extension, core: &Protocol) -> Result<Protocol, Error> {
+    let mut protocol = build::model(contract, &row.name, row.status == Status::Released)?;
+    // Most fixups are for schemas of revisions, so it is no news that they do not match.
+    protocol.fixups.retain(|applied| !applied.pointers.is_empty() || applied.is_for(&row.name));
+    let module = mcpgen_model::Revision::module_of(&row.core);
+    extend(&mut protocol, core, module, Some(row.version.clone()));
+    Ok(protocol)
+}
+
+/// Returns the options for reading the schema of an extension. Its root, if it is a type, has the extension's name.
+pub(crate) fn read_options(name: &str) -> ReadOptions {
+    ReadOptions { root_name: Some(type_name(name)), ..ReadOptions::default() }
+}
+
+/// Returns the path of the list of an extension's messages, below the root. The file is optional.
+pub(crate) fn mapping_path(name: &str) -> String {
+    format!("schema/extensions/{name}/protocol.toml")
+}
+
+/// Returns the default status of a version: released, unless it is a draft or the digest of a commit.
+#[cfg(feature = "cli")]
+pub(crate) fn default_status(version: &str) -> Status {
+    let is_commit = version.len() == 40 && version.bytes().all(|byte| byte.is_ascii_hexdigit());
+    if is_commit || version == "draft" { Status::Draft } else { Status::Released }
+}
+
+fn check_feature(name: &str) -> Result<(), Error> {
+    let is_valid = name.starts_with(|c: char| c.is_ascii_lowercase())
+        && name.chars().all(|c| c.is_ascii_lowercase() || c.is_ascii_digit() || matches!(c, '-' | '_'))
+        && !["default", "all-revisions", "all-extensions", "pattern", "schemars"].contains(&name);
+    if is_valid {
+        return Ok(());
+    }
+    Err(Error::Usage(format!(
+        "{name:?} cannot be the feature of an extension: use lowercase letters, digits, `-` and `_`"
+    )))
+}

@@ -1,0 +1,109 @@
+//! Generates the modules of all vendored revisions and extensions.
+
+use std::collections::BTreeMap;
+use std::panic::resume_unwind;
+use std::thread;
+
+use mcpgen_model::conservation::conservation;
+use mcpgen_model::conversions::{Rules, conversions};
+use mcpgen_model::{Protocol, Revision, extension_path, schema_path};
+use mcpgen_schema::Error;
+
+use crate::emit::module::{emit_on, threads};
+use crate::emit::{Options, conversions as conversion_tables, extensions, methods, revisions};
+use crate::generator::{Generated, Summary, summary};
+use crate::vendored::manifest;
+use crate::vendored::workspace::Workspace;
+use crate::write::sync;
+
+/// The folder of the modules of vendored revisions, below the root.
+pub const GENERATED: &str = "generated/src";
+
+/// The folder of the modules of extensions, below [`GENERATED`].
+const EXTENSIONS: &str = "ext";
+
+/// Generates all vendored revisions and extensions of a workspace, or with `check` only compares them.
+///
+/// # Errors
+///
+/// The problems of all schemas together; [`Error::Usage`] if it would overwrite a file that mcpgen did not write;
+/// [`Error::Io`].
+pub fn generate(workspace: &Workspace, check: bool) -> Result<Generated, Error> {
+    let (models, extensions) = (workspace.models()?, workspace.extension_models()?);
+    let rules = Rules::read(&workspace.root)?;
+    let tables = conversion_tables::file(&workspace.revisions, &rules, &conversions(&models, &rules)?);
+    let mut files = BTreeMap::from([
+        ("conversions.rs".to_owned(), tables),
+        ("methods.rs".to_owned(), methods::file(&workspace.revisions, &models)?),
+        ("revisions.rs".to_owned(), revisions::file(&workspace.revisions, &models, !extensions.is_empty())?),
+    ]);
+    if !extensions.is_empty() {
+        files.insert(format!("{EXTENSIONS}/mod.rs"), extensions::file(&workspace.extensions)?);
+    }
+    let mut summaries = Vec::new();
+    let jobs = jobs(workspace, &models, &extensions);
+    for (job, module) in jobs.iter().zip(modules(&jobs)) {
+        let (summary, module) = module?;
+        summaries.push(summary);
+        files.extend(module.into_iter().map(|(path, text)| (format!("{}/{path}", job.folder), text)));
+    }
+    let manifest = manifest::sync(workspace, &extensions, true)?;
+    let mut changes = sync(&workspace.root.join(GENERATED), &files, check)?;
+    if !check {
+        manifest::sync(workspace, &extensions, false)?;
+    }
+    changes.changes.extend(manifest);
+    for (job, summary) in jobs.iter().zip(&mut summaries) {
+        let folder = format!("{}/", job.folder);
+        summary.changed = changes.changes.iter().filter(|change| change.path.starts_with(&folder)).count();
+    }
+    Ok(Generated { revisions: summaries, changes })
+}
+
+/// The summary of a revision, and the text of its files.
+type Module = (Summary, BTreeMap<String, String>);
+
+/// A module to generate.
+struct Job<'p> {
+    protocol: &'p Protocol,
+    options: Options,
+    /// The folder of the module, below [`GENERATED`].
+    folder: String,
+}
+
+/// Returns the modules of all revisions, then those of all extensions.
+fn jobs<'p>(workspace: &Workspace, models: &'p [Protocol], extensions: &'p [Protocol]) -> Vec<Job<'p>> {
+    let options = |source: String, module: String| Options {
+        support: "crate".to_owned(),
+        command: "cargo run -p mcpgen -- generate".to_owned(),
+        source,
+        vendored: Some(module),
+    };
+    let revisions = workspace.revisions.iter().zip(models).map(|(row, protocol)| Job {
+        protocol,
+        options: options(schema_path(&row.name), row.module()),
+        folder: row.module(),
+    });
+    let extensions = workspace.extensions.iter().zip(extensions).map(|(row, protocol)| Job {
+        protocol,
+        options: options(extension_path(&row.name), Revision::module_of(&row.core)),
+        folder: format!("{EXTENSIONS}/{}", row.module),
+    });
+    revisions.chain(extensions).collect()
+}
+
+/// Generates all modules in parallel.
+fn modules(jobs: &[Job<'_>]) -> Vec<Result<Module, Error>> {
+    let threads_of_each = threads().div_ceil(jobs.len().max(1));
+    thread::scope(|scope| {
+        let threads: Vec<_> = jobs.iter().map(|job| scope.spawn(move || module(job, threads_of_each))).collect();
+        // Propagates a panic to this thread.
+        threads.into_iter().map(|thread| thread.join().unwrap_or_else(|cause| resume_unwind(cause))).collect()
+    })
+}
+
+fn module(job: &Job<'_>, threads: usize) -> Result<Module, Error> {
+    conservation(job.protocol)?;
+    let files = emit_on(threads, job.protocol, &job.options)?;
+    Ok((summary(job.protocol, files.len()), files))
+}

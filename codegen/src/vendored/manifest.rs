@@ -1,0 +1,85 @@
+//! Updates the features of the generated crate, one per revision and extension, in a marked region of its hand-written manifest.
+//! The default features are outside this region, because a change of them breaks dependants (VERSIONING.md).
+
+use std::path::Path;
+
+use crate::vendored::workspace::Workspace;
+use crate::write::Change;
+use mcpgen_model::{Bounded, Check, Protocol, Shape, Undecided};
+use mcpgen_schema::Error;
+
+const PATH: &str = "generated/Cargo.toml";
+const BEGIN: &str = "# Kept by `mcpgen generate`: begin\n";
+const END: &str = "# end\n";
+
+/// Updates the region, or with `check` only returns the change.
+///
+/// # Errors
+/// [`Error::Usage`] if the file has no such region; [`Error::Io`].
+pub(super) fn sync(workspace: &Workspace, extensions: &[Protocol], check: bool) -> Result<Option<Change>, Error> {
+    let path = workspace.root.join(PATH);
+    let before = match std::fs::read_to_string(&path) {
+        Ok(text) => text.replace("\r\n", "\n"),
+        // A project without this crate has no features to update.
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(None),
+        Err(error) => return Err(Error::io("reading", path)(error)),
+    };
+    let after = replaced(&before, &features(workspace, extensions)).ok_or_else(|| no_region(&path))?;
+    if before == after {
+        return Ok(None);
+    }
+    if !check {
+        std::fs::write(&path, &after).map_err(Error::io("writing", &path))?;
+    }
+    Ok(Some(Change { path: "Cargo.toml".to_owned(), before: Some(before), after: Some(after) }))
+}
+
+fn features(workspace: &Workspace, extensions: &[Protocol]) -> String {
+    let modules: Vec<String> = workspace.revisions.iter().map(|revision| revision.module()).collect();
+    let quoted = |names: &[String]| names.iter().map(|name| format!("{name:?}")).collect::<Vec<_>>().join(", ");
+    let mut text = format!("all-revisions = [{}]\n", quoted(&modules));
+    modules.iter().for_each(|module| text.push_str(&format!("{module} = []\n")));
+    if !extensions.is_empty() {
+        let names: Vec<String> = workspace.extensions.iter().map(|extension| extension.feature.clone()).collect();
+        text.push_str(&format!("all-extensions = [{}]\n", quoted(&names)));
+    }
+    for (row, protocol) in workspace.extensions.iter().zip(extensions) {
+        text.push_str(&format!("{} = [{}]\n", row.feature, quoted(&needs(protocol))));
+    }
+    text
+}
+
+/// Returns the features that the module of an extension needs: that of the revision whose types it uses, and `pattern`
+/// for regular expressions.
+fn needs(protocol: &Protocol) -> Vec<String> {
+    let extends = protocol.extends.as_ref().filter(|extends| !extends.shared.is_empty());
+    let core = extends.map(|extends| extends.module.clone());
+    core.into_iter().chain(has_patterns(protocol).then(|| "pattern".to_owned())).collect()
+}
+
+fn has_patterns(protocol: &Protocol) -> bool {
+    let in_shape = |shape: &Shape| match shape {
+        Shape::Struct(body) => body.pattern.is_some(),
+        Shape::Bounded(Bounded { checks, .. }) | Shape::Undecided(Undecided { checks, .. }) => {
+            checks.iter().any(Check::has_patterns)
+        }
+        _ => false,
+    };
+    let mut own = protocol.types.iter().enumerate().filter(|(id, _)| !protocol.is_shared(*id));
+    protocol.checks.values().any(Check::has_patterns) || own.any(|(_, def)| in_shape(&def.shape))
+}
+
+fn replaced(text: &str, region: &str) -> Option<String> {
+    let start = text.find(BEGIN)? + BEGIN.len();
+    let end = start + text[start..].find(END)?;
+    Some(format!("{}{region}{}", &text[..start], &text[end..]))
+}
+
+fn no_region(path: &Path) -> Error {
+    Error::Usage(format!(
+        "{} has no section for the features of revisions; add the lines `{}` and `{}` below `[features]`",
+        path.display(),
+        BEGIN.trim_end(),
+        END.trim_end()
+    ))
+}
