@@ -7,14 +7,10 @@ use std::path::{Path, PathBuf};
 use std::time::Instant;
 
 use anyhow::{Context as _, anyhow, ensure};
-use mcpgen::SUPPORT;
-use mcpgen_model::build;
-use mcpgen_schema::normalise;
-use mcpgen_model::schema_path;
-use mcpgen::vendored::generate as vendored;
+use mcpgen::{Document, Options, SUPPORT, Workspace, emit, model, vendored};
 use mcpgen_model::snapshot::Snapshot;
-use mcpgen_model::{Revision, Status};
-use mcpgen::{Document, Options, Workspace, emit, model};
+use mcpgen_model::{Revision, Status, build, fixups, schema_path};
+use mcpgen_schema::normalise;
 use typify::{TypeSpace, TypeSpaceSettings};
 
 use crate::report::{Case, Figure, Goal, OURS, Section};
@@ -24,7 +20,7 @@ use crate::synthetic;
 /// Generates in turns. `quick` takes few turns, and leaves out the document of 10,000 definitions.
 pub fn run(quick: bool) -> anyhow::Result<Vec<Section>> {
     let workspace = Workspace::open(Some(&root()))?;
-    let generated = vendored(&workspace, true)?;
+    let generated = vendored::generate(&workspace, true)?;
     ensure!(generated.changes.changes.is_empty(), "the generated files are out of date: run `cargo mcpgen generate`");
     let turns = if quick { 3 } else { 41 };
     Ok(vec![revisions(&workspace, turns)?, stages(&workspace, turns)?, growth(quick)?, review(&workspace, turns)?])
@@ -36,7 +32,7 @@ fn root() -> PathBuf {
 
 /// Measures all revisions as `mcpgen generate --check` generates them, and each one compared with typify.
 fn revisions(workspace: &Workspace, turns: usize) -> anyhow::Result<Section> {
-    let check = || drop(black_box(Workspace::open(Some(&root())).and_then(|all| vendored(&all, true))));
+    let check = || drop(black_box(Workspace::open(Some(&root())).and_then(|all| vendored::generate(&all, true))));
     let all = alternate(vec![Contender::new(OURS, check)], turns);
     let all = all.into_iter().map(|(contender, nanoseconds)| (contender, nanoseconds / 1e9)).collect();
     let mut cases = vec![Case::new("all revisions", "s", all).goal(Goal::limit(0.5))];
@@ -147,10 +143,13 @@ const STAGES: [&str; 4] = ["Document", "Normalised", "Protocol", "Files"];
 fn pass(schema: &[u8], revision: &str, released: bool, module: Option<String>) -> Result<[f64; 4], mcpgen::Error> {
     let options = options(revision, module);
     let (document, reading) = timed(|| Document::parse("schema.json", schema));
-    let document = document?;
-    let (normalised, normalising) = timed(|| normalise(document, revision, released));
-    let normalised = normalised?;
-    let (protocol, building) = timed(|| build(normalised, revision));
+    let mut document = document?;
+    let (normalised, normalising) = timed(|| {
+        let fixups = fixups::apply(&mut document, revision, released)?;
+        Ok((normalise(document)?, fixups))
+    });
+    let (normalised, fixups) = normalised?;
+    let (protocol, building) = timed(|| build(normalised, None, fixups, revision));
     let protocol = protocol?;
     let (files, emitting) = timed(|| emit(&protocol, &options));
     black_box(files?);
