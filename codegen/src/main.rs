@@ -5,9 +5,8 @@ use std::process::ExitCode;
 
 use anyhow::Context as _;
 use clap::Parser as _;
-use mcpgen_schema::text::visible_lines;
-
 use cli::Cli;
+use mcpgen_schema::text::visible_lines;
 
 mod cli;
 

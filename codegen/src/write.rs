@@ -5,8 +5,9 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 use std::{fs, io};
 
-use crate::emit::file::MARK;
 use mcpgen_schema::Error;
+
+use crate::emit::file::MARK;
 
 /// The changes in a folder.
 #[derive(Clone, Debug, Default)]

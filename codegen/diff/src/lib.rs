@@ -24,10 +24,6 @@ pub mod excerpt;
 #[cfg(feature = "report")]
 pub mod suggest;
 
-#[cfg(all(test, feature = "report"))]
-#[path = "../../tests/support/hostile.rs"]
-mod hostile;
-
 // Two models -> findings.
 mod models;
 

@@ -2,8 +2,9 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use crate::{AliasRule, Origin, Protocol, Shape};
 use mcpgen_schema::{Error, Problem};
+
+use crate::{AliasRule, Origin, Protocol, Shape};
 
 /// How a definition is generated.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]

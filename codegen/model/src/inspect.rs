@@ -6,18 +6,18 @@
 use std::collections::BTreeMap;
 use std::fmt;
 
-use serde::Serialize;
-
-use crate::conservation::{Outcome, conservation, kind};
-use crate::decision::{self, Decision};
-use crate::fixups::FIXUPS;
-use crate::{AliasRule, Bounded, Content, Limit, Origin, Params, Protocol, Rest, Shape, Side, Struct, Type, TypeDef};
 use mcpgen_schema::Error;
 use mcpgen_schema::json::Json;
 use mcpgen_schema::normal::{Bound, Bounds, Length};
 use mcpgen_schema::text::counted;
 use mcpgen_schema::text::visible;
 use mcpgen_schema::text::visible_json;
+use serde::Serialize;
+
+use crate::conservation::{Outcome, conservation, kind};
+use crate::decision::{self, Decision};
+use crate::fixups::FIXUPS;
+use crate::{AliasRule, Bounded, Content, Limit, Origin, Params, Protocol, Rest, Shape, Side, Struct, Type, TypeDef};
 
 /// The description of a protocol. `Display` writes it for people, `Serialize` as the documented JSON.
 #[derive(Debug, Serialize)]

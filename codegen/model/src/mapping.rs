@@ -15,9 +15,8 @@
 
 use std::path::Path;
 
-use serde::Deserialize;
-
 use mcpgen_schema::{Error, Problem};
+use serde::Deserialize;
 
 /// The messages of a protocol.
 #[derive(Clone, Debug, Default)]

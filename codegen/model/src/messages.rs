@@ -1,8 +1,9 @@
 //! Requests, notifications and error codes.
 
+use mcpgen_schema::json::Json;
+
 use crate::direction::{MessageKind, Side};
 use crate::types::{Content, Shape, Struct, Type, TypeDef, TypeId};
-use mcpgen_schema::json::Json;
 
 /// A request and its results.
 #[derive(Clone, Debug)]

@@ -1,9 +1,10 @@
 //! Facts about methods, derived from the model: the capability that a method needs, its subject, and how its result may
 //! be used.
 
+use mcpgen_schema::json::Json;
+
 use crate::fixups;
 use crate::{Content, Member, Notification, Params, Protocol, Request, Shape, Side, Struct, Type};
-use mcpgen_schema::json::Json;
 
 /// Facts about a method of a revision.
 #[derive(Clone, Debug, PartialEq, Eq)]

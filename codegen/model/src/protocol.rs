@@ -3,6 +3,9 @@
 use std::collections::BTreeSet;
 
 use indexmap::IndexMap;
+use mcpgen_schema::check::Check;
+use mcpgen_schema::json::Json;
+use mcpgen_schema::text::hex;
 use sha2::{Digest, Sha256};
 
 use crate::documentation::Docs;
@@ -11,9 +14,6 @@ use crate::fixups::Applied;
 use crate::messages::{ErrorCode, Notification, Request, Tag};
 use crate::revision::Era;
 use crate::types::{Origin, Shape, Struct, Type, TypeDef, TypeId};
-use mcpgen_schema::check::Check;
-use mcpgen_schema::json::Json;
-use mcpgen_schema::text::hex;
 
 /// A revision of the protocol.
 #[derive(Clone, Debug)]

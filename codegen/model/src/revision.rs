@@ -1,9 +1,9 @@
 //! A vendored revision: its name, its status and its era.
 
+use mcpgen_schema::Error;
 use serde::{Deserialize, Serialize};
 
 use crate::text::names::module_name;
-use mcpgen_schema::Error;
 
 /// A row of `schema/revisions.toml`.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]

@@ -3,13 +3,12 @@
 use std::collections::BTreeMap;
 
 use indexmap::IndexMap;
-use serde::Deserialize;
-use serde_json::value::RawValue;
-use sha2::{Digest, Sha256};
-
 use mcpgen_schema::json::Json;
 use mcpgen_schema::text::hex;
 use mcpgen_schema::{Error, Problem};
+use serde::Deserialize;
+use serde_json::value::RawValue;
+use sha2::{Digest, Sha256};
 
 /// The lists of a server at one time.
 #[derive(Clone, Debug)]

@@ -1,10 +1,11 @@
 //! The types of a revision.
 
-use crate::decision::Decision;
-use crate::direction::MessageSet;
 use mcpgen_schema::check::Check;
 use mcpgen_schema::json::Json;
 use mcpgen_schema::normal::{Bounds, Length};
+
+use crate::decision::Decision;
+use crate::direction::MessageSet;
 
 /// Index into [`Protocol::types`](crate::Protocol::types).
 pub type TypeId = usize;

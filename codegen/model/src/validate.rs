@@ -2,13 +2,14 @@
 
 use std::collections::BTreeSet;
 
-use crate::{
-    Bounded, Condition, Content, Guard, JsonTypes, Length, Limit, Protocol, Rest, Shape, Struct, Tuple, Type, TypeId,
-};
-use mcpgen_schema::check::{check_bounds, check_length, matches};
+use mcpgen_schema::JsonTypes;
+use mcpgen_schema::check::{Check, check_bounds, check_length, matches};
 pub use mcpgen_schema::failure::Failure;
 use mcpgen_schema::failure::{describe, describe_type, literal, number_text, one_of};
 use mcpgen_schema::json::{Json, compare, integer};
+use mcpgen_schema::normal::Length;
+
+use crate::{Bounded, Condition, Content, Guard, Limit, Protocol, Rest, Shape, Struct, Tuple, Type, TypeId};
 
 /// Validates a document against a type. Decoding the document into the generated type gives the same result.
 ///
@@ -94,7 +95,7 @@ impl Validator<'_> {
         }
     }
 
-    fn checks(&self, checks: &[crate::Check], json: &Json) -> Result {
+    fn checks(&self, checks: &[Check], json: &Json) -> Result {
         checks.iter().try_for_each(|check| check.check(json, &self.protocol.checks))
     }
 

@@ -1,5 +1,8 @@
 //! Writes the root of the bindings: a function for each tool.
 
+use mcpgen_model::text::foreign::{code, prose};
+use mcpgen_schema::Error;
+use mcpgen_schema::json::Json;
 use proc_macro2::TokenStream;
 use quote::{format_ident, quote};
 
@@ -7,9 +10,6 @@ use super::tool::{SchemaBinding, ToolBinding};
 use crate::emit::docs::comment;
 use crate::emit::file::render;
 use crate::emit::ident;
-use mcpgen_model::text::foreign::{code, prose};
-use mcpgen_schema::Error;
-use mcpgen_schema::json::Json;
 
 /// Returns the text of the file.
 pub(super) fn root(header: &str, source: &str, tools: &[ToolBinding<'_>]) -> Result<String, Error> {

@@ -2,9 +2,6 @@
 
 use std::collections::BTreeMap;
 
-use crate::emit::Options;
-use crate::emit::module::emit_titled;
-use crate::generator::SUPPORT;
 use mcpgen_model::build;
 use mcpgen_model::conservation::conservation;
 use mcpgen_model::snapshot::Item;
@@ -15,6 +12,10 @@ use mcpgen_schema::Error;
 use mcpgen_schema::json::Json;
 use mcpgen_schema::text::visible;
 use mcpgen_schema::{Dialect, Document, ReadOptions};
+
+use crate::emit::Options;
+use crate::emit::module::emit_titled;
+use crate::generator::SUPPORT;
 
 /// Types that the root imports.
 pub(super) const IMPORTED_TYPES: [&str; 2] = ["CallToolResult", "StructuredResult"];

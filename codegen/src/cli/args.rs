@@ -1,6 +1,7 @@
 //! The commands.
 
 use clap::{CommandFactory as _, Parser, Subcommand};
+use mcpgen_schema::Error;
 
 use super::answer::Answer;
 use super::bindings::BindingsArgs;
@@ -14,7 +15,6 @@ use super::import::ImportArgs;
 use super::inspect::InspectArgs;
 use super::man::ManArgs;
 use super::validate::ValidateArgs;
-use mcpgen_schema::Error;
 
 /// Generate Rust types from the JSON schemas of the Model Context Protocol, and compare schemas
 #[derive(Debug, Parser)]

@@ -3,12 +3,12 @@
 use std::path::PathBuf;
 
 use clap::Args;
-
-use super::answer::Answer;
 use mcpgen::{Bindings, BindingsWritten};
 use mcpgen_diff::report::source::SourceText;
 use mcpgen_schema::Error;
 use mcpgen_schema::text::counted;
+
+use super::answer::Answer;
 
 /// Write Rust functions for the tools of a server, with types for their arguments and results
 ///

@@ -1,9 +1,6 @@
 //! `mcpgen changelog`.
 
 use clap::Args;
-
-use super::answer::Answer;
-use super::root::Root;
 use mcpgen_diff::report::contents::{Compared, Report, Subject};
 use mcpgen_diff::report::examples::examples;
 use mcpgen_diff::report::formats::changelog;
@@ -11,6 +8,9 @@ use mcpgen_diff::report::judgement::FailOn;
 use mcpgen_diff::report::policy::Policy;
 use mcpgen_model::conversions::Rules;
 use mcpgen_schema::Error;
+
+use super::answer::Answer;
+use super::root::Root;
 
 /// Write a changelog in Markdown for people who upgrade, grouped by what they have to do
 ///

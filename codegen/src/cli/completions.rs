@@ -3,11 +3,11 @@
 use clap::builder::PossibleValuesParser;
 use clap::{Arg, Args, Command, ValueEnum};
 use clap_complete::Shell;
-
-use super::answer::Answer;
 use mcpgen::Workspace;
 use mcpgen_diff::{LIST_RULES, RULES};
 use mcpgen_schema::Error;
+
+use super::answer::Answer;
 
 /// Print completions for a shell
 ///

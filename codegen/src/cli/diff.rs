@@ -4,8 +4,6 @@ use std::io::stdout;
 use std::path::{Path, PathBuf};
 use std::str::FromStr;
 
-use super::answer::Answer;
-use super::root::Root;
 use clap::{Args, ColorChoice};
 use jiff::civil::Date;
 use mcpgen_diff::Axis;
@@ -15,6 +13,9 @@ use mcpgen_diff::report::formats::{Format, TextOptions};
 use mcpgen_diff::report::judgement::FailOn;
 use mcpgen_diff::report::policy::Policy;
 use mcpgen_schema::Error;
+
+use super::answer::Answer;
+use super::root::Root;
 
 /// Compare two schemas, or the tools of a server at two times: who does a change break?
 ///

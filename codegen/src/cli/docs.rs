@@ -4,10 +4,10 @@ use std::fmt::Write;
 
 use clap::Args;
 use mcpgen_schema::Error;
+use mcpgen_schema::text::counted;
 
 use super::answer::Answer;
 use super::root::Root;
-use mcpgen_schema::text::counted;
 
 /// Count the entries of schema/docs, and list missing and stale ones
 ///

@@ -3,13 +3,13 @@
 use std::path::PathBuf;
 
 use clap::Args;
+use mcpgen::{Generated, Generator, SUPPORT, Summary, vendored};
+use mcpgen_schema::Error;
+use mcpgen_schema::text::counted;
 
 use super::answer::Answer;
 use super::root::Root;
 use super::schema_args::SchemaArgs;
-use mcpgen::{Generated, Generator, SUPPORT, Summary, vendored};
-use mcpgen_schema::Error;
-use mcpgen_schema::text::counted;
 
 /// Write the Rust modules of all vendored revisions and extensions, or of one schema
 ///

@@ -3,13 +3,13 @@
 use std::path::PathBuf;
 
 use clap::Args;
-
-use super::answer::Answer;
-use super::root::Root;
 use mcpgen::vendored::import::{Import, ImportExtension, Imported, ImportedExtension, import, import_extension};
 use mcpgen::{Changes, Workspace, vendored};
 use mcpgen_model::{Era, Origin, Status};
 use mcpgen_schema::Error;
+
+use super::answer::Answer;
+use super::root::Root;
 
 /// Import an official schema into schema/, without its prose
 ///

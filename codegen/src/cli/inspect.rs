@@ -4,10 +4,6 @@ use std::fmt::Write as _;
 use std::path::Path;
 
 use clap::{Args, ValueEnum};
-
-use super::answer::Answer;
-use super::root::Root;
-use super::schema_args::SchemaArgs;
 use mcpgen::site;
 use mcpgen_diff::suggest::did_you_mean;
 use mcpgen_model::build;
@@ -17,6 +13,10 @@ use mcpgen_schema::Error;
 use mcpgen_schema::text::counted;
 use mcpgen_schema::text::visible;
 use mcpgen_schema::text::visible_lines;
+
+use super::answer::Answer;
+use super::root::Root;
+use super::schema_args::SchemaArgs;
 
 /// Show the methods, types, unions, fixups and definitions of a revision
 ///

@@ -1,9 +1,9 @@
 //! `mcpgen man`.
 
 use clap::Args;
+use mcpgen_schema::Error;
 
 use super::answer::Answer;
-use mcpgen_schema::Error;
 
 /// Print the manual page of mcpgen, or of one of its commands
 #[derive(Debug, Args)]

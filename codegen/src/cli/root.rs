@@ -3,7 +3,6 @@
 use std::path::PathBuf;
 
 use clap::Args;
-
 use mcpgen::Workspace;
 use mcpgen_diff::report::source::{Source, SourceText};
 use mcpgen_schema::Error;

@@ -3,13 +3,13 @@
 use std::path::{Path, PathBuf};
 
 use clap::Args;
-
-use super::root::Root;
 use mcpgen_diff::suggest::did_you_mean;
 use mcpgen_model::build;
 use mcpgen_model::{Contract, Mapping, Protocol, Status};
 use mcpgen_schema::Error;
 use mcpgen_schema::{Dialect, Document, ReadOptions};
+
+use super::root::Root;
 
 /// Options for reading a schema file.
 #[derive(Clone, Debug, Default, Args)]

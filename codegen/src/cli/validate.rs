@@ -4,15 +4,15 @@ use std::io::Read as _;
 use std::path::PathBuf;
 
 use clap::Args;
-
-use super::answer::Answer;
-use super::root::Root;
-use super::schema_args::SchemaArgs;
 use mcpgen_diff::suggest::did_you_mean;
 use mcpgen_model::validate::validate;
 use mcpgen_schema::Error;
 use mcpgen_schema::json::Json;
 use mcpgen_schema::text::visible;
+
+use super::answer::Answer;
+use super::root::Root;
+use super::schema_args::SchemaArgs;
 
 /// Validate documents against a type of a schema, with the error messages of the generated types
 ///

@@ -1,11 +1,11 @@
 //! Aliases, newtypes, types of the core, and types without values.
 
+use mcpgen_model::{AliasRule, Type, TypeId};
+use mcpgen_schema::Error;
 use proc_macro2::TokenStream;
 use quote::quote;
 
 use super::{Emitter, ident};
-use mcpgen_model::{AliasRule, Type, TypeId};
-use mcpgen_schema::Error;
 
 impl Emitter<'_> {
     pub(super) fn alias(&mut self, id: TypeId, target: &Type, rule: &AliasRule) -> Result<TokenStream, Error> {

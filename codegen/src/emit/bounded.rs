@@ -1,12 +1,12 @@
 //! Values with limits, which their constructors check.
 
+use mcpgen_model::{Bounded, Limit, Type, TypeId};
+use mcpgen_schema::Error;
+use mcpgen_schema::normal::Bound;
 use proc_macro2::TokenStream;
 use quote::quote;
 
 use super::{Emitter, ident, number_literal};
-use mcpgen_model::{Bounded, Limit, Type, TypeId};
-use mcpgen_schema::Error;
-use mcpgen_schema::normal::Bound;
 
 impl Emitter<'_> {
     pub(super) fn bounded(&mut self, id: TypeId, bounded: &Bounded) -> Result<TokenStream, Error> {

@@ -1,12 +1,12 @@
 //! Types with checks, including undecided unions. Checks are emitted as constants of the core's `Check`.
 
+use mcpgen_model::text::names::{Namespace, field_name};
+use mcpgen_model::{Bound, Bounded, Check, JsonTypes, Length, Limit, Protocol, Type, TypeId, Undecided};
+use mcpgen_schema::Error;
 use proc_macro2::TokenStream;
 use quote::{format_ident, quote};
 
 use super::{Emitter, ident, literal, number_literal};
-use mcpgen_model::text::names::{Namespace, field_name};
-use mcpgen_model::{Bound, Bounded, Check, JsonTypes, Length, Limit, Protocol, Type, TypeId, Undecided};
-use mcpgen_schema::Error;
 
 /// Emits the function `checks`, which returns the checks of a type.
 pub(super) fn checks_function(checks: &[Check]) -> TokenStream {

@@ -1,13 +1,14 @@
 //! `generated/src/conversions.rs`: the types of all revisions as tables for conversions, in dense lines.
 
-use crate::emit::file::MARK;
-use crate::emit::width::{WIDTH, fill};
 use mcpgen_model::conversions::{
     Action, Conversions, MemberNode, Node, ObjectNode, OtherValues, Others, PATH, Rules, RustType,
 };
 use mcpgen_model::text::names::escape;
 use mcpgen_model::{Bound, Bounds, Condition, Guard, Length, Revision};
 use mcpgen_schema::json::Json;
+
+use crate::emit::file::MARK;
+use crate::emit::width::{WIDTH, fill};
 
 /// Separates the parts of a row between which lines may break. Rows have no other tabs.
 const BREAK: &str = ",\t";

@@ -3,11 +3,6 @@
 use std::collections::BTreeMap;
 
 use heck::ToLowerCamelCase as _;
-use proc_macro2::TokenStream;
-use quote::quote;
-
-use super::Options;
-use super::width::WIDTH;
 use mcpgen_model::text::foreign::{cell, code, line, prose};
 use mcpgen_model::text::markdown::{is_prose, links, wrap};
 use mcpgen_model::{
@@ -15,6 +10,11 @@ use mcpgen_model::{
     Tuple, Type, TypeId, Undecided, Union, Value,
 };
 use mcpgen_schema::text::visible;
+use proc_macro2::TokenStream;
+use quote::quote;
+
+use super::Options;
+use super::width::WIDTH;
 
 /// Writes documentation comments.
 pub(super) struct DocWriter<'a> {

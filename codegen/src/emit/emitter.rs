@@ -1,5 +1,8 @@
 //! Emits the items of an area, with absolute paths.
 
+use mcpgen_model::build::areas::{CHECKS, MESSAGES};
+use mcpgen_model::{Protocol, Shape, Type, TypeDef, TypeId};
+use mcpgen_schema::Error;
 use proc_macro2::{Ident, TokenStream};
 use quote::quote;
 
@@ -8,9 +11,6 @@ use super::docs::DocWriter;
 use super::exports::Exports;
 use super::rust_type::Resolver;
 use super::{Options, json_schema};
-use mcpgen_model::build::areas::{CHECKS, MESSAGES};
-use mcpgen_model::{Protocol, Shape, Type, TypeDef, TypeId};
-use mcpgen_schema::Error;
 
 /// Emits items. Each kind of shape has its own file.
 pub(crate) struct Emitter<'a> {

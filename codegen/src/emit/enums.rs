@@ -1,10 +1,10 @@
 //! Enumerations of constant values.
 
+use mcpgen_model::{TypeId, Value};
 use proc_macro2::TokenStream;
 use quote::quote;
 
 use super::{Emitter, ident, literal};
-use mcpgen_model::{TypeId, Value};
 
 impl Emitter<'_> {
     pub(super) fn open_enumeration(&mut self, id: TypeId, values: &[Value]) -> TokenStream {

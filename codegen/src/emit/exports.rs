@@ -3,10 +3,11 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::{Options, json_schema};
 use mcpgen_model::build::areas::{CHECKS, MESSAGES};
 use mcpgen_model::text::names::{Namespace, constant_name};
 use mcpgen_model::{MessageKind, MessageSet, Protocol, Side, Tag, TypeDef, TypeId};
+
+use super::{Options, json_schema};
 
 /// The area of types that an extension shares with a revision. It has no file: the root re-exports them.
 const SHARED: &str = "";

@@ -1,11 +1,11 @@
 //! `generated/src/ext/mod.rs`: a module for each extension.
 
+use mcpgen_model::Extension;
+use mcpgen_schema::Error;
 use proc_macro2::TokenStream;
 use quote::{format_ident, quote};
 
 use crate::emit::file::{MARK, render};
-use mcpgen_model::Extension;
-use mcpgen_schema::Error;
 
 /// Returns the text of the file.
 ///

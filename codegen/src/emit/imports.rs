@@ -2,6 +2,7 @@
 
 use std::collections::BTreeSet;
 
+use mcpgen_model::text::names;
 use proc_macro2::{Group, Spacing, TokenStream, TokenTree};
 use quote::ToTokens as _;
 use syn::visit_mut::{self, VisitMut};
@@ -9,7 +10,6 @@ use syn::visit_mut::{self, VisitMut};
 use super::declarations;
 use super::exports::Exports;
 use super::rust_type::CORE;
-use mcpgen_model::text::names;
 
 /// Shortens absolute paths if the short name has the same meaning: names of std's prelude, unless the revision has a
 /// type with that name, and names of the core and of other areas with a `use`.

@@ -2,12 +2,12 @@
 //! without prose ("facts").
 
 use indexmap::IndexMap;
+use mcpgen_model::{Origin, Protocol, Shape, TypeDef};
+use mcpgen_schema::json::Json;
 use proc_macro2::TokenStream;
 use quote::quote;
 
 use super::ident;
-use mcpgen_model::{Origin, Protocol, Shape, TypeDef};
-use mcpgen_schema::json::Json;
 
 /// The area of the implementations, which is also their file.
 pub(super) const AREA: &str = "json_schema";

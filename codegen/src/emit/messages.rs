@@ -1,16 +1,16 @@
 //! Methods, messages, envelopes and error codes of a revision.
 
+use mcpgen_model::text::foreign::code;
+use mcpgen_model::{
+    Condition, Content, Member, MessageKind, MessageSet, Params, Shape, Side, Tag, Type, TypeId, Union,
+};
+use mcpgen_schema::Error;
 use proc_macro2::TokenStream;
 use quote::{format_ident, quote};
 
 use super::docs::MEMBER;
 use super::exports::MessageNames;
 use super::{Emitter, ident};
-use mcpgen_model::text::foreign::code;
-use mcpgen_model::{
-    Condition, Content, Member, MessageKind, MessageSet, Params, Shape, Side, Tag, Type, TypeId, Union,
-};
-use mcpgen_schema::Error;
 
 impl Emitter<'_> {
     /// Emits the method enums, message sets, envelopes and error codes.

@@ -1,12 +1,12 @@
 //! `generated/src/methods.rs`: the methods of all revisions, compiled in or not.
 
+use mcpgen_model::method_facts::{MethodFacts, method_facts};
+use mcpgen_model::{Protocol, Revision, Side};
+use mcpgen_schema::Error;
 use proc_macro2::TokenStream;
 use quote::{format_ident, quote};
 
 use crate::emit::file::{MARK, render};
-use mcpgen_model::method_facts::{MethodFacts, method_facts};
-use mcpgen_model::{Protocol, Revision, Side};
-use mcpgen_schema::Error;
 
 /// Returns the text of the file.
 ///

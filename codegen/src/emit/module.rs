@@ -6,6 +6,11 @@ use std::panic::resume_unwind;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::thread;
 
+use mcpgen_model::text::foreign::{cell, code};
+use mcpgen_model::text::names;
+use mcpgen_model::{Extends, Protocol, Side};
+use mcpgen_schema::Error;
+use mcpgen_schema::text::counted;
 use proc_macro2::TokenStream;
 use quote::{format_ident, quote};
 
@@ -13,11 +18,6 @@ use super::emitter::Emitter;
 use super::exports::Exports;
 use super::file::{area_file, header, render};
 use super::{Options, ident, json_schema};
-use mcpgen_model::text::foreign::{cell, code};
-use mcpgen_model::text::names;
-use mcpgen_model::{Extends, Protocol, Side};
-use mcpgen_schema::Error;
-use mcpgen_schema::text::counted;
 
 /// Emits the module of a revision. Returns the text of each file by its name.
 ///

@@ -1,11 +1,11 @@
 //! `generated/src/revisions.rs`: all revisions, compiled in or not, and a module for each.
 
+use mcpgen_model::{Era, Protocol, Revision, Rule, Status};
+use mcpgen_schema::Error;
 use proc_macro2::TokenStream;
 use quote::{format_ident, quote};
 
 use crate::emit::file::{MARK, render};
-use mcpgen_model::{Era, Protocol, Revision, Rule, Status};
-use mcpgen_schema::Error;
 
 /// Returns the text of the file.
 ///

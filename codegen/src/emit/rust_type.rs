@@ -7,11 +7,10 @@
 use std::collections::HashMap;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
-use schemars::schema::{ArrayValidation, InstanceType, ObjectValidation, Schema, SchemaObject, SubschemaValidation};
-use typify::{TypeSpace, TypeSpaceImpl, TypeSpaceSettings};
-
 use mcpgen_model::{Protocol, Type};
 use mcpgen_schema::Error;
+use schemars::schema::{ArrayValidation, InstanceType, ObjectValidation, Schema, SchemaObject, SubschemaValidation};
+use typify::{TypeSpace, TypeSpaceImpl, TypeSpaceSettings};
 
 /// The path of the support core before [`crate::emit::imports`] replaces it.
 pub(super) const CORE: &str = "::mcpgen_core";

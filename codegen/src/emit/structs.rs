@@ -1,14 +1,14 @@
 //! Objects with named members.
 
-use proc_macro2::TokenStream;
-use quote::{format_ident, quote};
-
-use super::{Emitter, ident, literal};
 use mcpgen_model::text::foreign::code;
 use mcpgen_model::text::names::setter_name;
 use mcpgen_model::{Content, Member, PatternMembers, Rest, Shape, Struct, Type, TypeId};
 use mcpgen_schema::Error;
 use mcpgen_schema::json::Json;
+use proc_macro2::TokenStream;
+use quote::{format_ident, quote};
+
+use super::{Emitter, ident, literal};
 
 impl Emitter<'_> {
     pub(super) fn structure(&mut self, id: TypeId, body: &Struct) -> Result<TokenStream, Error> {

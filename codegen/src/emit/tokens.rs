@@ -1,10 +1,9 @@
 //! Identifiers and literals.
 
-use proc_macro2::{Ident, Span, TokenStream};
-use quote::{format_ident, quote};
-
 use mcpgen_model::text::names;
 use mcpgen_schema::json::Json;
+use proc_macro2::{Ident, Span, TokenStream};
+use quote::{format_ident, quote};
 
 /// Returns an identifier, escaped if it is a keyword.
 pub(crate) fn ident(name: &str) -> Ident {

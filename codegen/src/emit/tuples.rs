@@ -1,11 +1,11 @@
 //! Tuples: arrays whose first items each have a type.
 
+use mcpgen_model::{Tuple, TypeId};
+use mcpgen_schema::Error;
 use proc_macro2::{Literal, TokenStream};
 use quote::quote;
 
 use super::{Emitter, ident};
-use mcpgen_model::{Tuple, TypeId};
-use mcpgen_schema::Error;
 
 impl Emitter<'_> {
     pub(super) fn tuple(&mut self, id: TypeId, tuple: &Tuple) -> Result<TokenStream, Error> {

@@ -1,11 +1,11 @@
 //! Unions with their decision.
 
+use mcpgen_model::{Condition, Guard, Type, TypeId, Union};
+use mcpgen_schema::Error;
 use proc_macro2::TokenStream;
 use quote::{format_ident, quote};
 
 use super::{Emitter, ident, literal};
-use mcpgen_model::{Condition, Guard, Type, TypeId, Union};
-use mcpgen_schema::Error;
 
 impl Emitter<'_> {
     pub(super) fn union(&mut self, id: TypeId, union: &Union) -> Result<TokenStream, Error> {

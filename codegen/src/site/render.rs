@@ -3,10 +3,11 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
 
-use crate::site::history::{Changes, History};
 use mcpgen_diff::html::{Page, code_spans, escape};
 use mcpgen_model::{Content, DocTarget, Params, Protocol, Rest, Shape, Side, Type, TypeDef, TypeId};
 use mcpgen_schema::text::counted;
+
+use crate::site::history::{Changes, History};
 
 /// Describes a protocol. `revisions` has all revisions, oldest first, or is empty.
 pub fn render(protocol: &Protocol, revisions: &[Protocol]) -> String {

@@ -1,13 +1,13 @@
 //! The vendored extensions of a project.
 
-use serde::{Deserialize, Serialize};
-
-use crate::vendored::workspace::Workspace;
 use mcpgen_model::build::{self, extend};
 use mcpgen_model::text::names::type_name;
 use mcpgen_model::{Contract, Extension, Mapping, Protocol, Status, check_name, extension_path};
 use mcpgen_schema::Error;
 use mcpgen_schema::{Document, ReadOptions};
+use serde::{Deserialize, Serialize};
+
+use crate::vendored::workspace::Workspace;
 
 /// The list of vendored extensions, below the root. A project without it has no extensions.
 pub(crate) const EXTENSIONS: &str = "schema/extensions.toml";

@@ -4,9 +4,6 @@
 use std::path::{Path, PathBuf};
 use std::{fs, io};
 
-use crate::vendored::extensions::{default_status, mapping_path, model, read_options};
-use crate::vendored::workspace::{SCHEMAS, Workspace};
-use crate::write::{Change, Changes, replace};
 use mcpgen_model::build;
 use mcpgen_model::{
     Contract, Era, Extension, Mapping, Protocol, Revision, Status, check_name, extension_path, schema_path,
@@ -14,6 +11,10 @@ use mcpgen_model::{
 use mcpgen_schema::Document;
 use mcpgen_schema::Error;
 use mcpgen_schema::facts_only;
+
+use crate::vendored::extensions::{default_status, mapping_path, model, read_options};
+use crate::vendored::workspace::{SCHEMAS, Workspace};
+use crate::write::{Change, Changes, replace};
 
 /// The options of an import.
 #[derive(Clone, Debug, Default)]

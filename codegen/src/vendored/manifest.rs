@@ -3,10 +3,11 @@
 
 use std::path::Path;
 
-use crate::vendored::workspace::Workspace;
-use crate::write::Change;
 use mcpgen_model::{Bounded, Check, Protocol, Shape, Undecided};
 use mcpgen_schema::Error;
+
+use crate::vendored::workspace::Workspace;
+use crate::write::Change;
 
 const PATH: &str = "generated/Cargo.toml";
 const BEGIN: &str = "# Kept by `mcpgen generate`: begin\n";

@@ -2,10 +2,10 @@
 
 use std::path::{Path, PathBuf};
 
-use serde::{Deserialize, Serialize};
-
 use mcpgen_model::build;
 use mcpgen_model::docs::{DocBook, stamp_lifetimes};
+use serde::{Deserialize, Serialize};
+
 #[cfg(feature = "cli")]
 use mcpgen_model::{Era, Rule};
 use mcpgen_model::{Extension, Protocol, Revision, Status, check_name, extension_path, schema_path};

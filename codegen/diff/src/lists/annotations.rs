@@ -1,10 +1,10 @@
 //! Compares the annotations of two schemas: what models read, and what programs may check although no schema requires it.
 
 use indexmap::IndexMap;
-
-use crate::excerpt::excerpts;
 use mcpgen_schema::json::Json;
 use mcpgen_schema::json::pointer::escape;
+
+use crate::excerpt::excerpts;
 
 /// A difference between the annotations of two schemas.
 #[derive(Clone, Debug)]

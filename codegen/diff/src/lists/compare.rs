@@ -3,15 +3,15 @@
 use std::collections::HashMap;
 
 use indexmap::IndexMap;
+use mcpgen_model::snapshot::{Item, List, ListKind, Malformed, Snapshot};
+use mcpgen_schema::json::Json;
+use mcpgen_schema::text::counted;
 
 use crate::lists::annotations::text_change;
 use crate::lists::hints;
 use crate::lists::schemas::{Part, SchemaPair};
 use crate::models::rules;
 use crate::models::{Axis, Diff, Finding, Place, Rule, Senders};
-use mcpgen_model::snapshot::{Item, List, ListKind, Malformed, Snapshot};
-use mcpgen_schema::json::Json;
-use mcpgen_schema::text::counted;
 
 /// The maximum number of notes about malformed items. A malicious file can have millions.
 const MOST_NOTES: usize = 50;

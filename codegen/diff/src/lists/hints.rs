@@ -1,9 +1,10 @@
 //! The behaviour that a tool promises.
 
-use crate::models::Rule;
-use crate::models::rules;
 use mcpgen_model::snapshot::Item;
 use mcpgen_schema::json::Json;
+
+use crate::models::Rule;
+use crate::models::rules;
 
 /// The hints of a tool, with their defaults.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

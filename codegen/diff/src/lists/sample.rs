@@ -3,9 +3,8 @@
 use std::collections::HashSet;
 
 use jsonschema::{Draft, Validator};
-use serde_json::{Map, Value, json};
-
 use mcpgen_schema::json::Json;
+use serde_json::{Map, Value, json};
 
 /// The result of a comparison by samples.
 #[derive(Clone, Debug, PartialEq)]

@@ -1,14 +1,15 @@
 //! Compares the schemas of the arguments or the results of a tool.
 
-use crate::lists::annotations::{self, Annotation, AnnotationKind, text_change};
-use crate::lists::sample::{self, Sampled};
-use crate::models::rules::{self, LIST_RULES};
-use crate::models::{Finding, ListVerdicts, Place, Rule, Senders, Verdict, compare_types};
 use mcpgen_model::build;
 use mcpgen_model::{Origin, Protocol, Status, TypeId};
 use mcpgen_schema::Error;
 use mcpgen_schema::json::Json;
 use mcpgen_schema::{Dialect, Document, ReadOptions};
+
+use crate::lists::annotations::{self, Annotation, AnnotationKind, text_change};
+use crate::lists::sample::{self, Sampled};
+use crate::models::rules::{self, LIST_RULES};
+use crate::models::{Finding, ListVerdicts, Place, Rule, Senders, Verdict, compare_types};
 
 /// A schema of a tool.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

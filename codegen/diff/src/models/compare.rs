@@ -7,6 +7,8 @@
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 
 use indexmap::IndexMap;
+use mcpgen_model::{ErrorCode, MessageKind, MessageSet, Origin, Protocol, Side, Type, TypeId};
+use mcpgen_schema::text::counted;
 
 use crate::models::difference::{Difference, Outcome, Site, place};
 use crate::models::finding::{Diff, Finding, Place, TypeVerdict};
@@ -14,8 +16,6 @@ use crate::models::rules::{self, Rule};
 use crate::models::senders::Senders;
 use crate::models::values::Values;
 use crate::models::verdict::Axis;
-use mcpgen_model::{ErrorCode, MessageKind, MessageSet, Origin, Protocol, Side, Type, TypeId};
-use mcpgen_schema::text::counted;
 
 /// Compares two models.
 pub fn compare(old: &Protocol, new: &Protocol) -> Diff {

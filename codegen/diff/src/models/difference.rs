@@ -1,10 +1,11 @@
 //! Differences between two values, and their locations.
 
-use crate::models::finding::Place;
-use crate::models::rules::{self, Rule};
 use mcpgen_model::text::names;
 use mcpgen_model::{Member, MessageKind, Origin, Protocol, Type, TypeDef, TypeId};
 use mcpgen_schema::json::pointer::escape;
+
+use crate::models::finding::Place;
+use crate::models::rules::{self, Rule};
 
 /// A difference whose senders are not known yet.
 #[derive(Clone, Debug)]

@@ -1,11 +1,11 @@
 //! The result of a comparison.
 
+use mcpgen_schema::text::hex;
 use sha2::{Digest, Sha256};
 
 use crate::models::rules::Rule;
 use crate::models::senders::Senders;
 use crate::models::verdict::{Axis, Bump, Verdict, Verdicts};
-use mcpgen_schema::text::hex;
 
 /// The differences between two revisions.
 #[derive(Clone, Debug)]

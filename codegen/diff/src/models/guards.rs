@@ -1,10 +1,11 @@
 //! Finds the variant that a reader's union selects.
 
-use crate::models::resolved::{Choice, MAX_DEPTH, Resolve, Resolved, types, types_of_resolved};
 use mcpgen_model::{Condition, Content, Decision, Guard, JsonTypes, Protocol, Type};
 use mcpgen_schema::json::Json;
 use mcpgen_schema::json::pointer::escape;
 use mcpgen_schema::text::pattern;
+
+use crate::models::resolved::{Choice, MAX_DEPTH, Resolve, Resolved, types, types_of_resolved};
 
 /// Whether a condition holds for all documents of a type, for none, or perhaps for some.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -1,11 +1,12 @@
 //! Compares limits, and describes limits and lists of values.
 
-use crate::models::difference::{Outcome, Site};
-use crate::models::resolved::Integers;
-use crate::models::rules::{self, Rule};
 use mcpgen_model::{Bounds, Length};
 use mcpgen_schema::json::Json;
 use mcpgen_schema::text::counted;
+
+use crate::models::difference::{Outcome, Site};
+use crate::models::resolved::Integers;
+use crate::models::rules::{self, Rule};
 
 /// How the limits of two types relate.
 pub(super) enum Relation {

@@ -1,9 +1,9 @@
 //! The senders of types.
 
+use mcpgen_model::Side;
 use serde::Serialize;
 
 use crate::models::verdict::{Bump, Verdict, Verdicts};
-use mcpgen_model::Side;
 
 /// The sides that send a type.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize)]

@@ -2,14 +2,15 @@
 
 use std::cmp::Reverse;
 
+use mcpgen_model::{Content, Member, Protocol, Type};
+use mcpgen_schema::json::Json;
+
 use crate::models::difference::{Outcome, Site, definition};
 use crate::models::guards::{DocumentFacts, Reached, reachable};
 use crate::models::resolved::{Choice, Resolve, Resolved, types};
 use crate::models::rules;
 use crate::models::values::Values;
 use crate::models::verdict::Verdict;
-use mcpgen_model::{Content, Member, Protocol, Type};
-use mcpgen_schema::json::Json;
 
 /// A type, and its variants if it is a union.
 pub(super) type Operand<'a, 'p> = (&'a Type, Option<&'a Choice<'p>>);

@@ -3,16 +3,17 @@
 use std::cell::{Cell, RefCell};
 use std::collections::{HashMap, HashSet};
 
-use crate::models::difference::{Outcome, Site, definition, place};
-use crate::models::limits::{Relation, bounds_in_words, integers_in_words, length_in_words, list};
-use crate::models::resolved::{Integers, OtherMembers, Resolve, Resolved, ResolvedObject, types};
-use crate::models::rules::{self, Rule};
-use crate::models::verdict::Verdict;
 use mcpgen_model::{
     Bounds, Check, Content, JsonTypes, Length, Member, MessageKind, Protocol, Shape, Tuple, Type, TypeId, Value,
 };
 use mcpgen_schema::json::pointer::escape;
 use mcpgen_schema::json::{Json, integer};
+
+use crate::models::difference::{Outcome, Site, definition, place};
+use crate::models::limits::{Relation, bounds_in_words, integers_in_words, length_in_words, list};
+use crate::models::resolved::{Integers, OtherMembers, Resolve, Resolved, ResolvedObject, types};
+use crate::models::rules::{self, Rule};
+use crate::models::verdict::Verdict;
 
 /// Compares values of two models.
 pub(super) struct Values<'p> {

@@ -3,10 +3,11 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
-use crate::models::{Finding, Verdict};
-use crate::report::judgement::{Judged, Suppressed};
 use mcpgen_schema::Error;
 use mcpgen_schema::text::visible;
+
+use crate::models::{Finding, Verdict};
+use crate::report::judgement::{Judged, Suppressed};
 
 /// Accepted findings: the fingerprint, and the text after it in the file.
 #[derive(Debug)]

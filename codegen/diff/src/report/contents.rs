@@ -1,15 +1,15 @@
 //! The contents of a report. The formats use nothing else.
 
 use indexmap::IndexMap;
-
-use crate::models::{Axis, Diff, Finding, LIST_RULES, Place, RULES, Rule, Senders, TypeVerdict, Verdict};
-use crate::report::judgement::{FailOn, Judged, Judgement, Suppressed};
-use crate::report::source::{Source, SourceText};
 use mcpgen_model::snapshot::Snapshot;
 use mcpgen_schema::Error;
 use mcpgen_schema::json::Json;
 use mcpgen_schema::json::lines::Lines;
 use mcpgen_schema::text::visible;
+
+use crate::models::{Axis, Diff, Finding, LIST_RULES, Place, RULES, Rule, Senders, TypeVerdict, Verdict};
+use crate::report::judgement::{FailOn, Judged, Judgement, Suppressed};
+use crate::report::source::{Source, SourceText};
 
 /// The result of `mcpgen diff`.
 #[derive(Debug)]

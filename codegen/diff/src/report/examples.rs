@@ -1,7 +1,6 @@
 //! Documents before and after a change: what each definition requires, in both schemas.
 
 use indexmap::IndexMap;
-
 use mcpgen_model::conversions::Rules;
 use mcpgen_model::{Bounds, Content, Limit, Origin, Protocol, Shape, Struct, Type};
 use mcpgen_schema::json::Json;

@@ -5,6 +5,8 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 use jiff::civil::Date;
+use mcpgen_schema::Error;
+use mcpgen_schema::text::visible;
 use serde::Deserialize;
 use toml::Spanned;
 use toml::value::Datetime;
@@ -14,8 +16,6 @@ use crate::report::baseline::Baseline;
 use crate::report::contents::Subject;
 use crate::report::explain;
 use crate::report::judgement::{Judged, Judgement, Suppressed};
-use mcpgen_schema::Error;
-use mcpgen_schema::text::visible;
 
 /// The name of the file. It is in the current folder or a parent.
 pub const FILE: &str = "mcpgen.toml";

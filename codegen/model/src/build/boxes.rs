@@ -1,7 +1,8 @@
 //! Recursive types: replaces recursive aliases by newtypes, and adds boxes.
 
-use crate::{Bounded, Content, Shape, Type, TypeDef};
 use mcpgen_schema::graph;
+
+use crate::{Bounded, Content, Shape, Type, TypeDef};
 
 /// Turns recursive aliases into newtypes, because `type X = Vec<X>` is not valid Rust.
 pub(super) fn break_alias_cycles(types: &mut [TypeDef]) {

@@ -4,6 +4,15 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use indexmap::IndexMap;
+use mcpgen_schema::Document;
+use mcpgen_schema::algebra::{Algebra, is_unsigned};
+use mcpgen_schema::check::{Check, Definitions};
+use mcpgen_schema::compile::{of_items, of_schema};
+use mcpgen_schema::json::Json;
+use mcpgen_schema::json::pointer::unescape;
+use mcpgen_schema::normal::{Array, Bounds, Discriminator, Kind, Length, Note, Object, Schema, first_integer};
+use mcpgen_schema::{Error, Problem};
+use mcpgen_schema::{Normalised, normalise};
 
 use crate::build::areas;
 use crate::build::boxes::{break_alias_cycles, mark_boxes};
@@ -18,15 +27,6 @@ use crate::{
     Origin, PatternMembers, Protocol, Rest, Shape, Side, Struct, Tag, Tuple, Type, TypeDef, TypeId, Undecided, Union,
     Value, Variant,
 };
-use mcpgen_schema::Document;
-use mcpgen_schema::algebra::{Algebra, is_unsigned};
-use mcpgen_schema::check::{Check, Definitions};
-use mcpgen_schema::compile::{of_items, of_schema};
-use mcpgen_schema::json::Json;
-use mcpgen_schema::json::pointer::unescape;
-use mcpgen_schema::normal::{Array, Bounds, Discriminator, Kind, Length, Note, Object, Schema, first_integer};
-use mcpgen_schema::{Error, Problem};
-use mcpgen_schema::{Normalised, normalise};
 
 /// What states a protocol: a schema and, if the schema does not list the messages, a mapping that does.
 #[derive(Clone, Debug)]

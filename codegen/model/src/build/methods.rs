@@ -2,14 +2,15 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use mcpgen_schema::Problem;
+use mcpgen_schema::json::{Json, integer};
+
 use crate::mapping::{Direction, MappedMessage, Mapping};
 use crate::text::names::{Namespace, constant_name};
 use crate::{
     Content, Era, ErrorCode, MessageKind, MessageSet, Notification, Origin, Params, Protocol, Request, Shape, Side,
     Struct, Tag, Type, TypeId,
 };
-use mcpgen_schema::Problem;
-use mcpgen_schema::json::{Json, integer};
 
 /// Sets the requests, notifications, error codes and the era. Returns the problems of the mapping.
 pub(super) fn collect(

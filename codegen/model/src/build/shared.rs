@@ -2,10 +2,12 @@
 
 use std::collections::BTreeMap;
 
+use mcpgen_schema::check::Check;
+
 use crate::build::builder::used_checks;
 use crate::{
-    Bounded, Check, Content, Extends, Item, Member, Origin, Params, PatternMembers, Protocol, Rest, Shape, Struct,
-    Tuple, Type, TypeId, Undecided, Union, Variant,
+    Bounded, Content, Extends, Item, Member, Origin, Params, PatternMembers, Protocol, Rest, Shape, Struct, Tuple,
+    Type, TypeId, Undecided, Union, Variant,
 };
 
 /// Makes a model of a schema the model of an extension: its definitions that are equal to definitions of `core` with

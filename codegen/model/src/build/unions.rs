@@ -3,12 +3,12 @@
 use std::collections::BTreeSet;
 
 use indexmap::IndexMap;
-
-use crate::decision::{Condition, Decision, Guard};
 use mcpgen_schema::JsonTypes;
 use mcpgen_schema::algebra::Algebra;
 use mcpgen_schema::json::Json;
 use mcpgen_schema::normal::{Array, Bounds, Discriminator, Kind, Length, Object, Property, Schema};
+
+use crate::decision::{Condition, Decision, Guard};
 
 /// Two variants that no guard separates.
 #[derive(Clone, Debug, PartialEq)]

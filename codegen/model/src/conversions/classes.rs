@@ -2,10 +2,11 @@
 
 use std::collections::{BTreeMap, HashMap};
 
+use mcpgen_schema::Error;
+
 use crate::conversions::nodes::{Graph, Node, ObjectNode, Others};
 use crate::conversions::rules::{Rules, usage};
 use crate::{Protocol, Shape, Type};
-use mcpgen_schema::Error;
 
 /// The types of all revisions. Types that accept the same documents, with the same members, are one class.
 pub struct Conversions {
@@ -163,7 +164,7 @@ impl Conversions {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::Length;
+    use mcpgen_schema::normal::Length;
 
     #[test]
     fn merges_equal_recursive_types() {

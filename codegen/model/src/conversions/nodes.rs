@@ -2,11 +2,11 @@
 
 use std::collections::{BTreeSet, HashMap};
 
+use mcpgen_schema::normal::{Bounds, Length};
+use mcpgen_schema::{Json, JsonTypes};
+
 use crate::conversions::rules::Rules;
-use crate::{
-    Bounded, Bounds, Condition, Content, Guard, JsonTypes, Length, Limit, Protocol, Rest, Shape, Struct, Type, TypeId,
-};
-use mcpgen_schema::json::Json;
+use crate::{Bounded, Condition, Content, Guard, Limit, Protocol, Rest, Shape, Struct, Type, TypeId};
 
 /// The index of a node.
 pub(super) type NodeId = usize;

@@ -3,10 +3,9 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
-use serde::Deserialize;
-
 use mcpgen_schema::Error;
 use mcpgen_schema::json::Json;
+use serde::Deserialize;
 
 /// The file of the rules, below the root.
 pub const PATH: &str = "schema/conversions.toml";

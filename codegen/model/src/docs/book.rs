@@ -3,11 +3,11 @@
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
+use mcpgen_schema::Error;
 use serde::Deserialize;
 
 use crate::docs::targets::is_shared;
 use crate::{DocEntry, DocTarget, Protocol};
-use mcpgen_schema::Error;
 
 /// The folder of the entries, below the root.
 pub const FOLDER: &str = "schema/docs";

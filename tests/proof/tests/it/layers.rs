@@ -390,8 +390,8 @@ const CRATES: &[(&str, &str, &[&str])] = &[
     ("codegen", "mcpgen", &["mcpgen-schema", "mcpgen-model", "mcpgen-diff"]),
     ("generated", "mcpgen-types", &["mcpgen-pattern"]),
     ("runtime", "mcpgen-runtime", &["mcpgen-types"]),
-    ("runtime/auth", "mcpgen-auth", &["mcpgen-runtime"]),
-    ("runtime/redis", "mcpgen-redis", &["mcpgen-runtime"]),
+    ("runtime/auth", "mcpgen-auth", &["mcpgen-types", "mcpgen-runtime"]),
+    ("runtime/redis", "mcpgen-redis", &["mcpgen-types", "mcpgen-runtime"]),
     ("runtime/probe", "mcpgen-probe", &["mcpgen-types", "mcpgen-runtime", "mcpgen-auth"]),
 ];
 

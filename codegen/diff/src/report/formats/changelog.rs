@@ -3,13 +3,13 @@
 use std::fmt::Write as _;
 
 use indexmap::IndexMap;
+use mcpgen_model::Side;
+use mcpgen_schema::json::Json;
 
 use super::markdown::{code, prose};
 use crate::models::{Action, Finding, Senders};
 use crate::report::contents::{Report, Reported, Subject};
 use crate::report::examples::Example;
-use mcpgen_model::Side;
-use mcpgen_schema::json::Json;
 
 /// The sections, in the order of a changelog.
 const SECTIONS: [(Action, &str); 9] = [

@@ -2,10 +2,11 @@
 
 use std::fmt::Write as _;
 
-use crate::models::Verdict;
-use crate::report::contents::{Report, Reported};
 use mcpgen_schema::text::visible;
 use mcpgen_schema::text::visible_lines;
+
+use crate::models::Verdict;
+use crate::report::contents::{Report, Reported};
 
 pub(super) fn render(report: &Report) -> String {
     let mut text = String::new();

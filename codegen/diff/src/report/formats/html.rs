@@ -3,13 +3,13 @@
 use std::collections::{BTreeSet, HashMap};
 use std::fmt::Write as _;
 
+use mcpgen_schema::text::visible;
 use similar::{ChangeTag, TextDiff};
 
 use crate::html::{Page, code_spans, escape};
 use crate::models::{Axis, Verdict};
 use crate::report::contents::{Location, Report, Reported, Row};
 use crate::report::judgement::Suppressed;
-use mcpgen_schema::text::visible;
 
 pub(super) fn render(report: &Report) -> String {
     let title = format!("{}: {} → {}", report.subject.title(), visible(&report.old.label), visible(&report.new.label));

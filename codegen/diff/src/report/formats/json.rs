@@ -1,13 +1,12 @@
 //! JSON for programs. `schemas/diff-report.schema.json` is its schema, and a test validates reports against it.
 
-use serde::Serialize;
-
 use indexmap::IndexMap;
+use mcpgen_schema::text::visible_json;
+use serde::Serialize;
 
 use crate::models::{Axis, TypeVerdict, Verdict};
 use crate::report::contents::{Input, Location, Report, Reported, sides};
 use crate::report::judgement::Suppressed;
-use mcpgen_schema::text::visible_json;
 
 pub(super) fn render(report: &Report) -> String {
     let counts = report.counts();

@@ -3,11 +3,11 @@
 use std::collections::BTreeSet;
 use std::time::Duration;
 
+use mcpgen_schema::text::visible;
 use quick_junit::{NonSuccessKind, TestCase, TestCaseStatus, TestSuite};
 
 use crate::report::contents::{Report, Reported};
 use crate::report::judgement::Suppressed;
-use mcpgen_schema::text::visible;
 
 pub(super) fn render(report: &Report) -> String {
     let found: BTreeSet<&str> = report.findings.iter().map(|entry| entry.judged.finding.rule.id).collect();

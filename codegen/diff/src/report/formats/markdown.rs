@@ -2,11 +2,12 @@
 
 use std::fmt::Write as _;
 
+use mcpgen_model::text::foreign;
+use mcpgen_schema::text::visible;
+
 use crate::models::{Axis, Bump, Verdict};
 use crate::report::contents::{Report, Reported};
 use crate::report::judgement::Suppressed;
-use mcpgen_model::text::foreign;
-use mcpgen_schema::text::visible;
 
 /// The maximum number of characters in a comment on GitHub. We count bytes, which are never fewer.
 const LIMIT: usize = 65_536;

@@ -6,6 +6,9 @@
 mod changelog;
 mod format;
 mod github;
+#[cfg(test)]
+#[path = "../../../../tests/support/hostile.rs"]
+mod hostile;
 mod html;
 mod json;
 mod junit;

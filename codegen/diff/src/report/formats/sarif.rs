@@ -1,5 +1,8 @@
 //! SARIF 2.1.0, for code scanning.
 
+use mcpgen_schema::text::visible;
+use mcpgen_schema::text::visible_json;
+use mcpgen_schema::text::visible_lines;
 use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
 use serde_json::{Value, json};
 
@@ -7,9 +10,6 @@ use crate::models::{Rule, Verdict};
 use crate::report::contents::{Input, Location, Report, Reported};
 use crate::report::explain;
 use crate::report::judgement::Suppressed;
-use mcpgen_schema::text::visible;
-use mcpgen_schema::text::visible_json;
-use mcpgen_schema::text::visible_lines;
 
 pub(super) fn render(report: &Report) -> String {
     let mut rules: Vec<&Rule> = report.findings.iter().map(|entry| entry.judged.finding.rule).collect();

@@ -2,20 +2,20 @@
 
 use std::sync::LazyLock;
 
-use quick_xml::events::Event;
-use quick_xml::reader::Reader;
-use serde_json::Value;
-
-use super::{Format, TextOptions, github, markdown, sarif};
-use crate::hostile::{HOSTILE, active, has_command, is_hidden};
-use crate::html;
-use crate::models::{Axis, Bump, Finding, Place, Rule, RuleExample, Senders, TypeVerdict, Verdict};
-use crate::report::contents::{Input, Location, Report, Reported, Shown, Subject};
-use crate::report::judgement::{FailOn, Judged, Judgement, Suppressed};
 use mcpgen_model::text::foreign;
 use mcpgen_schema::text::visible;
 use mcpgen_schema::text::visible_json;
 use mcpgen_schema::text::visible_lines;
+use quick_xml::events::Event;
+use quick_xml::reader::Reader;
+use serde_json::Value;
+
+use super::hostile::{HOSTILE, active, has_command, is_hidden};
+use super::{Format, TextOptions, github, markdown, sarif};
+use crate::html;
+use crate::models::{Axis, Bump, Finding, Place, Rule, RuleExample, Senders, TypeVerdict, Verdict};
+use crate::report::contents::{Input, Location, Report, Reported, Shown, Subject};
+use crate::report::judgement::{FailOn, Judged, Judgement, Suppressed};
 
 /// Rules for the tests, which do not depend on the real ones.
 pub static RULES: LazyLock<[Rule; 3]> = LazyLock::new(|| {

@@ -3,12 +3,12 @@
 use std::fmt::Write as _;
 
 use anstyle::{AnsiColor, Style};
+use mcpgen_schema::text::visible;
+use mcpgen_schema::text::visible_lines;
 
 use crate::models::Verdict;
 use crate::report::contents::{Report, Reported};
 use crate::report::judgement::Suppressed;
-use mcpgen_schema::text::visible;
-use mcpgen_schema::text::visible_lines;
 
 /// Options of the text format.
 #[derive(Clone, Copy, Debug, Default)]
