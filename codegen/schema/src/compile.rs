@@ -1,4 +1,4 @@
-//! Compiles schemas into checks, keyword by keyword. Skips invalid keywords, because [`crate::lower`] reports
+//! Compiles schemas into checks, keyword by keyword. Skips invalid keywords, because `lower` reports
 //! them.
 
 use indexmap::IndexMap;

@@ -105,7 +105,7 @@ pub fn one_of(values: &[String]) -> String {
     }
 }
 
-/// Returns the JSON text of a string, shortened to [`WIDTH`] characters.
+/// Returns the JSON text of a string, shortened if it is long.
 pub fn json_text(text: &str) -> String {
     let mut quoted = String::from('"');
     for c in text.chars() {
