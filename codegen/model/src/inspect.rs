@@ -9,9 +9,7 @@ use std::fmt;
 use mcpgen_schema::Error;
 use mcpgen_schema::json::Json;
 use mcpgen_schema::normal::{Bound, Bounds, Length};
-use mcpgen_schema::text::counted;
-use mcpgen_schema::text::visible;
-use mcpgen_schema::text::visible_json;
+use mcpgen_schema::text::{counted, visible, visible_json};
 use serde::Serialize;
 
 use crate::conservation::{Outcome, conservation, kind};

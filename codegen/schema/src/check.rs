@@ -14,8 +14,7 @@ use crate::failure::{Failure, describe, json_text, literal, number_text, one_of}
 use crate::json::{Json, compare};
 use crate::json_types::JsonTypes;
 use crate::limits::{Bounds, Length};
-use crate::text::counted;
-use crate::text::pattern;
+use crate::text::{counted, pattern};
 
 /// An assertion.
 #[derive(Clone, Debug, PartialEq)]

@@ -10,9 +10,7 @@ use mcpgen_model::build;
 use mcpgen_model::inspect::inspect;
 use mcpgen_model::{Content, DocTarget, Protocol, Shape, Status, TypeDef};
 use mcpgen_schema::Error;
-use mcpgen_schema::text::counted;
-use mcpgen_schema::text::visible;
-use mcpgen_schema::text::visible_lines;
+use mcpgen_schema::text::{counted, visible, visible_lines};
 
 use super::answer::Answer;
 use super::root::Root;

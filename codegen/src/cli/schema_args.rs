@@ -4,10 +4,8 @@ use std::path::{Path, PathBuf};
 
 use clap::Args;
 use mcpgen_diff::suggest::did_you_mean;
-use mcpgen_model::build;
-use mcpgen_model::{Contract, Mapping, Protocol, Status};
-use mcpgen_schema::Error;
-use mcpgen_schema::{Dialect, Document, ReadOptions};
+use mcpgen_model::{Contract, Mapping, Protocol, Status, build};
+use mcpgen_schema::{Dialect, Document, Error, ReadOptions};
 
 use super::root::Root;
 

@@ -3,8 +3,7 @@
 use mcpgen_model::build::{self, extend};
 use mcpgen_model::text::names::type_name;
 use mcpgen_model::{Contract, Extension, Mapping, Protocol, Status, check_name, extension_path};
-use mcpgen_schema::Error;
-use mcpgen_schema::{Document, ReadOptions};
+use mcpgen_schema::{Document, Error, ReadOptions};
 use serde::{Deserialize, Serialize};
 
 use crate::vendored::workspace::Workspace;

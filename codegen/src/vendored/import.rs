@@ -4,13 +4,10 @@
 use std::path::{Path, PathBuf};
 use std::{fs, io};
 
-use mcpgen_model::build;
 use mcpgen_model::{
-    Contract, Era, Extension, Mapping, Protocol, Revision, Status, check_name, extension_path, schema_path,
+    Contract, Era, Extension, Mapping, Protocol, Revision, Status, build, check_name, extension_path, schema_path,
 };
-use mcpgen_schema::Document;
-use mcpgen_schema::Error;
-use mcpgen_schema::facts_only;
+use mcpgen_schema::{Document, Error, facts_only};
 
 use crate::vendored::extensions::{default_status, mapping_path, model, read_options};
 use crate::vendored::workspace::{SCHEMAS, Workspace};

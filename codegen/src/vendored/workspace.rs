@@ -7,10 +7,8 @@ use mcpgen_model::docs::{DocBook, stamp_lifetimes};
 use serde::{Deserialize, Serialize};
 
 #[cfg(feature = "cli")]
-use mcpgen_model::{Era, Rule};
-use mcpgen_model::{Extension, Protocol, Revision, Status, check_name, extension_path, schema_path};
-use mcpgen_schema::Document;
-use mcpgen_schema::Error;
+use mcpgen_model::{Era, Extension, Protocol, Revision, Rule, Status, check_name, extension_path, schema_path};
+use mcpgen_schema::{Document, Error};
 
 /// The folder of the schemas, below the root.
 #[cfg(feature = "cli")]

@@ -1,7 +1,6 @@
 //! Compares the schemas of the arguments or the results of a tool.
 
-use mcpgen_model::build;
-use mcpgen_model::{Origin, Protocol, Status, TypeId};
+use mcpgen_model::{Origin, Protocol, Status, TypeId, build};
 use mcpgen_schema::Error;
 use mcpgen_schema::json::Json;
 use mcpgen_schema::{Dialect, Document, ReadOptions};

@@ -5,10 +5,8 @@ use std::io::{Read, stdin};
 use std::path::{Component, Path};
 use std::process::{Command, Stdio};
 
-use mcpgen_model::build;
-use mcpgen_model::{Protocol, Status};
-use mcpgen_schema::{Document, MAX_BYTES};
-use mcpgen_schema::{Error, Problem};
+use mcpgen_model::{Protocol, Status, build};
+use mcpgen_schema::{Document, Error, MAX_BYTES, Problem};
 
 /// A schema to compare.
 #[derive(Debug)]

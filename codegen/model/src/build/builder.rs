@@ -11,8 +11,7 @@ use mcpgen_schema::compile::{of_items, of_schema};
 use mcpgen_schema::json::Json;
 use mcpgen_schema::json::pointer::unescape;
 use mcpgen_schema::normal::{Array, Bounds, Discriminator, Kind, Length, Note, Object, Schema, first_integer};
-use mcpgen_schema::{Error, Problem};
-use mcpgen_schema::{Normalised, normalise};
+use mcpgen_schema::{Error, Normalised, Problem, normalise};
 
 use crate::build::areas;
 use crate::build::boxes::{break_alias_cycles, mark_boxes};

@@ -1,8 +1,6 @@
 //! SARIF 2.1.0, for code scanning.
 
-use mcpgen_schema::text::visible;
-use mcpgen_schema::text::visible_json;
-use mcpgen_schema::text::visible_lines;
+use mcpgen_schema::text::{visible, visible_json, visible_lines};
 use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
 use serde_json::{Value, json};
 

@@ -3,9 +3,7 @@
 use std::sync::LazyLock;
 
 use mcpgen_model::text::foreign;
-use mcpgen_schema::text::visible;
-use mcpgen_schema::text::visible_json;
-use mcpgen_schema::text::visible_lines;
+use mcpgen_schema::text::{visible, visible_json, visible_lines};
 use quick_xml::events::Event;
 use quick_xml::reader::Reader;
 use serde_json::Value;

@@ -3,8 +3,7 @@
 use std::fmt::Write as _;
 
 use anstyle::{AnsiColor, Style};
-use mcpgen_schema::text::visible;
-use mcpgen_schema::text::visible_lines;
+use mcpgen_schema::text::{visible, visible_lines};
 
 use crate::models::Verdict;
 use crate::report::contents::{Report, Reported};
