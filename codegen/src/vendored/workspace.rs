@@ -4,11 +4,11 @@ use std::path::{Path, PathBuf};
 
 use mcpgen_model::build;
 use mcpgen_model::docs::{DocBook, stamp_lifetimes};
-use serde::{Deserialize, Serialize};
-
 #[cfg(feature = "cli")]
-use mcpgen_model::{Era, Extension, Protocol, Revision, Rule, Status, check_name, extension_path, schema_path};
+use mcpgen_model::{Era, Rule};
+use mcpgen_model::{Extension, Protocol, Revision, Status, check_name, extension_path, schema_path};
 use mcpgen_schema::{Document, Error};
+use serde::{Deserialize, Serialize};
 
 /// The folder of the schemas, below the root.
 #[cfg(feature = "cli")]
