@@ -6,16 +6,16 @@ use mcpgen_model::text::names::escape;
 use mcpgen_schema::Error;
 use mcpgen_schema::text::visible;
 
-/// Writes a module below `OUT_DIR`, and a file that declares it. Cargo runs the script again when an input changes.
+/// Writes a module below `OUT_DIR`, and a file that declares it. `write` also returns the inputs: Cargo runs the script again
+/// when one of them changes.
 pub(crate) fn include_in_build<T>(
     name: &str,
-    inputs: impl Iterator<Item = String>,
-    write: impl FnOnce(PathBuf) -> Result<T, Error>,
+    write: impl FnOnce(PathBuf) -> Result<(T, Vec<String>), Error>,
 ) -> Result<T, Error> {
     let out = std::env::var_os("OUT_DIR")
         .map(PathBuf::from)
         .ok_or_else(|| Error::Usage("OUT_DIR is not set; outside a build script, use `write_to`".to_owned()))?;
-    let written = write(out.join(name))?;
+    let (written, inputs) = write(out.join(name))?;
     let include = out.join(format!("{name}.include.rs"));
     // A file with inner documentation cannot be included, but a declaration of the module can.
     std::fs::write(&include, format!("pub mod {};\n", escape(name))).map_err(Error::io("writing", &include))?;

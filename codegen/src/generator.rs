@@ -126,7 +126,7 @@ impl Generator {
         Generator { support: path.into(), ..self }
     }
 
-    /// Sets the options for reading the schema: its dialect, and the name of its root type.
+    /// Sets the options for reading the schema, such as its dialect and the name of its root type.
     #[must_use]
     pub fn read_options(self, options: ReadOptions) -> Generator {
         Generator { options, ..self }
@@ -144,7 +144,7 @@ impl Generator {
     /// The problems of the schema; [`Error::Usage`] if a name is not valid or a file that mcpgen did not write is in
     /// the way; [`Error::Io`].
     pub fn write_to(&self, out: impl AsRef<Path>) -> Result<Generated, Error> {
-        self.sync(out.as_ref(), false)
+        Ok(self.sync(out.as_ref(), false)?.0)
     }
 
     /// Writes the module below `OUT_DIR`, for build scripts. Include it with `include!(concat!(env!("OUT_DIR"),
@@ -156,7 +156,11 @@ impl Generator {
         let mapping = self.mapping.iter().map(|mapping| mapping.file.clone());
         let base = self.base.iter().map(|base| base.schema.display().to_string());
         let inputs = [self.schema.display().to_string()].into_iter().chain(mapping).chain(base);
-        let generated = include_in_build(name, inputs, |out| self.write_to(out))?;
+        let generated = include_in_build(name, |out| {
+            let (generated, files) = self.sync(&out, false)?;
+            let files = files.iter().map(|file| file.display().to_string());
+            Ok((generated, inputs.chain(files).collect()))
+        })?;
         #[expect(clippy::print_stdout, reason = "cargo reads instructions from the output of a build script")]
         for warning in generated.revisions.iter().flat_map(Summary::warnings) {
             println!("{}", instruction("warning", &warning));
@@ -169,21 +173,23 @@ impl Generator {
     /// # Errors
     /// The errors of [`Generator::write_to`].
     pub fn compare_with(&self, out: impl AsRef<Path>) -> Result<Generated, Error> {
-        self.sync(out.as_ref(), true)
+        Ok(self.sync(out.as_ref(), true)?.0)
     }
 
-    fn sync(&self, out: &Path, check: bool) -> Result<Generated, Error> {
+    /// Also returns the files that references of the schema lead to.
+    fn sync(&self, out: &Path, check: bool) -> Result<(Generated, Vec<PathBuf>), Error> {
         check_name(&self.revision)?;
-        let protocol = self.model()?;
+        let (protocol, files_read) = self.model()?;
         conservation(&protocol)?;
         let files = emit(&protocol, &self.options())?;
         let changes = sync(out, &files, check)?;
         let summary = Summary { changed: changes.changes.len(), ..summary(&protocol, files.len()) };
-        Ok(Generated { revisions: vec![summary], changes })
+        Ok((Generated { revisions: vec![summary], changes }, files_read))
     }
 
-    fn model(&self) -> Result<Protocol, Error> {
+    fn model(&self) -> Result<(Protocol, Vec<PathBuf>), Error> {
         let document = Document::read_with(&self.schema, &self.options)?;
+        let files = document.files.clone();
         let contract = Contract { document, mapping: self.mapping.clone() };
         let mut protocol = model(contract, &self.revision, false)?;
         // Most schemas need none of the fixups.
@@ -195,7 +201,7 @@ impl Generator {
             let base = model(Document::read(schema)?, revision, true)?;
             extend(&mut protocol, &base, Revision::module_of(revision), None);
         }
-        Ok(protocol)
+        Ok((protocol, files))
     }
 
     fn options(&self) -> Options {
@@ -207,6 +213,12 @@ impl Generator {
         }
         if let Some(dialect) = self.options.dialect {
             command.push_str(&format!(" --dialect {dialect}"));
+        }
+        for annotation in &self.options.annotations {
+            command.push_str(&format!(" --annotation {annotation}"));
+        }
+        if self.options.schema_folder.is_some() {
+            command.push_str(" --schema-folder DIR");
         }
         if let Some(name) = &self.options.root_name {
             command.push_str(&format!(" --root-name {name}"));

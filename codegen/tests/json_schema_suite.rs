@@ -29,7 +29,7 @@ struct Counts {
 }
 
 fn model(schema: &Json, dialect: Dialect) -> Result<mcpgen::Protocol, Error> {
-    let options = ReadOptions { dialect: Some(dialect), root_name: Some("Root".into()) };
+    let options = ReadOptions { dialect: Some(dialect), root_name: Some("Root".into()), ..ReadOptions::default() };
     let options = if schema.get("$schema").is_some() { ReadOptions { dialect: None, ..options } } else { options };
     mcpgen::model(Document::parse_with("group.json", schema.to_string().as_bytes(), &options)?, "suite", false)
 }

@@ -11,6 +11,8 @@ use crate::json::pointer::escape;
 pub enum Dialect {
     /// draft-04: `id`, boolean `exclusiveMinimum`; keywords next to `$ref` are ignored.
     Draft04,
+    /// draft-06: like draft-07, without `if`.
+    Draft06,
     /// draft-07: `definitions`; keywords next to `$ref` are ignored.
     Draft07,
     /// 2019-09: `$defs`, `$anchor`; keywords next to `$ref` apply; a list in `items`.
@@ -21,12 +23,13 @@ pub enum Dialect {
 
 impl Dialect {
     /// All dialects, oldest first.
-    pub const ALL: [Dialect; 4] = [Dialect::Draft04, Dialect::Draft07, Dialect::Draft201909, Dialect::Draft202012];
+    pub const ALL: [Dialect; 5] = [Dialect::Draft04, Dialect::Draft06, Dialect::Draft07, Dialect::Draft201909, Dialect::Draft202012];
 
     /// Returns the name of the dialect on the command line.
     pub fn as_str(self) -> &'static str {
         match self {
             Dialect::Draft04 => "draft-04",
+            Dialect::Draft06 => "draft-06",
             Dialect::Draft07 => "draft-07",
             Dialect::Draft201909 => "2019-09",
             Dialect::Draft202012 => "2020-12",
@@ -35,7 +38,7 @@ impl Dialect {
 
     /// Returns the dialect that a `$schema` names.
     pub fn of_uri(uri: &str) -> Option<Dialect> {
-        let known = ["draft-04/schema", "draft-07/schema", "draft/2019-09/schema", "draft/2020-12/schema"];
+        let known = ["draft-04/schema", "draft-06/schema", "draft-07/schema", "draft/2019-09/schema", "draft/2020-12/schema"];
         let host = uri.trim_end_matches('#').split_once("://json-schema.org/")?.1;
         known.iter().position(|path| host == *path).map(|at| Dialect::ALL[at])
     }

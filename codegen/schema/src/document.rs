@@ -1,15 +1,13 @@
-//! Stage 1: reads a schema file without interpreting it.
+//! A document that was read, but not interpreted.
 
-use std::path::Path;
+use std::path::PathBuf;
 
 use indexmap::IndexMap;
-use sha2::{Digest, Sha256};
 
 use crate::dialect::{CONTAINERS, Dialect};
 use crate::error::{Error, Problem};
 use crate::json::Json;
 use crate::json::pointer::escape;
-use crate::text::hex;
 
 /// The maximum size of a schema file. The official ones have less than 200 KB.
 pub const MAX_BYTES: u64 = 32 * 1024 * 1024;
@@ -27,6 +25,10 @@ pub struct Document {
     pub root: Json,
     /// The name of the type at the root, if it was given.
     root_name: Option<String>,
+    /// The files that references lead to. Their documents are among the definitions.
+    pub files: Vec<PathBuf>,
+    /// Keywords that are annotations besides those that mcpgen knows.
+    pub(crate) annotations: Vec<String>,
 }
 
 /// Options for reading a document.
@@ -36,58 +38,22 @@ pub struct ReadOptions {
     pub dialect: Option<Dialect>,
     /// The name of the type at the root of the document. By default, it is derived from the name of the file.
     pub root_name: Option<String>,
+    /// A folder with the documents that references may lead to, by the last segment of their URIs. Documents in the folder
+    /// of the file itself are found without it.
+    pub schema_folder: Option<PathBuf>,
+    /// Keywords to ignore because they are annotations: they do not affect which values are accepted.
+    pub annotations: Vec<String>,
 }
 
 impl Document {
-    /// Reads a file.
-    ///
-    /// # Errors
-    /// [`Error::Io`], [`Error::Json`], or [`Error::Schema`] if it is too large or not a schema of a known dialect.
-    pub fn read(path: &Path) -> Result<Document, Error> {
-        Document::read_with(path, &ReadOptions::default())
-    }
-
-    /// Reads a file, with options.
-    ///
-    /// # Errors
-    /// The errors of [`Self::read`].
-    pub fn read_with(path: &Path, options: &ReadOptions) -> Result<Document, Error> {
-        let file = path.display().to_string();
-        let size = std::fs::metadata(path).map_err(Error::io("reading", path))?.len();
-        if size > MAX_BYTES {
-            return Err(too_large(&file, size));
-        }
-        Document::parse_with(file, &std::fs::read(path).map_err(Error::io("reading", path))?, options)
-    }
-
-    /// Reads bytes. Messages refer to them as `file`.
-    ///
-    /// # Errors
-    /// [`Error::Json`], or [`Error::Schema`] if it is too large or not a schema of a known dialect.
-    pub fn parse(file: impl Into<String>, bytes: &[u8]) -> Result<Document, Error> {
-        Document::parse_with(file, bytes, &ReadOptions::default())
-    }
-
-    /// Reads bytes, with options.
-    ///
-    /// # Errors
-    /// The errors of [`Self::parse`].
-    pub fn parse_with(file: impl Into<String>, bytes: &[u8], options: &ReadOptions) -> Result<Document, Error> {
-        let file = file.into();
-        if bytes.len() as u64 > MAX_BYTES {
-            return Err(too_large(&file, bytes.len() as u64));
-        }
-        let root = Json::read(&file, bytes)?;
-        Document::of(file, root, hex(&Sha256::digest(bytes)), options)
-    }
-
     /// Creates a document from a value that was read.
     ///
     /// # Errors
     /// [`Error::Schema`] if it is not a schema of a known dialect.
     pub fn of(file: String, root: Json, sha256: String, options: &ReadOptions) -> Result<Document, Error> {
         let dialect = dialect(&file, &root, options.dialect)?;
-        Ok(Document { file, sha256, dialect, root, root_name: options.root_name.clone() })
+        let (root_name, annotations) = (options.root_name.clone(), options.annotations.clone());
+        Ok(Document { file, sha256, dialect, root, root_name, files: Vec::new(), annotations })
     }
 
     /// Returns the definitions by name, in the order of the file.
@@ -132,6 +98,11 @@ pub(crate) fn is_type(root: &Json) -> bool {
     root.as_object().is_none_or(|members| members.keys().any(|key| !ROOT_KEYWORDS.contains(&key.as_str())))
 }
 
+/// Returns the dialect that the `$schema` of a document names, if mcpgen reads it.
+pub(crate) fn declared_dialect(members: &IndexMap<String, Json>) -> Option<Dialect> {
+    Dialect::of_uri(members.get("$schema")?.as_str()?)
+}
+
 fn dialect(file: &str, root: &Json, given: Option<Dialect>) -> Result<Dialect, Error> {
     let problem = |pointer: &str, keyword: &str, why: String, remedy: &str| Problem {
         file: file.to_owned(),
@@ -156,6 +127,8 @@ fn dialect(file: &str, root: &Json, given: Option<Dialect>) -> Result<Dialect, E
     };
     let mut problems = Vec::new();
     let declared = members.get("$schema").map(|uri| uri.as_str().unwrap_or_default());
+    // This URI names no version.
+    let declared = declared.filter(|uri| uri.trim_end_matches('#') != "http://json-schema.org/schema");
     let dialect = match (declared, declared.and_then(Dialect::of_uri), given) {
         (_, Some(declared), Some(given)) if declared != given => {
             let why = format!("the document is written in {declared}, not in {given}");
@@ -166,7 +139,7 @@ fn dialect(file: &str, root: &Json, given: Option<Dialect>) -> Result<Dialect, E
         (_, None, Some(given)) => given,
         (Some(uri), None, None) => {
             let why = format!("{uri:?} is not a dialect that mcpgen reads");
-            let remedy = "use JSON Schema draft-04, draft-07, 2019-09 or 2020-12, or name one with `--dialect`";
+            let remedy = "use JSON Schema draft-04, draft-06, draft-07, 2019-09 or 2020-12, or name one with `--dialect`";
             problems.push(problem("/$schema", "$schema", why, remedy));
             Dialect::Draft202012
         }
@@ -195,15 +168,4 @@ fn dialect(file: &str, root: &Json, given: Option<Dialect>) -> Result<Dialect, E
         ));
     }
     if problems.is_empty() { Ok(dialect) } else { Err(Error::Schema(problems)) }
-}
-
-fn too_large(file: &str, size: u64) -> Error {
-    Error::Schema(vec![Problem {
-        file: file.to_owned(),
-        definition: String::new(),
-        pointer: String::new(),
-        keyword: String::new(),
-        why: format!("the file has {size} bytes, more than the limit of {MAX_BYTES}"),
-        remedy: "check the path; official schemas have less than 200 KB".into(),
-    }])
 }

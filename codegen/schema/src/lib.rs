@@ -14,11 +14,11 @@
 //! The stages, each in its file:
 //!
 //! ```text
-//! file -> Document -> References -> lower -> Schema (normal) -> algebra -> Normalised
+//! file -> read -> Document -> References -> lower -> Schema (normal) -> algebra -> Normalised
 //!                                \-> compile -> Check
 //! ```
 //!
-//! A [`Document`] is a file that was read but not interpreted, in a [`Dialect`]. `references` finds its definitions and the
+//! `read` reads a [`Document`] in a [`Dialect`], with the files that its references lead to. `references` finds its definitions and the
 //! targets of references, which `uri` resolves. `lower` translates keywords into the normal form ([`normal`], with
 //! `limits`), `lower_types` those that apply to one JSON type. [`algebra`] compares the values that schemas accept.
 //! [`normalise()`] runs all of these.
@@ -48,6 +48,7 @@ mod lower_checks;
 mod lower_types;
 pub mod normal;
 mod normalise;
+mod read;
 mod references;
 mod uri;
 

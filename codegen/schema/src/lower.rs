@@ -27,7 +27,22 @@ const ANNOTATIONS: &[&str] = &[
     "contentEncoding",
     "contentMediaType",
     "contentSchema",
+    // Editors, and generators of types.
+    "allowComments",
+    "allowTrailingCommas",
+    "defaultSnippets",
+    "deprecationMessage",
+    "doNotSuggest",
     "enumDescriptions",
+    "enumNames",
+    "errorMessage",
+    "markdownDescription",
+    "markdownEnumDescriptions",
+    "meta:enum",
+    "patternErrorMessage",
+    "suggestSortText",
+    "tsEnumNames",
+    "tsType",
     // Names the member that decides a union.
     "discriminator",
     // The known values of an open enum, as in the Debug Adapter Protocol.
@@ -47,6 +62,8 @@ pub(crate) struct Lower<'a> {
     pub file: &'a str,
     /// The dialect, which determines whether keywords next to `$ref` apply.
     pub dialect: Dialect,
+    /// Keywords that the caller declares to be annotations.
+    pub annotations: &'a [String],
     /// All definitions, and the targets of references.
     pub references: &'a References<'a>,
     /// The problems found so far.
@@ -164,6 +181,8 @@ impl Lower<'_> {
             let key = keyword.as_str();
             let since = keyword_dialects(key);
             let is_annotation = ANNOTATIONS.contains(&key) || CONTAINERS.contains(&key) || key.starts_with("x-");
+            // From draft-06 on, `$id` identifies a schema, but many still have `id`.
+            let is_annotation = is_annotation || key == "id" || self.annotations.contains(keyword);
             if is_annotation || key == dialect.id() || since.is_some_and(|since| since.contains(&dialect)) {
                 continue;
             }
@@ -174,7 +193,7 @@ impl Lower<'_> {
                 ),
                 None => (
                     "mcpgen does not implement this keyword".to_owned(),
-                    "use keywords that mcpgen implements, or remove it",
+                    "if it is an annotation, pass `--annotation`; otherwise remove it",
                 ),
             };
             self.problem(&path.down(keyword), keyword, why, remedy);
@@ -318,16 +337,17 @@ fn keyword_dialects(keyword: &str) -> Option<&'static [Dialect]> {
         | "not"
         | "$ref"
         | "dependencies" => Some(all),
-        "additionalItems" => Some(&all[..3]),
-        "const" | "contains" | "propertyNames" | "if" | "then" | "else" => Some(&all[1..]),
+        "additionalItems" => Some(&all[..4]),
+        "const" | "contains" | "propertyNames" => Some(&all[1..]),
+        "if" | "then" | "else" => Some(&all[2..]),
         "dependentRequired"
         | "dependentSchemas"
         | "unevaluatedProperties"
         | "unevaluatedItems"
         | "minContains"
         | "maxContains"
-        | "$anchor" => Some(&all[2..]),
-        "prefixItems" | "$dynamicAnchor" => Some(&all[3..]),
+        | "$anchor" => Some(&all[3..]),
+        "prefixItems" | "$dynamicAnchor" => Some(&all[4..]),
         _ => None,
     }
 }

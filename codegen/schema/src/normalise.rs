@@ -43,6 +43,7 @@ pub fn normalise(document: Document) -> Result<Normalised, Error> {
     let mut lower = Lower {
         file: &document.file,
         dialect: document.dialect,
+        annotations: &document.annotations,
         references: &references,
         problems: Vec::new(),
         one_ofs: Vec::new(),

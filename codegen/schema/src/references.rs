@@ -56,9 +56,7 @@ struct Index {
 impl<'d> References<'d> {
     /// Finds all definitions and references.
     pub fn of(document: &'d Document) -> References<'d> {
-        let mut index = Index::default();
-        index.resources.insert(String::new(), String::new());
-        index.walk(&document.root, String::new(), "", document.dialect);
+        let mut index = Index::of(document);
         let mut references = References { definitions: IndexMap::new(), targets: HashMap::new() };
         let mut names = HashMap::new();
         let root_name = document.root_name();
@@ -132,7 +130,25 @@ impl<'d> References<'d> {
     }
 }
 
+/// Returns the documents that references lead to, but that are no part of this one: their URIs, and the references.
+pub(crate) fn missing_documents(document: &Document) -> Vec<(String, String)> {
+    let index = Index::of(document);
+    let missing = index.refs.iter().filter_map(|(_, text, base)| {
+        let resolved = resolve(base, text);
+        let (uri, _) = split_fragment(&resolved);
+        (!index.resources.contains_key(uri)).then(|| (uri.to_owned(), text.clone()))
+    });
+    missing.collect()
+}
+
 impl Index {
+    fn of(document: &Document) -> Self {
+        let mut index = Self::default();
+        index.resources.insert(String::new(), String::new());
+        index.walk(&document.root, String::new(), "", document.dialect);
+        index
+    }
+
     fn walk(&mut self, json: &Json, pointer: String, base: &str, dialect: Dialect) {
         let mut stack = vec![(json, pointer, base.to_owned())];
         let mut visited = HashSet::new();

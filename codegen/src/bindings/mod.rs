@@ -109,7 +109,7 @@ impl Bindings {
     /// The errors of [`Bindings::write_to`]; [`Error::Usage`] outside a build script.
     pub fn build_script(&self, name: &str) -> Result<BindingsWritten, Error> {
         let inputs = self.path.iter().map(|path| path.display().to_string());
-        let written = include_in_build(name, inputs, |out| self.write_to(out))?;
+        let written = include_in_build(name, |out| Ok((self.write_to(out)?, inputs.collect())))?;
         #[expect(clippy::print_stdout, reason = "cargo reads instructions from the output of a build script")]
         for why in &written.skipped {
             println!("{}", instruction("warning", why));

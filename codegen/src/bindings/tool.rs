@@ -150,6 +150,7 @@ impl SchemaBinding {
             // MCP: a schema without `$schema` is written in 2020-12.
             dialect: (!declared).then_some(Dialect::Draft202012),
             root_name: Some(self.exported.clone()),
+            ..ReadOptions::default()
         };
         let document =
             Document::of(format!("{} {}", self.tool, self.part), self.schema.clone(), sha256.to_owned(), &options)?;

@@ -12,12 +12,19 @@ use super::root::Root;
 /// Options for reading a schema file.
 #[derive(Clone, Debug, Default, Args)]
 pub(super) struct SchemaArgs {
-    /// The dialect of a schema without a known `$schema`: draft-04, draft-07, 2019-09 or 2020-12
+    /// The dialect of a schema without a known `$schema`: draft-04, draft-06, draft-07, 2019-09 or 2020-12
     #[arg(long, value_name = "DIALECT")]
     dialect: Option<Dialect>,
     /// The name of the type at the root of the schema [default: from the name of the file]
     #[arg(long, value_name = "NAME")]
     root_name: Option<String>,
+    /// A folder with the schemas that references lead to, by the last segment of their URIs. Schemas in the folder of the
+    /// file are found without it
+    #[arg(long, value_name = "DIR")]
+    schema_folder: Option<PathBuf>,
+    /// A keyword that does not affect which documents are valid. Can be repeated
+    #[arg(long = "annotation", value_name = "NAME")]
+    annotations: Vec<String>,
     /// A file that lists messages with their params, results and directions, for a schema that does not list them
     #[arg(long, value_name = "FILE")]
     protocol: Option<PathBuf>,
@@ -25,7 +32,12 @@ pub(super) struct SchemaArgs {
 
 impl SchemaArgs {
     pub(super) fn options(&self) -> ReadOptions {
-        ReadOptions { dialect: self.dialect, root_name: self.root_name.clone() }
+        ReadOptions {
+            dialect: self.dialect,
+            root_name: self.root_name.clone(),
+            schema_folder: self.schema_folder.clone(),
+            annotations: self.annotations.clone(),
+        }
     }
 
     pub(super) fn mapping(&self) -> Result<Option<Mapping>, Error> {

@@ -14,7 +14,7 @@ fn generated_types_agree_with_the_suite() {
         let json = &groups[group.index];
         let schema = json.get("schema").expect("a schema");
         let dialect = (schema.get("$schema").is_none()).then(|| group.dialect.parse().expect("a dialect"));
-        let options = ReadOptions { dialect, root_name: Some("Root".into()) };
+        let options = ReadOptions { dialect, root_name: Some("Root".into()), ..ReadOptions::default() };
         let document = Document::parse_with("group.json", schema.to_string().as_bytes(), &options).expect("a schema");
         let protocol = mcpgen::model(document, "suite", false).expect("a model");
         let root = protocol.types.iter().position(|def| def.name == "Root").expect("a root");

@@ -87,6 +87,7 @@ impl SchemaPair<'_> {
             // MCP: a schema without `$schema` is written in 2020-12.
             dialect: (!declared).then_some(Dialect::Draft202012),
             root_name: Some(self.part.name().to_owned()),
+            ..ReadOptions::default()
         };
         let document = Document::of(self.tool.to_owned(), schema, String::new(), &options)?;
         let protocol = build::model(document, Status::Draft.as_str(), false)?;

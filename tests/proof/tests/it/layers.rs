@@ -81,6 +81,7 @@ const SCHEMA: Crate = Crate {
         "uri",
         "document",
         "references",
+        "read",
         "failure",
         "limits",
         "check",
