@@ -70,7 +70,11 @@ impl Output {
         for (index, group) in groups.iter().enumerate() {
             let schema = group.get("schema").ok_or("a group without a schema")?;
             let has_dialect = schema.get("$schema").is_some();
-            let options = ReadOptions { dialect: (!has_dialect).then_some(dialect), root_name: Some("Root".into()), ..ReadOptions::default() };
+            let options = ReadOptions {
+                dialect: (!has_dialect).then_some(dialect),
+                root_name: Some("Root".into()),
+                ..ReadOptions::default()
+            };
             let document = Document::parse_with("group.json", schema.to_string().as_bytes(), &options);
             // `codegen/tests/json_schema_suite.rs` checks the reasons for rejecting groups.
             let Ok(protocol) = document.and_then(|document| mcpgen::model(document, "suite", false)) else { continue };

@@ -23,7 +23,8 @@ pub enum Dialect {
 
 impl Dialect {
     /// All dialects, oldest first.
-    pub const ALL: [Dialect; 5] = [Dialect::Draft04, Dialect::Draft06, Dialect::Draft07, Dialect::Draft201909, Dialect::Draft202012];
+    pub const ALL: [Dialect; 5] =
+        [Dialect::Draft04, Dialect::Draft06, Dialect::Draft07, Dialect::Draft201909, Dialect::Draft202012];
 
     /// Returns the name of the dialect on the command line.
     pub fn as_str(self) -> &'static str {
@@ -38,7 +39,8 @@ impl Dialect {
 
     /// Returns the dialect that a `$schema` names.
     pub fn of_uri(uri: &str) -> Option<Dialect> {
-        let known = ["draft-04/schema", "draft-06/schema", "draft-07/schema", "draft/2019-09/schema", "draft/2020-12/schema"];
+        let known =
+            ["draft-04/schema", "draft-06/schema", "draft-07/schema", "draft/2019-09/schema", "draft/2020-12/schema"];
         let host = uri.trim_end_matches('#').split_once("://json-schema.org/")?.1;
         known.iter().position(|path| host == *path).map(|at| Dialect::ALL[at])
     }

@@ -139,7 +139,8 @@ fn dialect(file: &str, root: &Json, given: Option<Dialect>) -> Result<Dialect, E
         (_, None, Some(given)) => given,
         (Some(uri), None, None) => {
             let why = format!("{uri:?} is not a dialect that mcpgen reads");
-            let remedy = "use JSON Schema draft-04, draft-06, draft-07, 2019-09 or 2020-12, or name one with `--dialect`";
+            let remedy =
+                "use JSON Schema draft-04, draft-06, draft-07, 2019-09 or 2020-12, or name one with `--dialect`";
             problems.push(problem("/$schema", "$schema", why, remedy));
             Dialect::Draft202012
         }

@@ -89,7 +89,9 @@ impl Folders<'_> {
             Some(_) => path,
             None => path.with_extension("json"),
         };
-        own.into_iter().chain(named.into_iter().flat_map(|path| [path.clone(), with_suffix(path)])).find(|it| it.is_file())
+        own.into_iter()
+            .chain(named.into_iter().flat_map(|path| [path.clone(), with_suffix(path)]))
+            .find(|it| it.is_file())
     }
 }
 
@@ -117,7 +119,8 @@ fn bundle(document: &mut Document, folders: &Folders<'_>) -> Result<(), Error> {
     }
     if !digests.is_empty() {
         // The order of references does not depend on the machine, so neither does the digest.
-        document.sha256 = hex(&Sha256::digest([document.sha256.clone()].into_iter().chain(digests).collect::<String>()));
+        document.sha256 =
+            hex(&Sha256::digest([document.sha256.clone()].into_iter().chain(digests).collect::<String>()));
     }
     Ok(())
 }

@@ -35,7 +35,9 @@ fn references_lead_to_files() {
     write("types/old.json", r#"{"$schema": "http://json-schema.org/draft-04/schema#", "type": "string"}"#);
     write("store/shape.json", r#"{"type": "string"}"#);
     let schema = |reference: &str| {
-        format!(r#"{{"$schema": "http://json-schema.org/draft-07/schema#", "definitions": {{"A": {{"$ref": "{reference}"}}}}}}"#)
+        format!(
+            r#"{{"$schema": "http://json-schema.org/draft-07/schema#", "definitions": {{"A": {{"$ref": "{reference}"}}}}}}"#
+        )
     };
     let stored = ReadOptions { schema_folder: Some(home.path().join("store")), ..ReadOptions::default() };
     for (reference, options, expected) in [
@@ -76,7 +78,8 @@ fn digests_cover_all_files() {
 #[test]
 fn annotations_are_ignored() {
     let check = |keyword: &str, options: &ReadOptions| {
-        let text = format!(r#"{{"$schema": "http://json-schema.org/draft-07/schema#", "type": "string", "{keyword}": 1}}"#);
+        let text =
+            format!(r#"{{"$schema": "http://json-schema.org/draft-07/schema#", "type": "string", "{keyword}": 1}}"#);
         Document::parse_with("a.json", text.as_bytes(), options).and_then(normalise).is_ok()
     };
     let declared = ReadOptions { annotations: vec!["ui".into()], ..ReadOptions::default() };
