@@ -103,6 +103,7 @@ impl Folders<'_> {
 fn bundle(document: &mut Document, folders: &Folders<'_>) -> Result<(), Error> {
     let mut tried = HashSet::new();
     let mut digests = Vec::new();
+    let mut rest = MAX_BYTES;
     loop {
         let mut added = false;
         for (uri, reference) in missing_documents(document) {
@@ -110,7 +111,7 @@ fn bundle(document: &mut Document, folders: &Folders<'_>) -> Result<(), Error> {
                 continue;
             }
             let Some(path) = folders.file(&reference) else { continue };
-            let Some(json) = read(&path, &mut digests)? else { continue };
+            let Some(json) = read(&path, &mut rest, &mut digests)? else { continue };
             added |= add(document, &uri, &path, json);
         }
         if !added {
@@ -125,12 +126,13 @@ fn bundle(document: &mut Document, folders: &Folders<'_>) -> Result<(), Error> {
     Ok(())
 }
 
-/// Reads a document, unless it is larger than a document may be.
-fn read(path: &Path, digests: &mut Vec<String>) -> Result<Option<Json>, Error> {
+/// Reads a document, unless it has more than the `rest` of the bytes that all documents together may have.
+fn read(path: &Path, rest: &mut u64, digests: &mut Vec<String>) -> Result<Option<Json>, Error> {
     let size = std::fs::metadata(path).map_err(Error::io("reading", path))?.len();
-    if size > MAX_BYTES {
+    if size > *rest {
         return Ok(None);
     }
+    *rest -= size;
     let bytes = std::fs::read(path).map_err(Error::io("reading", path))?;
     digests.push(hex(&Sha256::digest(&bytes)));
     Json::read(&path.display().to_string(), &bytes).map(Some)
