@@ -116,7 +116,7 @@ codec::object! { CancelledNotificationParams;
 #[derive(Clone, Debug, PartialEq)]
 pub struct InitializeRequest {
     /// The ID that matches a response to its request. The sender of the request chooses it, and the response repeats
-    /// it. Since revision 2025-11-25.
+    /// it.
     pub id: RequestId,
     /// The parameters of the method.
     pub params: InitializeRequestParams,
@@ -406,7 +406,7 @@ codec::object! { LoggingMessageNotificationParams;
 #[derive(Clone, Debug, PartialEq)]
 pub struct PingRequest {
     /// The ID that matches a response to its request. The sender of the request chooses it, and the response repeats
-    /// it. Since revision 2025-11-25.
+    /// it.
     pub id: RequestId,
     /// The parameters of the method.
     pub params: Option<RequestParams>,

@@ -73,7 +73,7 @@ codec::object! { BooleanSchema;
 #[derive(Clone, Debug, PartialEq)]
 pub struct ElicitRequest {
     /// The ID that matches a response to its request. The sender of the request chooses it, and the response repeats
-    /// it. Only in revision 2025-11-25.
+    /// it. Until revision 2025-11-25.
     pub id: RequestId,
     /// The parameters of the method.
     pub params: ElicitRequestParams,

@@ -54,7 +54,7 @@ codec::string_enum! { LoggingLevel;
 #[derive(Clone, Debug, PartialEq)]
 pub struct SetLevelRequest {
     /// The ID that matches a response to its request. The sender of the request chooses it, and the response repeats
-    /// it. Since revision 2025-11-25.
+    /// it.
     pub id: RequestId,
     /// The parameters of the method.
     pub params: SetLevelRequestParams,

@@ -19,7 +19,7 @@ use crate::{Extra, JsonObject, Map, Revision, codec};
 #[derive(Clone, Debug, PartialEq)]
 pub struct GetPromptRequest {
     /// The ID that matches a response to its request. The sender of the request chooses it, and the response repeats
-    /// it. Since revision 2025-11-25.
+    /// it.
     pub id: RequestId,
     /// The parameters of the method.
     pub params: GetPromptRequestParams,
@@ -149,7 +149,7 @@ codec::object! { GetPromptResult;
 #[derive(Clone, Debug, PartialEq)]
 pub struct ListPromptsRequest {
     /// The ID that matches a response to its request. The sender of the request chooses it, and the response repeats
-    /// it. Since revision 2025-11-25.
+    /// it.
     pub id: RequestId,
     /// The parameters of the method.
     pub params: Option<PaginatedRequestParams>,

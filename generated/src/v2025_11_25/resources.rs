@@ -88,7 +88,7 @@ codec::union! { TextOrBlobResourceContents blank BlobResourceContents;
 #[derive(Clone, Debug, PartialEq)]
 pub struct ListResourceTemplatesRequest {
     /// The ID that matches a response to its request. The sender of the request chooses it, and the response repeats
-    /// it. Since revision 2025-11-25.
+    /// it.
     pub id: RequestId,
     /// The parameters of the method.
     pub params: Option<PaginatedRequestParams>,
@@ -179,7 +179,7 @@ codec::object! { ListResourceTemplatesResult;
 #[derive(Clone, Debug, PartialEq)]
 pub struct ListResourcesRequest {
     /// The ID that matches a response to its request. The sender of the request chooses it, and the response repeats
-    /// it. Since revision 2025-11-25.
+    /// it.
     pub id: RequestId,
     /// The parameters of the method.
     pub params: Option<PaginatedRequestParams>,
@@ -272,7 +272,7 @@ codec::object! { ListResourcesResult;
 #[derive(Clone, Debug, PartialEq)]
 pub struct ReadResourceRequest {
     /// The ID that matches a response to its request. The sender of the request chooses it, and the response repeats
-    /// it. Since revision 2025-11-25.
+    /// it.
     pub id: RequestId,
     /// The parameters of the method.
     pub params: ReadResourceRequestParams,
@@ -708,7 +708,7 @@ codec::object! { ResourceUpdatedNotificationParams;
 #[derive(Clone, Debug, PartialEq)]
 pub struct SubscribeRequest {
     /// The ID that matches a response to its request. The sender of the request chooses it, and the response repeats
-    /// it. Since revision 2025-11-25.
+    /// it.
     pub id: RequestId,
     /// The parameters of the method.
     pub params: SubscribeRequestParams,
@@ -830,7 +830,7 @@ codec::object! { TextResourceContents;
 #[derive(Clone, Debug, PartialEq)]
 pub struct UnsubscribeRequest {
     /// The ID that matches a response to its request. The sender of the request chooses it, and the response repeats
-    /// it. Since revision 2025-11-25.
+    /// it.
     pub id: RequestId,
     /// The parameters of the method.
     pub params: UnsubscribeRequestParams,

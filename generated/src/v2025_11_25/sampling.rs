@@ -23,7 +23,7 @@ use crate::{Extra, JsonObject, Number, Revision, TaskRequest, codec};
 #[derive(Clone, Debug, PartialEq)]
 pub struct CreateMessageRequest {
     /// The ID that matches a response to its request. The sender of the request chooses it, and the response repeats
-    /// it. Only in revision 2025-11-25.
+    /// it. Until revision 2025-11-25.
     pub id: RequestId,
     /// The parameters of the method.
     pub params: CreateMessageRequestParams,

@@ -24,7 +24,7 @@ use crate::{Extra, JsonObject, Map, Revision, TaskRequest, codec};
 #[derive(Clone, Debug, PartialEq)]
 pub struct CallToolRequest {
     /// The ID that matches a response to its request. The sender of the request chooses it, and the response repeats
-    /// it. Since revision 2025-11-25.
+    /// it.
     pub id: RequestId,
     /// The parameters of the method.
     pub params: CallToolRequestParams,
@@ -194,7 +194,7 @@ codec::object! { CallToolResult;
 #[derive(Clone, Debug, PartialEq)]
 pub struct ListToolsRequest {
     /// The ID that matches a response to its request. The sender of the request chooses it, and the response repeats
-    /// it. Since revision 2025-11-25.
+    /// it.
     pub id: RequestId,
     /// The parameters of the method.
     pub params: Option<PaginatedRequestParams>,

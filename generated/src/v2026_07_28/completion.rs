@@ -19,7 +19,7 @@ use crate::{Extra, Map, Revision, codec};
 #[derive(Clone, Debug, PartialEq)]
 pub struct CompleteRequest {
     /// The ID that matches a response to its request. The sender of the request chooses it, and the response repeats
-    /// it. Since revision 2025-11-25.
+    /// it.
     pub id: RequestId,
     /// The parameters of the method.
     pub params: CompleteRequestParams,

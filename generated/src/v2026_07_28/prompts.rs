@@ -24,7 +24,7 @@ use crate::{Extra, Map, Revision, codec};
 #[derive(Clone, Debug, PartialEq)]
 pub struct GetPromptRequest {
     /// The ID that matches a response to its request. The sender of the request chooses it, and the response repeats
-    /// it. Since revision 2025-11-25.
+    /// it.
     pub id: RequestId,
     /// The parameters of the method.
     pub params: GetPromptRequestParams,
@@ -262,7 +262,7 @@ codec::boxed_union! { InputRequiredOrGetPromptResult blank InputRequiredResult;
 #[derive(Clone, Debug, PartialEq)]
 pub struct ListPromptsRequest {
     /// The ID that matches a response to its request. The sender of the request chooses it, and the response repeats
-    /// it. Since revision 2025-11-25.
+    /// it.
     pub id: RequestId,
     /// The parameters of the method.
     pub params: PaginatedRequestParams,

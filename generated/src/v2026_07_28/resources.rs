@@ -92,7 +92,7 @@ codec::union! { TextOrBlobResourceContents blank BlobResourceContents;
 #[derive(Clone, Debug, PartialEq)]
 pub struct ListResourceTemplatesRequest {
     /// The ID that matches a response to its request. The sender of the request chooses it, and the response repeats
-    /// it. Since revision 2025-11-25.
+    /// it.
     pub id: RequestId,
     /// The parameters of the method.
     pub params: PaginatedRequestParams,
@@ -237,7 +237,7 @@ codec::object! { ListResourceTemplatesResultResponse;
 #[derive(Clone, Debug, PartialEq)]
 pub struct ListResourcesRequest {
     /// The ID that matches a response to its request. The sender of the request chooses it, and the response repeats
-    /// it. Since revision 2025-11-25.
+    /// it.
     pub id: RequestId,
     /// The parameters of the method.
     pub params: PaginatedRequestParams,
@@ -380,7 +380,7 @@ codec::object! { ListResourcesResultResponse;
 #[derive(Clone, Debug, PartialEq)]
 pub struct ReadResourceRequest {
     /// The ID that matches a response to its request. The sender of the request chooses it, and the response repeats
-    /// it. Since revision 2025-11-25.
+    /// it.
     pub id: RequestId,
     /// The parameters of the method.
     pub params: ReadResourceRequestParams,

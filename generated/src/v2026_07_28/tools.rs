@@ -25,7 +25,7 @@ use crate::{Extra, Json, Revision, codec};
 #[derive(Clone, Debug, PartialEq)]
 pub struct CallToolRequest {
     /// The ID that matches a response to its request. The sender of the request chooses it, and the response repeats
-    /// it. Since revision 2025-11-25.
+    /// it.
     pub id: RequestId,
     /// The parameters of the method.
     pub params: CallToolRequestParams,
@@ -298,7 +298,7 @@ codec::boxed_union! { InputRequiredOrCallToolResult blank InputRequiredResult;
 #[derive(Clone, Debug, PartialEq)]
 pub struct ListToolsRequest {
     /// The ID that matches a response to its request. The sender of the request chooses it, and the response repeats
-    /// it. Since revision 2025-11-25.
+    /// it.
     pub id: RequestId,
     /// The parameters of the method.
     pub params: PaginatedRequestParams,

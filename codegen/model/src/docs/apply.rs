@@ -4,7 +4,7 @@ use std::collections::HashMap;
 
 use crate::docs::book::DocBook;
 use crate::docs::targets::targets;
-use crate::{DocEntry, DocTarget, Docs, Protocol, Shape};
+use crate::{DocEntry, DocTarget, Docs, Protocol, Shape, Tag};
 
 impl DocBook {
     /// Applies the documentation to a revision, and marks its deprecated items.
@@ -55,7 +55,9 @@ pub fn stamp_lifetimes(protocols: &mut [Protocol]) {
     let (mut since, mut until) = (HashMap::<DocTarget, String>::new(), HashMap::new());
     for protocol in protocols.iter_mut() {
         for target in targets(protocol).collect::<Vec<_>>() {
-            let first = since.entry(target.clone()).or_insert_with(|| protocol.revision.clone());
+            let owner = owner_of_envelope(protocol, &target).and_then(|owner| since.get(&owner).cloned());
+            let first =
+                since.entry(target.clone()).or_insert_with(|| owner.unwrap_or_else(|| protocol.revision.clone()));
             protocol.docs.since.insert(target.clone(), first.clone());
             until.insert(target, protocol.revision.clone());
         }
@@ -66,4 +68,12 @@ pub fn stamp_lifetimes(protocols: &mut [Protocol]) {
         let removed = targets(protocol).filter_map(|target| until.get_key_value(&target));
         protocol.docs.until = removed.map(|(target, last)| (target.clone(), last.clone())).collect();
     }
+}
+
+/// Returns the message whose `id` a target is. JSON-RPC has always required it, even in revisions whose schema does not
+/// state it.
+fn owner_of_envelope(protocol: &Protocol, target: &DocTarget) -> Option<DocTarget> {
+    let DocTarget::Member(owner, member) = target else { return None };
+    let is_message = || protocol.find(owner).is_some_and(|def| Tag::of(def).is_some());
+    (member == "id" && is_message()).then(|| DocTarget::Type(owner.clone()))
 }
