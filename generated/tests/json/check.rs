@@ -216,7 +216,7 @@ fn check_reference(json: JsonRef<'_>, value: &Value) {
         let pointer = format!("/{}", name.replace('~', "~0").replace('/', "~1"));
         assert_eq!(json.pointer(&pointer).map(JsonRef::text), Some(member.text()));
     }
-    assert_eq!(json.get("no such member").map(JsonRef::text), value.get("no such member").map(|_| "another"));
+    assert_eq!(json.get("no such member").is_some(), value.get("no such member").is_some());
 }
 
 /// Checks the text of every value inside this one.
