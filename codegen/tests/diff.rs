@@ -178,6 +178,19 @@ fn reads_files_in_commits() {
     Answer { arguments: "outside".into(), output: output.expect("mcpgen runs") }.exits(2).prints(&["git reports"]);
 }
 
+/// References lead to files beside each schema.
+#[test]
+fn compares_schemas_in_several_files() {
+    let project = Project::empty();
+    for (folder, size) in
+        [("old", r#"{"type": "integer", "maximum": 9}"#), ("new", r#"{"type": "integer", "maximum": 5}"#)]
+    {
+        project.write(&format!("{folder}/schema.json"), r#"{"definitions": {"Box": {"$ref": "size.json"}}}"#);
+        project.write(&format!("{folder}/size.json"), size);
+    }
+    project.run(&["diff", "old/schema.json", "new/schema.json"]).exits(1).prints(&["limit-tightened"]);
+}
+
 #[test]
 fn compares_different_dialects() {
     let project = Project::new();

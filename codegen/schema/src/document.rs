@@ -1,5 +1,6 @@
 //! A document that was read, but not interpreted.
 
+use std::collections::HashMap;
 use std::path::PathBuf;
 
 use indexmap::IndexMap;
@@ -27,6 +28,8 @@ pub struct Document {
     root_name: Option<String>,
     /// The files that references lead to. Their documents are among the definitions.
     pub files: Vec<PathBuf>,
+    /// Why files that references lead to are not among the definitions, by the URI of the document.
+    pub(crate) refused: HashMap<String, String>,
     /// Keywords that are annotations besides those that mcpgen knows.
     pub(crate) annotations: Vec<String>,
 }
@@ -38,8 +41,9 @@ pub struct ReadOptions {
     pub dialect: Option<Dialect>,
     /// The name of the type at the root of the document. By default, it is derived from the name of the file.
     pub root_name: Option<String>,
-    /// A folder with the documents that references may lead to, by the last segment of their URIs. Documents in the folder
-    /// of the file itself are found without it.
+    /// The folder of the schema, below which relative references lead to files. By default that of the file, if one is read.
+    pub folder: Option<PathBuf>,
+    /// A folder with files for references of any URI, by its last segment.
     pub schema_folder: Option<PathBuf>,
     /// Keywords to ignore because they are annotations: they do not affect which values are accepted.
     pub annotations: Vec<String>,
@@ -53,7 +57,7 @@ impl Document {
     pub fn of(file: String, root: Json, sha256: String, options: &ReadOptions) -> Result<Document, Error> {
         let dialect = dialect(&file, &root, options.dialect)?;
         let (root_name, annotations) = (options.root_name.clone(), options.annotations.clone());
-        Ok(Document { file, sha256, dialect, root, root_name, files: Vec::new(), annotations })
+        Ok(Document { file, sha256, dialect, root, root_name, files: Vec::new(), refused: HashMap::new(), annotations })
     }
 
     /// Returns the definitions by name, in the order of the file.

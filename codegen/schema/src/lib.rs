@@ -18,8 +18,8 @@
 //!                                \-> compile -> Check
 //! ```
 //!
-//! `read` reads a [`Document`] in a [`Dialect`], with the files that its references lead to. `references` finds its definitions and the
-//! targets of references, which `uri` resolves. `lower` translates keywords into the normal form ([`normal`], with
+//! `read` reads a [`Document`] in a [`Dialect`], with the files that its references lead to. `references` finds its
+//! definitions and the targets of references, which `uri` resolves. `lower` translates keywords into the normal form ([`normal`], with
 //! `limits`), `lower_types` those that apply to one JSON type. [`algebra`] compares the values that schemas accept.
 //! [`normalise()`] runs all of these.
 //!

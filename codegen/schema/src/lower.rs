@@ -193,7 +193,7 @@ impl Lower<'_> {
                 ),
                 None => (
                     "mcpgen does not implement this keyword".to_owned(),
-                    "if it is an annotation, pass `--annotation`; otherwise remove it",
+                    "remove it or, if it is an annotation, name it (`--annotation`, `ReadOptions::annotations`)",
                 ),
             };
             self.problem(&path.down(keyword), keyword, why, remedy);

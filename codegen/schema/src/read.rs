@@ -1,7 +1,7 @@
 //! Reads documents. Those that references lead to become definitions: files in the folder of the document, or in a folder of
 //! schemas that the caller names. Nothing is read from the network.
 
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 use std::path::{Component, Path, PathBuf};
 
 use indexmap::IndexMap;
@@ -10,8 +10,9 @@ use sha2::{Digest, Sha256};
 use crate::document::{Document, MAX_BYTES, ReadOptions, declared_dialect};
 use crate::error::{Error, Problem};
 use crate::json::Json;
-use crate::references::missing_documents;
+use crate::references::{MissingDocument, missing_documents};
 use crate::text::hex;
+use crate::uri::split_fragment;
 
 impl Document {
     /// Reads a file.
@@ -33,7 +34,8 @@ impl Document {
             return Err(too_large(&file, size));
         }
         let bytes = std::fs::read(path).map_err(Error::io("reading", path))?;
-        Document::bundled(file, &bytes, options, path.parent())
+        let folder = options.folder.as_deref().or(path.parent());
+        Document::with_files(file, &bytes, options, folder)
     }
 
     /// Reads bytes. Messages refer to them as `file`.
@@ -49,118 +51,124 @@ impl Document {
     /// # Errors
     /// The errors of [`Self::parse`].
     pub fn parse_with(file: impl Into<String>, bytes: &[u8], options: &ReadOptions) -> Result<Document, Error> {
-        Document::bundled(file.into(), bytes, options, None)
+        Document::with_files(file.into(), bytes, options, options.folder.as_deref())
     }
 
-    fn bundled(file: String, bytes: &[u8], options: &ReadOptions, folder: Option<&Path>) -> Result<Document, Error> {
+    fn with_files(file: String, bytes: &[u8], options: &ReadOptions, folder: Option<&Path>) -> Result<Document, Error> {
         if bytes.len() as u64 > MAX_BYTES {
             return Err(too_large(&file, bytes.len() as u64));
         }
         let root = Json::read(&file, bytes)?;
-        let mut document = Document::of(file, root, hex(&Sha256::digest(bytes)), options)?;
-        bundle(&mut document, &Folders { own: folder, named: options.schema_folder.as_deref() })?;
-        Ok(document)
+        let document = Document::of(file, root, hex(&Sha256::digest(bytes)), options)?;
+        let named = options.schema_folder.as_deref();
+        Bundle { document, folder, named, folders: HashMap::new(), rest: MAX_BYTES, digests: Vec::new() }.complete()
     }
 }
 
 /// The maximum number of documents that are added to one.
 const MAX_DOCUMENTS: usize = 200;
 
-/// The folders with the documents that references may lead to.
-struct Folders<'a> {
+/// A document to which those that references lead to are added.
+struct Bundle<'a> {
+    document: Document,
     /// The folder of the document.
-    own: Option<&'a Path>,
+    folder: Option<&'a Path>,
     /// The folder that the caller names.
     named: Option<&'a Path>,
+    /// The folders of the added documents, by their URIs.
+    folders: HashMap<String, PathBuf>,
+    /// The number of bytes that all further documents together may have.
+    rest: u64,
+    /// The digests of the added documents.
+    digests: Vec<String>,
 }
 
-impl Folders<'_> {
-    /// Returns the file of a reference: the path that it states below the document's own folder, or its last segment in
-    /// the named folder.
-    fn file(&self, reference: &str) -> Option<PathBuf> {
-        let reference = reference.split('#').next().unwrap_or_default();
-        let relative = Path::new(reference.strip_prefix("./").unwrap_or(reference));
-        // A schema must not lead to files outside the folder.
-        let is_below = !reference.is_empty() && relative.components().all(|part| matches!(part, Component::Normal(_)));
-        let own = self.own.filter(|_| is_below).map(|folder| folder.join(relative));
-        let name = reference.rsplit('/').next().filter(|name| !name.is_empty() && *name != "..");
-        let named = self.named.zip(name).map(|(folder, name)| folder.join(name));
-        let with_suffix = |path: PathBuf| match path.extension() {
-            Some(_) => path,
-            None => path.with_extension("json"),
-        };
-        own.into_iter()
-            .chain(named.into_iter().flat_map(|path| [path.clone(), with_suffix(path)]))
-            .find(|it| it.is_file())
-    }
-}
-
-/// Adds the documents that a document refers to, directly or through others. A reference without a file stays, and is a
-/// problem later.
-///
-/// # Errors
-/// [`Error::Io`] and [`Error::Json`] of the files that exist.
-fn bundle(document: &mut Document, folders: &Folders<'_>) -> Result<(), Error> {
-    let mut tried = HashSet::new();
-    let mut digests = Vec::new();
-    let mut rest = MAX_BYTES;
-    loop {
-        let mut added = false;
-        for (uri, reference) in missing_documents(document) {
-            if document.files.len() >= MAX_DOCUMENTS || !tried.insert(uri.clone()) {
-                continue;
+impl Bundle<'_> {
+    /// Adds all documents that references lead to, directly or through others. A reference without a file stays, and is
+    /// reported with the other problems of the schema.
+    ///
+    /// # Errors
+    /// [`Error::Io`] and [`Error::Json`] of the files that exist.
+    fn complete(mut self) -> Result<Document, Error> {
+        let mut tried = HashSet::new();
+        let mut is_complete = false;
+        while !is_complete {
+            is_complete = true;
+            for missing in missing_documents(&self.document) {
+                if !tried.insert(missing.uri.clone()) {
+                    continue;
+                }
+                let Some(path) = self.file(&missing) else { continue };
+                match self.add(&missing.uri, &path)? {
+                    Ok(()) => is_complete = false,
+                    Err(why) => drop(self.document.refused.insert(missing.uri, format!("{}: {why}", path.display()))),
+                }
             }
-            let Some(path) = folders.file(&reference) else { continue };
-            let Some(json) = read(&path, &mut rest, &mut digests)? else { continue };
-            added |= add(document, &uri, &path, json);
         }
-        if !added {
-            break;
+        if !self.digests.is_empty() {
+            let all = [&self.document.sha256].into_iter().chain(&self.digests);
+            self.document.sha256 = hex(&Sha256::digest(all.map(String::as_str).collect::<String>()));
         }
+        Ok(self.document)
     }
-    if !digests.is_empty() {
-        // The order of references does not depend on the machine, so neither does the digest.
-        document.sha256 =
-            hex(&Sha256::digest([document.sha256.clone()].into_iter().chain(digests).collect::<String>()));
+
+    /// Returns the file of a document: at the path of the reference, below the folder of the document with the reference, or
+    /// in the named folder.
+    fn file(&self, missing: &MissingDocument) -> Option<PathBuf> {
+        let path = split_fragment(&missing.reference).0;
+        let path = path.strip_prefix("./").unwrap_or(path);
+        let folder = self.folders.get(&missing.base).map(PathBuf::as_path).or(self.folder);
+        // A schema must not lead to files outside the folder.
+        let is_below = Path::new(path).components().all(|part| matches!(part, Component::Normal(_)));
+        let relative = folder.filter(|_| is_below).map(|folder| folder.join(path));
+        let name = path.rsplit('/').next().filter(|name| !matches!(*name, "" | "." | ".."));
+        let named = self.named.zip(name);
+        let named =
+            named.into_iter().flat_map(|(folder, name)| [folder.join(name), folder.join(format!("{name}.json"))]);
+        relative.into_iter().chain(named).find(|path| path.is_file())
     }
-    Ok(())
+
+    /// Adds a document as a definition. Returns the reason if it cannot be one.
+    fn add(&mut self, uri: &str, path: &Path) -> Result<Result<(), String>, Error> {
+        if self.document.files.len() >= MAX_DOCUMENTS {
+            return Ok(Err(format!("there are more than {MAX_DOCUMENTS} files")));
+        }
+        let size = std::fs::metadata(path).map_err(Error::io("reading", path))?.len();
+        if size > self.rest {
+            return Ok(Err(format!("all files together have more than {MAX_BYTES} bytes")));
+        }
+        let bytes = std::fs::read(path).map_err(Error::io("reading", path))?;
+        let Json::Object(mut members) = Json::read(&path.display().to_string(), &bytes)? else {
+            return Ok(Err("it is not an object".to_owned()));
+        };
+        let own = self.document.dialect;
+        if let Some(other) = declared_dialect(&members).filter(|dialect| *dialect != own) {
+            return Ok(Err(format!("it is written in {other}, and the schema in {own}")));
+        }
+        // References find the document by the URI that they resolve to, which its own may spell differently.
+        members.insert(own.id().to_owned(), Json::String(uri.to_owned()));
+        let container = self.document.container();
+        let Json::Object(root) = &mut self.document.root else {
+            return Ok(Err("the schema has no definitions".to_owned()));
+        };
+        let definitions = root.entry(container.to_owned()).or_insert_with(|| Json::Object(IndexMap::new()));
+        let Json::Object(definitions) = definitions else { return Ok(Err("the schema has no definitions".to_owned())) };
+        definitions.insert(free_name(definitions, path), Json::Object(members));
+        self.rest -= size;
+        self.digests.push(hex(&Sha256::digest(&bytes)));
+        self.folders.extend(path.parent().map(|folder| (uri.to_owned(), folder.to_owned())));
+        self.document.files.push(path.to_owned());
+        Ok(Ok(()))
+    }
 }
 
-/// Reads a document, unless it has more than the `rest` of the bytes that all documents together may have.
-fn read(path: &Path, rest: &mut u64, digests: &mut Vec<String>) -> Result<Option<Json>, Error> {
-    let size = std::fs::metadata(path).map_err(Error::io("reading", path))?.len();
-    if size > *rest {
-        return Ok(None);
-    }
-    *rest -= size;
-    let bytes = std::fs::read(path).map_err(Error::io("reading", path))?;
-    digests.push(hex(&Sha256::digest(&bytes)));
-    Json::read(&path.display().to_string(), &bytes).map(Some)
-}
-
-/// Adds a document as a definition. Returns whether it can be one: it is an object, and in the same dialect.
-fn add(document: &mut Document, uri: &str, path: &Path, json: Json) -> bool {
-    let Json::Object(mut members) = json else { return false };
-    if declared_dialect(&members).is_some_and(|dialect| dialect != document.dialect) {
-        return false;
-    }
-    // References find the document by the URI that they resolve to, which its own may spell differently.
-    members.insert(document.dialect.id().to_owned(), Json::String(uri.to_owned()));
-    let container = document.container();
-    let Json::Object(root) = &mut document.root else { return false };
-    let definitions = root.entry(container.to_owned()).or_insert_with(|| Json::Object(IndexMap::new()));
-    let Json::Object(definitions) = definitions else { return false };
+/// Returns a name for the document in a file: the name of the file, with a number if a definition has it already.
+fn free_name(definitions: &IndexMap<String, Json>, path: &Path) -> String {
     let stem = path.file_stem().unwrap_or_default().to_string_lossy();
-    let stem = stem.strip_suffix(".schema").unwrap_or(&stem).to_owned();
-    let mut name = stem.clone();
-    let mut number = 2;
-    while definitions.contains_key(&name) {
-        name = format!("{stem}{number}");
-        number += 1;
-    }
-    definitions.insert(name, Json::Object(members));
-    document.files.push(path.to_owned());
-    true
+    let stem = stem.strip_suffix(".schema").unwrap_or(&stem);
+    let numbered = (2..).map(|number| format!("{stem}{number}"));
+    let mut names = std::iter::once(stem.to_owned()).chain(numbered);
+    names.find(|name| !definitions.contains_key(name)).unwrap_or_default()
 }
 
 fn too_large(file: &str, size: u64) -> Error {

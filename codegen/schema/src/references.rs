@@ -130,13 +130,24 @@ impl<'d> References<'d> {
     }
 }
 
-/// Returns the documents that references lead to, but that are no part of this one: their URIs, and the references.
-pub(crate) fn missing_documents(document: &Document) -> Vec<(String, String)> {
+/// A document that a reference leads to, and that is not part of the one with the reference.
+pub(crate) struct MissingDocument {
+    /// Its URI.
+    pub uri: String,
+    /// The reference.
+    pub reference: String,
+    /// The base URI of the reference.
+    pub base: String,
+}
+
+/// Returns the documents that references lead to, and that are not part of this one.
+pub(crate) fn missing_documents(document: &Document) -> Vec<MissingDocument> {
     let index = Index::of(document);
-    let missing = index.refs.iter().filter_map(|(_, text, base)| {
-        let resolved = resolve(base, text);
-        let (uri, _) = split_fragment(&resolved);
-        (!index.resources.contains_key(uri)).then(|| (uri.to_owned(), text.clone()))
+    let missing = index.refs.iter().filter_map(|(_, reference, base)| {
+        let resolved = resolve(base, reference);
+        let uri = split_fragment(&resolved).0.to_owned();
+        let is_missing = !index.resources.contains_key(&uri);
+        is_missing.then(|| MissingDocument { uri, reference: reference.clone(), base: base.clone() })
     });
     missing.collect()
 }
@@ -202,8 +213,17 @@ impl Index {
         let resolved = resolve(base, text);
         let (uri, fragment) = split_fragment(&resolved);
         let Some(resource) = self.resources.get(uri) else {
-            let why = format!("{} is not a reference to a definition of this document", quoted(text));
-            let remedy = format!("write \"#/{}/NAME\"", document.dialect.container());
+            let why = match document.refused.get(uri) {
+                Some(why) => format!("{} leads to a file that cannot be read: {why}", quoted(text)),
+                None => format!("{} is not a reference to a definition of this document", quoted(text)),
+            };
+            let remedy = match uri.is_empty() {
+                true => format!("write \"#/{}/NAME\"", document.dialect.container()),
+                false => format!(
+                    "put the file into the folder of the schema, name its folder with `--schema-folder`, or write \"#/{}/NAME\"",
+                    document.dialect.container()
+                ),
+            };
             return Err(Unresolved { why, remedy });
         };
         let fragment = percent_decoded(fragment);

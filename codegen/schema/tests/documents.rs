@@ -31,6 +31,8 @@ fn references_lead_to_files() {
         "types/box.json",
         r##"{"definitions": {"Box": {"type": "object", "properties": {"size": {"$ref": "size.json#/definitions/Size"}}}}}"##,
     );
+    write("types/parts/lid.json", r##"{"definitions": {"Lid": {"$ref": "hinge.json"}}}"##);
+    write("types/parts/hinge.json", r#"{"type": "string"}"#);
     write("outside.json", r#"{"type": "string"}"#);
     write("types/old.json", r#"{"$schema": "http://json-schema.org/draft-04/schema#", "type": "string"}"#);
     write("store/shape.json", r#"{"type": "string"}"#);
@@ -46,9 +48,11 @@ fn references_lead_to_files() {
         ("https://example.com/shape.json", &stored, Ok(vec!["A", "shape"])),
         ("https://example.com/shape", &stored, Ok(vec!["A", "shape"])),
         ("https://example.com/shape.json", &ReadOptions::default(), Err("is not a reference to a definition")),
+        // The other file is beside the one that refers to it.
+        ("parts/lid.json#/definitions/Lid", &ReadOptions::default(), Ok(vec!["A", "lid", "hinge", "Lid"])),
         // Nothing outside the folder, and nothing in another dialect.
         ("../outside.json", &ReadOptions::default(), Err("is not a reference to a definition")),
-        ("old.json", &ReadOptions::default(), Err("is not a reference to a definition")),
+        ("old.json", &ReadOptions::default(), Err("it is written in draft-04, and the schema in draft-07")),
         ("absent.json", &ReadOptions::default(), Err("is not a reference to a definition")),
     ] {
         let path = write("types/a.json", &schema(reference));

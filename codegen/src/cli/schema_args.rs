@@ -18,8 +18,7 @@ pub(super) struct SchemaArgs {
     /// The name of the type at the root of the schema [default: from the name of the file]
     #[arg(long, value_name = "NAME")]
     root_name: Option<String>,
-    /// A folder with the schemas that references lead to, by the last segment of their URIs. Schemas in the folder of the
-    /// file are found without it
+    /// A folder with files for references of any URI, by its last segment. Relative references lead to files without it
     #[arg(long, value_name = "DIR")]
     schema_folder: Option<PathBuf>,
     /// A keyword that does not affect which documents are valid. Can be repeated
@@ -35,6 +34,7 @@ impl SchemaArgs {
         ReadOptions {
             dialect: self.dialect,
             root_name: self.root_name.clone(),
+            folder: None,
             schema_folder: self.schema_folder.clone(),
             annotations: self.annotations.clone(),
         }

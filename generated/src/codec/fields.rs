@@ -148,6 +148,7 @@ impl<'a> Cursor<'a> {
                 if !seen.insert(index) {
                     return Err(value.error(ErrorKind::Duplicate));
                 }
+                // The reader of the envelope has compared these constants.
                 if !(self.is_body && matches!(*known, "jsonrpc" | "method") && constants.contains(&index)) {
                     fields.read_member(index, value, unread)?;
                 }

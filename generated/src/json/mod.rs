@@ -192,7 +192,7 @@ impl Json {
     /// Returns a copy of the object with one more member, before the others, or `None` if the value is not an object.
     /// Does not check whether a member of this name already exists.
     #[must_use]
-    pub fn with_member<T: Encode + ?Sized>(&self, name: &str, value: &T) -> Option<Self> {
+    pub fn with_first_member<T: Encode + ?Sized>(&self, name: &str, value: &T) -> Option<Self> {
         let text = self.text();
         let rest = text.strip_prefix('{')?;
         let mut bytes = Vec::with_capacity(text.len() + name.len() + 64);

@@ -234,7 +234,7 @@ impl Modern {
             Completed::Edited(edited) => Ok(edited),
             Completed::Unchanged => Ok(result),
             Completed::WithoutMeta => {
-                result.with_member("_meta", &self.default_meta).ok_or_else(|| invalid(&"not an object"))
+                result.with_first_member("_meta", &self.default_meta).ok_or_else(|| invalid(&"not an object"))
             }
         }
     }

@@ -76,7 +76,7 @@ pub trait Extension: Send + Sync + 'static {
     /// The identifier, such as `io.modelcontextprotocol/tasks`.
     const IDENTIFIER: &'static str;
 
-    /// The type of the settings that each side declares, or [`JsonObject`] if there are none.
+    /// The type of the settings that each side declares, or [`JsonObject`] for an extension without settings.
     type Settings: Serialize + DeserializeOwned;
 
     /// Returns the settings of this side. They must be a JSON object.

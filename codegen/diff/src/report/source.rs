@@ -6,7 +6,7 @@ use std::path::{Component, Path};
 use std::process::{Command, Stdio};
 
 use mcpgen_model::{Protocol, Status, build};
-use mcpgen_schema::{Document, Error, MAX_BYTES, Problem};
+use mcpgen_schema::{Document, Error, MAX_BYTES, Problem, ReadOptions};
 
 /// A schema to compare.
 #[derive(Debug)]
@@ -61,7 +61,12 @@ impl Source {
 
     /// Reads a schema that is not vendored. It is treated as a draft: fixups that do not match are not errors.
     fn draft(text: SourceText) -> Result<Source, Error> {
-        let mut parsed = Document::parse(text.name(), &text.bytes)?;
+        let folder = match locator(&text.label)? {
+            Locator::File(path) => path.parent().map(Path::to_owned),
+            _ => None,
+        };
+        let options = ReadOptions { folder, ..ReadOptions::default() };
+        let mut parsed = Document::parse_with(text.name(), &text.bytes, &options)?;
         // The names of the files may differ, but the types at the roots are the same.
         parsed.set_root_name("Root");
         let protocol = build::model(parsed, Status::Draft.as_str(), false)?;

@@ -74,7 +74,7 @@ pub enum Others {
     Open,
     /// They have values of this type.
     Typed(NodeId),
-    /// There are none.
+    /// They are not allowed.
     Closed,
 }
 
