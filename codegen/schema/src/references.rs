@@ -213,15 +213,21 @@ impl Index {
         let resolved = resolve(base, text);
         let (uri, fragment) = split_fragment(&resolved);
         let Some(resource) = self.resources.get(uri) else {
-            let why = match document.refused.get(uri) {
-                Some(why) => format!("{} leads to a file that cannot be read: {why}", quoted(text)),
-                None => format!("{} is not a reference to a definition of this document", quoted(text)),
-            };
-            let remedy = match uri.is_empty() {
-                true => format!("write \"#/{}/NAME\"", document.dialect.container()),
-                false => format!(
-                    "put the file into the folder of the schema, name its folder with `--schema-folder`, or write \"#/{}/NAME\"",
-                    document.dialect.container()
+            let container = document.dialect.container();
+            let (why, remedy) = match document.refused.get(uri) {
+                Some(why) => (
+                    format!("{} leads to a file that cannot be added: {why}", quoted(text)),
+                    format!("change the file, or copy its definitions to \"#/{container}\""),
+                ),
+                None => (
+                    format!("{} is not a reference to a definition of this document", quoted(text)),
+                    match uri.is_empty() {
+                        true => format!("write \"#/{container}/NAME\""),
+                        false => format!(
+                            "put the file into the folder of the schema, name its folder with `--schema-folder`, or write \
+                             \"#/{container}/NAME\""
+                        ),
+                    },
                 ),
             };
             return Err(Unresolved { why, remedy });
