@@ -51,17 +51,17 @@ fn rules_convert_what_the_schemas_do_not_tell() {
         (
             result("tools/list", V4, V5),
             r#"{"tools":[]}"#,
-            r#"{"tools":[],"cacheScope":"private","resultType":"complete","ttlMs":0}"#,
+            r#"{"tools":[],"ttlMs":0,"cacheScope":"private","resultType":"complete"}"#,
         ),
         (
             result("tools/list", V5, V4),
-            r#"{"tools":[],"cacheScope":"private","resultType":"complete","ttlMs":0.0}"#,
+            r#"{"tools":[],"ttlMs":0.0,"cacheScope":"private","resultType":"complete"}"#,
             r#"{"tools":[]}"#,
         ),
         (
             result("tools/list", V5, V4),
-            r#"{"tools":[],"cacheScope":"public","resultType":"complete","ttlMs":5}"#,
-            "{\"tools\":[]}\n/cacheScope: not defined in revision 2025-11-25\n/ttlMs: not defined in revision 2025-11-25",
+            r#"{"tools":[],"ttlMs":5,"cacheScope":"public","resultType":"complete"}"#,
+            "{\"tools\":[]}\n/ttlMs: not defined in revision 2025-11-25\n/cacheScope: not defined in revision 2025-11-25",
         ),
         // request-params, request-metadata, request-revision, request-capabilities
         (

@@ -75,7 +75,7 @@ const LOG: &[(char, &str, &str)] = &[
     (
         's',
         r#""id":5,"result":{"task":{"taskId":"t"}}"#,
-        "5 invalid: tools/call task result: task.createdAt: missing required member",
+        "5 invalid: tools/call task result: task.status: missing required member",
     ),
     // Not a call that runs as a task.
     ('c', r#""id":5,"method":"tools/call","params":{"name":"add"}"#, "request 5 tools/call"),

@@ -9,7 +9,7 @@ use mcpgen_types::v2026_07_28::{Tool, ToolInputSchema};
 
 #[tokio::main(flavor = "current_thread")]
 async fn main() -> Result<(), Box<dyn std::error::Error>> {
-    let echo = Tool::new(ToolInputSchema::new(), "echo");
+    let echo = Tool::new("echo", ToolInputSchema::new());
     let server = Server::builder("dialect", "0.1.0")
         .tool_with_schema(echo, |_, arguments| async move { mcpgen_types::to_string(&arguments) })
         .build();

@@ -23,7 +23,7 @@ async fn main() -> Result<(), Failure> {
     let server = arguments.next().ok_or(USAGE)?;
     let client = Client::builder("explorer", "0.1.0")
         .on_sampling(|_, _| async {
-            Ok(CreateMessageResult::new(TextContent::new("I am not a model."), "none", Role::Assistant))
+            Ok(CreateMessageResult::new(Role::Assistant, TextContent::new("I am not a model."), "none"))
         })
         .on_elicitation(|_, _| async { Ok(ElicitResult::new(ElicitResultAction::Decline)) })
         .roots([])

@@ -95,7 +95,7 @@ mod legacy {
         router
             .request::<CreateMessageRequest>(|_, params| async move {
                 let text = TextContent::new(format!("{} messages read", params.messages.len()));
-                Ok::<_, ErrorObject>(CreateMessageResult::new(text, "example-model", Role::Assistant))
+                Ok::<_, ErrorObject>(CreateMessageResult::new(Role::Assistant, text, "example-model"))
             })
             .notification::<LoggingMessageNotification>(|_, params| async move { println!("log: {}", params.data) })
     }
@@ -134,7 +134,7 @@ mod modern {
         router
             .request::<CreateMessageRequest>(|_, params| async move {
                 let text = TextContent::new(format!("{} messages read", params.messages.len()));
-                Ok::<_, ErrorObject>(CreateMessageResult::new(text, "example-model", Role::Assistant))
+                Ok::<_, ErrorObject>(CreateMessageResult::new(Role::Assistant, text, "example-model"))
             })
             .notification::<LoggingMessageNotification>(|_, params| async move { println!("log: {}", params.data) })
     }
@@ -144,7 +144,7 @@ mod modern {
         let listed = client.peer.call::<ListToolsRequest>(params).await?;
         println!("tools: {}", listed.tools.iter().map(|tool| tool.name.as_str()).collect::<Vec<_>>().join(", "));
         for (name, arguments) in calls() {
-            let params = CallToolRequestParams::new(client.meta(), name).with_arguments(arguments);
+            let params = CallToolRequestParams::new(name, client.meta()).with_arguments(arguments);
             let result = match name {
                 // A single round, with progress notifications.
                 "wait" => {

@@ -95,7 +95,7 @@ mod legacy {
                     TaskSupport::Optional => ToolExecutionTaskSupport::Optional,
                     TaskSupport::Required => ToolExecutionTaskSupport::Required,
                 };
-                Tool::new(ToolInputSchema::new(), name).with_execution(ToolExecution::new().with_task_support(support))
+                Tool::new(name, ToolInputSchema::new()).with_execution(ToolExecution::new().with_task_support(support))
             });
             Ok::<_, ErrorObject>(ListToolsResult::new(tools))
         });
@@ -120,8 +120,8 @@ mod legacy {
     }
 
     async fn ask(context: &Context, question: &str) -> Result<CallToolResult, ErrorObject> {
-        let message = SamplingMessage::new(TextContent::new(question), Role::User);
-        let params = CreateMessageRequestParams::new(100, vec![message]);
+        let message = SamplingMessage::new(Role::User, TextContent::new(question));
+        let params = CreateMessageRequestParams::new(vec![message], 100);
         match context.peer().call::<CreateMessageRequest>(params).await {
             Ok(sample) => Ok(text(format!("{} says: {}", sample.model, mcpgen_types::to_string(&sample.content)))),
             Err(CallError::ErrorResponse(error)) => Err(error),
@@ -151,8 +151,8 @@ mod modern {
         let for_calls = subscriptions.clone();
         router
             .request::<ListToolsRequest>(|_, _| async {
-                let tools = TOOLS.map(|name| Tool::new(ToolInputSchema::new(), name));
-                Ok::<_, ErrorObject>(ListToolsResult::new(CacheScope::Public, tools, 60_000))
+                let tools = TOOLS.map(|name| Tool::new(name, ToolInputSchema::new()));
+                Ok::<_, ErrorObject>(ListToolsResult::new(tools, 60_000, CacheScope::Public))
             })
             .request::<CallToolRequest>(move |context, params| call(for_calls.clone(), context, params))
             .request::<SubscriptionsListenRequest>(subscriptions.handler())
@@ -179,8 +179,8 @@ mod modern {
         if let Some(sample) = context.input::<CreateMessageRequest>("sample")? {
             return Ok(text(format!("{} says: {}", sample.model, mcpgen_types::to_string(&sample.content))));
         }
-        let message = SamplingMessage::new(TextContent::new(question), Role::User);
-        let request = CreateMessageRequest::new(CreateMessageRequestParams::new(100, vec![message]));
+        let message = SamplingMessage::new(Role::User, TextContent::new(question));
+        let request = CreateMessageRequest::new(CreateMessageRequestParams::new(vec![message], 100));
         let requests = InputRequests::from([("sample".to_owned(), request.into())]);
         Ok(InputRequiredResult::new().with_input_requests(requests).into())
     }

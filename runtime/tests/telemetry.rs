@@ -63,7 +63,7 @@ async fn connected(server: Server, over: Over, revision: Revision) -> Client {
 }
 
 fn tool(name: &str) -> Tool {
-    Tool::new(ToolInputSchema::new(), name)
+    Tool::new(name, ToolInputSchema::new())
 }
 
 /// A server whose tool returns the baggage that arrives with the call, and fails without it.

@@ -12,7 +12,8 @@ use super::root::Root;
 /// Count the entries of schema/docs, and list missing and stale ones
 ///
 /// An entry is missing for a definition, member, value, union variant or method without documentation. An entry is stale
-/// if it documents an item that no revision has, or links to one.
+/// if it documents an item that no revision has, or links to one. The order of a type is missing if its schema lists
+/// members alphabetically, and stale if it names members that the type does not have.
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Example:
@@ -33,6 +34,7 @@ impl DocsArgs {
         let mut models = workspace.models()?;
         models.extend(workspace.extension_models()?);
         let (missing, stale) = (workspace.docs.missing(&models), workspace.docs.stale(&models));
+        let unordered = workspace.docs.unordered(&models);
         let mut text = String::new();
         if self.missing {
             for (place, revisions) in &missing {
@@ -41,10 +43,15 @@ impl DocsArgs {
             for what in &stale {
                 line(&mut text, &format!("stale: {what}"));
             }
+            for what in &unordered {
+                line(&mut text, &format!("order: {what}"));
+            }
         }
+        let differs = !(missing.is_empty() && stale.is_empty() && unordered.is_empty());
         let entries = counted(workspace.docs.len() as u64, "entries");
-        line(&mut text, &format!("{entries}, {} missing, {} stale", missing.len(), stale.len()));
-        Ok(Answer { text, notes: Vec::new(), differs: self.missing && !(missing.is_empty() && stale.is_empty()) })
+        let (missing, stale, orders) = (missing.len(), stale.len(), counted(unordered.len() as u64, "orders"));
+        line(&mut text, &format!("{entries}, {missing} missing, {stale} stale, {orders} to correct"));
+        Ok(Answer { text, notes: Vec::new(), differs: self.missing && differs })
     }
 }
 

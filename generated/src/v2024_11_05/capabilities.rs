@@ -235,11 +235,11 @@ codec::object! { ServerCapabilitiesPrompts;
 /// Since revision 2024-11-05. Used by [`ServerCapabilities`].
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct ServerCapabilitiesResources {
+    /// Whether a client can subscribe to individual resources with `resources/subscribe`. If absent, it cannot.
+    pub subscribe: Option<bool>,
     /// Whether the server sends `notifications/resources/list_changed` when its resources change. If absent, it does
     /// not.
     pub list_changed: Option<bool>,
-    /// Whether a client can subscribe to individual resources with `resources/subscribe`. If absent, it cannot.
-    pub subscribe: Option<bool>,
     /// Members that the schema does not define.
     pub extra: Extra<Self>,
 }
@@ -251,23 +251,23 @@ impl ServerCapabilitiesResources {
         Self::default()
     }
 
-    /// Sets `listChanged`.
-    #[must_use]
-    pub fn with_list_changed(mut self, list_changed: bool) -> Self {
-        self.list_changed = Some(list_changed);
-        self
-    }
-
     /// Sets `subscribe`.
     #[must_use]
     pub fn with_subscribe(mut self, subscribe: bool) -> Self {
         self.subscribe = Some(subscribe);
         self
     }
+
+    /// Sets `listChanged`.
+    #[must_use]
+    pub fn with_list_changed(mut self, list_changed: bool) -> Self {
+        self.list_changed = Some(list_changed);
+        self
+    }
 }
 
 codec::object! { ServerCapabilitiesResources;
-    optional 0 "listChanged" list_changed, optional 1 "subscribe" subscribe, ..extra
+    optional 0 "subscribe" subscribe, optional 1 "listChanged" list_changed, ..extra
 }
 
 /// The server's support for tools.

@@ -113,10 +113,10 @@ pub type Cursor = String;
 /// [`CallToolResultContentItem`]: super::CallToolResultContentItem
 #[derive(Clone, Debug, PartialEq)]
 pub struct EmbeddedResource {
-    /// Hints for display and use, such as the audience and the priority.
-    pub annotations: Option<Annotations>,
     /// The text or binary contents, with their URI.
     pub resource: TextOrBlobResourceContents,
+    /// Hints for display and use, such as the audience and the priority.
+    pub annotations: Option<Annotations>,
     /// Members that the schema does not define.
     pub extra: Extra<Self>,
 }
@@ -125,7 +125,7 @@ impl EmbeddedResource {
     /// Creates an `EmbeddedResource` from its required members.
     #[must_use]
     pub fn new(resource: impl Into<TextOrBlobResourceContents>) -> Self {
-        Self { annotations: None, resource: resource.into(), extra: Default::default() }
+        Self { resource: resource.into(), annotations: None, extra: Default::default() }
     }
 
     /// Sets `annotations`.
@@ -137,7 +137,7 @@ impl EmbeddedResource {
 }
 
 codec::object! { EmbeddedResource;
-    optional 0 "annotations" annotations, required 1 "resource" resource, constant 2 "type" = Str("resource"), ..extra
+    constant 0 "type" = Str("resource"), required 1 "resource" resource, optional 2 "annotations" annotations, ..extra
 }
 
 /// The result of a successful request that returns no data.
@@ -158,12 +158,12 @@ pub type EmptyResult = Result;
 /// [`TextOrImageContent`]: super::TextOrImageContent
 #[derive(Clone, Debug, PartialEq)]
 pub struct ImageContent {
-    /// Hints for display and use, such as the audience and the priority.
-    pub annotations: Option<Annotations>,
     /// The image data, encoded as base64.
     pub data: String,
     /// The MIME type of `data`, such as `image/png`. The supported types depend on the model provider.
     pub mime_type: String,
+    /// Hints for display and use, such as the audience and the priority.
+    pub annotations: Option<Annotations>,
     /// Members that the schema does not define.
     pub extra: Extra<Self>,
 }
@@ -172,7 +172,7 @@ impl ImageContent {
     /// Creates an `ImageContent` from its required members.
     #[must_use]
     pub fn new(data: impl Into<String>, mime_type: impl Into<String>) -> Self {
-        Self { annotations: None, data: data.into(), mime_type: mime_type.into(), extra: Default::default() }
+        Self { data: data.into(), mime_type: mime_type.into(), annotations: None, extra: Default::default() }
     }
 
     /// Sets `annotations`.
@@ -184,8 +184,8 @@ impl ImageContent {
 }
 
 codec::object! { ImageContent;
-    optional 0 "annotations" annotations, required 1 "data" data, required 2 "mimeType" mime_type,
-    constant 3 "type" = Str("image"), ..extra
+    constant 0 "type" = Str("image"), required 1 "data" data, required 2 "mimeType" mime_type,
+    optional 3 "annotations" annotations, ..extra
 }
 
 /// The metadata of a request.
@@ -360,11 +360,11 @@ codec::object! { PaginatedRequestParams;
 /// [Specification](https://modelcontextprotocol.io/specification/2024-11-05/schema#paginatedresult)
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct PaginatedResult {
+    /// The `cursor` for requesting the next page. If absent, this is the last page.
+    pub next_cursor: Option<String>,
     /// Metadata attached to the object. The protocol reserves some keys, such as those with the prefix
     /// `io.modelcontextprotocol/` since 2025-11-25. In JSON, it is `_meta`.
     pub meta: Option<JsonObject>,
-    /// The `cursor` for requesting the next page. If absent, this is the last page.
-    pub next_cursor: Option<String>,
     /// Members that the schema does not define.
     pub extra: Extra<Self>,
 }
@@ -376,23 +376,23 @@ impl PaginatedResult {
         Self::default()
     }
 
-    /// Sets `_meta`.
-    #[must_use]
-    pub fn with_meta(mut self, meta: impl Into<JsonObject>) -> Self {
-        self.meta = Some(meta.into());
-        self
-    }
-
     /// Sets `nextCursor`.
     #[must_use]
     pub fn with_next_cursor(mut self, next_cursor: impl Into<String>) -> Self {
         self.next_cursor = Some(next_cursor.into());
         self
     }
+
+    /// Sets `_meta`.
+    #[must_use]
+    pub fn with_meta(mut self, meta: impl Into<JsonObject>) -> Self {
+        self.meta = Some(meta.into());
+        self
+    }
 }
 
 codec::object! { PaginatedResult;
-    optional 0 "_meta" meta, optional 1 "nextCursor" next_cursor, ..extra
+    optional 0 "nextCursor" next_cursor, optional 1 "_meta" meta, ..extra
 }
 
 /// A string or integer that matches progress notifications to their request.
@@ -479,10 +479,10 @@ codec::object! { RequestParams;
 /// [`TextResourceContents`]: super::TextResourceContents
 #[derive(Clone, Debug, PartialEq)]
 pub struct ResourceContents {
-    /// The MIME type of the contents. If absent, the type is unknown.
-    pub mime_type: Option<String>,
     /// The URI of these contents. It may identify a part of the requested resource.
     pub uri: String,
+    /// The MIME type of the contents. If absent, the type is unknown.
+    pub mime_type: Option<String>,
     /// Members that the schema does not define.
     pub extra: Extra<Self>,
 }
@@ -491,7 +491,7 @@ impl ResourceContents {
     /// Creates a `ResourceContents` from its required members.
     #[must_use]
     pub fn new(uri: impl Into<String>) -> Self {
-        Self { mime_type: None, uri: uri.into(), extra: Default::default() }
+        Self { uri: uri.into(), mime_type: None, extra: Default::default() }
     }
 
     /// Sets `mimeType`.
@@ -503,7 +503,7 @@ impl ResourceContents {
 }
 
 codec::object! { ResourceContents;
-    optional 0 "mimeType" mime_type, required 1 "uri" uri, ..extra
+    required 0 "uri" uri, optional 1 "mimeType" mime_type, ..extra
 }
 
 /// Any result, with the members shared by all results and any additional members.
@@ -552,14 +552,14 @@ codec::object! { Result;
 /// [`SamplingMessage`]: super::SamplingMessage
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Role {
-    /// `"assistant"`: The language model.
-    Assistant,
     /// `"user"`: The user who talks to the model.
     User,
+    /// `"assistant"`: The language model.
+    Assistant,
 }
 
 codec::string_enum! { Role;
-    Assistant = "assistant", User = "user",
+    User = "user", Assistant = "assistant",
 }
 
 /// Text sent to or produced by a language model.
@@ -571,10 +571,10 @@ codec::string_enum! { Role;
 /// [`TextOrImageContent`]: super::TextOrImageContent
 #[derive(Clone, Debug, PartialEq)]
 pub struct TextContent {
-    /// Hints for display and use, such as the audience and the priority.
-    pub annotations: Option<Annotations>,
     /// The text.
     pub text: String,
+    /// Hints for display and use, such as the audience and the priority.
+    pub annotations: Option<Annotations>,
     /// Members that the schema does not define.
     pub extra: Extra<Self>,
 }
@@ -583,7 +583,7 @@ impl TextContent {
     /// Creates a `TextContent` from its required members.
     #[must_use]
     pub fn new(text: impl Into<String>) -> Self {
-        Self { annotations: None, text: text.into(), extra: Default::default() }
+        Self { text: text.into(), annotations: None, extra: Default::default() }
     }
 
     /// Sets `annotations`.
@@ -595,7 +595,7 @@ impl TextContent {
 }
 
 codec::object! { TextContent;
-    optional 0 "annotations" annotations, required 1 "text" text, constant 2 "type" = Str("text"), ..extra
+    constant 0 "type" = Str("text"), required 1 "text" text, optional 2 "annotations" annotations, ..extra
 }
 
 codec::serde_impls! {

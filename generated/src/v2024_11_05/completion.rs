@@ -50,10 +50,10 @@ impl crate::Request for CompleteRequest {
 /// [`CompleteRequest`].
 #[derive(Clone, Debug, PartialEq)]
 pub struct CompleteRequestParams {
-    /// The argument to complete, with the text entered so far.
-    pub argument: CompleteRequestParamsArgument,
     /// The prompt (by name) or the resource template (by URI) that the argument belongs to.
     pub r#ref: PromptOrResourceReference,
+    /// The argument to complete, with the text entered so far.
+    pub argument: CompleteRequestParamsArgument,
     /// Members that the schema does not define.
     pub extra: Extra<Self>,
 }
@@ -62,15 +62,15 @@ impl CompleteRequestParams {
     /// Creates a `CompleteRequestParams` from its required members.
     #[must_use]
     pub fn new(
-        argument: impl Into<CompleteRequestParamsArgument>,
         r#ref: impl Into<PromptOrResourceReference>,
+        argument: impl Into<CompleteRequestParamsArgument>,
     ) -> Self {
-        Self { argument: argument.into(), r#ref: r#ref.into(), extra: Default::default() }
+        Self { r#ref: r#ref.into(), argument: argument.into(), extra: Default::default() }
     }
 }
 
 codec::object! { CompleteRequestParams;
-    required 0 "argument" argument, required 1 "ref" r#ref, ..extra
+    required 0 "ref" r#ref, required 1 "argument" argument, ..extra
 }
 
 /// The name and the current text of the argument to complete.
@@ -131,11 +131,11 @@ codec::union! { PromptOrResourceReference blank PromptReference;
 /// [Specification](https://modelcontextprotocol.io/specification/2024-11-05/schema#completeresult)
 #[derive(Clone, Debug, PartialEq)]
 pub struct CompleteResult {
+    /// The suggested values, and whether more values match.
+    pub completion: CompleteResultCompletion,
     /// Metadata attached to the object. The protocol reserves some keys, such as those with the prefix
     /// `io.modelcontextprotocol/` since 2025-11-25. In JSON, it is `_meta`.
     pub meta: Option<JsonObject>,
-    /// The suggested values, and whether more values match.
-    pub completion: CompleteResultCompletion,
     /// Members that the schema does not define.
     pub extra: Extra<Self>,
 }
@@ -144,7 +144,7 @@ impl CompleteResult {
     /// Creates a `CompleteResult` from its required members.
     #[must_use]
     pub fn new(completion: impl Into<CompleteResultCompletion>) -> Self {
-        Self { meta: None, completion: completion.into(), extra: Default::default() }
+        Self { completion: completion.into(), meta: None, extra: Default::default() }
     }
 
     /// Sets `_meta`.
@@ -156,7 +156,7 @@ impl CompleteResult {
 }
 
 codec::object! { CompleteResult;
-    optional 0 "_meta" meta, required 1 "completion" completion, ..extra
+    required 0 "completion" completion, optional 1 "_meta" meta, ..extra
 }
 
 /// A list of suggested values, with the number of matches.
@@ -164,13 +164,13 @@ codec::object! { CompleteResult;
 /// Since revision 2024-11-05. Used by [`CompleteResult`].
 #[derive(Clone, Debug, PartialEq)]
 pub struct CompleteResultCompletion {
-    /// Whether more values match than `values` contains. It may be set even if `total` is unknown.
-    pub has_more: Option<bool>,
-    /// The total number of matches, including those not in `values`. If absent, the number is unknown.
-    pub total: Option<i64>,
     /// The suggested values, most relevant first. A server must not send more than 100, but the schema of this revision
     /// does not enforce the limit, so longer lists still decode.
     pub values: Vec<String>,
+    /// The total number of matches, including those not in `values`. If absent, the number is unknown.
+    pub total: Option<i64>,
+    /// Whether more values match than `values` contains. It may be set even if `total` is unknown.
+    pub has_more: Option<bool>,
     /// Members that the schema does not define.
     pub extra: Extra<Self>,
 }
@@ -179,14 +179,7 @@ impl CompleteResultCompletion {
     /// Creates a `CompleteResultCompletion` from its required members.
     #[must_use]
     pub fn new(values: impl Into<Vec<String>>) -> Self {
-        Self { has_more: None, total: None, values: values.into(), extra: Default::default() }
-    }
-
-    /// Sets `hasMore`.
-    #[must_use]
-    pub fn with_has_more(mut self, has_more: bool) -> Self {
-        self.has_more = Some(has_more);
-        self
+        Self { values: values.into(), total: None, has_more: None, extra: Default::default() }
     }
 
     /// Sets `total`.
@@ -195,10 +188,17 @@ impl CompleteResultCompletion {
         self.total = Some(total);
         self
     }
+
+    /// Sets `hasMore`.
+    #[must_use]
+    pub fn with_has_more(mut self, has_more: bool) -> Self {
+        self.has_more = Some(has_more);
+        self
+    }
 }
 
 codec::object! { CompleteResultCompletion;
-    optional 0 "hasMore" has_more, optional 1 "total" total, required 2 "values" values, ..extra
+    required 0 "values" values, optional 1 "total" total, optional 2 "hasMore" has_more, ..extra
 }
 
 /// A reference to a prompt by name, for example to complete one of its arguments.
@@ -224,7 +224,7 @@ impl PromptReference {
 }
 
 codec::object! { PromptReference;
-    required 0 "name" name, constant 1 "type" = Str("ref/prompt"), ..extra
+    constant 0 "type" = Str("ref/prompt"), required 1 "name" name, ..extra
 }
 
 /// A reference to the resource or resource template whose argument is being completed.

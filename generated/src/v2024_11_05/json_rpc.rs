@@ -12,11 +12,11 @@ use crate::{Extra, Json, JsonObject, codec};
 /// [Specification](https://modelcontextprotocol.io/specification/2024-11-05/schema#jsonrpcerror)
 #[derive(Clone, Debug, PartialEq)]
 pub struct JsonRpcError {
-    /// The error that caused the request to fail.
-    pub error: JsonRpcErrorError,
     /// The ID that matches a response to its request. The sender of the request chooses it, and the response repeats
     /// it.
     pub id: RequestId,
+    /// The error that caused the request to fail.
+    pub error: JsonRpcErrorError,
     /// Members that the schema does not define.
     pub extra: Extra<Self>,
 }
@@ -24,13 +24,13 @@ pub struct JsonRpcError {
 impl JsonRpcError {
     /// Creates a `JsonRpcError` from its required members.
     #[must_use]
-    pub fn new(error: impl Into<JsonRpcErrorError>, id: impl Into<RequestId>) -> Self {
-        Self { error: error.into(), id: id.into(), extra: Default::default() }
+    pub fn new(id: impl Into<RequestId>, error: impl Into<JsonRpcErrorError>) -> Self {
+        Self { id: id.into(), error: error.into(), extra: Default::default() }
     }
 }
 
 codec::object! { JsonRpcError;
-    required 0 "error" error, required 1 "id" id, constant 2 "jsonrpc" = Str("2.0"), ..extra
+    constant 0 "jsonrpc" = Str("2.0"), required 1 "id" id, required 2 "error" error, ..extra
 }
 
 /// The error object of a response, with a code for programs and a message for people.
@@ -41,10 +41,10 @@ pub struct JsonRpcErrorError {
     /// The error code. JSON-RPC defines -32700 and -32600 to -32603. The code -32002 means that a resource was not
     /// found. The sender defines all other codes.
     pub code: i64,
-    /// Additional information about the error, in any form.
-    pub data: Option<Json>,
     /// A short description of the error, in one sentence.
     pub message: String,
+    /// Additional information about the error, in any form.
+    pub data: Option<Json>,
     /// Members that the schema does not define.
     pub extra: Extra<Self>,
 }
@@ -53,7 +53,7 @@ impl JsonRpcErrorError {
     /// Creates a `JsonRpcErrorError` from its required members.
     #[must_use]
     pub fn new(code: i64, message: impl Into<String>) -> Self {
-        Self { code, data: None, message: message.into(), extra: Default::default() }
+        Self { code, message: message.into(), data: None, extra: Default::default() }
     }
 
     /// Sets `data`.
@@ -65,7 +65,7 @@ impl JsonRpcErrorError {
 }
 
 codec::object! { JsonRpcErrorError;
-    required 0 "code" code, optional 1 "data" data, required 2 "message" message, ..extra
+    required 0 "code" code, required 1 "message" message, optional 2 "data" data, ..extra
 }
 
 /// Any message that a client or a server sends.
@@ -199,7 +199,7 @@ impl JsonRpcRequest {
 }
 
 codec::object! { JsonRpcRequest;
-    required 0 "id" id, constant 1 "jsonrpc" = Str("2.0"), required 2 "method" method, optional 3 "params" params,
+    constant 0 "jsonrpc" = Str("2.0"), required 1 "id" id, required 2 "method" method, optional 3 "params" params,
     ..extra
 }
 
@@ -260,7 +260,7 @@ impl JsonRpcResponse {
 }
 
 codec::object! { JsonRpcResponse;
-    required 0 "id" id, constant 1 "jsonrpc" = Str("2.0"), required 2 "result" result, ..extra
+    constant 0 "jsonrpc" = Str("2.0"), required 1 "id" id, required 2 "result" result, ..extra
 }
 
 codec::serde_impls! {

@@ -50,10 +50,10 @@ impl crate::Request for GetPromptRequest {
 /// The parameters of [`GetPromptRequest`] (`prompts/get`). Since revision 2024-11-05. Used by [`GetPromptRequest`].
 #[derive(Clone, Debug, PartialEq)]
 pub struct GetPromptRequestParams {
-    /// The values of the arguments, by name. All values are strings. The server should validate them.
-    pub arguments: Option<Map<String, String>>,
     /// The `name` of the [`Prompt`].
     pub name: String,
+    /// The values of the arguments, by name. All values are strings. The server should validate them.
+    pub arguments: Option<Map<String, String>>,
     /// Members that the schema does not define.
     pub extra: Extra<Self>,
 }
@@ -62,7 +62,7 @@ impl GetPromptRequestParams {
     /// Creates a `GetPromptRequestParams` from its required members.
     #[must_use]
     pub fn new(name: impl Into<String>) -> Self {
-        Self { arguments: None, name: name.into(), extra: Default::default() }
+        Self { name: name.into(), arguments: None, extra: Default::default() }
     }
 
     /// Sets `arguments`.
@@ -74,7 +74,7 @@ impl GetPromptRequestParams {
 }
 
 codec::object! { GetPromptRequestParams;
-    optional 0 "arguments" arguments, required 1 "name" name, ..extra
+    required 0 "name" name, optional 1 "arguments" arguments, ..extra
 }
 
 /// The messages of a prompt, with the arguments filled in.
@@ -85,13 +85,13 @@ codec::object! { GetPromptRequestParams;
 /// [Specification](https://modelcontextprotocol.io/specification/2024-11-05/schema#getpromptresult)
 #[derive(Clone, Debug, PartialEq)]
 pub struct GetPromptResult {
-    /// Metadata attached to the object. The protocol reserves some keys, such as those with the prefix
-    /// `io.modelcontextprotocol/` since 2025-11-25. In JSON, it is `_meta`.
-    pub meta: Option<JsonObject>,
     /// The description of the prompt, for people.
     pub description: Option<String>,
     /// The messages, in the order in which the model should receive them.
     pub messages: Vec<PromptMessage>,
+    /// Metadata attached to the object. The protocol reserves some keys, such as those with the prefix
+    /// `io.modelcontextprotocol/` since 2025-11-25. In JSON, it is `_meta`.
+    pub meta: Option<JsonObject>,
     /// Members that the schema does not define.
     pub extra: Extra<Self>,
 }
@@ -100,14 +100,7 @@ impl GetPromptResult {
     /// Creates a `GetPromptResult` from its required members.
     #[must_use]
     pub fn new(messages: impl Into<Vec<PromptMessage>>) -> Self {
-        Self { meta: None, description: None, messages: messages.into(), extra: Default::default() }
-    }
-
-    /// Sets `_meta`.
-    #[must_use]
-    pub fn with_meta(mut self, meta: impl Into<JsonObject>) -> Self {
-        self.meta = Some(meta.into());
-        self
+        Self { description: None, messages: messages.into(), meta: None, extra: Default::default() }
     }
 
     /// Sets `description`.
@@ -116,10 +109,17 @@ impl GetPromptResult {
         self.description = Some(description.into());
         self
     }
+
+    /// Sets `_meta`.
+    #[must_use]
+    pub fn with_meta(mut self, meta: impl Into<JsonObject>) -> Self {
+        self.meta = Some(meta.into());
+        self
+    }
 }
 
 codec::object! { GetPromptResult;
-    optional 0 "_meta" meta, optional 1 "description" description, required 2 "messages" messages, ..extra
+    optional 0 "description" description, required 1 "messages" messages, optional 2 "_meta" meta, ..extra
 }
 
 /// Lists the prompts of the server.
@@ -202,13 +202,13 @@ codec::object! { ListPromptsRequestParams;
 /// [Specification](https://modelcontextprotocol.io/specification/2024-11-05/schema#listpromptsresult)
 #[derive(Clone, Debug, PartialEq)]
 pub struct ListPromptsResult {
+    /// The prompts on this page. The list may be empty.
+    pub prompts: Vec<Prompt>,
+    /// The `cursor` for requesting the next page. If absent, this is the last page.
+    pub next_cursor: Option<String>,
     /// Metadata attached to the object. The protocol reserves some keys, such as those with the prefix
     /// `io.modelcontextprotocol/` since 2025-11-25. In JSON, it is `_meta`.
     pub meta: Option<JsonObject>,
-    /// The `cursor` for requesting the next page. If absent, this is the last page.
-    pub next_cursor: Option<String>,
-    /// The prompts on this page. The list may be empty.
-    pub prompts: Vec<Prompt>,
     /// Members that the schema does not define.
     pub extra: Extra<Self>,
 }
@@ -217,14 +217,7 @@ impl ListPromptsResult {
     /// Creates a `ListPromptsResult` from its required members.
     #[must_use]
     pub fn new(prompts: impl Into<Vec<Prompt>>) -> Self {
-        Self { meta: None, next_cursor: None, prompts: prompts.into(), extra: Default::default() }
-    }
-
-    /// Sets `_meta`.
-    #[must_use]
-    pub fn with_meta(mut self, meta: impl Into<JsonObject>) -> Self {
-        self.meta = Some(meta.into());
-        self
+        Self { prompts: prompts.into(), next_cursor: None, meta: None, extra: Default::default() }
     }
 
     /// Sets `nextCursor`.
@@ -233,10 +226,17 @@ impl ListPromptsResult {
         self.next_cursor = Some(next_cursor.into());
         self
     }
+
+    /// Sets `_meta`.
+    #[must_use]
+    pub fn with_meta(mut self, meta: impl Into<JsonObject>) -> Self {
+        self.meta = Some(meta.into());
+        self
+    }
 }
 
 codec::object! { ListPromptsResult;
-    optional 0 "_meta" meta, optional 1 "nextCursor" next_cursor, required 2 "prompts" prompts, ..extra
+    required 0 "prompts" prompts, optional 1 "nextCursor" next_cursor, optional 2 "_meta" meta, ..extra
 }
 
 /// A template of messages for a model, offered by a server and chosen by a user.
@@ -247,13 +247,13 @@ codec::object! { ListPromptsResult;
 /// [Specification](https://modelcontextprotocol.io/specification/2024-11-05/schema#prompt)
 #[derive(Clone, Debug, PartialEq)]
 pub struct Prompt {
-    /// The arguments of the prompt. If absent or empty, the prompt takes no arguments.
-    pub arguments: Option<Vec<PromptArgument>>,
-    /// The description of the prompt, for people.
-    pub description: Option<String>,
     /// The name of the prompt, unique within the server and used by `prompts/get`. Clients also display it, because
     /// this revision has no `title`.
     pub name: String,
+    /// The description of the prompt, for people.
+    pub description: Option<String>,
+    /// The arguments of the prompt. If absent or empty, the prompt takes no arguments.
+    pub arguments: Option<Vec<PromptArgument>>,
     /// Members that the schema does not define.
     pub extra: Extra<Self>,
 }
@@ -262,14 +262,7 @@ impl Prompt {
     /// Creates a `Prompt` from its required members.
     #[must_use]
     pub fn new(name: impl Into<String>) -> Self {
-        Self { arguments: None, description: None, name: name.into(), extra: Default::default() }
-    }
-
-    /// Sets `arguments`.
-    #[must_use]
-    pub fn with_arguments(mut self, arguments: impl Into<Vec<PromptArgument>>) -> Self {
-        self.arguments = Some(arguments.into());
-        self
+        Self { name: name.into(), description: None, arguments: None, extra: Default::default() }
     }
 
     /// Sets `description`.
@@ -278,10 +271,17 @@ impl Prompt {
         self.description = Some(description.into());
         self
     }
+
+    /// Sets `arguments`.
+    #[must_use]
+    pub fn with_arguments(mut self, arguments: impl Into<Vec<PromptArgument>>) -> Self {
+        self.arguments = Some(arguments.into());
+        self
+    }
 }
 
 codec::object! { Prompt;
-    optional 0 "arguments" arguments, optional 1 "description" description, required 2 "name" name, ..extra
+    required 0 "name" name, optional 1 "description" description, optional 2 "arguments" arguments, ..extra
 }
 
 /// A string argument of a [`Prompt`].
@@ -292,11 +292,11 @@ codec::object! { Prompt;
 /// [Specification](https://modelcontextprotocol.io/specification/2024-11-05/schema#promptargument)
 #[derive(Clone, Debug, PartialEq)]
 pub struct PromptArgument {
-    /// The description of the argument, for people.
-    pub description: Option<String>,
     /// The name of the argument, used as the key in the `arguments` of `prompts/get`. Clients also display it, because
     /// this revision has no `title`.
     pub name: String,
+    /// The description of the argument, for people.
+    pub description: Option<String>,
     /// Whether the argument must be provided. If absent, the argument is optional.
     pub required: Option<bool>,
     /// Members that the schema does not define.
@@ -307,7 +307,7 @@ impl PromptArgument {
     /// Creates a `PromptArgument` from its required members.
     #[must_use]
     pub fn new(name: impl Into<String>) -> Self {
-        Self { description: None, name: name.into(), required: None, extra: Default::default() }
+        Self { name: name.into(), description: None, required: None, extra: Default::default() }
     }
 
     /// Sets `description`.
@@ -326,7 +326,7 @@ impl PromptArgument {
 }
 
 codec::object! { PromptArgument;
-    optional 0 "description" description, required 1 "name" name, optional 2 "required" required, ..extra
+    required 0 "name" name, optional 1 "description" description, optional 2 "required" required, ..extra
 }
 
 /// Notifies the client that the list of prompts has changed.
@@ -414,10 +414,10 @@ codec::object! { PromptListChangedNotificationParams;
 /// [`SamplingMessage`]: super::SamplingMessage
 #[derive(Clone, Debug, PartialEq)]
 pub struct PromptMessage {
-    /// The content of the message: text, an image or other media, or a resource.
-    pub content: CallToolResultContentItem,
     /// The author of the message: the user or the model.
     pub role: Role,
+    /// The content of the message: text, an image or other media, or a resource.
+    pub content: CallToolResultContentItem,
     /// Members that the schema does not define.
     pub extra: Extra<Self>,
 }
@@ -425,13 +425,13 @@ pub struct PromptMessage {
 impl PromptMessage {
     /// Creates a `PromptMessage` from its required members.
     #[must_use]
-    pub fn new(content: impl Into<CallToolResultContentItem>, role: impl Into<Role>) -> Self {
-        Self { content: content.into(), role: role.into(), extra: Default::default() }
+    pub fn new(role: impl Into<Role>, content: impl Into<CallToolResultContentItem>) -> Self {
+        Self { role: role.into(), content: content.into(), extra: Default::default() }
     }
 }
 
 codec::object! { PromptMessage;
-    required 0 "content" content, required 1 "role" role, ..extra
+    required 0 "role" role, required 1 "content" content, ..extra
 }
 
 codec::serde_impls! {

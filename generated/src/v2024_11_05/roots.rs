@@ -87,11 +87,11 @@ codec::object! { ListRootsRequestParams;
 /// [Specification](https://modelcontextprotocol.io/specification/2024-11-05/schema#listrootsresult)
 #[derive(Clone, Debug, PartialEq)]
 pub struct ListRootsResult {
+    /// The roots. The list may be empty.
+    pub roots: Vec<Root>,
     /// Metadata attached to the object. The protocol reserves some keys, such as those with the prefix
     /// `io.modelcontextprotocol/` since 2025-11-25. In JSON, it is `_meta`. Until revision 2025-11-25.
     pub meta: Option<JsonObject>,
-    /// The roots. The list may be empty.
-    pub roots: Vec<Root>,
     /// Members that the schema does not define.
     pub extra: Extra<Self>,
 }
@@ -100,7 +100,7 @@ impl ListRootsResult {
     /// Creates a `ListRootsResult` from its required members.
     #[must_use]
     pub fn new(roots: impl Into<Vec<Root>>) -> Self {
-        Self { meta: None, roots: roots.into(), extra: Default::default() }
+        Self { roots: roots.into(), meta: None, extra: Default::default() }
     }
 
     /// Sets `_meta`.
@@ -112,7 +112,7 @@ impl ListRootsResult {
 }
 
 codec::object! { ListRootsResult;
-    optional 0 "_meta" meta, required 1 "roots" roots, ..extra
+    required 0 "roots" roots, optional 1 "_meta" meta, ..extra
 }
 
 /// A directory or file of the client that a server should work on.
@@ -124,10 +124,10 @@ codec::object! { ListRootsResult;
 /// [Specification](https://modelcontextprotocol.io/specification/2024-11-05/schema#root)
 #[derive(Clone, Debug, PartialEq)]
 pub struct Root {
-    /// The display name of the root, such as the name of a project.
-    pub name: Option<String>,
     /// The URI of the root. It must begin with `file://`. Later revisions may allow other schemes.
     pub uri: String,
+    /// The display name of the root, such as the name of a project.
+    pub name: Option<String>,
     /// Members that the schema does not define.
     pub extra: Extra<Self>,
 }
@@ -136,7 +136,7 @@ impl Root {
     /// Creates a `Root` from its required members.
     #[must_use]
     pub fn new(uri: impl Into<String>) -> Self {
-        Self { name: None, uri: uri.into(), extra: Default::default() }
+        Self { uri: uri.into(), name: None, extra: Default::default() }
     }
 
     /// Sets `name`.
@@ -148,7 +148,7 @@ impl Root {
 }
 
 codec::object! { Root;
-    optional 0 "name" name, required 1 "uri" uri, ..extra
+    required 0 "uri" uri, optional 1 "name" name, ..extra
 }
 
 /// Notifies the server that the client's roots have changed.

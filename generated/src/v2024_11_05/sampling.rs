@@ -54,24 +54,24 @@ impl crate::Request for CreateMessageRequest {
 /// [`CreateMessageRequest`].
 #[derive(Clone, Debug, PartialEq)]
 pub struct CreateMessageRequestParams {
+    /// The messages of the conversation so far, in chronological order.
+    pub messages: Vec<SamplingMessage>,
+    /// The preferences for selecting a model. The client may ignore them.
+    pub model_preferences: Option<ModelPreferences>,
+    /// The system prompt to use. The client may modify or omit it without notice.
+    pub system_prompt: Option<String>,
     /// The servers whose context the client should add to the prompt. The client may ignore it. If absent, the value
     /// defaults to `none` since 2025-11-25. Earlier revisions define no default.
     pub include_context: Option<CreateMessageRequestParamsIncludeContext>,
-    /// The maximum number of tokens to generate. The client may generate fewer.
-    pub max_tokens: i64,
-    /// The messages of the conversation so far, in chronological order.
-    pub messages: Vec<SamplingMessage>,
-    /// Parameters for the model provider, in a provider-specific format. The client may forward, modify or drop them.
-    pub metadata: Option<JsonObject>,
-    /// The preferences for selecting a model. The client may ignore them.
-    pub model_preferences: Option<ModelPreferences>,
-    /// The strings that stop the generation when the model produces them. The client may ignore them.
-    pub stop_sequences: Option<Vec<String>>,
-    /// The system prompt to use. The client may modify or omit it without notice.
-    pub system_prompt: Option<String>,
     /// The randomness of the output. Higher values give more random output. The model provider defines the range and
     /// the default, which applies if this member is absent.
     pub temperature: Option<Number>,
+    /// The maximum number of tokens to generate. The client may generate fewer.
+    pub max_tokens: i64,
+    /// The strings that stop the generation when the model produces them. The client may ignore them.
+    pub stop_sequences: Option<Vec<String>>,
+    /// Parameters for the model provider, in a provider-specific format. The client may forward, modify or drop them.
+    pub metadata: Option<JsonObject>,
     /// Members that the schema does not define.
     pub extra: Extra<Self>,
 }
@@ -79,18 +79,32 @@ pub struct CreateMessageRequestParams {
 impl CreateMessageRequestParams {
     /// Creates a `CreateMessageRequestParams` from its required members.
     #[must_use]
-    pub fn new(max_tokens: i64, messages: impl Into<Vec<SamplingMessage>>) -> Self {
+    pub fn new(messages: impl Into<Vec<SamplingMessage>>, max_tokens: i64) -> Self {
         Self {
-            include_context: None,
-            max_tokens,
             messages: messages.into(),
-            metadata: None,
             model_preferences: None,
-            stop_sequences: None,
             system_prompt: None,
+            include_context: None,
             temperature: None,
+            max_tokens,
+            stop_sequences: None,
+            metadata: None,
             extra: Default::default(),
         }
+    }
+
+    /// Sets `modelPreferences`.
+    #[must_use]
+    pub fn with_model_preferences(mut self, model_preferences: impl Into<ModelPreferences>) -> Self {
+        self.model_preferences = Some(model_preferences.into());
+        self
+    }
+
+    /// Sets `systemPrompt`.
+    #[must_use]
+    pub fn with_system_prompt(mut self, system_prompt: impl Into<String>) -> Self {
+        self.system_prompt = Some(system_prompt.into());
+        self
     }
 
     /// Sets `includeContext`.
@@ -103,17 +117,10 @@ impl CreateMessageRequestParams {
         self
     }
 
-    /// Sets `metadata`.
+    /// Sets `temperature`.
     #[must_use]
-    pub fn with_metadata(mut self, metadata: impl Into<JsonObject>) -> Self {
-        self.metadata = Some(metadata.into());
-        self
-    }
-
-    /// Sets `modelPreferences`.
-    #[must_use]
-    pub fn with_model_preferences(mut self, model_preferences: impl Into<ModelPreferences>) -> Self {
-        self.model_preferences = Some(model_preferences.into());
+    pub fn with_temperature(mut self, temperature: impl Into<Number>) -> Self {
+        self.temperature = Some(temperature.into());
         self
     }
 
@@ -124,26 +131,19 @@ impl CreateMessageRequestParams {
         self
     }
 
-    /// Sets `systemPrompt`.
+    /// Sets `metadata`.
     #[must_use]
-    pub fn with_system_prompt(mut self, system_prompt: impl Into<String>) -> Self {
-        self.system_prompt = Some(system_prompt.into());
-        self
-    }
-
-    /// Sets `temperature`.
-    #[must_use]
-    pub fn with_temperature(mut self, temperature: impl Into<Number>) -> Self {
-        self.temperature = Some(temperature.into());
+    pub fn with_metadata(mut self, metadata: impl Into<JsonObject>) -> Self {
+        self.metadata = Some(metadata.into());
         self
     }
 }
 
 codec::object! { CreateMessageRequestParams;
-    optional 0 "includeContext" include_context, required 1 "maxTokens" max_tokens, required 2 "messages" messages,
-    optional 3 "metadata" metadata, optional 4 "modelPreferences" model_preferences,
-    optional 5 "stopSequences" stop_sequences, optional 6 "systemPrompt" system_prompt,
-    optional 7 "temperature" temperature, ..extra
+    required 0 "messages" messages, optional 1 "modelPreferences" model_preferences,
+    optional 2 "systemPrompt" system_prompt, optional 3 "includeContext" include_context,
+    optional 4 "temperature" temperature, required 5 "maxTokens" max_tokens, optional 6 "stopSequences" stop_sequences,
+    optional 7 "metadata" metadata, ..extra
 }
 
 /// The servers whose context the client should add to a prompt.
@@ -151,18 +151,18 @@ codec::object! { CreateMessageRequestParams;
 /// Since revision 2024-11-05. Used by [`CreateMessageRequestParams`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum CreateMessageRequestParamsIncludeContext {
-    /// `"allServers"`: The context of all servers that the client is connected to. Since 2025-11-25, servers should use
-    /// it only if the client declares the `sampling.context` capability.
-    AllServers,
     /// `"none"`: No context. This is the default since 2025-11-25.
     None_,
     /// `"thisServer"`: The context of the requesting server. Since 2025-11-25, servers should use it only if the client
     /// declares the `sampling.context` capability.
     ThisServer,
+    /// `"allServers"`: The context of all servers that the client is connected to. Since 2025-11-25, servers should use
+    /// it only if the client declares the `sampling.context` capability.
+    AllServers,
 }
 
 codec::string_enum! { CreateMessageRequestParamsIncludeContext;
-    AllServers = "allServers", None_ = "none", ThisServer = "thisServer",
+    None_ = "none", ThisServer = "thisServer", AllServers = "allServers",
 }
 
 /// A message generated by the client's language model.
@@ -176,18 +176,18 @@ codec::string_enum! { CreateMessageRequestParamsIncludeContext;
 /// [Specification](https://modelcontextprotocol.io/specification/2024-11-05/schema#createmessageresult)
 #[derive(Clone, Debug, PartialEq)]
 pub struct CreateMessageResult {
-    /// Metadata attached to the object. The protocol reserves some keys, such as those with the prefix
-    /// `io.modelcontextprotocol/` since 2025-11-25. In JSON, it is `_meta`.
-    pub meta: Option<JsonObject>,
+    /// The role of the message. It is `assistant`, because a model generated the message.
+    pub role: Role,
     /// The content of the message.
     pub content: TextOrImageContent,
     /// The name of the model that the client selected.
     pub model: String,
-    /// The role of the message. It is `assistant`, because a model generated the message.
-    pub role: Role,
     /// The reason why the generation stopped. Standard values are `endTurn`, `stopSequence` and `maxTokens`. Any other
     /// string is allowed. If absent, the reason is unknown.
     pub stop_reason: Option<String>,
+    /// Metadata attached to the object. The protocol reserves some keys, such as those with the prefix
+    /// `io.modelcontextprotocol/` since 2025-11-25. In JSON, it is `_meta`.
+    pub meta: Option<JsonObject>,
     /// Members that the schema does not define.
     pub extra: Extra<Self>,
 }
@@ -195,22 +195,15 @@ pub struct CreateMessageResult {
 impl CreateMessageResult {
     /// Creates a `CreateMessageResult` from its required members.
     #[must_use]
-    pub fn new(content: impl Into<TextOrImageContent>, model: impl Into<String>, role: impl Into<Role>) -> Self {
+    pub fn new(role: impl Into<Role>, content: impl Into<TextOrImageContent>, model: impl Into<String>) -> Self {
         Self {
-            meta: None,
+            role: role.into(),
             content: content.into(),
             model: model.into(),
-            role: role.into(),
             stop_reason: None,
+            meta: None,
             extra: Default::default(),
         }
-    }
-
-    /// Sets `_meta`.
-    #[must_use]
-    pub fn with_meta(mut self, meta: impl Into<JsonObject>) -> Self {
-        self.meta = Some(meta.into());
-        self
     }
 
     /// Sets `stopReason`.
@@ -219,11 +212,18 @@ impl CreateMessageResult {
         self.stop_reason = Some(stop_reason.into());
         self
     }
+
+    /// Sets `_meta`.
+    #[must_use]
+    pub fn with_meta(mut self, meta: impl Into<JsonObject>) -> Self {
+        self.meta = Some(meta.into());
+        self
+    }
 }
 
 codec::object! { CreateMessageResult;
-    optional 0 "_meta" meta, required 1 "content" content, required 2 "model" model, required 3 "role" role,
-    optional 4 "stopReason" stop_reason, ..extra
+    required 0 "role" role, required 1 "content" content, required 2 "model" model, optional 3 "stopReason" stop_reason,
+    optional 4 "_meta" meta, ..extra
 }
 
 /// Text or an image in a conversation with a language model.
@@ -294,15 +294,15 @@ codec::object! { ModelHint;
 /// [Specification](https://modelcontextprotocol.io/specification/2024-11-05/schema#modelpreferences)
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct ModelPreferences {
-    /// The importance of low cost, from 0 (not important) to 1 (most important).
-    pub cost_priority: Option<ModelPreferencesCostPriority>,
     /// Hints about the models to use, in order of preference. The client must use the first hint that matches. Hints
     /// take precedence over the priorities, which help to select among several matching models.
     pub hints: Option<Vec<ModelHint>>,
-    /// The importance of the model's capabilities, from 0 (not important) to 1 (most important).
-    pub intelligence_priority: Option<ModelPreferencesIntelligencePriority>,
+    /// The importance of low cost, from 0 (not important) to 1 (most important).
+    pub cost_priority: Option<ModelPreferencesCostPriority>,
     /// The importance of low latency, from 0 (not important) to 1 (most important).
     pub speed_priority: Option<ModelPreferencesSpeedPriority>,
+    /// The importance of the model's capabilities, from 0 (not important) to 1 (most important).
+    pub intelligence_priority: Option<ModelPreferencesIntelligencePriority>,
     /// Members that the schema does not define.
     pub extra: Extra<Self>,
 }
@@ -314,6 +314,13 @@ impl ModelPreferences {
         Self::default()
     }
 
+    /// Sets `hints`.
+    #[must_use]
+    pub fn with_hints(mut self, hints: impl Into<Vec<ModelHint>>) -> Self {
+        self.hints = Some(hints.into());
+        self
+    }
+
     /// Sets `costPriority`.
     #[must_use]
     pub fn with_cost_priority(mut self, cost_priority: impl Into<ModelPreferencesCostPriority>) -> Self {
@@ -321,10 +328,10 @@ impl ModelPreferences {
         self
     }
 
-    /// Sets `hints`.
+    /// Sets `speedPriority`.
     #[must_use]
-    pub fn with_hints(mut self, hints: impl Into<Vec<ModelHint>>) -> Self {
-        self.hints = Some(hints.into());
+    pub fn with_speed_priority(mut self, speed_priority: impl Into<ModelPreferencesSpeedPriority>) -> Self {
+        self.speed_priority = Some(speed_priority.into());
         self
     }
 
@@ -337,18 +344,11 @@ impl ModelPreferences {
         self.intelligence_priority = Some(intelligence_priority.into());
         self
     }
-
-    /// Sets `speedPriority`.
-    #[must_use]
-    pub fn with_speed_priority(mut self, speed_priority: impl Into<ModelPreferencesSpeedPriority>) -> Self {
-        self.speed_priority = Some(speed_priority.into());
-        self
-    }
 }
 
 codec::object! { ModelPreferences;
-    optional 0 "costPriority" cost_priority, optional 1 "hints" hints,
-    optional 2 "intelligencePriority" intelligence_priority, optional 3 "speedPriority" speed_priority, ..extra
+    optional 0 "hints" hints, optional 1 "costPriority" cost_priority, optional 2 "speedPriority" speed_priority,
+    optional 3 "intelligencePriority" intelligence_priority, ..extra
 }
 
 /// The importance of low cost when selecting a model, from 0 (not important) to 1 (most important).
@@ -393,10 +393,10 @@ codec::bounded_number! { ModelPreferencesSpeedPriority(Number) from f64;
 /// [Specification](https://modelcontextprotocol.io/specification/2024-11-05/schema#samplingmessage)
 #[derive(Clone, Debug, PartialEq)]
 pub struct SamplingMessage {
-    /// The content of the message.
-    pub content: TextOrImageContent,
     /// The author of the message: the user or the model.
     pub role: Role,
+    /// The content of the message.
+    pub content: TextOrImageContent,
     /// Members that the schema does not define.
     pub extra: Extra<Self>,
 }
@@ -404,13 +404,13 @@ pub struct SamplingMessage {
 impl SamplingMessage {
     /// Creates a `SamplingMessage` from its required members.
     #[must_use]
-    pub fn new(content: impl Into<TextOrImageContent>, role: impl Into<Role>) -> Self {
-        Self { content: content.into(), role: role.into(), extra: Default::default() }
+    pub fn new(role: impl Into<Role>, content: impl Into<TextOrImageContent>) -> Self {
+        Self { role: role.into(), content: content.into(), extra: Default::default() }
     }
 }
 
 codec::object! { SamplingMessage;
-    required 0 "content" content, required 1 "role" role, ..extra
+    required 0 "role" role, required 1 "content" content, ..extra
 }
 
 codec::serde_impls! {

@@ -52,10 +52,10 @@ impl crate::Request for CallToolRequest {
 /// The parameters of [`CallToolRequest`] (`tools/call`). Since revision 2024-11-05. Used by [`CallToolRequest`].
 #[derive(Clone, Debug, PartialEq)]
 pub struct CallToolRequestParams {
-    /// The arguments by name, which must match the `inputSchema` of the tool. If absent, the call has no arguments.
-    pub arguments: Option<JsonObject>,
     /// The `name` of the tool. It is case-sensitive.
     pub name: String,
+    /// The arguments by name, which must match the `inputSchema` of the tool. If absent, the call has no arguments.
+    pub arguments: Option<JsonObject>,
     /// Members that the schema does not define.
     pub extra: Extra<Self>,
 }
@@ -64,7 +64,7 @@ impl CallToolRequestParams {
     /// Creates a `CallToolRequestParams` from its required members.
     #[must_use]
     pub fn new(name: impl Into<String>) -> Self {
-        Self { arguments: None, name: name.into(), extra: Default::default() }
+        Self { name: name.into(), arguments: None, extra: Default::default() }
     }
 
     /// Sets `arguments`.
@@ -76,7 +76,7 @@ impl CallToolRequestParams {
 }
 
 codec::object! { CallToolRequestParams;
-    optional 0 "arguments" arguments, required 1 "name" name, ..extra
+    required 0 "name" name, optional 1 "arguments" arguments, ..extra
 }
 
 /// The result of a tool call, including failures of the tool.
@@ -92,13 +92,13 @@ codec::object! { CallToolRequestParams;
 /// [Specification](https://modelcontextprotocol.io/specification/2024-11-05/schema#calltoolresult)
 #[derive(Clone, Debug, PartialEq)]
 pub struct CallToolResult {
-    /// Metadata attached to the object. The protocol reserves some keys, such as those with the prefix
-    /// `io.modelcontextprotocol/` since 2025-11-25. In JSON, it is `_meta`.
-    pub meta: Option<JsonObject>,
     /// The result as content blocks for the model. The list may be empty.
     pub content: Vec<CallToolResultContentItem>,
     /// Whether the tool failed. If it did, `content` describes the error. If absent, the call succeeded.
     pub is_error: Option<bool>,
+    /// Metadata attached to the object. The protocol reserves some keys, such as those with the prefix
+    /// `io.modelcontextprotocol/` since 2025-11-25. In JSON, it is `_meta`.
+    pub meta: Option<JsonObject>,
     /// Members that the schema does not define.
     pub extra: Extra<Self>,
 }
@@ -107,14 +107,7 @@ impl CallToolResult {
     /// Creates a `CallToolResult` from its required members.
     #[must_use]
     pub fn new(content: impl Into<Vec<CallToolResultContentItem>>) -> Self {
-        Self { meta: None, content: content.into(), is_error: None, extra: Default::default() }
-    }
-
-    /// Sets `_meta`.
-    #[must_use]
-    pub fn with_meta(mut self, meta: impl Into<JsonObject>) -> Self {
-        self.meta = Some(meta.into());
-        self
+        Self { content: content.into(), is_error: None, meta: None, extra: Default::default() }
     }
 
     /// Sets `isError`.
@@ -123,10 +116,17 @@ impl CallToolResult {
         self.is_error = Some(is_error);
         self
     }
+
+    /// Sets `_meta`.
+    #[must_use]
+    pub fn with_meta(mut self, meta: impl Into<JsonObject>) -> Self {
+        self.meta = Some(meta.into());
+        self
+    }
 }
 
 codec::object! { CallToolResult;
-    optional 0 "_meta" meta, required 1 "content" content, optional 2 "isError" is_error, ..extra
+    required 0 "content" content, optional 1 "isError" is_error, optional 2 "_meta" meta, ..extra
 }
 
 /// A content block in a tool result or a prompt message: text, an image or an embedded resource.
@@ -240,13 +240,13 @@ codec::object! { ListToolsRequestParams;
 /// [Specification](https://modelcontextprotocol.io/specification/2024-11-05/schema#listtoolsresult)
 #[derive(Clone, Debug, PartialEq)]
 pub struct ListToolsResult {
+    /// The tools on this page. Since 2026-07-28, their order should remain the same while the list does not change.
+    pub tools: Vec<Tool>,
+    /// The `cursor` for requesting the next page. If absent, this is the last page.
+    pub next_cursor: Option<String>,
     /// Metadata attached to the object. The protocol reserves some keys, such as those with the prefix
     /// `io.modelcontextprotocol/` since 2025-11-25. In JSON, it is `_meta`.
     pub meta: Option<JsonObject>,
-    /// The `cursor` for requesting the next page. If absent, this is the last page.
-    pub next_cursor: Option<String>,
-    /// The tools on this page. Since 2026-07-28, their order should remain the same while the list does not change.
-    pub tools: Vec<Tool>,
     /// Members that the schema does not define.
     pub extra: Extra<Self>,
 }
@@ -255,14 +255,7 @@ impl ListToolsResult {
     /// Creates a `ListToolsResult` from its required members.
     #[must_use]
     pub fn new(tools: impl Into<Vec<Tool>>) -> Self {
-        Self { meta: None, next_cursor: None, tools: tools.into(), extra: Default::default() }
-    }
-
-    /// Sets `_meta`.
-    #[must_use]
-    pub fn with_meta(mut self, meta: impl Into<JsonObject>) -> Self {
-        self.meta = Some(meta.into());
-        self
+        Self { tools: tools.into(), next_cursor: None, meta: None, extra: Default::default() }
     }
 
     /// Sets `nextCursor`.
@@ -271,10 +264,17 @@ impl ListToolsResult {
         self.next_cursor = Some(next_cursor.into());
         self
     }
+
+    /// Sets `_meta`.
+    #[must_use]
+    pub fn with_meta(mut self, meta: impl Into<JsonObject>) -> Self {
+        self.meta = Some(meta.into());
+        self
+    }
 }
 
 codec::object! { ListToolsResult;
-    optional 0 "_meta" meta, optional 1 "nextCursor" next_cursor, required 2 "tools" tools, ..extra
+    required 0 "tools" tools, optional 1 "nextCursor" next_cursor, optional 2 "_meta" meta, ..extra
 }
 
 /// A function of the server that a model can call.
@@ -286,13 +286,13 @@ codec::object! { ListToolsResult;
 /// [Specification](https://modelcontextprotocol.io/specification/2024-11-05/schema#tool)
 #[derive(Clone, Debug, PartialEq)]
 pub struct Tool {
+    /// The name used to call the tool. It is unique within the server, but not across servers. Since 2025-11-25, it is
+    /// case-sensitive and should consist of 1 to 128 characters: ASCII letters, digits, `_`, `-` and `.`.
+    pub name: String,
     /// The description of the tool and its use, which a client may pass to the model.
     pub description: Option<String>,
     /// The JSON Schema of the arguments, which are always a JSON object.
     pub input_schema: ToolInputSchema,
-    /// The name used to call the tool. It is unique within the server, but not across servers. Since 2025-11-25, it is
-    /// case-sensitive and should consist of 1 to 128 characters: ASCII letters, digits, `_`, `-` and `.`.
-    pub name: String,
     /// Members that the schema does not define.
     pub extra: Extra<Self>,
 }
@@ -300,8 +300,8 @@ pub struct Tool {
 impl Tool {
     /// Creates a `Tool` from its required members.
     #[must_use]
-    pub fn new(input_schema: impl Into<ToolInputSchema>, name: impl Into<String>) -> Self {
-        Self { description: None, input_schema: input_schema.into(), name: name.into(), extra: Default::default() }
+    pub fn new(name: impl Into<String>, input_schema: impl Into<ToolInputSchema>) -> Self {
+        Self { name: name.into(), description: None, input_schema: input_schema.into(), extra: Default::default() }
     }
 
     /// Sets `description`.
@@ -313,7 +313,7 @@ impl Tool {
 }
 
 codec::object! { Tool;
-    optional 0 "description" description, required 1 "inputSchema" input_schema, required 2 "name" name, ..extra
+    required 0 "name" name, optional 1 "description" description, required 2 "inputSchema" input_schema, ..extra
 }
 
 /// The JSON Schema of a tool's arguments. Its root has the type `object`.
@@ -362,8 +362,8 @@ impl ToolInputSchema {
 }
 
 codec::object_text! { ToolInputSchema;
-    optional 0 "properties"(Map<String, JsonObject>), optional 1 "required"(Vec<String>),
-    constant 2 "type" = Str("object"),
+    constant 0 "type" = Str("object"), optional 1 "properties"(Map<String, JsonObject>),
+    optional 2 "required"(Vec<String>),
 }
 
 /// Notifies the client that the list of tools has changed.

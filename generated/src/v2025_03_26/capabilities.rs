@@ -136,14 +136,14 @@ codec::object! { Implementation;
 /// [`InitializeResult`]: super::InitializeResult
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct ServerCapabilities {
-    /// Support for completion. Present if the server suggests values for the arguments of prompts and resource
-    /// templates. Since revision 2025-03-26.
-    pub completions: Option<JsonObject>,
     /// Features outside the specification. Each key is the name of a feature, and each value is an object with its
     /// settings.
     pub experimental: Option<Map<String, JsonObject>>,
     /// Support for log messages. A server that sends log messages must declare this capability.
     pub logging: Option<JsonObject>,
+    /// Support for completion. Present if the server suggests values for the arguments of prompts and resource
+    /// templates. Since revision 2025-03-26.
+    pub completions: Option<JsonObject>,
     /// Support for prompts. The list of prompts can be empty.
     pub prompts: Option<ServerCapabilitiesPrompts>,
     /// Support for resources. The list of resources can be empty.
@@ -161,13 +161,6 @@ impl ServerCapabilities {
         Self::default()
     }
 
-    /// Sets `completions`.
-    #[must_use]
-    pub fn with_completions(mut self, completions: impl Into<JsonObject>) -> Self {
-        self.completions = Some(completions.into());
-        self
-    }
-
     /// Sets `experimental`.
     #[must_use]
     pub fn with_experimental(mut self, experimental: impl Into<Map<String, JsonObject>>) -> Self {
@@ -179,6 +172,13 @@ impl ServerCapabilities {
     #[must_use]
     pub fn with_logging(mut self, logging: impl Into<JsonObject>) -> Self {
         self.logging = Some(logging.into());
+        self
+    }
+
+    /// Sets `completions`.
+    #[must_use]
+    pub fn with_completions(mut self, completions: impl Into<JsonObject>) -> Self {
+        self.completions = Some(completions.into());
         self
     }
 
@@ -205,7 +205,7 @@ impl ServerCapabilities {
 }
 
 codec::object! { ServerCapabilities;
-    optional 0 "completions" completions, optional 1 "experimental" experimental, optional 2 "logging" logging,
+    optional 0 "experimental" experimental, optional 1 "logging" logging, optional 2 "completions" completions,
     optional 3 "prompts" prompts, optional 4 "resources" resources, optional 5 "tools" tools, ..extra
 }
 
@@ -244,11 +244,11 @@ codec::object! { ServerCapabilitiesPrompts;
 /// Since revision 2024-11-05. Used by [`ServerCapabilities`].
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct ServerCapabilitiesResources {
+    /// Whether a client can subscribe to individual resources with `resources/subscribe`. If absent, it cannot.
+    pub subscribe: Option<bool>,
     /// Whether the server sends `notifications/resources/list_changed` when its resources change. If absent, it does
     /// not.
     pub list_changed: Option<bool>,
-    /// Whether a client can subscribe to individual resources with `resources/subscribe`. If absent, it cannot.
-    pub subscribe: Option<bool>,
     /// Members that the schema does not define.
     pub extra: Extra<Self>,
 }
@@ -260,23 +260,23 @@ impl ServerCapabilitiesResources {
         Self::default()
     }
 
-    /// Sets `listChanged`.
-    #[must_use]
-    pub fn with_list_changed(mut self, list_changed: bool) -> Self {
-        self.list_changed = Some(list_changed);
-        self
-    }
-
     /// Sets `subscribe`.
     #[must_use]
     pub fn with_subscribe(mut self, subscribe: bool) -> Self {
         self.subscribe = Some(subscribe);
         self
     }
+
+    /// Sets `listChanged`.
+    #[must_use]
+    pub fn with_list_changed(mut self, list_changed: bool) -> Self {
+        self.list_changed = Some(list_changed);
+        self
+    }
 }
 
 codec::object! { ServerCapabilitiesResources;
-    optional 0 "listChanged" list_changed, optional 1 "subscribe" subscribe, ..extra
+    optional 0 "subscribe" subscribe, optional 1 "listChanged" list_changed, ..extra
 }
 
 /// The server's support for tools.

@@ -18,27 +18,27 @@ use crate::{Extra, Revision, codec};
 /// [`LoggingMessageNotificationParams`]: super::LoggingMessageNotificationParams
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum LoggingLevel {
-    /// `"alert"`: A condition that requires immediate action, such as data corruption. Syslog severity 1.
-    Alert,
-    /// `"critical"`: A critical condition, such as the failure of a component. Syslog severity 2.
-    Critical,
     /// `"debug"`: Detailed debugging information, such as function entry and exit. Syslog severity 7, the least severe.
     Debug,
-    /// `"emergency"`: A condition that makes the system unusable. Syslog severity 0, the most severe.
-    Emergency,
-    /// `"error"`: The failure of an operation. Syslog severity 3.
-    Error,
     /// `"info"`: General information, such as the progress of an operation. Syslog severity 6.
     Info,
     /// `"notice"`: A normal but significant event, such as a configuration change. Syslog severity 5.
     Notice,
     /// `"warning"`: A potential problem, such as the use of a deprecated feature. Syslog severity 4.
     Warning,
+    /// `"error"`: The failure of an operation. Syslog severity 3.
+    Error,
+    /// `"critical"`: A critical condition, such as the failure of a component. Syslog severity 2.
+    Critical,
+    /// `"alert"`: A condition that requires immediate action, such as data corruption. Syslog severity 1.
+    Alert,
+    /// `"emergency"`: A condition that makes the system unusable. Syslog severity 0, the most severe.
+    Emergency,
 }
 
 codec::string_enum! { LoggingLevel;
-    Alert = "alert", Critical = "critical", Debug = "debug", Emergency = "emergency", Error = "error", Info = "info",
-    Notice = "notice", Warning = "warning",
+    Debug = "debug", Info = "info", Notice = "notice", Warning = "warning", Error = "error", Critical = "critical",
+    Alert = "alert", Emergency = "emergency",
 }
 
 /// Sets the minimum severity of the log messages that the server sends.

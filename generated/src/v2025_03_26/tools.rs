@@ -52,10 +52,10 @@ impl crate::Request for CallToolRequest {
 /// The parameters of [`CallToolRequest`] (`tools/call`). Since revision 2024-11-05. Used by [`CallToolRequest`].
 #[derive(Clone, Debug, PartialEq)]
 pub struct CallToolRequestParams {
-    /// The arguments by name, which must match the `inputSchema` of the tool. If absent, the call has no arguments.
-    pub arguments: Option<JsonObject>,
     /// The `name` of the tool. It is case-sensitive.
     pub name: String,
+    /// The arguments by name, which must match the `inputSchema` of the tool. If absent, the call has no arguments.
+    pub arguments: Option<JsonObject>,
     /// Members that the schema does not define.
     pub extra: Extra<Self>,
 }
@@ -64,7 +64,7 @@ impl CallToolRequestParams {
     /// Creates a `CallToolRequestParams` from its required members.
     #[must_use]
     pub fn new(name: impl Into<String>) -> Self {
-        Self { arguments: None, name: name.into(), extra: Default::default() }
+        Self { name: name.into(), arguments: None, extra: Default::default() }
     }
 
     /// Sets `arguments`.
@@ -76,7 +76,7 @@ impl CallToolRequestParams {
 }
 
 codec::object! { CallToolRequestParams;
-    optional 0 "arguments" arguments, required 1 "name" name, ..extra
+    required 0 "name" name, optional 1 "arguments" arguments, ..extra
 }
 
 /// The result of a tool call, including failures of the tool.
@@ -92,13 +92,13 @@ codec::object! { CallToolRequestParams;
 /// [Specification](https://modelcontextprotocol.io/specification/2025-03-26/schema#calltoolresult)
 #[derive(Clone, Debug, PartialEq)]
 pub struct CallToolResult {
-    /// Metadata attached to the object. The protocol reserves some keys, such as those with the prefix
-    /// `io.modelcontextprotocol/` since 2025-11-25. In JSON, it is `_meta`.
-    pub meta: Option<JsonObject>,
     /// The result as content blocks for the model. The list may be empty.
     pub content: Vec<CallToolResultContentItem>,
     /// Whether the tool failed. If it did, `content` describes the error. If absent, the call succeeded.
     pub is_error: Option<bool>,
+    /// Metadata attached to the object. The protocol reserves some keys, such as those with the prefix
+    /// `io.modelcontextprotocol/` since 2025-11-25. In JSON, it is `_meta`.
+    pub meta: Option<JsonObject>,
     /// Members that the schema does not define.
     pub extra: Extra<Self>,
 }
@@ -107,14 +107,7 @@ impl CallToolResult {
     /// Creates a `CallToolResult` from its required members.
     #[must_use]
     pub fn new(content: impl Into<Vec<CallToolResultContentItem>>) -> Self {
-        Self { meta: None, content: content.into(), is_error: None, extra: Default::default() }
-    }
-
-    /// Sets `_meta`.
-    #[must_use]
-    pub fn with_meta(mut self, meta: impl Into<JsonObject>) -> Self {
-        self.meta = Some(meta.into());
-        self
+        Self { content: content.into(), is_error: None, meta: None, extra: Default::default() }
     }
 
     /// Sets `isError`.
@@ -123,10 +116,17 @@ impl CallToolResult {
         self.is_error = Some(is_error);
         self
     }
+
+    /// Sets `_meta`.
+    #[must_use]
+    pub fn with_meta(mut self, meta: impl Into<JsonObject>) -> Self {
+        self.meta = Some(meta.into());
+        self
+    }
 }
 
 codec::object! { CallToolResult;
-    optional 0 "_meta" meta, required 1 "content" content, optional 2 "isError" is_error, ..extra
+    required 0 "content" content, optional 1 "isError" is_error, optional 2 "_meta" meta, ..extra
 }
 
 /// A content block in a tool result or a prompt message: text, an image, audio or an embedded resource.
@@ -245,13 +245,13 @@ codec::object! { ListToolsRequestParams;
 /// [Specification](https://modelcontextprotocol.io/specification/2025-03-26/schema#listtoolsresult)
 #[derive(Clone, Debug, PartialEq)]
 pub struct ListToolsResult {
+    /// The tools on this page. Since 2026-07-28, their order should remain the same while the list does not change.
+    pub tools: Vec<Tool>,
+    /// The `cursor` for requesting the next page. If absent, this is the last page.
+    pub next_cursor: Option<String>,
     /// Metadata attached to the object. The protocol reserves some keys, such as those with the prefix
     /// `io.modelcontextprotocol/` since 2025-11-25. In JSON, it is `_meta`.
     pub meta: Option<JsonObject>,
-    /// The `cursor` for requesting the next page. If absent, this is the last page.
-    pub next_cursor: Option<String>,
-    /// The tools on this page. Since 2026-07-28, their order should remain the same while the list does not change.
-    pub tools: Vec<Tool>,
     /// Members that the schema does not define.
     pub extra: Extra<Self>,
 }
@@ -260,14 +260,7 @@ impl ListToolsResult {
     /// Creates a `ListToolsResult` from its required members.
     #[must_use]
     pub fn new(tools: impl Into<Vec<Tool>>) -> Self {
-        Self { meta: None, next_cursor: None, tools: tools.into(), extra: Default::default() }
-    }
-
-    /// Sets `_meta`.
-    #[must_use]
-    pub fn with_meta(mut self, meta: impl Into<JsonObject>) -> Self {
-        self.meta = Some(meta.into());
-        self
+        Self { tools: tools.into(), next_cursor: None, meta: None, extra: Default::default() }
     }
 
     /// Sets `nextCursor`.
@@ -276,10 +269,17 @@ impl ListToolsResult {
         self.next_cursor = Some(next_cursor.into());
         self
     }
+
+    /// Sets `_meta`.
+    #[must_use]
+    pub fn with_meta(mut self, meta: impl Into<JsonObject>) -> Self {
+        self.meta = Some(meta.into());
+        self
+    }
 }
 
 codec::object! { ListToolsResult;
-    optional 0 "_meta" meta, optional 1 "nextCursor" next_cursor, required 2 "tools" tools, ..extra
+    required 0 "tools" tools, optional 1 "nextCursor" next_cursor, optional 2 "_meta" meta, ..extra
 }
 
 /// A function of the server that a model can call.
@@ -291,16 +291,16 @@ codec::object! { ListToolsResult;
 /// [Specification](https://modelcontextprotocol.io/specification/2025-03-26/schema#tool)
 #[derive(Clone, Debug, PartialEq)]
 pub struct Tool {
-    /// Hints about the behavior of the tool. They are reliable only if the server is trusted. Since revision
-    /// 2025-03-26.
-    pub annotations: Option<ToolAnnotations>,
+    /// The name used to call the tool. It is unique within the server, but not across servers. Since 2025-11-25, it is
+    /// case-sensitive and should consist of 1 to 128 characters: ASCII letters, digits, `_`, `-` and `.`.
+    pub name: String,
     /// The description of the tool and its use, which a client may pass to the model.
     pub description: Option<String>,
     /// The JSON Schema of the arguments, which are always a JSON object.
     pub input_schema: ToolInputSchema,
-    /// The name used to call the tool. It is unique within the server, but not across servers. Since 2025-11-25, it is
-    /// case-sensitive and should consist of 1 to 128 characters: ASCII letters, digits, `_`, `-` and `.`.
-    pub name: String,
+    /// Hints about the behavior of the tool. They are reliable only if the server is trusted. Since revision
+    /// 2025-03-26.
+    pub annotations: Option<ToolAnnotations>,
     /// Members that the schema does not define.
     pub extra: Extra<Self>,
 }
@@ -308,21 +308,14 @@ pub struct Tool {
 impl Tool {
     /// Creates a `Tool` from its required members.
     #[must_use]
-    pub fn new(input_schema: impl Into<ToolInputSchema>, name: impl Into<String>) -> Self {
+    pub fn new(name: impl Into<String>, input_schema: impl Into<ToolInputSchema>) -> Self {
         Self {
-            annotations: None,
+            name: name.into(),
             description: None,
             input_schema: input_schema.into(),
-            name: name.into(),
+            annotations: None,
             extra: Default::default(),
         }
-    }
-
-    /// Sets `annotations`.
-    #[must_use]
-    pub fn with_annotations(mut self, annotations: impl Into<ToolAnnotations>) -> Self {
-        self.annotations = Some(annotations.into());
-        self
     }
 
     /// Sets `description`.
@@ -331,11 +324,18 @@ impl Tool {
         self.description = Some(description.into());
         self
     }
+
+    /// Sets `annotations`.
+    #[must_use]
+    pub fn with_annotations(mut self, annotations: impl Into<ToolAnnotations>) -> Self {
+        self.annotations = Some(annotations.into());
+        self
+    }
 }
 
 codec::object! { Tool;
-    optional 0 "annotations" annotations, optional 1 "description" description, required 2 "inputSchema" input_schema,
-    required 3 "name" name, ..extra
+    required 0 "name" name, optional 1 "description" description, required 2 "inputSchema" input_schema,
+    optional 3 "annotations" annotations, ..extra
 }
 
 /// The JSON Schema of a tool's arguments. Its root has the type `object`.
@@ -384,8 +384,8 @@ impl ToolInputSchema {
 }
 
 codec::object_text! { ToolInputSchema;
-    optional 0 "properties"(Map<String, JsonObject>), optional 1 "required"(Vec<String>),
-    constant 2 "type" = Str("object"),
+    constant 0 "type" = Str("object"), optional 1 "properties"(Map<String, JsonObject>),
+    optional 2 "required"(Vec<String>),
 }
 
 /// Hints about the behavior of a tool.
@@ -398,6 +398,10 @@ codec::object_text! { ToolInputSchema;
 /// [Specification](https://modelcontextprotocol.io/specification/2025-03-26/schema#toolannotations)
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct ToolAnnotations {
+    /// The display name of the tool, used instead of `name`.
+    pub title: Option<String>,
+    /// Whether the tool leaves its environment unmodified. The default is `false`.
+    pub read_only_hint: Option<bool>,
     /// Whether the tool may modify or delete existing data. If `false`, the tool only adds data. The default is `true`.
     /// It has no meaning if `readOnlyHint` is `true`.
     pub destructive_hint: Option<bool>,
@@ -407,10 +411,6 @@ pub struct ToolAnnotations {
     /// Whether the tool interacts with external entities, as a web search does. If `false`, its domain is closed, as
     /// that of a memory tool is. The default is `true`.
     pub open_world_hint: Option<bool>,
-    /// Whether the tool leaves its environment unmodified. The default is `false`.
-    pub read_only_hint: Option<bool>,
-    /// The display name of the tool, used instead of `name`.
-    pub title: Option<String>,
     /// Members that the schema does not define.
     pub extra: Extra<Self>,
 }
@@ -420,6 +420,20 @@ impl ToolAnnotations {
     #[must_use]
     pub fn new() -> Self {
         Self::default()
+    }
+
+    /// Sets `title`.
+    #[must_use]
+    pub fn with_title(mut self, title: impl Into<String>) -> Self {
+        self.title = Some(title.into());
+        self
+    }
+
+    /// Sets `readOnlyHint`.
+    #[must_use]
+    pub fn with_read_only_hint(mut self, read_only_hint: bool) -> Self {
+        self.read_only_hint = Some(read_only_hint);
+        self
     }
 
     /// Sets `destructiveHint`.
@@ -442,26 +456,11 @@ impl ToolAnnotations {
         self.open_world_hint = Some(open_world_hint);
         self
     }
-
-    /// Sets `readOnlyHint`.
-    #[must_use]
-    pub fn with_read_only_hint(mut self, read_only_hint: bool) -> Self {
-        self.read_only_hint = Some(read_only_hint);
-        self
-    }
-
-    /// Sets `title`.
-    #[must_use]
-    pub fn with_title(mut self, title: impl Into<String>) -> Self {
-        self.title = Some(title.into());
-        self
-    }
 }
 
 codec::object! { ToolAnnotations;
-    optional 0 "destructiveHint" destructive_hint, optional 1 "idempotentHint" idempotent_hint,
-    optional 2 "openWorldHint" open_world_hint, optional 3 "readOnlyHint" read_only_hint, optional 4 "title" title,
-    ..extra
+    optional 0 "title" title, optional 1 "readOnlyHint" read_only_hint, optional 2 "destructiveHint" destructive_hint,
+    optional 3 "idempotentHint" idempotent_hint, optional 4 "openWorldHint" open_world_hint, ..extra
 }
 
 /// Notifies the client that the list of tools has changed.

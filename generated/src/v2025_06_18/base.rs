@@ -49,11 +49,11 @@ impl crate::Notification for CancelledNotification {
 /// Since revision 2024-11-05. Used by [`CancelledNotification`].
 #[derive(Clone, Debug, PartialEq)]
 pub struct CancelledNotificationParams {
-    /// The reason for the cancellation, for logs or for the user.
-    pub reason: Option<String>,
     /// The ID of the request to cancel. The request must be one that the sender of the notification issued and believes
     /// to be in progress.
     pub request_id: RequestId,
+    /// The reason for the cancellation, for logs or for the user.
+    pub reason: Option<String>,
     /// Members that the schema does not define.
     pub extra: Extra<Self>,
 }
@@ -62,7 +62,7 @@ impl CancelledNotificationParams {
     /// Creates a `CancelledNotificationParams` from its required members.
     #[must_use]
     pub fn new(request_id: impl Into<RequestId>) -> Self {
-        Self { reason: None, request_id: request_id.into(), extra: Default::default() }
+        Self { request_id: request_id.into(), reason: None, extra: Default::default() }
     }
 
     /// Sets `reason`.
@@ -74,7 +74,7 @@ impl CancelledNotificationParams {
 }
 
 codec::object! { CancelledNotificationParams;
-    optional 0 "reason" reason, required 1 "requestId" request_id, ..extra
+    required 0 "requestId" request_id, optional 1 "reason" reason, ..extra
 }
 
 /// Initializes the session and negotiates the revision and the capabilities.
@@ -125,13 +125,13 @@ impl crate::Request for InitializeRequest {
 /// [`InitializeRequest`].
 #[derive(Clone, Debug, PartialEq)]
 pub struct InitializeRequestParams {
+    /// The revision that the client requests, such as `2025-11-25`. This should be the newest revision that the client
+    /// supports.
+    pub protocol_version: String,
     /// The optional features that the client supports.
     pub capabilities: ClientCapabilities,
     /// The name and version of the client.
     pub client_info: Implementation,
-    /// The revision that the client requests, such as `2025-11-25`. This should be the newest revision that the client
-    /// supports.
-    pub protocol_version: String,
     /// Members that the schema does not define.
     pub extra: Extra<Self>,
 }
@@ -140,22 +140,22 @@ impl InitializeRequestParams {
     /// Creates an `InitializeRequestParams` from its required members.
     #[must_use]
     pub fn new(
+        protocol_version: impl Into<String>,
         capabilities: impl Into<ClientCapabilities>,
         client_info: impl Into<Implementation>,
-        protocol_version: impl Into<String>,
     ) -> Self {
         Self {
+            protocol_version: protocol_version.into(),
             capabilities: capabilities.into(),
             client_info: client_info.into(),
-            protocol_version: protocol_version.into(),
             extra: Default::default(),
         }
     }
 }
 
 codec::object! { InitializeRequestParams;
-    required 0 "capabilities" capabilities, required 1 "clientInfo" client_info,
-    required 2 "protocolVersion" protocol_version, ..extra
+    required 0 "protocolVersion" protocol_version, required 1 "capabilities" capabilities,
+    required 2 "clientInfo" client_info, ..extra
 }
 
 /// The revision of the session and the features of the server.
@@ -167,19 +167,19 @@ codec::object! { InitializeRequestParams;
 /// [Specification](https://modelcontextprotocol.io/specification/2025-06-18/schema#initializeresult)
 #[derive(Clone, Debug, PartialEq)]
 pub struct InitializeResult {
-    /// Metadata attached to the object. The protocol reserves some keys, such as those with the prefix
-    /// `io.modelcontextprotocol/` since 2025-11-25. In JSON, it is `_meta`.
-    pub meta: Option<JsonObject>,
-    /// The optional features that the server supports.
-    pub capabilities: ServerCapabilities,
-    /// Instructions for using the server, written for a language model. A host can add them to the system prompt. They
-    /// are only as trustworthy as the server.
-    pub instructions: Option<String>,
     /// The revision of the session. If the server supports the requested revision, it must respond with that revision.
     /// Otherwise it must respond with another revision that it supports, which should be its newest.
     pub protocol_version: String,
+    /// The optional features that the server supports.
+    pub capabilities: ServerCapabilities,
     /// The name and version of the server.
     pub server_info: Implementation,
+    /// Instructions for using the server, written for a language model. A host can add them to the system prompt. They
+    /// are only as trustworthy as the server.
+    pub instructions: Option<String>,
+    /// Metadata attached to the object. The protocol reserves some keys, such as those with the prefix
+    /// `io.modelcontextprotocol/` since 2025-11-25. In JSON, it is `_meta`.
+    pub meta: Option<JsonObject>,
     /// Members that the schema does not define.
     pub extra: Extra<Self>,
 }
@@ -188,25 +188,18 @@ impl InitializeResult {
     /// Creates an `InitializeResult` from its required members.
     #[must_use]
     pub fn new(
-        capabilities: impl Into<ServerCapabilities>,
         protocol_version: impl Into<String>,
+        capabilities: impl Into<ServerCapabilities>,
         server_info: impl Into<Implementation>,
     ) -> Self {
         Self {
-            meta: None,
-            capabilities: capabilities.into(),
-            instructions: None,
             protocol_version: protocol_version.into(),
+            capabilities: capabilities.into(),
             server_info: server_info.into(),
+            instructions: None,
+            meta: None,
             extra: Default::default(),
         }
-    }
-
-    /// Sets `_meta`.
-    #[must_use]
-    pub fn with_meta(mut self, meta: impl Into<JsonObject>) -> Self {
-        self.meta = Some(meta.into());
-        self
     }
 
     /// Sets `instructions`.
@@ -215,11 +208,18 @@ impl InitializeResult {
         self.instructions = Some(instructions.into());
         self
     }
+
+    /// Sets `_meta`.
+    #[must_use]
+    pub fn with_meta(mut self, meta: impl Into<JsonObject>) -> Self {
+        self.meta = Some(meta.into());
+        self
+    }
 }
 
 codec::object! { InitializeResult;
-    optional 0 "_meta" meta, required 1 "capabilities" capabilities, optional 2 "instructions" instructions,
-    required 3 "protocolVersion" protocol_version, required 4 "serverInfo" server_info, ..extra
+    required 0 "protocolVersion" protocol_version, required 1 "capabilities" capabilities,
+    required 2 "serverInfo" server_info, optional 3 "instructions" instructions, optional 4 "_meta" meta, ..extra
 }
 
 /// Notifies the server that the client is ready for normal operation.
@@ -341,12 +341,12 @@ impl crate::Notification for LoggingMessageNotification {
 /// Since revision 2024-11-05. Used by [`LoggingMessageNotification`].
 #[derive(Clone, Debug, PartialEq)]
 pub struct LoggingMessageNotificationParams {
-    /// The data to log. Any JSON value is allowed, for example a string or an object.
-    pub data: Json,
     /// The severity of the message.
     pub level: LoggingLevel,
     /// The name of the logger, such as `database`.
     pub logger: Option<String>,
+    /// The data to log. Any JSON value is allowed, for example a string or an object.
+    pub data: Json,
     /// Members that the schema does not define.
     pub extra: Extra<Self>,
 }
@@ -354,8 +354,8 @@ pub struct LoggingMessageNotificationParams {
 impl LoggingMessageNotificationParams {
     /// Creates a `LoggingMessageNotificationParams` from its required members.
     #[must_use]
-    pub fn new(data: impl Into<Json>, level: impl Into<LoggingLevel>) -> Self {
-        Self { data: data.into(), level: level.into(), logger: None, extra: Default::default() }
+    pub fn new(level: impl Into<LoggingLevel>, data: impl Into<Json>) -> Self {
+        Self { level: level.into(), logger: None, data: data.into(), extra: Default::default() }
     }
 
     /// Sets `logger`.
@@ -367,7 +367,7 @@ impl LoggingMessageNotificationParams {
 }
 
 codec::object! { LoggingMessageNotificationParams;
-    required 0 "data" data, required 1 "level" level, optional 2 "logger" logger, ..extra
+    required 0 "level" level, optional 1 "logger" logger, required 2 "data" data, ..extra
 }
 
 /// Checks that the peer is still responsive.
@@ -489,15 +489,15 @@ impl crate::Notification for ProgressNotification {
 /// Since revision 2024-11-05. Used by [`ProgressNotification`].
 #[derive(Clone, Debug, PartialEq)]
 pub struct ProgressNotificationParams {
-    /// A description of the current progress, for people. Since revision 2025-03-26.
-    pub message: Option<String>,
+    /// The progress token from the `_meta` of the request.
+    pub progress_token: ProgressToken,
     /// The progress so far, in the unit of `total`. It must increase with each notification, even if `total` is
     /// unknown. It can have a fraction.
     pub progress: Number,
-    /// The progress token from the `_meta` of the request.
-    pub progress_token: ProgressToken,
     /// The value of `progress` at completion. If absent, the total is unknown.
     pub total: Option<Number>,
+    /// A description of the current progress, for people. Since revision 2025-03-26.
+    pub message: Option<String>,
     /// Members that the schema does not define.
     pub extra: Extra<Self>,
 }
@@ -505,21 +505,14 @@ pub struct ProgressNotificationParams {
 impl ProgressNotificationParams {
     /// Creates a `ProgressNotificationParams` from its required members.
     #[must_use]
-    pub fn new(progress: impl Into<Number>, progress_token: impl Into<ProgressToken>) -> Self {
+    pub fn new(progress_token: impl Into<ProgressToken>, progress: impl Into<Number>) -> Self {
         Self {
-            message: None,
-            progress: progress.into(),
             progress_token: progress_token.into(),
+            progress: progress.into(),
             total: None,
+            message: None,
             extra: Default::default(),
         }
-    }
-
-    /// Sets `message`.
-    #[must_use]
-    pub fn with_message(mut self, message: impl Into<String>) -> Self {
-        self.message = Some(message.into());
-        self
     }
 
     /// Sets `total`.
@@ -528,11 +521,18 @@ impl ProgressNotificationParams {
         self.total = Some(total.into());
         self
     }
+
+    /// Sets `message`.
+    #[must_use]
+    pub fn with_message(mut self, message: impl Into<String>) -> Self {
+        self.message = Some(message.into());
+        self
+    }
 }
 
 codec::object! { ProgressNotificationParams;
-    optional 0 "message" message, required 1 "progress" progress, required 2 "progressToken" progress_token,
-    optional 3 "total" total, ..extra
+    required 0 "progressToken" progress_token, required 1 "progress" progress, optional 2 "total" total,
+    optional 3 "message" message, ..extra
 }
 
 /// A string or integer that matches a response to its request.

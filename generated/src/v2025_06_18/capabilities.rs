@@ -18,9 +18,6 @@ use crate::{Extra, JsonObject, Map, codec};
 /// [`InitializeRequestParams`]: super::InitializeRequestParams
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct ClientCapabilities {
-    /// Support for elicitation. Present if the client can ask its user for input on behalf of a server. An empty object
-    /// means that only forms are supported. Since revision 2025-06-18.
-    pub elicitation: Option<JsonObject>,
     /// Features outside the specification. Each key is the name of a feature, and each value is an object with its
     /// settings.
     pub experimental: Option<Map<String, JsonObject>>,
@@ -28,6 +25,9 @@ pub struct ClientCapabilities {
     pub roots: Option<ClientCapabilitiesRoots>,
     /// Support for sampling. Present if servers can request messages from the client's language model.
     pub sampling: Option<JsonObject>,
+    /// Support for elicitation. Present if the client can ask its user for input on behalf of a server. An empty object
+    /// means that only forms are supported. Since revision 2025-06-18.
+    pub elicitation: Option<JsonObject>,
     /// Members that the schema does not define.
     pub extra: Extra<Self>,
 }
@@ -37,13 +37,6 @@ impl ClientCapabilities {
     #[must_use]
     pub fn new() -> Self {
         Self::default()
-    }
-
-    /// Sets `elicitation`.
-    #[must_use]
-    pub fn with_elicitation(mut self, elicitation: impl Into<JsonObject>) -> Self {
-        self.elicitation = Some(elicitation.into());
-        self
     }
 
     /// Sets `experimental`.
@@ -66,11 +59,18 @@ impl ClientCapabilities {
         self.sampling = Some(sampling.into());
         self
     }
+
+    /// Sets `elicitation`.
+    #[must_use]
+    pub fn with_elicitation(mut self, elicitation: impl Into<JsonObject>) -> Self {
+        self.elicitation = Some(elicitation.into());
+        self
+    }
 }
 
 codec::object! { ClientCapabilities;
-    optional 0 "elicitation" elicitation, optional 1 "experimental" experimental, optional 2 "roots" roots,
-    optional 3 "sampling" sampling, ..extra
+    optional 0 "experimental" experimental, optional 1 "roots" roots, optional 2 "sampling" sampling,
+    optional 3 "elicitation" elicitation, ..extra
 }
 
 /// The client's support for roots.
@@ -156,14 +156,14 @@ codec::object! { Implementation;
 /// [`InitializeResult`]: super::InitializeResult
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct ServerCapabilities {
-    /// Support for completion. Present if the server suggests values for the arguments of prompts and resource
-    /// templates. Since revision 2025-03-26.
-    pub completions: Option<JsonObject>,
     /// Features outside the specification. Each key is the name of a feature, and each value is an object with its
     /// settings.
     pub experimental: Option<Map<String, JsonObject>>,
     /// Support for log messages. A server that sends log messages must declare this capability.
     pub logging: Option<JsonObject>,
+    /// Support for completion. Present if the server suggests values for the arguments of prompts and resource
+    /// templates. Since revision 2025-03-26.
+    pub completions: Option<JsonObject>,
     /// Support for prompts. The list of prompts can be empty.
     pub prompts: Option<ServerCapabilitiesPrompts>,
     /// Support for resources. The list of resources can be empty.
@@ -181,13 +181,6 @@ impl ServerCapabilities {
         Self::default()
     }
 
-    /// Sets `completions`.
-    #[must_use]
-    pub fn with_completions(mut self, completions: impl Into<JsonObject>) -> Self {
-        self.completions = Some(completions.into());
-        self
-    }
-
     /// Sets `experimental`.
     #[must_use]
     pub fn with_experimental(mut self, experimental: impl Into<Map<String, JsonObject>>) -> Self {
@@ -199,6 +192,13 @@ impl ServerCapabilities {
     #[must_use]
     pub fn with_logging(mut self, logging: impl Into<JsonObject>) -> Self {
         self.logging = Some(logging.into());
+        self
+    }
+
+    /// Sets `completions`.
+    #[must_use]
+    pub fn with_completions(mut self, completions: impl Into<JsonObject>) -> Self {
+        self.completions = Some(completions.into());
         self
     }
 
@@ -225,7 +225,7 @@ impl ServerCapabilities {
 }
 
 codec::object! { ServerCapabilities;
-    optional 0 "completions" completions, optional 1 "experimental" experimental, optional 2 "logging" logging,
+    optional 0 "experimental" experimental, optional 1 "logging" logging, optional 2 "completions" completions,
     optional 3 "prompts" prompts, optional 4 "resources" resources, optional 5 "tools" tools, ..extra
 }
 
@@ -264,11 +264,11 @@ codec::object! { ServerCapabilitiesPrompts;
 /// Since revision 2024-11-05. Used by [`ServerCapabilities`].
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct ServerCapabilitiesResources {
+    /// Whether a client can subscribe to individual resources with `resources/subscribe`. If absent, it cannot.
+    pub subscribe: Option<bool>,
     /// Whether the server sends `notifications/resources/list_changed` when its resources change. If absent, it does
     /// not.
     pub list_changed: Option<bool>,
-    /// Whether a client can subscribe to individual resources with `resources/subscribe`. If absent, it cannot.
-    pub subscribe: Option<bool>,
     /// Members that the schema does not define.
     pub extra: Extra<Self>,
 }
@@ -280,23 +280,23 @@ impl ServerCapabilitiesResources {
         Self::default()
     }
 
-    /// Sets `listChanged`.
-    #[must_use]
-    pub fn with_list_changed(mut self, list_changed: bool) -> Self {
-        self.list_changed = Some(list_changed);
-        self
-    }
-
     /// Sets `subscribe`.
     #[must_use]
     pub fn with_subscribe(mut self, subscribe: bool) -> Self {
         self.subscribe = Some(subscribe);
         self
     }
+
+    /// Sets `listChanged`.
+    #[must_use]
+    pub fn with_list_changed(mut self, list_changed: bool) -> Self {
+        self.list_changed = Some(list_changed);
+        self
+    }
 }
 
 codec::object! { ServerCapabilitiesResources;
-    optional 0 "listChanged" list_changed, optional 1 "subscribe" subscribe, ..extra
+    optional 0 "subscribe" subscribe, optional 1 "listChanged" list_changed, ..extra
 }
 
 /// The server's support for tools.

@@ -24,11 +24,11 @@ use crate::{Extra, JsonObject, Number, codec};
 pub struct Annotations {
     /// The intended audience: the user, the model, or both. If absent, the audience is not specified.
     pub audience: Option<Vec<Role>>,
+    /// The importance of the object, from 0 (optional) to 1 (effectively required).
+    pub priority: Option<AnnotationsPriority>,
     /// The time of the last modification, as an ISO 8601 timestamp such as `2025-01-12T15:00:58Z`. Since revision
     /// 2025-06-18.
     pub last_modified: Option<String>,
-    /// The importance of the object, from 0 (optional) to 1 (effectively required).
-    pub priority: Option<AnnotationsPriority>,
     /// Members that the schema does not define.
     pub extra: Extra<Self>,
 }
@@ -47,23 +47,23 @@ impl Annotations {
         self
     }
 
-    /// Sets `lastModified`.
-    #[must_use]
-    pub fn with_last_modified(mut self, last_modified: impl Into<String>) -> Self {
-        self.last_modified = Some(last_modified.into());
-        self
-    }
-
     /// Sets `priority`.
     #[must_use]
     pub fn with_priority(mut self, priority: impl Into<AnnotationsPriority>) -> Self {
         self.priority = Some(priority.into());
         self
     }
+
+    /// Sets `lastModified`.
+    #[must_use]
+    pub fn with_last_modified(mut self, last_modified: impl Into<String>) -> Self {
+        self.last_modified = Some(last_modified.into());
+        self
+    }
 }
 
 codec::object! { Annotations;
-    optional 0 "audience" audience, optional 1 "lastModified" last_modified, optional 2 "priority" priority, ..extra
+    optional 0 "audience" audience, optional 1 "priority" priority, optional 2 "lastModified" last_modified, ..extra
 }
 
 /// The importance of an object, from 0 (optional) to 1 (effectively required).
@@ -304,11 +304,11 @@ codec::object! { PaginatedRequestParams;
 /// [Specification](https://modelcontextprotocol.io/specification/2025-06-18/schema#paginatedresult)
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct PaginatedResult {
+    /// The `cursor` for requesting the next page. If absent, this is the last page.
+    pub next_cursor: Option<String>,
     /// Metadata attached to the object. The protocol reserves some keys, such as those with the prefix
     /// `io.modelcontextprotocol/` since 2025-11-25. In JSON, it is `_meta`.
     pub meta: Option<JsonObject>,
-    /// The `cursor` for requesting the next page. If absent, this is the last page.
-    pub next_cursor: Option<String>,
     /// Members that the schema does not define.
     pub extra: Extra<Self>,
 }
@@ -320,23 +320,23 @@ impl PaginatedResult {
         Self::default()
     }
 
-    /// Sets `_meta`.
-    #[must_use]
-    pub fn with_meta(mut self, meta: impl Into<JsonObject>) -> Self {
-        self.meta = Some(meta.into());
-        self
-    }
-
     /// Sets `nextCursor`.
     #[must_use]
     pub fn with_next_cursor(mut self, next_cursor: impl Into<String>) -> Self {
         self.next_cursor = Some(next_cursor.into());
         self
     }
+
+    /// Sets `_meta`.
+    #[must_use]
+    pub fn with_meta(mut self, meta: impl Into<JsonObject>) -> Self {
+        self.meta = Some(meta.into());
+        self
+    }
 }
 
 codec::object! { PaginatedResult;
-    optional 0 "_meta" meta, optional 1 "nextCursor" next_cursor, ..extra
+    optional 0 "nextCursor" next_cursor, optional 1 "_meta" meta, ..extra
 }
 
 /// A string or integer that matches progress notifications to their request.
@@ -423,13 +423,13 @@ codec::object! { RequestParams;
 /// [`TextResourceContents`]: super::TextResourceContents
 #[derive(Clone, Debug, PartialEq)]
 pub struct ResourceContents {
+    /// The URI of these contents. It may identify a part of the requested resource.
+    pub uri: String,
+    /// The MIME type of the contents. If absent, the type is unknown.
+    pub mime_type: Option<String>,
     /// Metadata attached to the object. The protocol reserves some keys, such as those with the prefix
     /// `io.modelcontextprotocol/` since 2025-11-25. In JSON, it is `_meta`. Since revision 2025-06-18.
     pub meta: Option<JsonObject>,
-    /// The MIME type of the contents. If absent, the type is unknown.
-    pub mime_type: Option<String>,
-    /// The URI of these contents. It may identify a part of the requested resource.
-    pub uri: String,
     /// Members that the schema does not define.
     pub extra: Extra<Self>,
 }
@@ -438,14 +438,7 @@ impl ResourceContents {
     /// Creates a `ResourceContents` from its required members.
     #[must_use]
     pub fn new(uri: impl Into<String>) -> Self {
-        Self { meta: None, mime_type: None, uri: uri.into(), extra: Default::default() }
-    }
-
-    /// Sets `_meta`.
-    #[must_use]
-    pub fn with_meta(mut self, meta: impl Into<JsonObject>) -> Self {
-        self.meta = Some(meta.into());
-        self
+        Self { uri: uri.into(), mime_type: None, meta: None, extra: Default::default() }
     }
 
     /// Sets `mimeType`.
@@ -454,10 +447,17 @@ impl ResourceContents {
         self.mime_type = Some(mime_type.into());
         self
     }
+
+    /// Sets `_meta`.
+    #[must_use]
+    pub fn with_meta(mut self, meta: impl Into<JsonObject>) -> Self {
+        self.meta = Some(meta.into());
+        self
+    }
 }
 
 codec::object! { ResourceContents;
-    optional 0 "_meta" meta, optional 1 "mimeType" mime_type, required 2 "uri" uri, ..extra
+    required 0 "uri" uri, optional 1 "mimeType" mime_type, optional 2 "_meta" meta, ..extra
 }
 
 /// Any result, with the members shared by all results and any additional members.
@@ -506,14 +506,14 @@ codec::object! { Result;
 /// [`SamplingMessage`]: super::SamplingMessage
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Role {
-    /// `"assistant"`: The language model.
-    Assistant,
     /// `"user"`: The user who talks to the model.
     User,
+    /// `"assistant"`: The language model.
+    Assistant,
 }
 
 codec::string_enum! { Role;
-    Assistant = "assistant", User = "user",
+    User = "user", Assistant = "assistant",
 }
 
 codec::serde_impls! {

@@ -11,12 +11,12 @@ use crate::{Extra, JsonObject, Map, Number, Revision, codec};
 /// [Specification](https://modelcontextprotocol.io/specification/2025-06-18/schema#booleanschema)
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct BooleanSchema {
-    /// The initial value of the field.
-    pub default: Option<bool>,
-    /// The help text of the field.
-    pub description: Option<String>,
     /// The label of the field.
     pub title: Option<String>,
+    /// The help text of the field.
+    pub description: Option<String>,
+    /// The initial value of the field.
+    pub default: Option<bool>,
     /// Members that the schema does not define.
     pub extra: Extra<Self>,
 }
@@ -28,10 +28,10 @@ impl BooleanSchema {
         Self::default()
     }
 
-    /// Sets `default`.
+    /// Sets `title`.
     #[must_use]
-    pub fn with_default(mut self, default: bool) -> Self {
-        self.default = Some(default);
+    pub fn with_title(mut self, title: impl Into<String>) -> Self {
+        self.title = Some(title.into());
         self
     }
 
@@ -42,17 +42,17 @@ impl BooleanSchema {
         self
     }
 
-    /// Sets `title`.
+    /// Sets `default`.
     #[must_use]
-    pub fn with_title(mut self, title: impl Into<String>) -> Self {
-        self.title = Some(title.into());
+    pub fn with_default(mut self, default: bool) -> Self {
+        self.default = Some(default);
         self
     }
 }
 
 codec::object! { BooleanSchema;
-    optional 0 "default" default, optional 1 "description" description, optional 2 "title" title,
-    constant 3 "type" = Str("boolean"), ..extra
+    constant 0 "type" = Str("boolean"), optional 1 "title" title, optional 2 "description" description,
+    optional 3 "default" default, ..extra
 }
 
 /// Requests input from the user through the client.
@@ -153,7 +153,7 @@ impl ElicitRequestParamsRequestedSchema {
 }
 
 codec::object! { ElicitRequestParamsRequestedSchema;
-    required 0 "properties" properties, optional 1 "required" required, constant 2 "type" = Str("object"), ..extra
+    constant 0 "type" = Str("object"), required 1 "properties" properties, optional 2 "required" required, ..extra
 }
 
 /// The user's response to an elicitation.
@@ -165,13 +165,13 @@ codec::object! { ElicitRequestParamsRequestedSchema;
 /// [Specification](https://modelcontextprotocol.io/specification/2025-06-18/schema#elicitresult)
 #[derive(Clone, Debug, PartialEq)]
 pub struct ElicitResult {
-    /// Metadata attached to the object. The protocol reserves some keys, such as those with the prefix
-    /// `io.modelcontextprotocol/` since 2025-11-25. In JSON, it is `_meta`. Until revision 2025-11-25.
-    pub meta: Option<JsonObject>,
     /// The user's decision: accepted, declined or cancelled.
     pub action: ElicitResultAction,
     /// The values of the form's fields, by name. Present only if `action` is `accept`.
     pub content: Option<Map<String, ElicitResultContentValue>>,
+    /// Metadata attached to the object. The protocol reserves some keys, such as those with the prefix
+    /// `io.modelcontextprotocol/` since 2025-11-25. In JSON, it is `_meta`. Until revision 2025-11-25.
+    pub meta: Option<JsonObject>,
     /// Members that the schema does not define.
     pub extra: Extra<Self>,
 }
@@ -180,14 +180,7 @@ impl ElicitResult {
     /// Creates an `ElicitResult` from its required members.
     #[must_use]
     pub fn new(action: impl Into<ElicitResultAction>) -> Self {
-        Self { meta: None, action: action.into(), content: None, extra: Default::default() }
-    }
-
-    /// Sets `_meta`.
-    #[must_use]
-    pub fn with_meta(mut self, meta: impl Into<JsonObject>) -> Self {
-        self.meta = Some(meta.into());
-        self
+        Self { action: action.into(), content: None, meta: None, extra: Default::default() }
     }
 
     /// Sets `content`.
@@ -196,10 +189,17 @@ impl ElicitResult {
         self.content = Some(content.into());
         self
     }
+
+    /// Sets `_meta`.
+    #[must_use]
+    pub fn with_meta(mut self, meta: impl Into<JsonObject>) -> Self {
+        self.meta = Some(meta.into());
+        self
+    }
 }
 
 codec::object! { ElicitResult;
-    optional 0 "_meta" meta, required 1 "action" action, optional 2 "content" content, ..extra
+    required 0 "action" action, optional 1 "content" content, optional 2 "_meta" meta, ..extra
 }
 
 /// The user's decision about an elicitation.
@@ -210,15 +210,15 @@ pub enum ElicitResultAction {
     /// `"accept"`: The user submitted the form or agreed to open the URL. The interaction at the URL may not be
     /// complete yet.
     Accept,
+    /// `"decline"`: The user declined explicitly. The server may offer an alternative.
+    Decline,
     /// `"cancel"`: The user dismissed the elicitation without a decision, for example by closing the dialog. The server
     /// may ask again later.
     Cancel,
-    /// `"decline"`: The user declined explicitly. The server may offer an alternative.
-    Decline,
 }
 
 codec::string_enum! { ElicitResultAction;
-    Accept = "accept", Cancel = "cancel", Decline = "decline",
+    Accept = "accept", Decline = "decline", Cancel = "cancel",
 }
 
 /// The value that the user entered in a field of a form.
@@ -259,6 +259,8 @@ codec::union! { ElicitResultContentValue blank String;
 /// [Specification](https://modelcontextprotocol.io/specification/2025-06-18/schema#enumschema)
 #[derive(Clone, Debug, PartialEq)]
 pub struct EnumSchema {
+    /// The label of the field. Until revision 2025-06-18.
+    pub title: Option<String>,
     /// The help text of the field. Until revision 2025-06-18.
     pub description: Option<String>,
     /// The values of the options. Until revision 2025-06-18.
@@ -266,8 +268,6 @@ pub struct EnumSchema {
     /// The display names of the options, in the order of `enum`. If absent, the values are displayed. Since 2025-11-25,
     /// each option has a title instead. Until revision 2025-06-18.
     pub enum_names: Option<Vec<String>>,
-    /// The label of the field. Until revision 2025-06-18.
-    pub title: Option<String>,
     /// Members that the schema does not define.
     pub extra: Extra<Self>,
 }
@@ -276,7 +276,14 @@ impl EnumSchema {
     /// Creates an `EnumSchema` from its required members.
     #[must_use]
     pub fn new(r#enum: impl Into<Vec<String>>) -> Self {
-        Self { description: None, r#enum: r#enum.into(), enum_names: None, title: None, extra: Default::default() }
+        Self { title: None, description: None, r#enum: r#enum.into(), enum_names: None, extra: Default::default() }
+    }
+
+    /// Sets `title`.
+    #[must_use]
+    pub fn with_title(mut self, title: impl Into<String>) -> Self {
+        self.title = Some(title.into());
+        self
     }
 
     /// Sets `description`.
@@ -292,18 +299,11 @@ impl EnumSchema {
         self.enum_names = Some(enum_names.into());
         self
     }
-
-    /// Sets `title`.
-    #[must_use]
-    pub fn with_title(mut self, title: impl Into<String>) -> Self {
-        self.title = Some(title.into());
-        self
-    }
 }
 
 codec::object! { EnumSchema;
-    optional 0 "description" description, required 1 "enum" r#enum, optional 2 "enumNames" enum_names,
-    optional 3 "title" title, constant 4 "type" = Str("string"), ..extra
+    constant 0 "type" = Str("string"), optional 1 "title" title, optional 2 "description" description,
+    required 3 "enum" r#enum, optional 4 "enumNames" enum_names, ..extra
 }
 
 /// A form field for a number.
@@ -312,16 +312,16 @@ codec::object! { EnumSchema;
 /// [Specification](https://modelcontextprotocol.io/specification/2025-06-18/schema#numberschema)
 #[derive(Clone, Debug, PartialEq)]
 pub struct NumberSchema {
-    /// The help text of the field.
-    pub description: Option<String>,
-    /// The largest allowed value, inclusive. If absent, the value has no upper limit.
-    pub maximum: Option<Number>,
-    /// The smallest allowed value, inclusive. If absent, the value has no lower limit.
-    pub minimum: Option<Number>,
-    /// The label of the field.
-    pub title: Option<String>,
     /// The kind of number: integers only, or any number.
     pub r#type: NumberSchemaType,
+    /// The label of the field.
+    pub title: Option<String>,
+    /// The help text of the field.
+    pub description: Option<String>,
+    /// The smallest allowed value, inclusive. If absent, the value has no lower limit.
+    pub minimum: Option<Number>,
+    /// The largest allowed value, inclusive. If absent, the value has no upper limit.
+    pub maximum: Option<Number>,
     /// Members that the schema does not define.
     pub extra: Extra<Self>,
 }
@@ -331,26 +331,26 @@ impl NumberSchema {
     #[must_use]
     pub fn new(r#type: impl Into<NumberSchemaType>) -> Self {
         Self {
-            description: None,
-            maximum: None,
-            minimum: None,
-            title: None,
             r#type: r#type.into(),
+            title: None,
+            description: None,
+            minimum: None,
+            maximum: None,
             extra: Default::default(),
         }
+    }
+
+    /// Sets `title`.
+    #[must_use]
+    pub fn with_title(mut self, title: impl Into<String>) -> Self {
+        self.title = Some(title.into());
+        self
     }
 
     /// Sets `description`.
     #[must_use]
     pub fn with_description(mut self, description: impl Into<String>) -> Self {
         self.description = Some(description.into());
-        self
-    }
-
-    /// Sets `maximum`.
-    #[must_use]
-    pub fn with_maximum(mut self, maximum: impl Into<Number>) -> Self {
-        self.maximum = Some(maximum.into());
         self
     }
 
@@ -361,17 +361,17 @@ impl NumberSchema {
         self
     }
 
-    /// Sets `title`.
+    /// Sets `maximum`.
     #[must_use]
-    pub fn with_title(mut self, title: impl Into<String>) -> Self {
-        self.title = Some(title.into());
+    pub fn with_maximum(mut self, maximum: impl Into<Number>) -> Self {
+        self.maximum = Some(maximum.into());
         self
     }
 }
 
 codec::object! { NumberSchema;
-    optional 0 "description" description, optional 1 "maximum" maximum, optional 2 "minimum" minimum,
-    optional 3 "title" title, required 4 "type" r#type, ..extra
+    required 0 "type" r#type, optional 1 "title" title, optional 2 "description" description,
+    optional 3 "minimum" minimum, optional 4 "maximum" maximum, ..extra
 }
 
 /// The kind of number that a form field accepts.
@@ -379,14 +379,14 @@ codec::object! { NumberSchema;
 /// Since revision 2025-06-18. Used by [`NumberSchema`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum NumberSchemaType {
-    /// `"integer"`: An integer.
-    Integer,
     /// `"number"`: A number with or without a fraction.
     Number,
+    /// `"integer"`: An integer.
+    Integer,
 }
 
 codec::string_enum! { NumberSchemaType;
-    Integer = "integer", Number = "number",
+    Number = "number", Integer = "integer",
 }
 
 /// The schema of a form field, restricted to a small subset of JSON Schema.
@@ -429,16 +429,16 @@ codec::union! { PrimitiveSchemaDefinition blank BooleanSchema;
 /// [Specification](https://modelcontextprotocol.io/specification/2025-06-18/schema#stringschema)
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct StringSchema {
-    /// The help text of the field.
-    pub description: Option<String>,
-    /// The required format of the text. If absent, any text is allowed.
-    pub format: Option<StringSchemaFormat>,
-    /// The maximum length in characters. If absent, the length has no upper limit.
-    pub max_length: Option<i64>,
-    /// The minimum length in characters. If absent, the length has no lower limit.
-    pub min_length: Option<i64>,
     /// The label of the field.
     pub title: Option<String>,
+    /// The help text of the field.
+    pub description: Option<String>,
+    /// The minimum length in characters. If absent, the length has no lower limit.
+    pub min_length: Option<i64>,
+    /// The maximum length in characters. If absent, the length has no upper limit.
+    pub max_length: Option<i64>,
+    /// The required format of the text. If absent, any text is allowed.
+    pub format: Option<StringSchemaFormat>,
     /// Members that the schema does not define.
     pub extra: Extra<Self>,
 }
@@ -450,24 +450,17 @@ impl StringSchema {
         Self::default()
     }
 
+    /// Sets `title`.
+    #[must_use]
+    pub fn with_title(mut self, title: impl Into<String>) -> Self {
+        self.title = Some(title.into());
+        self
+    }
+
     /// Sets `description`.
     #[must_use]
     pub fn with_description(mut self, description: impl Into<String>) -> Self {
         self.description = Some(description.into());
-        self
-    }
-
-    /// Sets `format`.
-    #[must_use]
-    pub fn with_format(mut self, format: impl Into<StringSchemaFormat>) -> Self {
-        self.format = Some(format.into());
-        self
-    }
-
-    /// Sets `maxLength`.
-    #[must_use]
-    pub fn with_max_length(mut self, max_length: i64) -> Self {
-        self.max_length = Some(max_length);
         self
     }
 
@@ -478,17 +471,24 @@ impl StringSchema {
         self
     }
 
-    /// Sets `title`.
+    /// Sets `maxLength`.
     #[must_use]
-    pub fn with_title(mut self, title: impl Into<String>) -> Self {
-        self.title = Some(title.into());
+    pub fn with_max_length(mut self, max_length: i64) -> Self {
+        self.max_length = Some(max_length);
+        self
+    }
+
+    /// Sets `format`.
+    #[must_use]
+    pub fn with_format(mut self, format: impl Into<StringSchemaFormat>) -> Self {
+        self.format = Some(format.into());
         self
     }
 }
 
 codec::object! { StringSchema;
-    optional 0 "description" description, optional 1 "format" format, optional 2 "maxLength" max_length,
-    optional 3 "minLength" min_length, optional 4 "title" title, constant 5 "type" = Str("string"), ..extra
+    constant 0 "type" = Str("string"), optional 1 "title" title, optional 2 "description" description,
+    optional 3 "minLength" min_length, optional 4 "maxLength" max_length, optional 5 "format" format, ..extra
 }
 
 /// The format of the text in a form field, as a JSON Schema `format`.
@@ -496,18 +496,18 @@ codec::object! { StringSchema;
 /// Since revision 2025-06-18. Used by [`StringSchema`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum StringSchemaFormat {
-    /// `"date"`: A date such as `2025-06-18` (RFC 3339 `full-date`).
-    Date,
-    /// `"date-time"`: A date and time with an offset, such as `2025-06-18T12:00:00Z` (RFC 3339 `date-time`).
-    DateTime,
     /// `"email"`: An email address.
     Email,
     /// `"uri"`: An absolute URI (RFC 3986). Relative references are not allowed.
     Uri,
+    /// `"date"`: A date such as `2025-06-18` (RFC 3339 `full-date`).
+    Date,
+    /// `"date-time"`: A date and time with an offset, such as `2025-06-18T12:00:00Z` (RFC 3339 `date-time`).
+    DateTime,
 }
 
 codec::string_enum! { StringSchemaFormat;
-    Date = "date", DateTime = "date-time", Email = "email", Uri = "uri",
+    Email = "email", Uri = "uri", Date = "date", DateTime = "date-time",
 }
 
 codec::serde_impls! {

@@ -12,15 +12,15 @@ use crate::{Extra, JsonObject, Revision, codec};
 /// [Specification](https://modelcontextprotocol.io/specification/2025-06-18/schema#blobresourcecontents)
 #[derive(Clone, Debug, PartialEq)]
 pub struct BlobResourceContents {
+    /// The URI of these contents. It may identify a part of the requested resource.
+    pub uri: String,
+    /// The MIME type of the decoded data. If absent, the type is unknown.
+    pub mime_type: Option<String>,
+    /// The data, encoded as base64.
+    pub blob: String,
     /// Metadata attached to the object. The protocol reserves some keys, such as those with the prefix
     /// `io.modelcontextprotocol/` since 2025-11-25. In JSON, it is `_meta`. Since revision 2025-06-18.
     pub meta: Option<JsonObject>,
-    /// The data, encoded as base64.
-    pub blob: String,
-    /// The MIME type of the decoded data. If absent, the type is unknown.
-    pub mime_type: Option<String>,
-    /// The URI of these contents. It may identify a part of the requested resource.
-    pub uri: String,
     /// Members that the schema does not define.
     pub extra: Extra<Self>,
 }
@@ -28,15 +28,8 @@ pub struct BlobResourceContents {
 impl BlobResourceContents {
     /// Creates a `BlobResourceContents` from its required members.
     #[must_use]
-    pub fn new(blob: impl Into<String>, uri: impl Into<String>) -> Self {
-        Self { meta: None, blob: blob.into(), mime_type: None, uri: uri.into(), extra: Default::default() }
-    }
-
-    /// Sets `_meta`.
-    #[must_use]
-    pub fn with_meta(mut self, meta: impl Into<JsonObject>) -> Self {
-        self.meta = Some(meta.into());
-        self
+    pub fn new(uri: impl Into<String>, blob: impl Into<String>) -> Self {
+        Self { uri: uri.into(), mime_type: None, blob: blob.into(), meta: None, extra: Default::default() }
     }
 
     /// Sets `mimeType`.
@@ -45,10 +38,17 @@ impl BlobResourceContents {
         self.mime_type = Some(mime_type.into());
         self
     }
+
+    /// Sets `_meta`.
+    #[must_use]
+    pub fn with_meta(mut self, meta: impl Into<JsonObject>) -> Self {
+        self.meta = Some(meta.into());
+        self
+    }
 }
 
 codec::object! { BlobResourceContents;
-    optional 0 "_meta" meta, required 1 "blob" blob, optional 2 "mimeType" mime_type, required 3 "uri" uri, ..extra
+    required 0 "uri" uri, optional 1 "mimeType" mime_type, required 2 "blob" blob, optional 3 "_meta" meta, ..extra
 }
 
 /// The text or binary contents of a resource or of a part of one.
@@ -156,13 +156,13 @@ codec::object! { ListResourceTemplatesRequestParams;
 /// [Specification](https://modelcontextprotocol.io/specification/2025-06-18/schema#listresourcetemplatesresult)
 #[derive(Clone, Debug, PartialEq)]
 pub struct ListResourceTemplatesResult {
+    /// The resource templates on this page.
+    pub resource_templates: Vec<ResourceTemplate>,
+    /// The `cursor` for requesting the next page. If absent, this is the last page.
+    pub next_cursor: Option<String>,
     /// Metadata attached to the object. The protocol reserves some keys, such as those with the prefix
     /// `io.modelcontextprotocol/` since 2025-11-25. In JSON, it is `_meta`.
     pub meta: Option<JsonObject>,
-    /// The `cursor` for requesting the next page. If absent, this is the last page.
-    pub next_cursor: Option<String>,
-    /// The resource templates on this page.
-    pub resource_templates: Vec<ResourceTemplate>,
     /// Members that the schema does not define.
     pub extra: Extra<Self>,
 }
@@ -171,14 +171,7 @@ impl ListResourceTemplatesResult {
     /// Creates a `ListResourceTemplatesResult` from its required members.
     #[must_use]
     pub fn new(resource_templates: impl Into<Vec<ResourceTemplate>>) -> Self {
-        Self { meta: None, next_cursor: None, resource_templates: resource_templates.into(), extra: Default::default() }
-    }
-
-    /// Sets `_meta`.
-    #[must_use]
-    pub fn with_meta(mut self, meta: impl Into<JsonObject>) -> Self {
-        self.meta = Some(meta.into());
-        self
+        Self { resource_templates: resource_templates.into(), next_cursor: None, meta: None, extra: Default::default() }
     }
 
     /// Sets `nextCursor`.
@@ -187,10 +180,17 @@ impl ListResourceTemplatesResult {
         self.next_cursor = Some(next_cursor.into());
         self
     }
+
+    /// Sets `_meta`.
+    #[must_use]
+    pub fn with_meta(mut self, meta: impl Into<JsonObject>) -> Self {
+        self.meta = Some(meta.into());
+        self
+    }
 }
 
 codec::object! { ListResourceTemplatesResult;
-    optional 0 "_meta" meta, optional 1 "nextCursor" next_cursor, required 2 "resourceTemplates" resource_templates,
+    required 0 "resourceTemplates" resource_templates, optional 1 "nextCursor" next_cursor, optional 2 "_meta" meta,
     ..extra
 }
 
@@ -276,13 +276,13 @@ codec::object! { ListResourcesRequestParams;
 /// [Specification](https://modelcontextprotocol.io/specification/2025-06-18/schema#listresourcesresult)
 #[derive(Clone, Debug, PartialEq)]
 pub struct ListResourcesResult {
+    /// The resources on this page.
+    pub resources: Vec<Resource>,
+    /// The `cursor` for requesting the next page. If absent, this is the last page.
+    pub next_cursor: Option<String>,
     /// Metadata attached to the object. The protocol reserves some keys, such as those with the prefix
     /// `io.modelcontextprotocol/` since 2025-11-25. In JSON, it is `_meta`.
     pub meta: Option<JsonObject>,
-    /// The `cursor` for requesting the next page. If absent, this is the last page.
-    pub next_cursor: Option<String>,
-    /// The resources on this page.
-    pub resources: Vec<Resource>,
     /// Members that the schema does not define.
     pub extra: Extra<Self>,
 }
@@ -291,14 +291,7 @@ impl ListResourcesResult {
     /// Creates a `ListResourcesResult` from its required members.
     #[must_use]
     pub fn new(resources: impl Into<Vec<Resource>>) -> Self {
-        Self { meta: None, next_cursor: None, resources: resources.into(), extra: Default::default() }
-    }
-
-    /// Sets `_meta`.
-    #[must_use]
-    pub fn with_meta(mut self, meta: impl Into<JsonObject>) -> Self {
-        self.meta = Some(meta.into());
-        self
+        Self { resources: resources.into(), next_cursor: None, meta: None, extra: Default::default() }
     }
 
     /// Sets `nextCursor`.
@@ -307,10 +300,17 @@ impl ListResourcesResult {
         self.next_cursor = Some(next_cursor.into());
         self
     }
+
+    /// Sets `_meta`.
+    #[must_use]
+    pub fn with_meta(mut self, meta: impl Into<JsonObject>) -> Self {
+        self.meta = Some(meta.into());
+        self
+    }
 }
 
 codec::object! { ListResourcesResult;
-    optional 0 "_meta" meta, optional 1 "nextCursor" next_cursor, required 2 "resources" resources, ..extra
+    required 0 "resources" resources, optional 1 "nextCursor" next_cursor, optional 2 "_meta" meta, ..extra
 }
 
 /// Reads a resource by its URI.
@@ -386,11 +386,11 @@ codec::object! { ReadResourceRequestParams;
 /// [Specification](https://modelcontextprotocol.io/specification/2025-06-18/schema#readresourceresult)
 #[derive(Clone, Debug, PartialEq)]
 pub struct ReadResourceResult {
+    /// The contents, each with its own URI. A resource with several parts, such as a directory, has several contents.
+    pub contents: Vec<TextOrBlobResourceContents>,
     /// Metadata attached to the object. The protocol reserves some keys, such as those with the prefix
     /// `io.modelcontextprotocol/` since 2025-11-25. In JSON, it is `_meta`.
     pub meta: Option<JsonObject>,
-    /// The contents, each with its own URI. A resource with several parts, such as a directory, has several contents.
-    pub contents: Vec<TextOrBlobResourceContents>,
     /// Members that the schema does not define.
     pub extra: Extra<Self>,
 }
@@ -399,7 +399,7 @@ impl ReadResourceResult {
     /// Creates a `ReadResourceResult` from its required members.
     #[must_use]
     pub fn new(contents: impl Into<Vec<TextOrBlobResourceContents>>) -> Self {
-        Self { meta: None, contents: contents.into(), extra: Default::default() }
+        Self { contents: contents.into(), meta: None, extra: Default::default() }
     }
 
     /// Sets `_meta`.
@@ -411,7 +411,7 @@ impl ReadResourceResult {
 }
 
 codec::object! { ReadResourceResult;
-    optional 0 "_meta" meta, required 1 "contents" contents, ..extra
+    required 0 "contents" contents, optional 1 "_meta" meta, ..extra
 }
 
 /// A resource that the server can read, such as a file, a database schema or application data.
@@ -423,24 +423,24 @@ codec::object! { ReadResourceResult;
 /// [Specification](https://modelcontextprotocol.io/specification/2025-06-18/schema#resource)
 #[derive(Clone, Debug, PartialEq)]
 pub struct Resource {
-    /// Metadata attached to the object. The protocol reserves some keys, such as those with the prefix
-    /// `io.modelcontextprotocol/` since 2025-11-25. In JSON, it is `_meta`. Since revision 2025-06-18.
-    pub meta: Option<JsonObject>,
-    /// Hints for display and use, such as the audience and the priority.
-    pub annotations: Option<Annotations>,
-    /// The description of the resource, which a client may pass to the model as a hint.
-    pub description: Option<String>,
-    /// The MIME type of the contents. If absent, the type is unknown.
-    pub mime_type: Option<String>,
     /// The programmatic name of the resource. Clients display it only if `title` is absent.
     pub name: String,
-    /// The size of the contents in bytes, before base64 encoding. Clients can display it or use it to estimate context
-    /// usage. If absent, the size is unknown.
-    pub size: Option<i64>,
     /// The display name of the resource. If absent, clients display `name`. Since revision 2025-06-18.
     pub title: Option<String>,
     /// The URI that identifies the resource and is used to read it (RFC 3986). It can use any scheme.
     pub uri: String,
+    /// The description of the resource, which a client may pass to the model as a hint.
+    pub description: Option<String>,
+    /// The MIME type of the contents. If absent, the type is unknown.
+    pub mime_type: Option<String>,
+    /// Hints for display and use, such as the audience and the priority.
+    pub annotations: Option<Annotations>,
+    /// The size of the contents in bytes, before base64 encoding. Clients can display it or use it to estimate context
+    /// usage. If absent, the size is unknown.
+    pub size: Option<i64>,
+    /// Metadata attached to the object. The protocol reserves some keys, such as those with the prefix
+    /// `io.modelcontextprotocol/` since 2025-11-25. In JSON, it is `_meta`. Since revision 2025-06-18.
+    pub meta: Option<JsonObject>,
     /// Members that the schema does not define.
     pub extra: Extra<Self>,
 }
@@ -450,29 +450,22 @@ impl Resource {
     #[must_use]
     pub fn new(name: impl Into<String>, uri: impl Into<String>) -> Self {
         Self {
-            meta: None,
-            annotations: None,
-            description: None,
-            mime_type: None,
             name: name.into(),
-            size: None,
             title: None,
             uri: uri.into(),
+            description: None,
+            mime_type: None,
+            annotations: None,
+            size: None,
+            meta: None,
             extra: Default::default(),
         }
     }
 
-    /// Sets `_meta`.
+    /// Sets `title`.
     #[must_use]
-    pub fn with_meta(mut self, meta: impl Into<JsonObject>) -> Self {
-        self.meta = Some(meta.into());
-        self
-    }
-
-    /// Sets `annotations`.
-    #[must_use]
-    pub fn with_annotations(mut self, annotations: impl Into<Annotations>) -> Self {
-        self.annotations = Some(annotations.into());
+    pub fn with_title(mut self, title: impl Into<String>) -> Self {
+        self.title = Some(title.into());
         self
     }
 
@@ -490,6 +483,13 @@ impl Resource {
         self
     }
 
+    /// Sets `annotations`.
+    #[must_use]
+    pub fn with_annotations(mut self, annotations: impl Into<Annotations>) -> Self {
+        self.annotations = Some(annotations.into());
+        self
+    }
+
     /// Sets `size`.
     #[must_use]
     pub fn with_size(mut self, size: i64) -> Self {
@@ -497,18 +497,18 @@ impl Resource {
         self
     }
 
-    /// Sets `title`.
+    /// Sets `_meta`.
     #[must_use]
-    pub fn with_title(mut self, title: impl Into<String>) -> Self {
-        self.title = Some(title.into());
+    pub fn with_meta(mut self, meta: impl Into<JsonObject>) -> Self {
+        self.meta = Some(meta.into());
         self
     }
 }
 
 codec::object! { Resource;
-    optional 0 "_meta" meta, optional 1 "annotations" annotations, optional 2 "description" description,
-    optional 3 "mimeType" mime_type, required 4 "name" name, optional 5 "size" size, optional 6 "title" title,
-    required 7 "uri" uri, ..extra
+    required 0 "name" name, optional 1 "title" title, required 2 "uri" uri, optional 3 "description" description,
+    optional 4 "mimeType" mime_type, optional 5 "annotations" annotations, optional 6 "size" size,
+    optional 7 "_meta" meta, ..extra
 }
 
 /// Notifies the client that the list of resources has changed.
@@ -592,21 +592,21 @@ codec::object! { ResourceListChangedNotificationParams;
 /// [Specification](https://modelcontextprotocol.io/specification/2025-06-18/schema#resourcetemplate)
 #[derive(Clone, Debug, PartialEq)]
 pub struct ResourceTemplate {
-    /// Metadata attached to the object. The protocol reserves some keys, such as those with the prefix
-    /// `io.modelcontextprotocol/` since 2025-11-25. In JSON, it is `_meta`. Since revision 2025-06-18.
-    pub meta: Option<JsonObject>,
-    /// Hints for the display and use of the resources, such as the audience and the priority.
-    pub annotations: Option<Annotations>,
-    /// The description of the template, which a client may pass to the model as a hint.
-    pub description: Option<String>,
-    /// The MIME type of all matching resources. If absent, the type is unknown or differs between the resources.
-    pub mime_type: Option<String>,
     /// The programmatic name of the template. Clients display it only if `title` is absent.
     pub name: String,
     /// The display name of the template. If absent, clients display `name`. Since revision 2025-06-18.
     pub title: Option<String>,
     /// The URI template (RFC 6570), such as `file:///{path}`.
     pub uri_template: String,
+    /// The description of the template, which a client may pass to the model as a hint.
+    pub description: Option<String>,
+    /// The MIME type of all matching resources. If absent, the type is unknown or differs between the resources.
+    pub mime_type: Option<String>,
+    /// Hints for the display and use of the resources, such as the audience and the priority.
+    pub annotations: Option<Annotations>,
+    /// Metadata attached to the object. The protocol reserves some keys, such as those with the prefix
+    /// `io.modelcontextprotocol/` since 2025-11-25. In JSON, it is `_meta`. Since revision 2025-06-18.
+    pub meta: Option<JsonObject>,
     /// Members that the schema does not define.
     pub extra: Extra<Self>,
 }
@@ -616,28 +616,21 @@ impl ResourceTemplate {
     #[must_use]
     pub fn new(name: impl Into<String>, uri_template: impl Into<String>) -> Self {
         Self {
-            meta: None,
-            annotations: None,
-            description: None,
-            mime_type: None,
             name: name.into(),
             title: None,
             uri_template: uri_template.into(),
+            description: None,
+            mime_type: None,
+            annotations: None,
+            meta: None,
             extra: Default::default(),
         }
     }
 
-    /// Sets `_meta`.
+    /// Sets `title`.
     #[must_use]
-    pub fn with_meta(mut self, meta: impl Into<JsonObject>) -> Self {
-        self.meta = Some(meta.into());
-        self
-    }
-
-    /// Sets `annotations`.
-    #[must_use]
-    pub fn with_annotations(mut self, annotations: impl Into<Annotations>) -> Self {
-        self.annotations = Some(annotations.into());
+    pub fn with_title(mut self, title: impl Into<String>) -> Self {
+        self.title = Some(title.into());
         self
     }
 
@@ -655,18 +648,25 @@ impl ResourceTemplate {
         self
     }
 
-    /// Sets `title`.
+    /// Sets `annotations`.
     #[must_use]
-    pub fn with_title(mut self, title: impl Into<String>) -> Self {
-        self.title = Some(title.into());
+    pub fn with_annotations(mut self, annotations: impl Into<Annotations>) -> Self {
+        self.annotations = Some(annotations.into());
+        self
+    }
+
+    /// Sets `_meta`.
+    #[must_use]
+    pub fn with_meta(mut self, meta: impl Into<JsonObject>) -> Self {
+        self.meta = Some(meta.into());
         self
     }
 }
 
 codec::object! { ResourceTemplate;
-    optional 0 "_meta" meta, optional 1 "annotations" annotations, optional 2 "description" description,
-    optional 3 "mimeType" mime_type, required 4 "name" name, optional 5 "title" title,
-    required 6 "uriTemplate" uri_template, ..extra
+    required 0 "name" name, optional 1 "title" title, required 2 "uriTemplate" uri_template,
+    optional 3 "description" description, optional 4 "mimeType" mime_type, optional 5 "annotations" annotations,
+    optional 6 "_meta" meta, ..extra
 }
 
 /// Notifies the client that a resource has changed, so that the client can read it again.
@@ -799,15 +799,15 @@ codec::object! { SubscribeRequestParams;
 /// [Specification](https://modelcontextprotocol.io/specification/2025-06-18/schema#textresourcecontents)
 #[derive(Clone, Debug, PartialEq)]
 pub struct TextResourceContents {
-    /// Metadata attached to the object. The protocol reserves some keys, such as those with the prefix
-    /// `io.modelcontextprotocol/` since 2025-11-25. In JSON, it is `_meta`. Since revision 2025-06-18.
-    pub meta: Option<JsonObject>,
+    /// The URI of these contents. It may identify a part of the requested resource.
+    pub uri: String,
     /// The MIME type of the text, such as `text/markdown`. If absent, the type is unknown.
     pub mime_type: Option<String>,
     /// The text. Data that cannot be represented as text belongs in [`BlobResourceContents`].
     pub text: String,
-    /// The URI of these contents. It may identify a part of the requested resource.
-    pub uri: String,
+    /// Metadata attached to the object. The protocol reserves some keys, such as those with the prefix
+    /// `io.modelcontextprotocol/` since 2025-11-25. In JSON, it is `_meta`. Since revision 2025-06-18.
+    pub meta: Option<JsonObject>,
     /// Members that the schema does not define.
     pub extra: Extra<Self>,
 }
@@ -815,15 +815,8 @@ pub struct TextResourceContents {
 impl TextResourceContents {
     /// Creates a `TextResourceContents` from its required members.
     #[must_use]
-    pub fn new(text: impl Into<String>, uri: impl Into<String>) -> Self {
-        Self { meta: None, mime_type: None, text: text.into(), uri: uri.into(), extra: Default::default() }
-    }
-
-    /// Sets `_meta`.
-    #[must_use]
-    pub fn with_meta(mut self, meta: impl Into<JsonObject>) -> Self {
-        self.meta = Some(meta.into());
-        self
+    pub fn new(uri: impl Into<String>, text: impl Into<String>) -> Self {
+        Self { uri: uri.into(), mime_type: None, text: text.into(), meta: None, extra: Default::default() }
     }
 
     /// Sets `mimeType`.
@@ -832,10 +825,17 @@ impl TextResourceContents {
         self.mime_type = Some(mime_type.into());
         self
     }
+
+    /// Sets `_meta`.
+    #[must_use]
+    pub fn with_meta(mut self, meta: impl Into<JsonObject>) -> Self {
+        self.meta = Some(meta.into());
+        self
+    }
 }
 
 codec::object! { TextResourceContents;
-    optional 0 "_meta" meta, optional 1 "mimeType" mime_type, required 2 "text" text, required 3 "uri" uri, ..extra
+    required 0 "uri" uri, optional 1 "mimeType" mime_type, required 2 "text" text, optional 3 "_meta" meta, ..extra
 }
 
 /// Cancels a subscription made with `resources/subscribe`.

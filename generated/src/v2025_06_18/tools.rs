@@ -52,10 +52,10 @@ impl crate::Request for CallToolRequest {
 /// The parameters of [`CallToolRequest`] (`tools/call`). Since revision 2024-11-05. Used by [`CallToolRequest`].
 #[derive(Clone, Debug, PartialEq)]
 pub struct CallToolRequestParams {
-    /// The arguments by name, which must match the `inputSchema` of the tool. If absent, the call has no arguments.
-    pub arguments: Option<JsonObject>,
     /// The `name` of the tool. It is case-sensitive.
     pub name: String,
+    /// The arguments by name, which must match the `inputSchema` of the tool. If absent, the call has no arguments.
+    pub arguments: Option<JsonObject>,
     /// Members that the schema does not define.
     pub extra: Extra<Self>,
 }
@@ -64,7 +64,7 @@ impl CallToolRequestParams {
     /// Creates a `CallToolRequestParams` from its required members.
     #[must_use]
     pub fn new(name: impl Into<String>) -> Self {
-        Self { arguments: None, name: name.into(), extra: Default::default() }
+        Self { name: name.into(), arguments: None, extra: Default::default() }
     }
 
     /// Sets `arguments`.
@@ -76,7 +76,7 @@ impl CallToolRequestParams {
 }
 
 codec::object! { CallToolRequestParams;
-    optional 0 "arguments" arguments, required 1 "name" name, ..extra
+    required 0 "name" name, optional 1 "arguments" arguments, ..extra
 }
 
 /// The result of a tool call, including failures of the tool.
@@ -92,17 +92,17 @@ codec::object! { CallToolRequestParams;
 /// [Specification](https://modelcontextprotocol.io/specification/2025-06-18/schema#calltoolresult)
 #[derive(Clone, Debug, PartialEq)]
 pub struct CallToolResult {
-    /// Metadata attached to the object. The protocol reserves some keys, such as those with the prefix
-    /// `io.modelcontextprotocol/` since 2025-11-25. In JSON, it is `_meta`.
-    pub meta: Option<JsonObject>,
     /// The result as content blocks for the model. The list may be empty.
     pub content: Vec<ContentBlock>,
-    /// Whether the tool failed. If it did, `content` describes the error. If absent, the call succeeded.
-    pub is_error: Option<bool>,
     /// The result for programs. It is a JSON object or, since 2026-07-28, any JSON value including `null`. It must
     /// conform to the `outputSchema` of the tool, if the tool has one. For compatibility with older clients, `content`
     /// should repeat it as text. Since revision 2025-06-18.
     pub structured_content: Option<JsonObject>,
+    /// Whether the tool failed. If it did, `content` describes the error. If absent, the call succeeded.
+    pub is_error: Option<bool>,
+    /// Metadata attached to the object. The protocol reserves some keys, such as those with the prefix
+    /// `io.modelcontextprotocol/` since 2025-11-25. In JSON, it is `_meta`.
+    pub meta: Option<JsonObject>,
     /// Members that the schema does not define.
     pub extra: Extra<Self>,
 }
@@ -112,18 +112,18 @@ impl CallToolResult {
     #[must_use]
     pub fn new(content: impl Into<Vec<ContentBlock>>) -> Self {
         Self {
-            meta: None,
             content: content.into(),
-            is_error: None,
             structured_content: None,
+            is_error: None,
+            meta: None,
             extra: Default::default(),
         }
     }
 
-    /// Sets `_meta`.
+    /// Sets `structuredContent`.
     #[must_use]
-    pub fn with_meta(mut self, meta: impl Into<JsonObject>) -> Self {
-        self.meta = Some(meta.into());
+    pub fn with_structured_content(mut self, structured_content: impl Into<JsonObject>) -> Self {
+        self.structured_content = Some(structured_content.into());
         self
     }
 
@@ -134,17 +134,17 @@ impl CallToolResult {
         self
     }
 
-    /// Sets `structuredContent`.
+    /// Sets `_meta`.
     #[must_use]
-    pub fn with_structured_content(mut self, structured_content: impl Into<JsonObject>) -> Self {
-        self.structured_content = Some(structured_content.into());
+    pub fn with_meta(mut self, meta: impl Into<JsonObject>) -> Self {
+        self.meta = Some(meta.into());
         self
     }
 }
 
 codec::object! { CallToolResult;
-    optional 0 "_meta" meta, required 1 "content" content, optional 2 "isError" is_error,
-    optional 3 "structuredContent" structured_content, ..extra
+    required 0 "content" content, optional 1 "structuredContent" structured_content, optional 2 "isError" is_error,
+    optional 3 "_meta" meta, ..extra
 }
 
 /// Lists the tools of the server.
@@ -227,13 +227,13 @@ codec::object! { ListToolsRequestParams;
 /// [Specification](https://modelcontextprotocol.io/specification/2025-06-18/schema#listtoolsresult)
 #[derive(Clone, Debug, PartialEq)]
 pub struct ListToolsResult {
+    /// The tools on this page. Since 2026-07-28, their order should remain the same while the list does not change.
+    pub tools: Vec<Tool>,
+    /// The `cursor` for requesting the next page. If absent, this is the last page.
+    pub next_cursor: Option<String>,
     /// Metadata attached to the object. The protocol reserves some keys, such as those with the prefix
     /// `io.modelcontextprotocol/` since 2025-11-25. In JSON, it is `_meta`.
     pub meta: Option<JsonObject>,
-    /// The `cursor` for requesting the next page. If absent, this is the last page.
-    pub next_cursor: Option<String>,
-    /// The tools on this page. Since 2026-07-28, their order should remain the same while the list does not change.
-    pub tools: Vec<Tool>,
     /// Members that the schema does not define.
     pub extra: Extra<Self>,
 }
@@ -242,14 +242,7 @@ impl ListToolsResult {
     /// Creates a `ListToolsResult` from its required members.
     #[must_use]
     pub fn new(tools: impl Into<Vec<Tool>>) -> Self {
-        Self { meta: None, next_cursor: None, tools: tools.into(), extra: Default::default() }
-    }
-
-    /// Sets `_meta`.
-    #[must_use]
-    pub fn with_meta(mut self, meta: impl Into<JsonObject>) -> Self {
-        self.meta = Some(meta.into());
-        self
+        Self { tools: tools.into(), next_cursor: None, meta: None, extra: Default::default() }
     }
 
     /// Sets `nextCursor`.
@@ -258,10 +251,17 @@ impl ListToolsResult {
         self.next_cursor = Some(next_cursor.into());
         self
     }
+
+    /// Sets `_meta`.
+    #[must_use]
+    pub fn with_meta(mut self, meta: impl Into<JsonObject>) -> Self {
+        self.meta = Some(meta.into());
+        self
+    }
 }
 
 codec::object! { ListToolsResult;
-    optional 0 "_meta" meta, optional 1 "nextCursor" next_cursor, required 2 "tools" tools, ..extra
+    required 0 "tools" tools, optional 1 "nextCursor" next_cursor, optional 2 "_meta" meta, ..extra
 }
 
 /// A function of the server that a model can call.
@@ -273,25 +273,25 @@ codec::object! { ListToolsResult;
 /// [Specification](https://modelcontextprotocol.io/specification/2025-06-18/schema#tool)
 #[derive(Clone, Debug, PartialEq)]
 pub struct Tool {
-    /// Metadata attached to the object. The protocol reserves some keys, such as those with the prefix
-    /// `io.modelcontextprotocol/` since 2025-11-25. In JSON, it is `_meta`. Since revision 2025-06-18.
-    pub meta: Option<JsonObject>,
-    /// Hints about the behavior of the tool. They are reliable only if the server is trusted. Since revision
-    /// 2025-03-26.
-    pub annotations: Option<ToolAnnotations>,
+    /// The name used to call the tool. It is unique within the server, but not across servers. Since 2025-11-25, it is
+    /// case-sensitive and should consist of 1 to 128 characters: ASCII letters, digits, `_`, `-` and `.`.
+    pub name: String,
+    /// The display name of the tool. If absent, clients display the `title` of `annotations`, or `name` if that is also
+    /// absent. Since revision 2025-06-18.
+    pub title: Option<String>,
     /// The description of the tool and its use, which a client may pass to the model.
     pub description: Option<String>,
     /// The JSON Schema of the arguments, which are always a JSON object.
     pub input_schema: ToolInputSchema,
-    /// The name used to call the tool. It is unique within the server, but not across servers. Since 2025-11-25, it is
-    /// case-sensitive and should consist of 1 to 128 characters: ASCII letters, digits, `_`, `-` and `.`.
-    pub name: String,
     /// The JSON Schema of `structuredContent` in the results of the tool. If absent, the structure is not specified.
     /// Since revision 2025-06-18.
     pub output_schema: Option<ToolOutputSchema>,
-    /// The display name of the tool. If absent, clients display the `title` of `annotations`, or `name` if that is also
-    /// absent. Since revision 2025-06-18.
-    pub title: Option<String>,
+    /// Hints about the behavior of the tool. They are reliable only if the server is trusted. Since revision
+    /// 2025-03-26.
+    pub annotations: Option<ToolAnnotations>,
+    /// Metadata attached to the object. The protocol reserves some keys, such as those with the prefix
+    /// `io.modelcontextprotocol/` since 2025-11-25. In JSON, it is `_meta`. Since revision 2025-06-18.
+    pub meta: Option<JsonObject>,
     /// Members that the schema does not define.
     pub extra: Extra<Self>,
 }
@@ -299,30 +299,23 @@ pub struct Tool {
 impl Tool {
     /// Creates a `Tool` from its required members.
     #[must_use]
-    pub fn new(input_schema: impl Into<ToolInputSchema>, name: impl Into<String>) -> Self {
+    pub fn new(name: impl Into<String>, input_schema: impl Into<ToolInputSchema>) -> Self {
         Self {
-            meta: None,
-            annotations: None,
+            name: name.into(),
+            title: None,
             description: None,
             input_schema: input_schema.into(),
-            name: name.into(),
             output_schema: None,
-            title: None,
+            annotations: None,
+            meta: None,
             extra: Default::default(),
         }
     }
 
-    /// Sets `_meta`.
+    /// Sets `title`.
     #[must_use]
-    pub fn with_meta(mut self, meta: impl Into<JsonObject>) -> Self {
-        self.meta = Some(meta.into());
-        self
-    }
-
-    /// Sets `annotations`.
-    #[must_use]
-    pub fn with_annotations(mut self, annotations: impl Into<ToolAnnotations>) -> Self {
-        self.annotations = Some(annotations.into());
+    pub fn with_title(mut self, title: impl Into<String>) -> Self {
+        self.title = Some(title.into());
         self
     }
 
@@ -340,18 +333,25 @@ impl Tool {
         self
     }
 
-    /// Sets `title`.
+    /// Sets `annotations`.
     #[must_use]
-    pub fn with_title(mut self, title: impl Into<String>) -> Self {
-        self.title = Some(title.into());
+    pub fn with_annotations(mut self, annotations: impl Into<ToolAnnotations>) -> Self {
+        self.annotations = Some(annotations.into());
+        self
+    }
+
+    /// Sets `_meta`.
+    #[must_use]
+    pub fn with_meta(mut self, meta: impl Into<JsonObject>) -> Self {
+        self.meta = Some(meta.into());
         self
     }
 }
 
 codec::object! { Tool;
-    optional 0 "_meta" meta, optional 1 "annotations" annotations, optional 2 "description" description,
-    required 3 "inputSchema" input_schema, required 4 "name" name, optional 5 "outputSchema" output_schema,
-    optional 6 "title" title, ..extra
+    required 0 "name" name, optional 1 "title" title, optional 2 "description" description,
+    required 3 "inputSchema" input_schema, optional 4 "outputSchema" output_schema,
+    optional 5 "annotations" annotations, optional 6 "_meta" meta, ..extra
 }
 
 /// The JSON Schema of a tool's arguments. Its root has the type `object`.
@@ -400,8 +400,8 @@ impl ToolInputSchema {
 }
 
 codec::object_text! { ToolInputSchema;
-    optional 0 "properties"(Map<String, JsonObject>), optional 1 "required"(Vec<String>),
-    constant 2 "type" = Str("object"),
+    constant 0 "type" = Str("object"), optional 1 "properties"(Map<String, JsonObject>),
+    optional 2 "required"(Vec<String>),
 }
 
 /// The JSON Schema of a tool's `structuredContent`. Its root has the type `object`.
@@ -450,8 +450,8 @@ impl ToolOutputSchema {
 }
 
 codec::object_text! { ToolOutputSchema;
-    optional 0 "properties"(Map<String, JsonObject>), optional 1 "required"(Vec<String>),
-    constant 2 "type" = Str("object"),
+    constant 0 "type" = Str("object"), optional 1 "properties"(Map<String, JsonObject>),
+    optional 2 "required"(Vec<String>),
 }
 
 /// Hints about the behavior of a tool.
@@ -464,6 +464,10 @@ codec::object_text! { ToolOutputSchema;
 /// [Specification](https://modelcontextprotocol.io/specification/2025-06-18/schema#toolannotations)
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct ToolAnnotations {
+    /// The display name of the tool, used if the `title` of the tool is absent.
+    pub title: Option<String>,
+    /// Whether the tool leaves its environment unmodified. The default is `false`.
+    pub read_only_hint: Option<bool>,
     /// Whether the tool may modify or delete existing data. If `false`, the tool only adds data. The default is `true`.
     /// It has no meaning if `readOnlyHint` is `true`.
     pub destructive_hint: Option<bool>,
@@ -473,10 +477,6 @@ pub struct ToolAnnotations {
     /// Whether the tool interacts with external entities, as a web search does. If `false`, its domain is closed, as
     /// that of a memory tool is. The default is `true`.
     pub open_world_hint: Option<bool>,
-    /// Whether the tool leaves its environment unmodified. The default is `false`.
-    pub read_only_hint: Option<bool>,
-    /// The display name of the tool, used if the `title` of the tool is absent.
-    pub title: Option<String>,
     /// Members that the schema does not define.
     pub extra: Extra<Self>,
 }
@@ -486,6 +486,20 @@ impl ToolAnnotations {
     #[must_use]
     pub fn new() -> Self {
         Self::default()
+    }
+
+    /// Sets `title`.
+    #[must_use]
+    pub fn with_title(mut self, title: impl Into<String>) -> Self {
+        self.title = Some(title.into());
+        self
+    }
+
+    /// Sets `readOnlyHint`.
+    #[must_use]
+    pub fn with_read_only_hint(mut self, read_only_hint: bool) -> Self {
+        self.read_only_hint = Some(read_only_hint);
+        self
     }
 
     /// Sets `destructiveHint`.
@@ -508,26 +522,11 @@ impl ToolAnnotations {
         self.open_world_hint = Some(open_world_hint);
         self
     }
-
-    /// Sets `readOnlyHint`.
-    #[must_use]
-    pub fn with_read_only_hint(mut self, read_only_hint: bool) -> Self {
-        self.read_only_hint = Some(read_only_hint);
-        self
-    }
-
-    /// Sets `title`.
-    #[must_use]
-    pub fn with_title(mut self, title: impl Into<String>) -> Self {
-        self.title = Some(title.into());
-        self
-    }
 }
 
 codec::object! { ToolAnnotations;
-    optional 0 "destructiveHint" destructive_hint, optional 1 "idempotentHint" idempotent_hint,
-    optional 2 "openWorldHint" open_world_hint, optional 3 "readOnlyHint" read_only_hint, optional 4 "title" title,
-    ..extra
+    optional 0 "title" title, optional 1 "readOnlyHint" read_only_hint, optional 2 "destructiveHint" destructive_hint,
+    optional 3 "idempotentHint" idempotent_hint, optional 4 "openWorldHint" open_world_hint, ..extra
 }
 
 /// Notifies the client that the list of tools has changed.

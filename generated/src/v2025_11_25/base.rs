@@ -55,15 +55,15 @@ impl crate::Notification for CancelledNotification {
 /// [Specification](https://modelcontextprotocol.io/specification/2025-11-25/schema#cancellednotificationparams)
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct CancelledNotificationParams {
-    /// Metadata attached to the object. The protocol reserves some keys, such as those with the prefix
-    /// `io.modelcontextprotocol/` since 2025-11-25. In JSON, it is `_meta`. Since revision 2025-11-25.
-    pub meta: Option<JsonObject>,
-    /// The reason for the cancellation, for logs or for the user.
-    pub reason: Option<String>,
     /// The ID of the request to cancel. The request must be one that the sender of the notification issued and believes
     /// to be in progress. The schema makes the member optional, but a notification without it cancels nothing. To
     /// cancel a task, use `tasks/cancel` instead.
     pub request_id: Option<RequestId>,
+    /// The reason for the cancellation, for logs or for the user.
+    pub reason: Option<String>,
+    /// Metadata attached to the object. The protocol reserves some keys, such as those with the prefix
+    /// `io.modelcontextprotocol/` since 2025-11-25. In JSON, it is `_meta`. Since revision 2025-11-25.
+    pub meta: Option<JsonObject>,
     /// Members that the schema does not define.
     pub extra: Extra<Self>,
 }
@@ -75,10 +75,10 @@ impl CancelledNotificationParams {
         Self::default()
     }
 
-    /// Sets `_meta`.
+    /// Sets `requestId`.
     #[must_use]
-    pub fn with_meta(mut self, meta: impl Into<JsonObject>) -> Self {
-        self.meta = Some(meta.into());
+    pub fn with_request_id(mut self, request_id: impl Into<RequestId>) -> Self {
+        self.request_id = Some(request_id.into());
         self
     }
 
@@ -89,16 +89,16 @@ impl CancelledNotificationParams {
         self
     }
 
-    /// Sets `requestId`.
+    /// Sets `_meta`.
     #[must_use]
-    pub fn with_request_id(mut self, request_id: impl Into<RequestId>) -> Self {
-        self.request_id = Some(request_id.into());
+    pub fn with_meta(mut self, meta: impl Into<JsonObject>) -> Self {
+        self.meta = Some(meta.into());
         self
     }
 }
 
 codec::object! { CancelledNotificationParams;
-    optional 0 "_meta" meta, optional 1 "reason" reason, optional 2 "requestId" request_id, ..extra
+    optional 0 "requestId" request_id, optional 1 "reason" reason, optional 2 "_meta" meta, ..extra
 }
 
 /// Initializes the session and negotiates the revision and the capabilities.
@@ -133,7 +133,7 @@ impl InitializeRequest {
 }
 
 codec::object! { InitializeRequest;
-    required 0 "id" id, constant 1 "jsonrpc" = Str("2.0"), constant 2 "method" = Str("initialize"),
+    constant 0 "jsonrpc" = Str("2.0"), required 1 "id" id, constant 2 "method" = Str("initialize"),
     required 3 "params" params, ..extra
 }
 
@@ -154,16 +154,16 @@ impl crate::Request for InitializeRequest {
 /// [Specification](https://modelcontextprotocol.io/specification/2025-11-25/schema#initializerequestparams)
 #[derive(Clone, Debug, PartialEq)]
 pub struct InitializeRequestParams {
-    /// Metadata attached to the object. The protocol reserves some keys, such as those with the prefix
-    /// `io.modelcontextprotocol/` since 2025-11-25. In JSON, it is `_meta`. Since revision 2025-11-25.
-    pub meta: Option<Meta>,
+    /// The revision that the client requests, such as `2025-11-25`. This should be the newest revision that the client
+    /// supports.
+    pub protocol_version: String,
     /// The optional features that the client supports.
     pub capabilities: ClientCapabilities,
     /// The name and version of the client.
     pub client_info: Implementation,
-    /// The revision that the client requests, such as `2025-11-25`. This should be the newest revision that the client
-    /// supports.
-    pub protocol_version: String,
+    /// Metadata attached to the object. The protocol reserves some keys, such as those with the prefix
+    /// `io.modelcontextprotocol/` since 2025-11-25. In JSON, it is `_meta`. Since revision 2025-11-25.
+    pub meta: Option<Meta>,
     /// Members that the schema does not define.
     pub extra: Extra<Self>,
 }
@@ -172,15 +172,15 @@ impl InitializeRequestParams {
     /// Creates an `InitializeRequestParams` from its required members.
     #[must_use]
     pub fn new(
+        protocol_version: impl Into<String>,
         capabilities: impl Into<ClientCapabilities>,
         client_info: impl Into<Implementation>,
-        protocol_version: impl Into<String>,
     ) -> Self {
         Self {
-            meta: None,
+            protocol_version: protocol_version.into(),
             capabilities: capabilities.into(),
             client_info: client_info.into(),
-            protocol_version: protocol_version.into(),
+            meta: None,
             extra: Default::default(),
         }
     }
@@ -194,8 +194,8 @@ impl InitializeRequestParams {
 }
 
 codec::object! { InitializeRequestParams;
-    optional 0 "_meta" meta, required 1 "capabilities" capabilities, required 2 "clientInfo" client_info,
-    required 3 "protocolVersion" protocol_version, ..extra
+    required 0 "protocolVersion" protocol_version, required 1 "capabilities" capabilities,
+    required 2 "clientInfo" client_info, optional 3 "_meta" meta, ..extra
 }
 
 /// The revision of the session and the features of the server.
@@ -207,19 +207,19 @@ codec::object! { InitializeRequestParams;
 /// [Specification](https://modelcontextprotocol.io/specification/2025-11-25/schema#initializeresult)
 #[derive(Clone, Debug, PartialEq)]
 pub struct InitializeResult {
-    /// Metadata attached to the object. The protocol reserves some keys, such as those with the prefix
-    /// `io.modelcontextprotocol/` since 2025-11-25. In JSON, it is `_meta`.
-    pub meta: Option<JsonObject>,
-    /// The optional features that the server supports.
-    pub capabilities: ServerCapabilities,
-    /// Instructions for using the server, written for a language model. A host can add them to the system prompt. They
-    /// are only as trustworthy as the server.
-    pub instructions: Option<String>,
     /// The revision of the session. If the server supports the requested revision, it must respond with that revision.
     /// Otherwise it must respond with another revision that it supports, which should be its newest.
     pub protocol_version: String,
+    /// The optional features that the server supports.
+    pub capabilities: ServerCapabilities,
     /// The name and version of the server.
     pub server_info: Implementation,
+    /// Instructions for using the server, written for a language model. A host can add them to the system prompt. They
+    /// are only as trustworthy as the server.
+    pub instructions: Option<String>,
+    /// Metadata attached to the object. The protocol reserves some keys, such as those with the prefix
+    /// `io.modelcontextprotocol/` since 2025-11-25. In JSON, it is `_meta`.
+    pub meta: Option<JsonObject>,
     /// Members that the schema does not define.
     pub extra: Extra<Self>,
 }
@@ -228,25 +228,18 @@ impl InitializeResult {
     /// Creates an `InitializeResult` from its required members.
     #[must_use]
     pub fn new(
-        capabilities: impl Into<ServerCapabilities>,
         protocol_version: impl Into<String>,
+        capabilities: impl Into<ServerCapabilities>,
         server_info: impl Into<Implementation>,
     ) -> Self {
         Self {
-            meta: None,
-            capabilities: capabilities.into(),
-            instructions: None,
             protocol_version: protocol_version.into(),
+            capabilities: capabilities.into(),
             server_info: server_info.into(),
+            instructions: None,
+            meta: None,
             extra: Default::default(),
         }
-    }
-
-    /// Sets `_meta`.
-    #[must_use]
-    pub fn with_meta(mut self, meta: impl Into<JsonObject>) -> Self {
-        self.meta = Some(meta.into());
-        self
     }
 
     /// Sets `instructions`.
@@ -255,11 +248,18 @@ impl InitializeResult {
         self.instructions = Some(instructions.into());
         self
     }
+
+    /// Sets `_meta`.
+    #[must_use]
+    pub fn with_meta(mut self, meta: impl Into<JsonObject>) -> Self {
+        self.meta = Some(meta.into());
+        self
+    }
 }
 
 codec::object! { InitializeResult;
-    optional 0 "_meta" meta, required 1 "capabilities" capabilities, optional 2 "instructions" instructions,
-    required 3 "protocolVersion" protocol_version, required 4 "serverInfo" server_info, ..extra
+    required 0 "protocolVersion" protocol_version, required 1 "capabilities" capabilities,
+    required 2 "serverInfo" server_info, optional 3 "instructions" instructions, optional 4 "_meta" meta, ..extra
 }
 
 /// Notifies the server that the client is ready for normal operation.
@@ -353,15 +353,15 @@ impl crate::Notification for LoggingMessageNotification {
 /// [Specification](https://modelcontextprotocol.io/specification/2025-11-25/schema#loggingmessagenotificationparams)
 #[derive(Clone, Debug, PartialEq)]
 pub struct LoggingMessageNotificationParams {
-    /// Metadata attached to the object. The protocol reserves some keys, such as those with the prefix
-    /// `io.modelcontextprotocol/` since 2025-11-25. In JSON, it is `_meta`. Since revision 2025-11-25.
-    pub meta: Option<JsonObject>,
-    /// The data to log. Any JSON value is allowed, for example a string or an object.
-    pub data: Json,
     /// The severity of the message.
     pub level: LoggingLevel,
     /// The name of the logger, such as `database`.
     pub logger: Option<String>,
+    /// The data to log. Any JSON value is allowed, for example a string or an object.
+    pub data: Json,
+    /// Metadata attached to the object. The protocol reserves some keys, such as those with the prefix
+    /// `io.modelcontextprotocol/` since 2025-11-25. In JSON, it is `_meta`. Since revision 2025-11-25.
+    pub meta: Option<JsonObject>,
     /// Members that the schema does not define.
     pub extra: Extra<Self>,
 }
@@ -369,15 +369,8 @@ pub struct LoggingMessageNotificationParams {
 impl LoggingMessageNotificationParams {
     /// Creates a `LoggingMessageNotificationParams` from its required members.
     #[must_use]
-    pub fn new(data: impl Into<Json>, level: impl Into<LoggingLevel>) -> Self {
-        Self { meta: None, data: data.into(), level: level.into(), logger: None, extra: Default::default() }
-    }
-
-    /// Sets `_meta`.
-    #[must_use]
-    pub fn with_meta(mut self, meta: impl Into<JsonObject>) -> Self {
-        self.meta = Some(meta.into());
-        self
+    pub fn new(level: impl Into<LoggingLevel>, data: impl Into<Json>) -> Self {
+        Self { level: level.into(), logger: None, data: data.into(), meta: None, extra: Default::default() }
     }
 
     /// Sets `logger`.
@@ -386,10 +379,17 @@ impl LoggingMessageNotificationParams {
         self.logger = Some(logger.into());
         self
     }
+
+    /// Sets `_meta`.
+    #[must_use]
+    pub fn with_meta(mut self, meta: impl Into<JsonObject>) -> Self {
+        self.meta = Some(meta.into());
+        self
+    }
 }
 
 codec::object! { LoggingMessageNotificationParams;
-    optional 0 "_meta" meta, required 1 "data" data, required 2 "level" level, optional 3 "logger" logger, ..extra
+    required 0 "level" level, optional 1 "logger" logger, required 2 "data" data, optional 3 "_meta" meta, ..extra
 }
 
 /// Checks that the peer is still responsive.
@@ -430,7 +430,7 @@ impl PingRequest {
 }
 
 codec::object! { PingRequest;
-    required 0 "id" id, constant 1 "jsonrpc" = Str("2.0"), constant 2 "method" = Str("ping"),
+    constant 0 "jsonrpc" = Str("2.0"), required 1 "id" id, constant 2 "method" = Str("ping"),
     optional 3 "params" params, ..extra
 }
 
@@ -488,18 +488,18 @@ impl crate::Notification for ProgressNotification {
 /// [Specification](https://modelcontextprotocol.io/specification/2025-11-25/schema#progressnotificationparams)
 #[derive(Clone, Debug, PartialEq)]
 pub struct ProgressNotificationParams {
-    /// Metadata attached to the object. The protocol reserves some keys, such as those with the prefix
-    /// `io.modelcontextprotocol/` since 2025-11-25. In JSON, it is `_meta`. Since revision 2025-11-25.
-    pub meta: Option<JsonObject>,
-    /// A description of the current progress, for people. Since revision 2025-03-26.
-    pub message: Option<String>,
+    /// The progress token from the `_meta` of the request.
+    pub progress_token: ProgressToken,
     /// The progress so far, in the unit of `total`. It must increase with each notification, even if `total` is
     /// unknown. It can have a fraction.
     pub progress: Number,
-    /// The progress token from the `_meta` of the request.
-    pub progress_token: ProgressToken,
     /// The value of `progress` at completion. If absent, the total is unknown.
     pub total: Option<Number>,
+    /// A description of the current progress, for people. Since revision 2025-03-26.
+    pub message: Option<String>,
+    /// Metadata attached to the object. The protocol reserves some keys, such as those with the prefix
+    /// `io.modelcontextprotocol/` since 2025-11-25. In JSON, it is `_meta`. Since revision 2025-11-25.
+    pub meta: Option<JsonObject>,
     /// Members that the schema does not define.
     pub extra: Extra<Self>,
 }
@@ -507,21 +507,21 @@ pub struct ProgressNotificationParams {
 impl ProgressNotificationParams {
     /// Creates a `ProgressNotificationParams` from its required members.
     #[must_use]
-    pub fn new(progress: impl Into<Number>, progress_token: impl Into<ProgressToken>) -> Self {
+    pub fn new(progress_token: impl Into<ProgressToken>, progress: impl Into<Number>) -> Self {
         Self {
-            meta: None,
-            message: None,
-            progress: progress.into(),
             progress_token: progress_token.into(),
+            progress: progress.into(),
             total: None,
+            message: None,
+            meta: None,
             extra: Default::default(),
         }
     }
 
-    /// Sets `_meta`.
+    /// Sets `total`.
     #[must_use]
-    pub fn with_meta(mut self, meta: impl Into<JsonObject>) -> Self {
-        self.meta = Some(meta.into());
+    pub fn with_total(mut self, total: impl Into<Number>) -> Self {
+        self.total = Some(total.into());
         self
     }
 
@@ -532,17 +532,17 @@ impl ProgressNotificationParams {
         self
     }
 
-    /// Sets `total`.
+    /// Sets `_meta`.
     #[must_use]
-    pub fn with_total(mut self, total: impl Into<Number>) -> Self {
-        self.total = Some(total.into());
+    pub fn with_meta(mut self, meta: impl Into<JsonObject>) -> Self {
+        self.meta = Some(meta.into());
         self
     }
 }
 
 codec::object! { ProgressNotificationParams;
-    optional 0 "_meta" meta, optional 1 "message" message, required 2 "progress" progress,
-    required 3 "progressToken" progress_token, optional 4 "total" total, ..extra
+    required 0 "progressToken" progress_token, required 1 "progress" progress, optional 2 "total" total,
+    optional 3 "message" message, optional 4 "_meta" meta, ..extra
 }
 
 codec::serde_impls! {

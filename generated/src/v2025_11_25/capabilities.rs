@@ -19,9 +19,6 @@ use crate::{Extra, JsonObject, Map, codec};
 /// [`InitializeRequestParams`]: super::InitializeRequestParams
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct ClientCapabilities {
-    /// Support for elicitation. Present if the client can ask its user for input on behalf of a server. An empty object
-    /// means that only forms are supported. Since revision 2025-06-18.
-    pub elicitation: Option<ClientCapabilitiesElicitation>,
     /// Features outside the specification. Each key is the name of a feature, and each value is an object with its
     /// settings.
     pub experimental: Option<Map<String, JsonObject>>,
@@ -29,6 +26,9 @@ pub struct ClientCapabilities {
     pub roots: Option<ClientCapabilitiesRoots>,
     /// Support for sampling. Present if servers can request messages from the client's language model.
     pub sampling: Option<ClientCapabilitiesSampling>,
+    /// Support for elicitation. Present if the client can ask its user for input on behalf of a server. An empty object
+    /// means that only forms are supported. Since revision 2025-06-18.
+    pub elicitation: Option<ClientCapabilitiesElicitation>,
     /// Support for tasks. Present if the client can run requests as tasks. The members list the supported requests.
     /// Only in revision 2025-11-25.
     pub tasks: Option<ClientCapabilitiesTasks>,
@@ -41,13 +41,6 @@ impl ClientCapabilities {
     #[must_use]
     pub fn new() -> Self {
         Self::default()
-    }
-
-    /// Sets `elicitation`.
-    #[must_use]
-    pub fn with_elicitation(mut self, elicitation: impl Into<ClientCapabilitiesElicitation>) -> Self {
-        self.elicitation = Some(elicitation.into());
-        self
     }
 
     /// Sets `experimental`.
@@ -71,6 +64,13 @@ impl ClientCapabilities {
         self
     }
 
+    /// Sets `elicitation`.
+    #[must_use]
+    pub fn with_elicitation(mut self, elicitation: impl Into<ClientCapabilitiesElicitation>) -> Self {
+        self.elicitation = Some(elicitation.into());
+        self
+    }
+
     /// Sets `tasks`.
     #[must_use]
     pub fn with_tasks(mut self, tasks: impl Into<ClientCapabilitiesTasks>) -> Self {
@@ -80,8 +80,8 @@ impl ClientCapabilities {
 }
 
 codec::object! { ClientCapabilities;
-    optional 0 "elicitation" elicitation, optional 1 "experimental" experimental, optional 2 "roots" roots,
-    optional 3 "sampling" sampling, optional 4 "tasks" tasks, ..extra
+    optional 0 "experimental" experimental, optional 1 "roots" roots, optional 2 "sampling" sampling,
+    optional 3 "elicitation" elicitation, optional 4 "tasks" tasks, ..extra
 }
 
 /// The elicitation modes that a client supports.
@@ -206,10 +206,10 @@ codec::object! { ClientCapabilitiesSampling;
 /// Only in revision 2025-11-25. Used by [`ClientCapabilities`].
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct ClientCapabilitiesTasks {
-    /// Support for `tasks/cancel`. Usually an empty object. If absent, the client does not support the method.
-    pub cancel: Option<JsonObject>,
     /// Support for `tasks/list`. Usually an empty object. If absent, the client does not support the method.
     pub list: Option<JsonObject>,
+    /// Support for `tasks/cancel`. Usually an empty object. If absent, the client does not support the method.
+    pub cancel: Option<JsonObject>,
     /// The requests that the client can run as tasks. Requests that are not listed cannot run as tasks.
     pub requests: Option<ClientCapabilitiesTasksRequests>,
     /// Members that the schema does not define.
@@ -223,17 +223,17 @@ impl ClientCapabilitiesTasks {
         Self::default()
     }
 
-    /// Sets `cancel`.
-    #[must_use]
-    pub fn with_cancel(mut self, cancel: impl Into<JsonObject>) -> Self {
-        self.cancel = Some(cancel.into());
-        self
-    }
-
     /// Sets `list`.
     #[must_use]
     pub fn with_list(mut self, list: impl Into<JsonObject>) -> Self {
         self.list = Some(list.into());
+        self
+    }
+
+    /// Sets `cancel`.
+    #[must_use]
+    pub fn with_cancel(mut self, cancel: impl Into<JsonObject>) -> Self {
+        self.cancel = Some(cancel.into());
         self
     }
 
@@ -246,7 +246,7 @@ impl ClientCapabilitiesTasks {
 }
 
 codec::object! { ClientCapabilitiesTasks;
-    optional 0 "cancel" cancel, optional 1 "list" list, optional 2 "requests" requests, ..extra
+    optional 0 "list" list, optional 1 "cancel" cancel, optional 2 "requests" requests, ..extra
 }
 
 /// The requests that a client can run as tasks.
@@ -254,10 +254,10 @@ codec::object! { ClientCapabilitiesTasks;
 /// Only in revision 2025-11-25. Used by [`ClientCapabilitiesTasks`].
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct ClientCapabilitiesTasksRequests {
-    /// The elicitation requests that the client can run as tasks.
-    pub elicitation: Option<ClientCapabilitiesTasksRequestsElicitation>,
     /// The sampling requests that the client can run as tasks.
     pub sampling: Option<ClientCapabilitiesTasksRequestsSampling>,
+    /// The elicitation requests that the client can run as tasks.
+    pub elicitation: Option<ClientCapabilitiesTasksRequestsElicitation>,
     /// Members that the schema does not define.
     pub extra: Extra<Self>,
 }
@@ -269,23 +269,23 @@ impl ClientCapabilitiesTasksRequests {
         Self::default()
     }
 
-    /// Sets `elicitation`.
-    #[must_use]
-    pub fn with_elicitation(mut self, elicitation: impl Into<ClientCapabilitiesTasksRequestsElicitation>) -> Self {
-        self.elicitation = Some(elicitation.into());
-        self
-    }
-
     /// Sets `sampling`.
     #[must_use]
     pub fn with_sampling(mut self, sampling: impl Into<ClientCapabilitiesTasksRequestsSampling>) -> Self {
         self.sampling = Some(sampling.into());
         self
     }
+
+    /// Sets `elicitation`.
+    #[must_use]
+    pub fn with_elicitation(mut self, elicitation: impl Into<ClientCapabilitiesTasksRequestsElicitation>) -> Self {
+        self.elicitation = Some(elicitation.into());
+        self
+    }
 }
 
 codec::object! { ClientCapabilitiesTasksRequests;
-    optional 0 "elicitation" elicitation, optional 1 "sampling" sampling, ..extra
+    optional 0 "sampling" sampling, optional 1 "elicitation" elicitation, ..extra
 }
 
 /// The elicitation requests that a client can run as tasks.
@@ -362,18 +362,18 @@ codec::object! { ClientCapabilitiesTasksRequestsSampling;
 /// [`InitializeResult`]: super::InitializeResult
 #[derive(Clone, Debug, PartialEq)]
 pub struct Implementation {
-    /// A description of the software, for people. Since revision 2025-11-25.
-    pub description: Option<String>,
-    /// Icons of the software for a user interface, in one or more sizes or themes. Since revision 2025-11-25.
-    pub icons: Option<Vec<Icon>>,
     /// The programmatic name of the software. It is displayed only if `title` is absent.
     pub name: String,
     /// The display name of the software. If absent, `name` is displayed. Since revision 2025-06-18.
     pub title: Option<String>,
     /// The version of the software, in any versioning scheme.
     pub version: String,
+    /// A description of the software, for people. Since revision 2025-11-25.
+    pub description: Option<String>,
     /// The URL of the software's website. Treat it like any other untrusted link. Since revision 2025-11-25.
     pub website_url: Option<String>,
+    /// Icons of the software for a user interface, in one or more sizes or themes. Since revision 2025-11-25.
+    pub icons: Option<Vec<Icon>>,
     /// Members that the schema does not define.
     pub extra: Extra<Self>,
 }
@@ -383,28 +383,14 @@ impl Implementation {
     #[must_use]
     pub fn new(name: impl Into<String>, version: impl Into<String>) -> Self {
         Self {
-            description: None,
-            icons: None,
             name: name.into(),
             title: None,
             version: version.into(),
+            description: None,
             website_url: None,
+            icons: None,
             extra: Default::default(),
         }
-    }
-
-    /// Sets `description`.
-    #[must_use]
-    pub fn with_description(mut self, description: impl Into<String>) -> Self {
-        self.description = Some(description.into());
-        self
-    }
-
-    /// Sets `icons`.
-    #[must_use]
-    pub fn with_icons(mut self, icons: impl Into<Vec<Icon>>) -> Self {
-        self.icons = Some(icons.into());
-        self
     }
 
     /// Sets `title`.
@@ -414,17 +400,31 @@ impl Implementation {
         self
     }
 
+    /// Sets `description`.
+    #[must_use]
+    pub fn with_description(mut self, description: impl Into<String>) -> Self {
+        self.description = Some(description.into());
+        self
+    }
+
     /// Sets `websiteUrl`.
     #[must_use]
     pub fn with_website_url(mut self, website_url: impl Into<String>) -> Self {
         self.website_url = Some(website_url.into());
         self
     }
+
+    /// Sets `icons`.
+    #[must_use]
+    pub fn with_icons(mut self, icons: impl Into<Vec<Icon>>) -> Self {
+        self.icons = Some(icons.into());
+        self
+    }
 }
 
 codec::object! { Implementation;
-    optional 0 "description" description, optional 1 "icons" icons, required 2 "name" name, optional 3 "title" title,
-    required 4 "version" version, optional 5 "websiteUrl" website_url, ..extra
+    required 0 "name" name, optional 1 "title" title, required 2 "version" version,
+    optional 3 "description" description, optional 4 "websiteUrl" website_url, optional 5 "icons" icons, ..extra
 }
 
 /// The optional features that a server supports.
@@ -439,23 +439,23 @@ codec::object! { Implementation;
 /// [`InitializeResult`]: super::InitializeResult
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct ServerCapabilities {
-    /// Support for completion. Present if the server suggests values for the arguments of prompts and resource
-    /// templates. Since revision 2025-03-26.
-    pub completions: Option<JsonObject>,
     /// Features outside the specification. Each key is the name of a feature, and each value is an object with its
     /// settings.
     pub experimental: Option<Map<String, JsonObject>>,
     /// Support for log messages. A server that sends log messages must declare this capability.
     pub logging: Option<JsonObject>,
+    /// Support for completion. Present if the server suggests values for the arguments of prompts and resource
+    /// templates. Since revision 2025-03-26.
+    pub completions: Option<JsonObject>,
     /// Support for prompts. The list of prompts can be empty.
     pub prompts: Option<ServerCapabilitiesPrompts>,
     /// Support for resources. The list of resources can be empty.
     pub resources: Option<ServerCapabilitiesResources>,
+    /// Support for tools. The list of tools can be empty.
+    pub tools: Option<ServerCapabilitiesTools>,
     /// Support for tasks. Present if the server can run requests as tasks. The members list the supported requests.
     /// Only in revision 2025-11-25.
     pub tasks: Option<ServerCapabilitiesTasks>,
-    /// Support for tools. The list of tools can be empty.
-    pub tools: Option<ServerCapabilitiesTools>,
     /// Members that the schema does not define.
     pub extra: Extra<Self>,
 }
@@ -465,13 +465,6 @@ impl ServerCapabilities {
     #[must_use]
     pub fn new() -> Self {
         Self::default()
-    }
-
-    /// Sets `completions`.
-    #[must_use]
-    pub fn with_completions(mut self, completions: impl Into<JsonObject>) -> Self {
-        self.completions = Some(completions.into());
-        self
     }
 
     /// Sets `experimental`.
@@ -485,6 +478,13 @@ impl ServerCapabilities {
     #[must_use]
     pub fn with_logging(mut self, logging: impl Into<JsonObject>) -> Self {
         self.logging = Some(logging.into());
+        self
+    }
+
+    /// Sets `completions`.
+    #[must_use]
+    pub fn with_completions(mut self, completions: impl Into<JsonObject>) -> Self {
+        self.completions = Some(completions.into());
         self
     }
 
@@ -502,24 +502,24 @@ impl ServerCapabilities {
         self
     }
 
-    /// Sets `tasks`.
-    #[must_use]
-    pub fn with_tasks(mut self, tasks: impl Into<ServerCapabilitiesTasks>) -> Self {
-        self.tasks = Some(tasks.into());
-        self
-    }
-
     /// Sets `tools`.
     #[must_use]
     pub fn with_tools(mut self, tools: impl Into<ServerCapabilitiesTools>) -> Self {
         self.tools = Some(tools.into());
         self
     }
+
+    /// Sets `tasks`.
+    #[must_use]
+    pub fn with_tasks(mut self, tasks: impl Into<ServerCapabilitiesTasks>) -> Self {
+        self.tasks = Some(tasks.into());
+        self
+    }
 }
 
 codec::object! { ServerCapabilities;
-    optional 0 "completions" completions, optional 1 "experimental" experimental, optional 2 "logging" logging,
-    optional 3 "prompts" prompts, optional 4 "resources" resources, optional 5 "tasks" tasks, optional 6 "tools" tools,
+    optional 0 "experimental" experimental, optional 1 "logging" logging, optional 2 "completions" completions,
+    optional 3 "prompts" prompts, optional 4 "resources" resources, optional 5 "tools" tools, optional 6 "tasks" tasks,
     ..extra
 }
 
@@ -558,11 +558,11 @@ codec::object! { ServerCapabilitiesPrompts;
 /// Since revision 2024-11-05. Used by [`ServerCapabilities`].
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct ServerCapabilitiesResources {
+    /// Whether a client can subscribe to individual resources with `resources/subscribe`. If absent, it cannot.
+    pub subscribe: Option<bool>,
     /// Whether the server sends `notifications/resources/list_changed` when its resources change. If absent, it does
     /// not.
     pub list_changed: Option<bool>,
-    /// Whether a client can subscribe to individual resources with `resources/subscribe`. If absent, it cannot.
-    pub subscribe: Option<bool>,
     /// Members that the schema does not define.
     pub extra: Extra<Self>,
 }
@@ -574,23 +574,23 @@ impl ServerCapabilitiesResources {
         Self::default()
     }
 
-    /// Sets `listChanged`.
-    #[must_use]
-    pub fn with_list_changed(mut self, list_changed: bool) -> Self {
-        self.list_changed = Some(list_changed);
-        self
-    }
-
     /// Sets `subscribe`.
     #[must_use]
     pub fn with_subscribe(mut self, subscribe: bool) -> Self {
         self.subscribe = Some(subscribe);
         self
     }
+
+    /// Sets `listChanged`.
+    #[must_use]
+    pub fn with_list_changed(mut self, list_changed: bool) -> Self {
+        self.list_changed = Some(list_changed);
+        self
+    }
 }
 
 codec::object! { ServerCapabilitiesResources;
-    optional 0 "listChanged" list_changed, optional 1 "subscribe" subscribe, ..extra
+    optional 0 "subscribe" subscribe, optional 1 "listChanged" list_changed, ..extra
 }
 
 /// The server's support for tasks.
@@ -598,10 +598,10 @@ codec::object! { ServerCapabilitiesResources;
 /// Only in revision 2025-11-25. Used by [`ServerCapabilities`].
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct ServerCapabilitiesTasks {
-    /// Support for `tasks/cancel`. Usually an empty object. If absent, the server does not support the method.
-    pub cancel: Option<JsonObject>,
     /// Support for `tasks/list`. Usually an empty object. If absent, the server does not support the method.
     pub list: Option<JsonObject>,
+    /// Support for `tasks/cancel`. Usually an empty object. If absent, the server does not support the method.
+    pub cancel: Option<JsonObject>,
     /// The requests that the server can run as tasks. Requests that are not listed cannot run as tasks.
     pub requests: Option<ServerCapabilitiesTasksRequests>,
     /// Members that the schema does not define.
@@ -615,17 +615,17 @@ impl ServerCapabilitiesTasks {
         Self::default()
     }
 
-    /// Sets `cancel`.
-    #[must_use]
-    pub fn with_cancel(mut self, cancel: impl Into<JsonObject>) -> Self {
-        self.cancel = Some(cancel.into());
-        self
-    }
-
     /// Sets `list`.
     #[must_use]
     pub fn with_list(mut self, list: impl Into<JsonObject>) -> Self {
         self.list = Some(list.into());
+        self
+    }
+
+    /// Sets `cancel`.
+    #[must_use]
+    pub fn with_cancel(mut self, cancel: impl Into<JsonObject>) -> Self {
+        self.cancel = Some(cancel.into());
         self
     }
 
@@ -638,7 +638,7 @@ impl ServerCapabilitiesTasks {
 }
 
 codec::object! { ServerCapabilitiesTasks;
-    optional 0 "cancel" cancel, optional 1 "list" list, optional 2 "requests" requests, ..extra
+    optional 0 "list" list, optional 1 "cancel" cancel, optional 2 "requests" requests, ..extra
 }
 
 /// The requests that a server can run as tasks.

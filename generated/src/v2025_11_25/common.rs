@@ -24,11 +24,11 @@ use crate::{Extra, Json, JsonObject, Number, codec};
 pub struct Annotations {
     /// The intended audience: the user, the model, or both. If absent, the audience is not specified.
     pub audience: Option<Vec<Role>>,
+    /// The importance of the object, from 0 (optional) to 1 (effectively required).
+    pub priority: Option<AnnotationsPriority>,
     /// The time of the last modification, as an ISO 8601 timestamp such as `2025-01-12T15:00:58Z`. Since revision
     /// 2025-06-18.
     pub last_modified: Option<String>,
-    /// The importance of the object, from 0 (optional) to 1 (effectively required).
-    pub priority: Option<AnnotationsPriority>,
     /// Members that the schema does not define.
     pub extra: Extra<Self>,
 }
@@ -47,23 +47,23 @@ impl Annotations {
         self
     }
 
-    /// Sets `lastModified`.
-    #[must_use]
-    pub fn with_last_modified(mut self, last_modified: impl Into<String>) -> Self {
-        self.last_modified = Some(last_modified.into());
-        self
-    }
-
     /// Sets `priority`.
     #[must_use]
     pub fn with_priority(mut self, priority: impl Into<AnnotationsPriority>) -> Self {
         self.priority = Some(priority.into());
         self
     }
+
+    /// Sets `lastModified`.
+    #[must_use]
+    pub fn with_last_modified(mut self, last_modified: impl Into<String>) -> Self {
+        self.last_modified = Some(last_modified.into());
+        self
+    }
 }
 
 codec::object! { Annotations;
-    optional 0 "audience" audience, optional 1 "lastModified" last_modified, optional 2 "priority" priority, ..extra
+    optional 0 "audience" audience, optional 1 "priority" priority, optional 2 "lastModified" last_modified, ..extra
 }
 
 /// The importance of an object, from 0 (optional) to 1 (effectively required).
@@ -186,10 +186,10 @@ pub type EmptyResult = Result;
 pub struct Error {
     /// The error code.
     pub code: i64,
-    /// Additional information about the error, in any form, such as nested errors.
-    pub data: Option<Json>,
     /// A short description of the error, in one sentence.
     pub message: String,
+    /// Additional information about the error, in any form, such as nested errors.
+    pub data: Option<Json>,
     /// Members that the schema does not define.
     pub extra: Extra<Self>,
 }
@@ -198,7 +198,7 @@ impl Error {
     /// Creates an `Error` from its required members.
     #[must_use]
     pub fn new(code: i64, message: impl Into<String>) -> Self {
-        Self { code, data: None, message: message.into(), extra: Default::default() }
+        Self { code, message: message.into(), data: None, extra: Default::default() }
     }
 
     /// Sets `data`.
@@ -210,7 +210,7 @@ impl Error {
 }
 
 codec::object! { Error;
-    required 0 "code" code, optional 1 "data" data, required 2 "message" message, ..extra
+    required 0 "code" code, required 1 "message" message, optional 2 "data" data, ..extra
 }
 
 /// An icon for a tool, prompt, resource or implementation in a user interface.
@@ -231,14 +231,14 @@ codec::object! { Error;
 /// [`ResourceTemplate`]: super::ResourceTemplate
 #[derive(Clone, Debug, PartialEq)]
 pub struct Icon {
+    /// The source of the image: an `https:` or `http:` URL, or a `data:` URI with a base64-encoded image.
+    pub src: String,
     /// The advisory MIME type of the image, such as `image/png`. Use it if the source provides no MIME type or a
     /// generic one.
     pub mime_type: Option<String>,
     /// The sizes that the image is intended for. Each item is a width and height such as `48x48`, or `any` for scalable
     /// formats such as SVG. If absent, the image can be used at any size.
     pub sizes: Option<Vec<String>>,
-    /// The source of the image: an `https:` or `http:` URL, or a `data:` URI with a base64-encoded image.
-    pub src: String,
     /// The background that the image is designed for. If absent, the image can be used with any background.
     pub theme: Option<IconTheme>,
     /// Members that the schema does not define.
@@ -249,7 +249,7 @@ impl Icon {
     /// Creates an `Icon` from its required members.
     #[must_use]
     pub fn new(src: impl Into<String>) -> Self {
-        Self { mime_type: None, sizes: None, src: src.into(), theme: None, extra: Default::default() }
+        Self { src: src.into(), mime_type: None, sizes: None, theme: None, extra: Default::default() }
     }
 
     /// Sets `mimeType`.
@@ -275,7 +275,7 @@ impl Icon {
 }
 
 codec::object! { Icon;
-    optional 0 "mimeType" mime_type, optional 1 "sizes" sizes, required 2 "src" src, optional 3 "theme" theme, ..extra
+    required 0 "src" src, optional 1 "mimeType" mime_type, optional 2 "sizes" sizes, optional 3 "theme" theme, ..extra
 }
 
 /// The background that an [`Icon`] is designed for.
@@ -283,14 +283,14 @@ codec::object! { Icon;
 /// Since revision 2025-11-25. Used by [`Icon`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum IconTheme {
-    /// `"dark"`: A dark background.
-    Dark,
     /// `"light"`: A light background.
     Light,
+    /// `"dark"`: A dark background.
+    Dark,
 }
 
 codec::string_enum! { IconTheme;
-    Dark = "dark", Light = "light",
+    Light = "light", Dark = "dark",
 }
 
 /// The `icons` member shared by several types.
@@ -431,7 +431,7 @@ impl PaginatedRequest {
 }
 
 codec::object! { PaginatedRequest;
-    required 0 "id" id, constant 1 "jsonrpc" = Str("2.0"), required 2 "method" method, optional 3 "params" params,
+    constant 0 "jsonrpc" = Str("2.0"), required 1 "id" id, required 2 "method" method, optional 3 "params" params,
     ..extra
 }
 
@@ -449,11 +449,11 @@ codec::object! { PaginatedRequest;
 /// [`ListToolsRequest`]: super::ListToolsRequest
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct PaginatedRequestParams {
+    /// The position to continue from: the `nextCursor` of the previous page. If absent, the first page is returned.
+    pub cursor: Option<String>,
     /// Metadata attached to the object. The protocol reserves some keys, such as those with the prefix
     /// `io.modelcontextprotocol/` since 2025-11-25. In JSON, it is `_meta`. Since revision 2025-11-25.
     pub meta: Option<Meta>,
-    /// The position to continue from: the `nextCursor` of the previous page. If absent, the first page is returned.
-    pub cursor: Option<String>,
     /// Members that the schema does not define.
     pub extra: Extra<Self>,
 }
@@ -465,23 +465,23 @@ impl PaginatedRequestParams {
         Self::default()
     }
 
-    /// Sets `_meta`.
-    #[must_use]
-    pub fn with_meta(mut self, meta: impl Into<Meta>) -> Self {
-        self.meta = Some(meta.into());
-        self
-    }
-
     /// Sets `cursor`.
     #[must_use]
     pub fn with_cursor(mut self, cursor: impl Into<String>) -> Self {
         self.cursor = Some(cursor.into());
         self
     }
+
+    /// Sets `_meta`.
+    #[must_use]
+    pub fn with_meta(mut self, meta: impl Into<Meta>) -> Self {
+        self.meta = Some(meta.into());
+        self
+    }
 }
 
 codec::object! { PaginatedRequestParams;
-    optional 0 "_meta" meta, optional 1 "cursor" cursor, ..extra
+    optional 0 "cursor" cursor, optional 1 "_meta" meta, ..extra
 }
 
 /// The members shared by results that contain a page of a list.
@@ -493,11 +493,11 @@ codec::object! { PaginatedRequestParams;
 /// [Specification](https://modelcontextprotocol.io/specification/2025-11-25/schema#paginatedresult)
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct PaginatedResult {
+    /// The `cursor` for requesting the next page. If absent, this is the last page.
+    pub next_cursor: Option<String>,
     /// Metadata attached to the object. The protocol reserves some keys, such as those with the prefix
     /// `io.modelcontextprotocol/` since 2025-11-25. In JSON, it is `_meta`.
     pub meta: Option<JsonObject>,
-    /// The `cursor` for requesting the next page. If absent, this is the last page.
-    pub next_cursor: Option<String>,
     /// Members that the schema does not define.
     pub extra: Extra<Self>,
 }
@@ -509,23 +509,23 @@ impl PaginatedResult {
         Self::default()
     }
 
-    /// Sets `_meta`.
-    #[must_use]
-    pub fn with_meta(mut self, meta: impl Into<JsonObject>) -> Self {
-        self.meta = Some(meta.into());
-        self
-    }
-
     /// Sets `nextCursor`.
     #[must_use]
     pub fn with_next_cursor(mut self, next_cursor: impl Into<String>) -> Self {
         self.next_cursor = Some(next_cursor.into());
         self
     }
+
+    /// Sets `_meta`.
+    #[must_use]
+    pub fn with_meta(mut self, meta: impl Into<JsonObject>) -> Self {
+        self.meta = Some(meta.into());
+        self
+    }
 }
 
 codec::object! { PaginatedResult;
-    optional 0 "_meta" meta, optional 1 "nextCursor" next_cursor, ..extra
+    optional 0 "nextCursor" next_cursor, optional 1 "_meta" meta, ..extra
 }
 
 /// A string or integer that matches progress notifications to their request.
@@ -660,13 +660,13 @@ codec::object! { RequestParams;
 /// [`TextResourceContents`]: super::TextResourceContents
 #[derive(Clone, Debug, PartialEq)]
 pub struct ResourceContents {
+    /// The URI of these contents. It may identify a part of the requested resource.
+    pub uri: String,
+    /// The MIME type of the contents. If absent, the type is unknown.
+    pub mime_type: Option<String>,
     /// Metadata attached to the object. The protocol reserves some keys, such as those with the prefix
     /// `io.modelcontextprotocol/` since 2025-11-25. In JSON, it is `_meta`. Since revision 2025-06-18.
     pub meta: Option<JsonObject>,
-    /// The MIME type of the contents. If absent, the type is unknown.
-    pub mime_type: Option<String>,
-    /// The URI of these contents. It may identify a part of the requested resource.
-    pub uri: String,
     /// Members that the schema does not define.
     pub extra: Extra<Self>,
 }
@@ -675,14 +675,7 @@ impl ResourceContents {
     /// Creates a `ResourceContents` from its required members.
     #[must_use]
     pub fn new(uri: impl Into<String>) -> Self {
-        Self { meta: None, mime_type: None, uri: uri.into(), extra: Default::default() }
-    }
-
-    /// Sets `_meta`.
-    #[must_use]
-    pub fn with_meta(mut self, meta: impl Into<JsonObject>) -> Self {
-        self.meta = Some(meta.into());
-        self
+        Self { uri: uri.into(), mime_type: None, meta: None, extra: Default::default() }
     }
 
     /// Sets `mimeType`.
@@ -691,10 +684,17 @@ impl ResourceContents {
         self.mime_type = Some(mime_type.into());
         self
     }
+
+    /// Sets `_meta`.
+    #[must_use]
+    pub fn with_meta(mut self, meta: impl Into<JsonObject>) -> Self {
+        self.meta = Some(meta.into());
+        self
+    }
 }
 
 codec::object! { ResourceContents;
-    optional 0 "_meta" meta, optional 1 "mimeType" mime_type, required 2 "uri" uri, ..extra
+    required 0 "uri" uri, optional 1 "mimeType" mime_type, optional 2 "_meta" meta, ..extra
 }
 
 /// The parameters shared by all requests about a single resource.
@@ -703,11 +703,11 @@ codec::object! { ResourceContents;
 /// [Specification](https://modelcontextprotocol.io/specification/2025-11-25/schema#resourcerequestparams)
 #[derive(Clone, Debug, PartialEq)]
 pub struct ResourceRequestParams {
+    /// The URI of the resource. It can use any scheme, and the server decides how to interpret it.
+    pub uri: String,
     /// Metadata attached to the object. The protocol reserves some keys, such as those with the prefix
     /// `io.modelcontextprotocol/` since 2025-11-25. In JSON, it is `_meta`.
     pub meta: Option<Meta>,
-    /// The URI of the resource. It can use any scheme, and the server decides how to interpret it.
-    pub uri: String,
     /// Members that the schema does not define.
     pub extra: Extra<Self>,
 }
@@ -716,7 +716,7 @@ impl ResourceRequestParams {
     /// Creates a `ResourceRequestParams` from its required members.
     #[must_use]
     pub fn new(uri: impl Into<String>) -> Self {
-        Self { meta: None, uri: uri.into(), extra: Default::default() }
+        Self { uri: uri.into(), meta: None, extra: Default::default() }
     }
 
     /// Sets `_meta`.
@@ -728,7 +728,7 @@ impl ResourceRequestParams {
 }
 
 codec::object! { ResourceRequestParams;
-    optional 0 "_meta" meta, required 1 "uri" uri, ..extra
+    required 0 "uri" uri, optional 1 "_meta" meta, ..extra
 }
 
 /// Any result, with the members shared by all results and any additional members.
@@ -777,14 +777,14 @@ codec::object! { Result;
 /// [`SamplingMessage`]: super::SamplingMessage
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Role {
-    /// `"assistant"`: The language model.
-    Assistant,
     /// `"user"`: The user who talks to the model.
     User,
+    /// `"assistant"`: The language model.
+    Assistant,
 }
 
 codec::string_enum! { Role;
-    Assistant = "assistant", User = "user",
+    User = "user", Assistant = "assistant",
 }
 
 /// The parameters shared by all requests that can run as a task.
@@ -797,14 +797,14 @@ codec::string_enum! { Role;
 /// [`CallToolRequestParams`]: super::CallToolRequestParams
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct TaskAugmentedRequestParams {
-    /// Metadata of the request. Its progress token remains valid for the lifetime of the task. In JSON, it is `_meta`.
-    pub meta: Option<Meta>,
     /// The settings for running the request as a task. If present, the receiver responds immediately with a
     /// [`CreateTaskResult`]. If absent, the request runs normally. Receivers that do not declare the `tasks` capability
     /// for this request ignore it.
     ///
     /// [`CreateTaskResult`]: super::CreateTaskResult
     pub task: Option<TaskMetadata>,
+    /// Metadata of the request. Its progress token remains valid for the lifetime of the task. In JSON, it is `_meta`.
+    pub meta: Option<Meta>,
     /// Members that the schema does not define.
     pub extra: Extra<Self>,
 }
@@ -816,23 +816,23 @@ impl TaskAugmentedRequestParams {
         Self::default()
     }
 
-    /// Sets `_meta`.
-    #[must_use]
-    pub fn with_meta(mut self, meta: impl Into<Meta>) -> Self {
-        self.meta = Some(meta.into());
-        self
-    }
-
     /// Sets `task`.
     #[must_use]
     pub fn with_task(mut self, task: impl Into<TaskMetadata>) -> Self {
         self.task = Some(task.into());
         self
     }
+
+    /// Sets `_meta`.
+    #[must_use]
+    pub fn with_meta(mut self, meta: impl Into<Meta>) -> Self {
+        self.meta = Some(meta.into());
+        self
+    }
 }
 
 codec::object! { TaskAugmentedRequestParams;
-    optional 0 "_meta" meta, optional 1 "task" task, ..extra
+    optional 0 "task" task, optional 1 "_meta" meta, ..extra
 }
 
 /// The settings for running a request as a task.

@@ -36,7 +36,7 @@ impl CompleteRequest {
 }
 
 codec::object! { CompleteRequest;
-    required 0 "id" id, constant 1 "jsonrpc" = Str("2.0"), constant 2 "method" = Str("completion/complete"),
+    constant 0 "jsonrpc" = Str("2.0"), required 1 "id" id, constant 2 "method" = Str("completion/complete"),
     required 3 "params" params, ..extra
 }
 
@@ -56,16 +56,16 @@ impl crate::Request for CompleteRequest {
 /// [Specification](https://modelcontextprotocol.io/specification/2025-11-25/schema#completerequestparams)
 #[derive(Clone, Debug, PartialEq)]
 pub struct CompleteRequestParams {
-    /// Metadata attached to the object. The protocol reserves some keys, such as those with the prefix
-    /// `io.modelcontextprotocol/` since 2025-11-25. In JSON, it is `_meta`. Since revision 2025-11-25.
-    pub meta: Option<Meta>,
+    /// The prompt (by name) or the resource template (by URI) that the argument belongs to.
+    pub r#ref: PromptOrResourceTemplateReference,
     /// The argument to complete, with the text entered so far.
     pub argument: CompleteRequestParamsArgument,
     /// The arguments that already have values, which can narrow the suggestions. If absent, no other argument has a
     /// value yet. Since revision 2025-06-18.
     pub context: Option<CompleteRequestParamsContext>,
-    /// The prompt (by name) or the resource template (by URI) that the argument belongs to.
-    pub r#ref: PromptOrResourceTemplateReference,
+    /// Metadata attached to the object. The protocol reserves some keys, such as those with the prefix
+    /// `io.modelcontextprotocol/` since 2025-11-25. In JSON, it is `_meta`. Since revision 2025-11-25.
+    pub meta: Option<Meta>,
     /// Members that the schema does not define.
     pub extra: Extra<Self>,
 }
@@ -74,17 +74,10 @@ impl CompleteRequestParams {
     /// Creates a `CompleteRequestParams` from its required members.
     #[must_use]
     pub fn new(
-        argument: impl Into<CompleteRequestParamsArgument>,
         r#ref: impl Into<PromptOrResourceTemplateReference>,
+        argument: impl Into<CompleteRequestParamsArgument>,
     ) -> Self {
-        Self { meta: None, argument: argument.into(), context: None, r#ref: r#ref.into(), extra: Default::default() }
-    }
-
-    /// Sets `_meta`.
-    #[must_use]
-    pub fn with_meta(mut self, meta: impl Into<Meta>) -> Self {
-        self.meta = Some(meta.into());
-        self
+        Self { r#ref: r#ref.into(), argument: argument.into(), context: None, meta: None, extra: Default::default() }
     }
 
     /// Sets `context`.
@@ -93,10 +86,17 @@ impl CompleteRequestParams {
         self.context = Some(context.into());
         self
     }
+
+    /// Sets `_meta`.
+    #[must_use]
+    pub fn with_meta(mut self, meta: impl Into<Meta>) -> Self {
+        self.meta = Some(meta.into());
+        self
+    }
 }
 
 codec::object! { CompleteRequestParams;
-    optional 0 "_meta" meta, required 1 "argument" argument, optional 2 "context" context, required 3 "ref" r#ref,
+    required 0 "ref" r#ref, required 1 "argument" argument, optional 2 "context" context, optional 3 "_meta" meta,
     ..extra
 }
 
@@ -189,11 +189,11 @@ codec::union! { PromptOrResourceTemplateReference blank PromptReference;
 /// [Specification](https://modelcontextprotocol.io/specification/2025-11-25/schema#completeresult)
 #[derive(Clone, Debug, PartialEq)]
 pub struct CompleteResult {
+    /// The suggested values, and whether more values match.
+    pub completion: CompleteResultCompletion,
     /// Metadata attached to the object. The protocol reserves some keys, such as those with the prefix
     /// `io.modelcontextprotocol/` since 2025-11-25. In JSON, it is `_meta`.
     pub meta: Option<JsonObject>,
-    /// The suggested values, and whether more values match.
-    pub completion: CompleteResultCompletion,
     /// Members that the schema does not define.
     pub extra: Extra<Self>,
 }
@@ -202,7 +202,7 @@ impl CompleteResult {
     /// Creates a `CompleteResult` from its required members.
     #[must_use]
     pub fn new(completion: impl Into<CompleteResultCompletion>) -> Self {
-        Self { meta: None, completion: completion.into(), extra: Default::default() }
+        Self { completion: completion.into(), meta: None, extra: Default::default() }
     }
 
     /// Sets `_meta`.
@@ -214,7 +214,7 @@ impl CompleteResult {
 }
 
 codec::object! { CompleteResult;
-    optional 0 "_meta" meta, required 1 "completion" completion, ..extra
+    required 0 "completion" completion, optional 1 "_meta" meta, ..extra
 }
 
 /// A list of suggested values, with the number of matches.
@@ -222,13 +222,13 @@ codec::object! { CompleteResult;
 /// Since revision 2024-11-05. Used by [`CompleteResult`].
 #[derive(Clone, Debug, PartialEq)]
 pub struct CompleteResultCompletion {
-    /// Whether more values match than `values` contains. It may be set even if `total` is unknown.
-    pub has_more: Option<bool>,
-    /// The total number of matches, including those not in `values`. If absent, the number is unknown.
-    pub total: Option<i64>,
     /// The suggested values, most relevant first. A server must not send more than 100, but the schema of this revision
     /// does not enforce the limit, so longer lists still decode.
     pub values: Vec<String>,
+    /// The total number of matches, including those not in `values`. If absent, the number is unknown.
+    pub total: Option<i64>,
+    /// Whether more values match than `values` contains. It may be set even if `total` is unknown.
+    pub has_more: Option<bool>,
     /// Members that the schema does not define.
     pub extra: Extra<Self>,
 }
@@ -237,14 +237,7 @@ impl CompleteResultCompletion {
     /// Creates a `CompleteResultCompletion` from its required members.
     #[must_use]
     pub fn new(values: impl Into<Vec<String>>) -> Self {
-        Self { has_more: None, total: None, values: values.into(), extra: Default::default() }
-    }
-
-    /// Sets `hasMore`.
-    #[must_use]
-    pub fn with_has_more(mut self, has_more: bool) -> Self {
-        self.has_more = Some(has_more);
-        self
+        Self { values: values.into(), total: None, has_more: None, extra: Default::default() }
     }
 
     /// Sets `total`.
@@ -253,10 +246,17 @@ impl CompleteResultCompletion {
         self.total = Some(total);
         self
     }
+
+    /// Sets `hasMore`.
+    #[must_use]
+    pub fn with_has_more(mut self, has_more: bool) -> Self {
+        self.has_more = Some(has_more);
+        self
+    }
 }
 
 codec::object! { CompleteResultCompletion;
-    optional 0 "hasMore" has_more, optional 1 "total" total, required 2 "values" values, ..extra
+    required 0 "values" values, optional 1 "total" total, optional 2 "hasMore" has_more, ..extra
 }
 
 /// A reference to a prompt by name, for example to complete one of its arguments.
@@ -291,7 +291,7 @@ impl PromptReference {
 }
 
 codec::object! { PromptReference;
-    required 0 "name" name, optional 1 "title" title, constant 2 "type" = Str("ref/prompt"), ..extra
+    constant 0 "type" = Str("ref/prompt"), required 1 "name" name, optional 2 "title" title, ..extra
 }
 
 /// A reference to the resource or resource template whose argument is being completed.

@@ -15,15 +15,15 @@ use crate::{Extra, JsonObject, codec};
 /// [`SamplingMessageContentBlock`]: super::SamplingMessageContentBlock
 #[derive(Clone, Debug, PartialEq)]
 pub struct AudioContent {
-    /// Metadata attached to the object. The protocol reserves some keys, such as those with the prefix
-    /// `io.modelcontextprotocol/` since 2025-11-25. In JSON, it is `_meta`. Since revision 2025-06-18.
-    pub meta: Option<JsonObject>,
-    /// Hints for display and use, such as the audience and the priority.
-    pub annotations: Option<Annotations>,
     /// The audio data, encoded as base64.
     pub data: String,
     /// The MIME type of `data`, such as `audio/wav`. The supported types depend on the model provider.
     pub mime_type: String,
+    /// Hints for display and use, such as the audience and the priority.
+    pub annotations: Option<Annotations>,
+    /// Metadata attached to the object. The protocol reserves some keys, such as those with the prefix
+    /// `io.modelcontextprotocol/` since 2025-11-25. In JSON, it is `_meta`. Since revision 2025-06-18.
+    pub meta: Option<JsonObject>,
     /// Members that the schema does not define.
     pub extra: Extra<Self>,
 }
@@ -33,19 +33,12 @@ impl AudioContent {
     #[must_use]
     pub fn new(data: impl Into<String>, mime_type: impl Into<String>) -> Self {
         Self {
-            meta: None,
-            annotations: None,
             data: data.into(),
             mime_type: mime_type.into(),
+            annotations: None,
+            meta: None,
             extra: Default::default(),
         }
-    }
-
-    /// Sets `_meta`.
-    #[must_use]
-    pub fn with_meta(mut self, meta: impl Into<JsonObject>) -> Self {
-        self.meta = Some(meta.into());
-        self
     }
 
     /// Sets `annotations`.
@@ -54,11 +47,18 @@ impl AudioContent {
         self.annotations = Some(annotations.into());
         self
     }
+
+    /// Sets `_meta`.
+    #[must_use]
+    pub fn with_meta(mut self, meta: impl Into<JsonObject>) -> Self {
+        self.meta = Some(meta.into());
+        self
+    }
 }
 
 codec::object! { AudioContent;
-    optional 0 "_meta" meta, optional 1 "annotations" annotations, required 2 "data" data,
-    required 3 "mimeType" mime_type, constant 4 "type" = Str("audio"), ..extra
+    constant 0 "type" = Str("audio"), required 1 "data" data, required 2 "mimeType" mime_type,
+    optional 3 "annotations" annotations, optional 4 "_meta" meta, ..extra
 }
 
 /// A content block in a prompt message or a tool result.
@@ -113,13 +113,13 @@ codec::union! { ContentBlock blank AudioContent;
 /// [Specification](https://modelcontextprotocol.io/specification/2025-11-25/schema#embeddedresource)
 #[derive(Clone, Debug, PartialEq)]
 pub struct EmbeddedResource {
+    /// The text or binary contents, with their URI.
+    pub resource: TextOrBlobResourceContents,
+    /// Hints for display and use, such as the audience and the priority.
+    pub annotations: Option<Annotations>,
     /// Metadata attached to the object. The protocol reserves some keys, such as those with the prefix
     /// `io.modelcontextprotocol/` since 2025-11-25. In JSON, it is `_meta`. Since revision 2025-06-18.
     pub meta: Option<JsonObject>,
-    /// Hints for display and use, such as the audience and the priority.
-    pub annotations: Option<Annotations>,
-    /// The text or binary contents, with their URI.
-    pub resource: TextOrBlobResourceContents,
     /// Members that the schema does not define.
     pub extra: Extra<Self>,
 }
@@ -128,14 +128,7 @@ impl EmbeddedResource {
     /// Creates an `EmbeddedResource` from its required members.
     #[must_use]
     pub fn new(resource: impl Into<TextOrBlobResourceContents>) -> Self {
-        Self { meta: None, annotations: None, resource: resource.into(), extra: Default::default() }
-    }
-
-    /// Sets `_meta`.
-    #[must_use]
-    pub fn with_meta(mut self, meta: impl Into<JsonObject>) -> Self {
-        self.meta = Some(meta.into());
-        self
+        Self { resource: resource.into(), annotations: None, meta: None, extra: Default::default() }
     }
 
     /// Sets `annotations`.
@@ -144,11 +137,18 @@ impl EmbeddedResource {
         self.annotations = Some(annotations.into());
         self
     }
+
+    /// Sets `_meta`.
+    #[must_use]
+    pub fn with_meta(mut self, meta: impl Into<JsonObject>) -> Self {
+        self.meta = Some(meta.into());
+        self
+    }
 }
 
 codec::object! { EmbeddedResource;
-    optional 0 "_meta" meta, optional 1 "annotations" annotations, required 2 "resource" resource,
-    constant 3 "type" = Str("resource"), ..extra
+    constant 0 "type" = Str("resource"), required 1 "resource" resource, optional 2 "annotations" annotations,
+    optional 3 "_meta" meta, ..extra
 }
 
 /// An image sent to or produced by a language model.
@@ -160,15 +160,15 @@ codec::object! { EmbeddedResource;
 /// [`SamplingMessageContentBlock`]: super::SamplingMessageContentBlock
 #[derive(Clone, Debug, PartialEq)]
 pub struct ImageContent {
-    /// Metadata attached to the object. The protocol reserves some keys, such as those with the prefix
-    /// `io.modelcontextprotocol/` since 2025-11-25. In JSON, it is `_meta`. Since revision 2025-06-18.
-    pub meta: Option<JsonObject>,
-    /// Hints for display and use, such as the audience and the priority.
-    pub annotations: Option<Annotations>,
     /// The image data, encoded as base64.
     pub data: String,
     /// The MIME type of `data`, such as `image/png`. The supported types depend on the model provider.
     pub mime_type: String,
+    /// Hints for display and use, such as the audience and the priority.
+    pub annotations: Option<Annotations>,
+    /// Metadata attached to the object. The protocol reserves some keys, such as those with the prefix
+    /// `io.modelcontextprotocol/` since 2025-11-25. In JSON, it is `_meta`. Since revision 2025-06-18.
+    pub meta: Option<JsonObject>,
     /// Members that the schema does not define.
     pub extra: Extra<Self>,
 }
@@ -178,19 +178,12 @@ impl ImageContent {
     #[must_use]
     pub fn new(data: impl Into<String>, mime_type: impl Into<String>) -> Self {
         Self {
-            meta: None,
-            annotations: None,
             data: data.into(),
             mime_type: mime_type.into(),
+            annotations: None,
+            meta: None,
             extra: Default::default(),
         }
-    }
-
-    /// Sets `_meta`.
-    #[must_use]
-    pub fn with_meta(mut self, meta: impl Into<JsonObject>) -> Self {
-        self.meta = Some(meta.into());
-        self
     }
 
     /// Sets `annotations`.
@@ -199,11 +192,18 @@ impl ImageContent {
         self.annotations = Some(annotations.into());
         self
     }
+
+    /// Sets `_meta`.
+    #[must_use]
+    pub fn with_meta(mut self, meta: impl Into<JsonObject>) -> Self {
+        self.meta = Some(meta.into());
+        self
+    }
 }
 
 codec::object! { ImageContent;
-    optional 0 "_meta" meta, optional 1 "annotations" annotations, required 2 "data" data,
-    required 3 "mimeType" mime_type, constant 4 "type" = Str("image"), ..extra
+    constant 0 "type" = Str("image"), required 1 "data" data, required 2 "mimeType" mime_type,
+    optional 3 "annotations" annotations, optional 4 "_meta" meta, ..extra
 }
 
 /// A link to a resource of the server, in a prompt message or a tool result.
@@ -215,27 +215,27 @@ codec::object! { ImageContent;
 /// [Specification](https://modelcontextprotocol.io/specification/2025-11-25/schema#resourcelink)
 #[derive(Clone, Debug, PartialEq)]
 pub struct ResourceLink {
-    /// Metadata attached to the object. The protocol reserves some keys, such as those with the prefix
-    /// `io.modelcontextprotocol/` since 2025-11-25. In JSON, it is `_meta`.
-    pub meta: Option<JsonObject>,
-    /// Hints for display and use, such as the audience and the priority.
-    pub annotations: Option<Annotations>,
-    /// The description of the resource, which a client may pass to the model as a hint.
-    pub description: Option<String>,
-    /// Icons for a user interface. A client that displays icons must support PNG and JPEG, and should support SVG and
-    /// WebP. Since revision 2025-11-25.
-    pub icons: Option<Vec<Icon>>,
-    /// The MIME type of the contents. If absent, the type is unknown.
-    pub mime_type: Option<String>,
     /// The programmatic name of the resource. Clients display it only if `title` is absent.
     pub name: String,
-    /// The size of the contents in bytes, before base64 encoding. Clients can display it or use it to estimate context
-    /// usage. If absent, the size is unknown.
-    pub size: Option<i64>,
     /// The display name of the resource. If absent, clients display `name`.
     pub title: Option<String>,
     /// The URI to read. It can use any scheme, and the server decides how to interpret it.
     pub uri: String,
+    /// The description of the resource, which a client may pass to the model as a hint.
+    pub description: Option<String>,
+    /// The MIME type of the contents. If absent, the type is unknown.
+    pub mime_type: Option<String>,
+    /// Hints for display and use, such as the audience and the priority.
+    pub annotations: Option<Annotations>,
+    /// The size of the contents in bytes, before base64 encoding. Clients can display it or use it to estimate context
+    /// usage. If absent, the size is unknown.
+    pub size: Option<i64>,
+    /// Icons for a user interface. A client that displays icons must support PNG and JPEG, and should support SVG and
+    /// WebP. Since revision 2025-11-25.
+    pub icons: Option<Vec<Icon>>,
+    /// Metadata attached to the object. The protocol reserves some keys, such as those with the prefix
+    /// `io.modelcontextprotocol/` since 2025-11-25. In JSON, it is `_meta`.
+    pub meta: Option<JsonObject>,
     /// Members that the schema does not define.
     pub extra: Extra<Self>,
 }
@@ -245,30 +245,23 @@ impl ResourceLink {
     #[must_use]
     pub fn new(name: impl Into<String>, uri: impl Into<String>) -> Self {
         Self {
-            meta: None,
-            annotations: None,
-            description: None,
-            icons: None,
-            mime_type: None,
             name: name.into(),
-            size: None,
             title: None,
             uri: uri.into(),
+            description: None,
+            mime_type: None,
+            annotations: None,
+            size: None,
+            icons: None,
+            meta: None,
             extra: Default::default(),
         }
     }
 
-    /// Sets `_meta`.
+    /// Sets `title`.
     #[must_use]
-    pub fn with_meta(mut self, meta: impl Into<JsonObject>) -> Self {
-        self.meta = Some(meta.into());
-        self
-    }
-
-    /// Sets `annotations`.
-    #[must_use]
-    pub fn with_annotations(mut self, annotations: impl Into<Annotations>) -> Self {
-        self.annotations = Some(annotations.into());
+    pub fn with_title(mut self, title: impl Into<String>) -> Self {
+        self.title = Some(title.into());
         self
     }
 
@@ -279,17 +272,17 @@ impl ResourceLink {
         self
     }
 
-    /// Sets `icons`.
-    #[must_use]
-    pub fn with_icons(mut self, icons: impl Into<Vec<Icon>>) -> Self {
-        self.icons = Some(icons.into());
-        self
-    }
-
     /// Sets `mimeType`.
     #[must_use]
     pub fn with_mime_type(mut self, mime_type: impl Into<String>) -> Self {
         self.mime_type = Some(mime_type.into());
+        self
+    }
+
+    /// Sets `annotations`.
+    #[must_use]
+    pub fn with_annotations(mut self, annotations: impl Into<Annotations>) -> Self {
+        self.annotations = Some(annotations.into());
         self
     }
 
@@ -300,18 +293,25 @@ impl ResourceLink {
         self
     }
 
-    /// Sets `title`.
+    /// Sets `icons`.
     #[must_use]
-    pub fn with_title(mut self, title: impl Into<String>) -> Self {
-        self.title = Some(title.into());
+    pub fn with_icons(mut self, icons: impl Into<Vec<Icon>>) -> Self {
+        self.icons = Some(icons.into());
+        self
+    }
+
+    /// Sets `_meta`.
+    #[must_use]
+    pub fn with_meta(mut self, meta: impl Into<JsonObject>) -> Self {
+        self.meta = Some(meta.into());
         self
     }
 }
 
 codec::object! { ResourceLink;
-    optional 0 "_meta" meta, optional 1 "annotations" annotations, optional 2 "description" description,
-    optional 3 "icons" icons, optional 4 "mimeType" mime_type, required 5 "name" name, optional 6 "size" size,
-    optional 7 "title" title, constant 8 "type" = Str("resource_link"), required 9 "uri" uri, ..extra
+    constant 0 "type" = Str("resource_link"), required 1 "name" name, optional 2 "title" title, required 3 "uri" uri,
+    optional 4 "description" description, optional 5 "mimeType" mime_type, optional 6 "annotations" annotations,
+    optional 7 "size" size, optional 8 "icons" icons, optional 9 "_meta" meta, ..extra
 }
 
 /// Text sent to or produced by a language model.
@@ -323,13 +323,13 @@ codec::object! { ResourceLink;
 /// [`SamplingMessageContentBlock`]: super::SamplingMessageContentBlock
 #[derive(Clone, Debug, PartialEq)]
 pub struct TextContent {
+    /// The text.
+    pub text: String,
+    /// Hints for display and use, such as the audience and the priority.
+    pub annotations: Option<Annotations>,
     /// Metadata attached to the object. The protocol reserves some keys, such as those with the prefix
     /// `io.modelcontextprotocol/` since 2025-11-25. In JSON, it is `_meta`. Since revision 2025-06-18.
     pub meta: Option<JsonObject>,
-    /// Hints for display and use, such as the audience and the priority.
-    pub annotations: Option<Annotations>,
-    /// The text.
-    pub text: String,
     /// Members that the schema does not define.
     pub extra: Extra<Self>,
 }
@@ -338,14 +338,7 @@ impl TextContent {
     /// Creates a `TextContent` from its required members.
     #[must_use]
     pub fn new(text: impl Into<String>) -> Self {
-        Self { meta: None, annotations: None, text: text.into(), extra: Default::default() }
-    }
-
-    /// Sets `_meta`.
-    #[must_use]
-    pub fn with_meta(mut self, meta: impl Into<JsonObject>) -> Self {
-        self.meta = Some(meta.into());
-        self
+        Self { text: text.into(), annotations: None, meta: None, extra: Default::default() }
     }
 
     /// Sets `annotations`.
@@ -354,11 +347,18 @@ impl TextContent {
         self.annotations = Some(annotations.into());
         self
     }
+
+    /// Sets `_meta`.
+    #[must_use]
+    pub fn with_meta(mut self, meta: impl Into<JsonObject>) -> Self {
+        self.meta = Some(meta.into());
+        self
+    }
 }
 
 codec::object! { TextContent;
-    optional 0 "_meta" meta, optional 1 "annotations" annotations, required 2 "text" text,
-    constant 3 "type" = Str("text"), ..extra
+    constant 0 "type" = Str("text"), required 1 "text" text, optional 2 "annotations" annotations,
+    optional 3 "_meta" meta, ..extra
 }
 
 codec::serde_impls! {

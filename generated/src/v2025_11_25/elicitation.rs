@@ -12,12 +12,12 @@ use crate::{Extra, JsonObject, Map, Number, Revision, TaskRequest, codec};
 /// [Specification](https://modelcontextprotocol.io/specification/2025-11-25/schema#booleanschema)
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct BooleanSchema {
-    /// The initial value of the field.
-    pub default: Option<bool>,
-    /// The help text of the field.
-    pub description: Option<String>,
     /// The label of the field.
     pub title: Option<String>,
+    /// The help text of the field.
+    pub description: Option<String>,
+    /// The initial value of the field.
+    pub default: Option<bool>,
     /// Members that the schema does not define.
     pub extra: Extra<Self>,
 }
@@ -29,10 +29,10 @@ impl BooleanSchema {
         Self::default()
     }
 
-    /// Sets `default`.
+    /// Sets `title`.
     #[must_use]
-    pub fn with_default(mut self, default: bool) -> Self {
-        self.default = Some(default);
+    pub fn with_title(mut self, title: impl Into<String>) -> Self {
+        self.title = Some(title.into());
         self
     }
 
@@ -43,17 +43,17 @@ impl BooleanSchema {
         self
     }
 
-    /// Sets `title`.
+    /// Sets `default`.
     #[must_use]
-    pub fn with_title(mut self, title: impl Into<String>) -> Self {
-        self.title = Some(title.into());
+    pub fn with_default(mut self, default: bool) -> Self {
+        self.default = Some(default);
         self
     }
 }
 
 codec::object! { BooleanSchema;
-    optional 0 "default" default, optional 1 "description" description, optional 2 "title" title,
-    constant 3 "type" = Str("boolean"), ..extra
+    constant 0 "type" = Str("boolean"), optional 1 "title" title, optional 2 "description" description,
+    optional 3 "default" default, ..extra
 }
 
 /// Requests input from the user through the client.
@@ -90,7 +90,7 @@ impl ElicitRequest {
 }
 
 codec::object! { ElicitRequest;
-    required 0 "id" id, constant 1 "jsonrpc" = Str("2.0"), constant 2 "method" = Str("elicitation/create"),
+    constant 0 "jsonrpc" = Str("2.0"), required 1 "id" id, constant 2 "method" = Str("elicitation/create"),
     required 3 "params" params, ..extra
 }
 
@@ -116,18 +116,18 @@ impl TaskRequest for ElicitRequest {
 /// [Specification](https://modelcontextprotocol.io/specification/2025-11-25/schema#elicitrequestformparams)
 #[derive(Clone, Debug, PartialEq)]
 pub struct ElicitRequestFormParams {
-    /// Metadata attached to the object. The protocol reserves some keys, such as those with the prefix
-    /// `io.modelcontextprotocol/` since 2025-11-25. In JSON, it is `_meta`. Until revision 2025-11-25.
-    pub meta: Option<Meta>,
     /// The message shown to the user. It explains which information is needed and why.
     pub message: String,
-    mode: bool,
     /// The fields of the form, as a JSON Schema of a flat object.
     pub requested_schema: ElicitRequestFormParamsRequestedSchema,
     /// The settings for running the request as a task. If present, the client responds immediately with a
     /// [`CreateTaskResult`]. If absent, the request runs normally. Clients that do not declare
     /// `tasks.requests.elicitation.create` ignore it. Until revision 2025-11-25.
     pub task: Option<TaskMetadata>,
+    mode: bool,
+    /// Metadata attached to the object. The protocol reserves some keys, such as those with the prefix
+    /// `io.modelcontextprotocol/` since 2025-11-25. In JSON, it is `_meta`. Until revision 2025-11-25.
+    pub meta: Option<Meta>,
     /// Members that the schema does not define.
     pub extra: Extra<Self>,
 }
@@ -140,19 +140,19 @@ impl ElicitRequestFormParams {
         requested_schema: impl Into<ElicitRequestFormParamsRequestedSchema>,
     ) -> Self {
         Self {
-            meta: None,
             message: message.into(),
-            mode: false,
             requested_schema: requested_schema.into(),
             task: None,
+            mode: false,
+            meta: None,
             extra: Default::default(),
         }
     }
 
-    /// Sets `_meta`.
+    /// Sets `task`.
     #[must_use]
-    pub fn with_meta(mut self, meta: impl Into<Meta>) -> Self {
-        self.meta = Some(meta.into());
+    pub fn with_task(mut self, task: impl Into<TaskMetadata>) -> Self {
+        self.task = Some(task.into());
         self
     }
 
@@ -169,17 +169,17 @@ impl ElicitRequestFormParams {
         self
     }
 
-    /// Sets `task`.
+    /// Sets `_meta`.
     #[must_use]
-    pub fn with_task(mut self, task: impl Into<TaskMetadata>) -> Self {
-        self.task = Some(task.into());
+    pub fn with_meta(mut self, meta: impl Into<Meta>) -> Self {
+        self.meta = Some(meta.into());
         self
     }
 }
 
 codec::object! { ElicitRequestFormParams;
-    optional 0 "_meta" meta, required 1 "message" message, flag 2 "mode" mode = Str("form"),
-    required 3 "requestedSchema" requested_schema, optional 4 "task" task, ..extra
+    required 0 "message" message, required 1 "requestedSchema" requested_schema, optional 2 "task" task,
+    flag 3 "mode" mode = Str("form"), optional 4 "_meta" meta, ..extra
 }
 
 /// The fields of a form, as a JSON Schema of a flat object with one property per field.
@@ -223,8 +223,8 @@ impl ElicitRequestFormParamsRequestedSchema {
 }
 
 codec::object! { ElicitRequestFormParamsRequestedSchema;
-    optional 0 "$schema" schema, required 1 "properties" properties, optional 2 "required" required,
-    constant 3 "type" = Str("object"), ..extra
+    constant 0 "type" = Str("object"), optional 1 "$schema" schema, required 2 "properties" properties,
+    optional 3 "required" required, ..extra
 }
 
 /// A form for the user to fill in, or a URL for the user to visit.
@@ -275,20 +275,20 @@ codec::union! { ElicitRequestParams blank ElicitRequestUrlParams;
 /// [Specification](https://modelcontextprotocol.io/specification/2025-11-25/schema#elicitrequesturlparams)
 #[derive(Clone, Debug, PartialEq)]
 pub struct ElicitRequestUrlParams {
-    /// Metadata attached to the object. The protocol reserves some keys, such as those with the prefix
-    /// `io.modelcontextprotocol/` since 2025-11-25. In JSON, it is `_meta`. Until revision 2025-11-25.
-    pub meta: Option<Meta>,
+    /// The message shown to the user. It explains why the user should visit the page.
+    pub message: String,
     /// The ID of the elicitation, unique within the server and opaque to the client.
     /// [`ElicitationCompleteNotificationParams`] repeats it. Until revision 2025-11-25.
     pub elicitation_id: String,
-    /// The message shown to the user. It explains why the user should visit the page.
-    pub message: String,
+    /// The URL to open. Outside of development it should use `https`.
+    pub url: String,
     /// The settings for running the request as a task. If present, the client responds immediately with a
     /// [`CreateTaskResult`]. If absent, the request runs normally. Clients that do not declare
     /// `tasks.requests.elicitation.create` ignore it. Until revision 2025-11-25.
     pub task: Option<TaskMetadata>,
-    /// The URL to open. Outside of development it should use `https`.
-    pub url: String,
+    /// Metadata attached to the object. The protocol reserves some keys, such as those with the prefix
+    /// `io.modelcontextprotocol/` since 2025-11-25. In JSON, it is `_meta`. Until revision 2025-11-25.
+    pub meta: Option<Meta>,
     /// Members that the schema does not define.
     pub extra: Extra<Self>,
 }
@@ -296,22 +296,15 @@ pub struct ElicitRequestUrlParams {
 impl ElicitRequestUrlParams {
     /// Creates an `ElicitRequestUrlParams` from its required members.
     #[must_use]
-    pub fn new(elicitation_id: impl Into<String>, message: impl Into<String>, url: impl Into<String>) -> Self {
+    pub fn new(message: impl Into<String>, elicitation_id: impl Into<String>, url: impl Into<String>) -> Self {
         Self {
-            meta: None,
-            elicitation_id: elicitation_id.into(),
             message: message.into(),
-            task: None,
+            elicitation_id: elicitation_id.into(),
             url: url.into(),
+            task: None,
+            meta: None,
             extra: Default::default(),
         }
-    }
-
-    /// Sets `_meta`.
-    #[must_use]
-    pub fn with_meta(mut self, meta: impl Into<Meta>) -> Self {
-        self.meta = Some(meta.into());
-        self
     }
 
     /// Sets `task`.
@@ -320,11 +313,18 @@ impl ElicitRequestUrlParams {
         self.task = Some(task.into());
         self
     }
+
+    /// Sets `_meta`.
+    #[must_use]
+    pub fn with_meta(mut self, meta: impl Into<Meta>) -> Self {
+        self.meta = Some(meta.into());
+        self
+    }
 }
 
 codec::object! { ElicitRequestUrlParams;
-    optional 0 "_meta" meta, required 1 "elicitationId" elicitation_id, required 2 "message" message,
-    constant 3 "mode" = Str("url"), optional 4 "task" task, required 5 "url" url, ..extra
+    required 0 "message" message, required 1 "elicitationId" elicitation_id, required 2 "url" url,
+    optional 3 "task" task, constant 4 "mode" = Str("url"), optional 5 "_meta" meta, ..extra
 }
 
 /// The user's response to an elicitation.
@@ -336,13 +336,13 @@ codec::object! { ElicitRequestUrlParams;
 /// [Specification](https://modelcontextprotocol.io/specification/2025-11-25/schema#elicitresult)
 #[derive(Clone, Debug, PartialEq)]
 pub struct ElicitResult {
-    /// Metadata attached to the object. The protocol reserves some keys, such as those with the prefix
-    /// `io.modelcontextprotocol/` since 2025-11-25. In JSON, it is `_meta`. Until revision 2025-11-25.
-    pub meta: Option<JsonObject>,
     /// The user's decision: accepted, declined or cancelled.
     pub action: ElicitResultAction,
     /// The values of the form's fields, by name. Present only if a form was accepted; a URL elicitation has no values.
     pub content: Option<Map<String, ElicitResultContentValue>>,
+    /// Metadata attached to the object. The protocol reserves some keys, such as those with the prefix
+    /// `io.modelcontextprotocol/` since 2025-11-25. In JSON, it is `_meta`. Until revision 2025-11-25.
+    pub meta: Option<JsonObject>,
     /// Members that the schema does not define.
     pub extra: Extra<Self>,
 }
@@ -351,14 +351,7 @@ impl ElicitResult {
     /// Creates an `ElicitResult` from its required members.
     #[must_use]
     pub fn new(action: impl Into<ElicitResultAction>) -> Self {
-        Self { meta: None, action: action.into(), content: None, extra: Default::default() }
-    }
-
-    /// Sets `_meta`.
-    #[must_use]
-    pub fn with_meta(mut self, meta: impl Into<JsonObject>) -> Self {
-        self.meta = Some(meta.into());
-        self
+        Self { action: action.into(), content: None, meta: None, extra: Default::default() }
     }
 
     /// Sets `content`.
@@ -367,10 +360,17 @@ impl ElicitResult {
         self.content = Some(content.into());
         self
     }
+
+    /// Sets `_meta`.
+    #[must_use]
+    pub fn with_meta(mut self, meta: impl Into<JsonObject>) -> Self {
+        self.meta = Some(meta.into());
+        self
+    }
 }
 
 codec::object! { ElicitResult;
-    optional 0 "_meta" meta, required 1 "action" action, optional 2 "content" content, ..extra
+    required 0 "action" action, optional 1 "content" content, optional 2 "_meta" meta, ..extra
 }
 
 /// The user's decision about an elicitation.
@@ -381,15 +381,15 @@ pub enum ElicitResultAction {
     /// `"accept"`: The user submitted the form or agreed to open the URL. The interaction at the URL may not be
     /// complete yet.
     Accept,
+    /// `"decline"`: The user declined explicitly. The server may offer an alternative.
+    Decline,
     /// `"cancel"`: The user dismissed the elicitation without a decision, for example by closing the dialog. The server
     /// may ask again later.
     Cancel,
-    /// `"decline"`: The user declined explicitly. The server may offer an alternative.
-    Decline,
 }
 
 codec::string_enum! { ElicitResultAction;
-    Accept = "accept", Cancel = "cancel", Decline = "decline",
+    Accept = "accept", Decline = "decline", Cancel = "cancel",
 }
 
 /// The value that the user entered in a field of a form.
@@ -550,8 +550,8 @@ codec::union! { EnumSchema blank LegacyTitledEnumSchema;
 #[deprecated(note = "since revision 2025-11-25: Use TitledSingleSelectEnumSchema.")]
 #[derive(Clone, Debug, PartialEq)]
 pub struct LegacyTitledEnumSchema {
-    /// The value (not the title) of the initially selected option.
-    pub default: Option<String>,
+    /// The label of the field.
+    pub title: Option<String>,
     /// The help text of the field.
     pub description: Option<String>,
     /// The values of the options.
@@ -559,8 +559,8 @@ pub struct LegacyTitledEnumSchema {
     /// The display names of the options, in the order of `enum`. If absent, the values are displayed.
     #[deprecated(note = "since revision 2025-11-25: Give each option its title in a TitledSingleSelectEnumSchema.")]
     pub enum_names: Option<Vec<String>>,
-    /// The label of the field.
-    pub title: Option<String>,
+    /// The value (not the title) of the initially selected option.
+    pub default: Option<String>,
     /// Members that the schema does not define.
     pub extra: Extra<Self>,
 }
@@ -570,19 +570,19 @@ impl LegacyTitledEnumSchema {
     #[must_use]
     pub fn new(r#enum: impl Into<Vec<String>>) -> Self {
         Self {
-            default: None,
+            title: None,
             description: None,
             r#enum: r#enum.into(),
             enum_names: None,
-            title: None,
+            default: None,
             extra: Default::default(),
         }
     }
 
-    /// Sets `default`.
+    /// Sets `title`.
     #[must_use]
-    pub fn with_default(mut self, default: impl Into<String>) -> Self {
-        self.default = Some(default.into());
+    pub fn with_title(mut self, title: impl Into<String>) -> Self {
+        self.title = Some(title.into());
         self
     }
 
@@ -601,17 +601,17 @@ impl LegacyTitledEnumSchema {
         self
     }
 
-    /// Sets `title`.
+    /// Sets `default`.
     #[must_use]
-    pub fn with_title(mut self, title: impl Into<String>) -> Self {
-        self.title = Some(title.into());
+    pub fn with_default(mut self, default: impl Into<String>) -> Self {
+        self.default = Some(default.into());
         self
     }
 }
 
 codec::object! { LegacyTitledEnumSchema;
-    optional 0 "default" default, optional 1 "description" description, required 2 "enum" r#enum,
-    optional 3 "enumNames" enum_names, optional 4 "title" title, constant 5 "type" = Str("string"), ..extra
+    constant 0 "type" = Str("string"), optional 1 "title" title, optional 2 "description" description,
+    required 3 "enum" r#enum, optional 4 "enumNames" enum_names, optional 5 "default" default, ..extra
 }
 
 /// A form field with a list of options from which the user can select several.
@@ -646,18 +646,18 @@ codec::union! { MultiSelectEnumSchema blank TitledMultiSelectEnumSchema;
 /// [Specification](https://modelcontextprotocol.io/specification/2025-11-25/schema#numberschema)
 #[derive(Clone, Debug, PartialEq)]
 pub struct NumberSchema {
-    /// The initial value of the field. Since revision 2025-11-25.
-    pub default: Option<Number>,
-    /// The help text of the field.
-    pub description: Option<String>,
-    /// The largest allowed value, inclusive. If absent, the value has no upper limit.
-    pub maximum: Option<Number>,
-    /// The smallest allowed value, inclusive. If absent, the value has no lower limit.
-    pub minimum: Option<Number>,
-    /// The label of the field.
-    pub title: Option<String>,
     /// The kind of number: integers only, or any number.
     pub r#type: NumberSchemaType,
+    /// The label of the field.
+    pub title: Option<String>,
+    /// The help text of the field.
+    pub description: Option<String>,
+    /// The smallest allowed value, inclusive. If absent, the value has no lower limit.
+    pub minimum: Option<Number>,
+    /// The largest allowed value, inclusive. If absent, the value has no upper limit.
+    pub maximum: Option<Number>,
+    /// The initial value of the field. Since revision 2025-11-25.
+    pub default: Option<Number>,
     /// Members that the schema does not define.
     pub extra: Extra<Self>,
 }
@@ -667,20 +667,20 @@ impl NumberSchema {
     #[must_use]
     pub fn new(r#type: impl Into<NumberSchemaType>) -> Self {
         Self {
-            default: None,
-            description: None,
-            maximum: None,
-            minimum: None,
-            title: None,
             r#type: r#type.into(),
+            title: None,
+            description: None,
+            minimum: None,
+            maximum: None,
+            default: None,
             extra: Default::default(),
         }
     }
 
-    /// Sets `default`.
+    /// Sets `title`.
     #[must_use]
-    pub fn with_default(mut self, default: impl Into<Number>) -> Self {
-        self.default = Some(default.into());
+    pub fn with_title(mut self, title: impl Into<String>) -> Self {
+        self.title = Some(title.into());
         self
     }
 
@@ -691,13 +691,6 @@ impl NumberSchema {
         self
     }
 
-    /// Sets `maximum`.
-    #[must_use]
-    pub fn with_maximum(mut self, maximum: impl Into<Number>) -> Self {
-        self.maximum = Some(maximum.into());
-        self
-    }
-
     /// Sets `minimum`.
     #[must_use]
     pub fn with_minimum(mut self, minimum: impl Into<Number>) -> Self {
@@ -705,17 +698,24 @@ impl NumberSchema {
         self
     }
 
-    /// Sets `title`.
+    /// Sets `maximum`.
     #[must_use]
-    pub fn with_title(mut self, title: impl Into<String>) -> Self {
-        self.title = Some(title.into());
+    pub fn with_maximum(mut self, maximum: impl Into<Number>) -> Self {
+        self.maximum = Some(maximum.into());
+        self
+    }
+
+    /// Sets `default`.
+    #[must_use]
+    pub fn with_default(mut self, default: impl Into<Number>) -> Self {
+        self.default = Some(default.into());
         self
     }
 }
 
 codec::object! { NumberSchema;
-    optional 0 "default" default, optional 1 "description" description, optional 2 "maximum" maximum,
-    optional 3 "minimum" minimum, optional 4 "title" title, required 5 "type" r#type, ..extra
+    required 0 "type" r#type, optional 1 "title" title, optional 2 "description" description,
+    optional 3 "minimum" minimum, optional 4 "maximum" maximum, optional 5 "default" default, ..extra
 }
 
 /// The kind of number that a form field accepts.
@@ -723,14 +723,14 @@ codec::object! { NumberSchema;
 /// Since revision 2025-06-18. Used by [`NumberSchema`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum NumberSchemaType {
-    /// `"integer"`: An integer.
-    Integer,
     /// `"number"`: A number with or without a fraction.
     Number,
+    /// `"integer"`: An integer.
+    Integer,
 }
 
 codec::string_enum! { NumberSchemaType;
-    Integer = "integer", Number = "number",
+    Number = "number", Integer = "integer",
 }
 
 /// The schema of a form field, restricted to a small subset of JSON Schema.
@@ -823,18 +823,18 @@ codec::union! { SingleSelectEnumSchema blank TitledSingleSelectEnumSchema;
 /// [Specification](https://modelcontextprotocol.io/specification/2025-11-25/schema#stringschema)
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct StringSchema {
-    /// The initial text of the field. Since revision 2025-11-25.
-    pub default: Option<String>,
-    /// The help text of the field.
-    pub description: Option<String>,
-    /// The required format of the text. If absent, any text is allowed.
-    pub format: Option<StringSchemaFormat>,
-    /// The maximum length in characters. If absent, the length has no upper limit.
-    pub max_length: Option<i64>,
-    /// The minimum length in characters. If absent, the length has no lower limit.
-    pub min_length: Option<i64>,
     /// The label of the field.
     pub title: Option<String>,
+    /// The help text of the field.
+    pub description: Option<String>,
+    /// The minimum length in characters. If absent, the length has no lower limit.
+    pub min_length: Option<i64>,
+    /// The maximum length in characters. If absent, the length has no upper limit.
+    pub max_length: Option<i64>,
+    /// The required format of the text. If absent, any text is allowed.
+    pub format: Option<StringSchemaFormat>,
+    /// The initial text of the field. Since revision 2025-11-25.
+    pub default: Option<String>,
     /// Members that the schema does not define.
     pub extra: Extra<Self>,
 }
@@ -846,10 +846,10 @@ impl StringSchema {
         Self::default()
     }
 
-    /// Sets `default`.
+    /// Sets `title`.
     #[must_use]
-    pub fn with_default(mut self, default: impl Into<String>) -> Self {
-        self.default = Some(default.into());
+    pub fn with_title(mut self, title: impl Into<String>) -> Self {
+        self.title = Some(title.into());
         self
     }
 
@@ -857,20 +857,6 @@ impl StringSchema {
     #[must_use]
     pub fn with_description(mut self, description: impl Into<String>) -> Self {
         self.description = Some(description.into());
-        self
-    }
-
-    /// Sets `format`.
-    #[must_use]
-    pub fn with_format(mut self, format: impl Into<StringSchemaFormat>) -> Self {
-        self.format = Some(format.into());
-        self
-    }
-
-    /// Sets `maxLength`.
-    #[must_use]
-    pub fn with_max_length(mut self, max_length: i64) -> Self {
-        self.max_length = Some(max_length);
         self
     }
 
@@ -881,18 +867,32 @@ impl StringSchema {
         self
     }
 
-    /// Sets `title`.
+    /// Sets `maxLength`.
     #[must_use]
-    pub fn with_title(mut self, title: impl Into<String>) -> Self {
-        self.title = Some(title.into());
+    pub fn with_max_length(mut self, max_length: i64) -> Self {
+        self.max_length = Some(max_length);
+        self
+    }
+
+    /// Sets `format`.
+    #[must_use]
+    pub fn with_format(mut self, format: impl Into<StringSchemaFormat>) -> Self {
+        self.format = Some(format.into());
+        self
+    }
+
+    /// Sets `default`.
+    #[must_use]
+    pub fn with_default(mut self, default: impl Into<String>) -> Self {
+        self.default = Some(default.into());
         self
     }
 }
 
 codec::object! { StringSchema;
-    optional 0 "default" default, optional 1 "description" description, optional 2 "format" format,
-    optional 3 "maxLength" max_length, optional 4 "minLength" min_length, optional 5 "title" title,
-    constant 6 "type" = Str("string"), ..extra
+    constant 0 "type" = Str("string"), optional 1 "title" title, optional 2 "description" description,
+    optional 3 "minLength" min_length, optional 4 "maxLength" max_length, optional 5 "format" format,
+    optional 6 "default" default, ..extra
 }
 
 /// The format of the text in a form field, as a JSON Schema `format`.
@@ -900,18 +900,18 @@ codec::object! { StringSchema;
 /// Since revision 2025-06-18. Used by [`StringSchema`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum StringSchemaFormat {
-    /// `"date"`: A date such as `2025-06-18` (RFC 3339 `full-date`).
-    Date,
-    /// `"date-time"`: A date and time with an offset, such as `2025-06-18T12:00:00Z` (RFC 3339 `date-time`).
-    DateTime,
     /// `"email"`: An email address.
     Email,
     /// `"uri"`: An absolute URI (RFC 3986). Relative references are not allowed.
     Uri,
+    /// `"date"`: A date such as `2025-06-18` (RFC 3339 `full-date`).
+    Date,
+    /// `"date-time"`: A date and time with an offset, such as `2025-06-18T12:00:00Z` (RFC 3339 `date-time`).
+    DateTime,
 }
 
 codec::string_enum! { StringSchemaFormat;
-    Date = "date", DateTime = "date-time", Email = "email", Uri = "uri",
+    Email = "email", Uri = "uri", Date = "date", DateTime = "date-time",
 }
 
 /// A form field with a list of titled options from which the user can select several.
@@ -921,18 +921,18 @@ codec::string_enum! { StringSchemaFormat;
 /// [Specification](https://modelcontextprotocol.io/specification/2025-11-25/schema#titledmultiselectenumschema)
 #[derive(Clone, Debug, PartialEq)]
 pub struct TitledMultiSelectEnumSchema {
-    /// The values (not the titles) of the initially selected options.
-    pub default: Option<Vec<String>>,
-    /// The help text of the field.
-    pub description: Option<String>,
-    /// The options.
-    pub items: TitledMultiSelectEnumSchemaItems,
-    /// The maximum number of selected options. If absent, the number has no upper limit.
-    pub max_items: Option<i64>,
-    /// The minimum number of selected options. If absent, the number has no lower limit.
-    pub min_items: Option<i64>,
     /// The label of the field.
     pub title: Option<String>,
+    /// The help text of the field.
+    pub description: Option<String>,
+    /// The minimum number of selected options. If absent, the number has no lower limit.
+    pub min_items: Option<i64>,
+    /// The maximum number of selected options. If absent, the number has no upper limit.
+    pub max_items: Option<i64>,
+    /// The options.
+    pub items: TitledMultiSelectEnumSchemaItems,
+    /// The values (not the titles) of the initially selected options.
+    pub default: Option<Vec<String>>,
     /// Members that the schema does not define.
     pub extra: Extra<Self>,
 }
@@ -942,20 +942,20 @@ impl TitledMultiSelectEnumSchema {
     #[must_use]
     pub fn new(items: impl Into<TitledMultiSelectEnumSchemaItems>) -> Self {
         Self {
-            default: None,
-            description: None,
-            items: items.into(),
-            max_items: None,
-            min_items: None,
             title: None,
+            description: None,
+            min_items: None,
+            max_items: None,
+            items: items.into(),
+            default: None,
             extra: Default::default(),
         }
     }
 
-    /// Sets `default`.
+    /// Sets `title`.
     #[must_use]
-    pub fn with_default(mut self, default: impl Into<Vec<String>>) -> Self {
-        self.default = Some(default.into());
+    pub fn with_title(mut self, title: impl Into<String>) -> Self {
+        self.title = Some(title.into());
         self
     }
 
@@ -966,13 +966,6 @@ impl TitledMultiSelectEnumSchema {
         self
     }
 
-    /// Sets `maxItems`.
-    #[must_use]
-    pub fn with_max_items(mut self, max_items: i64) -> Self {
-        self.max_items = Some(max_items);
-        self
-    }
-
     /// Sets `minItems`.
     #[must_use]
     pub fn with_min_items(mut self, min_items: i64) -> Self {
@@ -980,18 +973,25 @@ impl TitledMultiSelectEnumSchema {
         self
     }
 
-    /// Sets `title`.
+    /// Sets `maxItems`.
     #[must_use]
-    pub fn with_title(mut self, title: impl Into<String>) -> Self {
-        self.title = Some(title.into());
+    pub fn with_max_items(mut self, max_items: i64) -> Self {
+        self.max_items = Some(max_items);
+        self
+    }
+
+    /// Sets `default`.
+    #[must_use]
+    pub fn with_default(mut self, default: impl Into<Vec<String>>) -> Self {
+        self.default = Some(default.into());
         self
     }
 }
 
 codec::object! { TitledMultiSelectEnumSchema;
-    optional 0 "default" default, optional 1 "description" description, required 2 "items" items,
-    optional 3 "maxItems" max_items, optional 4 "minItems" min_items, optional 5 "title" title,
-    constant 6 "type" = Str("array"), ..extra
+    constant 0 "type" = Str("array"), optional 1 "title" title, optional 2 "description" description,
+    optional 3 "minItems" min_items, optional 4 "maxItems" max_items, required 5 "items" items,
+    optional 6 "default" default, ..extra
 }
 
 /// The options of a [`TitledMultiSelectEnumSchema`].
@@ -1049,14 +1049,14 @@ codec::object! { TitledMultiSelectEnumSchemaItemsAnyOfItem;
 /// [Specification](https://modelcontextprotocol.io/specification/2025-11-25/schema#titledsingleselectenumschema)
 #[derive(Clone, Debug, PartialEq)]
 pub struct TitledSingleSelectEnumSchema {
-    /// The value (not the title) of the initially selected option.
-    pub default: Option<String>,
+    /// The label of the field.
+    pub title: Option<String>,
     /// The help text of the field.
     pub description: Option<String>,
     /// The options.
     pub one_of: Vec<TitledSingleSelectEnumSchemaOneOfItem>,
-    /// The label of the field.
-    pub title: Option<String>,
+    /// The value (not the title) of the initially selected option.
+    pub default: Option<String>,
     /// Members that the schema does not define.
     pub extra: Extra<Self>,
 }
@@ -1065,13 +1065,13 @@ impl TitledSingleSelectEnumSchema {
     /// Creates a `TitledSingleSelectEnumSchema` from its required members.
     #[must_use]
     pub fn new(one_of: impl Into<Vec<TitledSingleSelectEnumSchemaOneOfItem>>) -> Self {
-        Self { default: None, description: None, one_of: one_of.into(), title: None, extra: Default::default() }
+        Self { title: None, description: None, one_of: one_of.into(), default: None, extra: Default::default() }
     }
 
-    /// Sets `default`.
+    /// Sets `title`.
     #[must_use]
-    pub fn with_default(mut self, default: impl Into<String>) -> Self {
-        self.default = Some(default.into());
+    pub fn with_title(mut self, title: impl Into<String>) -> Self {
+        self.title = Some(title.into());
         self
     }
 
@@ -1082,17 +1082,17 @@ impl TitledSingleSelectEnumSchema {
         self
     }
 
-    /// Sets `title`.
+    /// Sets `default`.
     #[must_use]
-    pub fn with_title(mut self, title: impl Into<String>) -> Self {
-        self.title = Some(title.into());
+    pub fn with_default(mut self, default: impl Into<String>) -> Self {
+        self.default = Some(default.into());
         self
     }
 }
 
 codec::object! { TitledSingleSelectEnumSchema;
-    optional 0 "default" default, optional 1 "description" description, required 2 "oneOf" one_of,
-    optional 3 "title" title, constant 4 "type" = Str("string"), ..extra
+    constant 0 "type" = Str("string"), optional 1 "title" title, optional 2 "description" description,
+    required 3 "oneOf" one_of, optional 4 "default" default, ..extra
 }
 
 /// An option of a [`TitledSingleSelectEnumSchema`].
@@ -1155,18 +1155,18 @@ codec::object! { UrlElicitationRequiredErrorErrorData;
 /// [Specification](https://modelcontextprotocol.io/specification/2025-11-25/schema#untitledmultiselectenumschema)
 #[derive(Clone, Debug, PartialEq)]
 pub struct UntitledMultiSelectEnumSchema {
-    /// The initially selected options.
-    pub default: Option<Vec<String>>,
-    /// The help text of the field.
-    pub description: Option<String>,
-    /// The options.
-    pub items: UntitledMultiSelectEnumSchemaItems,
-    /// The maximum number of selected options. If absent, the number has no upper limit.
-    pub max_items: Option<i64>,
-    /// The minimum number of selected options. If absent, the number has no lower limit.
-    pub min_items: Option<i64>,
     /// The label of the field.
     pub title: Option<String>,
+    /// The help text of the field.
+    pub description: Option<String>,
+    /// The minimum number of selected options. If absent, the number has no lower limit.
+    pub min_items: Option<i64>,
+    /// The maximum number of selected options. If absent, the number has no upper limit.
+    pub max_items: Option<i64>,
+    /// The options.
+    pub items: UntitledMultiSelectEnumSchemaItems,
+    /// The initially selected options.
+    pub default: Option<Vec<String>>,
     /// Members that the schema does not define.
     pub extra: Extra<Self>,
 }
@@ -1176,20 +1176,20 @@ impl UntitledMultiSelectEnumSchema {
     #[must_use]
     pub fn new(items: impl Into<UntitledMultiSelectEnumSchemaItems>) -> Self {
         Self {
-            default: None,
-            description: None,
-            items: items.into(),
-            max_items: None,
-            min_items: None,
             title: None,
+            description: None,
+            min_items: None,
+            max_items: None,
+            items: items.into(),
+            default: None,
             extra: Default::default(),
         }
     }
 
-    /// Sets `default`.
+    /// Sets `title`.
     #[must_use]
-    pub fn with_default(mut self, default: impl Into<Vec<String>>) -> Self {
-        self.default = Some(default.into());
+    pub fn with_title(mut self, title: impl Into<String>) -> Self {
+        self.title = Some(title.into());
         self
     }
 
@@ -1200,13 +1200,6 @@ impl UntitledMultiSelectEnumSchema {
         self
     }
 
-    /// Sets `maxItems`.
-    #[must_use]
-    pub fn with_max_items(mut self, max_items: i64) -> Self {
-        self.max_items = Some(max_items);
-        self
-    }
-
     /// Sets `minItems`.
     #[must_use]
     pub fn with_min_items(mut self, min_items: i64) -> Self {
@@ -1214,18 +1207,25 @@ impl UntitledMultiSelectEnumSchema {
         self
     }
 
-    /// Sets `title`.
+    /// Sets `maxItems`.
     #[must_use]
-    pub fn with_title(mut self, title: impl Into<String>) -> Self {
-        self.title = Some(title.into());
+    pub fn with_max_items(mut self, max_items: i64) -> Self {
+        self.max_items = Some(max_items);
+        self
+    }
+
+    /// Sets `default`.
+    #[must_use]
+    pub fn with_default(mut self, default: impl Into<Vec<String>>) -> Self {
+        self.default = Some(default.into());
         self
     }
 }
 
 codec::object! { UntitledMultiSelectEnumSchema;
-    optional 0 "default" default, optional 1 "description" description, required 2 "items" items,
-    optional 3 "maxItems" max_items, optional 4 "minItems" min_items, optional 5 "title" title,
-    constant 6 "type" = Str("array"), ..extra
+    constant 0 "type" = Str("array"), optional 1 "title" title, optional 2 "description" description,
+    optional 3 "minItems" min_items, optional 4 "maxItems" max_items, required 5 "items" items,
+    optional 6 "default" default, ..extra
 }
 
 /// The options of an [`UntitledMultiSelectEnumSchema`].
@@ -1248,7 +1248,7 @@ impl UntitledMultiSelectEnumSchemaItems {
 }
 
 codec::object! { UntitledMultiSelectEnumSchemaItems;
-    required 0 "enum" r#enum, constant 1 "type" = Str("string"), ..extra
+    constant 0 "type" = Str("string"), required 1 "enum" r#enum, ..extra
 }
 
 /// A form field with a list of untitled options from which the user selects one.
@@ -1260,14 +1260,14 @@ codec::object! { UntitledMultiSelectEnumSchemaItems;
 /// [Specification](https://modelcontextprotocol.io/specification/2025-11-25/schema#untitledsingleselectenumschema)
 #[derive(Clone, Debug, PartialEq)]
 pub struct UntitledSingleSelectEnumSchema {
-    /// The initially selected option.
-    pub default: Option<String>,
+    /// The label of the field.
+    pub title: Option<String>,
     /// The help text of the field.
     pub description: Option<String>,
     /// The values of the options, which are also displayed.
     pub r#enum: Vec<String>,
-    /// The label of the field.
-    pub title: Option<String>,
+    /// The initially selected option.
+    pub default: Option<String>,
     /// Members that the schema does not define.
     pub extra: Extra<Self>,
 }
@@ -1276,13 +1276,13 @@ impl UntitledSingleSelectEnumSchema {
     /// Creates a `UntitledSingleSelectEnumSchema` from its required members.
     #[must_use]
     pub fn new(r#enum: impl Into<Vec<String>>) -> Self {
-        Self { default: None, description: None, r#enum: r#enum.into(), title: None, extra: Default::default() }
+        Self { title: None, description: None, r#enum: r#enum.into(), default: None, extra: Default::default() }
     }
 
-    /// Sets `default`.
+    /// Sets `title`.
     #[must_use]
-    pub fn with_default(mut self, default: impl Into<String>) -> Self {
-        self.default = Some(default.into());
+    pub fn with_title(mut self, title: impl Into<String>) -> Self {
+        self.title = Some(title.into());
         self
     }
 
@@ -1293,17 +1293,17 @@ impl UntitledSingleSelectEnumSchema {
         self
     }
 
-    /// Sets `title`.
+    /// Sets `default`.
     #[must_use]
-    pub fn with_title(mut self, title: impl Into<String>) -> Self {
-        self.title = Some(title.into());
+    pub fn with_default(mut self, default: impl Into<String>) -> Self {
+        self.default = Some(default.into());
         self
     }
 }
 
 codec::object! { UntitledSingleSelectEnumSchema;
-    optional 0 "default" default, optional 1 "description" description, required 2 "enum" r#enum,
-    optional 3 "title" title, constant 4 "type" = Str("string"), ..extra
+    constant 0 "type" = Str("string"), optional 1 "title" title, optional 2 "description" description,
+    required 3 "enum" r#enum, optional 4 "default" default, ..extra
 }
 
 codec::serde_impls! {

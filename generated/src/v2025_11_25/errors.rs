@@ -18,11 +18,11 @@ use crate::{Extra, codec};
 /// [`ElicitationCompleteNotificationParams`]: super::ElicitationCompleteNotificationParams
 #[derive(Clone, Debug, PartialEq)]
 pub struct UrlElicitationRequiredError {
-    /// The error object, with the required elicitations.
-    pub error: UrlElicitationRequiredErrorError,
     /// The ID that matches a response to its request. The sender of the request chooses it, and the response repeats
     /// it.
     pub id: Option<RequestId>,
+    /// The error object, with the required elicitations.
+    pub error: UrlElicitationRequiredErrorError,
     /// Members that the schema does not define.
     pub extra: Extra<Self>,
 }
@@ -31,7 +31,7 @@ impl UrlElicitationRequiredError {
     /// Creates a `UrlElicitationRequiredError` from its required members.
     #[must_use]
     pub fn new(error: impl Into<UrlElicitationRequiredErrorError>) -> Self {
-        Self { error: error.into(), id: None, extra: Default::default() }
+        Self { id: None, error: error.into(), extra: Default::default() }
     }
 
     /// Sets `id`.
@@ -43,7 +43,7 @@ impl UrlElicitationRequiredError {
 }
 
 codec::object! { UrlElicitationRequiredError;
-    required 0 "error" error, optional 1 "id" id, constant 2 "jsonrpc" = Str("2.0"), ..extra
+    constant 0 "jsonrpc" = Str("2.0"), optional 1 "id" id, required 2 "error" error, ..extra
 }
 
 /// The error object of a [`UrlElicitationRequiredError`].
@@ -51,10 +51,10 @@ codec::object! { UrlElicitationRequiredError;
 /// In JSON, `code` is `-32042`. Only in revision 2025-11-25. Used by [`UrlElicitationRequiredError`].
 #[derive(Clone, Debug, PartialEq)]
 pub struct UrlElicitationRequiredErrorError {
-    /// The required elicitations.
-    pub data: UrlElicitationRequiredErrorErrorData,
     /// A short description of the error, in one sentence.
     pub message: String,
+    /// The required elicitations.
+    pub data: UrlElicitationRequiredErrorErrorData,
     /// Members that the schema does not define.
     pub extra: Extra<Self>,
 }
@@ -62,13 +62,13 @@ pub struct UrlElicitationRequiredErrorError {
 impl UrlElicitationRequiredErrorError {
     /// Creates a `UrlElicitationRequiredErrorError` from its required members.
     #[must_use]
-    pub fn new(data: impl Into<UrlElicitationRequiredErrorErrorData>, message: impl Into<String>) -> Self {
-        Self { data: data.into(), message: message.into(), extra: Default::default() }
+    pub fn new(message: impl Into<String>, data: impl Into<UrlElicitationRequiredErrorErrorData>) -> Self {
+        Self { message: message.into(), data: data.into(), extra: Default::default() }
     }
 }
 
 codec::object! { UrlElicitationRequiredErrorError;
-    constant 0 "code" = Integer(-32042), required 1 "data" data, required 2 "message" message, ..extra
+    constant 0 "code" = Integer(-32042), required 1 "message" message, required 2 "data" data, ..extra
 }
 
 codec::serde_impls! { UrlElicitationRequiredError, UrlElicitationRequiredErrorError }

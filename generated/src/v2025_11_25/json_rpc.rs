@@ -12,10 +12,10 @@ use crate::{Extra, JsonObject, codec};
 /// [Specification](https://modelcontextprotocol.io/specification/2025-11-25/schema#jsonrpcerrorresponse)
 #[derive(Clone, Debug, PartialEq)]
 pub struct JsonRpcErrorResponse {
-    /// The error that caused the request to fail.
-    pub error: Error,
     /// The ID of the request. Absent only if the request was too malformed to read its ID.
     pub id: Option<RequestId>,
+    /// The error that caused the request to fail.
+    pub error: Error,
     /// Members that the schema does not define.
     pub extra: Extra<Self>,
 }
@@ -24,7 +24,7 @@ impl JsonRpcErrorResponse {
     /// Creates a `JsonRpcErrorResponse` from its required members.
     #[must_use]
     pub fn new(error: impl Into<Error>) -> Self {
-        Self { error: error.into(), id: None, extra: Default::default() }
+        Self { id: None, error: error.into(), extra: Default::default() }
     }
 
     /// Sets `id`.
@@ -36,7 +36,7 @@ impl JsonRpcErrorResponse {
 }
 
 codec::object! { JsonRpcErrorResponse;
-    required 0 "error" error, optional 1 "id" id, constant 2 "jsonrpc" = Str("2.0"), ..extra
+    constant 0 "jsonrpc" = Str("2.0"), optional 1 "id" id, required 2 "error" error, ..extra
 }
 
 /// Any message that a client or a server sends.
@@ -139,7 +139,7 @@ impl JsonRpcRequest {
 }
 
 codec::object! { JsonRpcRequest;
-    required 0 "id" id, constant 1 "jsonrpc" = Str("2.0"), required 2 "method" method, optional 3 "params" params,
+    constant 0 "jsonrpc" = Str("2.0"), required 1 "id" id, required 2 "method" method, optional 3 "params" params,
     ..extra
 }
 
@@ -190,7 +190,7 @@ impl JsonRpcResultResponse {
 }
 
 codec::object! { JsonRpcResultResponse;
-    required 0 "id" id, constant 1 "jsonrpc" = Str("2.0"), required 2 "result" result, ..extra
+    constant 0 "jsonrpc" = Str("2.0"), required 1 "id" id, required 2 "result" result, ..extra
 }
 
 codec::serde_impls! {

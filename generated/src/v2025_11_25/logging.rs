@@ -18,27 +18,27 @@ use crate::{Extra, Revision, codec};
 /// [`LoggingMessageNotificationParams`]: super::LoggingMessageNotificationParams
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum LoggingLevel {
-    /// `"alert"`: A condition that requires immediate action, such as data corruption. Syslog severity 1.
-    Alert,
-    /// `"critical"`: A critical condition, such as the failure of a component. Syslog severity 2.
-    Critical,
     /// `"debug"`: Detailed debugging information, such as function entry and exit. Syslog severity 7, the least severe.
     Debug,
-    /// `"emergency"`: A condition that makes the system unusable. Syslog severity 0, the most severe.
-    Emergency,
-    /// `"error"`: The failure of an operation. Syslog severity 3.
-    Error,
     /// `"info"`: General information, such as the progress of an operation. Syslog severity 6.
     Info,
     /// `"notice"`: A normal but significant event, such as a configuration change. Syslog severity 5.
     Notice,
     /// `"warning"`: A potential problem, such as the use of a deprecated feature. Syslog severity 4.
     Warning,
+    /// `"error"`: The failure of an operation. Syslog severity 3.
+    Error,
+    /// `"critical"`: A critical condition, such as the failure of a component. Syslog severity 2.
+    Critical,
+    /// `"alert"`: A condition that requires immediate action, such as data corruption. Syslog severity 1.
+    Alert,
+    /// `"emergency"`: A condition that makes the system unusable. Syslog severity 0, the most severe.
+    Emergency,
 }
 
 codec::string_enum! { LoggingLevel;
-    Alert = "alert", Critical = "critical", Debug = "debug", Emergency = "emergency", Error = "error", Info = "info",
-    Notice = "notice", Warning = "warning",
+    Debug = "debug", Info = "info", Notice = "notice", Warning = "warning", Error = "error", Critical = "critical",
+    Alert = "alert", Emergency = "emergency",
 }
 
 /// Sets the minimum severity of the log messages that the server sends.
@@ -71,7 +71,7 @@ impl SetLevelRequest {
 }
 
 codec::object! { SetLevelRequest;
-    required 0 "id" id, constant 1 "jsonrpc" = Str("2.0"), constant 2 "method" = Str("logging/setLevel"),
+    constant 0 "jsonrpc" = Str("2.0"), required 1 "id" id, constant 2 "method" = Str("logging/setLevel"),
     required 3 "params" params, ..extra
 }
 
@@ -91,11 +91,11 @@ impl crate::Request for SetLevelRequest {
 /// [Specification](https://modelcontextprotocol.io/specification/2025-11-25/schema#setlevelrequestparams)
 #[derive(Clone, Debug, PartialEq)]
 pub struct SetLevelRequestParams {
+    /// The minimum level. The server sends messages of this level and of all more severe levels.
+    pub level: LoggingLevel,
     /// Metadata attached to the object. The protocol reserves some keys, such as those with the prefix
     /// `io.modelcontextprotocol/` since 2025-11-25. In JSON, it is `_meta`. Since revision 2025-11-25.
     pub meta: Option<Meta>,
-    /// The minimum level. The server sends messages of this level and of all more severe levels.
-    pub level: LoggingLevel,
     /// Members that the schema does not define.
     pub extra: Extra<Self>,
 }
@@ -104,7 +104,7 @@ impl SetLevelRequestParams {
     /// Creates a `SetLevelRequestParams` from its required members.
     #[must_use]
     pub fn new(level: impl Into<LoggingLevel>) -> Self {
-        Self { meta: None, level: level.into(), extra: Default::default() }
+        Self { level: level.into(), meta: None, extra: Default::default() }
     }
 
     /// Sets `_meta`.
@@ -116,7 +116,7 @@ impl SetLevelRequestParams {
 }
 
 codec::object! { SetLevelRequestParams;
-    optional 0 "_meta" meta, required 1 "level" level, ..extra
+    required 0 "level" level, optional 1 "_meta" meta, ..extra
 }
 
 codec::serde_impls! {

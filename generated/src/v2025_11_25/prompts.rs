@@ -36,7 +36,7 @@ impl GetPromptRequest {
 }
 
 codec::object! { GetPromptRequest;
-    required 0 "id" id, constant 1 "jsonrpc" = Str("2.0"), constant 2 "method" = Str("prompts/get"),
+    constant 0 "jsonrpc" = Str("2.0"), required 1 "id" id, constant 2 "method" = Str("prompts/get"),
     required 3 "params" params, ..extra
 }
 
@@ -55,13 +55,13 @@ impl crate::Request for GetPromptRequest {
 /// [Specification](https://modelcontextprotocol.io/specification/2025-11-25/schema#getpromptrequestparams)
 #[derive(Clone, Debug, PartialEq)]
 pub struct GetPromptRequestParams {
+    /// The `name` of the [`Prompt`].
+    pub name: String,
+    /// The values of the arguments, by name. All values are strings. The server should validate them.
+    pub arguments: Option<Map<String, String>>,
     /// Metadata attached to the object. The protocol reserves some keys, such as those with the prefix
     /// `io.modelcontextprotocol/` since 2025-11-25. In JSON, it is `_meta`. Since revision 2025-11-25.
     pub meta: Option<Meta>,
-    /// The values of the arguments, by name. All values are strings. The server should validate them.
-    pub arguments: Option<Map<String, String>>,
-    /// The `name` of the [`Prompt`].
-    pub name: String,
     /// Members that the schema does not define.
     pub extra: Extra<Self>,
 }
@@ -70,14 +70,7 @@ impl GetPromptRequestParams {
     /// Creates a `GetPromptRequestParams` from its required members.
     #[must_use]
     pub fn new(name: impl Into<String>) -> Self {
-        Self { meta: None, arguments: None, name: name.into(), extra: Default::default() }
-    }
-
-    /// Sets `_meta`.
-    #[must_use]
-    pub fn with_meta(mut self, meta: impl Into<Meta>) -> Self {
-        self.meta = Some(meta.into());
-        self
+        Self { name: name.into(), arguments: None, meta: None, extra: Default::default() }
     }
 
     /// Sets `arguments`.
@@ -86,10 +79,17 @@ impl GetPromptRequestParams {
         self.arguments = Some(arguments.into());
         self
     }
+
+    /// Sets `_meta`.
+    #[must_use]
+    pub fn with_meta(mut self, meta: impl Into<Meta>) -> Self {
+        self.meta = Some(meta.into());
+        self
+    }
 }
 
 codec::object! { GetPromptRequestParams;
-    optional 0 "_meta" meta, optional 1 "arguments" arguments, required 2 "name" name, ..extra
+    required 0 "name" name, optional 1 "arguments" arguments, optional 2 "_meta" meta, ..extra
 }
 
 /// The messages of a prompt, with the arguments filled in.
@@ -100,13 +100,13 @@ codec::object! { GetPromptRequestParams;
 /// [Specification](https://modelcontextprotocol.io/specification/2025-11-25/schema#getpromptresult)
 #[derive(Clone, Debug, PartialEq)]
 pub struct GetPromptResult {
-    /// Metadata attached to the object. The protocol reserves some keys, such as those with the prefix
-    /// `io.modelcontextprotocol/` since 2025-11-25. In JSON, it is `_meta`.
-    pub meta: Option<JsonObject>,
     /// The description of the prompt, for people.
     pub description: Option<String>,
     /// The messages, in the order in which the model should receive them.
     pub messages: Vec<PromptMessage>,
+    /// Metadata attached to the object. The protocol reserves some keys, such as those with the prefix
+    /// `io.modelcontextprotocol/` since 2025-11-25. In JSON, it is `_meta`.
+    pub meta: Option<JsonObject>,
     /// Members that the schema does not define.
     pub extra: Extra<Self>,
 }
@@ -115,14 +115,7 @@ impl GetPromptResult {
     /// Creates a `GetPromptResult` from its required members.
     #[must_use]
     pub fn new(messages: impl Into<Vec<PromptMessage>>) -> Self {
-        Self { meta: None, description: None, messages: messages.into(), extra: Default::default() }
-    }
-
-    /// Sets `_meta`.
-    #[must_use]
-    pub fn with_meta(mut self, meta: impl Into<JsonObject>) -> Self {
-        self.meta = Some(meta.into());
-        self
+        Self { description: None, messages: messages.into(), meta: None, extra: Default::default() }
     }
 
     /// Sets `description`.
@@ -131,10 +124,17 @@ impl GetPromptResult {
         self.description = Some(description.into());
         self
     }
+
+    /// Sets `_meta`.
+    #[must_use]
+    pub fn with_meta(mut self, meta: impl Into<JsonObject>) -> Self {
+        self.meta = Some(meta.into());
+        self
+    }
 }
 
 codec::object! { GetPromptResult;
-    optional 0 "_meta" meta, optional 1 "description" description, required 2 "messages" messages, ..extra
+    optional 0 "description" description, required 1 "messages" messages, optional 2 "_meta" meta, ..extra
 }
 
 /// Lists the prompts of the server.
@@ -173,7 +173,7 @@ impl ListPromptsRequest {
 }
 
 codec::object! { ListPromptsRequest;
-    required 0 "id" id, constant 1 "jsonrpc" = Str("2.0"), constant 2 "method" = Str("prompts/list"),
+    constant 0 "jsonrpc" = Str("2.0"), required 1 "id" id, constant 2 "method" = Str("prompts/list"),
     optional 3 "params" params, ..extra
 }
 
@@ -190,13 +190,13 @@ impl crate::Request for ListPromptsRequest {
 /// [Specification](https://modelcontextprotocol.io/specification/2025-11-25/schema#listpromptsresult)
 #[derive(Clone, Debug, PartialEq)]
 pub struct ListPromptsResult {
+    /// The prompts on this page. The list may be empty.
+    pub prompts: Vec<Prompt>,
+    /// The `cursor` for requesting the next page. If absent, this is the last page.
+    pub next_cursor: Option<String>,
     /// Metadata attached to the object. The protocol reserves some keys, such as those with the prefix
     /// `io.modelcontextprotocol/` since 2025-11-25. In JSON, it is `_meta`.
     pub meta: Option<JsonObject>,
-    /// The `cursor` for requesting the next page. If absent, this is the last page.
-    pub next_cursor: Option<String>,
-    /// The prompts on this page. The list may be empty.
-    pub prompts: Vec<Prompt>,
     /// Members that the schema does not define.
     pub extra: Extra<Self>,
 }
@@ -205,14 +205,7 @@ impl ListPromptsResult {
     /// Creates a `ListPromptsResult` from its required members.
     #[must_use]
     pub fn new(prompts: impl Into<Vec<Prompt>>) -> Self {
-        Self { meta: None, next_cursor: None, prompts: prompts.into(), extra: Default::default() }
-    }
-
-    /// Sets `_meta`.
-    #[must_use]
-    pub fn with_meta(mut self, meta: impl Into<JsonObject>) -> Self {
-        self.meta = Some(meta.into());
-        self
+        Self { prompts: prompts.into(), next_cursor: None, meta: None, extra: Default::default() }
     }
 
     /// Sets `nextCursor`.
@@ -221,10 +214,17 @@ impl ListPromptsResult {
         self.next_cursor = Some(next_cursor.into());
         self
     }
+
+    /// Sets `_meta`.
+    #[must_use]
+    pub fn with_meta(mut self, meta: impl Into<JsonObject>) -> Self {
+        self.meta = Some(meta.into());
+        self
+    }
 }
 
 codec::object! { ListPromptsResult;
-    optional 0 "_meta" meta, optional 1 "nextCursor" next_cursor, required 2 "prompts" prompts, ..extra
+    required 0 "prompts" prompts, optional 1 "nextCursor" next_cursor, optional 2 "_meta" meta, ..extra
 }
 
 /// A template of messages for a model, offered by a server and chosen by a user.
@@ -235,20 +235,20 @@ codec::object! { ListPromptsResult;
 /// [Specification](https://modelcontextprotocol.io/specification/2025-11-25/schema#prompt)
 #[derive(Clone, Debug, PartialEq)]
 pub struct Prompt {
-    /// Metadata attached to the object. The protocol reserves some keys, such as those with the prefix
-    /// `io.modelcontextprotocol/` since 2025-11-25. In JSON, it is `_meta`. Since revision 2025-06-18.
-    pub meta: Option<JsonObject>,
-    /// The arguments of the prompt. If absent or empty, the prompt takes no arguments.
-    pub arguments: Option<Vec<PromptArgument>>,
-    /// The description of the prompt, for people.
-    pub description: Option<String>,
-    /// Icons of the prompt for a user interface, in one or more sizes or themes. Since revision 2025-11-25.
-    pub icons: Option<Vec<Icon>>,
     /// The programmatic name of the prompt, unique within the server and used by `prompts/get`. Clients display it only
     /// if `title` is absent.
     pub name: String,
     /// The display name of the prompt. If absent, clients display `name`. Since revision 2025-06-18.
     pub title: Option<String>,
+    /// The description of the prompt, for people.
+    pub description: Option<String>,
+    /// The arguments of the prompt. If absent or empty, the prompt takes no arguments.
+    pub arguments: Option<Vec<PromptArgument>>,
+    /// Icons of the prompt for a user interface, in one or more sizes or themes. Since revision 2025-11-25.
+    pub icons: Option<Vec<Icon>>,
+    /// Metadata attached to the object. The protocol reserves some keys, such as those with the prefix
+    /// `io.modelcontextprotocol/` since 2025-11-25. In JSON, it is `_meta`. Since revision 2025-06-18.
+    pub meta: Option<JsonObject>,
     /// Members that the schema does not define.
     pub extra: Extra<Self>,
 }
@@ -258,27 +258,20 @@ impl Prompt {
     #[must_use]
     pub fn new(name: impl Into<String>) -> Self {
         Self {
-            meta: None,
-            arguments: None,
-            description: None,
-            icons: None,
             name: name.into(),
             title: None,
+            description: None,
+            arguments: None,
+            icons: None,
+            meta: None,
             extra: Default::default(),
         }
     }
 
-    /// Sets `_meta`.
+    /// Sets `title`.
     #[must_use]
-    pub fn with_meta(mut self, meta: impl Into<JsonObject>) -> Self {
-        self.meta = Some(meta.into());
-        self
-    }
-
-    /// Sets `arguments`.
-    #[must_use]
-    pub fn with_arguments(mut self, arguments: impl Into<Vec<PromptArgument>>) -> Self {
-        self.arguments = Some(arguments.into());
+    pub fn with_title(mut self, title: impl Into<String>) -> Self {
+        self.title = Some(title.into());
         self
     }
 
@@ -289,6 +282,13 @@ impl Prompt {
         self
     }
 
+    /// Sets `arguments`.
+    #[must_use]
+    pub fn with_arguments(mut self, arguments: impl Into<Vec<PromptArgument>>) -> Self {
+        self.arguments = Some(arguments.into());
+        self
+    }
+
     /// Sets `icons`.
     #[must_use]
     pub fn with_icons(mut self, icons: impl Into<Vec<Icon>>) -> Self {
@@ -296,17 +296,17 @@ impl Prompt {
         self
     }
 
-    /// Sets `title`.
+    /// Sets `_meta`.
     #[must_use]
-    pub fn with_title(mut self, title: impl Into<String>) -> Self {
-        self.title = Some(title.into());
+    pub fn with_meta(mut self, meta: impl Into<JsonObject>) -> Self {
+        self.meta = Some(meta.into());
         self
     }
 }
 
 codec::object! { Prompt;
-    optional 0 "_meta" meta, optional 1 "arguments" arguments, optional 2 "description" description,
-    optional 3 "icons" icons, required 4 "name" name, optional 5 "title" title, ..extra
+    required 0 "name" name, optional 1 "title" title, optional 2 "description" description,
+    optional 3 "arguments" arguments, optional 4 "icons" icons, optional 5 "_meta" meta, ..extra
 }
 
 /// A string argument of a [`Prompt`].
@@ -317,15 +317,15 @@ codec::object! { Prompt;
 /// [Specification](https://modelcontextprotocol.io/specification/2025-11-25/schema#promptargument)
 #[derive(Clone, Debug, PartialEq)]
 pub struct PromptArgument {
-    /// The description of the argument, for people.
-    pub description: Option<String>,
     /// The name of the argument, used as the key in the `arguments` of `prompts/get`. Clients display it only if
     /// `title` is absent.
     pub name: String,
-    /// Whether the argument must be provided. If absent, the argument is optional.
-    pub required: Option<bool>,
     /// The display name of the argument. If absent, clients display `name`. Since revision 2025-06-18.
     pub title: Option<String>,
+    /// The description of the argument, for people.
+    pub description: Option<String>,
+    /// Whether the argument must be provided. If absent, the argument is optional.
+    pub required: Option<bool>,
     /// Members that the schema does not define.
     pub extra: Extra<Self>,
 }
@@ -334,7 +334,14 @@ impl PromptArgument {
     /// Creates a `PromptArgument` from its required members.
     #[must_use]
     pub fn new(name: impl Into<String>) -> Self {
-        Self { description: None, name: name.into(), required: None, title: None, extra: Default::default() }
+        Self { name: name.into(), title: None, description: None, required: None, extra: Default::default() }
+    }
+
+    /// Sets `title`.
+    #[must_use]
+    pub fn with_title(mut self, title: impl Into<String>) -> Self {
+        self.title = Some(title.into());
+        self
     }
 
     /// Sets `description`.
@@ -350,18 +357,11 @@ impl PromptArgument {
         self.required = Some(required);
         self
     }
-
-    /// Sets `title`.
-    #[must_use]
-    pub fn with_title(mut self, title: impl Into<String>) -> Self {
-        self.title = Some(title.into());
-        self
-    }
 }
 
 codec::object! { PromptArgument;
-    optional 0 "description" description, required 1 "name" name, optional 2 "required" required,
-    optional 3 "title" title, ..extra
+    required 0 "name" name, optional 1 "title" title, optional 2 "description" description,
+    optional 3 "required" required, ..extra
 }
 
 /// Notifies the client that the list of prompts has changed.
@@ -417,10 +417,10 @@ impl crate::Notification for PromptListChangedNotification {
 /// [`SamplingMessage`]: super::SamplingMessage
 #[derive(Clone, Debug, PartialEq)]
 pub struct PromptMessage {
-    /// The content of the message: text, an image or other media, or a resource.
-    pub content: ContentBlock,
     /// The author of the message: the user or the model.
     pub role: Role,
+    /// The content of the message: text, an image or other media, or a resource.
+    pub content: ContentBlock,
     /// Members that the schema does not define.
     pub extra: Extra<Self>,
 }
@@ -428,13 +428,13 @@ pub struct PromptMessage {
 impl PromptMessage {
     /// Creates a `PromptMessage` from its required members.
     #[must_use]
-    pub fn new(content: impl Into<ContentBlock>, role: impl Into<Role>) -> Self {
-        Self { content: content.into(), role: role.into(), extra: Default::default() }
+    pub fn new(role: impl Into<Role>, content: impl Into<ContentBlock>) -> Self {
+        Self { role: role.into(), content: content.into(), extra: Default::default() }
     }
 }
 
 codec::object! { PromptMessage;
-    required 0 "content" content, required 1 "role" role, ..extra
+    required 0 "role" role, required 1 "content" content, ..extra
 }
 
 codec::serde_impls! {

@@ -12,15 +12,15 @@ use crate::{Extra, JsonObject, Revision, codec};
 /// [Specification](https://modelcontextprotocol.io/specification/2025-11-25/schema#blobresourcecontents)
 #[derive(Clone, Debug, PartialEq)]
 pub struct BlobResourceContents {
+    /// The URI of these contents. It may identify a part of the requested resource.
+    pub uri: String,
+    /// The MIME type of the decoded data. If absent, the type is unknown.
+    pub mime_type: Option<String>,
+    /// The data, encoded as base64.
+    pub blob: String,
     /// Metadata attached to the object. The protocol reserves some keys, such as those with the prefix
     /// `io.modelcontextprotocol/` since 2025-11-25. In JSON, it is `_meta`. Since revision 2025-06-18.
     pub meta: Option<JsonObject>,
-    /// The data, encoded as base64.
-    pub blob: String,
-    /// The MIME type of the decoded data. If absent, the type is unknown.
-    pub mime_type: Option<String>,
-    /// The URI of these contents. It may identify a part of the requested resource.
-    pub uri: String,
     /// Members that the schema does not define.
     pub extra: Extra<Self>,
 }
@@ -28,15 +28,8 @@ pub struct BlobResourceContents {
 impl BlobResourceContents {
     /// Creates a `BlobResourceContents` from its required members.
     #[must_use]
-    pub fn new(blob: impl Into<String>, uri: impl Into<String>) -> Self {
-        Self { meta: None, blob: blob.into(), mime_type: None, uri: uri.into(), extra: Default::default() }
-    }
-
-    /// Sets `_meta`.
-    #[must_use]
-    pub fn with_meta(mut self, meta: impl Into<JsonObject>) -> Self {
-        self.meta = Some(meta.into());
-        self
+    pub fn new(uri: impl Into<String>, blob: impl Into<String>) -> Self {
+        Self { uri: uri.into(), mime_type: None, blob: blob.into(), meta: None, extra: Default::default() }
     }
 
     /// Sets `mimeType`.
@@ -45,10 +38,17 @@ impl BlobResourceContents {
         self.mime_type = Some(mime_type.into());
         self
     }
+
+    /// Sets `_meta`.
+    #[must_use]
+    pub fn with_meta(mut self, meta: impl Into<JsonObject>) -> Self {
+        self.meta = Some(meta.into());
+        self
+    }
 }
 
 codec::object! { BlobResourceContents;
-    optional 0 "_meta" meta, required 1 "blob" blob, optional 2 "mimeType" mime_type, required 3 "uri" uri, ..extra
+    required 0 "uri" uri, optional 1 "mimeType" mime_type, required 2 "blob" blob, optional 3 "_meta" meta, ..extra
 }
 
 /// The text or binary contents of a resource or of a part of one.
@@ -112,7 +112,7 @@ impl ListResourceTemplatesRequest {
 }
 
 codec::object! { ListResourceTemplatesRequest;
-    required 0 "id" id, constant 1 "jsonrpc" = Str("2.0"), constant 2 "method" = Str("resources/templates/list"),
+    constant 0 "jsonrpc" = Str("2.0"), required 1 "id" id, constant 2 "method" = Str("resources/templates/list"),
     optional 3 "params" params, ..extra
 }
 
@@ -129,13 +129,13 @@ impl crate::Request for ListResourceTemplatesRequest {
 /// [Specification](https://modelcontextprotocol.io/specification/2025-11-25/schema#listresourcetemplatesresult)
 #[derive(Clone, Debug, PartialEq)]
 pub struct ListResourceTemplatesResult {
+    /// The resource templates on this page.
+    pub resource_templates: Vec<ResourceTemplate>,
+    /// The `cursor` for requesting the next page. If absent, this is the last page.
+    pub next_cursor: Option<String>,
     /// Metadata attached to the object. The protocol reserves some keys, such as those with the prefix
     /// `io.modelcontextprotocol/` since 2025-11-25. In JSON, it is `_meta`.
     pub meta: Option<JsonObject>,
-    /// The `cursor` for requesting the next page. If absent, this is the last page.
-    pub next_cursor: Option<String>,
-    /// The resource templates on this page.
-    pub resource_templates: Vec<ResourceTemplate>,
     /// Members that the schema does not define.
     pub extra: Extra<Self>,
 }
@@ -144,14 +144,7 @@ impl ListResourceTemplatesResult {
     /// Creates a `ListResourceTemplatesResult` from its required members.
     #[must_use]
     pub fn new(resource_templates: impl Into<Vec<ResourceTemplate>>) -> Self {
-        Self { meta: None, next_cursor: None, resource_templates: resource_templates.into(), extra: Default::default() }
-    }
-
-    /// Sets `_meta`.
-    #[must_use]
-    pub fn with_meta(mut self, meta: impl Into<JsonObject>) -> Self {
-        self.meta = Some(meta.into());
-        self
+        Self { resource_templates: resource_templates.into(), next_cursor: None, meta: None, extra: Default::default() }
     }
 
     /// Sets `nextCursor`.
@@ -160,10 +153,17 @@ impl ListResourceTemplatesResult {
         self.next_cursor = Some(next_cursor.into());
         self
     }
+
+    /// Sets `_meta`.
+    #[must_use]
+    pub fn with_meta(mut self, meta: impl Into<JsonObject>) -> Self {
+        self.meta = Some(meta.into());
+        self
+    }
 }
 
 codec::object! { ListResourceTemplatesResult;
-    optional 0 "_meta" meta, optional 1 "nextCursor" next_cursor, required 2 "resourceTemplates" resource_templates,
+    required 0 "resourceTemplates" resource_templates, optional 1 "nextCursor" next_cursor, optional 2 "_meta" meta,
     ..extra
 }
 
@@ -203,7 +203,7 @@ impl ListResourcesRequest {
 }
 
 codec::object! { ListResourcesRequest;
-    required 0 "id" id, constant 1 "jsonrpc" = Str("2.0"), constant 2 "method" = Str("resources/list"),
+    constant 0 "jsonrpc" = Str("2.0"), required 1 "id" id, constant 2 "method" = Str("resources/list"),
     optional 3 "params" params, ..extra
 }
 
@@ -222,13 +222,13 @@ impl crate::Request for ListResourcesRequest {
 /// [Specification](https://modelcontextprotocol.io/specification/2025-11-25/schema#listresourcesresult)
 #[derive(Clone, Debug, PartialEq)]
 pub struct ListResourcesResult {
+    /// The resources on this page.
+    pub resources: Vec<Resource>,
+    /// The `cursor` for requesting the next page. If absent, this is the last page.
+    pub next_cursor: Option<String>,
     /// Metadata attached to the object. The protocol reserves some keys, such as those with the prefix
     /// `io.modelcontextprotocol/` since 2025-11-25. In JSON, it is `_meta`.
     pub meta: Option<JsonObject>,
-    /// The `cursor` for requesting the next page. If absent, this is the last page.
-    pub next_cursor: Option<String>,
-    /// The resources on this page.
-    pub resources: Vec<Resource>,
     /// Members that the schema does not define.
     pub extra: Extra<Self>,
 }
@@ -237,14 +237,7 @@ impl ListResourcesResult {
     /// Creates a `ListResourcesResult` from its required members.
     #[must_use]
     pub fn new(resources: impl Into<Vec<Resource>>) -> Self {
-        Self { meta: None, next_cursor: None, resources: resources.into(), extra: Default::default() }
-    }
-
-    /// Sets `_meta`.
-    #[must_use]
-    pub fn with_meta(mut self, meta: impl Into<JsonObject>) -> Self {
-        self.meta = Some(meta.into());
-        self
+        Self { resources: resources.into(), next_cursor: None, meta: None, extra: Default::default() }
     }
 
     /// Sets `nextCursor`.
@@ -253,10 +246,17 @@ impl ListResourcesResult {
         self.next_cursor = Some(next_cursor.into());
         self
     }
+
+    /// Sets `_meta`.
+    #[must_use]
+    pub fn with_meta(mut self, meta: impl Into<JsonObject>) -> Self {
+        self.meta = Some(meta.into());
+        self
+    }
 }
 
 codec::object! { ListResourcesResult;
-    optional 0 "_meta" meta, optional 1 "nextCursor" next_cursor, required 2 "resources" resources, ..extra
+    required 0 "resources" resources, optional 1 "nextCursor" next_cursor, optional 2 "_meta" meta, ..extra
 }
 
 /// Reads a resource by its URI.
@@ -289,7 +289,7 @@ impl ReadResourceRequest {
 }
 
 codec::object! { ReadResourceRequest;
-    required 0 "id" id, constant 1 "jsonrpc" = Str("2.0"), constant 2 "method" = Str("resources/read"),
+    constant 0 "jsonrpc" = Str("2.0"), required 1 "id" id, constant 2 "method" = Str("resources/read"),
     required 3 "params" params, ..extra
 }
 
@@ -309,11 +309,11 @@ impl crate::Request for ReadResourceRequest {
 /// [Specification](https://modelcontextprotocol.io/specification/2025-11-25/schema#readresourcerequestparams)
 #[derive(Clone, Debug, PartialEq)]
 pub struct ReadResourceRequestParams {
+    /// The URI of the resource. It can use any scheme, and the server decides how to interpret it.
+    pub uri: String,
     /// Metadata attached to the object. The protocol reserves some keys, such as those with the prefix
     /// `io.modelcontextprotocol/` since 2025-11-25. In JSON, it is `_meta`. Since revision 2025-11-25.
     pub meta: Option<Meta>,
-    /// The URI of the resource. It can use any scheme, and the server decides how to interpret it.
-    pub uri: String,
     /// Members that the schema does not define.
     pub extra: Extra<Self>,
 }
@@ -322,7 +322,7 @@ impl ReadResourceRequestParams {
     /// Creates a `ReadResourceRequestParams` from its required members.
     #[must_use]
     pub fn new(uri: impl Into<String>) -> Self {
-        Self { meta: None, uri: uri.into(), extra: Default::default() }
+        Self { uri: uri.into(), meta: None, extra: Default::default() }
     }
 
     /// Sets `_meta`.
@@ -334,7 +334,7 @@ impl ReadResourceRequestParams {
 }
 
 codec::object! { ReadResourceRequestParams;
-    optional 0 "_meta" meta, required 1 "uri" uri, ..extra
+    required 0 "uri" uri, optional 1 "_meta" meta, ..extra
 }
 
 /// The contents of a resource.
@@ -347,11 +347,11 @@ codec::object! { ReadResourceRequestParams;
 /// [Specification](https://modelcontextprotocol.io/specification/2025-11-25/schema#readresourceresult)
 #[derive(Clone, Debug, PartialEq)]
 pub struct ReadResourceResult {
+    /// The contents, each with its own URI. A resource with several parts, such as a directory, has several contents.
+    pub contents: Vec<TextOrBlobResourceContents>,
     /// Metadata attached to the object. The protocol reserves some keys, such as those with the prefix
     /// `io.modelcontextprotocol/` since 2025-11-25. In JSON, it is `_meta`.
     pub meta: Option<JsonObject>,
-    /// The contents, each with its own URI. A resource with several parts, such as a directory, has several contents.
-    pub contents: Vec<TextOrBlobResourceContents>,
     /// Members that the schema does not define.
     pub extra: Extra<Self>,
 }
@@ -360,7 +360,7 @@ impl ReadResourceResult {
     /// Creates a `ReadResourceResult` from its required members.
     #[must_use]
     pub fn new(contents: impl Into<Vec<TextOrBlobResourceContents>>) -> Self {
-        Self { meta: None, contents: contents.into(), extra: Default::default() }
+        Self { contents: contents.into(), meta: None, extra: Default::default() }
     }
 
     /// Sets `_meta`.
@@ -372,7 +372,7 @@ impl ReadResourceResult {
 }
 
 codec::object! { ReadResourceResult;
-    optional 0 "_meta" meta, required 1 "contents" contents, ..extra
+    required 0 "contents" contents, optional 1 "_meta" meta, ..extra
 }
 
 /// A resource that the server can read, such as a file, a database schema or application data.
@@ -384,27 +384,27 @@ codec::object! { ReadResourceResult;
 /// [Specification](https://modelcontextprotocol.io/specification/2025-11-25/schema#resource)
 #[derive(Clone, Debug, PartialEq)]
 pub struct Resource {
-    /// Metadata attached to the object. The protocol reserves some keys, such as those with the prefix
-    /// `io.modelcontextprotocol/` since 2025-11-25. In JSON, it is `_meta`. Since revision 2025-06-18.
-    pub meta: Option<JsonObject>,
-    /// Hints for display and use, such as the audience and the priority.
-    pub annotations: Option<Annotations>,
-    /// The description of the resource, which a client may pass to the model as a hint.
-    pub description: Option<String>,
-    /// Icons for a user interface. A client that displays icons must support PNG and JPEG, and should support SVG and
-    /// WebP. Since revision 2025-11-25.
-    pub icons: Option<Vec<Icon>>,
-    /// The MIME type of the contents. If absent, the type is unknown.
-    pub mime_type: Option<String>,
     /// The programmatic name of the resource. Clients display it only if `title` is absent.
     pub name: String,
-    /// The size of the contents in bytes, before base64 encoding. Clients can display it or use it to estimate context
-    /// usage. If absent, the size is unknown.
-    pub size: Option<i64>,
     /// The display name of the resource. If absent, clients display `name`. Since revision 2025-06-18.
     pub title: Option<String>,
     /// The URI that identifies the resource and is used to read it (RFC 3986). It can use any scheme.
     pub uri: String,
+    /// The description of the resource, which a client may pass to the model as a hint.
+    pub description: Option<String>,
+    /// The MIME type of the contents. If absent, the type is unknown.
+    pub mime_type: Option<String>,
+    /// Hints for display and use, such as the audience and the priority.
+    pub annotations: Option<Annotations>,
+    /// The size of the contents in bytes, before base64 encoding. Clients can display it or use it to estimate context
+    /// usage. If absent, the size is unknown.
+    pub size: Option<i64>,
+    /// Icons for a user interface. A client that displays icons must support PNG and JPEG, and should support SVG and
+    /// WebP. Since revision 2025-11-25.
+    pub icons: Option<Vec<Icon>>,
+    /// Metadata attached to the object. The protocol reserves some keys, such as those with the prefix
+    /// `io.modelcontextprotocol/` since 2025-11-25. In JSON, it is `_meta`. Since revision 2025-06-18.
+    pub meta: Option<JsonObject>,
     /// Members that the schema does not define.
     pub extra: Extra<Self>,
 }
@@ -414,30 +414,23 @@ impl Resource {
     #[must_use]
     pub fn new(name: impl Into<String>, uri: impl Into<String>) -> Self {
         Self {
-            meta: None,
-            annotations: None,
-            description: None,
-            icons: None,
-            mime_type: None,
             name: name.into(),
-            size: None,
             title: None,
             uri: uri.into(),
+            description: None,
+            mime_type: None,
+            annotations: None,
+            size: None,
+            icons: None,
+            meta: None,
             extra: Default::default(),
         }
     }
 
-    /// Sets `_meta`.
+    /// Sets `title`.
     #[must_use]
-    pub fn with_meta(mut self, meta: impl Into<JsonObject>) -> Self {
-        self.meta = Some(meta.into());
-        self
-    }
-
-    /// Sets `annotations`.
-    #[must_use]
-    pub fn with_annotations(mut self, annotations: impl Into<Annotations>) -> Self {
-        self.annotations = Some(annotations.into());
+    pub fn with_title(mut self, title: impl Into<String>) -> Self {
+        self.title = Some(title.into());
         self
     }
 
@@ -448,17 +441,17 @@ impl Resource {
         self
     }
 
-    /// Sets `icons`.
-    #[must_use]
-    pub fn with_icons(mut self, icons: impl Into<Vec<Icon>>) -> Self {
-        self.icons = Some(icons.into());
-        self
-    }
-
     /// Sets `mimeType`.
     #[must_use]
     pub fn with_mime_type(mut self, mime_type: impl Into<String>) -> Self {
         self.mime_type = Some(mime_type.into());
+        self
+    }
+
+    /// Sets `annotations`.
+    #[must_use]
+    pub fn with_annotations(mut self, annotations: impl Into<Annotations>) -> Self {
+        self.annotations = Some(annotations.into());
         self
     }
 
@@ -469,18 +462,25 @@ impl Resource {
         self
     }
 
-    /// Sets `title`.
+    /// Sets `icons`.
     #[must_use]
-    pub fn with_title(mut self, title: impl Into<String>) -> Self {
-        self.title = Some(title.into());
+    pub fn with_icons(mut self, icons: impl Into<Vec<Icon>>) -> Self {
+        self.icons = Some(icons.into());
+        self
+    }
+
+    /// Sets `_meta`.
+    #[must_use]
+    pub fn with_meta(mut self, meta: impl Into<JsonObject>) -> Self {
+        self.meta = Some(meta.into());
         self
     }
 }
 
 codec::object! { Resource;
-    optional 0 "_meta" meta, optional 1 "annotations" annotations, optional 2 "description" description,
-    optional 3 "icons" icons, optional 4 "mimeType" mime_type, required 5 "name" name, optional 6 "size" size,
-    optional 7 "title" title, required 8 "uri" uri, ..extra
+    required 0 "name" name, optional 1 "title" title, required 2 "uri" uri, optional 3 "description" description,
+    optional 4 "mimeType" mime_type, optional 5 "annotations" annotations, optional 6 "size" size,
+    optional 7 "icons" icons, optional 8 "_meta" meta, ..extra
 }
 
 /// Notifies the client that the list of resources has changed.
@@ -534,24 +534,24 @@ impl crate::Notification for ResourceListChangedNotification {
 /// [Specification](https://modelcontextprotocol.io/specification/2025-11-25/schema#resourcetemplate)
 #[derive(Clone, Debug, PartialEq)]
 pub struct ResourceTemplate {
-    /// Metadata attached to the object. The protocol reserves some keys, such as those with the prefix
-    /// `io.modelcontextprotocol/` since 2025-11-25. In JSON, it is `_meta`. Since revision 2025-06-18.
-    pub meta: Option<JsonObject>,
-    /// Hints for the display and use of the resources, such as the audience and the priority.
-    pub annotations: Option<Annotations>,
-    /// The description of the template, which a client may pass to the model as a hint.
-    pub description: Option<String>,
-    /// Icons for a user interface. A client that displays icons must support PNG and JPEG, and should support SVG and
-    /// WebP. Since revision 2025-11-25.
-    pub icons: Option<Vec<Icon>>,
-    /// The MIME type of all matching resources. If absent, the type is unknown or differs between the resources.
-    pub mime_type: Option<String>,
     /// The programmatic name of the template. Clients display it only if `title` is absent.
     pub name: String,
     /// The display name of the template. If absent, clients display `name`. Since revision 2025-06-18.
     pub title: Option<String>,
     /// The URI template (RFC 6570), such as `file:///{path}`.
     pub uri_template: String,
+    /// The description of the template, which a client may pass to the model as a hint.
+    pub description: Option<String>,
+    /// The MIME type of all matching resources. If absent, the type is unknown or differs between the resources.
+    pub mime_type: Option<String>,
+    /// Hints for the display and use of the resources, such as the audience and the priority.
+    pub annotations: Option<Annotations>,
+    /// Icons for a user interface. A client that displays icons must support PNG and JPEG, and should support SVG and
+    /// WebP. Since revision 2025-11-25.
+    pub icons: Option<Vec<Icon>>,
+    /// Metadata attached to the object. The protocol reserves some keys, such as those with the prefix
+    /// `io.modelcontextprotocol/` since 2025-11-25. In JSON, it is `_meta`. Since revision 2025-06-18.
+    pub meta: Option<JsonObject>,
     /// Members that the schema does not define.
     pub extra: Extra<Self>,
 }
@@ -561,29 +561,22 @@ impl ResourceTemplate {
     #[must_use]
     pub fn new(name: impl Into<String>, uri_template: impl Into<String>) -> Self {
         Self {
-            meta: None,
-            annotations: None,
-            description: None,
-            icons: None,
-            mime_type: None,
             name: name.into(),
             title: None,
             uri_template: uri_template.into(),
+            description: None,
+            mime_type: None,
+            annotations: None,
+            icons: None,
+            meta: None,
             extra: Default::default(),
         }
     }
 
-    /// Sets `_meta`.
+    /// Sets `title`.
     #[must_use]
-    pub fn with_meta(mut self, meta: impl Into<JsonObject>) -> Self {
-        self.meta = Some(meta.into());
-        self
-    }
-
-    /// Sets `annotations`.
-    #[must_use]
-    pub fn with_annotations(mut self, annotations: impl Into<Annotations>) -> Self {
-        self.annotations = Some(annotations.into());
+    pub fn with_title(mut self, title: impl Into<String>) -> Self {
+        self.title = Some(title.into());
         self
     }
 
@@ -594,13 +587,6 @@ impl ResourceTemplate {
         self
     }
 
-    /// Sets `icons`.
-    #[must_use]
-    pub fn with_icons(mut self, icons: impl Into<Vec<Icon>>) -> Self {
-        self.icons = Some(icons.into());
-        self
-    }
-
     /// Sets `mimeType`.
     #[must_use]
     pub fn with_mime_type(mut self, mime_type: impl Into<String>) -> Self {
@@ -608,18 +594,32 @@ impl ResourceTemplate {
         self
     }
 
-    /// Sets `title`.
+    /// Sets `annotations`.
     #[must_use]
-    pub fn with_title(mut self, title: impl Into<String>) -> Self {
-        self.title = Some(title.into());
+    pub fn with_annotations(mut self, annotations: impl Into<Annotations>) -> Self {
+        self.annotations = Some(annotations.into());
+        self
+    }
+
+    /// Sets `icons`.
+    #[must_use]
+    pub fn with_icons(mut self, icons: impl Into<Vec<Icon>>) -> Self {
+        self.icons = Some(icons.into());
+        self
+    }
+
+    /// Sets `_meta`.
+    #[must_use]
+    pub fn with_meta(mut self, meta: impl Into<JsonObject>) -> Self {
+        self.meta = Some(meta.into());
         self
     }
 }
 
 codec::object! { ResourceTemplate;
-    optional 0 "_meta" meta, optional 1 "annotations" annotations, optional 2 "description" description,
-    optional 3 "icons" icons, optional 4 "mimeType" mime_type, required 5 "name" name, optional 6 "title" title,
-    required 7 "uriTemplate" uri_template, ..extra
+    required 0 "name" name, optional 1 "title" title, required 2 "uriTemplate" uri_template,
+    optional 3 "description" description, optional 4 "mimeType" mime_type, optional 5 "annotations" annotations,
+    optional 6 "icons" icons, optional 7 "_meta" meta, ..extra
 }
 
 /// Notifies the client that a resource has changed, so that the client can read it again.
@@ -667,11 +667,11 @@ impl crate::Notification for ResourceUpdatedNotification {
 /// [Specification](https://modelcontextprotocol.io/specification/2025-11-25/schema#resourceupdatednotificationparams)
 #[derive(Clone, Debug, PartialEq)]
 pub struct ResourceUpdatedNotificationParams {
+    /// The URI of the changed resource. It may identify a part of the subscribed resource.
+    pub uri: String,
     /// Metadata attached to the object. The protocol reserves some keys, such as those with the prefix
     /// `io.modelcontextprotocol/` since 2025-11-25. In JSON, it is `_meta`. Since revision 2025-11-25.
     pub meta: Option<JsonObject>,
-    /// The URI of the changed resource. It may identify a part of the subscribed resource.
-    pub uri: String,
     /// Members that the schema does not define.
     pub extra: Extra<Self>,
 }
@@ -680,7 +680,7 @@ impl ResourceUpdatedNotificationParams {
     /// Creates a `ResourceUpdatedNotificationParams` from its required members.
     #[must_use]
     pub fn new(uri: impl Into<String>) -> Self {
-        Self { meta: None, uri: uri.into(), extra: Default::default() }
+        Self { uri: uri.into(), meta: None, extra: Default::default() }
     }
 
     /// Sets `_meta`.
@@ -692,7 +692,7 @@ impl ResourceUpdatedNotificationParams {
 }
 
 codec::object! { ResourceUpdatedNotificationParams;
-    optional 0 "_meta" meta, required 1 "uri" uri, ..extra
+    required 0 "uri" uri, optional 1 "_meta" meta, ..extra
 }
 
 /// Subscribes to changes of a resource.
@@ -725,7 +725,7 @@ impl SubscribeRequest {
 }
 
 codec::object! { SubscribeRequest;
-    required 0 "id" id, constant 1 "jsonrpc" = Str("2.0"), constant 2 "method" = Str("resources/subscribe"),
+    constant 0 "jsonrpc" = Str("2.0"), required 1 "id" id, constant 2 "method" = Str("resources/subscribe"),
     required 3 "params" params, ..extra
 }
 
@@ -745,11 +745,11 @@ impl crate::Request for SubscribeRequest {
 /// [Specification](https://modelcontextprotocol.io/specification/2025-11-25/schema#subscriberequestparams)
 #[derive(Clone, Debug, PartialEq)]
 pub struct SubscribeRequestParams {
+    /// The URI of the resource. It can use any scheme, and the server decides how to interpret it.
+    pub uri: String,
     /// Metadata attached to the object. The protocol reserves some keys, such as those with the prefix
     /// `io.modelcontextprotocol/` since 2025-11-25. In JSON, it is `_meta`. Since revision 2025-11-25.
     pub meta: Option<Meta>,
-    /// The URI of the resource. It can use any scheme, and the server decides how to interpret it.
-    pub uri: String,
     /// Members that the schema does not define.
     pub extra: Extra<Self>,
 }
@@ -758,7 +758,7 @@ impl SubscribeRequestParams {
     /// Creates a `SubscribeRequestParams` from its required members.
     #[must_use]
     pub fn new(uri: impl Into<String>) -> Self {
-        Self { meta: None, uri: uri.into(), extra: Default::default() }
+        Self { uri: uri.into(), meta: None, extra: Default::default() }
     }
 
     /// Sets `_meta`.
@@ -770,7 +770,7 @@ impl SubscribeRequestParams {
 }
 
 codec::object! { SubscribeRequestParams;
-    optional 0 "_meta" meta, required 1 "uri" uri, ..extra
+    required 0 "uri" uri, optional 1 "_meta" meta, ..extra
 }
 
 /// Text contents of a resource or of a part of one.
@@ -779,15 +779,15 @@ codec::object! { SubscribeRequestParams;
 /// [Specification](https://modelcontextprotocol.io/specification/2025-11-25/schema#textresourcecontents)
 #[derive(Clone, Debug, PartialEq)]
 pub struct TextResourceContents {
-    /// Metadata attached to the object. The protocol reserves some keys, such as those with the prefix
-    /// `io.modelcontextprotocol/` since 2025-11-25. In JSON, it is `_meta`. Since revision 2025-06-18.
-    pub meta: Option<JsonObject>,
+    /// The URI of these contents. It may identify a part of the requested resource.
+    pub uri: String,
     /// The MIME type of the text, such as `text/markdown`. If absent, the type is unknown.
     pub mime_type: Option<String>,
     /// The text. Data that cannot be represented as text belongs in [`BlobResourceContents`].
     pub text: String,
-    /// The URI of these contents. It may identify a part of the requested resource.
-    pub uri: String,
+    /// Metadata attached to the object. The protocol reserves some keys, such as those with the prefix
+    /// `io.modelcontextprotocol/` since 2025-11-25. In JSON, it is `_meta`. Since revision 2025-06-18.
+    pub meta: Option<JsonObject>,
     /// Members that the schema does not define.
     pub extra: Extra<Self>,
 }
@@ -795,15 +795,8 @@ pub struct TextResourceContents {
 impl TextResourceContents {
     /// Creates a `TextResourceContents` from its required members.
     #[must_use]
-    pub fn new(text: impl Into<String>, uri: impl Into<String>) -> Self {
-        Self { meta: None, mime_type: None, text: text.into(), uri: uri.into(), extra: Default::default() }
-    }
-
-    /// Sets `_meta`.
-    #[must_use]
-    pub fn with_meta(mut self, meta: impl Into<JsonObject>) -> Self {
-        self.meta = Some(meta.into());
-        self
+    pub fn new(uri: impl Into<String>, text: impl Into<String>) -> Self {
+        Self { uri: uri.into(), mime_type: None, text: text.into(), meta: None, extra: Default::default() }
     }
 
     /// Sets `mimeType`.
@@ -812,10 +805,17 @@ impl TextResourceContents {
         self.mime_type = Some(mime_type.into());
         self
     }
+
+    /// Sets `_meta`.
+    #[must_use]
+    pub fn with_meta(mut self, meta: impl Into<JsonObject>) -> Self {
+        self.meta = Some(meta.into());
+        self
+    }
 }
 
 codec::object! { TextResourceContents;
-    optional 0 "_meta" meta, optional 1 "mimeType" mime_type, required 2 "text" text, required 3 "uri" uri, ..extra
+    required 0 "uri" uri, optional 1 "mimeType" mime_type, required 2 "text" text, optional 3 "_meta" meta, ..extra
 }
 
 /// Cancels a subscription made with `resources/subscribe`.
@@ -847,7 +847,7 @@ impl UnsubscribeRequest {
 }
 
 codec::object! { UnsubscribeRequest;
-    required 0 "id" id, constant 1 "jsonrpc" = Str("2.0"), constant 2 "method" = Str("resources/unsubscribe"),
+    constant 0 "jsonrpc" = Str("2.0"), required 1 "id" id, constant 2 "method" = Str("resources/unsubscribe"),
     required 3 "params" params, ..extra
 }
 
@@ -865,11 +865,11 @@ impl crate::Request for UnsubscribeRequest {
 /// [Specification](https://modelcontextprotocol.io/specification/2025-11-25/schema#unsubscriberequestparams)
 #[derive(Clone, Debug, PartialEq)]
 pub struct UnsubscribeRequestParams {
+    /// The URI of the subscribed resource.
+    pub uri: String,
     /// Metadata attached to the object. The protocol reserves some keys, such as those with the prefix
     /// `io.modelcontextprotocol/` since 2025-11-25. In JSON, it is `_meta`. Since revision 2025-11-25.
     pub meta: Option<Meta>,
-    /// The URI of the subscribed resource.
-    pub uri: String,
     /// Members that the schema does not define.
     pub extra: Extra<Self>,
 }
@@ -878,7 +878,7 @@ impl UnsubscribeRequestParams {
     /// Creates a `UnsubscribeRequestParams` from its required members.
     #[must_use]
     pub fn new(uri: impl Into<String>) -> Self {
-        Self { meta: None, uri: uri.into(), extra: Default::default() }
+        Self { uri: uri.into(), meta: None, extra: Default::default() }
     }
 
     /// Sets `_meta`.
@@ -890,7 +890,7 @@ impl UnsubscribeRequestParams {
 }
 
 codec::object! { UnsubscribeRequestParams;
-    optional 0 "_meta" meta, required 1 "uri" uri, ..extra
+    required 0 "uri" uri, optional 1 "_meta" meta, ..extra
 }
 
 codec::serde_impls! {

@@ -43,7 +43,7 @@ impl ListRootsRequest {
 }
 
 codec::object! { ListRootsRequest;
-    required 0 "id" id, constant 1 "jsonrpc" = Str("2.0"), constant 2 "method" = Str("roots/list"),
+    constant 0 "jsonrpc" = Str("2.0"), required 1 "id" id, constant 2 "method" = Str("roots/list"),
     optional 3 "params" params, ..extra
 }
 
@@ -60,11 +60,11 @@ impl crate::Request for ListRootsRequest {
 /// [Specification](https://modelcontextprotocol.io/specification/2025-11-25/schema#listrootsresult)
 #[derive(Clone, Debug, PartialEq)]
 pub struct ListRootsResult {
+    /// The roots. The list may be empty.
+    pub roots: Vec<Root>,
     /// Metadata attached to the object. The protocol reserves some keys, such as those with the prefix
     /// `io.modelcontextprotocol/` since 2025-11-25. In JSON, it is `_meta`. Until revision 2025-11-25.
     pub meta: Option<JsonObject>,
-    /// The roots. The list may be empty.
-    pub roots: Vec<Root>,
     /// Members that the schema does not define.
     pub extra: Extra<Self>,
 }
@@ -73,7 +73,7 @@ impl ListRootsResult {
     /// Creates a `ListRootsResult` from its required members.
     #[must_use]
     pub fn new(roots: impl Into<Vec<Root>>) -> Self {
-        Self { meta: None, roots: roots.into(), extra: Default::default() }
+        Self { roots: roots.into(), meta: None, extra: Default::default() }
     }
 
     /// Sets `_meta`.
@@ -85,7 +85,7 @@ impl ListRootsResult {
 }
 
 codec::object! { ListRootsResult;
-    optional 0 "_meta" meta, required 1 "roots" roots, ..extra
+    required 0 "roots" roots, optional 1 "_meta" meta, ..extra
 }
 
 /// A directory or file of the client that a server should work on.
@@ -97,13 +97,13 @@ codec::object! { ListRootsResult;
 /// [Specification](https://modelcontextprotocol.io/specification/2025-11-25/schema#root)
 #[derive(Clone, Debug, PartialEq)]
 pub struct Root {
+    /// The URI of the root. It must begin with `file://`. Later revisions may allow other schemes.
+    pub uri: String,
+    /// The display name of the root, such as the name of a project.
+    pub name: Option<String>,
     /// Metadata attached to the object. The protocol reserves some keys, such as those with the prefix
     /// `io.modelcontextprotocol/` since 2025-11-25. In JSON, it is `_meta`. Since revision 2025-06-18.
     pub meta: Option<JsonObject>,
-    /// The display name of the root, such as the name of a project.
-    pub name: Option<String>,
-    /// The URI of the root. It must begin with `file://`. Later revisions may allow other schemes.
-    pub uri: String,
     /// Members that the schema does not define.
     pub extra: Extra<Self>,
 }
@@ -112,14 +112,7 @@ impl Root {
     /// Creates a `Root` from its required members.
     #[must_use]
     pub fn new(uri: impl Into<String>) -> Self {
-        Self { meta: None, name: None, uri: uri.into(), extra: Default::default() }
-    }
-
-    /// Sets `_meta`.
-    #[must_use]
-    pub fn with_meta(mut self, meta: impl Into<JsonObject>) -> Self {
-        self.meta = Some(meta.into());
-        self
+        Self { uri: uri.into(), name: None, meta: None, extra: Default::default() }
     }
 
     /// Sets `name`.
@@ -128,10 +121,17 @@ impl Root {
         self.name = Some(name.into());
         self
     }
+
+    /// Sets `_meta`.
+    #[must_use]
+    pub fn with_meta(mut self, meta: impl Into<JsonObject>) -> Self {
+        self.meta = Some(meta.into());
+        self
+    }
 }
 
 codec::object! { Root;
-    optional 0 "_meta" meta, optional 1 "name" name, required 2 "uri" uri, ..extra
+    required 0 "uri" uri, optional 1 "name" name, optional 2 "_meta" meta, ..extra
 }
 
 /// Notifies the server that the client's roots have changed.

@@ -40,7 +40,7 @@ impl CreateMessageRequest {
 }
 
 codec::object! { CreateMessageRequest;
-    required 0 "id" id, constant 1 "jsonrpc" = Str("2.0"), constant 2 "method" = Str("sampling/createMessage"),
+    constant 0 "jsonrpc" = Str("2.0"), required 1 "id" id, constant 2 "method" = Str("sampling/createMessage"),
     required 3 "params" params, ..extra
 }
 
@@ -67,37 +67,37 @@ impl TaskRequest for CreateMessageRequest {
 /// [Specification](https://modelcontextprotocol.io/specification/2025-11-25/schema#createmessagerequestparams)
 #[derive(Clone, Debug, PartialEq)]
 pub struct CreateMessageRequestParams {
-    /// Metadata attached to the object. The protocol reserves some keys, such as those with the prefix
-    /// `io.modelcontextprotocol/` since 2025-11-25. In JSON, it is `_meta`. Only in revision 2025-11-25.
-    pub meta: Option<Meta>,
+    /// The messages of the conversation so far, in chronological order.
+    pub messages: Vec<SamplingMessage>,
+    /// The preferences for selecting a model. The client may ignore them.
+    pub model_preferences: Option<ModelPreferences>,
+    /// The system prompt to use. The client may modify or omit it without notice.
+    pub system_prompt: Option<String>,
     /// The servers whose context the client should add to the prompt. The client may ignore it. If absent, the value
     /// defaults to `none` since 2025-11-25. Earlier revisions define no default.
     pub include_context: Option<CreateMessageRequestParamsIncludeContext>,
+    /// The randomness of the output. Higher values give more random output. The model provider defines the range and
+    /// the default, which applies if this member is absent.
+    pub temperature: Option<Number>,
     /// The maximum number of tokens to generate. The client may generate fewer.
     pub max_tokens: i64,
-    /// The messages of the conversation so far, in chronological order.
-    pub messages: Vec<SamplingMessage>,
-    /// Parameters for the model provider, in a provider-specific format. The client may forward, modify or drop them.
-    pub metadata: Option<JsonObject>,
-    /// The preferences for selecting a model. The client may ignore them.
-    pub model_preferences: Option<ModelPreferences>,
     /// The strings that stop the generation when the model produces them. The client may ignore them.
     pub stop_sequences: Option<Vec<String>>,
-    /// The system prompt to use. The client may modify or omit it without notice.
-    pub system_prompt: Option<String>,
+    /// Parameters for the model provider, in a provider-specific format. The client may forward, modify or drop them.
+    pub metadata: Option<JsonObject>,
+    /// The tools that the model can use. The server executes them and sends the results in another request. Clients
+    /// without the `sampling.tools` capability must respond with an error. Since revision 2025-11-25.
+    pub tools: Option<Vec<Tool>>,
+    /// The setting that controls the use of `tools`. If absent, the model decides whether to use them. Clients without
+    /// the `sampling.tools` capability must respond with an error. Since revision 2025-11-25.
+    pub tool_choice: Option<ToolChoice>,
     /// The settings for running the request as a task. If present, the client responds immediately with a
     /// [`CreateTaskResult`]. If absent, the request runs normally. Clients that do not declare
     /// `tasks.requests.sampling.createMessage` ignore it. Only in revision 2025-11-25.
     pub task: Option<TaskMetadata>,
-    /// The randomness of the output. Higher values give more random output. The model provider defines the range and
-    /// the default, which applies if this member is absent.
-    pub temperature: Option<Number>,
-    /// The setting that controls the use of `tools`. If absent, the model decides whether to use them. Clients without
-    /// the `sampling.tools` capability must respond with an error. Since revision 2025-11-25.
-    pub tool_choice: Option<ToolChoice>,
-    /// The tools that the model can use. The server executes them and sends the results in another request. Clients
-    /// without the `sampling.tools` capability must respond with an error. Since revision 2025-11-25.
-    pub tools: Option<Vec<Tool>>,
+    /// Metadata attached to the object. The protocol reserves some keys, such as those with the prefix
+    /// `io.modelcontextprotocol/` since 2025-11-25. In JSON, it is `_meta`. Only in revision 2025-11-25.
+    pub meta: Option<Meta>,
     /// Members that the schema does not define.
     pub extra: Extra<Self>,
 }
@@ -105,28 +105,35 @@ pub struct CreateMessageRequestParams {
 impl CreateMessageRequestParams {
     /// Creates a `CreateMessageRequestParams` from its required members.
     #[must_use]
-    pub fn new(max_tokens: i64, messages: impl Into<Vec<SamplingMessage>>) -> Self {
+    pub fn new(messages: impl Into<Vec<SamplingMessage>>, max_tokens: i64) -> Self {
         Self {
-            meta: None,
-            include_context: None,
-            max_tokens,
             messages: messages.into(),
-            metadata: None,
             model_preferences: None,
-            stop_sequences: None,
             system_prompt: None,
-            task: None,
+            include_context: None,
             temperature: None,
-            tool_choice: None,
+            max_tokens,
+            stop_sequences: None,
+            metadata: None,
             tools: None,
+            tool_choice: None,
+            task: None,
+            meta: None,
             extra: Default::default(),
         }
     }
 
-    /// Sets `_meta`.
+    /// Sets `modelPreferences`.
     #[must_use]
-    pub fn with_meta(mut self, meta: impl Into<Meta>) -> Self {
-        self.meta = Some(meta.into());
+    pub fn with_model_preferences(mut self, model_preferences: impl Into<ModelPreferences>) -> Self {
+        self.model_preferences = Some(model_preferences.into());
+        self
+    }
+
+    /// Sets `systemPrompt`.
+    #[must_use]
+    pub fn with_system_prompt(mut self, system_prompt: impl Into<String>) -> Self {
+        self.system_prompt = Some(system_prompt.into());
         self
     }
 
@@ -140,17 +147,10 @@ impl CreateMessageRequestParams {
         self
     }
 
-    /// Sets `metadata`.
+    /// Sets `temperature`.
     #[must_use]
-    pub fn with_metadata(mut self, metadata: impl Into<JsonObject>) -> Self {
-        self.metadata = Some(metadata.into());
-        self
-    }
-
-    /// Sets `modelPreferences`.
-    #[must_use]
-    pub fn with_model_preferences(mut self, model_preferences: impl Into<ModelPreferences>) -> Self {
-        self.model_preferences = Some(model_preferences.into());
+    pub fn with_temperature(mut self, temperature: impl Into<Number>) -> Self {
+        self.temperature = Some(temperature.into());
         self
     }
 
@@ -161,24 +161,17 @@ impl CreateMessageRequestParams {
         self
     }
 
-    /// Sets `systemPrompt`.
+    /// Sets `metadata`.
     #[must_use]
-    pub fn with_system_prompt(mut self, system_prompt: impl Into<String>) -> Self {
-        self.system_prompt = Some(system_prompt.into());
+    pub fn with_metadata(mut self, metadata: impl Into<JsonObject>) -> Self {
+        self.metadata = Some(metadata.into());
         self
     }
 
-    /// Sets `task`.
+    /// Sets `tools`.
     #[must_use]
-    pub fn with_task(mut self, task: impl Into<TaskMetadata>) -> Self {
-        self.task = Some(task.into());
-        self
-    }
-
-    /// Sets `temperature`.
-    #[must_use]
-    pub fn with_temperature(mut self, temperature: impl Into<Number>) -> Self {
-        self.temperature = Some(temperature.into());
+    pub fn with_tools(mut self, tools: impl Into<Vec<Tool>>) -> Self {
+        self.tools = Some(tools.into());
         self
     }
 
@@ -189,19 +182,27 @@ impl CreateMessageRequestParams {
         self
     }
 
-    /// Sets `tools`.
+    /// Sets `task`.
     #[must_use]
-    pub fn with_tools(mut self, tools: impl Into<Vec<Tool>>) -> Self {
-        self.tools = Some(tools.into());
+    pub fn with_task(mut self, task: impl Into<TaskMetadata>) -> Self {
+        self.task = Some(task.into());
+        self
+    }
+
+    /// Sets `_meta`.
+    #[must_use]
+    pub fn with_meta(mut self, meta: impl Into<Meta>) -> Self {
+        self.meta = Some(meta.into());
         self
     }
 }
 
 codec::object! { CreateMessageRequestParams;
-    optional 0 "_meta" meta, optional 1 "includeContext" include_context, required 2 "maxTokens" max_tokens,
-    required 3 "messages" messages, optional 4 "metadata" metadata, optional 5 "modelPreferences" model_preferences,
-    optional 6 "stopSequences" stop_sequences, optional 7 "systemPrompt" system_prompt, optional 8 "task" task,
-    optional 9 "temperature" temperature, optional 10 "toolChoice" tool_choice, optional 11 "tools" tools, ..extra
+    required 0 "messages" messages, optional 1 "modelPreferences" model_preferences,
+    optional 2 "systemPrompt" system_prompt, optional 3 "includeContext" include_context,
+    optional 4 "temperature" temperature, required 5 "maxTokens" max_tokens, optional 6 "stopSequences" stop_sequences,
+    optional 7 "metadata" metadata, optional 8 "tools" tools, optional 9 "toolChoice" tool_choice,
+    optional 10 "task" task, optional 11 "_meta" meta, ..extra
 }
 
 /// The servers whose context the client should add to a prompt.
@@ -209,20 +210,20 @@ codec::object! { CreateMessageRequestParams;
 /// Since revision 2024-11-05. Used by [`CreateMessageRequestParams`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum CreateMessageRequestParamsIncludeContext {
-    /// `"allServers"`: The context of all servers that the client is connected to. Since 2025-11-25, servers should use
-    /// it only if the client declares the `sampling.context` capability.
-    #[deprecated(note = "since revision 2025-11-25: Leave includeContext out, or set it to none.")]
-    AllServers,
     /// `"none"`: No context. This is the default since 2025-11-25.
     None_,
     /// `"thisServer"`: The context of the requesting server. Since 2025-11-25, servers should use it only if the client
     /// declares the `sampling.context` capability.
     #[deprecated(note = "since revision 2025-11-25: Leave includeContext out, or set it to none.")]
     ThisServer,
+    /// `"allServers"`: The context of all servers that the client is connected to. Since 2025-11-25, servers should use
+    /// it only if the client declares the `sampling.context` capability.
+    #[deprecated(note = "since revision 2025-11-25: Leave includeContext out, or set it to none.")]
+    AllServers,
 }
 
 codec::string_enum! { CreateMessageRequestParamsIncludeContext;
-    AllServers = "allServers", None_ = "none", ThisServer = "thisServer",
+    None_ = "none", ThisServer = "thisServer", AllServers = "allServers",
 }
 
 /// A message generated by the client's language model.
@@ -236,18 +237,18 @@ codec::string_enum! { CreateMessageRequestParamsIncludeContext;
 /// [Specification](https://modelcontextprotocol.io/specification/2025-11-25/schema#createmessageresult)
 #[derive(Clone, Debug, PartialEq)]
 pub struct CreateMessageResult {
-    /// Metadata attached to the object. The protocol reserves some keys, such as those with the prefix
-    /// `io.modelcontextprotocol/` since 2025-11-25. In JSON, it is `_meta`.
-    pub meta: Option<JsonObject>,
+    /// The role of the message. It is `assistant`, because a model generated the message.
+    pub role: Role,
     /// The content of the message, as a single block or a list of blocks.
     pub content: Content,
     /// The name of the model that the client selected.
     pub model: String,
-    /// The role of the message. It is `assistant`, because a model generated the message.
-    pub role: Role,
     /// The reason why the generation stopped. Standard values are `endTurn`, `stopSequence`, `maxTokens` and `toolUse`
     /// (the model requests tool calls). Any other string is allowed. If absent, the reason is unknown.
     pub stop_reason: Option<String>,
+    /// Metadata attached to the object. The protocol reserves some keys, such as those with the prefix
+    /// `io.modelcontextprotocol/` since 2025-11-25. In JSON, it is `_meta`.
+    pub meta: Option<JsonObject>,
     /// Members that the schema does not define.
     pub extra: Extra<Self>,
 }
@@ -255,22 +256,15 @@ pub struct CreateMessageResult {
 impl CreateMessageResult {
     /// Creates a `CreateMessageResult` from its required members.
     #[must_use]
-    pub fn new(content: impl Into<Content>, model: impl Into<String>, role: impl Into<Role>) -> Self {
+    pub fn new(role: impl Into<Role>, content: impl Into<Content>, model: impl Into<String>) -> Self {
         Self {
-            meta: None,
+            role: role.into(),
             content: content.into(),
             model: model.into(),
-            role: role.into(),
             stop_reason: None,
+            meta: None,
             extra: Default::default(),
         }
-    }
-
-    /// Sets `_meta`.
-    #[must_use]
-    pub fn with_meta(mut self, meta: impl Into<JsonObject>) -> Self {
-        self.meta = Some(meta.into());
-        self
     }
 
     /// Sets `stopReason`.
@@ -279,11 +273,18 @@ impl CreateMessageResult {
         self.stop_reason = Some(stop_reason.into());
         self
     }
+
+    /// Sets `_meta`.
+    #[must_use]
+    pub fn with_meta(mut self, meta: impl Into<JsonObject>) -> Self {
+        self.meta = Some(meta.into());
+        self
+    }
 }
 
 codec::object! { CreateMessageResult;
-    optional 0 "_meta" meta, required 1 "content" content, required 2 "model" model, required 3 "role" role,
-    optional 4 "stopReason" stop_reason, ..extra
+    required 0 "role" role, required 1 "content" content, required 2 "model" model, optional 3 "stopReason" stop_reason,
+    optional 4 "_meta" meta, ..extra
 }
 
 /// The content of a message in a sampling conversation.
@@ -374,15 +375,15 @@ codec::object! { ModelHint;
 /// [Specification](https://modelcontextprotocol.io/specification/2025-11-25/schema#modelpreferences)
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct ModelPreferences {
-    /// The importance of low cost, from 0 (not important) to 1 (most important).
-    pub cost_priority: Option<ModelPreferencesCostPriority>,
     /// Hints about the models to use, in order of preference. The client must use the first hint that matches. Hints
     /// take precedence over the priorities, which help to select among several matching models.
     pub hints: Option<Vec<ModelHint>>,
-    /// The importance of the model's capabilities, from 0 (not important) to 1 (most important).
-    pub intelligence_priority: Option<ModelPreferencesIntelligencePriority>,
+    /// The importance of low cost, from 0 (not important) to 1 (most important).
+    pub cost_priority: Option<ModelPreferencesCostPriority>,
     /// The importance of low latency, from 0 (not important) to 1 (most important).
     pub speed_priority: Option<ModelPreferencesSpeedPriority>,
+    /// The importance of the model's capabilities, from 0 (not important) to 1 (most important).
+    pub intelligence_priority: Option<ModelPreferencesIntelligencePriority>,
     /// Members that the schema does not define.
     pub extra: Extra<Self>,
 }
@@ -394,6 +395,13 @@ impl ModelPreferences {
         Self::default()
     }
 
+    /// Sets `hints`.
+    #[must_use]
+    pub fn with_hints(mut self, hints: impl Into<Vec<ModelHint>>) -> Self {
+        self.hints = Some(hints.into());
+        self
+    }
+
     /// Sets `costPriority`.
     #[must_use]
     pub fn with_cost_priority(mut self, cost_priority: impl Into<ModelPreferencesCostPriority>) -> Self {
@@ -401,10 +409,10 @@ impl ModelPreferences {
         self
     }
 
-    /// Sets `hints`.
+    /// Sets `speedPriority`.
     #[must_use]
-    pub fn with_hints(mut self, hints: impl Into<Vec<ModelHint>>) -> Self {
-        self.hints = Some(hints.into());
+    pub fn with_speed_priority(mut self, speed_priority: impl Into<ModelPreferencesSpeedPriority>) -> Self {
+        self.speed_priority = Some(speed_priority.into());
         self
     }
 
@@ -417,18 +425,11 @@ impl ModelPreferences {
         self.intelligence_priority = Some(intelligence_priority.into());
         self
     }
-
-    /// Sets `speedPriority`.
-    #[must_use]
-    pub fn with_speed_priority(mut self, speed_priority: impl Into<ModelPreferencesSpeedPriority>) -> Self {
-        self.speed_priority = Some(speed_priority.into());
-        self
-    }
 }
 
 codec::object! { ModelPreferences;
-    optional 0 "costPriority" cost_priority, optional 1 "hints" hints,
-    optional 2 "intelligencePriority" intelligence_priority, optional 3 "speedPriority" speed_priority, ..extra
+    optional 0 "hints" hints, optional 1 "costPriority" cost_priority, optional 2 "speedPriority" speed_priority,
+    optional 3 "intelligencePriority" intelligence_priority, ..extra
 }
 
 /// The importance of low cost when selecting a model, from 0 (not important) to 1 (most important).
@@ -475,13 +476,13 @@ codec::bounded_number! { ModelPreferencesSpeedPriority(Number) from f64;
 /// [Specification](https://modelcontextprotocol.io/specification/2025-11-25/schema#samplingmessage)
 #[derive(Clone, Debug, PartialEq)]
 pub struct SamplingMessage {
+    /// The author of the message: the user or the model.
+    pub role: Role,
+    /// The content of the message, as a single block or a list of blocks.
+    pub content: Content,
     /// Metadata attached to the object. The protocol reserves some keys, such as those with the prefix
     /// `io.modelcontextprotocol/` since 2025-11-25. In JSON, it is `_meta`. Since revision 2025-11-25.
     pub meta: Option<JsonObject>,
-    /// The content of the message, as a single block or a list of blocks.
-    pub content: Content,
-    /// The author of the message: the user or the model.
-    pub role: Role,
     /// Members that the schema does not define.
     pub extra: Extra<Self>,
 }
@@ -489,8 +490,8 @@ pub struct SamplingMessage {
 impl SamplingMessage {
     /// Creates a `SamplingMessage` from its required members.
     #[must_use]
-    pub fn new(content: impl Into<Content>, role: impl Into<Role>) -> Self {
-        Self { meta: None, content: content.into(), role: role.into(), extra: Default::default() }
+    pub fn new(role: impl Into<Role>, content: impl Into<Content>) -> Self {
+        Self { role: role.into(), content: content.into(), meta: None, extra: Default::default() }
     }
 
     /// Sets `_meta`.
@@ -502,7 +503,7 @@ impl SamplingMessage {
 }
 
 codec::object! { SamplingMessage;
-    optional 0 "_meta" meta, required 1 "content" content, required 2 "role" role, ..extra
+    required 0 "role" role, required 1 "content" content, optional 2 "_meta" meta, ..extra
 }
 
 /// A content block in a conversation with a language model: text, an image, audio, a tool call or a tool result.
@@ -579,14 +580,14 @@ codec::object! { ToolChoice;
 pub enum ToolChoiceMode {
     /// `"auto"`: The model decides whether to use tools. This is the default.
     Auto,
-    /// `"none"`: The model must not use tools. Servers can use it to force a final message after many rounds.
-    None_,
     /// `"required"`: The model must use at least one tool before it completes.
     Required,
+    /// `"none"`: The model must not use tools. Servers can use it to force a final message after many rounds.
+    None_,
 }
 
 codec::string_enum! { ToolChoiceMode;
-    Auto = "auto", None_ = "none", Required = "required",
+    Auto = "auto", Required = "required", None_ = "none",
 }
 
 /// The result of a tool call that the model requested.
@@ -598,19 +599,19 @@ codec::string_enum! { ToolChoiceMode;
 /// [Specification](https://modelcontextprotocol.io/specification/2025-11-25/schema#toolresultcontent)
 #[derive(Clone, Debug, PartialEq)]
 pub struct ToolResultContent {
-    /// Metadata of the tool result. It should be sent unchanged with the conversation, so that the provider can use its
-    /// cache. In JSON, it is `_meta`.
-    pub meta: Option<JsonObject>,
+    /// The `id` of the corresponding [`ToolUseContent`].
+    pub tool_use_id: String,
     /// The result as content blocks for the model, in the same format as in [`CallToolResult`].
     ///
     /// [`CallToolResult`]: super::CallToolResult
     pub content: Vec<ContentBlock>,
-    /// Whether the tool call failed. If it did, `content` usually describes the error. If absent, the call succeeded.
-    pub is_error: Option<bool>,
     /// The result as a JSON object. It should conform to the `outputSchema` of the tool, if the tool has one.
     pub structured_content: Option<JsonObject>,
-    /// The `id` of the corresponding [`ToolUseContent`].
-    pub tool_use_id: String,
+    /// Whether the tool call failed. If it did, `content` usually describes the error. If absent, the call succeeded.
+    pub is_error: Option<bool>,
+    /// Metadata of the tool result. It should be sent unchanged with the conversation, so that the provider can use its
+    /// cache. In JSON, it is `_meta`.
+    pub meta: Option<JsonObject>,
     /// Members that the schema does not define.
     pub extra: Extra<Self>,
 }
@@ -618,21 +619,21 @@ pub struct ToolResultContent {
 impl ToolResultContent {
     /// Creates a `ToolResultContent` from its required members.
     #[must_use]
-    pub fn new(content: impl Into<Vec<ContentBlock>>, tool_use_id: impl Into<String>) -> Self {
+    pub fn new(tool_use_id: impl Into<String>, content: impl Into<Vec<ContentBlock>>) -> Self {
         Self {
-            meta: None,
-            content: content.into(),
-            is_error: None,
-            structured_content: None,
             tool_use_id: tool_use_id.into(),
+            content: content.into(),
+            structured_content: None,
+            is_error: None,
+            meta: None,
             extra: Default::default(),
         }
     }
 
-    /// Sets `_meta`.
+    /// Sets `structuredContent`.
     #[must_use]
-    pub fn with_meta(mut self, meta: impl Into<JsonObject>) -> Self {
-        self.meta = Some(meta.into());
+    pub fn with_structured_content(mut self, structured_content: impl Into<JsonObject>) -> Self {
+        self.structured_content = Some(structured_content.into());
         self
     }
 
@@ -643,18 +644,17 @@ impl ToolResultContent {
         self
     }
 
-    /// Sets `structuredContent`.
+    /// Sets `_meta`.
     #[must_use]
-    pub fn with_structured_content(mut self, structured_content: impl Into<JsonObject>) -> Self {
-        self.structured_content = Some(structured_content.into());
+    pub fn with_meta(mut self, meta: impl Into<JsonObject>) -> Self {
+        self.meta = Some(meta.into());
         self
     }
 }
 
 codec::object! { ToolResultContent;
-    optional 0 "_meta" meta, required 1 "content" content, optional 2 "isError" is_error,
-    optional 3 "structuredContent" structured_content, required 4 "toolUseId" tool_use_id,
-    constant 5 "type" = Str("tool_result"), ..extra
+    constant 0 "type" = Str("tool_result"), required 1 "toolUseId" tool_use_id, required 2 "content" content,
+    optional 3 "structuredContent" structured_content, optional 4 "isError" is_error, optional 5 "_meta" meta, ..extra
 }
 
 /// A tool call that the model requests.
@@ -666,16 +666,16 @@ codec::object! { ToolResultContent;
 /// [Specification](https://modelcontextprotocol.io/specification/2025-11-25/schema#toolusecontent)
 #[derive(Clone, Debug, PartialEq)]
 pub struct ToolUseContent {
-    /// Metadata of the tool call. It should be sent back unchanged with the conversation, so that the provider can use
-    /// its cache. In JSON, it is `_meta`.
-    pub meta: Option<JsonObject>,
     /// The ID of the tool call. The `toolUseId` of the result repeats it.
     pub id: String,
+    /// The name of the tool to call.
+    pub name: String,
     /// The arguments of the call, which should match the `inputSchema` of the tool. The model generates them, so
     /// validate them.
     pub input: JsonObject,
-    /// The name of the tool to call.
-    pub name: String,
+    /// Metadata of the tool call. It should be sent back unchanged with the conversation, so that the provider can use
+    /// its cache. In JSON, it is `_meta`.
+    pub meta: Option<JsonObject>,
     /// Members that the schema does not define.
     pub extra: Extra<Self>,
 }
@@ -683,8 +683,8 @@ pub struct ToolUseContent {
 impl ToolUseContent {
     /// Creates a `ToolUseContent` from its required members.
     #[must_use]
-    pub fn new(id: impl Into<String>, input: impl Into<JsonObject>, name: impl Into<String>) -> Self {
-        Self { meta: None, id: id.into(), input: input.into(), name: name.into(), extra: Default::default() }
+    pub fn new(id: impl Into<String>, name: impl Into<String>, input: impl Into<JsonObject>) -> Self {
+        Self { id: id.into(), name: name.into(), input: input.into(), meta: None, extra: Default::default() }
     }
 
     /// Sets `_meta`.
@@ -696,8 +696,8 @@ impl ToolUseContent {
 }
 
 codec::object! { ToolUseContent;
-    optional 0 "_meta" meta, required 1 "id" id, required 2 "input" input, required 3 "name" name,
-    constant 4 "type" = Str("tool_use"), ..extra
+    required 0 "id" id, constant 1 "type" = Str("tool_use"), required 2 "name" name, required 3 "input" input,
+    optional 4 "_meta" meta, ..extra
 }
 
 codec::serde_impls! {

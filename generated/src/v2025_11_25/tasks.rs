@@ -38,7 +38,7 @@ impl CancelTaskRequest {
 }
 
 codec::object! { CancelTaskRequest;
-    required 0 "id" id, constant 1 "jsonrpc" = Str("2.0"), constant 2 "method" = Str("tasks/cancel"),
+    constant 0 "jsonrpc" = Str("2.0"), required 1 "id" id, constant 2 "method" = Str("tasks/cancel"),
     required 3 "params" params, ..extra
 }
 
@@ -81,25 +81,25 @@ codec::object! { CancelTaskRequestParams;
 /// [Specification](https://modelcontextprotocol.io/specification/2025-11-25/schema#canceltaskresult)
 #[derive(Clone, Debug, PartialEq)]
 pub struct CancelTaskResult {
-    /// Metadata attached to the object. The protocol reserves some keys, such as those with the prefix
-    /// `io.modelcontextprotocol/` since 2025-11-25. In JSON, it is `_meta`.
-    pub meta: Option<JsonObject>,
-    /// The time when the task was created, as an ISO 8601 timestamp.
-    pub created_at: String,
-    /// The time when the task was last updated, as an ISO 8601 timestamp.
-    pub last_updated_at: String,
-    /// The suggested interval between `tasks/get` requests, in milliseconds. A cancelled task does not need further
-    /// polling.
-    pub poll_interval: Option<i64>,
+    /// The ID of the cancelled task.
+    pub task_id: String,
     /// The status of the task, which is `cancelled`.
     pub status: TaskStatus,
     /// A description of the status for people, such as the reason for the cancellation.
     pub status_message: Option<String>,
-    /// The ID of the cancelled task.
-    pub task_id: String,
+    /// The time when the task was created, as an ISO 8601 timestamp.
+    pub created_at: String,
+    /// The time when the task was last updated, as an ISO 8601 timestamp.
+    pub last_updated_at: String,
     /// The maximum time to keep the task, in milliseconds after `createdAt`. The receiver may delete a cancelled task
     /// earlier. The value `null` means no limit. The member `ttl` is required. `None` is `null`.
     pub ttl: Option<i64>,
+    /// The suggested interval between `tasks/get` requests, in milliseconds. A cancelled task does not need further
+    /// polling.
+    pub poll_interval: Option<i64>,
+    /// Metadata attached to the object. The protocol reserves some keys, such as those with the prefix
+    /// `io.modelcontextprotocol/` since 2025-11-25. In JSON, it is `_meta`.
+    pub meta: Option<JsonObject>,
     /// Members that the schema does not define.
     pub extra: Extra<Self>,
 }
@@ -108,29 +108,29 @@ impl CancelTaskResult {
     /// Creates a `CancelTaskResult` from its required members.
     #[must_use]
     pub fn new(
+        task_id: impl Into<String>,
+        status: impl Into<TaskStatus>,
         created_at: impl Into<String>,
         last_updated_at: impl Into<String>,
-        status: impl Into<TaskStatus>,
-        task_id: impl Into<String>,
         ttl: impl Into<Option<i64>>,
     ) -> Self {
         Self {
-            meta: None,
-            created_at: created_at.into(),
-            last_updated_at: last_updated_at.into(),
-            poll_interval: None,
+            task_id: task_id.into(),
             status: status.into(),
             status_message: None,
-            task_id: task_id.into(),
+            created_at: created_at.into(),
+            last_updated_at: last_updated_at.into(),
             ttl: ttl.into(),
+            poll_interval: None,
+            meta: None,
             extra: Default::default(),
         }
     }
 
-    /// Sets `_meta`.
+    /// Sets `statusMessage`.
     #[must_use]
-    pub fn with_meta(mut self, meta: impl Into<JsonObject>) -> Self {
-        self.meta = Some(meta.into());
+    pub fn with_status_message(mut self, status_message: impl Into<String>) -> Self {
+        self.status_message = Some(status_message.into());
         self
     }
 
@@ -141,18 +141,18 @@ impl CancelTaskResult {
         self
     }
 
-    /// Sets `statusMessage`.
+    /// Sets `_meta`.
     #[must_use]
-    pub fn with_status_message(mut self, status_message: impl Into<String>) -> Self {
-        self.status_message = Some(status_message.into());
+    pub fn with_meta(mut self, meta: impl Into<JsonObject>) -> Self {
+        self.meta = Some(meta.into());
         self
     }
 }
 
 codec::object! { CancelTaskResult;
-    optional 0 "_meta" meta, required 1 "createdAt" created_at, required 2 "lastUpdatedAt" last_updated_at,
-    optional 3 "pollInterval" poll_interval, required 4 "status" status, optional 5 "statusMessage" status_message,
-    required 6 "taskId" task_id, required 7 "ttl" ttl, ..extra
+    required 0 "taskId" task_id, required 1 "status" status, optional 2 "statusMessage" status_message,
+    required 3 "createdAt" created_at, required 4 "lastUpdatedAt" last_updated_at, required 5 "ttl" ttl,
+    optional 6 "pollInterval" poll_interval, optional 7 "_meta" meta, ..extra
 }
 
 /// The immediate result of a request that runs as a task.
@@ -163,11 +163,11 @@ codec::object! { CancelTaskResult;
 /// [Specification](https://modelcontextprotocol.io/specification/2025-11-25/schema#createtaskresult)
 #[derive(Clone, Debug, PartialEq)]
 pub struct CreateTaskResult {
+    /// The new task.
+    pub task: Task,
     /// Metadata of the result. For a tool call, `io.modelcontextprotocol/model-immediate-response` may contain text
     /// that lets the model continue while the task runs. This key is provisional. In JSON, it is `_meta`.
     pub meta: Option<JsonObject>,
-    /// The new task.
-    pub task: Task,
     /// Members that the schema does not define.
     pub extra: Extra<Self>,
 }
@@ -176,7 +176,7 @@ impl CreateTaskResult {
     /// Creates a `CreateTaskResult` from its required members.
     #[must_use]
     pub fn new(task: impl Into<Task>) -> Self {
-        Self { meta: None, task: task.into(), extra: Default::default() }
+        Self { task: task.into(), meta: None, extra: Default::default() }
     }
 
     /// Sets `_meta`.
@@ -188,7 +188,7 @@ impl CreateTaskResult {
 }
 
 codec::object! { CreateTaskResult;
-    optional 0 "_meta" meta, required 1 "task" task, ..extra
+    required 0 "task" task, optional 1 "_meta" meta, ..extra
 }
 
 /// Gets the result of a task and waits for the task to end if necessary.
@@ -224,7 +224,7 @@ impl GetTaskPayloadRequest {
 }
 
 codec::object! { GetTaskPayloadRequest;
-    required 0 "id" id, constant 1 "jsonrpc" = Str("2.0"), constant 2 "method" = Str("tasks/result"),
+    constant 0 "jsonrpc" = Str("2.0"), required 1 "id" id, constant 2 "method" = Str("tasks/result"),
     required 3 "params" params, ..extra
 }
 
@@ -332,7 +332,7 @@ impl GetTaskRequest {
 }
 
 codec::object! { GetTaskRequest;
-    required 0 "id" id, constant 1 "jsonrpc" = Str("2.0"), constant 2 "method" = Str("tasks/get"),
+    constant 0 "jsonrpc" = Str("2.0"), required 1 "id" id, constant 2 "method" = Str("tasks/get"),
     required 3 "params" params, ..extra
 }
 
@@ -374,26 +374,26 @@ codec::object! { GetTaskRequestParams;
 /// [Specification](https://modelcontextprotocol.io/specification/2025-11-25/schema#gettaskresult)
 #[derive(Clone, Debug, PartialEq)]
 pub struct GetTaskResult {
-    /// Metadata attached to the object. The protocol reserves some keys, such as those with the prefix
-    /// `io.modelcontextprotocol/` since 2025-11-25. In JSON, it is `_meta`.
-    pub meta: Option<JsonObject>,
-    /// The time when the task was created, as an ISO 8601 timestamp.
-    pub created_at: String,
-    /// The time when the task was last updated, as an ISO 8601 timestamp.
-    pub last_updated_at: String,
-    /// The suggested interval between `tasks/get` requests, in milliseconds. Requestors should respect it. If absent,
-    /// the requestor chooses the interval.
-    pub poll_interval: Option<i64>,
+    /// The ID of the task.
+    pub task_id: String,
     /// The status of the task.
     pub status: TaskStatus,
     /// A description of the status for people, such as an error message.
     pub status_message: Option<String>,
-    /// The ID of the task.
-    pub task_id: String,
+    /// The time when the task was created, as an ISO 8601 timestamp.
+    pub created_at: String,
+    /// The time when the task was last updated, as an ISO 8601 timestamp.
+    pub last_updated_at: String,
     /// The time to keep the task, in milliseconds after `createdAt`. After that, the receiver may delete the task and
     /// its result, even if the task is not complete. The value `null` means no limit. The member `ttl` is required.
     /// `None` is `null`.
     pub ttl: Option<i64>,
+    /// The suggested interval between `tasks/get` requests, in milliseconds. Requestors should respect it. If absent,
+    /// the requestor chooses the interval.
+    pub poll_interval: Option<i64>,
+    /// Metadata attached to the object. The protocol reserves some keys, such as those with the prefix
+    /// `io.modelcontextprotocol/` since 2025-11-25. In JSON, it is `_meta`.
+    pub meta: Option<JsonObject>,
     /// Members that the schema does not define.
     pub extra: Extra<Self>,
 }
@@ -402,29 +402,29 @@ impl GetTaskResult {
     /// Creates a `GetTaskResult` from its required members.
     #[must_use]
     pub fn new(
+        task_id: impl Into<String>,
+        status: impl Into<TaskStatus>,
         created_at: impl Into<String>,
         last_updated_at: impl Into<String>,
-        status: impl Into<TaskStatus>,
-        task_id: impl Into<String>,
         ttl: impl Into<Option<i64>>,
     ) -> Self {
         Self {
-            meta: None,
-            created_at: created_at.into(),
-            last_updated_at: last_updated_at.into(),
-            poll_interval: None,
+            task_id: task_id.into(),
             status: status.into(),
             status_message: None,
-            task_id: task_id.into(),
+            created_at: created_at.into(),
+            last_updated_at: last_updated_at.into(),
             ttl: ttl.into(),
+            poll_interval: None,
+            meta: None,
             extra: Default::default(),
         }
     }
 
-    /// Sets `_meta`.
+    /// Sets `statusMessage`.
     #[must_use]
-    pub fn with_meta(mut self, meta: impl Into<JsonObject>) -> Self {
-        self.meta = Some(meta.into());
+    pub fn with_status_message(mut self, status_message: impl Into<String>) -> Self {
+        self.status_message = Some(status_message.into());
         self
     }
 
@@ -435,18 +435,18 @@ impl GetTaskResult {
         self
     }
 
-    /// Sets `statusMessage`.
+    /// Sets `_meta`.
     #[must_use]
-    pub fn with_status_message(mut self, status_message: impl Into<String>) -> Self {
-        self.status_message = Some(status_message.into());
+    pub fn with_meta(mut self, meta: impl Into<JsonObject>) -> Self {
+        self.meta = Some(meta.into());
         self
     }
 }
 
 codec::object! { GetTaskResult;
-    optional 0 "_meta" meta, required 1 "createdAt" created_at, required 2 "lastUpdatedAt" last_updated_at,
-    optional 3 "pollInterval" poll_interval, required 4 "status" status, optional 5 "statusMessage" status_message,
-    required 6 "taskId" task_id, required 7 "ttl" ttl, ..extra
+    required 0 "taskId" task_id, required 1 "status" status, optional 2 "statusMessage" status_message,
+    required 3 "createdAt" created_at, required 4 "lastUpdatedAt" last_updated_at, required 5 "ttl" ttl,
+    optional 6 "pollInterval" poll_interval, optional 7 "_meta" meta, ..extra
 }
 
 /// Lists the tasks of the requestor.
@@ -486,7 +486,7 @@ impl ListTasksRequest {
 }
 
 codec::object! { ListTasksRequest;
-    required 0 "id" id, constant 1 "jsonrpc" = Str("2.0"), constant 2 "method" = Str("tasks/list"),
+    constant 0 "jsonrpc" = Str("2.0"), required 1 "id" id, constant 2 "method" = Str("tasks/list"),
     optional 3 "params" params, ..extra
 }
 
@@ -505,13 +505,13 @@ impl crate::Request for ListTasksRequest {
 /// [Specification](https://modelcontextprotocol.io/specification/2025-11-25/schema#listtasksresult)
 #[derive(Clone, Debug, PartialEq)]
 pub struct ListTasksResult {
+    /// The tasks on this page, including those that have ended.
+    pub tasks: Vec<Task>,
+    /// The `cursor` for requesting the next page. If absent, this is the last page.
+    pub next_cursor: Option<String>,
     /// Metadata attached to the object. The protocol reserves some keys, such as those with the prefix
     /// `io.modelcontextprotocol/` since 2025-11-25. In JSON, it is `_meta`.
     pub meta: Option<JsonObject>,
-    /// The `cursor` for requesting the next page. If absent, this is the last page.
-    pub next_cursor: Option<String>,
-    /// The tasks on this page, including those that have ended.
-    pub tasks: Vec<Task>,
     /// Members that the schema does not define.
     pub extra: Extra<Self>,
 }
@@ -520,14 +520,7 @@ impl ListTasksResult {
     /// Creates a `ListTasksResult` from its required members.
     #[must_use]
     pub fn new(tasks: impl Into<Vec<Task>>) -> Self {
-        Self { meta: None, next_cursor: None, tasks: tasks.into(), extra: Default::default() }
-    }
-
-    /// Sets `_meta`.
-    #[must_use]
-    pub fn with_meta(mut self, meta: impl Into<JsonObject>) -> Self {
-        self.meta = Some(meta.into());
-        self
+        Self { tasks: tasks.into(), next_cursor: None, meta: None, extra: Default::default() }
     }
 
     /// Sets `nextCursor`.
@@ -536,10 +529,17 @@ impl ListTasksResult {
         self.next_cursor = Some(next_cursor.into());
         self
     }
+
+    /// Sets `_meta`.
+    #[must_use]
+    pub fn with_meta(mut self, meta: impl Into<JsonObject>) -> Self {
+        self.meta = Some(meta.into());
+        self
+    }
 }
 
 codec::object! { ListTasksResult;
-    optional 0 "_meta" meta, optional 1 "nextCursor" next_cursor, required 2 "tasks" tasks, ..extra
+    required 0 "tasks" tasks, optional 1 "nextCursor" next_cursor, optional 2 "_meta" meta, ..extra
 }
 
 /// The state of a request that runs in the background.
@@ -555,23 +555,23 @@ codec::object! { ListTasksResult;
 /// [Specification](https://modelcontextprotocol.io/specification/2025-11-25/schema#task)
 #[derive(Clone, Debug, PartialEq)]
 pub struct Task {
-    /// The time when the task was created, as an ISO 8601 timestamp.
-    pub created_at: String,
-    /// The time when the task was last updated, as an ISO 8601 timestamp.
-    pub last_updated_at: String,
-    /// The suggested interval between `tasks/get` requests, in milliseconds. Requestors should respect it. If absent,
-    /// the requestor chooses the interval.
-    pub poll_interval: Option<i64>,
+    /// The ID of the task. The receiver chooses it, and it is unique among the receiver's tasks.
+    pub task_id: String,
     /// The status of the task.
     pub status: TaskStatus,
     /// A description of the status for people, such as an error message.
     pub status_message: Option<String>,
-    /// The ID of the task. The receiver chooses it, and it is unique among the receiver's tasks.
-    pub task_id: String,
+    /// The time when the task was created, as an ISO 8601 timestamp.
+    pub created_at: String,
+    /// The time when the task was last updated, as an ISO 8601 timestamp.
+    pub last_updated_at: String,
     /// The time to keep the task, in milliseconds after `createdAt`. After that, the receiver may delete the task and
     /// its result, even if the task is not complete. The value `null` means no limit. The member `ttl` is required.
     /// `None` is `null`.
     pub ttl: Option<i64>,
+    /// The suggested interval between `tasks/get` requests, in milliseconds. Requestors should respect it. If absent,
+    /// the requestor chooses the interval.
+    pub poll_interval: Option<i64>,
     /// Members that the schema does not define.
     pub extra: Extra<Self>,
 }
@@ -580,29 +580,22 @@ impl Task {
     /// Creates a `Task` from its required members.
     #[must_use]
     pub fn new(
+        task_id: impl Into<String>,
+        status: impl Into<TaskStatus>,
         created_at: impl Into<String>,
         last_updated_at: impl Into<String>,
-        status: impl Into<TaskStatus>,
-        task_id: impl Into<String>,
         ttl: impl Into<Option<i64>>,
     ) -> Self {
         Self {
-            created_at: created_at.into(),
-            last_updated_at: last_updated_at.into(),
-            poll_interval: None,
+            task_id: task_id.into(),
             status: status.into(),
             status_message: None,
-            task_id: task_id.into(),
+            created_at: created_at.into(),
+            last_updated_at: last_updated_at.into(),
             ttl: ttl.into(),
+            poll_interval: None,
             extra: Default::default(),
         }
-    }
-
-    /// Sets `pollInterval`.
-    #[must_use]
-    pub fn with_poll_interval(mut self, poll_interval: i64) -> Self {
-        self.poll_interval = Some(poll_interval);
-        self
     }
 
     /// Sets `statusMessage`.
@@ -611,12 +604,19 @@ impl Task {
         self.status_message = Some(status_message.into());
         self
     }
+
+    /// Sets `pollInterval`.
+    #[must_use]
+    pub fn with_poll_interval(mut self, poll_interval: i64) -> Self {
+        self.poll_interval = Some(poll_interval);
+        self
+    }
 }
 
 codec::object! { Task;
-    required 0 "createdAt" created_at, required 1 "lastUpdatedAt" last_updated_at,
-    optional 2 "pollInterval" poll_interval, required 3 "status" status, optional 4 "statusMessage" status_message,
-    required 5 "taskId" task_id, required 6 "ttl" ttl, ..extra
+    required 0 "taskId" task_id, required 1 "status" status, optional 2 "statusMessage" status_message,
+    required 3 "createdAt" created_at, required 4 "lastUpdatedAt" last_updated_at, required 5 "ttl" ttl,
+    optional 6 "pollInterval" poll_interval, ..extra
 }
 
 /// The status of a task.
@@ -629,23 +629,23 @@ codec::object! { Task;
 /// [Specification](https://modelcontextprotocol.io/specification/2025-11-25/schema#taskstatus)
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum TaskStatus {
-    /// `"cancelled"`: The task was cancelled before it was complete. This status is final, even if the work continues.
-    Cancelled,
+    /// `"working"`: The task is in progress. This is the initial status.
+    Working,
+    /// `"input_required"`: The task requires input from the requestor. The requestor should call `tasks/result` to
+    /// receive the requests for input.
+    InputRequired,
     /// `"completed"`: The task is complete, and `tasks/result` returns its result. This status is final.
     Completed,
     /// `"failed"`: The task failed, and `tasks/result` returns the error. A tool result with `isError` set also counts
     /// as a failure. This status is final.
     Failed,
-    /// `"input_required"`: The task requires input from the requestor. The requestor should call `tasks/result` to
-    /// receive the requests for input.
-    InputRequired,
-    /// `"working"`: The task is in progress. This is the initial status.
-    Working,
+    /// `"cancelled"`: The task was cancelled before it was complete. This status is final, even if the work continues.
+    Cancelled,
 }
 
 codec::string_enum! { TaskStatus;
-    Cancelled = "cancelled", Completed = "completed", Failed = "failed", InputRequired = "input_required",
-    Working = "working",
+    Working = "working", InputRequired = "input_required", Completed = "completed", Failed = "failed",
+    Cancelled = "cancelled",
 }
 
 /// Notifies the requestor of a task that the status of the task has changed.
@@ -694,26 +694,26 @@ impl crate::Notification for TaskStatusNotification {
 /// [Specification](https://modelcontextprotocol.io/specification/2025-11-25/schema#taskstatusnotificationparams)
 #[derive(Clone, Debug, PartialEq)]
 pub struct TaskStatusNotificationParams {
-    /// Metadata attached to the object. The protocol reserves some keys, such as those with the prefix
-    /// `io.modelcontextprotocol/` since 2025-11-25. In JSON, it is `_meta`.
-    pub meta: Option<JsonObject>,
-    /// The time when the task was created, as an ISO 8601 timestamp.
-    pub created_at: String,
-    /// The time when the task was last updated, as an ISO 8601 timestamp.
-    pub last_updated_at: String,
-    /// The suggested interval between `tasks/get` requests, in milliseconds. Requestors should respect it. If absent,
-    /// the requestor chooses the interval.
-    pub poll_interval: Option<i64>,
+    /// The ID of the task.
+    pub task_id: String,
     /// The new status of the task.
     pub status: TaskStatus,
     /// A description of the status for people, such as an error message.
     pub status_message: Option<String>,
-    /// The ID of the task.
-    pub task_id: String,
+    /// The time when the task was created, as an ISO 8601 timestamp.
+    pub created_at: String,
+    /// The time when the task was last updated, as an ISO 8601 timestamp.
+    pub last_updated_at: String,
     /// The time to keep the task, in milliseconds after `createdAt`. After that, the receiver may delete the task and
     /// its result, even if the task is not complete. The value `null` means no limit. The member `ttl` is required.
     /// `None` is `null`.
     pub ttl: Option<i64>,
+    /// The suggested interval between `tasks/get` requests, in milliseconds. Requestors should respect it. If absent,
+    /// the requestor chooses the interval.
+    pub poll_interval: Option<i64>,
+    /// Metadata attached to the object. The protocol reserves some keys, such as those with the prefix
+    /// `io.modelcontextprotocol/` since 2025-11-25. In JSON, it is `_meta`.
+    pub meta: Option<JsonObject>,
     /// Members that the schema does not define.
     pub extra: Extra<Self>,
 }
@@ -722,29 +722,29 @@ impl TaskStatusNotificationParams {
     /// Creates a `TaskStatusNotificationParams` from its required members.
     #[must_use]
     pub fn new(
+        task_id: impl Into<String>,
+        status: impl Into<TaskStatus>,
         created_at: impl Into<String>,
         last_updated_at: impl Into<String>,
-        status: impl Into<TaskStatus>,
-        task_id: impl Into<String>,
         ttl: impl Into<Option<i64>>,
     ) -> Self {
         Self {
-            meta: None,
-            created_at: created_at.into(),
-            last_updated_at: last_updated_at.into(),
-            poll_interval: None,
+            task_id: task_id.into(),
             status: status.into(),
             status_message: None,
-            task_id: task_id.into(),
+            created_at: created_at.into(),
+            last_updated_at: last_updated_at.into(),
             ttl: ttl.into(),
+            poll_interval: None,
+            meta: None,
             extra: Default::default(),
         }
     }
 
-    /// Sets `_meta`.
+    /// Sets `statusMessage`.
     #[must_use]
-    pub fn with_meta(mut self, meta: impl Into<JsonObject>) -> Self {
-        self.meta = Some(meta.into());
+    pub fn with_status_message(mut self, status_message: impl Into<String>) -> Self {
+        self.status_message = Some(status_message.into());
         self
     }
 
@@ -755,18 +755,18 @@ impl TaskStatusNotificationParams {
         self
     }
 
-    /// Sets `statusMessage`.
+    /// Sets `_meta`.
     #[must_use]
-    pub fn with_status_message(mut self, status_message: impl Into<String>) -> Self {
-        self.status_message = Some(status_message.into());
+    pub fn with_meta(mut self, meta: impl Into<JsonObject>) -> Self {
+        self.meta = Some(meta.into());
         self
     }
 }
 
 codec::object! { TaskStatusNotificationParams;
-    optional 0 "_meta" meta, required 1 "createdAt" created_at, required 2 "lastUpdatedAt" last_updated_at,
-    optional 3 "pollInterval" poll_interval, required 4 "status" status, optional 5 "statusMessage" status_message,
-    required 6 "taskId" task_id, required 7 "ttl" ttl, ..extra
+    required 0 "taskId" task_id, required 1 "status" status, optional 2 "statusMessage" status_message,
+    required 3 "createdAt" created_at, required 4 "lastUpdatedAt" last_updated_at, required 5 "ttl" ttl,
+    optional 6 "pollInterval" poll_interval, optional 7 "_meta" meta, ..extra
 }
 
 codec::serde_impls! {

@@ -41,7 +41,7 @@ impl CallToolRequest {
 }
 
 codec::object! { CallToolRequest;
-    required 0 "id" id, constant 1 "jsonrpc" = Str("2.0"), constant 2 "method" = Str("tools/call"),
+    constant 0 "jsonrpc" = Str("2.0"), required 1 "id" id, constant 2 "method" = Str("tools/call"),
     required 3 "params" params, ..extra
 }
 
@@ -65,18 +65,18 @@ impl TaskRequest for CallToolRequest {
 /// [Specification](https://modelcontextprotocol.io/specification/2025-11-25/schema#calltoolrequestparams)
 #[derive(Clone, Debug, PartialEq)]
 pub struct CallToolRequestParams {
-    /// Metadata attached to the object. The protocol reserves some keys, such as those with the prefix
-    /// `io.modelcontextprotocol/` since 2025-11-25. In JSON, it is `_meta`. Since revision 2025-11-25.
-    pub meta: Option<Meta>,
-    /// The arguments by name, which must match the `inputSchema` of the tool. If absent, the call has no arguments.
-    pub arguments: Option<JsonObject>,
     /// The `name` of the tool. It is case-sensitive.
     pub name: String,
+    /// The arguments by name, which must match the `inputSchema` of the tool. If absent, the call has no arguments.
+    pub arguments: Option<JsonObject>,
     /// The settings for running the call as a task. If present, the server responds immediately with a
     /// [`CreateTaskResult`], and `tasks/result` returns the result of the tool later. If absent, the call runs
     /// normally. Use it only if the server declares `tasks.requests.tools.call` and the [`ToolExecution`] of the tool
     /// allows it. Only in revision 2025-11-25.
     pub task: Option<TaskMetadata>,
+    /// Metadata attached to the object. The protocol reserves some keys, such as those with the prefix
+    /// `io.modelcontextprotocol/` since 2025-11-25. In JSON, it is `_meta`. Since revision 2025-11-25.
+    pub meta: Option<Meta>,
     /// Members that the schema does not define.
     pub extra: Extra<Self>,
 }
@@ -85,14 +85,7 @@ impl CallToolRequestParams {
     /// Creates a `CallToolRequestParams` from its required members.
     #[must_use]
     pub fn new(name: impl Into<String>) -> Self {
-        Self { meta: None, arguments: None, name: name.into(), task: None, extra: Default::default() }
-    }
-
-    /// Sets `_meta`.
-    #[must_use]
-    pub fn with_meta(mut self, meta: impl Into<Meta>) -> Self {
-        self.meta = Some(meta.into());
-        self
+        Self { name: name.into(), arguments: None, task: None, meta: None, extra: Default::default() }
     }
 
     /// Sets `arguments`.
@@ -108,10 +101,17 @@ impl CallToolRequestParams {
         self.task = Some(task.into());
         self
     }
+
+    /// Sets `_meta`.
+    #[must_use]
+    pub fn with_meta(mut self, meta: impl Into<Meta>) -> Self {
+        self.meta = Some(meta.into());
+        self
+    }
 }
 
 codec::object! { CallToolRequestParams;
-    optional 0 "_meta" meta, optional 1 "arguments" arguments, required 2 "name" name, optional 3 "task" task, ..extra
+    required 0 "name" name, optional 1 "arguments" arguments, optional 2 "task" task, optional 3 "_meta" meta, ..extra
 }
 
 /// The result of a tool call, including failures of the tool.
@@ -127,17 +127,17 @@ codec::object! { CallToolRequestParams;
 /// [Specification](https://modelcontextprotocol.io/specification/2025-11-25/schema#calltoolresult)
 #[derive(Clone, Debug, PartialEq)]
 pub struct CallToolResult {
-    /// Metadata attached to the object. The protocol reserves some keys, such as those with the prefix
-    /// `io.modelcontextprotocol/` since 2025-11-25. In JSON, it is `_meta`.
-    pub meta: Option<JsonObject>,
     /// The result as content blocks for the model. The list may be empty.
     pub content: Vec<ContentBlock>,
-    /// Whether the tool failed. If it did, `content` describes the error. If absent, the call succeeded.
-    pub is_error: Option<bool>,
     /// The result for programs. It is a JSON object or, since 2026-07-28, any JSON value including `null`. It must
     /// conform to the `outputSchema` of the tool, if the tool has one. For compatibility with older clients, `content`
     /// should repeat it as text. Since revision 2025-06-18.
     pub structured_content: Option<JsonObject>,
+    /// Whether the tool failed. If it did, `content` describes the error. If absent, the call succeeded.
+    pub is_error: Option<bool>,
+    /// Metadata attached to the object. The protocol reserves some keys, such as those with the prefix
+    /// `io.modelcontextprotocol/` since 2025-11-25. In JSON, it is `_meta`.
+    pub meta: Option<JsonObject>,
     /// Members that the schema does not define.
     pub extra: Extra<Self>,
 }
@@ -147,18 +147,18 @@ impl CallToolResult {
     #[must_use]
     pub fn new(content: impl Into<Vec<ContentBlock>>) -> Self {
         Self {
-            meta: None,
             content: content.into(),
-            is_error: None,
             structured_content: None,
+            is_error: None,
+            meta: None,
             extra: Default::default(),
         }
     }
 
-    /// Sets `_meta`.
+    /// Sets `structuredContent`.
     #[must_use]
-    pub fn with_meta(mut self, meta: impl Into<JsonObject>) -> Self {
-        self.meta = Some(meta.into());
+    pub fn with_structured_content(mut self, structured_content: impl Into<JsonObject>) -> Self {
+        self.structured_content = Some(structured_content.into());
         self
     }
 
@@ -169,17 +169,17 @@ impl CallToolResult {
         self
     }
 
-    /// Sets `structuredContent`.
+    /// Sets `_meta`.
     #[must_use]
-    pub fn with_structured_content(mut self, structured_content: impl Into<JsonObject>) -> Self {
-        self.structured_content = Some(structured_content.into());
+    pub fn with_meta(mut self, meta: impl Into<JsonObject>) -> Self {
+        self.meta = Some(meta.into());
         self
     }
 }
 
 codec::object! { CallToolResult;
-    optional 0 "_meta" meta, required 1 "content" content, optional 2 "isError" is_error,
-    optional 3 "structuredContent" structured_content, ..extra
+    required 0 "content" content, optional 1 "structuredContent" structured_content, optional 2 "isError" is_error,
+    optional 3 "_meta" meta, ..extra
 }
 
 /// Lists the tools of the server.
@@ -218,7 +218,7 @@ impl ListToolsRequest {
 }
 
 codec::object! { ListToolsRequest;
-    required 0 "id" id, constant 1 "jsonrpc" = Str("2.0"), constant 2 "method" = Str("tools/list"),
+    constant 0 "jsonrpc" = Str("2.0"), required 1 "id" id, constant 2 "method" = Str("tools/list"),
     optional 3 "params" params, ..extra
 }
 
@@ -235,13 +235,13 @@ impl crate::Request for ListToolsRequest {
 /// [Specification](https://modelcontextprotocol.io/specification/2025-11-25/schema#listtoolsresult)
 #[derive(Clone, Debug, PartialEq)]
 pub struct ListToolsResult {
+    /// The tools on this page. Since 2026-07-28, their order should remain the same while the list does not change.
+    pub tools: Vec<Tool>,
+    /// The `cursor` for requesting the next page. If absent, this is the last page.
+    pub next_cursor: Option<String>,
     /// Metadata attached to the object. The protocol reserves some keys, such as those with the prefix
     /// `io.modelcontextprotocol/` since 2025-11-25. In JSON, it is `_meta`.
     pub meta: Option<JsonObject>,
-    /// The `cursor` for requesting the next page. If absent, this is the last page.
-    pub next_cursor: Option<String>,
-    /// The tools on this page. Since 2026-07-28, their order should remain the same while the list does not change.
-    pub tools: Vec<Tool>,
     /// Members that the schema does not define.
     pub extra: Extra<Self>,
 }
@@ -250,14 +250,7 @@ impl ListToolsResult {
     /// Creates a `ListToolsResult` from its required members.
     #[must_use]
     pub fn new(tools: impl Into<Vec<Tool>>) -> Self {
-        Self { meta: None, next_cursor: None, tools: tools.into(), extra: Default::default() }
-    }
-
-    /// Sets `_meta`.
-    #[must_use]
-    pub fn with_meta(mut self, meta: impl Into<JsonObject>) -> Self {
-        self.meta = Some(meta.into());
-        self
+        Self { tools: tools.into(), next_cursor: None, meta: None, extra: Default::default() }
     }
 
     /// Sets `nextCursor`.
@@ -266,10 +259,17 @@ impl ListToolsResult {
         self.next_cursor = Some(next_cursor.into());
         self
     }
+
+    /// Sets `_meta`.
+    #[must_use]
+    pub fn with_meta(mut self, meta: impl Into<JsonObject>) -> Self {
+        self.meta = Some(meta.into());
+        self
+    }
 }
 
 codec::object! { ListToolsResult;
-    optional 0 "_meta" meta, optional 1 "nextCursor" next_cursor, required 2 "tools" tools, ..extra
+    required 0 "tools" tools, optional 1 "nextCursor" next_cursor, optional 2 "_meta" meta, ..extra
 }
 
 /// A function of the server that a model can call.
@@ -283,31 +283,31 @@ codec::object! { ListToolsResult;
 /// [`CreateMessageRequestParams`]: super::CreateMessageRequestParams
 #[derive(Clone, Debug, PartialEq)]
 pub struct Tool {
-    /// Metadata attached to the object. The protocol reserves some keys, such as those with the prefix
-    /// `io.modelcontextprotocol/` since 2025-11-25. In JSON, it is `_meta`. Since revision 2025-06-18.
-    pub meta: Option<JsonObject>,
-    /// Hints about the behavior of the tool. They are reliable only if the server is trusted. Since revision
-    /// 2025-03-26.
-    pub annotations: Option<ToolAnnotations>,
-    /// The description of the tool and its use, which a client may pass to the model.
-    pub description: Option<String>,
-    /// The supported ways to run the tool, currently only as a task. If absent, the tool cannot run as a task. Only in
-    /// revision 2025-11-25.
-    pub execution: Option<ToolExecution>,
-    /// Icons for a user interface. A client that displays icons must support PNG and JPEG, and should support SVG and
-    /// WebP. Since revision 2025-11-25.
-    pub icons: Option<Vec<Icon>>,
-    /// The JSON Schema of the arguments, which are always a JSON object.
-    pub input_schema: ToolInputSchema,
     /// The name used to call the tool. It is unique within the server, but not across servers. Since 2025-11-25, it is
     /// case-sensitive and should consist of 1 to 128 characters: ASCII letters, digits, `_`, `-` and `.`.
     pub name: String,
-    /// The JSON Schema of `structuredContent` in the results of the tool. If absent, the structure is not specified.
-    /// Since revision 2025-06-18.
-    pub output_schema: Option<ToolOutputSchema>,
     /// The display name of the tool. If absent, clients display the `title` of `annotations`, or `name` if that is also
     /// absent. Since revision 2025-06-18.
     pub title: Option<String>,
+    /// The description of the tool and its use, which a client may pass to the model.
+    pub description: Option<String>,
+    /// The JSON Schema of the arguments, which are always a JSON object.
+    pub input_schema: ToolInputSchema,
+    /// The supported ways to run the tool, currently only as a task. If absent, the tool cannot run as a task. Only in
+    /// revision 2025-11-25.
+    pub execution: Option<ToolExecution>,
+    /// The JSON Schema of `structuredContent` in the results of the tool. If absent, the structure is not specified.
+    /// Since revision 2025-06-18.
+    pub output_schema: Option<ToolOutputSchema>,
+    /// Hints about the behavior of the tool. They are reliable only if the server is trusted. Since revision
+    /// 2025-03-26.
+    pub annotations: Option<ToolAnnotations>,
+    /// Icons for a user interface. A client that displays icons must support PNG and JPEG, and should support SVG and
+    /// WebP. Since revision 2025-11-25.
+    pub icons: Option<Vec<Icon>>,
+    /// Metadata attached to the object. The protocol reserves some keys, such as those with the prefix
+    /// `io.modelcontextprotocol/` since 2025-11-25. In JSON, it is `_meta`. Since revision 2025-06-18.
+    pub meta: Option<JsonObject>,
     /// Members that the schema does not define.
     pub extra: Extra<Self>,
 }
@@ -315,32 +315,25 @@ pub struct Tool {
 impl Tool {
     /// Creates a `Tool` from its required members.
     #[must_use]
-    pub fn new(input_schema: impl Into<ToolInputSchema>, name: impl Into<String>) -> Self {
+    pub fn new(name: impl Into<String>, input_schema: impl Into<ToolInputSchema>) -> Self {
         Self {
-            meta: None,
-            annotations: None,
-            description: None,
-            execution: None,
-            icons: None,
-            input_schema: input_schema.into(),
             name: name.into(),
-            output_schema: None,
             title: None,
+            description: None,
+            input_schema: input_schema.into(),
+            execution: None,
+            output_schema: None,
+            annotations: None,
+            icons: None,
+            meta: None,
             extra: Default::default(),
         }
     }
 
-    /// Sets `_meta`.
+    /// Sets `title`.
     #[must_use]
-    pub fn with_meta(mut self, meta: impl Into<JsonObject>) -> Self {
-        self.meta = Some(meta.into());
-        self
-    }
-
-    /// Sets `annotations`.
-    #[must_use]
-    pub fn with_annotations(mut self, annotations: impl Into<ToolAnnotations>) -> Self {
-        self.annotations = Some(annotations.into());
+    pub fn with_title(mut self, title: impl Into<String>) -> Self {
+        self.title = Some(title.into());
         self
     }
 
@@ -358,13 +351,6 @@ impl Tool {
         self
     }
 
-    /// Sets `icons`.
-    #[must_use]
-    pub fn with_icons(mut self, icons: impl Into<Vec<Icon>>) -> Self {
-        self.icons = Some(icons.into());
-        self
-    }
-
     /// Sets `outputSchema`.
     #[must_use]
     pub fn with_output_schema(mut self, output_schema: impl Into<ToolOutputSchema>) -> Self {
@@ -372,18 +358,32 @@ impl Tool {
         self
     }
 
-    /// Sets `title`.
+    /// Sets `annotations`.
     #[must_use]
-    pub fn with_title(mut self, title: impl Into<String>) -> Self {
-        self.title = Some(title.into());
+    pub fn with_annotations(mut self, annotations: impl Into<ToolAnnotations>) -> Self {
+        self.annotations = Some(annotations.into());
+        self
+    }
+
+    /// Sets `icons`.
+    #[must_use]
+    pub fn with_icons(mut self, icons: impl Into<Vec<Icon>>) -> Self {
+        self.icons = Some(icons.into());
+        self
+    }
+
+    /// Sets `_meta`.
+    #[must_use]
+    pub fn with_meta(mut self, meta: impl Into<JsonObject>) -> Self {
+        self.meta = Some(meta.into());
         self
     }
 }
 
 codec::object! { Tool;
-    optional 0 "_meta" meta, optional 1 "annotations" annotations, optional 2 "description" description,
-    optional 3 "execution" execution, optional 4 "icons" icons, required 5 "inputSchema" input_schema,
-    required 6 "name" name, optional 7 "outputSchema" output_schema, optional 8 "title" title, ..extra
+    required 0 "name" name, optional 1 "title" title, optional 2 "description" description,
+    required 3 "inputSchema" input_schema, optional 4 "execution" execution, optional 5 "outputSchema" output_schema,
+    optional 6 "annotations" annotations, optional 7 "icons" icons, optional 8 "_meta" meta, ..extra
 }
 
 /// The JSON Schema of a tool's arguments. Its root has the type `object`.
@@ -447,8 +447,8 @@ impl ToolInputSchema {
 }
 
 codec::object_text! { ToolInputSchema;
-    optional 0 "$schema"(String), optional 1 "properties"(Map<String, JsonObject>), optional 2 "required"(Vec<String>),
-    constant 3 "type" = Str("object"),
+    constant 0 "type" = Str("object"), optional 1 "$schema"(String), optional 2 "properties"(Map<String, JsonObject>),
+    optional 3 "required"(Vec<String>),
 }
 
 /// The JSON Schema of a tool's `structuredContent`. Its root has the type `object`.
@@ -512,8 +512,8 @@ impl ToolOutputSchema {
 }
 
 codec::object_text! { ToolOutputSchema;
-    optional 0 "$schema"(String), optional 1 "properties"(Map<String, JsonObject>), optional 2 "required"(Vec<String>),
-    constant 3 "type" = Str("object"),
+    constant 0 "type" = Str("object"), optional 1 "$schema"(String), optional 2 "properties"(Map<String, JsonObject>),
+    optional 3 "required"(Vec<String>),
 }
 
 /// Hints about the behavior of a tool.
@@ -526,6 +526,10 @@ codec::object_text! { ToolOutputSchema;
 /// [Specification](https://modelcontextprotocol.io/specification/2025-11-25/schema#toolannotations)
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct ToolAnnotations {
+    /// The display name of the tool, used if the `title` of the tool is absent.
+    pub title: Option<String>,
+    /// Whether the tool leaves its environment unmodified. The default is `false`.
+    pub read_only_hint: Option<bool>,
     /// Whether the tool may modify or delete existing data. If `false`, the tool only adds data. The default is `true`.
     /// It has no meaning if `readOnlyHint` is `true`.
     pub destructive_hint: Option<bool>,
@@ -535,10 +539,6 @@ pub struct ToolAnnotations {
     /// Whether the tool interacts with external entities, as a web search does. If `false`, its domain is closed, as
     /// that of a memory tool is. The default is `true`.
     pub open_world_hint: Option<bool>,
-    /// Whether the tool leaves its environment unmodified. The default is `false`.
-    pub read_only_hint: Option<bool>,
-    /// The display name of the tool, used if the `title` of the tool is absent.
-    pub title: Option<String>,
     /// Members that the schema does not define.
     pub extra: Extra<Self>,
 }
@@ -548,6 +548,20 @@ impl ToolAnnotations {
     #[must_use]
     pub fn new() -> Self {
         Self::default()
+    }
+
+    /// Sets `title`.
+    #[must_use]
+    pub fn with_title(mut self, title: impl Into<String>) -> Self {
+        self.title = Some(title.into());
+        self
+    }
+
+    /// Sets `readOnlyHint`.
+    #[must_use]
+    pub fn with_read_only_hint(mut self, read_only_hint: bool) -> Self {
+        self.read_only_hint = Some(read_only_hint);
+        self
     }
 
     /// Sets `destructiveHint`.
@@ -570,26 +584,11 @@ impl ToolAnnotations {
         self.open_world_hint = Some(open_world_hint);
         self
     }
-
-    /// Sets `readOnlyHint`.
-    #[must_use]
-    pub fn with_read_only_hint(mut self, read_only_hint: bool) -> Self {
-        self.read_only_hint = Some(read_only_hint);
-        self
-    }
-
-    /// Sets `title`.
-    #[must_use]
-    pub fn with_title(mut self, title: impl Into<String>) -> Self {
-        self.title = Some(title.into());
-        self
-    }
 }
 
 codec::object! { ToolAnnotations;
-    optional 0 "destructiveHint" destructive_hint, optional 1 "idempotentHint" idempotent_hint,
-    optional 2 "openWorldHint" open_world_hint, optional 3 "readOnlyHint" read_only_hint, optional 4 "title" title,
-    ..extra
+    optional 0 "title" title, optional 1 "readOnlyHint" read_only_hint, optional 2 "destructiveHint" destructive_hint,
+    optional 3 "idempotentHint" idempotent_hint, optional 4 "openWorldHint" open_world_hint, ..extra
 }
 
 /// The supported ways to run a tool.

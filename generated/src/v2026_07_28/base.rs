@@ -51,14 +51,14 @@ impl crate::Notification for CancelledNotification {
 /// [Specification](https://modelcontextprotocol.io/specification/2026-07-28/schema#cancellednotificationparams)
 #[derive(Clone, Debug, PartialEq)]
 pub struct CancelledNotificationParams {
-    /// Metadata attached to the object. The protocol reserves some keys, such as those with the prefix
-    /// `io.modelcontextprotocol/` since 2025-11-25. In JSON, it is `_meta`. Since revision 2025-11-25.
-    pub meta: Option<NotificationMetaObject>,
-    /// The reason for the cancellation, for logs or for the user.
-    pub reason: Option<String>,
     /// The ID of the client's request to cancel. If a server sends the notification, it is the ID of the
     /// `subscriptions/listen` request whose stream ends.
     pub request_id: RequestId,
+    /// The reason for the cancellation, for logs or for the user.
+    pub reason: Option<String>,
+    /// Metadata attached to the object. The protocol reserves some keys, such as those with the prefix
+    /// `io.modelcontextprotocol/` since 2025-11-25. In JSON, it is `_meta`. Since revision 2025-11-25.
+    pub meta: Option<NotificationMetaObject>,
     /// Members that the schema does not define.
     pub extra: Extra<Self>,
 }
@@ -67,14 +67,7 @@ impl CancelledNotificationParams {
     /// Creates a `CancelledNotificationParams` from its required members.
     #[must_use]
     pub fn new(request_id: impl Into<RequestId>) -> Self {
-        Self { meta: None, reason: None, request_id: request_id.into(), extra: Default::default() }
-    }
-
-    /// Sets `_meta`.
-    #[must_use]
-    pub fn with_meta(mut self, meta: impl Into<NotificationMetaObject>) -> Self {
-        self.meta = Some(meta.into());
-        self
+        Self { request_id: request_id.into(), reason: None, meta: None, extra: Default::default() }
     }
 
     /// Sets `reason`.
@@ -83,10 +76,17 @@ impl CancelledNotificationParams {
         self.reason = Some(reason.into());
         self
     }
+
+    /// Sets `_meta`.
+    #[must_use]
+    pub fn with_meta(mut self, meta: impl Into<NotificationMetaObject>) -> Self {
+        self.meta = Some(meta.into());
+        self
+    }
 }
 
 codec::object! { CancelledNotificationParams;
-    optional 0 "_meta" meta, optional 1 "reason" reason, required 2 "requestId" request_id, ..extra
+    required 0 "requestId" request_id, optional 1 "reason" reason, optional 2 "_meta" meta, ..extra
 }
 
 /// Sends a log message to the client while the server processes a request.
@@ -142,15 +142,15 @@ impl crate::Notification for LoggingMessageNotification {
 #[deprecated(note = "since revision 2026-07-28: Write logs to stderr on the stdio transport, or use OpenTelemetry.")]
 #[derive(Clone, Debug, PartialEq)]
 pub struct LoggingMessageNotificationParams {
-    /// Metadata attached to the object. The protocol reserves some keys, such as those with the prefix
-    /// `io.modelcontextprotocol/` since 2025-11-25. In JSON, it is `_meta`. Since revision 2025-11-25.
-    pub meta: Option<NotificationMetaObject>,
-    /// The data to log. Any JSON value is allowed, for example a string or an object.
-    pub data: Json,
     /// The severity of the message.
     pub level: LoggingLevel,
     /// The name of the logger, such as `database`.
     pub logger: Option<String>,
+    /// The data to log. Any JSON value is allowed, for example a string or an object.
+    pub data: Json,
+    /// Metadata attached to the object. The protocol reserves some keys, such as those with the prefix
+    /// `io.modelcontextprotocol/` since 2025-11-25. In JSON, it is `_meta`. Since revision 2025-11-25.
+    pub meta: Option<NotificationMetaObject>,
     /// Members that the schema does not define.
     pub extra: Extra<Self>,
 }
@@ -158,15 +158,8 @@ pub struct LoggingMessageNotificationParams {
 impl LoggingMessageNotificationParams {
     /// Creates a `LoggingMessageNotificationParams` from its required members.
     #[must_use]
-    pub fn new(data: impl Into<Json>, level: impl Into<LoggingLevel>) -> Self {
-        Self { meta: None, data: data.into(), level: level.into(), logger: None, extra: Default::default() }
-    }
-
-    /// Sets `_meta`.
-    #[must_use]
-    pub fn with_meta(mut self, meta: impl Into<NotificationMetaObject>) -> Self {
-        self.meta = Some(meta.into());
-        self
+    pub fn new(level: impl Into<LoggingLevel>, data: impl Into<Json>) -> Self {
+        Self { level: level.into(), logger: None, data: data.into(), meta: None, extra: Default::default() }
     }
 
     /// Sets `logger`.
@@ -175,10 +168,17 @@ impl LoggingMessageNotificationParams {
         self.logger = Some(logger.into());
         self
     }
+
+    /// Sets `_meta`.
+    #[must_use]
+    pub fn with_meta(mut self, meta: impl Into<NotificationMetaObject>) -> Self {
+        self.meta = Some(meta.into());
+        self
+    }
 }
 
 codec::object! { LoggingMessageNotificationParams;
-    optional 0 "_meta" meta, required 1 "data" data, required 2 "level" level, optional 3 "logger" logger, ..extra
+    required 0 "level" level, optional 1 "logger" logger, required 2 "data" data, optional 3 "_meta" meta, ..extra
 }
 
 /// Reports the progress of a client's request.
@@ -224,18 +224,18 @@ impl crate::Notification for ProgressNotification {
 /// [Specification](https://modelcontextprotocol.io/specification/2026-07-28/schema#progressnotificationparams)
 #[derive(Clone, Debug, PartialEq)]
 pub struct ProgressNotificationParams {
-    /// Metadata attached to the object. The protocol reserves some keys, such as those with the prefix
-    /// `io.modelcontextprotocol/` since 2025-11-25. In JSON, it is `_meta`. Since revision 2025-11-25.
-    pub meta: Option<NotificationMetaObject>,
-    /// A description of the current progress, for people. Since revision 2025-03-26.
-    pub message: Option<String>,
+    /// The progress token from the `_meta` of the request.
+    pub progress_token: ProgressToken,
     /// The progress so far, in the unit of `total`. It must increase with each notification, even if `total` is
     /// unknown. It can have a fraction.
     pub progress: Number,
-    /// The progress token from the `_meta` of the request.
-    pub progress_token: ProgressToken,
     /// The value of `progress` at completion. If absent, the total is unknown.
     pub total: Option<Number>,
+    /// A description of the current progress, for people. Since revision 2025-03-26.
+    pub message: Option<String>,
+    /// Metadata attached to the object. The protocol reserves some keys, such as those with the prefix
+    /// `io.modelcontextprotocol/` since 2025-11-25. In JSON, it is `_meta`. Since revision 2025-11-25.
+    pub meta: Option<NotificationMetaObject>,
     /// Members that the schema does not define.
     pub extra: Extra<Self>,
 }
@@ -243,21 +243,21 @@ pub struct ProgressNotificationParams {
 impl ProgressNotificationParams {
     /// Creates a `ProgressNotificationParams` from its required members.
     #[must_use]
-    pub fn new(progress: impl Into<Number>, progress_token: impl Into<ProgressToken>) -> Self {
+    pub fn new(progress_token: impl Into<ProgressToken>, progress: impl Into<Number>) -> Self {
         Self {
-            meta: None,
-            message: None,
-            progress: progress.into(),
             progress_token: progress_token.into(),
+            progress: progress.into(),
             total: None,
+            message: None,
+            meta: None,
             extra: Default::default(),
         }
     }
 
-    /// Sets `_meta`.
+    /// Sets `total`.
     #[must_use]
-    pub fn with_meta(mut self, meta: impl Into<NotificationMetaObject>) -> Self {
-        self.meta = Some(meta.into());
+    pub fn with_total(mut self, total: impl Into<Number>) -> Self {
+        self.total = Some(total.into());
         self
     }
 
@@ -268,17 +268,17 @@ impl ProgressNotificationParams {
         self
     }
 
-    /// Sets `total`.
+    /// Sets `_meta`.
     #[must_use]
-    pub fn with_total(mut self, total: impl Into<Number>) -> Self {
-        self.total = Some(total.into());
+    pub fn with_meta(mut self, meta: impl Into<NotificationMetaObject>) -> Self {
+        self.meta = Some(meta.into());
         self
     }
 }
 
 codec::object! { ProgressNotificationParams;
-    optional 0 "_meta" meta, optional 1 "message" message, required 2 "progress" progress,
-    required 3 "progressToken" progress_token, optional 4 "total" total, ..extra
+    required 0 "progressToken" progress_token, required 1 "progress" progress, optional 2 "total" total,
+    optional 3 "message" message, optional 4 "_meta" meta, ..extra
 }
 
 codec::serde_impls! {

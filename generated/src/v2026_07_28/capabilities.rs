@@ -35,16 +35,9 @@ use crate::{Extra, Map, codec};
 /// [`RequestMetaObject`]: super::RequestMetaObject
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct ClientCapabilities {
-    /// Support for elicitation. Present if the client can ask its user for input on behalf of a server. An empty object
-    /// means that only forms are supported. Since revision 2025-06-18.
-    pub elicitation: Option<ClientCapabilitiesElicitation>,
     /// Features outside the specification. Each key is the name of a feature, and each value is an object with its
     /// settings.
     pub experimental: Option<Map<String, JsonObject>>,
-    /// The supported protocol extensions. Each key is the identifier of an extension, and each value is an object with
-    /// its settings, which may be empty. Identifiers follow the rules for `_meta` keys and must have a prefix, as in
-    /// `io.modelcontextprotocol/ui`. Since revision 2026-07-28.
-    pub extensions: Option<Map<String, JsonObject>>,
     /// Support for roots. Present if the client can list the directories and files that servers should work on.
     #[deprecated(
         note = "since revision 2026-07-28: Name directories and files in tool arguments, in resource URIs or in the server's configuration."
@@ -53,6 +46,13 @@ pub struct ClientCapabilities {
     /// Support for sampling. Present if servers can request messages from the client's language model.
     #[deprecated(note = "since revision 2026-07-28: Let the server call the API of a model provider itself.")]
     pub sampling: Option<ClientCapabilitiesSampling>,
+    /// Support for elicitation. Present if the client can ask its user for input on behalf of a server. An empty object
+    /// means that only forms are supported. Since revision 2025-06-18.
+    pub elicitation: Option<ClientCapabilitiesElicitation>,
+    /// The supported protocol extensions. Each key is the identifier of an extension, and each value is an object with
+    /// its settings, which may be empty. Identifiers follow the rules for `_meta` keys and must have a prefix, as in
+    /// `io.modelcontextprotocol/ui`. Since revision 2026-07-28.
+    pub extensions: Option<Map<String, JsonObject>>,
     /// Members that the schema does not define.
     pub extra: Extra<Self>,
 }
@@ -64,24 +64,10 @@ impl ClientCapabilities {
         Self::default()
     }
 
-    /// Sets `elicitation`.
-    #[must_use]
-    pub fn with_elicitation(mut self, elicitation: impl Into<ClientCapabilitiesElicitation>) -> Self {
-        self.elicitation = Some(elicitation.into());
-        self
-    }
-
     /// Sets `experimental`.
     #[must_use]
     pub fn with_experimental(mut self, experimental: impl Into<Map<String, JsonObject>>) -> Self {
         self.experimental = Some(experimental.into());
-        self
-    }
-
-    /// Sets `extensions`.
-    #[must_use]
-    pub fn with_extensions(mut self, extensions: impl Into<Map<String, JsonObject>>) -> Self {
-        self.extensions = Some(extensions.into());
         self
     }
 
@@ -102,11 +88,25 @@ impl ClientCapabilities {
         self.sampling = Some(sampling.into());
         self
     }
+
+    /// Sets `elicitation`.
+    #[must_use]
+    pub fn with_elicitation(mut self, elicitation: impl Into<ClientCapabilitiesElicitation>) -> Self {
+        self.elicitation = Some(elicitation.into());
+        self
+    }
+
+    /// Sets `extensions`.
+    #[must_use]
+    pub fn with_extensions(mut self, extensions: impl Into<Map<String, JsonObject>>) -> Self {
+        self.extensions = Some(extensions.into());
+        self
+    }
 }
 
 codec::object! { ClientCapabilities;
-    optional 0 "elicitation" elicitation, optional 1 "experimental" experimental, optional 2 "extensions" extensions,
-    optional 3 "roots" roots, optional 4 "sampling" sampling, ..extra
+    optional 0 "experimental" experimental, optional 1 "roots" roots, optional 2 "sampling" sampling,
+    optional 3 "elicitation" elicitation, optional 4 "extensions" extensions, ..extra
 }
 
 /// The elicitation modes that a client supports.
@@ -226,18 +226,18 @@ codec::object! { ClientCapabilitiesSampling;
 /// [`SubscriptionsListenResultMetaObject`]: super::SubscriptionsListenResultMetaObject
 #[derive(Clone, Debug, PartialEq)]
 pub struct Implementation {
-    /// A description of the software, for people. Since revision 2025-11-25.
-    pub description: Option<String>,
-    /// Icons of the software for a user interface, in one or more sizes or themes. Since revision 2025-11-25.
-    pub icons: Option<Vec<Icon>>,
     /// The programmatic name of the software. It is displayed only if `title` is absent.
     pub name: String,
     /// The display name of the software. If absent, `name` is displayed. Since revision 2025-06-18.
     pub title: Option<String>,
     /// The version of the software, in any versioning scheme.
     pub version: String,
+    /// A description of the software, for people. Since revision 2025-11-25.
+    pub description: Option<String>,
     /// The URL of the software's website. Treat it like any other untrusted link. Since revision 2025-11-25.
     pub website_url: Option<String>,
+    /// Icons of the software for a user interface, in one or more sizes or themes. Since revision 2025-11-25.
+    pub icons: Option<Vec<Icon>>,
     /// Members that the schema does not define.
     pub extra: Extra<Self>,
 }
@@ -247,28 +247,14 @@ impl Implementation {
     #[must_use]
     pub fn new(name: impl Into<String>, version: impl Into<String>) -> Self {
         Self {
-            description: None,
-            icons: None,
             name: name.into(),
             title: None,
             version: version.into(),
+            description: None,
             website_url: None,
+            icons: None,
             extra: Default::default(),
         }
-    }
-
-    /// Sets `description`.
-    #[must_use]
-    pub fn with_description(mut self, description: impl Into<String>) -> Self {
-        self.description = Some(description.into());
-        self
-    }
-
-    /// Sets `icons`.
-    #[must_use]
-    pub fn with_icons(mut self, icons: impl Into<Vec<Icon>>) -> Self {
-        self.icons = Some(icons.into());
-        self
     }
 
     /// Sets `title`.
@@ -278,17 +264,31 @@ impl Implementation {
         self
     }
 
+    /// Sets `description`.
+    #[must_use]
+    pub fn with_description(mut self, description: impl Into<String>) -> Self {
+        self.description = Some(description.into());
+        self
+    }
+
     /// Sets `websiteUrl`.
     #[must_use]
     pub fn with_website_url(mut self, website_url: impl Into<String>) -> Self {
         self.website_url = Some(website_url.into());
         self
     }
+
+    /// Sets `icons`.
+    #[must_use]
+    pub fn with_icons(mut self, icons: impl Into<Vec<Icon>>) -> Self {
+        self.icons = Some(icons.into());
+        self
+    }
 }
 
 codec::object! { Implementation;
-    optional 0 "description" description, optional 1 "icons" icons, required 2 "name" name, optional 3 "title" title,
-    required 4 "version" version, optional 5 "websiteUrl" website_url, ..extra
+    required 0 "name" name, optional 1 "title" title, required 2 "version" version,
+    optional 3 "description" description, optional 4 "websiteUrl" website_url, optional 5 "icons" icons, ..extra
 }
 
 /// The optional features that a server supports.
@@ -318,27 +318,27 @@ codec::object! { Implementation;
 /// [`DiscoverResult`]: super::DiscoverResult
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct ServerCapabilities {
-    /// Support for completion. Present if the server suggests values for the arguments of prompts and resource
-    /// templates. Since revision 2025-03-26.
-    pub completions: Option<JsonObject>,
     /// Features outside the specification. Each key is the name of a feature, and each value is an object with its
     /// settings.
     pub experimental: Option<Map<String, JsonObject>>,
-    /// The supported protocol extensions. Each key is the identifier of an extension, and each value is an object with
-    /// its settings, which may be empty. Identifiers follow the rules for `_meta` keys and must have a prefix, as in
-    /// `io.modelcontextprotocol/tasks`. Since revision 2026-07-28.
-    pub extensions: Option<Map<String, JsonObject>>,
     /// Support for log messages. A server that sends log messages must declare this capability.
     #[deprecated(
         note = "since revision 2026-07-28: Write logs to stderr on the stdio transport, or use OpenTelemetry."
     )]
     pub logging: Option<JsonObject>,
+    /// Support for completion. Present if the server suggests values for the arguments of prompts and resource
+    /// templates. Since revision 2025-03-26.
+    pub completions: Option<JsonObject>,
     /// Support for prompts. The list of prompts can be empty.
     pub prompts: Option<ServerCapabilitiesPrompts>,
     /// Support for resources. The list of resources can be empty.
     pub resources: Option<ServerCapabilitiesResources>,
     /// Support for tools. The list of tools can be empty.
     pub tools: Option<ServerCapabilitiesTools>,
+    /// The supported protocol extensions. Each key is the identifier of an extension, and each value is an object with
+    /// its settings, which may be empty. Identifiers follow the rules for `_meta` keys and must have a prefix, as in
+    /// `io.modelcontextprotocol/tasks`. Since revision 2026-07-28.
+    pub extensions: Option<Map<String, JsonObject>>,
     /// Members that the schema does not define.
     pub extra: Extra<Self>,
 }
@@ -350,24 +350,10 @@ impl ServerCapabilities {
         Self::default()
     }
 
-    /// Sets `completions`.
-    #[must_use]
-    pub fn with_completions(mut self, completions: impl Into<JsonObject>) -> Self {
-        self.completions = Some(completions.into());
-        self
-    }
-
     /// Sets `experimental`.
     #[must_use]
     pub fn with_experimental(mut self, experimental: impl Into<Map<String, JsonObject>>) -> Self {
         self.experimental = Some(experimental.into());
-        self
-    }
-
-    /// Sets `extensions`.
-    #[must_use]
-    pub fn with_extensions(mut self, extensions: impl Into<Map<String, JsonObject>>) -> Self {
-        self.extensions = Some(extensions.into());
         self
     }
 
@@ -378,6 +364,13 @@ impl ServerCapabilities {
     #[must_use]
     pub fn with_logging(mut self, logging: impl Into<JsonObject>) -> Self {
         self.logging = Some(logging.into());
+        self
+    }
+
+    /// Sets `completions`.
+    #[must_use]
+    pub fn with_completions(mut self, completions: impl Into<JsonObject>) -> Self {
+        self.completions = Some(completions.into());
         self
     }
 
@@ -401,12 +394,19 @@ impl ServerCapabilities {
         self.tools = Some(tools.into());
         self
     }
+
+    /// Sets `extensions`.
+    #[must_use]
+    pub fn with_extensions(mut self, extensions: impl Into<Map<String, JsonObject>>) -> Self {
+        self.extensions = Some(extensions.into());
+        self
+    }
 }
 
 codec::object! { ServerCapabilities;
-    optional 0 "completions" completions, optional 1 "experimental" experimental, optional 2 "extensions" extensions,
-    optional 3 "logging" logging, optional 4 "prompts" prompts, optional 5 "resources" resources,
-    optional 6 "tools" tools, ..extra
+    optional 0 "experimental" experimental, optional 1 "logging" logging, optional 2 "completions" completions,
+    optional 3 "prompts" prompts, optional 4 "resources" resources, optional 5 "tools" tools,
+    optional 6 "extensions" extensions, ..extra
 }
 
 /// The server's support for prompts.
@@ -447,16 +447,16 @@ codec::object! { ServerCapabilitiesPrompts;
 /// Since revision 2024-11-05. Used by [`ServerCapabilities`].
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct ServerCapabilitiesResources {
-    /// Whether the server sends `notifications/resources/list_changed` to subscriptions that request it in their
-    /// [`SubscriptionFilter`]. If absent, it does not.
-    ///
-    /// [`SubscriptionFilter`]: super::SubscriptionFilter
-    pub list_changed: Option<bool>,
     /// Whether a client can subscribe to individual resources with the `resourceSubscriptions` of a
     /// [`SubscriptionFilter`]. If absent, it cannot.
     ///
     /// [`SubscriptionFilter`]: super::SubscriptionFilter
     pub subscribe: Option<bool>,
+    /// Whether the server sends `notifications/resources/list_changed` to subscriptions that request it in their
+    /// [`SubscriptionFilter`]. If absent, it does not.
+    ///
+    /// [`SubscriptionFilter`]: super::SubscriptionFilter
+    pub list_changed: Option<bool>,
     /// Members that the schema does not define.
     pub extra: Extra<Self>,
 }
@@ -468,23 +468,23 @@ impl ServerCapabilitiesResources {
         Self::default()
     }
 
-    /// Sets `listChanged`.
-    #[must_use]
-    pub fn with_list_changed(mut self, list_changed: bool) -> Self {
-        self.list_changed = Some(list_changed);
-        self
-    }
-
     /// Sets `subscribe`.
     #[must_use]
     pub fn with_subscribe(mut self, subscribe: bool) -> Self {
         self.subscribe = Some(subscribe);
         self
     }
+
+    /// Sets `listChanged`.
+    #[must_use]
+    pub fn with_list_changed(mut self, list_changed: bool) -> Self {
+        self.list_changed = Some(list_changed);
+        self
+    }
 }
 
 codec::object! { ServerCapabilitiesResources;
-    optional 0 "listChanged" list_changed, optional 1 "subscribe" subscribe, ..extra
+    optional 0 "subscribe" subscribe, optional 1 "listChanged" list_changed, ..extra
 }
 
 /// The server's support for tools.

@@ -39,11 +39,11 @@ use crate::{Extra, Json, Number, codec};
 pub struct Annotations {
     /// The intended audience: the user, the model, or both. If absent, the audience is not specified.
     pub audience: Option<Vec<Role>>,
+    /// The importance of the object, from 0 (optional) to 1 (effectively required).
+    pub priority: Option<AnnotationsPriority>,
     /// The time of the last modification, as an ISO 8601 timestamp such as `2025-01-12T15:00:58Z`. Since revision
     /// 2025-06-18.
     pub last_modified: Option<String>,
-    /// The importance of the object, from 0 (optional) to 1 (effectively required).
-    pub priority: Option<AnnotationsPriority>,
     /// Members that the schema does not define.
     pub extra: Extra<Self>,
 }
@@ -62,23 +62,23 @@ impl Annotations {
         self
     }
 
-    /// Sets `lastModified`.
-    #[must_use]
-    pub fn with_last_modified(mut self, last_modified: impl Into<String>) -> Self {
-        self.last_modified = Some(last_modified.into());
-        self
-    }
-
     /// Sets `priority`.
     #[must_use]
     pub fn with_priority(mut self, priority: impl Into<AnnotationsPriority>) -> Self {
         self.priority = Some(priority.into());
         self
     }
+
+    /// Sets `lastModified`.
+    #[must_use]
+    pub fn with_last_modified(mut self, last_modified: impl Into<String>) -> Self {
+        self.last_modified = Some(last_modified.into());
+        self
+    }
 }
 
 codec::object! { Annotations;
-    optional 0 "audience" audience, optional 1 "lastModified" last_modified, optional 2 "priority" priority, ..extra
+    optional 0 "audience" audience, optional 1 "priority" priority, optional 2 "lastModified" last_modified, ..extra
 }
 
 /// The importance of an object, from 0 (optional) to 1 (effectively required).
@@ -140,17 +140,17 @@ codec::object! { BaseMetadata;
 /// [Specification](https://modelcontextprotocol.io/specification/2026-07-28/schema#cacheableresult)
 #[derive(Clone, Debug, PartialEq)]
 pub struct CacheableResult {
-    /// Metadata attached to the object. The protocol reserves some keys, such as those with the prefix
-    /// `io.modelcontextprotocol/` since 2025-11-25. In JSON, it is `_meta`.
-    pub meta: Option<ResultMetaObject>,
+    /// The number of milliseconds after receipt for which clients should consider the result fresh. The value 0 means
+    /// that the result is stale immediately. The value is a hint: a change notification makes the result stale earlier.
+    pub ttl_ms: u64,
     /// The scope of cached copies: shared by all clients, or limited to requests with the same authorization.
     pub cache_scope: CacheScope,
     /// The kind of result: `complete` for a final result, or `input_required` if the server needs more input first.
     /// Servers of older revisions omit it, and clients must then treat the result as `complete`. Default: `"complete"`.
     pub result_type: ResultType,
-    /// The number of milliseconds after receipt for which clients should consider the result fresh. The value 0 means
-    /// that the result is stale immediately. The value is a hint: a change notification makes the result stale earlier.
-    pub ttl_ms: u64,
+    /// Metadata attached to the object. The protocol reserves some keys, such as those with the prefix
+    /// `io.modelcontextprotocol/` since 2025-11-25. In JSON, it is `_meta`.
+    pub meta: Option<ResultMetaObject>,
     /// Members that the schema does not define.
     pub extra: Extra<Self>,
 }
@@ -158,21 +158,14 @@ pub struct CacheableResult {
 impl CacheableResult {
     /// Creates a `CacheableResult` from its required members and the schema's defaults.
     #[must_use]
-    pub fn new(cache_scope: impl Into<CacheScope>, ttl_ms: u64) -> Self {
+    pub fn new(ttl_ms: u64, cache_scope: impl Into<CacheScope>) -> Self {
         Self {
-            meta: None,
+            ttl_ms,
             cache_scope: cache_scope.into(),
             result_type: crate::ResultType::COMPLETE,
-            ttl_ms,
+            meta: None,
             extra: Default::default(),
         }
-    }
-
-    /// Sets `_meta`.
-    #[must_use]
-    pub fn with_meta(mut self, meta: impl Into<ResultMetaObject>) -> Self {
-        self.meta = Some(meta.into());
-        self
     }
 
     /// Sets `resultType`.
@@ -181,11 +174,18 @@ impl CacheableResult {
         self.result_type = result_type.into();
         self
     }
+
+    /// Sets `_meta`.
+    #[must_use]
+    pub fn with_meta(mut self, meta: impl Into<ResultMetaObject>) -> Self {
+        self.meta = Some(meta.into());
+        self
+    }
 }
 
 codec::object! { CacheableResult;
-    optional 0 "_meta" meta, required 1 "cacheScope" cache_scope, required 2 "resultType" result_type,
-    required 3 "ttlMs" ttl_ms, ..extra
+    required 0 "ttlMs" ttl_ms, required 1 "cacheScope" cache_scope, required 2 "resultType" result_type,
+    optional 3 "_meta" meta, ..extra
 }
 
 /// The scope in which a cached copy of a result can be shared.
@@ -202,16 +202,16 @@ codec::object! { CacheableResult;
 /// [`ListToolsResult`]: super::ListToolsResult
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum CacheScope {
-    /// `"private"`: A copy that can be reused only for requests with the same authorization. Caches must keep separate
-    /// copies, for example one per access token.
-    Private,
     /// `"public"`: A copy that can be reused for all users, including by shared proxies. The result contains no
     /// user-specific data.
     Public,
+    /// `"private"`: A copy that can be reused only for requests with the same authorization. Caches must keep separate
+    /// copies, for example one per access token.
+    Private,
 }
 
 codec::string_enum! { CacheScope;
-    Private = "private", Public = "public",
+    Public = "public", Private = "private",
 }
 
 /// A position in a paginated list, issued by the server.
@@ -246,10 +246,10 @@ pub type EmptyResult = Result;
 pub struct Error {
     /// The error code.
     pub code: i64,
-    /// Additional information about the error, in any form, such as nested errors.
-    pub data: Option<Json>,
     /// A short description of the error, in one sentence.
     pub message: String,
+    /// Additional information about the error, in any form, such as nested errors.
+    pub data: Option<Json>,
     /// Members that the schema does not define.
     pub extra: Extra<Self>,
 }
@@ -258,7 +258,7 @@ impl Error {
     /// Creates an `Error` from its required members.
     #[must_use]
     pub fn new(code: i64, message: impl Into<String>) -> Self {
-        Self { code, data: None, message: message.into(), extra: Default::default() }
+        Self { code, message: message.into(), data: None, extra: Default::default() }
     }
 
     /// Sets `data`.
@@ -270,7 +270,7 @@ impl Error {
 }
 
 codec::object! { Error;
-    required 0 "code" code, optional 1 "data" data, required 2 "message" message, ..extra
+    required 0 "code" code, required 1 "message" message, optional 2 "data" data, ..extra
 }
 
 /// An icon for a tool, prompt, resource or implementation in a user interface.
@@ -290,14 +290,14 @@ codec::object! { Error;
 /// [`ResourceTemplate`]: super::ResourceTemplate
 #[derive(Clone, Debug, PartialEq)]
 pub struct Icon {
+    /// The source of the image: an `https:` or `http:` URL, or a `data:` URI with a base64-encoded image.
+    pub src: String,
     /// The advisory MIME type of the image, such as `image/png`. Use it if the source provides no MIME type or a
     /// generic one.
     pub mime_type: Option<String>,
     /// The sizes that the image is intended for. Each item is a width and height such as `48x48`, or `any` for scalable
     /// formats such as SVG. If absent, the image can be used at any size.
     pub sizes: Option<Vec<String>>,
-    /// The source of the image: an `https:` or `http:` URL, or a `data:` URI with a base64-encoded image.
-    pub src: String,
     /// The background that the image is designed for. If absent, the image can be used with any background.
     pub theme: Option<IconTheme>,
     /// Members that the schema does not define.
@@ -308,7 +308,7 @@ impl Icon {
     /// Creates an `Icon` from its required members.
     #[must_use]
     pub fn new(src: impl Into<String>) -> Self {
-        Self { mime_type: None, sizes: None, src: src.into(), theme: None, extra: Default::default() }
+        Self { src: src.into(), mime_type: None, sizes: None, theme: None, extra: Default::default() }
     }
 
     /// Sets `mimeType`.
@@ -334,7 +334,7 @@ impl Icon {
 }
 
 codec::object! { Icon;
-    optional 0 "mimeType" mime_type, optional 1 "sizes" sizes, required 2 "src" src, optional 3 "theme" theme, ..extra
+    required 0 "src" src, optional 1 "mimeType" mime_type, optional 2 "sizes" sizes, optional 3 "theme" theme, ..extra
 }
 
 /// The background that an [`Icon`] is designed for.
@@ -342,14 +342,14 @@ codec::object! { Icon;
 /// Since revision 2025-11-25. Used by [`Icon`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum IconTheme {
-    /// `"dark"`: A dark background.
-    Dark,
     /// `"light"`: A light background.
     Light,
+    /// `"dark"`: A dark background.
+    Dark,
 }
 
 codec::string_enum! { IconTheme;
-    Dark = "dark", Light = "light",
+    Light = "light", Dark = "dark",
 }
 
 /// The `icons` member shared by several types.
@@ -424,27 +424,27 @@ pub type JsonValue = Json;
 #[deprecated(note = "since revision 2026-07-28: Write logs to stderr on the stdio transport, or use OpenTelemetry.")]
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum LoggingLevel {
-    /// `"alert"`: A condition that requires immediate action, such as data corruption. Syslog severity 1.
-    Alert,
-    /// `"critical"`: A critical condition, such as the failure of a component. Syslog severity 2.
-    Critical,
     /// `"debug"`: Detailed debugging information, such as function entry and exit. Syslog severity 7, the least severe.
     Debug,
-    /// `"emergency"`: A condition that makes the system unusable. Syslog severity 0, the most severe.
-    Emergency,
-    /// `"error"`: The failure of an operation. Syslog severity 3.
-    Error,
     /// `"info"`: General information, such as the progress of an operation. Syslog severity 6.
     Info,
     /// `"notice"`: A normal but significant event, such as a configuration change. Syslog severity 5.
     Notice,
     /// `"warning"`: A potential problem, such as the use of a deprecated feature. Syslog severity 4.
     Warning,
+    /// `"error"`: The failure of an operation. Syslog severity 3.
+    Error,
+    /// `"critical"`: A critical condition, such as the failure of a component. Syslog severity 2.
+    Critical,
+    /// `"alert"`: A condition that requires immediate action, such as data corruption. Syslog severity 1.
+    Alert,
+    /// `"emergency"`: A condition that makes the system unusable. Syslog severity 0, the most severe.
+    Emergency,
 }
 
 codec::string_enum! { LoggingLevel;
-    Alert = "alert", Critical = "critical", Debug = "debug", Emergency = "emergency", Error = "error", Info = "info",
-    Notice = "notice", Warning = "warning",
+    Debug = "debug", Info = "info", Notice = "notice", Warning = "warning", Error = "error", Critical = "critical",
+    Alert = "alert", Emergency = "emergency",
 }
 
 /// The contents of a `_meta` member.
@@ -606,7 +606,7 @@ impl PaginatedRequest {
 }
 
 codec::object! { PaginatedRequest;
-    required 0 "id" id, constant 1 "jsonrpc" = Str("2.0"), required 2 "method" method, required 3 "params" params,
+    constant 0 "jsonrpc" = Str("2.0"), required 1 "id" id, required 2 "method" method, required 3 "params" params,
     ..extra
 }
 
@@ -623,11 +623,11 @@ codec::object! { PaginatedRequest;
 /// [`ListToolsRequest`]: super::ListToolsRequest
 #[derive(Clone, Debug, PartialEq)]
 pub struct PaginatedRequestParams {
+    /// The position to continue from: the `nextCursor` of the previous page. If absent, the first page is returned.
+    pub cursor: Option<String>,
     /// Metadata attached to the object. The protocol reserves some keys, such as those with the prefix
     /// `io.modelcontextprotocol/` since 2025-11-25. In JSON, it is `_meta`. Since revision 2025-11-25.
     pub meta: RequestMetaObject,
-    /// The position to continue from: the `nextCursor` of the previous page. If absent, the first page is returned.
-    pub cursor: Option<String>,
     /// Members that the schema does not define.
     pub extra: Extra<Self>,
 }
@@ -636,7 +636,7 @@ impl PaginatedRequestParams {
     /// Creates a `PaginatedRequestParams` from its required members.
     #[must_use]
     pub fn new(meta: impl Into<RequestMetaObject>) -> Self {
-        Self { meta: meta.into(), cursor: None, extra: Default::default() }
+        Self { cursor: None, meta: meta.into(), extra: Default::default() }
     }
 
     /// Sets `cursor`.
@@ -648,7 +648,7 @@ impl PaginatedRequestParams {
 }
 
 codec::object! { PaginatedRequestParams;
-    required 0 "_meta" meta, optional 1 "cursor" cursor, ..extra
+    optional 0 "cursor" cursor, required 1 "_meta" meta, ..extra
 }
 
 /// The members shared by results that contain a page of a list.
@@ -660,15 +660,15 @@ codec::object! { PaginatedRequestParams;
 /// [Specification](https://modelcontextprotocol.io/specification/2026-07-28/schema#paginatedresult)
 #[derive(Clone, Debug, PartialEq)]
 pub struct PaginatedResult {
-    /// Metadata attached to the object. The protocol reserves some keys, such as those with the prefix
-    /// `io.modelcontextprotocol/` since 2025-11-25. In JSON, it is `_meta`.
-    pub meta: Option<ResultMetaObject>,
     /// The `cursor` for requesting the next page. If absent, this is the last page.
     pub next_cursor: Option<String>,
     /// The kind of result: `complete` for a final result, or `input_required` if the server needs more input first.
     /// Servers of older revisions omit it, and clients must then treat the result as `complete`. Since revision
     /// 2026-07-28. Default: `"complete"`.
     pub result_type: ResultType,
+    /// Metadata attached to the object. The protocol reserves some keys, such as those with the prefix
+    /// `io.modelcontextprotocol/` since 2025-11-25. In JSON, it is `_meta`.
+    pub meta: Option<ResultMetaObject>,
     /// Members that the schema does not define.
     pub extra: Extra<Self>,
 }
@@ -677,14 +677,7 @@ impl PaginatedResult {
     /// Creates a `PaginatedResult` from the schema's defaults.
     #[must_use]
     pub fn new() -> Self {
-        Self { meta: None, next_cursor: None, result_type: crate::ResultType::COMPLETE, extra: Default::default() }
-    }
-
-    /// Sets `_meta`.
-    #[must_use]
-    pub fn with_meta(mut self, meta: impl Into<ResultMetaObject>) -> Self {
-        self.meta = Some(meta.into());
-        self
+        Self { next_cursor: None, result_type: crate::ResultType::COMPLETE, meta: None, extra: Default::default() }
     }
 
     /// Sets `nextCursor`.
@@ -700,6 +693,13 @@ impl PaginatedResult {
         self.result_type = result_type.into();
         self
     }
+
+    /// Sets `_meta`.
+    #[must_use]
+    pub fn with_meta(mut self, meta: impl Into<ResultMetaObject>) -> Self {
+        self.meta = Some(meta.into());
+        self
+    }
 }
 
 impl Default for PaginatedResult {
@@ -709,7 +709,7 @@ impl Default for PaginatedResult {
 }
 
 codec::object! { PaginatedResult;
-    optional 0 "_meta" meta, optional 1 "nextCursor" next_cursor, required 2 "resultType" result_type, ..extra
+    optional 0 "nextCursor" next_cursor, required 1 "resultType" result_type, optional 2 "_meta" meta, ..extra
 }
 
 /// A string or integer that matches progress notifications to their request.
@@ -786,7 +786,7 @@ pub type RequestId = crate::RequestId;
 /// use mcpgen_types::Revision;
 /// use mcpgen_types::v2026_07_28::{ClientCapabilities, Implementation, RequestMetaObject};
 ///
-/// let meta = RequestMetaObject::new(ClientCapabilities::new(), Revision::V2026_07_28.as_str())
+/// let meta = RequestMetaObject::new(Revision::V2026_07_28.as_str(), ClientCapabilities::new())
 ///     .with_client_info(Implementation::new("shop", "2.0.0"))
 ///     .with_progress_token(7);
 /// let value = mcpgen_types::to_value(&meta)?;
@@ -803,28 +803,28 @@ pub type RequestId = crate::RequestId;
 /// [`ReadResourceRequestParams`]: super::ReadResourceRequestParams
 #[derive(Clone, Debug, PartialEq)]
 pub struct RequestMetaObject {
-    /// The capabilities of the client for this request. An empty object means that the client supports no optional
-    /// capabilities. In JSON, it is `io.modelcontextprotocol/clientCapabilities`.
-    pub client_capabilities: ClientCapabilities,
-    /// The name and version of the client, as reported by the client. Use it for display, logging and debugging, but
-    /// not for decisions. A client should include it unless it is configured not to. In JSON, it is
-    /// `io.modelcontextprotocol/clientInfo`.
-    pub client_info: Option<Implementation>,
-    /// The minimum severity of the log messages to receive while the server processes the request. If absent, the
-    /// server must not send log messages for the request. In JSON, it is `io.modelcontextprotocol/logLevel`.
-    #[deprecated(
-        note = "since revision 2026-07-28: Read the server's stderr where the transport is stdio, or use OpenTelemetry."
-    )]
-    pub log_level: Option<LoggingLevel>,
+    /// The token that progress notifications for this request repeat. It must be unique among the sender's active
+    /// requests. If absent, the receiver sends no progress notifications. Even if present, the receiver may omit them.
+    pub progress_token: Option<ProgressToken>,
     /// The protocol version of the request, such as `2026-07-28`. Over HTTP it must equal the `MCP-Protocol-Version`
     /// header. If the server does not support it, it must respond with [`UnsupportedProtocolVersionError`]. In JSON, it
     /// is `io.modelcontextprotocol/protocolVersion`.
     ///
     /// [`UnsupportedProtocolVersionError`]: super::UnsupportedProtocolVersionError
     pub protocol_version: String,
-    /// The token that progress notifications for this request repeat. It must be unique among the sender's active
-    /// requests. If absent, the receiver sends no progress notifications. Even if present, the receiver may omit them.
-    pub progress_token: Option<ProgressToken>,
+    /// The name and version of the client, as reported by the client. Use it for display, logging and debugging, but
+    /// not for decisions. A client should include it unless it is configured not to. In JSON, it is
+    /// `io.modelcontextprotocol/clientInfo`.
+    pub client_info: Option<Implementation>,
+    /// The capabilities of the client for this request. An empty object means that the client supports no optional
+    /// capabilities. In JSON, it is `io.modelcontextprotocol/clientCapabilities`.
+    pub client_capabilities: ClientCapabilities,
+    /// The minimum severity of the log messages to receive while the server processes the request. If absent, the
+    /// server must not send log messages for the request. In JSON, it is `io.modelcontextprotocol/logLevel`.
+    #[deprecated(
+        note = "since revision 2026-07-28: Read the server's stderr where the transport is stdio, or use OpenTelemetry."
+    )]
+    pub log_level: Option<LoggingLevel>,
     /// Members that the schema does not define.
     pub extra: Extra<Self>,
 }
@@ -832,15 +832,22 @@ pub struct RequestMetaObject {
 impl RequestMetaObject {
     /// Creates a `RequestMetaObject` from its required members.
     #[must_use]
-    pub fn new(client_capabilities: impl Into<ClientCapabilities>, protocol_version: impl Into<String>) -> Self {
+    pub fn new(protocol_version: impl Into<String>, client_capabilities: impl Into<ClientCapabilities>) -> Self {
         Self {
-            client_capabilities: client_capabilities.into(),
-            client_info: None,
-            log_level: None,
-            protocol_version: protocol_version.into(),
             progress_token: None,
+            protocol_version: protocol_version.into(),
+            client_info: None,
+            client_capabilities: client_capabilities.into(),
+            log_level: None,
             extra: Default::default(),
         }
+    }
+
+    /// Sets `progressToken`.
+    #[must_use]
+    pub fn with_progress_token(mut self, progress_token: impl Into<ProgressToken>) -> Self {
+        self.progress_token = Some(progress_token.into());
+        self
     }
 
     /// Sets `io.modelcontextprotocol/clientInfo`.
@@ -859,21 +866,13 @@ impl RequestMetaObject {
         self.log_level = Some(log_level.into());
         self
     }
-
-    /// Sets `progressToken`.
-    #[must_use]
-    pub fn with_progress_token(mut self, progress_token: impl Into<ProgressToken>) -> Self {
-        self.progress_token = Some(progress_token.into());
-        self
-    }
 }
 
 codec::object! { RequestMetaObject;
-    required 0 "io.modelcontextprotocol/clientCapabilities" client_capabilities,
-    optional 1 "io.modelcontextprotocol/clientInfo" client_info,
-    optional 2 "io.modelcontextprotocol/logLevel" log_level,
-    required 3 "io.modelcontextprotocol/protocolVersion" protocol_version, optional 4 "progressToken" progress_token,
-    ..extra
+    optional 0 "progressToken" progress_token, required 1 "io.modelcontextprotocol/protocolVersion" protocol_version,
+    optional 2 "io.modelcontextprotocol/clientInfo" client_info,
+    required 3 "io.modelcontextprotocol/clientCapabilities" client_capabilities,
+    optional 4 "io.modelcontextprotocol/logLevel" log_level, ..extra
 }
 
 /// The members shared by text and binary resource contents.
@@ -887,13 +886,13 @@ codec::object! { RequestMetaObject;
 /// [`TextResourceContents`]: super::TextResourceContents
 #[derive(Clone, Debug, PartialEq)]
 pub struct ResourceContents {
+    /// The URI of these contents. It may identify a part of the requested resource.
+    pub uri: String,
+    /// The MIME type of the contents. If absent, the type is unknown.
+    pub mime_type: Option<String>,
     /// Metadata attached to the object. The protocol reserves some keys, such as those with the prefix
     /// `io.modelcontextprotocol/` since 2025-11-25. In JSON, it is `_meta`. Since revision 2025-06-18.
     pub meta: Option<MetaObject>,
-    /// The MIME type of the contents. If absent, the type is unknown.
-    pub mime_type: Option<String>,
-    /// The URI of these contents. It may identify a part of the requested resource.
-    pub uri: String,
     /// Members that the schema does not define.
     pub extra: Extra<Self>,
 }
@@ -902,14 +901,7 @@ impl ResourceContents {
     /// Creates a `ResourceContents` from its required members.
     #[must_use]
     pub fn new(uri: impl Into<String>) -> Self {
-        Self { meta: None, mime_type: None, uri: uri.into(), extra: Default::default() }
-    }
-
-    /// Sets `_meta`.
-    #[must_use]
-    pub fn with_meta(mut self, meta: impl Into<MetaObject>) -> Self {
-        self.meta = Some(meta.into());
-        self
+        Self { uri: uri.into(), mime_type: None, meta: None, extra: Default::default() }
     }
 
     /// Sets `mimeType`.
@@ -918,10 +910,17 @@ impl ResourceContents {
         self.mime_type = Some(mime_type.into());
         self
     }
+
+    /// Sets `_meta`.
+    #[must_use]
+    pub fn with_meta(mut self, meta: impl Into<MetaObject>) -> Self {
+        self.meta = Some(meta.into());
+        self
+    }
 }
 
 codec::object! { ResourceContents;
-    optional 0 "_meta" meta, optional 1 "mimeType" mime_type, required 2 "uri" uri, ..extra
+    required 0 "uri" uri, optional 1 "mimeType" mime_type, optional 2 "_meta" meta, ..extra
 }
 
 /// The parameters shared by all requests about a single resource.
@@ -930,11 +929,11 @@ codec::object! { ResourceContents;
 /// [Specification](https://modelcontextprotocol.io/specification/2026-07-28/schema#resourcerequestparams)
 #[derive(Clone, Debug, PartialEq)]
 pub struct ResourceRequestParams {
+    /// The URI of the resource. It can use any scheme, and the server decides how to interpret it.
+    pub uri: String,
     /// Metadata attached to the object. The protocol reserves some keys, such as those with the prefix
     /// `io.modelcontextprotocol/` since 2025-11-25. In JSON, it is `_meta`.
     pub meta: RequestMetaObject,
-    /// The URI of the resource. It can use any scheme, and the server decides how to interpret it.
-    pub uri: String,
     /// Members that the schema does not define.
     pub extra: Extra<Self>,
 }
@@ -942,13 +941,13 @@ pub struct ResourceRequestParams {
 impl ResourceRequestParams {
     /// Creates a `ResourceRequestParams` from its required members.
     #[must_use]
-    pub fn new(meta: impl Into<RequestMetaObject>, uri: impl Into<String>) -> Self {
-        Self { meta: meta.into(), uri: uri.into(), extra: Default::default() }
+    pub fn new(uri: impl Into<String>, meta: impl Into<RequestMetaObject>) -> Self {
+        Self { uri: uri.into(), meta: meta.into(), extra: Default::default() }
     }
 }
 
 codec::object! { ResourceRequestParams;
-    required 0 "_meta" meta, required 1 "uri" uri, ..extra
+    required 0 "uri" uri, required 1 "_meta" meta, ..extra
 }
 
 /// Any result, with the members shared by all results and any additional members.
@@ -961,13 +960,13 @@ codec::object! { ResourceRequestParams;
 /// [`ServerResult`]: super::ServerResult
 #[derive(Clone, Debug, PartialEq)]
 pub struct Result {
-    /// Metadata attached to the object. The protocol reserves some keys, such as those with the prefix
-    /// `io.modelcontextprotocol/` since 2025-11-25. In JSON, it is `_meta`.
-    pub meta: Option<ResultMetaObject>,
     /// The kind of result: `complete` for a final result, or `input_required` if the server needs more input first.
     /// Servers of older revisions omit it, and clients must then treat the result as `complete`. Since revision
     /// 2026-07-28. Default: `"complete"`.
     pub result_type: ResultType,
+    /// Metadata attached to the object. The protocol reserves some keys, such as those with the prefix
+    /// `io.modelcontextprotocol/` since 2025-11-25. In JSON, it is `_meta`.
+    pub meta: Option<ResultMetaObject>,
     /// Members that the schema does not define.
     pub extra: Extra<Self>,
 }
@@ -976,20 +975,20 @@ impl Result {
     /// Creates a `Result` from the schema's defaults.
     #[must_use]
     pub fn new() -> Self {
-        Self { meta: None, result_type: crate::ResultType::COMPLETE, extra: Default::default() }
-    }
-
-    /// Sets `_meta`.
-    #[must_use]
-    pub fn with_meta(mut self, meta: impl Into<ResultMetaObject>) -> Self {
-        self.meta = Some(meta.into());
-        self
+        Self { result_type: crate::ResultType::COMPLETE, meta: None, extra: Default::default() }
     }
 
     /// Sets `resultType`.
     #[must_use]
     pub fn with_result_type(mut self, result_type: impl Into<ResultType>) -> Self {
         self.result_type = result_type.into();
+        self
+    }
+
+    /// Sets `_meta`.
+    #[must_use]
+    pub fn with_meta(mut self, meta: impl Into<ResultMetaObject>) -> Self {
+        self.meta = Some(meta.into());
         self
     }
 }
@@ -1001,7 +1000,7 @@ impl Default for Result {
 }
 
 codec::object! { Result;
-    optional 0 "_meta" meta, required 1 "resultType" result_type, ..extra
+    required 0 "resultType" result_type, optional 1 "_meta" meta, ..extra
 }
 
 /// The metadata of a result. For custom keys, see [`MetaObject`].
@@ -1070,14 +1069,14 @@ pub type ResultType = crate::ResultType;
 /// [`SamplingMessage`]: super::SamplingMessage
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Role {
-    /// `"assistant"`: The language model.
-    Assistant,
     /// `"user"`: The user who talks to the model.
     User,
+    /// `"assistant"`: The language model.
+    Assistant,
 }
 
 codec::string_enum! { Role;
-    Assistant = "assistant", User = "user",
+    User = "user", Assistant = "assistant",
 }
 
 codec::serde_impls! {

@@ -36,7 +36,7 @@ impl CompleteRequest {
 }
 
 codec::object! { CompleteRequest;
-    required 0 "id" id, constant 1 "jsonrpc" = Str("2.0"), constant 2 "method" = Str("completion/complete"),
+    constant 0 "jsonrpc" = Str("2.0"), required 1 "id" id, constant 2 "method" = Str("completion/complete"),
     required 3 "params" params, ..extra
 }
 
@@ -56,16 +56,16 @@ impl crate::Request for CompleteRequest {
 /// [Specification](https://modelcontextprotocol.io/specification/2026-07-28/schema#completerequestparams)
 #[derive(Clone, Debug, PartialEq)]
 pub struct CompleteRequestParams {
-    /// Metadata attached to the object. The protocol reserves some keys, such as those with the prefix
-    /// `io.modelcontextprotocol/` since 2025-11-25. In JSON, it is `_meta`. Since revision 2025-11-25.
-    pub meta: RequestMetaObject,
+    /// The prompt (by name) or the resource template (by URI) that the argument belongs to.
+    pub r#ref: PromptOrResourceTemplateReference,
     /// The argument to complete, with the text entered so far.
     pub argument: CompleteRequestParamsArgument,
     /// The arguments that already have values, which can narrow the suggestions. If absent, no other argument has a
     /// value yet. Since revision 2025-06-18.
     pub context: Option<CompleteRequestParamsContext>,
-    /// The prompt (by name) or the resource template (by URI) that the argument belongs to.
-    pub r#ref: PromptOrResourceTemplateReference,
+    /// Metadata attached to the object. The protocol reserves some keys, such as those with the prefix
+    /// `io.modelcontextprotocol/` since 2025-11-25. In JSON, it is `_meta`. Since revision 2025-11-25.
+    pub meta: RequestMetaObject,
     /// Members that the schema does not define.
     pub extra: Extra<Self>,
 }
@@ -74,15 +74,15 @@ impl CompleteRequestParams {
     /// Creates a `CompleteRequestParams` from its required members.
     #[must_use]
     pub fn new(
-        meta: impl Into<RequestMetaObject>,
-        argument: impl Into<CompleteRequestParamsArgument>,
         r#ref: impl Into<PromptOrResourceTemplateReference>,
+        argument: impl Into<CompleteRequestParamsArgument>,
+        meta: impl Into<RequestMetaObject>,
     ) -> Self {
         Self {
-            meta: meta.into(),
+            r#ref: r#ref.into(),
             argument: argument.into(),
             context: None,
-            r#ref: r#ref.into(),
+            meta: meta.into(),
             extra: Default::default(),
         }
     }
@@ -96,7 +96,7 @@ impl CompleteRequestParams {
 }
 
 codec::object! { CompleteRequestParams;
-    required 0 "_meta" meta, required 1 "argument" argument, optional 2 "context" context, required 3 "ref" r#ref,
+    required 0 "ref" r#ref, required 1 "argument" argument, optional 2 "context" context, required 3 "_meta" meta,
     ..extra
 }
 
@@ -196,7 +196,7 @@ codec::union! { PromptOrResourceTemplateReference blank PromptReference;
 ///
 /// let values = CompleteResultCompletionValues::try_from(vec!["paris".to_owned()])?;
 /// let result = CompleteResult::new(CompleteResultCompletion::new(values).with_has_more(false));
-/// let text = r#"{"completion":{"hasMore":false,"values":["paris"]},"resultType":"complete"}"#;
+/// let text = r#"{"completion":{"values":["paris"],"hasMore":false},"resultType":"complete"}"#;
 /// assert_eq!(mcpgen_types::to_string(&result), text);
 ///
 /// let error = CompleteResultCompletionValues::try_from(vec![String::new(); 101]).unwrap_err();
@@ -205,15 +205,15 @@ codec::union! { PromptOrResourceTemplateReference blank PromptReference;
 /// ```
 #[derive(Clone, Debug, PartialEq)]
 pub struct CompleteResult {
-    /// Metadata attached to the object. The protocol reserves some keys, such as those with the prefix
-    /// `io.modelcontextprotocol/` since 2025-11-25. In JSON, it is `_meta`.
-    pub meta: Option<ResultMetaObject>,
     /// The suggested values, and whether more values match.
     pub completion: CompleteResultCompletion,
     /// The kind of result: `complete` for a final result, or `input_required` if the server needs more input first.
     /// Servers of older revisions omit it, and clients must then treat the result as `complete`. Since revision
     /// 2026-07-28. Default: `"complete"`.
     pub result_type: ResultType,
+    /// Metadata attached to the object. The protocol reserves some keys, such as those with the prefix
+    /// `io.modelcontextprotocol/` since 2025-11-25. In JSON, it is `_meta`.
+    pub meta: Option<ResultMetaObject>,
     /// Members that the schema does not define.
     pub extra: Extra<Self>,
 }
@@ -223,18 +223,11 @@ impl CompleteResult {
     #[must_use]
     pub fn new(completion: impl Into<CompleteResultCompletion>) -> Self {
         Self {
-            meta: None,
             completion: completion.into(),
             result_type: crate::ResultType::COMPLETE,
+            meta: None,
             extra: Default::default(),
         }
-    }
-
-    /// Sets `_meta`.
-    #[must_use]
-    pub fn with_meta(mut self, meta: impl Into<ResultMetaObject>) -> Self {
-        self.meta = Some(meta.into());
-        self
     }
 
     /// Sets `resultType`.
@@ -243,10 +236,17 @@ impl CompleteResult {
         self.result_type = result_type.into();
         self
     }
+
+    /// Sets `_meta`.
+    #[must_use]
+    pub fn with_meta(mut self, meta: impl Into<ResultMetaObject>) -> Self {
+        self.meta = Some(meta.into());
+        self
+    }
 }
 
 codec::object! { CompleteResult;
-    optional 0 "_meta" meta, required 1 "completion" completion, required 2 "resultType" result_type, ..extra
+    required 0 "completion" completion, required 1 "resultType" result_type, optional 2 "_meta" meta, ..extra
 }
 
 /// A list of suggested values, with the number of matches.
@@ -254,12 +254,12 @@ codec::object! { CompleteResult;
 /// Since revision 2024-11-05. Used by [`CompleteResult`].
 #[derive(Clone, Debug, PartialEq)]
 pub struct CompleteResultCompletion {
-    /// Whether more values match than `values` contains. It may be set even if `total` is unknown.
-    pub has_more: Option<bool>,
-    /// The total number of matches, including those not in `values`. If absent, the number is unknown.
-    pub total: Option<i64>,
     /// The suggested values, most relevant first.
     pub values: CompleteResultCompletionValues,
+    /// The total number of matches, including those not in `values`. If absent, the number is unknown.
+    pub total: Option<i64>,
+    /// Whether more values match than `values` contains. It may be set even if `total` is unknown.
+    pub has_more: Option<bool>,
     /// Members that the schema does not define.
     pub extra: Extra<Self>,
 }
@@ -268,14 +268,7 @@ impl CompleteResultCompletion {
     /// Creates a `CompleteResultCompletion` from its required members.
     #[must_use]
     pub fn new(values: impl Into<CompleteResultCompletionValues>) -> Self {
-        Self { has_more: None, total: None, values: values.into(), extra: Default::default() }
-    }
-
-    /// Sets `hasMore`.
-    #[must_use]
-    pub fn with_has_more(mut self, has_more: bool) -> Self {
-        self.has_more = Some(has_more);
-        self
+        Self { values: values.into(), total: None, has_more: None, extra: Default::default() }
     }
 
     /// Sets `total`.
@@ -284,10 +277,17 @@ impl CompleteResultCompletion {
         self.total = Some(total);
         self
     }
+
+    /// Sets `hasMore`.
+    #[must_use]
+    pub fn with_has_more(mut self, has_more: bool) -> Self {
+        self.has_more = Some(has_more);
+        self
+    }
 }
 
 codec::object! { CompleteResultCompletion;
-    optional 0 "hasMore" has_more, optional 1 "total" total, required 2 "values" values, ..extra
+    required 0 "values" values, optional 1 "total" total, optional 2 "hasMore" has_more, ..extra
 }
 
 /// The suggested values of a [`CompleteResultCompletion`], most relevant first.
@@ -327,7 +327,7 @@ impl CompleteResultResponse {
 }
 
 codec::object! { CompleteResultResponse;
-    required 0 "id" id, constant 1 "jsonrpc" = Str("2.0"), required 2 "result" result, ..extra
+    constant 0 "jsonrpc" = Str("2.0"), required 1 "id" id, required 2 "result" result, ..extra
 }
 
 /// A reference to a prompt by name, for example to complete one of its arguments.
@@ -362,7 +362,7 @@ impl PromptReference {
 }
 
 codec::object! { PromptReference;
-    required 0 "name" name, optional 1 "title" title, constant 2 "type" = Str("ref/prompt"), ..extra
+    constant 0 "type" = Str("ref/prompt"), required 1 "name" name, optional 2 "title" title, ..extra
 }
 
 /// A reference to the resource or resource template whose argument is being completed.

@@ -11,12 +11,12 @@ use crate::{Extra, Map, Number, Revision, codec};
 /// [Specification](https://modelcontextprotocol.io/specification/2026-07-28/schema#booleanschema)
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct BooleanSchema {
-    /// The initial value of the field.
-    pub default: Option<bool>,
-    /// The help text of the field.
-    pub description: Option<String>,
     /// The label of the field.
     pub title: Option<String>,
+    /// The help text of the field.
+    pub description: Option<String>,
+    /// The initial value of the field.
+    pub default: Option<bool>,
     /// Members that the schema does not define.
     pub extra: Extra<Self>,
 }
@@ -28,10 +28,10 @@ impl BooleanSchema {
         Self::default()
     }
 
-    /// Sets `default`.
+    /// Sets `title`.
     #[must_use]
-    pub fn with_default(mut self, default: bool) -> Self {
-        self.default = Some(default);
+    pub fn with_title(mut self, title: impl Into<String>) -> Self {
+        self.title = Some(title.into());
         self
     }
 
@@ -42,17 +42,17 @@ impl BooleanSchema {
         self
     }
 
-    /// Sets `title`.
+    /// Sets `default`.
     #[must_use]
-    pub fn with_title(mut self, title: impl Into<String>) -> Self {
-        self.title = Some(title.into());
+    pub fn with_default(mut self, default: bool) -> Self {
+        self.default = Some(default);
         self
     }
 }
 
 codec::object! { BooleanSchema;
-    optional 0 "default" default, optional 1 "description" description, optional 2 "title" title,
-    constant 3 "type" = Str("boolean"), ..extra
+    constant 0 "type" = Str("boolean"), optional 1 "title" title, optional 2 "description" description,
+    optional 3 "default" default, ..extra
 }
 
 /// Requests input from the user through the client.
@@ -126,9 +126,9 @@ impl crate::Request for ElicitRequest {
 pub struct ElicitRequestFormParams {
     /// The message shown to the user. It explains which information is needed and why.
     pub message: String,
-    mode: bool,
     /// The fields of the form, as a JSON Schema of a flat object.
     pub requested_schema: ElicitRequestFormParamsRequestedSchema,
+    mode: bool,
     /// Members that the schema does not define.
     pub extra: Extra<Self>,
 }
@@ -142,8 +142,8 @@ impl ElicitRequestFormParams {
     ) -> Self {
         Self {
             message: message.into(),
-            mode: false,
             requested_schema: requested_schema.into(),
+            mode: false,
             extra: Default::default(),
         }
     }
@@ -163,7 +163,7 @@ impl ElicitRequestFormParams {
 }
 
 codec::object! { ElicitRequestFormParams;
-    required 0 "message" message, flag 1 "mode" mode = Str("form"), required 2 "requestedSchema" requested_schema,
+    required 0 "message" message, required 1 "requestedSchema" requested_schema, flag 2 "mode" mode = Str("form"),
     ..extra
 }
 
@@ -208,8 +208,8 @@ impl ElicitRequestFormParamsRequestedSchema {
 }
 
 codec::object! { ElicitRequestFormParamsRequestedSchema;
-    optional 0 "$schema" schema, required 1 "properties" properties, optional 2 "required" required,
-    constant 3 "type" = Str("object"), ..extra
+    constant 0 "type" = Str("object"), optional 1 "$schema" schema, required 2 "properties" properties,
+    optional 3 "required" required, ..extra
 }
 
 /// A form for the user to fill in, or a URL for the user to visit.
@@ -278,7 +278,7 @@ impl ElicitRequestUrlParams {
 }
 
 codec::object! { ElicitRequestUrlParams;
-    required 0 "message" message, constant 1 "mode" = Str("url"), required 2 "url" url, ..extra
+    required 0 "message" message, required 1 "url" url, constant 2 "mode" = Str("url"), ..extra
 }
 
 /// The user's response to an elicitation.
@@ -340,15 +340,15 @@ pub enum ElicitResultAction {
     /// `"accept"`: The user submitted the form or agreed to open the URL. The interaction at the URL may not be
     /// complete yet.
     Accept,
+    /// `"decline"`: The user declined explicitly. The server may offer an alternative.
+    Decline,
     /// `"cancel"`: The user dismissed the elicitation without a decision, for example by closing the dialog. The server
     /// may ask again later.
     Cancel,
-    /// `"decline"`: The user declined explicitly. The server may offer an alternative.
-    Decline,
 }
 
 codec::string_enum! { ElicitResultAction;
-    Accept = "accept", Cancel = "cancel", Decline = "decline",
+    Accept = "accept", Decline = "decline", Cancel = "cancel",
 }
 
 /// The value that the user entered in a field of a form.
@@ -445,8 +445,8 @@ codec::union! { EnumSchema blank LegacyTitledEnumSchema;
 #[deprecated(note = "since revision 2025-11-25: Use TitledSingleSelectEnumSchema.")]
 #[derive(Clone, Debug, PartialEq)]
 pub struct LegacyTitledEnumSchema {
-    /// The value (not the title) of the initially selected option.
-    pub default: Option<String>,
+    /// The label of the field.
+    pub title: Option<String>,
     /// The help text of the field.
     pub description: Option<String>,
     /// The values of the options.
@@ -454,8 +454,8 @@ pub struct LegacyTitledEnumSchema {
     /// The display names of the options, in the order of `enum`. If absent, the values are displayed.
     #[deprecated(note = "since revision 2025-11-25: Give each option its title in a TitledSingleSelectEnumSchema.")]
     pub enum_names: Option<Vec<String>>,
-    /// The label of the field.
-    pub title: Option<String>,
+    /// The value (not the title) of the initially selected option.
+    pub default: Option<String>,
     /// Members that the schema does not define.
     pub extra: Extra<Self>,
 }
@@ -465,19 +465,19 @@ impl LegacyTitledEnumSchema {
     #[must_use]
     pub fn new(r#enum: impl Into<Vec<String>>) -> Self {
         Self {
-            default: None,
+            title: None,
             description: None,
             r#enum: r#enum.into(),
             enum_names: None,
-            title: None,
+            default: None,
             extra: Default::default(),
         }
     }
 
-    /// Sets `default`.
+    /// Sets `title`.
     #[must_use]
-    pub fn with_default(mut self, default: impl Into<String>) -> Self {
-        self.default = Some(default.into());
+    pub fn with_title(mut self, title: impl Into<String>) -> Self {
+        self.title = Some(title.into());
         self
     }
 
@@ -496,17 +496,17 @@ impl LegacyTitledEnumSchema {
         self
     }
 
-    /// Sets `title`.
+    /// Sets `default`.
     #[must_use]
-    pub fn with_title(mut self, title: impl Into<String>) -> Self {
-        self.title = Some(title.into());
+    pub fn with_default(mut self, default: impl Into<String>) -> Self {
+        self.default = Some(default.into());
         self
     }
 }
 
 codec::object! { LegacyTitledEnumSchema;
-    optional 0 "default" default, optional 1 "description" description, required 2 "enum" r#enum,
-    optional 3 "enumNames" enum_names, optional 4 "title" title, constant 5 "type" = Str("string"), ..extra
+    constant 0 "type" = Str("string"), optional 1 "title" title, optional 2 "description" description,
+    required 3 "enum" r#enum, optional 4 "enumNames" enum_names, optional 5 "default" default, ..extra
 }
 
 /// A form field with a list of options from which the user can select several.
@@ -541,18 +541,18 @@ codec::union! { MultiSelectEnumSchema blank TitledMultiSelectEnumSchema;
 /// [Specification](https://modelcontextprotocol.io/specification/2026-07-28/schema#numberschema)
 #[derive(Clone, Debug, PartialEq)]
 pub struct NumberSchema {
-    /// The initial value of the field. Since revision 2025-11-25.
-    pub default: Option<Number>,
-    /// The help text of the field.
-    pub description: Option<String>,
-    /// The largest allowed value, inclusive. If absent, the value has no upper limit.
-    pub maximum: Option<Number>,
-    /// The smallest allowed value, inclusive. If absent, the value has no lower limit.
-    pub minimum: Option<Number>,
-    /// The label of the field.
-    pub title: Option<String>,
     /// The kind of number: integers only, or any number.
     pub r#type: NumberSchemaType,
+    /// The label of the field.
+    pub title: Option<String>,
+    /// The help text of the field.
+    pub description: Option<String>,
+    /// The smallest allowed value, inclusive. If absent, the value has no lower limit.
+    pub minimum: Option<Number>,
+    /// The largest allowed value, inclusive. If absent, the value has no upper limit.
+    pub maximum: Option<Number>,
+    /// The initial value of the field. Since revision 2025-11-25.
+    pub default: Option<Number>,
     /// Members that the schema does not define.
     pub extra: Extra<Self>,
 }
@@ -562,20 +562,20 @@ impl NumberSchema {
     #[must_use]
     pub fn new(r#type: impl Into<NumberSchemaType>) -> Self {
         Self {
-            default: None,
-            description: None,
-            maximum: None,
-            minimum: None,
-            title: None,
             r#type: r#type.into(),
+            title: None,
+            description: None,
+            minimum: None,
+            maximum: None,
+            default: None,
             extra: Default::default(),
         }
     }
 
-    /// Sets `default`.
+    /// Sets `title`.
     #[must_use]
-    pub fn with_default(mut self, default: impl Into<Number>) -> Self {
-        self.default = Some(default.into());
+    pub fn with_title(mut self, title: impl Into<String>) -> Self {
+        self.title = Some(title.into());
         self
     }
 
@@ -586,13 +586,6 @@ impl NumberSchema {
         self
     }
 
-    /// Sets `maximum`.
-    #[must_use]
-    pub fn with_maximum(mut self, maximum: impl Into<Number>) -> Self {
-        self.maximum = Some(maximum.into());
-        self
-    }
-
     /// Sets `minimum`.
     #[must_use]
     pub fn with_minimum(mut self, minimum: impl Into<Number>) -> Self {
@@ -600,17 +593,24 @@ impl NumberSchema {
         self
     }
 
-    /// Sets `title`.
+    /// Sets `maximum`.
     #[must_use]
-    pub fn with_title(mut self, title: impl Into<String>) -> Self {
-        self.title = Some(title.into());
+    pub fn with_maximum(mut self, maximum: impl Into<Number>) -> Self {
+        self.maximum = Some(maximum.into());
+        self
+    }
+
+    /// Sets `default`.
+    #[must_use]
+    pub fn with_default(mut self, default: impl Into<Number>) -> Self {
+        self.default = Some(default.into());
         self
     }
 }
 
 codec::object! { NumberSchema;
-    optional 0 "default" default, optional 1 "description" description, optional 2 "maximum" maximum,
-    optional 3 "minimum" minimum, optional 4 "title" title, required 5 "type" r#type, ..extra
+    required 0 "type" r#type, optional 1 "title" title, optional 2 "description" description,
+    optional 3 "minimum" minimum, optional 4 "maximum" maximum, optional 5 "default" default, ..extra
 }
 
 /// The kind of number that a form field accepts.
@@ -618,14 +618,14 @@ codec::object! { NumberSchema;
 /// Since revision 2025-06-18. Used by [`NumberSchema`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum NumberSchemaType {
-    /// `"integer"`: An integer.
-    Integer,
     /// `"number"`: A number with or without a fraction.
     Number,
+    /// `"integer"`: An integer.
+    Integer,
 }
 
 codec::string_enum! { NumberSchemaType;
-    Integer = "integer", Number = "number",
+    Number = "number", Integer = "integer",
 }
 
 /// The schema of a form field, restricted to a small subset of JSON Schema.
@@ -718,18 +718,18 @@ codec::union! { SingleSelectEnumSchema blank TitledSingleSelectEnumSchema;
 /// [Specification](https://modelcontextprotocol.io/specification/2026-07-28/schema#stringschema)
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct StringSchema {
-    /// The initial text of the field. Since revision 2025-11-25.
-    pub default: Option<String>,
-    /// The help text of the field.
-    pub description: Option<String>,
-    /// The required format of the text. If absent, any text is allowed.
-    pub format: Option<StringSchemaFormat>,
-    /// The maximum length in characters. If absent, the length has no upper limit.
-    pub max_length: Option<i64>,
-    /// The minimum length in characters. If absent, the length has no lower limit.
-    pub min_length: Option<i64>,
     /// The label of the field.
     pub title: Option<String>,
+    /// The help text of the field.
+    pub description: Option<String>,
+    /// The minimum length in characters. If absent, the length has no lower limit.
+    pub min_length: Option<i64>,
+    /// The maximum length in characters. If absent, the length has no upper limit.
+    pub max_length: Option<i64>,
+    /// The required format of the text. If absent, any text is allowed.
+    pub format: Option<StringSchemaFormat>,
+    /// The initial text of the field. Since revision 2025-11-25.
+    pub default: Option<String>,
     /// Members that the schema does not define.
     pub extra: Extra<Self>,
 }
@@ -741,10 +741,10 @@ impl StringSchema {
         Self::default()
     }
 
-    /// Sets `default`.
+    /// Sets `title`.
     #[must_use]
-    pub fn with_default(mut self, default: impl Into<String>) -> Self {
-        self.default = Some(default.into());
+    pub fn with_title(mut self, title: impl Into<String>) -> Self {
+        self.title = Some(title.into());
         self
     }
 
@@ -752,20 +752,6 @@ impl StringSchema {
     #[must_use]
     pub fn with_description(mut self, description: impl Into<String>) -> Self {
         self.description = Some(description.into());
-        self
-    }
-
-    /// Sets `format`.
-    #[must_use]
-    pub fn with_format(mut self, format: impl Into<StringSchemaFormat>) -> Self {
-        self.format = Some(format.into());
-        self
-    }
-
-    /// Sets `maxLength`.
-    #[must_use]
-    pub fn with_max_length(mut self, max_length: i64) -> Self {
-        self.max_length = Some(max_length);
         self
     }
 
@@ -776,18 +762,32 @@ impl StringSchema {
         self
     }
 
-    /// Sets `title`.
+    /// Sets `maxLength`.
     #[must_use]
-    pub fn with_title(mut self, title: impl Into<String>) -> Self {
-        self.title = Some(title.into());
+    pub fn with_max_length(mut self, max_length: i64) -> Self {
+        self.max_length = Some(max_length);
+        self
+    }
+
+    /// Sets `format`.
+    #[must_use]
+    pub fn with_format(mut self, format: impl Into<StringSchemaFormat>) -> Self {
+        self.format = Some(format.into());
+        self
+    }
+
+    /// Sets `default`.
+    #[must_use]
+    pub fn with_default(mut self, default: impl Into<String>) -> Self {
+        self.default = Some(default.into());
         self
     }
 }
 
 codec::object! { StringSchema;
-    optional 0 "default" default, optional 1 "description" description, optional 2 "format" format,
-    optional 3 "maxLength" max_length, optional 4 "minLength" min_length, optional 5 "title" title,
-    constant 6 "type" = Str("string"), ..extra
+    constant 0 "type" = Str("string"), optional 1 "title" title, optional 2 "description" description,
+    optional 3 "minLength" min_length, optional 4 "maxLength" max_length, optional 5 "format" format,
+    optional 6 "default" default, ..extra
 }
 
 /// The format of the text in a form field, as a JSON Schema `format`.
@@ -795,18 +795,18 @@ codec::object! { StringSchema;
 /// Since revision 2025-06-18. Used by [`StringSchema`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum StringSchemaFormat {
-    /// `"date"`: A date such as `2025-06-18` (RFC 3339 `full-date`).
-    Date,
-    /// `"date-time"`: A date and time with an offset, such as `2025-06-18T12:00:00Z` (RFC 3339 `date-time`).
-    DateTime,
     /// `"email"`: An email address.
     Email,
     /// `"uri"`: An absolute URI (RFC 3986). Relative references are not allowed.
     Uri,
+    /// `"date"`: A date such as `2025-06-18` (RFC 3339 `full-date`).
+    Date,
+    /// `"date-time"`: A date and time with an offset, such as `2025-06-18T12:00:00Z` (RFC 3339 `date-time`).
+    DateTime,
 }
 
 codec::string_enum! { StringSchemaFormat;
-    Date = "date", DateTime = "date-time", Email = "email", Uri = "uri",
+    Email = "email", Uri = "uri", Date = "date", DateTime = "date-time",
 }
 
 /// A form field with a list of titled options from which the user can select several.
@@ -816,18 +816,18 @@ codec::string_enum! { StringSchemaFormat;
 /// [Specification](https://modelcontextprotocol.io/specification/2026-07-28/schema#titledmultiselectenumschema)
 #[derive(Clone, Debug, PartialEq)]
 pub struct TitledMultiSelectEnumSchema {
-    /// The values (not the titles) of the initially selected options.
-    pub default: Option<Vec<String>>,
-    /// The help text of the field.
-    pub description: Option<String>,
-    /// The options.
-    pub items: TitledMultiSelectEnumSchemaItems,
-    /// The maximum number of selected options. If absent, the number has no upper limit.
-    pub max_items: Option<i64>,
-    /// The minimum number of selected options. If absent, the number has no lower limit.
-    pub min_items: Option<i64>,
     /// The label of the field.
     pub title: Option<String>,
+    /// The help text of the field.
+    pub description: Option<String>,
+    /// The minimum number of selected options. If absent, the number has no lower limit.
+    pub min_items: Option<i64>,
+    /// The maximum number of selected options. If absent, the number has no upper limit.
+    pub max_items: Option<i64>,
+    /// The options.
+    pub items: TitledMultiSelectEnumSchemaItems,
+    /// The values (not the titles) of the initially selected options.
+    pub default: Option<Vec<String>>,
     /// Members that the schema does not define.
     pub extra: Extra<Self>,
 }
@@ -837,20 +837,20 @@ impl TitledMultiSelectEnumSchema {
     #[must_use]
     pub fn new(items: impl Into<TitledMultiSelectEnumSchemaItems>) -> Self {
         Self {
-            default: None,
-            description: None,
-            items: items.into(),
-            max_items: None,
-            min_items: None,
             title: None,
+            description: None,
+            min_items: None,
+            max_items: None,
+            items: items.into(),
+            default: None,
             extra: Default::default(),
         }
     }
 
-    /// Sets `default`.
+    /// Sets `title`.
     #[must_use]
-    pub fn with_default(mut self, default: impl Into<Vec<String>>) -> Self {
-        self.default = Some(default.into());
+    pub fn with_title(mut self, title: impl Into<String>) -> Self {
+        self.title = Some(title.into());
         self
     }
 
@@ -861,13 +861,6 @@ impl TitledMultiSelectEnumSchema {
         self
     }
 
-    /// Sets `maxItems`.
-    #[must_use]
-    pub fn with_max_items(mut self, max_items: i64) -> Self {
-        self.max_items = Some(max_items);
-        self
-    }
-
     /// Sets `minItems`.
     #[must_use]
     pub fn with_min_items(mut self, min_items: i64) -> Self {
@@ -875,18 +868,25 @@ impl TitledMultiSelectEnumSchema {
         self
     }
 
-    /// Sets `title`.
+    /// Sets `maxItems`.
     #[must_use]
-    pub fn with_title(mut self, title: impl Into<String>) -> Self {
-        self.title = Some(title.into());
+    pub fn with_max_items(mut self, max_items: i64) -> Self {
+        self.max_items = Some(max_items);
+        self
+    }
+
+    /// Sets `default`.
+    #[must_use]
+    pub fn with_default(mut self, default: impl Into<Vec<String>>) -> Self {
+        self.default = Some(default.into());
         self
     }
 }
 
 codec::object! { TitledMultiSelectEnumSchema;
-    optional 0 "default" default, optional 1 "description" description, required 2 "items" items,
-    optional 3 "maxItems" max_items, optional 4 "minItems" min_items, optional 5 "title" title,
-    constant 6 "type" = Str("array"), ..extra
+    constant 0 "type" = Str("array"), optional 1 "title" title, optional 2 "description" description,
+    optional 3 "minItems" min_items, optional 4 "maxItems" max_items, required 5 "items" items,
+    optional 6 "default" default, ..extra
 }
 
 /// The options of a [`TitledMultiSelectEnumSchema`].
@@ -944,14 +944,14 @@ codec::object! { TitledMultiSelectEnumSchemaItemsAnyOfItem;
 /// [Specification](https://modelcontextprotocol.io/specification/2026-07-28/schema#titledsingleselectenumschema)
 #[derive(Clone, Debug, PartialEq)]
 pub struct TitledSingleSelectEnumSchema {
-    /// The value (not the title) of the initially selected option.
-    pub default: Option<String>,
+    /// The label of the field.
+    pub title: Option<String>,
     /// The help text of the field.
     pub description: Option<String>,
     /// The options.
     pub one_of: Vec<TitledSingleSelectEnumSchemaOneOfItem>,
-    /// The label of the field.
-    pub title: Option<String>,
+    /// The value (not the title) of the initially selected option.
+    pub default: Option<String>,
     /// Members that the schema does not define.
     pub extra: Extra<Self>,
 }
@@ -960,13 +960,13 @@ impl TitledSingleSelectEnumSchema {
     /// Creates a `TitledSingleSelectEnumSchema` from its required members.
     #[must_use]
     pub fn new(one_of: impl Into<Vec<TitledSingleSelectEnumSchemaOneOfItem>>) -> Self {
-        Self { default: None, description: None, one_of: one_of.into(), title: None, extra: Default::default() }
+        Self { title: None, description: None, one_of: one_of.into(), default: None, extra: Default::default() }
     }
 
-    /// Sets `default`.
+    /// Sets `title`.
     #[must_use]
-    pub fn with_default(mut self, default: impl Into<String>) -> Self {
-        self.default = Some(default.into());
+    pub fn with_title(mut self, title: impl Into<String>) -> Self {
+        self.title = Some(title.into());
         self
     }
 
@@ -977,17 +977,17 @@ impl TitledSingleSelectEnumSchema {
         self
     }
 
-    /// Sets `title`.
+    /// Sets `default`.
     #[must_use]
-    pub fn with_title(mut self, title: impl Into<String>) -> Self {
-        self.title = Some(title.into());
+    pub fn with_default(mut self, default: impl Into<String>) -> Self {
+        self.default = Some(default.into());
         self
     }
 }
 
 codec::object! { TitledSingleSelectEnumSchema;
-    optional 0 "default" default, optional 1 "description" description, required 2 "oneOf" one_of,
-    optional 3 "title" title, constant 4 "type" = Str("string"), ..extra
+    constant 0 "type" = Str("string"), optional 1 "title" title, optional 2 "description" description,
+    required 3 "oneOf" one_of, optional 4 "default" default, ..extra
 }
 
 /// An option of a [`TitledSingleSelectEnumSchema`].
@@ -1024,18 +1024,18 @@ codec::object! { TitledSingleSelectEnumSchemaOneOfItem;
 /// [Specification](https://modelcontextprotocol.io/specification/2026-07-28/schema#untitledmultiselectenumschema)
 #[derive(Clone, Debug, PartialEq)]
 pub struct UntitledMultiSelectEnumSchema {
-    /// The initially selected options.
-    pub default: Option<Vec<String>>,
-    /// The help text of the field.
-    pub description: Option<String>,
-    /// The options.
-    pub items: UntitledMultiSelectEnumSchemaItems,
-    /// The maximum number of selected options. If absent, the number has no upper limit.
-    pub max_items: Option<i64>,
-    /// The minimum number of selected options. If absent, the number has no lower limit.
-    pub min_items: Option<i64>,
     /// The label of the field.
     pub title: Option<String>,
+    /// The help text of the field.
+    pub description: Option<String>,
+    /// The minimum number of selected options. If absent, the number has no lower limit.
+    pub min_items: Option<i64>,
+    /// The maximum number of selected options. If absent, the number has no upper limit.
+    pub max_items: Option<i64>,
+    /// The options.
+    pub items: UntitledMultiSelectEnumSchemaItems,
+    /// The initially selected options.
+    pub default: Option<Vec<String>>,
     /// Members that the schema does not define.
     pub extra: Extra<Self>,
 }
@@ -1045,20 +1045,20 @@ impl UntitledMultiSelectEnumSchema {
     #[must_use]
     pub fn new(items: impl Into<UntitledMultiSelectEnumSchemaItems>) -> Self {
         Self {
-            default: None,
-            description: None,
-            items: items.into(),
-            max_items: None,
-            min_items: None,
             title: None,
+            description: None,
+            min_items: None,
+            max_items: None,
+            items: items.into(),
+            default: None,
             extra: Default::default(),
         }
     }
 
-    /// Sets `default`.
+    /// Sets `title`.
     #[must_use]
-    pub fn with_default(mut self, default: impl Into<Vec<String>>) -> Self {
-        self.default = Some(default.into());
+    pub fn with_title(mut self, title: impl Into<String>) -> Self {
+        self.title = Some(title.into());
         self
     }
 
@@ -1069,13 +1069,6 @@ impl UntitledMultiSelectEnumSchema {
         self
     }
 
-    /// Sets `maxItems`.
-    #[must_use]
-    pub fn with_max_items(mut self, max_items: i64) -> Self {
-        self.max_items = Some(max_items);
-        self
-    }
-
     /// Sets `minItems`.
     #[must_use]
     pub fn with_min_items(mut self, min_items: i64) -> Self {
@@ -1083,18 +1076,25 @@ impl UntitledMultiSelectEnumSchema {
         self
     }
 
-    /// Sets `title`.
+    /// Sets `maxItems`.
     #[must_use]
-    pub fn with_title(mut self, title: impl Into<String>) -> Self {
-        self.title = Some(title.into());
+    pub fn with_max_items(mut self, max_items: i64) -> Self {
+        self.max_items = Some(max_items);
+        self
+    }
+
+    /// Sets `default`.
+    #[must_use]
+    pub fn with_default(mut self, default: impl Into<Vec<String>>) -> Self {
+        self.default = Some(default.into());
         self
     }
 }
 
 codec::object! { UntitledMultiSelectEnumSchema;
-    optional 0 "default" default, optional 1 "description" description, required 2 "items" items,
-    optional 3 "maxItems" max_items, optional 4 "minItems" min_items, optional 5 "title" title,
-    constant 6 "type" = Str("array"), ..extra
+    constant 0 "type" = Str("array"), optional 1 "title" title, optional 2 "description" description,
+    optional 3 "minItems" min_items, optional 4 "maxItems" max_items, required 5 "items" items,
+    optional 6 "default" default, ..extra
 }
 
 /// The options of an [`UntitledMultiSelectEnumSchema`].
@@ -1117,7 +1117,7 @@ impl UntitledMultiSelectEnumSchemaItems {
 }
 
 codec::object! { UntitledMultiSelectEnumSchemaItems;
-    required 0 "enum" r#enum, constant 1 "type" = Str("string"), ..extra
+    constant 0 "type" = Str("string"), required 1 "enum" r#enum, ..extra
 }
 
 /// A form field with a list of untitled options from which the user selects one.
@@ -1129,14 +1129,14 @@ codec::object! { UntitledMultiSelectEnumSchemaItems;
 /// [Specification](https://modelcontextprotocol.io/specification/2026-07-28/schema#untitledsingleselectenumschema)
 #[derive(Clone, Debug, PartialEq)]
 pub struct UntitledSingleSelectEnumSchema {
-    /// The initially selected option.
-    pub default: Option<String>,
+    /// The label of the field.
+    pub title: Option<String>,
     /// The help text of the field.
     pub description: Option<String>,
     /// The values of the options, which are also displayed.
     pub r#enum: Vec<String>,
-    /// The label of the field.
-    pub title: Option<String>,
+    /// The initially selected option.
+    pub default: Option<String>,
     /// Members that the schema does not define.
     pub extra: Extra<Self>,
 }
@@ -1145,13 +1145,13 @@ impl UntitledSingleSelectEnumSchema {
     /// Creates a `UntitledSingleSelectEnumSchema` from its required members.
     #[must_use]
     pub fn new(r#enum: impl Into<Vec<String>>) -> Self {
-        Self { default: None, description: None, r#enum: r#enum.into(), title: None, extra: Default::default() }
+        Self { title: None, description: None, r#enum: r#enum.into(), default: None, extra: Default::default() }
     }
 
-    /// Sets `default`.
+    /// Sets `title`.
     #[must_use]
-    pub fn with_default(mut self, default: impl Into<String>) -> Self {
-        self.default = Some(default.into());
+    pub fn with_title(mut self, title: impl Into<String>) -> Self {
+        self.title = Some(title.into());
         self
     }
 
@@ -1162,17 +1162,17 @@ impl UntitledSingleSelectEnumSchema {
         self
     }
 
-    /// Sets `title`.
+    /// Sets `default`.
     #[must_use]
-    pub fn with_title(mut self, title: impl Into<String>) -> Self {
-        self.title = Some(title.into());
+    pub fn with_default(mut self, default: impl Into<String>) -> Self {
+        self.default = Some(default.into());
         self
     }
 }
 
 codec::object! { UntitledSingleSelectEnumSchema;
-    optional 0 "default" default, optional 1 "description" description, required 2 "enum" r#enum,
-    optional 3 "title" title, constant 4 "type" = Str("string"), ..extra
+    constant 0 "type" = Str("string"), optional 1 "title" title, optional 2 "description" description,
+    required 3 "enum" r#enum, optional 4 "default" default, ..extra
 }
 
 codec::serde_impls! {

@@ -16,10 +16,10 @@ use crate::{Extra, Json, codec};
 /// [Specification](https://modelcontextprotocol.io/specification/2026-07-28/schema#headermismatcherror)
 #[derive(Clone, Debug, PartialEq)]
 pub struct HeaderMismatchError {
-    /// The error that caused the request to fail.
-    pub error: HeaderMismatchErrorError,
     /// The ID of the request. Absent only if the request was too malformed to read its ID.
     pub id: Option<RequestId>,
+    /// The error that caused the request to fail.
+    pub error: HeaderMismatchErrorError,
     /// Members that the schema does not define.
     pub extra: Extra<Self>,
 }
@@ -28,7 +28,7 @@ impl HeaderMismatchError {
     /// Creates a `HeaderMismatchError` from its required members.
     #[must_use]
     pub fn new(error: impl Into<HeaderMismatchErrorError>) -> Self {
-        Self { error: error.into(), id: None, extra: Default::default() }
+        Self { id: None, error: error.into(), extra: Default::default() }
     }
 
     /// Sets `id`.
@@ -40,7 +40,7 @@ impl HeaderMismatchError {
 }
 
 codec::object! { HeaderMismatchError;
-    required 0 "error" error, optional 1 "id" id, constant 2 "jsonrpc" = Str("2.0"), ..extra
+    constant 0 "jsonrpc" = Str("2.0"), optional 1 "id" id, required 2 "error" error, ..extra
 }
 
 /// The error object of a [`HeaderMismatchError`].
@@ -48,10 +48,10 @@ codec::object! { HeaderMismatchError;
 /// In JSON, `code` is `-32020`. Since revision 2026-07-28. Used by [`HeaderMismatchError`].
 #[derive(Clone, Debug, PartialEq)]
 pub struct HeaderMismatchErrorError {
-    /// Additional information about the error, in any form.
-    pub data: Option<Json>,
     /// A short description of the error, in one sentence, such as which header does not match the body.
     pub message: String,
+    /// Additional information about the error, in any form.
+    pub data: Option<Json>,
     /// Members that the schema does not define.
     pub extra: Extra<Self>,
 }
@@ -60,7 +60,7 @@ impl HeaderMismatchErrorError {
     /// Creates a `HeaderMismatchErrorError` from its required members.
     #[must_use]
     pub fn new(message: impl Into<String>) -> Self {
-        Self { data: None, message: message.into(), extra: Default::default() }
+        Self { message: message.into(), data: None, extra: Default::default() }
     }
 
     /// Sets `data`.
@@ -72,7 +72,7 @@ impl HeaderMismatchErrorError {
 }
 
 codec::object! { HeaderMismatchErrorError;
-    constant 0 "code" = Integer(-32020), optional 1 "data" data, required 2 "message" message, ..extra
+    constant 0 "code" = Integer(-32020), required 1 "message" message, optional 2 "data" data, ..extra
 }
 
 /// The error for an internal failure of the receiver.
@@ -81,10 +81,10 @@ codec::object! { HeaderMismatchErrorError;
 /// [Specification](https://modelcontextprotocol.io/specification/2026-07-28/schema#internalerror)
 #[derive(Clone, Debug, PartialEq)]
 pub struct InternalError {
-    /// Additional information about the error, in any form.
-    pub data: Option<Json>,
     /// A short description of the error, in one sentence.
     pub message: String,
+    /// Additional information about the error, in any form.
+    pub data: Option<Json>,
     /// Members that the schema does not define.
     pub extra: Extra<Self>,
 }
@@ -93,7 +93,7 @@ impl InternalError {
     /// Creates an `InternalError` from its required members.
     #[must_use]
     pub fn new(message: impl Into<String>) -> Self {
-        Self { data: None, message: message.into(), extra: Default::default() }
+        Self { message: message.into(), data: None, extra: Default::default() }
     }
 
     /// Sets `data`.
@@ -105,7 +105,7 @@ impl InternalError {
 }
 
 codec::object! { InternalError;
-    constant 0 "code" = Integer(-32603), optional 1 "data" data, required 2 "message" message, ..extra
+    constant 0 "code" = Integer(-32603), required 1 "message" message, optional 2 "data" data, ..extra
 }
 
 /// The error for invalid method parameters.
@@ -117,10 +117,10 @@ codec::object! { InternalError;
 /// [Specification](https://modelcontextprotocol.io/specification/2026-07-28/schema#invalidparamserror)
 #[derive(Clone, Debug, PartialEq)]
 pub struct InvalidParamsError {
-    /// Additional information about the error, in any form, such as the `uri` that was not found.
-    pub data: Option<Json>,
     /// A short description of the error, in one sentence.
     pub message: String,
+    /// Additional information about the error, in any form, such as the `uri` that was not found.
+    pub data: Option<Json>,
     /// Members that the schema does not define.
     pub extra: Extra<Self>,
 }
@@ -129,7 +129,7 @@ impl InvalidParamsError {
     /// Creates an `InvalidParamsError` from its required members.
     #[must_use]
     pub fn new(message: impl Into<String>) -> Self {
-        Self { data: None, message: message.into(), extra: Default::default() }
+        Self { message: message.into(), data: None, extra: Default::default() }
     }
 
     /// Sets `data`.
@@ -141,7 +141,7 @@ impl InvalidParamsError {
 }
 
 codec::object! { InvalidParamsError;
-    constant 0 "code" = Integer(-32602), optional 1 "data" data, required 2 "message" message, ..extra
+    constant 0 "code" = Integer(-32602), required 1 "message" message, optional 2 "data" data, ..extra
 }
 
 /// The error for JSON that is not a valid JSON-RPC request, for example because `method` is missing.
@@ -150,10 +150,10 @@ codec::object! { InvalidParamsError;
 /// [Specification](https://modelcontextprotocol.io/specification/2026-07-28/schema#invalidrequesterror)
 #[derive(Clone, Debug, PartialEq)]
 pub struct InvalidRequestError {
-    /// Additional information about the error, in any form.
-    pub data: Option<Json>,
     /// A short description of the error, in one sentence.
     pub message: String,
+    /// Additional information about the error, in any form.
+    pub data: Option<Json>,
     /// Members that the schema does not define.
     pub extra: Extra<Self>,
 }
@@ -162,7 +162,7 @@ impl InvalidRequestError {
     /// Creates an `InvalidRequestError` from its required members.
     #[must_use]
     pub fn new(message: impl Into<String>) -> Self {
-        Self { data: None, message: message.into(), extra: Default::default() }
+        Self { message: message.into(), data: None, extra: Default::default() }
     }
 
     /// Sets `data`.
@@ -174,7 +174,7 @@ impl InvalidRequestError {
 }
 
 codec::object! { InvalidRequestError;
-    constant 0 "code" = Integer(-32600), optional 1 "data" data, required 2 "message" message, ..extra
+    constant 0 "code" = Integer(-32600), required 1 "message" message, optional 2 "data" data, ..extra
 }
 
 /// The error for a method that the receiver does not support.
@@ -186,10 +186,10 @@ codec::object! { InvalidRequestError;
 /// [Specification](https://modelcontextprotocol.io/specification/2026-07-28/schema#methodnotfounderror)
 #[derive(Clone, Debug, PartialEq)]
 pub struct MethodNotFoundError {
-    /// Additional information about the error, in any form.
-    pub data: Option<Json>,
     /// A short description of the error, in one sentence.
     pub message: String,
+    /// Additional information about the error, in any form.
+    pub data: Option<Json>,
     /// Members that the schema does not define.
     pub extra: Extra<Self>,
 }
@@ -198,7 +198,7 @@ impl MethodNotFoundError {
     /// Creates a `MethodNotFoundError` from its required members.
     #[must_use]
     pub fn new(message: impl Into<String>) -> Self {
-        Self { data: None, message: message.into(), extra: Default::default() }
+        Self { message: message.into(), data: None, extra: Default::default() }
     }
 
     /// Sets `data`.
@@ -210,7 +210,7 @@ impl MethodNotFoundError {
 }
 
 codec::object! { MethodNotFoundError;
-    constant 0 "code" = Integer(-32601), optional 1 "data" data, required 2 "message" message, ..extra
+    constant 0 "code" = Integer(-32601), required 1 "message" message, optional 2 "data" data, ..extra
 }
 
 /// The error response to a request that requires capabilities that the client has not declared.
@@ -221,10 +221,10 @@ codec::object! { MethodNotFoundError;
 /// [Specification](https://modelcontextprotocol.io/specification/2026-07-28/schema#missingrequiredclientcapabilityerror)
 #[derive(Clone, Debug, PartialEq)]
 pub struct MissingRequiredClientCapabilityError {
-    /// The error that caused the request to fail.
-    pub error: MissingRequiredClientCapabilityErrorError,
     /// The ID of the request. Absent only if the request was too malformed to read its ID.
     pub id: Option<RequestId>,
+    /// The error that caused the request to fail.
+    pub error: MissingRequiredClientCapabilityErrorError,
     /// Members that the schema does not define.
     pub extra: Extra<Self>,
 }
@@ -233,7 +233,7 @@ impl MissingRequiredClientCapabilityError {
     /// Creates a `MissingRequiredClientCapabilityError` from its required members.
     #[must_use]
     pub fn new(error: impl Into<MissingRequiredClientCapabilityErrorError>) -> Self {
-        Self { error: error.into(), id: None, extra: Default::default() }
+        Self { id: None, error: error.into(), extra: Default::default() }
     }
 
     /// Sets `id`.
@@ -245,7 +245,7 @@ impl MissingRequiredClientCapabilityError {
 }
 
 codec::object! { MissingRequiredClientCapabilityError;
-    required 0 "error" error, optional 1 "id" id, constant 2 "jsonrpc" = Str("2.0"), ..extra
+    constant 0 "jsonrpc" = Str("2.0"), optional 1 "id" id, required 2 "error" error, ..extra
 }
 
 /// The error object of a [`MissingRequiredClientCapabilityError`].
@@ -253,10 +253,10 @@ codec::object! { MissingRequiredClientCapabilityError;
 /// In JSON, `code` is `-32021`. Since revision 2026-07-28. Used by [`MissingRequiredClientCapabilityError`].
 #[derive(Clone, Debug, PartialEq)]
 pub struct MissingRequiredClientCapabilityErrorError {
-    /// The missing capabilities.
-    pub data: MissingRequiredClientCapabilityErrorErrorData,
     /// A short description of the error, in one sentence.
     pub message: String,
+    /// The missing capabilities.
+    pub data: MissingRequiredClientCapabilityErrorErrorData,
     /// Members that the schema does not define.
     pub extra: Extra<Self>,
 }
@@ -264,13 +264,13 @@ pub struct MissingRequiredClientCapabilityErrorError {
 impl MissingRequiredClientCapabilityErrorError {
     /// Creates a `MissingRequiredClientCapabilityErrorError` from its required members.
     #[must_use]
-    pub fn new(data: impl Into<MissingRequiredClientCapabilityErrorErrorData>, message: impl Into<String>) -> Self {
-        Self { data: data.into(), message: message.into(), extra: Default::default() }
+    pub fn new(message: impl Into<String>, data: impl Into<MissingRequiredClientCapabilityErrorErrorData>) -> Self {
+        Self { message: message.into(), data: data.into(), extra: Default::default() }
     }
 }
 
 codec::object! { MissingRequiredClientCapabilityErrorError;
-    constant 0 "code" = Integer(-32021), required 1 "data" data, required 2 "message" message, ..extra
+    constant 0 "code" = Integer(-32021), required 1 "message" message, required 2 "data" data, ..extra
 }
 
 /// The details of a [`MissingRequiredClientCapabilityError`].
@@ -302,10 +302,10 @@ codec::object! { MissingRequiredClientCapabilityErrorErrorData;
 /// [Specification](https://modelcontextprotocol.io/specification/2026-07-28/schema#parseerror)
 #[derive(Clone, Debug, PartialEq)]
 pub struct ParseError {
-    /// Additional information about the error, in any form.
-    pub data: Option<Json>,
     /// A short description of the error, in one sentence.
     pub message: String,
+    /// Additional information about the error, in any form.
+    pub data: Option<Json>,
     /// Members that the schema does not define.
     pub extra: Extra<Self>,
 }
@@ -314,7 +314,7 @@ impl ParseError {
     /// Creates a `ParseError` from its required members.
     #[must_use]
     pub fn new(message: impl Into<String>) -> Self {
-        Self { data: None, message: message.into(), extra: Default::default() }
+        Self { message: message.into(), data: None, extra: Default::default() }
     }
 
     /// Sets `data`.
@@ -326,7 +326,7 @@ impl ParseError {
 }
 
 codec::object! { ParseError;
-    constant 0 "code" = Integer(-32700), optional 1 "data" data, required 2 "message" message, ..extra
+    constant 0 "code" = Integer(-32700), required 1 "message" message, optional 2 "data" data, ..extra
 }
 
 /// The error response to a request with a protocol version that the server does not support.
@@ -338,10 +338,10 @@ codec::object! { ParseError;
 /// [Specification](https://modelcontextprotocol.io/specification/2026-07-28/schema#unsupportedprotocolversionerror)
 #[derive(Clone, Debug, PartialEq)]
 pub struct UnsupportedProtocolVersionError {
-    /// The error that caused the request to fail.
-    pub error: UnsupportedProtocolVersionErrorError,
     /// The ID of the request. Absent only if the request was too malformed to read its ID.
     pub id: Option<RequestId>,
+    /// The error that caused the request to fail.
+    pub error: UnsupportedProtocolVersionErrorError,
     /// Members that the schema does not define.
     pub extra: Extra<Self>,
 }
@@ -350,7 +350,7 @@ impl UnsupportedProtocolVersionError {
     /// Creates a `UnsupportedProtocolVersionError` from its required members.
     #[must_use]
     pub fn new(error: impl Into<UnsupportedProtocolVersionErrorError>) -> Self {
-        Self { error: error.into(), id: None, extra: Default::default() }
+        Self { id: None, error: error.into(), extra: Default::default() }
     }
 
     /// Sets `id`.
@@ -362,7 +362,7 @@ impl UnsupportedProtocolVersionError {
 }
 
 codec::object! { UnsupportedProtocolVersionError;
-    required 0 "error" error, optional 1 "id" id, constant 2 "jsonrpc" = Str("2.0"), ..extra
+    constant 0 "jsonrpc" = Str("2.0"), optional 1 "id" id, required 2 "error" error, ..extra
 }
 
 /// The error object of an [`UnsupportedProtocolVersionError`].
@@ -370,10 +370,10 @@ codec::object! { UnsupportedProtocolVersionError;
 /// In JSON, `code` is `-32022`. Since revision 2026-07-28. Used by [`UnsupportedProtocolVersionError`].
 #[derive(Clone, Debug, PartialEq)]
 pub struct UnsupportedProtocolVersionErrorError {
-    /// The requested version and the supported versions.
-    pub data: UnsupportedProtocolVersionErrorErrorData,
     /// A short description of the error, in one sentence.
     pub message: String,
+    /// The requested version and the supported versions.
+    pub data: UnsupportedProtocolVersionErrorErrorData,
     /// Members that the schema does not define.
     pub extra: Extra<Self>,
 }
@@ -381,13 +381,13 @@ pub struct UnsupportedProtocolVersionErrorError {
 impl UnsupportedProtocolVersionErrorError {
     /// Creates a `UnsupportedProtocolVersionErrorError` from its required members.
     #[must_use]
-    pub fn new(data: impl Into<UnsupportedProtocolVersionErrorErrorData>, message: impl Into<String>) -> Self {
-        Self { data: data.into(), message: message.into(), extra: Default::default() }
+    pub fn new(message: impl Into<String>, data: impl Into<UnsupportedProtocolVersionErrorErrorData>) -> Self {
+        Self { message: message.into(), data: data.into(), extra: Default::default() }
     }
 }
 
 codec::object! { UnsupportedProtocolVersionErrorError;
-    constant 0 "code" = Integer(-32022), required 1 "data" data, required 2 "message" message, ..extra
+    constant 0 "code" = Integer(-32022), required 1 "message" message, required 2 "data" data, ..extra
 }
 
 /// The details of an [`UnsupportedProtocolVersionError`].
@@ -395,10 +395,10 @@ codec::object! { UnsupportedProtocolVersionErrorError;
 /// Since revision 2026-07-28. Used by [`UnsupportedProtocolVersionErrorError`].
 #[derive(Clone, Debug, PartialEq)]
 pub struct UnsupportedProtocolVersionErrorErrorData {
-    /// The version that the client requested.
-    pub requested: String,
     /// The versions that the server supports.
     pub supported: Vec<String>,
+    /// The version that the client requested.
+    pub requested: String,
     /// Members that the schema does not define.
     pub extra: Extra<Self>,
 }
@@ -406,13 +406,13 @@ pub struct UnsupportedProtocolVersionErrorErrorData {
 impl UnsupportedProtocolVersionErrorErrorData {
     /// Creates a `UnsupportedProtocolVersionErrorErrorData` from its required members.
     #[must_use]
-    pub fn new(requested: impl Into<String>, supported: impl Into<Vec<String>>) -> Self {
-        Self { requested: requested.into(), supported: supported.into(), extra: Default::default() }
+    pub fn new(supported: impl Into<Vec<String>>, requested: impl Into<String>) -> Self {
+        Self { supported: supported.into(), requested: requested.into(), extra: Default::default() }
     }
 }
 
 codec::object! { UnsupportedProtocolVersionErrorErrorData;
-    required 0 "requested" requested, required 1 "supported" supported, ..extra
+    required 0 "supported" supported, required 1 "requested" requested, ..extra
 }
 
 codec::serde_impls! {

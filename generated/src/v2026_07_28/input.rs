@@ -83,15 +83,15 @@ pub type InputRequests = Map<String, InputRequest>;
 /// [`InputRequiredOrReadResourceResult`]: super::InputRequiredOrReadResourceResult
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct InputRequiredResult {
-    /// Metadata attached to the object. The protocol reserves some keys, such as those with the prefix
-    /// `io.modelcontextprotocol/` since 2025-11-25. In JSON, it is `_meta`.
-    pub meta: Option<ResultMetaObject>,
     /// The input to collect before the retry. If absent, the client may retry immediately.
     pub input_requests: Option<InputRequests>,
     /// State that the client must return unchanged when it retries the request. It is opaque to the client. The server
     /// must treat the returned state as attacker-controlled. If the state affects authorization, resource access or
     /// business logic, the server must protect its integrity, for example with an HMAC.
     pub request_state: Option<String>,
+    /// Metadata attached to the object. The protocol reserves some keys, such as those with the prefix
+    /// `io.modelcontextprotocol/` since 2025-11-25. In JSON, it is `_meta`.
+    pub meta: Option<ResultMetaObject>,
     /// Members that the schema does not define.
     pub extra: Extra<Self>,
 }
@@ -101,13 +101,6 @@ impl InputRequiredResult {
     #[must_use]
     pub fn new() -> Self {
         Self::default()
-    }
-
-    /// Sets `_meta`.
-    #[must_use]
-    pub fn with_meta(mut self, meta: impl Into<ResultMetaObject>) -> Self {
-        self.meta = Some(meta.into());
-        self
     }
 
     /// Sets `inputRequests`.
@@ -123,11 +116,18 @@ impl InputRequiredResult {
         self.request_state = Some(request_state.into());
         self
     }
+
+    /// Sets `_meta`.
+    #[must_use]
+    pub fn with_meta(mut self, meta: impl Into<ResultMetaObject>) -> Self {
+        self.meta = Some(meta.into());
+        self
+    }
 }
 
 codec::object! { InputRequiredResult;
-    optional 0 "_meta" meta, optional 1 "inputRequests" input_requests, optional 2 "requestState" request_state,
-    constant 3 "resultType" = Str("input_required"), ..extra
+    optional 0 "inputRequests" input_requests, optional 1 "requestState" request_state,
+    constant 2 "resultType" = Str("input_required"), optional 3 "_meta" meta, ..extra
 }
 
 /// The response to an [`InputRequest`].
@@ -164,15 +164,15 @@ codec::union! { InputResponse blank ListRootsResult;
 /// [Specification](https://modelcontextprotocol.io/specification/2026-07-28/schema#inputresponserequestparams)
 #[derive(Clone, Debug, PartialEq)]
 pub struct InputResponseRequestParams {
-    /// Metadata attached to the object. The protocol reserves some keys, such as those with the prefix
-    /// `io.modelcontextprotocol/` since 2025-11-25. In JSON, it is `_meta`.
-    pub meta: RequestMetaObject,
     /// The responses to the server's `inputRequests`, under the same keys. Clients send them only when they retry a
     /// request.
     pub input_responses: Option<InputResponses>,
     /// The state from the server's last [`InputRequiredResult`], returned unchanged. If absent, the server sent no
     /// state.
     pub request_state: Option<String>,
+    /// Metadata attached to the object. The protocol reserves some keys, such as those with the prefix
+    /// `io.modelcontextprotocol/` since 2025-11-25. In JSON, it is `_meta`.
+    pub meta: RequestMetaObject,
     /// Members that the schema does not define.
     pub extra: Extra<Self>,
 }
@@ -181,7 +181,7 @@ impl InputResponseRequestParams {
     /// Creates an `InputResponseRequestParams` from its required members.
     #[must_use]
     pub fn new(meta: impl Into<RequestMetaObject>) -> Self {
-        Self { meta: meta.into(), input_responses: None, request_state: None, extra: Default::default() }
+        Self { input_responses: None, request_state: None, meta: meta.into(), extra: Default::default() }
     }
 
     /// Sets `inputResponses`.
@@ -200,7 +200,7 @@ impl InputResponseRequestParams {
 }
 
 codec::object! { InputResponseRequestParams;
-    required 0 "_meta" meta, optional 1 "inputResponses" input_responses, optional 2 "requestState" request_state,
+    optional 0 "inputResponses" input_responses, optional 1 "requestState" request_state, required 2 "_meta" meta,
     ..extra
 }
 

@@ -41,7 +41,7 @@ impl GetPromptRequest {
 }
 
 codec::object! { GetPromptRequest;
-    required 0 "id" id, constant 1 "jsonrpc" = Str("2.0"), constant 2 "method" = Str("prompts/get"),
+    constant 0 "jsonrpc" = Str("2.0"), required 1 "id" id, constant 2 "method" = Str("prompts/get"),
     required 3 "params" params, ..extra
 }
 
@@ -60,19 +60,19 @@ impl crate::Request for GetPromptRequest {
 /// [Specification](https://modelcontextprotocol.io/specification/2026-07-28/schema#getpromptrequestparams)
 #[derive(Clone, Debug, PartialEq)]
 pub struct GetPromptRequestParams {
-    /// Metadata attached to the object. The protocol reserves some keys, such as those with the prefix
-    /// `io.modelcontextprotocol/` since 2025-11-25. In JSON, it is `_meta`. Since revision 2025-11-25.
-    pub meta: RequestMetaObject,
+    /// The `name` of the [`Prompt`].
+    pub name: String,
     /// The values of the arguments, by name. All values are strings. The server should validate them.
     pub arguments: Option<Map<String, String>>,
     /// The responses to the server's `inputRequests`, under the same keys. Clients send them only when they retry a
     /// request. Since revision 2026-07-28.
     pub input_responses: Option<InputResponses>,
-    /// The `name` of the [`Prompt`].
-    pub name: String,
     /// The state from the server's last [`InputRequiredResult`], returned unchanged. If absent, the server sent no
     /// state. Since revision 2026-07-28.
     pub request_state: Option<String>,
+    /// Metadata attached to the object. The protocol reserves some keys, such as those with the prefix
+    /// `io.modelcontextprotocol/` since 2025-11-25. In JSON, it is `_meta`. Since revision 2025-11-25.
+    pub meta: RequestMetaObject,
     /// Members that the schema does not define.
     pub extra: Extra<Self>,
 }
@@ -80,13 +80,13 @@ pub struct GetPromptRequestParams {
 impl GetPromptRequestParams {
     /// Creates a `GetPromptRequestParams` from its required members.
     #[must_use]
-    pub fn new(meta: impl Into<RequestMetaObject>, name: impl Into<String>) -> Self {
+    pub fn new(name: impl Into<String>, meta: impl Into<RequestMetaObject>) -> Self {
         Self {
-            meta: meta.into(),
+            name: name.into(),
             arguments: None,
             input_responses: None,
-            name: name.into(),
             request_state: None,
+            meta: meta.into(),
             extra: Default::default(),
         }
     }
@@ -114,8 +114,8 @@ impl GetPromptRequestParams {
 }
 
 codec::object! { GetPromptRequestParams;
-    required 0 "_meta" meta, optional 1 "arguments" arguments, optional 2 "inputResponses" input_responses,
-    required 3 "name" name, optional 4 "requestState" request_state, ..extra
+    required 0 "name" name, optional 1 "arguments" arguments, optional 2 "inputResponses" input_responses,
+    optional 3 "requestState" request_state, required 4 "_meta" meta, ..extra
 }
 
 /// The messages of a prompt, with the arguments filled in.
@@ -130,7 +130,7 @@ codec::object! { GetPromptRequestParams;
 /// ```
 /// use mcpgen_types::v2026_07_28::{GetPromptResult, PromptMessage, Role, TextContent};
 ///
-/// let message = PromptMessage::new(TextContent::new("Review main.rs."), Role::User);
+/// let message = PromptMessage::new(Role::User, TextContent::new("Review main.rs."));
 /// let result = GetPromptResult::new([message]).with_description("A review");
 /// assert_eq!(result.result_type.as_str(), "complete");
 ///
@@ -142,9 +142,6 @@ codec::object! { GetPromptRequestParams;
 /// ```
 #[derive(Clone, Debug, PartialEq)]
 pub struct GetPromptResult {
-    /// Metadata attached to the object. The protocol reserves some keys, such as those with the prefix
-    /// `io.modelcontextprotocol/` since 2025-11-25. In JSON, it is `_meta`.
-    pub meta: Option<ResultMetaObject>,
     /// The description of the prompt, for people.
     pub description: Option<String>,
     /// The messages, in the order in which the model should receive them.
@@ -153,6 +150,9 @@ pub struct GetPromptResult {
     /// Servers of older revisions omit it, and clients must then treat the result as `complete`. Since revision
     /// 2026-07-28. Default: `"complete"`.
     pub result_type: ResultType,
+    /// Metadata attached to the object. The protocol reserves some keys, such as those with the prefix
+    /// `io.modelcontextprotocol/` since 2025-11-25. In JSON, it is `_meta`.
+    pub meta: Option<ResultMetaObject>,
     /// Members that the schema does not define.
     pub extra: Extra<Self>,
 }
@@ -162,19 +162,12 @@ impl GetPromptResult {
     #[must_use]
     pub fn new(messages: impl Into<Vec<PromptMessage>>) -> Self {
         Self {
-            meta: None,
             description: None,
             messages: messages.into(),
             result_type: crate::ResultType::COMPLETE,
+            meta: None,
             extra: Default::default(),
         }
-    }
-
-    /// Sets `_meta`.
-    #[must_use]
-    pub fn with_meta(mut self, meta: impl Into<ResultMetaObject>) -> Self {
-        self.meta = Some(meta.into());
-        self
     }
 
     /// Sets `description`.
@@ -190,11 +183,18 @@ impl GetPromptResult {
         self.result_type = result_type.into();
         self
     }
+
+    /// Sets `_meta`.
+    #[must_use]
+    pub fn with_meta(mut self, meta: impl Into<ResultMetaObject>) -> Self {
+        self.meta = Some(meta.into());
+        self
+    }
 }
 
 codec::object! { GetPromptResult;
-    optional 0 "_meta" meta, optional 1 "description" description, required 2 "messages" messages,
-    required 3 "resultType" result_type, ..extra
+    optional 0 "description" description, required 1 "messages" messages, required 2 "resultType" result_type,
+    optional 3 "_meta" meta, ..extra
 }
 
 /// A complete response with a [`GetPromptResult`].
@@ -221,7 +221,7 @@ impl GetPromptResultResponse {
 }
 
 codec::object! { GetPromptResultResponse;
-    required 0 "id" id, constant 1 "jsonrpc" = Str("2.0"), required 2 "result" result, ..extra
+    constant 0 "jsonrpc" = Str("2.0"), required 1 "id" id, required 2 "result" result, ..extra
 }
 
 /// The prompt, or a request for further input.
@@ -279,7 +279,7 @@ impl ListPromptsRequest {
 }
 
 codec::object! { ListPromptsRequest;
-    required 0 "id" id, constant 1 "jsonrpc" = Str("2.0"), constant 2 "method" = Str("prompts/list"),
+    constant 0 "jsonrpc" = Str("2.0"), required 1 "id" id, constant 2 "method" = Str("prompts/list"),
     required 3 "params" params, ..extra
 }
 
@@ -299,24 +299,24 @@ impl crate::Request for ListPromptsRequest {
 /// [Specification](https://modelcontextprotocol.io/specification/2026-07-28/schema#listpromptsresult)
 #[derive(Clone, Debug, PartialEq)]
 pub struct ListPromptsResult {
-    /// Metadata attached to the object. The protocol reserves some keys, such as those with the prefix
-    /// `io.modelcontextprotocol/` since 2025-11-25. In JSON, it is `_meta`.
-    pub meta: Option<ResultMetaObject>,
-    /// The scope of cached copies: shared by all clients, or limited to requests with the same authorization. Since
-    /// revision 2026-07-28.
-    pub cache_scope: CacheScope,
-    /// The `cursor` for requesting the next page. If absent, this is the last page.
-    pub next_cursor: Option<String>,
     /// The prompts on this page. The list may be empty.
     pub prompts: Vec<Prompt>,
-    /// The kind of result: `complete` for a final result, or `input_required` if the server needs more input first.
-    /// Servers of older revisions omit it, and clients must then treat the result as `complete`. Since revision
-    /// 2026-07-28. Default: `"complete"`.
-    pub result_type: ResultType,
+    /// The `cursor` for requesting the next page. If absent, this is the last page.
+    pub next_cursor: Option<String>,
     /// The number of milliseconds after receipt for which clients should consider the result fresh. The value 0 means
     /// that the result is stale immediately. The value is a hint: a change notification makes the result stale earlier.
     /// Since revision 2026-07-28.
     pub ttl_ms: u64,
+    /// The scope of cached copies: shared by all clients, or limited to requests with the same authorization. Since
+    /// revision 2026-07-28.
+    pub cache_scope: CacheScope,
+    /// The kind of result: `complete` for a final result, or `input_required` if the server needs more input first.
+    /// Servers of older revisions omit it, and clients must then treat the result as `complete`. Since revision
+    /// 2026-07-28. Default: `"complete"`.
+    pub result_type: ResultType,
+    /// Metadata attached to the object. The protocol reserves some keys, such as those with the prefix
+    /// `io.modelcontextprotocol/` since 2025-11-25. In JSON, it is `_meta`.
+    pub meta: Option<ResultMetaObject>,
     /// Members that the schema does not define.
     pub extra: Extra<Self>,
 }
@@ -324,23 +324,16 @@ pub struct ListPromptsResult {
 impl ListPromptsResult {
     /// Creates a `ListPromptsResult` from its required members and the schema's defaults.
     #[must_use]
-    pub fn new(cache_scope: impl Into<CacheScope>, prompts: impl Into<Vec<Prompt>>, ttl_ms: u64) -> Self {
+    pub fn new(prompts: impl Into<Vec<Prompt>>, ttl_ms: u64, cache_scope: impl Into<CacheScope>) -> Self {
         Self {
-            meta: None,
-            cache_scope: cache_scope.into(),
-            next_cursor: None,
             prompts: prompts.into(),
-            result_type: crate::ResultType::COMPLETE,
+            next_cursor: None,
             ttl_ms,
+            cache_scope: cache_scope.into(),
+            result_type: crate::ResultType::COMPLETE,
+            meta: None,
             extra: Default::default(),
         }
-    }
-
-    /// Sets `_meta`.
-    #[must_use]
-    pub fn with_meta(mut self, meta: impl Into<ResultMetaObject>) -> Self {
-        self.meta = Some(meta.into());
-        self
     }
 
     /// Sets `nextCursor`.
@@ -356,11 +349,18 @@ impl ListPromptsResult {
         self.result_type = result_type.into();
         self
     }
+
+    /// Sets `_meta`.
+    #[must_use]
+    pub fn with_meta(mut self, meta: impl Into<ResultMetaObject>) -> Self {
+        self.meta = Some(meta.into());
+        self
+    }
 }
 
 codec::object! { ListPromptsResult;
-    optional 0 "_meta" meta, required 1 "cacheScope" cache_scope, optional 2 "nextCursor" next_cursor,
-    required 3 "prompts" prompts, required 4 "resultType" result_type, required 5 "ttlMs" ttl_ms, ..extra
+    required 0 "prompts" prompts, optional 1 "nextCursor" next_cursor, required 2 "ttlMs" ttl_ms,
+    required 3 "cacheScope" cache_scope, required 4 "resultType" result_type, optional 5 "_meta" meta, ..extra
 }
 
 /// A complete response with a [`ListPromptsResult`].
@@ -387,7 +387,7 @@ impl ListPromptsResultResponse {
 }
 
 codec::object! { ListPromptsResultResponse;
-    required 0 "id" id, constant 1 "jsonrpc" = Str("2.0"), required 2 "result" result, ..extra
+    constant 0 "jsonrpc" = Str("2.0"), required 1 "id" id, required 2 "result" result, ..extra
 }
 
 /// A template of messages for a model, offered by a server and chosen by a user.
@@ -405,7 +405,7 @@ codec::object! { ListPromptsResultResponse;
 /// let prompt = Prompt::new("review").with_arguments([PromptArgument::new("file").with_required(true)]);
 /// assert_eq!(
 ///     mcpgen_types::to_string(&prompt),
-///     r#"{"arguments":[{"name":"file","required":true}],"name":"review"}"#
+///     r#"{"name":"review","arguments":[{"name":"file","required":true}]}"#
 /// );
 ///
 /// // An empty list differs from an absent list.
@@ -415,20 +415,20 @@ codec::object! { ListPromptsResultResponse;
 /// ```
 #[derive(Clone, Debug, PartialEq)]
 pub struct Prompt {
-    /// Metadata attached to the object. The protocol reserves some keys, such as those with the prefix
-    /// `io.modelcontextprotocol/` since 2025-11-25. In JSON, it is `_meta`. Since revision 2025-06-18.
-    pub meta: Option<MetaObject>,
-    /// The arguments of the prompt. If absent or empty, the prompt takes no arguments.
-    pub arguments: Option<Vec<PromptArgument>>,
-    /// The description of the prompt, for people.
-    pub description: Option<String>,
-    /// Icons of the prompt for a user interface, in one or more sizes or themes. Since revision 2025-11-25.
-    pub icons: Option<Vec<Icon>>,
     /// The programmatic name of the prompt, unique within the server and used by `prompts/get`. Clients display it only
     /// if `title` is absent.
     pub name: String,
     /// The display name of the prompt. If absent, clients display `name`. Since revision 2025-06-18.
     pub title: Option<String>,
+    /// The description of the prompt, for people.
+    pub description: Option<String>,
+    /// The arguments of the prompt. If absent or empty, the prompt takes no arguments.
+    pub arguments: Option<Vec<PromptArgument>>,
+    /// Icons of the prompt for a user interface, in one or more sizes or themes. Since revision 2025-11-25.
+    pub icons: Option<Vec<Icon>>,
+    /// Metadata attached to the object. The protocol reserves some keys, such as those with the prefix
+    /// `io.modelcontextprotocol/` since 2025-11-25. In JSON, it is `_meta`. Since revision 2025-06-18.
+    pub meta: Option<MetaObject>,
     /// Members that the schema does not define.
     pub extra: Extra<Self>,
 }
@@ -438,27 +438,20 @@ impl Prompt {
     #[must_use]
     pub fn new(name: impl Into<String>) -> Self {
         Self {
-            meta: None,
-            arguments: None,
-            description: None,
-            icons: None,
             name: name.into(),
             title: None,
+            description: None,
+            arguments: None,
+            icons: None,
+            meta: None,
             extra: Default::default(),
         }
     }
 
-    /// Sets `_meta`.
+    /// Sets `title`.
     #[must_use]
-    pub fn with_meta(mut self, meta: impl Into<MetaObject>) -> Self {
-        self.meta = Some(meta.into());
-        self
-    }
-
-    /// Sets `arguments`.
-    #[must_use]
-    pub fn with_arguments(mut self, arguments: impl Into<Vec<PromptArgument>>) -> Self {
-        self.arguments = Some(arguments.into());
+    pub fn with_title(mut self, title: impl Into<String>) -> Self {
+        self.title = Some(title.into());
         self
     }
 
@@ -469,6 +462,13 @@ impl Prompt {
         self
     }
 
+    /// Sets `arguments`.
+    #[must_use]
+    pub fn with_arguments(mut self, arguments: impl Into<Vec<PromptArgument>>) -> Self {
+        self.arguments = Some(arguments.into());
+        self
+    }
+
     /// Sets `icons`.
     #[must_use]
     pub fn with_icons(mut self, icons: impl Into<Vec<Icon>>) -> Self {
@@ -476,17 +476,17 @@ impl Prompt {
         self
     }
 
-    /// Sets `title`.
+    /// Sets `_meta`.
     #[must_use]
-    pub fn with_title(mut self, title: impl Into<String>) -> Self {
-        self.title = Some(title.into());
+    pub fn with_meta(mut self, meta: impl Into<MetaObject>) -> Self {
+        self.meta = Some(meta.into());
         self
     }
 }
 
 codec::object! { Prompt;
-    optional 0 "_meta" meta, optional 1 "arguments" arguments, optional 2 "description" description,
-    optional 3 "icons" icons, required 4 "name" name, optional 5 "title" title, ..extra
+    required 0 "name" name, optional 1 "title" title, optional 2 "description" description,
+    optional 3 "arguments" arguments, optional 4 "icons" icons, optional 5 "_meta" meta, ..extra
 }
 
 /// A string argument of a [`Prompt`].
@@ -497,15 +497,15 @@ codec::object! { Prompt;
 /// [Specification](https://modelcontextprotocol.io/specification/2026-07-28/schema#promptargument)
 #[derive(Clone, Debug, PartialEq)]
 pub struct PromptArgument {
-    /// The description of the argument, for people.
-    pub description: Option<String>,
     /// The name of the argument, used as the key in the `arguments` of `prompts/get`. Clients display it only if
     /// `title` is absent.
     pub name: String,
-    /// Whether the argument must be provided. If absent, the argument is optional.
-    pub required: Option<bool>,
     /// The display name of the argument. If absent, clients display `name`. Since revision 2025-06-18.
     pub title: Option<String>,
+    /// The description of the argument, for people.
+    pub description: Option<String>,
+    /// Whether the argument must be provided. If absent, the argument is optional.
+    pub required: Option<bool>,
     /// Members that the schema does not define.
     pub extra: Extra<Self>,
 }
@@ -514,7 +514,14 @@ impl PromptArgument {
     /// Creates a `PromptArgument` from its required members.
     #[must_use]
     pub fn new(name: impl Into<String>) -> Self {
-        Self { description: None, name: name.into(), required: None, title: None, extra: Default::default() }
+        Self { name: name.into(), title: None, description: None, required: None, extra: Default::default() }
+    }
+
+    /// Sets `title`.
+    #[must_use]
+    pub fn with_title(mut self, title: impl Into<String>) -> Self {
+        self.title = Some(title.into());
+        self
     }
 
     /// Sets `description`.
@@ -530,18 +537,11 @@ impl PromptArgument {
         self.required = Some(required);
         self
     }
-
-    /// Sets `title`.
-    #[must_use]
-    pub fn with_title(mut self, title: impl Into<String>) -> Self {
-        self.title = Some(title.into());
-        self
-    }
 }
 
 codec::object! { PromptArgument;
-    optional 0 "description" description, required 1 "name" name, optional 2 "required" required,
-    optional 3 "title" title, ..extra
+    required 0 "name" name, optional 1 "title" title, optional 2 "description" description,
+    optional 3 "required" required, ..extra
 }
 
 /// Notifies the client that the list of prompts has changed and that cached pages are stale.
@@ -600,10 +600,10 @@ impl crate::Notification for PromptListChangedNotification {
 /// ```
 /// use mcpgen_types::v2026_07_28::{PromptMessage, Role, TextContent};
 ///
-/// let message = PromptMessage::new(TextContent::new("Review this file."), Role::User);
+/// let message = PromptMessage::new(Role::User, TextContent::new("Review this file."));
 /// assert_eq!(
 ///     mcpgen_types::to_string(&message),
-///     r#"{"content":{"text":"Review this file.","type":"text"},"role":"user"}"#
+///     r#"{"role":"user","content":{"type":"text","text":"Review this file."}}"#
 /// );
 ///
 /// let text = r#"{"content":{"text":"Review this file.","type":"text"},"role":"system"}"#;
@@ -614,10 +614,10 @@ impl crate::Notification for PromptListChangedNotification {
 /// [`SamplingMessage`]: super::SamplingMessage
 #[derive(Clone, Debug, PartialEq)]
 pub struct PromptMessage {
-    /// The content of the message: text, an image or other media, or a resource.
-    pub content: ContentBlock,
     /// The author of the message: the user or the model.
     pub role: Role,
+    /// The content of the message: text, an image or other media, or a resource.
+    pub content: ContentBlock,
     /// Members that the schema does not define.
     pub extra: Extra<Self>,
 }
@@ -625,13 +625,13 @@ pub struct PromptMessage {
 impl PromptMessage {
     /// Creates a `PromptMessage` from its required members.
     #[must_use]
-    pub fn new(content: impl Into<ContentBlock>, role: impl Into<Role>) -> Self {
-        Self { content: content.into(), role: role.into(), extra: Default::default() }
+    pub fn new(role: impl Into<Role>, content: impl Into<ContentBlock>) -> Self {
+        Self { role: role.into(), content: content.into(), extra: Default::default() }
     }
 }
 
 codec::object! { PromptMessage;
-    required 0 "content" content, required 1 "role" role, ..extra
+    required 0 "role" role, required 1 "content" content, ..extra
 }
 
 codec::serde_impls! {

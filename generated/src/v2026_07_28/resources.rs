@@ -16,15 +16,15 @@ use crate::{Extra, Revision, codec};
 /// [Specification](https://modelcontextprotocol.io/specification/2026-07-28/schema#blobresourcecontents)
 #[derive(Clone, Debug, PartialEq)]
 pub struct BlobResourceContents {
+    /// The URI of these contents. It may identify a part of the requested resource.
+    pub uri: String,
+    /// The MIME type of the decoded data. If absent, the type is unknown.
+    pub mime_type: Option<String>,
+    /// The data, encoded as base64.
+    pub blob: String,
     /// Metadata attached to the object. The protocol reserves some keys, such as those with the prefix
     /// `io.modelcontextprotocol/` since 2025-11-25. In JSON, it is `_meta`. Since revision 2025-06-18.
     pub meta: Option<MetaObject>,
-    /// The data, encoded as base64.
-    pub blob: String,
-    /// The MIME type of the decoded data. If absent, the type is unknown.
-    pub mime_type: Option<String>,
-    /// The URI of these contents. It may identify a part of the requested resource.
-    pub uri: String,
     /// Members that the schema does not define.
     pub extra: Extra<Self>,
 }
@@ -32,15 +32,8 @@ pub struct BlobResourceContents {
 impl BlobResourceContents {
     /// Creates a `BlobResourceContents` from its required members.
     #[must_use]
-    pub fn new(blob: impl Into<String>, uri: impl Into<String>) -> Self {
-        Self { meta: None, blob: blob.into(), mime_type: None, uri: uri.into(), extra: Default::default() }
-    }
-
-    /// Sets `_meta`.
-    #[must_use]
-    pub fn with_meta(mut self, meta: impl Into<MetaObject>) -> Self {
-        self.meta = Some(meta.into());
-        self
+    pub fn new(uri: impl Into<String>, blob: impl Into<String>) -> Self {
+        Self { uri: uri.into(), mime_type: None, blob: blob.into(), meta: None, extra: Default::default() }
     }
 
     /// Sets `mimeType`.
@@ -49,10 +42,17 @@ impl BlobResourceContents {
         self.mime_type = Some(mime_type.into());
         self
     }
+
+    /// Sets `_meta`.
+    #[must_use]
+    pub fn with_meta(mut self, meta: impl Into<MetaObject>) -> Self {
+        self.meta = Some(meta.into());
+        self
+    }
 }
 
 codec::object! { BlobResourceContents;
-    optional 0 "_meta" meta, required 1 "blob" blob, optional 2 "mimeType" mime_type, required 3 "uri" uri, ..extra
+    required 0 "uri" uri, optional 1 "mimeType" mime_type, required 2 "blob" blob, optional 3 "_meta" meta, ..extra
 }
 
 /// The text or binary contents of a resource or of a part of one.
@@ -109,7 +109,7 @@ impl ListResourceTemplatesRequest {
 }
 
 codec::object! { ListResourceTemplatesRequest;
-    required 0 "id" id, constant 1 "jsonrpc" = Str("2.0"), constant 2 "method" = Str("resources/templates/list"),
+    constant 0 "jsonrpc" = Str("2.0"), required 1 "id" id, constant 2 "method" = Str("resources/templates/list"),
     required 3 "params" params, ..extra
 }
 
@@ -127,24 +127,24 @@ impl crate::Request for ListResourceTemplatesRequest {
 /// [Specification](https://modelcontextprotocol.io/specification/2026-07-28/schema#listresourcetemplatesresult)
 #[derive(Clone, Debug, PartialEq)]
 pub struct ListResourceTemplatesResult {
-    /// Metadata attached to the object. The protocol reserves some keys, such as those with the prefix
-    /// `io.modelcontextprotocol/` since 2025-11-25. In JSON, it is `_meta`.
-    pub meta: Option<ResultMetaObject>,
-    /// The scope of cached copies: shared by all clients, or limited to requests with the same authorization. Since
-    /// revision 2026-07-28.
-    pub cache_scope: CacheScope,
-    /// The `cursor` for requesting the next page. If absent, this is the last page.
-    pub next_cursor: Option<String>,
     /// The resource templates on this page.
     pub resource_templates: Vec<ResourceTemplate>,
-    /// The kind of result: `complete` for a final result, or `input_required` if the server needs more input first.
-    /// Servers of older revisions omit it, and clients must then treat the result as `complete`. Since revision
-    /// 2026-07-28. Default: `"complete"`.
-    pub result_type: ResultType,
+    /// The `cursor` for requesting the next page. If absent, this is the last page.
+    pub next_cursor: Option<String>,
     /// The number of milliseconds after receipt for which clients should consider the result fresh. The value 0 means
     /// that the result is stale immediately. The value is a hint: a change notification makes the result stale earlier.
     /// Since revision 2026-07-28.
     pub ttl_ms: u64,
+    /// The scope of cached copies: shared by all clients, or limited to requests with the same authorization. Since
+    /// revision 2026-07-28.
+    pub cache_scope: CacheScope,
+    /// The kind of result: `complete` for a final result, or `input_required` if the server needs more input first.
+    /// Servers of older revisions omit it, and clients must then treat the result as `complete`. Since revision
+    /// 2026-07-28. Default: `"complete"`.
+    pub result_type: ResultType,
+    /// Metadata attached to the object. The protocol reserves some keys, such as those with the prefix
+    /// `io.modelcontextprotocol/` since 2025-11-25. In JSON, it is `_meta`.
+    pub meta: Option<ResultMetaObject>,
     /// Members that the schema does not define.
     pub extra: Extra<Self>,
 }
@@ -153,26 +153,19 @@ impl ListResourceTemplatesResult {
     /// Creates a `ListResourceTemplatesResult` from its required members and the schema's defaults.
     #[must_use]
     pub fn new(
-        cache_scope: impl Into<CacheScope>,
         resource_templates: impl Into<Vec<ResourceTemplate>>,
         ttl_ms: u64,
+        cache_scope: impl Into<CacheScope>,
     ) -> Self {
         Self {
-            meta: None,
-            cache_scope: cache_scope.into(),
-            next_cursor: None,
             resource_templates: resource_templates.into(),
-            result_type: crate::ResultType::COMPLETE,
+            next_cursor: None,
             ttl_ms,
+            cache_scope: cache_scope.into(),
+            result_type: crate::ResultType::COMPLETE,
+            meta: None,
             extra: Default::default(),
         }
-    }
-
-    /// Sets `_meta`.
-    #[must_use]
-    pub fn with_meta(mut self, meta: impl Into<ResultMetaObject>) -> Self {
-        self.meta = Some(meta.into());
-        self
     }
 
     /// Sets `nextCursor`.
@@ -188,12 +181,18 @@ impl ListResourceTemplatesResult {
         self.result_type = result_type.into();
         self
     }
+
+    /// Sets `_meta`.
+    #[must_use]
+    pub fn with_meta(mut self, meta: impl Into<ResultMetaObject>) -> Self {
+        self.meta = Some(meta.into());
+        self
+    }
 }
 
 codec::object! { ListResourceTemplatesResult;
-    optional 0 "_meta" meta, required 1 "cacheScope" cache_scope, optional 2 "nextCursor" next_cursor,
-    required 3 "resourceTemplates" resource_templates, required 4 "resultType" result_type, required 5 "ttlMs" ttl_ms,
-    ..extra
+    required 0 "resourceTemplates" resource_templates, optional 1 "nextCursor" next_cursor, required 2 "ttlMs" ttl_ms,
+    required 3 "cacheScope" cache_scope, required 4 "resultType" result_type, optional 5 "_meta" meta, ..extra
 }
 
 /// A complete response with a [`ListResourceTemplatesResult`].
@@ -220,7 +219,7 @@ impl ListResourceTemplatesResultResponse {
 }
 
 codec::object! { ListResourceTemplatesResultResponse;
-    required 0 "id" id, constant 1 "jsonrpc" = Str("2.0"), required 2 "result" result, ..extra
+    constant 0 "jsonrpc" = Str("2.0"), required 1 "id" id, required 2 "result" result, ..extra
 }
 
 /// Lists the resources that the server offers to the caller.
@@ -254,7 +253,7 @@ impl ListResourcesRequest {
 }
 
 codec::object! { ListResourcesRequest;
-    required 0 "id" id, constant 1 "jsonrpc" = Str("2.0"), constant 2 "method" = Str("resources/list"),
+    constant 0 "jsonrpc" = Str("2.0"), required 1 "id" id, constant 2 "method" = Str("resources/list"),
     required 3 "params" params, ..extra
 }
 
@@ -274,24 +273,24 @@ impl crate::Request for ListResourcesRequest {
 /// [Specification](https://modelcontextprotocol.io/specification/2026-07-28/schema#listresourcesresult)
 #[derive(Clone, Debug, PartialEq)]
 pub struct ListResourcesResult {
-    /// Metadata attached to the object. The protocol reserves some keys, such as those with the prefix
-    /// `io.modelcontextprotocol/` since 2025-11-25. In JSON, it is `_meta`.
-    pub meta: Option<ResultMetaObject>,
-    /// The scope of cached copies: shared by all clients, or limited to requests with the same authorization. Since
-    /// revision 2026-07-28.
-    pub cache_scope: CacheScope,
-    /// The `cursor` for requesting the next page. If absent, this is the last page.
-    pub next_cursor: Option<String>,
     /// The resources on this page.
     pub resources: Vec<Resource>,
-    /// The kind of result: `complete` for a final result, or `input_required` if the server needs more input first.
-    /// Servers of older revisions omit it, and clients must then treat the result as `complete`. Since revision
-    /// 2026-07-28. Default: `"complete"`.
-    pub result_type: ResultType,
+    /// The `cursor` for requesting the next page. If absent, this is the last page.
+    pub next_cursor: Option<String>,
     /// The number of milliseconds after receipt for which clients should consider the result fresh. The value 0 means
     /// that the result is stale immediately. The value is a hint: a change notification makes the result stale earlier.
     /// Since revision 2026-07-28.
     pub ttl_ms: u64,
+    /// The scope of cached copies: shared by all clients, or limited to requests with the same authorization. Since
+    /// revision 2026-07-28.
+    pub cache_scope: CacheScope,
+    /// The kind of result: `complete` for a final result, or `input_required` if the server needs more input first.
+    /// Servers of older revisions omit it, and clients must then treat the result as `complete`. Since revision
+    /// 2026-07-28. Default: `"complete"`.
+    pub result_type: ResultType,
+    /// Metadata attached to the object. The protocol reserves some keys, such as those with the prefix
+    /// `io.modelcontextprotocol/` since 2025-11-25. In JSON, it is `_meta`.
+    pub meta: Option<ResultMetaObject>,
     /// Members that the schema does not define.
     pub extra: Extra<Self>,
 }
@@ -299,23 +298,16 @@ pub struct ListResourcesResult {
 impl ListResourcesResult {
     /// Creates a `ListResourcesResult` from its required members and the schema's defaults.
     #[must_use]
-    pub fn new(cache_scope: impl Into<CacheScope>, resources: impl Into<Vec<Resource>>, ttl_ms: u64) -> Self {
+    pub fn new(resources: impl Into<Vec<Resource>>, ttl_ms: u64, cache_scope: impl Into<CacheScope>) -> Self {
         Self {
-            meta: None,
-            cache_scope: cache_scope.into(),
-            next_cursor: None,
             resources: resources.into(),
-            result_type: crate::ResultType::COMPLETE,
+            next_cursor: None,
             ttl_ms,
+            cache_scope: cache_scope.into(),
+            result_type: crate::ResultType::COMPLETE,
+            meta: None,
             extra: Default::default(),
         }
-    }
-
-    /// Sets `_meta`.
-    #[must_use]
-    pub fn with_meta(mut self, meta: impl Into<ResultMetaObject>) -> Self {
-        self.meta = Some(meta.into());
-        self
     }
 
     /// Sets `nextCursor`.
@@ -331,11 +323,18 @@ impl ListResourcesResult {
         self.result_type = result_type.into();
         self
     }
+
+    /// Sets `_meta`.
+    #[must_use]
+    pub fn with_meta(mut self, meta: impl Into<ResultMetaObject>) -> Self {
+        self.meta = Some(meta.into());
+        self
+    }
 }
 
 codec::object! { ListResourcesResult;
-    optional 0 "_meta" meta, required 1 "cacheScope" cache_scope, optional 2 "nextCursor" next_cursor,
-    required 3 "resources" resources, required 4 "resultType" result_type, required 5 "ttlMs" ttl_ms, ..extra
+    required 0 "resources" resources, optional 1 "nextCursor" next_cursor, required 2 "ttlMs" ttl_ms,
+    required 3 "cacheScope" cache_scope, required 4 "resultType" result_type, optional 5 "_meta" meta, ..extra
 }
 
 /// A complete response with a [`ListResourcesResult`].
@@ -362,7 +361,7 @@ impl ListResourcesResultResponse {
 }
 
 codec::object! { ListResourcesResultResponse;
-    required 0 "id" id, constant 1 "jsonrpc" = Str("2.0"), required 2 "result" result, ..extra
+    constant 0 "jsonrpc" = Str("2.0"), required 1 "id" id, required 2 "result" result, ..extra
 }
 
 /// Reads a resource by its URI.
@@ -397,7 +396,7 @@ impl ReadResourceRequest {
 }
 
 codec::object! { ReadResourceRequest;
-    required 0 "id" id, constant 1 "jsonrpc" = Str("2.0"), constant 2 "method" = Str("resources/read"),
+    constant 0 "jsonrpc" = Str("2.0"), required 1 "id" id, constant 2 "method" = Str("resources/read"),
     required 3 "params" params, ..extra
 }
 
@@ -417,17 +416,17 @@ impl crate::Request for ReadResourceRequest {
 /// [Specification](https://modelcontextprotocol.io/specification/2026-07-28/schema#readresourcerequestparams)
 #[derive(Clone, Debug, PartialEq)]
 pub struct ReadResourceRequestParams {
-    /// Metadata attached to the object. The protocol reserves some keys, such as those with the prefix
-    /// `io.modelcontextprotocol/` since 2025-11-25. In JSON, it is `_meta`. Since revision 2025-11-25.
-    pub meta: RequestMetaObject,
+    /// The URI of the resource. It can use any scheme, and the server decides how to interpret it.
+    pub uri: String,
     /// The responses to the server's `inputRequests`, under the same keys. Clients send them only when they retry a
     /// request. Since revision 2026-07-28.
     pub input_responses: Option<InputResponses>,
     /// The state from the server's last [`InputRequiredResult`], returned unchanged. If absent, the server sent no
     /// state. Since revision 2026-07-28.
     pub request_state: Option<String>,
-    /// The URI of the resource. It can use any scheme, and the server decides how to interpret it.
-    pub uri: String,
+    /// Metadata attached to the object. The protocol reserves some keys, such as those with the prefix
+    /// `io.modelcontextprotocol/` since 2025-11-25. In JSON, it is `_meta`. Since revision 2025-11-25.
+    pub meta: RequestMetaObject,
     /// Members that the schema does not define.
     pub extra: Extra<Self>,
 }
@@ -435,12 +434,12 @@ pub struct ReadResourceRequestParams {
 impl ReadResourceRequestParams {
     /// Creates a `ReadResourceRequestParams` from its required members.
     #[must_use]
-    pub fn new(meta: impl Into<RequestMetaObject>, uri: impl Into<String>) -> Self {
+    pub fn new(uri: impl Into<String>, meta: impl Into<RequestMetaObject>) -> Self {
         Self {
-            meta: meta.into(),
+            uri: uri.into(),
             input_responses: None,
             request_state: None,
-            uri: uri.into(),
+            meta: meta.into(),
             extra: Default::default(),
         }
     }
@@ -461,8 +460,8 @@ impl ReadResourceRequestParams {
 }
 
 codec::object! { ReadResourceRequestParams;
-    required 0 "_meta" meta, optional 1 "inputResponses" input_responses, optional 2 "requestState" request_state,
-    required 3 "uri" uri, ..extra
+    required 0 "uri" uri, optional 1 "inputResponses" input_responses, optional 2 "requestState" request_state,
+    required 3 "_meta" meta, ..extra
 }
 
 /// The contents of a resource.
@@ -479,8 +478,8 @@ codec::object! { ReadResourceRequestParams;
 /// ```
 /// use mcpgen_types::v2026_07_28::{CacheScope, ReadResourceResult, TextOrBlobResourceContents, TextResourceContents};
 ///
-/// let contents = TextResourceContents::new("all quiet", "file:///log.txt");
-/// let result = ReadResourceResult::new(CacheScope::Private, [contents.into()], 60_000_u64);
+/// let contents = TextResourceContents::new("file:///log.txt", "all quiet");
+/// let result = ReadResourceResult::new([contents.into()], 60_000_u64, CacheScope::Private);
 /// assert_eq!(mcpgen_types::to_value(&result)?["ttlMs"], 60_000);
 ///
 /// let said = match &result.contents[0] {
@@ -492,22 +491,22 @@ codec::object! { ReadResourceRequestParams;
 /// ```
 #[derive(Clone, Debug, PartialEq)]
 pub struct ReadResourceResult {
-    /// Metadata attached to the object. The protocol reserves some keys, such as those with the prefix
-    /// `io.modelcontextprotocol/` since 2025-11-25. In JSON, it is `_meta`.
-    pub meta: Option<ResultMetaObject>,
-    /// The scope of cached copies: shared by all clients, or limited to requests with the same authorization. Since
-    /// revision 2026-07-28.
-    pub cache_scope: CacheScope,
     /// The contents, each with its own URI. A resource with several parts, such as a directory, has several contents.
     pub contents: Vec<TextOrBlobResourceContents>,
-    /// The kind of result: `complete` for a final result, or `input_required` if the server needs more input first.
-    /// Servers of older revisions omit it, and clients must then treat the result as `complete`. Since revision
-    /// 2026-07-28. Default: `"complete"`.
-    pub result_type: ResultType,
     /// The number of milliseconds after receipt for which clients should consider the result fresh. The value 0 means
     /// that the result is stale immediately. The value is a hint: a change notification makes the result stale earlier.
     /// Since revision 2026-07-28.
     pub ttl_ms: u64,
+    /// The scope of cached copies: shared by all clients, or limited to requests with the same authorization. Since
+    /// revision 2026-07-28.
+    pub cache_scope: CacheScope,
+    /// The kind of result: `complete` for a final result, or `input_required` if the server needs more input first.
+    /// Servers of older revisions omit it, and clients must then treat the result as `complete`. Since revision
+    /// 2026-07-28. Default: `"complete"`.
+    pub result_type: ResultType,
+    /// Metadata attached to the object. The protocol reserves some keys, such as those with the prefix
+    /// `io.modelcontextprotocol/` since 2025-11-25. In JSON, it is `_meta`.
+    pub meta: Option<ResultMetaObject>,
     /// Members that the schema does not define.
     pub extra: Extra<Self>,
 }
@@ -516,25 +515,18 @@ impl ReadResourceResult {
     /// Creates a `ReadResourceResult` from its required members and the schema's defaults.
     #[must_use]
     pub fn new(
-        cache_scope: impl Into<CacheScope>,
         contents: impl Into<Vec<TextOrBlobResourceContents>>,
         ttl_ms: u64,
+        cache_scope: impl Into<CacheScope>,
     ) -> Self {
         Self {
-            meta: None,
-            cache_scope: cache_scope.into(),
             contents: contents.into(),
-            result_type: crate::ResultType::COMPLETE,
             ttl_ms,
+            cache_scope: cache_scope.into(),
+            result_type: crate::ResultType::COMPLETE,
+            meta: None,
             extra: Default::default(),
         }
-    }
-
-    /// Sets `_meta`.
-    #[must_use]
-    pub fn with_meta(mut self, meta: impl Into<ResultMetaObject>) -> Self {
-        self.meta = Some(meta.into());
-        self
     }
 
     /// Sets `resultType`.
@@ -543,11 +535,18 @@ impl ReadResourceResult {
         self.result_type = result_type.into();
         self
     }
+
+    /// Sets `_meta`.
+    #[must_use]
+    pub fn with_meta(mut self, meta: impl Into<ResultMetaObject>) -> Self {
+        self.meta = Some(meta.into());
+        self
+    }
 }
 
 codec::object! { ReadResourceResult;
-    optional 0 "_meta" meta, required 1 "cacheScope" cache_scope, required 2 "contents" contents,
-    required 3 "resultType" result_type, required 4 "ttlMs" ttl_ms, ..extra
+    required 0 "contents" contents, required 1 "ttlMs" ttl_ms, required 2 "cacheScope" cache_scope,
+    required 3 "resultType" result_type, optional 4 "_meta" meta, ..extra
 }
 
 /// A complete response with a [`ReadResourceResult`].
@@ -574,7 +573,7 @@ impl ReadResourceResultResponse {
 }
 
 codec::object! { ReadResourceResultResponse;
-    required 0 "id" id, constant 1 "jsonrpc" = Str("2.0"), required 2 "result" result, ..extra
+    constant 0 "jsonrpc" = Str("2.0"), required 1 "id" id, required 2 "result" result, ..extra
 }
 
 /// The contents of a resource, or a request for further input.
@@ -628,27 +627,27 @@ codec::boxed_union! { InputRequiredOrReadResourceResult blank InputRequiredResul
 /// ```
 #[derive(Clone, Debug, PartialEq)]
 pub struct Resource {
-    /// Metadata attached to the object. The protocol reserves some keys, such as those with the prefix
-    /// `io.modelcontextprotocol/` since 2025-11-25. In JSON, it is `_meta`. Since revision 2025-06-18.
-    pub meta: Option<MetaObject>,
-    /// Hints for display and use, such as the audience and the priority.
-    pub annotations: Option<Annotations>,
-    /// The description of the resource, which a client may pass to the model as a hint.
-    pub description: Option<String>,
-    /// Icons for a user interface. A client that displays icons must support PNG and JPEG, and should support SVG and
-    /// WebP. Since revision 2025-11-25.
-    pub icons: Option<Vec<Icon>>,
-    /// The MIME type of the contents. If absent, the type is unknown.
-    pub mime_type: Option<String>,
     /// The programmatic name of the resource. Clients display it only if `title` is absent.
     pub name: String,
-    /// The size of the contents in bytes, before base64 encoding. Clients can display it or use it to estimate context
-    /// usage. If absent, the size is unknown.
-    pub size: Option<i64>,
     /// The display name of the resource. If absent, clients display `name`. Since revision 2025-06-18.
     pub title: Option<String>,
     /// The URI that identifies the resource and is used to read it (RFC 3986). It can use any scheme.
     pub uri: String,
+    /// The description of the resource, which a client may pass to the model as a hint.
+    pub description: Option<String>,
+    /// The MIME type of the contents. If absent, the type is unknown.
+    pub mime_type: Option<String>,
+    /// Hints for display and use, such as the audience and the priority.
+    pub annotations: Option<Annotations>,
+    /// The size of the contents in bytes, before base64 encoding. Clients can display it or use it to estimate context
+    /// usage. If absent, the size is unknown.
+    pub size: Option<i64>,
+    /// Icons for a user interface. A client that displays icons must support PNG and JPEG, and should support SVG and
+    /// WebP. Since revision 2025-11-25.
+    pub icons: Option<Vec<Icon>>,
+    /// Metadata attached to the object. The protocol reserves some keys, such as those with the prefix
+    /// `io.modelcontextprotocol/` since 2025-11-25. In JSON, it is `_meta`. Since revision 2025-06-18.
+    pub meta: Option<MetaObject>,
     /// Members that the schema does not define.
     pub extra: Extra<Self>,
 }
@@ -658,30 +657,23 @@ impl Resource {
     #[must_use]
     pub fn new(name: impl Into<String>, uri: impl Into<String>) -> Self {
         Self {
-            meta: None,
-            annotations: None,
-            description: None,
-            icons: None,
-            mime_type: None,
             name: name.into(),
-            size: None,
             title: None,
             uri: uri.into(),
+            description: None,
+            mime_type: None,
+            annotations: None,
+            size: None,
+            icons: None,
+            meta: None,
             extra: Default::default(),
         }
     }
 
-    /// Sets `_meta`.
+    /// Sets `title`.
     #[must_use]
-    pub fn with_meta(mut self, meta: impl Into<MetaObject>) -> Self {
-        self.meta = Some(meta.into());
-        self
-    }
-
-    /// Sets `annotations`.
-    #[must_use]
-    pub fn with_annotations(mut self, annotations: impl Into<Annotations>) -> Self {
-        self.annotations = Some(annotations.into());
+    pub fn with_title(mut self, title: impl Into<String>) -> Self {
+        self.title = Some(title.into());
         self
     }
 
@@ -692,17 +684,17 @@ impl Resource {
         self
     }
 
-    /// Sets `icons`.
-    #[must_use]
-    pub fn with_icons(mut self, icons: impl Into<Vec<Icon>>) -> Self {
-        self.icons = Some(icons.into());
-        self
-    }
-
     /// Sets `mimeType`.
     #[must_use]
     pub fn with_mime_type(mut self, mime_type: impl Into<String>) -> Self {
         self.mime_type = Some(mime_type.into());
+        self
+    }
+
+    /// Sets `annotations`.
+    #[must_use]
+    pub fn with_annotations(mut self, annotations: impl Into<Annotations>) -> Self {
+        self.annotations = Some(annotations.into());
         self
     }
 
@@ -713,18 +705,25 @@ impl Resource {
         self
     }
 
-    /// Sets `title`.
+    /// Sets `icons`.
     #[must_use]
-    pub fn with_title(mut self, title: impl Into<String>) -> Self {
-        self.title = Some(title.into());
+    pub fn with_icons(mut self, icons: impl Into<Vec<Icon>>) -> Self {
+        self.icons = Some(icons.into());
+        self
+    }
+
+    /// Sets `_meta`.
+    #[must_use]
+    pub fn with_meta(mut self, meta: impl Into<MetaObject>) -> Self {
+        self.meta = Some(meta.into());
         self
     }
 }
 
 codec::object! { Resource;
-    optional 0 "_meta" meta, optional 1 "annotations" annotations, optional 2 "description" description,
-    optional 3 "icons" icons, optional 4 "mimeType" mime_type, required 5 "name" name, optional 6 "size" size,
-    optional 7 "title" title, required 8 "uri" uri, ..extra
+    required 0 "name" name, optional 1 "title" title, required 2 "uri" uri, optional 3 "description" description,
+    optional 4 "mimeType" mime_type, optional 5 "annotations" annotations, optional 6 "size" size,
+    optional 7 "icons" icons, optional 8 "_meta" meta, ..extra
 }
 
 /// Notifies the client that the list of resources has changed and that cached pages are stale.
@@ -792,24 +791,24 @@ impl crate::Notification for ResourceListChangedNotification {
 /// ```
 #[derive(Clone, Debug, PartialEq)]
 pub struct ResourceTemplate {
-    /// Metadata attached to the object. The protocol reserves some keys, such as those with the prefix
-    /// `io.modelcontextprotocol/` since 2025-11-25. In JSON, it is `_meta`. Since revision 2025-06-18.
-    pub meta: Option<MetaObject>,
-    /// Hints for the display and use of the resources, such as the audience and the priority.
-    pub annotations: Option<Annotations>,
-    /// The description of the template, which a client may pass to the model as a hint.
-    pub description: Option<String>,
-    /// Icons for a user interface. A client that displays icons must support PNG and JPEG, and should support SVG and
-    /// WebP. Since revision 2025-11-25.
-    pub icons: Option<Vec<Icon>>,
-    /// The MIME type of all matching resources. If absent, the type is unknown or differs between the resources.
-    pub mime_type: Option<String>,
     /// The programmatic name of the template. Clients display it only if `title` is absent.
     pub name: String,
     /// The display name of the template. If absent, clients display `name`. Since revision 2025-06-18.
     pub title: Option<String>,
     /// The URI template (RFC 6570), such as `file:///{path}`.
     pub uri_template: String,
+    /// The description of the template, which a client may pass to the model as a hint.
+    pub description: Option<String>,
+    /// The MIME type of all matching resources. If absent, the type is unknown or differs between the resources.
+    pub mime_type: Option<String>,
+    /// Hints for the display and use of the resources, such as the audience and the priority.
+    pub annotations: Option<Annotations>,
+    /// Icons for a user interface. A client that displays icons must support PNG and JPEG, and should support SVG and
+    /// WebP. Since revision 2025-11-25.
+    pub icons: Option<Vec<Icon>>,
+    /// Metadata attached to the object. The protocol reserves some keys, such as those with the prefix
+    /// `io.modelcontextprotocol/` since 2025-11-25. In JSON, it is `_meta`. Since revision 2025-06-18.
+    pub meta: Option<MetaObject>,
     /// Members that the schema does not define.
     pub extra: Extra<Self>,
 }
@@ -819,29 +818,22 @@ impl ResourceTemplate {
     #[must_use]
     pub fn new(name: impl Into<String>, uri_template: impl Into<String>) -> Self {
         Self {
-            meta: None,
-            annotations: None,
-            description: None,
-            icons: None,
-            mime_type: None,
             name: name.into(),
             title: None,
             uri_template: uri_template.into(),
+            description: None,
+            mime_type: None,
+            annotations: None,
+            icons: None,
+            meta: None,
             extra: Default::default(),
         }
     }
 
-    /// Sets `_meta`.
+    /// Sets `title`.
     #[must_use]
-    pub fn with_meta(mut self, meta: impl Into<MetaObject>) -> Self {
-        self.meta = Some(meta.into());
-        self
-    }
-
-    /// Sets `annotations`.
-    #[must_use]
-    pub fn with_annotations(mut self, annotations: impl Into<Annotations>) -> Self {
-        self.annotations = Some(annotations.into());
+    pub fn with_title(mut self, title: impl Into<String>) -> Self {
+        self.title = Some(title.into());
         self
     }
 
@@ -852,13 +844,6 @@ impl ResourceTemplate {
         self
     }
 
-    /// Sets `icons`.
-    #[must_use]
-    pub fn with_icons(mut self, icons: impl Into<Vec<Icon>>) -> Self {
-        self.icons = Some(icons.into());
-        self
-    }
-
     /// Sets `mimeType`.
     #[must_use]
     pub fn with_mime_type(mut self, mime_type: impl Into<String>) -> Self {
@@ -866,18 +851,32 @@ impl ResourceTemplate {
         self
     }
 
-    /// Sets `title`.
+    /// Sets `annotations`.
     #[must_use]
-    pub fn with_title(mut self, title: impl Into<String>) -> Self {
-        self.title = Some(title.into());
+    pub fn with_annotations(mut self, annotations: impl Into<Annotations>) -> Self {
+        self.annotations = Some(annotations.into());
+        self
+    }
+
+    /// Sets `icons`.
+    #[must_use]
+    pub fn with_icons(mut self, icons: impl Into<Vec<Icon>>) -> Self {
+        self.icons = Some(icons.into());
+        self
+    }
+
+    /// Sets `_meta`.
+    #[must_use]
+    pub fn with_meta(mut self, meta: impl Into<MetaObject>) -> Self {
+        self.meta = Some(meta.into());
         self
     }
 }
 
 codec::object! { ResourceTemplate;
-    optional 0 "_meta" meta, optional 1 "annotations" annotations, optional 2 "description" description,
-    optional 3 "icons" icons, optional 4 "mimeType" mime_type, required 5 "name" name, optional 6 "title" title,
-    required 7 "uriTemplate" uri_template, ..extra
+    required 0 "name" name, optional 1 "title" title, required 2 "uriTemplate" uri_template,
+    optional 3 "description" description, optional 4 "mimeType" mime_type, optional 5 "annotations" annotations,
+    optional 6 "icons" icons, optional 7 "_meta" meta, ..extra
 }
 
 /// Notifies the client that a resource has changed, so that the client can read it again.
@@ -925,11 +924,11 @@ impl crate::Notification for ResourceUpdatedNotification {
 /// [Specification](https://modelcontextprotocol.io/specification/2026-07-28/schema#resourceupdatednotificationparams)
 #[derive(Clone, Debug, PartialEq)]
 pub struct ResourceUpdatedNotificationParams {
+    /// The URI of the changed resource. It may identify a part of the subscribed resource.
+    pub uri: String,
     /// Metadata attached to the object. The protocol reserves some keys, such as those with the prefix
     /// `io.modelcontextprotocol/` since 2025-11-25. In JSON, it is `_meta`. Since revision 2025-11-25.
     pub meta: Option<NotificationMetaObject>,
-    /// The URI of the changed resource. It may identify a part of the subscribed resource.
-    pub uri: String,
     /// Members that the schema does not define.
     pub extra: Extra<Self>,
 }
@@ -938,7 +937,7 @@ impl ResourceUpdatedNotificationParams {
     /// Creates a `ResourceUpdatedNotificationParams` from its required members.
     #[must_use]
     pub fn new(uri: impl Into<String>) -> Self {
-        Self { meta: None, uri: uri.into(), extra: Default::default() }
+        Self { uri: uri.into(), meta: None, extra: Default::default() }
     }
 
     /// Sets `_meta`.
@@ -950,7 +949,7 @@ impl ResourceUpdatedNotificationParams {
 }
 
 codec::object! { ResourceUpdatedNotificationParams;
-    optional 0 "_meta" meta, required 1 "uri" uri, ..extra
+    required 0 "uri" uri, optional 1 "_meta" meta, ..extra
 }
 
 /// Text contents of a resource or of a part of one.
@@ -963,7 +962,7 @@ codec::object! { ResourceUpdatedNotificationParams;
 /// ```
 /// use mcpgen_types::v2026_07_28::{ReadResourceResult, TextResourceContents};
 ///
-/// let contents = TextResourceContents::new("Buy tea", "file:///notes.md").with_mime_type("text/markdown");
+/// let contents = TextResourceContents::new("file:///notes.md", "Buy tea").with_mime_type("text/markdown");
 /// let text = r#"{"mimeType":"text/markdown","text":"Buy tea","uri":"file:///notes.md"}"#;
 /// assert_eq!(mcpgen_types::from_str::<TextResourceContents>(text)?, contents);
 ///
@@ -975,15 +974,15 @@ codec::object! { ResourceUpdatedNotificationParams;
 /// ```
 #[derive(Clone, Debug, PartialEq)]
 pub struct TextResourceContents {
-    /// Metadata attached to the object. The protocol reserves some keys, such as those with the prefix
-    /// `io.modelcontextprotocol/` since 2025-11-25. In JSON, it is `_meta`. Since revision 2025-06-18.
-    pub meta: Option<MetaObject>,
+    /// The URI of these contents. It may identify a part of the requested resource.
+    pub uri: String,
     /// The MIME type of the text, such as `text/markdown`. If absent, the type is unknown.
     pub mime_type: Option<String>,
     /// The text. Data that cannot be represented as text belongs in [`BlobResourceContents`].
     pub text: String,
-    /// The URI of these contents. It may identify a part of the requested resource.
-    pub uri: String,
+    /// Metadata attached to the object. The protocol reserves some keys, such as those with the prefix
+    /// `io.modelcontextprotocol/` since 2025-11-25. In JSON, it is `_meta`. Since revision 2025-06-18.
+    pub meta: Option<MetaObject>,
     /// Members that the schema does not define.
     pub extra: Extra<Self>,
 }
@@ -991,15 +990,8 @@ pub struct TextResourceContents {
 impl TextResourceContents {
     /// Creates a `TextResourceContents` from its required members.
     #[must_use]
-    pub fn new(text: impl Into<String>, uri: impl Into<String>) -> Self {
-        Self { meta: None, mime_type: None, text: text.into(), uri: uri.into(), extra: Default::default() }
-    }
-
-    /// Sets `_meta`.
-    #[must_use]
-    pub fn with_meta(mut self, meta: impl Into<MetaObject>) -> Self {
-        self.meta = Some(meta.into());
-        self
+    pub fn new(uri: impl Into<String>, text: impl Into<String>) -> Self {
+        Self { uri: uri.into(), mime_type: None, text: text.into(), meta: None, extra: Default::default() }
     }
 
     /// Sets `mimeType`.
@@ -1008,10 +1000,17 @@ impl TextResourceContents {
         self.mime_type = Some(mime_type.into());
         self
     }
+
+    /// Sets `_meta`.
+    #[must_use]
+    pub fn with_meta(mut self, meta: impl Into<MetaObject>) -> Self {
+        self.meta = Some(meta.into());
+        self
+    }
 }
 
 codec::object! { TextResourceContents;
-    optional 0 "_meta" meta, optional 1 "mimeType" mime_type, required 2 "text" text, required 3 "uri" uri, ..extra
+    required 0 "uri" uri, optional 1 "mimeType" mime_type, required 2 "text" text, optional 3 "_meta" meta, ..extra
 }
 
 codec::serde_impls! {

@@ -135,13 +135,13 @@ codec::object! { ListRootsResult;
 )]
 #[derive(Clone, Debug, PartialEq)]
 pub struct Root {
+    /// The URI of the root. It must begin with `file://`. Later revisions may allow other schemes.
+    pub uri: String,
+    /// The display name of the root, such as the name of a project.
+    pub name: Option<String>,
     /// Metadata attached to the object. The protocol reserves some keys, such as those with the prefix
     /// `io.modelcontextprotocol/` since 2025-11-25. In JSON, it is `_meta`. Since revision 2025-06-18.
     pub meta: Option<MetaObject>,
-    /// The display name of the root, such as the name of a project.
-    pub name: Option<String>,
-    /// The URI of the root. It must begin with `file://`. Later revisions may allow other schemes.
-    pub uri: String,
     /// Members that the schema does not define.
     pub extra: Extra<Self>,
 }
@@ -150,14 +150,7 @@ impl Root {
     /// Creates a `Root` from its required members.
     #[must_use]
     pub fn new(uri: impl Into<String>) -> Self {
-        Self { meta: None, name: None, uri: uri.into(), extra: Default::default() }
-    }
-
-    /// Sets `_meta`.
-    #[must_use]
-    pub fn with_meta(mut self, meta: impl Into<MetaObject>) -> Self {
-        self.meta = Some(meta.into());
-        self
+        Self { uri: uri.into(), name: None, meta: None, extra: Default::default() }
     }
 
     /// Sets `name`.
@@ -166,10 +159,17 @@ impl Root {
         self.name = Some(name.into());
         self
     }
+
+    /// Sets `_meta`.
+    #[must_use]
+    pub fn with_meta(mut self, meta: impl Into<MetaObject>) -> Self {
+        self.meta = Some(meta.into());
+        self
+    }
 }
 
 codec::object! { Root;
-    optional 0 "_meta" meta, optional 1 "name" name, required 2 "uri" uri, ..extra
+    required 0 "uri" uri, optional 1 "name" name, optional 2 "_meta" meta, ..extra
 }
 
 codec::serde_impls! {

@@ -62,30 +62,30 @@ impl crate::Request for CreateMessageRequest {
 #[deprecated(note = "since revision 2026-07-28: Call the API of a model provider directly.")]
 #[derive(Clone, Debug, PartialEq)]
 pub struct CreateMessageRequestParams {
+    /// The messages of the conversation so far, in chronological order.
+    pub messages: Vec<SamplingMessage>,
+    /// The preferences for selecting a model. The client may ignore them.
+    pub model_preferences: Option<ModelPreferences>,
+    /// The system prompt to use. The client may modify or omit it without notice.
+    pub system_prompt: Option<String>,
     /// The servers whose context the client should add to the prompt. The client may ignore it. If absent, the value
     /// defaults to `none` since 2025-11-25. Earlier revisions define no default.
     pub include_context: Option<CreateMessageRequestParamsIncludeContext>,
-    /// The maximum number of tokens to generate. The client may generate fewer.
-    pub max_tokens: i64,
-    /// The messages of the conversation so far, in chronological order.
-    pub messages: Vec<SamplingMessage>,
-    /// Parameters for the model provider, in a provider-specific format. The client may forward, modify or drop them.
-    pub metadata: Option<JsonObject>,
-    /// The preferences for selecting a model. The client may ignore them.
-    pub model_preferences: Option<ModelPreferences>,
-    /// The strings that stop the generation when the model produces them. The client may ignore them.
-    pub stop_sequences: Option<Vec<String>>,
-    /// The system prompt to use. The client may modify or omit it without notice.
-    pub system_prompt: Option<String>,
     /// The randomness of the output. Higher values give more random output. The model provider defines the range and
     /// the default, which applies if this member is absent.
     pub temperature: Option<Number>,
-    /// The setting that controls the use of `tools`. If absent, the model decides whether to use them. Clients without
-    /// the `sampling.tools` capability must respond with an error. Since revision 2025-11-25.
-    pub tool_choice: Option<ToolChoice>,
+    /// The maximum number of tokens to generate. The client may generate fewer.
+    pub max_tokens: i64,
+    /// The strings that stop the generation when the model produces them. The client may ignore them.
+    pub stop_sequences: Option<Vec<String>>,
+    /// Parameters for the model provider, in a provider-specific format. The client may forward, modify or drop them.
+    pub metadata: Option<JsonObject>,
     /// The tools that the model can use. The server executes them and sends the results in another request. Clients
     /// without the `sampling.tools` capability must respond with an error. Since revision 2025-11-25.
     pub tools: Option<Vec<Tool>>,
+    /// The setting that controls the use of `tools`. If absent, the model decides whether to use them. Clients without
+    /// the `sampling.tools` capability must respond with an error. Since revision 2025-11-25.
+    pub tool_choice: Option<ToolChoice>,
     /// Members that the schema does not define.
     pub extra: Extra<Self>,
 }
@@ -93,20 +93,34 @@ pub struct CreateMessageRequestParams {
 impl CreateMessageRequestParams {
     /// Creates a `CreateMessageRequestParams` from its required members.
     #[must_use]
-    pub fn new(max_tokens: i64, messages: impl Into<Vec<SamplingMessage>>) -> Self {
+    pub fn new(messages: impl Into<Vec<SamplingMessage>>, max_tokens: i64) -> Self {
         Self {
-            include_context: None,
-            max_tokens,
             messages: messages.into(),
-            metadata: None,
             model_preferences: None,
-            stop_sequences: None,
             system_prompt: None,
+            include_context: None,
             temperature: None,
-            tool_choice: None,
+            max_tokens,
+            stop_sequences: None,
+            metadata: None,
             tools: None,
+            tool_choice: None,
             extra: Default::default(),
         }
+    }
+
+    /// Sets `modelPreferences`.
+    #[must_use]
+    pub fn with_model_preferences(mut self, model_preferences: impl Into<ModelPreferences>) -> Self {
+        self.model_preferences = Some(model_preferences.into());
+        self
+    }
+
+    /// Sets `systemPrompt`.
+    #[must_use]
+    pub fn with_system_prompt(mut self, system_prompt: impl Into<String>) -> Self {
+        self.system_prompt = Some(system_prompt.into());
+        self
     }
 
     /// Sets `includeContext`.
@@ -119,17 +133,10 @@ impl CreateMessageRequestParams {
         self
     }
 
-    /// Sets `metadata`.
+    /// Sets `temperature`.
     #[must_use]
-    pub fn with_metadata(mut self, metadata: impl Into<JsonObject>) -> Self {
-        self.metadata = Some(metadata.into());
-        self
-    }
-
-    /// Sets `modelPreferences`.
-    #[must_use]
-    pub fn with_model_preferences(mut self, model_preferences: impl Into<ModelPreferences>) -> Self {
-        self.model_preferences = Some(model_preferences.into());
+    pub fn with_temperature(mut self, temperature: impl Into<Number>) -> Self {
+        self.temperature = Some(temperature.into());
         self
     }
 
@@ -140,24 +147,10 @@ impl CreateMessageRequestParams {
         self
     }
 
-    /// Sets `systemPrompt`.
+    /// Sets `metadata`.
     #[must_use]
-    pub fn with_system_prompt(mut self, system_prompt: impl Into<String>) -> Self {
-        self.system_prompt = Some(system_prompt.into());
-        self
-    }
-
-    /// Sets `temperature`.
-    #[must_use]
-    pub fn with_temperature(mut self, temperature: impl Into<Number>) -> Self {
-        self.temperature = Some(temperature.into());
-        self
-    }
-
-    /// Sets `toolChoice`.
-    #[must_use]
-    pub fn with_tool_choice(mut self, tool_choice: impl Into<ToolChoice>) -> Self {
-        self.tool_choice = Some(tool_choice.into());
+    pub fn with_metadata(mut self, metadata: impl Into<JsonObject>) -> Self {
+        self.metadata = Some(metadata.into());
         self
     }
 
@@ -167,13 +160,20 @@ impl CreateMessageRequestParams {
         self.tools = Some(tools.into());
         self
     }
+
+    /// Sets `toolChoice`.
+    #[must_use]
+    pub fn with_tool_choice(mut self, tool_choice: impl Into<ToolChoice>) -> Self {
+        self.tool_choice = Some(tool_choice.into());
+        self
+    }
 }
 
 codec::object! { CreateMessageRequestParams;
-    optional 0 "includeContext" include_context, required 1 "maxTokens" max_tokens, required 2 "messages" messages,
-    optional 3 "metadata" metadata, optional 4 "modelPreferences" model_preferences,
-    optional 5 "stopSequences" stop_sequences, optional 6 "systemPrompt" system_prompt,
-    optional 7 "temperature" temperature, optional 8 "toolChoice" tool_choice, optional 9 "tools" tools, ..extra
+    required 0 "messages" messages, optional 1 "modelPreferences" model_preferences,
+    optional 2 "systemPrompt" system_prompt, optional 3 "includeContext" include_context,
+    optional 4 "temperature" temperature, required 5 "maxTokens" max_tokens, optional 6 "stopSequences" stop_sequences,
+    optional 7 "metadata" metadata, optional 8 "tools" tools, optional 9 "toolChoice" tool_choice, ..extra
 }
 
 /// The servers whose context the client should add to a prompt.
@@ -182,20 +182,20 @@ codec::object! { CreateMessageRequestParams;
 #[deprecated(note = "since revision 2026-07-28: Call the API of a model provider directly.")]
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum CreateMessageRequestParamsIncludeContext {
-    /// `"allServers"`: The context of all servers that the client is connected to. Since 2025-11-25, servers should use
-    /// it only if the client declares the `sampling.context` capability.
-    #[deprecated(note = "since revision 2025-11-25: Leave includeContext out, or set it to none.")]
-    AllServers,
     /// `"none"`: No context. This is the default since 2025-11-25.
     None_,
     /// `"thisServer"`: The context of the requesting server. Since 2025-11-25, servers should use it only if the client
     /// declares the `sampling.context` capability.
     #[deprecated(note = "since revision 2025-11-25: Leave includeContext out, or set it to none.")]
     ThisServer,
+    /// `"allServers"`: The context of all servers that the client is connected to. Since 2025-11-25, servers should use
+    /// it only if the client declares the `sampling.context` capability.
+    #[deprecated(note = "since revision 2025-11-25: Leave includeContext out, or set it to none.")]
+    AllServers,
 }
 
 codec::string_enum! { CreateMessageRequestParamsIncludeContext;
-    AllServers = "allServers", None_ = "none", ThisServer = "thisServer",
+    None_ = "none", ThisServer = "thisServer", AllServers = "allServers",
 }
 
 /// A message generated by the client's language model.
@@ -213,18 +213,18 @@ codec::string_enum! { CreateMessageRequestParamsIncludeContext;
 #[deprecated(note = "since revision 2026-07-28: Call the API of a model provider directly.")]
 #[derive(Clone, Debug, PartialEq)]
 pub struct CreateMessageResult {
-    /// Metadata attached to the object. The protocol reserves some keys, such as those with the prefix
-    /// `io.modelcontextprotocol/` since 2025-11-25. In JSON, it is `_meta`.
-    pub meta: Option<MetaObject>,
+    /// The role of the message. It is `assistant`, because a model generated the message.
+    pub role: Role,
     /// The content of the message, as a single block or a list of blocks.
     pub content: Content,
     /// The name of the model that the client selected.
     pub model: String,
-    /// The role of the message. It is `assistant`, because a model generated the message.
-    pub role: Role,
     /// The reason why the generation stopped. Standard values are `endTurn`, `stopSequence`, `maxTokens` and `toolUse`
     /// (the model requests tool calls). Any other string is allowed. If absent, the reason is unknown.
     pub stop_reason: Option<String>,
+    /// Metadata attached to the object. The protocol reserves some keys, such as those with the prefix
+    /// `io.modelcontextprotocol/` since 2025-11-25. In JSON, it is `_meta`.
+    pub meta: Option<MetaObject>,
     /// Members that the schema does not define.
     pub extra: Extra<Self>,
 }
@@ -232,22 +232,15 @@ pub struct CreateMessageResult {
 impl CreateMessageResult {
     /// Creates a `CreateMessageResult` from its required members.
     #[must_use]
-    pub fn new(content: impl Into<Content>, model: impl Into<String>, role: impl Into<Role>) -> Self {
+    pub fn new(role: impl Into<Role>, content: impl Into<Content>, model: impl Into<String>) -> Self {
         Self {
-            meta: None,
+            role: role.into(),
             content: content.into(),
             model: model.into(),
-            role: role.into(),
             stop_reason: None,
+            meta: None,
             extra: Default::default(),
         }
-    }
-
-    /// Sets `_meta`.
-    #[must_use]
-    pub fn with_meta(mut self, meta: impl Into<MetaObject>) -> Self {
-        self.meta = Some(meta.into());
-        self
     }
 
     /// Sets `stopReason`.
@@ -256,11 +249,18 @@ impl CreateMessageResult {
         self.stop_reason = Some(stop_reason.into());
         self
     }
+
+    /// Sets `_meta`.
+    #[must_use]
+    pub fn with_meta(mut self, meta: impl Into<MetaObject>) -> Self {
+        self.meta = Some(meta.into());
+        self
+    }
 }
 
 codec::object! { CreateMessageResult;
-    optional 0 "_meta" meta, required 1 "content" content, required 2 "model" model, required 3 "role" role,
-    optional 4 "stopReason" stop_reason, ..extra
+    required 0 "role" role, required 1 "content" content, required 2 "model" model, optional 3 "stopReason" stop_reason,
+    optional 4 "_meta" meta, ..extra
 }
 
 /// The content of a message in a sampling conversation.
@@ -354,15 +354,15 @@ codec::object! { ModelHint;
 #[deprecated(note = "since revision 2026-07-28: Call the API of a model provider directly.")]
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct ModelPreferences {
-    /// The importance of low cost, from 0 (not important) to 1 (most important).
-    pub cost_priority: Option<ModelPreferencesCostPriority>,
     /// Hints about the models to use, in order of preference. The client must use the first hint that matches. Hints
     /// take precedence over the priorities, which help to select among several matching models.
     pub hints: Option<Vec<ModelHint>>,
-    /// The importance of the model's capabilities, from 0 (not important) to 1 (most important).
-    pub intelligence_priority: Option<ModelPreferencesIntelligencePriority>,
+    /// The importance of low cost, from 0 (not important) to 1 (most important).
+    pub cost_priority: Option<ModelPreferencesCostPriority>,
     /// The importance of low latency, from 0 (not important) to 1 (most important).
     pub speed_priority: Option<ModelPreferencesSpeedPriority>,
+    /// The importance of the model's capabilities, from 0 (not important) to 1 (most important).
+    pub intelligence_priority: Option<ModelPreferencesIntelligencePriority>,
     /// Members that the schema does not define.
     pub extra: Extra<Self>,
 }
@@ -374,6 +374,13 @@ impl ModelPreferences {
         Self::default()
     }
 
+    /// Sets `hints`.
+    #[must_use]
+    pub fn with_hints(mut self, hints: impl Into<Vec<ModelHint>>) -> Self {
+        self.hints = Some(hints.into());
+        self
+    }
+
     /// Sets `costPriority`.
     #[must_use]
     pub fn with_cost_priority(mut self, cost_priority: impl Into<ModelPreferencesCostPriority>) -> Self {
@@ -381,10 +388,10 @@ impl ModelPreferences {
         self
     }
 
-    /// Sets `hints`.
+    /// Sets `speedPriority`.
     #[must_use]
-    pub fn with_hints(mut self, hints: impl Into<Vec<ModelHint>>) -> Self {
-        self.hints = Some(hints.into());
+    pub fn with_speed_priority(mut self, speed_priority: impl Into<ModelPreferencesSpeedPriority>) -> Self {
+        self.speed_priority = Some(speed_priority.into());
         self
     }
 
@@ -397,18 +404,11 @@ impl ModelPreferences {
         self.intelligence_priority = Some(intelligence_priority.into());
         self
     }
-
-    /// Sets `speedPriority`.
-    #[must_use]
-    pub fn with_speed_priority(mut self, speed_priority: impl Into<ModelPreferencesSpeedPriority>) -> Self {
-        self.speed_priority = Some(speed_priority.into());
-        self
-    }
 }
 
 codec::object! { ModelPreferences;
-    optional 0 "costPriority" cost_priority, optional 1 "hints" hints,
-    optional 2 "intelligencePriority" intelligence_priority, optional 3 "speedPriority" speed_priority, ..extra
+    optional 0 "hints" hints, optional 1 "costPriority" cost_priority, optional 2 "speedPriority" speed_priority,
+    optional 3 "intelligencePriority" intelligence_priority, ..extra
 }
 
 /// The importance of low cost when selecting a model, from 0 (not important) to 1 (most important).
@@ -459,13 +459,13 @@ codec::bounded_number! { ModelPreferencesSpeedPriority(Number) from f64;
 #[deprecated(note = "since revision 2026-07-28: Call the API of a model provider directly.")]
 #[derive(Clone, Debug, PartialEq)]
 pub struct SamplingMessage {
+    /// The author of the message: the user or the model.
+    pub role: Role,
+    /// The content of the message, as a single block or a list of blocks.
+    pub content: Content,
     /// Metadata attached to the object. The protocol reserves some keys, such as those with the prefix
     /// `io.modelcontextprotocol/` since 2025-11-25. In JSON, it is `_meta`. Since revision 2025-11-25.
     pub meta: Option<MetaObject>,
-    /// The content of the message, as a single block or a list of blocks.
-    pub content: Content,
-    /// The author of the message: the user or the model.
-    pub role: Role,
     /// Members that the schema does not define.
     pub extra: Extra<Self>,
 }
@@ -473,8 +473,8 @@ pub struct SamplingMessage {
 impl SamplingMessage {
     /// Creates a `SamplingMessage` from its required members.
     #[must_use]
-    pub fn new(content: impl Into<Content>, role: impl Into<Role>) -> Self {
-        Self { meta: None, content: content.into(), role: role.into(), extra: Default::default() }
+    pub fn new(role: impl Into<Role>, content: impl Into<Content>) -> Self {
+        Self { role: role.into(), content: content.into(), meta: None, extra: Default::default() }
     }
 
     /// Sets `_meta`.
@@ -486,7 +486,7 @@ impl SamplingMessage {
 }
 
 codec::object! { SamplingMessage;
-    optional 0 "_meta" meta, required 1 "content" content, required 2 "role" role, ..extra
+    required 0 "role" role, required 1 "content" content, optional 2 "_meta" meta, ..extra
 }
 
 /// A content block in a conversation with a language model: text, an image, audio, a tool call or a tool result.
@@ -566,14 +566,14 @@ codec::object! { ToolChoice;
 pub enum ToolChoiceMode {
     /// `"auto"`: The model decides whether to use tools. This is the default.
     Auto,
-    /// `"none"`: The model must not use tools. Servers can use it to force a final message after many rounds.
-    None_,
     /// `"required"`: The model must use at least one tool before it completes.
     Required,
+    /// `"none"`: The model must not use tools. Servers can use it to force a final message after many rounds.
+    None_,
 }
 
 codec::string_enum! { ToolChoiceMode;
-    Auto = "auto", None_ = "none", Required = "required",
+    Auto = "auto", Required = "required", None_ = "none",
 }
 
 /// The result of a tool call that the model requested.
@@ -586,20 +586,20 @@ codec::string_enum! { ToolChoiceMode;
 #[deprecated(note = "since revision 2026-07-28: Call the API of a model provider directly.")]
 #[derive(Clone, Debug, PartialEq)]
 pub struct ToolResultContent {
-    /// Metadata of the tool result. It should be sent unchanged with the conversation, so that the provider can use its
-    /// cache. In JSON, it is `_meta`.
-    pub meta: Option<MetaObject>,
+    /// The `id` of the corresponding [`ToolUseContent`].
+    pub tool_use_id: String,
     /// The result as content blocks for the model, in the same format as in [`CallToolResult`].
     ///
     /// [`CallToolResult`]: super::CallToolResult
     pub content: Vec<ContentBlock>,
-    /// Whether the tool call failed. If it did, `content` usually describes the error. If absent, the call succeeded.
-    pub is_error: Option<bool>,
     /// The result as any JSON value. It should conform to the `outputSchema` of the tool, if the tool has one. The
     /// value `null` differs from an absent member.
     pub structured_content: Option<Json>,
-    /// The `id` of the corresponding [`ToolUseContent`].
-    pub tool_use_id: String,
+    /// Whether the tool call failed. If it did, `content` usually describes the error. If absent, the call succeeded.
+    pub is_error: Option<bool>,
+    /// Metadata of the tool result. It should be sent unchanged with the conversation, so that the provider can use its
+    /// cache. In JSON, it is `_meta`.
+    pub meta: Option<MetaObject>,
     /// Members that the schema does not define.
     pub extra: Extra<Self>,
 }
@@ -607,21 +607,21 @@ pub struct ToolResultContent {
 impl ToolResultContent {
     /// Creates a `ToolResultContent` from its required members.
     #[must_use]
-    pub fn new(content: impl Into<Vec<ContentBlock>>, tool_use_id: impl Into<String>) -> Self {
+    pub fn new(tool_use_id: impl Into<String>, content: impl Into<Vec<ContentBlock>>) -> Self {
         Self {
-            meta: None,
-            content: content.into(),
-            is_error: None,
-            structured_content: None,
             tool_use_id: tool_use_id.into(),
+            content: content.into(),
+            structured_content: None,
+            is_error: None,
+            meta: None,
             extra: Default::default(),
         }
     }
 
-    /// Sets `_meta`.
+    /// Sets `structuredContent`.
     #[must_use]
-    pub fn with_meta(mut self, meta: impl Into<MetaObject>) -> Self {
-        self.meta = Some(meta.into());
+    pub fn with_structured_content(mut self, structured_content: impl Into<Json>) -> Self {
+        self.structured_content = Some(structured_content.into());
         self
     }
 
@@ -632,18 +632,17 @@ impl ToolResultContent {
         self
     }
 
-    /// Sets `structuredContent`.
+    /// Sets `_meta`.
     #[must_use]
-    pub fn with_structured_content(mut self, structured_content: impl Into<Json>) -> Self {
-        self.structured_content = Some(structured_content.into());
+    pub fn with_meta(mut self, meta: impl Into<MetaObject>) -> Self {
+        self.meta = Some(meta.into());
         self
     }
 }
 
 codec::object! { ToolResultContent;
-    optional 0 "_meta" meta, required 1 "content" content, optional 2 "isError" is_error,
-    optional 3 "structuredContent" structured_content, required 4 "toolUseId" tool_use_id,
-    constant 5 "type" = Str("tool_result"), ..extra
+    constant 0 "type" = Str("tool_result"), required 1 "toolUseId" tool_use_id, required 2 "content" content,
+    optional 3 "structuredContent" structured_content, optional 4 "isError" is_error, optional 5 "_meta" meta, ..extra
 }
 
 /// A tool call that the model requests.
@@ -656,16 +655,16 @@ codec::object! { ToolResultContent;
 #[deprecated(note = "since revision 2026-07-28: Call the API of a model provider directly.")]
 #[derive(Clone, Debug, PartialEq)]
 pub struct ToolUseContent {
-    /// Metadata of the tool call. It should be sent back unchanged with the conversation, so that the provider can use
-    /// its cache. In JSON, it is `_meta`.
-    pub meta: Option<MetaObject>,
     /// The ID of the tool call. The `toolUseId` of the result repeats it.
     pub id: String,
+    /// The name of the tool to call.
+    pub name: String,
     /// The arguments of the call, which should match the `inputSchema` of the tool. The model generates them, so
     /// validate them.
     pub input: crate::JsonObject,
-    /// The name of the tool to call.
-    pub name: String,
+    /// Metadata of the tool call. It should be sent back unchanged with the conversation, so that the provider can use
+    /// its cache. In JSON, it is `_meta`.
+    pub meta: Option<MetaObject>,
     /// Members that the schema does not define.
     pub extra: Extra<Self>,
 }
@@ -673,8 +672,8 @@ pub struct ToolUseContent {
 impl ToolUseContent {
     /// Creates a `ToolUseContent` from its required members.
     #[must_use]
-    pub fn new(id: impl Into<String>, input: impl Into<crate::JsonObject>, name: impl Into<String>) -> Self {
-        Self { meta: None, id: id.into(), input: input.into(), name: name.into(), extra: Default::default() }
+    pub fn new(id: impl Into<String>, name: impl Into<String>, input: impl Into<crate::JsonObject>) -> Self {
+        Self { id: id.into(), name: name.into(), input: input.into(), meta: None, extra: Default::default() }
     }
 
     /// Sets `_meta`.
@@ -686,8 +685,8 @@ impl ToolUseContent {
 }
 
 codec::object! { ToolUseContent;
-    optional 0 "_meta" meta, required 1 "id" id, required 2 "input" input, required 3 "name" name,
-    constant 4 "type" = Str("tool_use"), ..extra
+    required 0 "id" id, constant 1 "type" = Str("tool_use"), required 2 "name" name, required 3 "input" input,
+    optional 4 "_meta" meta, ..extra
 }
 
 codec::serde_impls! {

@@ -38,7 +38,7 @@ impl DiscoverRequest {
 }
 
 codec::object! { DiscoverRequest;
-    required 0 "id" id, constant 1 "jsonrpc" = Str("2.0"), constant 2 "method" = Str("server/discover"),
+    constant 0 "jsonrpc" = Str("2.0"), required 1 "id" id, constant 2 "method" = Str("server/discover"),
     required 3 "params" params, ..extra
 }
 
@@ -60,25 +60,25 @@ impl crate::Request for DiscoverRequest {
 /// [Specification](https://modelcontextprotocol.io/specification/2026-07-28/schema#discoverresult)
 #[derive(Clone, Debug, PartialEq)]
 pub struct DiscoverResult {
-    /// Metadata attached to the object. The protocol reserves some keys, such as those with the prefix
-    /// `io.modelcontextprotocol/` since 2025-11-25. In JSON, it is `_meta`.
-    pub meta: Option<ResultMetaObject>,
-    /// The scope of cached copies: shared by all clients, or limited to requests with the same authorization.
-    pub cache_scope: CacheScope,
+    /// The revisions that the server supports, such as `2026-07-28`. The client should use one of them for its next
+    /// requests.
+    pub supported_versions: Vec<String>,
     /// The optional features that the server supports.
     pub capabilities: ServerCapabilities,
     /// Instructions for using the server as a whole, written for a language model. They should not repeat the
     /// descriptions of the tools. A host can add them to the system prompt. They are only as trustworthy as the server.
     pub instructions: Option<String>,
-    /// The kind of result: `complete` for a final result, or `input_required` if the server needs more input first.
-    /// Servers of older revisions omit it, and clients must then treat the result as `complete`. Default: `"complete"`.
-    pub result_type: ResultType,
-    /// The revisions that the server supports, such as `2026-07-28`. The client should use one of them for its next
-    /// requests.
-    pub supported_versions: Vec<String>,
     /// The number of milliseconds after receipt for which clients should consider the result fresh. The value 0 means
     /// that the result is stale immediately. The value is a hint: a change notification makes the result stale earlier.
     pub ttl_ms: u64,
+    /// The scope of cached copies: shared by all clients, or limited to requests with the same authorization.
+    pub cache_scope: CacheScope,
+    /// The kind of result: `complete` for a final result, or `input_required` if the server needs more input first.
+    /// Servers of older revisions omit it, and clients must then treat the result as `complete`. Default: `"complete"`.
+    pub result_type: ResultType,
+    /// Metadata attached to the object. The protocol reserves some keys, such as those with the prefix
+    /// `io.modelcontextprotocol/` since 2025-11-25. In JSON, it is `_meta`.
+    pub meta: Option<ResultMetaObject>,
     /// Members that the schema does not define.
     pub extra: Extra<Self>,
 }
@@ -87,28 +87,21 @@ impl DiscoverResult {
     /// Creates a `DiscoverResult` from its required members and the schema's defaults.
     #[must_use]
     pub fn new(
-        cache_scope: impl Into<CacheScope>,
-        capabilities: impl Into<ServerCapabilities>,
         supported_versions: impl Into<Vec<String>>,
+        capabilities: impl Into<ServerCapabilities>,
         ttl_ms: u64,
+        cache_scope: impl Into<CacheScope>,
     ) -> Self {
         Self {
-            meta: None,
-            cache_scope: cache_scope.into(),
+            supported_versions: supported_versions.into(),
             capabilities: capabilities.into(),
             instructions: None,
-            result_type: crate::ResultType::COMPLETE,
-            supported_versions: supported_versions.into(),
             ttl_ms,
+            cache_scope: cache_scope.into(),
+            result_type: crate::ResultType::COMPLETE,
+            meta: None,
             extra: Default::default(),
         }
-    }
-
-    /// Sets `_meta`.
-    #[must_use]
-    pub fn with_meta(mut self, meta: impl Into<ResultMetaObject>) -> Self {
-        self.meta = Some(meta.into());
-        self
     }
 
     /// Sets `instructions`.
@@ -124,12 +117,19 @@ impl DiscoverResult {
         self.result_type = result_type.into();
         self
     }
+
+    /// Sets `_meta`.
+    #[must_use]
+    pub fn with_meta(mut self, meta: impl Into<ResultMetaObject>) -> Self {
+        self.meta = Some(meta.into());
+        self
+    }
 }
 
 codec::object! { DiscoverResult;
-    optional 0 "_meta" meta, required 1 "cacheScope" cache_scope, required 2 "capabilities" capabilities,
-    optional 3 "instructions" instructions, required 4 "resultType" result_type,
-    required 5 "supportedVersions" supported_versions, required 6 "ttlMs" ttl_ms, ..extra
+    required 0 "supportedVersions" supported_versions, required 1 "capabilities" capabilities,
+    optional 2 "instructions" instructions, required 3 "ttlMs" ttl_ms, required 4 "cacheScope" cache_scope,
+    required 5 "resultType" result_type, optional 6 "_meta" meta, ..extra
 }
 
 /// A complete response with a [`DiscoverResult`].
@@ -156,7 +156,7 @@ impl DiscoverResultResponse {
 }
 
 codec::object! { DiscoverResultResponse;
-    required 0 "id" id, constant 1 "jsonrpc" = Str("2.0"), required 2 "result" result, ..extra
+    constant 0 "jsonrpc" = Str("2.0"), required 1 "id" id, required 2 "result" result, ..extra
 }
 
 /// The parameters that every request must have, which contain only metadata.

@@ -15,15 +15,15 @@ use crate::{Extra, Revision, codec};
 /// [Specification](https://modelcontextprotocol.io/specification/2026-07-28/schema#subscriptionfilter)
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct SubscriptionFilter {
+    /// Whether to receive `notifications/tools/list_changed` when the list of tools changes.
+    pub tools_list_changed: Option<bool>,
     /// Whether to receive `notifications/prompts/list_changed` when the list of prompts changes.
     pub prompts_list_changed: Option<bool>,
+    /// Whether to receive `notifications/resources/list_changed` when the list of resources changes.
+    pub resources_list_changed: Option<bool>,
     /// The URIs of the resources to watch. The server sends `notifications/resources/updated` when one of them changes.
     /// This member replaces `resources/subscribe` of older revisions.
     pub resource_subscriptions: Option<Vec<String>>,
-    /// Whether to receive `notifications/resources/list_changed` when the list of resources changes.
-    pub resources_list_changed: Option<bool>,
-    /// Whether to receive `notifications/tools/list_changed` when the list of tools changes.
-    pub tools_list_changed: Option<bool>,
     /// Members that the schema does not define.
     pub extra: Extra<Self>,
 }
@@ -35,17 +35,17 @@ impl SubscriptionFilter {
         Self::default()
     }
 
+    /// Sets `toolsListChanged`.
+    #[must_use]
+    pub fn with_tools_list_changed(mut self, tools_list_changed: bool) -> Self {
+        self.tools_list_changed = Some(tools_list_changed);
+        self
+    }
+
     /// Sets `promptsListChanged`.
     #[must_use]
     pub fn with_prompts_list_changed(mut self, prompts_list_changed: bool) -> Self {
         self.prompts_list_changed = Some(prompts_list_changed);
-        self
-    }
-
-    /// Sets `resourceSubscriptions`.
-    #[must_use]
-    pub fn with_resource_subscriptions(mut self, resource_subscriptions: impl Into<Vec<String>>) -> Self {
-        self.resource_subscriptions = Some(resource_subscriptions.into());
         self
     }
 
@@ -56,17 +56,18 @@ impl SubscriptionFilter {
         self
     }
 
-    /// Sets `toolsListChanged`.
+    /// Sets `resourceSubscriptions`.
     #[must_use]
-    pub fn with_tools_list_changed(mut self, tools_list_changed: bool) -> Self {
-        self.tools_list_changed = Some(tools_list_changed);
+    pub fn with_resource_subscriptions(mut self, resource_subscriptions: impl Into<Vec<String>>) -> Self {
+        self.resource_subscriptions = Some(resource_subscriptions.into());
         self
     }
 }
 
 codec::object! { SubscriptionFilter;
-    optional 0 "promptsListChanged" prompts_list_changed, optional 1 "resourceSubscriptions" resource_subscriptions,
-    optional 2 "resourcesListChanged" resources_list_changed, optional 3 "toolsListChanged" tools_list_changed, ..extra
+    optional 0 "toolsListChanged" tools_list_changed, optional 1 "promptsListChanged" prompts_list_changed,
+    optional 2 "resourcesListChanged" resources_list_changed, optional 3 "resourceSubscriptions" resource_subscriptions,
+    ..extra
 }
 
 /// Acknowledges a subscription and lists the notifications that the client will receive.
@@ -116,11 +117,11 @@ impl crate::Notification for SubscriptionsAcknowledgedNotification {
 /// [Specification](https://modelcontextprotocol.io/specification/2026-07-28/schema#subscriptionsacknowledgednotificationparams)
 #[derive(Clone, Debug, PartialEq)]
 pub struct SubscriptionsAcknowledgedNotificationParams {
+    /// The accepted filter. It omits the kinds that the server does not support.
+    pub notifications: SubscriptionFilter,
     /// Metadata. It must contain the ID of the `subscriptions/listen` request under
     /// `io.modelcontextprotocol/subscriptionId`. In JSON, it is `_meta`.
     pub meta: Option<NotificationMetaObject>,
-    /// The accepted filter. It omits the kinds that the server does not support.
-    pub notifications: SubscriptionFilter,
     /// Members that the schema does not define.
     pub extra: Extra<Self>,
 }
@@ -129,7 +130,7 @@ impl SubscriptionsAcknowledgedNotificationParams {
     /// Creates a `SubscriptionsAcknowledgedNotificationParams` from its required members.
     #[must_use]
     pub fn new(notifications: impl Into<SubscriptionFilter>) -> Self {
-        Self { meta: None, notifications: notifications.into(), extra: Default::default() }
+        Self { notifications: notifications.into(), meta: None, extra: Default::default() }
     }
 
     /// Sets `_meta`.
@@ -141,7 +142,7 @@ impl SubscriptionsAcknowledgedNotificationParams {
 }
 
 codec::object! { SubscriptionsAcknowledgedNotificationParams;
-    optional 0 "_meta" meta, required 1 "notifications" notifications, ..extra
+    required 0 "notifications" notifications, optional 1 "_meta" meta, ..extra
 }
 
 /// Opens a stream of change notifications.
@@ -179,7 +180,7 @@ impl SubscriptionsListenRequest {
 }
 
 codec::object! { SubscriptionsListenRequest;
-    required 0 "id" id, constant 1 "jsonrpc" = Str("2.0"), constant 2 "method" = Str("subscriptions/listen"),
+    constant 0 "jsonrpc" = Str("2.0"), required 1 "id" id, constant 2 "method" = Str("subscriptions/listen"),
     required 3 "params" params, ..extra
 }
 
@@ -202,11 +203,11 @@ impl crate::Request for SubscriptionsListenRequest {
 /// [Specification](https://modelcontextprotocol.io/specification/2026-07-28/schema#subscriptionslistenrequestparams)
 #[derive(Clone, Debug, PartialEq)]
 pub struct SubscriptionsListenRequestParams {
+    /// The kinds of notification to receive. The server must not send other kinds on the stream.
+    pub notifications: SubscriptionFilter,
     /// Metadata attached to the object. The protocol reserves some keys, such as those with the prefix
     /// `io.modelcontextprotocol/` since 2025-11-25. In JSON, it is `_meta`.
     pub meta: RequestMetaObject,
-    /// The kinds of notification to receive. The server must not send other kinds on the stream.
-    pub notifications: SubscriptionFilter,
     /// Members that the schema does not define.
     pub extra: Extra<Self>,
 }
@@ -214,13 +215,13 @@ pub struct SubscriptionsListenRequestParams {
 impl SubscriptionsListenRequestParams {
     /// Creates a `SubscriptionsListenRequestParams` from its required members.
     #[must_use]
-    pub fn new(meta: impl Into<RequestMetaObject>, notifications: impl Into<SubscriptionFilter>) -> Self {
-        Self { meta: meta.into(), notifications: notifications.into(), extra: Default::default() }
+    pub fn new(notifications: impl Into<SubscriptionFilter>, meta: impl Into<RequestMetaObject>) -> Self {
+        Self { notifications: notifications.into(), meta: meta.into(), extra: Default::default() }
     }
 }
 
 codec::object! { SubscriptionsListenRequestParams;
-    required 0 "_meta" meta, required 1 "notifications" notifications, ..extra
+    required 0 "notifications" notifications, required 1 "_meta" meta, ..extra
 }
 
 /// The result that ends a subscription gracefully, for example when the server shuts down.
@@ -233,11 +234,11 @@ codec::object! { SubscriptionsListenRequestParams;
 /// [Specification](https://modelcontextprotocol.io/specification/2026-07-28/schema#subscriptionslistenresult)
 #[derive(Clone, Debug, PartialEq)]
 pub struct SubscriptionsListenResult {
-    /// Metadata that identifies the subscription. In JSON, it is `_meta`.
-    pub meta: SubscriptionsListenResultMetaObject,
     /// The kind of result: `complete` for a final result, or `input_required` if the server needs more input first.
     /// Servers of older revisions omit it, and clients must then treat the result as `complete`. Default: `"complete"`.
     pub result_type: ResultType,
+    /// Metadata that identifies the subscription. In JSON, it is `_meta`.
+    pub meta: SubscriptionsListenResultMetaObject,
     /// Members that the schema does not define.
     pub extra: Extra<Self>,
 }
@@ -246,7 +247,7 @@ impl SubscriptionsListenResult {
     /// Creates a `SubscriptionsListenResult` from its required members and the schema's defaults.
     #[must_use]
     pub fn new(meta: impl Into<SubscriptionsListenResultMetaObject>) -> Self {
-        Self { meta: meta.into(), result_type: crate::ResultType::COMPLETE, extra: Default::default() }
+        Self { result_type: crate::ResultType::COMPLETE, meta: meta.into(), extra: Default::default() }
     }
 
     /// Sets `resultType`.
@@ -258,7 +259,7 @@ impl SubscriptionsListenResult {
 }
 
 codec::object! { SubscriptionsListenResult;
-    required 0 "_meta" meta, required 1 "resultType" result_type, ..extra
+    required 0 "resultType" result_type, required 1 "_meta" meta, ..extra
 }
 
 /// The metadata of a [`SubscriptionsListenResult`], which identifies the subscription that ended.
@@ -269,13 +270,13 @@ codec::object! { SubscriptionsListenResult;
 /// [Specification](https://modelcontextprotocol.io/specification/2026-07-28/schema#subscriptionslistenresultmetaobject)
 #[derive(Clone, Debug, PartialEq)]
 pub struct SubscriptionsListenResultMetaObject {
+    /// The ID of the subscription's `subscriptions/listen` request, which equals the `id` of the response. In JSON, it
+    /// is `io.modelcontextprotocol/subscriptionId`.
+    pub subscription_id: RequestId,
     /// The name and version of the server, as reported by the server. Use it for display, logging and debugging.
     /// Clients should not base their behavior or security decisions on it. A server should send it with every result.
     /// In JSON, it is `io.modelcontextprotocol/serverInfo`.
     pub server_info: Option<Implementation>,
-    /// The ID of the subscription's `subscriptions/listen` request, which equals the `id` of the response. In JSON, it
-    /// is `io.modelcontextprotocol/subscriptionId`.
-    pub subscription_id: RequestId,
     /// Members that the schema does not define.
     pub extra: Extra<Self>,
 }
@@ -284,7 +285,7 @@ impl SubscriptionsListenResultMetaObject {
     /// Creates a `SubscriptionsListenResultMetaObject` from its required members.
     #[must_use]
     pub fn new(subscription_id: impl Into<RequestId>) -> Self {
-        Self { server_info: None, subscription_id: subscription_id.into(), extra: Default::default() }
+        Self { subscription_id: subscription_id.into(), server_info: None, extra: Default::default() }
     }
 
     /// Sets `io.modelcontextprotocol/serverInfo`.
@@ -296,8 +297,8 @@ impl SubscriptionsListenResultMetaObject {
 }
 
 codec::object! { SubscriptionsListenResultMetaObject;
-    optional 0 "io.modelcontextprotocol/serverInfo" server_info,
-    required 1 "io.modelcontextprotocol/subscriptionId" subscription_id, ..extra
+    required 0 "io.modelcontextprotocol/subscriptionId" subscription_id,
+    optional 1 "io.modelcontextprotocol/serverInfo" server_info, ..extra
 }
 
 /// A complete response with a [`SubscriptionsListenResult`].
@@ -324,7 +325,7 @@ impl SubscriptionsListenResultResponse {
 }
 
 codec::object! { SubscriptionsListenResultResponse;
-    required 0 "id" id, constant 1 "jsonrpc" = Str("2.0"), required 2 "result" result, ..extra
+    constant 0 "jsonrpc" = Str("2.0"), required 1 "id" id, required 2 "result" result, ..extra
 }
 
 codec::serde_impls! {

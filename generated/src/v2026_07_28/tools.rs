@@ -42,7 +42,7 @@ impl CallToolRequest {
 }
 
 codec::object! { CallToolRequest;
-    required 0 "id" id, constant 1 "jsonrpc" = Str("2.0"), constant 2 "method" = Str("tools/call"),
+    constant 0 "jsonrpc" = Str("2.0"), required 1 "id" id, constant 2 "method" = Str("tools/call"),
     required 3 "params" params, ..extra
 }
 
@@ -67,8 +67,8 @@ impl crate::Request for CallToolRequest {
 /// use mcpgen_types::JsonObject;
 /// use mcpgen_types::v2026_07_28::{CallToolRequestParams, ClientCapabilities, RequestMetaObject};
 ///
-/// let meta = RequestMetaObject::new(ClientCapabilities::new(), "2026-07-28");
-/// let params = CallToolRequestParams::new(meta, "add")
+/// let meta = RequestMetaObject::new("2026-07-28", ClientCapabilities::new());
+/// let params = CallToolRequestParams::new("add", meta)
 ///     .with_arguments(JsonObject::from_iter([("a".to_owned(), 2.into()), ("b".to_owned(), 3.into())]));
 /// let value = mcpgen_types::to_value(&params)?;
 /// assert_eq!(value["arguments"]["b"], 3);
@@ -77,19 +77,19 @@ impl crate::Request for CallToolRequest {
 /// ```
 #[derive(Clone, Debug, PartialEq)]
 pub struct CallToolRequestParams {
-    /// Metadata attached to the object. The protocol reserves some keys, such as those with the prefix
-    /// `io.modelcontextprotocol/` since 2025-11-25. In JSON, it is `_meta`. Since revision 2025-11-25.
-    pub meta: RequestMetaObject,
+    /// The `name` of the tool. It is case-sensitive.
+    pub name: String,
     /// The arguments by name, which must match the `inputSchema` of the tool. If absent, the call has no arguments.
     pub arguments: Option<crate::JsonObject>,
     /// The responses to the server's `inputRequests`, under the same keys. Clients send them only when they retry a
     /// request. Since revision 2026-07-28.
     pub input_responses: Option<InputResponses>,
-    /// The `name` of the tool. It is case-sensitive.
-    pub name: String,
     /// The state from the server's last [`InputRequiredResult`], returned unchanged. If absent, the server sent no
     /// state. Since revision 2026-07-28.
     pub request_state: Option<String>,
+    /// Metadata attached to the object. The protocol reserves some keys, such as those with the prefix
+    /// `io.modelcontextprotocol/` since 2025-11-25. In JSON, it is `_meta`. Since revision 2025-11-25.
+    pub meta: RequestMetaObject,
     /// Members that the schema does not define.
     pub extra: Extra<Self>,
 }
@@ -97,13 +97,13 @@ pub struct CallToolRequestParams {
 impl CallToolRequestParams {
     /// Creates a `CallToolRequestParams` from its required members.
     #[must_use]
-    pub fn new(meta: impl Into<RequestMetaObject>, name: impl Into<String>) -> Self {
+    pub fn new(name: impl Into<String>, meta: impl Into<RequestMetaObject>) -> Self {
         Self {
-            meta: meta.into(),
+            name: name.into(),
             arguments: None,
             input_responses: None,
-            name: name.into(),
             request_state: None,
+            meta: meta.into(),
             extra: Default::default(),
         }
     }
@@ -131,8 +131,8 @@ impl CallToolRequestParams {
 }
 
 codec::object! { CallToolRequestParams;
-    required 0 "_meta" meta, optional 1 "arguments" arguments, optional 2 "inputResponses" input_responses,
-    required 3 "name" name, optional 4 "requestState" request_state, ..extra
+    required 0 "name" name, optional 1 "arguments" arguments, optional 2 "inputResponses" input_responses,
+    optional 3 "requestState" request_state, required 4 "_meta" meta, ..extra
 }
 
 /// The result of a tool call, including failures of the tool.
@@ -154,7 +154,7 @@ codec::object! { CallToolRequestParams;
 /// use mcpgen_types::v2026_07_28::{CallToolResult, TextContent};
 ///
 /// let result = CallToolResult::new([TextContent::new("nothing found").into()]).with_structured_content(Json::null());
-/// let text = r#"{"content":[{"text":"nothing found","type":"text"}],"resultType":"complete","structuredContent":null}"#;
+/// let text = r#"{"content":[{"type":"text","text":"nothing found"}],"structuredContent":null,"resultType":"complete"}"#;
 /// assert_eq!(mcpgen_types::to_string(&result), text);
 ///
 /// // `null` differs from an absent member.
@@ -164,21 +164,21 @@ codec::object! { CallToolRequestParams;
 /// ```
 #[derive(Clone, Debug, PartialEq)]
 pub struct CallToolResult {
-    /// Metadata attached to the object. The protocol reserves some keys, such as those with the prefix
-    /// `io.modelcontextprotocol/` since 2025-11-25. In JSON, it is `_meta`.
-    pub meta: Option<ResultMetaObject>,
     /// The result as content blocks for the model. The list may be empty.
     pub content: Vec<ContentBlock>,
+    /// The result for programs. It is a JSON object or, since 2026-07-28, any JSON value including `null`. It must
+    /// conform to the `outputSchema` of the tool, if the tool has one. For compatibility with older clients, `content`
+    /// should repeat it as text. Since revision 2025-06-18.
+    pub structured_content: Option<Json>,
     /// Whether the tool failed. If it did, `content` describes the error. If absent, the call succeeded.
     pub is_error: Option<bool>,
     /// The kind of result: `complete` for a final result, or `input_required` if the server needs more input first.
     /// Servers of older revisions omit it, and clients must then treat the result as `complete`. Since revision
     /// 2026-07-28. Default: `"complete"`.
     pub result_type: ResultType,
-    /// The result for programs. It is a JSON object or, since 2026-07-28, any JSON value including `null`. It must
-    /// conform to the `outputSchema` of the tool, if the tool has one. For compatibility with older clients, `content`
-    /// should repeat it as text. Since revision 2025-06-18.
-    pub structured_content: Option<Json>,
+    /// Metadata attached to the object. The protocol reserves some keys, such as those with the prefix
+    /// `io.modelcontextprotocol/` since 2025-11-25. In JSON, it is `_meta`.
+    pub meta: Option<ResultMetaObject>,
     /// Members that the schema does not define.
     pub extra: Extra<Self>,
 }
@@ -188,19 +188,19 @@ impl CallToolResult {
     #[must_use]
     pub fn new(content: impl Into<Vec<ContentBlock>>) -> Self {
         Self {
-            meta: None,
             content: content.into(),
+            structured_content: None,
             is_error: None,
             result_type: crate::ResultType::COMPLETE,
-            structured_content: None,
+            meta: None,
             extra: Default::default(),
         }
     }
 
-    /// Sets `_meta`.
+    /// Sets `structuredContent`.
     #[must_use]
-    pub fn with_meta(mut self, meta: impl Into<ResultMetaObject>) -> Self {
-        self.meta = Some(meta.into());
+    pub fn with_structured_content(mut self, structured_content: impl Into<Json>) -> Self {
+        self.structured_content = Some(structured_content.into());
         self
     }
 
@@ -218,17 +218,17 @@ impl CallToolResult {
         self
     }
 
-    /// Sets `structuredContent`.
+    /// Sets `_meta`.
     #[must_use]
-    pub fn with_structured_content(mut self, structured_content: impl Into<Json>) -> Self {
-        self.structured_content = Some(structured_content.into());
+    pub fn with_meta(mut self, meta: impl Into<ResultMetaObject>) -> Self {
+        self.meta = Some(meta.into());
         self
     }
 }
 
 codec::object! { CallToolResult;
-    optional 0 "_meta" meta, required 1 "content" content, optional 2 "isError" is_error,
-    required 3 "resultType" result_type, optional 4 "structuredContent" structured_content, ..extra
+    required 0 "content" content, optional 1 "structuredContent" structured_content, optional 2 "isError" is_error,
+    required 3 "resultType" result_type, optional 4 "_meta" meta, ..extra
 }
 
 /// A complete response with a [`CallToolResult`].
@@ -255,7 +255,7 @@ impl CallToolResultResponse {
 }
 
 codec::object! { CallToolResultResponse;
-    required 0 "id" id, constant 1 "jsonrpc" = Str("2.0"), required 2 "result" result, ..extra
+    constant 0 "jsonrpc" = Str("2.0"), required 1 "id" id, required 2 "result" result, ..extra
 }
 
 /// The result of a tool call, or a request for further input.
@@ -315,7 +315,7 @@ impl ListToolsRequest {
 }
 
 codec::object! { ListToolsRequest;
-    required 0 "id" id, constant 1 "jsonrpc" = Str("2.0"), constant 2 "method" = Str("tools/list"),
+    constant 0 "jsonrpc" = Str("2.0"), required 1 "id" id, constant 2 "method" = Str("tools/list"),
     required 3 "params" params, ..extra
 }
 
@@ -336,8 +336,8 @@ impl crate::Request for ListToolsRequest {
 /// ```
 /// use mcpgen_types::v2026_07_28::{CacheScope, ListToolsResult, Tool, ToolInputSchema};
 ///
-/// let tools = ["add", "subtract"].map(|name| Tool::new(ToolInputSchema::new(), name));
-/// let page = ListToolsResult::new(CacheScope::Public, tools, 3_600_000_u64).with_next_cursor("page 2");
+/// let tools = ["add", "subtract"].map(|name| Tool::new(name, ToolInputSchema::new()));
+/// let page = ListToolsResult::new(tools, 3_600_000_u64, CacheScope::Public).with_next_cursor("page 2");
 ///
 /// let mut value = mcpgen_types::to_value(&page)?;
 /// assert_eq!(mcpgen_types::from_value::<ListToolsResult>(value.clone())?, page);
@@ -348,24 +348,24 @@ impl crate::Request for ListToolsRequest {
 /// ```
 #[derive(Clone, Debug, PartialEq)]
 pub struct ListToolsResult {
-    /// Metadata attached to the object. The protocol reserves some keys, such as those with the prefix
-    /// `io.modelcontextprotocol/` since 2025-11-25. In JSON, it is `_meta`.
-    pub meta: Option<ResultMetaObject>,
-    /// The scope of cached copies: shared by all clients, or limited to requests with the same authorization. Since
-    /// revision 2026-07-28.
-    pub cache_scope: CacheScope,
-    /// The `cursor` for requesting the next page. If absent, this is the last page.
-    pub next_cursor: Option<String>,
-    /// The kind of result: `complete` for a final result, or `input_required` if the server needs more input first.
-    /// Servers of older revisions omit it, and clients must then treat the result as `complete`. Since revision
-    /// 2026-07-28. Default: `"complete"`.
-    pub result_type: ResultType,
     /// The tools on this page. Since 2026-07-28, their order should remain the same while the list does not change.
     pub tools: Vec<Tool>,
+    /// The `cursor` for requesting the next page. If absent, this is the last page.
+    pub next_cursor: Option<String>,
     /// The number of milliseconds after receipt for which clients should consider the result fresh. The value 0 means
     /// that the result is stale immediately. The value is a hint: a change notification makes the result stale earlier.
     /// Since revision 2026-07-28.
     pub ttl_ms: u64,
+    /// The scope of cached copies: shared by all clients, or limited to requests with the same authorization. Since
+    /// revision 2026-07-28.
+    pub cache_scope: CacheScope,
+    /// The kind of result: `complete` for a final result, or `input_required` if the server needs more input first.
+    /// Servers of older revisions omit it, and clients must then treat the result as `complete`. Since revision
+    /// 2026-07-28. Default: `"complete"`.
+    pub result_type: ResultType,
+    /// Metadata attached to the object. The protocol reserves some keys, such as those with the prefix
+    /// `io.modelcontextprotocol/` since 2025-11-25. In JSON, it is `_meta`.
+    pub meta: Option<ResultMetaObject>,
     /// Members that the schema does not define.
     pub extra: Extra<Self>,
 }
@@ -373,23 +373,16 @@ pub struct ListToolsResult {
 impl ListToolsResult {
     /// Creates a `ListToolsResult` from its required members and the schema's defaults.
     #[must_use]
-    pub fn new(cache_scope: impl Into<CacheScope>, tools: impl Into<Vec<Tool>>, ttl_ms: u64) -> Self {
+    pub fn new(tools: impl Into<Vec<Tool>>, ttl_ms: u64, cache_scope: impl Into<CacheScope>) -> Self {
         Self {
-            meta: None,
-            cache_scope: cache_scope.into(),
-            next_cursor: None,
-            result_type: crate::ResultType::COMPLETE,
             tools: tools.into(),
+            next_cursor: None,
             ttl_ms,
+            cache_scope: cache_scope.into(),
+            result_type: crate::ResultType::COMPLETE,
+            meta: None,
             extra: Default::default(),
         }
-    }
-
-    /// Sets `_meta`.
-    #[must_use]
-    pub fn with_meta(mut self, meta: impl Into<ResultMetaObject>) -> Self {
-        self.meta = Some(meta.into());
-        self
     }
 
     /// Sets `nextCursor`.
@@ -405,11 +398,18 @@ impl ListToolsResult {
         self.result_type = result_type.into();
         self
     }
+
+    /// Sets `_meta`.
+    #[must_use]
+    pub fn with_meta(mut self, meta: impl Into<ResultMetaObject>) -> Self {
+        self.meta = Some(meta.into());
+        self
+    }
 }
 
 codec::object! { ListToolsResult;
-    optional 0 "_meta" meta, required 1 "cacheScope" cache_scope, optional 2 "nextCursor" next_cursor,
-    required 3 "resultType" result_type, required 4 "tools" tools, required 5 "ttlMs" ttl_ms, ..extra
+    required 0 "tools" tools, optional 1 "nextCursor" next_cursor, required 2 "ttlMs" ttl_ms,
+    required 3 "cacheScope" cache_scope, required 4 "resultType" result_type, optional 5 "_meta" meta, ..extra
 }
 
 /// A complete response with a [`ListToolsResult`].
@@ -436,7 +436,7 @@ impl ListToolsResultResponse {
 }
 
 codec::object! { ListToolsResultResponse;
-    required 0 "id" id, constant 1 "jsonrpc" = Str("2.0"), required 2 "result" result, ..extra
+    constant 0 "jsonrpc" = Str("2.0"), required 1 "id" id, required 2 "result" result, ..extra
 }
 
 /// A function of the server that a model can call.
@@ -452,40 +452,40 @@ codec::object! { ListToolsResultResponse;
 /// ```
 /// use mcpgen_types::v2026_07_28::{Tool, ToolAnnotations, ToolInputSchema};
 ///
-/// let tool = Tool::new(ToolInputSchema::new(), "list_files")
+/// let tool = Tool::new("list_files", ToolInputSchema::new())
 ///     .with_title("List files")
 ///     .with_annotations(ToolAnnotations::new().with_read_only_hint(true));
 /// assert_eq!(
 ///     mcpgen_types::to_string(&tool),
-///     r#"{"annotations":{"readOnlyHint":true},"inputSchema":{"type":"object"},"name":"list_files","title":"List files"}"#
+///     r#"{"name":"list_files","title":"List files","inputSchema":{"type":"object"},"annotations":{"readOnlyHint":true}}"#
 /// );
 /// ```
 ///
 /// [`CreateMessageRequestParams`]: super::CreateMessageRequestParams
 #[derive(Clone, Debug, PartialEq)]
 pub struct Tool {
-    /// Metadata attached to the object. The protocol reserves some keys, such as those with the prefix
-    /// `io.modelcontextprotocol/` since 2025-11-25. In JSON, it is `_meta`. Since revision 2025-06-18.
-    pub meta: Option<MetaObject>,
-    /// Hints about the behavior of the tool. They are reliable only if the server is trusted. Since revision
-    /// 2025-03-26.
-    pub annotations: Option<ToolAnnotations>,
-    /// The description of the tool and its use, which a client may pass to the model.
-    pub description: Option<String>,
-    /// Icons for a user interface. A client that displays icons must support PNG and JPEG, and should support SVG and
-    /// WebP. Since revision 2025-11-25.
-    pub icons: Option<Vec<Icon>>,
-    /// The JSON Schema of the arguments, which are always a JSON object.
-    pub input_schema: ToolInputSchema,
     /// The name used to call the tool. It is unique within the server, but not across servers. Since 2025-11-25, it is
     /// case-sensitive and should consist of 1 to 128 characters: ASCII letters, digits, `_`, `-` and `.`.
     pub name: String,
-    /// The JSON Schema of `structuredContent` in the results of the tool. If absent, the structure is not specified.
-    /// Since revision 2025-06-18.
-    pub output_schema: Option<ToolOutputSchema>,
     /// The display name of the tool. If absent, clients display the `title` of `annotations`, or `name` if that is also
     /// absent. Since revision 2025-06-18.
     pub title: Option<String>,
+    /// The description of the tool and its use, which a client may pass to the model.
+    pub description: Option<String>,
+    /// The JSON Schema of the arguments, which are always a JSON object.
+    pub input_schema: ToolInputSchema,
+    /// The JSON Schema of `structuredContent` in the results of the tool. If absent, the structure is not specified.
+    /// Since revision 2025-06-18.
+    pub output_schema: Option<ToolOutputSchema>,
+    /// Hints about the behavior of the tool. They are reliable only if the server is trusted. Since revision
+    /// 2025-03-26.
+    pub annotations: Option<ToolAnnotations>,
+    /// Icons for a user interface. A client that displays icons must support PNG and JPEG, and should support SVG and
+    /// WebP. Since revision 2025-11-25.
+    pub icons: Option<Vec<Icon>>,
+    /// Metadata attached to the object. The protocol reserves some keys, such as those with the prefix
+    /// `io.modelcontextprotocol/` since 2025-11-25. In JSON, it is `_meta`. Since revision 2025-06-18.
+    pub meta: Option<MetaObject>,
     /// Members that the schema does not define.
     pub extra: Extra<Self>,
 }
@@ -493,31 +493,24 @@ pub struct Tool {
 impl Tool {
     /// Creates a `Tool` from its required members.
     #[must_use]
-    pub fn new(input_schema: impl Into<ToolInputSchema>, name: impl Into<String>) -> Self {
+    pub fn new(name: impl Into<String>, input_schema: impl Into<ToolInputSchema>) -> Self {
         Self {
-            meta: None,
-            annotations: None,
-            description: None,
-            icons: None,
-            input_schema: input_schema.into(),
             name: name.into(),
-            output_schema: None,
             title: None,
+            description: None,
+            input_schema: input_schema.into(),
+            output_schema: None,
+            annotations: None,
+            icons: None,
+            meta: None,
             extra: Default::default(),
         }
     }
 
-    /// Sets `_meta`.
+    /// Sets `title`.
     #[must_use]
-    pub fn with_meta(mut self, meta: impl Into<MetaObject>) -> Self {
-        self.meta = Some(meta.into());
-        self
-    }
-
-    /// Sets `annotations`.
-    #[must_use]
-    pub fn with_annotations(mut self, annotations: impl Into<ToolAnnotations>) -> Self {
-        self.annotations = Some(annotations.into());
+    pub fn with_title(mut self, title: impl Into<String>) -> Self {
+        self.title = Some(title.into());
         self
     }
 
@@ -528,13 +521,6 @@ impl Tool {
         self
     }
 
-    /// Sets `icons`.
-    #[must_use]
-    pub fn with_icons(mut self, icons: impl Into<Vec<Icon>>) -> Self {
-        self.icons = Some(icons.into());
-        self
-    }
-
     /// Sets `outputSchema`.
     #[must_use]
     pub fn with_output_schema(mut self, output_schema: impl Into<ToolOutputSchema>) -> Self {
@@ -542,18 +528,32 @@ impl Tool {
         self
     }
 
-    /// Sets `title`.
+    /// Sets `annotations`.
     #[must_use]
-    pub fn with_title(mut self, title: impl Into<String>) -> Self {
-        self.title = Some(title.into());
+    pub fn with_annotations(mut self, annotations: impl Into<ToolAnnotations>) -> Self {
+        self.annotations = Some(annotations.into());
+        self
+    }
+
+    /// Sets `icons`.
+    #[must_use]
+    pub fn with_icons(mut self, icons: impl Into<Vec<Icon>>) -> Self {
+        self.icons = Some(icons.into());
+        self
+    }
+
+    /// Sets `_meta`.
+    #[must_use]
+    pub fn with_meta(mut self, meta: impl Into<MetaObject>) -> Self {
+        self.meta = Some(meta.into());
         self
     }
 }
 
 codec::object! { Tool;
-    optional 0 "_meta" meta, optional 1 "annotations" annotations, optional 2 "description" description,
-    optional 3 "icons" icons, required 4 "inputSchema" input_schema, required 5 "name" name,
-    optional 6 "outputSchema" output_schema, optional 7 "title" title, ..extra
+    required 0 "name" name, optional 1 "title" title, optional 2 "description" description,
+    required 3 "inputSchema" input_schema, optional 4 "outputSchema" output_schema,
+    optional 5 "annotations" annotations, optional 6 "icons" icons, optional 7 "_meta" meta, ..extra
 }
 
 /// The JSON Schema of a tool's arguments. Its root has the type `object`.
@@ -614,7 +614,7 @@ impl ToolInputSchema {
 }
 
 codec::object_text! { ToolInputSchema;
-    optional 0 "$schema"(String), constant 1 "type" = Str("object"),
+    constant 0 "type" = Str("object"), optional 1 "$schema"(String),
 }
 
 /// The JSON Schema of a tool's `structuredContent`, which can be any JSON value.
@@ -666,6 +666,10 @@ codec::object_text! { ToolOutputSchema;
 /// [Specification](https://modelcontextprotocol.io/specification/2026-07-28/schema#toolannotations)
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct ToolAnnotations {
+    /// The display name of the tool, used if the `title` of the tool is absent.
+    pub title: Option<String>,
+    /// Whether the tool leaves its environment unmodified. The default is `false`.
+    pub read_only_hint: Option<bool>,
     /// Whether the tool may modify or delete existing data. If `false`, the tool only adds data. The default is `true`.
     /// It has no meaning if `readOnlyHint` is `true`.
     pub destructive_hint: Option<bool>,
@@ -675,10 +679,6 @@ pub struct ToolAnnotations {
     /// Whether the tool interacts with external entities, as a web search does. If `false`, its domain is closed, as
     /// that of a memory tool is. The default is `true`.
     pub open_world_hint: Option<bool>,
-    /// Whether the tool leaves its environment unmodified. The default is `false`.
-    pub read_only_hint: Option<bool>,
-    /// The display name of the tool, used if the `title` of the tool is absent.
-    pub title: Option<String>,
     /// Members that the schema does not define.
     pub extra: Extra<Self>,
 }
@@ -688,6 +688,20 @@ impl ToolAnnotations {
     #[must_use]
     pub fn new() -> Self {
         Self::default()
+    }
+
+    /// Sets `title`.
+    #[must_use]
+    pub fn with_title(mut self, title: impl Into<String>) -> Self {
+        self.title = Some(title.into());
+        self
+    }
+
+    /// Sets `readOnlyHint`.
+    #[must_use]
+    pub fn with_read_only_hint(mut self, read_only_hint: bool) -> Self {
+        self.read_only_hint = Some(read_only_hint);
+        self
     }
 
     /// Sets `destructiveHint`.
@@ -710,26 +724,11 @@ impl ToolAnnotations {
         self.open_world_hint = Some(open_world_hint);
         self
     }
-
-    /// Sets `readOnlyHint`.
-    #[must_use]
-    pub fn with_read_only_hint(mut self, read_only_hint: bool) -> Self {
-        self.read_only_hint = Some(read_only_hint);
-        self
-    }
-
-    /// Sets `title`.
-    #[must_use]
-    pub fn with_title(mut self, title: impl Into<String>) -> Self {
-        self.title = Some(title.into());
-        self
-    }
 }
 
 codec::object! { ToolAnnotations;
-    optional 0 "destructiveHint" destructive_hint, optional 1 "idempotentHint" idempotent_hint,
-    optional 2 "openWorldHint" open_world_hint, optional 3 "readOnlyHint" read_only_hint, optional 4 "title" title,
-    ..extra
+    optional 0 "title" title, optional 1 "readOnlyHint" read_only_hint, optional 2 "destructiveHint" destructive_hint,
+    optional 3 "idempotentHint" idempotent_hint, optional 4 "openWorldHint" open_world_hint, ..extra
 }
 
 /// Notifies the client that the list of tools has changed and that cached pages are stale.

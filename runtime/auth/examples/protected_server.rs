@@ -18,7 +18,7 @@ async fn main() -> Result<(), Box<dyn std::error::Error>> {
     options.scopes = ScopePolicy::default().for_tool("delete", ["mcp:write"]);
     let resource = ProtectedResource::new(options, JwtVerifier::new(&issuer, url)?)?;
 
-    let tool = |name: &str| Tool::new(ToolInputSchema::new(), name);
+    let tool = |name: &str| Tool::new(name, ToolInputSchema::new());
     let server = Server::builder("protected-server", "1.0.0")
         .tool_with_schema(tool("greet"), |context, _| async move {
             let user = Identity::of(&context).map_or("nobody", |identity| &identity.subject);

@@ -30,7 +30,7 @@ fn resource() -> ProtectedResource {
 fn endpoint(change: impl FnOnce(&mut EndpointOptions)) -> Endpoint {
     let mut options = EndpointOptions::default();
     change(&mut options);
-    let tool = |name: &str| Tool::new(ToolInputSchema::new(), name);
+    let tool = |name: &str| Tool::new(name, ToolInputSchema::new());
     let server = Server::builder("server", "1")
         .tool_with_schema(tool("get"), |_, _| async { "got" })
         .tool_with_schema(tool("delete"), |_, _| async { "deleted" });

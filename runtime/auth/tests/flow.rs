@@ -40,7 +40,7 @@ impl ProtectedServer {
         change(&mut options);
         let verifier = JwtVerifier::new(issuer, &url).expect("a verifier").leeway(std::time::Duration::ZERO);
         let resource = ProtectedResource::new(options, verifier).expect("a resource");
-        let tool = |name: &str| Tool::new(ToolInputSchema::new(), name);
+        let tool = |name: &str| Tool::new(name, ToolInputSchema::new());
         let server = Server::builder("server", "1")
             .tool_with_schema(tool("read"), |context, _| async move {
                 let identity = Identity::of(&context).expect("an identity");

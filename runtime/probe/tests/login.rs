@@ -23,7 +23,7 @@ async fn protected_server(issuer: &str) -> String {
     options.scopes = ScopePolicy::default().require(["read"]).for_tool("delete", ["write"]);
     let verifier = JwtVerifier::new(issuer, &url).expect("a verifier");
     let resource = ProtectedResource::new(options, verifier).expect("a resource");
-    let tool = |name: &str| Tool::new(ToolInputSchema::new(), name);
+    let tool = |name: &str| Tool::new(name, ToolInputSchema::new());
     let server = Server::builder("protected", "1")
         .tool_with_schema(tool("greet"), |_, _| async { "hello" })
         .tool_with_schema(tool("delete"), |_, _| async { "deleted" })

@@ -37,7 +37,7 @@ use crate::transport::{Incoming, Outgoing};
 ///
 /// # tokio::runtime::Builder::new_current_thread().enable_all().build()?.block_on(async {
 /// # let (here, there) = transport::duplex();
-/// # let greet = Tool::new(ToolInputSchema::new(), "greet");
+/// # let greet = Tool::new("greet", ToolInputSchema::new());
 /// # let server = Server::builder("greeter", "1").tool_with_schema(greet, |_, _| async { "hello" }).build();
 /// # tokio::spawn(serve(server, there));
 /// # let (incoming, outgoing) = here;

@@ -151,16 +151,15 @@ impl<S: RequestService> Rounds<'_, S> {
                     counted(limits.requests as u64, "inputs")
                 )));
             }
-            let mut input_responses = JsonObject::new();
+            let mut input_responses = Vec::new();
             for (key, input_request) in input_required.input_requests.iter().flatten() {
-                let response = handle_input_request(peer, requests.clone(), input_request).await?;
-                input_responses.insert(key, response);
+                input_responses.push((key, handle_input_request(peer, requests.clone(), input_request).await?));
             }
             if input_responses.is_empty() {
                 tokio::time::sleep(pause).await;
                 pause = pause.saturating_mul(2).min(LONGEST_PAUSE);
             }
-            params = next_params(&first, &input_required, input_responses).map_err(invalid)?;
+            params = next_params(&first, &input_required, input_responses.into_iter().collect()).map_err(invalid)?;
         }
         Err(exceeds(&format!(
             "still asks for input after {}; raise `Client::round_limits.rounds` to allow more",

@@ -99,15 +99,15 @@ fn without_invalid_headers(result: Json) -> Json {
     if !result.text().contains("x-mcp-header") {
         return result;
     }
+    let valid_tools = result.read(|page| {
+        let tools: Vec<_> = page.get("tools")?.elements().ok()?.collect();
+        let valid: Vec<_> = tools.iter().copied().filter(|tool| has_valid_headers(*tool)).collect();
+        (valid.len() < tools.len()).then(|| valid.into_iter().map(Cursor::to_json).collect::<Json>())
+    });
+    let Ok(Some(valid_tools)) = valid_tools else { return result };
     // The decoder reports an invalid page.
     let Ok(mut page) = result.decode::<JsonObject>() else { return result };
-    let tools = result.read(|page| {
-        let tools = page.get("tools").and_then(|tools| tools.elements().ok());
-        tools.map(|tools| tools.filter(|tool| has_valid_headers(*tool)).map(Cursor::to_json).collect::<Json>())
-    });
-    if let Ok(Some(tools)) = tools {
-        page.insert("tools", tools);
-    }
+    page.insert("tools", valid_tools);
     page.into()
 }
 

@@ -98,14 +98,14 @@ pub(super) async fn finish(
             }
             "input_required" => {
                 let task: InputRequiredTask = state.decode().map_err(invalid)?;
-                let mut responses = JsonObject::new();
+                let mut responses = Vec::new();
                 let open = task.input_requests.iter().filter(|(key, _)| !answered.contains(*key));
                 for (key, input_request) in open.take(limits.requests).collect::<Vec<_>>() {
-                    let response = handle_input_request(peer, requests.clone(), input_request).await?;
-                    responses.insert(key, response);
+                    responses.push((key, handle_input_request(peer, requests.clone(), input_request).await?));
                 }
                 if !responses.is_empty() {
-                    answered.extend(responses.iter().map(|(key, _)| key.into_owned()));
+                    answered.extend(responses.iter().map(|(key, _)| (*key).to_owned()));
+                    let responses: JsonObject = responses.into_iter().collect();
                     let params = [("taskId", created.task_id.clone().into()), ("inputResponses", responses.into())];
                     let update = JsonObject::from(params).into();
                     peer.raw_request(UpdateTaskRequest::METHOD, Some(update)).await?;

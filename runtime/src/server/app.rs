@@ -42,7 +42,7 @@ impl Extension for Apps {
 /// use mcpgen_runtime::server::{App, ToolInfo};
 /// use mcpgen_types::v2026_07_28::{Tool, ToolInputSchema};
 ///
-/// let time = ToolInfo::from(Tool::new(ToolInputSchema::new(), "time")).app("ui://clock/page.html");
+/// let time = ToolInfo::from(Tool::new("time", ToolInputSchema::new())).app("ui://clock/page.html");
 /// let server = Server::builder("clock", "1.0.0")
 ///     .app(App::new("ui://clock/page.html", "clock", "<!doctype html><title>Clock</title>…"))
 ///     .tool_with_schema(time, |_context, _arguments| async { "12:00" })
@@ -106,7 +106,7 @@ impl ServerBuilder {
         resource.meta.clone_from(&meta);
         let uri = resource.uri.clone();
         self.extension(Apps).resource(resource, move |_| {
-            let mut contents = TextResourceContents::new(html.clone(), uri.clone()).with_mime_type(APP_MIME_TYPE);
+            let mut contents = TextResourceContents::new(uri.clone(), html.clone()).with_mime_type(APP_MIME_TYPE);
             contents.meta.clone_from(&meta);
             async { vec![TextOrBlobResourceContents::from(contents)] }
         })

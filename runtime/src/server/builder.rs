@@ -418,7 +418,7 @@ impl ServerBuilder {
     /// use mcpgen_runtime::tasks::{TaskSupport, Tasks};
     /// use mcpgen_types::v2026_07_28::{Tool, ToolInputSchema};
     ///
-    /// let index = ToolInfo::from(Tool::new(ToolInputSchema::new(), "index")).task(TaskSupport::Optional);
+    /// let index = ToolInfo::from(Tool::new("index", ToolInputSchema::new())).task(TaskSupport::Optional);
     /// let server = Server::builder("search", "1.0.0")
     ///     .tool_with_schema(index, |_context, _arguments| async { "indexed" })
     ///     .tasks(Tasks::default())

@@ -147,7 +147,7 @@ impl IntoPrompt for Vec<PromptMessage> {
 
 impl IntoPrompt for String {
     fn into_prompt(self) -> Result<GetPromptResult, ToolError> {
-        vec![PromptMessage::new(TextContent::new(self), Role::User)].into_prompt()
+        vec![PromptMessage::new(Role::User, TextContent::new(self))].into_prompt()
     }
 }
 

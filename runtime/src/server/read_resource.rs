@@ -25,7 +25,7 @@ impl Server {
         let context = self.request_context(context, || "{}".to_owned());
         let not_found = || errors::resource_not_found(revision, &uri);
         match self.start_reading(&uri, context).ok_or_else(not_found)?.await {
-            Ok(Some(contents)) => Ok(ResultOrInput::Result(ReadResourceResult::new(CacheScope::Private, contents, 0))),
+            Ok(Some(contents)) => Ok(ResultOrInput::Result(ReadResourceResult::new(contents, 0, CacheScope::Private))),
             Ok(None) => Err(not_found()),
             Err(error) => error.into_response(),
         }

@@ -43,7 +43,7 @@ impl Server {
                     let size = server.0.config.page_size;
                     let (entries, next) = server.0.$registry.page(params.cursor.as_deref(), size)?;
                     let list: Vec<_> = entries.iter().map(|entry| entry.listed(&context)).collect();
-                    let mut result = $result::new(CacheScope::Private, list, 0);
+                    let mut result = $result::new(list, 0, CacheScope::Private);
                     result.next_cursor = next;
                     Ok(Json::from(&result))
                 })
@@ -59,7 +59,7 @@ impl Server {
             list!(router, ListResourceTemplatesRequest, ListResourceTemplatesResult, lists_resources, templates);
         #[cfg(not(feature = "resource-templates"))]
         let router = handle::<ListResourceTemplatesRequest, _, _, _>(router, self, lists_resources, |_, _, _| async {
-            Ok(ListResourceTemplatesResult::new(CacheScope::Private, [], 0))
+            Ok(ListResourceTemplatesResult::new([], 0, CacheScope::Private))
         });
         list!(router, ListPromptsRequest, ListPromptsResult, lists_prompts, prompts)
     }

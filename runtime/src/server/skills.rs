@@ -131,7 +131,7 @@ impl Server {
         };
         let (page, next) = page("skill", &skills.entries, params.cursor.as_deref(), self.0.config.page_size, is_full)?;
         let entries: Vec<_> = page.into_iter().map(|entry| (**entry).clone()).collect();
-        let mut result = ListSkillsResult::new(entries, CacheScope::Private, 0);
+        let mut result = ListSkillsResult::new(entries, 0, CacheScope::Private);
         result.next_cursor = next;
         Ok(result)
     }
@@ -140,7 +140,7 @@ impl Server {
         let skills = self.served_skills();
         let unknown = || errors::invalid_params_in_words(&format!("no skill is served at {}", params.uri));
         let entry = skills.entries.get(&params.uri).ok_or_else(unknown)?;
-        Ok(GetSkillResult::new((**entry).clone(), CacheScope::Private, 0))
+        Ok(GetSkillResult::new((**entry).clone(), 0, CacheScope::Private))
     }
 
     fn read_directory(

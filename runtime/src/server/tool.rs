@@ -285,7 +285,7 @@ pub struct ToolInfo {
 impl ToolInfo {
     /// Creates the description of a tool with this name.
     pub fn new(name: impl Into<String>) -> Self {
-        Tool::new(ToolInputSchema::new(), name).into()
+        Tool::new(name, ToolInputSchema::new()).into()
     }
 
     /// Sets the name that is displayed to users.

@@ -158,12 +158,12 @@ impl SkillFile {
         let is_text = mime_type.as_deref().is_some_and(mime::is_text);
         match std::str::from_utf8(&self.content) {
             Ok(text) if is_text => {
-                let mut contents = TextResourceContents::new(text, uri);
+                let mut contents = TextResourceContents::new(uri, text);
                 contents.mime_type.clone_from(mime_type);
                 contents.into()
             }
             _ => {
-                let mut contents = BlobResourceContents::new(STANDARD.encode(&self.content), uri);
+                let mut contents = BlobResourceContents::new(uri, STANDARD.encode(&self.content));
                 contents.mime_type.clone_from(mime_type);
                 contents.into()
             }

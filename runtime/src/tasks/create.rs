@@ -64,7 +64,7 @@ impl Tasks {
         let (id, owner) = (new_id()?, (self.0.owner)(context));
         let (slot, stop) = self.reserve_slot(&id, &owner)?;
         let now = Timestamp::now();
-        let mut task = Task::new(timestamp(now), timestamp(now), TaskStatus::Working, id, Some(millis(ttl)));
+        let mut task = Task::new(id, TaskStatus::Working, timestamp(now), timestamp(now), Some(millis(ttl)));
         task.poll_interval = Some(millis(limits.poll_interval));
         let entry = StoredTask {
             task,

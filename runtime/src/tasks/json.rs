@@ -78,7 +78,7 @@ mod tests {
     fn stored(outcome: Option<TaskOutcome>) -> StoredTask {
         let object = |value: serde_json::Value| mcpgen_types::from_value(value).expect("an object");
         StoredTask {
-            task: Task::new("1970-01-01T00:00:00.000Z", "1970-01-01T00:00:01.000Z", TaskStatus::Working, "id", None),
+            task: Task::new("id", TaskStatus::Working, "1970-01-01T00:00:00.000Z", "1970-01-01T00:00:01.000Z", None),
             owner: "\"alice\"".to_owned(),
             until: Timestamp::UNIX_EPOCH,
             outcome,

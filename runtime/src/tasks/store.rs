@@ -202,7 +202,7 @@ mod tests {
     fn working() -> StoredTask {
         let now = timestamp(Timestamp::UNIX_EPOCH);
         StoredTask {
-            task: Task::new(now.clone(), now, TaskStatus::Working, "id", Some(1)),
+            task: Task::new("id", TaskStatus::Working, now.clone(), now, Some(1)),
             owner: "alice".to_owned(),
             until: Timestamp::UNIX_EPOCH,
             outcome: None,

@@ -31,7 +31,7 @@ struct Bridged {
 }
 
 fn tool(name: &str) -> Tool {
-    Tool::new(ToolInputSchema::new(), name).with_title(name)
+    Tool::new(name, ToolInputSchema::new()).with_title(name)
 }
 
 fn server() -> Server {
@@ -56,8 +56,8 @@ fn server() -> Server {
             "never"
         })
         .tool_with_schema(tool("sample"), |context, _| async move {
-            let message = SamplingMessage::new(TextContent::new("hello"), Role::User);
-            let sampled = context.sample("model", CreateMessageRequestParams::new(10, [message])).await?;
+            let message = SamplingMessage::new(Role::User, TextContent::new("hello"));
+            let sampled = context.sample("model", CreateMessageRequestParams::new([message], 10)).await?;
             let roots = context.roots("roots").await?;
             Ok::<_, ToolError>(format!("{} with {} roots", sampled.model, roots.roots.len()))
         })
@@ -81,7 +81,7 @@ fn client(revision: Revision) -> ClientBuilder {
         .options(|options| options.local_info.revisions = vec![revision])
         .on_sampling(|_, params| async move {
             assert_eq!(params.messages.len(), 1);
-            Ok(CreateMessageResult::new(TextContent::new("hello"), "model", Role::Assistant))
+            Ok(CreateMessageResult::new(Role::Assistant, TextContent::new("hello"), "model"))
         })
         .on_elicitation(|_, _| async { Ok(ElicitResult::new(ElicitResultAction::Accept)) })
         .roots([])

@@ -18,7 +18,7 @@ const BOTH: [Revision; 2] = [Revision::V2025_11_25, Revision::V2026_07_28];
 
 fn server() -> Server {
     Server::builder("server", "1")
-        .tool_with_schema(Tool::new(ToolInputSchema::new(), "a"), |_, _| async { "a" })
+        .tool_with_schema(Tool::new("a", ToolInputSchema::new()), |_, _| async { "a" })
         .build()
 }
 
@@ -163,7 +163,7 @@ async fn closes_all_clones() {
 #[tokio::test]
 async fn reports_a_busy_server() {
     let (here, there) = transport::duplex();
-    let hang = Tool::new(ToolInputSchema::new(), "hang");
+    let hang = Tool::new("hang", ToolInputSchema::new());
     let server = Server::builder("server", "1").tool_with_schema(hang, |_, _| std::future::pending::<&str>());
     let limits = Limits { in_flight: 1, queued_requests: 0, ..Limits::default() };
     tokio::spawn(serve(server.limits(limits).build(), there));

@@ -25,7 +25,7 @@ use serde_json::{Value, json};
 use crate::support::RawPeer;
 
 fn tool(name: &str) -> Tool {
-    Tool::new(ToolInputSchema::new(), name)
+    Tool::new(name, ToolInputSchema::new())
 }
 
 async fn request_input(context: RequestContext) -> Result<String, ToolError> {
@@ -36,8 +36,8 @@ async fn request_input(context: RequestContext) -> Result<String, ToolError> {
         false => "nobody".to_owned(),
     };
     let roots = context.roots("r").await?.roots.len();
-    let message = SamplingMessage::new(TextContent::new("?"), Role::User);
-    let sampled = context.sample("s", CreateMessageRequestParams::new(1, vec![message])).await?;
+    let message = SamplingMessage::new(Role::User, TextContent::new("?"));
+    let sampled = context.sample("s", CreateMessageRequestParams::new(vec![message], 1)).await?;
     Ok(format!("{response} {roots} {}", sampled.model))
 }
 
@@ -66,7 +66,7 @@ fn server() -> Server {
 fn builder() -> ClientBuilder {
     Client::builder("client", "1")
         .on_elicitation(|_, _| async { Ok(ElicitResult::new(ElicitResultAction::Accept)) })
-        .on_sampling(|_, _| async { Ok(CreateMessageResult::new(TextContent::new(""), "model", Role::Assistant)) })
+        .on_sampling(|_, _| async { Ok(CreateMessageResult::new(Role::Assistant, TextContent::new(""), "model")) })
         .roots([Root::new("file:///")])
 }
 

@@ -16,7 +16,7 @@ use crate::support::dialect;
 
 fn server() -> Server {
     Server::builder("dialect", "1")
-        .tool_with_schema(Tool::new(ToolInputSchema::new(), "query_database"), |_, _| async { "rows" })
+        .tool_with_schema(Tool::new("query_database", ToolInputSchema::new()), |_, _| async { "rows" })
         .resource(Resource::new("log", "file:///var/log/app.log"), |_| async { "line" })
         .prompt(Prompt::new("analyze_data"), |_, arguments| async move { format!("{} arguments", arguments.len()) })
         .build()

@@ -44,7 +44,7 @@ fn server<F>(ask: impl Fn(RequestContext) -> F + Send + Sync + 'static) -> Serve
 where
     F: Future<Output = Result<String, ToolError>> + Send + 'static,
 {
-    let tool = Tool::new(ToolInputSchema::new(), "ask");
+    let tool = Tool::new("ask", ToolInputSchema::new());
     Server::builder("server", "1").tool_with_schema(tool, move |context, _| ask(context)).build()
 }
 

@@ -184,7 +184,7 @@ async fn receives_progress_and_changes() {
 }
 
 fn tool(name: &str) -> Tool {
-    Tool::new(ToolInputSchema::new(), name)
+    Tool::new(name, ToolInputSchema::new())
 }
 
 #[tokio::test]

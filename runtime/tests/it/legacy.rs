@@ -23,7 +23,7 @@ fn router() -> Router {
     macro_rules! tools {
         ($router:expr, $($revision:ident),*) => {
             $router$(.request::<$revision::ListToolsRequest>(|context, _| async move {
-                let tool = $revision::Tool::new($revision::ToolInputSchema::new(), context.revision().as_str());
+                let tool = $revision::Tool::new(context.revision().as_str(), $revision::ToolInputSchema::new());
                 Ok::<_, ErrorObject>($revision::ListToolsResult::new(vec![tool]))
             }))*
         };

@@ -18,7 +18,7 @@ fn connect(is_supported: impl Fn(Revision) -> bool, add: impl FnOnce(ServerBuild
 }
 
 fn add_note(server: ServerBuilder) -> ServerBuilder {
-    server.tool_with_schema(Tool::new(ToolInputSchema::new(), "add_note"), |_, _| async {})
+    server.tool_with_schema(Tool::new("add_note", ToolInputSchema::new()), |_, _| async {})
 }
 
 #[tokio::test]
@@ -106,7 +106,7 @@ fn returns_an_error() -> Result<(), mcpgen_runtime::server::ServeError> {
     if std::env::var_os(FAILS).is_none() {
         return Ok(());
     }
-    let tool = || Tool::new(ToolInputSchema::new(), "add note");
+    let tool = || Tool::new("add note", ToolInputSchema::new());
     let server = Server::builder("notes", "1").tool_with_schema(tool(), |_, _| async {});
     server.tool_with_schema(tool(), |_, _| async {}).build().config().map(drop)
 }

@@ -44,14 +44,14 @@ fn local_info() -> LocalInfo {
 fn router() -> Router {
     Router::new()
         .request::<ListToolsRequest>(|_, _| async {
-            let tool = Tool::new(ToolInputSchema::new(), "who");
-            Ok::<_, ErrorObject>(ListToolsResult::new(CacheScope::Private, vec![tool], 7))
+            let tool = Tool::new("who", ToolInputSchema::new());
+            Ok::<_, ErrorObject>(ListToolsResult::new(vec![tool], 7, CacheScope::Private))
         })
         .request::<ReadResourceRequest>(|context, params| async move {
             match params.uri.as_str() {
                 "file:///none" => Err(errors::resource_not_found(context.revision(), &params.uri)),
                 uri => {
-                    Ok(ReadResourceResult::new(CacheScope::Private, vec![TextResourceContents::new("", uri).into()], 0)
+                    Ok(ReadResourceResult::new(vec![TextResourceContents::new(uri, "").into()], 0, CacheScope::Private)
                         .into())
                 }
             }
@@ -424,7 +424,7 @@ async fn a_client_sends_its_metadata_with_each_request() {
     });
     let peer = client.peer.clone();
     let calls = tokio::spawn(async move {
-        let typed = CallToolRequestParams::new(client.meta(), "a");
+        let typed = CallToolRequestParams::new("a", client.meta());
         let _ = peer.call::<CallToolRequest>(typed).await;
         let _ = peer.raw_request("tools/call", Some(Json::from(&json!({ "name": "a" })))).await;
         let own = json!({ "name": "a", "_meta": { "io.modelcontextprotocol/logLevel": "debug", "mine": [1] } });
@@ -530,7 +530,7 @@ async fn caches_fresh_results() {
     let names = [list(Some("8000")).await, list(None).await, list(Some("9000")).await, list(Some("8000")).await];
     assert_eq!(names, ["6", "7", "5", "8"], "at most two entries: the one that expires first is removed");
     let read = async |uri: &str| {
-        let params = ReadResourceRequestParams::new(client.meta(), uri);
+        let params = ReadResourceRequestParams::new(uri, client.meta());
         cache.call::<ReadResourceRequest>(&client.peer, params).await.expect("contents");
         requests.load(Ordering::SeqCst)
     };

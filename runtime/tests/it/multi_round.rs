@@ -37,8 +37,8 @@ fn form(message: &str) -> ElicitRequest {
 }
 
 fn sample() -> CreateMessageRequest {
-    let message = SamplingMessage::new(TextContent::new("?"), Role::User);
-    CreateMessageRequest::new(CreateMessageRequestParams::new(1, vec![message]))
+    let message = SamplingMessage::new(Role::User, TextContent::new("?"));
+    CreateMessageRequest::new(CreateMessageRequestParams::new(vec![message], 1))
 }
 
 fn input_required<const N: usize>(
@@ -412,7 +412,7 @@ fn input_handlers() -> Router {
             Ok::<_, ErrorObject>(ElicitResult::new(ElicitResultAction::Accept))
         })
         .request::<CreateMessageRequest>(|_, _| async {
-            Ok::<_, ErrorObject>(CreateMessageResult::new(TextContent::new(""), "model", Role::Assistant))
+            Ok::<_, ErrorObject>(CreateMessageResult::new(Role::Assistant, TextContent::new(""), "model"))
         })
         .request::<ListRootsRequest>(|_, _| async { Ok::<_, ErrorObject>(ListRootsResult::new(Vec::new())) })
 }
@@ -424,7 +424,7 @@ fn response(id: &Value, result: &Value) -> String {
 #[tokio::test]
 async fn a_client_repeats_the_request_with_the_input() {
     let (mut remote, client) = client(input_handlers(), LocalInfo::new("client", "1")).await;
-    let params = CallToolRequestParams::new(client.meta(), "tool").with_arguments(JsonObject::from([("a", 1.into())]));
+    let params = CallToolRequestParams::new("tool", client.meta()).with_arguments(JsonObject::from([("a", 1.into())]));
     let first = mcpgen_types::to_value(&params).expect("JSON");
     let call = tokio::spawn(async move { client.complete::<CallToolRequest>(params).await });
     let state = "opaque \u{1F980} \\ \" \n {\"a\":1}";
@@ -470,7 +470,7 @@ async fn a_client_repeats_the_request_with_the_input() {
 #[tokio::test]
 async fn a_client_can_build_the_next_round_manually() {
     let (mut remote, client) = client(Router::new(), LocalInfo::new("client", "1")).await;
-    let params = CallToolRequestParams::new(client.meta(), "tool");
+    let params = CallToolRequestParams::new("tool", client.meta());
     let raw = Json::from(&params);
     let call = tokio::spawn(client.peer.call::<CallToolRequest>(params));
     let id = remote.receive().await["id"].clone();
@@ -490,7 +490,7 @@ async fn a_client_can_build_the_next_round_manually() {
 async fn a_client_limits_the_rounds() {
     let (mut remote, mut client) = client(input_handlers(), LocalInfo::new("client", "1")).await;
     client.round_limits = RoundLimits { rounds: 3, retry_delay: Duration::from_millis(10), ..RoundLimits::default() };
-    let params = CallToolRequestParams::new(client.meta(), "tool");
+    let params = CallToolRequestParams::new("tool", client.meta());
     let call = tokio::spawn(async move { client.complete::<CallToolRequest>(params).await });
     for round in 0..4 {
         let start = tokio::time::Instant::now();
@@ -519,7 +519,7 @@ async fn runs_no_handlers_for_input_that_is_not_sent() {
         handled.store(0, std::sync::atomic::Ordering::SeqCst);
         let (mut remote, mut client) = client(handlers.clone(), LocalInfo::new("client", "1")).await;
         client.round_limits = rounds;
-        let params = CallToolRequestParams::new(client.meta(), "tool");
+        let params = CallToolRequestParams::new("tool", client.meta());
         let call = tokio::spawn(async move { client.complete::<CallToolRequest>(params).await });
         for _ in 0..=expected {
             let id = remote.receive().await["id"].clone();
@@ -543,7 +543,7 @@ async fn a_client_provides_only_declared_input() {
         (Router::new(), LocalInfo::new("client", "1"), -32021),
     ] {
         let (mut remote, client) = client(handlers, ours).await;
-        let params = CallToolRequestParams::new(client.meta(), "tool");
+        let params = CallToolRequestParams::new("tool", client.meta());
         let call = tokio::spawn(async move { client.complete::<CallToolRequest>(params).await });
         let id = remote.receive().await["id"].clone();
         let result = json!({ "resultType": "input_required", "inputRequests": { "r": { "method": "roots/list" } } });
@@ -567,11 +567,11 @@ async fn client_and_server_complete_multi_round_requests() {
             .await;
     let client = client.expect("connected");
     for (tool, expected) in [("greet", "Accept, Accept"), ("everything", "Accept model 0")] {
-        let params = CallToolRequestParams::new(client.meta(), tool);
+        let params = CallToolRequestParams::new(tool, client.meta());
         let result = client.complete::<CallToolRequest>(params).await.expect("a result");
         assert_eq!(mcpgen_types::to_value(&result).expect("JSON")["content"][0]["text"], expected);
     }
     let missing = client
-        .complete::<ReadResourceRequest>(mcpgen_types::v2026_07_28::ReadResourceRequestParams::new(client.meta(), "x"));
+        .complete::<ReadResourceRequest>(mcpgen_types::v2026_07_28::ReadResourceRequestParams::new("x", client.meta()));
     assert!(matches!(missing.await, Err(CallError::ErrorResponse(error)) if error.code.0 == -32601));
 }

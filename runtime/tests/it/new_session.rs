@@ -15,7 +15,7 @@ use tokio::sync::mpsc;
 use crate::support::{self, RawPeer};
 
 fn tool(name: &str) -> Tool {
-    Tool::new(ToolInputSchema::new(), name)
+    Tool::new(name, ToolInputSchema::new())
 }
 
 /// Reports when it is dropped.

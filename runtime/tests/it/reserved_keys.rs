@@ -54,7 +54,7 @@ fn server() -> (Server, Arc<AtomicUsize>) {
         let calls = Arc::clone(&calls);
         move || calls.fetch_add(1, Ordering::SeqCst)
     };
-    let tool = |name: &str| Tool::new(ToolInputSchema::new(), name);
+    let tool = |name: &str| Tool::new(name, ToolInputSchema::new());
     let by_hand = counted();
     let server = Server::builder("server", "1").tool_with_schema(tool("by_hand"), move |_, arguments| {
         by_hand();

@@ -26,7 +26,7 @@ use serde_json::{Value, json};
 use crate::support::{self, RawPeer};
 
 fn tool(name: &str) -> Tool {
-    Tool::new(ToolInputSchema::new(), name)
+    Tool::new(name, ToolInputSchema::new())
 }
 
 fn form(message: &str) -> ElicitRequestFormParams {
@@ -53,8 +53,8 @@ async fn request_input(context: RequestContext) -> Result<String, ToolError> {
         return Ok("nobody".to_owned());
     }
     let roots = context.roots("where").await?;
-    let message = SamplingMessage::new(TextContent::new("?"), Role::User);
-    let response = context.sample("what", CreateMessageRequestParams::new(1, vec![message])).await?;
+    let message = SamplingMessage::new(Role::User, TextContent::new("?"));
+    let response = context.sample("what", CreateMessageRequestParams::new(vec![message], 1)).await?;
     let name = name.content.and_then(|content| mcpgen_types::to_value(&content).ok()).unwrap_or_default();
     Ok(format!("{}, {} roots, {}", name["name"], roots.roots.len(), response.model))
 }
@@ -119,12 +119,12 @@ fn builder() -> ServerBuilder {
         })
         .prompt(review, |_, arguments| async move {
             vec![PromptMessage::new(
-                TextContent::new(format!("review {}", arguments["language"])).with_meta(meta()),
                 Role::User,
+                TextContent::new(format!("review {}", arguments["language"])).with_meta(meta()),
             )]
         })
         .prompt(Prompt::new("link"), |_, _| async {
-            vec![PromptMessage::new(ResourceLink::new("name", "file:///a"), Role::User)]
+            vec![PromptMessage::new(Role::User, ResourceLink::new("name", "file:///a"))]
         })
         .completion(|_, params| async move { (0..150).map(|n| format!("{}{n}", params.argument.value)).collect() })
 }
@@ -659,7 +659,7 @@ fn reports_invalid_definitions() {
         Server::builder("s", "1").build().add_tool_with_schema(tool(name), |_, _| async {}).expect("a name");
     }
     let header = json!({ "type": "object", "properties": { "a": { "type": "string", "x-mcp-header": "" } } });
-    let with_header = Tool::new(mcpgen_types::from_value::<ToolInputSchema>(header).expect("a schema"), "t");
+    let with_header = Tool::new("t", mcpgen_types::from_value::<ToolInputSchema>(header).expect("a schema"));
     let twice = Server::builder("s", "1")
         .tool_with_schema(tool("a"), |_, _| async {})
         .tool_with_schema(tool("A"), |_, _| async {})
@@ -873,8 +873,8 @@ async fn rejects_input_requests_that_the_revision_does_not_support() {
             async move { context.elicit("c", choice).await.map(|_| "answered") }
         })
         .tool_with_schema(tool("audio"), |context: RequestContext, _| async move {
-            let message = SamplingMessage::new(AudioContent::new("", "audio/wav"), Role::User);
-            context.sample("s", CreateMessageRequestParams::new(1, vec![message])).await.map(|_| "answered")
+            let message = SamplingMessage::new(Role::User, AudioContent::new("", "audio/wav"));
+            context.sample("s", CreateMessageRequestParams::new(vec![message], 1)).await.map(|_| "answered")
         })
         .build();
     for (name, revision) in [("choice", Revision::V2025_06_18), ("audio", Revision::V2024_11_05)] {
@@ -1040,7 +1040,7 @@ mod validated {
             "properties": { "a": { "type": "integer", "maximum": 3 } },
         });
         let output = json!({ "type": "object", "required": ["b"] });
-        let checked = Tool::new(schema::<ToolInputSchema>(input), "checked")
+        let checked = Tool::new("checked", schema::<ToolInputSchema>(input))
             .with_output_schema(schema::<v2026_07_28::ToolOutputSchema>(output));
         let server = Server::builder("s", "1")
             .tool_with_schema(checked, |_, arguments| async move {
@@ -1074,7 +1074,7 @@ mod validated {
             json!({ "type": "object", "properties": { "a": { "type": "nonsense" } } }),
             json!({ "type": "object", "properties": { "a": { "$ref": "https://example.com/schema.json" } } }),
         ] {
-            let tool = Tool::new(schema::<ToolInputSchema>(bad.clone()), "t");
+            let tool = Tool::new("t", schema::<ToolInputSchema>(bad.clone()));
             let error = Server::builder("s", "1")
                 .build()
                 .add_tool_with_schema(tool, |_, _| async {})

@@ -580,8 +580,8 @@ async fn clients_and_servers_can_both_run_tasks() {
     let (here, there) = transport::duplex();
     let handlers = Router::new().request::<CallToolRequest>(|context, _| async move {
         // The server runs a sampling request as a task of the client.
-        let message = SamplingMessage::new(TextContent::new("?"), Role::User);
-        let params = CreateMessageRequestParams::new(1, vec![message]);
+        let message = SamplingMessage::new(Role::User, TextContent::new("?"));
+        let params = CreateMessageRequestParams::new(vec![message], 1);
         let created = context.peer().call_task::<CreateMessageRequest>(params).await.map_err(to_error_object)?;
         let id = created.task.task_id;
         let response = context.peer().task_result::<CreateMessageRequest>(&id).await.map_err(to_error_object)?;
@@ -611,7 +611,7 @@ async fn clients_and_servers_can_both_run_tasks() {
         |_| TaskSupport::Optional,
         |_, _| async {
             tokio::time::sleep(Duration::from_millis(5)).await;
-            Ok::<_, ErrorObject>(CreateMessageResult::new(TextContent::new(""), "model", Role::Assistant))
+            Ok::<_, ErrorObject>(CreateMessageResult::new(Role::Assistant, TextContent::new(""), "model"))
         },
     );
     let local_info = LocalInfo::new("client", "1")

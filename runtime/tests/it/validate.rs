@@ -52,7 +52,7 @@ fn object(value: Value) -> JsonObject {
 }
 
 fn tool(input: Value) -> Tool {
-    Tool::new(mcpgen_types::from_value::<ToolInputSchema>(input).expect("a schema"), "tool")
+    Tool::new("tool", mcpgen_types::from_value::<ToolInputSchema>(input).expect("a schema"))
 }
 
 async fn connected(server: Server) -> Client {
@@ -171,7 +171,7 @@ fn a_slow_check_fails_the_call_and_blocks_no_other() {
     within_a_minute(|| async {
         let server = Server::builder("server", "1")
             .tool_with_schema(tool(doubling_by_level()), |_, _| async { "called" })
-            .tool_with_schema(Tool::new(ToolInputSchema::new(), "other"), |_, _| async { "called" })
+            .tool_with_schema(Tool::new("other", ToolInputSchema::new()), |_, _| async { "called" })
             .build();
         let client = Arc::new(connected(server).await);
         let slow = Arc::clone(&client);

@@ -16,7 +16,7 @@ fn search_result(tools: Vec<acme::Tool>) -> acme::SearchToolsResult {
 
 #[test]
 fn equal_definitions_are_the_types_of_the_revision() {
-    let tool = official::Tool::new(official::ToolInputSchema::new(), "echo");
+    let tool = official::Tool::new("echo", official::ToolInputSchema::new());
     assert_eq!(search_result(vec![tool.clone()]).tools, [tool]);
     macro_rules! same {
         ($($name:ident)*) => {
@@ -103,7 +103,7 @@ fn new_messages_belong_to_the_revision() {
 async fn connect(ratings: mpsc::UnboundedSender<u64>) -> Client {
     let router = Router::new()
         .request::<acme::SearchToolsRequest>(|_, params| async move {
-            let tool = official::Tool::new(official::ToolInputSchema::new(), params.query);
+            let tool = official::Tool::new(params.query, official::ToolInputSchema::new());
             Ok::<_, ErrorObject>(search_result(vec![tool]))
         })
         .request::<acme::ListResourcesRequest>(|_, _| async {

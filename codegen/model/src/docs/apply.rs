@@ -7,8 +7,9 @@ use crate::docs::targets::targets;
 use crate::{DocEntry, DocTarget, Docs, Protocol, Shape, Tag};
 
 impl DocBook {
-    /// Applies the documentation to a revision, and marks its deprecated items.
+    /// Applies the documentation to a revision: sorts its members, and marks its deprecated items.
     pub fn apply(&self, protocol: &mut Protocol) {
+        self.arrange(protocol);
         let mut docs = Docs::default();
         let mut deprecated = Vec::new();
         for target in targets(protocol) {

@@ -22,6 +22,8 @@ pub struct DocBook {
     pub(super) methods: BTreeMap<String, MethodEntry>,
     /// Members that have the same meaning in all types.
     pub(super) members: BTreeMap<String, DocEntry>,
+    /// Where members stand that have the same place in all types. `...` stands for the other members.
+    pub(super) order: Vec<String>,
     /// The entries of extensions, by the name of the extension.
     pub(super) extensions: BTreeMap<String, DocBook>,
 }
@@ -29,6 +31,9 @@ pub struct DocBook {
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct TypeEntry {
+    /// The order of members or values.
+    #[serde(default)]
+    pub(super) order: Vec<String>,
     pub(super) doc: String,
     deprecated_since: Option<String>,
     replacement: Option<String>,
@@ -69,6 +74,8 @@ pub(super) struct Override {
 #[serde(deny_unknown_fields)]
 struct File {
     #[serde(default)]
+    order: Vec<String>,
+    #[serde(default)]
     types: BTreeMap<String, TypeEntry>,
     #[serde(default)]
     methods: BTreeMap<String, MethodEntry>,
@@ -99,7 +106,10 @@ impl DocBook {
         let text = std::fs::read_to_string(path).map_err(Error::io("reading", path))?;
         let wrong = |why: String| Error::Usage(format!("{}: {why}", path.display()));
         let file: File = toml::from_str(&text).map_err(|error| wrong(error.to_string()))?;
-        let File { types, methods, members } = file;
+        let File { order, types, methods, members } = file;
+        if !order.is_empty() && !std::mem::replace(&mut self.order, order).is_empty() {
+            return Err(wrong("the shared order is in another file as well; merge them".to_owned()));
+        }
         merge(&mut self.types, types).map_err(|key| wrong(format!("the type {key} has two entries; merge them")))?;
         merge(&mut self.methods, methods).map_err(|key| wrong(format!("{key} has two entries; merge them")))?;
         merge(&mut self.members, members)

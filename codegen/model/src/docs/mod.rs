@@ -1,9 +1,10 @@
-//! Our own documentation, `schema/docs/*.toml`. `book` reads the entries, `apply` applies them to a revision, `audit`
-//! finds missing and stale ones, and `targets` lists what entries can document.
+//! Our own documentation, `schema/docs/*.toml`. `book` reads the entries, `apply` applies them to a revision, `order`
+//! sorts its members, `audit` finds missing and stale entries, and `targets` lists what entries can document.
 
 mod apply;
 mod audit;
 mod book;
+mod order;
 mod targets;
 
 pub use apply::stamp_lifetimes;

@@ -90,6 +90,8 @@ codec::object! { McpUiAppCapabilitiesTools;
 /// [`McpUiInitializeResult`]: super::McpUiInitializeResult
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct McpUiHostCapabilities {
+    /// The kinds of content that the host accepts in `ui/message`.
+    pub message: Option<McpUiSupportedContentBlockModalities>,
     /// Experimental features, by name.
     pub experimental: Option<Map<String, JsonObject>>,
     /// Set if the host supports `ui/open-link`.
@@ -106,8 +108,6 @@ pub struct McpUiHostCapabilities {
     pub sandbox: Option<McpUiHostCapabilitiesSandbox>,
     /// The kinds of content that the host accepts in `ui/update-model-context`.
     pub update_model_context: Option<McpUiSupportedContentBlockModalities>,
-    /// The kinds of content that the host accepts in `ui/message`.
-    pub message: Option<McpUiSupportedContentBlockModalities>,
     /// Set if the app can ask the model for messages.
     pub sampling: Option<McpUiHostCapabilitiesSampling>,
 }
@@ -117,6 +117,13 @@ impl McpUiHostCapabilities {
     #[must_use]
     pub fn new() -> Self {
         Self::default()
+    }
+
+    /// Sets `message`.
+    #[must_use]
+    pub fn with_message(mut self, message: impl Into<McpUiSupportedContentBlockModalities>) -> Self {
+        self.message = Some(message.into());
+        self
     }
 
     /// Sets `experimental`.
@@ -178,13 +185,6 @@ impl McpUiHostCapabilities {
         self
     }
 
-    /// Sets `message`.
-    #[must_use]
-    pub fn with_message(mut self, message: impl Into<McpUiSupportedContentBlockModalities>) -> Self {
-        self.message = Some(message.into());
-        self
-    }
-
     /// Sets `sampling`.
     #[must_use]
     pub fn with_sampling(mut self, sampling: impl Into<McpUiHostCapabilitiesSampling>) -> Self {
@@ -194,10 +194,10 @@ impl McpUiHostCapabilities {
 }
 
 codec::object! { McpUiHostCapabilities;
-    optional 0 "experimental" experimental, optional 1 "openLinks" open_links, optional 2 "downloadFile" download_file,
-    optional 3 "serverTools" server_tools, optional 4 "serverResources" server_resources, optional 5 "logging" logging,
-    optional 6 "sandbox" sandbox, optional 7 "updateModelContext" update_model_context, optional 8 "message" message,
-    optional 9 "sampling" sampling, else refuse_other
+    optional 0 "message" message, optional 1 "experimental" experimental, optional 2 "openLinks" open_links,
+    optional 3 "downloadFile" download_file, optional 4 "serverTools" server_tools,
+    optional 5 "serverResources" server_resources, optional 6 "logging" logging, optional 7 "sandbox" sandbox,
+    optional 8 "updateModelContext" update_model_context, optional 9 "sampling" sampling, else refuse_other
 }
 
 /// The settings of sampling.
@@ -363,9 +363,6 @@ pub struct McpUiHostContextToolInfoTool {
     pub name: String,
     /// The display name, intended for people.
     pub title: Option<String>,
-    /// Icons to display with the object, in one or more sizes or formats. Treat them as untrusted data: accept only
-    /// `https:` and `data:` URIs, and fetch them without credentials.
-    pub icons: Option<Vec<McpUiHostContextToolInfoToolIconsItem>>,
     /// A description of the object, for people and models.
     pub description: Option<String>,
     /// The JSON schema of the arguments.
@@ -378,6 +375,9 @@ pub struct McpUiHostContextToolInfoTool {
     >,
     /// How the tool runs.
     pub execution: Option<Execution>,
+    /// Icons to display with the object, in one or more sizes or formats. Treat them as untrusted data: accept only
+    /// `https:` and `data:` URIs, and fetch them without credentials.
+    pub icons: Option<Vec<McpUiHostContextToolInfoToolIconsItem>>,
     /// Metadata attached to the object. The protocol reserves some keys, such as those with the prefix
     /// `io.modelcontextprotocol/` since 2025-11-25. In JSON, it is `_meta`.
     pub meta: Option<JsonObject>,
@@ -390,12 +390,12 @@ impl McpUiHostContextToolInfoTool {
         Self {
             name: name.into(),
             title: None,
-            icons: None,
             description: None,
             input_schema: input_schema.into(),
             output_schema: None,
             annotations: None,
             execution: None,
+            icons: None,
             meta: None,
         }
     }
@@ -404,13 +404,6 @@ impl McpUiHostContextToolInfoTool {
     #[must_use]
     pub fn with_title(mut self, title: impl Into<String>) -> Self {
         self.title = Some(title.into());
-        self
-    }
-
-    /// Sets `icons`.
-    #[must_use]
-    pub fn with_icons(mut self, icons: impl Into<Vec<McpUiHostContextToolInfoToolIconsItem>>) -> Self {
-        self.icons = Some(icons.into());
         self
     }
 
@@ -447,6 +440,13 @@ impl McpUiHostContextToolInfoTool {
         self
     }
 
+    /// Sets `icons`.
+    #[must_use]
+    pub fn with_icons(mut self, icons: impl Into<Vec<McpUiHostContextToolInfoToolIconsItem>>) -> Self {
+        self.icons = Some(icons.into());
+        self
+    }
+
     /// Sets `_meta`.
     #[must_use]
     pub fn with_meta(mut self, meta: impl Into<JsonObject>) -> Self {
@@ -456,9 +456,10 @@ impl McpUiHostContextToolInfoTool {
 }
 
 codec::object! { McpUiHostContextToolInfoTool;
-    required 0 "name" name, optional 1 "title" title, optional 2 "icons" icons, optional 3 "description" description,
-    required 4 "inputSchema" input_schema, optional 5 "outputSchema" output_schema,
-    optional 6 "annotations" annotations, optional 7 "execution" execution, optional 8 "_meta" meta, else refuse_other
+    required 0 "name" name, optional 1 "title" title, optional 2 "description" description,
+    required 3 "inputSchema" input_schema, optional 4 "outputSchema" output_schema,
+    optional 5 "annotations" annotations, optional 6 "execution" execution, optional 7 "icons" icons,
+    optional 8 "_meta" meta, else refuse_other
 }
 
 /// An icon.
@@ -677,11 +678,6 @@ pub struct McpUiHostContextChangedNotificationParamsToolInfoTool {
     pub name: String,
     /// The display name, intended for people.
     pub title: Option<String>,
-    /// Icons to display with the object, in one or more sizes or formats. Treat them as untrusted data: accept only
-    /// `https:` and `data:` URIs, and fetch them without credentials.
-    pub icons: Option<
-        Vec<McpUiHostContextChangedNotificationParamsToolInfoToolIconsItem>,
-    >,
     /// A description of the object, for people and models.
     pub description: Option<String>,
     /// The JSON schema of the arguments.
@@ -694,6 +690,11 @@ pub struct McpUiHostContextChangedNotificationParamsToolInfoTool {
     >,
     /// How the tool runs.
     pub execution: Option<Execution>,
+    /// Icons to display with the object, in one or more sizes or formats. Treat them as untrusted data: accept only
+    /// `https:` and `data:` URIs, and fetch them without credentials.
+    pub icons: Option<
+        Vec<McpUiHostContextChangedNotificationParamsToolInfoToolIconsItem>,
+    >,
     /// Metadata attached to the object. The protocol reserves some keys, such as those with the prefix
     /// `io.modelcontextprotocol/` since 2025-11-25. In JSON, it is `_meta`.
     pub meta: Option<JsonObject>,
@@ -711,12 +712,12 @@ impl McpUiHostContextChangedNotificationParamsToolInfoTool {
         Self {
             name: name.into(),
             title: None,
-            icons: None,
             description: None,
             input_schema: input_schema.into(),
             output_schema: None,
             annotations: None,
             execution: None,
+            icons: None,
             meta: None,
         }
     }
@@ -725,18 +726,6 @@ impl McpUiHostContextChangedNotificationParamsToolInfoTool {
     #[must_use]
     pub fn with_title(mut self, title: impl Into<String>) -> Self {
         self.title = Some(title.into());
-        self
-    }
-
-    /// Sets `icons`.
-    #[must_use]
-    pub fn with_icons(
-        mut self,
-        icons: impl Into<
-            Vec<McpUiHostContextChangedNotificationParamsToolInfoToolIconsItem>,
-        >,
-    ) -> Self {
-        self.icons = Some(icons.into());
         self
     }
 
@@ -773,6 +762,18 @@ impl McpUiHostContextChangedNotificationParamsToolInfoTool {
         self
     }
 
+    /// Sets `icons`.
+    #[must_use]
+    pub fn with_icons(
+        mut self,
+        icons: impl Into<
+            Vec<McpUiHostContextChangedNotificationParamsToolInfoToolIconsItem>,
+        >,
+    ) -> Self {
+        self.icons = Some(icons.into());
+        self
+    }
+
     /// Sets `_meta`.
     #[must_use]
     pub fn with_meta(mut self, meta: impl Into<JsonObject>) -> Self {
@@ -782,9 +783,10 @@ impl McpUiHostContextChangedNotificationParamsToolInfoTool {
 }
 
 codec::object! { McpUiHostContextChangedNotificationParamsToolInfoTool;
-    required 0 "name" name, optional 1 "title" title, optional 2 "icons" icons, optional 3 "description" description,
-    required 4 "inputSchema" input_schema, optional 5 "outputSchema" output_schema,
-    optional 6 "annotations" annotations, optional 7 "execution" execution, optional 8 "_meta" meta, else refuse_other
+    required 0 "name" name, optional 1 "title" title, optional 2 "description" description,
+    required 3 "inputSchema" input_schema, optional 4 "outputSchema" output_schema,
+    optional 5 "annotations" annotations, optional 6 "execution" execution, optional 7 "icons" icons,
+    optional 8 "_meta" meta, else refuse_other
 }
 
 /// Hints about the behavior of a tool. Hints from an untrusted server are not reliable.
@@ -1045,15 +1047,15 @@ pub struct McpUiInitializeRequestParamsAppInfo {
     pub name: String,
     /// The display name, intended for people.
     pub title: Option<String>,
-    /// Icons to display with the object, in one or more sizes or formats. Treat them as untrusted data: accept only
-    /// `https:` and `data:` URIs, and fetch them without credentials.
-    pub icons: Option<Vec<McpUiInitializeRequestParamsAppInfoIconsItem>>,
     /// The version.
     pub version: String,
     /// The URL of the website.
     pub website_url: Option<String>,
     /// A description of the object, for people and models.
     pub description: Option<String>,
+    /// Icons to display with the object, in one or more sizes or formats. Treat them as untrusted data: accept only
+    /// `https:` and `data:` URIs, and fetch them without credentials.
+    pub icons: Option<Vec<McpUiInitializeRequestParamsAppInfoIconsItem>>,
 }
 
 impl McpUiInitializeRequestParamsAppInfo {
@@ -1063,10 +1065,10 @@ impl McpUiInitializeRequestParamsAppInfo {
         Self {
             name: name.into(),
             title: None,
-            icons: None,
             version: version.into(),
             website_url: None,
             description: None,
+            icons: None,
         }
     }
 
@@ -1074,13 +1076,6 @@ impl McpUiInitializeRequestParamsAppInfo {
     #[must_use]
     pub fn with_title(mut self, title: impl Into<String>) -> Self {
         self.title = Some(title.into());
-        self
-    }
-
-    /// Sets `icons`.
-    #[must_use]
-    pub fn with_icons(mut self, icons: impl Into<Vec<McpUiInitializeRequestParamsAppInfoIconsItem>>) -> Self {
-        self.icons = Some(icons.into());
         self
     }
 
@@ -1097,11 +1092,18 @@ impl McpUiInitializeRequestParamsAppInfo {
         self.description = Some(description.into());
         self
     }
+
+    /// Sets `icons`.
+    #[must_use]
+    pub fn with_icons(mut self, icons: impl Into<Vec<McpUiInitializeRequestParamsAppInfoIconsItem>>) -> Self {
+        self.icons = Some(icons.into());
+        self
+    }
 }
 
 codec::object! { McpUiInitializeRequestParamsAppInfo;
-    required 0 "name" name, optional 1 "title" title, optional 2 "icons" icons, required 3 "version" version,
-    optional 4 "websiteUrl" website_url, optional 5 "description" description, else refuse_other
+    required 0 "name" name, optional 1 "title" title, required 2 "version" version, optional 3 "websiteUrl" website_url,
+    optional 4 "description" description, optional 5 "icons" icons, else refuse_other
 }
 
 /// An icon.
@@ -1195,9 +1197,6 @@ pub struct McpUiInitializeResultHostContextToolInfoTool {
     pub name: String,
     /// The display name, intended for people.
     pub title: Option<String>,
-    /// Icons to display with the object, in one or more sizes or formats. Treat them as untrusted data: accept only
-    /// `https:` and `data:` URIs, and fetch them without credentials.
-    pub icons: Option<Vec<McpUiInitializeResultHostContextToolInfoToolIconsItem>>,
     /// A description of the object, for people and models.
     pub description: Option<String>,
     /// The JSON schema of the arguments.
@@ -1210,6 +1209,9 @@ pub struct McpUiInitializeResultHostContextToolInfoTool {
     >,
     /// How the tool runs.
     pub execution: Option<Execution>,
+    /// Icons to display with the object, in one or more sizes or formats. Treat them as untrusted data: accept only
+    /// `https:` and `data:` URIs, and fetch them without credentials.
+    pub icons: Option<Vec<McpUiInitializeResultHostContextToolInfoToolIconsItem>>,
     /// Metadata attached to the object. The protocol reserves some keys, such as those with the prefix
     /// `io.modelcontextprotocol/` since 2025-11-25. In JSON, it is `_meta`.
     pub meta: Option<JsonObject>,
@@ -1225,12 +1227,12 @@ impl McpUiInitializeResultHostContextToolInfoTool {
         Self {
             name: name.into(),
             title: None,
-            icons: None,
             description: None,
             input_schema: input_schema.into(),
             output_schema: None,
             annotations: None,
             execution: None,
+            icons: None,
             meta: None,
         }
     }
@@ -1239,13 +1241,6 @@ impl McpUiInitializeResultHostContextToolInfoTool {
     #[must_use]
     pub fn with_title(mut self, title: impl Into<String>) -> Self {
         self.title = Some(title.into());
-        self
-    }
-
-    /// Sets `icons`.
-    #[must_use]
-    pub fn with_icons(mut self, icons: impl Into<Vec<McpUiInitializeResultHostContextToolInfoToolIconsItem>>) -> Self {
-        self.icons = Some(icons.into());
         self
     }
 
@@ -1282,6 +1277,13 @@ impl McpUiInitializeResultHostContextToolInfoTool {
         self
     }
 
+    /// Sets `icons`.
+    #[must_use]
+    pub fn with_icons(mut self, icons: impl Into<Vec<McpUiInitializeResultHostContextToolInfoToolIconsItem>>) -> Self {
+        self.icons = Some(icons.into());
+        self
+    }
+
     /// Sets `_meta`.
     #[must_use]
     pub fn with_meta(mut self, meta: impl Into<JsonObject>) -> Self {
@@ -1291,9 +1293,10 @@ impl McpUiInitializeResultHostContextToolInfoTool {
 }
 
 codec::object! { McpUiInitializeResultHostContextToolInfoTool;
-    required 0 "name" name, optional 1 "title" title, optional 2 "icons" icons, optional 3 "description" description,
-    required 4 "inputSchema" input_schema, optional 5 "outputSchema" output_schema,
-    optional 6 "annotations" annotations, optional 7 "execution" execution, optional 8 "_meta" meta, else refuse_other
+    required 0 "name" name, optional 1 "title" title, optional 2 "description" description,
+    required 3 "inputSchema" input_schema, optional 4 "outputSchema" output_schema,
+    optional 5 "annotations" annotations, optional 6 "execution" execution, optional 7 "icons" icons,
+    optional 8 "_meta" meta, else refuse_other
 }
 
 /// An icon.
@@ -1402,15 +1405,15 @@ pub struct McpUiInitializeResultHostInfo {
     pub name: String,
     /// The display name, intended for people.
     pub title: Option<String>,
-    /// Icons to display with the object, in one or more sizes or formats. Treat them as untrusted data: accept only
-    /// `https:` and `data:` URIs, and fetch them without credentials.
-    pub icons: Option<Vec<McpUiInitializeResultHostInfoIconsItem>>,
     /// The version.
     pub version: String,
     /// The URL of the website.
     pub website_url: Option<String>,
     /// A description of the object, for people and models.
     pub description: Option<String>,
+    /// Icons to display with the object, in one or more sizes or formats. Treat them as untrusted data: accept only
+    /// `https:` and `data:` URIs, and fetch them without credentials.
+    pub icons: Option<Vec<McpUiInitializeResultHostInfoIconsItem>>,
 }
 
 impl McpUiInitializeResultHostInfo {
@@ -1420,10 +1423,10 @@ impl McpUiInitializeResultHostInfo {
         Self {
             name: name.into(),
             title: None,
-            icons: None,
             version: version.into(),
             website_url: None,
             description: None,
+            icons: None,
         }
     }
 
@@ -1431,13 +1434,6 @@ impl McpUiInitializeResultHostInfo {
     #[must_use]
     pub fn with_title(mut self, title: impl Into<String>) -> Self {
         self.title = Some(title.into());
-        self
-    }
-
-    /// Sets `icons`.
-    #[must_use]
-    pub fn with_icons(mut self, icons: impl Into<Vec<McpUiInitializeResultHostInfoIconsItem>>) -> Self {
-        self.icons = Some(icons.into());
         self
     }
 
@@ -1454,11 +1450,18 @@ impl McpUiInitializeResultHostInfo {
         self.description = Some(description.into());
         self
     }
+
+    /// Sets `icons`.
+    #[must_use]
+    pub fn with_icons(mut self, icons: impl Into<Vec<McpUiInitializeResultHostInfoIconsItem>>) -> Self {
+        self.icons = Some(icons.into());
+        self
+    }
 }
 
 codec::object! { McpUiInitializeResultHostInfo;
-    required 0 "name" name, optional 1 "title" title, optional 2 "icons" icons, required 3 "version" version,
-    optional 4 "websiteUrl" website_url, optional 5 "description" description, else refuse_other
+    required 0 "name" name, optional 1 "title" title, required 2 "version" version, optional 3 "websiteUrl" website_url,
+    optional 4 "description" description, optional 5 "icons" icons, else refuse_other
 }
 
 /// An icon.
@@ -1595,15 +1598,15 @@ pub struct McpUiToolResultNotificationParamsMetaServerInfo {
     pub name: String,
     /// The display name, intended for people.
     pub title: Option<String>,
-    /// Icons to display with the object, in one or more sizes or formats. Treat them as untrusted data: accept only
-    /// `https:` and `data:` URIs, and fetch them without credentials.
-    pub icons: Option<Vec<McpUiToolResultNotificationParamsMetaServerInfoIconsItem>>,
     /// The version.
     pub version: String,
     /// The URL of the website.
     pub website_url: Option<String>,
     /// A description of the object, for people and models.
     pub description: Option<String>,
+    /// Icons to display with the object, in one or more sizes or formats. Treat them as untrusted data: accept only
+    /// `https:` and `data:` URIs, and fetch them without credentials.
+    pub icons: Option<Vec<McpUiToolResultNotificationParamsMetaServerInfoIconsItem>>,
 }
 
 impl McpUiToolResultNotificationParamsMetaServerInfo {
@@ -1613,10 +1616,10 @@ impl McpUiToolResultNotificationParamsMetaServerInfo {
         Self {
             name: name.into(),
             title: None,
-            icons: None,
             version: version.into(),
             website_url: None,
             description: None,
+            icons: None,
         }
     }
 
@@ -1624,16 +1627,6 @@ impl McpUiToolResultNotificationParamsMetaServerInfo {
     #[must_use]
     pub fn with_title(mut self, title: impl Into<String>) -> Self {
         self.title = Some(title.into());
-        self
-    }
-
-    /// Sets `icons`.
-    #[must_use]
-    pub fn with_icons(
-        mut self,
-        icons: impl Into<Vec<McpUiToolResultNotificationParamsMetaServerInfoIconsItem>>,
-    ) -> Self {
-        self.icons = Some(icons.into());
         self
     }
 
@@ -1650,11 +1643,21 @@ impl McpUiToolResultNotificationParamsMetaServerInfo {
         self.description = Some(description.into());
         self
     }
+
+    /// Sets `icons`.
+    #[must_use]
+    pub fn with_icons(
+        mut self,
+        icons: impl Into<Vec<McpUiToolResultNotificationParamsMetaServerInfoIconsItem>>,
+    ) -> Self {
+        self.icons = Some(icons.into());
+        self
+    }
 }
 
 codec::object! { McpUiToolResultNotificationParamsMetaServerInfo;
-    required 0 "name" name, optional 1 "title" title, optional 2 "icons" icons, required 3 "version" version,
-    optional 4 "websiteUrl" website_url, optional 5 "description" description, else refuse_other
+    required 0 "name" name, optional 1 "title" title, required 2 "version" version, optional 3 "websiteUrl" website_url,
+    optional 4 "description" description, optional 5 "icons" icons, else refuse_other
 }
 
 /// An icon.

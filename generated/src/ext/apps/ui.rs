@@ -303,18 +303,18 @@ pub struct McpUiDownloadFileRequestParamsContentsItemResourceResourceObject {
     pub uri: String,
     /// The media type.
     pub mime_type: Option<String>,
+    /// The text.
+    pub text: String,
     /// Metadata attached to the object. The protocol reserves some keys, such as those with the prefix
     /// `io.modelcontextprotocol/` since 2025-11-25. In JSON, it is `_meta`.
     pub meta: Option<JsonObject>,
-    /// The text.
-    pub text: String,
 }
 
 impl McpUiDownloadFileRequestParamsContentsItemResourceResourceObject {
     /// Creates a `McpUiDownloadFileRequestParamsContentsItemResourceResourceObject` from its required members.
     #[must_use]
     pub fn new(uri: impl Into<String>, text: impl Into<String>) -> Self {
-        Self { uri: uri.into(), mime_type: None, meta: None, text: text.into() }
+        Self { uri: uri.into(), mime_type: None, text: text.into(), meta: None }
     }
 
     /// Sets `mimeType`.
@@ -333,7 +333,7 @@ impl McpUiDownloadFileRequestParamsContentsItemResourceResourceObject {
 }
 
 codec::object! { McpUiDownloadFileRequestParamsContentsItemResourceResourceObject;
-    required 0 "uri" uri, optional 1 "mimeType" mime_type, optional 2 "_meta" meta, required 3 "text" text,
+    required 0 "uri" uri, optional 1 "mimeType" mime_type, required 2 "text" text, optional 3 "_meta" meta,
     else refuse_other
 }
 
@@ -346,18 +346,18 @@ pub struct McpUiDownloadFileRequestParamsContentsItemResourceResourceObject2 {
     pub uri: String,
     /// The media type.
     pub mime_type: Option<String>,
+    /// The Base64-encoded bytes.
+    pub blob: String,
     /// Metadata attached to the object. The protocol reserves some keys, such as those with the prefix
     /// `io.modelcontextprotocol/` since 2025-11-25. In JSON, it is `_meta`.
     pub meta: Option<JsonObject>,
-    /// The Base64-encoded bytes.
-    pub blob: String,
 }
 
 impl McpUiDownloadFileRequestParamsContentsItemResourceResourceObject2 {
     /// Creates a `McpUiDownloadFileRequestParamsContentsItemResourceResourceObject2` from its required members.
     #[must_use]
     pub fn new(uri: impl Into<String>, blob: impl Into<String>) -> Self {
-        Self { uri: uri.into(), mime_type: None, meta: None, blob: blob.into() }
+        Self { uri: uri.into(), mime_type: None, blob: blob.into(), meta: None }
     }
 
     /// Sets `mimeType`.
@@ -376,7 +376,7 @@ impl McpUiDownloadFileRequestParamsContentsItemResourceResourceObject2 {
 }
 
 codec::object! { McpUiDownloadFileRequestParamsContentsItemResourceResourceObject2;
-    required 0 "uri" uri, optional 1 "mimeType" mime_type, optional 2 "_meta" meta, required 3 "blob" blob,
+    required 0 "uri" uri, optional 1 "mimeType" mime_type, required 2 "blob" blob, optional 3 "_meta" meta,
     else refuse_other
 }
 
@@ -390,22 +390,22 @@ pub struct ResourceLink {
     pub name: String,
     /// The display name, intended for people.
     pub title: Option<String>,
-    /// Icons to display with the object, in one or more sizes or formats. Treat them as untrusted data: accept only
-    /// `https:` and `data:` URIs, and fetch them without credentials.
-    pub icons: Option<
-        Vec<McpUiDownloadFileRequestParamsContentsItemResourceLinkIconsItem>,
-    >,
     /// The URI of the resource.
     pub uri: String,
     /// A description of the object, for people and models.
     pub description: Option<String>,
     /// The media type.
     pub mime_type: Option<String>,
-    /// The size of the resource in bytes.
-    pub size: Option<Number>,
     /// Hints about how to display or use the object. Hints from an untrusted server are not reliable.
     pub annotations: Option<
         McpUiDownloadFileRequestParamsContentsItemResourceAnnotations,
+    >,
+    /// The size of the resource in bytes.
+    pub size: Option<Number>,
+    /// Icons to display with the object, in one or more sizes or formats. Treat them as untrusted data: accept only
+    /// `https:` and `data:` URIs, and fetch them without credentials.
+    pub icons: Option<
+        Vec<McpUiDownloadFileRequestParamsContentsItemResourceLinkIconsItem>,
     >,
     /// Metadata attached to the object. The protocol reserves some keys, such as those with the prefix
     /// `io.modelcontextprotocol/` since 2025-11-25. In JSON, it is `_meta`.
@@ -419,12 +419,12 @@ impl ResourceLink {
         Self {
             name: name.into(),
             title: None,
-            icons: None,
             uri: uri.into(),
             description: None,
             mime_type: None,
-            size: None,
             annotations: None,
+            size: None,
+            icons: None,
             meta: None,
         }
     }
@@ -433,18 +433,6 @@ impl ResourceLink {
     #[must_use]
     pub fn with_title(mut self, title: impl Into<String>) -> Self {
         self.title = Some(title.into());
-        self
-    }
-
-    /// Sets `icons`.
-    #[must_use]
-    pub fn with_icons(
-        mut self,
-        icons: impl Into<
-            Vec<McpUiDownloadFileRequestParamsContentsItemResourceLinkIconsItem>,
-        >,
-    ) -> Self {
-        self.icons = Some(icons.into());
         self
     }
 
@@ -462,13 +450,6 @@ impl ResourceLink {
         self
     }
 
-    /// Sets `size`.
-    #[must_use]
-    pub fn with_size(mut self, size: impl Into<Number>) -> Self {
-        self.size = Some(size.into());
-        self
-    }
-
     /// Sets `annotations`.
     #[must_use]
     pub fn with_annotations(
@@ -481,6 +462,25 @@ impl ResourceLink {
         self
     }
 
+    /// Sets `size`.
+    #[must_use]
+    pub fn with_size(mut self, size: impl Into<Number>) -> Self {
+        self.size = Some(size.into());
+        self
+    }
+
+    /// Sets `icons`.
+    #[must_use]
+    pub fn with_icons(
+        mut self,
+        icons: impl Into<
+            Vec<McpUiDownloadFileRequestParamsContentsItemResourceLinkIconsItem>,
+        >,
+    ) -> Self {
+        self.icons = Some(icons.into());
+        self
+    }
+
     /// Sets `_meta`.
     #[must_use]
     pub fn with_meta(mut self, meta: impl Into<JsonObject>) -> Self {
@@ -490,10 +490,9 @@ impl ResourceLink {
 }
 
 codec::object! { ResourceLink;
-    required 0 "name" name, optional 1 "title" title, optional 2 "icons" icons, required 3 "uri" uri,
-    optional 4 "description" description, optional 5 "mimeType" mime_type, optional 6 "size" size,
-    optional 7 "annotations" annotations, optional 8 "_meta" meta, constant 9 "type" = Str("resource_link"),
-    else refuse_other
+    constant 0 "type" = Str("resource_link"), required 1 "name" name, optional 2 "title" title, required 3 "uri" uri,
+    optional 4 "description" description, optional 5 "mimeType" mime_type, optional 6 "annotations" annotations,
+    optional 7 "size" size, optional 8 "icons" icons, optional 9 "_meta" meta, else refuse_other
 }
 
 /// An icon.
@@ -3747,15 +3746,15 @@ impl Notification for McpUiToolResultNotification {
 /// Used by [`McpUiToolResultNotification`].
 #[derive(Clone, Debug, PartialEq)]
 pub struct McpUiToolResultNotificationParams {
-    /// Metadata attached to the object. The protocol reserves some keys, such as those with the prefix
-    /// `io.modelcontextprotocol/` since 2025-11-25. In JSON, it is `_meta`.
-    pub meta: Option<McpUiToolResultNotificationParamsMeta>,
     /// The content, in order. Default: `[]`.
     pub content: Vec<McpUiMessageRequestParamsContentItem>,
     /// The content as a JSON object.
     pub structured_content: Option<Json>,
     /// Whether the tool call failed.
     pub is_error: Option<bool>,
+    /// Metadata attached to the object. The protocol reserves some keys, such as those with the prefix
+    /// `io.modelcontextprotocol/` since 2025-11-25. In JSON, it is `_meta`.
+    pub meta: Option<McpUiToolResultNotificationParamsMeta>,
     /// Members that the schema does not define.
     pub extra: Extra<Self>,
 }
@@ -3765,19 +3764,12 @@ impl McpUiToolResultNotificationParams {
     #[must_use]
     pub fn new(content: impl Into<Vec<McpUiMessageRequestParamsContentItem>>) -> Self {
         Self {
-            meta: None,
             content: content.into(),
             structured_content: None,
             is_error: None,
+            meta: None,
             extra: Default::default(),
         }
-    }
-
-    /// Sets `_meta`.
-    #[must_use]
-    pub fn with_meta(mut self, meta: impl Into<McpUiToolResultNotificationParamsMeta>) -> Self {
-        self.meta = Some(meta.into());
-        self
     }
 
     /// Sets `structuredContent`.
@@ -3793,11 +3785,18 @@ impl McpUiToolResultNotificationParams {
         self.is_error = Some(is_error);
         self
     }
+
+    /// Sets `_meta`.
+    #[must_use]
+    pub fn with_meta(mut self, meta: impl Into<McpUiToolResultNotificationParamsMeta>) -> Self {
+        self.meta = Some(meta.into());
+        self
+    }
 }
 
 codec::object! { McpUiToolResultNotificationParams;
-    optional 0 "_meta" meta, required 1 "content" content, optional 2 "structuredContent" structured_content,
-    optional 3 "isError" is_error, ..extra
+    required 0 "content" content, optional 1 "structuredContent" structured_content, optional 2 "isError" is_error,
+    optional 3 "_meta" meta, ..extra
 }
 
 /// Metadata of the result.

@@ -38,10 +38,8 @@ codec::union! { Argument blank NamedArgument;
 /// In JSON, `type` is `"positional"`. Used by [`PositionalArgument`].
 #[derive(Clone, Debug, PartialEq)]
 pub struct PositionalArgumentPositional {
-    /// The allowed values. If present, the user selects one of them.
-    pub choices: Option<Vec<String>>,
-    /// The value if the user supplies none. It should be valid for the input.
-    pub default: Option<String>,
+    /// A label for the argument, which is not part of the command line. URLs of transports can contain it in braces.
+    pub value_hint: String,
     /// What the value is for, shown to the user.
     pub description: Option<String>,
     /// The kind of text that the value is. Default: `"string"`.
@@ -51,8 +49,12 @@ pub struct PositionalArgumentPositional {
     /// Whether the value is secret, such as a password or token. Clients then store and display it securely. Default:
     /// `false`.
     pub is_secret: Option<bool>,
+    /// The value if the user supplies none. It should be valid for the input.
+    pub default: Option<String>,
     /// A text in the empty input field, which shows the expected form of the value.
     pub placeholder: Option<String>,
+    /// The allowed values. If present, the user selects one of them.
+    pub choices: Option<Vec<String>>,
     /// The value itself. If present, users should not change it. Names in braces are replaced with the values of
     /// `variables`; names that are not in `variables` stay as they are.
     pub value: Option<String>,
@@ -60,8 +62,6 @@ pub struct PositionalArgumentPositional {
     pub variables: Option<Map<String, Input>>,
     /// Whether the argument can occur several times. Default: `false`.
     pub is_repeated: Option<bool>,
-    /// A label for the argument, which is not part of the command line. URLs of transports can contain it in braces.
-    pub value_hint: String,
     /// Members that the schema does not define.
     pub extra: Extra<Self>,
 }
@@ -71,33 +71,19 @@ impl PositionalArgumentPositional {
     #[must_use]
     pub fn new(value_hint: impl Into<String>) -> Self {
         Self {
-            choices: None,
-            default: None,
+            value_hint: value_hint.into(),
             description: None,
             format: None,
             is_required: None,
             is_secret: None,
+            default: None,
             placeholder: None,
+            choices: None,
             value: None,
             variables: None,
             is_repeated: None,
-            value_hint: value_hint.into(),
             extra: Default::default(),
         }
-    }
-
-    /// Sets `choices`.
-    #[must_use]
-    pub fn with_choices(mut self, choices: impl Into<Vec<String>>) -> Self {
-        self.choices = Some(choices.into());
-        self
-    }
-
-    /// Sets `default`.
-    #[must_use]
-    pub fn with_default(mut self, default: impl Into<String>) -> Self {
-        self.default = Some(default.into());
-        self
     }
 
     /// Sets `description`.
@@ -128,10 +114,24 @@ impl PositionalArgumentPositional {
         self
     }
 
+    /// Sets `default`.
+    #[must_use]
+    pub fn with_default(mut self, default: impl Into<String>) -> Self {
+        self.default = Some(default.into());
+        self
+    }
+
     /// Sets `placeholder`.
     #[must_use]
     pub fn with_placeholder(mut self, placeholder: impl Into<String>) -> Self {
         self.placeholder = Some(placeholder.into());
+        self
+    }
+
+    /// Sets `choices`.
+    #[must_use]
+    pub fn with_choices(mut self, choices: impl Into<Vec<String>>) -> Self {
+        self.choices = Some(choices.into());
         self
     }
 
@@ -158,11 +158,10 @@ impl PositionalArgumentPositional {
 }
 
 codec::object! { PositionalArgumentPositional;
-    optional 0 "choices" choices, optional 1 "default" default, optional 2 "description" description,
+    constant 0 "type" = Str("positional"), required 1 "valueHint" value_hint, optional 2 "description" description,
     optional 3 "format" format, optional 4 "isRequired" is_required, optional 5 "isSecret" is_secret,
-    optional 6 "placeholder" placeholder, optional 7 "value" value, optional 8 "variables" variables,
-    optional 9 "isRepeated" is_repeated, constant 10 "type" = Str("positional"), required 11 "valueHint" value_hint,
-    ..extra
+    optional 6 "default" default, optional 7 "placeholder" placeholder, optional 8 "choices" choices,
+    optional 9 "value" value, optional 10 "variables" variables, optional 11 "isRepeated" is_repeated, ..extra
 }
 
 /// An argument that has a value.
@@ -170,10 +169,8 @@ codec::object! { PositionalArgumentPositional;
 /// In JSON, `type` is `"positional"`. Used by [`PositionalArgument`].
 #[derive(Clone, Debug, PartialEq)]
 pub struct PositionalArgumentPositional2 {
-    /// The allowed values. If present, the user selects one of them.
-    pub choices: Option<Vec<String>>,
-    /// The value if the user supplies none. It should be valid for the input.
-    pub default: Option<String>,
+    /// A label for the argument, which is not part of the command line. URLs of transports can contain it in braces.
+    pub value_hint: Option<String>,
     /// What the value is for, shown to the user.
     pub description: Option<String>,
     /// The kind of text that the value is. Default: `"string"`.
@@ -183,8 +180,12 @@ pub struct PositionalArgumentPositional2 {
     /// Whether the value is secret, such as a password or token. Clients then store and display it securely. Default:
     /// `false`.
     pub is_secret: Option<bool>,
+    /// The value if the user supplies none. It should be valid for the input.
+    pub default: Option<String>,
     /// A text in the empty input field, which shows the expected form of the value.
     pub placeholder: Option<String>,
+    /// The allowed values. If present, the user selects one of them.
+    pub choices: Option<Vec<String>>,
     /// The value itself. If present, users should not change it. Names in braces are replaced with the values of
     /// `variables`; names that are not in `variables` stay as they are.
     pub value: String,
@@ -192,8 +193,6 @@ pub struct PositionalArgumentPositional2 {
     pub variables: Option<Map<String, Input>>,
     /// Whether the argument can occur several times. Default: `false`.
     pub is_repeated: Option<bool>,
-    /// A label for the argument, which is not part of the command line. URLs of transports can contain it in braces.
-    pub value_hint: Option<String>,
     /// Members that the schema does not define.
     pub extra: Extra<Self>,
 }
@@ -203,32 +202,25 @@ impl PositionalArgumentPositional2 {
     #[must_use]
     pub fn new(value: impl Into<String>) -> Self {
         Self {
-            choices: None,
-            default: None,
+            value_hint: None,
             description: None,
             format: None,
             is_required: None,
             is_secret: None,
+            default: None,
             placeholder: None,
+            choices: None,
             value: value.into(),
             variables: None,
             is_repeated: None,
-            value_hint: None,
             extra: Default::default(),
         }
     }
 
-    /// Sets `choices`.
+    /// Sets `valueHint`.
     #[must_use]
-    pub fn with_choices(mut self, choices: impl Into<Vec<String>>) -> Self {
-        self.choices = Some(choices.into());
-        self
-    }
-
-    /// Sets `default`.
-    #[must_use]
-    pub fn with_default(mut self, default: impl Into<String>) -> Self {
-        self.default = Some(default.into());
+    pub fn with_value_hint(mut self, value_hint: impl Into<String>) -> Self {
+        self.value_hint = Some(value_hint.into());
         self
     }
 
@@ -260,10 +252,24 @@ impl PositionalArgumentPositional2 {
         self
     }
 
+    /// Sets `default`.
+    #[must_use]
+    pub fn with_default(mut self, default: impl Into<String>) -> Self {
+        self.default = Some(default.into());
+        self
+    }
+
     /// Sets `placeholder`.
     #[must_use]
     pub fn with_placeholder(mut self, placeholder: impl Into<String>) -> Self {
         self.placeholder = Some(placeholder.into());
+        self
+    }
+
+    /// Sets `choices`.
+    #[must_use]
+    pub fn with_choices(mut self, choices: impl Into<Vec<String>>) -> Self {
+        self.choices = Some(choices.into());
         self
     }
 
@@ -280,21 +286,13 @@ impl PositionalArgumentPositional2 {
         self.is_repeated = Some(is_repeated);
         self
     }
-
-    /// Sets `valueHint`.
-    #[must_use]
-    pub fn with_value_hint(mut self, value_hint: impl Into<String>) -> Self {
-        self.value_hint = Some(value_hint.into());
-        self
-    }
 }
 
 codec::object! { PositionalArgumentPositional2;
-    optional 0 "choices" choices, optional 1 "default" default, optional 2 "description" description,
+    constant 0 "type" = Str("positional"), optional 1 "valueHint" value_hint, optional 2 "description" description,
     optional 3 "format" format, optional 4 "isRequired" is_required, optional 5 "isSecret" is_secret,
-    optional 6 "placeholder" placeholder, required 7 "value" value, optional 8 "variables" variables,
-    optional 9 "isRepeated" is_repeated, constant 10 "type" = Str("positional"), optional 11 "valueHint" value_hint,
-    ..extra
+    optional 6 "default" default, optional 7 "placeholder" placeholder, optional 8 "choices" choices,
+    required 9 "value" value, optional 10 "variables" variables, optional 11 "isRepeated" is_repeated, ..extra
 }
 
 /// An argument with a name, such as `--port=80`.
@@ -302,10 +300,8 @@ codec::object! { PositionalArgumentPositional2;
 /// In JSON, `type` is `"named"`. Used by [`Argument`].
 #[derive(Clone, Debug, PartialEq)]
 pub struct NamedArgument {
-    /// The allowed values. If present, the user selects one of them.
-    pub choices: Option<Vec<String>>,
-    /// The value if the user supplies none. It should be valid for the input.
-    pub default: Option<String>,
+    /// The name, with its leading dashes.
+    pub name: String,
     /// What the value is for, shown to the user.
     pub description: Option<String>,
     /// The kind of text that the value is. Default: `"string"`.
@@ -315,8 +311,12 @@ pub struct NamedArgument {
     /// Whether the value is secret, such as a password or token. Clients then store and display it securely. Default:
     /// `false`.
     pub is_secret: Option<bool>,
+    /// The value if the user supplies none. It should be valid for the input.
+    pub default: Option<String>,
     /// A text in the empty input field, which shows the expected form of the value.
     pub placeholder: Option<String>,
+    /// The allowed values. If present, the user selects one of them.
+    pub choices: Option<Vec<String>>,
     /// The value itself. If present, users should not change it. Names in braces are replaced with the values of
     /// `variables`; names that are not in `variables` stay as they are.
     pub value: Option<String>,
@@ -324,8 +324,6 @@ pub struct NamedArgument {
     pub variables: Option<Map<String, Input>>,
     /// Whether the argument can occur several times. Default: `false`.
     pub is_repeated: Option<bool>,
-    /// The name, with its leading dashes.
-    pub name: String,
     /// Members that the schema does not define.
     pub extra: Extra<Self>,
 }
@@ -335,33 +333,19 @@ impl NamedArgument {
     #[must_use]
     pub fn new(name: impl Into<String>) -> Self {
         Self {
-            choices: None,
-            default: None,
+            name: name.into(),
             description: None,
             format: None,
             is_required: None,
             is_secret: None,
+            default: None,
             placeholder: None,
+            choices: None,
             value: None,
             variables: None,
             is_repeated: None,
-            name: name.into(),
             extra: Default::default(),
         }
-    }
-
-    /// Sets `choices`.
-    #[must_use]
-    pub fn with_choices(mut self, choices: impl Into<Vec<String>>) -> Self {
-        self.choices = Some(choices.into());
-        self
-    }
-
-    /// Sets `default`.
-    #[must_use]
-    pub fn with_default(mut self, default: impl Into<String>) -> Self {
-        self.default = Some(default.into());
-        self
     }
 
     /// Sets `description`.
@@ -392,10 +376,24 @@ impl NamedArgument {
         self
     }
 
+    /// Sets `default`.
+    #[must_use]
+    pub fn with_default(mut self, default: impl Into<String>) -> Self {
+        self.default = Some(default.into());
+        self
+    }
+
     /// Sets `placeholder`.
     #[must_use]
     pub fn with_placeholder(mut self, placeholder: impl Into<String>) -> Self {
         self.placeholder = Some(placeholder.into());
+        self
+    }
+
+    /// Sets `choices`.
+    #[must_use]
+    pub fn with_choices(mut self, choices: impl Into<Vec<String>>) -> Self {
+        self.choices = Some(choices.into());
         self
     }
 
@@ -422,10 +420,10 @@ impl NamedArgument {
 }
 
 codec::object! { NamedArgument;
-    optional 0 "choices" choices, optional 1 "default" default, optional 2 "description" description,
+    constant 0 "type" = Str("named"), required 1 "name" name, optional 2 "description" description,
     optional 3 "format" format, optional 4 "isRequired" is_required, optional 5 "isSecret" is_secret,
-    optional 6 "placeholder" placeholder, optional 7 "value" value, optional 8 "variables" variables,
-    optional 9 "isRepeated" is_repeated, required 10 "name" name, constant 11 "type" = Str("named"), ..extra
+    optional 6 "default" default, optional 7 "placeholder" placeholder, optional 8 "choices" choices,
+    optional 9 "value" value, optional 10 "variables" variables, optional 11 "isRepeated" is_repeated, ..extra
 }
 
 /// An argument that is only a value.

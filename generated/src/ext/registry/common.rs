@@ -14,13 +14,13 @@ pub type Registry = ServerDetail;
 /// Used by [`ServerDetail`].
 #[derive(Clone, Debug, PartialEq)]
 pub struct Icon {
+    /// The HTTPS URL of the icon. Fetch it only from the server's domain or a trusted one; SVG files can contain
+    /// scripts.
+    pub src: IconSrc,
     /// The media type, if the response to the request for the icon lacks it or has a generic one.
     pub mime_type: Option<IconMimeType>,
     /// The sizes for which the icon is suitable, such as `48x48`, or `any`. If absent, every size is suitable.
     pub sizes: Option<Vec<IconSizesItem>>,
-    /// The HTTPS URL of the icon. Fetch it only from the server's domain or a trusted one; SVG files can contain
-    /// scripts.
-    pub src: IconSrc,
     /// The theme that the icon is designed for. If absent, it is suitable for every theme.
     pub theme: Option<IconTheme>,
     /// Members that the schema does not define.
@@ -31,7 +31,7 @@ impl Icon {
     /// Creates an `Icon` from its required members.
     #[must_use]
     pub fn new(src: impl Into<IconSrc>) -> Self {
-        Self { mime_type: None, sizes: None, src: src.into(), theme: None, extra: Default::default() }
+        Self { src: src.into(), mime_type: None, sizes: None, theme: None, extra: Default::default() }
     }
 
     /// Sets `mimeType`.
@@ -57,7 +57,7 @@ impl Icon {
 }
 
 codec::object! { Icon;
-    optional 0 "mimeType" mime_type, optional 1 "sizes" sizes, required 2 "src" src, optional 3 "theme" theme, ..extra
+    required 0 "src" src, optional 1 "mimeType" mime_type, optional 2 "sizes" sizes, optional 3 "theme" theme, ..extra
 }
 
 /// The media type of an icon.
@@ -136,10 +136,6 @@ codec::string_enum! { IconTheme;
 /// [`RemoteTransportStreamableHttp`]: super::RemoteTransportStreamableHttp
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Input {
-    /// The allowed values. If present, the user selects one of them.
-    pub choices: Option<Vec<String>>,
-    /// The value if the user supplies none. It should be valid for the input.
-    pub default: Option<String>,
     /// What the value is for, shown to the user.
     pub description: Option<String>,
     /// The kind of text that the value is. Default: `"string"`.
@@ -149,8 +145,12 @@ pub struct Input {
     /// Whether the value is secret, such as a password or token. Clients then store and display it securely. Default:
     /// `false`.
     pub is_secret: Option<bool>,
+    /// The value if the user supplies none. It should be valid for the input.
+    pub default: Option<String>,
     /// A text in the empty input field, which shows the expected form of the value.
     pub placeholder: Option<String>,
+    /// The allowed values. If present, the user selects one of them.
+    pub choices: Option<Vec<String>>,
     /// The value itself. If present, users should not change it. Names in braces are replaced with the values of
     /// `variables`; names that are not in `variables` stay as they are.
     pub value: Option<String>,
@@ -163,20 +163,6 @@ impl Input {
     #[must_use]
     pub fn new() -> Self {
         Self::default()
-    }
-
-    /// Sets `choices`.
-    #[must_use]
-    pub fn with_choices(mut self, choices: impl Into<Vec<String>>) -> Self {
-        self.choices = Some(choices.into());
-        self
-    }
-
-    /// Sets `default`.
-    #[must_use]
-    pub fn with_default(mut self, default: impl Into<String>) -> Self {
-        self.default = Some(default.into());
-        self
     }
 
     /// Sets `description`.
@@ -207,10 +193,24 @@ impl Input {
         self
     }
 
+    /// Sets `default`.
+    #[must_use]
+    pub fn with_default(mut self, default: impl Into<String>) -> Self {
+        self.default = Some(default.into());
+        self
+    }
+
     /// Sets `placeholder`.
     #[must_use]
     pub fn with_placeholder(mut self, placeholder: impl Into<String>) -> Self {
         self.placeholder = Some(placeholder.into());
+        self
+    }
+
+    /// Sets `choices`.
+    #[must_use]
+    pub fn with_choices(mut self, choices: impl Into<Vec<String>>) -> Self {
+        self.choices = Some(choices.into());
         self
     }
 
@@ -223,9 +223,9 @@ impl Input {
 }
 
 codec::object! { Input;
-    optional 0 "choices" choices, optional 1 "default" default, optional 2 "description" description,
-    optional 3 "format" format, optional 4 "isRequired" is_required, optional 5 "isSecret" is_secret,
-    optional 6 "placeholder" placeholder, optional 7 "value" value, ..extra
+    optional 0 "description" description, optional 1 "format" format, optional 2 "isRequired" is_required,
+    optional 3 "isSecret" is_secret, optional 4 "default" default, optional 5 "placeholder" placeholder,
+    optional 6 "choices" choices, optional 7 "value" value, ..extra
 }
 
 /// The kind of text that a value is.
@@ -255,10 +255,6 @@ codec::string_enum! { Format;
 /// A value that can contain variables.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct InputWithVariables {
-    /// The allowed values. If present, the user selects one of them.
-    pub choices: Option<Vec<String>>,
-    /// The value if the user supplies none. It should be valid for the input.
-    pub default: Option<String>,
     /// What the value is for, shown to the user.
     pub description: Option<String>,
     /// The kind of text that the value is. Default: `"string"`.
@@ -268,8 +264,12 @@ pub struct InputWithVariables {
     /// Whether the value is secret, such as a password or token. Clients then store and display it securely. Default:
     /// `false`.
     pub is_secret: Option<bool>,
+    /// The value if the user supplies none. It should be valid for the input.
+    pub default: Option<String>,
     /// A text in the empty input field, which shows the expected form of the value.
     pub placeholder: Option<String>,
+    /// The allowed values. If present, the user selects one of them.
+    pub choices: Option<Vec<String>>,
     /// The value itself. If present, users should not change it. Names in braces are replaced with the values of
     /// `variables`; names that are not in `variables` stay as they are.
     pub value: Option<String>,
@@ -284,20 +284,6 @@ impl InputWithVariables {
     #[must_use]
     pub fn new() -> Self {
         Self::default()
-    }
-
-    /// Sets `choices`.
-    #[must_use]
-    pub fn with_choices(mut self, choices: impl Into<Vec<String>>) -> Self {
-        self.choices = Some(choices.into());
-        self
-    }
-
-    /// Sets `default`.
-    #[must_use]
-    pub fn with_default(mut self, default: impl Into<String>) -> Self {
-        self.default = Some(default.into());
-        self
     }
 
     /// Sets `description`.
@@ -328,10 +314,24 @@ impl InputWithVariables {
         self
     }
 
+    /// Sets `default`.
+    #[must_use]
+    pub fn with_default(mut self, default: impl Into<String>) -> Self {
+        self.default = Some(default.into());
+        self
+    }
+
     /// Sets `placeholder`.
     #[must_use]
     pub fn with_placeholder(mut self, placeholder: impl Into<String>) -> Self {
         self.placeholder = Some(placeholder.into());
+        self
+    }
+
+    /// Sets `choices`.
+    #[must_use]
+    pub fn with_choices(mut self, choices: impl Into<Vec<String>>) -> Self {
+        self.choices = Some(choices.into());
         self
     }
 
@@ -351,9 +351,9 @@ impl InputWithVariables {
 }
 
 codec::object! { InputWithVariables;
-    optional 0 "choices" choices, optional 1 "default" default, optional 2 "description" description,
-    optional 3 "format" format, optional 4 "isRequired" is_required, optional 5 "isSecret" is_secret,
-    optional 6 "placeholder" placeholder, optional 7 "value" value, optional 8 "variables" variables, ..extra
+    optional 0 "description" description, optional 1 "format" format, optional 2 "isRequired" is_required,
+    optional 3 "isSecret" is_secret, optional 4 "default" default, optional 5 "placeholder" placeholder,
+    optional 6 "choices" choices, optional 7 "value" value, optional 8 "variables" variables, ..extra
 }
 
 /// An environment variable or an HTTP header.
@@ -367,10 +367,8 @@ codec::object! { InputWithVariables;
 /// [`StreamableHttpTransport`]: super::StreamableHttpTransport
 #[derive(Clone, Debug, PartialEq)]
 pub struct KeyValueInput {
-    /// The allowed values. If present, the user selects one of them.
-    pub choices: Option<Vec<String>>,
-    /// The value if the user supplies none. It should be valid for the input.
-    pub default: Option<String>,
+    /// The name of the environment variable or header.
+    pub name: String,
     /// What the value is for, shown to the user.
     pub description: Option<String>,
     /// The kind of text that the value is. Default: `"string"`.
@@ -380,15 +378,17 @@ pub struct KeyValueInput {
     /// Whether the value is secret, such as a password or token. Clients then store and display it securely. Default:
     /// `false`.
     pub is_secret: Option<bool>,
+    /// The value if the user supplies none. It should be valid for the input.
+    pub default: Option<String>,
     /// A text in the empty input field, which shows the expected form of the value.
     pub placeholder: Option<String>,
+    /// The allowed values. If present, the user selects one of them.
+    pub choices: Option<Vec<String>>,
     /// The value itself. If present, users should not change it. Names in braces are replaced with the values of
     /// `variables`; names that are not in `variables` stay as they are.
     pub value: Option<String>,
     /// The variables in the value or URL, by name.
     pub variables: Option<Map<String, Input>>,
-    /// The name of the environment variable or header.
-    pub name: String,
     /// Members that the schema does not define.
     pub extra: Extra<Self>,
 }
@@ -398,32 +398,18 @@ impl KeyValueInput {
     #[must_use]
     pub fn new(name: impl Into<String>) -> Self {
         Self {
-            choices: None,
-            default: None,
+            name: name.into(),
             description: None,
             format: None,
             is_required: None,
             is_secret: None,
+            default: None,
             placeholder: None,
+            choices: None,
             value: None,
             variables: None,
-            name: name.into(),
             extra: Default::default(),
         }
-    }
-
-    /// Sets `choices`.
-    #[must_use]
-    pub fn with_choices(mut self, choices: impl Into<Vec<String>>) -> Self {
-        self.choices = Some(choices.into());
-        self
-    }
-
-    /// Sets `default`.
-    #[must_use]
-    pub fn with_default(mut self, default: impl Into<String>) -> Self {
-        self.default = Some(default.into());
-        self
     }
 
     /// Sets `description`.
@@ -454,10 +440,24 @@ impl KeyValueInput {
         self
     }
 
+    /// Sets `default`.
+    #[must_use]
+    pub fn with_default(mut self, default: impl Into<String>) -> Self {
+        self.default = Some(default.into());
+        self
+    }
+
     /// Sets `placeholder`.
     #[must_use]
     pub fn with_placeholder(mut self, placeholder: impl Into<String>) -> Self {
         self.placeholder = Some(placeholder.into());
+        self
+    }
+
+    /// Sets `choices`.
+    #[must_use]
+    pub fn with_choices(mut self, choices: impl Into<Vec<String>>) -> Self {
+        self.choices = Some(choices.into());
         self
     }
 
@@ -477,10 +477,10 @@ impl KeyValueInput {
 }
 
 codec::object! { KeyValueInput;
-    optional 0 "choices" choices, optional 1 "default" default, optional 2 "description" description,
-    optional 3 "format" format, optional 4 "isRequired" is_required, optional 5 "isSecret" is_secret,
-    optional 6 "placeholder" placeholder, optional 7 "value" value, optional 8 "variables" variables,
-    required 9 "name" name, ..extra
+    required 0 "name" name, optional 1 "description" description, optional 2 "format" format,
+    optional 3 "isRequired" is_required, optional 4 "isSecret" is_secret, optional 5 "default" default,
+    optional 6 "placeholder" placeholder, optional 7 "choices" choices, optional 8 "value" value,
+    optional 9 "variables" variables, ..extra
 }
 
 /// A package that contains the server, and how to run it.
@@ -488,27 +488,27 @@ codec::object! { KeyValueInput;
 /// Used by [`ServerDetail`].
 #[derive(Clone, Debug, PartialEq)]
 pub struct Package {
-    /// The environment variables of the server's process.
-    pub environment_variables: Option<Vec<KeyValueInput>>,
+    /// The kind of package registry, such as `npm`, `pypi`, `oci`, `nuget` or `mcpb`.
+    pub registry_type: String,
+    /// The base URL of the package registry.
+    pub registry_base_url: Option<String>,
+    /// The name of the package in its registry, or the URL of a file to download.
+    pub identifier: String,
+    /// The version of the package. It is one version: neither a range nor `latest`.
+    pub version: Option<PackageVersion>,
     /// The SHA-256 digest of the package file. Clients compare it with the downloaded file before they run it. MCPB
     /// packages require it.
     pub file_sha256: Option<PackageFileSha256>,
-    /// The name of the package in its registry, or the URL of a file to download.
-    pub identifier: String,
-    /// The arguments of the program in the package.
-    pub package_arguments: Option<Vec<Argument>>,
-    /// The base URL of the package registry.
-    pub registry_base_url: Option<String>,
-    /// The kind of package registry, such as `npm`, `pypi`, `oci`, `nuget` or `mcpb`.
-    pub registry_type: String,
-    /// The arguments of the program that runs the package, such as `docker` or `npx`.
-    pub runtime_arguments: Option<Vec<Argument>>,
-    /// The program that runs the package, such as `npx`, `uvx`, `docker` or `dnx`.
-    pub runtime_hint: Option<String>,
     /// The transport of the running server.
     pub transport: LocalTransport,
-    /// The version of the package. It is one version: neither a range nor `latest`.
-    pub version: Option<PackageVersion>,
+    /// The program that runs the package, such as `npx`, `uvx`, `docker` or `dnx`.
+    pub runtime_hint: Option<String>,
+    /// The arguments of the program that runs the package, such as `docker` or `npx`.
+    pub runtime_arguments: Option<Vec<Argument>>,
+    /// The arguments of the program in the package.
+    pub package_arguments: Option<Vec<Argument>>,
+    /// The environment variables of the server's process.
+    pub environment_variables: Option<Vec<KeyValueInput>>,
     /// Members that the schema does not define.
     pub extra: Extra<Self>,
 }
@@ -517,29 +517,36 @@ impl Package {
     /// Creates a `Package` from its required members.
     #[must_use]
     pub fn new(
-        identifier: impl Into<String>,
         registry_type: impl Into<String>,
+        identifier: impl Into<String>,
         transport: impl Into<LocalTransport>,
     ) -> Self {
         Self {
-            environment_variables: None,
-            file_sha256: None,
-            identifier: identifier.into(),
-            package_arguments: None,
-            registry_base_url: None,
             registry_type: registry_type.into(),
-            runtime_arguments: None,
-            runtime_hint: None,
-            transport: transport.into(),
+            registry_base_url: None,
+            identifier: identifier.into(),
             version: None,
+            file_sha256: None,
+            transport: transport.into(),
+            runtime_hint: None,
+            runtime_arguments: None,
+            package_arguments: None,
+            environment_variables: None,
             extra: Default::default(),
         }
     }
 
-    /// Sets `environmentVariables`.
+    /// Sets `registryBaseUrl`.
     #[must_use]
-    pub fn with_environment_variables(mut self, environment_variables: impl Into<Vec<KeyValueInput>>) -> Self {
-        self.environment_variables = Some(environment_variables.into());
+    pub fn with_registry_base_url(mut self, registry_base_url: impl Into<String>) -> Self {
+        self.registry_base_url = Some(registry_base_url.into());
+        self
+    }
+
+    /// Sets `version`.
+    #[must_use]
+    pub fn with_version(mut self, version: impl Into<PackageVersion>) -> Self {
+        self.version = Some(version.into());
         self
     }
 
@@ -550,17 +557,10 @@ impl Package {
         self
     }
 
-    /// Sets `packageArguments`.
+    /// Sets `runtimeHint`.
     #[must_use]
-    pub fn with_package_arguments(mut self, package_arguments: impl Into<Vec<Argument>>) -> Self {
-        self.package_arguments = Some(package_arguments.into());
-        self
-    }
-
-    /// Sets `registryBaseUrl`.
-    #[must_use]
-    pub fn with_registry_base_url(mut self, registry_base_url: impl Into<String>) -> Self {
-        self.registry_base_url = Some(registry_base_url.into());
+    pub fn with_runtime_hint(mut self, runtime_hint: impl Into<String>) -> Self {
+        self.runtime_hint = Some(runtime_hint.into());
         self
     }
 
@@ -571,27 +571,27 @@ impl Package {
         self
     }
 
-    /// Sets `runtimeHint`.
+    /// Sets `packageArguments`.
     #[must_use]
-    pub fn with_runtime_hint(mut self, runtime_hint: impl Into<String>) -> Self {
-        self.runtime_hint = Some(runtime_hint.into());
+    pub fn with_package_arguments(mut self, package_arguments: impl Into<Vec<Argument>>) -> Self {
+        self.package_arguments = Some(package_arguments.into());
         self
     }
 
-    /// Sets `version`.
+    /// Sets `environmentVariables`.
     #[must_use]
-    pub fn with_version(mut self, version: impl Into<PackageVersion>) -> Self {
-        self.version = Some(version.into());
+    pub fn with_environment_variables(mut self, environment_variables: impl Into<Vec<KeyValueInput>>) -> Self {
+        self.environment_variables = Some(environment_variables.into());
         self
     }
 }
 
 codec::object! { Package;
-    optional 0 "environmentVariables" environment_variables, optional 1 "fileSha256" file_sha256,
-    required 2 "identifier" identifier, optional 3 "packageArguments" package_arguments,
-    optional 4 "registryBaseUrl" registry_base_url, required 5 "registryType" registry_type,
-    optional 6 "runtimeArguments" runtime_arguments, optional 7 "runtimeHint" runtime_hint,
-    required 8 "transport" transport, optional 9 "version" version, ..extra
+    required 0 "registryType" registry_type, optional 1 "registryBaseUrl" registry_base_url,
+    required 2 "identifier" identifier, optional 3 "version" version, optional 4 "fileSha256" file_sha256,
+    required 5 "transport" transport, optional 6 "runtimeHint" runtime_hint,
+    optional 7 "runtimeArguments" runtime_arguments, optional 8 "packageArguments" package_arguments,
+    optional 9 "environmentVariables" environment_variables, ..extra
 }
 
 /// A SHA-256 digest as 64 lowercase hexadecimal digits.
@@ -641,15 +641,15 @@ codec::checked! { PackageVersion(String) }
 /// Used by [`ServerDetail`].
 #[derive(Clone, Debug, PartialEq)]
 pub struct Repository {
+    /// The URL of the repository, for browsers and `git clone`.
+    pub url: String,
+    /// The hosting service, such as `github`. It determines how registries validate and access the repository.
+    pub source: String,
     /// The ID that the hosting service gave the repository. It survives renaming. A different ID under the same URL
     /// means that the repository was deleted and created again.
     pub id: Option<String>,
-    /// The hosting service, such as `github`. It determines how registries validate and access the repository.
-    pub source: String,
     /// The path of the server in the repository, relative to its root, for repositories with several packages.
     pub subfolder: Option<String>,
-    /// The URL of the repository, for browsers and `git clone`.
-    pub url: String,
     /// Members that the schema does not define.
     pub extra: Extra<Self>,
 }
@@ -657,8 +657,8 @@ pub struct Repository {
 impl Repository {
     /// Creates a `Repository` from its required members.
     #[must_use]
-    pub fn new(source: impl Into<String>, url: impl Into<String>) -> Self {
-        Self { id: None, source: source.into(), subfolder: None, url: url.into(), extra: Default::default() }
+    pub fn new(url: impl Into<String>, source: impl Into<String>) -> Self {
+        Self { url: url.into(), source: source.into(), id: None, subfolder: None, extra: Default::default() }
     }
 
     /// Sets `id`.
@@ -677,7 +677,7 @@ impl Repository {
 }
 
 codec::object! { Repository;
-    optional 0 "id" id, required 1 "source" source, optional 2 "subfolder" subfolder, required 3 "url" url, ..extra
+    required 0 "url" url, required 1 "source" source, optional 2 "id" id, optional 3 "subfolder" subfolder, ..extra
 }
 
 /// A server in the registry: its identity, the packages to install it from, and the endpoints to connect to.
@@ -689,27 +689,27 @@ codec::object! { Repository;
 pub struct ServerDetail {
     /// The URI of the schema of this file. Its path contains the date of the version. In JSON, it is `$schema`.
     pub schema: Option<String>,
-    /// Metadata of publishers and vendors, under keys with a reverse DNS prefix. In JSON, it is `_meta`.
-    pub meta: Option<ServerDetailMeta>,
-    /// What the server does, for people, in at most 100 characters.
-    pub description: ServerDetailDescription,
-    /// Icons for user interfaces, in one or more sizes. Clients that display icons support at least PNG and JPEG. Treat
-    /// icons as untrusted data.
-    pub icons: Option<Vec<Icon>>,
     /// The name of the server: a namespace in reverse DNS order, a slash, and a name.
     pub name: ServerDetailName,
-    /// The packages that contain the server, for running it locally.
-    pub packages: Option<Vec<Package>>,
-    /// The endpoints of the server, for connecting to it remotely.
-    pub remotes: Option<Vec<RemoteTransport>>,
-    /// The repository of the server's source code.
-    pub repository: Option<Repository>,
     /// The display name, intended for people.
     pub title: Option<ServerDetailTitle>,
+    /// What the server does, for people, in at most 100 characters.
+    pub description: ServerDetailDescription,
     /// The version of the server, preferably a semantic version. Ranges of versions are not allowed.
     pub version: ServerDetailVersion,
     /// The URL of the server's home page or documentation.
     pub website_url: Option<String>,
+    /// The repository of the server's source code.
+    pub repository: Option<Repository>,
+    /// The packages that contain the server, for running it locally.
+    pub packages: Option<Vec<Package>>,
+    /// The endpoints of the server, for connecting to it remotely.
+    pub remotes: Option<Vec<RemoteTransport>>,
+    /// Icons for user interfaces, in one or more sizes. Clients that display icons support at least PNG and JPEG. Treat
+    /// icons as untrusted data.
+    pub icons: Option<Vec<Icon>>,
+    /// Metadata of publishers and vendors, under keys with a reverse DNS prefix. In JSON, it is `_meta`.
+    pub meta: Option<ServerDetailMeta>,
     /// Members that the schema does not define.
     pub extra: Extra<Self>,
 }
@@ -718,22 +718,22 @@ impl ServerDetail {
     /// Creates a `ServerDetail` from its required members.
     #[must_use]
     pub fn new(
-        description: impl Into<ServerDetailDescription>,
         name: impl Into<ServerDetailName>,
+        description: impl Into<ServerDetailDescription>,
         version: impl Into<ServerDetailVersion>,
     ) -> Self {
         Self {
             schema: None,
-            meta: None,
-            description: description.into(),
-            icons: None,
             name: name.into(),
-            packages: None,
-            remotes: None,
-            repository: None,
             title: None,
+            description: description.into(),
             version: version.into(),
             website_url: None,
+            repository: None,
+            packages: None,
+            remotes: None,
+            icons: None,
+            meta: None,
             extra: Default::default(),
         }
     }
@@ -745,17 +745,24 @@ impl ServerDetail {
         self
     }
 
-    /// Sets `_meta`.
+    /// Sets `title`.
     #[must_use]
-    pub fn with_meta(mut self, meta: impl Into<ServerDetailMeta>) -> Self {
-        self.meta = Some(meta.into());
+    pub fn with_title(mut self, title: impl Into<ServerDetailTitle>) -> Self {
+        self.title = Some(title.into());
         self
     }
 
-    /// Sets `icons`.
+    /// Sets `websiteUrl`.
     #[must_use]
-    pub fn with_icons(mut self, icons: impl Into<Vec<Icon>>) -> Self {
-        self.icons = Some(icons.into());
+    pub fn with_website_url(mut self, website_url: impl Into<String>) -> Self {
+        self.website_url = Some(website_url.into());
+        self
+    }
+
+    /// Sets `repository`.
+    #[must_use]
+    pub fn with_repository(mut self, repository: impl Into<Repository>) -> Self {
+        self.repository = Some(repository.into());
         self
     }
 
@@ -773,33 +780,26 @@ impl ServerDetail {
         self
     }
 
-    /// Sets `repository`.
+    /// Sets `icons`.
     #[must_use]
-    pub fn with_repository(mut self, repository: impl Into<Repository>) -> Self {
-        self.repository = Some(repository.into());
+    pub fn with_icons(mut self, icons: impl Into<Vec<Icon>>) -> Self {
+        self.icons = Some(icons.into());
         self
     }
 
-    /// Sets `title`.
+    /// Sets `_meta`.
     #[must_use]
-    pub fn with_title(mut self, title: impl Into<ServerDetailTitle>) -> Self {
-        self.title = Some(title.into());
-        self
-    }
-
-    /// Sets `websiteUrl`.
-    #[must_use]
-    pub fn with_website_url(mut self, website_url: impl Into<String>) -> Self {
-        self.website_url = Some(website_url.into());
+    pub fn with_meta(mut self, meta: impl Into<ServerDetailMeta>) -> Self {
+        self.meta = Some(meta.into());
         self
     }
 }
 
 codec::object! { ServerDetail;
-    optional 0 "$schema" schema, optional 1 "_meta" meta, required 2 "description" description,
-    optional 3 "icons" icons, required 4 "name" name, optional 5 "packages" packages, optional 6 "remotes" remotes,
-    optional 7 "repository" repository, optional 8 "title" title, required 9 "version" version,
-    optional 10 "websiteUrl" website_url, ..extra
+    optional 0 "$schema" schema, required 1 "name" name, optional 2 "title" title, required 3 "description" description,
+    required 4 "version" version, optional 5 "websiteUrl" website_url, optional 6 "repository" repository,
+    optional 7 "packages" packages, optional 8 "remotes" remotes, optional 9 "icons" icons, optional 10 "_meta" meta,
+    ..extra
 }
 
 /// Metadata of a server.

@@ -41,11 +41,11 @@ codec::union! { LocalTransport blank StdioTransport;
 /// In JSON, `type` is `"sse"`. Used by [`LocalTransport`].
 #[derive(Clone, Debug, PartialEq)]
 pub struct SseTransport {
-    /// The HTTP headers of each request.
-    pub headers: Option<Vec<KeyValueInput>>,
     /// The URL of the endpoint. Names in braces are replaced: in a package, with the values of its arguments and
     /// environment variables, and otherwise with those of `variables`.
     pub url: Url,
+    /// The HTTP headers of each request.
+    pub headers: Option<Vec<KeyValueInput>>,
     /// Members that the schema does not define.
     pub extra: Extra<Self>,
 }
@@ -54,7 +54,7 @@ impl SseTransport {
     /// Creates a `SseTransport` from its required members.
     #[must_use]
     pub fn new(url: impl Into<Url>) -> Self {
-        Self { headers: None, url: url.into(), extra: Default::default() }
+        Self { url: url.into(), headers: None, extra: Default::default() }
     }
 
     /// Sets `headers`.
@@ -66,7 +66,7 @@ impl SseTransport {
 }
 
 codec::object! { SseTransport;
-    optional 0 "headers" headers, constant 1 "type" = Str("sse"), required 2 "url" url, ..extra
+    constant 0 "type" = Str("sse"), required 1 "url" url, optional 2 "headers" headers, ..extra
 }
 
 /// The server reads from its standard input and writes to its standard output.
@@ -95,11 +95,11 @@ codec::object! { StdioTransport;
 /// In JSON, `type` is `"streamable-http"`. Used by [`LocalTransport`].
 #[derive(Clone, Debug, PartialEq)]
 pub struct StreamableHttpTransport {
-    /// The HTTP headers of each request.
-    pub headers: Option<Vec<KeyValueInput>>,
     /// The URL of the endpoint. Names in braces are replaced: in a package, with the values of its arguments and
     /// environment variables, and otherwise with those of `variables`.
     pub url: Url,
+    /// The HTTP headers of each request.
+    pub headers: Option<Vec<KeyValueInput>>,
     /// Members that the schema does not define.
     pub extra: Extra<Self>,
 }
@@ -108,7 +108,7 @@ impl StreamableHttpTransport {
     /// Creates a `StreamableHttpTransport` from its required members.
     #[must_use]
     pub fn new(url: impl Into<Url>) -> Self {
-        Self { headers: None, url: url.into(), extra: Default::default() }
+        Self { url: url.into(), headers: None, extra: Default::default() }
     }
 
     /// Sets `headers`.
@@ -120,7 +120,7 @@ impl StreamableHttpTransport {
 }
 
 codec::object! { StreamableHttpTransport;
-    optional 0 "headers" headers, constant 1 "type" = Str("streamable-http"), required 2 "url" url, ..extra
+    constant 0 "type" = Str("streamable-http"), required 1 "url" url, optional 2 "headers" headers, ..extra
 }
 
 codec::serde_impls! {

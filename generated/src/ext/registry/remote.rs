@@ -35,11 +35,11 @@ codec::union! { RemoteTransport blank Sse;
 /// In JSON, `type` is `"streamable-http"`. Used by [`RemoteTransport`].
 #[derive(Clone, Debug, PartialEq)]
 pub struct RemoteTransportStreamableHttp {
-    /// The HTTP headers of each request.
-    pub headers: Option<Vec<KeyValueInput>>,
     /// The URL of the endpoint. Names in braces are replaced: in a package, with the values of its arguments and
     /// environment variables, and otherwise with those of `variables`.
     pub url: Url,
+    /// The HTTP headers of each request.
+    pub headers: Option<Vec<KeyValueInput>>,
     /// The variables in the value or URL, by name.
     pub variables: Option<Map<String, Input>>,
     /// Members that the schema does not define.
@@ -50,7 +50,7 @@ impl RemoteTransportStreamableHttp {
     /// Creates a `RemoteTransportStreamableHttp` from its required members.
     #[must_use]
     pub fn new(url: impl Into<Url>) -> Self {
-        Self { headers: None, url: url.into(), variables: None, extra: Default::default() }
+        Self { url: url.into(), headers: None, variables: None, extra: Default::default() }
     }
 
     /// Sets `headers`.
@@ -69,7 +69,7 @@ impl RemoteTransportStreamableHttp {
 }
 
 codec::object! { RemoteTransportStreamableHttp;
-    optional 0 "headers" headers, constant 1 "type" = Str("streamable-http"), required 2 "url" url,
+    constant 0 "type" = Str("streamable-http"), required 1 "url" url, optional 2 "headers" headers,
     optional 3 "variables" variables, ..extra
 }
 
@@ -78,11 +78,11 @@ codec::object! { RemoteTransportStreamableHttp;
 /// In JSON, `type` is `"sse"`. Used by [`RemoteTransport`].
 #[derive(Clone, Debug, PartialEq)]
 pub struct RemoteTransportSse {
-    /// The HTTP headers of each request.
-    pub headers: Option<Vec<KeyValueInput>>,
     /// The URL of the endpoint. Names in braces are replaced: in a package, with the values of its arguments and
     /// environment variables, and otherwise with those of `variables`.
     pub url: Url,
+    /// The HTTP headers of each request.
+    pub headers: Option<Vec<KeyValueInput>>,
     /// The variables in the value or URL, by name.
     pub variables: Option<Map<String, Input>>,
     /// Members that the schema does not define.
@@ -93,7 +93,7 @@ impl RemoteTransportSse {
     /// Creates a `RemoteTransportSse` from its required members.
     #[must_use]
     pub fn new(url: impl Into<Url>) -> Self {
-        Self { headers: None, url: url.into(), variables: None, extra: Default::default() }
+        Self { url: url.into(), headers: None, variables: None, extra: Default::default() }
     }
 
     /// Sets `headers`.
@@ -112,7 +112,7 @@ impl RemoteTransportSse {
 }
 
 codec::object! { RemoteTransportSse;
-    optional 0 "headers" headers, constant 1 "type" = Str("sse"), required 2 "url" url,
+    constant 0 "type" = Str("sse"), required 1 "url" url, optional 2 "headers" headers,
     optional 3 "variables" variables, ..extra
 }
 

@@ -11,10 +11,6 @@ use crate::{Extra, Map, codec};
 /// Used by [`KeyValueInput`], [`Remote`].
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Input {
-    /// The allowed values. If present, the user selects one of them.
-    pub choices: Option<Vec<String>>,
-    /// The value if the user supplies none. It should be valid for the input.
-    pub default: Option<String>,
     /// What the value is for, shown to the user.
     pub description: Option<String>,
     /// The kind of text that the value is.
@@ -23,8 +19,12 @@ pub struct Input {
     pub is_required: Option<bool>,
     /// Whether the value is secret, such as a password or token. Clients then store and display it securely.
     pub is_secret: Option<bool>,
+    /// The value if the user supplies none. It should be valid for the input.
+    pub default: Option<String>,
     /// A text in the empty input field, which shows the expected form of the value.
     pub placeholder: Option<String>,
+    /// The allowed values. If present, the user selects one of them.
+    pub choices: Option<Vec<String>>,
     /// The value itself. If present, users should not change it. Names in braces are replaced with the values of
     /// `variables`.
     pub value: Option<String>,
@@ -39,20 +39,6 @@ impl Input {
         Self::default()
     }
 
-    /// Sets `choices`.
-    #[must_use]
-    pub fn with_choices(mut self, choices: impl Into<Vec<String>>) -> Self {
-        self.choices = Some(choices.into());
-        self
-    }
-
-    /// Sets `default`.
-    #[must_use]
-    pub fn with_default(mut self, default: impl Into<String>) -> Self {
-        self.default = Some(default.into());
-        self
-    }
-
     /// Sets `description`.
     #[must_use]
     pub fn with_description(mut self, description: impl Into<String>) -> Self {
@@ -81,10 +67,24 @@ impl Input {
         self
     }
 
+    /// Sets `default`.
+    #[must_use]
+    pub fn with_default(mut self, default: impl Into<String>) -> Self {
+        self.default = Some(default.into());
+        self
+    }
+
     /// Sets `placeholder`.
     #[must_use]
     pub fn with_placeholder(mut self, placeholder: impl Into<String>) -> Self {
         self.placeholder = Some(placeholder.into());
+        self
+    }
+
+    /// Sets `choices`.
+    #[must_use]
+    pub fn with_choices(mut self, choices: impl Into<Vec<String>>) -> Self {
+        self.choices = Some(choices.into());
         self
     }
 
@@ -97,9 +97,9 @@ impl Input {
 }
 
 codec::object! { Input;
-    optional 0 "choices" choices, optional 1 "default" default, optional 2 "description" description,
-    optional 3 "format" format, optional 4 "isRequired" is_required, optional 5 "isSecret" is_secret,
-    optional 6 "placeholder" placeholder, optional 7 "value" value, ..extra
+    optional 0 "description" description, optional 1 "format" format, optional 2 "isRequired" is_required,
+    optional 3 "isSecret" is_secret, optional 4 "default" default, optional 5 "placeholder" placeholder,
+    optional 6 "choices" choices, optional 7 "value" value, ..extra
 }
 
 /// The kind of text that a value is.
@@ -107,18 +107,18 @@ codec::object! { Input;
 /// Used by [`Input`], [`KeyValueInput`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Format {
+    /// `"string"`: Any text.
+    String,
+    /// `"number"`: A decimal number.
+    Number,
     /// `"boolean"`: The text `true` or `false`.
     Boolean,
     /// `"filepath"`: The path of a file on the user's machine.
     Filepath,
-    /// `"number"`: A decimal number.
-    Number,
-    /// `"string"`: Any text.
-    String,
 }
 
 codec::string_enum! { Format;
-    Boolean = "boolean", Filepath = "filepath", Number = "number", String = "string",
+    String = "string", Number = "number", Boolean = "boolean", Filepath = "filepath",
 }
 
 /// A header with a value that the user supplies or the card sets.
@@ -126,10 +126,8 @@ codec::string_enum! { Format;
 /// Used by [`Remote`].
 #[derive(Clone, Debug, PartialEq)]
 pub struct KeyValueInput {
-    /// The allowed values. If present, the user selects one of them.
-    pub choices: Option<Vec<String>>,
-    /// The value if the user supplies none. It should be valid for the input.
-    pub default: Option<String>,
+    /// The name of the header.
+    pub name: String,
     /// What the value is for, shown to the user.
     pub description: Option<String>,
     /// The kind of text that the value is.
@@ -138,10 +136,12 @@ pub struct KeyValueInput {
     pub is_required: Option<bool>,
     /// Whether the value is secret, such as a password or token. Clients then store and display it securely.
     pub is_secret: Option<bool>,
-    /// The name of the header.
-    pub name: String,
+    /// The value if the user supplies none. It should be valid for the input.
+    pub default: Option<String>,
     /// A text in the empty input field, which shows the expected form of the value.
     pub placeholder: Option<String>,
+    /// The allowed values. If present, the user selects one of them.
+    pub choices: Option<Vec<String>>,
     /// The value itself. If present, users should not change it. Names in braces are replaced with the values of
     /// `variables`.
     pub value: Option<String>,
@@ -156,32 +156,18 @@ impl KeyValueInput {
     #[must_use]
     pub fn new(name: impl Into<String>) -> Self {
         Self {
-            choices: None,
-            default: None,
+            name: name.into(),
             description: None,
             format: None,
             is_required: None,
             is_secret: None,
-            name: name.into(),
+            default: None,
             placeholder: None,
+            choices: None,
             value: None,
             variables: None,
             extra: Default::default(),
         }
-    }
-
-    /// Sets `choices`.
-    #[must_use]
-    pub fn with_choices(mut self, choices: impl Into<Vec<String>>) -> Self {
-        self.choices = Some(choices.into());
-        self
-    }
-
-    /// Sets `default`.
-    #[must_use]
-    pub fn with_default(mut self, default: impl Into<String>) -> Self {
-        self.default = Some(default.into());
-        self
     }
 
     /// Sets `description`.
@@ -212,10 +198,24 @@ impl KeyValueInput {
         self
     }
 
+    /// Sets `default`.
+    #[must_use]
+    pub fn with_default(mut self, default: impl Into<String>) -> Self {
+        self.default = Some(default.into());
+        self
+    }
+
     /// Sets `placeholder`.
     #[must_use]
     pub fn with_placeholder(mut self, placeholder: impl Into<String>) -> Self {
         self.placeholder = Some(placeholder.into());
+        self
+    }
+
+    /// Sets `choices`.
+    #[must_use]
+    pub fn with_choices(mut self, choices: impl Into<Vec<String>>) -> Self {
+        self.choices = Some(choices.into());
         self
     }
 
@@ -235,9 +235,9 @@ impl KeyValueInput {
 }
 
 codec::object! { KeyValueInput;
-    optional 0 "choices" choices, optional 1 "default" default, optional 2 "description" description,
-    optional 3 "format" format, optional 4 "isRequired" is_required, optional 5 "isSecret" is_secret,
-    required 6 "name" name, optional 7 "placeholder" placeholder, optional 8 "value" value,
+    required 0 "name" name, optional 1 "description" description, optional 2 "format" format,
+    optional 3 "isRequired" is_required, optional 4 "isSecret" is_secret, optional 5 "default" default,
+    optional 6 "placeholder" placeholder, optional 7 "choices" choices, optional 8 "value" value,
     optional 9 "variables" variables, ..extra
 }
 
@@ -246,17 +246,17 @@ codec::object! { KeyValueInput;
 /// Used by [`ServerCard`].
 #[derive(Clone, Debug, PartialEq)]
 pub struct Remote {
-    /// The HTTP headers that the endpoint requires or accepts.
-    pub headers: Option<Vec<KeyValueInput>>,
-    /// The revisions of the protocol that the endpoint supports.
-    pub supported_protocol_versions: Option<Vec<String>>,
     /// The transport of the endpoint.
     pub r#type: RemoteType,
     /// The URL of the endpoint. Names in braces are replaced with the values of `variables`. It starts with `http://`,
     /// `https://` or a name in braces.
     pub url: RemoteUrl,
+    /// The HTTP headers that the endpoint requires or accepts.
+    pub headers: Option<Vec<KeyValueInput>>,
     /// The variables in `url`, by name.
     pub variables: Option<Map<String, Input>>,
+    /// The revisions of the protocol that the endpoint supports.
+    pub supported_protocol_versions: Option<Vec<String>>,
     /// Members that the schema does not define.
     pub extra: Extra<Self>,
 }
@@ -266,11 +266,11 @@ impl Remote {
     #[must_use]
     pub fn new(r#type: impl Into<RemoteType>, url: impl Into<RemoteUrl>) -> Self {
         Self {
-            headers: None,
-            supported_protocol_versions: None,
             r#type: r#type.into(),
             url: url.into(),
+            headers: None,
             variables: None,
+            supported_protocol_versions: None,
             extra: Default::default(),
         }
     }
@@ -282,24 +282,24 @@ impl Remote {
         self
     }
 
-    /// Sets `supportedProtocolVersions`.
-    #[must_use]
-    pub fn with_supported_protocol_versions(mut self, supported_protocol_versions: impl Into<Vec<String>>) -> Self {
-        self.supported_protocol_versions = Some(supported_protocol_versions.into());
-        self
-    }
-
     /// Sets `variables`.
     #[must_use]
     pub fn with_variables(mut self, variables: impl Into<Map<String, Input>>) -> Self {
         self.variables = Some(variables.into());
         self
     }
+
+    /// Sets `supportedProtocolVersions`.
+    #[must_use]
+    pub fn with_supported_protocol_versions(mut self, supported_protocol_versions: impl Into<Vec<String>>) -> Self {
+        self.supported_protocol_versions = Some(supported_protocol_versions.into());
+        self
+    }
 }
 
 codec::object! { Remote;
-    optional 0 "headers" headers, optional 1 "supportedProtocolVersions" supported_protocol_versions,
-    required 2 "type" r#type, required 3 "url" url, optional 4 "variables" variables, ..extra
+    required 0 "type" r#type, required 1 "url" url, optional 2 "headers" headers, optional 3 "variables" variables,
+    optional 4 "supportedProtocolVersions" supported_protocol_versions, ..extra
 }
 
 /// The transport of an endpoint.
@@ -307,14 +307,14 @@ codec::object! { Remote;
 /// Used by [`Remote`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum RemoteType {
-    /// `"sse"`: HTTP with server-sent events, the transport before Streamable HTTP.
-    Sse,
     /// `"streamable-http"`: Streamable HTTP.
     StreamableHttp,
+    /// `"sse"`: HTTP with server-sent events, the transport before Streamable HTTP.
+    Sse,
 }
 
 codec::string_enum! { RemoteType;
-    Sse = "sse", StreamableHttp = "streamable-http",
+    StreamableHttp = "streamable-http", Sse = "sse",
 }
 
 /// A URL that can contain names of variables in braces.
@@ -342,15 +342,15 @@ codec::checked! { RemoteUrl(String) }
 /// Used by [`ServerCard`].
 #[derive(Clone, Debug, PartialEq)]
 pub struct Repository {
+    /// The URL of the repository, for browsers and `git clone`.
+    pub url: String,
+    /// The hosting service, such as `github`. It determines how registries validate and access the repository.
+    pub source: String,
     /// The ID that the hosting service gave the repository. It survives renaming. A different ID under the same URL
     /// means that the repository was deleted and created again.
     pub id: Option<String>,
-    /// The hosting service, such as `github`. It determines how registries validate and access the repository.
-    pub source: String,
     /// The path of the server in the repository, relative to its root, for repositories with several packages.
     pub subfolder: Option<String>,
-    /// The URL of the repository, for browsers and `git clone`.
-    pub url: String,
     /// Members that the schema does not define.
     pub extra: Extra<Self>,
 }
@@ -358,8 +358,8 @@ pub struct Repository {
 impl Repository {
     /// Creates a `Repository` from its required members.
     #[must_use]
-    pub fn new(source: impl Into<String>, url: impl Into<String>) -> Self {
-        Self { id: None, source: source.into(), subfolder: None, url: url.into(), extra: Default::default() }
+    pub fn new(url: impl Into<String>, source: impl Into<String>) -> Self {
+        Self { url: url.into(), source: source.into(), id: None, subfolder: None, extra: Default::default() }
     }
 
     /// Sets `id`.
@@ -378,7 +378,7 @@ impl Repository {
 }
 
 codec::object! { Repository;
-    optional 0 "id" id, required 1 "source" source, optional 2 "subfolder" subfolder, required 3 "url" url, ..extra
+    required 0 "url" url, required 1 "source" source, optional 2 "id" id, optional 3 "subfolder" subfolder, ..extra
 }
 
 /// A description of a remote server, for discovery before a connection.
@@ -393,25 +393,25 @@ pub struct ServerCard {
     /// The URI of the schema of server cards. Its path contains the version of the format, `v1`. In JSON, it is
     /// `$schema`.
     pub schema: ServerCardSchema,
-    /// Metadata of vendors, under keys with a reverse DNS prefix. In JSON, it is `_meta`.
-    pub meta: Option<MetaObject>,
-    /// What the server does, for people, in at most 100 characters.
-    pub description: ServerCardDescription,
-    /// Icons for user interfaces, in one or more sizes. Clients that display icons support at least PNG and JPEG. Treat
-    /// icons as untrusted data.
-    pub icons: Option<Vec<Icon>>,
     /// The name of the server: a namespace in reverse DNS order, a slash, and a name.
     pub name: ServerCardName,
-    /// The endpoints of the server.
-    pub remotes: Option<Vec<Remote>>,
-    /// The repository of the server's source code.
-    pub repository: Option<Repository>,
     /// The display name, intended for people.
     pub title: Option<ServerCardTitle>,
+    /// What the server does, for people, in at most 100 characters.
+    pub description: ServerCardDescription,
     /// The version of the server, preferably a semantic version. Ranges of versions are not allowed.
     pub version: ServerCardVersion,
     /// The URL of the server's home page or documentation.
     pub website_url: Option<String>,
+    /// The repository of the server's source code.
+    pub repository: Option<Repository>,
+    /// The endpoints of the server.
+    pub remotes: Option<Vec<Remote>>,
+    /// Icons for user interfaces, in one or more sizes. Clients that display icons support at least PNG and JPEG. Treat
+    /// icons as untrusted data.
+    pub icons: Option<Vec<Icon>>,
+    /// Metadata of vendors, under keys with a reverse DNS prefix. In JSON, it is `_meta`.
+    pub meta: Option<MetaObject>,
     /// Members that the schema does not define.
     pub extra: Extra<Self>,
 }
@@ -421,51 +421,23 @@ impl ServerCard {
     #[must_use]
     pub fn new(
         schema: impl Into<ServerCardSchema>,
-        description: impl Into<ServerCardDescription>,
         name: impl Into<ServerCardName>,
+        description: impl Into<ServerCardDescription>,
         version: impl Into<ServerCardVersion>,
     ) -> Self {
         Self {
             schema: schema.into(),
-            meta: None,
-            description: description.into(),
-            icons: None,
             name: name.into(),
-            remotes: None,
-            repository: None,
             title: None,
+            description: description.into(),
             version: version.into(),
             website_url: None,
+            repository: None,
+            remotes: None,
+            icons: None,
+            meta: None,
             extra: Default::default(),
         }
-    }
-
-    /// Sets `_meta`.
-    #[must_use]
-    pub fn with_meta(mut self, meta: impl Into<MetaObject>) -> Self {
-        self.meta = Some(meta.into());
-        self
-    }
-
-    /// Sets `icons`.
-    #[must_use]
-    pub fn with_icons(mut self, icons: impl Into<Vec<Icon>>) -> Self {
-        self.icons = Some(icons.into());
-        self
-    }
-
-    /// Sets `remotes`.
-    #[must_use]
-    pub fn with_remotes(mut self, remotes: impl Into<Vec<Remote>>) -> Self {
-        self.remotes = Some(remotes.into());
-        self
-    }
-
-    /// Sets `repository`.
-    #[must_use]
-    pub fn with_repository(mut self, repository: impl Into<Repository>) -> Self {
-        self.repository = Some(repository.into());
-        self
     }
 
     /// Sets `title`.
@@ -481,12 +453,40 @@ impl ServerCard {
         self.website_url = Some(website_url.into());
         self
     }
+
+    /// Sets `repository`.
+    #[must_use]
+    pub fn with_repository(mut self, repository: impl Into<Repository>) -> Self {
+        self.repository = Some(repository.into());
+        self
+    }
+
+    /// Sets `remotes`.
+    #[must_use]
+    pub fn with_remotes(mut self, remotes: impl Into<Vec<Remote>>) -> Self {
+        self.remotes = Some(remotes.into());
+        self
+    }
+
+    /// Sets `icons`.
+    #[must_use]
+    pub fn with_icons(mut self, icons: impl Into<Vec<Icon>>) -> Self {
+        self.icons = Some(icons.into());
+        self
+    }
+
+    /// Sets `_meta`.
+    #[must_use]
+    pub fn with_meta(mut self, meta: impl Into<MetaObject>) -> Self {
+        self.meta = Some(meta.into());
+        self
+    }
 }
 
 codec::object! { ServerCard;
-    required 0 "$schema" schema, optional 1 "_meta" meta, required 2 "description" description,
-    optional 3 "icons" icons, required 4 "name" name, optional 5 "remotes" remotes, optional 6 "repository" repository,
-    optional 7 "title" title, required 8 "version" version, optional 9 "websiteUrl" website_url, ..extra
+    required 0 "$schema" schema, required 1 "name" name, optional 2 "title" title, required 3 "description" description,
+    required 4 "version" version, optional 5 "websiteUrl" website_url, optional 6 "repository" repository,
+    optional 7 "remotes" remotes, optional 8 "icons" icons, optional 9 "_meta" meta, ..extra
 }
 
 /// The URI of version 1 of the schema of server cards.

@@ -36,7 +36,7 @@ impl ReadResourceDirectoryRequest {
 }
 
 codec::object! { ReadResourceDirectoryRequest;
-    required 0 "id" id, constant 1 "jsonrpc" = Str("2.0"), constant 2 "method" = Str("resources/directory/read"),
+    constant 0 "jsonrpc" = Str("2.0"), required 1 "id" id, constant 2 "method" = Str("resources/directory/read"),
     required 3 "params" params, ..extra
 }
 
@@ -53,13 +53,13 @@ impl Request for ReadResourceDirectoryRequest {
 /// [`ReadResourceDirectoryRequest`].
 #[derive(Clone, Debug, PartialEq)]
 pub struct ReadResourceDirectoryRequestParams {
-    /// Metadata attached to the object. The protocol reserves some keys, such as those with the prefix
-    /// `io.modelcontextprotocol/` since 2025-11-25. In JSON, it is `_meta`.
-    pub meta: RequestMetaObject,
     /// The URI of the directory, without a trailing slash.
     pub uri: String,
     /// The position to continue from: the `nextCursor` of the previous page. If absent, the first page is returned.
     pub cursor: Option<String>,
+    /// Metadata attached to the object. The protocol reserves some keys, such as those with the prefix
+    /// `io.modelcontextprotocol/` since 2025-11-25. In JSON, it is `_meta`.
+    pub meta: RequestMetaObject,
     /// Members that the schema does not define.
     pub extra: Extra<Self>,
 }
@@ -67,8 +67,8 @@ pub struct ReadResourceDirectoryRequestParams {
 impl ReadResourceDirectoryRequestParams {
     /// Creates a `ReadResourceDirectoryRequestParams` from its required members.
     #[must_use]
-    pub fn new(meta: impl Into<RequestMetaObject>, uri: impl Into<String>) -> Self {
-        Self { meta: meta.into(), uri: uri.into(), cursor: None, extra: Default::default() }
+    pub fn new(uri: impl Into<String>, meta: impl Into<RequestMetaObject>) -> Self {
+        Self { uri: uri.into(), cursor: None, meta: meta.into(), extra: Default::default() }
     }
 
     /// Sets `cursor`.
@@ -80,7 +80,7 @@ impl ReadResourceDirectoryRequestParams {
 }
 
 codec::object! { ReadResourceDirectoryRequestParams;
-    required 0 "_meta" meta, required 1 "uri" uri, optional 2 "cursor" cursor, ..extra
+    required 0 "uri" uri, optional 1 "cursor" cursor, required 2 "_meta" meta, ..extra
 }
 
 /// A page of a directory's children.
@@ -90,11 +90,11 @@ codec::object! { ReadResourceDirectoryRequestParams;
 pub struct ReadResourceDirectoryResult {
     /// The direct children. Subdirectories have the MIME type `inode/directory`.
     pub resources: Vec<Resource>,
+    /// The `cursor` for requesting the next page. If absent, this is the last page.
+    pub next_cursor: Option<String>,
     /// Metadata attached to the object. The protocol reserves some keys, such as those with the prefix
     /// `io.modelcontextprotocol/` since 2025-11-25. In JSON, it is `_meta`.
     pub meta: Option<ResultMetaObject>,
-    /// The `cursor` for requesting the next page. If absent, this is the last page.
-    pub next_cursor: Option<String>,
     /// Members that the schema does not define.
     pub extra: Extra<Self>,
 }
@@ -103,14 +103,7 @@ impl ReadResourceDirectoryResult {
     /// Creates a `ReadResourceDirectoryResult` from its required members.
     #[must_use]
     pub fn new(resources: impl Into<Vec<Resource>>) -> Self {
-        Self { resources: resources.into(), meta: None, next_cursor: None, extra: Default::default() }
-    }
-
-    /// Sets `_meta`.
-    #[must_use]
-    pub fn with_meta(mut self, meta: impl Into<ResultMetaObject>) -> Self {
-        self.meta = Some(meta.into());
-        self
+        Self { resources: resources.into(), next_cursor: None, meta: None, extra: Default::default() }
     }
 
     /// Sets `nextCursor`.
@@ -119,11 +112,18 @@ impl ReadResourceDirectoryResult {
         self.next_cursor = Some(next_cursor.into());
         self
     }
+
+    /// Sets `_meta`.
+    #[must_use]
+    pub fn with_meta(mut self, meta: impl Into<ResultMetaObject>) -> Self {
+        self.meta = Some(meta.into());
+        self
+    }
 }
 
 codec::object! { ReadResourceDirectoryResult;
-    constant 0 "resultType" = Str("complete"), required 1 "resources" resources, optional 2 "_meta" meta,
-    optional 3 "nextCursor" next_cursor, ..extra
+    required 0 "resources" resources, optional 1 "nextCursor" next_cursor, constant 2 "resultType" = Str("complete"),
+    optional 3 "_meta" meta, ..extra
 }
 
 codec::serde_impls! {

@@ -35,7 +35,7 @@ impl GetSkillRequest {
 }
 
 codec::object! { GetSkillRequest;
-    required 0 "id" id, constant 1 "jsonrpc" = Str("2.0"), constant 2 "method" = Str("skills/get"),
+    constant 0 "jsonrpc" = Str("2.0"), required 1 "id" id, constant 2 "method" = Str("skills/get"),
     required 3 "params" params, ..extra
 }
 
@@ -51,11 +51,11 @@ impl Request for GetSkillRequest {
 /// The parameters of [`GetSkillRequest`] (`skills/get`). Used by [`GetSkillRequest`].
 #[derive(Clone, Debug, PartialEq)]
 pub struct GetSkillRequestParams {
+    /// The URI of the skill's `SKILL.md`.
+    pub uri: String,
     /// Metadata attached to the object. The protocol reserves some keys, such as those with the prefix
     /// `io.modelcontextprotocol/` since 2025-11-25. In JSON, it is `_meta`.
     pub meta: RequestMetaObject,
-    /// The URI of the skill's `SKILL.md`.
-    pub uri: String,
     /// Members that the schema does not define.
     pub extra: Extra<Self>,
 }
@@ -63,13 +63,13 @@ pub struct GetSkillRequestParams {
 impl GetSkillRequestParams {
     /// Creates a `GetSkillRequestParams` from its required members.
     #[must_use]
-    pub fn new(meta: impl Into<RequestMetaObject>, uri: impl Into<String>) -> Self {
-        Self { meta: meta.into(), uri: uri.into(), extra: Default::default() }
+    pub fn new(uri: impl Into<String>, meta: impl Into<RequestMetaObject>) -> Self {
+        Self { uri: uri.into(), meta: meta.into(), extra: Default::default() }
     }
 }
 
 codec::object! { GetSkillRequestParams;
-    required 0 "_meta" meta, required 1 "uri" uri, ..extra
+    required 0 "uri" uri, required 1 "_meta" meta, ..extra
 }
 
 /// The entry of a skill.
@@ -79,14 +79,14 @@ codec::object! { GetSkillRequestParams;
 pub struct GetSkillResult {
     /// The entry, as in `skills/list`.
     pub skill: Skill,
-    /// Metadata attached to the object. The protocol reserves some keys, such as those with the prefix
-    /// `io.modelcontextprotocol/` since 2025-11-25. In JSON, it is `_meta`.
-    pub meta: Option<ResultMetaObject>,
-    /// The scope of cached copies: shared by all clients, or limited to requests with the same authorization.
-    pub cache_scope: CacheScope,
     /// The number of milliseconds for which the result is fresh. It does not protect the content of files: verify each
     /// file with its digest, however fresh the result is.
     pub ttl_ms: u64,
+    /// The scope of cached copies: shared by all clients, or limited to requests with the same authorization.
+    pub cache_scope: CacheScope,
+    /// Metadata attached to the object. The protocol reserves some keys, such as those with the prefix
+    /// `io.modelcontextprotocol/` since 2025-11-25. In JSON, it is `_meta`.
+    pub meta: Option<ResultMetaObject>,
     /// Members that the schema does not define.
     pub extra: Extra<Self>,
 }
@@ -94,8 +94,8 @@ pub struct GetSkillResult {
 impl GetSkillResult {
     /// Creates a `GetSkillResult` from its required members.
     #[must_use]
-    pub fn new(skill: impl Into<Skill>, cache_scope: impl Into<CacheScope>, ttl_ms: u64) -> Self {
-        Self { skill: skill.into(), meta: None, cache_scope: cache_scope.into(), ttl_ms, extra: Default::default() }
+    pub fn new(skill: impl Into<Skill>, ttl_ms: u64, cache_scope: impl Into<CacheScope>) -> Self {
+        Self { skill: skill.into(), ttl_ms, cache_scope: cache_scope.into(), meta: None, extra: Default::default() }
     }
 
     /// Sets `_meta`.
@@ -107,8 +107,8 @@ impl GetSkillResult {
 }
 
 codec::object! { GetSkillResult;
-    constant 0 "resultType" = Str("complete"), required 1 "skill" skill, optional 2 "_meta" meta,
-    required 3 "cacheScope" cache_scope, required 4 "ttlMs" ttl_ms, ..extra
+    required 0 "skill" skill, required 1 "ttlMs" ttl_ms, required 2 "cacheScope" cache_scope,
+    constant 3 "resultType" = Str("complete"), optional 4 "_meta" meta, ..extra
 }
 
 /// Lists the skills of a server, page by page.
@@ -140,7 +140,7 @@ impl ListSkillsRequest {
 }
 
 codec::object! { ListSkillsRequest;
-    required 0 "id" id, constant 1 "jsonrpc" = Str("2.0"), constant 2 "method" = Str("skills/list"),
+    constant 0 "jsonrpc" = Str("2.0"), required 1 "id" id, constant 2 "method" = Str("skills/list"),
     required 3 "params" params, ..extra
 }
 
@@ -158,16 +158,16 @@ impl Request for ListSkillsRequest {
 pub struct ListSkillsResult {
     /// The entries of the skills. The files of a skill are never split over pages.
     pub skills: Vec<Skill>,
-    /// Metadata attached to the object. The protocol reserves some keys, such as those with the prefix
-    /// `io.modelcontextprotocol/` since 2025-11-25. In JSON, it is `_meta`.
-    pub meta: Option<ResultMetaObject>,
     /// The `cursor` for requesting the next page. If absent, this is the last page.
     pub next_cursor: Option<String>,
-    /// The scope of cached copies: shared by all clients, or limited to requests with the same authorization.
-    pub cache_scope: CacheScope,
     /// The number of milliseconds for which the result is fresh. It does not protect the content of files: verify each
     /// file with its digest, however fresh the result is.
     pub ttl_ms: u64,
+    /// The scope of cached copies: shared by all clients, or limited to requests with the same authorization.
+    pub cache_scope: CacheScope,
+    /// Metadata attached to the object. The protocol reserves some keys, such as those with the prefix
+    /// `io.modelcontextprotocol/` since 2025-11-25. In JSON, it is `_meta`.
+    pub meta: Option<ResultMetaObject>,
     /// Members that the schema does not define.
     pub extra: Extra<Self>,
 }
@@ -175,22 +175,15 @@ pub struct ListSkillsResult {
 impl ListSkillsResult {
     /// Creates a `ListSkillsResult` from its required members.
     #[must_use]
-    pub fn new(skills: impl Into<Vec<Skill>>, cache_scope: impl Into<CacheScope>, ttl_ms: u64) -> Self {
+    pub fn new(skills: impl Into<Vec<Skill>>, ttl_ms: u64, cache_scope: impl Into<CacheScope>) -> Self {
         Self {
             skills: skills.into(),
-            meta: None,
             next_cursor: None,
-            cache_scope: cache_scope.into(),
             ttl_ms,
+            cache_scope: cache_scope.into(),
+            meta: None,
             extra: Default::default(),
         }
-    }
-
-    /// Sets `_meta`.
-    #[must_use]
-    pub fn with_meta(mut self, meta: impl Into<ResultMetaObject>) -> Self {
-        self.meta = Some(meta.into());
-        self
     }
 
     /// Sets `nextCursor`.
@@ -199,11 +192,18 @@ impl ListSkillsResult {
         self.next_cursor = Some(next_cursor.into());
         self
     }
+
+    /// Sets `_meta`.
+    #[must_use]
+    pub fn with_meta(mut self, meta: impl Into<ResultMetaObject>) -> Self {
+        self.meta = Some(meta.into());
+        self
+    }
 }
 
 codec::object! { ListSkillsResult;
-    constant 0 "resultType" = Str("complete"), required 1 "skills" skills, optional 2 "_meta" meta,
-    optional 3 "nextCursor" next_cursor, required 4 "cacheScope" cache_scope, required 5 "ttlMs" ttl_ms, ..extra
+    required 0 "skills" skills, optional 1 "nextCursor" next_cursor, required 2 "ttlMs" ttl_ms,
+    required 3 "cacheScope" cache_scope, constant 4 "resultType" = Str("complete"), optional 5 "_meta" meta, ..extra
 }
 
 /// A skill: where its `SKILL.md` is, what its front matter contains, and which files belong to it.

@@ -48,9 +48,6 @@ codec::union! { TaskStatusNotificationParams2 blank Working;
 /// In JSON, `status` is `"working"`. Used by [`TaskStatusNotificationParams`], [`TaskStatusNotificationParams2`].
 #[derive(Clone, Debug, PartialEq)]
 pub struct TaskStatusNotificationParamsWorking {
-    /// Metadata attached to the object. The protocol reserves some keys, such as those with the prefix
-    /// `io.modelcontextprotocol/` since 2025-11-25. In JSON, it is `_meta`.
-    pub meta: Option<NotificationMetaObject>,
     /// The ID of the task. The server chooses it.
     pub task_id: String,
     /// A description of the status for people and models, such as the current step or the reason of a failure.
@@ -59,13 +56,16 @@ pub struct TaskStatusNotificationParamsWorking {
     pub created_at: String,
     /// The time of the last change of the task, as an ISO 8601 timestamp.
     pub last_updated_at: String,
+    /// The suggested number of milliseconds between two `tasks/get` requests. The value can change while the task runs.
+    /// If absent, the client chooses the interval.
+    pub poll_interval_ms: Option<PollIntervalMs>,
     /// The number of milliseconds after `createdAt` for which the server keeps the task. Afterwards, the server may
     /// fail the task and delete it. The value can change while the task runs. The value `null` means no limit. The
     /// member `ttlMs` is required. `None` is `null`.
     pub ttl_ms: Option<TtlMs>,
-    /// The suggested number of milliseconds between two `tasks/get` requests. The value can change while the task runs.
-    /// If absent, the client chooses the interval.
-    pub poll_interval_ms: Option<PollIntervalMs>,
+    /// Metadata attached to the object. The protocol reserves some keys, such as those with the prefix
+    /// `io.modelcontextprotocol/` since 2025-11-25. In JSON, it is `_meta`.
+    pub meta: Option<NotificationMetaObject>,
     /// Members that the schema does not define.
     pub extra: Extra<Self>,
 }
@@ -80,22 +80,15 @@ impl TaskStatusNotificationParamsWorking {
         ttl_ms: impl Into<Option<TtlMs>>,
     ) -> Self {
         Self {
-            meta: None,
             task_id: task_id.into(),
             status_message: None,
             created_at: created_at.into(),
             last_updated_at: last_updated_at.into(),
-            ttl_ms: ttl_ms.into(),
             poll_interval_ms: None,
+            ttl_ms: ttl_ms.into(),
+            meta: None,
             extra: Default::default(),
         }
-    }
-
-    /// Sets `_meta`.
-    #[must_use]
-    pub fn with_meta(mut self, meta: impl Into<NotificationMetaObject>) -> Self {
-        self.meta = Some(meta.into());
-        self
     }
 
     /// Sets `statusMessage`.
@@ -111,13 +104,19 @@ impl TaskStatusNotificationParamsWorking {
         self.poll_interval_ms = Some(poll_interval_ms.into());
         self
     }
+
+    /// Sets `_meta`.
+    #[must_use]
+    pub fn with_meta(mut self, meta: impl Into<NotificationMetaObject>) -> Self {
+        self.meta = Some(meta.into());
+        self
+    }
 }
 
 codec::object! { TaskStatusNotificationParamsWorking;
-    optional 0 "_meta" meta, required 1 "taskId" task_id, constant 2 "status" = Str("working"),
-    optional 3 "statusMessage" status_message, required 4 "createdAt" created_at,
-    required 5 "lastUpdatedAt" last_updated_at, required 6 "ttlMs" ttl_ms, optional 7 "pollIntervalMs" poll_interval_ms,
-    ..extra
+    required 0 "taskId" task_id, constant 1 "status" = Str("working"), optional 2 "statusMessage" status_message,
+    required 3 "createdAt" created_at, required 4 "lastUpdatedAt" last_updated_at,
+    optional 5 "pollIntervalMs" poll_interval_ms, required 6 "ttlMs" ttl_ms, optional 7 "_meta" meta, ..extra
 }
 
 /// The state of a task that waits for the client.
@@ -126,9 +125,6 @@ codec::object! { TaskStatusNotificationParamsWorking;
 /// [`TaskStatusNotificationParams2`].
 #[derive(Clone, Debug, PartialEq)]
 pub struct TaskStatusNotificationParamsInputRequired {
-    /// Metadata attached to the object. The protocol reserves some keys, such as those with the prefix
-    /// `io.modelcontextprotocol/` since 2025-11-25. In JSON, it is `_meta`.
-    pub meta: Option<NotificationMetaObject>,
     /// The ID of the task. The server chooses it.
     pub task_id: String,
     /// A description of the status for people and models, such as the current step or the reason of a failure.
@@ -137,16 +133,19 @@ pub struct TaskStatusNotificationParamsInputRequired {
     pub created_at: String,
     /// The time of the last change of the task, as an ISO 8601 timestamp.
     pub last_updated_at: String,
-    /// The number of milliseconds after `createdAt` for which the server keeps the task. Afterwards, the server may
-    /// fail the task and delete it. The value can change while the task runs. The value `null` means no limit. The
-    /// member `ttlMs` is required. `None` is `null`.
-    pub ttl_ms: Option<TtlMs>,
     /// The suggested number of milliseconds between two `tasks/get` requests. The value can change while the task runs.
     /// If absent, the client chooses the interval.
     pub poll_interval_ms: Option<PollIntervalMs>,
     /// All requests to the client that have no response yet. A key identifies the same request as long as the task
     /// exists, so clients can skip the keys that they have seen. Clients respond with `tasks/update`.
     pub input_requests: InputRequests,
+    /// The number of milliseconds after `createdAt` for which the server keeps the task. Afterwards, the server may
+    /// fail the task and delete it. The value can change while the task runs. The value `null` means no limit. The
+    /// member `ttlMs` is required. `None` is `null`.
+    pub ttl_ms: Option<TtlMs>,
+    /// Metadata attached to the object. The protocol reserves some keys, such as those with the prefix
+    /// `io.modelcontextprotocol/` since 2025-11-25. In JSON, it is `_meta`.
+    pub meta: Option<NotificationMetaObject>,
     /// Members that the schema does not define.
     pub extra: Extra<Self>,
 }
@@ -158,27 +157,20 @@ impl TaskStatusNotificationParamsInputRequired {
         task_id: impl Into<String>,
         created_at: impl Into<String>,
         last_updated_at: impl Into<String>,
-        ttl_ms: impl Into<Option<TtlMs>>,
         input_requests: impl Into<InputRequests>,
+        ttl_ms: impl Into<Option<TtlMs>>,
     ) -> Self {
         Self {
-            meta: None,
             task_id: task_id.into(),
             status_message: None,
             created_at: created_at.into(),
             last_updated_at: last_updated_at.into(),
-            ttl_ms: ttl_ms.into(),
             poll_interval_ms: None,
             input_requests: input_requests.into(),
+            ttl_ms: ttl_ms.into(),
+            meta: None,
             extra: Default::default(),
         }
-    }
-
-    /// Sets `_meta`.
-    #[must_use]
-    pub fn with_meta(mut self, meta: impl Into<NotificationMetaObject>) -> Self {
-        self.meta = Some(meta.into());
-        self
     }
 
     /// Sets `statusMessage`.
@@ -194,13 +186,20 @@ impl TaskStatusNotificationParamsInputRequired {
         self.poll_interval_ms = Some(poll_interval_ms.into());
         self
     }
+
+    /// Sets `_meta`.
+    #[must_use]
+    pub fn with_meta(mut self, meta: impl Into<NotificationMetaObject>) -> Self {
+        self.meta = Some(meta.into());
+        self
+    }
 }
 
 codec::object! { TaskStatusNotificationParamsInputRequired;
-    optional 0 "_meta" meta, required 1 "taskId" task_id, constant 2 "status" = Str("input_required"),
-    optional 3 "statusMessage" status_message, required 4 "createdAt" created_at,
-    required 5 "lastUpdatedAt" last_updated_at, required 6 "ttlMs" ttl_ms, optional 7 "pollIntervalMs" poll_interval_ms,
-    required 8 "inputRequests" input_requests, ..extra
+    required 0 "taskId" task_id, constant 1 "status" = Str("input_required"), optional 2 "statusMessage" status_message,
+    required 3 "createdAt" created_at, required 4 "lastUpdatedAt" last_updated_at,
+    optional 5 "pollIntervalMs" poll_interval_ms, required 6 "inputRequests" input_requests, required 7 "ttlMs" ttl_ms,
+    optional 8 "_meta" meta, ..extra
 }
 
 /// The state of a task whose request has a result.
@@ -208,9 +207,8 @@ codec::object! { TaskStatusNotificationParamsInputRequired;
 /// In JSON, `status` is `"completed"`. Used by [`TaskStatusNotificationParams`], [`TaskStatusNotificationParams2`].
 #[derive(Clone, Debug, PartialEq)]
 pub struct TaskStatusNotificationParamsCompleted {
-    /// Metadata attached to the object. The protocol reserves some keys, such as those with the prefix
-    /// `io.modelcontextprotocol/` since 2025-11-25. In JSON, it is `_meta`.
-    pub meta: Option<NotificationMetaObject>,
+    /// The result of the request.
+    pub result: crate::JsonObject,
     /// The ID of the task. The server chooses it.
     pub task_id: String,
     /// A description of the status for people and models, such as the current step or the reason of a failure.
@@ -219,15 +217,16 @@ pub struct TaskStatusNotificationParamsCompleted {
     pub created_at: String,
     /// The time of the last change of the task, as an ISO 8601 timestamp.
     pub last_updated_at: String,
+    /// The suggested number of milliseconds between two `tasks/get` requests. The value can change while the task runs.
+    /// If absent, the client chooses the interval.
+    pub poll_interval_ms: Option<PollIntervalMs>,
     /// The number of milliseconds after `createdAt` for which the server keeps the task. Afterwards, the server may
     /// fail the task and delete it. The value can change while the task runs. The value `null` means no limit. The
     /// member `ttlMs` is required. `None` is `null`.
     pub ttl_ms: Option<TtlMs>,
-    /// The suggested number of milliseconds between two `tasks/get` requests. The value can change while the task runs.
-    /// If absent, the client chooses the interval.
-    pub poll_interval_ms: Option<PollIntervalMs>,
-    /// The result of the request.
-    pub result: crate::JsonObject,
+    /// Metadata attached to the object. The protocol reserves some keys, such as those with the prefix
+    /// `io.modelcontextprotocol/` since 2025-11-25. In JSON, it is `_meta`.
+    pub meta: Option<NotificationMetaObject>,
     /// Members that the schema does not define.
     pub extra: Extra<Self>,
 }
@@ -236,30 +235,23 @@ impl TaskStatusNotificationParamsCompleted {
     /// Creates a `TaskStatusNotificationParamsCompleted` from its required members.
     #[must_use]
     pub fn new(
+        result: impl Into<crate::JsonObject>,
         task_id: impl Into<String>,
         created_at: impl Into<String>,
         last_updated_at: impl Into<String>,
         ttl_ms: impl Into<Option<TtlMs>>,
-        result: impl Into<crate::JsonObject>,
     ) -> Self {
         Self {
-            meta: None,
+            result: result.into(),
             task_id: task_id.into(),
             status_message: None,
             created_at: created_at.into(),
             last_updated_at: last_updated_at.into(),
-            ttl_ms: ttl_ms.into(),
             poll_interval_ms: None,
-            result: result.into(),
+            ttl_ms: ttl_ms.into(),
+            meta: None,
             extra: Default::default(),
         }
-    }
-
-    /// Sets `_meta`.
-    #[must_use]
-    pub fn with_meta(mut self, meta: impl Into<NotificationMetaObject>) -> Self {
-        self.meta = Some(meta.into());
-        self
     }
 
     /// Sets `statusMessage`.
@@ -275,13 +267,20 @@ impl TaskStatusNotificationParamsCompleted {
         self.poll_interval_ms = Some(poll_interval_ms.into());
         self
     }
+
+    /// Sets `_meta`.
+    #[must_use]
+    pub fn with_meta(mut self, meta: impl Into<NotificationMetaObject>) -> Self {
+        self.meta = Some(meta.into());
+        self
+    }
 }
 
 codec::object! { TaskStatusNotificationParamsCompleted;
-    optional 0 "_meta" meta, required 1 "taskId" task_id, constant 2 "status" = Str("completed"),
+    required 0 "result" result, required 1 "taskId" task_id, constant 2 "status" = Str("completed"),
     optional 3 "statusMessage" status_message, required 4 "createdAt" created_at,
-    required 5 "lastUpdatedAt" last_updated_at, required 6 "ttlMs" ttl_ms, optional 7 "pollIntervalMs" poll_interval_ms,
-    required 8 "result" result, ..extra
+    required 5 "lastUpdatedAt" last_updated_at, optional 6 "pollIntervalMs" poll_interval_ms, required 7 "ttlMs" ttl_ms,
+    optional 8 "_meta" meta, ..extra
 }
 
 /// The state of a task whose request failed.
@@ -289,9 +288,8 @@ codec::object! { TaskStatusNotificationParamsCompleted;
 /// In JSON, `status` is `"failed"`. Used by [`TaskStatusNotificationParams`], [`TaskStatusNotificationParams2`].
 #[derive(Clone, Debug, PartialEq)]
 pub struct TaskStatusNotificationParamsFailed {
-    /// Metadata attached to the object. The protocol reserves some keys, such as those with the prefix
-    /// `io.modelcontextprotocol/` since 2025-11-25. In JSON, it is `_meta`.
-    pub meta: Option<NotificationMetaObject>,
+    /// The JSON-RPC error of the request.
+    pub error: Error,
     /// The ID of the task. The server chooses it.
     pub task_id: String,
     /// A description of the status for people and models, such as the current step or the reason of a failure.
@@ -300,15 +298,16 @@ pub struct TaskStatusNotificationParamsFailed {
     pub created_at: String,
     /// The time of the last change of the task, as an ISO 8601 timestamp.
     pub last_updated_at: String,
+    /// The suggested number of milliseconds between two `tasks/get` requests. The value can change while the task runs.
+    /// If absent, the client chooses the interval.
+    pub poll_interval_ms: Option<PollIntervalMs>,
     /// The number of milliseconds after `createdAt` for which the server keeps the task. Afterwards, the server may
     /// fail the task and delete it. The value can change while the task runs. The value `null` means no limit. The
     /// member `ttlMs` is required. `None` is `null`.
     pub ttl_ms: Option<TtlMs>,
-    /// The suggested number of milliseconds between two `tasks/get` requests. The value can change while the task runs.
-    /// If absent, the client chooses the interval.
-    pub poll_interval_ms: Option<PollIntervalMs>,
-    /// The JSON-RPC error of the request.
-    pub error: Error,
+    /// Metadata attached to the object. The protocol reserves some keys, such as those with the prefix
+    /// `io.modelcontextprotocol/` since 2025-11-25. In JSON, it is `_meta`.
+    pub meta: Option<NotificationMetaObject>,
     /// Members that the schema does not define.
     pub extra: Extra<Self>,
 }
@@ -317,30 +316,23 @@ impl TaskStatusNotificationParamsFailed {
     /// Creates a `TaskStatusNotificationParamsFailed` from its required members.
     #[must_use]
     pub fn new(
+        error: impl Into<Error>,
         task_id: impl Into<String>,
         created_at: impl Into<String>,
         last_updated_at: impl Into<String>,
         ttl_ms: impl Into<Option<TtlMs>>,
-        error: impl Into<Error>,
     ) -> Self {
         Self {
-            meta: None,
+            error: error.into(),
             task_id: task_id.into(),
             status_message: None,
             created_at: created_at.into(),
             last_updated_at: last_updated_at.into(),
-            ttl_ms: ttl_ms.into(),
             poll_interval_ms: None,
-            error: error.into(),
+            ttl_ms: ttl_ms.into(),
+            meta: None,
             extra: Default::default(),
         }
-    }
-
-    /// Sets `_meta`.
-    #[must_use]
-    pub fn with_meta(mut self, meta: impl Into<NotificationMetaObject>) -> Self {
-        self.meta = Some(meta.into());
-        self
     }
 
     /// Sets `statusMessage`.
@@ -356,13 +348,20 @@ impl TaskStatusNotificationParamsFailed {
         self.poll_interval_ms = Some(poll_interval_ms.into());
         self
     }
+
+    /// Sets `_meta`.
+    #[must_use]
+    pub fn with_meta(mut self, meta: impl Into<NotificationMetaObject>) -> Self {
+        self.meta = Some(meta.into());
+        self
+    }
 }
 
 codec::object! { TaskStatusNotificationParamsFailed;
-    optional 0 "_meta" meta, required 1 "taskId" task_id, constant 2 "status" = Str("failed"),
+    required 0 "error" error, required 1 "taskId" task_id, constant 2 "status" = Str("failed"),
     optional 3 "statusMessage" status_message, required 4 "createdAt" created_at,
-    required 5 "lastUpdatedAt" last_updated_at, required 6 "ttlMs" ttl_ms, optional 7 "pollIntervalMs" poll_interval_ms,
-    required 8 "error" error, ..extra
+    required 5 "lastUpdatedAt" last_updated_at, optional 6 "pollIntervalMs" poll_interval_ms, required 7 "ttlMs" ttl_ms,
+    optional 8 "_meta" meta, ..extra
 }
 
 /// The state of a task that was cancelled.
@@ -370,9 +369,6 @@ codec::object! { TaskStatusNotificationParamsFailed;
 /// In JSON, `status` is `"cancelled"`. Used by [`TaskStatusNotificationParams`], [`TaskStatusNotificationParams2`].
 #[derive(Clone, Debug, PartialEq)]
 pub struct TaskStatusNotificationParamsCancelled {
-    /// Metadata attached to the object. The protocol reserves some keys, such as those with the prefix
-    /// `io.modelcontextprotocol/` since 2025-11-25. In JSON, it is `_meta`.
-    pub meta: Option<NotificationMetaObject>,
     /// The ID of the task. The server chooses it.
     pub task_id: String,
     /// A description of the status for people and models, such as the current step or the reason of a failure.
@@ -381,13 +377,16 @@ pub struct TaskStatusNotificationParamsCancelled {
     pub created_at: String,
     /// The time of the last change of the task, as an ISO 8601 timestamp.
     pub last_updated_at: String,
+    /// The suggested number of milliseconds between two `tasks/get` requests. The value can change while the task runs.
+    /// If absent, the client chooses the interval.
+    pub poll_interval_ms: Option<PollIntervalMs>,
     /// The number of milliseconds after `createdAt` for which the server keeps the task. Afterwards, the server may
     /// fail the task and delete it. The value can change while the task runs. The value `null` means no limit. The
     /// member `ttlMs` is required. `None` is `null`.
     pub ttl_ms: Option<TtlMs>,
-    /// The suggested number of milliseconds between two `tasks/get` requests. The value can change while the task runs.
-    /// If absent, the client chooses the interval.
-    pub poll_interval_ms: Option<PollIntervalMs>,
+    /// Metadata attached to the object. The protocol reserves some keys, such as those with the prefix
+    /// `io.modelcontextprotocol/` since 2025-11-25. In JSON, it is `_meta`.
+    pub meta: Option<NotificationMetaObject>,
     /// Members that the schema does not define.
     pub extra: Extra<Self>,
 }
@@ -402,22 +401,15 @@ impl TaskStatusNotificationParamsCancelled {
         ttl_ms: impl Into<Option<TtlMs>>,
     ) -> Self {
         Self {
-            meta: None,
             task_id: task_id.into(),
             status_message: None,
             created_at: created_at.into(),
             last_updated_at: last_updated_at.into(),
-            ttl_ms: ttl_ms.into(),
             poll_interval_ms: None,
+            ttl_ms: ttl_ms.into(),
+            meta: None,
             extra: Default::default(),
         }
-    }
-
-    /// Sets `_meta`.
-    #[must_use]
-    pub fn with_meta(mut self, meta: impl Into<NotificationMetaObject>) -> Self {
-        self.meta = Some(meta.into());
-        self
     }
 
     /// Sets `statusMessage`.
@@ -433,13 +425,19 @@ impl TaskStatusNotificationParamsCancelled {
         self.poll_interval_ms = Some(poll_interval_ms.into());
         self
     }
+
+    /// Sets `_meta`.
+    #[must_use]
+    pub fn with_meta(mut self, meta: impl Into<NotificationMetaObject>) -> Self {
+        self.meta = Some(meta.into());
+        self
+    }
 }
 
 codec::object! { TaskStatusNotificationParamsCancelled;
-    optional 0 "_meta" meta, required 1 "taskId" task_id, constant 2 "status" = Str("cancelled"),
-    optional 3 "statusMessage" status_message, required 4 "createdAt" created_at,
-    required 5 "lastUpdatedAt" last_updated_at, required 6 "ttlMs" ttl_ms, optional 7 "pollIntervalMs" poll_interval_ms,
-    ..extra
+    required 0 "taskId" task_id, constant 1 "status" = Str("cancelled"), optional 2 "statusMessage" status_message,
+    required 3 "createdAt" created_at, required 4 "lastUpdatedAt" last_updated_at,
+    optional 5 "pollIntervalMs" poll_interval_ms, required 6 "ttlMs" ttl_ms, optional 7 "_meta" meta, ..extra
 }
 
 /// Reports the complete state of a task after a change.

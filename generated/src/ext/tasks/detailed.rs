@@ -19,13 +19,13 @@ pub struct CancelledTask {
     pub created_at: String,
     /// The time of the last change of the task, as an ISO 8601 timestamp.
     pub last_updated_at: String,
+    /// The suggested number of milliseconds between two `tasks/get` requests. The value can change while the task runs.
+    /// If absent, the client chooses the interval.
+    pub poll_interval_ms: Option<PollIntervalMs>,
     /// The number of milliseconds after `createdAt` for which the server keeps the task. Afterwards, the server may
     /// fail the task and delete it. The value can change while the task runs. The value `null` means no limit. The
     /// member `ttlMs` is required. `None` is `null`.
     pub ttl_ms: Option<TtlMs>,
-    /// The suggested number of milliseconds between two `tasks/get` requests. The value can change while the task runs.
-    /// If absent, the client chooses the interval.
-    pub poll_interval_ms: Option<PollIntervalMs>,
     /// Members that the schema does not define.
     pub extra: Extra<Self>,
 }
@@ -44,8 +44,8 @@ impl CancelledTask {
             status_message: None,
             created_at: created_at.into(),
             last_updated_at: last_updated_at.into(),
-            ttl_ms: ttl_ms.into(),
             poll_interval_ms: None,
+            ttl_ms: ttl_ms.into(),
             extra: Default::default(),
         }
     }
@@ -67,8 +67,8 @@ impl CancelledTask {
 
 codec::object! { CancelledTask;
     required 0 "taskId" task_id, constant 1 "status" = Str("cancelled"), optional 2 "statusMessage" status_message,
-    required 3 "createdAt" created_at, required 4 "lastUpdatedAt" last_updated_at, required 5 "ttlMs" ttl_ms,
-    optional 6 "pollIntervalMs" poll_interval_ms, ..extra
+    required 3 "createdAt" created_at, required 4 "lastUpdatedAt" last_updated_at,
+    optional 5 "pollIntervalMs" poll_interval_ms, required 6 "ttlMs" ttl_ms, ..extra
 }
 
 /// A task whose request has a result.
@@ -76,6 +76,8 @@ codec::object! { CancelledTask;
 /// In JSON, `status` is `"completed"`. Used by [`DetailedTask`].
 #[derive(Clone, Debug, PartialEq)]
 pub struct CompletedTask {
+    /// The result of the request: for `tools/call`, the result of the tool.
+    pub result: crate::JsonObject,
     /// The ID of the task. The server chooses it.
     pub task_id: String,
     /// A description of the status for people and models, such as the current step or the reason of a failure.
@@ -84,15 +86,13 @@ pub struct CompletedTask {
     pub created_at: String,
     /// The time of the last change of the task, as an ISO 8601 timestamp.
     pub last_updated_at: String,
+    /// The suggested number of milliseconds between two `tasks/get` requests. The value can change while the task runs.
+    /// If absent, the client chooses the interval.
+    pub poll_interval_ms: Option<PollIntervalMs>,
     /// The number of milliseconds after `createdAt` for which the server keeps the task. Afterwards, the server may
     /// fail the task and delete it. The value can change while the task runs. The value `null` means no limit. The
     /// member `ttlMs` is required. `None` is `null`.
     pub ttl_ms: Option<TtlMs>,
-    /// The suggested number of milliseconds between two `tasks/get` requests. The value can change while the task runs.
-    /// If absent, the client chooses the interval.
-    pub poll_interval_ms: Option<PollIntervalMs>,
-    /// The result of the request: for `tools/call`, the result of the tool.
-    pub result: crate::JsonObject,
     /// Members that the schema does not define.
     pub extra: Extra<Self>,
 }
@@ -101,20 +101,20 @@ impl CompletedTask {
     /// Creates a `CompletedTask` from its required members.
     #[must_use]
     pub fn new(
+        result: impl Into<crate::JsonObject>,
         task_id: impl Into<String>,
         created_at: impl Into<String>,
         last_updated_at: impl Into<String>,
         ttl_ms: impl Into<Option<TtlMs>>,
-        result: impl Into<crate::JsonObject>,
     ) -> Self {
         Self {
+            result: result.into(),
             task_id: task_id.into(),
             status_message: None,
             created_at: created_at.into(),
             last_updated_at: last_updated_at.into(),
-            ttl_ms: ttl_ms.into(),
             poll_interval_ms: None,
-            result: result.into(),
+            ttl_ms: ttl_ms.into(),
             extra: Default::default(),
         }
     }
@@ -135,9 +135,10 @@ impl CompletedTask {
 }
 
 codec::object! { CompletedTask;
-    required 0 "taskId" task_id, constant 1 "status" = Str("completed"), optional 2 "statusMessage" status_message,
-    required 3 "createdAt" created_at, required 4 "lastUpdatedAt" last_updated_at, required 5 "ttlMs" ttl_ms,
-    optional 6 "pollIntervalMs" poll_interval_ms, required 7 "result" result, ..extra
+    required 0 "result" result, required 1 "taskId" task_id, constant 2 "status" = Str("completed"),
+    optional 3 "statusMessage" status_message, required 4 "createdAt" created_at,
+    required 5 "lastUpdatedAt" last_updated_at, optional 6 "pollIntervalMs" poll_interval_ms, required 7 "ttlMs" ttl_ms,
+    ..extra
 }
 
 /// The state of a task, with the members that its status requires.
@@ -180,6 +181,8 @@ codec::union! { DetailedTask blank CancelledTask;
 /// In JSON, `status` is `"failed"`. Used by [`DetailedTask`].
 #[derive(Clone, Debug, PartialEq)]
 pub struct FailedTask {
+    /// The JSON-RPC error of the request.
+    pub error: Error,
     /// The ID of the task. The server chooses it.
     pub task_id: String,
     /// A description of the status for people and models, such as the current step or the reason of a failure.
@@ -188,15 +191,13 @@ pub struct FailedTask {
     pub created_at: String,
     /// The time of the last change of the task, as an ISO 8601 timestamp.
     pub last_updated_at: String,
+    /// The suggested number of milliseconds between two `tasks/get` requests. The value can change while the task runs.
+    /// If absent, the client chooses the interval.
+    pub poll_interval_ms: Option<PollIntervalMs>,
     /// The number of milliseconds after `createdAt` for which the server keeps the task. Afterwards, the server may
     /// fail the task and delete it. The value can change while the task runs. The value `null` means no limit. The
     /// member `ttlMs` is required. `None` is `null`.
     pub ttl_ms: Option<TtlMs>,
-    /// The suggested number of milliseconds between two `tasks/get` requests. The value can change while the task runs.
-    /// If absent, the client chooses the interval.
-    pub poll_interval_ms: Option<PollIntervalMs>,
-    /// The JSON-RPC error of the request.
-    pub error: Error,
     /// Members that the schema does not define.
     pub extra: Extra<Self>,
 }
@@ -205,20 +206,20 @@ impl FailedTask {
     /// Creates a `FailedTask` from its required members.
     #[must_use]
     pub fn new(
+        error: impl Into<Error>,
         task_id: impl Into<String>,
         created_at: impl Into<String>,
         last_updated_at: impl Into<String>,
         ttl_ms: impl Into<Option<TtlMs>>,
-        error: impl Into<Error>,
     ) -> Self {
         Self {
+            error: error.into(),
             task_id: task_id.into(),
             status_message: None,
             created_at: created_at.into(),
             last_updated_at: last_updated_at.into(),
-            ttl_ms: ttl_ms.into(),
             poll_interval_ms: None,
-            error: error.into(),
+            ttl_ms: ttl_ms.into(),
             extra: Default::default(),
         }
     }
@@ -239,9 +240,10 @@ impl FailedTask {
 }
 
 codec::object! { FailedTask;
-    required 0 "taskId" task_id, constant 1 "status" = Str("failed"), optional 2 "statusMessage" status_message,
-    required 3 "createdAt" created_at, required 4 "lastUpdatedAt" last_updated_at, required 5 "ttlMs" ttl_ms,
-    optional 6 "pollIntervalMs" poll_interval_ms, required 7 "error" error, ..extra
+    required 0 "error" error, required 1 "taskId" task_id, constant 2 "status" = Str("failed"),
+    optional 3 "statusMessage" status_message, required 4 "createdAt" created_at,
+    required 5 "lastUpdatedAt" last_updated_at, optional 6 "pollIntervalMs" poll_interval_ms, required 7 "ttlMs" ttl_ms,
+    ..extra
 }
 
 /// A task that waits for the client.
@@ -257,16 +259,16 @@ pub struct InputRequiredTask {
     pub created_at: String,
     /// The time of the last change of the task, as an ISO 8601 timestamp.
     pub last_updated_at: String,
-    /// The number of milliseconds after `createdAt` for which the server keeps the task. Afterwards, the server may
-    /// fail the task and delete it. The value can change while the task runs. The value `null` means no limit. The
-    /// member `ttlMs` is required. `None` is `null`.
-    pub ttl_ms: Option<TtlMs>,
     /// The suggested number of milliseconds between two `tasks/get` requests. The value can change while the task runs.
     /// If absent, the client chooses the interval.
     pub poll_interval_ms: Option<PollIntervalMs>,
     /// All requests to the client that have no response yet. A key identifies the same request as long as the task
     /// exists, so clients can skip the keys that they have seen. Clients respond with `tasks/update`.
     pub input_requests: InputRequests,
+    /// The number of milliseconds after `createdAt` for which the server keeps the task. Afterwards, the server may
+    /// fail the task and delete it. The value can change while the task runs. The value `null` means no limit. The
+    /// member `ttlMs` is required. `None` is `null`.
+    pub ttl_ms: Option<TtlMs>,
     /// Members that the schema does not define.
     pub extra: Extra<Self>,
 }
@@ -278,17 +280,17 @@ impl InputRequiredTask {
         task_id: impl Into<String>,
         created_at: impl Into<String>,
         last_updated_at: impl Into<String>,
-        ttl_ms: impl Into<Option<TtlMs>>,
         input_requests: impl Into<InputRequests>,
+        ttl_ms: impl Into<Option<TtlMs>>,
     ) -> Self {
         Self {
             task_id: task_id.into(),
             status_message: None,
             created_at: created_at.into(),
             last_updated_at: last_updated_at.into(),
-            ttl_ms: ttl_ms.into(),
             poll_interval_ms: None,
             input_requests: input_requests.into(),
+            ttl_ms: ttl_ms.into(),
             extra: Default::default(),
         }
     }
@@ -310,8 +312,9 @@ impl InputRequiredTask {
 
 codec::object! { InputRequiredTask;
     required 0 "taskId" task_id, constant 1 "status" = Str("input_required"), optional 2 "statusMessage" status_message,
-    required 3 "createdAt" created_at, required 4 "lastUpdatedAt" last_updated_at, required 5 "ttlMs" ttl_ms,
-    optional 6 "pollIntervalMs" poll_interval_ms, required 7 "inputRequests" input_requests, ..extra
+    required 3 "createdAt" created_at, required 4 "lastUpdatedAt" last_updated_at,
+    optional 5 "pollIntervalMs" poll_interval_ms, required 6 "inputRequests" input_requests, required 7 "ttlMs" ttl_ms,
+    ..extra
 }
 
 /// A task whose request is in progress.
@@ -327,13 +330,13 @@ pub struct WorkingTask {
     pub created_at: String,
     /// The time of the last change of the task, as an ISO 8601 timestamp.
     pub last_updated_at: String,
+    /// The suggested number of milliseconds between two `tasks/get` requests. The value can change while the task runs.
+    /// If absent, the client chooses the interval.
+    pub poll_interval_ms: Option<PollIntervalMs>,
     /// The number of milliseconds after `createdAt` for which the server keeps the task. Afterwards, the server may
     /// fail the task and delete it. The value can change while the task runs. The value `null` means no limit. The
     /// member `ttlMs` is required. `None` is `null`.
     pub ttl_ms: Option<TtlMs>,
-    /// The suggested number of milliseconds between two `tasks/get` requests. The value can change while the task runs.
-    /// If absent, the client chooses the interval.
-    pub poll_interval_ms: Option<PollIntervalMs>,
     /// Members that the schema does not define.
     pub extra: Extra<Self>,
 }
@@ -352,8 +355,8 @@ impl WorkingTask {
             status_message: None,
             created_at: created_at.into(),
             last_updated_at: last_updated_at.into(),
-            ttl_ms: ttl_ms.into(),
             poll_interval_ms: None,
+            ttl_ms: ttl_ms.into(),
             extra: Default::default(),
         }
     }
@@ -375,8 +378,8 @@ impl WorkingTask {
 
 codec::object! { WorkingTask;
     required 0 "taskId" task_id, constant 1 "status" = Str("working"), optional 2 "statusMessage" status_message,
-    required 3 "createdAt" created_at, required 4 "lastUpdatedAt" last_updated_at, required 5 "ttlMs" ttl_ms,
-    optional 6 "pollIntervalMs" poll_interval_ms, ..extra
+    required 3 "createdAt" created_at, required 4 "lastUpdatedAt" last_updated_at,
+    optional 5 "pollIntervalMs" poll_interval_ms, required 6 "ttlMs" ttl_ms, ..extra
 }
 
 codec::serde_impls! {

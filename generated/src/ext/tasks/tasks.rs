@@ -35,7 +35,7 @@ impl CancelTaskRequest {
 }
 
 codec::object! { CancelTaskRequest;
-    required 0 "id" id, constant 1 "jsonrpc" = Str("2.0"), constant 2 "method" = Str("tasks/cancel"),
+    constant 0 "jsonrpc" = Str("2.0"), required 1 "id" id, constant 2 "method" = Str("tasks/cancel"),
     required 3 "params" params, ..extra
 }
 
@@ -74,7 +74,7 @@ impl CancelTaskResult {
 }
 
 codec::object! { CancelTaskResult;
-    optional 0 "_meta" meta, constant 1 "resultType" = Str("complete"), ..extra
+    constant 0 "resultType" = Str("complete"), optional 1 "_meta" meta, ..extra
 }
 
 /// The result of a tool call that runs as a task.
@@ -85,9 +85,6 @@ codec::object! { CancelTaskResult;
 /// In JSON, `resultType` is `"task"`.
 #[derive(Clone, Debug, PartialEq)]
 pub struct CreateTaskResult {
-    /// Metadata attached to the object. The protocol reserves some keys, such as those with the prefix
-    /// `io.modelcontextprotocol/` since 2025-11-25. In JSON, it is `_meta`.
-    pub meta: Option<ResultMetaObject>,
     /// The ID of the task. The server chooses it.
     pub task_id: String,
     /// The status of the task.
@@ -98,13 +95,16 @@ pub struct CreateTaskResult {
     pub created_at: String,
     /// The time of the last change of the task, as an ISO 8601 timestamp.
     pub last_updated_at: String,
+    /// The suggested number of milliseconds between two `tasks/get` requests. The value can change while the task runs.
+    /// If absent, the client chooses the interval.
+    pub poll_interval_ms: Option<PollIntervalMs>,
     /// The number of milliseconds after `createdAt` for which the server keeps the task. Afterwards, the server may
     /// fail the task and delete it. The value can change while the task runs. The value `null` means no limit. The
     /// member `ttlMs` is required. `None` is `null`.
     pub ttl_ms: Option<TtlMs>,
-    /// The suggested number of milliseconds between two `tasks/get` requests. The value can change while the task runs.
-    /// If absent, the client chooses the interval.
-    pub poll_interval_ms: Option<PollIntervalMs>,
+    /// Metadata attached to the object. The protocol reserves some keys, such as those with the prefix
+    /// `io.modelcontextprotocol/` since 2025-11-25. In JSON, it is `_meta`.
+    pub meta: Option<ResultMetaObject>,
     /// Members that the schema does not define.
     pub extra: Extra<Self>,
 }
@@ -120,23 +120,16 @@ impl CreateTaskResult {
         ttl_ms: impl Into<Option<TtlMs>>,
     ) -> Self {
         Self {
-            meta: None,
             task_id: task_id.into(),
             status: status.into(),
             status_message: None,
             created_at: created_at.into(),
             last_updated_at: last_updated_at.into(),
-            ttl_ms: ttl_ms.into(),
             poll_interval_ms: None,
+            ttl_ms: ttl_ms.into(),
+            meta: None,
             extra: Default::default(),
         }
-    }
-
-    /// Sets `_meta`.
-    #[must_use]
-    pub fn with_meta(mut self, meta: impl Into<ResultMetaObject>) -> Self {
-        self.meta = Some(meta.into());
-        self
     }
 
     /// Sets `statusMessage`.
@@ -152,13 +145,20 @@ impl CreateTaskResult {
         self.poll_interval_ms = Some(poll_interval_ms.into());
         self
     }
+
+    /// Sets `_meta`.
+    #[must_use]
+    pub fn with_meta(mut self, meta: impl Into<ResultMetaObject>) -> Self {
+        self.meta = Some(meta.into());
+        self
+    }
 }
 
 codec::object! { CreateTaskResult;
-    optional 0 "_meta" meta, constant 1 "resultType" = Str("task"), required 2 "taskId" task_id,
-    required 3 "status" status, optional 4 "statusMessage" status_message, required 5 "createdAt" created_at,
-    required 6 "lastUpdatedAt" last_updated_at, required 7 "ttlMs" ttl_ms, optional 8 "pollIntervalMs" poll_interval_ms,
-    ..extra
+    required 0 "taskId" task_id, required 1 "status" status, optional 2 "statusMessage" status_message,
+    required 3 "createdAt" created_at, required 4 "lastUpdatedAt" last_updated_at,
+    optional 5 "pollIntervalMs" poll_interval_ms, required 6 "ttlMs" ttl_ms, constant 7 "resultType" = Str("task"),
+    optional 8 "_meta" meta, ..extra
 }
 
 /// Returns the current state of a task, with its result, its error or its open input requests.
@@ -190,7 +190,7 @@ impl GetTaskRequest {
 }
 
 codec::object! { GetTaskRequest;
-    required 0 "id" id, constant 1 "jsonrpc" = Str("2.0"), constant 2 "method" = Str("tasks/get"),
+    constant 0 "jsonrpc" = Str("2.0"), required 1 "id" id, constant 2 "method" = Str("tasks/get"),
     required 3 "params" params, ..extra
 }
 
@@ -312,12 +312,12 @@ codec::object! { UpdateTaskRequestParams;
 /// The members that all results have.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Result {
-    /// Metadata attached to the object. The protocol reserves some keys, such as those with the prefix
-    /// `io.modelcontextprotocol/` since 2025-11-25. In JSON, it is `_meta`.
-    pub meta: Option<ResultMetaObject>,
     /// The kind of result: `complete` for a final result, or `input_required` if the server needs more input first.
     /// Servers of older revisions omit it, and clients must then treat the result as `complete`.
     pub result_type: String,
+    /// Metadata attached to the object. The protocol reserves some keys, such as those with the prefix
+    /// `io.modelcontextprotocol/` since 2025-11-25. In JSON, it is `_meta`.
+    pub meta: Option<ResultMetaObject>,
     /// Members that the schema does not define.
     pub extra: Extra<Self>,
 }
@@ -326,7 +326,7 @@ impl Result {
     /// Creates a `Result` from its required members.
     #[must_use]
     pub fn new(result_type: impl Into<String>) -> Self {
-        Self { meta: None, result_type: result_type.into(), extra: Default::default() }
+        Self { result_type: result_type.into(), meta: None, extra: Default::default() }
     }
 
     /// Sets `_meta`.
@@ -338,17 +338,14 @@ impl Result {
 }
 
 codec::object! { Result;
-    optional 0 "_meta" meta, required 1 "resultType" result_type, ..extra
+    required 0 "resultType" result_type, optional 1 "_meta" meta, ..extra
 }
 
 /// The state of a task whose request is in progress.
 ///
-/// In JSON, `resultType` is `"complete"` and `status` is `"working"`. Used by [`GetTaskResult`].
+/// In JSON, `status` is `"working"` and `resultType` is `"complete"`. Used by [`GetTaskResult`].
 #[derive(Clone, Debug, PartialEq)]
 pub struct GetTaskResultComplete {
-    /// Metadata attached to the object. The protocol reserves some keys, such as those with the prefix
-    /// `io.modelcontextprotocol/` since 2025-11-25. In JSON, it is `_meta`.
-    pub meta: Option<ResultMetaObject>,
     /// The ID of the task. The server chooses it.
     pub task_id: String,
     /// A description of the status for people and models, such as the current step or the reason of a failure.
@@ -357,13 +354,16 @@ pub struct GetTaskResultComplete {
     pub created_at: String,
     /// The time of the last change of the task, as an ISO 8601 timestamp.
     pub last_updated_at: String,
+    /// The suggested number of milliseconds between two `tasks/get` requests. The value can change while the task runs.
+    /// If absent, the client chooses the interval.
+    pub poll_interval_ms: Option<PollIntervalMs>,
     /// The number of milliseconds after `createdAt` for which the server keeps the task. Afterwards, the server may
     /// fail the task and delete it. The value can change while the task runs. The value `null` means no limit. The
     /// member `ttlMs` is required. `None` is `null`.
     pub ttl_ms: Option<TtlMs>,
-    /// The suggested number of milliseconds between two `tasks/get` requests. The value can change while the task runs.
-    /// If absent, the client chooses the interval.
-    pub poll_interval_ms: Option<PollIntervalMs>,
+    /// Metadata attached to the object. The protocol reserves some keys, such as those with the prefix
+    /// `io.modelcontextprotocol/` since 2025-11-25. In JSON, it is `_meta`.
+    pub meta: Option<ResultMetaObject>,
     /// Members that the schema does not define.
     pub extra: Extra<Self>,
 }
@@ -378,22 +378,15 @@ impl GetTaskResultComplete {
         ttl_ms: impl Into<Option<TtlMs>>,
     ) -> Self {
         Self {
-            meta: None,
             task_id: task_id.into(),
             status_message: None,
             created_at: created_at.into(),
             last_updated_at: last_updated_at.into(),
-            ttl_ms: ttl_ms.into(),
             poll_interval_ms: None,
+            ttl_ms: ttl_ms.into(),
+            meta: None,
             extra: Default::default(),
         }
-    }
-
-    /// Sets `_meta`.
-    #[must_use]
-    pub fn with_meta(mut self, meta: impl Into<ResultMetaObject>) -> Self {
-        self.meta = Some(meta.into());
-        self
     }
 
     /// Sets `statusMessage`.
@@ -409,23 +402,27 @@ impl GetTaskResultComplete {
         self.poll_interval_ms = Some(poll_interval_ms.into());
         self
     }
+
+    /// Sets `_meta`.
+    #[must_use]
+    pub fn with_meta(mut self, meta: impl Into<ResultMetaObject>) -> Self {
+        self.meta = Some(meta.into());
+        self
+    }
 }
 
 codec::object! { GetTaskResultComplete;
-    optional 0 "_meta" meta, constant 1 "resultType" = Str("complete"), required 2 "taskId" task_id,
-    constant 3 "status" = Str("working"), optional 4 "statusMessage" status_message, required 5 "createdAt" created_at,
-    required 6 "lastUpdatedAt" last_updated_at, required 7 "ttlMs" ttl_ms, optional 8 "pollIntervalMs" poll_interval_ms,
-    ..extra
+    required 0 "taskId" task_id, constant 1 "status" = Str("working"), optional 2 "statusMessage" status_message,
+    required 3 "createdAt" created_at, required 4 "lastUpdatedAt" last_updated_at,
+    optional 5 "pollIntervalMs" poll_interval_ms, required 6 "ttlMs" ttl_ms, constant 7 "resultType" = Str("complete"),
+    optional 8 "_meta" meta, ..extra
 }
 
 /// The state of a task that waits for the client.
 ///
-/// In JSON, `resultType` is `"complete"` and `status` is `"input_required"`. Used by [`GetTaskResult`].
+/// In JSON, `status` is `"input_required"` and `resultType` is `"complete"`. Used by [`GetTaskResult`].
 #[derive(Clone, Debug, PartialEq)]
 pub struct GetTaskResultComplete2 {
-    /// Metadata attached to the object. The protocol reserves some keys, such as those with the prefix
-    /// `io.modelcontextprotocol/` since 2025-11-25. In JSON, it is `_meta`.
-    pub meta: Option<ResultMetaObject>,
     /// The ID of the task. The server chooses it.
     pub task_id: String,
     /// A description of the status for people and models, such as the current step or the reason of a failure.
@@ -434,16 +431,19 @@ pub struct GetTaskResultComplete2 {
     pub created_at: String,
     /// The time of the last change of the task, as an ISO 8601 timestamp.
     pub last_updated_at: String,
-    /// The number of milliseconds after `createdAt` for which the server keeps the task. Afterwards, the server may
-    /// fail the task and delete it. The value can change while the task runs. The value `null` means no limit. The
-    /// member `ttlMs` is required. `None` is `null`.
-    pub ttl_ms: Option<TtlMs>,
     /// The suggested number of milliseconds between two `tasks/get` requests. The value can change while the task runs.
     /// If absent, the client chooses the interval.
     pub poll_interval_ms: Option<PollIntervalMs>,
     /// All requests to the client that have no response yet. A key identifies the same request as long as the task
     /// exists, so clients can skip the keys that they have seen. Clients respond with `tasks/update`.
     pub input_requests: InputRequests,
+    /// The number of milliseconds after `createdAt` for which the server keeps the task. Afterwards, the server may
+    /// fail the task and delete it. The value can change while the task runs. The value `null` means no limit. The
+    /// member `ttlMs` is required. `None` is `null`.
+    pub ttl_ms: Option<TtlMs>,
+    /// Metadata attached to the object. The protocol reserves some keys, such as those with the prefix
+    /// `io.modelcontextprotocol/` since 2025-11-25. In JSON, it is `_meta`.
+    pub meta: Option<ResultMetaObject>,
     /// Members that the schema does not define.
     pub extra: Extra<Self>,
 }
@@ -455,27 +455,20 @@ impl GetTaskResultComplete2 {
         task_id: impl Into<String>,
         created_at: impl Into<String>,
         last_updated_at: impl Into<String>,
-        ttl_ms: impl Into<Option<TtlMs>>,
         input_requests: impl Into<InputRequests>,
+        ttl_ms: impl Into<Option<TtlMs>>,
     ) -> Self {
         Self {
-            meta: None,
             task_id: task_id.into(),
             status_message: None,
             created_at: created_at.into(),
             last_updated_at: last_updated_at.into(),
-            ttl_ms: ttl_ms.into(),
             poll_interval_ms: None,
             input_requests: input_requests.into(),
+            ttl_ms: ttl_ms.into(),
+            meta: None,
             extra: Default::default(),
         }
-    }
-
-    /// Sets `_meta`.
-    #[must_use]
-    pub fn with_meta(mut self, meta: impl Into<ResultMetaObject>) -> Self {
-        self.meta = Some(meta.into());
-        self
     }
 
     /// Sets `statusMessage`.
@@ -491,23 +484,29 @@ impl GetTaskResultComplete2 {
         self.poll_interval_ms = Some(poll_interval_ms.into());
         self
     }
+
+    /// Sets `_meta`.
+    #[must_use]
+    pub fn with_meta(mut self, meta: impl Into<ResultMetaObject>) -> Self {
+        self.meta = Some(meta.into());
+        self
+    }
 }
 
 codec::object! { GetTaskResultComplete2;
-    optional 0 "_meta" meta, constant 1 "resultType" = Str("complete"), required 2 "taskId" task_id,
-    constant 3 "status" = Str("input_required"), optional 4 "statusMessage" status_message,
-    required 5 "createdAt" created_at, required 6 "lastUpdatedAt" last_updated_at, required 7 "ttlMs" ttl_ms,
-    optional 8 "pollIntervalMs" poll_interval_ms, required 9 "inputRequests" input_requests, ..extra
+    required 0 "taskId" task_id, constant 1 "status" = Str("input_required"), optional 2 "statusMessage" status_message,
+    required 3 "createdAt" created_at, required 4 "lastUpdatedAt" last_updated_at,
+    optional 5 "pollIntervalMs" poll_interval_ms, required 6 "inputRequests" input_requests, required 7 "ttlMs" ttl_ms,
+    constant 8 "resultType" = Str("complete"), optional 9 "_meta" meta, ..extra
 }
 
 /// The state of a task whose request has a result.
 ///
-/// In JSON, `resultType` is `"complete"` and `status` is `"completed"`. Used by [`GetTaskResult`].
+/// In JSON, `status` is `"completed"` and `resultType` is `"complete"`. Used by [`GetTaskResult`].
 #[derive(Clone, Debug, PartialEq)]
 pub struct GetTaskResultComplete3 {
-    /// Metadata attached to the object. The protocol reserves some keys, such as those with the prefix
-    /// `io.modelcontextprotocol/` since 2025-11-25. In JSON, it is `_meta`.
-    pub meta: Option<ResultMetaObject>,
+    /// The result of the request.
+    pub result: crate::JsonObject,
     /// The ID of the task. The server chooses it.
     pub task_id: String,
     /// A description of the status for people and models, such as the current step or the reason of a failure.
@@ -516,15 +515,16 @@ pub struct GetTaskResultComplete3 {
     pub created_at: String,
     /// The time of the last change of the task, as an ISO 8601 timestamp.
     pub last_updated_at: String,
+    /// The suggested number of milliseconds between two `tasks/get` requests. The value can change while the task runs.
+    /// If absent, the client chooses the interval.
+    pub poll_interval_ms: Option<PollIntervalMs>,
     /// The number of milliseconds after `createdAt` for which the server keeps the task. Afterwards, the server may
     /// fail the task and delete it. The value can change while the task runs. The value `null` means no limit. The
     /// member `ttlMs` is required. `None` is `null`.
     pub ttl_ms: Option<TtlMs>,
-    /// The suggested number of milliseconds between two `tasks/get` requests. The value can change while the task runs.
-    /// If absent, the client chooses the interval.
-    pub poll_interval_ms: Option<PollIntervalMs>,
-    /// The result of the request.
-    pub result: crate::JsonObject,
+    /// Metadata attached to the object. The protocol reserves some keys, such as those with the prefix
+    /// `io.modelcontextprotocol/` since 2025-11-25. In JSON, it is `_meta`.
+    pub meta: Option<ResultMetaObject>,
     /// Members that the schema does not define.
     pub extra: Extra<Self>,
 }
@@ -533,30 +533,23 @@ impl GetTaskResultComplete3 {
     /// Creates a `GetTaskResultComplete3` from its required members.
     #[must_use]
     pub fn new(
+        result: impl Into<crate::JsonObject>,
         task_id: impl Into<String>,
         created_at: impl Into<String>,
         last_updated_at: impl Into<String>,
         ttl_ms: impl Into<Option<TtlMs>>,
-        result: impl Into<crate::JsonObject>,
     ) -> Self {
         Self {
-            meta: None,
+            result: result.into(),
             task_id: task_id.into(),
             status_message: None,
             created_at: created_at.into(),
             last_updated_at: last_updated_at.into(),
-            ttl_ms: ttl_ms.into(),
             poll_interval_ms: None,
-            result: result.into(),
+            ttl_ms: ttl_ms.into(),
+            meta: None,
             extra: Default::default(),
         }
-    }
-
-    /// Sets `_meta`.
-    #[must_use]
-    pub fn with_meta(mut self, meta: impl Into<ResultMetaObject>) -> Self {
-        self.meta = Some(meta.into());
-        self
     }
 
     /// Sets `statusMessage`.
@@ -572,23 +565,29 @@ impl GetTaskResultComplete3 {
         self.poll_interval_ms = Some(poll_interval_ms.into());
         self
     }
+
+    /// Sets `_meta`.
+    #[must_use]
+    pub fn with_meta(mut self, meta: impl Into<ResultMetaObject>) -> Self {
+        self.meta = Some(meta.into());
+        self
+    }
 }
 
 codec::object! { GetTaskResultComplete3;
-    optional 0 "_meta" meta, constant 1 "resultType" = Str("complete"), required 2 "taskId" task_id,
-    constant 3 "status" = Str("completed"), optional 4 "statusMessage" status_message,
-    required 5 "createdAt" created_at, required 6 "lastUpdatedAt" last_updated_at, required 7 "ttlMs" ttl_ms,
-    optional 8 "pollIntervalMs" poll_interval_ms, required 9 "result" result, ..extra
+    required 0 "result" result, required 1 "taskId" task_id, constant 2 "status" = Str("completed"),
+    optional 3 "statusMessage" status_message, required 4 "createdAt" created_at,
+    required 5 "lastUpdatedAt" last_updated_at, optional 6 "pollIntervalMs" poll_interval_ms, required 7 "ttlMs" ttl_ms,
+    constant 8 "resultType" = Str("complete"), optional 9 "_meta" meta, ..extra
 }
 
 /// The state of a task whose request failed.
 ///
-/// In JSON, `resultType` is `"complete"` and `status` is `"failed"`. Used by [`GetTaskResult`].
+/// In JSON, `status` is `"failed"` and `resultType` is `"complete"`. Used by [`GetTaskResult`].
 #[derive(Clone, Debug, PartialEq)]
 pub struct GetTaskResultComplete4 {
-    /// Metadata attached to the object. The protocol reserves some keys, such as those with the prefix
-    /// `io.modelcontextprotocol/` since 2025-11-25. In JSON, it is `_meta`.
-    pub meta: Option<ResultMetaObject>,
+    /// The JSON-RPC error of the request.
+    pub error: Error,
     /// The ID of the task. The server chooses it.
     pub task_id: String,
     /// A description of the status for people and models, such as the current step or the reason of a failure.
@@ -597,15 +596,16 @@ pub struct GetTaskResultComplete4 {
     pub created_at: String,
     /// The time of the last change of the task, as an ISO 8601 timestamp.
     pub last_updated_at: String,
+    /// The suggested number of milliseconds between two `tasks/get` requests. The value can change while the task runs.
+    /// If absent, the client chooses the interval.
+    pub poll_interval_ms: Option<PollIntervalMs>,
     /// The number of milliseconds after `createdAt` for which the server keeps the task. Afterwards, the server may
     /// fail the task and delete it. The value can change while the task runs. The value `null` means no limit. The
     /// member `ttlMs` is required. `None` is `null`.
     pub ttl_ms: Option<TtlMs>,
-    /// The suggested number of milliseconds between two `tasks/get` requests. The value can change while the task runs.
-    /// If absent, the client chooses the interval.
-    pub poll_interval_ms: Option<PollIntervalMs>,
-    /// The JSON-RPC error of the request.
-    pub error: Error,
+    /// Metadata attached to the object. The protocol reserves some keys, such as those with the prefix
+    /// `io.modelcontextprotocol/` since 2025-11-25. In JSON, it is `_meta`.
+    pub meta: Option<ResultMetaObject>,
     /// Members that the schema does not define.
     pub extra: Extra<Self>,
 }
@@ -614,30 +614,23 @@ impl GetTaskResultComplete4 {
     /// Creates a `GetTaskResultComplete4` from its required members.
     #[must_use]
     pub fn new(
+        error: impl Into<Error>,
         task_id: impl Into<String>,
         created_at: impl Into<String>,
         last_updated_at: impl Into<String>,
         ttl_ms: impl Into<Option<TtlMs>>,
-        error: impl Into<Error>,
     ) -> Self {
         Self {
-            meta: None,
+            error: error.into(),
             task_id: task_id.into(),
             status_message: None,
             created_at: created_at.into(),
             last_updated_at: last_updated_at.into(),
-            ttl_ms: ttl_ms.into(),
             poll_interval_ms: None,
-            error: error.into(),
+            ttl_ms: ttl_ms.into(),
+            meta: None,
             extra: Default::default(),
         }
-    }
-
-    /// Sets `_meta`.
-    #[must_use]
-    pub fn with_meta(mut self, meta: impl Into<ResultMetaObject>) -> Self {
-        self.meta = Some(meta.into());
-        self
     }
 
     /// Sets `statusMessage`.
@@ -653,23 +646,27 @@ impl GetTaskResultComplete4 {
         self.poll_interval_ms = Some(poll_interval_ms.into());
         self
     }
+
+    /// Sets `_meta`.
+    #[must_use]
+    pub fn with_meta(mut self, meta: impl Into<ResultMetaObject>) -> Self {
+        self.meta = Some(meta.into());
+        self
+    }
 }
 
 codec::object! { GetTaskResultComplete4;
-    optional 0 "_meta" meta, constant 1 "resultType" = Str("complete"), required 2 "taskId" task_id,
-    constant 3 "status" = Str("failed"), optional 4 "statusMessage" status_message, required 5 "createdAt" created_at,
-    required 6 "lastUpdatedAt" last_updated_at, required 7 "ttlMs" ttl_ms, optional 8 "pollIntervalMs" poll_interval_ms,
-    required 9 "error" error, ..extra
+    required 0 "error" error, required 1 "taskId" task_id, constant 2 "status" = Str("failed"),
+    optional 3 "statusMessage" status_message, required 4 "createdAt" created_at,
+    required 5 "lastUpdatedAt" last_updated_at, optional 6 "pollIntervalMs" poll_interval_ms, required 7 "ttlMs" ttl_ms,
+    constant 8 "resultType" = Str("complete"), optional 9 "_meta" meta, ..extra
 }
 
 /// The state of a task that was cancelled.
 ///
-/// In JSON, `resultType` is `"complete"` and `status` is `"cancelled"`. Used by [`GetTaskResult`].
+/// In JSON, `status` is `"cancelled"` and `resultType` is `"complete"`. Used by [`GetTaskResult`].
 #[derive(Clone, Debug, PartialEq)]
 pub struct GetTaskResultComplete5 {
-    /// Metadata attached to the object. The protocol reserves some keys, such as those with the prefix
-    /// `io.modelcontextprotocol/` since 2025-11-25. In JSON, it is `_meta`.
-    pub meta: Option<ResultMetaObject>,
     /// The ID of the task. The server chooses it.
     pub task_id: String,
     /// A description of the status for people and models, such as the current step or the reason of a failure.
@@ -678,13 +675,16 @@ pub struct GetTaskResultComplete5 {
     pub created_at: String,
     /// The time of the last change of the task, as an ISO 8601 timestamp.
     pub last_updated_at: String,
+    /// The suggested number of milliseconds between two `tasks/get` requests. The value can change while the task runs.
+    /// If absent, the client chooses the interval.
+    pub poll_interval_ms: Option<PollIntervalMs>,
     /// The number of milliseconds after `createdAt` for which the server keeps the task. Afterwards, the server may
     /// fail the task and delete it. The value can change while the task runs. The value `null` means no limit. The
     /// member `ttlMs` is required. `None` is `null`.
     pub ttl_ms: Option<TtlMs>,
-    /// The suggested number of milliseconds between two `tasks/get` requests. The value can change while the task runs.
-    /// If absent, the client chooses the interval.
-    pub poll_interval_ms: Option<PollIntervalMs>,
+    /// Metadata attached to the object. The protocol reserves some keys, such as those with the prefix
+    /// `io.modelcontextprotocol/` since 2025-11-25. In JSON, it is `_meta`.
+    pub meta: Option<ResultMetaObject>,
     /// Members that the schema does not define.
     pub extra: Extra<Self>,
 }
@@ -699,22 +699,15 @@ impl GetTaskResultComplete5 {
         ttl_ms: impl Into<Option<TtlMs>>,
     ) -> Self {
         Self {
-            meta: None,
             task_id: task_id.into(),
             status_message: None,
             created_at: created_at.into(),
             last_updated_at: last_updated_at.into(),
-            ttl_ms: ttl_ms.into(),
             poll_interval_ms: None,
+            ttl_ms: ttl_ms.into(),
+            meta: None,
             extra: Default::default(),
         }
-    }
-
-    /// Sets `_meta`.
-    #[must_use]
-    pub fn with_meta(mut self, meta: impl Into<ResultMetaObject>) -> Self {
-        self.meta = Some(meta.into());
-        self
     }
 
     /// Sets `statusMessage`.
@@ -730,13 +723,20 @@ impl GetTaskResultComplete5 {
         self.poll_interval_ms = Some(poll_interval_ms.into());
         self
     }
+
+    /// Sets `_meta`.
+    #[must_use]
+    pub fn with_meta(mut self, meta: impl Into<ResultMetaObject>) -> Self {
+        self.meta = Some(meta.into());
+        self
+    }
 }
 
 codec::object! { GetTaskResultComplete5;
-    optional 0 "_meta" meta, constant 1 "resultType" = Str("complete"), required 2 "taskId" task_id,
-    constant 3 "status" = Str("cancelled"), optional 4 "statusMessage" status_message,
-    required 5 "createdAt" created_at, required 6 "lastUpdatedAt" last_updated_at, required 7 "ttlMs" ttl_ms,
-    optional 8 "pollIntervalMs" poll_interval_ms, ..extra
+    required 0 "taskId" task_id, constant 1 "status" = Str("cancelled"), optional 2 "statusMessage" status_message,
+    required 3 "createdAt" created_at, required 4 "lastUpdatedAt" last_updated_at,
+    optional 5 "pollIntervalMs" poll_interval_ms, required 6 "ttlMs" ttl_ms, constant 7 "resultType" = Str("complete"),
+    optional 8 "_meta" meta, ..extra
 }
 
 /// Delivers responses to a task's input requests.
@@ -768,7 +768,7 @@ impl UpdateTaskRequest {
 }
 
 codec::object! { UpdateTaskRequest;
-    required 0 "id" id, constant 1 "jsonrpc" = Str("2.0"), constant 2 "method" = Str("tasks/update"),
+    constant 0 "jsonrpc" = Str("2.0"), required 1 "id" id, constant 2 "method" = Str("tasks/update"),
     required 3 "params" params, ..extra
 }
 
@@ -807,7 +807,7 @@ impl UpdateTaskResult {
 }
 
 codec::object! { UpdateTaskResult;
-    optional 0 "_meta" meta, constant 1 "resultType" = Str("complete"), ..extra
+    constant 0 "resultType" = Str("complete"), optional 1 "_meta" meta, ..extra
 }
 
 codec::serde_impls! {

@@ -13,7 +13,7 @@
 //! options.scopes = ScopePolicy::default().require(["mcp:read"]).for_tool("delete", ["mcp:write"]);
 //! let resource = ProtectedResource::new(options, JwtVerifier::new(issuer, url)?)?;
 //!
-//! let greet = Tool::new(ToolInputSchema::new(), "greet");
+//! let greet = Tool::new("greet", ToolInputSchema::new());
 //! let server = Server::builder("greeter", "1.0.0")
 //!     .tool_with_schema(greet, |context, _| async move {
 //!         let user = Identity::of(&context).map_or("nobody", |identity| &identity.subject);

@@ -21,7 +21,7 @@ use crate::redis_server::RedisServer;
 const CALLS: u32 = 12;
 
 fn tool(name: &str) -> Tool {
-    Tool::new(ToolInputSchema::new(), name)
+    Tool::new(name, ToolInputSchema::new())
 }
 
 fn builder() -> ServerBuilder {

@@ -15,7 +15,7 @@ use crate::redis_server::RedisServer;
 
 async fn replica(redis: &RedisServer) -> Endpoint {
     let echo = |_, arguments| async move { mcpgen_types::to_string(&arguments) };
-    let server = Server::builder("s", "1").tool_with_schema(Tool::new(ToolInputSchema::new(), "echo"), echo);
+    let server = Server::builder("s", "1").tool_with_schema(Tool::new("echo", ToolInputSchema::new()), echo);
     let server = server.on_redis(redis.options()).await.expect("a connection").build();
     server.http(EndpointOptions::default()).expect("a sound server")
 }

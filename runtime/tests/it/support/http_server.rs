@@ -16,7 +16,7 @@ use tokio::sync::Notify;
 /// Creates a server with tools for tests.
 pub(crate) fn server(observed: &Arc<Observed>) -> ServerBuilder {
     let tool = |name: &str, schema: Value| {
-        Tool::new(mcpgen_types::from_value::<ToolInputSchema>(schema).expect("a schema"), name)
+        Tool::new(name, mcpgen_types::from_value::<ToolInputSchema>(schema).expect("a schema"))
     };
     let plain = || json!({ "type": "object" });
     let region = json!({
@@ -108,7 +108,7 @@ pub(crate) fn endpoint(change: impl FnOnce(&mut EndpointOptions)) -> (Endpoint, 
 pub(crate) fn big_endpoint(change: impl FnOnce(&mut EndpointOptions)) -> (Endpoint, Arc<Observed>) {
     let observed = Arc::<Observed>::default();
     let server =
-        server(&observed).tool_with_schema(Tool::new(ToolInputSchema::new(), "big"), |context, arguments| async move {
+        server(&observed).tool_with_schema(Tool::new("big", ToolInputSchema::new()), |context, arguments| async move {
             let number = |name: &str| arguments.get(name).and_then(JsonRef::as_u64).unwrap_or(0);
             let message = "x".repeat(usize::try_from(number("before")).unwrap_or(0));
             context.progress(1.0, None, Some(&message)).await;

@@ -26,7 +26,7 @@ async fn runs_calls_as_tasks_in_the_legacy_revision_with_tasks() {
 
 #[tokio::test]
 async fn a_server_without_tasks_ignores_the_request_for_a_task() {
-    let tool = Tool::new(ToolInputSchema::new(), "plain");
+    let tool = Tool::new("plain", ToolInputSchema::new());
     let server = Server::builder("server", "1").tool_with_schema(tool, |_, _| async { "plain" }).build();
     let mut remote = raw_peer(&server);
     let message = |id: u32, method: &str, params: Value| {

@@ -32,11 +32,11 @@ use crate::support::{self, RawPeer};
 const IDENTIFIER: &str = "io.modelcontextprotocol/tasks";
 
 fn tool(name: &str, support: TaskSupport) -> ToolInfo {
-    ToolInfo::from(Tool::new(ToolInputSchema::new(), name)).task(support)
+    ToolInfo::from(Tool::new(name, ToolInputSchema::new())).task(support)
 }
 
 fn deferred(name: &str, support: TaskSupport) -> ToolInfo {
-    ToolInfo::from(Tool::new(ToolInputSchema::new(), name)).deferred_task(support)
+    ToolInfo::from(Tool::new(name, ToolInputSchema::new())).deferred_task(support)
 }
 
 async fn greet(context: RequestContext) -> Result<String, ToolError> {

@@ -65,7 +65,7 @@ impl Held {
     fn start() -> Result<Self> {
         // The tool completes the first call immediately, because its response becomes the template.
         let (open, opened) = watch::channel(true);
-        let tool = Tool::new(ToolInputSchema::new(), "echo");
+        let tool = Tool::new("echo", ToolInputSchema::new());
         let held = Server::builder("held", "1.0.0")
             .tool_with_schema(tool, move |_, arguments| {
                 let mut opened = opened.clone();

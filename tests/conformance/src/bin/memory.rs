@@ -137,7 +137,7 @@ fn members(count: usize) -> String {
 /// A server with tools that never return, or return or report their argument, a notification whose handler waits, and
 /// a resource.
 fn server() -> Server {
-    let tool = |name: &str| Tool::new(ToolInputSchema::new(), name);
+    let tool = |name: &str| Tool::new(name, ToolInputSchema::new());
     Server::builder("target", "1")
         .tool_with_schema(tool("wait"), |_, arguments| async move {
             let _held = arguments;

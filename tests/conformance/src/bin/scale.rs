@@ -106,7 +106,7 @@ async fn main() -> anyhow::Result<()> {
 }
 
 async fn replica(port: u16, sessions: usize) -> anyhow::Result<Endpoint> {
-    let tool = |name: &str| Tool::new(ToolInputSchema::new(), name);
+    let tool = |name: &str| Tool::new(name, ToolInputSchema::new());
     let server = Server::builder("scale", "1")
         .tool_with_schema(tool("echo"), |_, arguments| async move { mcpgen_types::to_string(&arguments) })
         .tool_with_schema(tool("count"), |context, _| async move {

@@ -48,7 +48,7 @@ impl Drop for HandlerGuard {
 }
 
 fn server(counts: &Arc<Counts>) -> Server {
-    let tool = |name: &str| Tool::new(ToolInputSchema::new(), name);
+    let tool = |name: &str| Tool::new(name, ToolInputSchema::new());
     let (echo, progress, later) = (Arc::clone(counts), Arc::clone(counts), Arc::clone(counts));
     let text =
         |arguments: &JsonObject| arguments.get("text").and_then(JsonRef::as_str).unwrap_or_default().into_owned();

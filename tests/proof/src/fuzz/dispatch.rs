@@ -93,7 +93,7 @@ struct Arguments {
 fn server(received: &Received) -> Server {
     let (by_hand, typed) = (received.clone(), received.clone());
     Server::builder("fuzz", "1")
-        .tool_with_schema(Tool::new(ToolInputSchema::new(), "by_hand"), move |_, arguments| {
+        .tool_with_schema(Tool::new("by_hand", ToolInputSchema::new()), move |_, arguments| {
             by_hand.add(arguments.into());
             ready("called")
         })

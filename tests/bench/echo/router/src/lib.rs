@@ -37,7 +37,7 @@ fn router() -> Router {
             let text = JsonObject::from([("type", "string".into())]);
             let schema =
                 ToolInputSchema::new().with_properties([("text".to_owned(), text)]).with_required(["text".to_owned()]);
-            Ok::<_, ErrorObject>(ListToolsResult::new([Tool::new(schema, "echo")]))
+            Ok::<_, ErrorObject>(ListToolsResult::new([Tool::new("echo", schema)]))
         })
 }
 

@@ -25,7 +25,7 @@ fn default(schema: &PrimitiveSchemaDefinition) -> Option<ElicitResultContentValu
 
 /// Returns a fixed sampling result.
 pub(crate) fn sampling() -> CreateMessageResult {
-    CreateMessageResult::new(TextContent::new("There is no model."), "no-model", Role::Assistant)
+    CreateMessageResult::new(Role::Assistant, TextContent::new("There is no model."), "no-model")
 }
 
 /// Returns the only root.

@@ -21,7 +21,7 @@ fn server() -> Server {
         "json_schema_2020_12_tool",
         "json_schema_echo",
     ];
-    let tool = |name| Tool::new(ToolInputSchema::new(), name);
+    let tool = |name| Tool::new(name, ToolInputSchema::new());
     let server = Server::builder("server", "1")
         .tool_with_schema(tool("test_client_elicitation_defaults"), |context, _| elicit_defaults(context))
         .resource(Resource::new("a", "file:///a"), |_| async { "a" })
@@ -91,7 +91,7 @@ async fn runs_every_scenario_in_legacy_and_modern_revisions() {
 
 #[tokio::test]
 async fn reports_failed_tools() {
-    let fails = Tool::new(ToolInputSchema::new(), "add_numbers");
+    let fails = Tool::new("add_numbers", ToolInputSchema::new());
     let server = Server::builder("server", "1")
         .tool_with_schema(fails, |_, _: JsonObject| async {
             Err::<(), _>(ToolError::failed("the tool is out of order"))

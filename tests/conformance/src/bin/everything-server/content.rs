@@ -43,5 +43,5 @@ fn image() -> ContentBlock {
 }
 
 fn resource(uri: &str, mime_type: &str, text: &str) -> ContentBlock {
-    EmbeddedResource::new(TextResourceContents::new(text, uri).with_mime_type(mime_type)).into()
+    EmbeddedResource::new(TextResourceContents::new(uri, text).with_mime_type(mime_type)).into()
 }

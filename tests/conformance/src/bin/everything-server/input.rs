@@ -201,7 +201,7 @@ async fn at_once(context: &RequestContext, seal: &RequestStateCodec) -> Result<I
 }
 
 fn message(prompt: &str, max_tokens: i64) -> CreateMessageRequestParams {
-    CreateMessageRequestParams::new(max_tokens, [SamplingMessage::new(TextContent::new(prompt), Role::User)])
+    CreateMessageRequestParams::new([SamplingMessage::new(Role::User, TextContent::new(prompt))], max_tokens)
 }
 
 /// Returns the text of a sampling result.

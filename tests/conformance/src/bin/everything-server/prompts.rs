@@ -27,17 +27,17 @@ pub(crate) fn prompts(server: ServerBuilder) -> ServerBuilder {
         })
         .prompt(with_resource, |_, arguments| async move {
             let resource =
-                TextResourceContents::new("Embedded resource content for testing.", &arguments["resourceUri"])
+                TextResourceContents::new(&arguments["resourceUri"], "Embedded resource content for testing.")
                     .with_mime_type("text/plain");
             vec![
-                PromptMessage::new(EmbeddedResource::new(resource), Role::User),
-                PromptMessage::new(TextContent::new("Please process the embedded resource above."), Role::User),
+                PromptMessage::new(Role::User, EmbeddedResource::new(resource)),
+                PromptMessage::new(Role::User, TextContent::new("Please process the embedded resource above.")),
             ]
         })
         .prompt(prompt_info("test_prompt_with_image", "Contains an image."), |_, _| async {
             vec![
-                PromptMessage::new(ImageContent::new(base64(PNG), "image/png"), Role::User),
-                PromptMessage::new(TextContent::new("Please analyze the image above."), Role::User),
+                PromptMessage::new(Role::User, ImageContent::new(base64(PNG), "image/png")),
+                PromptMessage::new(Role::User, TextContent::new("Please analyze the image above.")),
             ]
         })
         .prompt(prompt_info("test_input_required_result_prompt", "Elicits its context from the user."), |context, _| {

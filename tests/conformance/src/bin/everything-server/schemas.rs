@@ -24,7 +24,7 @@ struct Routed {
 }
 
 pub(crate) fn tools(server: ServerBuilder) -> ServerBuilder {
-    let tool = Tool::new(hand_written_schema(), "json_schema_2020_12_tool")
+    let tool = Tool::new("json_schema_2020_12_tool", hand_written_schema())
         .with_description("Takes arguments whose schema uses keywords of JSON Schema 2020-12.");
     server.tool_with_schema(tool, |_, arguments: JsonObject| async move { arguments.to_string() }).tool(
         "test_header_parameters",

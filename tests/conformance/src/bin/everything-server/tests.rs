@@ -26,7 +26,7 @@ fn accepting_client() -> ClientBuilder {
             Ok(ElicitResult::new(ElicitResultAction::Accept).with_content(form_values(&params)))
         })
         .on_sampling(|_, _| async {
-            Ok(CreateMessageResult::new(TextContent::new("Hello"), "test-model", Role::Assistant))
+            Ok(CreateMessageResult::new(Role::Assistant, TextContent::new("Hello"), "test-model"))
         })
         .roots([Root::new("file:///test/root")])
 }

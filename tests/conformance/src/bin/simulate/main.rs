@@ -268,7 +268,7 @@ async fn start(redis: u16) -> anyhow::Result<Arc<Replica>> {
     let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(1).enable_all().build()?;
     let endpoint = runtime.spawn(async move {
         let stores = RedisStores::connect(RedisOptions::new(&url)).await?;
-        let echo = Tool::new(ToolInputSchema::new(), "echo");
+        let echo = Tool::new("echo", ToolInputSchema::new());
         let server = Server::builder("simulate", "1")
             .change_bus(stores.clone())
             .tool_with_schema(echo, |_, arguments| async move {

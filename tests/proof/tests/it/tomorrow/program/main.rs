@@ -23,7 +23,7 @@ async fn main() -> Result<(), Box<dyn Error>> {
 
 /// A server with the types of today serves clients of every revision, with the tables.
 async fn a_server_serves_clients(revision: Revision) -> Result<(), Box<dyn Error>> {
-    let tool = Tool::new(ToolInputSchema::new(), "greet").with_title("Greet");
+    let tool = Tool::new("greet", ToolInputSchema::new()).with_title("Greet");
     let server = Server::builder("server", "1")
         .tool_with_schema(tool, |_, _| async {
             let annotations = Annotations::new().with_last_modified("2026-01-01T00:00:00Z");
@@ -57,9 +57,9 @@ async fn a_client_calls_a_server_of_tomorrow() -> Result<(), Box<dyn Error>> {
     use mcpgen_types::v2027_03_15::{CallToolRequest, CallToolResult, ListToolsRequest, ListToolsResult, Tool, VideoContent};
     let router = Router::new()
         .request::<ListToolsRequest>(|_, _| async {
-            let tool = Tool::new(mcpgen_types::v2027_03_15::ToolInputSchema::new(), "film").with_costs(5);
+            let tool = Tool::new("film", mcpgen_types::v2027_03_15::ToolInputSchema::new()).with_costs(5);
             let scope = mcpgen_types::v2027_03_15::CacheScope::Private;
-            Ok::<_, ErrorObject>(ListToolsResult::new(scope, [tool], 0))
+            Ok::<_, ErrorObject>(ListToolsResult::new([tool], 0, scope))
         })
         .request::<CallToolRequest>(|_, _| async {
             let video = VideoContent::new("", "video/mp4");

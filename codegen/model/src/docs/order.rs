@@ -1,0 +1,103 @@
+//! The order in which a person would explain members and values. Official schemas list them alphabetically.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use crate::docs::book::DocBook;
+use crate::docs::targets::is_shared;
+use crate::{Content, DocTarget, Protocol, Shape, TypeDef};
+
+/// Stands for the members that a shared order does not name.
+const OTHERS: &str = "...";
+
+impl DocBook {
+    /// Puts the members and values of all types in order.
+    pub(super) fn arrange(&self, protocol: &mut Protocol) {
+        let ranks: Vec<Ranks<'_>> = protocol.types.iter().map(|def| self.ranks(protocol, def)).collect();
+        for (def, ranks) in protocol.types.iter_mut().zip(ranks) {
+            match &mut def.shape {
+                Shape::Struct(body) => body.members.sort_by_key(|member| ranks.of(&member.wire)),
+                Shape::Enum(values) | Shape::OpenEnum(values) => {
+                    values.sort_by_key(|value| ranks.of(&value.json.plain()));
+                }
+                _ => {}
+            }
+        }
+    }
+
+    fn ranks<'a>(&'a self, protocol: &Protocol, def: &TypeDef) -> Ranks<'a> {
+        let extension = protocol.extends.as_ref().and_then(|_| self.extensions.get(&protocol.revision));
+        let order = |book: &'a DocBook| book.types.get(&def.name).map_or(&[][..], |entry| &entry.order);
+        let shared = if matches!(def.shape, Shape::Struct(_)) { self.order.as_slice() } else { &[] };
+        let own = Ranks { own: extension.map_or(&[][..], order), shared };
+        // A type of an extension may have a name that a revision uses for another one.
+        let revision = Ranks { own: order(self), shared };
+        let is_same = extension.is_none() || ordered(def).iter().all(|name| revision.names(name));
+        if own.own.is_empty() && is_same { revision } else { own }
+    }
+
+    /// Returns the types whose order is missing or incomplete, and the orders that name members which no revision has.
+    ///
+    /// A type needs an order if the shared order leaves out at least two of its members and the schema lists these
+    /// alphabetically, because a tool chose that order.
+    pub fn unordered(&self, protocols: &[Protocol]) -> BTreeSet<String> {
+        let mut problems = BTreeSet::new();
+        let mut names: BTreeMap<(Option<&str>, &str), BTreeSet<String>> = BTreeMap::new();
+        for protocol in protocols {
+            for def in protocol.types.iter().filter(|def| !is_shared(protocol, &DocTarget::Type(def.name.clone()))) {
+                let extension = protocol.extends.as_ref().map(|_| protocol.revision.as_str());
+                let place = extension.map_or_else(|| def.name.clone(), |name| format!("{name}: {}", def.name));
+                let (ranks, ordered) = (self.ranks(protocol, def), ordered(def));
+                let open: Vec<&str> = ordered.iter().map(String::as_str).filter(|name| !ranks.names(name)).collect();
+                if !ranks.own.is_empty() && !open.is_empty() {
+                    problems.insert(format!("{place}: the order lacks {}", open.join(", ")));
+                } else if open.len() > 1 && open.is_sorted() {
+                    problems.insert(format!("{place}: there is no order of {}", open.join(", ")));
+                }
+                names.entry((extension, &def.name)).or_default().extend(ordered);
+            }
+        }
+        let books = self.extensions.iter().map(|(name, book)| (Some(name.as_str()), book));
+        for (extension, book) in books.chain([(None, self)]) {
+            for (name, entry) in &book.types {
+                let known = names.get(&(extension, name.as_str()));
+                let unknown = entry.order.iter().filter(|it| known.is_none_or(|known| !known.contains(it.as_str())));
+                problems.extend(unknown.map(|it| format!("{name}: the order names `{it}`, which no revision has")));
+            }
+        }
+        problems
+    }
+}
+
+/// Returns the names that an order has to contain. Constants are not fields and may have any place.
+fn ordered(def: &TypeDef) -> Vec<String> {
+    match &def.shape {
+        Shape::Struct(body) => {
+            let fields = body.members.iter().filter(|member| matches!(member.content, Content::Value(_)));
+            fields.map(|member| member.wire.clone()).collect()
+        }
+        Shape::Enum(values) | Shape::OpenEnum(values) => values.iter().map(|value| value.json.plain()).collect(),
+        _ => Vec::new(),
+    }
+}
+
+/// The order of one type. Its own order stands in place of the other members of the shared order.
+struct Ranks<'a> {
+    own: &'a [String],
+    shared: &'a [String],
+}
+
+impl Ranks<'_> {
+    /// Returns the key by which a member is sorted.
+    fn of(&self, name: &str) -> (usize, usize) {
+        let others = self.shared.iter().position(|it| it == OTHERS).unwrap_or(self.shared.len());
+        let shared = || self.shared.iter().position(|it| it == name);
+        match self.own.iter().position(|it| it == name) {
+            Some(index) => (others, index),
+            None => (shared().unwrap_or(others), self.own.len()),
+        }
+    }
+
+    fn names(&self, name: &str) -> bool {
+        self.own.iter().chain(self.shared).any(|it| it == name)
+    }
+}
