@@ -29,6 +29,8 @@ const SMALL: &str = r##"{
 
 /// Entries for everything in the schema.
 const ENTRIES: &str = r#"
+order = ["method", "...", "title"]
+
 [members]
 params = "The params of the request."
 
@@ -47,6 +49,7 @@ title = { doc = "The display title.", deprecated_since = "2030-01-01", replaceme
 how = "The tone of the ping."
 
 [types.How]
+order = ["quiet", "loud"]
 doc = "A tone."
 [types.How.values]
 loud = "A loud tone."
@@ -69,8 +72,8 @@ fn project(entries: &str) -> Project {
 #[test]
 fn lists_missing_and_stale_entries() {
     let whole = ENTRIES.replace(", and [`Missing`] does not", "").replace("2031-01-01", "2030-01-01");
-    project(&whole).run(&["docs", "--missing"]).exits(0).prints(&["0 missing, 0 stale"]);
-    let cases: [(&str, &str, &[&str]); 9] = [
+    project(&whole).run(&["docs", "--missing"]).exits(0).prints(&["0 missing, 0 stale, 0 orders to correct"]);
+    let cases: [(&str, &str, &[&str]); 12] = [
         ("params = \"The params of the request.\"", "", &["missing: PingRequest.params (2030-01-01)"]),
         ("[methods.ping]", "[methods.pong]", &["missing: method ping", "stale: method pong"]),
         ("how = \"The tone of the ping.\"", "", &["missing: PingParams.how"]),
@@ -84,6 +87,9 @@ fn lists_missing_and_stale_entries() {
             "deprecated_since = \"2028-01-01\"",
             &["stale: PingParams.title: deprecated since"],
         ),
+        ("order = [\"quiet\", \"loud\"]", "", &["order: How: there is no order of loud, quiet"]),
+        ("order = [\"quiet\", \"loud\"]", "order = [\"quiet\"]", &["order: How: the order lacks loud"]),
+        ("\"loud\"]", "\"loud\", \"soft\"]", &["order: How: the order names `soft`, which no revision has"]),
     ];
     for (old, new, expected) in cases {
         assert!(whole.contains(old), "{old}");
@@ -106,6 +112,8 @@ fn rejects_malformed_entries() {
     let twice = project(ENTRIES);
     twice.write("schema/docs/more.toml", "[types.How]\ndoc = \"Another tone.\"\n");
     twice.run(&["docs"]).exits(2).prints(&["more.toml", "the type How has two entries"]);
+    twice.write("schema/docs/more.toml", "order = [\"...\"]\n");
+    twice.run(&["docs"]).exits(2).prints(&["more.toml", "the shared order is in another file as well"]);
 }
 
 #[test]
@@ -127,6 +135,10 @@ fn entries_become_documentation() {
     ] {
         let flat: String = code.lines().map(|line| format!("{}\n", line.trim_start())).collect();
         assert!(flat.contains(expected), "{expected}\n{flat}");
+    }
+    for (first, second) in [("pub how:", "pub title:"), ("    Quiet,", "    Loud,")] {
+        let place = |text: &str| code.find(text).unwrap_or_else(|| panic!("{text}\n{code}"));
+        assert!(place(first) < place(second), "{first} {second}");
     }
     // The member is deprecated in a later revision, and without a released revision there are no examples.
     assert_eq!(code.matches("#[deprecated").count(), 2, "the field and its setter");

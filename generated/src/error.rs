@@ -349,13 +349,13 @@ pub fn counted(count: u64, unit: &str) -> String {
 
 /// Returns the JSON text of a string, shortened to [`WIDTH`] characters.
 pub(crate) fn json_text(text: &str) -> String {
-    let mut quoted = String::from('"');
+    let (mut quoted, mut width) = (String::from('"'), 0);
     for c in text.chars() {
-        // The count includes the opening quote.
-        if quoted.chars().count() > WIDTH {
+        if width >= WIDTH {
             quoted.push('…');
             break;
         }
+        let start = quoted.len();
         match c {
             '"' | '\\' => quoted.extend(['\\', c]),
             '\n' => quoted.push_str("\\n"),
@@ -364,6 +364,7 @@ pub(crate) fn json_text(text: &str) -> String {
             c if c.is_control() => quoted.push_str(&format!("\\u{:04x}", u32::from(c))),
             c => quoted.push(c),
         }
+        width += quoted[start..].chars().count();
     }
     quoted.push('"');
     quoted

@@ -608,7 +608,7 @@ impl crate::Notification for PromptListChangedNotification {
 ///
 /// let text = r#"{"content":{"text":"Review this file.","type":"text"},"role":"system"}"#;
 /// let error = mcpgen_types::from_str::<PromptMessage>(text).unwrap_err();
-/// assert_eq!(error.to_string(), r#"PromptMessage: role: expected one of "assistant", "user", found "system""#);
+/// assert_eq!(error.to_string(), r#"PromptMessage: role: expected one of "user", "assistant", found "system""#);
 /// ```
 ///
 /// [`SamplingMessage`]: super::SamplingMessage

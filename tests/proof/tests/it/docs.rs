@@ -18,6 +18,8 @@ fn documents_every_definition_and_nothing_else() {
     let missing: Vec<String> = workspace.docs.missing(&models).keys().map(ToString::to_string).collect();
     assert!(missing.is_empty(), "no entry in schema/docs: {missing:#?}");
     assert_eq!(workspace.docs.stale(&models), [""; 0], "stale entries in schema/docs");
+    let unordered = workspace.docs.unordered(&models);
+    assert!(unordered.is_empty(), "orders to correct in schema/docs: {unordered:#?}");
     assert!(workspace.docs.len() > 600, "{} entries", workspace.docs.len());
 }
 
