@@ -69,8 +69,8 @@ fn rules_convert_what_the_schemas_do_not_tell() {
             r#"{"jsonrpc":"2.0","id":1,"method":"tools/list"}"#,
             concat!(
                 r#"{"jsonrpc":"2.0","id":1,"method":"tools/list","params":{"_meta":{"#,
-                r#""io.modelcontextprotocol/clientCapabilities":{},"#,
-                r#""io.modelcontextprotocol/protocolVersion":"2026-07-28"}}}"#
+                r#""io.modelcontextprotocol/protocolVersion":"2026-07-28","#,
+                r#""io.modelcontextprotocol/clientCapabilities":{}}}}"#
             ),
         ),
         (

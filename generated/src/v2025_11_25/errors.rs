@@ -68,7 +68,7 @@ impl UrlElicitationRequiredErrorError {
 }
 
 codec::object! { UrlElicitationRequiredErrorError;
-    constant 0 "code" = Integer(-32042), required 1 "message" message, required 2 "data" data, ..extra
+    required 0 "message" message, required 1 "data" data, constant 2 "code" = Integer(-32042), ..extra
 }
 
 codec::serde_impls! { UrlElicitationRequiredError, UrlElicitationRequiredErrorError }

@@ -72,7 +72,7 @@ impl HeaderMismatchErrorError {
 }
 
 codec::object! { HeaderMismatchErrorError;
-    constant 0 "code" = Integer(-32020), required 1 "message" message, optional 2 "data" data, ..extra
+    required 0 "message" message, optional 1 "data" data, constant 2 "code" = Integer(-32020), ..extra
 }
 
 /// The error for an internal failure of the receiver.
@@ -105,7 +105,7 @@ impl InternalError {
 }
 
 codec::object! { InternalError;
-    constant 0 "code" = Integer(-32603), required 1 "message" message, optional 2 "data" data, ..extra
+    required 0 "message" message, optional 1 "data" data, constant 2 "code" = Integer(-32603), ..extra
 }
 
 /// The error for invalid method parameters.
@@ -141,7 +141,7 @@ impl InvalidParamsError {
 }
 
 codec::object! { InvalidParamsError;
-    constant 0 "code" = Integer(-32602), required 1 "message" message, optional 2 "data" data, ..extra
+    required 0 "message" message, optional 1 "data" data, constant 2 "code" = Integer(-32602), ..extra
 }
 
 /// The error for JSON that is not a valid JSON-RPC request, for example because `method` is missing.
@@ -174,7 +174,7 @@ impl InvalidRequestError {
 }
 
 codec::object! { InvalidRequestError;
-    constant 0 "code" = Integer(-32600), required 1 "message" message, optional 2 "data" data, ..extra
+    required 0 "message" message, optional 1 "data" data, constant 2 "code" = Integer(-32600), ..extra
 }
 
 /// The error for a method that the receiver does not support.
@@ -210,7 +210,7 @@ impl MethodNotFoundError {
 }
 
 codec::object! { MethodNotFoundError;
-    constant 0 "code" = Integer(-32601), required 1 "message" message, optional 2 "data" data, ..extra
+    required 0 "message" message, optional 1 "data" data, constant 2 "code" = Integer(-32601), ..extra
 }
 
 /// The error response to a request that requires capabilities that the client has not declared.
@@ -270,7 +270,7 @@ impl MissingRequiredClientCapabilityErrorError {
 }
 
 codec::object! { MissingRequiredClientCapabilityErrorError;
-    constant 0 "code" = Integer(-32021), required 1 "message" message, required 2 "data" data, ..extra
+    required 0 "message" message, required 1 "data" data, constant 2 "code" = Integer(-32021), ..extra
 }
 
 /// The details of a [`MissingRequiredClientCapabilityError`].
@@ -326,7 +326,7 @@ impl ParseError {
 }
 
 codec::object! { ParseError;
-    constant 0 "code" = Integer(-32700), required 1 "message" message, optional 2 "data" data, ..extra
+    required 0 "message" message, optional 1 "data" data, constant 2 "code" = Integer(-32700), ..extra
 }
 
 /// The error response to a request with a protocol version that the server does not support.
@@ -387,7 +387,7 @@ impl UnsupportedProtocolVersionErrorError {
 }
 
 codec::object! { UnsupportedProtocolVersionErrorError;
-    constant 0 "code" = Integer(-32022), required 1 "message" message, required 2 "data" data, ..extra
+    required 0 "message" message, required 1 "data" data, constant 2 "code" = Integer(-32022), ..extra
 }
 
 /// The details of an [`UnsupportedProtocolVersionError`].

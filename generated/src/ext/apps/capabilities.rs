@@ -90,8 +90,6 @@ codec::object! { McpUiAppCapabilitiesTools;
 /// [`McpUiInitializeResult`]: super::McpUiInitializeResult
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct McpUiHostCapabilities {
-    /// The kinds of content that the host accepts in `ui/message`.
-    pub message: Option<McpUiSupportedContentBlockModalities>,
     /// Experimental features, by name.
     pub experimental: Option<Map<String, JsonObject>>,
     /// Set if the host supports `ui/open-link`.
@@ -108,6 +106,8 @@ pub struct McpUiHostCapabilities {
     pub sandbox: Option<McpUiHostCapabilitiesSandbox>,
     /// The kinds of content that the host accepts in `ui/update-model-context`.
     pub update_model_context: Option<McpUiSupportedContentBlockModalities>,
+    /// The kinds of content that the host accepts in `ui/message`.
+    pub message: Option<McpUiSupportedContentBlockModalities>,
     /// Set if the app can ask the model for messages.
     pub sampling: Option<McpUiHostCapabilitiesSampling>,
 }
@@ -117,13 +117,6 @@ impl McpUiHostCapabilities {
     #[must_use]
     pub fn new() -> Self {
         Self::default()
-    }
-
-    /// Sets `message`.
-    #[must_use]
-    pub fn with_message(mut self, message: impl Into<McpUiSupportedContentBlockModalities>) -> Self {
-        self.message = Some(message.into());
-        self
     }
 
     /// Sets `experimental`.
@@ -185,6 +178,13 @@ impl McpUiHostCapabilities {
         self
     }
 
+    /// Sets `message`.
+    #[must_use]
+    pub fn with_message(mut self, message: impl Into<McpUiSupportedContentBlockModalities>) -> Self {
+        self.message = Some(message.into());
+        self
+    }
+
     /// Sets `sampling`.
     #[must_use]
     pub fn with_sampling(mut self, sampling: impl Into<McpUiHostCapabilitiesSampling>) -> Self {
@@ -194,10 +194,10 @@ impl McpUiHostCapabilities {
 }
 
 codec::object! { McpUiHostCapabilities;
-    optional 0 "message" message, optional 1 "experimental" experimental, optional 2 "openLinks" open_links,
-    optional 3 "downloadFile" download_file, optional 4 "serverTools" server_tools,
-    optional 5 "serverResources" server_resources, optional 6 "logging" logging, optional 7 "sandbox" sandbox,
-    optional 8 "updateModelContext" update_model_context, optional 9 "sampling" sampling, else refuse_other
+    optional 0 "experimental" experimental, optional 1 "openLinks" open_links, optional 2 "downloadFile" download_file,
+    optional 3 "serverTools" server_tools, optional 4 "serverResources" server_resources, optional 5 "logging" logging,
+    optional 6 "sandbox" sandbox, optional 7 "updateModelContext" update_model_context, optional 8 "message" message,
+    optional 9 "sampling" sampling, else refuse_other
 }
 
 /// The settings of sampling.
