@@ -10,7 +10,7 @@
 use mcpgen_runtime::protocol::Level;
 use mcpgen_runtime::transport::{ChildProcess, lines};
 use mcpgen_runtime::{Client, Limits, LocalInfo, Router, connect};
-use mcpgen_types::{ErrorObject, JsonObject, JsonRef, Revision, Value, v2025_11_25, v2026_07_28};
+use mcpgen_types::{ErrorObject, Json, JsonObject, JsonRef, Revision, Value, v2025_11_25, v2026_07_28};
 use tokio::process::Command;
 
 type Failure = Box<dyn std::error::Error>;
@@ -128,7 +128,7 @@ mod modern {
         CallToolRequest, CallToolRequestParams, CreateMessageRequest, CreateMessageResult, ListToolsRequest,
         LoggingMessageNotification, PaginatedRequestParams, Role, SubscriptionFilter, TextContent,
     };
-    use super::{Client, ErrorObject, Failure, Router, Value, calls, print_result};
+    use super::{Client, ErrorObject, Failure, Json, Router, Value, calls, print_result};
 
     pub(super) fn handlers(router: Router) -> Router {
         router
@@ -150,7 +150,8 @@ mod modern {
                 "wait" => {
                     let request = client.peer.request::<CallToolRequest>(params);
                     let result = request.on_progress(|now| println!("progress: {}", now.progress)).await;
-                    result.map(|result| mcpgen_types::to_value(&result).unwrap_or_default()["content"].to_string())
+                    result
+                        .map(|result| Json::from(&result).get("content").map_or_else(String::new, |it| it.to_string()))
                 }
                 _ => {
                     let result = client.complete::<CallToolRequest>(params).await;

@@ -69,18 +69,18 @@ const MANY: &str = r#"{"step":"many","value":true}"#;
 /// The output of the example client, in all revisions.
 const EXAMPLE_CALLS: [&str; 7] = [
     "tools: echo, add, ask, wait",
-    r#"echo: [{"text":"hello","type":"text"}]"#,
-    r#"add: [{"text":"5","type":"text"}]"#,
+    r#"echo: [{"type":"text","text":"hello"}]"#,
+    r#"add: [{"type":"text","text":"5"}]"#,
     "progress: 1",
     "progress: 3",
-    r#"wait: [{"text":"done","type":"text"}]"#,
+    r#"wait: [{"type":"text","text":"done"}]"#,
     "nothing failed: ",
 ];
-const EXAMPLE_ASK: &str = r#"ask: [{"text":"example-model says: "#;
+const EXAMPLE_ASK: &str = r#"ask: [{"type":"text","text":"example-model says: "#;
 const EXAMPLE_LOG: &str = r#"log: "echo is called""#;
 const EXAMPLE_END: &str = "server ended: exit status: 0";
 const EXAMPLE_CHANGE: &str = "changed: Some(Tools)";
-const EXAMPLE_TASK: &str = r#"task: Working, then [{"text":"done","type":"text"}]"#;
+const EXAMPLE_TASK: &str = r#"task: Working, then [{"type":"text","text":"done"}]"#;
 
 const CASES: &[Case] = &[
     Case {
@@ -98,7 +98,7 @@ const CASES: &[Case] = &[
             TOOLS,
             r#"{"step":"echo","value":[{"type":"text","text":"hello"}]}"#,
             r#"{"step":"add","value":[{"type":"text","text":"5"}]}"#,
-            r#"{"step":"ask","value":[{"type":"text","text":"sdk-model says: {\"text\":\"1 read\",\"type\":\"text\"}"}]}"#,
+            r#"{"step":"ask","value":[{"type":"text","text":"sdk-model says: {\"type\":\"text\",\"text\":\"1 read\"}"}]}"#,
             // The SDK may drop its callback when the response arrives, so the last report may be missing.
             r#"{"step":"progress","value":[1,2"#,
             CANCELLED,
@@ -297,7 +297,7 @@ const CASES: &[Case] = &[
             "resource: demo://",
             "template: demo://",
             "prompt: simple-prompt",
-            r#"echo: [{"text":"Echo: hello","type":"text"}]"#,
+            r#"echo: [{"type":"text","text":"Echo: hello"}]"#,
             "server ended",
         ],
     },
@@ -381,7 +381,7 @@ const HTTP_CASES: &[Case] = &[
             "revision: 2025-11-25",
             "tool: get-sum",
             "resource: demo://",
-            r#"echo: [{"text":"Echo: hello","type":"text"}]"#,
+            r#"echo: [{"type":"text","text":"Echo: hello"}]"#,
         ],
     },
     #[cfg(feature = "http-sse")]
@@ -398,7 +398,7 @@ const HTTP_CASES: &[Case] = &[
             "revision: 2025-11-25",
             "tool: get-sum",
             "resource: demo://",
-            r#"echo: [{"text":"Echo: hello","type":"text"}]"#,
+            r#"echo: [{"type":"text","text":"Echo: hello"}]"#,
         ],
     },
 ];
@@ -420,7 +420,7 @@ const SDK2_OUTPUT: &[&str] = &[
     TOOLS,
     r#"{"step":"echo","value":"hello"}"#,
     r#"{"step":"add","value":"5"}"#,
-    r#"{"step":"ask","value":"sdk2-model says: {\"text\":\"1 read\",\"type\":\"text\"}"}"#,
+    r#"{"step":"ask","value":"sdk2-model says: {\"type\":\"text\",\"text\":\"1 read\"}"}"#,
     r#"{"step":"progress","value":[1,2]}"#,
     CANCELLED,
     UNKNOWN_TOOL,
@@ -435,7 +435,7 @@ const PYTHON_OUTPUT: &[&str] = &[
     TOOLS,
     r#"{"step":"echo","value":"hello"}"#,
     r#"{"step":"add","value":"5"}"#,
-    r#"{"step":"ask","value":"py-model says: {\"text\":\"1 read\",\"type\":\"text\"}"}"#,
+    r#"{"step":"ask","value":"py-model says: {\"type\":\"text\",\"text\":\"1 read\"}"}"#,
     r#"{"step":"progress","value":[1.0,2.0]}"#,
     CANCELLED,
     UNKNOWN_TOOL,
