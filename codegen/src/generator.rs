@@ -1,5 +1,6 @@
 //! Generates a Rust module from a schema, and writes or compares it.
 
+use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 use mcpgen_model::conservation::conservation;
@@ -190,7 +191,7 @@ impl Generator {
     fn model(&self) -> Result<(Protocol, Vec<PathBuf>), Error> {
         let document = Document::read_with(&self.schema, &self.options)?;
         let files = document.files.clone();
-        let contract = Contract { document, mapping: self.mapping.clone() };
+        let contract = Contract { document, mapping: self.mapping.clone(), names: BTreeMap::new() };
         let mut protocol = model(contract, &self.revision, false)?;
         // Most schemas need none of the fixups.
         let revision = self.base.as_ref().map_or(&self.revision, |base| &base.revision);

@@ -1,8 +1,9 @@
 //! Fixups: corrections of defects in official schemas. No other file makes exceptions for certain schemas.
 
-use mcpgen_schema::Document;
 use mcpgen_schema::json::Json;
-use mcpgen_schema::{Error, Problem};
+use mcpgen_schema::text::hex;
+use mcpgen_schema::{Document, Error, Problem};
+use sha2::{Digest, Sha256};
 
 /// A correction of a schema. It is applied before the schema is interpreted.
 #[derive(Debug)]
@@ -16,7 +17,7 @@ pub struct Fixup {
     pub definition: &'static str,
     /// JSON pointer inside the definition.
     pub pointer: &'static str,
-    /// JSON text of the value that the fixup replaces.
+    /// JSON text of the value that the fixup replaces, or `sha256:` and the digest of a long one's compact text.
     pub expects: &'static str,
     /// JSON text of the replacement. References to `$defs` are adapted to the dialect of the document.
     pub becomes: &'static str,
@@ -94,23 +95,25 @@ pub const FIXUPS: &[Fixup] = &[
         link: "https://github.com/modelcontextprotocol/ext-apps/blob/v2.0.4/src/spec.types.ts",
     },
     Fixup {
-        name: "container-dimensions-changed",
+        name: "style-variables-optional",
         revisions: &["apps"],
-        definition: "McpUiHostContextChangedNotification",
-        pointer: "/properties/params/properties/containerDimensions",
-        expects: CONTAINER_DIMENSIONS,
-        becomes: SIZES,
-        reason: "like container-dimensions, for the changes of a context",
+        definition: "McpUiStyles",
+        pointer: "/required",
+        expects: "sha256:96c42befcba7f22ef81eb1220243362273c0b89f6f99a38c144ff018aeee4fe8",
+        becomes: "[]",
+        reason: "a host sets the variables that it has; the exporter lists all keys of a TypeScript `Record` as required, \
+                 although their values may be `undefined`",
         link: "https://github.com/modelcontextprotocol/ext-apps/blob/v2.0.4/src/spec.types.ts",
     },
     Fixup {
-        name: "container-dimensions-initialized",
+        name: "style-variables-text",
         revisions: &["apps"],
-        definition: "McpUiInitializeResult",
-        pointer: "/properties/hostContext/properties/containerDimensions",
-        expects: CONTAINER_DIMENSIONS,
-        becomes: SIZES,
-        reason: "like container-dimensions, for the context in a result",
+        definition: "McpUiStyles",
+        pointer: "/additionalProperties",
+        expects: r#"{"anyOf": [{"type": "string"}, {}]}"#,
+        becomes: r#"{"type": "string"}"#,
+        reason: "the value of a variable is text; the exporter writes TypeScript's `undefined`, which JSON does not have, \
+                 as a schema that accepts everything",
         link: "https://github.com/modelcontextprotocol/ext-apps/blob/v2.0.4/src/spec.types.ts",
     },
 ];
@@ -225,8 +228,11 @@ impl Fixup {
     fn apply(&self, document: &mut Document) -> Vec<String> {
         let container = document.container();
         let parse = |text: &str| Json::parse(text).expect("fixups hold JSON; a test reads them all");
-        let (expects, becomes) =
-            (parse(self.expects), parse(&self.becomes.replace("#/$defs/", &format!("#/{container}/"))));
+        let is_expected = |found: Json| match self.expects.strip_prefix("sha256:") {
+            Some(digest) => hex(&Sha256::digest(found.to_string())) == digest,
+            None => found == parse(self.expects),
+        };
+        let becomes = parse(&self.becomes.replace("#/$defs/", &format!("#/{container}/")));
         if becomes
             .get("$ref")
             .and_then(Json::as_str)
@@ -242,7 +248,7 @@ impl Fixup {
         for name in names {
             let pointer = format!("{}{}", document.pointer(&name), self.pointer);
             if let Some(place) = document.root.pointer_mut(&pointer)
-                && without_prose(place) == expects
+                && is_expected(without_prose(place))
             {
                 *place = keeping_prose(place, becomes.clone());
                 changed.push(pointer);
@@ -281,7 +287,7 @@ mod tests {
     #[test]
     fn fixups_are_valid() {
         for fixup in FIXUPS {
-            for text in [fixup.expects, fixup.becomes] {
+            for text in [fixup.expects, fixup.becomes].into_iter().filter(|text| !text.starts_with("sha256:")) {
                 Json::parse(text).unwrap_or_else(|error| panic!("{}: {text}: {error}", fixup.name));
             }
             assert!(fixup.reason.len() > 40 && fixup.link.starts_with("https://"), "{}", fixup.name);

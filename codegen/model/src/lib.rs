@@ -22,8 +22,9 @@
 
 pub mod text;
 
-// Corrections of official schemas, and the messages that a schema does not list.
+// Corrections of official schemas, the definitions that inline schemas repeat, and the messages that a schema does not list.
 pub mod fixups;
+mod inline;
 mod mapping;
 // The lists of a server: its tools, resources and prompts.
 pub mod snapshot;
@@ -54,6 +55,7 @@ pub use docs::DocBook;
 pub use documentation::{DocEntry, DocTarget, Docs};
 pub use extension::{Extends, Extension, extension_path};
 pub use fixups::Applied;
+pub use inline::InlineSchemas;
 pub use mapping::Mapping;
 pub use mcpgen_schema::check::{Check, Members, Unevaluated};
 pub use mcpgen_schema::normal::{Bound, Bounds, Length};

@@ -1,5 +1,6 @@
 //! Options of commands that read one schema file.
 
+use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 use clap::Args;
@@ -57,6 +58,7 @@ impl SchemaArgs {
     }
 
     pub(super) fn read(&self, path: &Path) -> Result<Contract, Error> {
-        Ok(Contract { document: Document::read_with(path, &self.options())?, mapping: self.mapping()? })
+        let document = Document::read_with(path, &self.options())?;
+        Ok(Contract { document, mapping: self.mapping()?, names: BTreeMap::new() })
     }
 }

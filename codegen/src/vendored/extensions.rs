@@ -1,5 +1,7 @@
 //! The vendored extensions of a project.
 
+use std::collections::BTreeMap;
+
 use mcpgen_model::build::{self, extend};
 use mcpgen_model::text::names::type_name;
 use mcpgen_model::{Contract, Extension, Mapping, Protocol, Status, check_name, extension_path};
@@ -89,9 +91,31 @@ impl Workspace {
             false => None,
         };
         let document = Document::parse_with(file, &bytes, &read_options(&row.name))?;
-        let mut protocol = model(Contract { document, mapping }, row, core)?;
+        let mut protocol = self.extended(document, mapping, row, core)?;
         self.docs.apply(&mut protocol);
         self.docs.attach_examples(&mut protocol);
+        Ok(protocol)
+    }
+
+    /// Builds the model of an extension of `core`.
+    pub(crate) fn extended(
+        &self,
+        mut document: Document,
+        mapping: Option<Mapping>,
+        row: &Extension,
+        core: &Protocol,
+    ) -> Result<Protocol, Error> {
+        let mut names = BTreeMap::new();
+        if let Some(inline) = self.inline.get(&row.name) {
+            inline.apply(&mut document, &self.document(&row.core)?)?;
+            names.clone_from(&inline.names);
+        }
+        let contract = Contract { document, mapping, names };
+        let mut protocol = build::model(contract, &row.name, row.status == Status::Released)?;
+        // Most fixups are for schemas of revisions, so it is no news that they do not match.
+        protocol.fixups.retain(|applied| !applied.pointers.is_empty() || applied.is_for(&row.name));
+        let module = mcpgen_model::Revision::module_of(&row.core);
+        extend(&mut protocol, core, module, Some(row.version.clone()));
         Ok(protocol)
     }
 
@@ -116,16 +140,6 @@ impl Workspace {
         let rows = toml::to_string(&Rows { extension: self.extensions.clone() }).expect("rows are tables of text");
         format!("{HEADER}\n{rows}")
     }
-}
-
-/// Builds the model of an extension of `core`.
-pub(crate) fn model(contract: Contract, row: &Extension, core: &Protocol) -> Result<Protocol, Error> {
-    let mut protocol = build::model(contract, &row.name, row.status == Status::Released)?;
-    // Most fixups are for schemas of revisions, so it is no news that they do not match.
-    protocol.fixups.retain(|applied| !applied.pointers.is_empty() || applied.is_for(&row.name));
-    let module = mcpgen_model::Revision::module_of(&row.core);
-    extend(&mut protocol, core, module, Some(row.version.clone()));
-    Ok(protocol)
 }
 
 /// Returns the options for reading the schema of an extension. Its root, if it is a type, has the extension's name.

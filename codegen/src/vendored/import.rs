@@ -5,11 +5,11 @@ use std::path::{Path, PathBuf};
 use std::{fs, io};
 
 use mcpgen_model::{
-    Contract, Era, Extension, Mapping, Protocol, Revision, Status, build, check_name, extension_path, schema_path,
+    Era, Extension, Mapping, Protocol, Revision, Status, build, check_name, extension_path, schema_path,
 };
 use mcpgen_schema::{Document, Error, facts_only};
 
-use crate::vendored::extensions::{default_status, mapping_path, model, read_options};
+use crate::vendored::extensions::{default_status, mapping_path, read_options};
 use crate::vendored::workspace::{SCHEMAS, Workspace};
 use crate::write::{Change, Changes, replace};
 
@@ -136,9 +136,9 @@ pub fn import_extension(
     let row = extension_row(&workspace, file, import, &document)?;
     let core = workspace.model(&row.core)?;
     let text = facts_only(&document);
-    model(Contract { document, mapping: mapping.clone() }, &row, &core)?;
+    workspace.extended(document, mapping.clone(), &row, &core)?;
     let document = Document::parse_with(extension_path(name), text.as_bytes(), &options)?;
-    let protocol = model(Contract { document, mapping }, &row, &core)?;
+    let protocol = workspace.extended(document, mapping, &row, &core)?;
 
     let is_new = workspace.extension(name).is_none() && !workspace.root.join(extension_path(name)).exists();
     let folder = workspace.root.join(SCHEMAS);

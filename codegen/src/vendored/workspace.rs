@@ -1,12 +1,15 @@
 //! A project, with its vendored revisions.
 
+use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 use mcpgen_model::build;
 use mcpgen_model::docs::{DocBook, stamp_lifetimes};
+use mcpgen_model::{
+    Contract, Extension, InlineSchemas, Protocol, Revision, Status, check_name, extension_path, schema_path,
+};
 #[cfg(feature = "cli")]
 use mcpgen_model::{Era, Rule};
-use mcpgen_model::{Extension, Protocol, Revision, Status, check_name, extension_path, schema_path};
 use mcpgen_schema::{Document, Error};
 use serde::{Deserialize, Serialize};
 
@@ -35,6 +38,8 @@ pub struct Workspace {
     pub extensions: Vec<Extension>,
     /// Our own documentation.
     pub docs: DocBook,
+    /// The inline schemas that repeat definitions, by revision or extension.
+    pub(crate) inline: BTreeMap<String, InlineSchemas>,
 }
 
 impl Workspace {
@@ -86,7 +91,7 @@ impl Workspace {
         let text = std::fs::read_to_string(&path).map_err(Error::io("reading", &path))?;
         let rows: Rows = toml::from_str(&text).map_err(|error| Error::Usage(format!("{}: {error}", path.display())))?;
         let docs = DocBook::read(root)?;
-        let mut workspace = Workspace::new(root, docs);
+        let mut workspace = Workspace { inline: InlineSchemas::read(root)?, ..Workspace::new(root, docs) };
         for row in rows.revision {
             if workspace.revisions.iter().any(|known| known.name == row.name) {
                 return Err(Error::Usage(format!("{}: the revision `{}` is listed twice", path.display(), row.name)));
@@ -97,7 +102,13 @@ impl Workspace {
     }
 
     fn new(root: &Path, docs: DocBook) -> Workspace {
-        Workspace { root: root.to_owned(), revisions: Vec::new(), extensions: Vec::new(), docs }
+        Workspace {
+            root: root.to_owned(),
+            revisions: Vec::new(),
+            extensions: Vec::new(),
+            docs,
+            inline: BTreeMap::new(),
+        }
     }
 
     /// Adds a row, or replaces the row with the same name.
@@ -176,11 +187,17 @@ impl Workspace {
     /// documentation states.
     pub fn undocumented_model(&self, name: &str) -> Result<Protocol, Error> {
         let row = self.revision(name)?;
+        let names = self.inline.get(name).map(|inline| inline.names.clone()).unwrap_or_default();
+        let contract = Contract { document: self.document(name)?, mapping: None, names };
+        build::model(contract, name, row.status == Status::Released)
+    }
+
+    /// Reads the schema of a vendored revision. In messages and generated files, its path is relative to the root.
+    pub(crate) fn document(&self, name: &str) -> Result<Document, Error> {
         let file = schema_path(name);
         let path = self.root.join(&file);
         let bytes = std::fs::read(&path).map_err(Error::io("reading", &path))?;
-        // In messages and generated files, the path of the schema is relative to the root.
-        build::model(Document::parse(file, &bytes)?, name, row.status == Status::Released)
+        Document::parse(file, &bytes)
     }
 
     /// Reads the models of all vendored revisions, with the first and the last revision of each type and member.

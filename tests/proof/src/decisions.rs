@@ -1,7 +1,7 @@
 //! Hand-written tables that complement the released schemas.
 //!
 //! [`FIXUPS`] repairs mistakes in the schemas. [`decisions`] determines to which member of an overlapping union a
-//! document belongs. Both tables are written from the schemas alone. The generator has separate tables, and the tests
+//! document belongs. [`repeated`] lists the definitions that inline schemas repeat. These tables are written from the schemas alone. The generator has separate tables, and the tests
 //! prove that they agree. An `at` is a JSON pointer below the schema's definitions, without the leading slash.
 
 /// The released revisions, oldest first.
@@ -63,19 +63,81 @@ pub const FIXUPS: &[Fixup] = &[
         becomes: SIZES,
     },
     Fixup {
-        name: "a container has a width and a height",
+        name: "a host need not set all style variables",
         revisions: &["apps"],
-        at: "McpUiHostContextChangedNotification/properties/params/properties/containerDimensions",
-        expected: Some(CONTAINER_DIMENSIONS),
-        becomes: SIZES,
+        at: "McpUiStyles/required",
+        expected: Some(ANYTHING),
+        becomes: "[]",
     },
     Fixup {
-        name: "a container has a width and a height",
+        name: "a style variable is text",
         revisions: &["apps"],
-        at: "McpUiInitializeResult/properties/hostContext/properties/containerDimensions",
-        expected: Some(CONTAINER_DIMENSIONS),
-        becomes: SIZES,
+        at: "McpUiStyles/additionalProperties",
+        expected: Some(r#"{"anyOf": [{"type": "string"}, {}]}"#),
+        becomes: r#"{"type": "string"}"#,
     },
+];
+
+/// The expected value of a fixup that replaces any value.
+pub const ANYTHING: &str = r#""anything""#;
+
+/// An inline schema that repeats a definition of the extension or of the revision that it extends.
+#[derive(Debug, Clone, Copy)]
+pub enum Repeated {
+    /// Each inline object with exactly these members. `type=text` is a constant.
+    Object(&'static [&'static str]),
+    /// Each union of exactly these definitions.
+    Union(&'static [&'static str]),
+    /// The schema at this place.
+    At(&'static str),
+}
+
+/// The definitions that inline schemas of an extension repeat, from the innermost to the outermost.
+#[must_use]
+pub fn repeated(extension: &str) -> &'static [(&'static str, Repeated)] {
+    match extension {
+        "apps" => &[
+            ("Annotations", Repeated::Object(&["audience", "lastModified", "priority"])),
+            ("Icon", Repeated::Object(&["mimeType", "sizes", "src", "theme"])),
+            ("TextResourceContents", Repeated::Object(&["_meta", "mimeType", "text", "uri"])),
+            ("BlobResourceContents", Repeated::Object(&["_meta", "blob", "mimeType", "uri"])),
+            ("TextContent", Repeated::Object(&["_meta", "annotations", "text", "type=text"])),
+            ("ImageContent", Repeated::Object(&["_meta", "annotations", "data", "mimeType", "type=image"])),
+            ("AudioContent", Repeated::Object(&["_meta", "annotations", "data", "mimeType", "type=audio"])),
+            ("EmbeddedResource", Repeated::Object(&["_meta", "annotations", "resource", "type=resource"])),
+            ("ResourceLink", Repeated::Object(RESOURCE_LINK)),
+            ("ContentBlock", Repeated::Union(CONTENT)),
+            ("Implementation", Repeated::Object(IMPLEMENTATION)),
+            ("ResultMetaObject", Repeated::Object(&["io.modelcontextprotocol/serverInfo"])),
+            ("Tool", Repeated::Object(TOOL)),
+            ("RequestId", Repeated::At("McpUiHostContext/properties/toolInfo/properties/id")),
+            ("McpUiHostStyles", Repeated::Object(&["css", "variables"])),
+            ("McpUiStyles", Repeated::At("McpUiHostStyles/properties/variables")),
+            ("McpUiHostContext", Repeated::Object(HOST_CONTEXT)),
+        ],
+        _ => &[],
+    }
+}
+
+const RESOURCE_LINK: &[&str] =
+    &["_meta", "annotations", "description", "icons", "mimeType", "name", "size", "title", "type=resource_link", "uri"];
+const CONTENT: &[&str] = &["AudioContent", "EmbeddedResource", "ImageContent", "ResourceLink", "TextContent"];
+const IMPLEMENTATION: &[&str] = &["description", "icons", "name", "title", "version", "websiteUrl"];
+const TOOL: &[&str] =
+    &["_meta", "annotations", "description", "execution", "icons", "inputSchema", "name", "outputSchema", "title"];
+const HOST_CONTEXT: &[&str] = &[
+    "availableDisplayModes",
+    "containerDimensions",
+    "deviceCapabilities",
+    "displayMode",
+    "locale",
+    "platform",
+    "safeAreaInsets",
+    "styles",
+    "theme",
+    "timeZone",
+    "toolInfo",
+    "userAgent",
 ];
 
 const CONTAINER_DIMENSIONS: &str = r#"{"allOf": [
@@ -172,10 +234,13 @@ pub fn decisions(revision: &str) -> &'static [Decision] {
         "2025-11-25" => V2025_11_25,
         "2026-07-28" => V2026_07_28,
         "tasks" => TASKS,
-        "apps" | "registry" | "server-card" | "skills" => &[],
+        "apps" => APPS,
+        "registry" | "server-card" | "skills" => &[],
         other => panic!("revision {other} has no decisions: add them to `decisions`"),
     }
 }
+
+const APPS: &[Decision] = &[decision("EmbeddedResource/properties/resource", CONTENTS)];
 
 const V2024_11_05: &[Decision] = &[
     decision("ClientResult", RESULT),

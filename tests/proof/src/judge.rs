@@ -3,7 +3,7 @@
 //! Three rewrites from JSON to JSON are applied to an official schema before it is compiled: the fixups, the decisions
 //! of overlapping unions as `if`/`then`/`else`, and the documented bounds of `integer`. The generator is not involved.
 
-use crate::decisions::{Decision, FIXUPS, Guard, Member, decisions};
+use crate::decisions::{ANYTHING, Decision, FIXUPS, Guard, Member, REVISIONS, Repeated, decisions, repeated};
 use jsonschema::{Draft, Validator};
 use serde_json::{Map, Value, json};
 use std::collections::{BTreeSet, HashMap};
@@ -159,7 +159,7 @@ pub fn depth(document: &Value) -> usize {
 /// Panics if the schema does not have the expected value at the place of a fixup.
 #[must_use]
 pub fn fixed_up(revision: &str, schema: &Value) -> Value {
-    let mut schema = schema.clone();
+    let mut schema = with_references(revision, schema);
     let keyword = definitions_keyword(&schema);
     for fixup in FIXUPS.iter().filter(|f| f.revisions.contains(&revision)) {
         let (parent, key) = fixup.at.rsplit_once('/').expect("the place of a fixup has a parent");
@@ -169,9 +169,87 @@ pub fn fixed_up(revision: &str, schema: &Value) -> Value {
             .and_then(Value::as_object_mut)
             .unwrap_or_else(|| panic!("{revision}: {}: the schema has no {}", fixup.name, fixup.at));
         let found = parent.insert(key.to_owned(), parsed(fixup.name, fixup.becomes));
-        assert_eq!(found, expected, "{revision}: {}: unexpected value at {}", fixup.name, fixup.at);
+        let is_expected = found == expected || fixup.expected == Some(ANYTHING) && found.is_some();
+        assert!(is_expected, "{revision}: {}: unexpected value at {}: {found:?}", fixup.name, fixup.at);
     }
     schema
+}
+
+/// Replaces the inline schemas of an extension that repeat a definition by references to it. Adds the definitions of the
+/// newest revision that they refer to.
+///
+/// # Panics
+///
+/// Panics if nothing repeats a definition of [`repeated`].
+#[must_use]
+pub fn with_references(extension: &str, schema: &Value) -> Value {
+    let (mut schema, keyword) = (schema.clone(), definitions_keyword(schema));
+    let newest = *REVISIONS.last().expect("there is a revision");
+    for (definition, repeated) in repeated(extension) {
+        let reference = json!({ "$ref": format!("#/{keyword}/{definition}") });
+        let places: Vec<String> = match repeated {
+            Repeated::At(at) => vec![format!("/{keyword}/{at}")],
+            _ => subschemas(&schema).into_iter().filter(|at| repeats(schema.pointer(at), *repeated)).collect(),
+        };
+        let root = format!("/{keyword}/{definition}");
+        for place in places.iter().filter(|place| **place != root) {
+            // An outer place may have replaced an inner one.
+            if let Some(place) = schema.pointer_mut(place) {
+                *place = reference.clone();
+            }
+        }
+        assert!(!places.is_empty(), "{extension}: nothing repeats {definition}");
+        add(&mut schema, definition, &fixed_up(newest, &crate::schema(newest)));
+    }
+    if !repeated(extension).is_empty() {
+        let definitions = schema[keyword].as_object_mut().expect("the definitions");
+        // Definitions that were local to a definition, and refer to themselves.
+        let locals: Vec<String> = definitions.keys().filter(|name| name.ends_with("__schema0")).cloned().collect();
+        for local in locals {
+            let reference = format!("\"#/{keyword}/{local}\"");
+            if !definitions
+                .iter()
+                .any(|(name, definition)| *name != local && definition.to_string().contains(&reference))
+            {
+                definitions.remove(&local);
+            }
+        }
+    }
+    schema
+}
+
+fn repeats(schema: Option<&Value>, repeated: Repeated) -> bool {
+    let Some(schema) = schema else { return false };
+    let found: BTreeSet<&str> = match (repeated, &schema["properties"], &schema["anyOf"]) {
+        (Repeated::Object(_), Value::Object(members), _) => members.keys().map(String::as_str).collect(),
+        (Repeated::Union(_), _, Value::Array(variants)) => {
+            let names = variants.iter().map(|variant| variant["$ref"].as_str()?.rsplit('/').next());
+            names.collect::<Option<_>>().unwrap_or_default()
+        }
+        _ => return false,
+    };
+    let (Repeated::Object(wanted) | Repeated::Union(wanted)) = repeated else { return false };
+    let is_constant = |name: &str, text: &str| schema["properties"][name]["const"] == text;
+    let names = wanted.iter().map(|name| match name.split_once('=') {
+        Some((name, text)) => is_constant(name, text).then_some(name),
+        None => Some(*name),
+    });
+    names.collect::<Option<BTreeSet<&str>>>() == Some(found)
+}
+
+/// Adds a definition of another schema, with those that it refers to, unless the schema has them.
+fn add(schema: &mut Value, definition: &str, from: &Value) {
+    let keyword = definitions_keyword(schema);
+    let Some(added) = from[definitions_keyword(from)].get(definition) else { return };
+    if schema[keyword].get(definition).is_some() {
+        return;
+    }
+    schema[keyword][definition] = added.clone();
+    let holder = json!({ keyword: { definition: added } });
+    for at in subschemas(&holder) {
+        let target = holder.pointer(&at).and_then(|schema| schema["$ref"].as_str()?.rsplit('/').next());
+        target.into_iter().for_each(|target| add(schema, target, from));
+    }
 }
 
 fn parsed(name: &str, text: &str) -> Value {

@@ -10,7 +10,9 @@ use mcpgen_schema::check::{Check, Definitions};
 use mcpgen_schema::compile::{of_items, of_schema};
 use mcpgen_schema::json::Json;
 use mcpgen_schema::json::pointer::unescape;
-use mcpgen_schema::normal::{Array, Bounds, Discriminator, Kind, Length, Note, Object, Schema, first_integer};
+use mcpgen_schema::normal::{
+    Array, Bounds, Discriminator, Kind, Length, Note, Object, Property, Schema, first_integer,
+};
 use mcpgen_schema::{Error, Normalised, Problem, normalise};
 
 use crate::build::areas;
@@ -34,11 +36,13 @@ pub struct Contract {
     pub document: Document,
     /// The messages that the schema does not list.
     pub mapping: Option<Mapping>,
+    /// The names of inline types, by the names that they would have otherwise.
+    pub names: BTreeMap<String, String>,
 }
 
 impl From<Document> for Contract {
     fn from(document: Document) -> Self {
-        Self { document, mapping: None }
+        Self { document, mapping: None, names: BTreeMap::new() }
     }
 }
 
@@ -48,9 +52,9 @@ impl From<Document> for Contract {
 ///
 /// [`Error::Schema`] with all problems of the schema.
 pub fn model(contract: impl Into<Contract>, revision: &str, released: bool) -> Result<Protocol, Error> {
-    let Contract { mut document, mapping } = contract.into();
+    let Contract { mut document, mapping, names } = contract.into();
     let fixups = fixups::apply(&mut document, revision, released)?;
-    build(normalise(document)?, mapping.as_ref(), fixups, revision)
+    build(normalise(document)?, mapping.as_ref(), &names, fixups, revision)
 }
 
 /// Builds the model of a revision.
@@ -60,6 +64,7 @@ pub fn model(contract: impl Into<Contract>, revision: &str, released: bool) -> R
 pub fn build(
     normalised: Normalised,
     mapping: Option<&Mapping>,
+    names: &BTreeMap<String, String>,
     fixups: Vec<Applied>,
     revision: &str,
 ) -> Result<Protocol, Error> {
@@ -69,9 +74,9 @@ pub fn build(
         builder.definition(name, schema);
     }
     builder.absent_directions();
-    let names = builder.names;
+    let definitions = builder.names;
     let (mut types, problems) = (builder.types, builder.problems);
-    name_types(&mut types, builder.occurrences);
+    name_types(&mut types, builder.occurrences, names)?;
     name_variants(&mut types);
     break_alias_cycles(&mut types);
     let mut protocol = Protocol {
@@ -94,7 +99,7 @@ pub fn build(
     if !problems.is_empty() {
         return Err(Error::Schema(problems));
     }
-    let problems = methods::collect(&mut protocol, &names, mapping);
+    let problems = methods::collect(&mut protocol, &definitions, mapping);
     if !problems.is_empty() {
         return Err(Error::Schema(problems));
     }
@@ -188,7 +193,8 @@ impl<'a> Builder<'a> {
     /// Returns the type expression for a schema inside a definition.
     fn content(&mut self, schema: &Schema, at: &Occurrence) -> Type {
         let at = &Occurrence { pointer: schema.note.pointer.clone(), ..at.clone() };
-        if let Some(id) = self.copied(schema).filter(|_| !at.own) {
+        let is_named = |id: TypeId| self.types[id].name == at.long_name();
+        if let Some(id) = self.copied(schema).filter(|id| !at.own || is_named(*id)) {
             return Type::Named(id);
         }
         match &schema.kind {
@@ -348,8 +354,8 @@ impl<'a> Builder<'a> {
         checks.insert(0, Check::Any(variants.iter().map(of_schema).collect()));
         let alternatives = variants
             .iter()
-            .map(|variant| {
-                let label = variant_label(variant);
+            .zip(variant_labels(variants))
+            .map(|(variant, label)| {
                 let content = self.content(variant, &at.below(&label));
                 Variant { rust: label, content, boxed: false }
             })
@@ -427,10 +433,11 @@ impl<'a> Builder<'a> {
             decision.absorbed.iter().map(|(a, b)| (readable(&variants[*a]), readable(&variants[*b]))).collect();
         let kept: Vec<usize> =
             (0..variants.len()).filter(|index| decision.guards.iter().any(|guard| guard.variant == *index)).collect();
+        let labels = variant_labels(variants);
         let variants = kept
             .iter()
             .map(|&index| {
-                let label = variant_label(&variants[index]);
+                let label = labels[index].clone();
                 let content = self.content(&variants[index], &at.below(&label));
                 Variant { rust: label, content, boxed: false }
             })
@@ -739,17 +746,37 @@ fn enumeration(values: &[Json]) -> Vec<Value> {
         .collect()
 }
 
-/// Returns the word for a variant of a union in the name of an inline type.
+/// Returns the words for the variants of a union in the names of inline types: those of objects are the constants that
+/// tell them apart.
+fn variant_labels(variants: &[Schema]) -> Vec<String> {
+    let constants = |schema: &Schema| -> IndexMap<String, String> {
+        let Kind::Object(object) = &schema.unchecked().kind else { return IndexMap::new() };
+        let constant = |property: &Property| match &property.schema.kind {
+            Kind::Values(values) if values.len() == 1 => {
+                values[0].as_str().filter(|it| !it.is_empty()).map(str::to_owned)
+            }
+            _ => None,
+        };
+        let members = object.properties.iter();
+        members.filter_map(|(name, property)| Some((name.clone(), constant(property)?))).collect()
+    };
+    let objects: Vec<_> = variants.iter().map(constants).collect();
+    let is_distinct = |name: &str| {
+        let values: Vec<&String> = objects.iter().filter_map(|object| object.get(name)).collect();
+        values.iter().collect::<BTreeSet<_>>().len() == values.len()
+    };
+    let label = |(schema, object): (&Schema, &IndexMap<String, String>)| {
+        let tag = object.iter().find(|(name, _)| is_distinct(name)).or(object.first());
+        tag.map_or_else(|| variant_label(schema), |(_, tag)| variant_name(tag))
+    };
+    variants.iter().zip(&objects).map(label).collect()
+}
+
+/// Returns the word for a variant of a union that no constant describes.
 fn variant_label(schema: &Schema) -> String {
     match &schema.unchecked().kind {
         Kind::Ref(name) => name.clone(),
-        Kind::Object(object) => {
-            let tag = object.properties.values().find_map(|property| match &property.schema.kind {
-                Kind::Values(values) if values.len() == 1 => values[0].as_str(),
-                _ => None,
-            });
-            tag.filter(|tag| !tag.is_empty()).map_or("Object".to_owned(), variant_name)
-        }
+        Kind::Object(_) => "Object".to_owned(),
         Kind::Array(_) => "Array".to_owned(),
         Kind::Values(_) => "Value".to_owned(),
         Kind::String(_) => "String".to_owned(),
@@ -779,13 +806,14 @@ fn fingerprint(schema: &Schema) -> String {
             format!("{:?} {:?}", schema.kind, schema.note.known_values)
         }
         Kind::Object(object) => {
-            let properties: Vec<String> = object
+            let mut properties: Vec<String> = object
                 .properties
                 .iter()
                 .map(|(name, property)| {
                     format!("{name:?}{} {}", if property.required { "!" } else { "" }, fingerprint(&property.schema))
                 })
                 .collect();
+            properties.sort_unstable();
             let pattern = object.pattern.as_ref();
             let pattern = pattern.map(|it| format!("/{:?} {},", it.pattern, fingerprint(&it.schema)));
             let additional = fingerprint(&object.additional);

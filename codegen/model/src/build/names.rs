@@ -4,12 +4,22 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use indexmap::IndexMap;
+use mcpgen_schema::Error;
 
+use crate::inline::NAMES;
 use crate::text::names::{Namespace, field_name, type_name};
 use crate::{MessageKind, MessageSet, Origin, Shape, Type, TypeDef, TypeId, Union, Variant};
 
 /// Names all types. Definitions keep their names, and inline types are named after the members that contain them.
-pub(super) fn name_types(types: &mut [TypeDef], occurrences: Vec<Vec<Occurrence>>) {
+/// `given` has other names for inline types.
+///
+/// # Errors
+/// [`Error::Usage`] if a type with such a name does not exist.
+pub(super) fn name_types(
+    types: &mut [TypeDef],
+    occurrences: Vec<Vec<Occurrence>>,
+    given: &BTreeMap<String, String>,
+) -> Result<(), Error> {
     let mut names = Namespace::default();
     for reserved in ["ClientMessage", "ServerMessage"] {
         names.claim(reserved);
@@ -27,9 +37,16 @@ pub(super) fn name_types(types: &mut [TypeDef], occurrences: Vec<Vec<Occurrence>
     for (id, name) in &wanted {
         let contested = !names.is_free(name) || demand[name.as_str()] > 1;
         let name = if contested { occurrences[*id][0].long_name() } else { name.clone() };
-        types[*id].rust = names.claim(&name);
+        let free = names.claim(&name);
+        types[*id].rust = given.get(&free).map_or(free, |given| names.claim(given));
         types[*id].name.clone_from(&types[*id].rust);
     }
+    for (name, given) in given {
+        if !types.iter().any(|def| def.rust == *given && matches!(def.origin, Origin::Inline(_))) {
+            return Err(Error::Usage(format!("{NAMES}: there is no inline type `{name}` that could be `{given}`")));
+        }
+    }
+    Ok(())
 }
 
 /// Returns a name of an inline type without its parent: the name of the member if several parents have it, or `AOrB`
@@ -142,7 +159,7 @@ impl Occurrence {
         Occurrence { definition, parent, label: label.to_owned(), pointer, own: false }
     }
 
-    fn long_name(&self) -> String {
+    pub(super) fn long_name(&self) -> String {
         let (parent, label) = (type_name(&self.parent), type_name(&field_name(&self.label)));
         format!("{}{}", parent.trim_end_matches('_'), label.trim_end_matches('_'))
     }

@@ -3,7 +3,7 @@
 
 //! Types shared by several areas of the protocol.
 
-use crate::{Json, Never, codec};
+use crate::{Never, codec};
 
 /// The settings of the extension in the capabilities of a client.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -30,21 +30,6 @@ impl McpUiClientCapabilities {
 codec::object! { McpUiClientCapabilities;
     optional 0 "mimeTypes" mime_types, else refuse_other
 }
-
-/// Any JSON value.
-///
-/// The schema accepts every JSON value here.
-pub type McpUiHostContextSchema0 = Json;
-
-/// Any JSON value.
-///
-/// The schema accepts every JSON value here.
-pub type Schema0 = Json;
-
-/// Any JSON value.
-///
-/// The schema accepts every JSON value here.
-pub type McpUiInitializeResultSchema0 = Json;
 
 /// The name of a CSS variable that a host can set.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]

@@ -4,9 +4,8 @@
 //! Types of the area `ui`.
 
 use super::{
-    DeviceCapabilities, McpUiAppCapabilities, McpUiHostCapabilities, McpUiHostContextChangedNotificationParamsToolInfo,
-    McpUiHostContextToolInfo, McpUiInitializeRequestParamsAppInfo, McpUiInitializeResultHostContextToolInfo,
-    McpUiInitializeResultHostInfo, McpUiToolResultNotificationParamsMetaServerInfo,
+    ContentBlock, EmbeddedResource, Implementation, McpUiAppCapabilities, McpUiHostCapabilities,
+    McpUiHostContextDeviceCapabilities, McpUiHostContextToolInfo, ResourceLink, ResultMetaObject,
 };
 
 use crate::{Extra, Json, JsonObject, Map, Never, Notification, Number, Request, Revision, codec};
@@ -14,7 +13,6 @@ use crate::{Extra, Json, JsonObject, Map, Never, Notification, Number, Request, 
 /// How a host displays an app.
 ///
 /// Used by [`McpUiAppCapabilities`], [`McpUiHostContext`], [`McpUiRequestDisplayModeResult`],
-/// [`McpUiHostContextChangedNotificationParams`], [`McpUiInitializeResultHostContext`],
 /// [`McpUiRequestDisplayModeRequestParams`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum McpUiDisplayMode {
@@ -67,13 +65,13 @@ impl Request for McpUiDownloadFileRequest {
 #[derive(Clone, Debug, PartialEq)]
 pub struct McpUiDownloadFileRequestParams {
     /// The contents of the files, or links to them.
-    pub contents: Vec<McpUiDownloadFileRequestParamsContentsItem>,
+    pub contents: Vec<EmbeddedResourceOrResourceLink>,
 }
 
 impl McpUiDownloadFileRequestParams {
     /// Creates a `McpUiDownloadFileRequestParams` from its required members.
     #[must_use]
-    pub fn new(contents: impl Into<Vec<McpUiDownloadFileRequestParamsContentsItem>>) -> Self {
+    pub fn new(contents: impl Into<Vec<EmbeddedResourceOrResourceLink>>) -> Self {
         Self { contents: contents.into() }
     }
 }
@@ -82,466 +80,26 @@ codec::object! { McpUiDownloadFileRequestParams;
     required 0 "contents" contents, else refuse_other
 }
 
-/// The content of a file, or a link to it.
+/// The contents of a file, or a link to them.
 ///
 /// The first condition that holds selects the variant:
 ///
-/// * `type` is "resource": `Resource`
+/// * `type` is "resource": `EmbeddedResource`
 /// * `type` is "resource_link": `ResourceLink`
 ///
 /// Used by [`McpUiDownloadFileRequestParams`].
 #[derive(Clone, Debug, PartialEq)]
-pub enum McpUiDownloadFileRequestParamsContentsItem {
-    /// [`Resource`]: Content that contains a resource.
-    Resource(Box<Resource>),
-    /// [`ResourceLink`]: Content that links to a resource.
+pub enum EmbeddedResourceOrResourceLink {
+    /// [`EmbeddedResource`]: The contents of a resource, embedded in a prompt message or a tool result.
+    EmbeddedResource(Box<EmbeddedResource>),
+    /// [`ResourceLink`]: A link to a resource of the server, in a prompt message or a tool result.
     ResourceLink(Box<ResourceLink>),
 }
 
-codec::boxed_union! { McpUiDownloadFileRequestParamsContentsItem blank ResourceLink;
-    0 Resource boxed(Resource), 1 ResourceLink boxed(ResourceLink);
+codec::boxed_union! { EmbeddedResourceOrResourceLink blank ResourceLink;
+    0 EmbeddedResource boxed(EmbeddedResource), 1 ResourceLink boxed(ResourceLink);
     [Value(&["type"], &[Str("resource")])] => 0,
     [Value(&["type"], &[Str("resource_link")])] => 1,
-}
-
-/// Content that contains a resource.
-///
-/// In JSON, `type` is `"resource"`. Used by [`McpUiDownloadFileRequestParamsContentsItem`],
-/// [`McpUiMessageRequestParamsContentItem`].
-#[derive(Clone, Debug, PartialEq)]
-pub struct Resource {
-    /// The contents of the resource.
-    pub resource: McpUiDownloadFileRequestParamsContentsItemResourceResource,
-    /// Hints about how to display or use the object. Hints from an untrusted server are not reliable.
-    pub annotations: Option<
-        McpUiDownloadFileRequestParamsContentsItemResourceAnnotations,
-    >,
-    /// Metadata attached to the object. The protocol reserves some keys, such as those with the prefix
-    /// `io.modelcontextprotocol/` since 2025-11-25. In JSON, it is `_meta`.
-    pub meta: Option<JsonObject>,
-}
-
-impl Resource {
-    /// Creates a `Resource` from its required members.
-    #[must_use]
-    pub fn new(resource: impl Into<McpUiDownloadFileRequestParamsContentsItemResourceResource>) -> Self {
-        Self { resource: resource.into(), annotations: None, meta: None }
-    }
-
-    /// Sets `annotations`.
-    #[must_use]
-    pub fn with_annotations(
-        mut self,
-        annotations: impl Into<
-            McpUiDownloadFileRequestParamsContentsItemResourceAnnotations,
-        >,
-    ) -> Self {
-        self.annotations = Some(annotations.into());
-        self
-    }
-
-    /// Sets `_meta`.
-    #[must_use]
-    pub fn with_meta(mut self, meta: impl Into<JsonObject>) -> Self {
-        self.meta = Some(meta.into());
-        self
-    }
-}
-
-codec::object! { Resource;
-    constant 0 "type" = Str("resource"), required 1 "resource" resource, optional 2 "annotations" annotations,
-    optional 3 "_meta" meta, else refuse_other
-}
-
-/// Hints about how to use or display content.
-///
-/// Used by [`Resource`], [`ResourceLink`], [`McpUiMessageRequestParamsContentItemText`],
-/// [`McpUiMessageRequestParamsContentItemImage`], [`McpUiMessageRequestParamsContentItemAudio`].
-#[derive(Clone, Debug, Default, PartialEq)]
-pub struct McpUiDownloadFileRequestParamsContentsItemResourceAnnotations {
-    /// Whom the content is for.
-    pub audience: Option<
-        Vec<McpUiDownloadFileRequestParamsContentsItemResourceAnnotationsAudienceItem>,
-    >,
-    /// The importance, from 0 to 1.
-    pub priority: Option<
-        McpUiDownloadFileRequestParamsContentsItemResourceAnnotationsPriority,
-    >,
-    /// The time of the last change, as an ISO 8601 timestamp.
-    pub last_modified: Option<
-        McpUiDownloadFileRequestParamsContentsItemResourceAnnotationsLastModified,
-    >,
-}
-
-impl McpUiDownloadFileRequestParamsContentsItemResourceAnnotations {
-    /// Creates a `McpUiDownloadFileRequestParamsContentsItemResourceAnnotations` without optional members.
-    #[must_use]
-    pub fn new() -> Self {
-        Self::default()
-    }
-
-    /// Sets `audience`.
-    #[must_use]
-    pub fn with_audience(
-        mut self,
-        audience: impl Into<
-            Vec<
-                McpUiDownloadFileRequestParamsContentsItemResourceAnnotationsAudienceItem,
-            >,
-        >,
-    ) -> Self {
-        self.audience = Some(audience.into());
-        self
-    }
-
-    /// Sets `priority`.
-    #[must_use]
-    pub fn with_priority(
-        mut self,
-        priority: impl Into<
-            McpUiDownloadFileRequestParamsContentsItemResourceAnnotationsPriority,
-        >,
-    ) -> Self {
-        self.priority = Some(priority.into());
-        self
-    }
-
-    /// Sets `lastModified`.
-    #[must_use]
-    pub fn with_last_modified(
-        mut self,
-        last_modified: impl Into<
-            McpUiDownloadFileRequestParamsContentsItemResourceAnnotationsLastModified,
-        >,
-    ) -> Self {
-        self.last_modified = Some(last_modified.into());
-        self
-    }
-}
-
-codec::object! { McpUiDownloadFileRequestParamsContentsItemResourceAnnotations;
-    optional 0 "audience" audience, optional 1 "priority" priority, optional 2 "lastModified" last_modified,
-    else refuse_other
-}
-
-/// Whom content is for.
-///
-/// Used by [`McpUiDownloadFileRequestParamsContentsItemResourceAnnotations`].
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum McpUiDownloadFileRequestParamsContentsItemResourceAnnotationsAudienceItem {
-    /// `"user"`: The user.
-    User,
-    /// `"assistant"`: The model.
-    Assistant,
-}
-
-codec::string_enum! { McpUiDownloadFileRequestParamsContentsItemResourceAnnotationsAudienceItem;
-    User = "user", Assistant = "assistant",
-}
-
-/// The time of the last change, as an ISO 8601 timestamp.
-///
-/// Checked against the schema when it is created.
-///
-/// Used by [`McpUiDownloadFileRequestParamsContentsItemResourceAnnotations`].
-#[derive(Clone, Debug, PartialEq)]
-pub struct McpUiDownloadFileRequestParamsContentsItemResourceAnnotationsLastModified(String);
-
-impl McpUiDownloadFileRequestParamsContentsItemResourceAnnotationsLastModified {
-    fn checks() -> &'static codec::Check {
-        static PATTERN_0: codec::Pattern = codec::Pattern::new(
-            "^(?:(?:\\d\\d[2468][048]|\\d\\d[13579][26]|\\d\\d0[48]|[02468][048]00|[13579][26]00)-02-29|\\d{4}-(?:(?:0[13578]|1[02])-(?:0[1-9]|[12]\\d|3[01])|(?:0[469]|11)-(?:0[1-9]|[12]\\d|30)|(?:02)-(?:0[1-9]|1\\d|2[0-8])))T(?:(?:[01]\\d|2[0-3]):[0-5]\\d:[0-5]\\d(?:\\.\\d+)?(?:Z|([+-](?:[01]\\d|2[0-3]):[0-5]\\d)))$",
-        );
-        static CHECK: codec::Check = codec::Check::Pattern(&PATTERN_0);
-        &CHECK
-    }
-}
-
-codec::checked! { McpUiDownloadFileRequestParamsContentsItemResourceAnnotationsLastModified(String) }
-
-/// The importance of content, from 0 to 1.
-///
-/// The constructor checks that the value is at least 0 and at most 1.
-///
-/// Used by [`McpUiDownloadFileRequestParamsContentsItemResourceAnnotations`].
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct McpUiDownloadFileRequestParamsContentsItemResourceAnnotationsPriority(Number);
-
-codec::bounded_number! { McpUiDownloadFileRequestParamsContentsItemResourceAnnotationsPriority(Number) from f64;
-    at_least(Integer(0)), at_most(Integer(1))
-}
-
-/// The contents of a resource, as text or bytes.
-///
-/// The first condition that holds selects the variant:
-///
-/// * `text` is present: `Object`
-/// * `blob` is present: `Object2`
-///
-/// Used by [`Resource`].
-#[derive(Clone, Debug, PartialEq)]
-pub enum McpUiDownloadFileRequestParamsContentsItemResourceResource {
-    /// [`McpUiDownloadFileRequestParamsContentsItemResourceResourceObject`]: The contents of a resource as text.
-    Object(McpUiDownloadFileRequestParamsContentsItemResourceResourceObject),
-    /// [`McpUiDownloadFileRequestParamsContentsItemResourceResourceObject2`]: The contents of a resource as bytes.
-    Object2(McpUiDownloadFileRequestParamsContentsItemResourceResourceObject2),
-}
-
-codec::union! { McpUiDownloadFileRequestParamsContentsItemResourceResource blank Object;
-    0 Object from(McpUiDownloadFileRequestParamsContentsItemResourceResourceObject),
-    1 Object2 from(McpUiDownloadFileRequestParamsContentsItemResourceResourceObject2);
-    [Present(&["text"])] => 0,
-    [Present(&["blob"])] => 1,
-}
-
-/// The contents of a resource as text.
-///
-/// Used by [`McpUiDownloadFileRequestParamsContentsItemResourceResource`].
-#[derive(Clone, Debug, PartialEq)]
-pub struct McpUiDownloadFileRequestParamsContentsItemResourceResourceObject {
-    /// The URI of the resource.
-    pub uri: String,
-    /// The media type.
-    pub mime_type: Option<String>,
-    /// The text.
-    pub text: String,
-    /// Metadata attached to the object. The protocol reserves some keys, such as those with the prefix
-    /// `io.modelcontextprotocol/` since 2025-11-25. In JSON, it is `_meta`.
-    pub meta: Option<JsonObject>,
-}
-
-impl McpUiDownloadFileRequestParamsContentsItemResourceResourceObject {
-    /// Creates a `McpUiDownloadFileRequestParamsContentsItemResourceResourceObject` from its required members.
-    #[must_use]
-    pub fn new(uri: impl Into<String>, text: impl Into<String>) -> Self {
-        Self { uri: uri.into(), mime_type: None, text: text.into(), meta: None }
-    }
-
-    /// Sets `mimeType`.
-    #[must_use]
-    pub fn with_mime_type(mut self, mime_type: impl Into<String>) -> Self {
-        self.mime_type = Some(mime_type.into());
-        self
-    }
-
-    /// Sets `_meta`.
-    #[must_use]
-    pub fn with_meta(mut self, meta: impl Into<JsonObject>) -> Self {
-        self.meta = Some(meta.into());
-        self
-    }
-}
-
-codec::object! { McpUiDownloadFileRequestParamsContentsItemResourceResourceObject;
-    required 0 "uri" uri, optional 1 "mimeType" mime_type, required 2 "text" text, optional 3 "_meta" meta,
-    else refuse_other
-}
-
-/// The contents of a resource as bytes.
-///
-/// Used by [`McpUiDownloadFileRequestParamsContentsItemResourceResource`].
-#[derive(Clone, Debug, PartialEq)]
-pub struct McpUiDownloadFileRequestParamsContentsItemResourceResourceObject2 {
-    /// The URI of the resource.
-    pub uri: String,
-    /// The media type.
-    pub mime_type: Option<String>,
-    /// The Base64-encoded bytes.
-    pub blob: String,
-    /// Metadata attached to the object. The protocol reserves some keys, such as those with the prefix
-    /// `io.modelcontextprotocol/` since 2025-11-25. In JSON, it is `_meta`.
-    pub meta: Option<JsonObject>,
-}
-
-impl McpUiDownloadFileRequestParamsContentsItemResourceResourceObject2 {
-    /// Creates a `McpUiDownloadFileRequestParamsContentsItemResourceResourceObject2` from its required members.
-    #[must_use]
-    pub fn new(uri: impl Into<String>, blob: impl Into<String>) -> Self {
-        Self { uri: uri.into(), mime_type: None, blob: blob.into(), meta: None }
-    }
-
-    /// Sets `mimeType`.
-    #[must_use]
-    pub fn with_mime_type(mut self, mime_type: impl Into<String>) -> Self {
-        self.mime_type = Some(mime_type.into());
-        self
-    }
-
-    /// Sets `_meta`.
-    #[must_use]
-    pub fn with_meta(mut self, meta: impl Into<JsonObject>) -> Self {
-        self.meta = Some(meta.into());
-        self
-    }
-}
-
-codec::object! { McpUiDownloadFileRequestParamsContentsItemResourceResourceObject2;
-    required 0 "uri" uri, optional 1 "mimeType" mime_type, required 2 "blob" blob, optional 3 "_meta" meta,
-    else refuse_other
-}
-
-/// Content that links to a resource.
-///
-/// In JSON, `type` is `"resource_link"`. Used by [`McpUiDownloadFileRequestParamsContentsItem`],
-/// [`McpUiMessageRequestParamsContentItem`].
-#[derive(Clone, Debug, PartialEq)]
-pub struct ResourceLink {
-    /// The name of the resource.
-    pub name: String,
-    /// The display name, intended for people.
-    pub title: Option<String>,
-    /// The URI of the resource.
-    pub uri: String,
-    /// A description of the object, for people and models.
-    pub description: Option<String>,
-    /// The media type.
-    pub mime_type: Option<String>,
-    /// Hints about how to display or use the object. Hints from an untrusted server are not reliable.
-    pub annotations: Option<
-        McpUiDownloadFileRequestParamsContentsItemResourceAnnotations,
-    >,
-    /// The size of the resource in bytes.
-    pub size: Option<Number>,
-    /// Icons to display with the object, in one or more sizes or formats. Treat them as untrusted data: accept only
-    /// `https:` and `data:` URIs, and fetch them without credentials.
-    pub icons: Option<
-        Vec<McpUiDownloadFileRequestParamsContentsItemResourceLinkIconsItem>,
-    >,
-    /// Metadata attached to the object. The protocol reserves some keys, such as those with the prefix
-    /// `io.modelcontextprotocol/` since 2025-11-25. In JSON, it is `_meta`.
-    pub meta: Option<JsonObject>,
-}
-
-impl ResourceLink {
-    /// Creates a `ResourceLink` from its required members.
-    #[must_use]
-    pub fn new(name: impl Into<String>, uri: impl Into<String>) -> Self {
-        Self {
-            name: name.into(),
-            title: None,
-            uri: uri.into(),
-            description: None,
-            mime_type: None,
-            annotations: None,
-            size: None,
-            icons: None,
-            meta: None,
-        }
-    }
-
-    /// Sets `title`.
-    #[must_use]
-    pub fn with_title(mut self, title: impl Into<String>) -> Self {
-        self.title = Some(title.into());
-        self
-    }
-
-    /// Sets `description`.
-    #[must_use]
-    pub fn with_description(mut self, description: impl Into<String>) -> Self {
-        self.description = Some(description.into());
-        self
-    }
-
-    /// Sets `mimeType`.
-    #[must_use]
-    pub fn with_mime_type(mut self, mime_type: impl Into<String>) -> Self {
-        self.mime_type = Some(mime_type.into());
-        self
-    }
-
-    /// Sets `annotations`.
-    #[must_use]
-    pub fn with_annotations(
-        mut self,
-        annotations: impl Into<
-            McpUiDownloadFileRequestParamsContentsItemResourceAnnotations,
-        >,
-    ) -> Self {
-        self.annotations = Some(annotations.into());
-        self
-    }
-
-    /// Sets `size`.
-    #[must_use]
-    pub fn with_size(mut self, size: impl Into<Number>) -> Self {
-        self.size = Some(size.into());
-        self
-    }
-
-    /// Sets `icons`.
-    #[must_use]
-    pub fn with_icons(
-        mut self,
-        icons: impl Into<
-            Vec<McpUiDownloadFileRequestParamsContentsItemResourceLinkIconsItem>,
-        >,
-    ) -> Self {
-        self.icons = Some(icons.into());
-        self
-    }
-
-    /// Sets `_meta`.
-    #[must_use]
-    pub fn with_meta(mut self, meta: impl Into<JsonObject>) -> Self {
-        self.meta = Some(meta.into());
-        self
-    }
-}
-
-codec::object! { ResourceLink;
-    constant 0 "type" = Str("resource_link"), required 1 "name" name, optional 2 "title" title, required 3 "uri" uri,
-    optional 4 "description" description, optional 5 "mimeType" mime_type, optional 6 "annotations" annotations,
-    optional 7 "size" size, optional 8 "icons" icons, optional 9 "_meta" meta, else refuse_other
-}
-
-/// An icon.
-///
-/// Used by [`ResourceLink`].
-#[derive(Clone, Debug, PartialEq)]
-pub struct McpUiDownloadFileRequestParamsContentsItemResourceLinkIconsItem {
-    /// The URL of the icon.
-    pub src: String,
-    /// The media type.
-    pub mime_type: Option<String>,
-    /// The sizes for which the icon is suitable, such as `48x48`, or `any`.
-    pub sizes: Option<Vec<String>>,
-    /// The theme that the icon is designed for.
-    pub theme: Option<McpUiTheme>,
-}
-
-impl McpUiDownloadFileRequestParamsContentsItemResourceLinkIconsItem {
-    /// Creates a `McpUiDownloadFileRequestParamsContentsItemResourceLinkIconsItem` from its required members.
-    #[must_use]
-    pub fn new(src: impl Into<String>) -> Self {
-        Self { src: src.into(), mime_type: None, sizes: None, theme: None }
-    }
-
-    /// Sets `mimeType`.
-    #[must_use]
-    pub fn with_mime_type(mut self, mime_type: impl Into<String>) -> Self {
-        self.mime_type = Some(mime_type.into());
-        self
-    }
-
-    /// Sets `sizes`.
-    #[must_use]
-    pub fn with_sizes(mut self, sizes: impl Into<Vec<String>>) -> Self {
-        self.sizes = Some(sizes.into());
-        self
-    }
-
-    /// Sets `theme`.
-    #[must_use]
-    pub fn with_theme(mut self, theme: impl Into<McpUiTheme>) -> Self {
-        self.theme = Some(theme.into());
-        self
-    }
-}
-
-codec::object! { McpUiDownloadFileRequestParamsContentsItemResourceLinkIconsItem;
-    required 0 "src" src, optional 1 "mimeType" mime_type, optional 2 "sizes" sizes, optional 3 "theme" theme,
-    else refuse_other
 }
 
 /// Whether the files were saved.
@@ -577,6 +135,8 @@ codec::object! { McpUiDownloadFileResult;
 /// The environment of an app: how and where the host shows it.
 ///
 /// All members are optional, and hosts can add others.
+///
+/// Used by [`McpUiHostContextChangedNotification`], [`McpUiInitializeResult`].
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct McpUiHostContext {
     /// The tool call that shows the app.
@@ -590,7 +150,7 @@ pub struct McpUiHostContext {
     /// The display modes that the host supports.
     pub available_display_modes: Option<Vec<McpUiDisplayMode>>,
     /// The fixed or maximum size of the app's frame, in pixels.
-    pub container_dimensions: Option<ContainerDimensions>,
+    pub container_dimensions: Option<McpUiHostContextContainerDimensions>,
     /// The user's language and region as a BCP 47 tag, such as `de-CH`.
     pub locale: Option<String>,
     /// The user's time zone by its IANA name, such as `Europe/Zurich`.
@@ -598,11 +158,11 @@ pub struct McpUiHostContext {
     /// The name of the host application.
     pub user_agent: Option<String>,
     /// The kind of host.
-    pub platform: Option<Platform>,
+    pub platform: Option<McpUiHostContextPlatform>,
     /// How the user can operate the device.
-    pub device_capabilities: Option<DeviceCapabilities>,
+    pub device_capabilities: Option<McpUiHostContextDeviceCapabilities>,
     /// The margins that parts of the device cover, in pixels.
-    pub safe_area_insets: Option<SafeAreaInsets>,
+    pub safe_area_insets: Option<McpUiHostContextSafeAreaInsets>,
     /// Members that the schema does not define.
     pub extra: Extra<Self>,
 }
@@ -651,7 +211,10 @@ impl McpUiHostContext {
 
     /// Sets `containerDimensions`.
     #[must_use]
-    pub fn with_container_dimensions(mut self, container_dimensions: impl Into<ContainerDimensions>) -> Self {
+    pub fn with_container_dimensions(
+        mut self,
+        container_dimensions: impl Into<McpUiHostContextContainerDimensions>,
+    ) -> Self {
         self.container_dimensions = Some(container_dimensions.into());
         self
     }
@@ -679,21 +242,24 @@ impl McpUiHostContext {
 
     /// Sets `platform`.
     #[must_use]
-    pub fn with_platform(mut self, platform: impl Into<Platform>) -> Self {
+    pub fn with_platform(mut self, platform: impl Into<McpUiHostContextPlatform>) -> Self {
         self.platform = Some(platform.into());
         self
     }
 
     /// Sets `deviceCapabilities`.
     #[must_use]
-    pub fn with_device_capabilities(mut self, device_capabilities: impl Into<DeviceCapabilities>) -> Self {
+    pub fn with_device_capabilities(
+        mut self,
+        device_capabilities: impl Into<McpUiHostContextDeviceCapabilities>,
+    ) -> Self {
         self.device_capabilities = Some(device_capabilities.into());
         self
     }
 
     /// Sets `safeAreaInsets`.
     #[must_use]
-    pub fn with_safe_area_insets(mut self, safe_area_insets: impl Into<SafeAreaInsets>) -> Self {
+    pub fn with_safe_area_insets(mut self, safe_area_insets: impl Into<McpUiHostContextSafeAreaInsets>) -> Self {
         self.safe_area_insets = Some(safe_area_insets.into());
         self
     }
@@ -707,177 +273,14 @@ codec::object! { McpUiHostContext;
     optional 10 "deviceCapabilities" device_capabilities, optional 11 "safeAreaInsets" safe_area_insets, ..extra
 }
 
-/// Reports the members of the host's context that have changed, such as the theme.
-///
-/// The `ui/notifications/host-context-changed` notification, sent by the server. In JSON, `method` is
-/// `"ui/notifications/host-context-changed"`. Used by [`ServerNotification`].
-///
-/// [`ServerNotification`]: super::ServerNotification
-#[derive(Clone, Debug, PartialEq)]
-pub struct McpUiHostContextChangedNotification {
-    /// The parameters of the method.
-    pub params: McpUiHostContextChangedNotificationParams,
-}
-
-impl McpUiHostContextChangedNotification {
-    /// Creates a `McpUiHostContextChangedNotification` from its required members.
-    #[must_use]
-    pub fn new(params: impl Into<McpUiHostContextChangedNotificationParams>) -> Self {
-        Self { params: params.into() }
-    }
-}
-
-codec::object! { McpUiHostContextChangedNotification;
-    constant 0 "method" = Str("ui/notifications/host-context-changed"), required 1 "params" params, else refuse_other
-}
-
-impl Notification for McpUiHostContextChangedNotification {
-    const METHOD: &'static str = "ui/notifications/host-context-changed";
-    const REVISION: Revision = Revision::V2026_07_28;
-    type Params = McpUiHostContextChangedNotificationParams;
-}
-
-/// The changed members of the host's context.
-///
-/// Used by [`McpUiHostContextChangedNotification`].
-#[derive(Clone, Debug, Default, PartialEq)]
-pub struct McpUiHostContextChangedNotificationParams {
-    /// The tool call that shows the app.
-    pub tool_info: Option<McpUiHostContextChangedNotificationParamsToolInfo>,
-    /// The current theme.
-    pub theme: Option<McpUiTheme>,
-    /// CSS variables and fonts of the host.
-    pub styles: Option<McpUiHostStyles>,
-    /// The current display mode.
-    pub display_mode: Option<McpUiDisplayMode>,
-    /// The supported display modes.
-    pub available_display_modes: Option<Vec<McpUiDisplayMode>>,
-    /// The fixed or maximum size of the app's frame, in pixels.
-    pub container_dimensions: Option<ContainerDimensions>,
-    /// The user's language and region as a BCP 47 tag, such as `de-CH`.
-    pub locale: Option<String>,
-    /// The user's time zone by its IANA name, such as `Europe/Zurich`.
-    pub time_zone: Option<String>,
-    /// The name of the host application.
-    pub user_agent: Option<String>,
-    /// The kind of host.
-    pub platform: Option<Platform>,
-    /// How the user can operate the device.
-    pub device_capabilities: Option<DeviceCapabilities>,
-    /// The margins that parts of the device cover, in pixels.
-    pub safe_area_insets: Option<SafeAreaInsets>,
-    /// Members that the schema does not define.
-    pub extra: Extra<Self>,
-}
-
-impl McpUiHostContextChangedNotificationParams {
-    /// Creates a `McpUiHostContextChangedNotificationParams` without optional members.
-    #[must_use]
-    pub fn new() -> Self {
-        Self::default()
-    }
-
-    /// Sets `toolInfo`.
-    #[must_use]
-    pub fn with_tool_info(mut self, tool_info: impl Into<McpUiHostContextChangedNotificationParamsToolInfo>) -> Self {
-        self.tool_info = Some(tool_info.into());
-        self
-    }
-
-    /// Sets `theme`.
-    #[must_use]
-    pub fn with_theme(mut self, theme: impl Into<McpUiTheme>) -> Self {
-        self.theme = Some(theme.into());
-        self
-    }
-
-    /// Sets `styles`.
-    #[must_use]
-    pub fn with_styles(mut self, styles: impl Into<McpUiHostStyles>) -> Self {
-        self.styles = Some(styles.into());
-        self
-    }
-
-    /// Sets `displayMode`.
-    #[must_use]
-    pub fn with_display_mode(mut self, display_mode: impl Into<McpUiDisplayMode>) -> Self {
-        self.display_mode = Some(display_mode.into());
-        self
-    }
-
-    /// Sets `availableDisplayModes`.
-    #[must_use]
-    pub fn with_available_display_modes(mut self, available_display_modes: impl Into<Vec<McpUiDisplayMode>>) -> Self {
-        self.available_display_modes = Some(available_display_modes.into());
-        self
-    }
-
-    /// Sets `containerDimensions`.
-    #[must_use]
-    pub fn with_container_dimensions(mut self, container_dimensions: impl Into<ContainerDimensions>) -> Self {
-        self.container_dimensions = Some(container_dimensions.into());
-        self
-    }
-
-    /// Sets `locale`.
-    #[must_use]
-    pub fn with_locale(mut self, locale: impl Into<String>) -> Self {
-        self.locale = Some(locale.into());
-        self
-    }
-
-    /// Sets `timeZone`.
-    #[must_use]
-    pub fn with_time_zone(mut self, time_zone: impl Into<String>) -> Self {
-        self.time_zone = Some(time_zone.into());
-        self
-    }
-
-    /// Sets `userAgent`.
-    #[must_use]
-    pub fn with_user_agent(mut self, user_agent: impl Into<String>) -> Self {
-        self.user_agent = Some(user_agent.into());
-        self
-    }
-
-    /// Sets `platform`.
-    #[must_use]
-    pub fn with_platform(mut self, platform: impl Into<Platform>) -> Self {
-        self.platform = Some(platform.into());
-        self
-    }
-
-    /// Sets `deviceCapabilities`.
-    #[must_use]
-    pub fn with_device_capabilities(mut self, device_capabilities: impl Into<DeviceCapabilities>) -> Self {
-        self.device_capabilities = Some(device_capabilities.into());
-        self
-    }
-
-    /// Sets `safeAreaInsets`.
-    #[must_use]
-    pub fn with_safe_area_insets(mut self, safe_area_insets: impl Into<SafeAreaInsets>) -> Self {
-        self.safe_area_insets = Some(safe_area_insets.into());
-        self
-    }
-}
-
-codec::object! { McpUiHostContextChangedNotificationParams;
-    optional 0 "toolInfo" tool_info, optional 1 "theme" theme, optional 2 "styles" styles,
-    optional 3 "displayMode" display_mode, optional 4 "availableDisplayModes" available_display_modes,
-    optional 5 "containerDimensions" container_dimensions, optional 6 "locale" locale, optional 7 "timeZone" time_zone,
-    optional 8 "userAgent" user_agent, optional 9 "platform" platform,
-    optional 10 "deviceCapabilities" device_capabilities, optional 11 "safeAreaInsets" safe_area_insets, ..extra
-}
-
 /// The maximum size of an app's frame, in pixels.
 ///
 /// The schema also has fixed sizes, but no document satisfies both its schema for heights and that for widths. In
 /// effect, it accepts only an empty object.
 ///
-/// Used by [`McpUiHostContext`], [`McpUiHostContextChangedNotificationParams`], [`McpUiInitializeResultHostContext`].
+/// Used by [`McpUiHostContext`].
 #[derive(Clone, Debug, Default, PartialEq)]
-pub struct ContainerDimensions {
+pub struct McpUiHostContextContainerDimensions {
     /// The height of the app's content, in pixels.
     pub height: Option<Number>,
     /// The maximum height of the frame.
@@ -890,8 +293,8 @@ pub struct ContainerDimensions {
     pub extra: Extra<Self>,
 }
 
-impl ContainerDimensions {
-    /// Creates a `ContainerDimensions` without optional members.
+impl McpUiHostContextContainerDimensions {
+    /// Creates a `McpUiHostContextContainerDimensions` without optional members.
     #[must_use]
     pub fn new() -> Self {
         Self::default()
@@ -926,16 +329,16 @@ impl ContainerDimensions {
     }
 }
 
-codec::object! { ContainerDimensions;
+codec::object! { McpUiHostContextContainerDimensions;
     optional 0 "height" height, optional 1 "maxHeight" max_height, optional 2 "width" width,
     optional 3 "maxWidth" max_width, ..extra
 }
 
 /// The kind of host.
 ///
-/// Used by [`McpUiHostContext`], [`McpUiHostContextChangedNotificationParams`], [`McpUiInitializeResultHostContext`].
+/// Used by [`McpUiHostContext`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum Platform {
+pub enum McpUiHostContextPlatform {
     /// `"web"`: A website.
     Web,
     /// `"desktop"`: A desktop application.
@@ -944,15 +347,15 @@ pub enum Platform {
     Mobile,
 }
 
-codec::string_enum! { Platform;
+codec::string_enum! { McpUiHostContextPlatform;
     Web = "web", Desktop = "desktop", Mobile = "mobile",
 }
 
 /// The margins that parts of the device cover, in pixels.
 ///
-/// Used by [`McpUiHostContext`], [`McpUiHostContextChangedNotificationParams`], [`McpUiInitializeResultHostContext`].
+/// Used by [`McpUiHostContext`].
 #[derive(Clone, Debug, PartialEq)]
-pub struct SafeAreaInsets {
+pub struct McpUiHostContextSafeAreaInsets {
     /// The margin at the top.
     pub top: Number,
     /// The margin on the right.
@@ -963,8 +366,8 @@ pub struct SafeAreaInsets {
     pub left: Number,
 }
 
-impl SafeAreaInsets {
-    /// Creates a `SafeAreaInsets` from its required members.
+impl McpUiHostContextSafeAreaInsets {
+    /// Creates a `McpUiHostContextSafeAreaInsets` from its required members.
     #[must_use]
     pub fn new(
         top: impl Into<Number>,
@@ -976,9 +379,39 @@ impl SafeAreaInsets {
     }
 }
 
-codec::object! { SafeAreaInsets;
+codec::object! { McpUiHostContextSafeAreaInsets;
     required 0 "top" top, required 1 "right" right, required 2 "bottom" bottom, required 3 "left" left,
     else refuse_other
+}
+
+/// Reports the members of the host's context that have changed, such as the theme.
+///
+/// The `ui/notifications/host-context-changed` notification, sent by the server. In JSON, `method` is
+/// `"ui/notifications/host-context-changed"`. Used by [`ServerNotification`].
+///
+/// [`ServerNotification`]: super::ServerNotification
+#[derive(Clone, Debug, PartialEq)]
+pub struct McpUiHostContextChangedNotification {
+    /// The parameters of the method.
+    pub params: McpUiHostContext,
+}
+
+impl McpUiHostContextChangedNotification {
+    /// Creates a `McpUiHostContextChangedNotification` from its required members.
+    #[must_use]
+    pub fn new(params: impl Into<McpUiHostContext>) -> Self {
+        Self { params: params.into() }
+    }
+}
+
+codec::object! { McpUiHostContextChangedNotification;
+    constant 0 "method" = Str("ui/notifications/host-context-changed"), required 1 "params" params, else refuse_other
+}
+
+impl Notification for McpUiHostContextChangedNotification {
+    const METHOD: &'static str = "ui/notifications/host-context-changed";
+    const REVISION: Revision = Revision::V2026_07_28;
+    type Params = McpUiHostContext;
 }
 
 /// CSS that an app can insert.
@@ -1011,11 +444,11 @@ codec::object! { McpUiHostCss;
 
 /// The styles of a host, so that apps look like a part of it.
 ///
-/// Used by [`McpUiHostContext`], [`McpUiHostContextChangedNotificationParams`], [`McpUiInitializeResultHostContext`].
+/// Used by [`McpUiHostContext`].
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct McpUiHostStyles {
     /// Values of CSS variables, by name.
-    pub variables: Option<McpUiHostStylesVariables>,
+    pub variables: Option<McpUiStyles>,
     /// CSS that the app can insert.
     pub css: Option<McpUiHostCss>,
 }
@@ -1029,7 +462,7 @@ impl McpUiHostStyles {
 
     /// Sets `variables`.
     #[must_use]
-    pub fn with_variables(mut self, variables: impl Into<McpUiHostStylesVariables>) -> Self {
+    pub fn with_variables(mut self, variables: impl Into<McpUiStyles>) -> Self {
         self.variables = Some(variables.into());
         self
     }
@@ -1044,869 +477,6 @@ impl McpUiHostStyles {
 
 codec::object! { McpUiHostStyles;
     optional 0 "variables" variables, optional 1 "css" css, else refuse_other
-}
-
-/// Values of CSS variables, by name.
-///
-/// The schema requires all of them, and accepts any value.
-///
-/// Checked against the schema when it is created.
-///
-/// Used by [`McpUiHostStyles`].
-#[derive(Clone, Debug, PartialEq)]
-pub struct McpUiHostStylesVariables(Unchecked);
-
-impl McpUiHostStylesVariables {
-    fn checks() -> &'static codec::Check {
-        static CHECK: codec::Check = codec::Check::Names(
-            &codec::Check::Any(
-                &[
-                    codec::Check::All(
-                        &[
-                            codec::Check::Type(codec::JsonTypes::STRING),
-                            codec::Check::Values(&[codec::Literal::Str("--color-background-primary")]),
-                        ],
-                    ),
-                    codec::Check::All(
-                        &[
-                            codec::Check::Type(codec::JsonTypes::STRING),
-                            codec::Check::Values(&[codec::Literal::Str("--color-background-secondary")]),
-                        ],
-                    ),
-                    codec::Check::All(
-                        &[
-                            codec::Check::Type(codec::JsonTypes::STRING),
-                            codec::Check::Values(&[codec::Literal::Str("--color-background-tertiary")]),
-                        ],
-                    ),
-                    codec::Check::All(
-                        &[
-                            codec::Check::Type(codec::JsonTypes::STRING),
-                            codec::Check::Values(&[codec::Literal::Str("--color-background-inverse")]),
-                        ],
-                    ),
-                    codec::Check::All(
-                        &[
-                            codec::Check::Type(codec::JsonTypes::STRING),
-                            codec::Check::Values(&[codec::Literal::Str("--color-background-ghost")]),
-                        ],
-                    ),
-                    codec::Check::All(
-                        &[
-                            codec::Check::Type(codec::JsonTypes::STRING),
-                            codec::Check::Values(&[codec::Literal::Str("--color-background-info")]),
-                        ],
-                    ),
-                    codec::Check::All(
-                        &[
-                            codec::Check::Type(codec::JsonTypes::STRING),
-                            codec::Check::Values(&[codec::Literal::Str("--color-background-danger")]),
-                        ],
-                    ),
-                    codec::Check::All(
-                        &[
-                            codec::Check::Type(codec::JsonTypes::STRING),
-                            codec::Check::Values(&[codec::Literal::Str("--color-background-success")]),
-                        ],
-                    ),
-                    codec::Check::All(
-                        &[
-                            codec::Check::Type(codec::JsonTypes::STRING),
-                            codec::Check::Values(&[codec::Literal::Str("--color-background-warning")]),
-                        ],
-                    ),
-                    codec::Check::All(
-                        &[
-                            codec::Check::Type(codec::JsonTypes::STRING),
-                            codec::Check::Values(&[codec::Literal::Str("--color-background-disabled")]),
-                        ],
-                    ),
-                    codec::Check::All(
-                        &[
-                            codec::Check::Type(codec::JsonTypes::STRING),
-                            codec::Check::Values(&[codec::Literal::Str("--color-text-primary")]),
-                        ],
-                    ),
-                    codec::Check::All(
-                        &[
-                            codec::Check::Type(codec::JsonTypes::STRING),
-                            codec::Check::Values(&[codec::Literal::Str("--color-text-secondary")]),
-                        ],
-                    ),
-                    codec::Check::All(
-                        &[
-                            codec::Check::Type(codec::JsonTypes::STRING),
-                            codec::Check::Values(&[codec::Literal::Str("--color-text-tertiary")]),
-                        ],
-                    ),
-                    codec::Check::All(
-                        &[
-                            codec::Check::Type(codec::JsonTypes::STRING),
-                            codec::Check::Values(&[codec::Literal::Str("--color-text-inverse")]),
-                        ],
-                    ),
-                    codec::Check::All(
-                        &[
-                            codec::Check::Type(codec::JsonTypes::STRING),
-                            codec::Check::Values(&[codec::Literal::Str("--color-text-ghost")]),
-                        ],
-                    ),
-                    codec::Check::All(
-                        &[
-                            codec::Check::Type(codec::JsonTypes::STRING),
-                            codec::Check::Values(&[codec::Literal::Str("--color-text-info")]),
-                        ],
-                    ),
-                    codec::Check::All(
-                        &[
-                            codec::Check::Type(codec::JsonTypes::STRING),
-                            codec::Check::Values(&[codec::Literal::Str("--color-text-danger")]),
-                        ],
-                    ),
-                    codec::Check::All(
-                        &[
-                            codec::Check::Type(codec::JsonTypes::STRING),
-                            codec::Check::Values(&[codec::Literal::Str("--color-text-success")]),
-                        ],
-                    ),
-                    codec::Check::All(
-                        &[
-                            codec::Check::Type(codec::JsonTypes::STRING),
-                            codec::Check::Values(&[codec::Literal::Str("--color-text-warning")]),
-                        ],
-                    ),
-                    codec::Check::All(
-                        &[
-                            codec::Check::Type(codec::JsonTypes::STRING),
-                            codec::Check::Values(&[codec::Literal::Str("--color-text-disabled")]),
-                        ],
-                    ),
-                    codec::Check::All(
-                        &[
-                            codec::Check::Type(codec::JsonTypes::STRING),
-                            codec::Check::Values(&[codec::Literal::Str("--color-border-primary")]),
-                        ],
-                    ),
-                    codec::Check::All(
-                        &[
-                            codec::Check::Type(codec::JsonTypes::STRING),
-                            codec::Check::Values(&[codec::Literal::Str("--color-border-secondary")]),
-                        ],
-                    ),
-                    codec::Check::All(
-                        &[
-                            codec::Check::Type(codec::JsonTypes::STRING),
-                            codec::Check::Values(&[codec::Literal::Str("--color-border-tertiary")]),
-                        ],
-                    ),
-                    codec::Check::All(
-                        &[
-                            codec::Check::Type(codec::JsonTypes::STRING),
-                            codec::Check::Values(&[codec::Literal::Str("--color-border-inverse")]),
-                        ],
-                    ),
-                    codec::Check::All(
-                        &[
-                            codec::Check::Type(codec::JsonTypes::STRING),
-                            codec::Check::Values(&[codec::Literal::Str("--color-border-ghost")]),
-                        ],
-                    ),
-                    codec::Check::All(
-                        &[
-                            codec::Check::Type(codec::JsonTypes::STRING),
-                            codec::Check::Values(&[codec::Literal::Str("--color-border-info")]),
-                        ],
-                    ),
-                    codec::Check::All(
-                        &[
-                            codec::Check::Type(codec::JsonTypes::STRING),
-                            codec::Check::Values(&[codec::Literal::Str("--color-border-danger")]),
-                        ],
-                    ),
-                    codec::Check::All(
-                        &[
-                            codec::Check::Type(codec::JsonTypes::STRING),
-                            codec::Check::Values(&[codec::Literal::Str("--color-border-success")]),
-                        ],
-                    ),
-                    codec::Check::All(
-                        &[
-                            codec::Check::Type(codec::JsonTypes::STRING),
-                            codec::Check::Values(&[codec::Literal::Str("--color-border-warning")]),
-                        ],
-                    ),
-                    codec::Check::All(
-                        &[
-                            codec::Check::Type(codec::JsonTypes::STRING),
-                            codec::Check::Values(&[codec::Literal::Str("--color-border-disabled")]),
-                        ],
-                    ),
-                    codec::Check::All(
-                        &[
-                            codec::Check::Type(codec::JsonTypes::STRING),
-                            codec::Check::Values(&[codec::Literal::Str("--color-ring-primary")]),
-                        ],
-                    ),
-                    codec::Check::All(
-                        &[
-                            codec::Check::Type(codec::JsonTypes::STRING),
-                            codec::Check::Values(&[codec::Literal::Str("--color-ring-secondary")]),
-                        ],
-                    ),
-                    codec::Check::All(
-                        &[
-                            codec::Check::Type(codec::JsonTypes::STRING),
-                            codec::Check::Values(&[codec::Literal::Str("--color-ring-inverse")]),
-                        ],
-                    ),
-                    codec::Check::All(
-                        &[
-                            codec::Check::Type(codec::JsonTypes::STRING),
-                            codec::Check::Values(&[codec::Literal::Str("--color-ring-info")]),
-                        ],
-                    ),
-                    codec::Check::All(
-                        &[
-                            codec::Check::Type(codec::JsonTypes::STRING),
-                            codec::Check::Values(&[codec::Literal::Str("--color-ring-danger")]),
-                        ],
-                    ),
-                    codec::Check::All(
-                        &[
-                            codec::Check::Type(codec::JsonTypes::STRING),
-                            codec::Check::Values(&[codec::Literal::Str("--color-ring-success")]),
-                        ],
-                    ),
-                    codec::Check::All(
-                        &[
-                            codec::Check::Type(codec::JsonTypes::STRING),
-                            codec::Check::Values(&[codec::Literal::Str("--color-ring-warning")]),
-                        ],
-                    ),
-                    codec::Check::All(
-                        &[
-                            codec::Check::Type(codec::JsonTypes::STRING),
-                            codec::Check::Values(&[codec::Literal::Str("--font-sans")]),
-                        ],
-                    ),
-                    codec::Check::All(
-                        &[
-                            codec::Check::Type(codec::JsonTypes::STRING),
-                            codec::Check::Values(&[codec::Literal::Str("--font-mono")]),
-                        ],
-                    ),
-                    codec::Check::All(
-                        &[
-                            codec::Check::Type(codec::JsonTypes::STRING),
-                            codec::Check::Values(&[codec::Literal::Str("--font-weight-normal")]),
-                        ],
-                    ),
-                    codec::Check::All(
-                        &[
-                            codec::Check::Type(codec::JsonTypes::STRING),
-                            codec::Check::Values(&[codec::Literal::Str("--font-weight-medium")]),
-                        ],
-                    ),
-                    codec::Check::All(
-                        &[
-                            codec::Check::Type(codec::JsonTypes::STRING),
-                            codec::Check::Values(&[codec::Literal::Str("--font-weight-semibold")]),
-                        ],
-                    ),
-                    codec::Check::All(
-                        &[
-                            codec::Check::Type(codec::JsonTypes::STRING),
-                            codec::Check::Values(&[codec::Literal::Str("--font-weight-bold")]),
-                        ],
-                    ),
-                    codec::Check::All(
-                        &[
-                            codec::Check::Type(codec::JsonTypes::STRING),
-                            codec::Check::Values(&[codec::Literal::Str("--font-text-xs-size")]),
-                        ],
-                    ),
-                    codec::Check::All(
-                        &[
-                            codec::Check::Type(codec::JsonTypes::STRING),
-                            codec::Check::Values(&[codec::Literal::Str("--font-text-sm-size")]),
-                        ],
-                    ),
-                    codec::Check::All(
-                        &[
-                            codec::Check::Type(codec::JsonTypes::STRING),
-                            codec::Check::Values(&[codec::Literal::Str("--font-text-md-size")]),
-                        ],
-                    ),
-                    codec::Check::All(
-                        &[
-                            codec::Check::Type(codec::JsonTypes::STRING),
-                            codec::Check::Values(&[codec::Literal::Str("--font-text-lg-size")]),
-                        ],
-                    ),
-                    codec::Check::All(
-                        &[
-                            codec::Check::Type(codec::JsonTypes::STRING),
-                            codec::Check::Values(&[codec::Literal::Str("--font-heading-xs-size")]),
-                        ],
-                    ),
-                    codec::Check::All(
-                        &[
-                            codec::Check::Type(codec::JsonTypes::STRING),
-                            codec::Check::Values(&[codec::Literal::Str("--font-heading-sm-size")]),
-                        ],
-                    ),
-                    codec::Check::All(
-                        &[
-                            codec::Check::Type(codec::JsonTypes::STRING),
-                            codec::Check::Values(&[codec::Literal::Str("--font-heading-md-size")]),
-                        ],
-                    ),
-                    codec::Check::All(
-                        &[
-                            codec::Check::Type(codec::JsonTypes::STRING),
-                            codec::Check::Values(&[codec::Literal::Str("--font-heading-lg-size")]),
-                        ],
-                    ),
-                    codec::Check::All(
-                        &[
-                            codec::Check::Type(codec::JsonTypes::STRING),
-                            codec::Check::Values(&[codec::Literal::Str("--font-heading-xl-size")]),
-                        ],
-                    ),
-                    codec::Check::All(
-                        &[
-                            codec::Check::Type(codec::JsonTypes::STRING),
-                            codec::Check::Values(&[codec::Literal::Str("--font-heading-2xl-size")]),
-                        ],
-                    ),
-                    codec::Check::All(
-                        &[
-                            codec::Check::Type(codec::JsonTypes::STRING),
-                            codec::Check::Values(&[codec::Literal::Str("--font-heading-3xl-size")]),
-                        ],
-                    ),
-                    codec::Check::All(
-                        &[
-                            codec::Check::Type(codec::JsonTypes::STRING),
-                            codec::Check::Values(&[codec::Literal::Str("--font-text-xs-line-height")]),
-                        ],
-                    ),
-                    codec::Check::All(
-                        &[
-                            codec::Check::Type(codec::JsonTypes::STRING),
-                            codec::Check::Values(&[codec::Literal::Str("--font-text-sm-line-height")]),
-                        ],
-                    ),
-                    codec::Check::All(
-                        &[
-                            codec::Check::Type(codec::JsonTypes::STRING),
-                            codec::Check::Values(&[codec::Literal::Str("--font-text-md-line-height")]),
-                        ],
-                    ),
-                    codec::Check::All(
-                        &[
-                            codec::Check::Type(codec::JsonTypes::STRING),
-                            codec::Check::Values(&[codec::Literal::Str("--font-text-lg-line-height")]),
-                        ],
-                    ),
-                    codec::Check::All(
-                        &[
-                            codec::Check::Type(codec::JsonTypes::STRING),
-                            codec::Check::Values(&[codec::Literal::Str("--font-heading-xs-line-height")]),
-                        ],
-                    ),
-                    codec::Check::All(
-                        &[
-                            codec::Check::Type(codec::JsonTypes::STRING),
-                            codec::Check::Values(&[codec::Literal::Str("--font-heading-sm-line-height")]),
-                        ],
-                    ),
-                    codec::Check::All(
-                        &[
-                            codec::Check::Type(codec::JsonTypes::STRING),
-                            codec::Check::Values(&[codec::Literal::Str("--font-heading-md-line-height")]),
-                        ],
-                    ),
-                    codec::Check::All(
-                        &[
-                            codec::Check::Type(codec::JsonTypes::STRING),
-                            codec::Check::Values(&[codec::Literal::Str("--font-heading-lg-line-height")]),
-                        ],
-                    ),
-                    codec::Check::All(
-                        &[
-                            codec::Check::Type(codec::JsonTypes::STRING),
-                            codec::Check::Values(&[codec::Literal::Str("--font-heading-xl-line-height")]),
-                        ],
-                    ),
-                    codec::Check::All(
-                        &[
-                            codec::Check::Type(codec::JsonTypes::STRING),
-                            codec::Check::Values(&[codec::Literal::Str("--font-heading-2xl-line-height")]),
-                        ],
-                    ),
-                    codec::Check::All(
-                        &[
-                            codec::Check::Type(codec::JsonTypes::STRING),
-                            codec::Check::Values(&[codec::Literal::Str("--font-heading-3xl-line-height")]),
-                        ],
-                    ),
-                    codec::Check::All(
-                        &[
-                            codec::Check::Type(codec::JsonTypes::STRING),
-                            codec::Check::Values(&[codec::Literal::Str("--border-radius-xs")]),
-                        ],
-                    ),
-                    codec::Check::All(
-                        &[
-                            codec::Check::Type(codec::JsonTypes::STRING),
-                            codec::Check::Values(&[codec::Literal::Str("--border-radius-sm")]),
-                        ],
-                    ),
-                    codec::Check::All(
-                        &[
-                            codec::Check::Type(codec::JsonTypes::STRING),
-                            codec::Check::Values(&[codec::Literal::Str("--border-radius-md")]),
-                        ],
-                    ),
-                    codec::Check::All(
-                        &[
-                            codec::Check::Type(codec::JsonTypes::STRING),
-                            codec::Check::Values(&[codec::Literal::Str("--border-radius-lg")]),
-                        ],
-                    ),
-                    codec::Check::All(
-                        &[
-                            codec::Check::Type(codec::JsonTypes::STRING),
-                            codec::Check::Values(&[codec::Literal::Str("--border-radius-xl")]),
-                        ],
-                    ),
-                    codec::Check::All(
-                        &[
-                            codec::Check::Type(codec::JsonTypes::STRING),
-                            codec::Check::Values(&[codec::Literal::Str("--border-radius-full")]),
-                        ],
-                    ),
-                    codec::Check::All(
-                        &[
-                            codec::Check::Type(codec::JsonTypes::STRING),
-                            codec::Check::Values(&[codec::Literal::Str("--border-width-regular")]),
-                        ],
-                    ),
-                    codec::Check::All(
-                        &[
-                            codec::Check::Type(codec::JsonTypes::STRING),
-                            codec::Check::Values(&[codec::Literal::Str("--shadow-hairline")]),
-                        ],
-                    ),
-                    codec::Check::All(
-                        &[
-                            codec::Check::Type(codec::JsonTypes::STRING),
-                            codec::Check::Values(&[codec::Literal::Str("--shadow-sm")]),
-                        ],
-                    ),
-                    codec::Check::All(
-                        &[
-                            codec::Check::Type(codec::JsonTypes::STRING),
-                            codec::Check::Values(&[codec::Literal::Str("--shadow-md")]),
-                        ],
-                    ),
-                    codec::Check::All(
-                        &[
-                            codec::Check::Type(codec::JsonTypes::STRING),
-                            codec::Check::Values(&[codec::Literal::Str("--shadow-lg")]),
-                        ],
-                    ),
-                ],
-            ),
-        );
-        &CHECK
-    }
-}
-
-codec::checked! { McpUiHostStylesVariables(Unchecked) }
-
-/// The values of all CSS variables.
-///
-/// Used by [`McpUiStyles`], [`McpUiHostStylesVariables`].
-#[derive(Clone, Debug, PartialEq)]
-pub struct Unchecked {
-    /// The background color of primary elements. In JSON, it is `--color-background-primary`.
-    pub color_background_primary: Json,
-    /// The background color of secondary elements. In JSON, it is `--color-background-secondary`.
-    pub color_background_secondary: Json,
-    /// The background color of tertiary elements. In JSON, it is `--color-background-tertiary`.
-    pub color_background_tertiary: Json,
-    /// The background color of inverted elements. In JSON, it is `--color-background-inverse`.
-    pub color_background_inverse: Json,
-    /// The background color of ghost elements. In JSON, it is `--color-background-ghost`.
-    pub color_background_ghost: Json,
-    /// The background color of information. In JSON, it is `--color-background-info`.
-    pub color_background_info: Json,
-    /// The background color of errors and destructive actions. In JSON, it is `--color-background-danger`.
-    pub color_background_danger: Json,
-    /// The background color of success. In JSON, it is `--color-background-success`.
-    pub color_background_success: Json,
-    /// The background color of warnings. In JSON, it is `--color-background-warning`.
-    pub color_background_warning: Json,
-    /// The background color of disabled elements. In JSON, it is `--color-background-disabled`.
-    pub color_background_disabled: Json,
-    /// The text color of primary elements. In JSON, it is `--color-text-primary`.
-    pub color_text_primary: Json,
-    /// The text color of secondary elements. In JSON, it is `--color-text-secondary`.
-    pub color_text_secondary: Json,
-    /// The text color of tertiary elements. In JSON, it is `--color-text-tertiary`.
-    pub color_text_tertiary: Json,
-    /// The text color of inverted elements. In JSON, it is `--color-text-inverse`.
-    pub color_text_inverse: Json,
-    /// The text color of ghost elements. In JSON, it is `--color-text-ghost`.
-    pub color_text_ghost: Json,
-    /// The text color of information. In JSON, it is `--color-text-info`.
-    pub color_text_info: Json,
-    /// The text color of errors and destructive actions. In JSON, it is `--color-text-danger`.
-    pub color_text_danger: Json,
-    /// The text color of success. In JSON, it is `--color-text-success`.
-    pub color_text_success: Json,
-    /// The text color of warnings. In JSON, it is `--color-text-warning`.
-    pub color_text_warning: Json,
-    /// The text color of disabled elements. In JSON, it is `--color-text-disabled`.
-    pub color_text_disabled: Json,
-    /// The border color of primary elements. In JSON, it is `--color-border-primary`.
-    pub color_border_primary: Json,
-    /// The border color of secondary elements. In JSON, it is `--color-border-secondary`.
-    pub color_border_secondary: Json,
-    /// The border color of tertiary elements. In JSON, it is `--color-border-tertiary`.
-    pub color_border_tertiary: Json,
-    /// The border color of inverted elements. In JSON, it is `--color-border-inverse`.
-    pub color_border_inverse: Json,
-    /// The border color of ghost elements. In JSON, it is `--color-border-ghost`.
-    pub color_border_ghost: Json,
-    /// The border color of information. In JSON, it is `--color-border-info`.
-    pub color_border_info: Json,
-    /// The border color of errors and destructive actions. In JSON, it is `--color-border-danger`.
-    pub color_border_danger: Json,
-    /// The border color of success. In JSON, it is `--color-border-success`.
-    pub color_border_success: Json,
-    /// The border color of warnings. In JSON, it is `--color-border-warning`.
-    pub color_border_warning: Json,
-    /// The border color of disabled elements. In JSON, it is `--color-border-disabled`.
-    pub color_border_disabled: Json,
-    /// The color of focus rings of primary elements. In JSON, it is `--color-ring-primary`.
-    pub color_ring_primary: Json,
-    /// The color of focus rings of secondary elements. In JSON, it is `--color-ring-secondary`.
-    pub color_ring_secondary: Json,
-    /// The color of focus rings of inverted elements. In JSON, it is `--color-ring-inverse`.
-    pub color_ring_inverse: Json,
-    /// The color of focus rings of information. In JSON, it is `--color-ring-info`.
-    pub color_ring_info: Json,
-    /// The color of focus rings of errors and destructive actions. In JSON, it is `--color-ring-danger`.
-    pub color_ring_danger: Json,
-    /// The color of focus rings of success. In JSON, it is `--color-ring-success`.
-    pub color_ring_success: Json,
-    /// The color of focus rings of warnings. In JSON, it is `--color-ring-warning`.
-    pub color_ring_warning: Json,
-    /// The sans-serif font family. In JSON, it is `--font-sans`.
-    pub font_sans: Json,
-    /// The monospace font family. In JSON, it is `--font-mono`.
-    pub font_mono: Json,
-    /// The normal font weight. In JSON, it is `--font-weight-normal`.
-    pub font_weight_normal: Json,
-    /// The medium font weight. In JSON, it is `--font-weight-medium`.
-    pub font_weight_medium: Json,
-    /// The semibold font weight. In JSON, it is `--font-weight-semibold`.
-    pub font_weight_semibold: Json,
-    /// The bold font weight. In JSON, it is `--font-weight-bold`.
-    pub font_weight_bold: Json,
-    /// The font size of extra small text. In JSON, it is `--font-text-xs-size`.
-    pub font_text_xs_size: Json,
-    /// The font size of small text. In JSON, it is `--font-text-sm-size`.
-    pub font_text_sm_size: Json,
-    /// The font size of medium text. In JSON, it is `--font-text-md-size`.
-    pub font_text_md_size: Json,
-    /// The font size of large text. In JSON, it is `--font-text-lg-size`.
-    pub font_text_lg_size: Json,
-    /// The font size of extra small headings. In JSON, it is `--font-heading-xs-size`.
-    pub font_heading_xs_size: Json,
-    /// The font size of small headings. In JSON, it is `--font-heading-sm-size`.
-    pub font_heading_sm_size: Json,
-    /// The font size of medium headings. In JSON, it is `--font-heading-md-size`.
-    pub font_heading_md_size: Json,
-    /// The font size of large headings. In JSON, it is `--font-heading-lg-size`.
-    pub font_heading_lg_size: Json,
-    /// The font size of extra large headings. In JSON, it is `--font-heading-xl-size`.
-    pub font_heading_xl_size: Json,
-    /// The font size of double extra large headings. In JSON, it is `--font-heading-2xl-size`.
-    pub font_heading_2xl_size: Json,
-    /// The font size of triple extra large headings. In JSON, it is `--font-heading-3xl-size`.
-    pub font_heading_3xl_size: Json,
-    /// The line height of extra small text. In JSON, it is `--font-text-xs-line-height`.
-    pub font_text_xs_line_height: Json,
-    /// The line height of small text. In JSON, it is `--font-text-sm-line-height`.
-    pub font_text_sm_line_height: Json,
-    /// The line height of medium text. In JSON, it is `--font-text-md-line-height`.
-    pub font_text_md_line_height: Json,
-    /// The line height of large text. In JSON, it is `--font-text-lg-line-height`.
-    pub font_text_lg_line_height: Json,
-    /// The line height of extra small headings. In JSON, it is `--font-heading-xs-line-height`.
-    pub font_heading_xs_line_height: Json,
-    /// The line height of small headings. In JSON, it is `--font-heading-sm-line-height`.
-    pub font_heading_sm_line_height: Json,
-    /// The line height of medium headings. In JSON, it is `--font-heading-md-line-height`.
-    pub font_heading_md_line_height: Json,
-    /// The line height of large headings. In JSON, it is `--font-heading-lg-line-height`.
-    pub font_heading_lg_line_height: Json,
-    /// The line height of extra large headings. In JSON, it is `--font-heading-xl-line-height`.
-    pub font_heading_xl_line_height: Json,
-    /// The line height of double extra large headings. In JSON, it is `--font-heading-2xl-line-height`.
-    pub font_heading_2xl_line_height: Json,
-    /// The line height of triple extra large headings. In JSON, it is `--font-heading-3xl-line-height`.
-    pub font_heading_3xl_line_height: Json,
-    /// The radius of extra small rounded corners. In JSON, it is `--border-radius-xs`.
-    pub border_radius_xs: Json,
-    /// The radius of small rounded corners. In JSON, it is `--border-radius-sm`.
-    pub border_radius_sm: Json,
-    /// The radius of medium rounded corners. In JSON, it is `--border-radius-md`.
-    pub border_radius_md: Json,
-    /// The radius of large rounded corners. In JSON, it is `--border-radius-lg`.
-    pub border_radius_lg: Json,
-    /// The radius of extra large rounded corners. In JSON, it is `--border-radius-xl`.
-    pub border_radius_xl: Json,
-    /// The radius of fully rounded corners. In JSON, it is `--border-radius-full`.
-    pub border_radius_full: Json,
-    /// The regular border width. In JSON, it is `--border-width-regular`.
-    pub border_width_regular: Json,
-    /// The shadow that is only a hairline. In JSON, it is `--shadow-hairline`.
-    pub shadow_hairline: Json,
-    /// The small shadow. In JSON, it is `--shadow-sm`.
-    pub shadow_sm: Json,
-    /// The medium shadow. In JSON, it is `--shadow-md`.
-    pub shadow_md: Json,
-    /// The large shadow. In JSON, it is `--shadow-lg`.
-    pub shadow_lg: Json,
-    /// Members that the schema does not define.
-    pub extra: Extra<Self>,
-}
-
-impl Unchecked {
-    /// Creates a `Unchecked` from its required members.
-    #[must_use]
-    #[allow(clippy::too_many_arguments, reason = "the schema requires them all")]
-    pub fn new(
-        color_background_primary: impl Into<Json>,
-        color_background_secondary: impl Into<Json>,
-        color_background_tertiary: impl Into<Json>,
-        color_background_inverse: impl Into<Json>,
-        color_background_ghost: impl Into<Json>,
-        color_background_info: impl Into<Json>,
-        color_background_danger: impl Into<Json>,
-        color_background_success: impl Into<Json>,
-        color_background_warning: impl Into<Json>,
-        color_background_disabled: impl Into<Json>,
-        color_text_primary: impl Into<Json>,
-        color_text_secondary: impl Into<Json>,
-        color_text_tertiary: impl Into<Json>,
-        color_text_inverse: impl Into<Json>,
-        color_text_ghost: impl Into<Json>,
-        color_text_info: impl Into<Json>,
-        color_text_danger: impl Into<Json>,
-        color_text_success: impl Into<Json>,
-        color_text_warning: impl Into<Json>,
-        color_text_disabled: impl Into<Json>,
-        color_border_primary: impl Into<Json>,
-        color_border_secondary: impl Into<Json>,
-        color_border_tertiary: impl Into<Json>,
-        color_border_inverse: impl Into<Json>,
-        color_border_ghost: impl Into<Json>,
-        color_border_info: impl Into<Json>,
-        color_border_danger: impl Into<Json>,
-        color_border_success: impl Into<Json>,
-        color_border_warning: impl Into<Json>,
-        color_border_disabled: impl Into<Json>,
-        color_ring_primary: impl Into<Json>,
-        color_ring_secondary: impl Into<Json>,
-        color_ring_inverse: impl Into<Json>,
-        color_ring_info: impl Into<Json>,
-        color_ring_danger: impl Into<Json>,
-        color_ring_success: impl Into<Json>,
-        color_ring_warning: impl Into<Json>,
-        font_sans: impl Into<Json>,
-        font_mono: impl Into<Json>,
-        font_weight_normal: impl Into<Json>,
-        font_weight_medium: impl Into<Json>,
-        font_weight_semibold: impl Into<Json>,
-        font_weight_bold: impl Into<Json>,
-        font_text_xs_size: impl Into<Json>,
-        font_text_sm_size: impl Into<Json>,
-        font_text_md_size: impl Into<Json>,
-        font_text_lg_size: impl Into<Json>,
-        font_heading_xs_size: impl Into<Json>,
-        font_heading_sm_size: impl Into<Json>,
-        font_heading_md_size: impl Into<Json>,
-        font_heading_lg_size: impl Into<Json>,
-        font_heading_xl_size: impl Into<Json>,
-        font_heading_2xl_size: impl Into<Json>,
-        font_heading_3xl_size: impl Into<Json>,
-        font_text_xs_line_height: impl Into<Json>,
-        font_text_sm_line_height: impl Into<Json>,
-        font_text_md_line_height: impl Into<Json>,
-        font_text_lg_line_height: impl Into<Json>,
-        font_heading_xs_line_height: impl Into<Json>,
-        font_heading_sm_line_height: impl Into<Json>,
-        font_heading_md_line_height: impl Into<Json>,
-        font_heading_lg_line_height: impl Into<Json>,
-        font_heading_xl_line_height: impl Into<Json>,
-        font_heading_2xl_line_height: impl Into<Json>,
-        font_heading_3xl_line_height: impl Into<Json>,
-        border_radius_xs: impl Into<Json>,
-        border_radius_sm: impl Into<Json>,
-        border_radius_md: impl Into<Json>,
-        border_radius_lg: impl Into<Json>,
-        border_radius_xl: impl Into<Json>,
-        border_radius_full: impl Into<Json>,
-        border_width_regular: impl Into<Json>,
-        shadow_hairline: impl Into<Json>,
-        shadow_sm: impl Into<Json>,
-        shadow_md: impl Into<Json>,
-        shadow_lg: impl Into<Json>,
-    ) -> Self {
-        Self {
-            color_background_primary: color_background_primary.into(),
-            color_background_secondary: color_background_secondary.into(),
-            color_background_tertiary: color_background_tertiary.into(),
-            color_background_inverse: color_background_inverse.into(),
-            color_background_ghost: color_background_ghost.into(),
-            color_background_info: color_background_info.into(),
-            color_background_danger: color_background_danger.into(),
-            color_background_success: color_background_success.into(),
-            color_background_warning: color_background_warning.into(),
-            color_background_disabled: color_background_disabled.into(),
-            color_text_primary: color_text_primary.into(),
-            color_text_secondary: color_text_secondary.into(),
-            color_text_tertiary: color_text_tertiary.into(),
-            color_text_inverse: color_text_inverse.into(),
-            color_text_ghost: color_text_ghost.into(),
-            color_text_info: color_text_info.into(),
-            color_text_danger: color_text_danger.into(),
-            color_text_success: color_text_success.into(),
-            color_text_warning: color_text_warning.into(),
-            color_text_disabled: color_text_disabled.into(),
-            color_border_primary: color_border_primary.into(),
-            color_border_secondary: color_border_secondary.into(),
-            color_border_tertiary: color_border_tertiary.into(),
-            color_border_inverse: color_border_inverse.into(),
-            color_border_ghost: color_border_ghost.into(),
-            color_border_info: color_border_info.into(),
-            color_border_danger: color_border_danger.into(),
-            color_border_success: color_border_success.into(),
-            color_border_warning: color_border_warning.into(),
-            color_border_disabled: color_border_disabled.into(),
-            color_ring_primary: color_ring_primary.into(),
-            color_ring_secondary: color_ring_secondary.into(),
-            color_ring_inverse: color_ring_inverse.into(),
-            color_ring_info: color_ring_info.into(),
-            color_ring_danger: color_ring_danger.into(),
-            color_ring_success: color_ring_success.into(),
-            color_ring_warning: color_ring_warning.into(),
-            font_sans: font_sans.into(),
-            font_mono: font_mono.into(),
-            font_weight_normal: font_weight_normal.into(),
-            font_weight_medium: font_weight_medium.into(),
-            font_weight_semibold: font_weight_semibold.into(),
-            font_weight_bold: font_weight_bold.into(),
-            font_text_xs_size: font_text_xs_size.into(),
-            font_text_sm_size: font_text_sm_size.into(),
-            font_text_md_size: font_text_md_size.into(),
-            font_text_lg_size: font_text_lg_size.into(),
-            font_heading_xs_size: font_heading_xs_size.into(),
-            font_heading_sm_size: font_heading_sm_size.into(),
-            font_heading_md_size: font_heading_md_size.into(),
-            font_heading_lg_size: font_heading_lg_size.into(),
-            font_heading_xl_size: font_heading_xl_size.into(),
-            font_heading_2xl_size: font_heading_2xl_size.into(),
-            font_heading_3xl_size: font_heading_3xl_size.into(),
-            font_text_xs_line_height: font_text_xs_line_height.into(),
-            font_text_sm_line_height: font_text_sm_line_height.into(),
-            font_text_md_line_height: font_text_md_line_height.into(),
-            font_text_lg_line_height: font_text_lg_line_height.into(),
-            font_heading_xs_line_height: font_heading_xs_line_height.into(),
-            font_heading_sm_line_height: font_heading_sm_line_height.into(),
-            font_heading_md_line_height: font_heading_md_line_height.into(),
-            font_heading_lg_line_height: font_heading_lg_line_height.into(),
-            font_heading_xl_line_height: font_heading_xl_line_height.into(),
-            font_heading_2xl_line_height: font_heading_2xl_line_height.into(),
-            font_heading_3xl_line_height: font_heading_3xl_line_height.into(),
-            border_radius_xs: border_radius_xs.into(),
-            border_radius_sm: border_radius_sm.into(),
-            border_radius_md: border_radius_md.into(),
-            border_radius_lg: border_radius_lg.into(),
-            border_radius_xl: border_radius_xl.into(),
-            border_radius_full: border_radius_full.into(),
-            border_width_regular: border_width_regular.into(),
-            shadow_hairline: shadow_hairline.into(),
-            shadow_sm: shadow_sm.into(),
-            shadow_md: shadow_md.into(),
-            shadow_lg: shadow_lg.into(),
-            extra: Default::default(),
-        }
-    }
-}
-
-codec::object! { Unchecked;
-    required 0 "--color-background-primary" color_background_primary,
-    required 1 "--color-background-secondary" color_background_secondary,
-    required 2 "--color-background-tertiary" color_background_tertiary,
-    required 3 "--color-background-inverse" color_background_inverse,
-    required 4 "--color-background-ghost" color_background_ghost,
-    required 5 "--color-background-info" color_background_info,
-    required 6 "--color-background-danger" color_background_danger,
-    required 7 "--color-background-success" color_background_success,
-    required 8 "--color-background-warning" color_background_warning,
-    required 9 "--color-background-disabled" color_background_disabled,
-    required 10 "--color-text-primary" color_text_primary, required 11 "--color-text-secondary" color_text_secondary,
-    required 12 "--color-text-tertiary" color_text_tertiary, required 13 "--color-text-inverse" color_text_inverse,
-    required 14 "--color-text-ghost" color_text_ghost, required 15 "--color-text-info" color_text_info,
-    required 16 "--color-text-danger" color_text_danger, required 17 "--color-text-success" color_text_success,
-    required 18 "--color-text-warning" color_text_warning, required 19 "--color-text-disabled" color_text_disabled,
-    required 20 "--color-border-primary" color_border_primary,
-    required 21 "--color-border-secondary" color_border_secondary,
-    required 22 "--color-border-tertiary" color_border_tertiary,
-    required 23 "--color-border-inverse" color_border_inverse, required 24 "--color-border-ghost" color_border_ghost,
-    required 25 "--color-border-info" color_border_info, required 26 "--color-border-danger" color_border_danger,
-    required 27 "--color-border-success" color_border_success,
-    required 28 "--color-border-warning" color_border_warning,
-    required 29 "--color-border-disabled" color_border_disabled, required 30 "--color-ring-primary" color_ring_primary,
-    required 31 "--color-ring-secondary" color_ring_secondary, required 32 "--color-ring-inverse" color_ring_inverse,
-    required 33 "--color-ring-info" color_ring_info, required 34 "--color-ring-danger" color_ring_danger,
-    required 35 "--color-ring-success" color_ring_success, required 36 "--color-ring-warning" color_ring_warning,
-    required 37 "--font-sans" font_sans, required 38 "--font-mono" font_mono,
-    required 39 "--font-weight-normal" font_weight_normal, required 40 "--font-weight-medium" font_weight_medium,
-    required 41 "--font-weight-semibold" font_weight_semibold, required 42 "--font-weight-bold" font_weight_bold,
-    required 43 "--font-text-xs-size" font_text_xs_size, required 44 "--font-text-sm-size" font_text_sm_size,
-    required 45 "--font-text-md-size" font_text_md_size, required 46 "--font-text-lg-size" font_text_lg_size,
-    required 47 "--font-heading-xs-size" font_heading_xs_size,
-    required 48 "--font-heading-sm-size" font_heading_sm_size,
-    required 49 "--font-heading-md-size" font_heading_md_size,
-    required 50 "--font-heading-lg-size" font_heading_lg_size,
-    required 51 "--font-heading-xl-size" font_heading_xl_size,
-    required 52 "--font-heading-2xl-size" font_heading_2xl_size,
-    required 53 "--font-heading-3xl-size" font_heading_3xl_size,
-    required 54 "--font-text-xs-line-height" font_text_xs_line_height,
-    required 55 "--font-text-sm-line-height" font_text_sm_line_height,
-    required 56 "--font-text-md-line-height" font_text_md_line_height,
-    required 57 "--font-text-lg-line-height" font_text_lg_line_height,
-    required 58 "--font-heading-xs-line-height" font_heading_xs_line_height,
-    required 59 "--font-heading-sm-line-height" font_heading_sm_line_height,
-    required 60 "--font-heading-md-line-height" font_heading_md_line_height,
-    required 61 "--font-heading-lg-line-height" font_heading_lg_line_height,
-    required 62 "--font-heading-xl-line-height" font_heading_xl_line_height,
-    required 63 "--font-heading-2xl-line-height" font_heading_2xl_line_height,
-    required 64 "--font-heading-3xl-line-height" font_heading_3xl_line_height,
-    required 65 "--border-radius-xs" border_radius_xs, required 66 "--border-radius-sm" border_radius_sm,
-    required 67 "--border-radius-md" border_radius_md, required 68 "--border-radius-lg" border_radius_lg,
-    required 69 "--border-radius-xl" border_radius_xl, required 70 "--border-radius-full" border_radius_full,
-    required 71 "--border-width-regular" border_width_regular, required 72 "--shadow-hairline" shadow_hairline,
-    required 73 "--shadow-sm" shadow_sm, required 74 "--shadow-md" shadow_md, required 75 "--shadow-lg" shadow_lg,
-    ..extra
 }
 
 /// Starts the conversation of an app with its host.
@@ -1947,7 +517,7 @@ impl Request for McpUiInitializeRequest {
 #[derive(Clone, Debug, PartialEq)]
 pub struct McpUiInitializeRequestParams {
     /// The name and version of the app.
-    pub app_info: McpUiInitializeRequestParamsAppInfo,
+    pub app_info: Implementation,
     /// What the app supports.
     pub app_capabilities: McpUiAppCapabilities,
     /// The version of this extension that the sender speaks.
@@ -1958,7 +528,7 @@ impl McpUiInitializeRequestParams {
     /// Creates a `McpUiInitializeRequestParams` from its required members.
     #[must_use]
     pub fn new(
-        app_info: impl Into<McpUiInitializeRequestParamsAppInfo>,
+        app_info: impl Into<Implementation>,
         app_capabilities: impl Into<McpUiAppCapabilities>,
         protocol_version: impl Into<String>,
     ) -> Self {
@@ -1985,11 +555,11 @@ pub struct McpUiInitializeResult {
     /// The version of this extension that the sender speaks.
     pub protocol_version: String,
     /// The name and version of the host.
-    pub host_info: McpUiInitializeResultHostInfo,
+    pub host_info: Implementation,
     /// What the host supports.
     pub host_capabilities: McpUiHostCapabilities,
     /// The environment of the app.
-    pub host_context: McpUiInitializeResultHostContext,
+    pub host_context: McpUiHostContext,
     /// Members that the schema does not define.
     pub extra: Extra<Self>,
 }
@@ -1999,9 +569,9 @@ impl McpUiInitializeResult {
     #[must_use]
     pub fn new(
         protocol_version: impl Into<String>,
-        host_info: impl Into<McpUiInitializeResultHostInfo>,
+        host_info: impl Into<Implementation>,
         host_capabilities: impl Into<McpUiHostCapabilities>,
-        host_context: impl Into<McpUiInitializeResultHostContext>,
+        host_context: impl Into<McpUiHostContext>,
     ) -> Self {
         Self {
             protocol_version: protocol_version.into(),
@@ -2016,139 +586,6 @@ impl McpUiInitializeResult {
 codec::object! { McpUiInitializeResult;
     required 0 "protocolVersion" protocol_version, required 1 "hostInfo" host_info,
     required 2 "hostCapabilities" host_capabilities, required 3 "hostContext" host_context, ..extra
-}
-
-/// The environment of the app.
-///
-/// Used by [`McpUiInitializeResult`].
-#[derive(Clone, Debug, Default, PartialEq)]
-pub struct McpUiInitializeResultHostContext {
-    /// The tool call that shows the app.
-    pub tool_info: Option<McpUiInitializeResultHostContextToolInfo>,
-    /// The current theme.
-    pub theme: Option<McpUiTheme>,
-    /// CSS variables and fonts of the host.
-    pub styles: Option<McpUiHostStyles>,
-    /// The current display mode.
-    pub display_mode: Option<McpUiDisplayMode>,
-    /// The supported display modes.
-    pub available_display_modes: Option<Vec<McpUiDisplayMode>>,
-    /// The fixed or maximum size of the app's frame, in pixels.
-    pub container_dimensions: Option<ContainerDimensions>,
-    /// The user's language and region as a BCP 47 tag, such as `de-CH`.
-    pub locale: Option<String>,
-    /// The user's time zone by its IANA name, such as `Europe/Zurich`.
-    pub time_zone: Option<String>,
-    /// The name of the host application.
-    pub user_agent: Option<String>,
-    /// The kind of host.
-    pub platform: Option<Platform>,
-    /// How the user can operate the device.
-    pub device_capabilities: Option<DeviceCapabilities>,
-    /// The margins that parts of the device cover, in pixels.
-    pub safe_area_insets: Option<SafeAreaInsets>,
-    /// Members that the schema does not define.
-    pub extra: Extra<Self>,
-}
-
-impl McpUiInitializeResultHostContext {
-    /// Creates a `McpUiInitializeResultHostContext` without optional members.
-    #[must_use]
-    pub fn new() -> Self {
-        Self::default()
-    }
-
-    /// Sets `toolInfo`.
-    #[must_use]
-    pub fn with_tool_info(mut self, tool_info: impl Into<McpUiInitializeResultHostContextToolInfo>) -> Self {
-        self.tool_info = Some(tool_info.into());
-        self
-    }
-
-    /// Sets `theme`.
-    #[must_use]
-    pub fn with_theme(mut self, theme: impl Into<McpUiTheme>) -> Self {
-        self.theme = Some(theme.into());
-        self
-    }
-
-    /// Sets `styles`.
-    #[must_use]
-    pub fn with_styles(mut self, styles: impl Into<McpUiHostStyles>) -> Self {
-        self.styles = Some(styles.into());
-        self
-    }
-
-    /// Sets `displayMode`.
-    #[must_use]
-    pub fn with_display_mode(mut self, display_mode: impl Into<McpUiDisplayMode>) -> Self {
-        self.display_mode = Some(display_mode.into());
-        self
-    }
-
-    /// Sets `availableDisplayModes`.
-    #[must_use]
-    pub fn with_available_display_modes(mut self, available_display_modes: impl Into<Vec<McpUiDisplayMode>>) -> Self {
-        self.available_display_modes = Some(available_display_modes.into());
-        self
-    }
-
-    /// Sets `containerDimensions`.
-    #[must_use]
-    pub fn with_container_dimensions(mut self, container_dimensions: impl Into<ContainerDimensions>) -> Self {
-        self.container_dimensions = Some(container_dimensions.into());
-        self
-    }
-
-    /// Sets `locale`.
-    #[must_use]
-    pub fn with_locale(mut self, locale: impl Into<String>) -> Self {
-        self.locale = Some(locale.into());
-        self
-    }
-
-    /// Sets `timeZone`.
-    #[must_use]
-    pub fn with_time_zone(mut self, time_zone: impl Into<String>) -> Self {
-        self.time_zone = Some(time_zone.into());
-        self
-    }
-
-    /// Sets `userAgent`.
-    #[must_use]
-    pub fn with_user_agent(mut self, user_agent: impl Into<String>) -> Self {
-        self.user_agent = Some(user_agent.into());
-        self
-    }
-
-    /// Sets `platform`.
-    #[must_use]
-    pub fn with_platform(mut self, platform: impl Into<Platform>) -> Self {
-        self.platform = Some(platform.into());
-        self
-    }
-
-    /// Sets `deviceCapabilities`.
-    #[must_use]
-    pub fn with_device_capabilities(mut self, device_capabilities: impl Into<DeviceCapabilities>) -> Self {
-        self.device_capabilities = Some(device_capabilities.into());
-        self
-    }
-
-    /// Sets `safeAreaInsets`.
-    #[must_use]
-    pub fn with_safe_area_insets(mut self, safe_area_insets: impl Into<SafeAreaInsets>) -> Self {
-        self.safe_area_insets = Some(safe_area_insets.into());
-        self
-    }
-}
-
-codec::object! { McpUiInitializeResultHostContext;
-    optional 0 "toolInfo" tool_info, optional 1 "theme" theme, optional 2 "styles" styles,
-    optional 3 "displayMode" display_mode, optional 4 "availableDisplayModes" available_display_modes,
-    optional 5 "containerDimensions" container_dimensions, optional 6 "locale" locale, optional 7 "timeZone" time_zone,
-    optional 8 "userAgent" user_agent, optional 9 "platform" platform,
-    optional 10 "deviceCapabilities" device_capabilities, optional 11 "safeAreaInsets" safe_area_insets, ..extra
 }
 
 /// Reports that the app has processed the result of `ui/initialize`. The host sends nothing else before it.
@@ -2225,204 +662,19 @@ impl Request for McpUiMessageRequest {
 #[derive(Clone, Debug, PartialEq)]
 pub struct McpUiMessageRequestParams {
     /// The content, in order.
-    pub content: Vec<McpUiMessageRequestParamsContentItem>,
+    pub content: Vec<ContentBlock>,
 }
 
 impl McpUiMessageRequestParams {
     /// Creates a `McpUiMessageRequestParams` from its required members.
     #[must_use]
-    pub fn new(content: impl Into<Vec<McpUiMessageRequestParamsContentItem>>) -> Self {
+    pub fn new(content: impl Into<Vec<ContentBlock>>) -> Self {
         Self { content: content.into() }
     }
 }
 
 codec::object! { McpUiMessageRequestParams;
     constant 0 "role" = Str("user"), required 1 "content" content, else refuse_other
-}
-
-/// A part of a message.
-///
-/// The first condition that holds selects the variant:
-///
-/// * `type` is "text": `Text`
-/// * `type` is "image": `Image`
-/// * `type` is "audio": `Audio`
-/// * `type` is "resource_link": `ResourceLink`
-/// * `type` is "resource": `Resource`
-///
-/// Used by [`McpUiMessageRequestParams`], [`McpUiToolResultNotificationParams`],
-/// [`McpUiUpdateModelContextRequestParams`].
-#[derive(Clone, Debug, PartialEq)]
-pub enum McpUiMessageRequestParamsContentItem {
-    /// [`McpUiMessageRequestParamsContentItemText`]: Content that is text.
-    Text(McpUiMessageRequestParamsContentItemText),
-    /// [`McpUiMessageRequestParamsContentItemImage`]: Content that is an image.
-    Image(McpUiMessageRequestParamsContentItemImage),
-    /// [`McpUiMessageRequestParamsContentItemAudio`]: Content that is audio.
-    Audio(McpUiMessageRequestParamsContentItemAudio),
-    /// [`ResourceLink`]: Content that links to a resource.
-    ResourceLink(Box<ResourceLink>),
-    /// [`Resource`]: Content that contains a resource.
-    Resource(Box<Resource>),
-}
-
-codec::boxed_union! { McpUiMessageRequestParamsContentItem blank ResourceLink;
-    0 Text from(McpUiMessageRequestParamsContentItemText), 1 Image from(McpUiMessageRequestParamsContentItemImage),
-    2 Audio from(McpUiMessageRequestParamsContentItemAudio), 3 ResourceLink boxed(ResourceLink),
-    4 Resource boxed(Resource);
-    [Value(&["type"], &[Str("text")])] => 0,
-    [Value(&["type"], &[Str("image")])] => 1,
-    [Value(&["type"], &[Str("audio")])] => 2,
-    [Value(&["type"], &[Str("resource_link")])] => 3,
-    [Value(&["type"], &[Str("resource")])] => 4,
-}
-
-/// Content that is text.
-///
-/// In JSON, `type` is `"text"`. Used by [`McpUiMessageRequestParamsContentItem`].
-#[derive(Clone, Debug, PartialEq)]
-pub struct McpUiMessageRequestParamsContentItemText {
-    /// The text.
-    pub text: String,
-    /// Hints about how to display or use the object. Hints from an untrusted server are not reliable.
-    pub annotations: Option<
-        McpUiDownloadFileRequestParamsContentsItemResourceAnnotations,
-    >,
-    /// Metadata attached to the object. The protocol reserves some keys, such as those with the prefix
-    /// `io.modelcontextprotocol/` since 2025-11-25. In JSON, it is `_meta`.
-    pub meta: Option<JsonObject>,
-}
-
-impl McpUiMessageRequestParamsContentItemText {
-    /// Creates a `McpUiMessageRequestParamsContentItemText` from its required members.
-    #[must_use]
-    pub fn new(text: impl Into<String>) -> Self {
-        Self { text: text.into(), annotations: None, meta: None }
-    }
-
-    /// Sets `annotations`.
-    #[must_use]
-    pub fn with_annotations(
-        mut self,
-        annotations: impl Into<
-            McpUiDownloadFileRequestParamsContentsItemResourceAnnotations,
-        >,
-    ) -> Self {
-        self.annotations = Some(annotations.into());
-        self
-    }
-
-    /// Sets `_meta`.
-    #[must_use]
-    pub fn with_meta(mut self, meta: impl Into<JsonObject>) -> Self {
-        self.meta = Some(meta.into());
-        self
-    }
-}
-
-codec::object! { McpUiMessageRequestParamsContentItemText;
-    constant 0 "type" = Str("text"), required 1 "text" text, optional 2 "annotations" annotations,
-    optional 3 "_meta" meta, else refuse_other
-}
-
-/// Content that is an image.
-///
-/// In JSON, `type` is `"image"`. Used by [`McpUiMessageRequestParamsContentItem`].
-#[derive(Clone, Debug, PartialEq)]
-pub struct McpUiMessageRequestParamsContentItemImage {
-    /// The Base64-encoded bytes.
-    pub data: String,
-    /// The media type.
-    pub mime_type: String,
-    /// Hints about how to display or use the object. Hints from an untrusted server are not reliable.
-    pub annotations: Option<
-        McpUiDownloadFileRequestParamsContentsItemResourceAnnotations,
-    >,
-    /// Metadata attached to the object. The protocol reserves some keys, such as those with the prefix
-    /// `io.modelcontextprotocol/` since 2025-11-25. In JSON, it is `_meta`.
-    pub meta: Option<JsonObject>,
-}
-
-impl McpUiMessageRequestParamsContentItemImage {
-    /// Creates a `McpUiMessageRequestParamsContentItemImage` from its required members.
-    #[must_use]
-    pub fn new(data: impl Into<String>, mime_type: impl Into<String>) -> Self {
-        Self { data: data.into(), mime_type: mime_type.into(), annotations: None, meta: None }
-    }
-
-    /// Sets `annotations`.
-    #[must_use]
-    pub fn with_annotations(
-        mut self,
-        annotations: impl Into<
-            McpUiDownloadFileRequestParamsContentsItemResourceAnnotations,
-        >,
-    ) -> Self {
-        self.annotations = Some(annotations.into());
-        self
-    }
-
-    /// Sets `_meta`.
-    #[must_use]
-    pub fn with_meta(mut self, meta: impl Into<JsonObject>) -> Self {
-        self.meta = Some(meta.into());
-        self
-    }
-}
-
-codec::object! { McpUiMessageRequestParamsContentItemImage;
-    constant 0 "type" = Str("image"), required 1 "data" data, required 2 "mimeType" mime_type,
-    optional 3 "annotations" annotations, optional 4 "_meta" meta, else refuse_other
-}
-
-/// Content that is audio.
-///
-/// In JSON, `type` is `"audio"`. Used by [`McpUiMessageRequestParamsContentItem`].
-#[derive(Clone, Debug, PartialEq)]
-pub struct McpUiMessageRequestParamsContentItemAudio {
-    /// The Base64-encoded bytes.
-    pub data: String,
-    /// The media type.
-    pub mime_type: String,
-    /// Hints about how to display or use the object. Hints from an untrusted server are not reliable.
-    pub annotations: Option<
-        McpUiDownloadFileRequestParamsContentsItemResourceAnnotations,
-    >,
-    /// Metadata attached to the object. The protocol reserves some keys, such as those with the prefix
-    /// `io.modelcontextprotocol/` since 2025-11-25. In JSON, it is `_meta`.
-    pub meta: Option<JsonObject>,
-}
-
-impl McpUiMessageRequestParamsContentItemAudio {
-    /// Creates a `McpUiMessageRequestParamsContentItemAudio` from its required members.
-    #[must_use]
-    pub fn new(data: impl Into<String>, mime_type: impl Into<String>) -> Self {
-        Self { data: data.into(), mime_type: mime_type.into(), annotations: None, meta: None }
-    }
-
-    /// Sets `annotations`.
-    #[must_use]
-    pub fn with_annotations(
-        mut self,
-        annotations: impl Into<
-            McpUiDownloadFileRequestParamsContentsItemResourceAnnotations,
-        >,
-    ) -> Self {
-        self.annotations = Some(annotations.into());
-        self
-    }
-
-    /// Sets `_meta`.
-    #[must_use]
-    pub fn with_meta(mut self, meta: impl Into<JsonObject>) -> Self {
-        self.meta = Some(meta.into());
-        self
-    }
-}
-
-codec::object! { McpUiMessageRequestParamsContentItemAudio;
-    constant 0 "type" = Str("audio"), required 1 "data" data, required 2 "mimeType" mime_type,
-    optional 3 "annotations" annotations, optional 4 "_meta" meta, else refuse_other
 }
 
 /// Whether the message was added to the conversation.
@@ -3041,9 +1293,11 @@ codec::object! { McpUiSizeChangedNotificationParams;
 ///
 /// Checked against the schema when it is created.
 ///
+/// Used by [`McpUiHostStyles`].
+///
 /// [`McpUiStyleVariableKey`]: super::McpUiStyleVariableKey
 #[derive(Clone, Debug, PartialEq)]
-pub struct McpUiStyles(Unchecked);
+pub struct McpUiStyles(Map<String, String>);
 
 impl McpUiStyles {
     fn checks() -> &'static codec::Check {
@@ -3513,17 +1767,11 @@ impl McpUiStyles {
     }
 }
 
-codec::checked! { McpUiStyles(Unchecked) }
+codec::checked! { McpUiStyles(Map<String, String>) }
 
 /// The theme of the host's user interface.
 ///
-/// Used by [`McpUiHostContext`], [`McpUiDownloadFileRequestParamsContentsItemResourceLinkIconsItem`],
-/// [`McpUiHostContextChangedNotificationParams`], [`McpUiHostContextChangedNotificationParamsToolInfoToolIconsItem`],
-/// [`McpUiHostContextToolInfoToolIconsItem`], [`McpUiInitializeRequestParamsAppInfoIconsItem`] and 4 more.
-///
-/// [`McpUiHostContextChangedNotificationParamsToolInfoToolIconsItem`]: super::McpUiHostContextChangedNotificationParamsToolInfoToolIconsItem
-/// [`McpUiHostContextToolInfoToolIconsItem`]: super::McpUiHostContextToolInfoToolIconsItem
-/// [`McpUiInitializeRequestParamsAppInfoIconsItem`]: super::McpUiInitializeRequestParamsAppInfoIconsItem
+/// Used by [`McpUiHostContext`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum McpUiTheme {
     /// `"light"`: Dark text on a light background.
@@ -3747,14 +1995,14 @@ impl Notification for McpUiToolResultNotification {
 #[derive(Clone, Debug, PartialEq)]
 pub struct McpUiToolResultNotificationParams {
     /// The content, in order. Default: `[]`.
-    pub content: Vec<McpUiMessageRequestParamsContentItem>,
+    pub content: Vec<ContentBlock>,
     /// The content as a JSON object.
     pub structured_content: Option<Json>,
     /// Whether the tool call failed.
     pub is_error: Option<bool>,
     /// Metadata attached to the object. The protocol reserves some keys, such as those with the prefix
     /// `io.modelcontextprotocol/` since 2025-11-25. In JSON, it is `_meta`.
-    pub meta: Option<McpUiToolResultNotificationParamsMeta>,
+    pub meta: Option<ResultMetaObject>,
     /// Members that the schema does not define.
     pub extra: Extra<Self>,
 }
@@ -3762,7 +2010,7 @@ pub struct McpUiToolResultNotificationParams {
 impl McpUiToolResultNotificationParams {
     /// Creates a `McpUiToolResultNotificationParams` from the schema's defaults.
     #[must_use]
-    pub fn new(content: impl Into<Vec<McpUiMessageRequestParamsContentItem>>) -> Self {
+    pub fn new(content: impl Into<Vec<ContentBlock>>) -> Self {
         Self {
             content: content.into(),
             structured_content: None,
@@ -3788,7 +2036,7 @@ impl McpUiToolResultNotificationParams {
 
     /// Sets `_meta`.
     #[must_use]
-    pub fn with_meta(mut self, meta: impl Into<McpUiToolResultNotificationParamsMeta>) -> Self {
+    pub fn with_meta(mut self, meta: impl Into<ResultMetaObject>) -> Self {
         self.meta = Some(meta.into());
         self
     }
@@ -3797,36 +2045,6 @@ impl McpUiToolResultNotificationParams {
 codec::object! { McpUiToolResultNotificationParams;
     required 0 "content" content, optional 1 "structuredContent" structured_content, optional 2 "isError" is_error,
     optional 3 "_meta" meta, ..extra
-}
-
-/// Metadata of the result.
-///
-/// Used by [`McpUiToolResultNotificationParams`].
-#[derive(Clone, Debug, Default, PartialEq)]
-pub struct McpUiToolResultNotificationParamsMeta {
-    /// The name and version of the server. In JSON, it is `io.modelcontextprotocol/serverInfo`.
-    pub server_info: Option<McpUiToolResultNotificationParamsMetaServerInfo>,
-    /// Members that the schema does not define.
-    pub extra: Extra<Self>,
-}
-
-impl McpUiToolResultNotificationParamsMeta {
-    /// Creates a `McpUiToolResultNotificationParamsMeta` without optional members.
-    #[must_use]
-    pub fn new() -> Self {
-        Self::default()
-    }
-
-    /// Sets `io.modelcontextprotocol/serverInfo`.
-    #[must_use]
-    pub fn with_server_info(mut self, server_info: impl Into<McpUiToolResultNotificationParamsMetaServerInfo>) -> Self {
-        self.server_info = Some(server_info.into());
-        self
-    }
-}
-
-codec::object! { McpUiToolResultNotificationParamsMeta;
-    optional 0 "io.modelcontextprotocol/serverInfo" server_info, ..extra
 }
 
 /// Sets what the model learns about the state of the app.
@@ -3870,7 +2088,7 @@ impl Request for McpUiUpdateModelContextRequest {
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct McpUiUpdateModelContextRequestParams {
     /// The content, in order.
-    pub content: Option<Vec<McpUiMessageRequestParamsContentItem>>,
+    pub content: Option<Vec<ContentBlock>>,
     /// The content as a JSON object.
     pub structured_content: Option<JsonObject>,
 }
@@ -3884,7 +2102,7 @@ impl McpUiUpdateModelContextRequestParams {
 
     /// Sets `content`.
     #[must_use]
-    pub fn with_content(mut self, content: impl Into<Vec<McpUiMessageRequestParamsContentItem>>) -> Self {
+    pub fn with_content(mut self, content: impl Into<Vec<ContentBlock>>) -> Self {
         self.content = Some(content.into());
         self
     }
@@ -3902,28 +2120,18 @@ codec::object! { McpUiUpdateModelContextRequestParams;
 }
 
 codec::serde_impls! {
-    McpUiDisplayMode, McpUiDownloadFileRequest, McpUiDownloadFileRequestParams,
-    McpUiDownloadFileRequestParamsContentsItem, Resource, McpUiDownloadFileRequestParamsContentsItemResourceAnnotations,
-    McpUiDownloadFileRequestParamsContentsItemResourceAnnotationsAudienceItem,
-    McpUiDownloadFileRequestParamsContentsItemResourceAnnotationsLastModified,
-    McpUiDownloadFileRequestParamsContentsItemResourceAnnotationsPriority,
-    McpUiDownloadFileRequestParamsContentsItemResourceResource,
-    McpUiDownloadFileRequestParamsContentsItemResourceResourceObject,
-    McpUiDownloadFileRequestParamsContentsItemResourceResourceObject2, ResourceLink,
-    McpUiDownloadFileRequestParamsContentsItemResourceLinkIconsItem, McpUiDownloadFileResult, McpUiHostContext,
-    McpUiHostContextChangedNotification, McpUiHostContextChangedNotificationParams, ContainerDimensions, Platform,
-    SafeAreaInsets, McpUiHostCss, McpUiHostStyles, McpUiHostStylesVariables, Unchecked, McpUiInitializeRequest,
-    McpUiInitializeRequestParams, McpUiInitializeResult, McpUiInitializeResultHostContext, McpUiInitializedNotification,
-    McpUiMessageRequest, McpUiMessageRequestParams, McpUiMessageRequestParamsContentItem,
-    McpUiMessageRequestParamsContentItemText, McpUiMessageRequestParamsContentItemImage,
-    McpUiMessageRequestParamsContentItemAudio, McpUiMessageResult, McpUiOpenLinkRequest, McpUiOpenLinkRequestParams,
-    McpUiOpenLinkResult, McpUiRequestDisplayModeRequest, McpUiRequestDisplayModeRequestParams,
-    McpUiRequestDisplayModeResult, McpUiRequestTeardownNotification, McpUiResourceCsp, McpUiResourceMeta,
-    McpUiResourcePermissions, McpUiResourceTeardownRequest, McpUiSandboxProxyReadyNotification,
-    McpUiSandboxResourceReadyNotification, McpUiSandboxResourceReadyNotificationParams, McpUiSizeChangedNotification,
-    McpUiSizeChangedNotificationParams, McpUiStyles, McpUiTheme, McpUiToolCancelledNotification,
-    McpUiToolCancelledNotificationParams, McpUiToolInputNotification, McpUiToolInputNotificationParams,
-    McpUiToolInputPartialNotification, McpUiToolInputPartialNotificationParams, McpUiToolResultNotification,
-    McpUiToolResultNotificationParams, McpUiToolResultNotificationParamsMeta, McpUiUpdateModelContextRequest,
-    McpUiUpdateModelContextRequestParams
+    McpUiDisplayMode, McpUiDownloadFileRequest, McpUiDownloadFileRequestParams, EmbeddedResourceOrResourceLink,
+    McpUiDownloadFileResult, McpUiHostContext, McpUiHostContextContainerDimensions, McpUiHostContextPlatform,
+    McpUiHostContextSafeAreaInsets, McpUiHostContextChangedNotification, McpUiHostCss, McpUiHostStyles,
+    McpUiInitializeRequest, McpUiInitializeRequestParams, McpUiInitializeResult, McpUiInitializedNotification,
+    McpUiMessageRequest, McpUiMessageRequestParams, McpUiMessageResult, McpUiOpenLinkRequest,
+    McpUiOpenLinkRequestParams, McpUiOpenLinkResult, McpUiRequestDisplayModeRequest,
+    McpUiRequestDisplayModeRequestParams, McpUiRequestDisplayModeResult, McpUiRequestTeardownNotification,
+    McpUiResourceCsp, McpUiResourceMeta, McpUiResourcePermissions, McpUiResourceTeardownRequest,
+    McpUiSandboxProxyReadyNotification, McpUiSandboxResourceReadyNotification,
+    McpUiSandboxResourceReadyNotificationParams, McpUiSizeChangedNotification, McpUiSizeChangedNotificationParams,
+    McpUiStyles, McpUiTheme, McpUiToolCancelledNotification, McpUiToolCancelledNotificationParams,
+    McpUiToolInputNotification, McpUiToolInputNotificationParams, McpUiToolInputPartialNotification,
+    McpUiToolInputPartialNotificationParams, McpUiToolResultNotification, McpUiToolResultNotificationParams,
+    McpUiUpdateModelContextRequest, McpUiUpdateModelContextRequestParams
 }

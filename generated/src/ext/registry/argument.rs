@@ -37,7 +37,7 @@ codec::union! { Argument blank NamedArgument;
 ///
 /// In JSON, `type` is `"positional"`. Used by [`PositionalArgument`].
 #[derive(Clone, Debug, PartialEq)]
-pub struct PositionalArgumentPositional {
+pub struct PositionalArgumentWithHint {
     /// A label for the argument, which is not part of the command line. URLs of transports can contain it in braces.
     pub value_hint: String,
     /// What the value is for, shown to the user.
@@ -66,8 +66,8 @@ pub struct PositionalArgumentPositional {
     pub extra: Extra<Self>,
 }
 
-impl PositionalArgumentPositional {
-    /// Creates a `PositionalArgumentPositional` from its required members.
+impl PositionalArgumentWithHint {
+    /// Creates a `PositionalArgumentWithHint` from its required members.
     #[must_use]
     pub fn new(value_hint: impl Into<String>) -> Self {
         Self {
@@ -157,7 +157,7 @@ impl PositionalArgumentPositional {
     }
 }
 
-codec::object! { PositionalArgumentPositional;
+codec::object! { PositionalArgumentWithHint;
     constant 0 "type" = Str("positional"), required 1 "valueHint" value_hint, optional 2 "description" description,
     optional 3 "format" format, optional 4 "isRequired" is_required, optional 5 "isSecret" is_secret,
     optional 6 "default" default, optional 7 "placeholder" placeholder, optional 8 "choices" choices,
@@ -168,7 +168,7 @@ codec::object! { PositionalArgumentPositional;
 ///
 /// In JSON, `type` is `"positional"`. Used by [`PositionalArgument`].
 #[derive(Clone, Debug, PartialEq)]
-pub struct PositionalArgumentPositional2 {
+pub struct PositionalArgumentWithValue {
     /// A label for the argument, which is not part of the command line. URLs of transports can contain it in braces.
     pub value_hint: Option<String>,
     /// What the value is for, shown to the user.
@@ -197,8 +197,8 @@ pub struct PositionalArgumentPositional2 {
     pub extra: Extra<Self>,
 }
 
-impl PositionalArgumentPositional2 {
-    /// Creates a `PositionalArgumentPositional2` from its required members.
+impl PositionalArgumentWithValue {
+    /// Creates a `PositionalArgumentWithValue` from its required members.
     #[must_use]
     pub fn new(value: impl Into<String>) -> Self {
         Self {
@@ -288,7 +288,7 @@ impl PositionalArgumentPositional2 {
     }
 }
 
-codec::object! { PositionalArgumentPositional2;
+codec::object! { PositionalArgumentWithValue;
     constant 0 "type" = Str("positional"), optional 1 "valueHint" value_hint, optional 2 "description" description,
     optional 3 "format" format, optional 4 "isRequired" is_required, optional 5 "isSecret" is_secret,
     optional 6 "default" default, optional 7 "placeholder" placeholder, optional 8 "choices" choices,
@@ -428,8 +428,8 @@ codec::object! { NamedArgument;
 
 /// An argument that is only a value.
 ///
-/// JSON that is valid for one of several alternatives: PositionalArgumentPositional, PositionalArgumentPositional2. A
-/// value can be valid for more than one.
+/// JSON that is valid for one of several alternatives: PositionalArgumentWithHint, PositionalArgumentWithValue. A value
+/// can be valid for more than one.
 ///
 /// Used by [`Argument`].
 #[derive(Clone, Debug, PartialEq)]
@@ -441,7 +441,7 @@ impl PositionalArgument {
     /// # Errors
     ///
     /// Returns an error if the value is not valid for the alternative.
-    pub fn as_positional(&self) -> codec::Result<PositionalArgumentPositional> {
+    pub fn as_positional(&self) -> codec::Result<PositionalArgumentWithHint> {
         codec::from_json(&self.0)
     }
 
@@ -450,7 +450,7 @@ impl PositionalArgument {
     /// # Errors
     ///
     /// Returns an error if the value is not valid for the alternative.
-    pub fn as_positional2(&self) -> codec::Result<PositionalArgumentPositional2> {
+    pub fn as_positional2(&self) -> codec::Result<PositionalArgumentWithValue> {
         codec::from_json(&self.0)
     }
 
@@ -588,5 +588,5 @@ impl PositionalArgument {
 codec::checked! { PositionalArgument(Json) }
 
 codec::serde_impls! {
-    Argument, PositionalArgumentPositional, PositionalArgumentPositional2, NamedArgument, PositionalArgument
+    Argument, PositionalArgumentWithHint, PositionalArgumentWithValue, NamedArgument, PositionalArgument
 }

@@ -127,12 +127,12 @@ codec::string_enum! { IconTheme;
 
 /// A value that the user supplies or the file sets.
 ///
-/// Used by [`InputWithVariables`], [`KeyValueInput`], [`NamedArgument`], [`PositionalArgumentPositional`],
-/// [`PositionalArgumentPositional2`], [`RemoteTransportStreamableHttp`] and 1 more.
+/// Used by [`InputWithVariables`], [`KeyValueInput`], [`NamedArgument`], [`PositionalArgumentWithHint`],
+/// [`PositionalArgumentWithValue`], [`RemoteTransportStreamableHttp`] and 1 more.
 ///
 /// [`NamedArgument`]: super::NamedArgument
-/// [`PositionalArgumentPositional`]: super::PositionalArgumentPositional
-/// [`PositionalArgumentPositional2`]: super::PositionalArgumentPositional2
+/// [`PositionalArgumentWithHint`]: super::PositionalArgumentWithHint
+/// [`PositionalArgumentWithValue`]: super::PositionalArgumentWithValue
 /// [`RemoteTransportStreamableHttp`]: super::RemoteTransportStreamableHttp
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Input {
@@ -230,12 +230,12 @@ codec::object! { Input;
 
 /// The kind of text that a value is.
 ///
-/// Used by [`Input`], [`InputWithVariables`], [`KeyValueInput`], [`NamedArgument`], [`PositionalArgumentPositional`],
-/// [`PositionalArgumentPositional2`].
+/// Used by [`Input`], [`InputWithVariables`], [`KeyValueInput`], [`NamedArgument`], [`PositionalArgumentWithHint`],
+/// [`PositionalArgumentWithValue`].
 ///
 /// [`NamedArgument`]: super::NamedArgument
-/// [`PositionalArgumentPositional`]: super::PositionalArgumentPositional
-/// [`PositionalArgumentPositional2`]: super::PositionalArgumentPositional2
+/// [`PositionalArgumentWithHint`]: super::PositionalArgumentWithHint
+/// [`PositionalArgumentWithValue`]: super::PositionalArgumentWithValue
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Format {
     /// `"string"`: Any text.

@@ -15,7 +15,7 @@ mod local;
 mod remote;
 
 pub use self::argument::{
-    Argument, NamedArgument, PositionalArgument, PositionalArgumentPositional, PositionalArgumentPositional2,
+    Argument, NamedArgument, PositionalArgument, PositionalArgumentWithHint, PositionalArgumentWithValue,
 };
 pub use self::common::{
     Format, Icon, IconMimeType, IconSizesItem, IconSrc, IconTheme, Input, InputWithVariables, KeyValueInput, Package,

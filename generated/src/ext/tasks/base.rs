@@ -6,46 +6,9 @@
 use super::{Error, InputRequests, NotificationMetaObject, PollIntervalMs, TtlMs};
 use crate::{Extra, Notification, Revision, codec};
 
-/// The state of a task after a change.
-///
-/// The first condition that holds selects the variant:
-///
-/// * `status` is "working": `Working`
-/// * `status` is "input_required": `InputRequired`
-/// * `status` is "completed": `Completed`
-/// * `status` is "failed": `Failed`
-/// * `status` is "cancelled": `Cancelled`
-///
-/// Used by [`TaskStatusNotification`].
-#[derive(Clone, Debug, PartialEq)]
-pub enum TaskStatusNotificationParams2 {
-    /// [`TaskStatusNotificationParamsWorking`]: The state of a task whose request is in progress.
-    Working(TaskStatusNotificationParamsWorking),
-    /// [`TaskStatusNotificationParamsInputRequired`]: The state of a task that waits for the client.
-    InputRequired(TaskStatusNotificationParamsInputRequired),
-    /// [`TaskStatusNotificationParamsCompleted`]: The state of a task whose request has a result.
-    Completed(TaskStatusNotificationParamsCompleted),
-    /// [`TaskStatusNotificationParamsFailed`]: The state of a task whose request failed.
-    Failed(Box<TaskStatusNotificationParamsFailed>),
-    /// [`TaskStatusNotificationParamsCancelled`]: The state of a task that was cancelled.
-    Cancelled(TaskStatusNotificationParamsCancelled),
-}
-
-codec::union! { TaskStatusNotificationParams2 blank Working;
-    0 Working from(TaskStatusNotificationParamsWorking),
-    1 InputRequired from(TaskStatusNotificationParamsInputRequired),
-    2 Completed from(TaskStatusNotificationParamsCompleted), 3 Failed boxed(TaskStatusNotificationParamsFailed),
-    4 Cancelled from(TaskStatusNotificationParamsCancelled);
-    [Value(&["status"], &[Str("working")])] => 0,
-    [Value(&["status"], &[Str("input_required")])] => 1,
-    [Value(&["status"], &[Str("completed")])] => 2,
-    [Value(&["status"], &[Str("failed")])] => 3,
-    [Value(&["status"], &[Str("cancelled")])] => 4,
-}
-
 /// The state of a task whose request is in progress.
 ///
-/// In JSON, `status` is `"working"`. Used by [`TaskStatusNotificationParams`], [`TaskStatusNotificationParams2`].
+/// In JSON, `status` is `"working"`. Used by [`TaskStatusNotificationParams`].
 #[derive(Clone, Debug, PartialEq)]
 pub struct TaskStatusNotificationParamsWorking {
     /// The ID of the task. The server chooses it.
@@ -121,8 +84,7 @@ codec::object! { TaskStatusNotificationParamsWorking;
 
 /// The state of a task that waits for the client.
 ///
-/// In JSON, `status` is `"input_required"`. Used by [`TaskStatusNotificationParams`],
-/// [`TaskStatusNotificationParams2`].
+/// In JSON, `status` is `"input_required"`. Used by [`TaskStatusNotificationParams`].
 #[derive(Clone, Debug, PartialEq)]
 pub struct TaskStatusNotificationParamsInputRequired {
     /// The ID of the task. The server chooses it.
@@ -204,7 +166,7 @@ codec::object! { TaskStatusNotificationParamsInputRequired;
 
 /// The state of a task whose request has a result.
 ///
-/// In JSON, `status` is `"completed"`. Used by [`TaskStatusNotificationParams`], [`TaskStatusNotificationParams2`].
+/// In JSON, `status` is `"completed"`. Used by [`TaskStatusNotificationParams`].
 #[derive(Clone, Debug, PartialEq)]
 pub struct TaskStatusNotificationParamsCompleted {
     /// The result of the request.
@@ -285,7 +247,7 @@ codec::object! { TaskStatusNotificationParamsCompleted;
 
 /// The state of a task whose request failed.
 ///
-/// In JSON, `status` is `"failed"`. Used by [`TaskStatusNotificationParams`], [`TaskStatusNotificationParams2`].
+/// In JSON, `status` is `"failed"`. Used by [`TaskStatusNotificationParams`].
 #[derive(Clone, Debug, PartialEq)]
 pub struct TaskStatusNotificationParamsFailed {
     /// The JSON-RPC error of the request.
@@ -366,7 +328,7 @@ codec::object! { TaskStatusNotificationParamsFailed;
 
 /// The state of a task that was cancelled.
 ///
-/// In JSON, `status` is `"cancelled"`. Used by [`TaskStatusNotificationParams`], [`TaskStatusNotificationParams2`].
+/// In JSON, `status` is `"cancelled"`. Used by [`TaskStatusNotificationParams`].
 #[derive(Clone, Debug, PartialEq)]
 pub struct TaskStatusNotificationParamsCancelled {
     /// The ID of the task. The server chooses it.
@@ -453,7 +415,7 @@ codec::object! { TaskStatusNotificationParamsCancelled;
 #[derive(Clone, Debug, PartialEq)]
 pub struct TaskStatusNotification {
     /// The parameters of the method.
-    pub params: TaskStatusNotificationParams2,
+    pub params: TaskStatusNotificationParams,
     /// Members that the schema does not define.
     pub extra: Extra<Self>,
 }
@@ -461,7 +423,7 @@ pub struct TaskStatusNotification {
 impl TaskStatusNotification {
     /// Creates a `TaskStatusNotification` from its required members.
     #[must_use]
-    pub fn new(params: impl Into<TaskStatusNotificationParams2>) -> Self {
+    pub fn new(params: impl Into<TaskStatusNotificationParams>) -> Self {
         Self { params: params.into(), extra: Default::default() }
     }
 }
@@ -474,7 +436,7 @@ codec::object! { TaskStatusNotification;
 impl Notification for TaskStatusNotification {
     const METHOD: &'static str = "notifications/tasks";
     const REVISION: Revision = Revision::V2026_07_28;
-    type Params = TaskStatusNotificationParams2;
+    type Params = TaskStatusNotificationParams;
 }
 
 /// The state of a task after a change.
@@ -486,6 +448,8 @@ impl Notification for TaskStatusNotification {
 /// * `status` is "completed": `Completed`
 /// * `status` is "failed": `Failed`
 /// * `status` is "cancelled": `Cancelled`
+///
+/// Used by [`TaskStatusNotification`].
 #[derive(Clone, Debug, PartialEq)]
 pub enum TaskStatusNotificationParams {
     /// [`TaskStatusNotificationParamsWorking`]: The state of a task whose request is in progress.
@@ -513,7 +477,7 @@ codec::union! { TaskStatusNotificationParams blank Working;
 }
 
 codec::serde_impls! {
-    TaskStatusNotificationParams2, TaskStatusNotificationParamsWorking, TaskStatusNotificationParamsInputRequired,
+    TaskStatusNotificationParamsWorking, TaskStatusNotificationParamsInputRequired,
     TaskStatusNotificationParamsCompleted, TaskStatusNotificationParamsFailed, TaskStatusNotificationParamsCancelled,
     TaskStatusNotification, TaskStatusNotificationParams
 }

@@ -20,8 +20,8 @@ mod messages;
 mod tasks;
 
 pub use self::base::{
-    TaskStatusNotification, TaskStatusNotificationParams, TaskStatusNotificationParams2,
-    TaskStatusNotificationParamsCancelled, TaskStatusNotificationParamsCompleted, TaskStatusNotificationParamsFailed,
+    TaskStatusNotification, TaskStatusNotificationParams, TaskStatusNotificationParamsCancelled,
+    TaskStatusNotificationParamsCompleted, TaskStatusNotificationParamsFailed,
     TaskStatusNotificationParamsInputRequired, TaskStatusNotificationParamsWorking,
 };
 pub use self::common::{
@@ -35,8 +35,8 @@ pub use self::messages::{
 };
 pub use self::tasks::{
     CancelTaskRequest, CancelTaskRequestParams, CancelTaskResult, CreateTaskResult, GetTaskRequest,
-    GetTaskRequestParams, GetTaskResult, GetTaskResultComplete, GetTaskResultComplete2, GetTaskResultComplete3,
-    GetTaskResultComplete4, GetTaskResultComplete5, Result, UpdateTaskRequest, UpdateTaskRequestParams,
+    GetTaskRequestParams, GetTaskResult, GetTaskResultCancelled, GetTaskResultCompleted, GetTaskResultFailed,
+    GetTaskResultInputRequired, GetTaskResultWorking, Result, UpdateTaskRequest, UpdateTaskRequestParams,
     UpdateTaskResult,
 };
 pub use crate::v2026_07_28::{

@@ -205,31 +205,31 @@ impl Request for GetTaskRequest {
 ///
 /// The first condition that holds selects the variant:
 ///
-/// * `status` is "working": `Complete`
-/// * `status` is "input_required": `Complete2`
-/// * `status` is "completed": `Complete3`
-/// * `status` is "failed": `Complete4`
-/// * `status` is "cancelled": `Complete5`
+/// * `status` is "working": `Working`
+/// * `status` is "input_required": `InputRequired`
+/// * `status` is "completed": `Completed`
+/// * `status` is "failed": `Failed`
+/// * `status` is "cancelled": `Cancelled`
 ///
 /// The result of [`GetTaskRequest`] (`tasks/get`).
 #[derive(Clone, Debug, PartialEq)]
 pub enum GetTaskResult {
-    /// [`GetTaskResultComplete`]: The state of a task whose request is in progress.
-    Complete(Box<GetTaskResultComplete>),
-    /// [`GetTaskResultComplete2`]: The state of a task that waits for the client.
-    Complete2(Box<GetTaskResultComplete2>),
-    /// [`GetTaskResultComplete3`]: The state of a task whose request has a result.
-    Complete3(Box<GetTaskResultComplete3>),
-    /// [`GetTaskResultComplete4`]: The state of a task whose request failed.
-    Complete4(Box<GetTaskResultComplete4>),
-    /// [`GetTaskResultComplete5`]: The state of a task that was cancelled.
-    Complete5(Box<GetTaskResultComplete5>),
+    /// [`GetTaskResultWorking`]: The state of a task whose request is in progress.
+    Working(Box<GetTaskResultWorking>),
+    /// [`GetTaskResultInputRequired`]: The state of a task that waits for the client.
+    InputRequired(Box<GetTaskResultInputRequired>),
+    /// [`GetTaskResultCompleted`]: The state of a task whose request has a result.
+    Completed(Box<GetTaskResultCompleted>),
+    /// [`GetTaskResultFailed`]: The state of a task whose request failed.
+    Failed(Box<GetTaskResultFailed>),
+    /// [`GetTaskResultCancelled`]: The state of a task that was cancelled.
+    Cancelled(Box<GetTaskResultCancelled>),
 }
 
-codec::boxed_union! { GetTaskResult blank Complete;
-    0 Complete boxed(GetTaskResultComplete), 1 Complete2 boxed(GetTaskResultComplete2),
-    2 Complete3 boxed(GetTaskResultComplete3), 3 Complete4 boxed(GetTaskResultComplete4),
-    4 Complete5 boxed(GetTaskResultComplete5);
+codec::boxed_union! { GetTaskResult blank Working;
+    0 Working boxed(GetTaskResultWorking), 1 InputRequired boxed(GetTaskResultInputRequired),
+    2 Completed boxed(GetTaskResultCompleted), 3 Failed boxed(GetTaskResultFailed),
+    4 Cancelled boxed(GetTaskResultCancelled);
     [Value(&["status"], &[Str("working")])] => 0,
     [Value(&["status"], &[Str("input_required")])] => 1,
     [Value(&["status"], &[Str("completed")])] => 2,
@@ -345,7 +345,7 @@ codec::object! { Result;
 ///
 /// In JSON, `status` is `"working"` and `resultType` is `"complete"`. Used by [`GetTaskResult`].
 #[derive(Clone, Debug, PartialEq)]
-pub struct GetTaskResultComplete {
+pub struct GetTaskResultWorking {
     /// The ID of the task. The server chooses it.
     pub task_id: String,
     /// A description of the status for people and models, such as the current step or the reason of a failure.
@@ -368,8 +368,8 @@ pub struct GetTaskResultComplete {
     pub extra: Extra<Self>,
 }
 
-impl GetTaskResultComplete {
-    /// Creates a `GetTaskResultComplete` from its required members.
+impl GetTaskResultWorking {
+    /// Creates a `GetTaskResultWorking` from its required members.
     #[must_use]
     pub fn new(
         task_id: impl Into<String>,
@@ -411,7 +411,7 @@ impl GetTaskResultComplete {
     }
 }
 
-codec::object! { GetTaskResultComplete;
+codec::object! { GetTaskResultWorking;
     required 0 "taskId" task_id, constant 1 "status" = Str("working"), optional 2 "statusMessage" status_message,
     required 3 "createdAt" created_at, required 4 "lastUpdatedAt" last_updated_at,
     optional 5 "pollIntervalMs" poll_interval_ms, required 6 "ttlMs" ttl_ms, constant 7 "resultType" = Str("complete"),
@@ -422,7 +422,7 @@ codec::object! { GetTaskResultComplete;
 ///
 /// In JSON, `status` is `"input_required"` and `resultType` is `"complete"`. Used by [`GetTaskResult`].
 #[derive(Clone, Debug, PartialEq)]
-pub struct GetTaskResultComplete2 {
+pub struct GetTaskResultInputRequired {
     /// The ID of the task. The server chooses it.
     pub task_id: String,
     /// A description of the status for people and models, such as the current step or the reason of a failure.
@@ -448,8 +448,8 @@ pub struct GetTaskResultComplete2 {
     pub extra: Extra<Self>,
 }
 
-impl GetTaskResultComplete2 {
-    /// Creates a `GetTaskResultComplete2` from its required members.
+impl GetTaskResultInputRequired {
+    /// Creates a `GetTaskResultInputRequired` from its required members.
     #[must_use]
     pub fn new(
         task_id: impl Into<String>,
@@ -493,7 +493,7 @@ impl GetTaskResultComplete2 {
     }
 }
 
-codec::object! { GetTaskResultComplete2;
+codec::object! { GetTaskResultInputRequired;
     required 0 "taskId" task_id, constant 1 "status" = Str("input_required"), optional 2 "statusMessage" status_message,
     required 3 "createdAt" created_at, required 4 "lastUpdatedAt" last_updated_at,
     optional 5 "pollIntervalMs" poll_interval_ms, required 6 "inputRequests" input_requests, required 7 "ttlMs" ttl_ms,
@@ -504,7 +504,7 @@ codec::object! { GetTaskResultComplete2;
 ///
 /// In JSON, `status` is `"completed"` and `resultType` is `"complete"`. Used by [`GetTaskResult`].
 #[derive(Clone, Debug, PartialEq)]
-pub struct GetTaskResultComplete3 {
+pub struct GetTaskResultCompleted {
     /// The result of the request.
     pub result: crate::JsonObject,
     /// The ID of the task. The server chooses it.
@@ -529,8 +529,8 @@ pub struct GetTaskResultComplete3 {
     pub extra: Extra<Self>,
 }
 
-impl GetTaskResultComplete3 {
-    /// Creates a `GetTaskResultComplete3` from its required members.
+impl GetTaskResultCompleted {
+    /// Creates a `GetTaskResultCompleted` from its required members.
     #[must_use]
     pub fn new(
         result: impl Into<crate::JsonObject>,
@@ -574,7 +574,7 @@ impl GetTaskResultComplete3 {
     }
 }
 
-codec::object! { GetTaskResultComplete3;
+codec::object! { GetTaskResultCompleted;
     required 0 "result" result, required 1 "taskId" task_id, constant 2 "status" = Str("completed"),
     optional 3 "statusMessage" status_message, required 4 "createdAt" created_at,
     required 5 "lastUpdatedAt" last_updated_at, optional 6 "pollIntervalMs" poll_interval_ms, required 7 "ttlMs" ttl_ms,
@@ -585,7 +585,7 @@ codec::object! { GetTaskResultComplete3;
 ///
 /// In JSON, `status` is `"failed"` and `resultType` is `"complete"`. Used by [`GetTaskResult`].
 #[derive(Clone, Debug, PartialEq)]
-pub struct GetTaskResultComplete4 {
+pub struct GetTaskResultFailed {
     /// The JSON-RPC error of the request.
     pub error: Error,
     /// The ID of the task. The server chooses it.
@@ -610,8 +610,8 @@ pub struct GetTaskResultComplete4 {
     pub extra: Extra<Self>,
 }
 
-impl GetTaskResultComplete4 {
-    /// Creates a `GetTaskResultComplete4` from its required members.
+impl GetTaskResultFailed {
+    /// Creates a `GetTaskResultFailed` from its required members.
     #[must_use]
     pub fn new(
         error: impl Into<Error>,
@@ -655,7 +655,7 @@ impl GetTaskResultComplete4 {
     }
 }
 
-codec::object! { GetTaskResultComplete4;
+codec::object! { GetTaskResultFailed;
     required 0 "error" error, required 1 "taskId" task_id, constant 2 "status" = Str("failed"),
     optional 3 "statusMessage" status_message, required 4 "createdAt" created_at,
     required 5 "lastUpdatedAt" last_updated_at, optional 6 "pollIntervalMs" poll_interval_ms, required 7 "ttlMs" ttl_ms,
@@ -666,7 +666,7 @@ codec::object! { GetTaskResultComplete4;
 ///
 /// In JSON, `status` is `"cancelled"` and `resultType` is `"complete"`. Used by [`GetTaskResult`].
 #[derive(Clone, Debug, PartialEq)]
-pub struct GetTaskResultComplete5 {
+pub struct GetTaskResultCancelled {
     /// The ID of the task. The server chooses it.
     pub task_id: String,
     /// A description of the status for people and models, such as the current step or the reason of a failure.
@@ -689,8 +689,8 @@ pub struct GetTaskResultComplete5 {
     pub extra: Extra<Self>,
 }
 
-impl GetTaskResultComplete5 {
-    /// Creates a `GetTaskResultComplete5` from its required members.
+impl GetTaskResultCancelled {
+    /// Creates a `GetTaskResultCancelled` from its required members.
     #[must_use]
     pub fn new(
         task_id: impl Into<String>,
@@ -732,7 +732,7 @@ impl GetTaskResultComplete5 {
     }
 }
 
-codec::object! { GetTaskResultComplete5;
+codec::object! { GetTaskResultCancelled;
     required 0 "taskId" task_id, constant 1 "status" = Str("cancelled"), optional 2 "statusMessage" status_message,
     required 3 "createdAt" created_at, required 4 "lastUpdatedAt" last_updated_at,
     optional 5 "pollIntervalMs" poll_interval_ms, required 6 "ttlMs" ttl_ms, constant 7 "resultType" = Str("complete"),
@@ -812,6 +812,6 @@ codec::object! { UpdateTaskResult;
 
 codec::serde_impls! {
     CancelTaskRequest, CancelTaskResult, CreateTaskResult, GetTaskRequest, GetTaskResult, CancelTaskRequestParams,
-    GetTaskRequestParams, UpdateTaskRequestParams, Result, GetTaskResultComplete, GetTaskResultComplete2,
-    GetTaskResultComplete3, GetTaskResultComplete4, GetTaskResultComplete5, UpdateTaskRequest, UpdateTaskResult
+    GetTaskRequestParams, UpdateTaskRequestParams, Result, GetTaskResultWorking, GetTaskResultInputRequired,
+    GetTaskResultCompleted, GetTaskResultFailed, GetTaskResultCancelled, UpdateTaskRequest, UpdateTaskResult
 }

@@ -62,6 +62,7 @@ fn copy() -> tempfile::TempDir {
     copy("schema/revisions.toml");
     copy("schema/conversions.toml");
     copy("schema/extensions.toml");
+    copy("schema/names.toml");
     copy("generated/Cargo.toml");
     workspace().revisions.iter().for_each(|revision| copy(&schema_path(&revision.name)));
     for folder in [DOCS_FOLDER, "schema/docs/extensions", "schema/extensions"] {

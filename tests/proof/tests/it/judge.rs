@@ -3,7 +3,7 @@
 use mcpgen_proof::decisions::{Decision, EXTENSIONS, FIXUPS, REVISIONS, decisions};
 use mcpgen_proof::instances::{ASSERTIONS, Instances};
 use mcpgen_proof::judge::{
-    DEPTH_LIMIT, Judge, definitions_keyword, depth, fixed_up, position, subschemas, within_limits,
+    DEPTH_LIMIT, Judge, definitions_keyword, depth, fixed_up, position, subschemas, with_references, within_limits,
 };
 use mcpgen_proof::{Proof, Tally, check, compare, json_equal, schema, shrunk};
 use serde_json::{Value, json};
@@ -24,16 +24,12 @@ fn defect(at: &str) -> (&'static str, Value) {
         "McpUiHostContext/properties/containerDimensions" => {
             ("McpUiHostContext", json!({ "containerDimensions": size }))
         }
-        "McpUiHostContextChangedNotification/properties/params/properties/containerDimensions" => {
-            let method = "ui/notifications/host-context-changed";
-            let params = json!({ "containerDimensions": size });
-            ("McpUiHostContextChangedNotification", json!({ "method": method, "params": params }))
-        }
-        "McpUiInitializeResult/properties/hostContext/properties/containerDimensions" => {
-            let info = json!({ "name": "host", "version": "1" });
-            let context = json!({ "containerDimensions": size });
-            let result = json!({ "protocolVersion": "2026-01-26", "hostInfo": info, "hostCapabilities": {}, "hostContext": context });
-            ("McpUiInitializeResult", result)
+        "McpUiStyles/required" => ("McpUiStyles", json!({ "--font-mono": "monospace" })),
+        "McpUiStyles/additionalProperties" => {
+            let schema = schema("apps");
+            let names = schema["$defs"]["McpUiStyles"]["required"].as_array().expect("the names of the variables");
+            let numbers = names.iter().map(|name| (name.as_str().expect("a name").to_owned(), json!(1)));
+            ("McpUiStyles", Value::Object(numbers.collect()))
         }
         _ => ("ElicitResult", json!({ "action": "accept", "content": { "n": 0.5 } })),
     }
@@ -44,11 +40,11 @@ fn each_fixup_repairs_a_defect() {
     for fixup in FIXUPS {
         for revision in fixup.revisions {
             let schema = schema(revision);
-            let before = Judge::with_decisions(&schema, decisions(revision));
+            let before = Judge::with_decisions(&with_references(revision, &schema), decisions(revision));
             let after = Judge::for_revision(revision, &schema);
             let (definition, document) = defect(fixup.at);
             let verdicts = (before.accepts(definition, &document), after.accepts(definition, &document));
-            let widens = !fixup.at.ends_with("/const");
+            let widens = !["/const", "/additionalProperties"].iter().any(|end| fixup.at.ends_with(end));
             assert_eq!(verdicts, (!widens, widens), "{revision}: {}", fixup.name);
         }
     }

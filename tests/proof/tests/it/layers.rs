@@ -101,6 +101,7 @@ const MODEL: Crate = Crate {
     layers: &[
         "text",
         "fixups",
+        "inline",
         "mapping",
         "snapshot",
         "decision",

@@ -1,0 +1,188 @@
+//! Inline schemas that repeat a definition, and names of inline types: `schema/names.toml`.
+//!
+//! ```toml
+//! [apps]                                # the extension
+//! reason = "…"
+//! link = "https://…"
+//! [apps.objects]                        # each inline object with exactly these members is the definition
+//! Icon = ["src", "mimeType", "sizes", "theme"]
+//! ImageContent = ["type=image", "data"] # `type` is a constant
+//! [apps.unions]                         # each union of exactly these definitions is the definition
+//! ContentBlock = ["TextContent", "ImageContent"]
+//! [apps.places]                         # the schema at this JSON pointer below the definitions is the definition
+//! "McpUiHostStyles/properties/variables" = "McpUiStyles"
+//! [apps.names]                          # the name of an inline type
+//! McpUiHostContextToolInfo = "McpUiToolInfo"
+//! ```
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::Path;
+
+use indexmap::IndexMap;
+use mcpgen_schema::json::Json;
+use mcpgen_schema::{Document, Error};
+use serde::Deserialize;
+
+/// The path of the file, below the root.
+pub(crate) const NAMES: &str = "schema/names.toml";
+
+/// The inline schemas of one extension or revision.
+#[derive(Clone, Debug, Default, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct InlineSchemas {
+    /// Why the schema repeats definitions.
+    #[serde(default)]
+    pub reason: String,
+    /// A link to the evidence.
+    #[serde(default)]
+    pub link: String,
+    #[serde(default)]
+    objects: BTreeMap<String, BTreeSet<String>>,
+    #[serde(default)]
+    unions: BTreeMap<String, BTreeSet<String>>,
+    #[serde(default)]
+    places: BTreeMap<String, String>,
+    /// The names of inline types, by the names that they would have otherwise.
+    #[serde(default)]
+    pub names: BTreeMap<String, String>,
+}
+
+impl InlineSchemas {
+    /// Reads the file, by the name of the extension or revision. A project without the file has no such schemas.
+    ///
+    /// # Errors
+    /// [`Error::Io`], and [`Error::Usage`] if the file is malformed.
+    pub fn read(root: &Path) -> Result<BTreeMap<String, InlineSchemas>, Error> {
+        let path = root.join(NAMES);
+        if !path.is_file() {
+            return Ok(BTreeMap::new());
+        }
+        let text = std::fs::read_to_string(&path).map_err(Error::io("reading", &path))?;
+        toml::from_str(&text).map_err(|error| Error::Usage(format!("{}: {error}", path.display())))
+    }
+
+    /// Replaces inline schemas by references to the definitions that they repeat. Adds definitions of `core` that the
+    /// document refers to and does not have.
+    ///
+    /// # Errors
+    /// [`Error::Usage`] if a rule matches nothing.
+    pub fn apply(&self, document: &mut Document, core: &Document) -> Result<(), Error> {
+        let container = document.container();
+        let mut rewriting = Rewriting { rules: self, container, used: BTreeSet::new() };
+        if let Some(Json::Object(definitions)) = document.root.pointer_mut(&format!("/{container}")) {
+            definitions.iter_mut().for_each(|(name, definition)| rewriting.definition(name, definition));
+        }
+        let used = rewriting.used;
+        for (place, definition) in &self.places {
+            let pointer = format!("/{container}/{place}");
+            let schema = document.root.pointer_mut(&pointer).ok_or_else(|| unmatched(&document.file, place))?;
+            *schema = reference(container, definition);
+        }
+        if let Some(unused) = self.objects.keys().chain(self.unions.keys()).find(|name| !used.contains(*name)) {
+            return Err(unmatched(&document.file, unused));
+        }
+        used.iter().chain(self.places.values()).for_each(|name| add(name, document, core));
+        Ok(())
+    }
+}
+
+fn unmatched(file: &str, rule: &str) -> Error {
+    Error::Usage(format!("{NAMES}: no inline schema of {file} matches the rule `{rule}`; correct or remove it"))
+}
+
+/// Copies a definition and those that it refers to, unless the document has them.
+fn add(name: &str, document: &mut Document, core: &Document) {
+    let (container, from) = (document.container(), core.container());
+    let Some(definition) = core.definitions().get(name) else { return };
+    if document.definitions().contains_key(name) {
+        return;
+    }
+    let (mut definition, mut targets) = (definition.clone(), Vec::new());
+    visit(&mut definition, &mut |schema| {
+        if let Some(Json::String(target)) = schema.pointer_mut("/$ref")
+            && let Some(name) = target.strip_prefix(&format!("#/{from}/"))
+        {
+            targets.push(name.to_owned());
+            *target = format!("#/{container}/{name}");
+        }
+    });
+    if let Some(Json::Object(definitions)) = document.root.pointer_mut(&format!("/{container}")) {
+        definitions.insert(name.to_owned(), definition);
+    }
+    targets.iter().for_each(|name| add(name, document, core));
+}
+
+struct Rewriting<'a> {
+    rules: &'a InlineSchemas,
+    container: &'static str,
+    used: BTreeSet<String>,
+}
+
+impl Rewriting<'_> {
+    /// Rewrites the inline schemas in a definition, from the innermost to the outermost. A definition that repeats
+    /// another one keeps its name.
+    fn definition(&mut self, name: &str, definition: &mut Json) {
+        visit_below(definition, &mut |schema| {
+            if let Some(target) = self.definition_of(schema).filter(|target| *target != name) {
+                *schema = reference(self.container, target);
+                self.used.insert(target.to_owned());
+            }
+        });
+        remove_unused(definition);
+    }
+
+    fn definition_of(&self, schema: &Json) -> Option<&'_ str> {
+        let rules = self.rules;
+        if let Some(properties) = schema.get("properties").and_then(Json::as_object) {
+            let has = |member: &String| match member.split_once('=') {
+                Some((name, constant)) => {
+                    properties.get(name).and_then(|it| it.get("const")).and_then(Json::as_str) == Some(constant)
+                }
+                None => properties.contains_key(member),
+            };
+            let is_same = |members: &BTreeSet<String>| members.len() == properties.len() && members.iter().all(has);
+            return rules.objects.iter().find(|(_, members)| is_same(members)).map(|(name, _)| name.as_str());
+        }
+        let Some(Json::Array(variants)) = schema.get("anyOf") else { return None };
+        let prefix = format!("#/{}/", self.container);
+        let target = |variant: &'_ Json| variant.get("$ref")?.as_str()?.strip_prefix(&prefix).map(str::to_owned);
+        let targets: BTreeSet<String> = variants.iter().map(target).collect::<Option<_>>()?;
+        rules.unions.iter().find(|(_, members)| **members == targets).map(|(name, _)| name.as_str())
+    }
+}
+
+/// Removes the definitions inside a definition if nothing refers to them anymore.
+fn remove_unused(definition: &mut Json) {
+    let Json::Object(members) = definition else { return };
+    for container in ["$defs", "definitions"] {
+        let Some(inner) = members.shift_remove(container) else { continue };
+        let prefix = format!("#/{container}/");
+        let names: Vec<String> = inner.as_object().into_iter().flat_map(IndexMap::keys).cloned().collect();
+        let mut is_used = false;
+        visit(&mut Json::Object(members.clone()), &mut |schema| {
+            let target = schema.get("$ref").and_then(Json::as_str).and_then(|target| target.strip_prefix(&prefix));
+            is_used |= target.is_some_and(|target| names.iter().any(|name| name == target));
+        });
+        if is_used {
+            members.insert(container.to_owned(), inner);
+        }
+    }
+}
+
+fn reference(container: &str, name: &str) -> Json {
+    Json::Object(IndexMap::from([("$ref".to_owned(), Json::String(format!("#/{container}/{name}")))]))
+}
+
+/// Calls `change` for all values in a value, the innermost first, and for the value.
+fn visit(json: &mut Json, change: &mut dyn FnMut(&mut Json)) {
+    visit_below(json, change);
+    change(json);
+}
+
+fn visit_below(json: &mut Json, change: &mut dyn FnMut(&mut Json)) {
+    match json {
+        Json::Array(items) => items.iter_mut().for_each(|item| visit(item, change)),
+        Json::Object(members) => members.values_mut().for_each(|value| visit(value, change)),
+        _ => {}
+    }
+}
