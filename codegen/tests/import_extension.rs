@@ -77,6 +77,47 @@ fn equal_definitions_become_types_of_the_revision() {
 }
 
 #[test]
+fn inline_schemas_become_types_of_the_revision() {
+    let project = project();
+    let inline = r#"{"type": "object", "properties": {"name": {"type": "string"}}, "additionalProperties": false}"#;
+    let mode = r#"{"enum": ["fast", "slow"]}"#;
+    let text =
+        EXTENSION.replace(r##"{"$ref": "#/$defs/Size"}, "code""##, &format!("{inline}, \"mode\": {mode}, \"code\""));
+    project
+        .write("where.json", text.replace(r##""place": {"$ref": "#/$defs/Place"}"##, &format!("\"place\": {inline}")));
+    project.run(&import(&["--version", "1.0", "--protocol", "messages.toml"])).exits(0);
+    project.run(&["generate"]).exits(0);
+    let code = || project.read("generated/src/ext/where_/base.rs");
+    assert!(code().contains("pub struct WhereResultSize {"), "{}", code());
+
+    project.write(
+        "schema/names.toml",
+        "[where.objects]\nPlace = [\"name\"]\n[where.names]\nWhereResultMode = \"Speed\"\n",
+    );
+    project.run(&["generate"]).exits(0);
+    for expected in ["pub size: Option<Place>", "pub mode: Option<Speed>", "pub place: Option<Place>"] {
+        assert!(code().contains(expected), "{expected}\n{}", code());
+    }
+    assert!(!code().contains("WhereResultSize"), "{}", code());
+    // `diff` compares with a file as it is, which lacks the messages, but no type differs.
+    let diff = project.run(&["diff", "where", "where.json"]).exits(1);
+    assert!(!diff.out().contains("Place") && !diff.out().contains("Result"), "{}", diff.out());
+
+    for (names, expected) in [
+        (
+            "[where.objects]\nPlace = [\"title\"]",
+            "no inline schema of schema/extensions/where/schema.json matches the rule `Place`",
+        ),
+        ("[where.places]\n\"WhereResult/x\" = \"Place\"", "matches the rule `WhereResult/x`"),
+        ("[where.names]\nWhereResultModus = \"Speed\"", "there is no inline type `WhereResultModus`"),
+        ("[where.object]", "unknown field `object`"),
+    ] {
+        project.write("schema/names.toml", names);
+        project.run(&["generate"]).exits(2).prints(&[expected]);
+    }
+}
+
+#[test]
 fn commands_accept_the_name_of_an_extension() {
     let project = project();
     project.run(&import(&["--version", "1.0", "--protocol", "messages.toml"])).exits(0);

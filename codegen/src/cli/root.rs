@@ -22,7 +22,7 @@ impl Root {
     /// Reads a vendored revision or extension to compare it.
     pub(super) fn source(&self, revision: &str, is_documented: bool) -> Result<Source, Error> {
         let workspace = self.open()?;
-        let protocol = match is_documented || workspace.extension(revision).is_some() {
+        let protocol = match is_documented {
             true => workspace.model(revision)?,
             false => workspace.undocumented_model(revision)?,
         };

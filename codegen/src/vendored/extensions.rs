@@ -79,6 +79,15 @@ impl Workspace {
 
     /// Reads the model of a vendored extension.
     pub(super) fn extension_model(&self, row: &Extension, core: &Protocol) -> Result<Protocol, Error> {
+        let (document, mapping) = self.extension_contract(row)?;
+        let mut protocol = self.extended(document, mapping, row, core)?;
+        self.docs.apply(&mut protocol);
+        self.docs.attach_examples(&mut protocol);
+        Ok(protocol)
+    }
+
+    /// Reads the schema of a vendored extension, and the messages that it does not list.
+    pub(super) fn extension_contract(&self, row: &Extension) -> Result<(Document, Option<Mapping>), Error> {
         let file = extension_path(&row.name);
         let path = self.root.join(&file);
         let bytes = std::fs::read(&path).map_err(Error::io("reading", &path))?;
@@ -90,11 +99,7 @@ impl Workspace {
             }
             false => None,
         };
-        let document = Document::parse_with(file, &bytes, &read_options(&row.name))?;
-        let mut protocol = self.extended(document, mapping, row, core)?;
-        self.docs.apply(&mut protocol);
-        self.docs.attach_examples(&mut protocol);
-        Ok(protocol)
+        Ok((Document::parse_with(file, &bytes, &read_options(&row.name))?, mapping))
     }
 
     /// Builds the model of an extension of `core`.

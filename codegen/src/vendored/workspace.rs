@@ -183,9 +183,13 @@ impl Workspace {
         Ok(protocol)
     }
 
-    /// Reads the model of a vendored revision without our documentation, and so without the deprecations that only the
-    /// documentation states.
+    /// Reads the model of a vendored revision or extension without our documentation and the deprecations that only it
+    /// states, like that of a file. The model of an extension repeats the types of the revision.
     pub fn undocumented_model(&self, name: &str) -> Result<Protocol, Error> {
+        if let Some(row) = self.extension(name) {
+            let (document, mapping) = self.extension_contract(row)?;
+            return build::model(Contract { document, mapping, names: BTreeMap::new() }, name, false);
+        }
         let row = self.revision(name)?;
         let names = self.inline.get(name).map(|inline| inline.names.clone()).unwrap_or_default();
         let contract = Contract { document: self.document(name)?, mapping: None, names };

@@ -232,7 +232,7 @@ pub(crate) fn mutate(schema: &Value, random: &mut Random) -> Value {
     mutant
 }
 
-/// Returns a schema as the validator needs it: with all definitions at the root, and with the fixup that affects
+/// Returns a schema as the validator needs it: with all definitions at the root, and with the fixups that affect
 /// validation.
 pub(crate) fn judged(text: &str) -> Value {
     let mut schema = hoisted(serde_json::from_str(text).expect("JSON"));
@@ -241,14 +241,12 @@ pub(crate) fn judged(text: &str) -> Value {
     }
     let size = json!({ "type": "number" });
     let sizes = json!({ "height": size, "maxHeight": size, "width": size, "maxWidth": size });
-    for object in [
-        "/$defs/McpUiHostContext",
-        "/$defs/McpUiHostContextChangedNotification/properties/params",
-        "/$defs/McpUiInitializeResult/properties/hostContext",
-    ] {
-        if let Some(place) = schema.pointer_mut(&format!("{object}/properties/containerDimensions")) {
-            *place = json!({ "type": "object", "properties": sizes });
-        }
+    if let Some(place) = schema.pointer_mut("/$defs/McpUiHostContext/properties/containerDimensions") {
+        *place = json!({ "type": "object", "properties": sizes });
+    }
+    if let Some(styles) = schema.pointer_mut("/$defs/McpUiStyles") {
+        styles["required"] = json!([]);
+        styles["additionalProperties"] = json!({ "type": "string" });
     }
     schema
 }
