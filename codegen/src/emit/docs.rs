@@ -190,8 +190,10 @@ impl<'a> DocWriter<'a> {
 
     fn users(&self, id: TypeId) -> Option<String> {
         let users = self.users.get(&id).filter(|users| !users.is_empty())?;
-        let named = users.iter().take(NAMED_USERS).map(|user| format!("[`{}`]", self.protocol.types[*user].rust));
-        let more = users.len().saturating_sub(NAMED_USERS);
+        // "And 1 more" would be as long as its name.
+        let count = if users.len() == NAMED_USERS + 1 { users.len() } else { NAMED_USERS };
+        let named = users.iter().take(count).map(|user| format!("[`{}`]", self.protocol.types[*user].rust));
+        let more = users.len().saturating_sub(count);
         let more = if more > 0 { format!(" and {more} more") } else { String::new() };
         Some(format!("Used by {}{more}.", named.collect::<Vec<_>>().join(", ")))
     }

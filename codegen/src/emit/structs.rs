@@ -49,19 +49,19 @@ impl Emitter<'_> {
     fn json_schema(&mut self, id: TypeId, body: &Struct) -> Result<TokenStream, Error> {
         let (docs, name) = (self.docs.definition(id), ident(&self.def(id).rust));
         let (mut functions, mut members, mut constants) = (TokenStream::new(), TokenStream::new(), TokenStream::new());
-        for (index, member) in body.members.iter().enumerate() {
-            let (index, wire) = (proc_macro2::Literal::usize_unsuffixed(index), &member.wire);
+        for member in &body.members {
+            let (field, wire) = (ident(&member.rust), &member.wire);
             match &member.content {
                 Content::Constant(value) => {
                     let value = literal(value);
-                    members.extend(quote!(constant #index #wire = #value,));
+                    members.extend(quote!(constant #field #wire = #value,));
                     constants.extend(quote!((#wire, &::mcpgen_core::codec::Literal::#value),));
                 }
                 Content::Value(content) => {
-                    let (field, setter) = (ident(&member.rust), format_ident!("{}", setter_name(&member.rust)));
+                    let setter = format_ident!("{}", setter_name(&member.rust));
                     let (get, set) = (self.docs.member(id, member), self.docs.setter(id, member));
                     let target = self.resolver.resolve(content)?;
-                    members.extend(quote!(optional #index #wire (#target),));
+                    members.extend(quote!(optional #field #wire (#target),));
                     functions.extend(quote! {
                         #get
                         #[must_use]
@@ -258,18 +258,17 @@ impl Emitter<'_> {
     /// Emits the declaration, which implements encoding and decoding.
     fn declaration(&self, id: TypeId, body: &Struct) -> TokenStream {
         let name = ident(&self.def(id).rust);
-        let members = body.members.iter().enumerate().map(|(index, member)| {
-            let (index, wire) = (proc_macro2::Literal::usize_unsuffixed(index), &member.wire);
-            let field = ident(&member.rust);
+        let members = body.members.iter().map(|member| {
+            let (field, wire) = (ident(&member.rust), &member.wire);
             match &member.content {
-                Content::Value(_) if member.required => quote!(required #index #wire #field,),
-                Content::Value(_) => quote!(optional #index #wire #field,),
+                Content::Value(_) if member.required => quote!(required #field #wire,),
+                Content::Value(_) => quote!(optional #field #wire,),
                 Content::Constant(value) => {
                     let value = literal(value);
                     if member.required {
-                        quote!(constant #index #wire = #value,)
+                        quote!(constant #field #wire = #value,)
                     } else {
-                        quote!(flag #index #wire #field = #value,)
+                        quote!(flag #field #wire = #value,)
                     }
                 }
             }

@@ -41,15 +41,14 @@ impl Emitter<'_> {
                 quote!(#rust #sources #never)
             })
             .collect();
-        let indices = (0..variants.len()).map(proc_macro2::Literal::usize_unsuffixed);
         if self.is_message_set(id, union) {
             let methods = self.methods(union).into_iter().map(|(method, _)| method);
             return Ok(quote! {
-                mcpgen_core::codec::message_set! { #name blank #blank; #(#indices #methods #variants,)* }
+                mcpgen_core::codec::message_set! { #name blank #blank; #(#methods #variants,)* }
             });
         }
-        let guards = union.decision.guards.iter().map(guard);
-        let body = quote!(#name blank #blank #is_empty; #(#indices #variants),*; #(#guards,)*);
+        let guards = union.decision.guards.iter().map(|it| guard(it, &union.variants[it.variant].rust));
+        let body = quote!(#name blank #blank #is_empty; #(#variants),*; #(#guards,)*);
         Ok(if self.blanks.allocates_type(id) {
             quote!(mcpgen_core::codec::boxed_union! { #body })
         } else {
@@ -100,8 +99,8 @@ impl Emitter<'_> {
     }
 }
 
-fn guard(guard: &Guard) -> TokenStream {
-    let variant = proc_macro2::Literal::usize_unsuffixed(guard.variant);
+fn guard(guard: &Guard, variant: &str) -> TokenStream {
+    let variant = ident(variant);
     let when = guard.when.iter().map(|condition| match condition {
         Condition::Type(types) => {
             let types = types.names().map(|name| format_ident!("{}", name.to_uppercase()));

@@ -1,10 +1,25 @@
 //! Macros that implement the traits of the codec for generated types. A declaration is a call of such a macro with the
-//! members, variants or values of a type.
-//!
-//! The arguments include the indices of members and variants, because a macro cannot count.
+//! members, variants or values of a type. A macro cannot count, so it numbers members and variants with an enum.
 
-/// Implements the traits of an object. The arguments are the members in the order of the schema, each with its index,
-/// its JSON name and its field or constant. A `flag` is an optional constant whose field is a `bool`. The last argument
+/// Numbers members or variants: `Index::ALL[n]` is the one with the number `n`.
+#[doc(hidden)]
+#[macro_export]
+macro_rules! __index {
+    ($($name:ident)*) => {
+        #[derive(Clone, Copy)]
+        #[allow(non_camel_case_types, reason = "members have the names of fields")]
+        enum Index {
+            $($name,)*
+        }
+
+        impl Index {
+            const ALL: &'static [Self] = &[$(Self::$name,)*];
+        }
+    };
+}
+
+/// Implements the traits of an object. The arguments are the members in the order of the schema, each with its Rust
+/// name, its JSON name and the value of a constant. A `flag` is an optional constant whose field is a `bool`. The last argument
 /// is the field of all other members, or `refuse_other`. For a type with a pattern, the last argument is the pattern,
 /// with the field of the members that match and that of the others.
 #[doc(hidden)]
@@ -13,10 +28,10 @@ macro_rules! __object {
     (
         $name:ident $(is_empty $is_empty:tt)?;
         $(
-            $(required $r:tt $r_wire:tt $r_field:ident)?
-            $(optional $o:tt $o_wire:tt $o_field:ident)?
-            $(constant $c:tt $c_wire:tt = $c_kind:ident $(($($c_value:tt)*))?)?
-            $(flag $f:tt $f_wire:tt $f_field:ident = $f_kind:ident $(($($f_value:tt)*))?)?,
+            $(required $r_field:ident $r_wire:tt)?
+            $(optional $o_field:ident $o_wire:tt)?
+            $(constant $c:ident $c_wire:tt = $c_kind:ident $(($($c_value:tt)*))?)?
+            $(flag $f_field:ident $f_wire:tt = $f_kind:ident $(($($f_value:tt)*))?)?,
         )*
         $(..$extra:ident)? $(else $refuse_other:ident)?
         $(matching $pattern:literal $matching:ident $(beside $beside:ident)? $(refused by $refuse_unmatched:ident)?)?
@@ -35,81 +50,90 @@ macro_rules! __object {
                 $crate::codec::decode_in_place(json)
             }
         }
-        impl $crate::codec::DecodeInPlace for $name {
-            $(const IS_EMPTY: bool = $is_empty;)?
-            #[inline]
-            fn blank(_unread: $crate::codec::Unread) -> Self {
-                Self {
+        const _: () = {
+            $crate::codec::index! { $($($r_field)? $($o_field)? $($c)? $($f_field)?)* }
+            impl $crate::codec::DecodeInPlace for $name {
+                $(const IS_EMPTY: bool = $is_empty;)?
+                #[inline]
+                fn blank(_unread: $crate::codec::Unread) -> Self {
+                    Self {
+                        $(
+                            $($r_field: $crate::codec::DecodeInPlace::blank(_unread),)?
+                            $($o_field: ::core::option::Option::None,)?
+                            $($f_field: false,)?
+                        )*
+                        $($extra: ::core::default::Default::default(),)?
+                        $(
+                            $matching: ::core::default::Default::default(),
+                            $($beside: ::core::default::Default::default(),)?
+                        )?
+                    }
+                }
+                fn read(
+                    &mut self,
+                    json: $crate::codec::Cursor<'_>,
+                    unread: $crate::codec::Unread,
+                ) -> $crate::codec::Result<()> {
+                    const TABLE: &$crate::codec::MemberTable = &$crate::codec::MemberTable {
+                        names: <$name as $crate::KnownMembers>::MEMBERS,
+                        required: &[$($(Index::$r_field as usize,)? $(Index::$c as usize,)?)*],
+                        constants: &[$($(Index::$c as usize,)?)*],
+                    };
+                    json.read_object(TABLE, &mut &mut *self, unread)
+                }
+            }
+            impl $crate::codec::ReadMember for $name {
+                #[inline]
+                fn read_member(
+                    &mut self,
+                    index: usize,
+                    json: $crate::codec::Cursor<'_>,
+                    _unread: $crate::codec::Unread,
+                ) -> $crate::codec::Result<()> {
+                    match Index::ALL.get(index) {
+                        $(
+                            $(::core::option::Option::Some(Index::$r_field) => {
+                                $crate::codec::DecodeInPlace::read(&mut self.$r_field, json, _unread)
+                            })?
+                            $(::core::option::Option::Some(Index::$o_field) => {
+                                $crate::codec::read_optional(json, &mut self.$o_field, _unread)
+                            })?
+                            $(::core::option::Option::Some(Index::$c) => {
+                                json.read_constant(&$crate::codec::Literal::$c_kind $(($($c_value)*))?)
+                            })?
+                            $(::core::option::Option::Some(Index::$f_field) => json.read_optional_constant(
+                                &$crate::codec::Literal::$f_kind $(($($f_value)*))?,
+                                &mut self.$f_field,
+                            ),)?
+                        )*
+                        ::core::option::Option::None => ::core::result::Result::Ok(()),
+                    }
+                }
+                fn read_other(
+                    &mut self,
+                    _name: $crate::codec::Cursor<'_>,
+                    value: $crate::codec::Cursor<'_>,
+                    unread: $crate::codec::Unread,
+                ) -> $crate::codec::Result<()> {
+                    $($crate::codec::read_other(&mut self.$extra, _name, value, unread))?
+                    $($crate::codec::$refuse_other(value, unread))?
                     $(
-                        $($r_field: $crate::codec::DecodeInPlace::blank(_unread),)?
-                        $($o_field: ::core::option::Option::None,)?
-                        $($f_field: false,)?
-                    )*
-                    $($extra: ::core::default::Default::default(),)?
+                        if $crate::codec::is_matching::<Self>(_name, value)? {
+                            return $crate::codec::read_other(&mut self.$matching, _name, value, unread);
+                        }
+                        $($crate::codec::read_other(&mut self.$beside, _name, value, unread))?
+                        $($crate::codec::$refuse_unmatched(value, unread))?
+                    )?
+                }
+                fn finish_others(&mut self, _unread: $crate::codec::Unread) {
+                    $(self.$extra.finish(_unread);)?
                     $(
-                        $matching: ::core::default::Default::default(),
-                        $($beside: ::core::default::Default::default(),)?
+                        self.$matching.finish(_unread);
+                        $(self.$beside.finish(_unread);)?
                     )?
                 }
             }
-            fn read(
-                &mut self,
-                json: $crate::codec::Cursor<'_>,
-                unread: $crate::codec::Unread,
-            ) -> $crate::codec::Result<()> {
-                const TABLE: &$crate::codec::MemberTable = &$crate::codec::MemberTable {
-                    names: <$name as $crate::KnownMembers>::MEMBERS,
-                    required: &[$($($r,)? $($c,)?)*],
-                    constants: &[$($($c,)?)*],
-                };
-                json.read_object(TABLE, &mut &mut *self, unread)
-            }
-        }
-        impl $crate::codec::ReadMember for $name {
-            #[inline]
-            fn read_member(
-                &mut self,
-                index: usize,
-                json: $crate::codec::Cursor<'_>,
-                _unread: $crate::codec::Unread,
-            ) -> $crate::codec::Result<()> {
-                match index {
-                    $(
-                        $($r => $crate::codec::DecodeInPlace::read(&mut self.$r_field, json, _unread),)?
-                        $($o => $crate::codec::read_optional(json, &mut self.$o_field, _unread),)?
-                        $($c => json.read_constant(&$crate::codec::Literal::$c_kind $(($($c_value)*))?),)?
-                        $($f => json.read_optional_constant(
-                            &$crate::codec::Literal::$f_kind $(($($f_value)*))?,
-                            &mut self.$f_field,
-                        ),)?
-                    )*
-                    _ => ::core::result::Result::Ok(()),
-                }
-            }
-            fn read_other(
-                &mut self,
-                _name: $crate::codec::Cursor<'_>,
-                value: $crate::codec::Cursor<'_>,
-                unread: $crate::codec::Unread,
-            ) -> $crate::codec::Result<()> {
-                $($crate::codec::read_other(&mut self.$extra, _name, value, unread))?
-                $($crate::codec::$refuse_other(value, unread))?
-                $(
-                    if $crate::codec::is_matching::<Self>(_name, value)? {
-                        return $crate::codec::read_other(&mut self.$matching, _name, value, unread);
-                    }
-                    $($crate::codec::read_other(&mut self.$beside, _name, value, unread))?
-                    $($crate::codec::$refuse_unmatched(value, unread))?
-                )?
-            }
-            fn finish_others(&mut self, _unread: $crate::codec::Unread) {
-                $(self.$extra.finish(_unread);)?
-                $(
-                    self.$matching.finish(_unread);
-                    $(self.$beside.finish(_unread);)?
-                )?
-            }
-        }
+        };
         impl $crate::codec::Encode for $name {
             fn encode(&self) -> $crate::codec::Node<'_> {
                 $crate::codec::Node::Object(self)
@@ -136,15 +160,15 @@ macro_rules! __object {
 }
 
 /// Implements the traits of an object that is kept as JSON text. The arguments are the members that are checked, each with
-/// its index and its JSON name. An optional member has a type, and a constant one is required.
+/// its Rust name and its JSON name. An optional member has a type, and a constant one is required.
 #[doc(hidden)]
 #[macro_export]
 macro_rules! __object_text {
     (
         $name:ident;
         $(
-            $(optional $o:tt $o_wire:tt ($o_type:ty))?
-            $(constant $c:tt $c_wire:tt = $c_kind:ident $(($($c_value:tt)*))?)?,
+            $(optional $o:ident $o_wire:tt ($o_type:ty))?
+            $(constant $c:ident $c_wire:tt = $c_kind:ident $(($($c_value:tt)*))?)?,
         )*
     ) => {
         impl $name {
@@ -204,17 +228,20 @@ macro_rules! __object_text {
                 $crate::codec::Decode::decode(json).map(Self)
             }
             fn check(json: $crate::codec::Cursor<'_>) -> $crate::codec::Result<()> {
+                $crate::codec::index! { $($($o)? $($c)?)* }
                 const TABLE: &$crate::codec::MemberTable = &$crate::codec::MemberTable {
                     names: <$name as $crate::KnownMembers>::MEMBERS,
-                    required: &[$($($c,)?)*],
-                    constants: &[$($($c,)?)*],
+                    required: &[$($(Index::$c as usize,)?)*],
+                    constants: &[$($(Index::$c as usize,)?)*],
                 };
-                json.check_object(TABLE, |index, json| match index {
+                json.check_object(TABLE, |index, json| match Index::ALL.get(index) {
                     $(
-                        $($o => <$o_type as $crate::codec::Decode>::check(json),)?
-                        $($c => json.read_constant(&$crate::codec::Literal::$c_kind $(($($c_value)*))?),)?
+                        $(::core::option::Option::Some(Index::$o) => <$o_type as $crate::codec::Decode>::check(json),)?
+                        $(::core::option::Option::Some(Index::$c) => {
+                            json.read_constant(&$crate::codec::Literal::$c_kind $(($($c_value)*))?)
+                        })?
                     )*
-                    _ => ::core::result::Result::Ok(()),
+                    ::core::option::Option::None => ::core::result::Result::Ok(()),
                 })
             }
         }
@@ -236,17 +263,17 @@ macro_rules! __object_text {
 }
 
 /// Implements the traits of a union that is decoded in place. The arguments are the variant of a blank value, the
-/// variants with the types that convert into them, and the guards with the indices of the variants that they select.
+/// variants with the types that convert into them, and the guards with the variants that they select.
 #[doc(hidden)]
 #[macro_export]
 macro_rules! __union {
     (
         $name:ident blank $blank:ident $(is_empty $is_empty:tt)?;
         $(
-            $index:tt $variant:ident
+            $variant:ident
             $(from($from:ty))? $(boxed($boxed:ty))? $(from_ref($borrowed:ty))? $(from_number($number:ty))? $(never $never:tt)?
         ),*;
-        $([$($when:tt)*] => $selected:tt),* $(,)?
+        $([$($when:tt)*] => $selected:ident),* $(,)?
     ) => {
         $(
             $(impl ::std::convert::From<$from> for $name {
@@ -288,13 +315,14 @@ macro_rules! __union {
                 json: $crate::codec::Cursor<'_>,
                 unread: $crate::codec::Unread,
             ) -> $crate::codec::Result<()> {
+                $crate::codec::index! { $($variant)* }
                 #[allow(unused_imports, reason = "not every union uses all of these imports")]
                 const GUARDS: &[$crate::codec::Guard] = {
                     use $crate::codec::{Condition::*, JsonTypes, Literal::*};
-                    &[$($crate::codec::Guard { when: &[$($when)*], variant: $selected }),*]
+                    &[$($crate::codec::Guard { when: &[$($when)*], variant: Index::$selected as usize }),*]
                 };
-                match json.union(GUARDS)? {
-                    $($index => {
+                match Index::ALL.get(json.union(GUARDS)?) {
+                    $(::core::option::Option::Some(Index::$variant) => {
                         $(if $never {
                             return ::core::result::Result::Err(json.uninhabited(unread));
                         })?
@@ -303,7 +331,7 @@ macro_rules! __union {
                             return $crate::codec::DecodeInPlace::read(value, json, unread);
                         }
                     })*
-                    _ => {}
+                    ::core::option::Option::None => {}
                 }
                 ::core::result::Result::Err(json.no_such_variant())
             }
@@ -326,10 +354,10 @@ macro_rules! __boxed_union {
     (
         $name:ident blank $blank:ident $(is_empty $is_empty:tt)?;
         $(
-            $index:tt $variant:ident
+            $variant:ident
             $(from($from:ty))? $(boxed($boxed:ty))? $(from_ref($borrowed:ty))? $(from_number($number:ty))? $(never $never:tt)?
         ),*;
-        $([$($when:tt)*] => $selected:tt),* $(,)?
+        $([$($when:tt)*] => $selected:ident),* $(,)?
     ) => {
         $(
             $(impl ::std::convert::From<$from> for $name {
@@ -357,14 +385,17 @@ macro_rules! __boxed_union {
             const NAME: &'static str = stringify!($name);
             #[inline]
             fn decode(json: $crate::codec::Cursor<'_>) -> $crate::codec::Result<Self> {
+                $crate::codec::index! { $($variant)* }
                 #[allow(unused_imports, reason = "not every union uses all of these imports")]
                 const GUARDS: &[$crate::codec::Guard] = {
                     use $crate::codec::{Condition::*, JsonTypes, Literal::*};
-                    &[$($crate::codec::Guard { when: &[$($when)*], variant: $selected }),*]
+                    &[$($crate::codec::Guard { when: &[$($when)*], variant: Index::$selected as usize }),*]
                 };
-                ::core::result::Result::Ok(match json.union(GUARDS)? {
-                    $($index => Self::$variant($crate::codec::Decode::decode(json)?),)*
-                    _ => return ::core::result::Result::Err(json.no_such_variant()),
+                ::core::result::Result::Ok(match Index::ALL.get(json.union(GUARDS)?) {
+                    $(::core::option::Option::Some(Index::$variant) => {
+                        Self::$variant($crate::codec::Decode::decode(json)?)
+                    })*
+                    ::core::option::Option::None => return ::core::result::Result::Err(json.no_such_variant()),
                 })
             }
         }
@@ -388,13 +419,13 @@ macro_rules! __boxed_union {
     };
 }
 
-/// Implements the traits of a union of messages. The arguments are the index, method, variant and type of each message.
+/// Implements the traits of a union of messages. The arguments are the method, variant and type of each message.
 #[doc(hidden)]
 #[macro_export]
 macro_rules! __message_set {
     (
         $name:ident blank $blank:ident;
-        $($index:tt $method:tt $variant:ident $(from($from:ty))? $(boxed($boxed:ty))?),* $(,)?
+        $($method:tt $variant:ident $(from($from:ty))? $(boxed($boxed:ty))?),* $(,)?
     ) => {
         $(
             $(impl ::std::convert::From<$from> for $name {
@@ -408,64 +439,67 @@ macro_rules! __message_set {
                 }
             })?
         )*
-        impl $crate::codec::Decode for $name {
-            const NAME: &'static str = stringify!($name);
-            fn decode(json: $crate::codec::Cursor<'_>) -> $crate::codec::Result<Self> {
-                $crate::codec::decode_in_place(json)
-            }
-        }
-        impl $crate::codec::DecodeInPlace for $name {
-            #[inline]
-            fn blank(unread: $crate::codec::Unread) -> Self {
-                Self::$blank($crate::codec::DecodeInPlace::blank(unread))
-            }
-            fn read(
-                &mut self,
-                json: $crate::codec::Cursor<'_>,
-                unread: $crate::codec::Unread,
-            ) -> $crate::codec::Result<()> {
-                const GUARDS: &[$crate::codec::Guard] = &[$($crate::codec::Guard {
-                    when: &[$crate::codec::Condition::Value(&["method"], &[$crate::codec::Literal::Str($method)])],
-                    variant: $index,
-                }),*];
-                $crate::MethodSet::read_method(self, json.union(GUARDS)?, json, unread)
-            }
-        }
-        impl $crate::codec::Encode for $name {
-            fn encode(&self) -> $crate::codec::Node<'_> {
-                match self {
-                    $(Self::$variant(value) => $crate::codec::Encode::encode(value),)*
+        const _: () = {
+            $crate::codec::index! { $($variant)* }
+            impl $crate::codec::Decode for $name {
+                const NAME: &'static str = stringify!($name);
+                fn decode(json: $crate::codec::Cursor<'_>) -> $crate::codec::Result<Self> {
+                    $crate::codec::decode_in_place(json)
                 }
             }
-        }
-        impl $crate::MethodSet for $name {
-            const METHODS: &'static [&'static str] = &[$($method),*];
+            impl $crate::codec::DecodeInPlace for $name {
+                #[inline]
+                fn blank(unread: $crate::codec::Unread) -> Self {
+                    Self::$blank($crate::codec::DecodeInPlace::blank(unread))
+                }
+                fn read(
+                    &mut self,
+                    json: $crate::codec::Cursor<'_>,
+                    unread: $crate::codec::Unread,
+                ) -> $crate::codec::Result<()> {
+                    const GUARDS: &[$crate::codec::Guard] = &[$($crate::codec::Guard {
+                        when: &[$crate::codec::Condition::Value(&["method"], &[$crate::codec::Literal::Str($method)])],
+                        variant: Index::$variant as usize,
+                    }),*];
+                    $crate::MethodSet::read_method(self, json.union(GUARDS)?, json, unread)
+                }
+            }
+            impl $crate::codec::Encode for $name {
+                fn encode(&self) -> $crate::codec::Node<'_> {
+                    match self {
+                        $(Self::$variant(value) => $crate::codec::Encode::encode(value),)*
+                    }
+                }
+            }
+            impl $crate::MethodSet for $name {
+                const METHODS: &'static [&'static str] = &[$($method),*];
 
-            #[allow(irrefutable_let_patterns, reason = "a set may have only one message")]
-            fn read_method(
-                &mut self,
-                index: usize,
-                json: $crate::codec::Cursor<'_>,
-                unread: $crate::codec::Unread,
-            ) -> $crate::codec::Result<()> {
-                match index {
-                    $($index => {
-                        // Drops the blank value, which may have a box.
-                        *self = Self::$variant($crate::codec::DecodeInPlace::blank(unread));
-                        if let Self::$variant(value) = self {
-                            return $crate::codec::DecodeInPlace::read(value, json, unread);
-                        }
-                    })*
-                    _ => {}
+                #[allow(irrefutable_let_patterns, reason = "a set may have only one message")]
+                fn read_method(
+                    &mut self,
+                    index: usize,
+                    json: $crate::codec::Cursor<'_>,
+                    unread: $crate::codec::Unread,
+                ) -> $crate::codec::Result<()> {
+                    match Index::ALL.get(index) {
+                        $(::core::option::Option::Some(Index::$variant) => {
+                            // Drops the blank value, which may have a box.
+                            *self = Self::$variant($crate::codec::DecodeInPlace::blank(unread));
+                            if let Self::$variant(value) = self {
+                                return $crate::codec::DecodeInPlace::read(value, json, unread);
+                            }
+                        })*
+                        ::core::option::Option::None => {}
+                    }
+                    ::core::result::Result::Err(json.no_such_variant())
                 }
-                ::core::result::Result::Err(json.no_such_variant())
-            }
-            fn method(&self) -> &'static str {
-                match self {
-                    $(Self::$variant(_) => $method,)*
+                fn method(&self) -> &'static str {
+                    match self {
+                        $(Self::$variant(_) => $method,)*
+                    }
                 }
             }
-        }
+        };
     };
 }
 

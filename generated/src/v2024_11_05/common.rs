@@ -34,7 +34,7 @@ impl Annotated {
 }
 
 codec::object! { Annotated;
-    optional 0 "annotations" annotations, ..extra
+    optional annotations "annotations", ..extra
 }
 
 /// Hints for the client about how to use or display an object.
@@ -80,7 +80,7 @@ impl Annotations {
 }
 
 codec::object! { Annotations;
-    optional 0 "audience" audience, optional 1 "priority" priority, ..extra
+    optional audience "audience", optional priority "priority", ..extra
 }
 
 /// The importance of an object, from 0 (optional) to 1 (effectively required).
@@ -137,7 +137,7 @@ impl EmbeddedResource {
 }
 
 codec::object! { EmbeddedResource;
-    constant 0 "type" = Str("resource"), required 1 "resource" resource, optional 2 "annotations" annotations, ..extra
+    constant r#type "type" = Str("resource"), required resource "resource", optional annotations "annotations", ..extra
 }
 
 /// The result of a successful request that returns no data.
@@ -184,8 +184,8 @@ impl ImageContent {
 }
 
 codec::object! { ImageContent;
-    constant 0 "type" = Str("image"), required 1 "data" data, required 2 "mimeType" mime_type,
-    optional 3 "annotations" annotations, ..extra
+    constant r#type "type" = Str("image"), required data "data", required mime_type "mimeType",
+    optional annotations "annotations", ..extra
 }
 
 /// The metadata of a request.
@@ -221,7 +221,7 @@ impl Meta {
 }
 
 codec::object! { Meta;
-    optional 0 "progressToken" progress_token, ..extra
+    optional progress_token "progressToken", ..extra
 }
 
 /// The members shared by all notifications: a method and optional parameters.
@@ -254,7 +254,7 @@ impl Notification {
 }
 
 codec::object! { Notification;
-    required 0 "method" method, optional 1 "params" params, ..extra
+    required method "method", optional params "params", ..extra
 }
 
 /// The parameters that any notification can have, which contain only metadata.
@@ -285,7 +285,7 @@ impl NotificationParams {
 }
 
 codec::object! { NotificationParams;
-    optional 0 "_meta" meta, ..extra
+    optional meta "_meta", ..extra
 }
 
 /// The members shared by requests for paginated lists.
@@ -318,7 +318,7 @@ impl PaginatedRequest {
 }
 
 codec::object! { PaginatedRequest;
-    required 0 "method" method, optional 1 "params" params, ..extra
+    required method "method", optional params "params", ..extra
 }
 
 /// The page of a list to return.
@@ -348,7 +348,7 @@ impl PaginatedRequestParams {
 }
 
 codec::object! { PaginatedRequestParams;
-    optional 0 "cursor" cursor, ..extra
+    optional cursor "cursor", ..extra
 }
 
 /// The members shared by results that contain a page of a list.
@@ -392,7 +392,7 @@ impl PaginatedResult {
 }
 
 codec::object! { PaginatedResult;
-    optional 0 "nextCursor" next_cursor, optional 1 "_meta" meta, ..extra
+    optional next_cursor "nextCursor", optional meta "_meta", ..extra
 }
 
 /// A string or integer that matches progress notifications to their request.
@@ -434,7 +434,7 @@ impl Request {
 }
 
 codec::object! { Request;
-    required 0 "method" method, optional 1 "params" params, ..extra
+    required method "method", optional params "params", ..extra
 }
 
 /// The parameters that any request can have, which contain only metadata.
@@ -465,7 +465,7 @@ impl RequestParams {
 }
 
 codec::object! { RequestParams;
-    optional 0 "_meta" meta, ..extra
+    optional meta "_meta", ..extra
 }
 
 /// The members shared by text and binary resource contents.
@@ -503,7 +503,7 @@ impl ResourceContents {
 }
 
 codec::object! { ResourceContents;
-    required 0 "uri" uri, optional 1 "mimeType" mime_type, ..extra
+    required uri "uri", optional mime_type "mimeType", ..extra
 }
 
 /// Any result, with the members shared by all results and any additional members.
@@ -539,7 +539,7 @@ impl Result {
 }
 
 codec::object! { Result;
-    optional 0 "_meta" meta, ..extra
+    optional meta "_meta", ..extra
 }
 
 /// The sender or recipient of a message in a conversation with a model.
@@ -595,7 +595,7 @@ impl TextContent {
 }
 
 codec::object! { TextContent;
-    constant 0 "type" = Str("text"), required 1 "text" text, optional 2 "annotations" annotations, ..extra
+    constant r#type "type" = Str("text"), required text "text", optional annotations "annotations", ..extra
 }
 
 codec::serde_impls! {

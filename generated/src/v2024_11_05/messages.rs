@@ -37,10 +37,10 @@ pub enum ClientNotification {
 }
 
 codec::message_set! { ClientNotification blank Initialized;
-    0 "notifications/cancelled" Cancelled from(CancelledNotification),
-    1 "notifications/initialized" Initialized from(InitializedNotification),
-    2 "notifications/progress" Progress from(ProgressNotification),
-    3 "notifications/roots/list_changed" RootsListChanged from(RootsListChangedNotification),
+    "notifications/cancelled" Cancelled from(CancelledNotification),
+    "notifications/initialized" Initialized from(InitializedNotification),
+    "notifications/progress" Progress from(ProgressNotification),
+    "notifications/roots/list_changed" RootsListChanged from(RootsListChangedNotification),
 }
 
 /// Any request that a client sends.
@@ -94,14 +94,14 @@ pub enum ClientRequest {
 }
 
 codec::message_set! { ClientRequest blank ListPrompts;
-    0 "initialize" Initialize from(InitializeRequest), 1 "ping" Ping from(PingRequest),
-    2 "resources/list" ListResources from(ListResourcesRequest),
-    3 "resources/templates/list" ListResourceTemplates from(ListResourceTemplatesRequest),
-    4 "resources/read" ReadResource from(ReadResourceRequest), 5 "resources/subscribe" Subscribe from(SubscribeRequest),
-    6 "resources/unsubscribe" Unsubscribe from(UnsubscribeRequest),
-    7 "prompts/list" ListPrompts from(ListPromptsRequest), 8 "prompts/get" GetPrompt from(GetPromptRequest),
-    9 "tools/list" ListTools from(ListToolsRequest), 10 "tools/call" CallTool from(CallToolRequest),
-    11 "logging/setLevel" SetLevel from(SetLevelRequest), 12 "completion/complete" Complete from(CompleteRequest),
+    "initialize" Initialize from(InitializeRequest), "ping" Ping from(PingRequest),
+    "resources/list" ListResources from(ListResourcesRequest),
+    "resources/templates/list" ListResourceTemplates from(ListResourceTemplatesRequest),
+    "resources/read" ReadResource from(ReadResourceRequest), "resources/subscribe" Subscribe from(SubscribeRequest),
+    "resources/unsubscribe" Unsubscribe from(UnsubscribeRequest), "prompts/list" ListPrompts from(ListPromptsRequest),
+    "prompts/get" GetPrompt from(GetPromptRequest), "tools/list" ListTools from(ListToolsRequest),
+    "tools/call" CallTool from(CallToolRequest), "logging/setLevel" SetLevel from(SetLevelRequest),
+    "completion/complete" Complete from(CompleteRequest),
 }
 
 /// Any result that a client sends in response to a request.
@@ -149,13 +149,13 @@ pub enum ServerNotification {
 }
 
 codec::message_set! { ServerNotification blank PromptListChanged;
-    0 "notifications/cancelled" Cancelled from(CancelledNotification),
-    1 "notifications/progress" Progress from(ProgressNotification),
-    2 "notifications/resources/list_changed" ResourceListChanged from(ResourceListChangedNotification),
-    3 "notifications/resources/updated" ResourceUpdated from(ResourceUpdatedNotification),
-    4 "notifications/prompts/list_changed" PromptListChanged from(PromptListChangedNotification),
-    5 "notifications/tools/list_changed" ToolListChanged from(ToolListChangedNotification),
-    6 "notifications/message" LoggingMessage from(LoggingMessageNotification),
+    "notifications/cancelled" Cancelled from(CancelledNotification),
+    "notifications/progress" Progress from(ProgressNotification),
+    "notifications/resources/list_changed" ResourceListChanged from(ResourceListChangedNotification),
+    "notifications/resources/updated" ResourceUpdated from(ResourceUpdatedNotification),
+    "notifications/prompts/list_changed" PromptListChanged from(PromptListChangedNotification),
+    "notifications/tools/list_changed" ToolListChanged from(ToolListChangedNotification),
+    "notifications/message" LoggingMessage from(LoggingMessageNotification),
 }
 
 /// Any request that a server sends.
@@ -179,8 +179,8 @@ pub enum ServerRequest {
 }
 
 codec::message_set! { ServerRequest blank ListRoots;
-    0 "ping" Ping from(PingRequest), 1 "sampling/createMessage" CreateMessage boxed(CreateMessageRequest),
-    2 "roots/list" ListRoots from(ListRootsRequest),
+    "ping" Ping from(PingRequest), "sampling/createMessage" CreateMessage boxed(CreateMessageRequest),
+    "roots/list" ListRoots from(ListRootsRequest),
 }
 
 /// Any result that a server sends in response to a request.

@@ -33,7 +33,7 @@ impl GetPromptRequest {
 }
 
 codec::object! { GetPromptRequest;
-    constant 0 "method" = Str("prompts/get"), required 1 "params" params, ..extra
+    constant method "method" = Str("prompts/get"), required params "params", ..extra
 }
 
 impl crate::Request for GetPromptRequest {
@@ -74,7 +74,7 @@ impl GetPromptRequestParams {
 }
 
 codec::object! { GetPromptRequestParams;
-    required 0 "name" name, optional 1 "arguments" arguments, ..extra
+    required name "name", optional arguments "arguments", ..extra
 }
 
 /// The messages of a prompt, with the arguments filled in.
@@ -119,7 +119,7 @@ impl GetPromptResult {
 }
 
 codec::object! { GetPromptResult;
-    optional 0 "description" description, required 1 "messages" messages, optional 2 "_meta" meta, ..extra
+    optional description "description", required messages "messages", optional meta "_meta", ..extra
 }
 
 /// Lists the prompts of the server.
@@ -155,7 +155,7 @@ impl ListPromptsRequest {
 }
 
 codec::object! { ListPromptsRequest;
-    constant 0 "method" = Str("prompts/list"), optional 1 "params" params, ..extra
+    constant method "method" = Str("prompts/list"), optional params "params", ..extra
 }
 
 impl crate::Request for ListPromptsRequest {
@@ -193,7 +193,7 @@ impl ListPromptsRequestParams {
 }
 
 codec::object! { ListPromptsRequestParams;
-    optional 0 "cursor" cursor, ..extra
+    optional cursor "cursor", ..extra
 }
 
 /// A page of the server's prompts.
@@ -236,7 +236,7 @@ impl ListPromptsResult {
 }
 
 codec::object! { ListPromptsResult;
-    required 0 "prompts" prompts, optional 1 "nextCursor" next_cursor, optional 2 "_meta" meta, ..extra
+    required prompts "prompts", optional next_cursor "nextCursor", optional meta "_meta", ..extra
 }
 
 /// A template of messages for a model, offered by a server and chosen by a user.
@@ -281,7 +281,7 @@ impl Prompt {
 }
 
 codec::object! { Prompt;
-    required 0 "name" name, optional 1 "description" description, optional 2 "arguments" arguments, ..extra
+    required name "name", optional description "description", optional arguments "arguments", ..extra
 }
 
 /// A string argument of a [`Prompt`].
@@ -326,7 +326,7 @@ impl PromptArgument {
 }
 
 codec::object! { PromptArgument;
-    required 0 "name" name, optional 1 "description" description, optional 2 "required" required, ..extra
+    required name "name", optional description "description", optional required "required", ..extra
 }
 
 /// Notifies the client that the list of prompts has changed.
@@ -362,7 +362,7 @@ impl PromptListChangedNotification {
 }
 
 codec::object! { PromptListChangedNotification;
-    constant 0 "method" = Str("notifications/prompts/list_changed"), optional 1 "params" params, ..extra
+    constant method "method" = Str("notifications/prompts/list_changed"), optional params "params", ..extra
 }
 
 impl crate::Notification for PromptListChangedNotification {
@@ -401,7 +401,7 @@ impl PromptListChangedNotificationParams {
 }
 
 codec::object! { PromptListChangedNotificationParams;
-    optional 0 "_meta" meta, ..extra
+    optional meta "_meta", ..extra
 }
 
 /// A message of a prompt.
@@ -431,7 +431,7 @@ impl PromptMessage {
 }
 
 codec::object! { PromptMessage;
-    required 0 "role" role, required 1 "content" content, ..extra
+    required role "role", required content "content", ..extra
 }
 
 codec::serde_impls! {

@@ -38,7 +38,7 @@ impl BlobResourceContents {
 }
 
 codec::object! { BlobResourceContents;
-    required 0 "uri" uri, optional 1 "mimeType" mime_type, required 2 "blob" blob, ..extra
+    required uri "uri", optional mime_type "mimeType", required blob "blob", ..extra
 }
 
 /// The text or binary contents of a resource or of a part of one.
@@ -60,9 +60,9 @@ pub enum TextOrBlobResourceContents {
 }
 
 codec::union! { TextOrBlobResourceContents blank BlobResourceContents;
-    0 TextResourceContents from(TextResourceContents), 1 BlobResourceContents from(BlobResourceContents);
-    [Present(&["text"])] => 0,
-    [Present(&["blob"])] => 1,
+    TextResourceContents from(TextResourceContents), BlobResourceContents from(BlobResourceContents);
+    [Present(&["text"])] => TextResourceContents,
+    [Present(&["blob"])] => BlobResourceContents,
 }
 
 /// Lists the resource templates of the server.
@@ -99,7 +99,7 @@ impl ListResourceTemplatesRequest {
 }
 
 codec::object! { ListResourceTemplatesRequest;
-    constant 0 "method" = Str("resources/templates/list"), optional 1 "params" params, ..extra
+    constant method "method" = Str("resources/templates/list"), optional params "params", ..extra
 }
 
 impl crate::Request for ListResourceTemplatesRequest {
@@ -137,7 +137,7 @@ impl ListResourceTemplatesRequestParams {
 }
 
 codec::object! { ListResourceTemplatesRequestParams;
-    optional 0 "cursor" cursor, ..extra
+    optional cursor "cursor", ..extra
 }
 
 /// A page of the server's resource templates.
@@ -180,8 +180,7 @@ impl ListResourceTemplatesResult {
 }
 
 codec::object! { ListResourceTemplatesResult;
-    required 0 "resourceTemplates" resource_templates, optional 1 "nextCursor" next_cursor, optional 2 "_meta" meta,
-    ..extra
+    required resource_templates "resourceTemplates", optional next_cursor "nextCursor", optional meta "_meta", ..extra
 }
 
 /// Lists the resources of the server.
@@ -217,7 +216,7 @@ impl ListResourcesRequest {
 }
 
 codec::object! { ListResourcesRequest;
-    constant 0 "method" = Str("resources/list"), optional 1 "params" params, ..extra
+    constant method "method" = Str("resources/list"), optional params "params", ..extra
 }
 
 impl crate::Request for ListResourcesRequest {
@@ -255,7 +254,7 @@ impl ListResourcesRequestParams {
 }
 
 codec::object! { ListResourcesRequestParams;
-    optional 0 "cursor" cursor, ..extra
+    optional cursor "cursor", ..extra
 }
 
 /// A page of the server's resources.
@@ -300,7 +299,7 @@ impl ListResourcesResult {
 }
 
 codec::object! { ListResourcesResult;
-    required 0 "resources" resources, optional 1 "nextCursor" next_cursor, optional 2 "_meta" meta, ..extra
+    required resources "resources", optional next_cursor "nextCursor", optional meta "_meta", ..extra
 }
 
 /// Reads a resource by its URI.
@@ -330,7 +329,7 @@ impl ReadResourceRequest {
 }
 
 codec::object! { ReadResourceRequest;
-    constant 0 "method" = Str("resources/read"), required 1 "params" params, ..extra
+    constant method "method" = Str("resources/read"), required params "params", ..extra
 }
 
 impl crate::Request for ReadResourceRequest {
@@ -363,7 +362,7 @@ impl ReadResourceRequestParams {
 }
 
 codec::object! { ReadResourceRequestParams;
-    required 0 "uri" uri, ..extra
+    required uri "uri", ..extra
 }
 
 /// The contents of a resource.
@@ -401,7 +400,7 @@ impl ReadResourceResult {
 }
 
 codec::object! { ReadResourceResult;
-    required 0 "contents" contents, optional 1 "_meta" meta, ..extra
+    required contents "contents", optional meta "_meta", ..extra
 }
 
 /// A resource that the server can read, such as a file, a database schema or application data.
@@ -475,8 +474,8 @@ impl Resource {
 }
 
 codec::object! { Resource;
-    required 0 "name" name, required 1 "uri" uri, optional 2 "description" description, optional 3 "mimeType" mime_type,
-    optional 4 "annotations" annotations, optional 5 "size" size, ..extra
+    required name "name", required uri "uri", optional description "description", optional mime_type "mimeType",
+    optional annotations "annotations", optional size "size", ..extra
 }
 
 /// Notifies the client that the list of resources has changed.
@@ -512,7 +511,7 @@ impl ResourceListChangedNotification {
 }
 
 codec::object! { ResourceListChangedNotification;
-    constant 0 "method" = Str("notifications/resources/list_changed"), optional 1 "params" params, ..extra
+    constant method "method" = Str("notifications/resources/list_changed"), optional params "params", ..extra
 }
 
 impl crate::Notification for ResourceListChangedNotification {
@@ -549,7 +548,7 @@ impl ResourceListChangedNotificationParams {
 }
 
 codec::object! { ResourceListChangedNotificationParams;
-    optional 0 "_meta" meta, ..extra
+    optional meta "_meta", ..extra
 }
 
 /// A template for the URIs of a group of resources.
@@ -611,8 +610,8 @@ impl ResourceTemplate {
 }
 
 codec::object! { ResourceTemplate;
-    required 0 "name" name, required 1 "uriTemplate" uri_template, optional 2 "description" description,
-    optional 3 "mimeType" mime_type, optional 4 "annotations" annotations, ..extra
+    required name "name", required uri_template "uriTemplate", optional description "description",
+    optional mime_type "mimeType", optional annotations "annotations", ..extra
 }
 
 /// Notifies the client that a resource has changed, so that the client can read it again.
@@ -642,7 +641,7 @@ impl ResourceUpdatedNotification {
 }
 
 codec::object! { ResourceUpdatedNotification;
-    constant 0 "method" = Str("notifications/resources/updated"), required 1 "params" params, ..extra
+    constant method "method" = Str("notifications/resources/updated"), required params "params", ..extra
 }
 
 impl crate::Notification for ResourceUpdatedNotification {
@@ -673,7 +672,7 @@ impl ResourceUpdatedNotificationParams {
 }
 
 codec::object! { ResourceUpdatedNotificationParams;
-    required 0 "uri" uri, ..extra
+    required uri "uri", ..extra
 }
 
 /// Subscribes to changes of a resource.
@@ -703,7 +702,7 @@ impl SubscribeRequest {
 }
 
 codec::object! { SubscribeRequest;
-    constant 0 "method" = Str("resources/subscribe"), required 1 "params" params, ..extra
+    constant method "method" = Str("resources/subscribe"), required params "params", ..extra
 }
 
 impl crate::Request for SubscribeRequest {
@@ -736,7 +735,7 @@ impl SubscribeRequestParams {
 }
 
 codec::object! { SubscribeRequestParams;
-    required 0 "uri" uri, ..extra
+    required uri "uri", ..extra
 }
 
 /// Text contents of a resource or of a part of one.
@@ -771,7 +770,7 @@ impl TextResourceContents {
 }
 
 codec::object! { TextResourceContents;
-    required 0 "uri" uri, optional 1 "mimeType" mime_type, required 2 "text" text, ..extra
+    required uri "uri", optional mime_type "mimeType", required text "text", ..extra
 }
 
 /// Cancels a subscription made with `resources/subscribe`.
@@ -800,7 +799,7 @@ impl UnsubscribeRequest {
 }
 
 codec::object! { UnsubscribeRequest;
-    constant 0 "method" = Str("resources/unsubscribe"), required 1 "params" params, ..extra
+    constant method "method" = Str("resources/unsubscribe"), required params "params", ..extra
 }
 
 impl crate::Request for UnsubscribeRequest {
@@ -831,7 +830,7 @@ impl UnsubscribeRequestParams {
 }
 
 codec::object! { UnsubscribeRequestParams;
-    required 0 "uri" uri, ..extra
+    required uri "uri", ..extra
 }
 
 codec::serde_impls! {

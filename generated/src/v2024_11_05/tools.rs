@@ -34,7 +34,7 @@ impl CallToolRequest {
 }
 
 codec::object! { CallToolRequest;
-    constant 0 "method" = Str("tools/call"), required 1 "params" params, ..extra
+    constant method "method" = Str("tools/call"), required params "params", ..extra
 }
 
 impl crate::Request for CallToolRequest {
@@ -76,7 +76,7 @@ impl CallToolRequestParams {
 }
 
 codec::object! { CallToolRequestParams;
-    required 0 "name" name, optional 1 "arguments" arguments, ..extra
+    required name "name", optional arguments "arguments", ..extra
 }
 
 /// The result of a tool call, including failures of the tool.
@@ -126,7 +126,7 @@ impl CallToolResult {
 }
 
 codec::object! { CallToolResult;
-    required 0 "content" content, optional 1 "isError" is_error, optional 2 "_meta" meta, ..extra
+    required content "content", optional is_error "isError", optional meta "_meta", ..extra
 }
 
 /// A content block in a tool result or a prompt message: text, an image or an embedded resource.
@@ -154,10 +154,10 @@ pub enum CallToolResultContentItem {
 }
 
 codec::union! { CallToolResultContentItem blank ImageContent;
-    0 TextContent from(TextContent), 1 ImageContent from(ImageContent), 2 EmbeddedResource from(EmbeddedResource);
-    [Value(&["type"], &[Str("text")])] => 0,
-    [Value(&["type"], &[Str("image")])] => 1,
-    [Value(&["type"], &[Str("resource")])] => 2,
+    TextContent from(TextContent), ImageContent from(ImageContent), EmbeddedResource from(EmbeddedResource);
+    [Value(&["type"], &[Str("text")])] => TextContent,
+    [Value(&["type"], &[Str("image")])] => ImageContent,
+    [Value(&["type"], &[Str("resource")])] => EmbeddedResource,
 }
 
 /// Lists the tools of the server.
@@ -193,7 +193,7 @@ impl ListToolsRequest {
 }
 
 codec::object! { ListToolsRequest;
-    constant 0 "method" = Str("tools/list"), optional 1 "params" params, ..extra
+    constant method "method" = Str("tools/list"), optional params "params", ..extra
 }
 
 impl crate::Request for ListToolsRequest {
@@ -231,7 +231,7 @@ impl ListToolsRequestParams {
 }
 
 codec::object! { ListToolsRequestParams;
-    optional 0 "cursor" cursor, ..extra
+    optional cursor "cursor", ..extra
 }
 
 /// A page of the server's tools.
@@ -274,7 +274,7 @@ impl ListToolsResult {
 }
 
 codec::object! { ListToolsResult;
-    required 0 "tools" tools, optional 1 "nextCursor" next_cursor, optional 2 "_meta" meta, ..extra
+    required tools "tools", optional next_cursor "nextCursor", optional meta "_meta", ..extra
 }
 
 /// A function of the server that a model can call.
@@ -313,7 +313,7 @@ impl Tool {
 }
 
 codec::object! { Tool;
-    required 0 "name" name, optional 1 "description" description, required 2 "inputSchema" input_schema, ..extra
+    required name "name", optional description "description", required input_schema "inputSchema", ..extra
 }
 
 /// The JSON Schema of a tool's arguments. Its root has the type `object`.
@@ -362,8 +362,8 @@ impl ToolInputSchema {
 }
 
 codec::object_text! { ToolInputSchema;
-    constant 0 "type" = Str("object"), optional 1 "properties"(Map<String, JsonObject>),
-    optional 2 "required"(Vec<String>),
+    constant r#type "type" = Str("object"), optional properties "properties"(Map<String, JsonObject>),
+    optional required "required"(Vec<String>),
 }
 
 /// Notifies the client that the list of tools has changed.
@@ -399,7 +399,7 @@ impl ToolListChangedNotification {
 }
 
 codec::object! { ToolListChangedNotification;
-    constant 0 "method" = Str("notifications/tools/list_changed"), optional 1 "params" params, ..extra
+    constant method "method" = Str("notifications/tools/list_changed"), optional params "params", ..extra
 }
 
 impl crate::Notification for ToolListChangedNotification {
@@ -436,7 +436,7 @@ impl ToolListChangedNotificationParams {
 }
 
 codec::object! { ToolListChangedNotificationParams;
-    optional 0 "_meta" meta, ..extra
+    optional meta "_meta", ..extra
 }
 
 codec::serde_impls! {

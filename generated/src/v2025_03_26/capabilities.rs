@@ -59,7 +59,7 @@ impl ClientCapabilities {
 }
 
 codec::object! { ClientCapabilities;
-    optional 0 "experimental" experimental, optional 1 "roots" roots, optional 2 "sampling" sampling, ..extra
+    optional experimental "experimental", optional roots "roots", optional sampling "sampling", ..extra
 }
 
 /// The client's support for roots.
@@ -89,7 +89,7 @@ impl ClientCapabilitiesRoots {
 }
 
 codec::object! { ClientCapabilitiesRoots;
-    optional 0 "listChanged" list_changed, ..extra
+    optional list_changed "listChanged", ..extra
 }
 
 /// The name and version of a client or server implementation.
@@ -121,7 +121,7 @@ impl Implementation {
 }
 
 codec::object! { Implementation;
-    required 0 "name" name, required 1 "version" version, ..extra
+    required name "name", required version "version", ..extra
 }
 
 /// The optional features that a server supports.
@@ -205,8 +205,8 @@ impl ServerCapabilities {
 }
 
 codec::object! { ServerCapabilities;
-    optional 0 "experimental" experimental, optional 1 "logging" logging, optional 2 "completions" completions,
-    optional 3 "prompts" prompts, optional 4 "resources" resources, optional 5 "tools" tools, ..extra
+    optional experimental "experimental", optional logging "logging", optional completions "completions",
+    optional prompts "prompts", optional resources "resources", optional tools "tools", ..extra
 }
 
 /// The server's support for prompts.
@@ -236,7 +236,7 @@ impl ServerCapabilitiesPrompts {
 }
 
 codec::object! { ServerCapabilitiesPrompts;
-    optional 0 "listChanged" list_changed, ..extra
+    optional list_changed "listChanged", ..extra
 }
 
 /// The server's support for resources.
@@ -276,7 +276,7 @@ impl ServerCapabilitiesResources {
 }
 
 codec::object! { ServerCapabilitiesResources;
-    optional 0 "subscribe" subscribe, optional 1 "listChanged" list_changed, ..extra
+    optional subscribe "subscribe", optional list_changed "listChanged", ..extra
 }
 
 /// The server's support for tools.
@@ -306,7 +306,7 @@ impl ServerCapabilitiesTools {
 }
 
 codec::object! { ServerCapabilitiesTools;
-    optional 0 "listChanged" list_changed, ..extra
+    optional list_changed "listChanged", ..extra
 }
 
 codec::serde_impls! {

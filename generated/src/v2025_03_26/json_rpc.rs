@@ -31,9 +31,9 @@ pub enum JsonRpcRequestOrNotification {
 }
 
 codec::union! { JsonRpcRequestOrNotification blank JsonRpcNotification;
-    0 JsonRpcRequest from(JsonRpcRequest), 1 JsonRpcNotification from(JsonRpcNotification);
-    [Present(&["id"])] => 0,
-    [] => 1,
+    JsonRpcRequest from(JsonRpcRequest), JsonRpcNotification from(JsonRpcNotification);
+    [Present(&["id"])] => JsonRpcRequest,
+    [] => JsonRpcNotification,
 }
 
 /// The responses to a batch, sent as a JSON array.
@@ -62,9 +62,9 @@ pub enum JsonRpcResponseOrError {
 }
 
 codec::union! { JsonRpcResponseOrError blank JsonRpcError;
-    0 JsonRpcResponse from(JsonRpcResponse), 1 JsonRpcError from(JsonRpcError);
-    [Present(&["result"])] => 0,
-    [Present(&["error"])] => 1,
+    JsonRpcResponse from(JsonRpcResponse), JsonRpcError from(JsonRpcError);
+    [Present(&["result"])] => JsonRpcResponse,
+    [Present(&["error"])] => JsonRpcError,
 }
 
 /// The response to a request that failed.
@@ -92,7 +92,7 @@ impl JsonRpcError {
 }
 
 codec::object! { JsonRpcError;
-    constant 0 "jsonrpc" = Str("2.0"), required 1 "id" id, required 2 "error" error, ..extra
+    constant jsonrpc "jsonrpc" = Str("2.0"), required id "id", required error "error", ..extra
 }
 
 /// The error object of a response, with a code for programs and a message for people.
@@ -127,7 +127,7 @@ impl JsonRpcErrorError {
 }
 
 codec::object! { JsonRpcErrorError;
-    required 0 "code" code, required 1 "message" message, optional 2 "data" data, ..extra
+    required code "code", required message "message", optional data "data", ..extra
 }
 
 /// Any message that a client or a server sends.
@@ -164,16 +164,15 @@ pub enum JsonRpcMessage {
 }
 
 codec::union! { JsonRpcMessage blank JsonRpcRequestOrNotificationArray;
-    0 JsonRpcRequest from(JsonRpcRequest), 1 JsonRpcNotification from(JsonRpcNotification),
-    2 JsonRpcRequestOrNotificationArray from(Vec<JsonRpcRequestOrNotification>),
-    3 JsonRpcResponse from(JsonRpcResponse), 4 JsonRpcError from(JsonRpcError),
-    5 JsonRpcResponseOrErrorArray from(Vec<JsonRpcResponseOrError>);
-    [Type(JsonTypes::OBJECT), Present(&["method"]), Present(&["id"])] => 0,
-    [Type(JsonTypes::OBJECT), Present(&["method"])] => 1,
-    [Type(JsonTypes::OBJECT), Present(&["result"])] => 3,
-    [Type(JsonTypes::OBJECT), Present(&["error"])] => 4,
-    [Type(JsonTypes::ARRAY), Present(&["0", "method"])] => 2,
-    [Type(JsonTypes::ARRAY)] => 5,
+    JsonRpcRequest from(JsonRpcRequest), JsonRpcNotification from(JsonRpcNotification),
+    JsonRpcRequestOrNotificationArray from(Vec<JsonRpcRequestOrNotification>), JsonRpcResponse from(JsonRpcResponse),
+    JsonRpcError from(JsonRpcError), JsonRpcResponseOrErrorArray from(Vec<JsonRpcResponseOrError>);
+    [Type(JsonTypes::OBJECT), Present(&["method"]), Present(&["id"])] => JsonRpcRequest,
+    [Type(JsonTypes::OBJECT), Present(&["method"])] => JsonRpcNotification,
+    [Type(JsonTypes::OBJECT), Present(&["result"])] => JsonRpcResponse,
+    [Type(JsonTypes::OBJECT), Present(&["error"])] => JsonRpcError,
+    [Type(JsonTypes::ARRAY), Present(&["0", "method"])] => JsonRpcRequestOrNotificationArray,
+    [Type(JsonTypes::ARRAY)] => JsonRpcResponseOrErrorArray,
 }
 
 /// A notification of any method, which receives no response.
@@ -209,7 +208,7 @@ impl JsonRpcNotification {
 }
 
 codec::object! { JsonRpcNotification;
-    constant 0 "jsonrpc" = Str("2.0"), required 1 "method" method, optional 2 "params" params, ..extra
+    constant jsonrpc "jsonrpc" = Str("2.0"), required method "method", optional params "params", ..extra
 }
 
 /// The parameters of a notification of any method: metadata and any additional members, unchanged.
@@ -240,7 +239,7 @@ impl JsonRpcNotificationParams {
 }
 
 codec::object! { JsonRpcNotificationParams;
-    optional 0 "_meta" meta, ..extra
+    optional meta "_meta", ..extra
 }
 
 /// A request of any method, which expects a response.
@@ -277,7 +276,7 @@ impl JsonRpcRequest {
 }
 
 codec::object! { JsonRpcRequest;
-    constant 0 "jsonrpc" = Str("2.0"), required 1 "id" id, required 2 "method" method, optional 3 "params" params,
+    constant jsonrpc "jsonrpc" = Str("2.0"), required id "id", required method "method", optional params "params",
     ..extra
 }
 
@@ -309,7 +308,7 @@ impl JsonRpcRequestParams {
 }
 
 codec::object! { JsonRpcRequestParams;
-    optional 0 "_meta" meta, ..extra
+    optional meta "_meta", ..extra
 }
 
 /// The response to a request that succeeded.
@@ -338,7 +337,7 @@ impl JsonRpcResponse {
 }
 
 codec::object! { JsonRpcResponse;
-    constant 0 "jsonrpc" = Str("2.0"), required 1 "id" id, required 2 "result" result, ..extra
+    constant jsonrpc "jsonrpc" = Str("2.0"), required id "id", required result "result", ..extra
 }
 
 codec::serde_impls! {

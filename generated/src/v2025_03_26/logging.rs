@@ -68,7 +68,7 @@ impl SetLevelRequest {
 }
 
 codec::object! { SetLevelRequest;
-    constant 0 "method" = Str("logging/setLevel"), required 1 "params" params, ..extra
+    constant method "method" = Str("logging/setLevel"), required params "params", ..extra
 }
 
 impl crate::Request for SetLevelRequest {
@@ -101,7 +101,7 @@ impl SetLevelRequestParams {
 }
 
 codec::object! { SetLevelRequestParams;
-    required 0 "level" level, ..extra
+    required level "level", ..extra
 }
 
 codec::serde_impls! {

@@ -35,7 +35,7 @@ impl CancelledNotification {
 }
 
 codec::object! { CancelledNotification;
-    constant 0 "method" = Str("notifications/cancelled"), required 1 "params" params, ..extra
+    constant method "method" = Str("notifications/cancelled"), required params "params", ..extra
 }
 
 impl crate::Notification for CancelledNotification {
@@ -74,7 +74,7 @@ impl CancelledNotificationParams {
 }
 
 codec::object! { CancelledNotificationParams;
-    required 0 "requestId" request_id, optional 1 "reason" reason, ..extra
+    required request_id "requestId", optional reason "reason", ..extra
 }
 
 /// Initializes the session and negotiates the revision and the capabilities.
@@ -106,7 +106,7 @@ impl InitializeRequest {
 }
 
 codec::object! { InitializeRequest;
-    constant 0 "method" = Str("initialize"), required 1 "params" params, ..extra
+    constant method "method" = Str("initialize"), required params "params", ..extra
 }
 
 impl crate::Request for InitializeRequest {
@@ -154,8 +154,8 @@ impl InitializeRequestParams {
 }
 
 codec::object! { InitializeRequestParams;
-    required 0 "protocolVersion" protocol_version, required 1 "capabilities" capabilities,
-    required 2 "clientInfo" client_info, ..extra
+    required protocol_version "protocolVersion", required capabilities "capabilities",
+    required client_info "clientInfo", ..extra
 }
 
 /// The revision of the session and the features of the server.
@@ -218,8 +218,8 @@ impl InitializeResult {
 }
 
 codec::object! { InitializeResult;
-    required 0 "protocolVersion" protocol_version, required 1 "capabilities" capabilities,
-    required 2 "serverInfo" server_info, optional 3 "instructions" instructions, optional 4 "_meta" meta, ..extra
+    required protocol_version "protocolVersion", required capabilities "capabilities",
+    required server_info "serverInfo", optional instructions "instructions", optional meta "_meta", ..extra
 }
 
 /// Notifies the server that the client is ready for normal operation.
@@ -256,7 +256,7 @@ impl InitializedNotification {
 }
 
 codec::object! { InitializedNotification;
-    constant 0 "method" = Str("notifications/initialized"), optional 1 "params" params, ..extra
+    constant method "method" = Str("notifications/initialized"), optional params "params", ..extra
 }
 
 impl crate::Notification for InitializedNotification {
@@ -293,7 +293,7 @@ impl InitializedNotificationParams {
 }
 
 codec::object! { InitializedNotificationParams;
-    optional 0 "_meta" meta, ..extra
+    optional meta "_meta", ..extra
 }
 
 /// Sends a log message of the server to the client.
@@ -324,7 +324,7 @@ impl LoggingMessageNotification {
 }
 
 codec::object! { LoggingMessageNotification;
-    constant 0 "method" = Str("notifications/message"), required 1 "params" params, ..extra
+    constant method "method" = Str("notifications/message"), required params "params", ..extra
 }
 
 impl crate::Notification for LoggingMessageNotification {
@@ -367,7 +367,7 @@ impl LoggingMessageNotificationParams {
 }
 
 codec::object! { LoggingMessageNotificationParams;
-    required 0 "level" level, optional 1 "logger" logger, required 2 "data" data, ..extra
+    required level "level", optional logger "logger", required data "data", ..extra
 }
 
 /// Checks that the peer is still responsive.
@@ -405,7 +405,7 @@ impl PingRequest {
 }
 
 codec::object! { PingRequest;
-    constant 0 "method" = Str("ping"), optional 1 "params" params, ..extra
+    constant method "method" = Str("ping"), optional params "params", ..extra
 }
 
 impl crate::Request for PingRequest {
@@ -443,7 +443,7 @@ impl PingRequestParams {
 }
 
 codec::object! { PingRequestParams;
-    optional 0 "_meta" meta, ..extra
+    optional meta "_meta", ..extra
 }
 
 /// Reports the progress of a request.
@@ -475,7 +475,7 @@ impl ProgressNotification {
 }
 
 codec::object! { ProgressNotification;
-    constant 0 "method" = Str("notifications/progress"), required 1 "params" params, ..extra
+    constant method "method" = Str("notifications/progress"), required params "params", ..extra
 }
 
 impl crate::Notification for ProgressNotification {
@@ -531,8 +531,8 @@ impl ProgressNotificationParams {
 }
 
 codec::object! { ProgressNotificationParams;
-    required 0 "progressToken" progress_token, required 1 "progress" progress, optional 2 "total" total,
-    optional 3 "message" message, ..extra
+    required progress_token "progressToken", required progress "progress", optional total "total",
+    optional message "message", ..extra
 }
 
 /// A string or integer that matches a response to its request.

@@ -69,8 +69,8 @@ impl ClientCapabilities {
 }
 
 codec::object! { ClientCapabilities;
-    optional 0 "experimental" experimental, optional 1 "roots" roots, optional 2 "sampling" sampling,
-    optional 3 "elicitation" elicitation, ..extra
+    optional experimental "experimental", optional roots "roots", optional sampling "sampling",
+    optional elicitation "elicitation", ..extra
 }
 
 /// The client's support for roots.
@@ -100,7 +100,7 @@ impl ClientCapabilitiesRoots {
 }
 
 codec::object! { ClientCapabilitiesRoots;
-    optional 0 "listChanged" list_changed, ..extra
+    optional list_changed "listChanged", ..extra
 }
 
 /// The name and version of a client or server implementation.
@@ -141,7 +141,7 @@ impl Implementation {
 }
 
 codec::object! { Implementation;
-    required 0 "name" name, optional 1 "title" title, required 2 "version" version, ..extra
+    required name "name", optional title "title", required version "version", ..extra
 }
 
 /// The optional features that a server supports.
@@ -225,8 +225,8 @@ impl ServerCapabilities {
 }
 
 codec::object! { ServerCapabilities;
-    optional 0 "experimental" experimental, optional 1 "logging" logging, optional 2 "completions" completions,
-    optional 3 "prompts" prompts, optional 4 "resources" resources, optional 5 "tools" tools, ..extra
+    optional experimental "experimental", optional logging "logging", optional completions "completions",
+    optional prompts "prompts", optional resources "resources", optional tools "tools", ..extra
 }
 
 /// The server's support for prompts.
@@ -256,7 +256,7 @@ impl ServerCapabilitiesPrompts {
 }
 
 codec::object! { ServerCapabilitiesPrompts;
-    optional 0 "listChanged" list_changed, ..extra
+    optional list_changed "listChanged", ..extra
 }
 
 /// The server's support for resources.
@@ -296,7 +296,7 @@ impl ServerCapabilitiesResources {
 }
 
 codec::object! { ServerCapabilitiesResources;
-    optional 0 "subscribe" subscribe, optional 1 "listChanged" list_changed, ..extra
+    optional subscribe "subscribe", optional list_changed "listChanged", ..extra
 }
 
 /// The server's support for tools.
@@ -326,7 +326,7 @@ impl ServerCapabilitiesTools {
 }
 
 codec::object! { ServerCapabilitiesTools;
-    optional 0 "listChanged" list_changed, ..extra
+    optional list_changed "listChanged", ..extra
 }
 
 codec::serde_impls! {

@@ -11,7 +11,7 @@ use crate::{Extra, JsonObject, Number, codec};
 /// sets them, and clients are free to ignore them.
 ///
 /// Since revision 2024-11-05. Used by [`AudioContent`], [`EmbeddedResource`], [`ImageContent`], [`Resource`],
-/// [`ResourceLink`], [`ResourceTemplate`] and 1 more.
+/// [`ResourceLink`], [`ResourceTemplate`], [`TextContent`].
 /// [Specification](https://modelcontextprotocol.io/specification/2025-06-18/schema#annotations)
 ///
 /// [`AudioContent`]: super::AudioContent
@@ -20,6 +20,7 @@ use crate::{Extra, JsonObject, Number, codec};
 /// [`Resource`]: super::Resource
 /// [`ResourceLink`]: super::ResourceLink
 /// [`ResourceTemplate`]: super::ResourceTemplate
+/// [`TextContent`]: super::TextContent
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Annotations {
     /// The intended audience: the user, the model, or both. If absent, the audience is not specified.
@@ -63,7 +64,7 @@ impl Annotations {
 }
 
 codec::object! { Annotations;
-    optional 0 "audience" audience, optional 1 "priority" priority, optional 2 "lastModified" last_modified, ..extra
+    optional audience "audience", optional priority "priority", optional last_modified "lastModified", ..extra
 }
 
 /// The importance of an object, from 0 (optional) to 1 (effectively required).
@@ -113,7 +114,7 @@ impl BaseMetadata {
 }
 
 codec::object! { BaseMetadata;
-    required 0 "name" name, optional 1 "title" title, ..extra
+    required name "name", optional title "title", ..extra
 }
 
 /// A position in a paginated list, issued by the server.
@@ -165,7 +166,7 @@ impl Meta {
 }
 
 codec::object! { Meta;
-    optional 0 "progressToken" progress_token, ..extra
+    optional progress_token "progressToken", ..extra
 }
 
 /// The members shared by all notifications: a method and optional parameters.
@@ -198,7 +199,7 @@ impl Notification {
 }
 
 codec::object! { Notification;
-    required 0 "method" method, optional 1 "params" params, ..extra
+    required method "method", optional params "params", ..extra
 }
 
 /// The parameters that any notification can have, which contain only metadata.
@@ -229,7 +230,7 @@ impl NotificationParams {
 }
 
 codec::object! { NotificationParams;
-    optional 0 "_meta" meta, ..extra
+    optional meta "_meta", ..extra
 }
 
 /// The members shared by requests for paginated lists.
@@ -262,7 +263,7 @@ impl PaginatedRequest {
 }
 
 codec::object! { PaginatedRequest;
-    required 0 "method" method, optional 1 "params" params, ..extra
+    required method "method", optional params "params", ..extra
 }
 
 /// The page of a list to return.
@@ -292,7 +293,7 @@ impl PaginatedRequestParams {
 }
 
 codec::object! { PaginatedRequestParams;
-    optional 0 "cursor" cursor, ..extra
+    optional cursor "cursor", ..extra
 }
 
 /// The members shared by results that contain a page of a list.
@@ -336,7 +337,7 @@ impl PaginatedResult {
 }
 
 codec::object! { PaginatedResult;
-    optional 0 "nextCursor" next_cursor, optional 1 "_meta" meta, ..extra
+    optional next_cursor "nextCursor", optional meta "_meta", ..extra
 }
 
 /// A string or integer that matches progress notifications to their request.
@@ -378,7 +379,7 @@ impl Request {
 }
 
 codec::object! { Request;
-    required 0 "method" method, optional 1 "params" params, ..extra
+    required method "method", optional params "params", ..extra
 }
 
 /// The parameters that any request can have, which contain only metadata.
@@ -409,7 +410,7 @@ impl RequestParams {
 }
 
 codec::object! { RequestParams;
-    optional 0 "_meta" meta, ..extra
+    optional meta "_meta", ..extra
 }
 
 /// The members shared by text and binary resource contents.
@@ -457,7 +458,7 @@ impl ResourceContents {
 }
 
 codec::object! { ResourceContents;
-    required 0 "uri" uri, optional 1 "mimeType" mime_type, optional 2 "_meta" meta, ..extra
+    required uri "uri", optional mime_type "mimeType", optional meta "_meta", ..extra
 }
 
 /// Any result, with the members shared by all results and any additional members.
@@ -493,7 +494,7 @@ impl Result {
 }
 
 codec::object! { Result;
-    optional 0 "_meta" meta, ..extra
+    optional meta "_meta", ..extra
 }
 
 /// The sender or recipient of a message in a conversation with a model.

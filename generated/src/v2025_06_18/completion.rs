@@ -32,7 +32,7 @@ impl CompleteRequest {
 }
 
 codec::object! { CompleteRequest;
-    constant 0 "method" = Str("completion/complete"), required 1 "params" params, ..extra
+    constant method "method" = Str("completion/complete"), required params "params", ..extra
 }
 
 impl crate::Request for CompleteRequest {
@@ -80,7 +80,7 @@ impl CompleteRequestParams {
 }
 
 codec::object! { CompleteRequestParams;
-    required 0 "ref" r#ref, required 1 "argument" argument, optional 2 "context" context, ..extra
+    required r#ref "ref", required argument "argument", optional context "context", ..extra
 }
 
 /// The name and the current text of the argument to complete.
@@ -107,7 +107,7 @@ impl CompleteRequestParamsArgument {
 }
 
 codec::object! { CompleteRequestParamsArgument;
-    required 0 "name" name, required 1 "value" value, ..extra
+    required name "name", required value "value", ..extra
 }
 
 /// Additional context for a completion.
@@ -137,7 +137,7 @@ impl CompleteRequestParamsContext {
 }
 
 codec::object! { CompleteRequestParamsContext;
-    optional 0 "arguments" arguments, ..extra
+    optional arguments "arguments", ..extra
 }
 
 /// A reference to the prompt or resource template whose argument is being completed.
@@ -158,9 +158,9 @@ pub enum PromptOrResourceTemplateReference {
 }
 
 codec::union! { PromptOrResourceTemplateReference blank PromptReference;
-    0 PromptReference from(PromptReference), 1 ResourceTemplateReference from(ResourceTemplateReference);
-    [Value(&["type"], &[Str("ref/prompt")])] => 0,
-    [Value(&["type"], &[Str("ref/resource")])] => 1,
+    PromptReference from(PromptReference), ResourceTemplateReference from(ResourceTemplateReference);
+    [Value(&["type"], &[Str("ref/prompt")])] => PromptReference,
+    [Value(&["type"], &[Str("ref/resource")])] => ResourceTemplateReference,
 }
 
 /// The values suggested for an argument.
@@ -197,7 +197,7 @@ impl CompleteResult {
 }
 
 codec::object! { CompleteResult;
-    required 0 "completion" completion, optional 1 "_meta" meta, ..extra
+    required completion "completion", optional meta "_meta", ..extra
 }
 
 /// A list of suggested values, with the number of matches.
@@ -239,7 +239,7 @@ impl CompleteResultCompletion {
 }
 
 codec::object! { CompleteResultCompletion;
-    required 0 "values" values, optional 1 "total" total, optional 2 "hasMore" has_more, ..extra
+    required values "values", optional total "total", optional has_more "hasMore", ..extra
 }
 
 /// A reference to a prompt by name, for example to complete one of its arguments.
@@ -274,7 +274,7 @@ impl PromptReference {
 }
 
 codec::object! { PromptReference;
-    constant 0 "type" = Str("ref/prompt"), required 1 "name" name, optional 2 "title" title, ..extra
+    constant r#type "type" = Str("ref/prompt"), required name "name", optional title "title", ..extra
 }
 
 /// A reference to the resource or resource template whose argument is being completed.
@@ -298,7 +298,7 @@ impl ResourceTemplateReference {
 }
 
 codec::object! { ResourceTemplateReference;
-    constant 0 "type" = Str("ref/resource"), required 1 "uri" uri, ..extra
+    constant r#type "type" = Str("ref/resource"), required uri "uri", ..extra
 }
 
 codec::serde_impls! {

@@ -51,8 +51,8 @@ impl BooleanSchema {
 }
 
 codec::object! { BooleanSchema;
-    constant 0 "type" = Str("boolean"), optional 1 "title" title, optional 2 "description" description,
-    optional 3 "default" default, ..extra
+    constant r#type "type" = Str("boolean"), optional title "title", optional description "description",
+    optional default "default", ..extra
 }
 
 /// Requests input from the user through the client.
@@ -83,7 +83,7 @@ impl ElicitRequest {
 }
 
 codec::object! { ElicitRequest;
-    constant 0 "method" = Str("elicitation/create"), required 1 "params" params, ..extra
+    constant method "method" = Str("elicitation/create"), required params "params", ..extra
 }
 
 impl crate::Request for ElicitRequest {
@@ -118,7 +118,7 @@ impl ElicitRequestParams {
 }
 
 codec::object! { ElicitRequestParams;
-    required 0 "message" message, required 1 "requestedSchema" requested_schema, ..extra
+    required message "message", required requested_schema "requestedSchema", ..extra
 }
 
 /// The fields of a form, as a JSON Schema of a flat object with one property per field.
@@ -153,7 +153,7 @@ impl ElicitRequestParamsRequestedSchema {
 }
 
 codec::object! { ElicitRequestParamsRequestedSchema;
-    constant 0 "type" = Str("object"), required 1 "properties" properties, optional 2 "required" required, ..extra
+    constant r#type "type" = Str("object"), required properties "properties", optional required "required", ..extra
 }
 
 /// The user's response to an elicitation.
@@ -199,7 +199,7 @@ impl ElicitResult {
 }
 
 codec::object! { ElicitResult;
-    required 0 "action" action, optional 1 "content" content, optional 2 "_meta" meta, ..extra
+    required action "action", optional content "content", optional meta "_meta", ..extra
 }
 
 /// The user's decision about an elicitation.
@@ -247,10 +247,10 @@ pub enum ElicitResultContentValue {
 }
 
 codec::union! { ElicitResultContentValue blank String;
-    0 String from(String) from_ref(&str), 1 Number from(Number) from_number(i64), 2 Boolean from(bool);
-    [Type(JsonTypes::STRING)] => 0,
-    [Type(JsonTypes::INTEGER.union(JsonTypes::FRACTION))] => 1,
-    [Type(JsonTypes::BOOLEAN)] => 2,
+    String from(String) from_ref(&str), Number from(Number) from_number(i64), Boolean from(bool);
+    [Type(JsonTypes::STRING)] => String,
+    [Type(JsonTypes::INTEGER.union(JsonTypes::FRACTION))] => Number,
+    [Type(JsonTypes::BOOLEAN)] => Boolean,
 }
 
 /// A form field with a list of options from which the user selects one.
@@ -302,8 +302,8 @@ impl EnumSchema {
 }
 
 codec::object! { EnumSchema;
-    constant 0 "type" = Str("string"), optional 1 "title" title, optional 2 "description" description,
-    required 3 "enum" r#enum, optional 4 "enumNames" enum_names, ..extra
+    constant r#type "type" = Str("string"), optional title "title", optional description "description",
+    required r#enum "enum", optional enum_names "enumNames", ..extra
 }
 
 /// A form field for a number.
@@ -370,8 +370,8 @@ impl NumberSchema {
 }
 
 codec::object! { NumberSchema;
-    required 0 "type" r#type, optional 1 "title" title, optional 2 "description" description,
-    optional 3 "minimum" minimum, optional 4 "maximum" maximum, ..extra
+    required r#type "type", optional title "title", optional description "description", optional minimum "minimum",
+    optional maximum "maximum", ..extra
 }
 
 /// The kind of number that a form field accepts.
@@ -415,12 +415,12 @@ pub enum PrimitiveSchemaDefinition {
 }
 
 codec::union! { PrimitiveSchemaDefinition blank BooleanSchema;
-    0 StringSchema from(StringSchema), 1 NumberSchema from(NumberSchema), 2 BooleanSchema from(BooleanSchema),
-    3 EnumSchema from(EnumSchema);
-    [Value(&["type"], &[Str("string")]), Present(&["enum"])] => 3,
-    [Value(&["type"], &[Str("string")])] => 0,
-    [Value(&["type"], &[Str("integer"), Str("number")])] => 1,
-    [Value(&["type"], &[Str("boolean")])] => 2,
+    StringSchema from(StringSchema), NumberSchema from(NumberSchema), BooleanSchema from(BooleanSchema),
+    EnumSchema from(EnumSchema);
+    [Value(&["type"], &[Str("string")]), Present(&["enum"])] => EnumSchema,
+    [Value(&["type"], &[Str("string")])] => StringSchema,
+    [Value(&["type"], &[Str("integer"), Str("number")])] => NumberSchema,
+    [Value(&["type"], &[Str("boolean")])] => BooleanSchema,
 }
 
 /// A form field for text.
@@ -487,8 +487,8 @@ impl StringSchema {
 }
 
 codec::object! { StringSchema;
-    constant 0 "type" = Str("string"), optional 1 "title" title, optional 2 "description" description,
-    optional 3 "minLength" min_length, optional 4 "maxLength" max_length, optional 5 "format" format, ..extra
+    constant r#type "type" = Str("string"), optional title "title", optional description "description",
+    optional min_length "minLength", optional max_length "maxLength", optional format "format", ..extra
 }
 
 /// The format of the text in a form field, as a JSON Schema `format`.

@@ -30,7 +30,7 @@ impl JsonRpcError {
 }
 
 codec::object! { JsonRpcError;
-    constant 0 "jsonrpc" = Str("2.0"), required 1 "id" id, required 2 "error" error, ..extra
+    constant jsonrpc "jsonrpc" = Str("2.0"), required id "id", required error "error", ..extra
 }
 
 /// The error object of a response, with a code for programs and a message for people.
@@ -65,7 +65,7 @@ impl JsonRpcErrorError {
 }
 
 codec::object! { JsonRpcErrorError;
-    required 0 "code" code, required 1 "message" message, optional 2 "data" data, ..extra
+    required code "code", required message "message", optional data "data", ..extra
 }
 
 /// Any message that a client or a server sends.
@@ -92,12 +92,12 @@ pub enum JsonRpcMessage {
 }
 
 codec::union! { JsonRpcMessage blank JsonRpcNotification;
-    0 JsonRpcRequest from(JsonRpcRequest), 1 JsonRpcNotification from(JsonRpcNotification),
-    2 JsonRpcResponse from(JsonRpcResponse), 3 JsonRpcError from(JsonRpcError);
-    [Present(&["method"]), Present(&["id"])] => 0,
-    [Present(&["method"])] => 1,
-    [Present(&["result"])] => 2,
-    [Present(&["error"])] => 3,
+    JsonRpcRequest from(JsonRpcRequest), JsonRpcNotification from(JsonRpcNotification),
+    JsonRpcResponse from(JsonRpcResponse), JsonRpcError from(JsonRpcError);
+    [Present(&["method"]), Present(&["id"])] => JsonRpcRequest,
+    [Present(&["method"])] => JsonRpcNotification,
+    [Present(&["result"])] => JsonRpcResponse,
+    [Present(&["error"])] => JsonRpcError,
 }
 
 /// A notification of any method, which receives no response.
@@ -132,7 +132,7 @@ impl JsonRpcNotification {
 }
 
 codec::object! { JsonRpcNotification;
-    constant 0 "jsonrpc" = Str("2.0"), required 1 "method" method, optional 2 "params" params, ..extra
+    constant jsonrpc "jsonrpc" = Str("2.0"), required method "method", optional params "params", ..extra
 }
 
 /// The parameters of a notification of any method: metadata and any additional members, unchanged.
@@ -163,7 +163,7 @@ impl JsonRpcNotificationParams {
 }
 
 codec::object! { JsonRpcNotificationParams;
-    optional 0 "_meta" meta, ..extra
+    optional meta "_meta", ..extra
 }
 
 /// A request of any method, which expects a response.
@@ -199,7 +199,7 @@ impl JsonRpcRequest {
 }
 
 codec::object! { JsonRpcRequest;
-    constant 0 "jsonrpc" = Str("2.0"), required 1 "id" id, required 2 "method" method, optional 3 "params" params,
+    constant jsonrpc "jsonrpc" = Str("2.0"), required id "id", required method "method", optional params "params",
     ..extra
 }
 
@@ -231,7 +231,7 @@ impl JsonRpcRequestParams {
 }
 
 codec::object! { JsonRpcRequestParams;
-    optional 0 "_meta" meta, ..extra
+    optional meta "_meta", ..extra
 }
 
 /// The response to a request that succeeded.
@@ -260,7 +260,7 @@ impl JsonRpcResponse {
 }
 
 codec::object! { JsonRpcResponse;
-    constant 0 "jsonrpc" = Str("2.0"), required 1 "id" id, required 2 "result" result, ..extra
+    constant jsonrpc "jsonrpc" = Str("2.0"), required id "id", required result "result", ..extra
 }
 
 codec::serde_impls! {

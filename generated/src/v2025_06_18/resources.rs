@@ -48,7 +48,7 @@ impl BlobResourceContents {
 }
 
 codec::object! { BlobResourceContents;
-    required 0 "uri" uri, optional 1 "mimeType" mime_type, required 2 "blob" blob, optional 3 "_meta" meta, ..extra
+    required uri "uri", optional mime_type "mimeType", required blob "blob", optional meta "_meta", ..extra
 }
 
 /// The text or binary contents of a resource or of a part of one.
@@ -70,9 +70,9 @@ pub enum TextOrBlobResourceContents {
 }
 
 codec::union! { TextOrBlobResourceContents blank BlobResourceContents;
-    0 TextResourceContents from(TextResourceContents), 1 BlobResourceContents from(BlobResourceContents);
-    [Present(&["text"])] => 0,
-    [Present(&["blob"])] => 1,
+    TextResourceContents from(TextResourceContents), BlobResourceContents from(BlobResourceContents);
+    [Present(&["text"])] => TextResourceContents,
+    [Present(&["blob"])] => BlobResourceContents,
 }
 
 /// Lists the resource templates of the server.
@@ -109,7 +109,7 @@ impl ListResourceTemplatesRequest {
 }
 
 codec::object! { ListResourceTemplatesRequest;
-    constant 0 "method" = Str("resources/templates/list"), optional 1 "params" params, ..extra
+    constant method "method" = Str("resources/templates/list"), optional params "params", ..extra
 }
 
 impl crate::Request for ListResourceTemplatesRequest {
@@ -147,7 +147,7 @@ impl ListResourceTemplatesRequestParams {
 }
 
 codec::object! { ListResourceTemplatesRequestParams;
-    optional 0 "cursor" cursor, ..extra
+    optional cursor "cursor", ..extra
 }
 
 /// A page of the server's resource templates.
@@ -190,8 +190,7 @@ impl ListResourceTemplatesResult {
 }
 
 codec::object! { ListResourceTemplatesResult;
-    required 0 "resourceTemplates" resource_templates, optional 1 "nextCursor" next_cursor, optional 2 "_meta" meta,
-    ..extra
+    required resource_templates "resourceTemplates", optional next_cursor "nextCursor", optional meta "_meta", ..extra
 }
 
 /// Lists the resources of the server.
@@ -227,7 +226,7 @@ impl ListResourcesRequest {
 }
 
 codec::object! { ListResourcesRequest;
-    constant 0 "method" = Str("resources/list"), optional 1 "params" params, ..extra
+    constant method "method" = Str("resources/list"), optional params "params", ..extra
 }
 
 impl crate::Request for ListResourcesRequest {
@@ -265,7 +264,7 @@ impl ListResourcesRequestParams {
 }
 
 codec::object! { ListResourcesRequestParams;
-    optional 0 "cursor" cursor, ..extra
+    optional cursor "cursor", ..extra
 }
 
 /// A page of the server's resources.
@@ -310,7 +309,7 @@ impl ListResourcesResult {
 }
 
 codec::object! { ListResourcesResult;
-    required 0 "resources" resources, optional 1 "nextCursor" next_cursor, optional 2 "_meta" meta, ..extra
+    required resources "resources", optional next_cursor "nextCursor", optional meta "_meta", ..extra
 }
 
 /// Reads a resource by its URI.
@@ -340,7 +339,7 @@ impl ReadResourceRequest {
 }
 
 codec::object! { ReadResourceRequest;
-    constant 0 "method" = Str("resources/read"), required 1 "params" params, ..extra
+    constant method "method" = Str("resources/read"), required params "params", ..extra
 }
 
 impl crate::Request for ReadResourceRequest {
@@ -373,7 +372,7 @@ impl ReadResourceRequestParams {
 }
 
 codec::object! { ReadResourceRequestParams;
-    required 0 "uri" uri, ..extra
+    required uri "uri", ..extra
 }
 
 /// The contents of a resource.
@@ -411,7 +410,7 @@ impl ReadResourceResult {
 }
 
 codec::object! { ReadResourceResult;
-    required 0 "contents" contents, optional 1 "_meta" meta, ..extra
+    required contents "contents", optional meta "_meta", ..extra
 }
 
 /// A resource that the server can read, such as a file, a database schema or application data.
@@ -506,9 +505,9 @@ impl Resource {
 }
 
 codec::object! { Resource;
-    required 0 "name" name, optional 1 "title" title, required 2 "uri" uri, optional 3 "description" description,
-    optional 4 "mimeType" mime_type, optional 5 "annotations" annotations, optional 6 "size" size,
-    optional 7 "_meta" meta, ..extra
+    required name "name", optional title "title", required uri "uri", optional description "description",
+    optional mime_type "mimeType", optional annotations "annotations", optional size "size", optional meta "_meta",
+    ..extra
 }
 
 /// Notifies the client that the list of resources has changed.
@@ -544,7 +543,7 @@ impl ResourceListChangedNotification {
 }
 
 codec::object! { ResourceListChangedNotification;
-    constant 0 "method" = Str("notifications/resources/list_changed"), optional 1 "params" params, ..extra
+    constant method "method" = Str("notifications/resources/list_changed"), optional params "params", ..extra
 }
 
 impl crate::Notification for ResourceListChangedNotification {
@@ -581,7 +580,7 @@ impl ResourceListChangedNotificationParams {
 }
 
 codec::object! { ResourceListChangedNotificationParams;
-    optional 0 "_meta" meta, ..extra
+    optional meta "_meta", ..extra
 }
 
 /// A template for the URIs of a group of resources.
@@ -664,9 +663,9 @@ impl ResourceTemplate {
 }
 
 codec::object! { ResourceTemplate;
-    required 0 "name" name, optional 1 "title" title, required 2 "uriTemplate" uri_template,
-    optional 3 "description" description, optional 4 "mimeType" mime_type, optional 5 "annotations" annotations,
-    optional 6 "_meta" meta, ..extra
+    required name "name", optional title "title", required uri_template "uriTemplate",
+    optional description "description", optional mime_type "mimeType", optional annotations "annotations",
+    optional meta "_meta", ..extra
 }
 
 /// Notifies the client that a resource has changed, so that the client can read it again.
@@ -696,7 +695,7 @@ impl ResourceUpdatedNotification {
 }
 
 codec::object! { ResourceUpdatedNotification;
-    constant 0 "method" = Str("notifications/resources/updated"), required 1 "params" params, ..extra
+    constant method "method" = Str("notifications/resources/updated"), required params "params", ..extra
 }
 
 impl crate::Notification for ResourceUpdatedNotification {
@@ -727,7 +726,7 @@ impl ResourceUpdatedNotificationParams {
 }
 
 codec::object! { ResourceUpdatedNotificationParams;
-    required 0 "uri" uri, ..extra
+    required uri "uri", ..extra
 }
 
 /// Subscribes to changes of a resource.
@@ -757,7 +756,7 @@ impl SubscribeRequest {
 }
 
 codec::object! { SubscribeRequest;
-    constant 0 "method" = Str("resources/subscribe"), required 1 "params" params, ..extra
+    constant method "method" = Str("resources/subscribe"), required params "params", ..extra
 }
 
 impl crate::Request for SubscribeRequest {
@@ -790,7 +789,7 @@ impl SubscribeRequestParams {
 }
 
 codec::object! { SubscribeRequestParams;
-    required 0 "uri" uri, ..extra
+    required uri "uri", ..extra
 }
 
 /// Text contents of a resource or of a part of one.
@@ -835,7 +834,7 @@ impl TextResourceContents {
 }
 
 codec::object! { TextResourceContents;
-    required 0 "uri" uri, optional 1 "mimeType" mime_type, required 2 "text" text, optional 3 "_meta" meta, ..extra
+    required uri "uri", optional mime_type "mimeType", required text "text", optional meta "_meta", ..extra
 }
 
 /// Cancels a subscription made with `resources/subscribe`.
@@ -864,7 +863,7 @@ impl UnsubscribeRequest {
 }
 
 codec::object! { UnsubscribeRequest;
-    constant 0 "method" = Str("resources/unsubscribe"), required 1 "params" params, ..extra
+    constant method "method" = Str("resources/unsubscribe"), required params "params", ..extra
 }
 
 impl crate::Request for UnsubscribeRequest {
@@ -895,7 +894,7 @@ impl UnsubscribeRequestParams {
 }
 
 codec::object! { UnsubscribeRequestParams;
-    required 0 "uri" uri, ..extra
+    required uri "uri", ..extra
 }
 
 codec::serde_impls! {

@@ -40,7 +40,7 @@ impl ListRootsRequest {
 }
 
 codec::object! { ListRootsRequest;
-    constant 0 "method" = Str("roots/list"), optional 1 "params" params, ..extra
+    constant method "method" = Str("roots/list"), optional params "params", ..extra
 }
 
 impl crate::Request for ListRootsRequest {
@@ -78,7 +78,7 @@ impl ListRootsRequestParams {
 }
 
 codec::object! { ListRootsRequestParams;
-    optional 0 "_meta" meta, ..extra
+    optional meta "_meta", ..extra
 }
 
 /// The directories and files that the server should work on.
@@ -112,7 +112,7 @@ impl ListRootsResult {
 }
 
 codec::object! { ListRootsResult;
-    required 0 "roots" roots, optional 1 "_meta" meta, ..extra
+    required roots "roots", optional meta "_meta", ..extra
 }
 
 /// A directory or file of the client that a server should work on.
@@ -158,7 +158,7 @@ impl Root {
 }
 
 codec::object! { Root;
-    required 0 "uri" uri, optional 1 "name" name, optional 2 "_meta" meta, ..extra
+    required uri "uri", optional name "name", optional meta "_meta", ..extra
 }
 
 /// Notifies the server that the client's roots have changed.
@@ -195,7 +195,7 @@ impl RootsListChangedNotification {
 }
 
 codec::object! { RootsListChangedNotification;
-    constant 0 "method" = Str("notifications/roots/list_changed"), optional 1 "params" params, ..extra
+    constant method "method" = Str("notifications/roots/list_changed"), optional params "params", ..extra
 }
 
 impl crate::Notification for RootsListChangedNotification {
@@ -234,7 +234,7 @@ impl RootsListChangedNotificationParams {
 }
 
 codec::object! { RootsListChangedNotificationParams;
-    optional 0 "_meta" meta, ..extra
+    optional meta "_meta", ..extra
 }
 
 codec::serde_impls! {

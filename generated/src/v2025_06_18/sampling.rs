@@ -33,7 +33,7 @@ impl CreateMessageRequest {
 }
 
 codec::object! { CreateMessageRequest;
-    constant 0 "method" = Str("sampling/createMessage"), required 1 "params" params, ..extra
+    constant method "method" = Str("sampling/createMessage"), required params "params", ..extra
 }
 
 impl crate::Request for CreateMessageRequest {
@@ -140,10 +140,9 @@ impl CreateMessageRequestParams {
 }
 
 codec::object! { CreateMessageRequestParams;
-    required 0 "messages" messages, optional 1 "modelPreferences" model_preferences,
-    optional 2 "systemPrompt" system_prompt, optional 3 "includeContext" include_context,
-    optional 4 "temperature" temperature, required 5 "maxTokens" max_tokens, optional 6 "stopSequences" stop_sequences,
-    optional 7 "metadata" metadata, ..extra
+    required messages "messages", optional model_preferences "modelPreferences", optional system_prompt "systemPrompt",
+    optional include_context "includeContext", optional temperature "temperature", required max_tokens "maxTokens",
+    optional stop_sequences "stopSequences", optional metadata "metadata", ..extra
 }
 
 /// The servers whose context the client should add to a prompt.
@@ -222,8 +221,8 @@ impl CreateMessageResult {
 }
 
 codec::object! { CreateMessageResult;
-    required 0 "role" role, required 1 "content" content, required 2 "model" model, optional 3 "stopReason" stop_reason,
-    optional 4 "_meta" meta, ..extra
+    required role "role", required content "content", required model "model", optional stop_reason "stopReason",
+    optional meta "_meta", ..extra
 }
 
 /// The content of a message in a sampling conversation.
@@ -249,10 +248,10 @@ pub enum Content {
 }
 
 codec::union! { Content blank AudioContent;
-    0 TextContent from(TextContent), 1 ImageContent from(ImageContent), 2 AudioContent from(AudioContent);
-    [Value(&["type"], &[Str("text")])] => 0,
-    [Value(&["type"], &[Str("image")])] => 1,
-    [Value(&["type"], &[Str("audio")])] => 2,
+    TextContent from(TextContent), ImageContent from(ImageContent), AudioContent from(AudioContent);
+    [Value(&["type"], &[Str("text")])] => TextContent,
+    [Value(&["type"], &[Str("image")])] => ImageContent,
+    [Value(&["type"], &[Str("audio")])] => AudioContent,
 }
 
 /// A hint about the model or family of models to use.
@@ -286,7 +285,7 @@ impl ModelHint {
 }
 
 codec::object! { ModelHint;
-    optional 0 "name" name, ..extra
+    optional name "name", ..extra
 }
 
 /// The server's preferences for selecting a model.
@@ -351,8 +350,8 @@ impl ModelPreferences {
 }
 
 codec::object! { ModelPreferences;
-    optional 0 "hints" hints, optional 1 "costPriority" cost_priority, optional 2 "speedPriority" speed_priority,
-    optional 3 "intelligencePriority" intelligence_priority, ..extra
+    optional hints "hints", optional cost_priority "costPriority", optional speed_priority "speedPriority",
+    optional intelligence_priority "intelligencePriority", ..extra
 }
 
 /// The importance of low cost when selecting a model, from 0 (not important) to 1 (most important).
@@ -414,7 +413,7 @@ impl SamplingMessage {
 }
 
 codec::object! { SamplingMessage;
-    required 0 "role" role, required 1 "content" content, ..extra
+    required role "role", required content "content", ..extra
 }
 
 codec::serde_impls! {

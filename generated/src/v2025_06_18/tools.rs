@@ -34,7 +34,7 @@ impl CallToolRequest {
 }
 
 codec::object! { CallToolRequest;
-    constant 0 "method" = Str("tools/call"), required 1 "params" params, ..extra
+    constant method "method" = Str("tools/call"), required params "params", ..extra
 }
 
 impl crate::Request for CallToolRequest {
@@ -76,7 +76,7 @@ impl CallToolRequestParams {
 }
 
 codec::object! { CallToolRequestParams;
-    required 0 "name" name, optional 1 "arguments" arguments, ..extra
+    required name "name", optional arguments "arguments", ..extra
 }
 
 /// The result of a tool call, including failures of the tool.
@@ -143,8 +143,8 @@ impl CallToolResult {
 }
 
 codec::object! { CallToolResult;
-    required 0 "content" content, optional 1 "structuredContent" structured_content, optional 2 "isError" is_error,
-    optional 3 "_meta" meta, ..extra
+    required content "content", optional structured_content "structuredContent", optional is_error "isError",
+    optional meta "_meta", ..extra
 }
 
 /// Lists the tools of the server.
@@ -180,7 +180,7 @@ impl ListToolsRequest {
 }
 
 codec::object! { ListToolsRequest;
-    constant 0 "method" = Str("tools/list"), optional 1 "params" params, ..extra
+    constant method "method" = Str("tools/list"), optional params "params", ..extra
 }
 
 impl crate::Request for ListToolsRequest {
@@ -218,7 +218,7 @@ impl ListToolsRequestParams {
 }
 
 codec::object! { ListToolsRequestParams;
-    optional 0 "cursor" cursor, ..extra
+    optional cursor "cursor", ..extra
 }
 
 /// A page of the server's tools.
@@ -261,7 +261,7 @@ impl ListToolsResult {
 }
 
 codec::object! { ListToolsResult;
-    required 0 "tools" tools, optional 1 "nextCursor" next_cursor, optional 2 "_meta" meta, ..extra
+    required tools "tools", optional next_cursor "nextCursor", optional meta "_meta", ..extra
 }
 
 /// A function of the server that a model can call.
@@ -349,9 +349,9 @@ impl Tool {
 }
 
 codec::object! { Tool;
-    required 0 "name" name, optional 1 "title" title, optional 2 "description" description,
-    required 3 "inputSchema" input_schema, optional 4 "outputSchema" output_schema,
-    optional 5 "annotations" annotations, optional 6 "_meta" meta, ..extra
+    required name "name", optional title "title", optional description "description",
+    required input_schema "inputSchema", optional output_schema "outputSchema", optional annotations "annotations",
+    optional meta "_meta", ..extra
 }
 
 /// The JSON Schema of a tool's arguments. Its root has the type `object`.
@@ -400,8 +400,8 @@ impl ToolInputSchema {
 }
 
 codec::object_text! { ToolInputSchema;
-    constant 0 "type" = Str("object"), optional 1 "properties"(Map<String, JsonObject>),
-    optional 2 "required"(Vec<String>),
+    constant r#type "type" = Str("object"), optional properties "properties"(Map<String, JsonObject>),
+    optional required "required"(Vec<String>),
 }
 
 /// The JSON Schema of a tool's `structuredContent`. Its root has the type `object`.
@@ -450,8 +450,8 @@ impl ToolOutputSchema {
 }
 
 codec::object_text! { ToolOutputSchema;
-    constant 0 "type" = Str("object"), optional 1 "properties"(Map<String, JsonObject>),
-    optional 2 "required"(Vec<String>),
+    constant r#type "type" = Str("object"), optional properties "properties"(Map<String, JsonObject>),
+    optional required "required"(Vec<String>),
 }
 
 /// Hints about the behavior of a tool.
@@ -525,8 +525,8 @@ impl ToolAnnotations {
 }
 
 codec::object! { ToolAnnotations;
-    optional 0 "title" title, optional 1 "readOnlyHint" read_only_hint, optional 2 "destructiveHint" destructive_hint,
-    optional 3 "idempotentHint" idempotent_hint, optional 4 "openWorldHint" open_world_hint, ..extra
+    optional title "title", optional read_only_hint "readOnlyHint", optional destructive_hint "destructiveHint",
+    optional idempotent_hint "idempotentHint", optional open_world_hint "openWorldHint", ..extra
 }
 
 /// Notifies the client that the list of tools has changed.
@@ -562,7 +562,7 @@ impl ToolListChangedNotification {
 }
 
 codec::object! { ToolListChangedNotification;
-    constant 0 "method" = Str("notifications/tools/list_changed"), optional 1 "params" params, ..extra
+    constant method "method" = Str("notifications/tools/list_changed"), optional params "params", ..extra
 }
 
 impl crate::Notification for ToolListChangedNotification {
@@ -599,7 +599,7 @@ impl ToolListChangedNotificationParams {
 }
 
 codec::object! { ToolListChangedNotificationParams;
-    optional 0 "_meta" meta, ..extra
+    optional meta "_meta", ..extra
 }
 
 codec::serde_impls! {

@@ -39,8 +39,8 @@ impl CancelledNotification {
 }
 
 codec::object! { CancelledNotification;
-    constant 0 "jsonrpc" = Str("2.0"), constant 1 "method" = Str("notifications/cancelled"), required 2 "params" params,
-    ..extra
+    constant jsonrpc "jsonrpc" = Str("2.0"), constant method "method" = Str("notifications/cancelled"),
+    required params "params", ..extra
 }
 
 impl crate::Notification for CancelledNotification {
@@ -98,7 +98,7 @@ impl CancelledNotificationParams {
 }
 
 codec::object! { CancelledNotificationParams;
-    optional 0 "requestId" request_id, optional 1 "reason" reason, optional 2 "_meta" meta, ..extra
+    optional request_id "requestId", optional reason "reason", optional meta "_meta", ..extra
 }
 
 /// Initializes the session and negotiates the revision and the capabilities.
@@ -133,8 +133,8 @@ impl InitializeRequest {
 }
 
 codec::object! { InitializeRequest;
-    constant 0 "jsonrpc" = Str("2.0"), required 1 "id" id, constant 2 "method" = Str("initialize"),
-    required 3 "params" params, ..extra
+    constant jsonrpc "jsonrpc" = Str("2.0"), required id "id", constant method "method" = Str("initialize"),
+    required params "params", ..extra
 }
 
 impl crate::Request for InitializeRequest {
@@ -194,8 +194,8 @@ impl InitializeRequestParams {
 }
 
 codec::object! { InitializeRequestParams;
-    required 0 "protocolVersion" protocol_version, required 1 "capabilities" capabilities,
-    required 2 "clientInfo" client_info, optional 3 "_meta" meta, ..extra
+    required protocol_version "protocolVersion", required capabilities "capabilities",
+    required client_info "clientInfo", optional meta "_meta", ..extra
 }
 
 /// The revision of the session and the features of the server.
@@ -258,8 +258,8 @@ impl InitializeResult {
 }
 
 codec::object! { InitializeResult;
-    required 0 "protocolVersion" protocol_version, required 1 "capabilities" capabilities,
-    required 2 "serverInfo" server_info, optional 3 "instructions" instructions, optional 4 "_meta" meta, ..extra
+    required protocol_version "protocolVersion", required capabilities "capabilities",
+    required server_info "serverInfo", optional instructions "instructions", optional meta "_meta", ..extra
 }
 
 /// Notifies the server that the client is ready for normal operation.
@@ -296,8 +296,8 @@ impl InitializedNotification {
 }
 
 codec::object! { InitializedNotification;
-    constant 0 "jsonrpc" = Str("2.0"), constant 1 "method" = Str("notifications/initialized"),
-    optional 2 "params" params, ..extra
+    constant jsonrpc "jsonrpc" = Str("2.0"), constant method "method" = Str("notifications/initialized"),
+    optional params "params", ..extra
 }
 
 impl crate::Notification for InitializedNotification {
@@ -334,8 +334,8 @@ impl LoggingMessageNotification {
 }
 
 codec::object! { LoggingMessageNotification;
-    constant 0 "jsonrpc" = Str("2.0"), constant 1 "method" = Str("notifications/message"), required 2 "params" params,
-    ..extra
+    constant jsonrpc "jsonrpc" = Str("2.0"), constant method "method" = Str("notifications/message"),
+    required params "params", ..extra
 }
 
 impl crate::Notification for LoggingMessageNotification {
@@ -389,7 +389,7 @@ impl LoggingMessageNotificationParams {
 }
 
 codec::object! { LoggingMessageNotificationParams;
-    required 0 "level" level, optional 1 "logger" logger, required 2 "data" data, optional 3 "_meta" meta, ..extra
+    required level "level", optional logger "logger", required data "data", optional meta "_meta", ..extra
 }
 
 /// Checks that the peer is still responsive.
@@ -430,8 +430,8 @@ impl PingRequest {
 }
 
 codec::object! { PingRequest;
-    constant 0 "jsonrpc" = Str("2.0"), required 1 "id" id, constant 2 "method" = Str("ping"),
-    optional 3 "params" params, ..extra
+    constant jsonrpc "jsonrpc" = Str("2.0"), required id "id", constant method "method" = Str("ping"),
+    optional params "params", ..extra
 }
 
 impl crate::Request for PingRequest {
@@ -472,8 +472,8 @@ impl ProgressNotification {
 }
 
 codec::object! { ProgressNotification;
-    constant 0 "jsonrpc" = Str("2.0"), constant 1 "method" = Str("notifications/progress"), required 2 "params" params,
-    ..extra
+    constant jsonrpc "jsonrpc" = Str("2.0"), constant method "method" = Str("notifications/progress"),
+    required params "params", ..extra
 }
 
 impl crate::Notification for ProgressNotification {
@@ -541,8 +541,8 @@ impl ProgressNotificationParams {
 }
 
 codec::object! { ProgressNotificationParams;
-    required 0 "progressToken" progress_token, required 1 "progress" progress, optional 2 "total" total,
-    optional 3 "message" message, optional 4 "_meta" meta, ..extra
+    required progress_token "progressToken", required progress "progress", optional total "total",
+    optional message "message", optional meta "_meta", ..extra
 }
 
 codec::serde_impls! {

@@ -80,8 +80,8 @@ impl ClientCapabilities {
 }
 
 codec::object! { ClientCapabilities;
-    optional 0 "experimental" experimental, optional 1 "roots" roots, optional 2 "sampling" sampling,
-    optional 3 "elicitation" elicitation, optional 4 "tasks" tasks, ..extra
+    optional experimental "experimental", optional roots "roots", optional sampling "sampling",
+    optional elicitation "elicitation", optional tasks "tasks", ..extra
 }
 
 /// The elicitation modes that a client supports.
@@ -124,7 +124,7 @@ impl ClientCapabilitiesElicitation {
 }
 
 codec::object! { ClientCapabilitiesElicitation;
-    optional 0 "form" form, optional 1 "url" url, ..extra
+    optional form "form", optional url "url", ..extra
 }
 
 /// The client's support for roots.
@@ -154,7 +154,7 @@ impl ClientCapabilitiesRoots {
 }
 
 codec::object! { ClientCapabilitiesRoots;
-    optional 0 "listChanged" list_changed, ..extra
+    optional list_changed "listChanged", ..extra
 }
 
 /// The client's support for sampling.
@@ -198,7 +198,7 @@ impl ClientCapabilitiesSampling {
 }
 
 codec::object! { ClientCapabilitiesSampling;
-    optional 0 "context" context, optional 1 "tools" tools, ..extra
+    optional context "context", optional tools "tools", ..extra
 }
 
 /// The client's support for tasks.
@@ -246,7 +246,7 @@ impl ClientCapabilitiesTasks {
 }
 
 codec::object! { ClientCapabilitiesTasks;
-    optional 0 "list" list, optional 1 "cancel" cancel, optional 2 "requests" requests, ..extra
+    optional list "list", optional cancel "cancel", optional requests "requests", ..extra
 }
 
 /// The requests that a client can run as tasks.
@@ -285,7 +285,7 @@ impl ClientCapabilitiesTasksRequests {
 }
 
 codec::object! { ClientCapabilitiesTasksRequests;
-    optional 0 "sampling" sampling, optional 1 "elicitation" elicitation, ..extra
+    optional sampling "sampling", optional elicitation "elicitation", ..extra
 }
 
 /// The elicitation requests that a client can run as tasks.
@@ -316,7 +316,7 @@ impl ClientCapabilitiesTasksRequestsElicitation {
 }
 
 codec::object! { ClientCapabilitiesTasksRequestsElicitation;
-    optional 0 "create" create, ..extra
+    optional create "create", ..extra
 }
 
 /// The sampling requests that a client can run as tasks.
@@ -347,7 +347,7 @@ impl ClientCapabilitiesTasksRequestsSampling {
 }
 
 codec::object! { ClientCapabilitiesTasksRequestsSampling;
-    optional 0 "createMessage" create_message, ..extra
+    optional create_message "createMessage", ..extra
 }
 
 /// The name and version of a client or server implementation.
@@ -423,8 +423,8 @@ impl Implementation {
 }
 
 codec::object! { Implementation;
-    required 0 "name" name, optional 1 "title" title, required 2 "version" version,
-    optional 3 "description" description, optional 4 "websiteUrl" website_url, optional 5 "icons" icons, ..extra
+    required name "name", optional title "title", required version "version", optional description "description",
+    optional website_url "websiteUrl", optional icons "icons", ..extra
 }
 
 /// The optional features that a server supports.
@@ -518,9 +518,8 @@ impl ServerCapabilities {
 }
 
 codec::object! { ServerCapabilities;
-    optional 0 "experimental" experimental, optional 1 "logging" logging, optional 2 "completions" completions,
-    optional 3 "prompts" prompts, optional 4 "resources" resources, optional 5 "tools" tools, optional 6 "tasks" tasks,
-    ..extra
+    optional experimental "experimental", optional logging "logging", optional completions "completions",
+    optional prompts "prompts", optional resources "resources", optional tools "tools", optional tasks "tasks", ..extra
 }
 
 /// The server's support for prompts.
@@ -550,7 +549,7 @@ impl ServerCapabilitiesPrompts {
 }
 
 codec::object! { ServerCapabilitiesPrompts;
-    optional 0 "listChanged" list_changed, ..extra
+    optional list_changed "listChanged", ..extra
 }
 
 /// The server's support for resources.
@@ -590,7 +589,7 @@ impl ServerCapabilitiesResources {
 }
 
 codec::object! { ServerCapabilitiesResources;
-    optional 0 "subscribe" subscribe, optional 1 "listChanged" list_changed, ..extra
+    optional subscribe "subscribe", optional list_changed "listChanged", ..extra
 }
 
 /// The server's support for tasks.
@@ -638,7 +637,7 @@ impl ServerCapabilitiesTasks {
 }
 
 codec::object! { ServerCapabilitiesTasks;
-    optional 0 "list" list, optional 1 "cancel" cancel, optional 2 "requests" requests, ..extra
+    optional list "list", optional cancel "cancel", optional requests "requests", ..extra
 }
 
 /// The requests that a server can run as tasks.
@@ -668,7 +667,7 @@ impl ServerCapabilitiesTasksRequests {
 }
 
 codec::object! { ServerCapabilitiesTasksRequests;
-    optional 0 "tools" tools, ..extra
+    optional tools "tools", ..extra
 }
 
 /// The tool requests that a server can run as tasks.
@@ -699,7 +698,7 @@ impl ServerCapabilitiesTasksRequestsTools {
 }
 
 codec::object! { ServerCapabilitiesTasksRequestsTools;
-    optional 0 "call" call, ..extra
+    optional call "call", ..extra
 }
 
 /// The server's support for tools.
@@ -729,7 +728,7 @@ impl ServerCapabilitiesTools {
 }
 
 codec::object! { ServerCapabilitiesTools;
-    optional 0 "listChanged" list_changed, ..extra
+    optional list_changed "listChanged", ..extra
 }
 
 codec::serde_impls! {

@@ -11,7 +11,7 @@ use crate::{Extra, Json, JsonObject, Number, codec};
 /// sets them, and clients are free to ignore them.
 ///
 /// Since revision 2024-11-05. Used by [`AudioContent`], [`EmbeddedResource`], [`ImageContent`], [`Resource`],
-/// [`ResourceLink`], [`ResourceTemplate`] and 1 more.
+/// [`ResourceLink`], [`ResourceTemplate`], [`TextContent`].
 /// [Specification](https://modelcontextprotocol.io/specification/2025-11-25/schema#annotations)
 ///
 /// [`AudioContent`]: super::AudioContent
@@ -20,6 +20,7 @@ use crate::{Extra, Json, JsonObject, Number, codec};
 /// [`Resource`]: super::Resource
 /// [`ResourceLink`]: super::ResourceLink
 /// [`ResourceTemplate`]: super::ResourceTemplate
+/// [`TextContent`]: super::TextContent
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Annotations {
     /// The intended audience: the user, the model, or both. If absent, the audience is not specified.
@@ -63,7 +64,7 @@ impl Annotations {
 }
 
 codec::object! { Annotations;
-    optional 0 "audience" audience, optional 1 "priority" priority, optional 2 "lastModified" last_modified, ..extra
+    optional audience "audience", optional priority "priority", optional last_modified "lastModified", ..extra
 }
 
 /// The importance of an object, from 0 (optional) to 1 (effectively required).
@@ -113,7 +114,7 @@ impl BaseMetadata {
 }
 
 codec::object! { BaseMetadata;
-    required 0 "name" name, optional 1 "title" title, ..extra
+    required name "name", optional title "title", ..extra
 }
 
 /// The metadata of a request.
@@ -153,7 +154,7 @@ impl Meta {
 }
 
 codec::object! { Meta;
-    optional 0 "progressToken" progress_token, ..extra
+    optional progress_token "progressToken", ..extra
 }
 
 /// A position in a paginated list, issued by the server.
@@ -210,7 +211,7 @@ impl Error {
 }
 
 codec::object! { Error;
-    required 0 "code" code, required 1 "message" message, optional 2 "data" data, ..extra
+    required code "code", required message "message", optional data "data", ..extra
 }
 
 /// An icon for a tool, prompt, resource or implementation in a user interface.
@@ -221,7 +222,7 @@ codec::object! { Error;
 /// SVG images can contain scripts.
 ///
 /// Since revision 2025-11-25. Used by [`Icons`], [`Implementation`], [`Prompt`], [`Resource`], [`ResourceLink`],
-/// [`ResourceTemplate`] and 1 more.
+/// [`ResourceTemplate`], [`Tool`].
 /// [Specification](https://modelcontextprotocol.io/specification/2025-11-25/schema#icon)
 ///
 /// [`Implementation`]: super::Implementation
@@ -229,6 +230,7 @@ codec::object! { Error;
 /// [`Resource`]: super::Resource
 /// [`ResourceLink`]: super::ResourceLink
 /// [`ResourceTemplate`]: super::ResourceTemplate
+/// [`Tool`]: super::Tool
 #[derive(Clone, Debug, PartialEq)]
 pub struct Icon {
     /// The source of the image: an `https:` or `http:` URL, or a `data:` URI with a base64-encoded image.
@@ -275,7 +277,7 @@ impl Icon {
 }
 
 codec::object! { Icon;
-    required 0 "src" src, optional 1 "mimeType" mime_type, optional 2 "sizes" sizes, optional 3 "theme" theme, ..extra
+    required src "src", optional mime_type "mimeType", optional sizes "sizes", optional theme "theme", ..extra
 }
 
 /// The background that an [`Icon`] is designed for.
@@ -323,7 +325,7 @@ impl Icons {
 }
 
 codec::object! { Icons;
-    optional 0 "icons" icons, ..extra
+    optional icons "icons", ..extra
 }
 
 /// The members shared by all notifications: a method and optional parameters.
@@ -356,7 +358,7 @@ impl Notification {
 }
 
 codec::object! { Notification;
-    required 0 "method" method, optional 1 "params" params, ..extra
+    required method "method", optional params "params", ..extra
 }
 
 /// The parameters that any notification can have, which contain only metadata.
@@ -395,7 +397,7 @@ impl NotificationParams {
 }
 
 codec::object! { NotificationParams;
-    optional 0 "_meta" meta, ..extra
+    optional meta "_meta", ..extra
 }
 
 /// The members shared by requests for paginated lists.
@@ -431,7 +433,7 @@ impl PaginatedRequest {
 }
 
 codec::object! { PaginatedRequest;
-    constant 0 "jsonrpc" = Str("2.0"), required 1 "id" id, required 2 "method" method, optional 3 "params" params,
+    constant jsonrpc "jsonrpc" = Str("2.0"), required id "id", required method "method", optional params "params",
     ..extra
 }
 
@@ -481,7 +483,7 @@ impl PaginatedRequestParams {
 }
 
 codec::object! { PaginatedRequestParams;
-    optional 0 "cursor" cursor, optional 1 "_meta" meta, ..extra
+    optional cursor "cursor", optional meta "_meta", ..extra
 }
 
 /// The members shared by results that contain a page of a list.
@@ -525,7 +527,7 @@ impl PaginatedResult {
 }
 
 codec::object! { PaginatedResult;
-    optional 0 "nextCursor" next_cursor, optional 1 "_meta" meta, ..extra
+    optional next_cursor "nextCursor", optional meta "_meta", ..extra
 }
 
 /// A string or integer that matches progress notifications to their request.
@@ -563,7 +565,7 @@ impl RelatedTaskMetadata {
 }
 
 codec::object! { RelatedTaskMetadata;
-    required 0 "taskId" task_id, ..extra
+    required task_id "taskId", ..extra
 }
 
 /// The members shared by all requests: a method and optional parameters.
@@ -595,7 +597,7 @@ impl Request {
 }
 
 codec::object! { Request;
-    required 0 "method" method, optional 1 "params" params, ..extra
+    required method "method", optional params "params", ..extra
 }
 
 /// A string or integer that matches a response to its request.
@@ -646,7 +648,7 @@ impl RequestParams {
 }
 
 codec::object! { RequestParams;
-    optional 0 "_meta" meta, ..extra
+    optional meta "_meta", ..extra
 }
 
 /// The members shared by text and binary resource contents.
@@ -694,7 +696,7 @@ impl ResourceContents {
 }
 
 codec::object! { ResourceContents;
-    required 0 "uri" uri, optional 1 "mimeType" mime_type, optional 2 "_meta" meta, ..extra
+    required uri "uri", optional mime_type "mimeType", optional meta "_meta", ..extra
 }
 
 /// The parameters shared by all requests about a single resource.
@@ -728,7 +730,7 @@ impl ResourceRequestParams {
 }
 
 codec::object! { ResourceRequestParams;
-    required 0 "uri" uri, optional 1 "_meta" meta, ..extra
+    required uri "uri", optional meta "_meta", ..extra
 }
 
 /// Any result, with the members shared by all results and any additional members.
@@ -764,7 +766,7 @@ impl Result {
 }
 
 codec::object! { Result;
-    optional 0 "_meta" meta, ..extra
+    optional meta "_meta", ..extra
 }
 
 /// The sender or recipient of a message in a conversation with a model.
@@ -832,7 +834,7 @@ impl TaskAugmentedRequestParams {
 }
 
 codec::object! { TaskAugmentedRequestParams;
-    optional 0 "task" task, optional 1 "_meta" meta, ..extra
+    optional task "task", optional meta "_meta", ..extra
 }
 
 /// The settings for running a request as a task.
@@ -872,7 +874,7 @@ impl TaskMetadata {
 }
 
 codec::object! { TaskMetadata;
-    optional 0 "ttl" ttl, ..extra
+    optional ttl "ttl", ..extra
 }
 
 codec::serde_impls! {

@@ -43,7 +43,7 @@ impl UrlElicitationRequiredError {
 }
 
 codec::object! { UrlElicitationRequiredError;
-    constant 0 "jsonrpc" = Str("2.0"), optional 1 "id" id, required 2 "error" error, ..extra
+    constant jsonrpc "jsonrpc" = Str("2.0"), optional id "id", required error "error", ..extra
 }
 
 /// The error object of a [`UrlElicitationRequiredError`].
@@ -68,7 +68,7 @@ impl UrlElicitationRequiredErrorError {
 }
 
 codec::object! { UrlElicitationRequiredErrorError;
-    required 0 "message" message, required 1 "data" data, constant 2 "code" = Integer(-32042), ..extra
+    required message "message", required data "data", constant code "code" = Integer(-32042), ..extra
 }
 
 codec::serde_impls! { UrlElicitationRequiredError, UrlElicitationRequiredErrorError }

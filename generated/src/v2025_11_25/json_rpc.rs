@@ -36,7 +36,7 @@ impl JsonRpcErrorResponse {
 }
 
 codec::object! { JsonRpcErrorResponse;
-    constant 0 "jsonrpc" = Str("2.0"), optional 1 "id" id, required 2 "error" error, ..extra
+    constant jsonrpc "jsonrpc" = Str("2.0"), optional id "id", required error "error", ..extra
 }
 
 /// Any message that a client or a server sends.
@@ -63,12 +63,12 @@ pub enum JsonRpcMessage {
 }
 
 codec::union! { JsonRpcMessage blank JsonRpcErrorResponse;
-    0 JsonRpcRequest from(JsonRpcRequest), 1 JsonRpcNotification from(JsonRpcNotification),
-    2 JsonRpcResultResponse from(JsonRpcResultResponse), 3 JsonRpcErrorResponse from(JsonRpcErrorResponse);
-    [Present(&["method"]), Present(&["id"])] => 0,
-    [Present(&["method"])] => 1,
-    [Present(&["result"])] => 2,
-    [Present(&["error"])] => 3,
+    JsonRpcRequest from(JsonRpcRequest), JsonRpcNotification from(JsonRpcNotification),
+    JsonRpcResultResponse from(JsonRpcResultResponse), JsonRpcErrorResponse from(JsonRpcErrorResponse);
+    [Present(&["method"]), Present(&["id"])] => JsonRpcRequest,
+    [Present(&["method"])] => JsonRpcNotification,
+    [Present(&["result"])] => JsonRpcResultResponse,
+    [Present(&["error"])] => JsonRpcErrorResponse,
 }
 
 /// A notification of any method, which receives no response.
@@ -103,7 +103,7 @@ impl JsonRpcNotification {
 }
 
 codec::object! { JsonRpcNotification;
-    constant 0 "jsonrpc" = Str("2.0"), required 1 "method" method, optional 2 "params" params, ..extra
+    constant jsonrpc "jsonrpc" = Str("2.0"), required method "method", optional params "params", ..extra
 }
 
 /// A request of any method, which expects a response.
@@ -139,7 +139,7 @@ impl JsonRpcRequest {
 }
 
 codec::object! { JsonRpcRequest;
-    constant 0 "jsonrpc" = Str("2.0"), required 1 "id" id, required 2 "method" method, optional 3 "params" params,
+    constant jsonrpc "jsonrpc" = Str("2.0"), required id "id", required method "method", optional params "params",
     ..extra
 }
 
@@ -161,9 +161,9 @@ pub enum JsonRpcResponse {
 }
 
 codec::union! { JsonRpcResponse blank JsonRpcErrorResponse;
-    0 JsonRpcResultResponse from(JsonRpcResultResponse), 1 JsonRpcErrorResponse from(JsonRpcErrorResponse);
-    [Present(&["result"])] => 0,
-    [Present(&["error"])] => 1,
+    JsonRpcResultResponse from(JsonRpcResultResponse), JsonRpcErrorResponse from(JsonRpcErrorResponse);
+    [Present(&["result"])] => JsonRpcResultResponse,
+    [Present(&["error"])] => JsonRpcErrorResponse,
 }
 
 /// The response to a request that succeeded.
@@ -190,7 +190,7 @@ impl JsonRpcResultResponse {
 }
 
 codec::object! { JsonRpcResultResponse;
-    constant 0 "jsonrpc" = Str("2.0"), required 1 "id" id, required 2 "result" result, ..extra
+    constant jsonrpc "jsonrpc" = Str("2.0"), required id "id", required result "result", ..extra
 }
 
 codec::serde_impls! {

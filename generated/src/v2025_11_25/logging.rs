@@ -71,8 +71,8 @@ impl SetLevelRequest {
 }
 
 codec::object! { SetLevelRequest;
-    constant 0 "jsonrpc" = Str("2.0"), required 1 "id" id, constant 2 "method" = Str("logging/setLevel"),
-    required 3 "params" params, ..extra
+    constant jsonrpc "jsonrpc" = Str("2.0"), required id "id", constant method "method" = Str("logging/setLevel"),
+    required params "params", ..extra
 }
 
 impl crate::Request for SetLevelRequest {
@@ -116,7 +116,7 @@ impl SetLevelRequestParams {
 }
 
 codec::object! { SetLevelRequestParams;
-    required 0 "level" level, optional 1 "_meta" meta, ..extra
+    required level "level", optional meta "_meta", ..extra
 }
 
 codec::serde_impls! {

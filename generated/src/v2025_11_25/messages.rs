@@ -42,11 +42,11 @@ pub enum ClientNotification {
 }
 
 codec::message_set! { ClientNotification blank Initialized;
-    0 "notifications/cancelled" Cancelled from(CancelledNotification),
-    1 "notifications/initialized" Initialized from(InitializedNotification),
-    2 "notifications/progress" Progress from(ProgressNotification),
-    3 "notifications/tasks/status" TaskStatus from(TaskStatusNotification),
-    4 "notifications/roots/list_changed" RootsListChanged from(RootsListChangedNotification),
+    "notifications/cancelled" Cancelled from(CancelledNotification),
+    "notifications/initialized" Initialized from(InitializedNotification),
+    "notifications/progress" Progress from(ProgressNotification),
+    "notifications/tasks/status" TaskStatus from(TaskStatusNotification),
+    "notifications/roots/list_changed" RootsListChanged from(RootsListChangedNotification),
 }
 
 /// Any request that a client sends.
@@ -112,16 +112,16 @@ pub enum ClientRequest {
 }
 
 codec::message_set! { ClientRequest blank CallTool;
-    0 "initialize" Initialize boxed(InitializeRequest), 1 "ping" Ping from(PingRequest),
-    2 "resources/list" ListResources from(ListResourcesRequest),
-    3 "resources/templates/list" ListResourceTemplates from(ListResourceTemplatesRequest),
-    4 "resources/read" ReadResource from(ReadResourceRequest), 5 "resources/subscribe" Subscribe from(SubscribeRequest),
-    6 "resources/unsubscribe" Unsubscribe from(UnsubscribeRequest),
-    7 "prompts/list" ListPrompts from(ListPromptsRequest), 8 "prompts/get" GetPrompt from(GetPromptRequest),
-    9 "tools/list" ListTools from(ListToolsRequest), 10 "tools/call" CallTool from(CallToolRequest),
-    11 "tasks/get" GetTask from(GetTaskRequest), 12 "tasks/result" GetTaskPayload from(GetTaskPayloadRequest),
-    13 "tasks/cancel" CancelTask from(CancelTaskRequest), 14 "tasks/list" ListTasks from(ListTasksRequest),
-    15 "logging/setLevel" SetLevel from(SetLevelRequest), 16 "completion/complete" Complete boxed(CompleteRequest),
+    "initialize" Initialize boxed(InitializeRequest), "ping" Ping from(PingRequest),
+    "resources/list" ListResources from(ListResourcesRequest),
+    "resources/templates/list" ListResourceTemplates from(ListResourceTemplatesRequest),
+    "resources/read" ReadResource from(ReadResourceRequest), "resources/subscribe" Subscribe from(SubscribeRequest),
+    "resources/unsubscribe" Unsubscribe from(UnsubscribeRequest), "prompts/list" ListPrompts from(ListPromptsRequest),
+    "prompts/get" GetPrompt from(GetPromptRequest), "tools/list" ListTools from(ListToolsRequest),
+    "tools/call" CallTool from(CallToolRequest), "tasks/get" GetTask from(GetTaskRequest),
+    "tasks/result" GetTaskPayload from(GetTaskPayloadRequest), "tasks/cancel" CancelTask from(CancelTaskRequest),
+    "tasks/list" ListTasks from(ListTasksRequest), "logging/setLevel" SetLevel from(SetLevelRequest),
+    "completion/complete" Complete boxed(CompleteRequest),
 }
 
 /// Any result that a client sends in response to a request.
@@ -176,15 +176,15 @@ pub enum ServerNotification {
 }
 
 codec::message_set! { ServerNotification blank PromptListChanged;
-    0 "notifications/cancelled" Cancelled from(CancelledNotification),
-    1 "notifications/progress" Progress from(ProgressNotification),
-    2 "notifications/resources/list_changed" ResourceListChanged from(ResourceListChangedNotification),
-    3 "notifications/resources/updated" ResourceUpdated from(ResourceUpdatedNotification),
-    4 "notifications/prompts/list_changed" PromptListChanged from(PromptListChangedNotification),
-    5 "notifications/tools/list_changed" ToolListChanged from(ToolListChangedNotification),
-    6 "notifications/tasks/status" TaskStatus from(TaskStatusNotification),
-    7 "notifications/message" LoggingMessage from(LoggingMessageNotification),
-    8 "notifications/elicitation/complete" ElicitationComplete from(ElicitationCompleteNotification),
+    "notifications/cancelled" Cancelled from(CancelledNotification),
+    "notifications/progress" Progress from(ProgressNotification),
+    "notifications/resources/list_changed" ResourceListChanged from(ResourceListChangedNotification),
+    "notifications/resources/updated" ResourceUpdated from(ResourceUpdatedNotification),
+    "notifications/prompts/list_changed" PromptListChanged from(PromptListChangedNotification),
+    "notifications/tools/list_changed" ToolListChanged from(ToolListChangedNotification),
+    "notifications/tasks/status" TaskStatus from(TaskStatusNotification),
+    "notifications/message" LoggingMessage from(LoggingMessageNotification),
+    "notifications/elicitation/complete" ElicitationComplete from(ElicitationCompleteNotification),
 }
 
 /// Any request that a server sends.
@@ -223,11 +223,10 @@ pub enum ServerRequest {
 }
 
 codec::message_set! { ServerRequest blank CancelTask;
-    0 "ping" Ping from(PingRequest), 1 "tasks/get" GetTask from(GetTaskRequest),
-    2 "tasks/result" GetTaskPayload from(GetTaskPayloadRequest), 3 "tasks/cancel" CancelTask from(CancelTaskRequest),
-    4 "tasks/list" ListTasks from(ListTasksRequest),
-    5 "sampling/createMessage" CreateMessage boxed(CreateMessageRequest),
-    6 "roots/list" ListRoots from(ListRootsRequest), 7 "elicitation/create" Elicit boxed(ElicitRequest),
+    "ping" Ping from(PingRequest), "tasks/get" GetTask from(GetTaskRequest),
+    "tasks/result" GetTaskPayload from(GetTaskPayloadRequest), "tasks/cancel" CancelTask from(CancelTaskRequest),
+    "tasks/list" ListTasks from(ListTasksRequest), "sampling/createMessage" CreateMessage boxed(CreateMessageRequest),
+    "roots/list" ListRoots from(ListRootsRequest), "elicitation/create" Elicit boxed(ElicitRequest),
 }
 
 /// Any result that a server sends in response to a request.

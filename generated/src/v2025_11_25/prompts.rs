@@ -36,8 +36,8 @@ impl GetPromptRequest {
 }
 
 codec::object! { GetPromptRequest;
-    constant 0 "jsonrpc" = Str("2.0"), required 1 "id" id, constant 2 "method" = Str("prompts/get"),
-    required 3 "params" params, ..extra
+    constant jsonrpc "jsonrpc" = Str("2.0"), required id "id", constant method "method" = Str("prompts/get"),
+    required params "params", ..extra
 }
 
 impl crate::Request for GetPromptRequest {
@@ -89,7 +89,7 @@ impl GetPromptRequestParams {
 }
 
 codec::object! { GetPromptRequestParams;
-    required 0 "name" name, optional 1 "arguments" arguments, optional 2 "_meta" meta, ..extra
+    required name "name", optional arguments "arguments", optional meta "_meta", ..extra
 }
 
 /// The messages of a prompt, with the arguments filled in.
@@ -134,7 +134,7 @@ impl GetPromptResult {
 }
 
 codec::object! { GetPromptResult;
-    optional 0 "description" description, required 1 "messages" messages, optional 2 "_meta" meta, ..extra
+    optional description "description", required messages "messages", optional meta "_meta", ..extra
 }
 
 /// Lists the prompts of the server.
@@ -173,8 +173,8 @@ impl ListPromptsRequest {
 }
 
 codec::object! { ListPromptsRequest;
-    constant 0 "jsonrpc" = Str("2.0"), required 1 "id" id, constant 2 "method" = Str("prompts/list"),
-    optional 3 "params" params, ..extra
+    constant jsonrpc "jsonrpc" = Str("2.0"), required id "id", constant method "method" = Str("prompts/list"),
+    optional params "params", ..extra
 }
 
 impl crate::Request for ListPromptsRequest {
@@ -224,7 +224,7 @@ impl ListPromptsResult {
 }
 
 codec::object! { ListPromptsResult;
-    required 0 "prompts" prompts, optional 1 "nextCursor" next_cursor, optional 2 "_meta" meta, ..extra
+    required prompts "prompts", optional next_cursor "nextCursor", optional meta "_meta", ..extra
 }
 
 /// A template of messages for a model, offered by a server and chosen by a user.
@@ -305,8 +305,8 @@ impl Prompt {
 }
 
 codec::object! { Prompt;
-    required 0 "name" name, optional 1 "title" title, optional 2 "description" description,
-    optional 3 "arguments" arguments, optional 4 "icons" icons, optional 5 "_meta" meta, ..extra
+    required name "name", optional title "title", optional description "description", optional arguments "arguments",
+    optional icons "icons", optional meta "_meta", ..extra
 }
 
 /// A string argument of a [`Prompt`].
@@ -360,8 +360,8 @@ impl PromptArgument {
 }
 
 codec::object! { PromptArgument;
-    required 0 "name" name, optional 1 "title" title, optional 2 "description" description,
-    optional 3 "required" required, ..extra
+    required name "name", optional title "title", optional description "description", optional required "required",
+    ..extra
 }
 
 /// Notifies the client that the list of prompts has changed.
@@ -397,8 +397,8 @@ impl PromptListChangedNotification {
 }
 
 codec::object! { PromptListChangedNotification;
-    constant 0 "jsonrpc" = Str("2.0"), constant 1 "method" = Str("notifications/prompts/list_changed"),
-    optional 2 "params" params, ..extra
+    constant jsonrpc "jsonrpc" = Str("2.0"), constant method "method" = Str("notifications/prompts/list_changed"),
+    optional params "params", ..extra
 }
 
 impl crate::Notification for PromptListChangedNotification {
@@ -434,7 +434,7 @@ impl PromptMessage {
 }
 
 codec::object! { PromptMessage;
-    required 0 "role" role, required 1 "content" content, ..extra
+    required role "role", required content "content", ..extra
 }
 
 codec::serde_impls! {

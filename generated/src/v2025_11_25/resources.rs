@@ -48,7 +48,7 @@ impl BlobResourceContents {
 }
 
 codec::object! { BlobResourceContents;
-    required 0 "uri" uri, optional 1 "mimeType" mime_type, required 2 "blob" blob, optional 3 "_meta" meta, ..extra
+    required uri "uri", optional mime_type "mimeType", required blob "blob", optional meta "_meta", ..extra
 }
 
 /// The text or binary contents of a resource or of a part of one.
@@ -70,9 +70,9 @@ pub enum TextOrBlobResourceContents {
 }
 
 codec::union! { TextOrBlobResourceContents blank BlobResourceContents;
-    0 TextResourceContents from(TextResourceContents), 1 BlobResourceContents from(BlobResourceContents);
-    [Present(&["text"])] => 0,
-    [Present(&["blob"])] => 1,
+    TextResourceContents from(TextResourceContents), BlobResourceContents from(BlobResourceContents);
+    [Present(&["text"])] => TextResourceContents,
+    [Present(&["blob"])] => BlobResourceContents,
 }
 
 /// Lists the resource templates of the server.
@@ -112,8 +112,8 @@ impl ListResourceTemplatesRequest {
 }
 
 codec::object! { ListResourceTemplatesRequest;
-    constant 0 "jsonrpc" = Str("2.0"), required 1 "id" id, constant 2 "method" = Str("resources/templates/list"),
-    optional 3 "params" params, ..extra
+    constant jsonrpc "jsonrpc" = Str("2.0"), required id "id",
+    constant method "method" = Str("resources/templates/list"), optional params "params", ..extra
 }
 
 impl crate::Request for ListResourceTemplatesRequest {
@@ -163,8 +163,7 @@ impl ListResourceTemplatesResult {
 }
 
 codec::object! { ListResourceTemplatesResult;
-    required 0 "resourceTemplates" resource_templates, optional 1 "nextCursor" next_cursor, optional 2 "_meta" meta,
-    ..extra
+    required resource_templates "resourceTemplates", optional next_cursor "nextCursor", optional meta "_meta", ..extra
 }
 
 /// Lists the resources of the server.
@@ -203,8 +202,8 @@ impl ListResourcesRequest {
 }
 
 codec::object! { ListResourcesRequest;
-    constant 0 "jsonrpc" = Str("2.0"), required 1 "id" id, constant 2 "method" = Str("resources/list"),
-    optional 3 "params" params, ..extra
+    constant jsonrpc "jsonrpc" = Str("2.0"), required id "id", constant method "method" = Str("resources/list"),
+    optional params "params", ..extra
 }
 
 impl crate::Request for ListResourcesRequest {
@@ -256,7 +255,7 @@ impl ListResourcesResult {
 }
 
 codec::object! { ListResourcesResult;
-    required 0 "resources" resources, optional 1 "nextCursor" next_cursor, optional 2 "_meta" meta, ..extra
+    required resources "resources", optional next_cursor "nextCursor", optional meta "_meta", ..extra
 }
 
 /// Reads a resource by its URI.
@@ -289,8 +288,8 @@ impl ReadResourceRequest {
 }
 
 codec::object! { ReadResourceRequest;
-    constant 0 "jsonrpc" = Str("2.0"), required 1 "id" id, constant 2 "method" = Str("resources/read"),
-    required 3 "params" params, ..extra
+    constant jsonrpc "jsonrpc" = Str("2.0"), required id "id", constant method "method" = Str("resources/read"),
+    required params "params", ..extra
 }
 
 impl crate::Request for ReadResourceRequest {
@@ -334,7 +333,7 @@ impl ReadResourceRequestParams {
 }
 
 codec::object! { ReadResourceRequestParams;
-    required 0 "uri" uri, optional 1 "_meta" meta, ..extra
+    required uri "uri", optional meta "_meta", ..extra
 }
 
 /// The contents of a resource.
@@ -372,7 +371,7 @@ impl ReadResourceResult {
 }
 
 codec::object! { ReadResourceResult;
-    required 0 "contents" contents, optional 1 "_meta" meta, ..extra
+    required contents "contents", optional meta "_meta", ..extra
 }
 
 /// A resource that the server can read, such as a file, a database schema or application data.
@@ -478,9 +477,9 @@ impl Resource {
 }
 
 codec::object! { Resource;
-    required 0 "name" name, optional 1 "title" title, required 2 "uri" uri, optional 3 "description" description,
-    optional 4 "mimeType" mime_type, optional 5 "annotations" annotations, optional 6 "size" size,
-    optional 7 "icons" icons, optional 8 "_meta" meta, ..extra
+    required name "name", optional title "title", required uri "uri", optional description "description",
+    optional mime_type "mimeType", optional annotations "annotations", optional size "size", optional icons "icons",
+    optional meta "_meta", ..extra
 }
 
 /// Notifies the client that the list of resources has changed.
@@ -516,8 +515,8 @@ impl ResourceListChangedNotification {
 }
 
 codec::object! { ResourceListChangedNotification;
-    constant 0 "jsonrpc" = Str("2.0"), constant 1 "method" = Str("notifications/resources/list_changed"),
-    optional 2 "params" params, ..extra
+    constant jsonrpc "jsonrpc" = Str("2.0"), constant method "method" = Str("notifications/resources/list_changed"),
+    optional params "params", ..extra
 }
 
 impl crate::Notification for ResourceListChangedNotification {
@@ -617,9 +616,9 @@ impl ResourceTemplate {
 }
 
 codec::object! { ResourceTemplate;
-    required 0 "name" name, optional 1 "title" title, required 2 "uriTemplate" uri_template,
-    optional 3 "description" description, optional 4 "mimeType" mime_type, optional 5 "annotations" annotations,
-    optional 6 "icons" icons, optional 7 "_meta" meta, ..extra
+    required name "name", optional title "title", required uri_template "uriTemplate",
+    optional description "description", optional mime_type "mimeType", optional annotations "annotations",
+    optional icons "icons", optional meta "_meta", ..extra
 }
 
 /// Notifies the client that a resource has changed, so that the client can read it again.
@@ -649,8 +648,8 @@ impl ResourceUpdatedNotification {
 }
 
 codec::object! { ResourceUpdatedNotification;
-    constant 0 "jsonrpc" = Str("2.0"), constant 1 "method" = Str("notifications/resources/updated"),
-    required 2 "params" params, ..extra
+    constant jsonrpc "jsonrpc" = Str("2.0"), constant method "method" = Str("notifications/resources/updated"),
+    required params "params", ..extra
 }
 
 impl crate::Notification for ResourceUpdatedNotification {
@@ -692,7 +691,7 @@ impl ResourceUpdatedNotificationParams {
 }
 
 codec::object! { ResourceUpdatedNotificationParams;
-    required 0 "uri" uri, optional 1 "_meta" meta, ..extra
+    required uri "uri", optional meta "_meta", ..extra
 }
 
 /// Subscribes to changes of a resource.
@@ -725,8 +724,8 @@ impl SubscribeRequest {
 }
 
 codec::object! { SubscribeRequest;
-    constant 0 "jsonrpc" = Str("2.0"), required 1 "id" id, constant 2 "method" = Str("resources/subscribe"),
-    required 3 "params" params, ..extra
+    constant jsonrpc "jsonrpc" = Str("2.0"), required id "id", constant method "method" = Str("resources/subscribe"),
+    required params "params", ..extra
 }
 
 impl crate::Request for SubscribeRequest {
@@ -770,7 +769,7 @@ impl SubscribeRequestParams {
 }
 
 codec::object! { SubscribeRequestParams;
-    required 0 "uri" uri, optional 1 "_meta" meta, ..extra
+    required uri "uri", optional meta "_meta", ..extra
 }
 
 /// Text contents of a resource or of a part of one.
@@ -815,7 +814,7 @@ impl TextResourceContents {
 }
 
 codec::object! { TextResourceContents;
-    required 0 "uri" uri, optional 1 "mimeType" mime_type, required 2 "text" text, optional 3 "_meta" meta, ..extra
+    required uri "uri", optional mime_type "mimeType", required text "text", optional meta "_meta", ..extra
 }
 
 /// Cancels a subscription made with `resources/subscribe`.
@@ -847,8 +846,8 @@ impl UnsubscribeRequest {
 }
 
 codec::object! { UnsubscribeRequest;
-    constant 0 "jsonrpc" = Str("2.0"), required 1 "id" id, constant 2 "method" = Str("resources/unsubscribe"),
-    required 3 "params" params, ..extra
+    constant jsonrpc "jsonrpc" = Str("2.0"), required id "id", constant method "method" = Str("resources/unsubscribe"),
+    required params "params", ..extra
 }
 
 impl crate::Request for UnsubscribeRequest {
@@ -890,7 +889,7 @@ impl UnsubscribeRequestParams {
 }
 
 codec::object! { UnsubscribeRequestParams;
-    required 0 "uri" uri, optional 1 "_meta" meta, ..extra
+    required uri "uri", optional meta "_meta", ..extra
 }
 
 codec::serde_impls! {

@@ -43,8 +43,8 @@ impl ListRootsRequest {
 }
 
 codec::object! { ListRootsRequest;
-    constant 0 "jsonrpc" = Str("2.0"), required 1 "id" id, constant 2 "method" = Str("roots/list"),
-    optional 3 "params" params, ..extra
+    constant jsonrpc "jsonrpc" = Str("2.0"), required id "id", constant method "method" = Str("roots/list"),
+    optional params "params", ..extra
 }
 
 impl crate::Request for ListRootsRequest {
@@ -85,7 +85,7 @@ impl ListRootsResult {
 }
 
 codec::object! { ListRootsResult;
-    required 0 "roots" roots, optional 1 "_meta" meta, ..extra
+    required roots "roots", optional meta "_meta", ..extra
 }
 
 /// A directory or file of the client that a server should work on.
@@ -131,7 +131,7 @@ impl Root {
 }
 
 codec::object! { Root;
-    required 0 "uri" uri, optional 1 "name" name, optional 2 "_meta" meta, ..extra
+    required uri "uri", optional name "name", optional meta "_meta", ..extra
 }
 
 /// Notifies the server that the client's roots have changed.
@@ -168,8 +168,8 @@ impl RootsListChangedNotification {
 }
 
 codec::object! { RootsListChangedNotification;
-    constant 0 "jsonrpc" = Str("2.0"), constant 1 "method" = Str("notifications/roots/list_changed"),
-    optional 2 "params" params, ..extra
+    constant jsonrpc "jsonrpc" = Str("2.0"), constant method "method" = Str("notifications/roots/list_changed"),
+    optional params "params", ..extra
 }
 
 impl crate::Notification for RootsListChangedNotification {

@@ -40,8 +40,8 @@ impl CreateMessageRequest {
 }
 
 codec::object! { CreateMessageRequest;
-    constant 0 "jsonrpc" = Str("2.0"), required 1 "id" id, constant 2 "method" = Str("sampling/createMessage"),
-    required 3 "params" params, ..extra
+    constant jsonrpc "jsonrpc" = Str("2.0"), required id "id", constant method "method" = Str("sampling/createMessage"),
+    required params "params", ..extra
 }
 
 impl crate::Request for CreateMessageRequest {
@@ -198,11 +198,10 @@ impl CreateMessageRequestParams {
 }
 
 codec::object! { CreateMessageRequestParams;
-    required 0 "messages" messages, optional 1 "modelPreferences" model_preferences,
-    optional 2 "systemPrompt" system_prompt, optional 3 "includeContext" include_context,
-    optional 4 "temperature" temperature, required 5 "maxTokens" max_tokens, optional 6 "stopSequences" stop_sequences,
-    optional 7 "metadata" metadata, optional 8 "tools" tools, optional 9 "toolChoice" tool_choice,
-    optional 10 "task" task, optional 11 "_meta" meta, ..extra
+    required messages "messages", optional model_preferences "modelPreferences", optional system_prompt "systemPrompt",
+    optional include_context "includeContext", optional temperature "temperature", required max_tokens "maxTokens",
+    optional stop_sequences "stopSequences", optional metadata "metadata", optional tools "tools",
+    optional tool_choice "toolChoice", optional task "task", optional meta "_meta", ..extra
 }
 
 /// The servers whose context the client should add to a prompt.
@@ -283,8 +282,8 @@ impl CreateMessageResult {
 }
 
 codec::object! { CreateMessageResult;
-    required 0 "role" role, required 1 "content" content, required 2 "model" model, optional 3 "stopReason" stop_reason,
-    optional 4 "_meta" meta, ..extra
+    required role "role", required content "content", required model "model", optional stop_reason "stopReason",
+    optional meta "_meta", ..extra
 }
 
 /// The content of a message in a sampling conversation.
@@ -321,15 +320,15 @@ pub enum Content {
 }
 
 codec::union! { Content blank SamplingMessageContentBlockArray;
-    0 TextContent from(TextContent), 1 ImageContent from(ImageContent), 2 AudioContent from(AudioContent),
-    3 ToolUseContent from(ToolUseContent), 4 ToolResultContent from(ToolResultContent),
-    5 SamplingMessageContentBlockArray from(Vec<SamplingMessageContentBlock>);
-    [Type(JsonTypes::OBJECT), Value(&["type"], &[Str("text")])] => 0,
-    [Type(JsonTypes::OBJECT), Value(&["type"], &[Str("image")])] => 1,
-    [Type(JsonTypes::OBJECT), Value(&["type"], &[Str("audio")])] => 2,
-    [Type(JsonTypes::OBJECT), Value(&["type"], &[Str("tool_use")])] => 3,
-    [Type(JsonTypes::OBJECT), Value(&["type"], &[Str("tool_result")])] => 4,
-    [Type(JsonTypes::ARRAY)] => 5,
+    TextContent from(TextContent), ImageContent from(ImageContent), AudioContent from(AudioContent),
+    ToolUseContent from(ToolUseContent), ToolResultContent from(ToolResultContent),
+    SamplingMessageContentBlockArray from(Vec<SamplingMessageContentBlock>);
+    [Type(JsonTypes::OBJECT), Value(&["type"], &[Str("text")])] => TextContent,
+    [Type(JsonTypes::OBJECT), Value(&["type"], &[Str("image")])] => ImageContent,
+    [Type(JsonTypes::OBJECT), Value(&["type"], &[Str("audio")])] => AudioContent,
+    [Type(JsonTypes::OBJECT), Value(&["type"], &[Str("tool_use")])] => ToolUseContent,
+    [Type(JsonTypes::OBJECT), Value(&["type"], &[Str("tool_result")])] => ToolResultContent,
+    [Type(JsonTypes::ARRAY)] => SamplingMessageContentBlockArray,
 }
 
 /// A hint about the model or family of models to use.
@@ -363,7 +362,7 @@ impl ModelHint {
 }
 
 codec::object! { ModelHint;
-    optional 0 "name" name, ..extra
+    optional name "name", ..extra
 }
 
 /// The server's preferences for selecting a model.
@@ -428,8 +427,8 @@ impl ModelPreferences {
 }
 
 codec::object! { ModelPreferences;
-    optional 0 "hints" hints, optional 1 "costPriority" cost_priority, optional 2 "speedPriority" speed_priority,
-    optional 3 "intelligencePriority" intelligence_priority, ..extra
+    optional hints "hints", optional cost_priority "costPriority", optional speed_priority "speedPriority",
+    optional intelligence_priority "intelligencePriority", ..extra
 }
 
 /// The importance of low cost when selecting a model, from 0 (not important) to 1 (most important).
@@ -503,7 +502,7 @@ impl SamplingMessage {
 }
 
 codec::object! { SamplingMessage;
-    required 0 "role" role, required 1 "content" content, optional 2 "_meta" meta, ..extra
+    required role "role", required content "content", optional meta "_meta", ..extra
 }
 
 /// A content block in a conversation with a language model: text, an image, audio, a tool call or a tool result.
@@ -533,13 +532,13 @@ pub enum SamplingMessageContentBlock {
 }
 
 codec::union! { SamplingMessageContentBlock blank AudioContent;
-    0 TextContent from(TextContent), 1 ImageContent from(ImageContent), 2 AudioContent from(AudioContent),
-    3 ToolUseContent from(ToolUseContent), 4 ToolResultContent from(ToolResultContent);
-    [Value(&["type"], &[Str("text")])] => 0,
-    [Value(&["type"], &[Str("image")])] => 1,
-    [Value(&["type"], &[Str("audio")])] => 2,
-    [Value(&["type"], &[Str("tool_use")])] => 3,
-    [Value(&["type"], &[Str("tool_result")])] => 4,
+    TextContent from(TextContent), ImageContent from(ImageContent), AudioContent from(AudioContent),
+    ToolUseContent from(ToolUseContent), ToolResultContent from(ToolResultContent);
+    [Value(&["type"], &[Str("text")])] => TextContent,
+    [Value(&["type"], &[Str("image")])] => ImageContent,
+    [Value(&["type"], &[Str("audio")])] => AudioContent,
+    [Value(&["type"], &[Str("tool_use")])] => ToolUseContent,
+    [Value(&["type"], &[Str("tool_result")])] => ToolResultContent,
 }
 
 /// The setting that controls the model's use of tools.
@@ -570,7 +569,7 @@ impl ToolChoice {
 }
 
 codec::object! { ToolChoice;
-    optional 0 "mode" mode, ..extra
+    optional mode "mode", ..extra
 }
 
 /// Whether the model may, must or must not use tools.
@@ -653,8 +652,8 @@ impl ToolResultContent {
 }
 
 codec::object! { ToolResultContent;
-    constant 0 "type" = Str("tool_result"), required 1 "toolUseId" tool_use_id, required 2 "content" content,
-    optional 3 "structuredContent" structured_content, optional 4 "isError" is_error, optional 5 "_meta" meta, ..extra
+    constant r#type "type" = Str("tool_result"), required tool_use_id "toolUseId", required content "content",
+    optional structured_content "structuredContent", optional is_error "isError", optional meta "_meta", ..extra
 }
 
 /// A tool call that the model requests.
@@ -696,8 +695,8 @@ impl ToolUseContent {
 }
 
 codec::object! { ToolUseContent;
-    required 0 "id" id, constant 1 "type" = Str("tool_use"), required 2 "name" name, required 3 "input" input,
-    optional 4 "_meta" meta, ..extra
+    required id "id", constant r#type "type" = Str("tool_use"), required name "name", required input "input",
+    optional meta "_meta", ..extra
 }
 
 codec::serde_impls! {

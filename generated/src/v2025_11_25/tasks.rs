@@ -38,8 +38,8 @@ impl CancelTaskRequest {
 }
 
 codec::object! { CancelTaskRequest;
-    constant 0 "jsonrpc" = Str("2.0"), required 1 "id" id, constant 2 "method" = Str("tasks/cancel"),
-    required 3 "params" params, ..extra
+    constant jsonrpc "jsonrpc" = Str("2.0"), required id "id", constant method "method" = Str("tasks/cancel"),
+    required params "params", ..extra
 }
 
 impl crate::Request for CancelTaskRequest {
@@ -70,7 +70,7 @@ impl CancelTaskRequestParams {
 }
 
 codec::object! { CancelTaskRequestParams;
-    required 0 "taskId" task_id, ..extra
+    required task_id "taskId", ..extra
 }
 
 /// The state of a cancelled task.
@@ -150,9 +150,9 @@ impl CancelTaskResult {
 }
 
 codec::object! { CancelTaskResult;
-    required 0 "taskId" task_id, required 1 "status" status, optional 2 "statusMessage" status_message,
-    required 3 "createdAt" created_at, required 4 "lastUpdatedAt" last_updated_at, required 5 "ttl" ttl,
-    optional 6 "pollInterval" poll_interval, optional 7 "_meta" meta, ..extra
+    required task_id "taskId", required status "status", optional status_message "statusMessage",
+    required created_at "createdAt", required last_updated_at "lastUpdatedAt", required ttl "ttl",
+    optional poll_interval "pollInterval", optional meta "_meta", ..extra
 }
 
 /// The immediate result of a request that runs as a task.
@@ -188,7 +188,7 @@ impl CreateTaskResult {
 }
 
 codec::object! { CreateTaskResult;
-    required 0 "task" task, optional 1 "_meta" meta, ..extra
+    required task "task", optional meta "_meta", ..extra
 }
 
 /// Gets the result of a task and waits for the task to end if necessary.
@@ -224,8 +224,8 @@ impl GetTaskPayloadRequest {
 }
 
 codec::object! { GetTaskPayloadRequest;
-    constant 0 "jsonrpc" = Str("2.0"), required 1 "id" id, constant 2 "method" = Str("tasks/result"),
-    required 3 "params" params, ..extra
+    constant jsonrpc "jsonrpc" = Str("2.0"), required id "id", constant method "method" = Str("tasks/result"),
+    required params "params", ..extra
 }
 
 impl crate::Request for GetTaskPayloadRequest {
@@ -258,7 +258,7 @@ impl GetTaskPayloadRequestParams {
 }
 
 codec::object! { GetTaskPayloadRequestParams;
-    required 0 "taskId" task_id, ..extra
+    required task_id "taskId", ..extra
 }
 
 /// The result of a task's original request.
@@ -297,7 +297,7 @@ impl GetTaskPayloadResult {
 }
 
 codec::object! { GetTaskPayloadResult;
-    optional 0 "_meta" meta, ..extra
+    optional meta "_meta", ..extra
 }
 
 /// Gets the current state of a task.
@@ -332,8 +332,8 @@ impl GetTaskRequest {
 }
 
 codec::object! { GetTaskRequest;
-    constant 0 "jsonrpc" = Str("2.0"), required 1 "id" id, constant 2 "method" = Str("tasks/get"),
-    required 3 "params" params, ..extra
+    constant jsonrpc "jsonrpc" = Str("2.0"), required id "id", constant method "method" = Str("tasks/get"),
+    required params "params", ..extra
 }
 
 impl crate::Request for GetTaskRequest {
@@ -363,7 +363,7 @@ impl GetTaskRequestParams {
 }
 
 codec::object! { GetTaskRequestParams;
-    required 0 "taskId" task_id, ..extra
+    required task_id "taskId", ..extra
 }
 
 /// The current state of a task.
@@ -444,9 +444,9 @@ impl GetTaskResult {
 }
 
 codec::object! { GetTaskResult;
-    required 0 "taskId" task_id, required 1 "status" status, optional 2 "statusMessage" status_message,
-    required 3 "createdAt" created_at, required 4 "lastUpdatedAt" last_updated_at, required 5 "ttl" ttl,
-    optional 6 "pollInterval" poll_interval, optional 7 "_meta" meta, ..extra
+    required task_id "taskId", required status "status", optional status_message "statusMessage",
+    required created_at "createdAt", required last_updated_at "lastUpdatedAt", required ttl "ttl",
+    optional poll_interval "pollInterval", optional meta "_meta", ..extra
 }
 
 /// Lists the tasks of the requestor.
@@ -486,8 +486,8 @@ impl ListTasksRequest {
 }
 
 codec::object! { ListTasksRequest;
-    constant 0 "jsonrpc" = Str("2.0"), required 1 "id" id, constant 2 "method" = Str("tasks/list"),
-    optional 3 "params" params, ..extra
+    constant jsonrpc "jsonrpc" = Str("2.0"), required id "id", constant method "method" = Str("tasks/list"),
+    optional params "params", ..extra
 }
 
 impl crate::Request for ListTasksRequest {
@@ -539,7 +539,7 @@ impl ListTasksResult {
 }
 
 codec::object! { ListTasksResult;
-    required 0 "tasks" tasks, optional 1 "nextCursor" next_cursor, optional 2 "_meta" meta, ..extra
+    required tasks "tasks", optional next_cursor "nextCursor", optional meta "_meta", ..extra
 }
 
 /// The state of a request that runs in the background.
@@ -614,9 +614,9 @@ impl Task {
 }
 
 codec::object! { Task;
-    required 0 "taskId" task_id, required 1 "status" status, optional 2 "statusMessage" status_message,
-    required 3 "createdAt" created_at, required 4 "lastUpdatedAt" last_updated_at, required 5 "ttl" ttl,
-    optional 6 "pollInterval" poll_interval, ..extra
+    required task_id "taskId", required status "status", optional status_message "statusMessage",
+    required created_at "createdAt", required last_updated_at "lastUpdatedAt", required ttl "ttl",
+    optional poll_interval "pollInterval", ..extra
 }
 
 /// The status of a task.
@@ -676,8 +676,8 @@ impl TaskStatusNotification {
 }
 
 codec::object! { TaskStatusNotification;
-    constant 0 "jsonrpc" = Str("2.0"), constant 1 "method" = Str("notifications/tasks/status"),
-    required 2 "params" params, ..extra
+    constant jsonrpc "jsonrpc" = Str("2.0"), constant method "method" = Str("notifications/tasks/status"),
+    required params "params", ..extra
 }
 
 impl crate::Notification for TaskStatusNotification {
@@ -764,9 +764,9 @@ impl TaskStatusNotificationParams {
 }
 
 codec::object! { TaskStatusNotificationParams;
-    required 0 "taskId" task_id, required 1 "status" status, optional 2 "statusMessage" status_message,
-    required 3 "createdAt" created_at, required 4 "lastUpdatedAt" last_updated_at, required 5 "ttl" ttl,
-    optional 6 "pollInterval" poll_interval, optional 7 "_meta" meta, ..extra
+    required task_id "taskId", required status "status", optional status_message "statusMessage",
+    required created_at "createdAt", required last_updated_at "lastUpdatedAt", required ttl "ttl",
+    optional poll_interval "pollInterval", optional meta "_meta", ..extra
 }
 
 codec::serde_impls! {

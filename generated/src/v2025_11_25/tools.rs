@@ -41,8 +41,8 @@ impl CallToolRequest {
 }
 
 codec::object! { CallToolRequest;
-    constant 0 "jsonrpc" = Str("2.0"), required 1 "id" id, constant 2 "method" = Str("tools/call"),
-    required 3 "params" params, ..extra
+    constant jsonrpc "jsonrpc" = Str("2.0"), required id "id", constant method "method" = Str("tools/call"),
+    required params "params", ..extra
 }
 
 impl crate::Request for CallToolRequest {
@@ -111,7 +111,7 @@ impl CallToolRequestParams {
 }
 
 codec::object! { CallToolRequestParams;
-    required 0 "name" name, optional 1 "arguments" arguments, optional 2 "task" task, optional 3 "_meta" meta, ..extra
+    required name "name", optional arguments "arguments", optional task "task", optional meta "_meta", ..extra
 }
 
 /// The result of a tool call, including failures of the tool.
@@ -178,8 +178,8 @@ impl CallToolResult {
 }
 
 codec::object! { CallToolResult;
-    required 0 "content" content, optional 1 "structuredContent" structured_content, optional 2 "isError" is_error,
-    optional 3 "_meta" meta, ..extra
+    required content "content", optional structured_content "structuredContent", optional is_error "isError",
+    optional meta "_meta", ..extra
 }
 
 /// Lists the tools of the server.
@@ -218,8 +218,8 @@ impl ListToolsRequest {
 }
 
 codec::object! { ListToolsRequest;
-    constant 0 "jsonrpc" = Str("2.0"), required 1 "id" id, constant 2 "method" = Str("tools/list"),
-    optional 3 "params" params, ..extra
+    constant jsonrpc "jsonrpc" = Str("2.0"), required id "id", constant method "method" = Str("tools/list"),
+    optional params "params", ..extra
 }
 
 impl crate::Request for ListToolsRequest {
@@ -269,7 +269,7 @@ impl ListToolsResult {
 }
 
 codec::object! { ListToolsResult;
-    required 0 "tools" tools, optional 1 "nextCursor" next_cursor, optional 2 "_meta" meta, ..extra
+    required tools "tools", optional next_cursor "nextCursor", optional meta "_meta", ..extra
 }
 
 /// A function of the server that a model can call.
@@ -381,9 +381,9 @@ impl Tool {
 }
 
 codec::object! { Tool;
-    required 0 "name" name, optional 1 "title" title, optional 2 "description" description,
-    required 3 "inputSchema" input_schema, optional 4 "execution" execution, optional 5 "outputSchema" output_schema,
-    optional 6 "annotations" annotations, optional 7 "icons" icons, optional 8 "_meta" meta, ..extra
+    required name "name", optional title "title", optional description "description",
+    required input_schema "inputSchema", optional execution "execution", optional output_schema "outputSchema",
+    optional annotations "annotations", optional icons "icons", optional meta "_meta", ..extra
 }
 
 /// The JSON Schema of a tool's arguments. Its root has the type `object`.
@@ -447,8 +447,8 @@ impl ToolInputSchema {
 }
 
 codec::object_text! { ToolInputSchema;
-    constant 0 "type" = Str("object"), optional 1 "$schema"(String), optional 2 "properties"(Map<String, JsonObject>),
-    optional 3 "required"(Vec<String>),
+    constant r#type "type" = Str("object"), optional schema "$schema"(String),
+    optional properties "properties"(Map<String, JsonObject>), optional required "required"(Vec<String>),
 }
 
 /// The JSON Schema of a tool's `structuredContent`. Its root has the type `object`.
@@ -512,8 +512,8 @@ impl ToolOutputSchema {
 }
 
 codec::object_text! { ToolOutputSchema;
-    constant 0 "type" = Str("object"), optional 1 "$schema"(String), optional 2 "properties"(Map<String, JsonObject>),
-    optional 3 "required"(Vec<String>),
+    constant r#type "type" = Str("object"), optional schema "$schema"(String),
+    optional properties "properties"(Map<String, JsonObject>), optional required "required"(Vec<String>),
 }
 
 /// Hints about the behavior of a tool.
@@ -587,8 +587,8 @@ impl ToolAnnotations {
 }
 
 codec::object! { ToolAnnotations;
-    optional 0 "title" title, optional 1 "readOnlyHint" read_only_hint, optional 2 "destructiveHint" destructive_hint,
-    optional 3 "idempotentHint" idempotent_hint, optional 4 "openWorldHint" open_world_hint, ..extra
+    optional title "title", optional read_only_hint "readOnlyHint", optional destructive_hint "destructiveHint",
+    optional idempotent_hint "idempotentHint", optional open_world_hint "openWorldHint", ..extra
 }
 
 /// The supported ways to run a tool.
@@ -619,7 +619,7 @@ impl ToolExecution {
 }
 
 codec::object! { ToolExecution;
-    optional 0 "taskSupport" task_support, ..extra
+    optional task_support "taskSupport", ..extra
 }
 
 /// Whether a tool call may, must or must not run as a task.
@@ -676,8 +676,8 @@ impl ToolListChangedNotification {
 }
 
 codec::object! { ToolListChangedNotification;
-    constant 0 "jsonrpc" = Str("2.0"), constant 1 "method" = Str("notifications/tools/list_changed"),
-    optional 2 "params" params, ..extra
+    constant jsonrpc "jsonrpc" = Str("2.0"), constant method "method" = Str("notifications/tools/list_changed"),
+    optional params "params", ..extra
 }
 
 impl crate::Notification for ToolListChangedNotification {

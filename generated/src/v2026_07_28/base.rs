@@ -35,8 +35,8 @@ impl CancelledNotification {
 }
 
 codec::object! { CancelledNotification;
-    constant 0 "jsonrpc" = Str("2.0"), constant 1 "method" = Str("notifications/cancelled"), required 2 "params" params,
-    ..extra
+    constant jsonrpc "jsonrpc" = Str("2.0"), constant method "method" = Str("notifications/cancelled"),
+    required params "params", ..extra
 }
 
 impl crate::Notification for CancelledNotification {
@@ -86,7 +86,7 @@ impl CancelledNotificationParams {
 }
 
 codec::object! { CancelledNotificationParams;
-    required 0 "requestId" request_id, optional 1 "reason" reason, optional 2 "_meta" meta, ..extra
+    required request_id "requestId", optional reason "reason", optional meta "_meta", ..extra
 }
 
 /// Sends a log message to the client while the server processes a request.
@@ -118,8 +118,8 @@ impl LoggingMessageNotification {
 }
 
 codec::object! { LoggingMessageNotification;
-    constant 0 "jsonrpc" = Str("2.0"), constant 1 "method" = Str("notifications/message"), required 2 "params" params,
-    ..extra
+    constant jsonrpc "jsonrpc" = Str("2.0"), constant method "method" = Str("notifications/message"),
+    required params "params", ..extra
 }
 
 impl crate::Notification for LoggingMessageNotification {
@@ -178,7 +178,7 @@ impl LoggingMessageNotificationParams {
 }
 
 codec::object! { LoggingMessageNotificationParams;
-    required 0 "level" level, optional 1 "logger" logger, required 2 "data" data, optional 3 "_meta" meta, ..extra
+    required level "level", optional logger "logger", required data "data", optional meta "_meta", ..extra
 }
 
 /// Reports the progress of a client's request.
@@ -208,8 +208,8 @@ impl ProgressNotification {
 }
 
 codec::object! { ProgressNotification;
-    constant 0 "jsonrpc" = Str("2.0"), constant 1 "method" = Str("notifications/progress"), required 2 "params" params,
-    ..extra
+    constant jsonrpc "jsonrpc" = Str("2.0"), constant method "method" = Str("notifications/progress"),
+    required params "params", ..extra
 }
 
 impl crate::Notification for ProgressNotification {
@@ -277,8 +277,8 @@ impl ProgressNotificationParams {
 }
 
 codec::object! { ProgressNotificationParams;
-    required 0 "progressToken" progress_token, required 1 "progress" progress, optional 2 "total" total,
-    optional 3 "message" message, optional 4 "_meta" meta, ..extra
+    required progress_token "progressToken", required progress "progress", optional total "total",
+    optional message "message", optional meta "_meta", ..extra
 }
 
 codec::serde_impls! {

@@ -105,8 +105,8 @@ impl ClientCapabilities {
 }
 
 codec::object! { ClientCapabilities;
-    optional 0 "experimental" experimental, optional 1 "roots" roots, optional 2 "sampling" sampling,
-    optional 3 "elicitation" elicitation, optional 4 "extensions" extensions, ..extra
+    optional experimental "experimental", optional roots "roots", optional sampling "sampling",
+    optional elicitation "elicitation", optional extensions "extensions", ..extra
 }
 
 /// The elicitation modes that a client supports.
@@ -149,7 +149,7 @@ impl ClientCapabilitiesElicitation {
 }
 
 codec::object! { ClientCapabilitiesElicitation;
-    optional 0 "form" form, optional 1 "url" url, ..extra
+    optional form "form", optional url "url", ..extra
 }
 
 /// The client's support for sampling.
@@ -194,7 +194,7 @@ impl ClientCapabilitiesSampling {
 }
 
 codec::object! { ClientCapabilitiesSampling;
-    optional 0 "context" context, optional 1 "tools" tools, ..extra
+    optional context "context", optional tools "tools", ..extra
 }
 
 /// The name and version of a client or server implementation.
@@ -287,8 +287,8 @@ impl Implementation {
 }
 
 codec::object! { Implementation;
-    required 0 "name" name, optional 1 "title" title, required 2 "version" version,
-    optional 3 "description" description, optional 4 "websiteUrl" website_url, optional 5 "icons" icons, ..extra
+    required name "name", optional title "title", required version "version", optional description "description",
+    optional website_url "websiteUrl", optional icons "icons", ..extra
 }
 
 /// The optional features that a server supports.
@@ -404,9 +404,9 @@ impl ServerCapabilities {
 }
 
 codec::object! { ServerCapabilities;
-    optional 0 "experimental" experimental, optional 1 "logging" logging, optional 2 "completions" completions,
-    optional 3 "prompts" prompts, optional 4 "resources" resources, optional 5 "tools" tools,
-    optional 6 "extensions" extensions, ..extra
+    optional experimental "experimental", optional logging "logging", optional completions "completions",
+    optional prompts "prompts", optional resources "resources", optional tools "tools",
+    optional extensions "extensions", ..extra
 }
 
 /// The server's support for prompts.
@@ -439,7 +439,7 @@ impl ServerCapabilitiesPrompts {
 }
 
 codec::object! { ServerCapabilitiesPrompts;
-    optional 0 "listChanged" list_changed, ..extra
+    optional list_changed "listChanged", ..extra
 }
 
 /// The server's support for resources.
@@ -484,7 +484,7 @@ impl ServerCapabilitiesResources {
 }
 
 codec::object! { ServerCapabilitiesResources;
-    optional 0 "subscribe" subscribe, optional 1 "listChanged" list_changed, ..extra
+    optional subscribe "subscribe", optional list_changed "listChanged", ..extra
 }
 
 /// The server's support for tools.
@@ -517,7 +517,7 @@ impl ServerCapabilitiesTools {
 }
 
 codec::object! { ServerCapabilitiesTools;
-    optional 0 "listChanged" list_changed, ..extra
+    optional list_changed "listChanged", ..extra
 }
 
 codec::serde_impls! {

@@ -12,7 +12,7 @@ use crate::{Extra, Json, Number, codec};
 /// sets them, and clients are free to ignore them.
 ///
 /// Since revision 2024-11-05. Used by [`AudioContent`], [`EmbeddedResource`], [`ImageContent`], [`Resource`],
-/// [`ResourceLink`], [`ResourceTemplate`] and 1 more.
+/// [`ResourceLink`], [`ResourceTemplate`], [`TextContent`].
 /// [Specification](https://modelcontextprotocol.io/specification/2026-07-28/schema#annotations)
 ///
 /// # Example
@@ -35,6 +35,7 @@ use crate::{Extra, Json, Number, codec};
 /// [`Resource`]: super::Resource
 /// [`ResourceLink`]: super::ResourceLink
 /// [`ResourceTemplate`]: super::ResourceTemplate
+/// [`TextContent`]: super::TextContent
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Annotations {
     /// The intended audience: the user, the model, or both. If absent, the audience is not specified.
@@ -78,7 +79,7 @@ impl Annotations {
 }
 
 codec::object! { Annotations;
-    optional 0 "audience" audience, optional 1 "priority" priority, optional 2 "lastModified" last_modified, ..extra
+    optional audience "audience", optional priority "priority", optional last_modified "lastModified", ..extra
 }
 
 /// The importance of an object, from 0 (optional) to 1 (effectively required).
@@ -128,7 +129,7 @@ impl BaseMetadata {
 }
 
 codec::object! { BaseMetadata;
-    required 0 "name" name, optional 1 "title" title, ..extra
+    required name "name", optional title "title", ..extra
 }
 
 /// The members shared by results that a client can cache.
@@ -184,8 +185,8 @@ impl CacheableResult {
 }
 
 codec::object! { CacheableResult;
-    required 0 "ttlMs" ttl_ms, required 1 "cacheScope" cache_scope, required 2 "resultType" result_type,
-    optional 3 "_meta" meta, ..extra
+    required ttl_ms "ttlMs", required cache_scope "cacheScope", required result_type "resultType",
+    optional meta "_meta", ..extra
 }
 
 /// The scope in which a cached copy of a result can be shared.
@@ -193,13 +194,14 @@ codec::object! { CacheableResult;
 /// It controls caching, not access. The server must still protect restricted data.
 ///
 /// Since revision 2026-07-28. Used by [`CacheableResult`], [`DiscoverResult`], [`ListPromptsResult`],
-/// [`ListResourceTemplatesResult`], [`ListResourcesResult`], [`ListToolsResult`] and 1 more.
+/// [`ListResourceTemplatesResult`], [`ListResourcesResult`], [`ListToolsResult`], [`ReadResourceResult`].
 ///
 /// [`DiscoverResult`]: super::DiscoverResult
 /// [`ListPromptsResult`]: super::ListPromptsResult
 /// [`ListResourceTemplatesResult`]: super::ListResourceTemplatesResult
 /// [`ListResourcesResult`]: super::ListResourcesResult
 /// [`ListToolsResult`]: super::ListToolsResult
+/// [`ReadResourceResult`]: super::ReadResourceResult
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum CacheScope {
     /// `"public"`: A copy that can be reused for all users, including by shared proxies. The result contains no
@@ -270,7 +272,7 @@ impl Error {
 }
 
 codec::object! { Error;
-    required 0 "code" code, required 1 "message" message, optional 2 "data" data, ..extra
+    required code "code", required message "message", optional data "data", ..extra
 }
 
 /// An icon for a tool, prompt, resource or implementation in a user interface.
@@ -281,13 +283,14 @@ codec::object! { Error;
 /// SVG images can contain scripts.
 ///
 /// Since revision 2025-11-25. Used by [`Icons`], [`Implementation`], [`Prompt`], [`Resource`], [`ResourceLink`],
-/// [`ResourceTemplate`] and 1 more.
+/// [`ResourceTemplate`], [`Tool`].
 /// [Specification](https://modelcontextprotocol.io/specification/2026-07-28/schema#icon)
 ///
 /// [`Prompt`]: super::Prompt
 /// [`Resource`]: super::Resource
 /// [`ResourceLink`]: super::ResourceLink
 /// [`ResourceTemplate`]: super::ResourceTemplate
+/// [`Tool`]: super::Tool
 #[derive(Clone, Debug, PartialEq)]
 pub struct Icon {
     /// The source of the image: an `https:` or `http:` URL, or a `data:` URI with a base64-encoded image.
@@ -334,7 +337,7 @@ impl Icon {
 }
 
 codec::object! { Icon;
-    required 0 "src" src, optional 1 "mimeType" mime_type, optional 2 "sizes" sizes, optional 3 "theme" theme, ..extra
+    required src "src", optional mime_type "mimeType", optional sizes "sizes", optional theme "theme", ..extra
 }
 
 /// The background that an [`Icon`] is designed for.
@@ -382,7 +385,7 @@ impl Icons {
 }
 
 codec::object! { Icons;
-    optional 0 "icons" icons, ..extra
+    optional icons "icons", ..extra
 }
 
 /// Any JSON array.
@@ -499,7 +502,7 @@ impl Notification {
 }
 
 codec::object! { Notification;
-    required 0 "method" method, optional 1 "params" params, ..extra
+    required method "method", optional params "params", ..extra
 }
 
 /// The metadata of a notification. For custom keys, see [`MetaObject`].
@@ -540,7 +543,7 @@ impl NotificationMetaObject {
 }
 
 codec::object! { NotificationMetaObject;
-    optional 0 "io.modelcontextprotocol/subscriptionId" subscription_id, ..extra
+    optional subscription_id "io.modelcontextprotocol/subscriptionId", ..extra
 }
 
 /// The parameters that any notification can have, which contain only metadata.
@@ -577,7 +580,7 @@ impl NotificationParams {
 }
 
 codec::object! { NotificationParams;
-    optional 0 "_meta" meta, ..extra
+    optional meta "_meta", ..extra
 }
 
 /// The members shared by requests for paginated lists.
@@ -606,7 +609,7 @@ impl PaginatedRequest {
 }
 
 codec::object! { PaginatedRequest;
-    constant 0 "jsonrpc" = Str("2.0"), required 1 "id" id, required 2 "method" method, required 3 "params" params,
+    constant jsonrpc "jsonrpc" = Str("2.0"), required id "id", required method "method", required params "params",
     ..extra
 }
 
@@ -648,7 +651,7 @@ impl PaginatedRequestParams {
 }
 
 codec::object! { PaginatedRequestParams;
-    optional 0 "cursor" cursor, required 1 "_meta" meta, ..extra
+    optional cursor "cursor", required meta "_meta", ..extra
 }
 
 /// The members shared by results that contain a page of a list.
@@ -709,7 +712,7 @@ impl Default for PaginatedResult {
 }
 
 codec::object! { PaginatedResult;
-    optional 0 "nextCursor" next_cursor, required 1 "resultType" result_type, optional 2 "_meta" meta, ..extra
+    optional next_cursor "nextCursor", required result_type "resultType", optional meta "_meta", ..extra
 }
 
 /// A string or integer that matches progress notifications to their request.
@@ -751,7 +754,7 @@ impl Request {
 }
 
 codec::object! { Request;
-    required 0 "method" method, optional 1 "params" params, ..extra
+    required method "method", optional params "params", ..extra
 }
 
 /// A string or integer that matches a response to its request.
@@ -869,10 +872,10 @@ impl RequestMetaObject {
 }
 
 codec::object! { RequestMetaObject;
-    optional 0 "progressToken" progress_token, required 1 "io.modelcontextprotocol/protocolVersion" protocol_version,
-    optional 2 "io.modelcontextprotocol/clientInfo" client_info,
-    required 3 "io.modelcontextprotocol/clientCapabilities" client_capabilities,
-    optional 4 "io.modelcontextprotocol/logLevel" log_level, ..extra
+    optional progress_token "progressToken", required protocol_version "io.modelcontextprotocol/protocolVersion",
+    optional client_info "io.modelcontextprotocol/clientInfo",
+    required client_capabilities "io.modelcontextprotocol/clientCapabilities",
+    optional log_level "io.modelcontextprotocol/logLevel", ..extra
 }
 
 /// The members shared by text and binary resource contents.
@@ -920,7 +923,7 @@ impl ResourceContents {
 }
 
 codec::object! { ResourceContents;
-    required 0 "uri" uri, optional 1 "mimeType" mime_type, optional 2 "_meta" meta, ..extra
+    required uri "uri", optional mime_type "mimeType", optional meta "_meta", ..extra
 }
 
 /// The parameters shared by all requests about a single resource.
@@ -947,7 +950,7 @@ impl ResourceRequestParams {
 }
 
 codec::object! { ResourceRequestParams;
-    required 0 "uri" uri, required 1 "_meta" meta, ..extra
+    required uri "uri", required meta "_meta", ..extra
 }
 
 /// Any result, with the members shared by all results and any additional members.
@@ -1000,7 +1003,7 @@ impl Default for Result {
 }
 
 codec::object! { Result;
-    required 0 "resultType" result_type, optional 1 "_meta" meta, ..extra
+    required result_type "resultType", optional meta "_meta", ..extra
 }
 
 /// The metadata of a result. For custom keys, see [`MetaObject`].
@@ -1040,7 +1043,7 @@ impl ResultMetaObject {
 }
 
 codec::object! { ResultMetaObject;
-    optional 0 "io.modelcontextprotocol/serverInfo" server_info, ..extra
+    optional server_info "io.modelcontextprotocol/serverInfo", ..extra
 }
 
 /// The kind of a result: `complete`, `input_required`, or a value defined by an extension.

@@ -57,8 +57,8 @@ impl AudioContent {
 }
 
 codec::object! { AudioContent;
-    constant 0 "type" = Str("audio"), required 1 "data" data, required 2 "mimeType" mime_type,
-    optional 3 "annotations" annotations, optional 4 "_meta" meta, ..extra
+    constant r#type "type" = Str("audio"), required data "data", required mime_type "mimeType",
+    optional annotations "annotations", optional meta "_meta", ..extra
 }
 
 /// A content block in a prompt message or a tool result.
@@ -112,13 +112,13 @@ pub enum ContentBlock {
 }
 
 codec::union! { ContentBlock blank AudioContent;
-    0 TextContent from(TextContent), 1 ImageContent from(ImageContent), 2 AudioContent from(AudioContent),
-    3 ResourceLink boxed(ResourceLink), 4 EmbeddedResource boxed(EmbeddedResource);
-    [Value(&["type"], &[Str("text")])] => 0,
-    [Value(&["type"], &[Str("image")])] => 1,
-    [Value(&["type"], &[Str("audio")])] => 2,
-    [Value(&["type"], &[Str("resource_link")])] => 3,
-    [Value(&["type"], &[Str("resource")])] => 4,
+    TextContent from(TextContent), ImageContent from(ImageContent), AudioContent from(AudioContent),
+    ResourceLink boxed(ResourceLink), EmbeddedResource boxed(EmbeddedResource);
+    [Value(&["type"], &[Str("text")])] => TextContent,
+    [Value(&["type"], &[Str("image")])] => ImageContent,
+    [Value(&["type"], &[Str("audio")])] => AudioContent,
+    [Value(&["type"], &[Str("resource_link")])] => ResourceLink,
+    [Value(&["type"], &[Str("resource")])] => EmbeddedResource,
 }
 
 /// The contents of a resource, embedded in a prompt message or a tool result.
@@ -164,8 +164,8 @@ impl EmbeddedResource {
 }
 
 codec::object! { EmbeddedResource;
-    constant 0 "type" = Str("resource"), required 1 "resource" resource, optional 2 "annotations" annotations,
-    optional 3 "_meta" meta, ..extra
+    constant r#type "type" = Str("resource"), required resource "resource", optional annotations "annotations",
+    optional meta "_meta", ..extra
 }
 
 /// An image sent to or produced by a language model.
@@ -234,8 +234,8 @@ impl ImageContent {
 }
 
 codec::object! { ImageContent;
-    constant 0 "type" = Str("image"), required 1 "data" data, required 2 "mimeType" mime_type,
-    optional 3 "annotations" annotations, optional 4 "_meta" meta, ..extra
+    constant r#type "type" = Str("image"), required data "data", required mime_type "mimeType",
+    optional annotations "annotations", optional meta "_meta", ..extra
 }
 
 /// A link to a resource of the server, in a prompt message or a tool result.
@@ -341,9 +341,9 @@ impl ResourceLink {
 }
 
 codec::object! { ResourceLink;
-    constant 0 "type" = Str("resource_link"), required 1 "name" name, optional 2 "title" title, required 3 "uri" uri,
-    optional 4 "description" description, optional 5 "mimeType" mime_type, optional 6 "annotations" annotations,
-    optional 7 "size" size, optional 8 "icons" icons, optional 9 "_meta" meta, ..extra
+    constant r#type "type" = Str("resource_link"), required name "name", optional title "title", required uri "uri",
+    optional description "description", optional mime_type "mimeType", optional annotations "annotations",
+    optional size "size", optional icons "icons", optional meta "_meta", ..extra
 }
 
 /// Text sent to or produced by a language model.
@@ -404,8 +404,8 @@ impl TextContent {
 }
 
 codec::object! { TextContent;
-    constant 0 "type" = Str("text"), required 1 "text" text, optional 2 "annotations" annotations,
-    optional 3 "_meta" meta, ..extra
+    constant r#type "type" = Str("text"), required text "text", optional annotations "annotations",
+    optional meta "_meta", ..extra
 }
 
 codec::serde_impls! {

@@ -51,8 +51,8 @@ impl BooleanSchema {
 }
 
 codec::object! { BooleanSchema;
-    constant 0 "type" = Str("boolean"), optional 1 "title" title, optional 2 "description" description,
-    optional 3 "default" default, ..extra
+    constant r#type "type" = Str("boolean"), optional title "title", optional description "description",
+    optional default "default", ..extra
 }
 
 /// Requests input from the user through the client.
@@ -87,7 +87,7 @@ impl ElicitRequest {
 }
 
 codec::object! { ElicitRequest;
-    constant 0 "method" = Str("elicitation/create"), required 1 "params" params, ..extra
+    constant method "method" = Str("elicitation/create"), required params "params", ..extra
 }
 
 impl crate::Request for ElicitRequest {
@@ -163,8 +163,7 @@ impl ElicitRequestFormParams {
 }
 
 codec::object! { ElicitRequestFormParams;
-    required 0 "message" message, required 1 "requestedSchema" requested_schema, flag 2 "mode" mode = Str("form"),
-    ..extra
+    required message "message", required requested_schema "requestedSchema", flag mode "mode" = Str("form"), ..extra
 }
 
 /// The fields of a form, as a JSON Schema of a flat object with one property per field.
@@ -208,8 +207,8 @@ impl ElicitRequestFormParamsRequestedSchema {
 }
 
 codec::object! { ElicitRequestFormParamsRequestedSchema;
-    constant 0 "type" = Str("object"), optional 1 "$schema" schema, required 2 "properties" properties,
-    optional 3 "required" required, ..extra
+    constant r#type "type" = Str("object"), optional schema "$schema", required properties "properties",
+    optional required "required", ..extra
 }
 
 /// A form for the user to fill in, or a URL for the user to visit.
@@ -237,10 +236,10 @@ pub enum ElicitRequestParams {
 }
 
 codec::union! { ElicitRequestParams blank ElicitRequestUrlParams;
-    0 ElicitRequestFormParams from(ElicitRequestFormParams), 1 ElicitRequestUrlParams from(ElicitRequestUrlParams);
-    [Value(&["mode"], &[Str("form")])] => 0,
-    [Value(&["mode"], &[Str("url")])] => 1,
-    [Absent(&["mode"])] => 0,
+    ElicitRequestFormParams from(ElicitRequestFormParams), ElicitRequestUrlParams from(ElicitRequestUrlParams);
+    [Value(&["mode"], &[Str("form")])] => ElicitRequestFormParams,
+    [Value(&["mode"], &[Str("url")])] => ElicitRequestUrlParams,
+    [Absent(&["mode"])] => ElicitRequestFormParams,
 }
 
 /// A web page that the server asks the user to visit.
@@ -278,7 +277,7 @@ impl ElicitRequestUrlParams {
 }
 
 codec::object! { ElicitRequestUrlParams;
-    required 0 "message" message, required 1 "url" url, constant 2 "mode" = Str("url"), ..extra
+    required message "message", required url "url", constant mode "mode" = Str("url"), ..extra
 }
 
 /// The user's response to an elicitation.
@@ -329,7 +328,7 @@ impl ElicitResult {
 }
 
 codec::object! { ElicitResult;
-    required 0 "action" action, optional 1 "content" content, ..extra
+    required action "action", optional content "content", ..extra
 }
 
 /// The user's decision about an elicitation.
@@ -382,12 +381,12 @@ pub enum ElicitResultContentValue {
 }
 
 codec::union! { ElicitResultContentValue blank StringArray;
-    0 StringArray from(Vec<String>), 1 String from(String) from_ref(&str), 2 Number from(Number) from_number(i64),
-    3 Boolean from(bool);
-    [Type(JsonTypes::ARRAY)] => 0,
-    [Type(JsonTypes::STRING)] => 1,
-    [Type(JsonTypes::INTEGER.union(JsonTypes::FRACTION))] => 2,
-    [Type(JsonTypes::BOOLEAN)] => 3,
+    StringArray from(Vec<String>), String from(String) from_ref(&str), Number from(Number) from_number(i64),
+    Boolean from(bool);
+    [Type(JsonTypes::ARRAY)] => StringArray,
+    [Type(JsonTypes::STRING)] => String,
+    [Type(JsonTypes::INTEGER.union(JsonTypes::FRACTION))] => Number,
+    [Type(JsonTypes::BOOLEAN)] => Boolean,
 }
 
 /// A form field with a list of options, for a single or multiple selection, with or without titles.
@@ -423,16 +422,15 @@ pub enum EnumSchema {
 }
 
 codec::union! { EnumSchema blank LegacyTitledEnumSchema;
-    0 UntitledSingleSelectEnumSchema from(UntitledSingleSelectEnumSchema),
-    1 TitledSingleSelectEnumSchema from(TitledSingleSelectEnumSchema),
-    2 UntitledMultiSelectEnumSchema from(UntitledMultiSelectEnumSchema),
-    3 TitledMultiSelectEnumSchema from(TitledMultiSelectEnumSchema),
-    4 LegacyTitledEnumSchema from(LegacyTitledEnumSchema);
-    [Value(&["type"], &[Str("string")]), Present(&["enum"]), Present(&["enumNames"])] => 4,
-    [Value(&["type"], &[Str("string")]), Present(&["enum"])] => 0,
-    [Value(&["type"], &[Str("string")]), Present(&["oneOf"])] => 1,
-    [Value(&["type"], &[Str("array")]), Present(&["items", "enum"])] => 2,
-    [Value(&["type"], &[Str("array")]), Present(&["items", "anyOf"])] => 3,
+    UntitledSingleSelectEnumSchema from(UntitledSingleSelectEnumSchema),
+    TitledSingleSelectEnumSchema from(TitledSingleSelectEnumSchema),
+    UntitledMultiSelectEnumSchema from(UntitledMultiSelectEnumSchema),
+    TitledMultiSelectEnumSchema from(TitledMultiSelectEnumSchema), LegacyTitledEnumSchema from(LegacyTitledEnumSchema);
+    [Value(&["type"], &[Str("string")]), Present(&["enum"]), Present(&["enumNames"])] => LegacyTitledEnumSchema,
+    [Value(&["type"], &[Str("string")]), Present(&["enum"])] => UntitledSingleSelectEnumSchema,
+    [Value(&["type"], &[Str("string")]), Present(&["oneOf"])] => TitledSingleSelectEnumSchema,
+    [Value(&["type"], &[Str("array")]), Present(&["items", "enum"])] => UntitledMultiSelectEnumSchema,
+    [Value(&["type"], &[Str("array")]), Present(&["items", "anyOf"])] => TitledMultiSelectEnumSchema,
 }
 
 /// A form field with a list of titled options from which the user selects one, in the format of 2025-06-18.
@@ -505,8 +503,8 @@ impl LegacyTitledEnumSchema {
 }
 
 codec::object! { LegacyTitledEnumSchema;
-    constant 0 "type" = Str("string"), optional 1 "title" title, optional 2 "description" description,
-    required 3 "enum" r#enum, optional 4 "enumNames" enum_names, optional 5 "default" default, ..extra
+    constant r#type "type" = Str("string"), optional title "title", optional description "description",
+    required r#enum "enum", optional enum_names "enumNames", optional default "default", ..extra
 }
 
 /// A form field with a list of options from which the user can select several.
@@ -529,10 +527,10 @@ pub enum MultiSelectEnumSchema {
 }
 
 codec::union! { MultiSelectEnumSchema blank TitledMultiSelectEnumSchema;
-    0 UntitledMultiSelectEnumSchema from(UntitledMultiSelectEnumSchema),
-    1 TitledMultiSelectEnumSchema from(TitledMultiSelectEnumSchema);
-    [Present(&["items", "enum"])] => 0,
-    [Present(&["items", "anyOf"])] => 1,
+    UntitledMultiSelectEnumSchema from(UntitledMultiSelectEnumSchema),
+    TitledMultiSelectEnumSchema from(TitledMultiSelectEnumSchema);
+    [Present(&["items", "enum"])] => UntitledMultiSelectEnumSchema,
+    [Present(&["items", "anyOf"])] => TitledMultiSelectEnumSchema,
 }
 
 /// A form field for a number.
@@ -609,8 +607,8 @@ impl NumberSchema {
 }
 
 codec::object! { NumberSchema;
-    required 0 "type" r#type, optional 1 "title" title, optional 2 "description" description,
-    optional 3 "minimum" minimum, optional 4 "maximum" maximum, optional 5 "default" default, ..extra
+    required r#type "type", optional title "title", optional description "description", optional minimum "minimum",
+    optional maximum "maximum", optional default "default", ..extra
 }
 
 /// The kind of number that a form field accepts.
@@ -671,20 +669,19 @@ pub enum PrimitiveSchemaDefinition {
 }
 
 codec::union! { PrimitiveSchemaDefinition blank BooleanSchema;
-    0 StringSchema from(StringSchema), 1 NumberSchema from(NumberSchema), 2 BooleanSchema from(BooleanSchema),
-    3 UntitledSingleSelectEnumSchema from(UntitledSingleSelectEnumSchema),
-    4 TitledSingleSelectEnumSchema from(TitledSingleSelectEnumSchema),
-    5 UntitledMultiSelectEnumSchema from(UntitledMultiSelectEnumSchema),
-    6 TitledMultiSelectEnumSchema from(TitledMultiSelectEnumSchema),
-    7 LegacyTitledEnumSchema from(LegacyTitledEnumSchema);
-    [Value(&["type"], &[Str("string")]), Present(&["enum"]), Present(&["enumNames"])] => 7,
-    [Value(&["type"], &[Str("string")]), Present(&["enum"])] => 3,
-    [Value(&["type"], &[Str("string")]), Present(&["oneOf"])] => 4,
-    [Value(&["type"], &[Str("string")])] => 0,
-    [Value(&["type"], &[Str("integer"), Str("number")])] => 1,
-    [Value(&["type"], &[Str("boolean")])] => 2,
-    [Value(&["type"], &[Str("array")]), Present(&["items", "enum"])] => 5,
-    [Value(&["type"], &[Str("array")]), Present(&["items", "anyOf"])] => 6,
+    StringSchema from(StringSchema), NumberSchema from(NumberSchema), BooleanSchema from(BooleanSchema),
+    UntitledSingleSelectEnumSchema from(UntitledSingleSelectEnumSchema),
+    TitledSingleSelectEnumSchema from(TitledSingleSelectEnumSchema),
+    UntitledMultiSelectEnumSchema from(UntitledMultiSelectEnumSchema),
+    TitledMultiSelectEnumSchema from(TitledMultiSelectEnumSchema), LegacyTitledEnumSchema from(LegacyTitledEnumSchema);
+    [Value(&["type"], &[Str("string")]), Present(&["enum"]), Present(&["enumNames"])] => LegacyTitledEnumSchema,
+    [Value(&["type"], &[Str("string")]), Present(&["enum"])] => UntitledSingleSelectEnumSchema,
+    [Value(&["type"], &[Str("string")]), Present(&["oneOf"])] => TitledSingleSelectEnumSchema,
+    [Value(&["type"], &[Str("string")])] => StringSchema,
+    [Value(&["type"], &[Str("integer"), Str("number")])] => NumberSchema,
+    [Value(&["type"], &[Str("boolean")])] => BooleanSchema,
+    [Value(&["type"], &[Str("array")]), Present(&["items", "enum"])] => UntitledMultiSelectEnumSchema,
+    [Value(&["type"], &[Str("array")]), Present(&["items", "anyOf"])] => TitledMultiSelectEnumSchema,
 }
 
 /// A form field with a list of options from which the user selects one.
@@ -706,10 +703,10 @@ pub enum SingleSelectEnumSchema {
 }
 
 codec::union! { SingleSelectEnumSchema blank TitledSingleSelectEnumSchema;
-    0 UntitledSingleSelectEnumSchema from(UntitledSingleSelectEnumSchema),
-    1 TitledSingleSelectEnumSchema from(TitledSingleSelectEnumSchema);
-    [Present(&["enum"])] => 0,
-    [Present(&["oneOf"])] => 1,
+    UntitledSingleSelectEnumSchema from(UntitledSingleSelectEnumSchema),
+    TitledSingleSelectEnumSchema from(TitledSingleSelectEnumSchema);
+    [Present(&["enum"])] => UntitledSingleSelectEnumSchema,
+    [Present(&["oneOf"])] => TitledSingleSelectEnumSchema,
 }
 
 /// A form field for text.
@@ -785,9 +782,9 @@ impl StringSchema {
 }
 
 codec::object! { StringSchema;
-    constant 0 "type" = Str("string"), optional 1 "title" title, optional 2 "description" description,
-    optional 3 "minLength" min_length, optional 4 "maxLength" max_length, optional 5 "format" format,
-    optional 6 "default" default, ..extra
+    constant r#type "type" = Str("string"), optional title "title", optional description "description",
+    optional min_length "minLength", optional max_length "maxLength", optional format "format",
+    optional default "default", ..extra
 }
 
 /// The format of the text in a form field, as a JSON Schema `format`.
@@ -884,9 +881,9 @@ impl TitledMultiSelectEnumSchema {
 }
 
 codec::object! { TitledMultiSelectEnumSchema;
-    constant 0 "type" = Str("array"), optional 1 "title" title, optional 2 "description" description,
-    optional 3 "minItems" min_items, optional 4 "maxItems" max_items, required 5 "items" items,
-    optional 6 "default" default, ..extra
+    constant r#type "type" = Str("array"), optional title "title", optional description "description",
+    optional min_items "minItems", optional max_items "maxItems", required items "items", optional default "default",
+    ..extra
 }
 
 /// The options of a [`TitledMultiSelectEnumSchema`].
@@ -909,7 +906,7 @@ impl TitledMultiSelectEnumSchemaItems {
 }
 
 codec::object! { TitledMultiSelectEnumSchemaItems;
-    required 0 "anyOf" any_of, ..extra
+    required any_of "anyOf", ..extra
 }
 
 /// An option of a [`TitledMultiSelectEnumSchema`].
@@ -934,7 +931,7 @@ impl TitledMultiSelectEnumSchemaItemsAnyOfItem {
 }
 
 codec::object! { TitledMultiSelectEnumSchemaItemsAnyOfItem;
-    required 0 "const" r#const, required 1 "title" title, ..extra
+    required r#const "const", required title "title", ..extra
 }
 
 /// A form field with a list of titled options from which the user selects one.
@@ -986,8 +983,8 @@ impl TitledSingleSelectEnumSchema {
 }
 
 codec::object! { TitledSingleSelectEnumSchema;
-    constant 0 "type" = Str("string"), optional 1 "title" title, optional 2 "description" description,
-    required 3 "oneOf" one_of, optional 4 "default" default, ..extra
+    constant r#type "type" = Str("string"), optional title "title", optional description "description",
+    required one_of "oneOf", optional default "default", ..extra
 }
 
 /// An option of a [`TitledSingleSelectEnumSchema`].
@@ -1012,7 +1009,7 @@ impl TitledSingleSelectEnumSchemaOneOfItem {
 }
 
 codec::object! { TitledSingleSelectEnumSchemaOneOfItem;
-    required 0 "const" r#const, required 1 "title" title, ..extra
+    required r#const "const", required title "title", ..extra
 }
 
 /// A form field with a list of untitled options from which the user can select several.
@@ -1092,9 +1089,9 @@ impl UntitledMultiSelectEnumSchema {
 }
 
 codec::object! { UntitledMultiSelectEnumSchema;
-    constant 0 "type" = Str("array"), optional 1 "title" title, optional 2 "description" description,
-    optional 3 "minItems" min_items, optional 4 "maxItems" max_items, required 5 "items" items,
-    optional 6 "default" default, ..extra
+    constant r#type "type" = Str("array"), optional title "title", optional description "description",
+    optional min_items "minItems", optional max_items "maxItems", required items "items", optional default "default",
+    ..extra
 }
 
 /// The options of an [`UntitledMultiSelectEnumSchema`].
@@ -1117,7 +1114,7 @@ impl UntitledMultiSelectEnumSchemaItems {
 }
 
 codec::object! { UntitledMultiSelectEnumSchemaItems;
-    constant 0 "type" = Str("string"), required 1 "enum" r#enum, ..extra
+    constant r#type "type" = Str("string"), required r#enum "enum", ..extra
 }
 
 /// A form field with a list of untitled options from which the user selects one.
@@ -1171,8 +1168,8 @@ impl UntitledSingleSelectEnumSchema {
 }
 
 codec::object! { UntitledSingleSelectEnumSchema;
-    constant 0 "type" = Str("string"), optional 1 "title" title, optional 2 "description" description,
-    required 3 "enum" r#enum, optional 4 "default" default, ..extra
+    constant r#type "type" = Str("string"), optional title "title", optional description "description",
+    required r#enum "enum", optional default "default", ..extra
 }
 
 codec::serde_impls! {

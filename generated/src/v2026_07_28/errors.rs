@@ -40,7 +40,7 @@ impl HeaderMismatchError {
 }
 
 codec::object! { HeaderMismatchError;
-    constant 0 "jsonrpc" = Str("2.0"), optional 1 "id" id, required 2 "error" error, ..extra
+    constant jsonrpc "jsonrpc" = Str("2.0"), optional id "id", required error "error", ..extra
 }
 
 /// The error object of a [`HeaderMismatchError`].
@@ -72,7 +72,7 @@ impl HeaderMismatchErrorError {
 }
 
 codec::object! { HeaderMismatchErrorError;
-    required 0 "message" message, optional 1 "data" data, constant 2 "code" = Integer(-32020), ..extra
+    required message "message", optional data "data", constant code "code" = Integer(-32020), ..extra
 }
 
 /// The error for an internal failure of the receiver.
@@ -105,7 +105,7 @@ impl InternalError {
 }
 
 codec::object! { InternalError;
-    required 0 "message" message, optional 1 "data" data, constant 2 "code" = Integer(-32603), ..extra
+    required message "message", optional data "data", constant code "code" = Integer(-32603), ..extra
 }
 
 /// The error for invalid method parameters.
@@ -141,7 +141,7 @@ impl InvalidParamsError {
 }
 
 codec::object! { InvalidParamsError;
-    required 0 "message" message, optional 1 "data" data, constant 2 "code" = Integer(-32602), ..extra
+    required message "message", optional data "data", constant code "code" = Integer(-32602), ..extra
 }
 
 /// The error for JSON that is not a valid JSON-RPC request, for example because `method` is missing.
@@ -174,7 +174,7 @@ impl InvalidRequestError {
 }
 
 codec::object! { InvalidRequestError;
-    required 0 "message" message, optional 1 "data" data, constant 2 "code" = Integer(-32600), ..extra
+    required message "message", optional data "data", constant code "code" = Integer(-32600), ..extra
 }
 
 /// The error for a method that the receiver does not support.
@@ -210,7 +210,7 @@ impl MethodNotFoundError {
 }
 
 codec::object! { MethodNotFoundError;
-    required 0 "message" message, optional 1 "data" data, constant 2 "code" = Integer(-32601), ..extra
+    required message "message", optional data "data", constant code "code" = Integer(-32601), ..extra
 }
 
 /// The error response to a request that requires capabilities that the client has not declared.
@@ -245,7 +245,7 @@ impl MissingRequiredClientCapabilityError {
 }
 
 codec::object! { MissingRequiredClientCapabilityError;
-    constant 0 "jsonrpc" = Str("2.0"), optional 1 "id" id, required 2 "error" error, ..extra
+    constant jsonrpc "jsonrpc" = Str("2.0"), optional id "id", required error "error", ..extra
 }
 
 /// The error object of a [`MissingRequiredClientCapabilityError`].
@@ -270,7 +270,7 @@ impl MissingRequiredClientCapabilityErrorError {
 }
 
 codec::object! { MissingRequiredClientCapabilityErrorError;
-    required 0 "message" message, required 1 "data" data, constant 2 "code" = Integer(-32021), ..extra
+    required message "message", required data "data", constant code "code" = Integer(-32021), ..extra
 }
 
 /// The details of a [`MissingRequiredClientCapabilityError`].
@@ -293,7 +293,7 @@ impl MissingRequiredClientCapabilityErrorErrorData {
 }
 
 codec::object! { MissingRequiredClientCapabilityErrorErrorData;
-    required 0 "requiredCapabilities" required_capabilities, ..extra
+    required required_capabilities "requiredCapabilities", ..extra
 }
 
 /// The error for a message that is not valid JSON.
@@ -326,7 +326,7 @@ impl ParseError {
 }
 
 codec::object! { ParseError;
-    required 0 "message" message, optional 1 "data" data, constant 2 "code" = Integer(-32700), ..extra
+    required message "message", optional data "data", constant code "code" = Integer(-32700), ..extra
 }
 
 /// The error response to a request with a protocol version that the server does not support.
@@ -362,7 +362,7 @@ impl UnsupportedProtocolVersionError {
 }
 
 codec::object! { UnsupportedProtocolVersionError;
-    constant 0 "jsonrpc" = Str("2.0"), optional 1 "id" id, required 2 "error" error, ..extra
+    constant jsonrpc "jsonrpc" = Str("2.0"), optional id "id", required error "error", ..extra
 }
 
 /// The error object of an [`UnsupportedProtocolVersionError`].
@@ -387,7 +387,7 @@ impl UnsupportedProtocolVersionErrorError {
 }
 
 codec::object! { UnsupportedProtocolVersionErrorError;
-    required 0 "message" message, required 1 "data" data, constant 2 "code" = Integer(-32022), ..extra
+    required message "message", required data "data", constant code "code" = Integer(-32022), ..extra
 }
 
 /// The details of an [`UnsupportedProtocolVersionError`].
@@ -412,7 +412,7 @@ impl UnsupportedProtocolVersionErrorErrorData {
 }
 
 codec::object! { UnsupportedProtocolVersionErrorErrorData;
-    required 0 "supported" supported, required 1 "requested" requested, ..extra
+    required supported "supported", required requested "requested", ..extra
 }
 
 codec::serde_impls! {

@@ -34,11 +34,11 @@ pub enum InputRequest {
 }
 
 codec::union! { InputRequest blank ListRootsRequest;
-    0 CreateMessageRequest boxed(CreateMessageRequest), 1 ListRootsRequest from(ListRootsRequest),
-    2 ElicitRequest from(ElicitRequest);
-    [Value(&["method"], &[Str("sampling/createMessage")])] => 0,
-    [Value(&["method"], &[Str("roots/list")])] => 1,
-    [Value(&["method"], &[Str("elicitation/create")])] => 2,
+    CreateMessageRequest boxed(CreateMessageRequest), ListRootsRequest from(ListRootsRequest),
+    ElicitRequest from(ElicitRequest);
+    [Value(&["method"], &[Str("sampling/createMessage")])] => CreateMessageRequest,
+    [Value(&["method"], &[Str("roots/list")])] => ListRootsRequest,
+    [Value(&["method"], &[Str("elicitation/create")])] => ElicitRequest,
 }
 
 /// The input that a server needs from the client before it can complete a request.
@@ -126,8 +126,8 @@ impl InputRequiredResult {
 }
 
 codec::object! { InputRequiredResult;
-    optional 0 "inputRequests" input_requests, optional 1 "requestState" request_state,
-    constant 2 "resultType" = Str("input_required"), optional 3 "_meta" meta, ..extra
+    optional input_requests "inputRequests", optional request_state "requestState",
+    constant result_type "resultType" = Str("input_required"), optional meta "_meta", ..extra
 }
 
 /// The response to an [`InputRequest`].
@@ -151,11 +151,11 @@ pub enum InputResponse {
 }
 
 codec::union! { InputResponse blank ListRootsResult;
-    0 CreateMessageResult boxed(CreateMessageResult), 1 ListRootsResult from(ListRootsResult),
-    2 ElicitResult from(ElicitResult);
-    [Present(&["model"])] => 0,
-    [Present(&["roots"])] => 1,
-    [Present(&["action"])] => 2,
+    CreateMessageResult boxed(CreateMessageResult), ListRootsResult from(ListRootsResult),
+    ElicitResult from(ElicitResult);
+    [Present(&["model"])] => CreateMessageResult,
+    [Present(&["roots"])] => ListRootsResult,
+    [Present(&["action"])] => ElicitResult,
 }
 
 /// The parameters shared by requests that can have an [`InputRequiredResult`].
@@ -200,8 +200,7 @@ impl InputResponseRequestParams {
 }
 
 codec::object! { InputResponseRequestParams;
-    optional 0 "inputResponses" input_responses, optional 1 "requestState" request_state, required 2 "_meta" meta,
-    ..extra
+    optional input_responses "inputResponses", optional request_state "requestState", required meta "_meta", ..extra
 }
 
 /// The client's responses to a server's [`InputRequests`], under the same keys.

@@ -43,7 +43,7 @@ pub enum ClientNotification {
 }
 
 codec::message_set! { ClientNotification blank Cancelled;
-    0 "notifications/cancelled" Cancelled from(CancelledNotification),
+    "notifications/cancelled" Cancelled from(CancelledNotification),
 }
 
 /// Any request that a client sends.
@@ -88,13 +88,13 @@ pub enum ClientRequest {
 }
 
 codec::message_set! { ClientRequest blank Discover;
-    0 "server/discover" Discover boxed(DiscoverRequest), 1 "resources/list" ListResources boxed(ListResourcesRequest),
-    2 "resources/templates/list" ListResourceTemplates boxed(ListResourceTemplatesRequest),
-    3 "resources/read" ReadResource boxed(ReadResourceRequest),
-    4 "subscriptions/listen" SubscriptionsListen boxed(SubscriptionsListenRequest),
-    5 "prompts/list" ListPrompts boxed(ListPromptsRequest), 6 "prompts/get" GetPrompt boxed(GetPromptRequest),
-    7 "tools/list" ListTools boxed(ListToolsRequest), 8 "tools/call" CallTool boxed(CallToolRequest),
-    9 "completion/complete" Complete boxed(CompleteRequest),
+    "server/discover" Discover boxed(DiscoverRequest), "resources/list" ListResources boxed(ListResourcesRequest),
+    "resources/templates/list" ListResourceTemplates boxed(ListResourceTemplatesRequest),
+    "resources/read" ReadResource boxed(ReadResourceRequest),
+    "subscriptions/listen" SubscriptionsListen boxed(SubscriptionsListenRequest),
+    "prompts/list" ListPrompts boxed(ListPromptsRequest), "prompts/get" GetPrompt boxed(GetPromptRequest),
+    "tools/list" ListTools boxed(ListToolsRequest), "tools/call" CallTool boxed(CallToolRequest),
+    "completion/complete" Complete boxed(CompleteRequest),
 }
 
 /// Any result that a client sends in response to a request.
@@ -150,14 +150,14 @@ pub enum ServerNotification {
 }
 
 codec::message_set! { ServerNotification blank PromptListChanged;
-    0 "notifications/cancelled" Cancelled from(CancelledNotification),
-    1 "notifications/progress" Progress from(ProgressNotification),
-    2 "notifications/resources/list_changed" ResourceListChanged from(ResourceListChangedNotification),
-    3 "notifications/subscriptions/acknowledged" SubscriptionsAcknowledged from(SubscriptionsAcknowledgedNotification),
-    4 "notifications/resources/updated" ResourceUpdated from(ResourceUpdatedNotification),
-    5 "notifications/prompts/list_changed" PromptListChanged from(PromptListChangedNotification),
-    6 "notifications/tools/list_changed" ToolListChanged from(ToolListChangedNotification),
-    7 "notifications/message" LoggingMessage from(LoggingMessageNotification),
+    "notifications/cancelled" Cancelled from(CancelledNotification),
+    "notifications/progress" Progress from(ProgressNotification),
+    "notifications/resources/list_changed" ResourceListChanged from(ResourceListChangedNotification),
+    "notifications/subscriptions/acknowledged" SubscriptionsAcknowledged from(SubscriptionsAcknowledgedNotification),
+    "notifications/resources/updated" ResourceUpdated from(ResourceUpdatedNotification),
+    "notifications/prompts/list_changed" PromptListChanged from(PromptListChangedNotification),
+    "notifications/tools/list_changed" ToolListChanged from(ToolListChangedNotification),
+    "notifications/message" LoggingMessage from(LoggingMessageNotification),
 }
 
 /// Any result that a server sends in response to a request.

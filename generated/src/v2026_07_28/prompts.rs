@@ -41,8 +41,8 @@ impl GetPromptRequest {
 }
 
 codec::object! { GetPromptRequest;
-    constant 0 "jsonrpc" = Str("2.0"), required 1 "id" id, constant 2 "method" = Str("prompts/get"),
-    required 3 "params" params, ..extra
+    constant jsonrpc "jsonrpc" = Str("2.0"), required id "id", constant method "method" = Str("prompts/get"),
+    required params "params", ..extra
 }
 
 impl crate::Request for GetPromptRequest {
@@ -114,8 +114,8 @@ impl GetPromptRequestParams {
 }
 
 codec::object! { GetPromptRequestParams;
-    required 0 "name" name, optional 1 "arguments" arguments, optional 2 "inputResponses" input_responses,
-    optional 3 "requestState" request_state, required 4 "_meta" meta, ..extra
+    required name "name", optional arguments "arguments", optional input_responses "inputResponses",
+    optional request_state "requestState", required meta "_meta", ..extra
 }
 
 /// The messages of a prompt, with the arguments filled in.
@@ -193,8 +193,8 @@ impl GetPromptResult {
 }
 
 codec::object! { GetPromptResult;
-    optional 0 "description" description, required 1 "messages" messages, required 2 "resultType" result_type,
-    optional 3 "_meta" meta, ..extra
+    optional description "description", required messages "messages", required result_type "resultType",
+    optional meta "_meta", ..extra
 }
 
 /// A complete response with a [`GetPromptResult`].
@@ -221,7 +221,7 @@ impl GetPromptResultResponse {
 }
 
 codec::object! { GetPromptResultResponse;
-    constant 0 "jsonrpc" = Str("2.0"), required 1 "id" id, required 2 "result" result, ..extra
+    constant jsonrpc "jsonrpc" = Str("2.0"), required id "id", required result "result", ..extra
 }
 
 /// The prompt, or a request for further input.
@@ -243,9 +243,9 @@ pub enum InputRequiredOrGetPromptResult {
 }
 
 codec::boxed_union! { InputRequiredOrGetPromptResult blank InputRequiredResult;
-    0 InputRequiredResult boxed(InputRequiredResult), 1 GetPromptResult boxed(GetPromptResult);
-    [Value(&["resultType"], &[Str("input_required")])] => 0,
-    [] => 1,
+    InputRequiredResult boxed(InputRequiredResult), GetPromptResult boxed(GetPromptResult);
+    [Value(&["resultType"], &[Str("input_required")])] => InputRequiredResult,
+    [] => GetPromptResult,
 }
 
 /// Lists the prompts that the server offers to the caller.
@@ -279,8 +279,8 @@ impl ListPromptsRequest {
 }
 
 codec::object! { ListPromptsRequest;
-    constant 0 "jsonrpc" = Str("2.0"), required 1 "id" id, constant 2 "method" = Str("prompts/list"),
-    required 3 "params" params, ..extra
+    constant jsonrpc "jsonrpc" = Str("2.0"), required id "id", constant method "method" = Str("prompts/list"),
+    required params "params", ..extra
 }
 
 impl crate::Request for ListPromptsRequest {
@@ -359,8 +359,8 @@ impl ListPromptsResult {
 }
 
 codec::object! { ListPromptsResult;
-    required 0 "prompts" prompts, optional 1 "nextCursor" next_cursor, required 2 "ttlMs" ttl_ms,
-    required 3 "cacheScope" cache_scope, required 4 "resultType" result_type, optional 5 "_meta" meta, ..extra
+    required prompts "prompts", optional next_cursor "nextCursor", required ttl_ms "ttlMs",
+    required cache_scope "cacheScope", required result_type "resultType", optional meta "_meta", ..extra
 }
 
 /// A complete response with a [`ListPromptsResult`].
@@ -387,7 +387,7 @@ impl ListPromptsResultResponse {
 }
 
 codec::object! { ListPromptsResultResponse;
-    constant 0 "jsonrpc" = Str("2.0"), required 1 "id" id, required 2 "result" result, ..extra
+    constant jsonrpc "jsonrpc" = Str("2.0"), required id "id", required result "result", ..extra
 }
 
 /// A template of messages for a model, offered by a server and chosen by a user.
@@ -485,8 +485,8 @@ impl Prompt {
 }
 
 codec::object! { Prompt;
-    required 0 "name" name, optional 1 "title" title, optional 2 "description" description,
-    optional 3 "arguments" arguments, optional 4 "icons" icons, optional 5 "_meta" meta, ..extra
+    required name "name", optional title "title", optional description "description", optional arguments "arguments",
+    optional icons "icons", optional meta "_meta", ..extra
 }
 
 /// A string argument of a [`Prompt`].
@@ -540,8 +540,8 @@ impl PromptArgument {
 }
 
 codec::object! { PromptArgument;
-    required 0 "name" name, optional 1 "title" title, optional 2 "description" description,
-    optional 3 "required" required, ..extra
+    required name "name", optional title "title", optional description "description", optional required "required",
+    ..extra
 }
 
 /// Notifies the client that the list of prompts has changed and that cached pages are stale.
@@ -578,8 +578,8 @@ impl PromptListChangedNotification {
 }
 
 codec::object! { PromptListChangedNotification;
-    constant 0 "jsonrpc" = Str("2.0"), constant 1 "method" = Str("notifications/prompts/list_changed"),
-    optional 2 "params" params, ..extra
+    constant jsonrpc "jsonrpc" = Str("2.0"), constant method "method" = Str("notifications/prompts/list_changed"),
+    optional params "params", ..extra
 }
 
 impl crate::Notification for PromptListChangedNotification {
@@ -631,7 +631,7 @@ impl PromptMessage {
 }
 
 codec::object! { PromptMessage;
-    required 0 "role" role, required 1 "content" content, ..extra
+    required role "role", required content "content", ..extra
 }
 
 codec::serde_impls! {

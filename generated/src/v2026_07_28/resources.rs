@@ -52,7 +52,7 @@ impl BlobResourceContents {
 }
 
 codec::object! { BlobResourceContents;
-    required 0 "uri" uri, optional 1 "mimeType" mime_type, required 2 "blob" blob, optional 3 "_meta" meta, ..extra
+    required uri "uri", optional mime_type "mimeType", required blob "blob", optional meta "_meta", ..extra
 }
 
 /// The text or binary contents of a resource or of a part of one.
@@ -74,9 +74,9 @@ pub enum TextOrBlobResourceContents {
 }
 
 codec::union! { TextOrBlobResourceContents blank BlobResourceContents;
-    0 TextResourceContents from(TextResourceContents), 1 BlobResourceContents from(BlobResourceContents);
-    [Present(&["text"])] => 0,
-    [Present(&["blob"])] => 1,
+    TextResourceContents from(TextResourceContents), BlobResourceContents from(BlobResourceContents);
+    [Present(&["text"])] => TextResourceContents,
+    [Present(&["blob"])] => BlobResourceContents,
 }
 
 /// Lists the resource templates of the server.
@@ -109,8 +109,8 @@ impl ListResourceTemplatesRequest {
 }
 
 codec::object! { ListResourceTemplatesRequest;
-    constant 0 "jsonrpc" = Str("2.0"), required 1 "id" id, constant 2 "method" = Str("resources/templates/list"),
-    required 3 "params" params, ..extra
+    constant jsonrpc "jsonrpc" = Str("2.0"), required id "id",
+    constant method "method" = Str("resources/templates/list"), required params "params", ..extra
 }
 
 impl crate::Request for ListResourceTemplatesRequest {
@@ -191,8 +191,8 @@ impl ListResourceTemplatesResult {
 }
 
 codec::object! { ListResourceTemplatesResult;
-    required 0 "resourceTemplates" resource_templates, optional 1 "nextCursor" next_cursor, required 2 "ttlMs" ttl_ms,
-    required 3 "cacheScope" cache_scope, required 4 "resultType" result_type, optional 5 "_meta" meta, ..extra
+    required resource_templates "resourceTemplates", optional next_cursor "nextCursor", required ttl_ms "ttlMs",
+    required cache_scope "cacheScope", required result_type "resultType", optional meta "_meta", ..extra
 }
 
 /// A complete response with a [`ListResourceTemplatesResult`].
@@ -219,7 +219,7 @@ impl ListResourceTemplatesResultResponse {
 }
 
 codec::object! { ListResourceTemplatesResultResponse;
-    constant 0 "jsonrpc" = Str("2.0"), required 1 "id" id, required 2 "result" result, ..extra
+    constant jsonrpc "jsonrpc" = Str("2.0"), required id "id", required result "result", ..extra
 }
 
 /// Lists the resources that the server offers to the caller.
@@ -253,8 +253,8 @@ impl ListResourcesRequest {
 }
 
 codec::object! { ListResourcesRequest;
-    constant 0 "jsonrpc" = Str("2.0"), required 1 "id" id, constant 2 "method" = Str("resources/list"),
-    required 3 "params" params, ..extra
+    constant jsonrpc "jsonrpc" = Str("2.0"), required id "id", constant method "method" = Str("resources/list"),
+    required params "params", ..extra
 }
 
 impl crate::Request for ListResourcesRequest {
@@ -333,8 +333,8 @@ impl ListResourcesResult {
 }
 
 codec::object! { ListResourcesResult;
-    required 0 "resources" resources, optional 1 "nextCursor" next_cursor, required 2 "ttlMs" ttl_ms,
-    required 3 "cacheScope" cache_scope, required 4 "resultType" result_type, optional 5 "_meta" meta, ..extra
+    required resources "resources", optional next_cursor "nextCursor", required ttl_ms "ttlMs",
+    required cache_scope "cacheScope", required result_type "resultType", optional meta "_meta", ..extra
 }
 
 /// A complete response with a [`ListResourcesResult`].
@@ -361,7 +361,7 @@ impl ListResourcesResultResponse {
 }
 
 codec::object! { ListResourcesResultResponse;
-    constant 0 "jsonrpc" = Str("2.0"), required 1 "id" id, required 2 "result" result, ..extra
+    constant jsonrpc "jsonrpc" = Str("2.0"), required id "id", required result "result", ..extra
 }
 
 /// Reads a resource by its URI.
@@ -396,8 +396,8 @@ impl ReadResourceRequest {
 }
 
 codec::object! { ReadResourceRequest;
-    constant 0 "jsonrpc" = Str("2.0"), required 1 "id" id, constant 2 "method" = Str("resources/read"),
-    required 3 "params" params, ..extra
+    constant jsonrpc "jsonrpc" = Str("2.0"), required id "id", constant method "method" = Str("resources/read"),
+    required params "params", ..extra
 }
 
 impl crate::Request for ReadResourceRequest {
@@ -460,8 +460,8 @@ impl ReadResourceRequestParams {
 }
 
 codec::object! { ReadResourceRequestParams;
-    required 0 "uri" uri, optional 1 "inputResponses" input_responses, optional 2 "requestState" request_state,
-    required 3 "_meta" meta, ..extra
+    required uri "uri", optional input_responses "inputResponses", optional request_state "requestState",
+    required meta "_meta", ..extra
 }
 
 /// The contents of a resource.
@@ -545,8 +545,8 @@ impl ReadResourceResult {
 }
 
 codec::object! { ReadResourceResult;
-    required 0 "contents" contents, required 1 "ttlMs" ttl_ms, required 2 "cacheScope" cache_scope,
-    required 3 "resultType" result_type, optional 4 "_meta" meta, ..extra
+    required contents "contents", required ttl_ms "ttlMs", required cache_scope "cacheScope",
+    required result_type "resultType", optional meta "_meta", ..extra
 }
 
 /// A complete response with a [`ReadResourceResult`].
@@ -573,7 +573,7 @@ impl ReadResourceResultResponse {
 }
 
 codec::object! { ReadResourceResultResponse;
-    constant 0 "jsonrpc" = Str("2.0"), required 1 "id" id, required 2 "result" result, ..extra
+    constant jsonrpc "jsonrpc" = Str("2.0"), required id "id", required result "result", ..extra
 }
 
 /// The contents of a resource, or a request for further input.
@@ -598,9 +598,9 @@ pub enum InputRequiredOrReadResourceResult {
 }
 
 codec::boxed_union! { InputRequiredOrReadResourceResult blank InputRequiredResult;
-    0 InputRequiredResult boxed(InputRequiredResult), 1 ReadResourceResult boxed(ReadResourceResult);
-    [Value(&["resultType"], &[Str("input_required")])] => 0,
-    [] => 1,
+    InputRequiredResult boxed(InputRequiredResult), ReadResourceResult boxed(ReadResourceResult);
+    [Value(&["resultType"], &[Str("input_required")])] => InputRequiredResult,
+    [] => ReadResourceResult,
 }
 
 /// A resource that the server can read, such as a file, a database schema or application data.
@@ -721,9 +721,9 @@ impl Resource {
 }
 
 codec::object! { Resource;
-    required 0 "name" name, optional 1 "title" title, required 2 "uri" uri, optional 3 "description" description,
-    optional 4 "mimeType" mime_type, optional 5 "annotations" annotations, optional 6 "size" size,
-    optional 7 "icons" icons, optional 8 "_meta" meta, ..extra
+    required name "name", optional title "title", required uri "uri", optional description "description",
+    optional mime_type "mimeType", optional annotations "annotations", optional size "size", optional icons "icons",
+    optional meta "_meta", ..extra
 }
 
 /// Notifies the client that the list of resources has changed and that cached pages are stale.
@@ -760,8 +760,8 @@ impl ResourceListChangedNotification {
 }
 
 codec::object! { ResourceListChangedNotification;
-    constant 0 "jsonrpc" = Str("2.0"), constant 1 "method" = Str("notifications/resources/list_changed"),
-    optional 2 "params" params, ..extra
+    constant jsonrpc "jsonrpc" = Str("2.0"), constant method "method" = Str("notifications/resources/list_changed"),
+    optional params "params", ..extra
 }
 
 impl crate::Notification for ResourceListChangedNotification {
@@ -874,9 +874,9 @@ impl ResourceTemplate {
 }
 
 codec::object! { ResourceTemplate;
-    required 0 "name" name, optional 1 "title" title, required 2 "uriTemplate" uri_template,
-    optional 3 "description" description, optional 4 "mimeType" mime_type, optional 5 "annotations" annotations,
-    optional 6 "icons" icons, optional 7 "_meta" meta, ..extra
+    required name "name", optional title "title", required uri_template "uriTemplate",
+    optional description "description", optional mime_type "mimeType", optional annotations "annotations",
+    optional icons "icons", optional meta "_meta", ..extra
 }
 
 /// Notifies the client that a resource has changed, so that the client can read it again.
@@ -906,8 +906,8 @@ impl ResourceUpdatedNotification {
 }
 
 codec::object! { ResourceUpdatedNotification;
-    constant 0 "jsonrpc" = Str("2.0"), constant 1 "method" = Str("notifications/resources/updated"),
-    required 2 "params" params, ..extra
+    constant jsonrpc "jsonrpc" = Str("2.0"), constant method "method" = Str("notifications/resources/updated"),
+    required params "params", ..extra
 }
 
 impl crate::Notification for ResourceUpdatedNotification {
@@ -949,7 +949,7 @@ impl ResourceUpdatedNotificationParams {
 }
 
 codec::object! { ResourceUpdatedNotificationParams;
-    required 0 "uri" uri, optional 1 "_meta" meta, ..extra
+    required uri "uri", optional meta "_meta", ..extra
 }
 
 /// Text contents of a resource or of a part of one.
@@ -1010,7 +1010,7 @@ impl TextResourceContents {
 }
 
 codec::object! { TextResourceContents;
-    required 0 "uri" uri, optional 1 "mimeType" mime_type, required 2 "text" text, optional 3 "_meta" meta, ..extra
+    required uri "uri", optional mime_type "mimeType", required text "text", optional meta "_meta", ..extra
 }
 
 codec::serde_impls! {

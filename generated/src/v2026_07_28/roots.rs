@@ -45,7 +45,7 @@ impl ListRootsRequest {
 }
 
 codec::object! { ListRootsRequest;
-    constant 0 "method" = Str("roots/list"), optional 1 "params" params, ..extra
+    constant method "method" = Str("roots/list"), optional params "params", ..extra
 }
 
 impl crate::Request for ListRootsRequest {
@@ -88,7 +88,7 @@ impl ListRootsRequestParams {
 }
 
 codec::object! { ListRootsRequestParams;
-    optional 0 "_meta" meta, ..extra
+    optional meta "_meta", ..extra
 }
 
 /// The directories and files that the server should work on.
@@ -120,7 +120,7 @@ impl ListRootsResult {
 }
 
 codec::object! { ListRootsResult;
-    required 0 "roots" roots, ..extra
+    required roots "roots", ..extra
 }
 
 /// A directory or file of the client that a server should work on.
@@ -169,7 +169,7 @@ impl Root {
 }
 
 codec::object! { Root;
-    required 0 "uri" uri, optional 1 "name" name, optional 2 "_meta" meta, ..extra
+    required uri "uri", optional name "name", optional meta "_meta", ..extra
 }
 
 codec::serde_impls! {

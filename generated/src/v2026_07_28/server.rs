@@ -38,8 +38,8 @@ impl DiscoverRequest {
 }
 
 codec::object! { DiscoverRequest;
-    constant 0 "jsonrpc" = Str("2.0"), required 1 "id" id, constant 2 "method" = Str("server/discover"),
-    required 3 "params" params, ..extra
+    constant jsonrpc "jsonrpc" = Str("2.0"), required id "id", constant method "method" = Str("server/discover"),
+    required params "params", ..extra
 }
 
 impl crate::Request for DiscoverRequest {
@@ -127,9 +127,9 @@ impl DiscoverResult {
 }
 
 codec::object! { DiscoverResult;
-    required 0 "supportedVersions" supported_versions, required 1 "capabilities" capabilities,
-    optional 2 "instructions" instructions, required 3 "ttlMs" ttl_ms, required 4 "cacheScope" cache_scope,
-    required 5 "resultType" result_type, optional 6 "_meta" meta, ..extra
+    required supported_versions "supportedVersions", required capabilities "capabilities",
+    optional instructions "instructions", required ttl_ms "ttlMs", required cache_scope "cacheScope",
+    required result_type "resultType", optional meta "_meta", ..extra
 }
 
 /// A complete response with a [`DiscoverResult`].
@@ -156,7 +156,7 @@ impl DiscoverResultResponse {
 }
 
 codec::object! { DiscoverResultResponse;
-    constant 0 "jsonrpc" = Str("2.0"), required 1 "id" id, required 2 "result" result, ..extra
+    constant jsonrpc "jsonrpc" = Str("2.0"), required id "id", required result "result", ..extra
 }
 
 /// The parameters that every request must have, which contain only metadata.
@@ -184,7 +184,7 @@ impl RequestParams {
 }
 
 codec::object! { RequestParams;
-    required 0 "_meta" meta, ..extra
+    required meta "_meta", ..extra
 }
 
 codec::serde_impls! {

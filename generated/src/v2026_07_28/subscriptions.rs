@@ -65,8 +65,8 @@ impl SubscriptionFilter {
 }
 
 codec::object! { SubscriptionFilter;
-    optional 0 "toolsListChanged" tools_list_changed, optional 1 "promptsListChanged" prompts_list_changed,
-    optional 2 "resourcesListChanged" resources_list_changed, optional 3 "resourceSubscriptions" resource_subscriptions,
+    optional tools_list_changed "toolsListChanged", optional prompts_list_changed "promptsListChanged",
+    optional resources_list_changed "resourcesListChanged", optional resource_subscriptions "resourceSubscriptions",
     ..extra
 }
 
@@ -98,8 +98,8 @@ impl SubscriptionsAcknowledgedNotification {
 }
 
 codec::object! { SubscriptionsAcknowledgedNotification;
-    constant 0 "jsonrpc" = Str("2.0"), constant 1 "method" = Str("notifications/subscriptions/acknowledged"),
-    required 2 "params" params, ..extra
+    constant jsonrpc "jsonrpc" = Str("2.0"), constant method "method" = Str("notifications/subscriptions/acknowledged"),
+    required params "params", ..extra
 }
 
 impl crate::Notification for SubscriptionsAcknowledgedNotification {
@@ -142,7 +142,7 @@ impl SubscriptionsAcknowledgedNotificationParams {
 }
 
 codec::object! { SubscriptionsAcknowledgedNotificationParams;
-    required 0 "notifications" notifications, optional 1 "_meta" meta, ..extra
+    required notifications "notifications", optional meta "_meta", ..extra
 }
 
 /// Opens a stream of change notifications.
@@ -180,8 +180,8 @@ impl SubscriptionsListenRequest {
 }
 
 codec::object! { SubscriptionsListenRequest;
-    constant 0 "jsonrpc" = Str("2.0"), required 1 "id" id, constant 2 "method" = Str("subscriptions/listen"),
-    required 3 "params" params, ..extra
+    constant jsonrpc "jsonrpc" = Str("2.0"), required id "id", constant method "method" = Str("subscriptions/listen"),
+    required params "params", ..extra
 }
 
 impl crate::Request for SubscriptionsListenRequest {
@@ -221,7 +221,7 @@ impl SubscriptionsListenRequestParams {
 }
 
 codec::object! { SubscriptionsListenRequestParams;
-    required 0 "notifications" notifications, required 1 "_meta" meta, ..extra
+    required notifications "notifications", required meta "_meta", ..extra
 }
 
 /// The result that ends a subscription gracefully, for example when the server shuts down.
@@ -259,7 +259,7 @@ impl SubscriptionsListenResult {
 }
 
 codec::object! { SubscriptionsListenResult;
-    required 0 "resultType" result_type, required 1 "_meta" meta, ..extra
+    required result_type "resultType", required meta "_meta", ..extra
 }
 
 /// The metadata of a [`SubscriptionsListenResult`], which identifies the subscription that ended.
@@ -297,8 +297,8 @@ impl SubscriptionsListenResultMetaObject {
 }
 
 codec::object! { SubscriptionsListenResultMetaObject;
-    required 0 "io.modelcontextprotocol/subscriptionId" subscription_id,
-    optional 1 "io.modelcontextprotocol/serverInfo" server_info, ..extra
+    required subscription_id "io.modelcontextprotocol/subscriptionId",
+    optional server_info "io.modelcontextprotocol/serverInfo", ..extra
 }
 
 /// A complete response with a [`SubscriptionsListenResult`].
@@ -325,7 +325,7 @@ impl SubscriptionsListenResultResponse {
 }
 
 codec::object! { SubscriptionsListenResultResponse;
-    constant 0 "jsonrpc" = Str("2.0"), required 1 "id" id, required 2 "result" result, ..extra
+    constant jsonrpc "jsonrpc" = Str("2.0"), required id "id", required result "result", ..extra
 }
 
 codec::serde_impls! {

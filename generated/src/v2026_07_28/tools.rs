@@ -42,8 +42,8 @@ impl CallToolRequest {
 }
 
 codec::object! { CallToolRequest;
-    constant 0 "jsonrpc" = Str("2.0"), required 1 "id" id, constant 2 "method" = Str("tools/call"),
-    required 3 "params" params, ..extra
+    constant jsonrpc "jsonrpc" = Str("2.0"), required id "id", constant method "method" = Str("tools/call"),
+    required params "params", ..extra
 }
 
 impl crate::Request for CallToolRequest {
@@ -131,8 +131,8 @@ impl CallToolRequestParams {
 }
 
 codec::object! { CallToolRequestParams;
-    required 0 "name" name, optional 1 "arguments" arguments, optional 2 "inputResponses" input_responses,
-    optional 3 "requestState" request_state, required 4 "_meta" meta, ..extra
+    required name "name", optional arguments "arguments", optional input_responses "inputResponses",
+    optional request_state "requestState", required meta "_meta", ..extra
 }
 
 /// The result of a tool call, including failures of the tool.
@@ -227,8 +227,8 @@ impl CallToolResult {
 }
 
 codec::object! { CallToolResult;
-    required 0 "content" content, optional 1 "structuredContent" structured_content, optional 2 "isError" is_error,
-    required 3 "resultType" result_type, optional 4 "_meta" meta, ..extra
+    required content "content", optional structured_content "structuredContent", optional is_error "isError",
+    required result_type "resultType", optional meta "_meta", ..extra
 }
 
 /// A complete response with a [`CallToolResult`].
@@ -255,7 +255,7 @@ impl CallToolResultResponse {
 }
 
 codec::object! { CallToolResultResponse;
-    constant 0 "jsonrpc" = Str("2.0"), required 1 "id" id, required 2 "result" result, ..extra
+    constant jsonrpc "jsonrpc" = Str("2.0"), required id "id", required result "result", ..extra
 }
 
 /// The result of a tool call, or a request for further input.
@@ -279,9 +279,9 @@ pub enum InputRequiredOrCallToolResult {
 }
 
 codec::boxed_union! { InputRequiredOrCallToolResult blank InputRequiredResult;
-    0 InputRequiredResult boxed(InputRequiredResult), 1 CallToolResult boxed(CallToolResult);
-    [Value(&["resultType"], &[Str("input_required")])] => 0,
-    [] => 1,
+    InputRequiredResult boxed(InputRequiredResult), CallToolResult boxed(CallToolResult);
+    [Value(&["resultType"], &[Str("input_required")])] => InputRequiredResult,
+    [] => CallToolResult,
 }
 
 /// Lists the tools that the server offers to the caller.
@@ -315,8 +315,8 @@ impl ListToolsRequest {
 }
 
 codec::object! { ListToolsRequest;
-    constant 0 "jsonrpc" = Str("2.0"), required 1 "id" id, constant 2 "method" = Str("tools/list"),
-    required 3 "params" params, ..extra
+    constant jsonrpc "jsonrpc" = Str("2.0"), required id "id", constant method "method" = Str("tools/list"),
+    required params "params", ..extra
 }
 
 impl crate::Request for ListToolsRequest {
@@ -408,8 +408,8 @@ impl ListToolsResult {
 }
 
 codec::object! { ListToolsResult;
-    required 0 "tools" tools, optional 1 "nextCursor" next_cursor, required 2 "ttlMs" ttl_ms,
-    required 3 "cacheScope" cache_scope, required 4 "resultType" result_type, optional 5 "_meta" meta, ..extra
+    required tools "tools", optional next_cursor "nextCursor", required ttl_ms "ttlMs",
+    required cache_scope "cacheScope", required result_type "resultType", optional meta "_meta", ..extra
 }
 
 /// A complete response with a [`ListToolsResult`].
@@ -436,7 +436,7 @@ impl ListToolsResultResponse {
 }
 
 codec::object! { ListToolsResultResponse;
-    constant 0 "jsonrpc" = Str("2.0"), required 1 "id" id, required 2 "result" result, ..extra
+    constant jsonrpc "jsonrpc" = Str("2.0"), required id "id", required result "result", ..extra
 }
 
 /// A function of the server that a model can call.
@@ -551,9 +551,9 @@ impl Tool {
 }
 
 codec::object! { Tool;
-    required 0 "name" name, optional 1 "title" title, optional 2 "description" description,
-    required 3 "inputSchema" input_schema, optional 4 "outputSchema" output_schema,
-    optional 5 "annotations" annotations, optional 6 "icons" icons, optional 7 "_meta" meta, ..extra
+    required name "name", optional title "title", optional description "description",
+    required input_schema "inputSchema", optional output_schema "outputSchema", optional annotations "annotations",
+    optional icons "icons", optional meta "_meta", ..extra
 }
 
 /// The JSON Schema of a tool's arguments. Its root has the type `object`.
@@ -614,7 +614,7 @@ impl ToolInputSchema {
 }
 
 codec::object_text! { ToolInputSchema;
-    constant 0 "type" = Str("object"), optional 1 "$schema"(String),
+    constant r#type "type" = Str("object"), optional schema "$schema"(String),
 }
 
 /// The JSON Schema of a tool's `structuredContent`, which can be any JSON value.
@@ -653,7 +653,7 @@ impl ToolOutputSchema {
 }
 
 codec::object_text! { ToolOutputSchema;
-    optional 0 "$schema"(String),
+    optional schema "$schema"(String),
 }
 
 /// Hints about the behavior of a tool.
@@ -727,8 +727,8 @@ impl ToolAnnotations {
 }
 
 codec::object! { ToolAnnotations;
-    optional 0 "title" title, optional 1 "readOnlyHint" read_only_hint, optional 2 "destructiveHint" destructive_hint,
-    optional 3 "idempotentHint" idempotent_hint, optional 4 "openWorldHint" open_world_hint, ..extra
+    optional title "title", optional read_only_hint "readOnlyHint", optional destructive_hint "destructiveHint",
+    optional idempotent_hint "idempotentHint", optional open_world_hint "openWorldHint", ..extra
 }
 
 /// Notifies the client that the list of tools has changed and that cached pages are stale.
@@ -765,8 +765,8 @@ impl ToolListChangedNotification {
 }
 
 codec::object! { ToolListChangedNotification;
-    constant 0 "jsonrpc" = Str("2.0"), constant 1 "method" = Str("notifications/tools/list_changed"),
-    optional 2 "params" params, ..extra
+    constant jsonrpc "jsonrpc" = Str("2.0"), constant method "method" = Str("notifications/tools/list_changed"),
+    optional params "params", ..extra
 }
 
 impl crate::Notification for ToolListChangedNotification {

@@ -51,8 +51,8 @@ impl McpUiAppCapabilities {
 }
 
 codec::object! { McpUiAppCapabilities;
-    optional 0 "experimental" experimental, optional 1 "tools" tools,
-    optional 2 "availableDisplayModes" available_display_modes, else refuse_other
+    optional experimental "experimental", optional tools "tools",
+    optional available_display_modes "availableDisplayModes", else refuse_other
 }
 
 /// The settings of the tools of an app.
@@ -80,7 +80,7 @@ impl McpUiAppCapabilitiesTools {
 }
 
 codec::object! { McpUiAppCapabilitiesTools;
-    optional 0 "listChanged" list_changed, else refuse_other
+    optional list_changed "listChanged", else refuse_other
 }
 
 /// What a host supports.
@@ -194,10 +194,10 @@ impl McpUiHostCapabilities {
 }
 
 codec::object! { McpUiHostCapabilities;
-    optional 0 "experimental" experimental, optional 1 "openLinks" open_links, optional 2 "downloadFile" download_file,
-    optional 3 "serverTools" server_tools, optional 4 "serverResources" server_resources, optional 5 "logging" logging,
-    optional 6 "sandbox" sandbox, optional 7 "updateModelContext" update_model_context, optional 8 "message" message,
-    optional 9 "sampling" sampling, else refuse_other
+    optional experimental "experimental", optional open_links "openLinks", optional download_file "downloadFile",
+    optional server_tools "serverTools", optional server_resources "serverResources", optional logging "logging",
+    optional sandbox "sandbox", optional update_model_context "updateModelContext", optional message "message",
+    optional sampling "sampling", else refuse_other
 }
 
 /// The settings of sampling.
@@ -225,7 +225,7 @@ impl McpUiHostCapabilitiesSampling {
 }
 
 codec::object! { McpUiHostCapabilitiesSampling;
-    optional 0 "tools" tools, else refuse_other
+    optional tools "tools", else refuse_other
 }
 
 /// What the sandbox of the app allows.
@@ -262,7 +262,7 @@ impl McpUiHostCapabilitiesSandbox {
 }
 
 codec::object! { McpUiHostCapabilitiesSandbox;
-    optional 0 "permissions" permissions, optional 1 "csp" csp, else refuse_other
+    optional permissions "permissions", optional csp "csp", else refuse_other
 }
 
 /// The settings of access to the resources of the server.
@@ -290,7 +290,7 @@ impl McpUiHostCapabilitiesServerResources {
 }
 
 codec::object! { McpUiHostCapabilitiesServerResources;
-    optional 0 "listChanged" list_changed, else refuse_other
+    optional list_changed "listChanged", else refuse_other
 }
 
 /// The settings of access to the tools of the server.
@@ -318,7 +318,7 @@ impl McpUiHostCapabilitiesServerTools {
 }
 
 codec::object! { McpUiHostCapabilitiesServerTools;
-    optional 0 "listChanged" list_changed, else refuse_other
+    optional list_changed "listChanged", else refuse_other
 }
 
 /// How the user can operate the device.
@@ -357,7 +357,7 @@ impl McpUiHostContextDeviceCapabilities {
 }
 
 codec::object! { McpUiHostContextDeviceCapabilities;
-    optional 0 "touch" touch, optional 1 "hover" hover, else refuse_other
+    optional touch "touch", optional hover "hover", else refuse_other
 }
 
 /// The tool call that shows the app.
@@ -390,7 +390,7 @@ impl McpUiHostContextToolInfo {
 }
 
 codec::object! { McpUiHostContextToolInfo;
-    optional 0 "id" id, required 1 "tool" tool, else refuse_other
+    optional id "id", required tool "tool", else refuse_other
 }
 
 /// The kinds of content that a host accepts. An empty object under a name means that the host accepts that kind.
@@ -463,8 +463,8 @@ impl McpUiSupportedContentBlockModalities {
 }
 
 codec::object! { McpUiSupportedContentBlockModalities;
-    optional 0 "text" text, optional 1 "image" image, optional 2 "audio" audio, optional 3 "resource" resource,
-    optional 4 "resourceLink" resource_link, optional 5 "structuredContent" structured_content, else refuse_other
+    optional text "text", optional image "image", optional audio "audio", optional resource "resource",
+    optional resource_link "resourceLink", optional structured_content "structuredContent", else refuse_other
 }
 
 codec::serde_impls! {

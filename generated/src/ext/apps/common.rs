@@ -28,7 +28,7 @@ impl McpUiClientCapabilities {
 }
 
 codec::object! { McpUiClientCapabilities;
-    optional 0 "mimeTypes" mime_types, else refuse_other
+    optional mime_types "mimeTypes", else refuse_other
 }
 
 /// The name of a CSS variable that a host can set.
@@ -279,8 +279,8 @@ impl McpUiToolMeta {
 }
 
 codec::object! { McpUiToolMeta;
-    optional 0 "resourceUri" resource_uri, optional 1 "visibility" visibility, optional 2 "csp" csp,
-    optional 3 "permissions" permissions, else refuse_other
+    optional resource_uri "resourceUri", optional visibility "visibility", optional csp "csp",
+    optional permissions "permissions", else refuse_other
 }
 
 /// Who can call a tool.

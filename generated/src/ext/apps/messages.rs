@@ -41,12 +41,12 @@ pub enum ClientRequest {
 }
 
 codec::message_set! { ClientRequest blank McpUiDownloadFile;
-    0 "ui/initialize" McpUiInitialize boxed(McpUiInitializeRequest),
-    1 "ui/open-link" McpUiOpenLink from(McpUiOpenLinkRequest),
-    2 "ui/download-file" McpUiDownloadFile from(McpUiDownloadFileRequest),
-    3 "ui/message" McpUiMessage from(McpUiMessageRequest),
-    4 "ui/update-model-context" McpUiUpdateModelContext from(McpUiUpdateModelContextRequest),
-    5 "ui/request-display-mode" McpUiRequestDisplayMode from(McpUiRequestDisplayModeRequest),
+    "ui/initialize" McpUiInitialize boxed(McpUiInitializeRequest),
+    "ui/open-link" McpUiOpenLink from(McpUiOpenLinkRequest),
+    "ui/download-file" McpUiDownloadFile from(McpUiDownloadFileRequest),
+    "ui/message" McpUiMessage from(McpUiMessageRequest),
+    "ui/update-model-context" McpUiUpdateModelContext from(McpUiUpdateModelContextRequest),
+    "ui/request-display-mode" McpUiRequestDisplayMode from(McpUiRequestDisplayModeRequest),
 }
 
 /// `ServerRequest`, which has no variants in this revision.
@@ -61,7 +61,7 @@ pub enum ServerRequest {
 }
 
 codec::message_set! { ServerRequest blank McpUiResourceTeardown;
-    0 "ui/resource-teardown" McpUiResourceTeardown from(McpUiResourceTeardownRequest),
+    "ui/resource-teardown" McpUiResourceTeardown from(McpUiResourceTeardownRequest),
 }
 
 /// `ClientNotification`, which has no variants in this revision.
@@ -87,10 +87,10 @@ pub enum ClientNotification {
 }
 
 codec::message_set! { ClientNotification blank McpUiInitialized;
-    0 "ui/notifications/initialized" McpUiInitialized from(McpUiInitializedNotification),
-    1 "ui/notifications/size-changed" McpUiSizeChanged from(McpUiSizeChangedNotification),
-    2 "ui/notifications/request-teardown" McpUiRequestTeardown from(McpUiRequestTeardownNotification),
-    3 "ui/notifications/sandbox-proxy-ready" McpUiSandboxProxyReady from(McpUiSandboxProxyReadyNotification),
+    "ui/notifications/initialized" McpUiInitialized from(McpUiInitializedNotification),
+    "ui/notifications/size-changed" McpUiSizeChanged from(McpUiSizeChangedNotification),
+    "ui/notifications/request-teardown" McpUiRequestTeardown from(McpUiRequestTeardownNotification),
+    "ui/notifications/sandbox-proxy-ready" McpUiSandboxProxyReady from(McpUiSandboxProxyReadyNotification),
 }
 
 /// `ServerNotification`, which has no variants in this revision.
@@ -121,12 +121,12 @@ pub enum ServerNotification {
 }
 
 codec::message_set! { ServerNotification blank McpUiToolCancelled;
-    0 "ui/notifications/sandbox-resource-ready" McpUiSandboxResourceReady boxed(McpUiSandboxResourceReadyNotification),
-    1 "ui/notifications/tool-input" McpUiToolInput from(McpUiToolInputNotification),
-    2 "ui/notifications/tool-input-partial" McpUiToolInputPartial from(McpUiToolInputPartialNotification),
-    3 "ui/notifications/tool-result" McpUiToolResult boxed(McpUiToolResultNotification),
-    4 "ui/notifications/tool-cancelled" McpUiToolCancelled from(McpUiToolCancelledNotification),
-    5 "ui/notifications/host-context-changed" McpUiHostContextChanged boxed(McpUiHostContextChangedNotification),
+    "ui/notifications/sandbox-resource-ready" McpUiSandboxResourceReady boxed(McpUiSandboxResourceReadyNotification),
+    "ui/notifications/tool-input" McpUiToolInput from(McpUiToolInputNotification),
+    "ui/notifications/tool-input-partial" McpUiToolInputPartial from(McpUiToolInputPartialNotification),
+    "ui/notifications/tool-result" McpUiToolResult boxed(McpUiToolResultNotification),
+    "ui/notifications/tool-cancelled" McpUiToolCancelled from(McpUiToolCancelledNotification),
+    "ui/notifications/host-context-changed" McpUiHostContextChanged boxed(McpUiHostContextChangedNotification),
 }
 
 /// The methods of the requests that a client sends.

@@ -49,7 +49,7 @@ impl McpUiDownloadFileRequest {
 }
 
 codec::object! { McpUiDownloadFileRequest;
-    constant 0 "method" = Str("ui/download-file"), required 1 "params" params, else refuse_other
+    constant method "method" = Str("ui/download-file"), required params "params", else refuse_other
 }
 
 impl Request for McpUiDownloadFileRequest {
@@ -77,7 +77,7 @@ impl McpUiDownloadFileRequestParams {
 }
 
 codec::object! { McpUiDownloadFileRequestParams;
-    required 0 "contents" contents, else refuse_other
+    required contents "contents", else refuse_other
 }
 
 /// The contents of a file, or a link to them.
@@ -97,9 +97,9 @@ pub enum EmbeddedResourceOrResourceLink {
 }
 
 codec::boxed_union! { EmbeddedResourceOrResourceLink blank ResourceLink;
-    0 EmbeddedResource boxed(EmbeddedResource), 1 ResourceLink boxed(ResourceLink);
-    [Value(&["type"], &[Str("resource")])] => 0,
-    [Value(&["type"], &[Str("resource_link")])] => 1,
+    EmbeddedResource boxed(EmbeddedResource), ResourceLink boxed(ResourceLink);
+    [Value(&["type"], &[Str("resource")])] => EmbeddedResource,
+    [Value(&["type"], &[Str("resource_link")])] => ResourceLink,
 }
 
 /// Whether the files were saved.
@@ -129,7 +129,7 @@ impl McpUiDownloadFileResult {
 }
 
 codec::object! { McpUiDownloadFileResult;
-    optional 0 "isError" is_error, ..extra
+    optional is_error "isError", ..extra
 }
 
 /// The environment of an app: how and where the host shows it.
@@ -266,11 +266,11 @@ impl McpUiHostContext {
 }
 
 codec::object! { McpUiHostContext;
-    optional 0 "toolInfo" tool_info, optional 1 "theme" theme, optional 2 "styles" styles,
-    optional 3 "displayMode" display_mode, optional 4 "availableDisplayModes" available_display_modes,
-    optional 5 "containerDimensions" container_dimensions, optional 6 "locale" locale, optional 7 "timeZone" time_zone,
-    optional 8 "userAgent" user_agent, optional 9 "platform" platform,
-    optional 10 "deviceCapabilities" device_capabilities, optional 11 "safeAreaInsets" safe_area_insets, ..extra
+    optional tool_info "toolInfo", optional theme "theme", optional styles "styles",
+    optional display_mode "displayMode", optional available_display_modes "availableDisplayModes",
+    optional container_dimensions "containerDimensions", optional locale "locale", optional time_zone "timeZone",
+    optional user_agent "userAgent", optional platform "platform", optional device_capabilities "deviceCapabilities",
+    optional safe_area_insets "safeAreaInsets", ..extra
 }
 
 /// The maximum size of an app's frame, in pixels.
@@ -330,8 +330,8 @@ impl McpUiHostContextContainerDimensions {
 }
 
 codec::object! { McpUiHostContextContainerDimensions;
-    optional 0 "height" height, optional 1 "maxHeight" max_height, optional 2 "width" width,
-    optional 3 "maxWidth" max_width, ..extra
+    optional height "height", optional max_height "maxHeight", optional width "width", optional max_width "maxWidth",
+    ..extra
 }
 
 /// The kind of host.
@@ -380,8 +380,7 @@ impl McpUiHostContextSafeAreaInsets {
 }
 
 codec::object! { McpUiHostContextSafeAreaInsets;
-    required 0 "top" top, required 1 "right" right, required 2 "bottom" bottom, required 3 "left" left,
-    else refuse_other
+    required top "top", required right "right", required bottom "bottom", required left "left", else refuse_other
 }
 
 /// Reports the members of the host's context that have changed, such as the theme.
@@ -405,7 +404,7 @@ impl McpUiHostContextChangedNotification {
 }
 
 codec::object! { McpUiHostContextChangedNotification;
-    constant 0 "method" = Str("ui/notifications/host-context-changed"), required 1 "params" params, else refuse_other
+    constant method "method" = Str("ui/notifications/host-context-changed"), required params "params", else refuse_other
 }
 
 impl Notification for McpUiHostContextChangedNotification {
@@ -439,7 +438,7 @@ impl McpUiHostCss {
 }
 
 codec::object! { McpUiHostCss;
-    optional 0 "fonts" fonts, else refuse_other
+    optional fonts "fonts", else refuse_other
 }
 
 /// The styles of a host, so that apps look like a part of it.
@@ -476,7 +475,7 @@ impl McpUiHostStyles {
 }
 
 codec::object! { McpUiHostStyles;
-    optional 0 "variables" variables, optional 1 "css" css, else refuse_other
+    optional variables "variables", optional css "css", else refuse_other
 }
 
 /// Starts the conversation of an app with its host.
@@ -501,7 +500,7 @@ impl McpUiInitializeRequest {
 }
 
 codec::object! { McpUiInitializeRequest;
-    constant 0 "method" = Str("ui/initialize"), required 1 "params" params, else refuse_other
+    constant method "method" = Str("ui/initialize"), required params "params", else refuse_other
 }
 
 impl Request for McpUiInitializeRequest {
@@ -541,8 +540,8 @@ impl McpUiInitializeRequestParams {
 }
 
 codec::object! { McpUiInitializeRequestParams;
-    required 0 "appInfo" app_info, required 1 "appCapabilities" app_capabilities,
-    required 2 "protocolVersion" protocol_version, else refuse_other
+    required app_info "appInfo", required app_capabilities "appCapabilities",
+    required protocol_version "protocolVersion", else refuse_other
 }
 
 /// What the host supports, and the environment of the app.
@@ -584,8 +583,8 @@ impl McpUiInitializeResult {
 }
 
 codec::object! { McpUiInitializeResult;
-    required 0 "protocolVersion" protocol_version, required 1 "hostInfo" host_info,
-    required 2 "hostCapabilities" host_capabilities, required 3 "hostContext" host_context, ..extra
+    required protocol_version "protocolVersion", required host_info "hostInfo",
+    required host_capabilities "hostCapabilities", required host_context "hostContext", ..extra
 }
 
 /// Reports that the app has processed the result of `ui/initialize`. The host sends nothing else before it.
@@ -616,7 +615,7 @@ impl McpUiInitializedNotification {
 }
 
 codec::object! { McpUiInitializedNotification;
-    constant 0 "method" = Str("ui/notifications/initialized"), optional 1 "params" params, else refuse_other
+    constant method "method" = Str("ui/notifications/initialized"), optional params "params", else refuse_other
 }
 
 impl Notification for McpUiInitializedNotification {
@@ -645,7 +644,7 @@ impl McpUiMessageRequest {
 }
 
 codec::object! { McpUiMessageRequest;
-    constant 0 "method" = Str("ui/message"), required 1 "params" params, else refuse_other
+    constant method "method" = Str("ui/message"), required params "params", else refuse_other
 }
 
 impl Request for McpUiMessageRequest {
@@ -674,7 +673,7 @@ impl McpUiMessageRequestParams {
 }
 
 codec::object! { McpUiMessageRequestParams;
-    constant 0 "role" = Str("user"), required 1 "content" content, else refuse_other
+    constant role "role" = Str("user"), required content "content", else refuse_other
 }
 
 /// Whether the message was added to the conversation.
@@ -704,7 +703,7 @@ impl McpUiMessageResult {
 }
 
 codec::object! { McpUiMessageResult;
-    optional 0 "isError" is_error, ..extra
+    optional is_error "isError", ..extra
 }
 
 /// Asks the host to open a URL outside the app, usually in the user's browser.
@@ -727,7 +726,7 @@ impl McpUiOpenLinkRequest {
 }
 
 codec::object! { McpUiOpenLinkRequest;
-    constant 0 "method" = Str("ui/open-link"), required 1 "params" params, else refuse_other
+    constant method "method" = Str("ui/open-link"), required params "params", else refuse_other
 }
 
 impl Request for McpUiOpenLinkRequest {
@@ -755,7 +754,7 @@ impl McpUiOpenLinkRequestParams {
 }
 
 codec::object! { McpUiOpenLinkRequestParams;
-    required 0 "url" url, else refuse_other
+    required url "url", else refuse_other
 }
 
 /// Whether the link was opened.
@@ -785,7 +784,7 @@ impl McpUiOpenLinkResult {
 }
 
 codec::object! { McpUiOpenLinkResult;
-    optional 0 "isError" is_error, ..extra
+    optional is_error "isError", ..extra
 }
 
 /// Asks the host to show the app differently. The result contains the mode that the host chose.
@@ -809,7 +808,7 @@ impl McpUiRequestDisplayModeRequest {
 }
 
 codec::object! { McpUiRequestDisplayModeRequest;
-    constant 0 "method" = Str("ui/request-display-mode"), required 1 "params" params, else refuse_other
+    constant method "method" = Str("ui/request-display-mode"), required params "params", else refuse_other
 }
 
 impl Request for McpUiRequestDisplayModeRequest {
@@ -838,7 +837,7 @@ impl McpUiRequestDisplayModeRequestParams {
 }
 
 codec::object! { McpUiRequestDisplayModeRequestParams;
-    required 0 "mode" mode, else refuse_other
+    required mode "mode", else refuse_other
 }
 
 /// The display mode after the request. It can differ from the requested one.
@@ -861,7 +860,7 @@ impl McpUiRequestDisplayModeResult {
 }
 
 codec::object! { McpUiRequestDisplayModeResult;
-    required 0 "mode" mode, ..extra
+    required mode "mode", ..extra
 }
 
 /// Asks the host to remove the app. If the host agrees, it sends `ui/resource-teardown` first.
@@ -892,7 +891,7 @@ impl McpUiRequestTeardownNotification {
 }
 
 codec::object! { McpUiRequestTeardownNotification;
-    constant 0 "method" = Str("ui/notifications/request-teardown"), optional 1 "params" params, else refuse_other
+    constant method "method" = Str("ui/notifications/request-teardown"), optional params "params", else refuse_other
 }
 
 impl Notification for McpUiRequestTeardownNotification {
@@ -957,8 +956,8 @@ impl McpUiResourceCsp {
 }
 
 codec::object! { McpUiResourceCsp;
-    optional 0 "connectDomains" connect_domains, optional 1 "resourceDomains" resource_domains,
-    optional 2 "frameDomains" frame_domains, optional 3 "baseUriDomains" base_uri_domains, else refuse_other
+    optional connect_domains "connectDomains", optional resource_domains "resourceDomains",
+    optional frame_domains "frameDomains", optional base_uri_domains "baseUriDomains", else refuse_other
 }
 
 /// The member `ui` in the `_meta` of an app's resource, which configures its sandbox.
@@ -1011,8 +1010,8 @@ impl McpUiResourceMeta {
 }
 
 codec::object! { McpUiResourceMeta;
-    optional 0 "csp" csp, optional 1 "permissions" permissions, optional 2 "domain" domain,
-    optional 3 "prefersBorder" prefers_border, else refuse_other
+    optional csp "csp", optional permissions "permissions", optional domain "domain",
+    optional prefers_border "prefersBorder", else refuse_other
 }
 
 /// The features of the browser that an app requires. The host may refuse them, so the app should check what it can use.
@@ -1069,8 +1068,8 @@ impl McpUiResourcePermissions {
 }
 
 codec::object! { McpUiResourcePermissions;
-    optional 0 "camera" camera, optional 1 "microphone" microphone, optional 2 "geolocation" geolocation,
-    optional 3 "clipboardWrite" clipboard_write, else refuse_other
+    optional camera "camera", optional microphone "microphone", optional geolocation "geolocation",
+    optional clipboard_write "clipboardWrite", else refuse_other
 }
 
 /// Announces that the host is about to remove the app.
@@ -1096,7 +1095,7 @@ impl McpUiResourceTeardownRequest {
 }
 
 codec::object! { McpUiResourceTeardownRequest;
-    constant 0 "method" = Str("ui/resource-teardown"), required 1 "params" params, else refuse_other
+    constant method "method" = Str("ui/resource-teardown"), required params "params", else refuse_other
 }
 
 impl Request for McpUiResourceTeardownRequest {
@@ -1132,7 +1131,7 @@ impl McpUiSandboxProxyReadyNotification {
 }
 
 codec::object! { McpUiSandboxProxyReadyNotification;
-    constant 0 "method" = Str("ui/notifications/sandbox-proxy-ready"), required 1 "params" params, else refuse_other
+    constant method "method" = Str("ui/notifications/sandbox-proxy-ready"), required params "params", else refuse_other
 }
 
 impl Notification for McpUiSandboxProxyReadyNotification {
@@ -1162,7 +1161,8 @@ impl McpUiSandboxResourceReadyNotification {
 }
 
 codec::object! { McpUiSandboxResourceReadyNotification;
-    constant 0 "method" = Str("ui/notifications/sandbox-resource-ready"), required 1 "params" params, else refuse_other
+    constant method "method" = Str("ui/notifications/sandbox-resource-ready"), required params "params",
+    else refuse_other
 }
 
 impl Notification for McpUiSandboxResourceReadyNotification {
@@ -1216,7 +1216,7 @@ impl McpUiSandboxResourceReadyNotificationParams {
 }
 
 codec::object! { McpUiSandboxResourceReadyNotificationParams;
-    required 0 "html" html, optional 1 "sandbox" sandbox, optional 2 "csp" csp, optional 3 "permissions" permissions,
+    required html "html", optional sandbox "sandbox", optional csp "csp", optional permissions "permissions",
     else refuse_other
 }
 
@@ -1241,7 +1241,7 @@ impl McpUiSizeChangedNotification {
 }
 
 codec::object! { McpUiSizeChangedNotification;
-    constant 0 "method" = Str("ui/notifications/size-changed"), required 1 "params" params, else refuse_other
+    constant method "method" = Str("ui/notifications/size-changed"), required params "params", else refuse_other
 }
 
 impl Notification for McpUiSizeChangedNotification {
@@ -1284,7 +1284,7 @@ impl McpUiSizeChangedNotificationParams {
 }
 
 codec::object! { McpUiSizeChangedNotificationParams;
-    optional 0 "width" width, optional 1 "height" height, else refuse_other
+    optional width "width", optional height "height", else refuse_other
 }
 
 /// Values of CSS variables, by name.
@@ -1805,7 +1805,7 @@ impl McpUiToolCancelledNotification {
 }
 
 codec::object! { McpUiToolCancelledNotification;
-    constant 0 "method" = Str("ui/notifications/tool-cancelled"), required 1 "params" params, else refuse_other
+    constant method "method" = Str("ui/notifications/tool-cancelled"), required params "params", else refuse_other
 }
 
 impl Notification for McpUiToolCancelledNotification {
@@ -1839,7 +1839,7 @@ impl McpUiToolCancelledNotificationParams {
 }
 
 codec::object! { McpUiToolCancelledNotificationParams;
-    optional 0 "reason" reason, else refuse_other
+    optional reason "reason", else refuse_other
 }
 
 /// Passes the arguments of the tool call to the app. The host sends it once, before the result.
@@ -1863,7 +1863,7 @@ impl McpUiToolInputNotification {
 }
 
 codec::object! { McpUiToolInputNotification;
-    constant 0 "method" = Str("ui/notifications/tool-input"), required 1 "params" params, else refuse_other
+    constant method "method" = Str("ui/notifications/tool-input"), required params "params", else refuse_other
 }
 
 impl Notification for McpUiToolInputNotification {
@@ -1897,7 +1897,7 @@ impl McpUiToolInputNotificationParams {
 }
 
 codec::object! { McpUiToolInputNotificationParams;
-    optional 0 "arguments" arguments, else refuse_other
+    optional arguments "arguments", else refuse_other
 }
 
 /// Passes incomplete arguments while the model still generates them. The host repairs the JSON, so values can be cut
@@ -1922,7 +1922,7 @@ impl McpUiToolInputPartialNotification {
 }
 
 codec::object! { McpUiToolInputPartialNotification;
-    constant 0 "method" = Str("ui/notifications/tool-input-partial"), required 1 "params" params, else refuse_other
+    constant method "method" = Str("ui/notifications/tool-input-partial"), required params "params", else refuse_other
 }
 
 impl Notification for McpUiToolInputPartialNotification {
@@ -1956,7 +1956,7 @@ impl McpUiToolInputPartialNotificationParams {
 }
 
 codec::object! { McpUiToolInputPartialNotificationParams;
-    optional 0 "arguments" arguments, else refuse_other
+    optional arguments "arguments", else refuse_other
 }
 
 /// Passes the result of the tool call to the app.
@@ -1980,7 +1980,7 @@ impl McpUiToolResultNotification {
 }
 
 codec::object! { McpUiToolResultNotification;
-    constant 0 "method" = Str("ui/notifications/tool-result"), required 1 "params" params, else refuse_other
+    constant method "method" = Str("ui/notifications/tool-result"), required params "params", else refuse_other
 }
 
 impl Notification for McpUiToolResultNotification {
@@ -2043,8 +2043,8 @@ impl McpUiToolResultNotificationParams {
 }
 
 codec::object! { McpUiToolResultNotificationParams;
-    required 0 "content" content, optional 1 "structuredContent" structured_content, optional 2 "isError" is_error,
-    optional 3 "_meta" meta, ..extra
+    required content "content", optional structured_content "structuredContent", optional is_error "isError",
+    optional meta "_meta", ..extra
 }
 
 /// Sets what the model learns about the state of the app.
@@ -2071,7 +2071,7 @@ impl McpUiUpdateModelContextRequest {
 }
 
 codec::object! { McpUiUpdateModelContextRequest;
-    constant 0 "method" = Str("ui/update-model-context"), required 1 "params" params, else refuse_other
+    constant method "method" = Str("ui/update-model-context"), required params "params", else refuse_other
 }
 
 impl Request for McpUiUpdateModelContextRequest {
@@ -2116,7 +2116,7 @@ impl McpUiUpdateModelContextRequestParams {
 }
 
 codec::object! { McpUiUpdateModelContextRequestParams;
-    optional 0 "content" content, optional 1 "structuredContent" structured_content, else refuse_other
+    optional content "content", optional structured_content "structuredContent", else refuse_other
 }
 
 codec::serde_impls! {

@@ -28,9 +28,9 @@ pub enum Argument {
 }
 
 codec::union! { Argument blank NamedArgument;
-    0 PositionalArgument from(PositionalArgument), 1 NamedArgument from(NamedArgument);
-    [Value(&["type"], &[Str("positional")])] => 0,
-    [Value(&["type"], &[Str("named")])] => 1,
+    PositionalArgument from(PositionalArgument), NamedArgument from(NamedArgument);
+    [Value(&["type"], &[Str("positional")])] => PositionalArgument,
+    [Value(&["type"], &[Str("named")])] => NamedArgument,
 }
 
 /// An argument whose value has a hint.
@@ -158,10 +158,10 @@ impl PositionalArgumentWithHint {
 }
 
 codec::object! { PositionalArgumentWithHint;
-    constant 0 "type" = Str("positional"), required 1 "valueHint" value_hint, optional 2 "description" description,
-    optional 3 "format" format, optional 4 "isRequired" is_required, optional 5 "isSecret" is_secret,
-    optional 6 "default" default, optional 7 "placeholder" placeholder, optional 8 "choices" choices,
-    optional 9 "value" value, optional 10 "variables" variables, optional 11 "isRepeated" is_repeated, ..extra
+    constant r#type "type" = Str("positional"), required value_hint "valueHint", optional description "description",
+    optional format "format", optional is_required "isRequired", optional is_secret "isSecret",
+    optional default "default", optional placeholder "placeholder", optional choices "choices", optional value "value",
+    optional variables "variables", optional is_repeated "isRepeated", ..extra
 }
 
 /// An argument that has a value.
@@ -289,10 +289,10 @@ impl PositionalArgumentWithValue {
 }
 
 codec::object! { PositionalArgumentWithValue;
-    constant 0 "type" = Str("positional"), optional 1 "valueHint" value_hint, optional 2 "description" description,
-    optional 3 "format" format, optional 4 "isRequired" is_required, optional 5 "isSecret" is_secret,
-    optional 6 "default" default, optional 7 "placeholder" placeholder, optional 8 "choices" choices,
-    required 9 "value" value, optional 10 "variables" variables, optional 11 "isRepeated" is_repeated, ..extra
+    constant r#type "type" = Str("positional"), optional value_hint "valueHint", optional description "description",
+    optional format "format", optional is_required "isRequired", optional is_secret "isSecret",
+    optional default "default", optional placeholder "placeholder", optional choices "choices", required value "value",
+    optional variables "variables", optional is_repeated "isRepeated", ..extra
 }
 
 /// An argument with a name, such as `--port=80`.
@@ -420,10 +420,10 @@ impl NamedArgument {
 }
 
 codec::object! { NamedArgument;
-    constant 0 "type" = Str("named"), required 1 "name" name, optional 2 "description" description,
-    optional 3 "format" format, optional 4 "isRequired" is_required, optional 5 "isSecret" is_secret,
-    optional 6 "default" default, optional 7 "placeholder" placeholder, optional 8 "choices" choices,
-    optional 9 "value" value, optional 10 "variables" variables, optional 11 "isRepeated" is_repeated, ..extra
+    constant r#type "type" = Str("named"), required name "name", optional description "description",
+    optional format "format", optional is_required "isRequired", optional is_secret "isSecret",
+    optional default "default", optional placeholder "placeholder", optional choices "choices", optional value "value",
+    optional variables "variables", optional is_repeated "isRepeated", ..extra
 }
 
 /// An argument that is only a value.

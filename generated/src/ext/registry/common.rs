@@ -57,7 +57,7 @@ impl Icon {
 }
 
 codec::object! { Icon;
-    required 0 "src" src, optional 1 "mimeType" mime_type, optional 2 "sizes" sizes, optional 3 "theme" theme, ..extra
+    required src "src", optional mime_type "mimeType", optional sizes "sizes", optional theme "theme", ..extra
 }
 
 /// The media type of an icon.
@@ -128,11 +128,12 @@ codec::string_enum! { IconTheme;
 /// A value that the user supplies or the file sets.
 ///
 /// Used by [`InputWithVariables`], [`KeyValueInput`], [`NamedArgument`], [`PositionalArgumentWithHint`],
-/// [`PositionalArgumentWithValue`], [`RemoteTransportStreamableHttp`] and 1 more.
+/// [`PositionalArgumentWithValue`], [`RemoteTransportStreamableHttp`], [`RemoteTransportSse`].
 ///
 /// [`NamedArgument`]: super::NamedArgument
 /// [`PositionalArgumentWithHint`]: super::PositionalArgumentWithHint
 /// [`PositionalArgumentWithValue`]: super::PositionalArgumentWithValue
+/// [`RemoteTransportSse`]: super::RemoteTransportSse
 /// [`RemoteTransportStreamableHttp`]: super::RemoteTransportStreamableHttp
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Input {
@@ -223,9 +224,9 @@ impl Input {
 }
 
 codec::object! { Input;
-    optional 0 "description" description, optional 1 "format" format, optional 2 "isRequired" is_required,
-    optional 3 "isSecret" is_secret, optional 4 "default" default, optional 5 "placeholder" placeholder,
-    optional 6 "choices" choices, optional 7 "value" value, ..extra
+    optional description "description", optional format "format", optional is_required "isRequired",
+    optional is_secret "isSecret", optional default "default", optional placeholder "placeholder",
+    optional choices "choices", optional value "value", ..extra
 }
 
 /// The kind of text that a value is.
@@ -351,9 +352,9 @@ impl InputWithVariables {
 }
 
 codec::object! { InputWithVariables;
-    optional 0 "description" description, optional 1 "format" format, optional 2 "isRequired" is_required,
-    optional 3 "isSecret" is_secret, optional 4 "default" default, optional 5 "placeholder" placeholder,
-    optional 6 "choices" choices, optional 7 "value" value, optional 8 "variables" variables, ..extra
+    optional description "description", optional format "format", optional is_required "isRequired",
+    optional is_secret "isSecret", optional default "default", optional placeholder "placeholder",
+    optional choices "choices", optional value "value", optional variables "variables", ..extra
 }
 
 /// An environment variable or an HTTP header.
@@ -477,10 +478,10 @@ impl KeyValueInput {
 }
 
 codec::object! { KeyValueInput;
-    required 0 "name" name, optional 1 "description" description, optional 2 "format" format,
-    optional 3 "isRequired" is_required, optional 4 "isSecret" is_secret, optional 5 "default" default,
-    optional 6 "placeholder" placeholder, optional 7 "choices" choices, optional 8 "value" value,
-    optional 9 "variables" variables, ..extra
+    required name "name", optional description "description", optional format "format",
+    optional is_required "isRequired", optional is_secret "isSecret", optional default "default",
+    optional placeholder "placeholder", optional choices "choices", optional value "value",
+    optional variables "variables", ..extra
 }
 
 /// A package that contains the server, and how to run it.
@@ -587,11 +588,10 @@ impl Package {
 }
 
 codec::object! { Package;
-    required 0 "registryType" registry_type, optional 1 "registryBaseUrl" registry_base_url,
-    required 2 "identifier" identifier, optional 3 "version" version, optional 4 "fileSha256" file_sha256,
-    required 5 "transport" transport, optional 6 "runtimeHint" runtime_hint,
-    optional 7 "runtimeArguments" runtime_arguments, optional 8 "packageArguments" package_arguments,
-    optional 9 "environmentVariables" environment_variables, ..extra
+    required registry_type "registryType", optional registry_base_url "registryBaseUrl",
+    required identifier "identifier", optional version "version", optional file_sha256 "fileSha256",
+    required transport "transport", optional runtime_hint "runtimeHint", optional runtime_arguments "runtimeArguments",
+    optional package_arguments "packageArguments", optional environment_variables "environmentVariables", ..extra
 }
 
 /// A SHA-256 digest as 64 lowercase hexadecimal digits.
@@ -677,7 +677,7 @@ impl Repository {
 }
 
 codec::object! { Repository;
-    required 0 "url" url, required 1 "source" source, optional 2 "id" id, optional 3 "subfolder" subfolder, ..extra
+    required url "url", required source "source", optional id "id", optional subfolder "subfolder", ..extra
 }
 
 /// A server in the registry: its identity, the packages to install it from, and the endpoints to connect to.
@@ -796,10 +796,9 @@ impl ServerDetail {
 }
 
 codec::object! { ServerDetail;
-    optional 0 "$schema" schema, required 1 "name" name, optional 2 "title" title, required 3 "description" description,
-    required 4 "version" version, optional 5 "websiteUrl" website_url, optional 6 "repository" repository,
-    optional 7 "packages" packages, optional 8 "remotes" remotes, optional 9 "icons" icons, optional 10 "_meta" meta,
-    ..extra
+    optional schema "$schema", required name "name", optional title "title", required description "description",
+    required version "version", optional website_url "websiteUrl", optional repository "repository",
+    optional packages "packages", optional remotes "remotes", optional icons "icons", optional meta "_meta", ..extra
 }
 
 /// Metadata of a server.
@@ -830,7 +829,7 @@ impl ServerDetailMeta {
 }
 
 codec::object! { ServerDetailMeta;
-    optional 0 "io.modelcontextprotocol.registry/publisher-provided" publisher_provided, ..extra
+    optional publisher_provided "io.modelcontextprotocol.registry/publisher-provided", ..extra
 }
 
 /// A description of 1 to 100 characters.

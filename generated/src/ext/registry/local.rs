@@ -29,11 +29,11 @@ pub enum LocalTransport {
 }
 
 codec::union! { LocalTransport blank StdioTransport;
-    0 StdioTransport from(StdioTransport), 1 StreamableHttpTransport from(StreamableHttpTransport),
-    2 SseTransport from(SseTransport);
-    [Value(&["type"], &[Str("stdio")])] => 0,
-    [Value(&["type"], &[Str("streamable-http")])] => 1,
-    [Value(&["type"], &[Str("sse")])] => 2,
+    StdioTransport from(StdioTransport), StreamableHttpTransport from(StreamableHttpTransport),
+    SseTransport from(SseTransport);
+    [Value(&["type"], &[Str("stdio")])] => StdioTransport,
+    [Value(&["type"], &[Str("streamable-http")])] => StreamableHttpTransport,
+    [Value(&["type"], &[Str("sse")])] => SseTransport,
 }
 
 /// The server is an endpoint of HTTP with server-sent events, the transport before Streamable HTTP.
@@ -66,7 +66,7 @@ impl SseTransport {
 }
 
 codec::object! { SseTransport;
-    constant 0 "type" = Str("sse"), required 1 "url" url, optional 2 "headers" headers, ..extra
+    constant r#type "type" = Str("sse"), required url "url", optional headers "headers", ..extra
 }
 
 /// The server reads from its standard input and writes to its standard output.
@@ -87,7 +87,7 @@ impl StdioTransport {
 }
 
 codec::object! { StdioTransport;
-    constant 0 "type" = Str("stdio"), ..extra
+    constant r#type "type" = Str("stdio"), ..extra
 }
 
 /// The server is an endpoint of Streamable HTTP.
@@ -120,7 +120,7 @@ impl StreamableHttpTransport {
 }
 
 codec::object! { StreamableHttpTransport;
-    constant 0 "type" = Str("streamable-http"), required 1 "url" url, optional 2 "headers" headers, ..extra
+    constant r#type "type" = Str("streamable-http"), required url "url", optional headers "headers", ..extra
 }
 
 codec::serde_impls! {

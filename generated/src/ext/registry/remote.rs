@@ -25,9 +25,9 @@ pub enum RemoteTransport {
 }
 
 codec::union! { RemoteTransport blank Sse;
-    0 StreamableHttp from(RemoteTransportStreamableHttp), 1 Sse from(RemoteTransportSse);
-    [Value(&["type"], &[Str("streamable-http")])] => 0,
-    [Value(&["type"], &[Str("sse")])] => 1,
+    StreamableHttp from(RemoteTransportStreamableHttp), Sse from(RemoteTransportSse);
+    [Value(&["type"], &[Str("streamable-http")])] => StreamableHttp,
+    [Value(&["type"], &[Str("sse")])] => Sse,
 }
 
 /// An endpoint of Streamable HTTP.
@@ -69,8 +69,8 @@ impl RemoteTransportStreamableHttp {
 }
 
 codec::object! { RemoteTransportStreamableHttp;
-    constant 0 "type" = Str("streamable-http"), required 1 "url" url, optional 2 "headers" headers,
-    optional 3 "variables" variables, ..extra
+    constant r#type "type" = Str("streamable-http"), required url "url", optional headers "headers",
+    optional variables "variables", ..extra
 }
 
 /// An endpoint of HTTP with server-sent events.
@@ -112,8 +112,8 @@ impl RemoteTransportSse {
 }
 
 codec::object! { RemoteTransportSse;
-    constant 0 "type" = Str("sse"), required 1 "url" url, optional 2 "headers" headers,
-    optional 3 "variables" variables, ..extra
+    constant r#type "type" = Str("sse"), required url "url", optional headers "headers", optional variables "variables",
+    ..extra
 }
 
 codec::serde_impls! {

@@ -97,9 +97,9 @@ impl Input {
 }
 
 codec::object! { Input;
-    optional 0 "description" description, optional 1 "format" format, optional 2 "isRequired" is_required,
-    optional 3 "isSecret" is_secret, optional 4 "default" default, optional 5 "placeholder" placeholder,
-    optional 6 "choices" choices, optional 7 "value" value, ..extra
+    optional description "description", optional format "format", optional is_required "isRequired",
+    optional is_secret "isSecret", optional default "default", optional placeholder "placeholder",
+    optional choices "choices", optional value "value", ..extra
 }
 
 /// The kind of text that a value is.
@@ -235,10 +235,10 @@ impl KeyValueInput {
 }
 
 codec::object! { KeyValueInput;
-    required 0 "name" name, optional 1 "description" description, optional 2 "format" format,
-    optional 3 "isRequired" is_required, optional 4 "isSecret" is_secret, optional 5 "default" default,
-    optional 6 "placeholder" placeholder, optional 7 "choices" choices, optional 8 "value" value,
-    optional 9 "variables" variables, ..extra
+    required name "name", optional description "description", optional format "format",
+    optional is_required "isRequired", optional is_secret "isSecret", optional default "default",
+    optional placeholder "placeholder", optional choices "choices", optional value "value",
+    optional variables "variables", ..extra
 }
 
 /// An endpoint of a server, and how to connect to it.
@@ -298,8 +298,8 @@ impl Remote {
 }
 
 codec::object! { Remote;
-    required 0 "type" r#type, required 1 "url" url, optional 2 "headers" headers, optional 3 "variables" variables,
-    optional 4 "supportedProtocolVersions" supported_protocol_versions, ..extra
+    required r#type "type", required url "url", optional headers "headers", optional variables "variables",
+    optional supported_protocol_versions "supportedProtocolVersions", ..extra
 }
 
 /// The transport of an endpoint.
@@ -378,7 +378,7 @@ impl Repository {
 }
 
 codec::object! { Repository;
-    required 0 "url" url, required 1 "source" source, optional 2 "id" id, optional 3 "subfolder" subfolder, ..extra
+    required url "url", required source "source", optional id "id", optional subfolder "subfolder", ..extra
 }
 
 /// A description of a remote server, for discovery before a connection.
@@ -484,9 +484,9 @@ impl ServerCard {
 }
 
 codec::object! { ServerCard;
-    required 0 "$schema" schema, required 1 "name" name, optional 2 "title" title, required 3 "description" description,
-    required 4 "version" version, optional 5 "websiteUrl" website_url, optional 6 "repository" repository,
-    optional 7 "remotes" remotes, optional 8 "icons" icons, optional 9 "_meta" meta, ..extra
+    required schema "$schema", required name "name", optional title "title", required description "description",
+    required version "version", optional website_url "websiteUrl", optional repository "repository",
+    optional remotes "remotes", optional icons "icons", optional meta "_meta", ..extra
 }
 
 /// The URI of version 1 of the schema of server cards.

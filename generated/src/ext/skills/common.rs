@@ -31,7 +31,7 @@ impl SkillsExtensionCapability {
 }
 
 codec::object! { SkillsExtensionCapability;
-    optional 0 "directoryRead" directory_read, ..extra
+    optional directory_read "directoryRead", ..extra
 }
 
 codec::serde_impls! { SkillsExtensionCapability }

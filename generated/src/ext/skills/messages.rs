@@ -24,8 +24,8 @@ pub enum ClientRequest {
 }
 
 codec::message_set! { ClientRequest blank GetSkill;
-    0 "skills/list" ListSkills boxed(ListSkillsRequest), 1 "skills/get" GetSkill boxed(GetSkillRequest),
-    2 "resources/directory/read" ReadResourceDirectory boxed(ReadResourceDirectoryRequest),
+    "skills/list" ListSkills boxed(ListSkillsRequest), "skills/get" GetSkill boxed(GetSkillRequest),
+    "resources/directory/read" ReadResourceDirectory boxed(ReadResourceDirectoryRequest),
 }
 
 /// `ServerRequest`, which has no variants in this revision.

@@ -36,8 +36,8 @@ impl ReadResourceDirectoryRequest {
 }
 
 codec::object! { ReadResourceDirectoryRequest;
-    constant 0 "jsonrpc" = Str("2.0"), required 1 "id" id, constant 2 "method" = Str("resources/directory/read"),
-    required 3 "params" params, ..extra
+    constant jsonrpc "jsonrpc" = Str("2.0"), required id "id",
+    constant method "method" = Str("resources/directory/read"), required params "params", ..extra
 }
 
 impl Request for ReadResourceDirectoryRequest {
@@ -80,7 +80,7 @@ impl ReadResourceDirectoryRequestParams {
 }
 
 codec::object! { ReadResourceDirectoryRequestParams;
-    required 0 "uri" uri, optional 1 "cursor" cursor, required 2 "_meta" meta, ..extra
+    required uri "uri", optional cursor "cursor", required meta "_meta", ..extra
 }
 
 /// A page of a directory's children.
@@ -122,8 +122,8 @@ impl ReadResourceDirectoryResult {
 }
 
 codec::object! { ReadResourceDirectoryResult;
-    required 0 "resources" resources, optional 1 "nextCursor" next_cursor, constant 2 "resultType" = Str("complete"),
-    optional 3 "_meta" meta, ..extra
+    required resources "resources", optional next_cursor "nextCursor",
+    constant result_type "resultType" = Str("complete"), optional meta "_meta", ..extra
 }
 
 codec::serde_impls! {

@@ -35,8 +35,8 @@ impl GetSkillRequest {
 }
 
 codec::object! { GetSkillRequest;
-    constant 0 "jsonrpc" = Str("2.0"), required 1 "id" id, constant 2 "method" = Str("skills/get"),
-    required 3 "params" params, ..extra
+    constant jsonrpc "jsonrpc" = Str("2.0"), required id "id", constant method "method" = Str("skills/get"),
+    required params "params", ..extra
 }
 
 impl Request for GetSkillRequest {
@@ -69,7 +69,7 @@ impl GetSkillRequestParams {
 }
 
 codec::object! { GetSkillRequestParams;
-    required 0 "uri" uri, required 1 "_meta" meta, ..extra
+    required uri "uri", required meta "_meta", ..extra
 }
 
 /// The entry of a skill.
@@ -107,8 +107,8 @@ impl GetSkillResult {
 }
 
 codec::object! { GetSkillResult;
-    required 0 "skill" skill, required 1 "ttlMs" ttl_ms, required 2 "cacheScope" cache_scope,
-    constant 3 "resultType" = Str("complete"), optional 4 "_meta" meta, ..extra
+    required skill "skill", required ttl_ms "ttlMs", required cache_scope "cacheScope",
+    constant result_type "resultType" = Str("complete"), optional meta "_meta", ..extra
 }
 
 /// Lists the skills of a server, page by page.
@@ -140,8 +140,8 @@ impl ListSkillsRequest {
 }
 
 codec::object! { ListSkillsRequest;
-    constant 0 "jsonrpc" = Str("2.0"), required 1 "id" id, constant 2 "method" = Str("skills/list"),
-    required 3 "params" params, ..extra
+    constant jsonrpc "jsonrpc" = Str("2.0"), required id "id", constant method "method" = Str("skills/list"),
+    required params "params", ..extra
 }
 
 impl Request for ListSkillsRequest {
@@ -202,8 +202,9 @@ impl ListSkillsResult {
 }
 
 codec::object! { ListSkillsResult;
-    required 0 "skills" skills, optional 1 "nextCursor" next_cursor, required 2 "ttlMs" ttl_ms,
-    required 3 "cacheScope" cache_scope, constant 4 "resultType" = Str("complete"), optional 5 "_meta" meta, ..extra
+    required skills "skills", optional next_cursor "nextCursor", required ttl_ms "ttlMs",
+    required cache_scope "cacheScope", constant result_type "resultType" = Str("complete"), optional meta "_meta",
+    ..extra
 }
 
 /// A skill: where its `SKILL.md` is, what its front matter contains, and which files belong to it.
@@ -242,7 +243,7 @@ impl Skill {
 }
 
 codec::object! { Skill;
-    required 0 "uri" uri, required 1 "frontmatter" frontmatter, required 2 "resources" resources, ..extra
+    required uri "uri", required frontmatter "frontmatter", required resources "resources", ..extra
 }
 
 /// The front matter of a `SKILL.md`.
@@ -270,7 +271,7 @@ impl SkillFrontmatter {
 }
 
 codec::object! { SkillFrontmatter;
-    required 0 "name" name, required 1 "description" description, ..extra
+    required name "name", required description "description", ..extra
 }
 
 /// A file of a skill, and what its content must be.
@@ -297,7 +298,7 @@ impl SkillResource {
 }
 
 codec::object! { SkillResource;
-    required 0 "uri" uri, required 1 "digest" digest, required 2 "size" size, ..extra
+    required uri "uri", required digest "digest", required size "size", ..extra
 }
 
 /// The files of a skill.
@@ -322,9 +323,9 @@ pub enum SkillResources {
 }
 
 codec::union! { SkillResources blank SkillResourceArray;
-    0 SkillResourceArray from(Vec<SkillResource>), 1 Value from(SkillResourcesValue);
-    [Type(JsonTypes::ARRAY)] => 0,
-    [Type(JsonTypes::STRING)] => 1,
+    SkillResourceArray from(Vec<SkillResource>), Value from(SkillResourcesValue);
+    [Type(JsonTypes::ARRAY)] => SkillResourceArray,
+    [Type(JsonTypes::STRING)] => Value,
 }
 
 /// The reason why a skill has no list of files.

@@ -77,9 +77,9 @@ impl TaskStatusNotificationParamsWorking {
 }
 
 codec::object! { TaskStatusNotificationParamsWorking;
-    required 0 "taskId" task_id, constant 1 "status" = Str("working"), optional 2 "statusMessage" status_message,
-    required 3 "createdAt" created_at, required 4 "lastUpdatedAt" last_updated_at,
-    optional 5 "pollIntervalMs" poll_interval_ms, required 6 "ttlMs" ttl_ms, optional 7 "_meta" meta, ..extra
+    required task_id "taskId", constant status "status" = Str("working"), optional status_message "statusMessage",
+    required created_at "createdAt", required last_updated_at "lastUpdatedAt",
+    optional poll_interval_ms "pollIntervalMs", required ttl_ms "ttlMs", optional meta "_meta", ..extra
 }
 
 /// The state of a task that waits for the client.
@@ -158,10 +158,10 @@ impl TaskStatusNotificationParamsInputRequired {
 }
 
 codec::object! { TaskStatusNotificationParamsInputRequired;
-    required 0 "taskId" task_id, constant 1 "status" = Str("input_required"), optional 2 "statusMessage" status_message,
-    required 3 "createdAt" created_at, required 4 "lastUpdatedAt" last_updated_at,
-    optional 5 "pollIntervalMs" poll_interval_ms, required 6 "inputRequests" input_requests, required 7 "ttlMs" ttl_ms,
-    optional 8 "_meta" meta, ..extra
+    required task_id "taskId", constant status "status" = Str("input_required"),
+    optional status_message "statusMessage", required created_at "createdAt", required last_updated_at "lastUpdatedAt",
+    optional poll_interval_ms "pollIntervalMs", required input_requests "inputRequests", required ttl_ms "ttlMs",
+    optional meta "_meta", ..extra
 }
 
 /// The state of a task whose request has a result.
@@ -239,10 +239,9 @@ impl TaskStatusNotificationParamsCompleted {
 }
 
 codec::object! { TaskStatusNotificationParamsCompleted;
-    required 0 "result" result, required 1 "taskId" task_id, constant 2 "status" = Str("completed"),
-    optional 3 "statusMessage" status_message, required 4 "createdAt" created_at,
-    required 5 "lastUpdatedAt" last_updated_at, optional 6 "pollIntervalMs" poll_interval_ms, required 7 "ttlMs" ttl_ms,
-    optional 8 "_meta" meta, ..extra
+    required result "result", required task_id "taskId", constant status "status" = Str("completed"),
+    optional status_message "statusMessage", required created_at "createdAt", required last_updated_at "lastUpdatedAt",
+    optional poll_interval_ms "pollIntervalMs", required ttl_ms "ttlMs", optional meta "_meta", ..extra
 }
 
 /// The state of a task whose request failed.
@@ -320,10 +319,9 @@ impl TaskStatusNotificationParamsFailed {
 }
 
 codec::object! { TaskStatusNotificationParamsFailed;
-    required 0 "error" error, required 1 "taskId" task_id, constant 2 "status" = Str("failed"),
-    optional 3 "statusMessage" status_message, required 4 "createdAt" created_at,
-    required 5 "lastUpdatedAt" last_updated_at, optional 6 "pollIntervalMs" poll_interval_ms, required 7 "ttlMs" ttl_ms,
-    optional 8 "_meta" meta, ..extra
+    required error "error", required task_id "taskId", constant status "status" = Str("failed"),
+    optional status_message "statusMessage", required created_at "createdAt", required last_updated_at "lastUpdatedAt",
+    optional poll_interval_ms "pollIntervalMs", required ttl_ms "ttlMs", optional meta "_meta", ..extra
 }
 
 /// The state of a task that was cancelled.
@@ -397,9 +395,9 @@ impl TaskStatusNotificationParamsCancelled {
 }
 
 codec::object! { TaskStatusNotificationParamsCancelled;
-    required 0 "taskId" task_id, constant 1 "status" = Str("cancelled"), optional 2 "statusMessage" status_message,
-    required 3 "createdAt" created_at, required 4 "lastUpdatedAt" last_updated_at,
-    optional 5 "pollIntervalMs" poll_interval_ms, required 6 "ttlMs" ttl_ms, optional 7 "_meta" meta, ..extra
+    required task_id "taskId", constant status "status" = Str("cancelled"), optional status_message "statusMessage",
+    required created_at "createdAt", required last_updated_at "lastUpdatedAt",
+    optional poll_interval_ms "pollIntervalMs", required ttl_ms "ttlMs", optional meta "_meta", ..extra
 }
 
 /// Reports the complete state of a task after a change.
@@ -429,8 +427,8 @@ impl TaskStatusNotification {
 }
 
 codec::object! { TaskStatusNotification;
-    constant 0 "jsonrpc" = Str("2.0"), constant 1 "method" = Str("notifications/tasks"), required 2 "params" params,
-    ..extra
+    constant jsonrpc "jsonrpc" = Str("2.0"), constant method "method" = Str("notifications/tasks"),
+    required params "params", ..extra
 }
 
 impl Notification for TaskStatusNotification {
@@ -465,15 +463,14 @@ pub enum TaskStatusNotificationParams {
 }
 
 codec::union! { TaskStatusNotificationParams blank Working;
-    0 Working from(TaskStatusNotificationParamsWorking),
-    1 InputRequired from(TaskStatusNotificationParamsInputRequired),
-    2 Completed from(TaskStatusNotificationParamsCompleted), 3 Failed boxed(TaskStatusNotificationParamsFailed),
-    4 Cancelled from(TaskStatusNotificationParamsCancelled);
-    [Value(&["status"], &[Str("working")])] => 0,
-    [Value(&["status"], &[Str("input_required")])] => 1,
-    [Value(&["status"], &[Str("completed")])] => 2,
-    [Value(&["status"], &[Str("failed")])] => 3,
-    [Value(&["status"], &[Str("cancelled")])] => 4,
+    Working from(TaskStatusNotificationParamsWorking), InputRequired from(TaskStatusNotificationParamsInputRequired),
+    Completed from(TaskStatusNotificationParamsCompleted), Failed boxed(TaskStatusNotificationParamsFailed),
+    Cancelled from(TaskStatusNotificationParamsCancelled);
+    [Value(&["status"], &[Str("working")])] => Working,
+    [Value(&["status"], &[Str("input_required")])] => InputRequired,
+    [Value(&["status"], &[Str("completed")])] => Completed,
+    [Value(&["status"], &[Str("failed")])] => Failed,
+    [Value(&["status"], &[Str("cancelled")])] => Cancelled,
 }
 
 codec::serde_impls! {

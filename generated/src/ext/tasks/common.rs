@@ -108,9 +108,9 @@ impl Task {
 }
 
 codec::object! { Task;
-    required 0 "taskId" task_id, required 1 "status" status, optional 2 "statusMessage" status_message,
-    required 3 "createdAt" created_at, required 4 "lastUpdatedAt" last_updated_at,
-    optional 5 "pollIntervalMs" poll_interval_ms, required 6 "ttlMs" ttl_ms, ..extra
+    required task_id "taskId", required status "status", optional status_message "statusMessage",
+    required created_at "createdAt", required last_updated_at "lastUpdatedAt",
+    optional poll_interval_ms "pollIntervalMs", required ttl_ms "ttlMs", ..extra
 }
 
 /// The status of a task.
@@ -165,7 +165,7 @@ impl TaskSubscriptionAcknowledgedNotifications {
 }
 
 codec::object! { TaskSubscriptionAcknowledgedNotifications;
-    optional 0 "taskIds" task_ids, ..extra
+    optional task_ids "taskIds", ..extra
 }
 
 /// The member that this extension adds to `notifications` of a `subscriptions/listen` request.
@@ -193,7 +193,7 @@ impl TaskSubscriptionNotifications {
 }
 
 codec::object! { TaskSubscriptionNotifications;
-    optional 0 "taskIds" task_ids, ..extra
+    optional task_ids "taskIds", ..extra
 }
 
 /// The settings of the extension in the capabilities of a client or server. There are none: the object is empty.

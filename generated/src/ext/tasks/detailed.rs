@@ -66,9 +66,9 @@ impl CancelledTask {
 }
 
 codec::object! { CancelledTask;
-    required 0 "taskId" task_id, constant 1 "status" = Str("cancelled"), optional 2 "statusMessage" status_message,
-    required 3 "createdAt" created_at, required 4 "lastUpdatedAt" last_updated_at,
-    optional 5 "pollIntervalMs" poll_interval_ms, required 6 "ttlMs" ttl_ms, ..extra
+    required task_id "taskId", constant status "status" = Str("cancelled"), optional status_message "statusMessage",
+    required created_at "createdAt", required last_updated_at "lastUpdatedAt",
+    optional poll_interval_ms "pollIntervalMs", required ttl_ms "ttlMs", ..extra
 }
 
 /// A task whose request has a result.
@@ -135,10 +135,9 @@ impl CompletedTask {
 }
 
 codec::object! { CompletedTask;
-    required 0 "result" result, required 1 "taskId" task_id, constant 2 "status" = Str("completed"),
-    optional 3 "statusMessage" status_message, required 4 "createdAt" created_at,
-    required 5 "lastUpdatedAt" last_updated_at, optional 6 "pollIntervalMs" poll_interval_ms, required 7 "ttlMs" ttl_ms,
-    ..extra
+    required result "result", required task_id "taskId", constant status "status" = Str("completed"),
+    optional status_message "statusMessage", required created_at "createdAt", required last_updated_at "lastUpdatedAt",
+    optional poll_interval_ms "pollIntervalMs", required ttl_ms "ttlMs", ..extra
 }
 
 /// The state of a task, with the members that its status requires.
@@ -167,13 +166,13 @@ pub enum DetailedTask {
 }
 
 codec::union! { DetailedTask blank CancelledTask;
-    0 WorkingTask from(WorkingTask), 1 InputRequiredTask from(InputRequiredTask), 2 CompletedTask from(CompletedTask),
-    3 FailedTask boxed(FailedTask), 4 CancelledTask from(CancelledTask);
-    [Value(&["status"], &[Str("working")])] => 0,
-    [Value(&["status"], &[Str("input_required")])] => 1,
-    [Value(&["status"], &[Str("completed")])] => 2,
-    [Value(&["status"], &[Str("failed")])] => 3,
-    [Value(&["status"], &[Str("cancelled")])] => 4,
+    WorkingTask from(WorkingTask), InputRequiredTask from(InputRequiredTask), CompletedTask from(CompletedTask),
+    FailedTask boxed(FailedTask), CancelledTask from(CancelledTask);
+    [Value(&["status"], &[Str("working")])] => WorkingTask,
+    [Value(&["status"], &[Str("input_required")])] => InputRequiredTask,
+    [Value(&["status"], &[Str("completed")])] => CompletedTask,
+    [Value(&["status"], &[Str("failed")])] => FailedTask,
+    [Value(&["status"], &[Str("cancelled")])] => CancelledTask,
 }
 
 /// A task whose request failed with a JSON-RPC error.
@@ -240,10 +239,9 @@ impl FailedTask {
 }
 
 codec::object! { FailedTask;
-    required 0 "error" error, required 1 "taskId" task_id, constant 2 "status" = Str("failed"),
-    optional 3 "statusMessage" status_message, required 4 "createdAt" created_at,
-    required 5 "lastUpdatedAt" last_updated_at, optional 6 "pollIntervalMs" poll_interval_ms, required 7 "ttlMs" ttl_ms,
-    ..extra
+    required error "error", required task_id "taskId", constant status "status" = Str("failed"),
+    optional status_message "statusMessage", required created_at "createdAt", required last_updated_at "lastUpdatedAt",
+    optional poll_interval_ms "pollIntervalMs", required ttl_ms "ttlMs", ..extra
 }
 
 /// A task that waits for the client.
@@ -311,9 +309,9 @@ impl InputRequiredTask {
 }
 
 codec::object! { InputRequiredTask;
-    required 0 "taskId" task_id, constant 1 "status" = Str("input_required"), optional 2 "statusMessage" status_message,
-    required 3 "createdAt" created_at, required 4 "lastUpdatedAt" last_updated_at,
-    optional 5 "pollIntervalMs" poll_interval_ms, required 6 "inputRequests" input_requests, required 7 "ttlMs" ttl_ms,
+    required task_id "taskId", constant status "status" = Str("input_required"),
+    optional status_message "statusMessage", required created_at "createdAt", required last_updated_at "lastUpdatedAt",
+    optional poll_interval_ms "pollIntervalMs", required input_requests "inputRequests", required ttl_ms "ttlMs",
     ..extra
 }
 
@@ -377,9 +375,9 @@ impl WorkingTask {
 }
 
 codec::object! { WorkingTask;
-    required 0 "taskId" task_id, constant 1 "status" = Str("working"), optional 2 "statusMessage" status_message,
-    required 3 "createdAt" created_at, required 4 "lastUpdatedAt" last_updated_at,
-    optional 5 "pollIntervalMs" poll_interval_ms, required 6 "ttlMs" ttl_ms, ..extra
+    required task_id "taskId", constant status "status" = Str("working"), optional status_message "statusMessage",
+    required created_at "createdAt", required last_updated_at "lastUpdatedAt",
+    optional poll_interval_ms "pollIntervalMs", required ttl_ms "ttlMs", ..extra
 }
 
 codec::serde_impls! {

@@ -24,8 +24,8 @@ pub enum ClientRequest {
 }
 
 codec::message_set! { ClientRequest blank CancelTask;
-    0 "tasks/get" GetTask from(GetTaskRequest), 1 "tasks/update" UpdateTask from(UpdateTaskRequest),
-    2 "tasks/cancel" CancelTask from(CancelTaskRequest),
+    "tasks/get" GetTask from(GetTaskRequest), "tasks/update" UpdateTask from(UpdateTaskRequest),
+    "tasks/cancel" CancelTask from(CancelTaskRequest),
 }
 
 /// `ServerRequest`, which has no variants in this revision.
@@ -52,7 +52,7 @@ pub enum ServerNotification {
 }
 
 codec::message_set! { ServerNotification blank TaskStatus;
-    0 "notifications/tasks" TaskStatus boxed(TaskStatusNotification),
+    "notifications/tasks" TaskStatus boxed(TaskStatusNotification),
 }
 
 /// The methods of the requests that a client sends.

@@ -35,8 +35,8 @@ impl CancelTaskRequest {
 }
 
 codec::object! { CancelTaskRequest;
-    constant 0 "jsonrpc" = Str("2.0"), required 1 "id" id, constant 2 "method" = Str("tasks/cancel"),
-    required 3 "params" params, ..extra
+    constant jsonrpc "jsonrpc" = Str("2.0"), required id "id", constant method "method" = Str("tasks/cancel"),
+    required params "params", ..extra
 }
 
 impl Request for CancelTaskRequest {
@@ -74,7 +74,7 @@ impl CancelTaskResult {
 }
 
 codec::object! { CancelTaskResult;
-    constant 0 "resultType" = Str("complete"), optional 1 "_meta" meta, ..extra
+    constant result_type "resultType" = Str("complete"), optional meta "_meta", ..extra
 }
 
 /// The result of a tool call that runs as a task.
@@ -155,10 +155,10 @@ impl CreateTaskResult {
 }
 
 codec::object! { CreateTaskResult;
-    required 0 "taskId" task_id, required 1 "status" status, optional 2 "statusMessage" status_message,
-    required 3 "createdAt" created_at, required 4 "lastUpdatedAt" last_updated_at,
-    optional 5 "pollIntervalMs" poll_interval_ms, required 6 "ttlMs" ttl_ms, constant 7 "resultType" = Str("task"),
-    optional 8 "_meta" meta, ..extra
+    required task_id "taskId", required status "status", optional status_message "statusMessage",
+    required created_at "createdAt", required last_updated_at "lastUpdatedAt",
+    optional poll_interval_ms "pollIntervalMs", required ttl_ms "ttlMs",
+    constant result_type "resultType" = Str("task"), optional meta "_meta", ..extra
 }
 
 /// Returns the current state of a task, with its result, its error or its open input requests.
@@ -190,8 +190,8 @@ impl GetTaskRequest {
 }
 
 codec::object! { GetTaskRequest;
-    constant 0 "jsonrpc" = Str("2.0"), required 1 "id" id, constant 2 "method" = Str("tasks/get"),
-    required 3 "params" params, ..extra
+    constant jsonrpc "jsonrpc" = Str("2.0"), required id "id", constant method "method" = Str("tasks/get"),
+    required params "params", ..extra
 }
 
 impl Request for GetTaskRequest {
@@ -227,14 +227,13 @@ pub enum GetTaskResult {
 }
 
 codec::boxed_union! { GetTaskResult blank Working;
-    0 Working boxed(GetTaskResultWorking), 1 InputRequired boxed(GetTaskResultInputRequired),
-    2 Completed boxed(GetTaskResultCompleted), 3 Failed boxed(GetTaskResultFailed),
-    4 Cancelled boxed(GetTaskResultCancelled);
-    [Value(&["status"], &[Str("working")])] => 0,
-    [Value(&["status"], &[Str("input_required")])] => 1,
-    [Value(&["status"], &[Str("completed")])] => 2,
-    [Value(&["status"], &[Str("failed")])] => 3,
-    [Value(&["status"], &[Str("cancelled")])] => 4,
+    Working boxed(GetTaskResultWorking), InputRequired boxed(GetTaskResultInputRequired),
+    Completed boxed(GetTaskResultCompleted), Failed boxed(GetTaskResultFailed), Cancelled boxed(GetTaskResultCancelled);
+    [Value(&["status"], &[Str("working")])] => Working,
+    [Value(&["status"], &[Str("input_required")])] => InputRequired,
+    [Value(&["status"], &[Str("completed")])] => Completed,
+    [Value(&["status"], &[Str("failed")])] => Failed,
+    [Value(&["status"], &[Str("cancelled")])] => Cancelled,
 }
 
 /// The task to cancel.
@@ -257,7 +256,7 @@ impl CancelTaskRequestParams {
 }
 
 codec::object! { CancelTaskRequestParams;
-    required 0 "taskId" task_id, ..extra
+    required task_id "taskId", ..extra
 }
 
 /// The task to return.
@@ -280,7 +279,7 @@ impl GetTaskRequestParams {
 }
 
 codec::object! { GetTaskRequestParams;
-    required 0 "taskId" task_id, ..extra
+    required task_id "taskId", ..extra
 }
 
 /// The responses to input requests of a task.
@@ -306,7 +305,7 @@ impl UpdateTaskRequestParams {
 }
 
 codec::object! { UpdateTaskRequestParams;
-    required 0 "taskId" task_id, required 1 "inputResponses" input_responses, ..extra
+    required task_id "taskId", required input_responses "inputResponses", ..extra
 }
 
 /// The members that all results have.
@@ -338,7 +337,7 @@ impl Result {
 }
 
 codec::object! { Result;
-    required 0 "resultType" result_type, optional 1 "_meta" meta, ..extra
+    required result_type "resultType", optional meta "_meta", ..extra
 }
 
 /// The state of a task whose request is in progress.
@@ -412,10 +411,10 @@ impl GetTaskResultWorking {
 }
 
 codec::object! { GetTaskResultWorking;
-    required 0 "taskId" task_id, constant 1 "status" = Str("working"), optional 2 "statusMessage" status_message,
-    required 3 "createdAt" created_at, required 4 "lastUpdatedAt" last_updated_at,
-    optional 5 "pollIntervalMs" poll_interval_ms, required 6 "ttlMs" ttl_ms, constant 7 "resultType" = Str("complete"),
-    optional 8 "_meta" meta, ..extra
+    required task_id "taskId", constant status "status" = Str("working"), optional status_message "statusMessage",
+    required created_at "createdAt", required last_updated_at "lastUpdatedAt",
+    optional poll_interval_ms "pollIntervalMs", required ttl_ms "ttlMs",
+    constant result_type "resultType" = Str("complete"), optional meta "_meta", ..extra
 }
 
 /// The state of a task that waits for the client.
@@ -494,10 +493,10 @@ impl GetTaskResultInputRequired {
 }
 
 codec::object! { GetTaskResultInputRequired;
-    required 0 "taskId" task_id, constant 1 "status" = Str("input_required"), optional 2 "statusMessage" status_message,
-    required 3 "createdAt" created_at, required 4 "lastUpdatedAt" last_updated_at,
-    optional 5 "pollIntervalMs" poll_interval_ms, required 6 "inputRequests" input_requests, required 7 "ttlMs" ttl_ms,
-    constant 8 "resultType" = Str("complete"), optional 9 "_meta" meta, ..extra
+    required task_id "taskId", constant status "status" = Str("input_required"),
+    optional status_message "statusMessage", required created_at "createdAt", required last_updated_at "lastUpdatedAt",
+    optional poll_interval_ms "pollIntervalMs", required input_requests "inputRequests", required ttl_ms "ttlMs",
+    constant result_type "resultType" = Str("complete"), optional meta "_meta", ..extra
 }
 
 /// The state of a task whose request has a result.
@@ -575,10 +574,10 @@ impl GetTaskResultCompleted {
 }
 
 codec::object! { GetTaskResultCompleted;
-    required 0 "result" result, required 1 "taskId" task_id, constant 2 "status" = Str("completed"),
-    optional 3 "statusMessage" status_message, required 4 "createdAt" created_at,
-    required 5 "lastUpdatedAt" last_updated_at, optional 6 "pollIntervalMs" poll_interval_ms, required 7 "ttlMs" ttl_ms,
-    constant 8 "resultType" = Str("complete"), optional 9 "_meta" meta, ..extra
+    required result "result", required task_id "taskId", constant status "status" = Str("completed"),
+    optional status_message "statusMessage", required created_at "createdAt", required last_updated_at "lastUpdatedAt",
+    optional poll_interval_ms "pollIntervalMs", required ttl_ms "ttlMs",
+    constant result_type "resultType" = Str("complete"), optional meta "_meta", ..extra
 }
 
 /// The state of a task whose request failed.
@@ -656,10 +655,10 @@ impl GetTaskResultFailed {
 }
 
 codec::object! { GetTaskResultFailed;
-    required 0 "error" error, required 1 "taskId" task_id, constant 2 "status" = Str("failed"),
-    optional 3 "statusMessage" status_message, required 4 "createdAt" created_at,
-    required 5 "lastUpdatedAt" last_updated_at, optional 6 "pollIntervalMs" poll_interval_ms, required 7 "ttlMs" ttl_ms,
-    constant 8 "resultType" = Str("complete"), optional 9 "_meta" meta, ..extra
+    required error "error", required task_id "taskId", constant status "status" = Str("failed"),
+    optional status_message "statusMessage", required created_at "createdAt", required last_updated_at "lastUpdatedAt",
+    optional poll_interval_ms "pollIntervalMs", required ttl_ms "ttlMs",
+    constant result_type "resultType" = Str("complete"), optional meta "_meta", ..extra
 }
 
 /// The state of a task that was cancelled.
@@ -733,10 +732,10 @@ impl GetTaskResultCancelled {
 }
 
 codec::object! { GetTaskResultCancelled;
-    required 0 "taskId" task_id, constant 1 "status" = Str("cancelled"), optional 2 "statusMessage" status_message,
-    required 3 "createdAt" created_at, required 4 "lastUpdatedAt" last_updated_at,
-    optional 5 "pollIntervalMs" poll_interval_ms, required 6 "ttlMs" ttl_ms, constant 7 "resultType" = Str("complete"),
-    optional 8 "_meta" meta, ..extra
+    required task_id "taskId", constant status "status" = Str("cancelled"), optional status_message "statusMessage",
+    required created_at "createdAt", required last_updated_at "lastUpdatedAt",
+    optional poll_interval_ms "pollIntervalMs", required ttl_ms "ttlMs",
+    constant result_type "resultType" = Str("complete"), optional meta "_meta", ..extra
 }
 
 /// Delivers responses to a task's input requests.
@@ -768,8 +767,8 @@ impl UpdateTaskRequest {
 }
 
 codec::object! { UpdateTaskRequest;
-    constant 0 "jsonrpc" = Str("2.0"), required 1 "id" id, constant 2 "method" = Str("tasks/update"),
-    required 3 "params" params, ..extra
+    constant jsonrpc "jsonrpc" = Str("2.0"), required id "id", constant method "method" = Str("tasks/update"),
+    required params "params", ..extra
 }
 
 impl Request for UpdateTaskRequest {
@@ -807,7 +806,7 @@ impl UpdateTaskResult {
 }
 
 codec::object! { UpdateTaskResult;
-    constant 0 "resultType" = Str("complete"), optional 1 "_meta" meta, ..extra
+    constant result_type "resultType" = Str("complete"), optional meta "_meta", ..extra
 }
 
 codec::serde_impls! {
