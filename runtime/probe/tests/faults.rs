@@ -27,7 +27,7 @@ const CASES: &[(&str, Case)] = &[
             arguments: &["list"],
             code: 0,
             out: &["tools (1)\n"],
-            err: &["warning: tools/list: /cacheScope: missing required member\n"],
+            err: &["warning: tools/list: /ttlMs: missing required member\n"],
         },
     ),
     // One list does not hide the others.

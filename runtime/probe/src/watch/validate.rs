@@ -110,7 +110,7 @@ mod tests {
         };
         let missing = |member: &str| Err(format!("{member}: missing required member"));
         assert_eq!(call(true, r#"{"content":[]}"#), Ok(()));
-        assert_eq!(call(true, r#"{"task":{}}"#), missing("CreateTaskResult: task.createdAt"));
+        assert_eq!(call(true, r#"{"task":{}}"#), missing("CreateTaskResult: task.taskId"));
         assert_eq!(call(false, r#"{"task":{}}"#), missing("CallToolResult: content"));
         // The result of an unknown method.
         let raw = Json::parse("{}").expect("JSON");
