@@ -34,6 +34,8 @@ const REVISION: &str = r##"{
     }
 }"##;
 
+const REASON: &str = "[where]\nreason = \"The exporter repeats it.\"\nlink = \"https://example.com\"\n";
+
 const MESSAGES: &str = "[[request]]\ndefinition = \"WhereRequest\"\ndirection = \"client-to-server\"\n";
 
 fn project() -> Project {
@@ -92,7 +94,7 @@ fn inline_schemas_become_types_of_the_revision() {
 
     project.write(
         "schema/names.toml",
-        "[where.objects]\nPlace = [\"name\"]\n[where.names]\nWhereResultMode = \"Speed\"\n",
+        format!("{REASON}[where.objects]\nPlace = [\"name\"]\n[where.names]\nWhereResultMode = \"Speed\"\n"),
     );
     project.run(&["generate"]).exits(0);
     for expected in ["pub size: Option<Place>", "pub mode: Option<Speed>", "pub place: Option<Place>"] {
@@ -112,9 +114,11 @@ fn inline_schemas_become_types_of_the_revision() {
         ("[where.names]\nWhereResultModus = \"Speed\"", "there is no inline type `WhereResultModus`"),
         ("[where.object]", "unknown field `object`"),
     ] {
-        project.write("schema/names.toml", names);
+        project.write("schema/names.toml", format!("{REASON}{names}"));
         project.run(&["generate"]).exits(2).prints(&[expected]);
     }
+    project.write("schema/names.toml", "[where.objects]\nPlace = [\"name\"]\n");
+    project.run(&["generate"]).exits(2).prints(&["where: say in `reason` why the schema repeats definitions"]);
 }
 
 #[test]

@@ -32,10 +32,10 @@ pub(crate) const NAMES: &str = "schema/names.toml";
 pub struct InlineSchemas {
     /// Why the schema repeats definitions.
     #[serde(default)]
-    pub reason: String,
+    reason: String,
     /// A link to the evidence.
     #[serde(default)]
-    pub link: String,
+    link: String,
     #[serde(default)]
     objects: BTreeMap<String, BTreeSet<String>>,
     #[serde(default)]
@@ -51,14 +51,23 @@ impl InlineSchemas {
     /// Reads the file, by the name of the extension or revision. A project without the file has no such schemas.
     ///
     /// # Errors
-    /// [`Error::Io`], and [`Error::Usage`] if the file is malformed.
+    /// [`Error::Io`], and [`Error::Usage`] if the file is malformed or a reason is missing.
     pub fn read(root: &Path) -> Result<BTreeMap<String, InlineSchemas>, Error> {
         let path = root.join(NAMES);
         if !path.is_file() {
             return Ok(BTreeMap::new());
         }
         let text = std::fs::read_to_string(&path).map_err(Error::io("reading", &path))?;
-        toml::from_str(&text).map_err(|error| Error::Usage(format!("{}: {error}", path.display())))
+        let all: BTreeMap<String, InlineSchemas> =
+            toml::from_str(&text).map_err(|error| Error::Usage(format!("{}: {error}", path.display())))?;
+        for (name, inline) in &all {
+            let has_rules = !(inline.objects.is_empty() && inline.unions.is_empty() && inline.places.is_empty());
+            if has_rules && (inline.reason.is_empty() || !inline.link.starts_with("https://")) {
+                let why = "say in `reason` why the schema repeats definitions, and link to the evidence in `link`";
+                return Err(Error::Usage(format!("{NAMES}: {name}: {why}")));
+            }
+        }
+        Ok(all)
     }
 
     /// Replaces inline schemas by references to the definitions that they repeat. Adds definitions of `core` that the

@@ -1,5 +1,6 @@
 //! Measures code generation: all vendored revisions, each compared with typify, and documents of growing size.
 
+use std::collections::BTreeMap;
 use std::fs;
 use std::hint::black_box;
 use std::panic::{AssertUnwindSafe, catch_unwind, set_hook, take_hook};
@@ -149,7 +150,7 @@ fn pass(schema: &[u8], revision: &str, released: bool, module: Option<String>) -
         Ok((normalise(document)?, fixups))
     });
     let (normalised, fixups) = normalised?;
-    let (protocol, building) = timed(|| build(normalised, None, fixups, revision));
+    let (protocol, building) = timed(|| build(normalised, None, &BTreeMap::new(), fixups, revision));
     let protocol = protocol?;
     let (files, emitting) = timed(|| emit(&protocol, &options));
     black_box(files?);
