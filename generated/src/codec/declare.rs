@@ -1,19 +1,14 @@
 //! Macros that implement the traits of the codec for generated types. A declaration is a call of such a macro with the
 //! members, variants or values of a type. A macro cannot count, so it numbers members and variants with an enum.
 
-/// Numbers members or variants: `Index::ALL[n]` is the one with the number `n`.
+/// Numbers members or variants.
 #[doc(hidden)]
 #[macro_export]
 macro_rules! __index {
     ($($name:ident)*) => {
-        #[derive(Clone, Copy)]
-        #[allow(non_camel_case_types, reason = "members have the names of fields")]
+        #[allow(non_camel_case_types, clippy::enum_variant_names, reason = "the names are those of fields and variants")]
         enum Index {
             $($name,)*
-        }
-
-        impl Index {
-            const ALL: &'static [Self] = &[$(Self::$name,)*];
         }
     };
 }
@@ -90,23 +85,23 @@ macro_rules! __object {
                     json: $crate::codec::Cursor<'_>,
                     _unread: $crate::codec::Unread,
                 ) -> $crate::codec::Result<()> {
-                    match Index::ALL.get(index) {
+                    match index {
                         $(
-                            $(::core::option::Option::Some(Index::$r_field) => {
+                            $(index if index == Index::$r_field as usize => {
                                 $crate::codec::DecodeInPlace::read(&mut self.$r_field, json, _unread)
                             })?
-                            $(::core::option::Option::Some(Index::$o_field) => {
+                            $(index if index == Index::$o_field as usize => {
                                 $crate::codec::read_optional(json, &mut self.$o_field, _unread)
                             })?
-                            $(::core::option::Option::Some(Index::$c) => {
+                            $(index if index == Index::$c as usize => {
                                 json.read_constant(&$crate::codec::Literal::$c_kind $(($($c_value)*))?)
                             })?
-                            $(::core::option::Option::Some(Index::$f_field) => json.read_optional_constant(
+                            $(index if index == Index::$f_field as usize => json.read_optional_constant(
                                 &$crate::codec::Literal::$f_kind $(($($f_value)*))?,
                                 &mut self.$f_field,
                             ),)?
                         )*
-                        ::core::option::Option::None => ::core::result::Result::Ok(()),
+                        _ => ::core::result::Result::Ok(()),
                     }
                 }
                 fn read_other(
@@ -234,14 +229,14 @@ macro_rules! __object_text {
                     required: &[$($(Index::$c as usize,)?)*],
                     constants: &[$($(Index::$c as usize,)?)*],
                 };
-                json.check_object(TABLE, |index, json| match Index::ALL.get(index) {
+                json.check_object(TABLE, |index, json| match index {
                     $(
-                        $(::core::option::Option::Some(Index::$o) => <$o_type as $crate::codec::Decode>::check(json),)?
-                        $(::core::option::Option::Some(Index::$c) => {
+                        $(index if index == Index::$o as usize => <$o_type as $crate::codec::Decode>::check(json),)?
+                        $(index if index == Index::$c as usize => {
                             json.read_constant(&$crate::codec::Literal::$c_kind $(($($c_value)*))?)
                         })?
                     )*
-                    ::core::option::Option::None => ::core::result::Result::Ok(()),
+                    _ => ::core::result::Result::Ok(()),
                 })
             }
         }
@@ -321,8 +316,8 @@ macro_rules! __union {
                     use $crate::codec::{Condition::*, JsonTypes, Literal::*};
                     &[$($crate::codec::Guard { when: &[$($when)*], variant: Index::$selected as usize }),*]
                 };
-                match Index::ALL.get(json.union(GUARDS)?) {
-                    $(::core::option::Option::Some(Index::$variant) => {
+                match json.union(GUARDS)? {
+                    $(index if index == Index::$variant as usize => {
                         $(if $never {
                             return ::core::result::Result::Err(json.uninhabited(unread));
                         })?
@@ -331,7 +326,7 @@ macro_rules! __union {
                             return $crate::codec::DecodeInPlace::read(value, json, unread);
                         }
                     })*
-                    ::core::option::Option::None => {}
+                    _ => {}
                 }
                 ::core::result::Result::Err(json.no_such_variant())
             }
@@ -391,11 +386,11 @@ macro_rules! __boxed_union {
                     use $crate::codec::{Condition::*, JsonTypes, Literal::*};
                     &[$($crate::codec::Guard { when: &[$($when)*], variant: Index::$selected as usize }),*]
                 };
-                ::core::result::Result::Ok(match Index::ALL.get(json.union(GUARDS)?) {
-                    $(::core::option::Option::Some(Index::$variant) => {
+                ::core::result::Result::Ok(match json.union(GUARDS)? {
+                    $(index if index == Index::$variant as usize => {
                         Self::$variant($crate::codec::Decode::decode(json)?)
                     })*
-                    ::core::option::Option::None => return ::core::result::Result::Err(json.no_such_variant()),
+                    _ => return ::core::result::Result::Err(json.no_such_variant()),
                 })
             }
         }
@@ -481,15 +476,15 @@ macro_rules! __message_set {
                     json: $crate::codec::Cursor<'_>,
                     unread: $crate::codec::Unread,
                 ) -> $crate::codec::Result<()> {
-                    match Index::ALL.get(index) {
-                        $(::core::option::Option::Some(Index::$variant) => {
+                    match index {
+                        $(index if index == Index::$variant as usize => {
                             // Drops the blank value, which may have a box.
                             *self = Self::$variant($crate::codec::DecodeInPlace::blank(unread));
                             if let Self::$variant(value) = self {
                                 return $crate::codec::DecodeInPlace::read(value, json, unread);
                             }
                         })*
-                        ::core::option::Option::None => {}
+                        _ => {}
                     }
                     ::core::result::Result::Err(json.no_such_variant())
                 }

@@ -1,6 +1,7 @@
 //! Checks that decoding does not leak memory: the initial values of fields are dropped, or own no memory.
 
 use mcpgen_own_schemas::registry::REGISTRY;
+use mcpgen_proof::judge::fixed_up;
 use mcpgen_proof::registry::Entry;
 use mcpgen_proof::{Proof, schema};
 use peak_alloc::PeakAlloc;
@@ -19,7 +20,7 @@ fn proof(name: &str) -> Proof {
             let schema = serde_json::from_str::<Value>(&text).expect("the schema is valid JSON");
             Proof::new(&schema, mcpgen_own_schemas::decisions::decisions(name))
         }
-        Err(_) => Proof::new(&schema(name), &[]),
+        Err(_) => Proof::new(&fixed_up(name, &schema(name)), &[]),
     }
 }
 
