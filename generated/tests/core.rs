@@ -798,6 +798,9 @@ fn errors_have_line_and_column() {
     assert_eq!(error.path(), "/0".repeat(100), "no longer than that of a document");
     let error = mcpgen_types::from_str::<bool>("true false").unwrap_err();
     assert_eq!(error.to_string(), "boolean: trailing characters at line 1 column 6");
+    let text = format!("{}{}[", "[".repeat(102), "]".repeat(102));
+    let error = mcpgen_types::from_str::<Json>(&text).unwrap_err();
+    assert!(error.to_string().ends_with("trailing characters at line 1 column 205"), "{error}");
     let error = mcpgen_types::from_slice::<String>(b"\n\"\xff\"").unwrap_err();
     assert_eq!(error.to_string(), "string: invalid UTF-8 at line 2 column 2");
     assert!(mcpgen_types::from_value::<Tool>(json!({})).unwrap_err().line().is_none());
