@@ -9,7 +9,7 @@ use std::time::Duration;
 use anstyle::{AnsiColor, Style};
 use indicatif::{ProgressBar, ProgressStyle};
 use mcpgen_runtime::peer::Progress;
-use serde_json::Value;
+use serde::Serialize;
 
 use crate::failure::Failure;
 
@@ -58,13 +58,14 @@ pub(crate) fn print(text: &str) -> Result<(), Failure> {
 }
 
 /// Writes JSON to standard output.
-pub(crate) fn print_json(value: &Value) -> Result<(), Failure> {
+pub(crate) fn print_json(value: &impl Serialize) -> Result<(), Failure> {
     print(&json(value))
 }
 
 /// Returns indented JSON, in which invisible characters are escaped.
-pub(crate) fn json(value: &Value) -> String {
-    let text = format!("{value:#}\n");
+pub(crate) fn json(value: &impl Serialize) -> String {
+    // This cannot fail: all names are strings.
+    let text = serde_json::to_string_pretty(value).unwrap_or_default() + "\n";
     escape(&text, |c, shown| c.encode_utf16(&mut [0; 2]).iter().for_each(|unit| *shown += &format!("\\u{unit:04x}")))
 }
 
@@ -204,6 +205,6 @@ mod tests {
             text,
             "{\n  \"\\u009b\\u202e\\u007f\": [\n    \"\\udb40\\udc41\\n\\u001b\",\n    \"\\u0023#[x]\",\n    \"ü\"\n  ]\n}\n"
         );
-        assert_eq!(serde_json::from_str::<Value>(&text).expect("JSON"), value);
+        assert_eq!(serde_json::from_str::<serde_json::Value>(&text).expect("JSON"), value);
     }
 }

@@ -1,7 +1,7 @@
 //! Sends requests, whose params and results are JSON in the revision of the connection.
 
 use mcpgen_runtime::{CallError, Client};
-use mcpgen_types::{Error, ErrorCode, Json, JsonObject, Revision, counted};
+use mcpgen_types::{Error, ErrorCode, Json, JsonObject, JsonRef, Revision, counted};
 use serde_json::{Map, Value, json};
 
 use crate::cli::{Connection, Kind};
@@ -104,7 +104,7 @@ fn needs_input(method: &str) -> Failure {
 /// The lists of a server.
 #[derive(Debug, Default)]
 pub(crate) struct Lists {
-    pub(crate) read: Vec<(Kind, Vec<Value>)>,
+    pub(crate) read: Vec<(Kind, Vec<Json>)>,
     /// The lists that the server does not have.
     pub(crate) absent: Vec<Kind>,
     /// Why other lists could not be read.
@@ -166,13 +166,15 @@ impl Lists {
     }
 }
 
+/// The maximum number of entries in the index of a page whose problems are found. Its tree takes at most about 80 MB.
+const MOST_ENTRIES: usize = 400_000;
 /// The maximum number of warnings about lists.
 const MOST_WARNINGS: usize = 20;
 
 /// A list, and what in it does not match the schema.
 #[derive(Debug, Default)]
 pub(crate) struct List {
-    pub(crate) items: Vec<Value>,
+    pub(crate) items: Vec<Json>,
     problems: Vec<String>,
 }
 
@@ -195,28 +197,31 @@ pub(crate) async fn list(client: &Client, kind: Kind, activity: &Activity) -> Re
         if bytes > limits.bytes {
             return Err(unexpected(format!("the list has more than {}", counted(limits.bytes as u64, "bytes"))));
         }
-        let is_valid = validate_result(client.revision(), method, &result).is_ok();
-        let mut result = object(method, &result)?;
-        if !is_valid {
+        result.check::<JsonObject>().map_err(|error| unexpected(error.to_string()))?;
+        if validate_result(client.revision(), method, &result).is_err() {
             list.problems.extend(problems(client.revision(), kind, &result));
         }
-        match result.remove(kind.member()) {
-            Some(Value::Array(more)) => list.items.extend(more),
-            _ => return Err(unexpected(format!("the result has no array `{}`", kind.member()))),
+        match result.get(kind.member()).filter(|items| items.is_array()) {
+            Some(items) => list.items.extend(items.elements().map(JsonRef::to_json)),
+            None => return Err(unexpected(format!("the result has no array `{}`", kind.member()))),
         }
-        match result.remove("nextCursor") {
-            None | Some(Value::Null) => return Ok(Some(list)),
-            Some(Value::String(next)) if Some(&next) != cursor.as_ref() => cursor = Some(next),
-            Some(Value::String(_)) => return Err(unexpected("`nextCursor` repeats the cursor of the page".to_owned())),
-            Some(_) => return Err(unexpected("`nextCursor` is not a string".to_owned())),
+        let Some(next) = result.get("nextCursor").filter(|next| !next.is_null()) else { return Ok(Some(list)) };
+        match next.as_str() {
+            Some(next) if Some(&*next) != cursor.as_deref() => cursor = Some(next.into_owned()),
+            Some(_) => return Err(unexpected("`nextCursor` repeats the cursor of the page".to_owned())),
+            None => return Err(unexpected("`nextCursor` is not a string".to_owned())),
         }
     }
     Err(unexpected(format!("the list has more than {}", counted(limits.pages as u64, "pages"))))
 }
 
 /// Describes what does not match the schema in a page of a list: members of the result, and members of each item.
-fn problems(revision: Revision, kind: Kind, page: &Map<String, Value>) -> Vec<String> {
+fn problems(revision: Revision, kind: Kind, page: &Json) -> Vec<String> {
     let (method, member) = (kind.method(), kind.member());
+    if page.entries().is_ok_and(|entries| entries > MOST_ENTRIES) {
+        return vec![format!("{method}: the result does not match the schema, and is too large to say where")];
+    }
+    let Value::Object(page) = page.to_value() else { return Vec::new() };
     let validate = |page: &Value| validate_result(revision, method, &Json::from(page));
     let mut result = Value::Object(page.clone());
     result[member] = json!([]);

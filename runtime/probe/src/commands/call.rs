@@ -1,7 +1,7 @@
 //! `mcpgen-probe call`.
 
 use mcpgen_runtime::Client;
-use mcpgen_types::JsonObject;
+use mcpgen_types::{JsonObject, JsonRef};
 use serde_json::{Map, Value};
 
 use crate::arguments::{object, typed};
@@ -32,7 +32,7 @@ pub(crate) async fn run(args: CallArgs) -> Result<(), Failure> {
         .await?;
     let failed = result.get("isError") == Some(&Value::Bool(true));
     match args.format {
-        Format::Json => output::print_json(&result.into())?,
+        Format::Json => output::print_json(&result)?,
         Format::Text => output::print(&text(&result))?,
     }
     if failed { Err(Failure::Tool(args.tool)) } else { Ok(()) }
@@ -57,8 +57,8 @@ async fn input_schema(client: &Client, tool: &str, activity: &Activity) -> Resul
             return Ok(None);
         }
     };
-    let listed = tools.into_iter().find(|listed| listed["name"] == tool);
-    Ok(listed.map(|mut listed| listed["inputSchema"].take()))
+    let listed = tools.iter().find(|listed| listed.get("name").and_then(JsonRef::as_str).as_deref() == Some(tool));
+    Ok(listed.and_then(|listed| Some(listed.get("inputSchema")?.to_value())))
 }
 
 /// Reads the value of `--json`.

@@ -1,6 +1,6 @@
 //! `mcpgen-probe list`.
 
-use serde_json::{Map, Value};
+use mcpgen_types::{Json, JsonObject};
 
 use crate::cli::{Format, Kind, ListArgs};
 use crate::failure::Failure;
@@ -24,9 +24,9 @@ pub(crate) async fn run(args: &ListArgs) -> Result<(), Failure> {
         // There is nothing to show.
         _ if read.is_empty() && lists.have_failed() => {}
         Format::Json => {
-            let read: Map<String, Value> =
-                read.into_iter().map(|(kind, items)| (kind.member().to_owned(), items.into())).collect();
-            output::print_json(&read.into())?;
+            let read: JsonObject =
+                read.into_iter().map(|(kind, items)| (kind.member(), items.into_iter().collect::<Json>())).collect();
+            output::print_json(&read)?;
         }
         Format::Text => output::print(&text(&read, output::columns()))?,
     }
@@ -34,14 +34,15 @@ pub(crate) async fn run(args: &ListArgs) -> Result<(), Failure> {
 }
 
 /// Returns the lists as text. Lines end at the edge of a terminal with this number of columns.
-fn text(lists: &[(Kind, Vec<Value>)], columns: Option<usize>) -> String {
+fn text(lists: &[(Kind, Vec<Json>)], columns: Option<usize>) -> String {
     let mut text = String::new();
     for (kind, items) in lists {
         text.push_str(&format!("{} ({})\n", styled(BOLD, kind.title()), items.len()));
-        let name = |item: &Value| plain(item[kind.key()].as_str().unwrap_or("?")).replace('\n', " ");
+        let member = |item: &Json, name: &str| Some(item.get(name)?.as_str()?.into_owned());
+        let name = |item: &Json| plain(&member(item, kind.key()).unwrap_or("?".to_owned())).replace('\n', " ");
         let width = items.iter().map(|item| name(item).chars().count()).filter(|len| *len <= LONGEST_NAME).max();
         for item in items {
-            let description = item["description"].as_str().or(item["title"].as_str()).unwrap_or_default();
+            let description = member(item, "description").or_else(|| member(item, "title")).unwrap_or_default();
             let line = plain(description.trim().lines().next().unwrap_or_default());
             let indented = "  ".len() + name(item).chars().count().max(width.unwrap_or(0)) + GAP;
             let line = match columns {

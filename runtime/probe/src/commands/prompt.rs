@@ -15,7 +15,7 @@ pub(crate) async fn run(args: &PromptArgs) -> Result<(), Failure> {
     let result =
         args.connection.run(async |client, activity| request(client, "prompts/get", params, activity).await).await?;
     match args.format {
-        Format::Json => output::print_json(&result.into()),
+        Format::Json => output::print_json(&result),
         Format::Text => {
             let messages = result.get("messages").and_then(Value::as_array).map(Vec::as_slice).unwrap_or_default();
             let text = messages.iter().map(|message| {

@@ -23,7 +23,7 @@ pub(crate) async fn run(args: &ReadArgs) -> Result<(), Failure> {
         std::fs::write(path, bytes).map_err(Failure::io(format!("writing {}", path.display())))?;
     }
     match args.format {
-        Format::Json => output::print_json(&result.into()),
+        Format::Json => output::print_json(&result),
         Format::Text if args.output.is_some() => Ok(()),
         Format::Text => output::print(&contents.iter().map(content).collect::<String>()),
     }

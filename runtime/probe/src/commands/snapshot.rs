@@ -3,6 +3,7 @@
 use std::fs;
 use std::path::Path;
 
+use mcpgen_types::Json;
 use serde_json::Value;
 
 use crate::cli::{Kind, SnapshotArgs};
@@ -23,7 +24,8 @@ pub(crate) async fn run(args: &SnapshotArgs) -> Result<(), Failure> {
         let why = "the server has no tools, resources or prompts".to_owned();
         return Err(Failure::Unexpected { method: "snapshot".to_owned(), why });
     }
-    let read = read.into_iter().map(|(kind, items)| (kind.member().to_owned(), stable(kind, items)));
+    let trees = |items: Vec<Json>| items.iter().map(Json::to_value).collect();
+    let read = read.into_iter().map(|(kind, items)| (kind.member().to_owned(), stable(kind, trees(items))));
     let new = sorted(Value::Object(read.collect()));
     let text = output::json(&new);
     match (&args.check, &args.output) {
