@@ -17,7 +17,7 @@ pub struct Fixup {
     pub definition: &'static str,
     /// JSON pointer inside the definition.
     pub pointer: &'static str,
-    /// JSON text of the value that the fixup replaces, or `sha256:` and the digest of a long one's compact text.
+    /// JSON text of the value that the fixup replaces. For a long value, `sha256:` and the digest of its compact text.
     pub expects: &'static str,
     /// JSON text of the replacement. References to `$defs` are adapted to the dialect of the document.
     pub becomes: &'static str,

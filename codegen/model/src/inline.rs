@@ -1,4 +1,4 @@
-//! Inline schemas that repeat a definition, and names of inline types: `schema/names.toml`.
+//! Reads `schema/names.toml`: which inline schemas repeat a definition, and new names of inline types.
 //!
 //! ```toml
 //! [apps]                                # the extension
@@ -42,7 +42,7 @@ pub struct InlineSchemas {
     unions: BTreeMap<String, BTreeSet<String>>,
     #[serde(default)]
     places: BTreeMap<String, String>,
-    /// The names of inline types, by the names that they would have otherwise.
+    /// New names of inline types, by their generated names.
     #[serde(default)]
     pub names: BTreeMap<String, String>,
 }
@@ -70,8 +70,8 @@ impl InlineSchemas {
         Ok(all)
     }
 
-    /// Replaces inline schemas by references to the definitions that they repeat. Adds definitions of `core` that the
-    /// document refers to and does not have.
+    /// Replaces inline schemas by references to the definitions that they repeat, and copies those that the document
+    /// lacks from `core`.
     ///
     /// # Errors
     /// [`Error::Usage`] if a rule matches nothing.
@@ -128,8 +128,8 @@ struct Rewriting<'a> {
 }
 
 impl Rewriting<'_> {
-    /// Rewrites the inline schemas in a definition, from the innermost to the outermost. A definition that repeats
-    /// another one keeps its name.
+    /// Rewrites the inline schemas of a definition, the innermost first. The definition itself stays, even if it repeats
+    /// another one.
     fn definition(&mut self, name: &str, definition: &mut Json) {
         visit_below(definition, &mut |schema| {
             if let Some(target) = self.definition_of(schema).filter(|target| *target != name) {
@@ -160,7 +160,7 @@ impl Rewriting<'_> {
     }
 }
 
-/// Removes the definitions inside a definition if nothing refers to them anymore.
+/// Removes the local definitions of a definition once nothing refers to them.
 fn remove_unused(definition: &mut Json) {
     let Json::Object(members) = definition else { return };
     for container in ["$defs", "definitions"] {
@@ -182,7 +182,7 @@ fn reference(container: &str, name: &str) -> Json {
     Json::Object(IndexMap::from([("$ref".to_owned(), Json::String(format!("#/{container}/{name}")))]))
 }
 
-/// Calls `change` for all values in a value, the innermost first, and for the value.
+/// Calls `change` for a value and everything in it, the innermost first.
 fn visit(json: &mut Json, change: &mut dyn FnMut(&mut Json)) {
     visit_below(json, change);
     change(json);

@@ -84,7 +84,7 @@ pub enum AliasRule {
 /// An object with named members.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Struct {
-    /// The members, in the order of the schema.
+    /// The members, in the order of our documentation, or else of the schema.
     pub members: Vec<Member>,
     /// The other members whose names match a pattern.
     pub pattern: Option<PatternMembers>,

@@ -13,7 +13,7 @@ macro_rules! __index {
     };
 }
 
-/// Implements the traits of an object. The arguments are the members in the order of the schema, each with its Rust
+/// Implements the traits of an object. The arguments are the members in order, each with its Rust
 /// name, its JSON name and the value of a constant. A `flag` is an optional constant whose field is a `bool`. The last argument
 /// is the field of all other members, or `refuse_other`. For a type with a pattern, the last argument is the pattern,
 /// with the field of the members that match and that of the others.
@@ -504,7 +504,7 @@ macro_rules! __message_set {
 macro_rules! __string_values {
     ($name:ident; $($variant:ident = $text:tt),* $(,)?) => {
         impl $name {
-            /// All values, in the order of the schema.
+            /// All values, in the order of their declaration.
             pub const ALL: &'static [Self] = &[$(Self::$variant),*];
 
             const NAMES: &'static [&'static str] = &[$($text),*];
@@ -593,7 +593,7 @@ macro_rules! __string_enum {
 macro_rules! __literal_enum {
     ($name:ident; $($variant:ident = $kind:ident $(($($value:tt)*))?),* $(,)?) => {
         impl $name {
-            /// All values, in the order of the schema.
+            /// All values, in the order of their declaration.
             pub const ALL: &'static [Self] = &[$(Self::$variant),*];
 
             const LITERALS: &'static [$crate::codec::Literal] = &[$($crate::codec::Literal::$kind $(($($value)*))?),*];

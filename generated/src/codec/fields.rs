@@ -401,7 +401,7 @@ pub(super) fn find(names: &[&str], next: usize, name: &[u8]) -> usize {
 }
 
 /// Returns the index of the member with this name, or `members.len()` if no member has it. Starts at `next`, because most
-/// members occur in the order of the schema, and then need one comparison.
+/// members occur in this order, and then need one comparison.
 #[inline(always)]
 pub(crate) fn find_by<M>(members: &[M], next: usize, name: &[u8], name_of: impl Fn(&M) -> &str) -> usize {
     let mut at = next;

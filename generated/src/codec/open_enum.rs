@@ -6,7 +6,7 @@
 macro_rules! __open_enum {
     ($name:ident; $($variant:ident = $text:tt),* $(,)?) => {
         impl $name {
-            /// The known values, in the order of the schema.
+            /// The known values, in the order of their declaration.
             pub const KNOWN: &'static [Self] = &[$(Self::$variant),*];
 
             /// Returns the string as it appears in JSON.

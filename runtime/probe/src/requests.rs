@@ -166,7 +166,7 @@ impl Lists {
     }
 }
 
-/// The maximum number of entries in the index of a page whose problems are found. Its tree takes at most about 80 MB.
+/// The problems of larger pages are not located, because finding them takes a tree: 80 MB for this many entries.
 const MOST_ENTRIES: usize = 400_000;
 /// The maximum number of warnings about lists.
 const MOST_WARNINGS: usize = 20;

@@ -36,7 +36,7 @@ pub struct Contract {
     pub document: Document,
     /// The messages that the schema does not list.
     pub mapping: Option<Mapping>,
-    /// The names of inline types, by the names that they would have otherwise.
+    /// New names of inline types, by their generated names.
     pub names: BTreeMap<String, String>,
 }
 
@@ -746,8 +746,7 @@ fn enumeration(values: &[Json]) -> Vec<Value> {
         .collect()
 }
 
-/// Returns the words for the variants of a union in the names of inline types: those of objects are the constants that
-/// tell them apart.
+/// Names the variants of a union for the names of inline types. An object is named by the constant that tells it apart.
 fn variant_labels(variants: &[Schema]) -> Vec<String> {
     let constants = |schema: &Schema| -> IndexMap<String, String> {
         let Kind::Object(object) = &schema.unchecked().kind else { return IndexMap::new() };
@@ -772,7 +771,7 @@ fn variant_labels(variants: &[Schema]) -> Vec<String> {
     variants.iter().zip(&objects).map(label).collect()
 }
 
-/// Returns the word for a variant of a union that no constant describes.
+/// Names a variant without such a constant.
 fn variant_label(schema: &Schema) -> String {
     match &schema.unchecked().kind {
         Kind::Ref(name) => name.clone(),

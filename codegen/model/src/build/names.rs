@@ -11,10 +11,10 @@ use crate::text::names::{Namespace, field_name, type_name};
 use crate::{MessageKind, MessageSet, Origin, Shape, Type, TypeDef, TypeId, Union, Variant};
 
 /// Names all types. Definitions keep their names, and inline types are named after the members that contain them.
-/// `given` has other names for inline types.
+/// `given` has new names of inline types, by their generated names.
 ///
 /// # Errors
-/// [`Error::Usage`] if a type with such a name does not exist.
+/// [`Error::Usage`] if there is no inline type with the generated name.
 pub(super) fn name_types(
     types: &mut [TypeDef],
     occurrences: Vec<Vec<Occurrence>>,

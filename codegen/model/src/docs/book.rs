@@ -22,7 +22,7 @@ pub struct DocBook {
     pub(super) methods: BTreeMap<String, MethodEntry>,
     /// Members that have the same meaning in all types.
     pub(super) members: BTreeMap<String, DocEntry>,
-    /// Where members stand that have the same place in all types. `...` stands for the other members.
+    /// The order of common members in all types. `...` marks the place of the others.
     pub(super) order: Vec<String>,
     /// The entries of extensions, by the name of the extension.
     pub(super) extensions: BTreeMap<String, DocBook>,

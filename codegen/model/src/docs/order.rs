@@ -1,4 +1,4 @@
-//! The order in which a person would explain members and values. Official schemas list them alphabetically.
+//! Sorts members and values as a person would explain them. Official schemas list them alphabetically.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -6,11 +6,11 @@ use crate::docs::book::DocBook;
 use crate::docs::targets::is_shared;
 use crate::{Content, DocTarget, Protocol, Shape, TypeDef};
 
-/// Stands for the members that a shared order does not name.
+/// Marks the place of the members that the shared order does not name.
 const OTHERS: &str = "...";
 
 impl DocBook {
-    /// Puts the members and values of all types in order.
+    /// Sorts the members and values of all types.
     pub(super) fn arrange(&self, protocol: &mut Protocol) {
         let ranks: Vec<Ranks<'_>> = protocol.types.iter().map(|def| self.ranks(protocol, def)).collect();
         for (def, ranks) in protocol.types.iter_mut().zip(ranks) {
@@ -35,10 +35,10 @@ impl DocBook {
         if own.own.is_empty() && is_same { revision } else { own }
     }
 
-    /// Returns the types whose order is missing or incomplete, and the orders that name members which no revision has.
+    /// Returns what is wrong with the orders: types without one, missing members, and members that no revision has.
     ///
-    /// A type needs an order if the shared order leaves out at least two of its members and the schema lists these
-    /// alphabetically, because a tool chose that order.
+    /// A type needs an order if its schema lists at least two members alphabetically that the shared order does not
+    /// name: a tool chose that order, not a person.
     pub fn unordered(&self, protocols: &[Protocol]) -> BTreeSet<String> {
         let mut problems = BTreeSet::new();
         let mut names: BTreeMap<(Option<&str>, &str), BTreeSet<String>> = BTreeMap::new();
@@ -68,7 +68,7 @@ impl DocBook {
     }
 }
 
-/// Returns the names that an order has to contain. Constants are not fields and may have any place.
+/// Returns the names that an order must list. Constants have no field, so their place does not matter.
 fn ordered(def: &TypeDef) -> Vec<String> {
     match &def.shape {
         Shape::Struct(body) => {
@@ -80,14 +80,14 @@ fn ordered(def: &TypeDef) -> Vec<String> {
     }
 }
 
-/// The order of one type. Its own order stands in place of the other members of the shared order.
+/// The order of one type: its own order replaces `...` in the shared one.
 struct Ranks<'a> {
     own: &'a [String],
     shared: &'a [String],
 }
 
 impl Ranks<'_> {
-    /// Returns the key by which a member is sorted.
+    /// Returns the sort key of a member.
     fn of(&self, name: &str) -> (usize, usize) {
         let others = self.shared.iter().position(|it| it == OTHERS).unwrap_or(self.shared.len());
         let shared = || self.shared.iter().position(|it| it == name);
