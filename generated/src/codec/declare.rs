@@ -6,17 +6,17 @@
 #[macro_export]
 macro_rules! __index {
     ($($name:ident)*) => {
-        #[allow(non_camel_case_types, clippy::enum_variant_names, reason = "the names are those of fields and variants")]
+        #[allow(non_camel_case_types, clippy::enum_variant_names, reason = "named after fields and variants")]
         enum Index {
             $($name,)*
         }
     };
 }
 
-/// Implements the traits of an object. The arguments are the members in order, each with its Rust
-/// name, its JSON name and the value of a constant. A `flag` is an optional constant whose field is a `bool`. The last argument
-/// is the field of all other members, or `refuse_other`. For a type with a pattern, the last argument is the pattern,
-/// with the field of the members that match and that of the others.
+/// Implements the traits of an object. The arguments are the members in order, each with its Rust name, its JSON name
+/// and the value of a constant. A `flag` is an optional constant whose field is a `bool`. The last argument is the field
+/// of all other members, or `refuse_other`. For a type with a pattern, the last argument is the pattern, with the field
+/// of the members that match and that of the others.
 #[doc(hidden)]
 #[macro_export]
 macro_rules! __object {
