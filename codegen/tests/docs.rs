@@ -72,7 +72,7 @@ fn project(entries: &str) -> Project {
 #[test]
 fn lists_missing_and_stale_entries() {
     let whole = ENTRIES.replace(", and [`Missing`] does not", "").replace("2031-01-01", "2030-01-01");
-    project(&whole).run(&["docs", "--missing"]).exits(0).prints(&["0 missing, 0 stale, 0 orders to correct"]);
+    project(&whole).run(&["docs", "--missing"]).exits(0).prints(&["0 missing, 0 stale, 0 wrong orders"]);
     let cases: [(&str, &str, &[&str]); 12] = [
         ("params = \"The params of the request.\"", "", &["missing: PingRequest.params (2030-01-01)"]),
         ("[methods.ping]", "[methods.pong]", &["missing: method ping", "stale: method pong"]),
@@ -87,7 +87,7 @@ fn lists_missing_and_stale_entries() {
             "deprecated_since = \"2028-01-01\"",
             &["stale: PingParams.title: deprecated since"],
         ),
-        ("order = [\"quiet\", \"loud\"]", "", &["order: How: there is no order of loud, quiet"]),
+        ("order = [\"quiet\", \"loud\"]", "", &["order: How: there is no order for loud, quiet"]),
         ("order = [\"quiet\", \"loud\"]", "order = [\"quiet\"]", &["order: How: the order lacks loud"]),
         ("\"loud\"]", "\"loud\", \"soft\"]", &["order: How: the order names `soft`, which no revision has"]),
     ];

@@ -112,6 +112,11 @@ fn inline_schemas_become_types_of_the_revision() {
         ),
         ("[where.places]\n\"WhereResult/x\" = \"Place\"", "matches the rule `WhereResult/x`"),
         ("[where.names]\nWhereResultModus = \"Speed\"", "there is no inline type `WhereResultModus`"),
+        ("[where.names]\nWhereResultMode = \"Place\"", "`WhereResultMode` cannot be named `Place`"),
+        ("[where.names]\nWhereResultMode = \"a b\"", "`WhereResultMode` cannot be named `a b`"),
+        ("[where.objects]\nMissing = [\"name\"]", "nor the revision has the definition `Missing`"),
+        ("[wher.names]", "there is no revision or extension `wher`"),
+        ("[2020-01-01.places]\nPlace = \"Size\"", "2020-01-01: "),
         ("[where.object]", "unknown field `object`"),
     ] {
         project.write("schema/names.toml", format!("{REASON}{names}"));

@@ -1,4 +1,4 @@
-//! Fixups: corrections of defects in official schemas. No other file makes exceptions for certain schemas.
+//! Fixups: corrections of defects in official schemas. Only `inline` makes exceptions for certain schemas as well.
 
 use mcpgen_schema::json::Json;
 use mcpgen_schema::text::hex;

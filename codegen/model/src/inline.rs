@@ -24,7 +24,7 @@ use mcpgen_schema::{Document, Error};
 use serde::Deserialize;
 
 /// The path of the file, below the root.
-pub(crate) const NAMES: &str = "schema/names.toml";
+pub const NAMES: &str = "schema/names.toml";
 
 /// The inline schemas of one extension or revision.
 #[derive(Clone, Debug, Default, Deserialize)]
@@ -61,13 +61,17 @@ impl InlineSchemas {
         let all: BTreeMap<String, InlineSchemas> =
             toml::from_str(&text).map_err(|error| Error::Usage(format!("{}: {error}", path.display())))?;
         for (name, inline) in &all {
-            let has_rules = !(inline.objects.is_empty() && inline.unions.is_empty() && inline.places.is_empty());
-            if has_rules && (inline.reason.is_empty() || !inline.link.starts_with("https://")) {
+            if inline.replaces() && (inline.reason.is_empty() || !inline.link.starts_with("https://")) {
                 let why = "say in `reason` why the schema repeats definitions, and link to the evidence in `link`";
                 return Err(Error::Usage(format!("{NAMES}: {name}: {why}")));
             }
         }
         Ok(all)
+    }
+
+    /// Returns whether there are rules that replace inline schemas.
+    pub fn replaces(&self) -> bool {
+        !(self.objects.is_empty() && self.unions.is_empty() && self.places.is_empty())
     }
 
     /// Replaces inline schemas by references to the definitions that they repeat, and copies those that the document
@@ -90,7 +94,15 @@ impl InlineSchemas {
         if let Some(unused) = self.objects.keys().chain(self.unions.keys()).find(|name| !used.contains(*name)) {
             return Err(unmatched(&document.file, unused));
         }
-        used.iter().chain(self.places.values()).for_each(|name| add(name, document, core));
+        for name in used.iter().chain(self.places.values()) {
+            add(name, document, core);
+            if !document.definitions().contains_key(name) {
+                let file = &document.file;
+                return Err(Error::Usage(format!(
+                    "{NAMES}: neither {file} nor the revision has the definition `{name}`"
+                )));
+            }
+        }
         Ok(())
     }
 }

@@ -22,7 +22,7 @@
 
 pub mod text;
 
-// Corrections of official schemas, the definitions that inline schemas repeat, and the messages that a schema does not list.
+// Corrections of official schemas, repeated definitions, and the messages that a schema does not list.
 pub mod fixups;
 mod inline;
 mod mapping;
@@ -55,7 +55,7 @@ pub use docs::DocBook;
 pub use documentation::{DocEntry, DocTarget, Docs};
 pub use extension::{Extends, Extension, extension_path};
 pub use fixups::Applied;
-pub use inline::InlineSchemas;
+pub use inline::{InlineSchemas, NAMES};
 pub use mapping::Mapping;
 pub use mcpgen_schema::check::{Check, Members, Unevaluated};
 pub use mcpgen_schema::normal::{Bound, Bounds, Length};

@@ -9,7 +9,7 @@ use mcpgen_schema::text::counted;
 use super::answer::Answer;
 use super::root::Root;
 
-/// Count the entries of schema/docs, and list missing and stale ones
+/// Count the entries of schema/docs, and list missing and stale ones, and wrong orders
 ///
 /// An entry is missing for a definition, member, value, union variant or method without documentation. An entry is stale
 /// if it documents an item that no revision has, or links to one. The order of a type is missing if its schema lists
@@ -19,9 +19,9 @@ use super::root::Root;
 Example:
   mcpgen docs --missing
 
-Exit codes: 0 success, 1 missing or stale entries (with --missing), 2 invalid input or usage.")]
+Exit codes: 0 success, 1 missing or stale entries, or wrong orders (with --missing), 2 invalid input or usage.")]
 pub(super) struct DocsArgs {
-    /// List missing and stale entries, and exit with 1 if there are any
+    /// List missing and stale entries and wrong orders, and exit with 1 if there are any
     #[arg(long)]
     missing: bool,
     #[command(flatten)]
@@ -49,8 +49,8 @@ impl DocsArgs {
         }
         let differs = !(missing.is_empty() && stale.is_empty() && unordered.is_empty());
         let entries = counted(workspace.docs.len() as u64, "entries");
-        let (missing, stale, orders) = (missing.len(), stale.len(), counted(unordered.len() as u64, "orders"));
-        line(&mut text, &format!("{entries}, {missing} missing, {stale} stale, {orders} to correct"));
+        let (missing, stale, orders) = (missing.len(), stale.len(), counted(unordered.len() as u64, "wrong orders"));
+        line(&mut text, &format!("{entries}, {missing} missing, {stale} stale, {orders}"));
         Ok(Answer { text, notes: Vec::new(), differs: self.missing && differs })
     }
 }

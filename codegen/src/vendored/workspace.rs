@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use mcpgen_model::build;
 use mcpgen_model::docs::{DocBook, stamp_lifetimes};
 use mcpgen_model::{
-    Contract, Extension, InlineSchemas, Protocol, Revision, Status, check_name, extension_path, schema_path,
+    Contract, Extension, InlineSchemas, NAMES, Protocol, Revision, Status, check_name, extension_path, schema_path,
 };
 #[cfg(feature = "cli")]
 use mcpgen_model::{Era, Rule};
@@ -98,7 +98,16 @@ impl Workspace {
             }
             workspace = workspace.with(row)?;
         }
-        workspace.read_extensions()
+        let workspace = workspace.read_extensions()?;
+        for (name, inline) in &workspace.inline {
+            if !workspace.names().any(|known| known == name) {
+                return Err(Error::Usage(format!("{NAMES}: there is no revision or extension `{name}`")));
+            }
+            if workspace.extension(name).is_none() && inline.replaces() {
+                return Err(Error::Usage(format!("{NAMES}: {name}: only schemas of extensions repeat definitions")));
+            }
+        }
+        Ok(workspace)
     }
 
     fn new(root: &Path, docs: DocBook) -> Workspace {
@@ -178,20 +187,24 @@ impl Workspace {
         if let Some(row) = self.extension(name) {
             return self.extension_model(row, &self.model(&row.core)?);
         }
-        let mut protocol = self.undocumented_model(name)?;
+        let names = self.inline.get(name).map(|inline| inline.names.clone()).unwrap_or_default();
+        let mut protocol = self.revision_model(name, names)?;
         self.docs.apply(&mut protocol);
         Ok(protocol)
     }
 
-    /// Reads the model of a vendored revision or extension without our documentation and the deprecations that only it
-    /// states, like that of a file. The model of an extension repeats the types of the revision.
+    /// Reads the model of a vendored schema as if it were a plain file: without our documentation, its deprecations and
+    /// the names and rules of `schema/names.toml`.
     pub fn undocumented_model(&self, name: &str) -> Result<Protocol, Error> {
         if let Some(row) = self.extension(name) {
             let (document, mapping) = self.extension_contract(row)?;
             return build::model(Contract { document, mapping, names: BTreeMap::new() }, name, false);
         }
+        self.revision_model(name, BTreeMap::new())
+    }
+
+    fn revision_model(&self, name: &str, names: BTreeMap<String, String>) -> Result<Protocol, Error> {
         let row = self.revision(name)?;
-        let names = self.inline.get(name).map(|inline| inline.names.clone()).unwrap_or_default();
         let contract = Contract { document: self.document(name)?, mapping: None, names };
         build::model(contract, name, row.status == Status::Released)
     }

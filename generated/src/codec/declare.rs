@@ -7,7 +7,7 @@
 macro_rules! __index {
     ($($name:ident)*) => {
         #[allow(non_camel_case_types, clippy::enum_variant_names, reason = "named after fields and variants")]
-        enum Index {
+        enum __Index {
             $($name,)*
         }
     };
@@ -71,8 +71,8 @@ macro_rules! __object {
                 ) -> $crate::codec::Result<()> {
                     const TABLE: &$crate::codec::MemberTable = &$crate::codec::MemberTable {
                         names: <$name as $crate::KnownMembers>::MEMBERS,
-                        required: &[$($(Index::$r_field as usize,)? $(Index::$c as usize,)?)*],
-                        constants: &[$($(Index::$c as usize,)?)*],
+                        required: &[$($(__Index::$r_field as usize,)? $(__Index::$c as usize,)?)*],
+                        constants: &[$($(__Index::$c as usize,)?)*],
                     };
                     json.read_object(TABLE, &mut &mut *self, unread)
                 }
@@ -87,16 +87,16 @@ macro_rules! __object {
                 ) -> $crate::codec::Result<()> {
                     match index {
                         $(
-                            $(index if index == Index::$r_field as usize => {
+                            $(index if index == __Index::$r_field as usize => {
                                 $crate::codec::DecodeInPlace::read(&mut self.$r_field, json, _unread)
                             })?
-                            $(index if index == Index::$o_field as usize => {
+                            $(index if index == __Index::$o_field as usize => {
                                 $crate::codec::read_optional(json, &mut self.$o_field, _unread)
                             })?
-                            $(index if index == Index::$c as usize => {
+                            $(index if index == __Index::$c as usize => {
                                 json.read_constant(&$crate::codec::Literal::$c_kind $(($($c_value)*))?)
                             })?
-                            $(index if index == Index::$f_field as usize => json.read_optional_constant(
+                            $(index if index == __Index::$f_field as usize => json.read_optional_constant(
                                 &$crate::codec::Literal::$f_kind $(($($f_value)*))?,
                                 &mut self.$f_field,
                             ),)?
@@ -226,13 +226,13 @@ macro_rules! __object_text {
                 $crate::codec::index! { $($($o)? $($c)?)* }
                 const TABLE: &$crate::codec::MemberTable = &$crate::codec::MemberTable {
                     names: <$name as $crate::KnownMembers>::MEMBERS,
-                    required: &[$($(Index::$c as usize,)?)*],
-                    constants: &[$($(Index::$c as usize,)?)*],
+                    required: &[$($(__Index::$c as usize,)?)*],
+                    constants: &[$($(__Index::$c as usize,)?)*],
                 };
                 json.check_object(TABLE, |index, json| match index {
                     $(
-                        $(index if index == Index::$o as usize => <$o_type as $crate::codec::Decode>::check(json),)?
-                        $(index if index == Index::$c as usize => {
+                        $(index if index == __Index::$o as usize => <$o_type as $crate::codec::Decode>::check(json),)?
+                        $(index if index == __Index::$c as usize => {
                             json.read_constant(&$crate::codec::Literal::$c_kind $(($($c_value)*))?)
                         })?
                     )*
@@ -314,10 +314,10 @@ macro_rules! __union {
                 #[allow(unused_imports, reason = "not every union uses all of these imports")]
                 const GUARDS: &[$crate::codec::Guard] = {
                     use $crate::codec::{Condition::*, JsonTypes, Literal::*};
-                    &[$($crate::codec::Guard { when: &[$($when)*], variant: Index::$selected as usize }),*]
+                    &[$($crate::codec::Guard { when: &[$($when)*], variant: __Index::$selected as usize }),*]
                 };
                 match json.union(GUARDS)? {
-                    $(index if index == Index::$variant as usize => {
+                    $(index if index == __Index::$variant as usize => {
                         $(if $never {
                             return ::core::result::Result::Err(json.uninhabited(unread));
                         })?
@@ -384,10 +384,10 @@ macro_rules! __boxed_union {
                 #[allow(unused_imports, reason = "not every union uses all of these imports")]
                 const GUARDS: &[$crate::codec::Guard] = {
                     use $crate::codec::{Condition::*, JsonTypes, Literal::*};
-                    &[$($crate::codec::Guard { when: &[$($when)*], variant: Index::$selected as usize }),*]
+                    &[$($crate::codec::Guard { when: &[$($when)*], variant: __Index::$selected as usize }),*]
                 };
                 ::core::result::Result::Ok(match json.union(GUARDS)? {
-                    $(index if index == Index::$variant as usize => {
+                    $(index if index == __Index::$variant as usize => {
                         Self::$variant($crate::codec::Decode::decode(json)?)
                     })*
                     _ => return ::core::result::Result::Err(json.no_such_variant()),
@@ -454,7 +454,7 @@ macro_rules! __message_set {
                 ) -> $crate::codec::Result<()> {
                     const GUARDS: &[$crate::codec::Guard] = &[$($crate::codec::Guard {
                         when: &[$crate::codec::Condition::Value(&["method"], &[$crate::codec::Literal::Str($method)])],
-                        variant: Index::$variant as usize,
+                        variant: __Index::$variant as usize,
                     }),*];
                     $crate::MethodSet::read_method(self, json.union(GUARDS)?, json, unread)
                 }
@@ -477,7 +477,7 @@ macro_rules! __message_set {
                     unread: $crate::codec::Unread,
                 ) -> $crate::codec::Result<()> {
                     match index {
-                        $(index if index == Index::$variant as usize => {
+                        $(index if index == __Index::$variant as usize => {
                             // Drops the blank value, which may have a box.
                             *self = Self::$variant($crate::codec::DecodeInPlace::blank(unread));
                             if let Self::$variant(value) = self {

@@ -225,7 +225,7 @@ impl<'a> Document<'a> {
         }
         let (mut open, mut depth) = (Vec::<Open>::new(), 0_usize);
         for token in &self.tokens {
-            // Values below the depth limit are empty as well, but never follow a closing bracket.
+            // Values nested too deep have length 0 as well, but never follow a closing bracket.
             let is_empty = token.kind() == Kind::Null && token.length() == 0;
             if is_empty && self.text.get(..token.start()).is_some_and(|before| before.ends_with([']', '}'])) {
                 depth -= 1;

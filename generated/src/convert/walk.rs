@@ -541,7 +541,7 @@ fn find_same(members: &'static [Member], other: &Member, next: &mut usize) -> Op
     Some((index, members.get(index)?))
 }
 
-/// Finds a member by name. Starts at `next`, because members mostly occur in the order of the schema.
+/// Finds a member by name. Starts at `next`, because members mostly occur in this order.
 #[inline(never)]
 fn find(members: &'static [Member], name: &str, next: &mut usize) -> Option<(usize, &'static Member)> {
     let index = find_by(members, *next, name.as_bytes(), |member| member.name);

@@ -18,9 +18,6 @@ use crate::{Extra, JsonObject, Map, codec};
 /// [`InitializeRequestParams`]: super::InitializeRequestParams
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct ClientCapabilities {
-    /// Features outside the specification. Each key is the name of a feature, and each value is an object with its
-    /// settings.
-    pub experimental: Option<Map<String, JsonObject>>,
     /// Support for roots. Present if the client can list the directories and files that servers should work on.
     pub roots: Option<ClientCapabilitiesRoots>,
     /// Support for sampling. Present if servers can request messages from the client's language model.
@@ -28,6 +25,9 @@ pub struct ClientCapabilities {
     /// Support for elicitation. Present if the client can ask its user for input on behalf of a server. An empty object
     /// means that only forms are supported. Since revision 2025-06-18.
     pub elicitation: Option<JsonObject>,
+    /// Features outside the specification. Each key is the name of a feature, and each value is an object with its
+    /// settings.
+    pub experimental: Option<Map<String, JsonObject>>,
     /// Members that the schema does not define.
     pub extra: Extra<Self>,
 }
@@ -37,13 +37,6 @@ impl ClientCapabilities {
     #[must_use]
     pub fn new() -> Self {
         Self::default()
-    }
-
-    /// Sets `experimental`.
-    #[must_use]
-    pub fn with_experimental(mut self, experimental: impl Into<Map<String, JsonObject>>) -> Self {
-        self.experimental = Some(experimental.into());
-        self
     }
 
     /// Sets `roots`.
@@ -66,11 +59,18 @@ impl ClientCapabilities {
         self.elicitation = Some(elicitation.into());
         self
     }
+
+    /// Sets `experimental`.
+    #[must_use]
+    pub fn with_experimental(mut self, experimental: impl Into<Map<String, JsonObject>>) -> Self {
+        self.experimental = Some(experimental.into());
+        self
+    }
 }
 
 codec::object! { ClientCapabilities;
-    optional experimental "experimental", optional roots "roots", optional sampling "sampling",
-    optional elicitation "elicitation", ..extra
+    optional roots "roots", optional sampling "sampling", optional elicitation "elicitation",
+    optional experimental "experimental", ..extra
 }
 
 /// The client's support for roots.
@@ -156,20 +156,20 @@ codec::object! { Implementation;
 /// [`InitializeResult`]: super::InitializeResult
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct ServerCapabilities {
-    /// Features outside the specification. Each key is the name of a feature, and each value is an object with its
-    /// settings.
-    pub experimental: Option<Map<String, JsonObject>>,
-    /// Support for log messages. A server that sends log messages must declare this capability.
-    pub logging: Option<JsonObject>,
+    /// Support for tools. The list of tools can be empty.
+    pub tools: Option<ServerCapabilitiesTools>,
+    /// Support for resources. The list of resources can be empty.
+    pub resources: Option<ServerCapabilitiesResources>,
+    /// Support for prompts. The list of prompts can be empty.
+    pub prompts: Option<ServerCapabilitiesPrompts>,
     /// Support for completion. Present if the server suggests values for the arguments of prompts and resource
     /// templates. Since revision 2025-03-26.
     pub completions: Option<JsonObject>,
-    /// Support for prompts. The list of prompts can be empty.
-    pub prompts: Option<ServerCapabilitiesPrompts>,
-    /// Support for resources. The list of resources can be empty.
-    pub resources: Option<ServerCapabilitiesResources>,
-    /// Support for tools. The list of tools can be empty.
-    pub tools: Option<ServerCapabilitiesTools>,
+    /// Support for log messages. A server that sends log messages must declare this capability.
+    pub logging: Option<JsonObject>,
+    /// Features outside the specification. Each key is the name of a feature, and each value is an object with its
+    /// settings.
+    pub experimental: Option<Map<String, JsonObject>>,
     /// Members that the schema does not define.
     pub extra: Extra<Self>,
 }
@@ -181,31 +181,10 @@ impl ServerCapabilities {
         Self::default()
     }
 
-    /// Sets `experimental`.
+    /// Sets `tools`.
     #[must_use]
-    pub fn with_experimental(mut self, experimental: impl Into<Map<String, JsonObject>>) -> Self {
-        self.experimental = Some(experimental.into());
-        self
-    }
-
-    /// Sets `logging`.
-    #[must_use]
-    pub fn with_logging(mut self, logging: impl Into<JsonObject>) -> Self {
-        self.logging = Some(logging.into());
-        self
-    }
-
-    /// Sets `completions`.
-    #[must_use]
-    pub fn with_completions(mut self, completions: impl Into<JsonObject>) -> Self {
-        self.completions = Some(completions.into());
-        self
-    }
-
-    /// Sets `prompts`.
-    #[must_use]
-    pub fn with_prompts(mut self, prompts: impl Into<ServerCapabilitiesPrompts>) -> Self {
-        self.prompts = Some(prompts.into());
+    pub fn with_tools(mut self, tools: impl Into<ServerCapabilitiesTools>) -> Self {
+        self.tools = Some(tools.into());
         self
     }
 
@@ -216,17 +195,38 @@ impl ServerCapabilities {
         self
     }
 
-    /// Sets `tools`.
+    /// Sets `prompts`.
     #[must_use]
-    pub fn with_tools(mut self, tools: impl Into<ServerCapabilitiesTools>) -> Self {
-        self.tools = Some(tools.into());
+    pub fn with_prompts(mut self, prompts: impl Into<ServerCapabilitiesPrompts>) -> Self {
+        self.prompts = Some(prompts.into());
+        self
+    }
+
+    /// Sets `completions`.
+    #[must_use]
+    pub fn with_completions(mut self, completions: impl Into<JsonObject>) -> Self {
+        self.completions = Some(completions.into());
+        self
+    }
+
+    /// Sets `logging`.
+    #[must_use]
+    pub fn with_logging(mut self, logging: impl Into<JsonObject>) -> Self {
+        self.logging = Some(logging.into());
+        self
+    }
+
+    /// Sets `experimental`.
+    #[must_use]
+    pub fn with_experimental(mut self, experimental: impl Into<Map<String, JsonObject>>) -> Self {
+        self.experimental = Some(experimental.into());
         self
     }
 }
 
 codec::object! { ServerCapabilities;
-    optional experimental "experimental", optional logging "logging", optional completions "completions",
-    optional prompts "prompts", optional resources "resources", optional tools "tools", ..extra
+    optional tools "tools", optional resources "resources", optional prompts "prompts",
+    optional completions "completions", optional logging "logging", optional experimental "experimental", ..extra
 }
 
 /// The server's support for prompts.

@@ -8,9 +8,7 @@ use crate::{Extra, Revision, codec};
 
 /// The severity of a log message, as defined by syslog (RFC 5424).
 ///
-/// From least to most severe, the levels are `debug`, `info`, `notice`, `warning`, `error`, `critical`, `alert` and
-/// `emergency`. A minimum level includes all more severe levels. The variants are in alphabetical order, so their order
-/// is not the order of severity.
+/// The variants are in order, from least to most severe. A minimum level includes all more severe levels.
 ///
 /// Since revision 2024-11-05. Used by [`LoggingMessageNotificationParams`], [`SetLevelRequestParams`].
 /// [Specification](https://modelcontextprotocol.io/specification/2025-06-18/schema#logginglevel)

@@ -116,6 +116,7 @@ impl TaskRequest for ElicitRequest {
 /// [Specification](https://modelcontextprotocol.io/specification/2025-11-25/schema#elicitrequestformparams)
 #[derive(Clone, Debug, PartialEq)]
 pub struct ElicitRequestFormParams {
+    mode: bool,
     /// The message shown to the user. It explains which information is needed and why.
     pub message: String,
     /// The fields of the form, as a JSON Schema of a flat object.
@@ -124,7 +125,6 @@ pub struct ElicitRequestFormParams {
     /// [`CreateTaskResult`]. If absent, the request runs normally. Clients that do not declare
     /// `tasks.requests.elicitation.create` ignore it. Until revision 2025-11-25.
     pub task: Option<TaskMetadata>,
-    mode: bool,
     /// Metadata attached to the object. The protocol reserves some keys, such as those with the prefix
     /// `io.modelcontextprotocol/` since 2025-11-25. In JSON, it is `_meta`. Until revision 2025-11-25.
     pub meta: Option<Meta>,
@@ -140,20 +140,13 @@ impl ElicitRequestFormParams {
         requested_schema: impl Into<ElicitRequestFormParamsRequestedSchema>,
     ) -> Self {
         Self {
+            mode: false,
             message: message.into(),
             requested_schema: requested_schema.into(),
             task: None,
-            mode: false,
             meta: None,
             extra: Default::default(),
         }
-    }
-
-    /// Sets `task`.
-    #[must_use]
-    pub fn with_task(mut self, task: impl Into<TaskMetadata>) -> Self {
-        self.task = Some(task.into());
-        self
     }
 
     /// Whether the constant member `mode` (`"form"`) is present.
@@ -169,6 +162,13 @@ impl ElicitRequestFormParams {
         self
     }
 
+    /// Sets `task`.
+    #[must_use]
+    pub fn with_task(mut self, task: impl Into<TaskMetadata>) -> Self {
+        self.task = Some(task.into());
+        self
+    }
+
     /// Sets `_meta`.
     #[must_use]
     pub fn with_meta(mut self, meta: impl Into<Meta>) -> Self {
@@ -178,8 +178,8 @@ impl ElicitRequestFormParams {
 }
 
 codec::object! { ElicitRequestFormParams;
-    required message "message", required requested_schema "requestedSchema", optional task "task",
-    flag mode "mode" = Str("form"), optional meta "_meta", ..extra
+    flag mode "mode" = Str("form"), required message "message", required requested_schema "requestedSchema",
+    optional task "task", optional meta "_meta", ..extra
 }
 
 /// The fields of a form, as a JSON Schema of a flat object with one property per field.
@@ -323,8 +323,8 @@ impl ElicitRequestUrlParams {
 }
 
 codec::object! { ElicitRequestUrlParams;
-    required message "message", required elicitation_id "elicitationId", required url "url", optional task "task",
-    constant mode "mode" = Str("url"), optional meta "_meta", ..extra
+    constant mode "mode" = Str("url"), required message "message", required elicitation_id "elicitationId",
+    required url "url", optional task "task", optional meta "_meta", ..extra
 }
 
 /// The user's response to an elicitation.

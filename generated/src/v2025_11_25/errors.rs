@@ -68,7 +68,7 @@ impl UrlElicitationRequiredErrorError {
 }
 
 codec::object! { UrlElicitationRequiredErrorError;
-    required message "message", required data "data", constant code "code" = Integer(-32042), ..extra
+    constant code "code" = Integer(-32042), required message "message", required data "data", ..extra
 }
 
 codec::serde_impls! { UrlElicitationRequiredError, UrlElicitationRequiredErrorError }

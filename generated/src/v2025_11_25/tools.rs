@@ -293,15 +293,15 @@ pub struct Tool {
     pub description: Option<String>,
     /// The JSON Schema of the arguments, which are always a JSON object.
     pub input_schema: ToolInputSchema,
-    /// The supported ways to run the tool, currently only as a task. If absent, the tool cannot run as a task. Only in
-    /// revision 2025-11-25.
-    pub execution: Option<ToolExecution>,
     /// The JSON Schema of `structuredContent` in the results of the tool. If absent, the structure is not specified.
     /// Since revision 2025-06-18.
     pub output_schema: Option<ToolOutputSchema>,
     /// Hints about the behavior of the tool. They are reliable only if the server is trusted. Since revision
     /// 2025-03-26.
     pub annotations: Option<ToolAnnotations>,
+    /// The supported ways to run the tool, currently only as a task. If absent, the tool cannot run as a task. Only in
+    /// revision 2025-11-25.
+    pub execution: Option<ToolExecution>,
     /// Icons for a user interface. A client that displays icons must support PNG and JPEG, and should support SVG and
     /// WebP. Since revision 2025-11-25.
     pub icons: Option<Vec<Icon>>,
@@ -321,9 +321,9 @@ impl Tool {
             title: None,
             description: None,
             input_schema: input_schema.into(),
-            execution: None,
             output_schema: None,
             annotations: None,
+            execution: None,
             icons: None,
             meta: None,
             extra: Default::default(),
@@ -344,13 +344,6 @@ impl Tool {
         self
     }
 
-    /// Sets `execution`.
-    #[must_use]
-    pub fn with_execution(mut self, execution: impl Into<ToolExecution>) -> Self {
-        self.execution = Some(execution.into());
-        self
-    }
-
     /// Sets `outputSchema`.
     #[must_use]
     pub fn with_output_schema(mut self, output_schema: impl Into<ToolOutputSchema>) -> Self {
@@ -362,6 +355,13 @@ impl Tool {
     #[must_use]
     pub fn with_annotations(mut self, annotations: impl Into<ToolAnnotations>) -> Self {
         self.annotations = Some(annotations.into());
+        self
+    }
+
+    /// Sets `execution`.
+    #[must_use]
+    pub fn with_execution(mut self, execution: impl Into<ToolExecution>) -> Self {
+        self.execution = Some(execution.into());
         self
     }
 
@@ -382,8 +382,8 @@ impl Tool {
 
 codec::object! { Tool;
     required name "name", optional title "title", optional description "description",
-    required input_schema "inputSchema", optional execution "execution", optional output_schema "outputSchema",
-    optional annotations "annotations", optional icons "icons", optional meta "_meta", ..extra
+    required input_schema "inputSchema", optional output_schema "outputSchema", optional annotations "annotations",
+    optional execution "execution", optional icons "icons", optional meta "_meta", ..extra
 }
 
 /// The JSON Schema of a tool's arguments. Its root has the type `object`.

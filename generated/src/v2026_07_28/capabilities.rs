@@ -35,9 +35,6 @@ use crate::{Extra, Map, codec};
 /// [`RequestMetaObject`]: super::RequestMetaObject
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct ClientCapabilities {
-    /// Features outside the specification. Each key is the name of a feature, and each value is an object with its
-    /// settings.
-    pub experimental: Option<Map<String, JsonObject>>,
     /// Support for roots. Present if the client can list the directories and files that servers should work on.
     #[deprecated(
         note = "since revision 2026-07-28: Name directories and files in tool arguments, in resource URIs or in the server's configuration."
@@ -49,6 +46,9 @@ pub struct ClientCapabilities {
     /// Support for elicitation. Present if the client can ask its user for input on behalf of a server. An empty object
     /// means that only forms are supported. Since revision 2025-06-18.
     pub elicitation: Option<ClientCapabilitiesElicitation>,
+    /// Features outside the specification. Each key is the name of a feature, and each value is an object with its
+    /// settings.
+    pub experimental: Option<Map<String, JsonObject>>,
     /// The supported protocol extensions. Each key is the identifier of an extension, and each value is an object with
     /// its settings, which may be empty. Identifiers follow the rules for `_meta` keys and must have a prefix, as in
     /// `io.modelcontextprotocol/ui`. Since revision 2026-07-28.
@@ -62,13 +62,6 @@ impl ClientCapabilities {
     #[must_use]
     pub fn new() -> Self {
         Self::default()
-    }
-
-    /// Sets `experimental`.
-    #[must_use]
-    pub fn with_experimental(mut self, experimental: impl Into<Map<String, JsonObject>>) -> Self {
-        self.experimental = Some(experimental.into());
-        self
     }
 
     /// Sets `roots`.
@@ -96,6 +89,13 @@ impl ClientCapabilities {
         self
     }
 
+    /// Sets `experimental`.
+    #[must_use]
+    pub fn with_experimental(mut self, experimental: impl Into<Map<String, JsonObject>>) -> Self {
+        self.experimental = Some(experimental.into());
+        self
+    }
+
     /// Sets `extensions`.
     #[must_use]
     pub fn with_extensions(mut self, extensions: impl Into<Map<String, JsonObject>>) -> Self {
@@ -105,8 +105,8 @@ impl ClientCapabilities {
 }
 
 codec::object! { ClientCapabilities;
-    optional experimental "experimental", optional roots "roots", optional sampling "sampling",
-    optional elicitation "elicitation", optional extensions "extensions", ..extra
+    optional roots "roots", optional sampling "sampling", optional elicitation "elicitation",
+    optional experimental "experimental", optional extensions "extensions", ..extra
 }
 
 /// The elicitation modes that a client supports.
@@ -318,23 +318,23 @@ codec::object! { Implementation;
 /// [`DiscoverResult`]: super::DiscoverResult
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct ServerCapabilities {
-    /// Features outside the specification. Each key is the name of a feature, and each value is an object with its
-    /// settings.
-    pub experimental: Option<Map<String, JsonObject>>,
+    /// Support for tools. The list of tools can be empty.
+    pub tools: Option<ServerCapabilitiesTools>,
+    /// Support for resources. The list of resources can be empty.
+    pub resources: Option<ServerCapabilitiesResources>,
+    /// Support for prompts. The list of prompts can be empty.
+    pub prompts: Option<ServerCapabilitiesPrompts>,
+    /// Support for completion. Present if the server suggests values for the arguments of prompts and resource
+    /// templates. Since revision 2025-03-26.
+    pub completions: Option<JsonObject>,
     /// Support for log messages. A server that sends log messages must declare this capability.
     #[deprecated(
         note = "since revision 2026-07-28: Write logs to stderr on the stdio transport, or use OpenTelemetry."
     )]
     pub logging: Option<JsonObject>,
-    /// Support for completion. Present if the server suggests values for the arguments of prompts and resource
-    /// templates. Since revision 2025-03-26.
-    pub completions: Option<JsonObject>,
-    /// Support for prompts. The list of prompts can be empty.
-    pub prompts: Option<ServerCapabilitiesPrompts>,
-    /// Support for resources. The list of resources can be empty.
-    pub resources: Option<ServerCapabilitiesResources>,
-    /// Support for tools. The list of tools can be empty.
-    pub tools: Option<ServerCapabilitiesTools>,
+    /// Features outside the specification. Each key is the name of a feature, and each value is an object with its
+    /// settings.
+    pub experimental: Option<Map<String, JsonObject>>,
     /// The supported protocol extensions. Each key is the identifier of an extension, and each value is an object with
     /// its settings, which may be empty. Identifiers follow the rules for `_meta` keys and must have a prefix, as in
     /// `io.modelcontextprotocol/tasks`. Since revision 2026-07-28.
@@ -350,10 +350,31 @@ impl ServerCapabilities {
         Self::default()
     }
 
-    /// Sets `experimental`.
+    /// Sets `tools`.
     #[must_use]
-    pub fn with_experimental(mut self, experimental: impl Into<Map<String, JsonObject>>) -> Self {
-        self.experimental = Some(experimental.into());
+    pub fn with_tools(mut self, tools: impl Into<ServerCapabilitiesTools>) -> Self {
+        self.tools = Some(tools.into());
+        self
+    }
+
+    /// Sets `resources`.
+    #[must_use]
+    pub fn with_resources(mut self, resources: impl Into<ServerCapabilitiesResources>) -> Self {
+        self.resources = Some(resources.into());
+        self
+    }
+
+    /// Sets `prompts`.
+    #[must_use]
+    pub fn with_prompts(mut self, prompts: impl Into<ServerCapabilitiesPrompts>) -> Self {
+        self.prompts = Some(prompts.into());
+        self
+    }
+
+    /// Sets `completions`.
+    #[must_use]
+    pub fn with_completions(mut self, completions: impl Into<JsonObject>) -> Self {
+        self.completions = Some(completions.into());
         self
     }
 
@@ -367,31 +388,10 @@ impl ServerCapabilities {
         self
     }
 
-    /// Sets `completions`.
+    /// Sets `experimental`.
     #[must_use]
-    pub fn with_completions(mut self, completions: impl Into<JsonObject>) -> Self {
-        self.completions = Some(completions.into());
-        self
-    }
-
-    /// Sets `prompts`.
-    #[must_use]
-    pub fn with_prompts(mut self, prompts: impl Into<ServerCapabilitiesPrompts>) -> Self {
-        self.prompts = Some(prompts.into());
-        self
-    }
-
-    /// Sets `resources`.
-    #[must_use]
-    pub fn with_resources(mut self, resources: impl Into<ServerCapabilitiesResources>) -> Self {
-        self.resources = Some(resources.into());
-        self
-    }
-
-    /// Sets `tools`.
-    #[must_use]
-    pub fn with_tools(mut self, tools: impl Into<ServerCapabilitiesTools>) -> Self {
-        self.tools = Some(tools.into());
+    pub fn with_experimental(mut self, experimental: impl Into<Map<String, JsonObject>>) -> Self {
+        self.experimental = Some(experimental.into());
         self
     }
 
@@ -404,8 +404,8 @@ impl ServerCapabilities {
 }
 
 codec::object! { ServerCapabilities;
-    optional experimental "experimental", optional logging "logging", optional completions "completions",
-    optional prompts "prompts", optional resources "resources", optional tools "tools",
+    optional tools "tools", optional resources "resources", optional prompts "prompts",
+    optional completions "completions", optional logging "logging", optional experimental "experimental",
     optional extensions "extensions", ..extra
 }
 

@@ -124,11 +124,11 @@ impl crate::Request for ElicitRequest {
 /// ```
 #[derive(Clone, Debug, PartialEq)]
 pub struct ElicitRequestFormParams {
+    mode: bool,
     /// The message shown to the user. It explains which information is needed and why.
     pub message: String,
     /// The fields of the form, as a JSON Schema of a flat object.
     pub requested_schema: ElicitRequestFormParamsRequestedSchema,
-    mode: bool,
     /// Members that the schema does not define.
     pub extra: Extra<Self>,
 }
@@ -141,9 +141,9 @@ impl ElicitRequestFormParams {
         requested_schema: impl Into<ElicitRequestFormParamsRequestedSchema>,
     ) -> Self {
         Self {
+            mode: false,
             message: message.into(),
             requested_schema: requested_schema.into(),
-            mode: false,
             extra: Default::default(),
         }
     }
@@ -163,7 +163,7 @@ impl ElicitRequestFormParams {
 }
 
 codec::object! { ElicitRequestFormParams;
-    required message "message", required requested_schema "requestedSchema", flag mode "mode" = Str("form"), ..extra
+    flag mode "mode" = Str("form"), required message "message", required requested_schema "requestedSchema", ..extra
 }
 
 /// The fields of a form, as a JSON Schema of a flat object with one property per field.
@@ -277,7 +277,7 @@ impl ElicitRequestUrlParams {
 }
 
 codec::object! { ElicitRequestUrlParams;
-    required message "message", required url "url", constant mode "mode" = Str("url"), ..extra
+    constant mode "mode" = Str("url"), required message "message", required url "url", ..extra
 }
 
 /// The user's response to an elicitation.

@@ -72,7 +72,7 @@ impl HeaderMismatchErrorError {
 }
 
 codec::object! { HeaderMismatchErrorError;
-    required message "message", optional data "data", constant code "code" = Integer(-32020), ..extra
+    constant code "code" = Integer(-32020), required message "message", optional data "data", ..extra
 }
 
 /// The error for an internal failure of the receiver.
@@ -105,7 +105,7 @@ impl InternalError {
 }
 
 codec::object! { InternalError;
-    required message "message", optional data "data", constant code "code" = Integer(-32603), ..extra
+    constant code "code" = Integer(-32603), required message "message", optional data "data", ..extra
 }
 
 /// The error for invalid method parameters.
@@ -141,7 +141,7 @@ impl InvalidParamsError {
 }
 
 codec::object! { InvalidParamsError;
-    required message "message", optional data "data", constant code "code" = Integer(-32602), ..extra
+    constant code "code" = Integer(-32602), required message "message", optional data "data", ..extra
 }
 
 /// The error for JSON that is not a valid JSON-RPC request, for example because `method` is missing.
@@ -174,7 +174,7 @@ impl InvalidRequestError {
 }
 
 codec::object! { InvalidRequestError;
-    required message "message", optional data "data", constant code "code" = Integer(-32600), ..extra
+    constant code "code" = Integer(-32600), required message "message", optional data "data", ..extra
 }
 
 /// The error for a method that the receiver does not support.
@@ -210,7 +210,7 @@ impl MethodNotFoundError {
 }
 
 codec::object! { MethodNotFoundError;
-    required message "message", optional data "data", constant code "code" = Integer(-32601), ..extra
+    constant code "code" = Integer(-32601), required message "message", optional data "data", ..extra
 }
 
 /// The error response to a request that requires capabilities that the client has not declared.
@@ -270,7 +270,7 @@ impl MissingRequiredClientCapabilityErrorError {
 }
 
 codec::object! { MissingRequiredClientCapabilityErrorError;
-    required message "message", required data "data", constant code "code" = Integer(-32021), ..extra
+    constant code "code" = Integer(-32021), required message "message", required data "data", ..extra
 }
 
 /// The details of a [`MissingRequiredClientCapabilityError`].
@@ -326,7 +326,7 @@ impl ParseError {
 }
 
 codec::object! { ParseError;
-    required message "message", optional data "data", constant code "code" = Integer(-32700), ..extra
+    constant code "code" = Integer(-32700), required message "message", optional data "data", ..extra
 }
 
 /// The error response to a request with a protocol version that the server does not support.
@@ -387,7 +387,7 @@ impl UnsupportedProtocolVersionErrorError {
 }
 
 codec::object! { UnsupportedProtocolVersionErrorError;
-    required message "message", required data "data", constant code "code" = Integer(-32022), ..extra
+    constant code "code" = Integer(-32022), required message "message", required data "data", ..extra
 }
 
 /// The details of an [`UnsupportedProtocolVersionError`].

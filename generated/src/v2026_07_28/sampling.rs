@@ -685,7 +685,7 @@ impl ToolUseContent {
 }
 
 codec::object! { ToolUseContent;
-    required id "id", constant r#type "type" = Str("tool_use"), required name "name", required input "input",
+    constant r#type "type" = Str("tool_use"), required id "id", required name "name", required input "input",
     optional meta "_meta", ..extra
 }
 

@@ -166,7 +166,7 @@ impl Lists {
     }
 }
 
-/// The problems of larger pages are not located, because finding them takes a tree: 80 MB for this many entries.
+/// In larger pages, problems are reported without their place: locating them takes a tree, 80 MB for this many entries.
 const MOST_ENTRIES: usize = 400_000;
 /// The maximum number of warnings about lists.
 const MOST_WARNINGS: usize = 20;

@@ -1,7 +1,8 @@
 //! The judge: a published JSON Schema validator, applied to the schemas as the project interprets them.
 //!
-//! Three rewrites from JSON to JSON are applied to an official schema before it is compiled: the fixups, the decisions
-//! of overlapping unions as `if`/`then`/`else`, and the documented bounds of `integer`. The generator is not involved.
+//! Four rewrites from JSON to JSON are applied to an official schema before it is compiled: references in place of inline
+//! schemas that repeat a definition, the fixups, the decisions of overlapping unions as `if`/`then`/`else`, and the
+//! documented bounds of `integer`. The generator is not involved.
 
 use crate::decisions::{ANYTHING, Decision, FIXUPS, Guard, Member, REVISIONS, Repeated, decisions, repeated};
 use jsonschema::{Draft, Validator};

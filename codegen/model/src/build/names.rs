@@ -14,7 +14,7 @@ use crate::{MessageKind, MessageSet, Origin, Shape, Type, TypeDef, TypeId, Union
 /// `given` has new names of inline types, by their generated names.
 ///
 /// # Errors
-/// [`Error::Usage`] if there is no inline type with the generated name.
+/// [`Error::Usage`] if there is no inline type with a generated name, or if a new name is not free.
 pub(super) fn name_types(
     types: &mut [TypeDef],
     occurrences: Vec<Vec<Occurrence>>,
@@ -27,6 +27,7 @@ pub(super) fn name_types(
     for def in types.iter_mut().filter(|def| !matches!(def.origin, Origin::Inline(_))) {
         def.rust = names.claim(&type_name(&def.name));
     }
+    let mut unused = given.clone();
     let mut wanted: IndexMap<TypeId, String> = IndexMap::new();
     for (id, occurrences) in occurrences.iter().enumerate().filter(|(_, occurrences)| !occurrences.is_empty()) {
         wanted.insert(id, short_name(types, id, occurrences).unwrap_or_else(|| occurrences[0].long_name()));
@@ -37,16 +38,21 @@ pub(super) fn name_types(
     for (id, name) in &wanted {
         let contested = !names.is_free(name) || demand[name.as_str()] > 1;
         let name = if contested { occurrences[*id][0].long_name() } else { name.clone() };
-        let free = names.claim(&name);
-        types[*id].rust = given.get(&free).map_or(free, |given| names.claim(given));
+        let generated = names.claim(&name);
+        types[*id].rust = match unused.remove(&generated) {
+            None => generated,
+            Some(given) if type_name(&given) == given && names.is_free(&given) => names.claim(&given),
+            Some(given) => {
+                let why = format!("`{generated}` cannot be named `{given}`, which is taken or not the name of a type");
+                return Err(Error::Usage(format!("{NAMES}: {why}")));
+            }
+        };
         types[*id].name.clone_from(&types[*id].rust);
     }
-    for (name, given) in given {
-        if !types.iter().any(|def| def.rust == *given && matches!(def.origin, Origin::Inline(_))) {
-            return Err(Error::Usage(format!("{NAMES}: there is no inline type `{name}` that could be `{given}`")));
-        }
+    match unused.keys().next() {
+        Some(name) => Err(Error::Usage(format!("{NAMES}: there is no inline type `{name}`"))),
+        None => Ok(()),
     }
-    Ok(())
 }
 
 /// Returns a name of an inline type without its parent: the name of the member if several parents have it, or `AOrB`

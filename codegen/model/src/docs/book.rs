@@ -96,7 +96,12 @@ impl DocBook {
         }
         for path in files(&folder.join(EXTENSIONS))? {
             let name = path.file_stem().unwrap_or_default().to_string_lossy().into_owned();
-            book.extensions.entry(name).or_default().add(&path)?;
+            let extension = book.extensions.entry(name).or_default();
+            extension.add(&path)?;
+            if !extension.order.is_empty() {
+                let why = "the shared order of the revisions holds for extensions as well; give types an order instead";
+                return Err(Error::Usage(format!("{}: {why}", path.display())));
+            }
         }
         Ok(book)
     }

@@ -15,9 +15,12 @@ impl DocBook {
         let ranks: Vec<Ranks<'_>> = protocol.types.iter().map(|def| self.ranks(protocol, def)).collect();
         for (def, ranks) in protocol.types.iter_mut().zip(ranks) {
             match &mut def.shape {
-                Shape::Struct(body) => body.members.sort_by_key(|member| ranks.of(&member.wire)),
+                Shape::Struct(body) => {
+                    body.members
+                        .sort_by_key(|member| ranks.of(&member.wire, matches!(member.content, Content::Constant(_))));
+                }
                 Shape::Enum(values) | Shape::OpenEnum(values) => {
-                    values.sort_by_key(|value| ranks.of(&value.json.plain()));
+                    values.sort_by_key(|value| ranks.of(&value.json.plain(), false));
                 }
                 _ => {}
             }
@@ -48,12 +51,15 @@ impl DocBook {
                 let place = extension.map_or_else(|| def.name.clone(), |name| format!("{name}: {}", def.name));
                 let (ranks, ordered) = (self.ranks(protocol, def), ordered(def));
                 let open: Vec<&str> = ordered.iter().map(String::as_str).filter(|name| !ranks.names(name)).collect();
+                if let Some(twice) = ranks.own.iter().enumerate().find(|(at, name)| ranks.own[..*at].contains(name)) {
+                    problems.insert(format!("{place}: the order names `{}` twice", twice.1));
+                }
                 if !ranks.own.is_empty() && !open.is_empty() {
                     problems.insert(format!("{place}: the order lacks {}", open.join(", ")));
                 } else if open.len() > 1 && open.is_sorted() {
-                    problems.insert(format!("{place}: there is no order of {}", open.join(", ")));
+                    problems.insert(format!("{place}: there is no order for {}", open.join(", ")));
                 }
-                names.entry((extension, &def.name)).or_default().extend(ordered);
+                names.entry((extension, &def.name)).or_default().extend(ordered.into_iter().chain(constants(def)));
             }
         }
         let books = self.extensions.iter().map(|(name, book)| (Some(name.as_str()), book));
@@ -64,11 +70,14 @@ impl DocBook {
                 problems.extend(unknown.map(|it| format!("{name}: the order names `{it}`, which no revision has")));
             }
         }
+        let is_known = |name: &String| name == OTHERS || names.values().any(|names| names.contains(name));
+        let unknown = self.order.iter().filter(|name| !is_known(name));
+        problems.extend(unknown.map(|name| format!("the shared order names `{name}`, which no type has")));
         problems
     }
 }
 
-/// Returns the names that an order must list. Constants have no field, so their place does not matter.
+/// Returns the names that an order must list. Constants need no place.
 fn ordered(def: &TypeDef) -> Vec<String> {
     match &def.shape {
         Shape::Struct(body) => {
@@ -80,6 +89,13 @@ fn ordered(def: &TypeDef) -> Vec<String> {
     }
 }
 
+/// Returns the names that an order may list in addition.
+fn constants(def: &TypeDef) -> Vec<String> {
+    let Shape::Struct(body) = &def.shape else { return Vec::new() };
+    let constants = body.members.iter().filter(|member| matches!(member.content, Content::Constant(_)));
+    constants.map(|member| member.wire.clone()).collect()
+}
+
 /// The order of one type: its own order replaces `...` in the shared one.
 struct Ranks<'a> {
     own: &'a [String],
@@ -87,13 +103,14 @@ struct Ranks<'a> {
 }
 
 impl Ranks<'_> {
-    /// Returns the sort key of a member.
-    fn of(&self, name: &str) -> (usize, usize) {
+    /// Returns the sort key of a member. Constants that no order names come before the other members of the type.
+    fn of(&self, name: &str, is_constant: bool) -> (usize, usize) {
         let others = self.shared.iter().position(|it| it == OTHERS).unwrap_or(self.shared.len());
         let shared = || self.shared.iter().position(|it| it == name);
         match self.own.iter().position(|it| it == name) {
-            Some(index) => (others, index),
-            None => (shared().unwrap_or(others), self.own.len()),
+            Some(index) => (others, index + 1),
+            None if is_constant => (shared().unwrap_or(others), 0),
+            None => (shared().unwrap_or(others), self.own.len() + 1),
         }
     }
 

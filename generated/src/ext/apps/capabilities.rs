@@ -367,8 +367,7 @@ codec::object! { McpUiHostContextDeviceCapabilities;
 /// [`McpUiHostContext`]: super::McpUiHostContext
 #[derive(Clone, Debug, PartialEq)]
 pub struct McpUiHostContextToolInfo {
-    /// The ID that matches a response to its request. The sender of the request chooses it, and the response repeats
-    /// it.
+    /// The ID of the JSON-RPC request that called the tool.
     pub id: Option<RequestId>,
     /// The tool.
     pub tool: Tool,

@@ -515,33 +515,33 @@ impl Request for McpUiInitializeRequest {
 /// The parameters of [`McpUiInitializeRequest`] (`ui/initialize`). Used by [`McpUiInitializeRequest`].
 #[derive(Clone, Debug, PartialEq)]
 pub struct McpUiInitializeRequestParams {
+    /// The version of this extension that the sender speaks.
+    pub protocol_version: String,
     /// The name and version of the app.
     pub app_info: Implementation,
     /// What the app supports.
     pub app_capabilities: McpUiAppCapabilities,
-    /// The version of this extension that the sender speaks.
-    pub protocol_version: String,
 }
 
 impl McpUiInitializeRequestParams {
     /// Creates a `McpUiInitializeRequestParams` from its required members.
     #[must_use]
     pub fn new(
+        protocol_version: impl Into<String>,
         app_info: impl Into<Implementation>,
         app_capabilities: impl Into<McpUiAppCapabilities>,
-        protocol_version: impl Into<String>,
     ) -> Self {
         Self {
+            protocol_version: protocol_version.into(),
             app_info: app_info.into(),
             app_capabilities: app_capabilities.into(),
-            protocol_version: protocol_version.into(),
         }
     }
 }
 
 codec::object! { McpUiInitializeRequestParams;
-    required app_info "appInfo", required app_capabilities "appCapabilities",
-    required protocol_version "protocolVersion", else refuse_other
+    required protocol_version "protocolVersion", required app_info "appInfo",
+    required app_capabilities "appCapabilities", else refuse_other
 }
 
 /// What the host supports, and the environment of the app.
@@ -1289,7 +1289,8 @@ codec::object! { McpUiSizeChangedNotificationParams;
 
 /// Values of CSS variables, by name.
 ///
-/// The names are those of [`McpUiStyleVariableKey`]. The schema requires all of them, and accepts any value.
+/// The names are those of [`McpUiStyleVariableKey`], all of them optional. The schema requires all names and accepts
+/// any value, which are mistakes of its exporter.
 ///
 /// Checked against the schema when it is created.
 ///

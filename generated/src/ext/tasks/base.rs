@@ -19,13 +19,13 @@ pub struct TaskStatusNotificationParamsWorking {
     pub created_at: String,
     /// The time of the last change of the task, as an ISO 8601 timestamp.
     pub last_updated_at: String,
-    /// The suggested number of milliseconds between two `tasks/get` requests. The value can change while the task runs.
-    /// If absent, the client chooses the interval.
-    pub poll_interval_ms: Option<PollIntervalMs>,
     /// The number of milliseconds after `createdAt` for which the server keeps the task. Afterwards, the server may
     /// fail the task and delete it. The value can change while the task runs. The value `null` means no limit. The
     /// member `ttlMs` is required. `None` is `null`.
     pub ttl_ms: Option<TtlMs>,
+    /// The suggested number of milliseconds between two `tasks/get` requests. The value can change while the task runs.
+    /// If absent, the client chooses the interval.
+    pub poll_interval_ms: Option<PollIntervalMs>,
     /// Metadata attached to the object. The protocol reserves some keys, such as those with the prefix
     /// `io.modelcontextprotocol/` since 2025-11-25. In JSON, it is `_meta`.
     pub meta: Option<NotificationMetaObject>,
@@ -47,8 +47,8 @@ impl TaskStatusNotificationParamsWorking {
             status_message: None,
             created_at: created_at.into(),
             last_updated_at: last_updated_at.into(),
-            poll_interval_ms: None,
             ttl_ms: ttl_ms.into(),
+            poll_interval_ms: None,
             meta: None,
             extra: Default::default(),
         }
@@ -78,8 +78,8 @@ impl TaskStatusNotificationParamsWorking {
 
 codec::object! { TaskStatusNotificationParamsWorking;
     required task_id "taskId", constant status "status" = Str("working"), optional status_message "statusMessage",
-    required created_at "createdAt", required last_updated_at "lastUpdatedAt",
-    optional poll_interval_ms "pollIntervalMs", required ttl_ms "ttlMs", optional meta "_meta", ..extra
+    required created_at "createdAt", required last_updated_at "lastUpdatedAt", required ttl_ms "ttlMs",
+    optional poll_interval_ms "pollIntervalMs", optional meta "_meta", ..extra
 }
 
 /// The state of a task that waits for the client.
@@ -95,16 +95,16 @@ pub struct TaskStatusNotificationParamsInputRequired {
     pub created_at: String,
     /// The time of the last change of the task, as an ISO 8601 timestamp.
     pub last_updated_at: String,
+    /// The number of milliseconds after `createdAt` for which the server keeps the task. Afterwards, the server may
+    /// fail the task and delete it. The value can change while the task runs. The value `null` means no limit. The
+    /// member `ttlMs` is required. `None` is `null`.
+    pub ttl_ms: Option<TtlMs>,
     /// The suggested number of milliseconds between two `tasks/get` requests. The value can change while the task runs.
     /// If absent, the client chooses the interval.
     pub poll_interval_ms: Option<PollIntervalMs>,
     /// All requests to the client that have no response yet. A key identifies the same request as long as the task
     /// exists, so clients can skip the keys that they have seen. Clients respond with `tasks/update`.
     pub input_requests: InputRequests,
-    /// The number of milliseconds after `createdAt` for which the server keeps the task. Afterwards, the server may
-    /// fail the task and delete it. The value can change while the task runs. The value `null` means no limit. The
-    /// member `ttlMs` is required. `None` is `null`.
-    pub ttl_ms: Option<TtlMs>,
     /// Metadata attached to the object. The protocol reserves some keys, such as those with the prefix
     /// `io.modelcontextprotocol/` since 2025-11-25. In JSON, it is `_meta`.
     pub meta: Option<NotificationMetaObject>,
@@ -119,17 +119,17 @@ impl TaskStatusNotificationParamsInputRequired {
         task_id: impl Into<String>,
         created_at: impl Into<String>,
         last_updated_at: impl Into<String>,
-        input_requests: impl Into<InputRequests>,
         ttl_ms: impl Into<Option<TtlMs>>,
+        input_requests: impl Into<InputRequests>,
     ) -> Self {
         Self {
             task_id: task_id.into(),
             status_message: None,
             created_at: created_at.into(),
             last_updated_at: last_updated_at.into(),
+            ttl_ms: ttl_ms.into(),
             poll_interval_ms: None,
             input_requests: input_requests.into(),
-            ttl_ms: ttl_ms.into(),
             meta: None,
             extra: Default::default(),
         }
@@ -160,7 +160,7 @@ impl TaskStatusNotificationParamsInputRequired {
 codec::object! { TaskStatusNotificationParamsInputRequired;
     required task_id "taskId", constant status "status" = Str("input_required"),
     optional status_message "statusMessage", required created_at "createdAt", required last_updated_at "lastUpdatedAt",
-    optional poll_interval_ms "pollIntervalMs", required input_requests "inputRequests", required ttl_ms "ttlMs",
+    required ttl_ms "ttlMs", optional poll_interval_ms "pollIntervalMs", required input_requests "inputRequests",
     optional meta "_meta", ..extra
 }
 
@@ -169,8 +169,6 @@ codec::object! { TaskStatusNotificationParamsInputRequired;
 /// In JSON, `status` is `"completed"`. Used by [`TaskStatusNotificationParams`].
 #[derive(Clone, Debug, PartialEq)]
 pub struct TaskStatusNotificationParamsCompleted {
-    /// The result of the request.
-    pub result: crate::JsonObject,
     /// The ID of the task. The server chooses it.
     pub task_id: String,
     /// A description of the status for people and models, such as the current step or the reason of a failure.
@@ -179,13 +177,15 @@ pub struct TaskStatusNotificationParamsCompleted {
     pub created_at: String,
     /// The time of the last change of the task, as an ISO 8601 timestamp.
     pub last_updated_at: String,
-    /// The suggested number of milliseconds between two `tasks/get` requests. The value can change while the task runs.
-    /// If absent, the client chooses the interval.
-    pub poll_interval_ms: Option<PollIntervalMs>,
     /// The number of milliseconds after `createdAt` for which the server keeps the task. Afterwards, the server may
     /// fail the task and delete it. The value can change while the task runs. The value `null` means no limit. The
     /// member `ttlMs` is required. `None` is `null`.
     pub ttl_ms: Option<TtlMs>,
+    /// The suggested number of milliseconds between two `tasks/get` requests. The value can change while the task runs.
+    /// If absent, the client chooses the interval.
+    pub poll_interval_ms: Option<PollIntervalMs>,
+    /// The result of the request.
+    pub result: crate::JsonObject,
     /// Metadata attached to the object. The protocol reserves some keys, such as those with the prefix
     /// `io.modelcontextprotocol/` since 2025-11-25. In JSON, it is `_meta`.
     pub meta: Option<NotificationMetaObject>,
@@ -197,20 +197,20 @@ impl TaskStatusNotificationParamsCompleted {
     /// Creates a `TaskStatusNotificationParamsCompleted` from its required members.
     #[must_use]
     pub fn new(
-        result: impl Into<crate::JsonObject>,
         task_id: impl Into<String>,
         created_at: impl Into<String>,
         last_updated_at: impl Into<String>,
         ttl_ms: impl Into<Option<TtlMs>>,
+        result: impl Into<crate::JsonObject>,
     ) -> Self {
         Self {
-            result: result.into(),
             task_id: task_id.into(),
             status_message: None,
             created_at: created_at.into(),
             last_updated_at: last_updated_at.into(),
-            poll_interval_ms: None,
             ttl_ms: ttl_ms.into(),
+            poll_interval_ms: None,
+            result: result.into(),
             meta: None,
             extra: Default::default(),
         }
@@ -239,9 +239,9 @@ impl TaskStatusNotificationParamsCompleted {
 }
 
 codec::object! { TaskStatusNotificationParamsCompleted;
-    required result "result", required task_id "taskId", constant status "status" = Str("completed"),
-    optional status_message "statusMessage", required created_at "createdAt", required last_updated_at "lastUpdatedAt",
-    optional poll_interval_ms "pollIntervalMs", required ttl_ms "ttlMs", optional meta "_meta", ..extra
+    required task_id "taskId", constant status "status" = Str("completed"), optional status_message "statusMessage",
+    required created_at "createdAt", required last_updated_at "lastUpdatedAt", required ttl_ms "ttlMs",
+    optional poll_interval_ms "pollIntervalMs", required result "result", optional meta "_meta", ..extra
 }
 
 /// The state of a task whose request failed.
@@ -249,8 +249,6 @@ codec::object! { TaskStatusNotificationParamsCompleted;
 /// In JSON, `status` is `"failed"`. Used by [`TaskStatusNotificationParams`].
 #[derive(Clone, Debug, PartialEq)]
 pub struct TaskStatusNotificationParamsFailed {
-    /// The JSON-RPC error of the request.
-    pub error: Error,
     /// The ID of the task. The server chooses it.
     pub task_id: String,
     /// A description of the status for people and models, such as the current step or the reason of a failure.
@@ -259,13 +257,15 @@ pub struct TaskStatusNotificationParamsFailed {
     pub created_at: String,
     /// The time of the last change of the task, as an ISO 8601 timestamp.
     pub last_updated_at: String,
-    /// The suggested number of milliseconds between two `tasks/get` requests. The value can change while the task runs.
-    /// If absent, the client chooses the interval.
-    pub poll_interval_ms: Option<PollIntervalMs>,
     /// The number of milliseconds after `createdAt` for which the server keeps the task. Afterwards, the server may
     /// fail the task and delete it. The value can change while the task runs. The value `null` means no limit. The
     /// member `ttlMs` is required. `None` is `null`.
     pub ttl_ms: Option<TtlMs>,
+    /// The suggested number of milliseconds between two `tasks/get` requests. The value can change while the task runs.
+    /// If absent, the client chooses the interval.
+    pub poll_interval_ms: Option<PollIntervalMs>,
+    /// The JSON-RPC error of the request.
+    pub error: Error,
     /// Metadata attached to the object. The protocol reserves some keys, such as those with the prefix
     /// `io.modelcontextprotocol/` since 2025-11-25. In JSON, it is `_meta`.
     pub meta: Option<NotificationMetaObject>,
@@ -277,20 +277,20 @@ impl TaskStatusNotificationParamsFailed {
     /// Creates a `TaskStatusNotificationParamsFailed` from its required members.
     #[must_use]
     pub fn new(
-        error: impl Into<Error>,
         task_id: impl Into<String>,
         created_at: impl Into<String>,
         last_updated_at: impl Into<String>,
         ttl_ms: impl Into<Option<TtlMs>>,
+        error: impl Into<Error>,
     ) -> Self {
         Self {
-            error: error.into(),
             task_id: task_id.into(),
             status_message: None,
             created_at: created_at.into(),
             last_updated_at: last_updated_at.into(),
-            poll_interval_ms: None,
             ttl_ms: ttl_ms.into(),
+            poll_interval_ms: None,
+            error: error.into(),
             meta: None,
             extra: Default::default(),
         }
@@ -319,9 +319,9 @@ impl TaskStatusNotificationParamsFailed {
 }
 
 codec::object! { TaskStatusNotificationParamsFailed;
-    required error "error", required task_id "taskId", constant status "status" = Str("failed"),
-    optional status_message "statusMessage", required created_at "createdAt", required last_updated_at "lastUpdatedAt",
-    optional poll_interval_ms "pollIntervalMs", required ttl_ms "ttlMs", optional meta "_meta", ..extra
+    required task_id "taskId", constant status "status" = Str("failed"), optional status_message "statusMessage",
+    required created_at "createdAt", required last_updated_at "lastUpdatedAt", required ttl_ms "ttlMs",
+    optional poll_interval_ms "pollIntervalMs", required error "error", optional meta "_meta", ..extra
 }
 
 /// The state of a task that was cancelled.
@@ -337,13 +337,13 @@ pub struct TaskStatusNotificationParamsCancelled {
     pub created_at: String,
     /// The time of the last change of the task, as an ISO 8601 timestamp.
     pub last_updated_at: String,
-    /// The suggested number of milliseconds between two `tasks/get` requests. The value can change while the task runs.
-    /// If absent, the client chooses the interval.
-    pub poll_interval_ms: Option<PollIntervalMs>,
     /// The number of milliseconds after `createdAt` for which the server keeps the task. Afterwards, the server may
     /// fail the task and delete it. The value can change while the task runs. The value `null` means no limit. The
     /// member `ttlMs` is required. `None` is `null`.
     pub ttl_ms: Option<TtlMs>,
+    /// The suggested number of milliseconds between two `tasks/get` requests. The value can change while the task runs.
+    /// If absent, the client chooses the interval.
+    pub poll_interval_ms: Option<PollIntervalMs>,
     /// Metadata attached to the object. The protocol reserves some keys, such as those with the prefix
     /// `io.modelcontextprotocol/` since 2025-11-25. In JSON, it is `_meta`.
     pub meta: Option<NotificationMetaObject>,
@@ -365,8 +365,8 @@ impl TaskStatusNotificationParamsCancelled {
             status_message: None,
             created_at: created_at.into(),
             last_updated_at: last_updated_at.into(),
-            poll_interval_ms: None,
             ttl_ms: ttl_ms.into(),
+            poll_interval_ms: None,
             meta: None,
             extra: Default::default(),
         }
@@ -396,8 +396,8 @@ impl TaskStatusNotificationParamsCancelled {
 
 codec::object! { TaskStatusNotificationParamsCancelled;
     required task_id "taskId", constant status "status" = Str("cancelled"), optional status_message "statusMessage",
-    required created_at "createdAt", required last_updated_at "lastUpdatedAt",
-    optional poll_interval_ms "pollIntervalMs", required ttl_ms "ttlMs", optional meta "_meta", ..extra
+    required created_at "createdAt", required last_updated_at "lastUpdatedAt", required ttl_ms "ttlMs",
+    optional poll_interval_ms "pollIntervalMs", optional meta "_meta", ..extra
 }
 
 /// Reports the complete state of a task after a change.

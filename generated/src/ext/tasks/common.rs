@@ -59,13 +59,13 @@ pub struct Task {
     pub created_at: String,
     /// The time of the last change of the task, as an ISO 8601 timestamp.
     pub last_updated_at: String,
-    /// The suggested number of milliseconds between two `tasks/get` requests. The value can change while the task runs.
-    /// If absent, the client chooses the interval.
-    pub poll_interval_ms: Option<PollIntervalMs>,
     /// The number of milliseconds after `createdAt` for which the server keeps the task. Afterwards, the server may
     /// fail the task and delete it. The value can change while the task runs. The value `null` means no limit. The
     /// member `ttlMs` is required. `None` is `null`.
     pub ttl_ms: Option<TtlMs>,
+    /// The suggested number of milliseconds between two `tasks/get` requests. The value can change while the task runs.
+    /// If absent, the client chooses the interval.
+    pub poll_interval_ms: Option<PollIntervalMs>,
     /// Members that the schema does not define.
     pub extra: Extra<Self>,
 }
@@ -86,8 +86,8 @@ impl Task {
             status_message: None,
             created_at: created_at.into(),
             last_updated_at: last_updated_at.into(),
-            poll_interval_ms: None,
             ttl_ms: ttl_ms.into(),
+            poll_interval_ms: None,
             extra: Default::default(),
         }
     }
@@ -109,8 +109,8 @@ impl Task {
 
 codec::object! { Task;
     required task_id "taskId", required status "status", optional status_message "statusMessage",
-    required created_at "createdAt", required last_updated_at "lastUpdatedAt",
-    optional poll_interval_ms "pollIntervalMs", required ttl_ms "ttlMs", ..extra
+    required created_at "createdAt", required last_updated_at "lastUpdatedAt", required ttl_ms "ttlMs",
+    optional poll_interval_ms "pollIntervalMs", ..extra
 }
 
 /// The status of a task.

@@ -19,13 +19,13 @@ pub struct CancelledTask {
     pub created_at: String,
     /// The time of the last change of the task, as an ISO 8601 timestamp.
     pub last_updated_at: String,
-    /// The suggested number of milliseconds between two `tasks/get` requests. The value can change while the task runs.
-    /// If absent, the client chooses the interval.
-    pub poll_interval_ms: Option<PollIntervalMs>,
     /// The number of milliseconds after `createdAt` for which the server keeps the task. Afterwards, the server may
     /// fail the task and delete it. The value can change while the task runs. The value `null` means no limit. The
     /// member `ttlMs` is required. `None` is `null`.
     pub ttl_ms: Option<TtlMs>,
+    /// The suggested number of milliseconds between two `tasks/get` requests. The value can change while the task runs.
+    /// If absent, the client chooses the interval.
+    pub poll_interval_ms: Option<PollIntervalMs>,
     /// Members that the schema does not define.
     pub extra: Extra<Self>,
 }
@@ -44,8 +44,8 @@ impl CancelledTask {
             status_message: None,
             created_at: created_at.into(),
             last_updated_at: last_updated_at.into(),
-            poll_interval_ms: None,
             ttl_ms: ttl_ms.into(),
+            poll_interval_ms: None,
             extra: Default::default(),
         }
     }
@@ -67,8 +67,8 @@ impl CancelledTask {
 
 codec::object! { CancelledTask;
     required task_id "taskId", constant status "status" = Str("cancelled"), optional status_message "statusMessage",
-    required created_at "createdAt", required last_updated_at "lastUpdatedAt",
-    optional poll_interval_ms "pollIntervalMs", required ttl_ms "ttlMs", ..extra
+    required created_at "createdAt", required last_updated_at "lastUpdatedAt", required ttl_ms "ttlMs",
+    optional poll_interval_ms "pollIntervalMs", ..extra
 }
 
 /// A task whose request has a result.
@@ -76,8 +76,6 @@ codec::object! { CancelledTask;
 /// In JSON, `status` is `"completed"`. Used by [`DetailedTask`].
 #[derive(Clone, Debug, PartialEq)]
 pub struct CompletedTask {
-    /// The result of the request: for `tools/call`, the result of the tool.
-    pub result: crate::JsonObject,
     /// The ID of the task. The server chooses it.
     pub task_id: String,
     /// A description of the status for people and models, such as the current step or the reason of a failure.
@@ -86,13 +84,15 @@ pub struct CompletedTask {
     pub created_at: String,
     /// The time of the last change of the task, as an ISO 8601 timestamp.
     pub last_updated_at: String,
-    /// The suggested number of milliseconds between two `tasks/get` requests. The value can change while the task runs.
-    /// If absent, the client chooses the interval.
-    pub poll_interval_ms: Option<PollIntervalMs>,
     /// The number of milliseconds after `createdAt` for which the server keeps the task. Afterwards, the server may
     /// fail the task and delete it. The value can change while the task runs. The value `null` means no limit. The
     /// member `ttlMs` is required. `None` is `null`.
     pub ttl_ms: Option<TtlMs>,
+    /// The suggested number of milliseconds between two `tasks/get` requests. The value can change while the task runs.
+    /// If absent, the client chooses the interval.
+    pub poll_interval_ms: Option<PollIntervalMs>,
+    /// The result of the request: for `tools/call`, the result of the tool.
+    pub result: crate::JsonObject,
     /// Members that the schema does not define.
     pub extra: Extra<Self>,
 }
@@ -101,20 +101,20 @@ impl CompletedTask {
     /// Creates a `CompletedTask` from its required members.
     #[must_use]
     pub fn new(
-        result: impl Into<crate::JsonObject>,
         task_id: impl Into<String>,
         created_at: impl Into<String>,
         last_updated_at: impl Into<String>,
         ttl_ms: impl Into<Option<TtlMs>>,
+        result: impl Into<crate::JsonObject>,
     ) -> Self {
         Self {
-            result: result.into(),
             task_id: task_id.into(),
             status_message: None,
             created_at: created_at.into(),
             last_updated_at: last_updated_at.into(),
-            poll_interval_ms: None,
             ttl_ms: ttl_ms.into(),
+            poll_interval_ms: None,
+            result: result.into(),
             extra: Default::default(),
         }
     }
@@ -135,9 +135,9 @@ impl CompletedTask {
 }
 
 codec::object! { CompletedTask;
-    required result "result", required task_id "taskId", constant status "status" = Str("completed"),
-    optional status_message "statusMessage", required created_at "createdAt", required last_updated_at "lastUpdatedAt",
-    optional poll_interval_ms "pollIntervalMs", required ttl_ms "ttlMs", ..extra
+    required task_id "taskId", constant status "status" = Str("completed"), optional status_message "statusMessage",
+    required created_at "createdAt", required last_updated_at "lastUpdatedAt", required ttl_ms "ttlMs",
+    optional poll_interval_ms "pollIntervalMs", required result "result", ..extra
 }
 
 /// The state of a task, with the members that its status requires.
@@ -180,8 +180,6 @@ codec::union! { DetailedTask blank CancelledTask;
 /// In JSON, `status` is `"failed"`. Used by [`DetailedTask`].
 #[derive(Clone, Debug, PartialEq)]
 pub struct FailedTask {
-    /// The JSON-RPC error of the request.
-    pub error: Error,
     /// The ID of the task. The server chooses it.
     pub task_id: String,
     /// A description of the status for people and models, such as the current step or the reason of a failure.
@@ -190,13 +188,15 @@ pub struct FailedTask {
     pub created_at: String,
     /// The time of the last change of the task, as an ISO 8601 timestamp.
     pub last_updated_at: String,
-    /// The suggested number of milliseconds between two `tasks/get` requests. The value can change while the task runs.
-    /// If absent, the client chooses the interval.
-    pub poll_interval_ms: Option<PollIntervalMs>,
     /// The number of milliseconds after `createdAt` for which the server keeps the task. Afterwards, the server may
     /// fail the task and delete it. The value can change while the task runs. The value `null` means no limit. The
     /// member `ttlMs` is required. `None` is `null`.
     pub ttl_ms: Option<TtlMs>,
+    /// The suggested number of milliseconds between two `tasks/get` requests. The value can change while the task runs.
+    /// If absent, the client chooses the interval.
+    pub poll_interval_ms: Option<PollIntervalMs>,
+    /// The JSON-RPC error of the request.
+    pub error: Error,
     /// Members that the schema does not define.
     pub extra: Extra<Self>,
 }
@@ -205,20 +205,20 @@ impl FailedTask {
     /// Creates a `FailedTask` from its required members.
     #[must_use]
     pub fn new(
-        error: impl Into<Error>,
         task_id: impl Into<String>,
         created_at: impl Into<String>,
         last_updated_at: impl Into<String>,
         ttl_ms: impl Into<Option<TtlMs>>,
+        error: impl Into<Error>,
     ) -> Self {
         Self {
-            error: error.into(),
             task_id: task_id.into(),
             status_message: None,
             created_at: created_at.into(),
             last_updated_at: last_updated_at.into(),
-            poll_interval_ms: None,
             ttl_ms: ttl_ms.into(),
+            poll_interval_ms: None,
+            error: error.into(),
             extra: Default::default(),
         }
     }
@@ -239,9 +239,9 @@ impl FailedTask {
 }
 
 codec::object! { FailedTask;
-    required error "error", required task_id "taskId", constant status "status" = Str("failed"),
-    optional status_message "statusMessage", required created_at "createdAt", required last_updated_at "lastUpdatedAt",
-    optional poll_interval_ms "pollIntervalMs", required ttl_ms "ttlMs", ..extra
+    required task_id "taskId", constant status "status" = Str("failed"), optional status_message "statusMessage",
+    required created_at "createdAt", required last_updated_at "lastUpdatedAt", required ttl_ms "ttlMs",
+    optional poll_interval_ms "pollIntervalMs", required error "error", ..extra
 }
 
 /// A task that waits for the client.
@@ -257,16 +257,16 @@ pub struct InputRequiredTask {
     pub created_at: String,
     /// The time of the last change of the task, as an ISO 8601 timestamp.
     pub last_updated_at: String,
+    /// The number of milliseconds after `createdAt` for which the server keeps the task. Afterwards, the server may
+    /// fail the task and delete it. The value can change while the task runs. The value `null` means no limit. The
+    /// member `ttlMs` is required. `None` is `null`.
+    pub ttl_ms: Option<TtlMs>,
     /// The suggested number of milliseconds between two `tasks/get` requests. The value can change while the task runs.
     /// If absent, the client chooses the interval.
     pub poll_interval_ms: Option<PollIntervalMs>,
     /// All requests to the client that have no response yet. A key identifies the same request as long as the task
     /// exists, so clients can skip the keys that they have seen. Clients respond with `tasks/update`.
     pub input_requests: InputRequests,
-    /// The number of milliseconds after `createdAt` for which the server keeps the task. Afterwards, the server may
-    /// fail the task and delete it. The value can change while the task runs. The value `null` means no limit. The
-    /// member `ttlMs` is required. `None` is `null`.
-    pub ttl_ms: Option<TtlMs>,
     /// Members that the schema does not define.
     pub extra: Extra<Self>,
 }
@@ -278,17 +278,17 @@ impl InputRequiredTask {
         task_id: impl Into<String>,
         created_at: impl Into<String>,
         last_updated_at: impl Into<String>,
-        input_requests: impl Into<InputRequests>,
         ttl_ms: impl Into<Option<TtlMs>>,
+        input_requests: impl Into<InputRequests>,
     ) -> Self {
         Self {
             task_id: task_id.into(),
             status_message: None,
             created_at: created_at.into(),
             last_updated_at: last_updated_at.into(),
+            ttl_ms: ttl_ms.into(),
             poll_interval_ms: None,
             input_requests: input_requests.into(),
-            ttl_ms: ttl_ms.into(),
             extra: Default::default(),
         }
     }
@@ -311,7 +311,7 @@ impl InputRequiredTask {
 codec::object! { InputRequiredTask;
     required task_id "taskId", constant status "status" = Str("input_required"),
     optional status_message "statusMessage", required created_at "createdAt", required last_updated_at "lastUpdatedAt",
-    optional poll_interval_ms "pollIntervalMs", required input_requests "inputRequests", required ttl_ms "ttlMs",
+    required ttl_ms "ttlMs", optional poll_interval_ms "pollIntervalMs", required input_requests "inputRequests",
     ..extra
 }
 
@@ -328,13 +328,13 @@ pub struct WorkingTask {
     pub created_at: String,
     /// The time of the last change of the task, as an ISO 8601 timestamp.
     pub last_updated_at: String,
-    /// The suggested number of milliseconds between two `tasks/get` requests. The value can change while the task runs.
-    /// If absent, the client chooses the interval.
-    pub poll_interval_ms: Option<PollIntervalMs>,
     /// The number of milliseconds after `createdAt` for which the server keeps the task. Afterwards, the server may
     /// fail the task and delete it. The value can change while the task runs. The value `null` means no limit. The
     /// member `ttlMs` is required. `None` is `null`.
     pub ttl_ms: Option<TtlMs>,
+    /// The suggested number of milliseconds between two `tasks/get` requests. The value can change while the task runs.
+    /// If absent, the client chooses the interval.
+    pub poll_interval_ms: Option<PollIntervalMs>,
     /// Members that the schema does not define.
     pub extra: Extra<Self>,
 }
@@ -353,8 +353,8 @@ impl WorkingTask {
             status_message: None,
             created_at: created_at.into(),
             last_updated_at: last_updated_at.into(),
-            poll_interval_ms: None,
             ttl_ms: ttl_ms.into(),
+            poll_interval_ms: None,
             extra: Default::default(),
         }
     }
@@ -376,8 +376,8 @@ impl WorkingTask {
 
 codec::object! { WorkingTask;
     required task_id "taskId", constant status "status" = Str("working"), optional status_message "statusMessage",
-    required created_at "createdAt", required last_updated_at "lastUpdatedAt",
-    optional poll_interval_ms "pollIntervalMs", required ttl_ms "ttlMs", ..extra
+    required created_at "createdAt", required last_updated_at "lastUpdatedAt", required ttl_ms "ttlMs",
+    optional poll_interval_ms "pollIntervalMs", ..extra
 }
 
 codec::serde_impls! {

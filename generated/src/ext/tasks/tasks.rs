@@ -95,13 +95,13 @@ pub struct CreateTaskResult {
     pub created_at: String,
     /// The time of the last change of the task, as an ISO 8601 timestamp.
     pub last_updated_at: String,
-    /// The suggested number of milliseconds between two `tasks/get` requests. The value can change while the task runs.
-    /// If absent, the client chooses the interval.
-    pub poll_interval_ms: Option<PollIntervalMs>,
     /// The number of milliseconds after `createdAt` for which the server keeps the task. Afterwards, the server may
     /// fail the task and delete it. The value can change while the task runs. The value `null` means no limit. The
     /// member `ttlMs` is required. `None` is `null`.
     pub ttl_ms: Option<TtlMs>,
+    /// The suggested number of milliseconds between two `tasks/get` requests. The value can change while the task runs.
+    /// If absent, the client chooses the interval.
+    pub poll_interval_ms: Option<PollIntervalMs>,
     /// Metadata attached to the object. The protocol reserves some keys, such as those with the prefix
     /// `io.modelcontextprotocol/` since 2025-11-25. In JSON, it is `_meta`.
     pub meta: Option<ResultMetaObject>,
@@ -125,8 +125,8 @@ impl CreateTaskResult {
             status_message: None,
             created_at: created_at.into(),
             last_updated_at: last_updated_at.into(),
-            poll_interval_ms: None,
             ttl_ms: ttl_ms.into(),
+            poll_interval_ms: None,
             meta: None,
             extra: Default::default(),
         }
@@ -156,9 +156,9 @@ impl CreateTaskResult {
 
 codec::object! { CreateTaskResult;
     required task_id "taskId", required status "status", optional status_message "statusMessage",
-    required created_at "createdAt", required last_updated_at "lastUpdatedAt",
-    optional poll_interval_ms "pollIntervalMs", required ttl_ms "ttlMs",
-    constant result_type "resultType" = Str("task"), optional meta "_meta", ..extra
+    required created_at "createdAt", required last_updated_at "lastUpdatedAt", required ttl_ms "ttlMs",
+    optional poll_interval_ms "pollIntervalMs", constant result_type "resultType" = Str("task"), optional meta "_meta",
+    ..extra
 }
 
 /// Returns the current state of a task, with its result, its error or its open input requests.
@@ -353,13 +353,13 @@ pub struct GetTaskResultWorking {
     pub created_at: String,
     /// The time of the last change of the task, as an ISO 8601 timestamp.
     pub last_updated_at: String,
-    /// The suggested number of milliseconds between two `tasks/get` requests. The value can change while the task runs.
-    /// If absent, the client chooses the interval.
-    pub poll_interval_ms: Option<PollIntervalMs>,
     /// The number of milliseconds after `createdAt` for which the server keeps the task. Afterwards, the server may
     /// fail the task and delete it. The value can change while the task runs. The value `null` means no limit. The
     /// member `ttlMs` is required. `None` is `null`.
     pub ttl_ms: Option<TtlMs>,
+    /// The suggested number of milliseconds between two `tasks/get` requests. The value can change while the task runs.
+    /// If absent, the client chooses the interval.
+    pub poll_interval_ms: Option<PollIntervalMs>,
     /// Metadata attached to the object. The protocol reserves some keys, such as those with the prefix
     /// `io.modelcontextprotocol/` since 2025-11-25. In JSON, it is `_meta`.
     pub meta: Option<ResultMetaObject>,
@@ -381,8 +381,8 @@ impl GetTaskResultWorking {
             status_message: None,
             created_at: created_at.into(),
             last_updated_at: last_updated_at.into(),
-            poll_interval_ms: None,
             ttl_ms: ttl_ms.into(),
+            poll_interval_ms: None,
             meta: None,
             extra: Default::default(),
         }
@@ -412,9 +412,9 @@ impl GetTaskResultWorking {
 
 codec::object! { GetTaskResultWorking;
     required task_id "taskId", constant status "status" = Str("working"), optional status_message "statusMessage",
-    required created_at "createdAt", required last_updated_at "lastUpdatedAt",
-    optional poll_interval_ms "pollIntervalMs", required ttl_ms "ttlMs",
-    constant result_type "resultType" = Str("complete"), optional meta "_meta", ..extra
+    required created_at "createdAt", required last_updated_at "lastUpdatedAt", required ttl_ms "ttlMs",
+    optional poll_interval_ms "pollIntervalMs", constant result_type "resultType" = Str("complete"),
+    optional meta "_meta", ..extra
 }
 
 /// The state of a task that waits for the client.
@@ -430,16 +430,16 @@ pub struct GetTaskResultInputRequired {
     pub created_at: String,
     /// The time of the last change of the task, as an ISO 8601 timestamp.
     pub last_updated_at: String,
+    /// The number of milliseconds after `createdAt` for which the server keeps the task. Afterwards, the server may
+    /// fail the task and delete it. The value can change while the task runs. The value `null` means no limit. The
+    /// member `ttlMs` is required. `None` is `null`.
+    pub ttl_ms: Option<TtlMs>,
     /// The suggested number of milliseconds between two `tasks/get` requests. The value can change while the task runs.
     /// If absent, the client chooses the interval.
     pub poll_interval_ms: Option<PollIntervalMs>,
     /// All requests to the client that have no response yet. A key identifies the same request as long as the task
     /// exists, so clients can skip the keys that they have seen. Clients respond with `tasks/update`.
     pub input_requests: InputRequests,
-    /// The number of milliseconds after `createdAt` for which the server keeps the task. Afterwards, the server may
-    /// fail the task and delete it. The value can change while the task runs. The value `null` means no limit. The
-    /// member `ttlMs` is required. `None` is `null`.
-    pub ttl_ms: Option<TtlMs>,
     /// Metadata attached to the object. The protocol reserves some keys, such as those with the prefix
     /// `io.modelcontextprotocol/` since 2025-11-25. In JSON, it is `_meta`.
     pub meta: Option<ResultMetaObject>,
@@ -454,17 +454,17 @@ impl GetTaskResultInputRequired {
         task_id: impl Into<String>,
         created_at: impl Into<String>,
         last_updated_at: impl Into<String>,
-        input_requests: impl Into<InputRequests>,
         ttl_ms: impl Into<Option<TtlMs>>,
+        input_requests: impl Into<InputRequests>,
     ) -> Self {
         Self {
             task_id: task_id.into(),
             status_message: None,
             created_at: created_at.into(),
             last_updated_at: last_updated_at.into(),
+            ttl_ms: ttl_ms.into(),
             poll_interval_ms: None,
             input_requests: input_requests.into(),
-            ttl_ms: ttl_ms.into(),
             meta: None,
             extra: Default::default(),
         }
@@ -495,7 +495,7 @@ impl GetTaskResultInputRequired {
 codec::object! { GetTaskResultInputRequired;
     required task_id "taskId", constant status "status" = Str("input_required"),
     optional status_message "statusMessage", required created_at "createdAt", required last_updated_at "lastUpdatedAt",
-    optional poll_interval_ms "pollIntervalMs", required input_requests "inputRequests", required ttl_ms "ttlMs",
+    required ttl_ms "ttlMs", optional poll_interval_ms "pollIntervalMs", required input_requests "inputRequests",
     constant result_type "resultType" = Str("complete"), optional meta "_meta", ..extra
 }
 
@@ -504,8 +504,6 @@ codec::object! { GetTaskResultInputRequired;
 /// In JSON, `status` is `"completed"` and `resultType` is `"complete"`. Used by [`GetTaskResult`].
 #[derive(Clone, Debug, PartialEq)]
 pub struct GetTaskResultCompleted {
-    /// The result of the request.
-    pub result: crate::JsonObject,
     /// The ID of the task. The server chooses it.
     pub task_id: String,
     /// A description of the status for people and models, such as the current step or the reason of a failure.
@@ -514,13 +512,15 @@ pub struct GetTaskResultCompleted {
     pub created_at: String,
     /// The time of the last change of the task, as an ISO 8601 timestamp.
     pub last_updated_at: String,
-    /// The suggested number of milliseconds between two `tasks/get` requests. The value can change while the task runs.
-    /// If absent, the client chooses the interval.
-    pub poll_interval_ms: Option<PollIntervalMs>,
     /// The number of milliseconds after `createdAt` for which the server keeps the task. Afterwards, the server may
     /// fail the task and delete it. The value can change while the task runs. The value `null` means no limit. The
     /// member `ttlMs` is required. `None` is `null`.
     pub ttl_ms: Option<TtlMs>,
+    /// The suggested number of milliseconds between two `tasks/get` requests. The value can change while the task runs.
+    /// If absent, the client chooses the interval.
+    pub poll_interval_ms: Option<PollIntervalMs>,
+    /// The result of the request.
+    pub result: crate::JsonObject,
     /// Metadata attached to the object. The protocol reserves some keys, such as those with the prefix
     /// `io.modelcontextprotocol/` since 2025-11-25. In JSON, it is `_meta`.
     pub meta: Option<ResultMetaObject>,
@@ -532,20 +532,20 @@ impl GetTaskResultCompleted {
     /// Creates a `GetTaskResultCompleted` from its required members.
     #[must_use]
     pub fn new(
-        result: impl Into<crate::JsonObject>,
         task_id: impl Into<String>,
         created_at: impl Into<String>,
         last_updated_at: impl Into<String>,
         ttl_ms: impl Into<Option<TtlMs>>,
+        result: impl Into<crate::JsonObject>,
     ) -> Self {
         Self {
-            result: result.into(),
             task_id: task_id.into(),
             status_message: None,
             created_at: created_at.into(),
             last_updated_at: last_updated_at.into(),
-            poll_interval_ms: None,
             ttl_ms: ttl_ms.into(),
+            poll_interval_ms: None,
+            result: result.into(),
             meta: None,
             extra: Default::default(),
         }
@@ -574,9 +574,9 @@ impl GetTaskResultCompleted {
 }
 
 codec::object! { GetTaskResultCompleted;
-    required result "result", required task_id "taskId", constant status "status" = Str("completed"),
-    optional status_message "statusMessage", required created_at "createdAt", required last_updated_at "lastUpdatedAt",
-    optional poll_interval_ms "pollIntervalMs", required ttl_ms "ttlMs",
+    required task_id "taskId", constant status "status" = Str("completed"), optional status_message "statusMessage",
+    required created_at "createdAt", required last_updated_at "lastUpdatedAt", required ttl_ms "ttlMs",
+    optional poll_interval_ms "pollIntervalMs", required result "result",
     constant result_type "resultType" = Str("complete"), optional meta "_meta", ..extra
 }
 
@@ -585,8 +585,6 @@ codec::object! { GetTaskResultCompleted;
 /// In JSON, `status` is `"failed"` and `resultType` is `"complete"`. Used by [`GetTaskResult`].
 #[derive(Clone, Debug, PartialEq)]
 pub struct GetTaskResultFailed {
-    /// The JSON-RPC error of the request.
-    pub error: Error,
     /// The ID of the task. The server chooses it.
     pub task_id: String,
     /// A description of the status for people and models, such as the current step or the reason of a failure.
@@ -595,13 +593,15 @@ pub struct GetTaskResultFailed {
     pub created_at: String,
     /// The time of the last change of the task, as an ISO 8601 timestamp.
     pub last_updated_at: String,
-    /// The suggested number of milliseconds between two `tasks/get` requests. The value can change while the task runs.
-    /// If absent, the client chooses the interval.
-    pub poll_interval_ms: Option<PollIntervalMs>,
     /// The number of milliseconds after `createdAt` for which the server keeps the task. Afterwards, the server may
     /// fail the task and delete it. The value can change while the task runs. The value `null` means no limit. The
     /// member `ttlMs` is required. `None` is `null`.
     pub ttl_ms: Option<TtlMs>,
+    /// The suggested number of milliseconds between two `tasks/get` requests. The value can change while the task runs.
+    /// If absent, the client chooses the interval.
+    pub poll_interval_ms: Option<PollIntervalMs>,
+    /// The JSON-RPC error of the request.
+    pub error: Error,
     /// Metadata attached to the object. The protocol reserves some keys, such as those with the prefix
     /// `io.modelcontextprotocol/` since 2025-11-25. In JSON, it is `_meta`.
     pub meta: Option<ResultMetaObject>,
@@ -613,20 +613,20 @@ impl GetTaskResultFailed {
     /// Creates a `GetTaskResultFailed` from its required members.
     #[must_use]
     pub fn new(
-        error: impl Into<Error>,
         task_id: impl Into<String>,
         created_at: impl Into<String>,
         last_updated_at: impl Into<String>,
         ttl_ms: impl Into<Option<TtlMs>>,
+        error: impl Into<Error>,
     ) -> Self {
         Self {
-            error: error.into(),
             task_id: task_id.into(),
             status_message: None,
             created_at: created_at.into(),
             last_updated_at: last_updated_at.into(),
-            poll_interval_ms: None,
             ttl_ms: ttl_ms.into(),
+            poll_interval_ms: None,
+            error: error.into(),
             meta: None,
             extra: Default::default(),
         }
@@ -655,9 +655,9 @@ impl GetTaskResultFailed {
 }
 
 codec::object! { GetTaskResultFailed;
-    required error "error", required task_id "taskId", constant status "status" = Str("failed"),
-    optional status_message "statusMessage", required created_at "createdAt", required last_updated_at "lastUpdatedAt",
-    optional poll_interval_ms "pollIntervalMs", required ttl_ms "ttlMs",
+    required task_id "taskId", constant status "status" = Str("failed"), optional status_message "statusMessage",
+    required created_at "createdAt", required last_updated_at "lastUpdatedAt", required ttl_ms "ttlMs",
+    optional poll_interval_ms "pollIntervalMs", required error "error",
     constant result_type "resultType" = Str("complete"), optional meta "_meta", ..extra
 }
 
@@ -674,13 +674,13 @@ pub struct GetTaskResultCancelled {
     pub created_at: String,
     /// The time of the last change of the task, as an ISO 8601 timestamp.
     pub last_updated_at: String,
-    /// The suggested number of milliseconds between two `tasks/get` requests. The value can change while the task runs.
-    /// If absent, the client chooses the interval.
-    pub poll_interval_ms: Option<PollIntervalMs>,
     /// The number of milliseconds after `createdAt` for which the server keeps the task. Afterwards, the server may
     /// fail the task and delete it. The value can change while the task runs. The value `null` means no limit. The
     /// member `ttlMs` is required. `None` is `null`.
     pub ttl_ms: Option<TtlMs>,
+    /// The suggested number of milliseconds between two `tasks/get` requests. The value can change while the task runs.
+    /// If absent, the client chooses the interval.
+    pub poll_interval_ms: Option<PollIntervalMs>,
     /// Metadata attached to the object. The protocol reserves some keys, such as those with the prefix
     /// `io.modelcontextprotocol/` since 2025-11-25. In JSON, it is `_meta`.
     pub meta: Option<ResultMetaObject>,
@@ -702,8 +702,8 @@ impl GetTaskResultCancelled {
             status_message: None,
             created_at: created_at.into(),
             last_updated_at: last_updated_at.into(),
-            poll_interval_ms: None,
             ttl_ms: ttl_ms.into(),
+            poll_interval_ms: None,
             meta: None,
             extra: Default::default(),
         }
@@ -733,9 +733,9 @@ impl GetTaskResultCancelled {
 
 codec::object! { GetTaskResultCancelled;
     required task_id "taskId", constant status "status" = Str("cancelled"), optional status_message "statusMessage",
-    required created_at "createdAt", required last_updated_at "lastUpdatedAt",
-    optional poll_interval_ms "pollIntervalMs", required ttl_ms "ttlMs",
-    constant result_type "resultType" = Str("complete"), optional meta "_meta", ..extra
+    required created_at "createdAt", required last_updated_at "lastUpdatedAt", required ttl_ms "ttlMs",
+    optional poll_interval_ms "pollIntervalMs", constant result_type "resultType" = Str("complete"),
+    optional meta "_meta", ..extra
 }
 
 /// Delivers responses to a task's input requests.
