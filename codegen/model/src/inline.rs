@@ -48,7 +48,7 @@ pub struct InlineSchemas {
 }
 
 impl InlineSchemas {
-    /// Reads the file, by the name of the extension or revision. A project without the file has no such schemas.
+    /// Reads the tables of the file, by the name of the extension or revision. A project without the file has none.
     ///
     /// # Errors
     /// [`Error::Io`], and [`Error::Usage`] if the file is malformed or a reason is missing.
@@ -78,7 +78,7 @@ impl InlineSchemas {
     /// lacks from `core`.
     ///
     /// # Errors
-    /// [`Error::Usage`] if a rule matches nothing.
+    /// [`Error::Usage`] if a rule matches nothing, or if there is no such definition.
     pub fn apply(&self, document: &mut Document, core: &Document) -> Result<(), Error> {
         let container = document.container();
         let mut rewriting = Rewriting { rules: self, container, used: BTreeSet::new() };
@@ -152,7 +152,7 @@ impl Rewriting<'_> {
         remove_unused(definition);
     }
 
-    fn definition_of(&self, schema: &Json) -> Option<&'_ str> {
+    fn definition_of(&self, schema: &Json) -> Option<&str> {
         let rules = self.rules;
         if let Some(properties) = schema.get("properties").and_then(Json::as_object) {
             let has = |member: &String| match member.split_once('=') {
@@ -166,7 +166,7 @@ impl Rewriting<'_> {
         }
         let Some(Json::Array(variants)) = schema.get("anyOf") else { return None };
         let prefix = format!("#/{}/", self.container);
-        let target = |variant: &'_ Json| variant.get("$ref")?.as_str()?.strip_prefix(&prefix).map(str::to_owned);
+        let target = |variant: &Json| variant.get("$ref")?.as_str()?.strip_prefix(&prefix).map(str::to_owned);
         let targets: BTreeSet<String> = variants.iter().map(target).collect::<Option<_>>()?;
         rules.unions.iter().find(|(_, members)| **members == targets).map(|(name, _)| name.as_str())
     }

@@ -9,7 +9,7 @@ use mcpgen_schema::text::counted;
 use super::answer::Answer;
 use super::root::Root;
 
-/// Count the entries of schema/docs, and list missing and stale ones, and wrong orders
+/// Count the entries of schema/docs, and list missing and stale ones and wrong orders
 ///
 /// An entry is missing for a definition, member, value, union variant or method without documentation. An entry is stale
 /// if it documents an item that no revision has, or links to one. The order of a type is missing if its schema lists

@@ -77,7 +77,7 @@ impl DocBook {
     }
 }
 
-/// Returns the names that an order must list. Constants need no place.
+/// Returns the names that an order must list: those of fields and values.
 fn ordered(def: &TypeDef) -> Vec<String> {
     match &def.shape {
         Shape::Struct(body) => {
@@ -89,7 +89,7 @@ fn ordered(def: &TypeDef) -> Vec<String> {
     }
 }
 
-/// Returns the names that an order may list in addition.
+/// Returns the names that an order may list: those of constants, which come first otherwise.
 fn constants(def: &TypeDef) -> Vec<String> {
     let Shape::Struct(body) = &def.shape else { return Vec::new() };
     let constants = body.members.iter().filter(|member| matches!(member.content, Content::Constant(_)));
