@@ -91,7 +91,7 @@ async fn a_new_request_is_routed() -> Result<(), Box<dyn Error>> {
     let serving = tokio::spawn(serve((info, router), theirs));
     let client = Client::builder("client", "1").connect(ours.0, ours.1).await?;
     let meta: RequestMetaObject = mcpgen_types::from_value(mcpgen_types::to_value(&client.meta())?)?;
-    let result = client.peer.call::<EstimateToolRequest>(EstimateToolRequestParams::new(meta, "greet")).await?;
+    let result = client.peer.call::<EstimateToolRequest>(EstimateToolRequestParams::new("greet", meta)).await?;
     assert_eq!(result.seconds, 5);
     client.close().await?;
     serving.await??;
