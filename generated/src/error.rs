@@ -4,6 +4,7 @@ use std::borrow::Cow;
 use std::fmt;
 
 use crate::codec::Cursor;
+use crate::codec::evaluate::words::{json_text, key_text, one_of, path_text};
 
 /// An error from decoding a JSON document: the type, the path in the document, what was expected and what was found.
 ///
@@ -270,8 +271,11 @@ impl fmt::Display for Error {
             write!(f, "{}: ", self.0.type_name)?;
         }
         if !self.0.path.is_empty() {
-            write_path(&self.0.path, f)?;
-            f.write_str(": ")?;
+            let segments = self.0.path.iter().rev().map(|segment| match segment {
+                Segment::Index(index) => format!("[{index}]"),
+                Segment::Key(key) => key_text(key),
+            });
+            write!(f, "{}: ", path_text(segments.collect()))?;
         }
         self.0.kind.fmt(f)?;
         match (&self.0.kind, self.0.position) {
@@ -326,89 +330,4 @@ impl fmt::Display for ErrorKind {
             | Self::Io { message, .. } => f.write_str(message),
         }
     }
-}
-
-/// Returns a single value unchanged, and several as `one of a, b, c`.
-pub(crate) fn one_of(values: &[String]) -> String {
-    match values {
-        [value] => value.clone(),
-        _ => format!("one of {}", values.join(", ")),
-    }
-}
-
-/// Returns a count with its unit, a plural: `2 items`, but `1 item`.
-#[doc(hidden)]
-#[must_use]
-pub fn counted(count: u64, unit: &str) -> String {
-    match unit.strip_suffix("ies") {
-        Some(stem) if count == 1 => format!("1 {stem}y"),
-        None if count == 1 => format!("1 {}", unit.strip_suffix('s').unwrap_or(unit)),
-        _ => format!("{count} {unit}"),
-    }
-}
-
-/// Returns the JSON text of a string, shortened to [`WIDTH`] characters.
-pub(crate) fn json_text(text: &str) -> String {
-    let (mut quoted, mut width) = (String::from('"'), 0);
-    for c in text.chars() {
-        if width >= WIDTH {
-            quoted.push('…');
-            break;
-        }
-        let start = quoted.len();
-        match c {
-            '"' | '\\' => quoted.extend(['\\', c]),
-            '\n' => quoted.push_str("\\n"),
-            '\r' => quoted.push_str("\\r"),
-            '\t' => quoted.push_str("\\t"),
-            c if c.is_control() => quoted.push_str(&format!("\\u{:04x}", u32::from(c))),
-            c => quoted.push(c),
-        }
-        width += quoted[start..].chars().count();
-    }
-    quoted.push('"');
-    quoted
-}
-
-/// The maximum number of characters of a string in a message.
-const WIDTH: usize = 60;
-/// The maximum number of characters in a message at each end of a path.
-const PATH_END_WIDTH: usize = 150;
-
-/// Writes all segments, or only those at the beginning and the end if the path is too long.
-fn write_path(path: &[Segment], f: &mut fmt::Formatter<'_>) -> fmt::Result {
-    let mut segments: Vec<String> = path.iter().rev().map(Segment::text).collect();
-    if let Some(first) = segments.first_mut().filter(|first| first.starts_with('.')) {
-        first.remove(0);
-    }
-    let begin = fitting(segments.iter());
-    let end = segments.len() - fitting(segments.iter().rev());
-    if begin >= end {
-        return f.write_str(&segments.concat());
-    }
-    write!(f, "{}…{}", segments[..begin].concat(), segments[end..].concat())
-}
-
-/// Returns the number of segments that fit into [`PATH_END_WIDTH`].
-fn fitting<'a>(segments: impl Iterator<Item = &'a String>) -> usize {
-    let widths = segments.scan(0, |width, segment| {
-        *width += segment.chars().count();
-        Some(*width)
-    });
-    widths.take_while(|width| *width <= PATH_END_WIDTH).count()
-}
-
-impl Segment {
-    /// Returns `.key` for simple keys, and the key or index in brackets otherwise.
-    fn text(&self) -> String {
-        match self {
-            Self::Index(index) => format!("[{index}]"),
-            Self::Key(key) if is_word(key) => format!(".{key}"),
-            Self::Key(key) => format!("[{}]", json_text(key)),
-        }
-    }
-}
-
-fn is_word(key: &str) -> bool {
-    (1..=WIDTH).contains(&key.len()) && key.chars().all(|c| c.is_ascii_alphanumeric() || matches!(c, '_' | '$'))
 }

@@ -34,9 +34,9 @@ pub mod convert;
 pub mod map;
 pub mod traffic;
 
-pub use codec::text::{from_reader, from_slice, from_str, from_value, to_string, to_value, to_vec, to_writer};
 #[doc(hidden)]
-pub use error::counted;
+pub use codec::evaluate::words::counted;
+pub use codec::text::{from_reader, from_slice, from_str, from_value, to_string, to_value, to_vec, to_writer};
 pub use error::{Error, ErrorKind};
 pub use extra::{Extra, ExtraError, KnownMembers};
 pub use id::{ProgressToken, RequestId};

@@ -57,7 +57,7 @@ pub use extension::{Extends, Extension, extension_path};
 pub use fixups::Applied;
 pub use inline::{InlineSchemas, NAMES};
 pub use mapping::Mapping;
-pub use mcpgen_schema::check::{Check, Members, Unevaluated};
+pub use mcpgen_schema::check::{Check, MemberChecks, Unevaluated};
 pub use mcpgen_schema::normal::{Bound, Bounds, Length};
 pub use mcpgen_schema::{Json, JsonTypes};
 pub use messages::{ErrorCode, Notification, Params, Request, Tag};

@@ -2,14 +2,15 @@
 
 use std::collections::BTreeSet;
 
-use mcpgen_schema::JsonTypes;
-use mcpgen_schema::check::{Check, check_bounds, check_length, matches};
+use mcpgen_schema::check::Check;
+use mcpgen_schema::evaluate::{choose, matches};
 pub use mcpgen_schema::failure::Failure;
-use mcpgen_schema::failure::{describe, describe_type, literal, number_text, one_of};
-use mcpgen_schema::json::{Json, compare, integer};
-use mcpgen_schema::normal::Length;
+use mcpgen_schema::failure::{describe, literal};
+use mcpgen_schema::json::{Json, integer, is_integer};
+use mcpgen_schema::normal::{Bound, Bounds, Length};
+use serde_json::Number;
 
-use crate::{Bounded, Condition, Content, Guard, Limit, Protocol, Rest, Shape, Struct, Tuple, Type, TypeId};
+use crate::{Bounded, Content, Limit, Protocol, Rest, Shape, Struct, Tuple, Type, TypeId};
 
 /// Validates a document against a type. Decoding the document into the generated type gives the same result.
 ///
@@ -44,7 +45,7 @@ impl Validator<'_> {
                 Err(Failure::mismatch("object", json))
             }
             (Type::Signed, _) => whole(json, i64::MIN.into(), i64::MAX.into()),
-            (Type::Unsigned, _) => whole(json, 0, u64::MAX.into()),
+            (Type::Unsigned, _) => whole(json, 0.into(), u64::MAX.into()),
             (Type::List(inner), Json::Array(items)) => items
                 .iter()
                 .enumerate()
@@ -74,11 +75,8 @@ impl Validator<'_> {
                 if strings && json.as_str().is_none() {
                     return Err(Failure::mismatch("string", json));
                 }
-                if values.iter().any(|value| value.json == *json) {
-                    return Ok(());
-                }
-                let expected: Vec<String> = values.iter().map(|value| literal(&value.json)).collect();
-                Err(Failure::expected(one_of(&expected), describe(json)))
+                let values = values.iter().map(|value| value.json.clone()).collect();
+                self.checks(&[Check::Values(values)], json)
             }
             Shape::OpenEnum(_) => self.content(&Type::String, json),
             Shape::Tuple(tuple) => self.tuple(tuple, json),
@@ -102,11 +100,11 @@ impl Validator<'_> {
     fn bounded(&self, bounded: &Bounded, json: &Json) -> Result {
         self.content(&bounded.inner, json)?;
         match (&bounded.limit, json) {
-            (Some(Limit::Bounds(bounds)), Json::Number(number)) => check_bounds(bounds, number)?,
+            (Some(Limit::Bounds(bounds)), Json::Number(number)) => bounds.check(number)?,
             (Some(Limit::Length(length)), Json::String(text)) => {
-                check_length(length, text.chars().count(), "characters")?;
+                length.check_length(text.chars().count(), "characters")?;
             }
-            (Some(Limit::Length(length)), Json::Array(items)) => check_length(length, items.len(), "items")?,
+            (Some(Limit::Length(length)), Json::Array(items)) => length.check_length(items.len(), "items")?,
             _ => {}
         }
         self.checks(&bounded.checks, json)
@@ -155,7 +153,7 @@ impl Validator<'_> {
         let Json::Array(items) = json else { return Err(Failure::mismatch("array", json)) };
         let min = tuple.first.len();
         let max = tuple.rest.is_none().then_some(min as u64);
-        check_length(&Length { min: min as u64, max }, items.len(), "items")?;
+        Length { min: min as u64, max }.check_length(items.len(), "items")?;
         let contents = tuple.first.iter().map(|item| &item.content).chain(tuple.rest.iter().cycle());
         let mut items = items.iter().zip(contents).enumerate();
         items.try_for_each(|(index, (item, content))| self.content(content, item).map_err(|it| it.at_index(index)))
@@ -207,135 +205,12 @@ fn uninhabited(protocol: &Protocol) -> BTreeSet<TypeId> {
 }
 
 /// Validates an integer within a range.
-fn whole(json: &Json, minimum: i128, maximum: i128) -> Result {
-    let Json::Number(number) = json else { return Err(Failure::mismatch("integer", json)) };
-    let is_whole = integer(number).is_some() || number.as_f64().is_some_and(|value| value.fract() == 0.0);
-    if !is_whole {
-        return Err(Failure::mismatch("integer", json));
-    }
-    let bound = |value: i128| serde_json::Number::from_i128(value);
-    if bound(minimum).is_some_and(|minimum| compare(number, &minimum).is_lt()) {
-        return Err(Failure::expected(format_args!("at least {minimum}"), number_text(number)));
-    }
-    if bound(maximum).is_some_and(|maximum| compare(number, &maximum).is_gt()) {
-        return Err(Failure::expected(format_args!("at most {maximum}"), number_text(number)));
-    }
-    Ok(())
-}
-
-/// Returns the variant that the guards select.
-fn choose(guards: &[Guard], json: &Json) -> Result<usize> {
-    match guards.iter().find(|guard| guard.when.iter().all(|condition| holds(condition, json))) {
-        Some(guard) => Ok(guard.variant),
-        None => Err(refusal(guards, json)),
-    }
-}
-
-fn descend<'j>(json: &'j Json, path: &[String]) -> Option<&'j Json> {
-    path.iter().try_fold(json, |here, segment| match here {
-        Json::Object(members) => members.get(segment),
-        Json::Array(items) => items.get(segment.parse::<usize>().ok()?),
-        _ => None,
-    })
-}
-
-fn path(condition: &Condition) -> &[String] {
-    match condition {
-        Condition::Type(_) => &[],
-        Condition::Value(path, _) | Condition::Present(path) | Condition::Absent(path) => path,
-    }
-}
-
-fn holds(condition: &Condition, json: &Json) -> bool {
-    let value = descend(json, path(condition));
-    match condition {
-        Condition::Type(types) => value.is_some_and(|value| types.contains(JsonTypes::of(value))),
-        Condition::Value(_, values) => value.is_some_and(|value| values.contains(value)),
-        Condition::Present(_) => value.is_some(),
-        Condition::Absent(_) => value.is_none(),
-    }
-}
-
-/// Returns the JSON types of values that can satisfy a condition.
-fn types(condition: &Condition) -> JsonTypes {
-    match condition {
-        Condition::Type(types) => *types,
-        Condition::Absent(_) => JsonTypes::ALL,
-        Condition::Value(path, values) if path.is_empty() => values.iter().map(JsonTypes::of).collect(),
-        condition => match path(condition).first() {
-            None => JsonTypes::ALL,
-            Some(head) if head.parse::<usize>().is_ok() => JsonTypes::ARRAY,
-            Some(_) => JsonTypes::OBJECT,
-        },
-    }
-}
-
-/// Returns the failure for a value that no guard accepts. It names the expectations of the closest guards.
-fn refusal(guards: &[Guard], json: &Json) -> Failure {
-    let own = JsonTypes::of(json);
-    let of_guard = |guard: &Guard| guard.when.iter().fold(JsonTypes::ALL, |all, condition| all & types(condition));
-    let all: JsonTypes = guards.iter().map(of_guard).collect();
-    if !all.contains(own) {
-        return Failure::expected(all.words(), describe_type(json, all.contains(JsonTypes::INTEGER)));
-    }
-    let possible = guards.iter().filter(|guard| of_guard(guard).contains(own));
-    let failed: Vec<(usize, &Condition)> = possible
-        .filter_map(|guard| guard.when.iter().enumerate().find(|(_, condition)| !holds(condition, json)))
-        .collect();
-    let most = failed.iter().map(|(first, _)| *first).max();
-    let closest: Vec<&Condition> =
-        failed.into_iter().filter(|(first, _)| Some(*first) == most).map(|(_, condition)| condition).collect();
-    wrong_value(&closest, json).unwrap_or_else(|| wrong_members(&closest))
-}
-
-fn wrong_value(failed: &[&Condition], json: &Json) -> Option<Failure> {
-    let place = failed.iter().find_map(|condition| match condition {
-        Condition::Value(path, _) => Some(path),
-        _ => None,
-    })?;
-    let mut expected = Vec::new();
-    for condition in failed {
-        if let Condition::Value(path, values) = condition
-            && path == place
-        {
-            for value in values.iter().map(literal) {
-                if !expected.contains(&value) {
-                    expected.push(value);
-                }
-            }
+fn whole(json: &Json, min: Number, max: Number) -> Result {
+    match json {
+        Json::Number(number) if is_integer(number) => {
+            let bound = |value| Bound { value, exclusive: false };
+            Bounds { min: Some(bound(min)), max: Some(bound(max)) }.check(number)
         }
-    }
-    let expected = one_of(&expected);
-    let failure = match descend(json, place) {
-        Some(value) => Failure::expected(expected, describe(value)),
-        None => Failure::new(format!("missing required member: expected {expected}")),
-    };
-    Some(place.iter().rev().fold(failure, |failure, segment| match segment.parse() {
-        Ok(index) => failure.at_index(index),
-        Err(_) => failure.at_key(segment),
-    }))
-}
-
-fn wrong_members(failed: &[&Condition]) -> Failure {
-    let (mut wanted, mut unwanted) = (Vec::new(), Vec::new());
-    for condition in failed {
-        let names = match condition {
-            Condition::Present(_) => &mut wanted,
-            Condition::Absent(_) => &mut unwanted,
-            _ => continue,
-        };
-        let name = format!("`{}`", path(condition).join("."));
-        if !names.contains(&name) {
-            names.push(name);
-        }
-    }
-    let or = |names: &[String]| match names {
-        [first @ .., last] if !first.is_empty() => format!("{} or {last}", first.join(", ")),
-        _ => names.concat(),
-    };
-    match (wanted.is_empty(), unwanted.is_empty()) {
-        (false, _) => Failure::expected(format_args!("a member {}", or(&wanted)), "none"),
-        (true, false) => Failure::expected(format_args!("no member {}", or(&unwanted)), "one"),
-        (true, true) => Failure::expected("nothing", "a value"),
+        _ => Err(Failure::mismatch("integer", json)),
     }
 }

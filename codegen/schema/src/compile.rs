@@ -4,7 +4,7 @@
 use indexmap::IndexMap;
 use serde_json::Number;
 
-use crate::check::{Check, Members, Unevaluated};
+use crate::check::{Check, MemberChecks, Unevaluated};
 use crate::dialect::Dialect;
 use crate::json::pointer::escape;
 use crate::json::{Json, integer};
@@ -121,8 +121,8 @@ impl Compile<'_> {
         };
         let others = keywords.get("additionalProperties");
         let others = others.map(|json| self.schema(json, &format!("{pointer}/additionalProperties")));
-        let members = Members { named: map("properties"), patterns: map("patternProperties"), others };
-        (members != Members::default()).then(|| Check::Members(Box::new(members)))
+        let members = MemberChecks { named: map("properties"), patterns: map("patternProperties"), others };
+        (members != MemberChecks::default()).then(|| Check::Members(Box::new(members)))
     }
 
     /// Compiles limits on the number of members, `propertyNames`, and dependencies.
@@ -324,6 +324,6 @@ pub fn of_object(object: &Object) -> Vec<Check> {
     let mut known = named.iter().chain(&patterns);
     let is_free = others.is_none() && known.all(|(_, check)| *check == Check::Anything);
     let required = (!required.is_empty()).then_some(Check::Required(required));
-    let members = (!is_free).then(|| Check::Members(Box::new(Members { named, patterns, others })));
+    let members = (!is_free).then(|| Check::Members(Box::new(MemberChecks { named, patterns, others })));
     required.into_iter().chain(members).collect()
 }

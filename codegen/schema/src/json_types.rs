@@ -2,50 +2,28 @@
 
 use std::ops::{BitAnd, BitOr, Sub};
 
-use crate::json::{Json, integer};
+use crate::json::{Json, is_integer};
 
-/// A set of JSON types. Numbers with and without a fraction are different types.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub struct JsonTypes(u8);
+pub use crate::json::JsonTypes;
+
+/// The names of the types. JSON Schema does not have `fraction`.
+const NAMES: [(&str, JsonTypes); 7] = [
+    ("null", JsonTypes::NULL),
+    ("boolean", JsonTypes::BOOLEAN),
+    ("integer", JsonTypes::INTEGER),
+    ("fraction", JsonTypes::FRACTION),
+    ("string", JsonTypes::STRING),
+    ("array", JsonTypes::ARRAY),
+    ("object", JsonTypes::OBJECT),
+];
 
 impl JsonTypes {
-    /// No type.
-    pub const NONE: Self = Self(0);
-    /// `null`
-    pub const NULL: Self = Self(1);
-    /// `true` and `false`
-    pub const BOOLEAN: Self = Self(1 << 1);
-    /// Numbers without a fraction.
-    pub const INTEGER: Self = Self(1 << 2);
-    /// Numbers with a fraction.
-    pub const FRACTION: Self = Self(1 << 3);
-    /// Strings.
-    pub const STRING: Self = Self(1 << 4);
-    /// Arrays.
-    pub const ARRAY: Self = Self(1 << 5);
-    /// Objects.
-    pub const OBJECT: Self = Self(1 << 6);
-    /// All numbers.
-    pub const NUMBER: Self = Self(Self::INTEGER.0 | Self::FRACTION.0);
-    /// All types.
-    pub const ALL: Self = Self((1 << 7) - 1);
-
-    const NAMES: [(&'static str, Self); 7] = [
-        ("null", Self::NULL),
-        ("boolean", Self::BOOLEAN),
-        ("integer", Self::INTEGER),
-        ("fraction", Self::FRACTION),
-        ("string", Self::STRING),
-        ("array", Self::ARRAY),
-        ("object", Self::OBJECT),
-    ];
-
     /// Returns the type of a value.
     pub fn of(value: &Json) -> Self {
         match value {
             Json::Null => Self::NULL,
             Json::Bool(_) => Self::BOOLEAN,
-            Json::Number(number) if integer(number).is_some() => Self::INTEGER,
+            Json::Number(number) if is_integer(number) => Self::INTEGER,
             Json::Number(_) => Self::FRACTION,
             Json::String(_) => Self::STRING,
             Json::Array(_) => Self::ARRAY,
@@ -57,36 +35,19 @@ impl JsonTypes {
     pub fn named(name: &str) -> Self {
         match name {
             "number" => Self::NUMBER,
-            // JSON Schema does not have this name.
             "fraction" => Self::NONE,
-            _ => Self::NAMES.into_iter().find(|(known, _)| *known == name).map_or(Self::NONE, |(_, one)| one),
+            _ => NAMES.into_iter().find(|(known, _)| *known == name).map_or(Self::NONE, |(_, one)| one),
         }
     }
 
     /// Returns the types in the set.
     pub fn each(self) -> impl Iterator<Item = Self> {
-        Self::NAMES.into_iter().map(|(_, one)| one).filter(move |one| self.intersects(*one))
+        NAMES.into_iter().map(|(_, one)| one).filter(move |one| self.intersects(*one))
     }
 
     /// Returns the names of the types in the set.
     pub fn names(self) -> impl Iterator<Item = &'static str> {
-        Self::NAMES.into_iter().filter(move |(_, one)| self.intersects(*one)).map(|(name, _)| name)
-    }
-
-    /// Describes the set in a message: `integer or null`.
-    pub fn words(self) -> String {
-        let number =
-            if self.contains(Self::FRACTION) { (Self::FRACTION, "number") } else { (Self::INTEGER, "integer") };
-        let names = [
-            (Self::NULL, "null"),
-            (Self::BOOLEAN, "boolean"),
-            number,
-            (Self::STRING, "string"),
-            (Self::ARRAY, "array"),
-            (Self::OBJECT, "object"),
-        ];
-        let names = names.iter().filter(|(types, _)| self.contains(*types)).map(|(_, name)| *name);
-        names.collect::<Vec<_>>().join(" or ")
+        NAMES.into_iter().filter(move |(_, one)| self.intersects(*one)).map(|(name, _)| name)
     }
 
     /// Returns whether the set is empty.
@@ -98,18 +59,13 @@ impl JsonTypes {
     pub fn intersects(self, other: Self) -> bool {
         !(self & other).is_empty()
     }
-
-    /// Returns whether every type of the other set is in this one.
-    pub fn contains(self, other: Self) -> bool {
-        (other - self).is_empty()
-    }
 }
 
 impl BitOr for JsonTypes {
     type Output = Self;
 
     fn bitor(self, other: Self) -> Self {
-        Self(self.0 | other.0)
+        self.union(other)
     }
 }
 
@@ -117,7 +73,7 @@ impl BitAnd for JsonTypes {
     type Output = Self;
 
     fn bitand(self, other: Self) -> Self {
-        Self(self.0 & other.0)
+        self.intersection(other)
     }
 }
 
@@ -125,7 +81,7 @@ impl Sub for JsonTypes {
     type Output = Self;
 
     fn sub(self, other: Self) -> Self {
-        Self(self.0 & !other.0)
+        self.each().filter(|one| !other.contains(*one)).collect()
     }
 }
 
@@ -145,6 +101,7 @@ mod tests {
             ("null", "null"),
             ("true", "boolean"),
             ("1.0", "integer"),
+            ("1e300", "integer"),
             ("1.5", "fraction"),
             ("\"x\"", "string"),
             ("[]", "array"),

@@ -23,8 +23,9 @@
 //! `limits`), `lower_types` those that apply to one JSON type. [`algebra`] compares the values that schemas accept.
 //! [`normalise()`] runs all of these.
 //!
-//! [`check`] defines and evaluates checks: the assertions that types do not express. `lower_checks` reports problems in
-//! them, [`compile`] creates them from a schema, and [`failure`] describes a violation.
+//! [`check`] defines checks: the assertions that types do not express. `lower_checks` reports problems in them,
+//! [`compile`] creates them from a schema, [`evaluate`] evaluates them on a document, and [`failure`] describes a
+//! violation. [`guard`] defines the guards that select the variant of a union.
 
 #![warn(clippy::print_stdout)]
 
@@ -40,7 +41,9 @@ pub mod check;
 pub mod compile;
 mod dialect;
 mod document;
+pub mod evaluate;
 pub mod failure;
+pub mod guard;
 mod json_types;
 mod limits;
 mod lower;

@@ -78,7 +78,7 @@ impl Patterns<'_> {
         match check {
             Some(check) => {
                 let check = self.check(check);
-                quote!(::std::option::Option::Some(&#check))
+                quote!(::std::option::Option::Some(#check))
             }
             None => quote!(::std::option::Option::None),
         }
@@ -141,8 +141,14 @@ impl Patterns<'_> {
                 quote!(ItemCount(#limit))
             }
             Check::Items(first, rest) => {
-                let (first, rest) = (self.list(first), self.optional(rest.as_deref()));
-                quote!(Items(#first, #rest))
+                let first = self.list(first);
+                match rest {
+                    Some(rest) => {
+                        let rest = self.check(rest);
+                        quote!(Items(#first, ::std::option::Option::Some(&#rest)))
+                    }
+                    None => quote!(Items(#first, ::std::option::Option::None)),
+                }
             }
             Check::UniqueItems => quote!(UniqueItems),
             Check::Contains(check, limit) => {

@@ -7,7 +7,7 @@ use mcpgen_model::text::names::escape;
 use mcpgen_model::{Bound, Bounds, Condition, Guard, Length, Revision};
 use mcpgen_schema::json::Json;
 
-use crate::emit::file::MARK;
+use crate::emit::file::repository_header;
 use crate::emit::width::{WIDTH, fill};
 
 /// Separates the parts of a row between which lines may break. Rows have no other tabs.
@@ -34,9 +34,7 @@ use crate::convert::shape::{
 /// Returns the text of the file.
 pub(crate) fn file(revisions: &[Revision], rules: &Rules, conversions: &Conversions) -> String {
     let count = revisions.len();
-    let header = format!(
-        "{MARK} from the schemas and {PATH}.\n// Do not edit: run `cargo run -p mcpgen -- generate`.\n\n{IMPORTS}"
-    );
+    let header = repository_header(&format!("the schemas and {PATH}")) + IMPORTS;
     let definitions = conversions.definitions.iter().map(|(name, row)| {
         let row: Vec<String> = row.iter().map(|id| id.map_or("__".to_owned(), |id| id.to_string())).collect();
         format!("({name:?}, [{}])", row.join(","))

@@ -5,16 +5,14 @@ use mcpgen_schema::Error;
 use proc_macro2::TokenStream;
 use quote::{format_ident, quote};
 
-use crate::emit::file::{MARK, render};
+use crate::emit::file::{render, repository_header};
 
 /// Returns the text of the file.
 ///
 /// # Errors
 /// [`Error::Defect`].
 pub(crate) fn file(extensions: &[Extension]) -> Result<String, Error> {
-    let header =
-        format!("{MARK} from schema/extensions.toml.\n// Do not edit: run `cargo run -p mcpgen -- generate`.\n\n");
-    render("ext/mod.rs", &header, tokens(extensions))
+    render("ext/mod.rs", &repository_header("schema/extensions.toml"), tokens(extensions))
 }
 
 fn tokens(extensions: &[Extension]) -> TokenStream {

@@ -23,6 +23,14 @@ pub(crate) fn header(source: &str, sha256: &str, command: &str) -> String {
     format!("{MARK} from {source} (SHA-256 {sha256}).\n// Do not edit: run `{command}`.\n\n")
 }
 
+/// The command that generates the files of this repository.
+pub(crate) const COMMAND: &str = "cargo run -p mcpgen -- generate";
+
+/// Returns the first lines of a file of this repository that has several sources, or no schema as its source.
+pub(crate) fn repository_header(source: &str) -> String {
+    format!("{MARK} from {source}.\n// Do not edit: run `{COMMAND}`.\n\n")
+}
+
 /// Formats tokens as a whole file.
 pub(crate) fn render(file: &str, header: &str, tokens: TokenStream) -> Result<String, Error> {
     Ok(format!("{header}{}", spaced(&print(parse(file, tokens)?))))

@@ -6,14 +6,14 @@ use mcpgen_schema::Error;
 use proc_macro2::TokenStream;
 use quote::{format_ident, quote};
 
-use crate::emit::file::{MARK, render};
+use crate::emit::file::{render, repository_header};
 
 /// Returns the text of the file.
 ///
 /// # Errors
 /// [`Error::Defect`].
 pub(crate) fn file(revisions: &[Revision], models: &[Protocol]) -> Result<String, Error> {
-    let header = format!("{MARK} from the schemas.\n// Do not edit: run `cargo run -p mcpgen -- generate`.\n\n");
+    let header = repository_header("the schemas");
     let tables = revisions.iter().zip(models).map(|(revision, protocol)| {
         let constant = format_ident!("{}", revision.module().to_uppercase());
         let docs = format!(" The methods of revision `{}`, by length and name.", revision.name);

@@ -5,15 +5,14 @@ use mcpgen_schema::Error;
 use proc_macro2::TokenStream;
 use quote::{format_ident, quote};
 
-use crate::emit::file::{MARK, render};
+use crate::emit::file::{render, repository_header};
 
 /// Returns the text of the file.
 ///
 /// # Errors
 /// [`Error::Defect`].
 pub(crate) fn file(revisions: &[Revision], models: &[Protocol], has_extensions: bool) -> Result<String, Error> {
-    let header =
-        format!("{MARK} from schema/revisions.toml.\n// Do not edit: run `cargo run -p mcpgen -- generate`.\n\n");
+    let header = repository_header("schema/revisions.toml");
     let extensions = has_extensions.then(|| {
         quote!(
             pub mod ext;

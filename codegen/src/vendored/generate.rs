@@ -7,8 +7,9 @@ use std::thread;
 use mcpgen_model::conservation::conservation;
 use mcpgen_model::conversions::{Rules, conversions};
 use mcpgen_model::{Protocol, Revision, extension_path, schema_path};
-use mcpgen_schema::Error;
+use mcpgen_schema::{Error, evaluate};
 
+use crate::emit::file::{COMMAND, repository_header};
 use crate::emit::module::{emit_on, threads};
 use crate::emit::{Options, conversions as conversion_tables, extensions, methods, revisions};
 use crate::generator::{Generated, Summary, summary};
@@ -21,6 +22,9 @@ pub const GENERATED: &str = "generated/src";
 
 /// The folder of the modules of extensions, below [`GENERATED`].
 const EXTENSIONS: &str = "ext";
+
+/// The folder of the evaluator, below [`GENERATED`].
+const EVALUATE: &str = "codec/evaluate";
 
 /// Generates all vendored revisions and extensions of a workspace, or with `check` only compares them.
 ///
@@ -37,6 +41,10 @@ pub fn generate(workspace: &Workspace, check: bool) -> Result<Generated, Error> 
         ("methods.rs".to_owned(), methods::file(&workspace.revisions, &models)?),
         ("revisions.rs".to_owned(), revisions::file(&workspace.revisions, &models, !extensions.is_empty())?),
     ]);
+    files.extend(evaluate::SHARED.map(|(path, text)| {
+        let (_, name) = path.rsplit_once('/').unwrap_or_default();
+        (format!("{EVALUATE}/{name}"), repository_header(&format!("codegen/schema/src/{path}")) + text)
+    }));
     if !extensions.is_empty() {
         files.insert(format!("{EXTENSIONS}/mod.rs"), extensions::file(&workspace.extensions)?);
     }
@@ -75,7 +83,7 @@ struct Job<'p> {
 fn jobs<'p>(workspace: &Workspace, models: &'p [Protocol], extensions: &'p [Protocol]) -> Vec<Job<'p>> {
     let options = |source: String, module: String| Options {
         support: "crate".to_owned(),
-        command: "cargo run -p mcpgen -- generate".to_owned(),
+        command: COMMAND.to_owned(),
         source,
         vendored: Some(module),
     };

@@ -7,10 +7,11 @@ use std::hash::{Hash, Hasher};
 use std::ops::Range;
 use std::str::FromStr;
 
-use crate::error::{Segment, json_text};
+use crate::error::Segment;
 use crate::map::order_of_names;
 use crate::{Error, ErrorKind, Json, Number};
 
+use super::evaluate::words::json_text;
 use super::index::{Document, Kind, Place, Token, position};
 use super::scan::{next_backslash, unescape};
 use super::{Decode, Literal};

@@ -162,7 +162,7 @@ impl Drop for BriefDocument<'_> {
 }
 
 /// The place of a value in a document.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Place(pub(super) u32);
 
 impl Place {

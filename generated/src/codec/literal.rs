@@ -2,8 +2,8 @@
 
 use std::fmt;
 
+use super::evaluate::words::json_text;
 use crate::Number;
-use crate::error::json_text;
 
 use super::index::{Document, Kind};
 use super::{Cursor, Encode, Node};

@@ -104,7 +104,9 @@ mod declare;
 mod decode;
 mod deserialize;
 mod encode;
+pub(crate) mod evaluate;
 mod fields;
+mod guard;
 mod index;
 #[cfg(feature = "schemars")]
 pub mod json_schema;
@@ -117,7 +119,6 @@ mod scan;
 mod ser;
 pub(crate) mod text;
 mod tuple;
-mod union;
 mod write;
 
 pub use bounds::{Bound, Bounds, Length};
@@ -125,18 +126,19 @@ pub use check::{Check, MemberChecks, Unevaluated, from_json};
 pub use cursor::{Cursor, ElementCursors, MemberCursors, variant};
 pub use decode::Decode;
 pub use encode::{Elements, Encode, Members, Node, Object};
+pub use evaluate::JsonTypes;
 pub use fields::{
     DecodeInPlace, MemberTable, OtherMembers, ReadMember, Unread, constant_members, decode_in_place, no_value,
     read_optional, read_other, refuse_other, replace, set,
 };
 pub(crate) use fields::{add_member, finish_members};
+pub use guard::{Condition, Guard};
 pub(crate) use index::BriefDocument;
 pub use index::{Document, Place};
 pub use literal::Literal;
 pub use matching::{Matching, is_matching};
 pub use pattern::Pattern;
 pub use tuple::{read_item, read_rest};
-pub use union::{Condition, Guard, JsonTypes};
 
 #[cfg(feature = "schemars")]
 #[doc(hidden)]

@@ -152,8 +152,8 @@ pub(super) fn json_type(node: Node<'_>) -> JsonTypes {
         node => match number(node) {
             Some(number) if number.is_integer() => JsonTypes::INTEGER,
             Some(_) => JsonTypes::FRACTION,
-            None => read(node, |node| if matches!(node, Node::Json(_)) { JsonTypes::ANY } else { json_type(node) })
-                .unwrap_or(JsonTypes::ANY),
+            None => read(node, |node| if matches!(node, Node::Json(_)) { JsonTypes::ALL } else { json_type(node) })
+                .unwrap_or(JsonTypes::ALL),
         },
     }
 }

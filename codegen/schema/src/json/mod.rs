@@ -3,7 +3,10 @@
 
 pub mod lines;
 pub mod pointer;
+mod types;
 mod value;
 
+pub use types::JsonTypes;
 pub use value::Json;
-pub use value::{compare, integer};
+pub(crate) use value::Numeric;
+pub use value::{compare, integer, is_integer};

@@ -176,6 +176,34 @@ pub fn integer(number: &Number) -> Option<i128> {
     (value.fract() == 0.0 && value.abs() < 1.2e30).then_some(value as i128)
 }
 
+/// Returns whether the number has no fraction.
+pub fn is_integer(number: &Number) -> bool {
+    integer(number).is_some() || float(number).fract() == 0.0
+}
+
+/// A number that compares by value.
+#[derive(Clone, Copy)]
+pub(crate) struct Numeric<'n>(pub(crate) &'n Number);
+
+impl PartialEq for Numeric<'_> {
+    fn eq(&self, other: &Self) -> bool {
+        compare(self.0, other.0).is_eq()
+    }
+}
+
+impl PartialOrd for Numeric<'_> {
+    fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
+        Some(compare(self.0, other.0))
+    }
+}
+
+/// Writes the number as the generated types do: `1e300`, not `1e+300`.
+impl fmt::Display for Numeric<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0.to_string().replace("e+", "e"))
+    }
+}
+
 fn float(number: &Number) -> f64 {
     number.as_f64().unwrap_or(f64::NAN)
 }

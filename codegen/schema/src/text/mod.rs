@@ -1,11 +1,29 @@
 //! Text: [`visible`](fn@visible) escapes invisible characters, [`pattern`] matches regular expressions, [`hex`] formats
 //! bytes, and [`counted`] formats counts.
 
-mod counted;
 mod hex;
 pub mod pattern;
 mod visible;
+pub(crate) mod words;
 
-pub use counted::counted;
 pub use hex::hex;
 pub use visible::{visible, visible_json, visible_lines};
+pub use words::counted;
+
+#[cfg(test)]
+mod tests {
+    use super::counted;
+
+    #[test]
+    fn one_has_no_plural() {
+        for (count, unit, expected) in [
+            (0, "items", "0 items"),
+            (1, "items", "1 item"),
+            (2, "items", "2 items"),
+            (1, "entries", "1 entry"),
+            (1, "invalid messages", "1 invalid message"),
+        ] {
+            assert_eq!(counted(count, unit), expected);
+        }
+    }
+}

@@ -502,7 +502,7 @@ impl PositionalArgument {
                                                     &codec::MemberChecks {
                                                         named: &[],
                                                         patterns: &[],
-                                                        others: Some(&codec::Check::Definition(super::checks::input)),
+                                                        others: Some(codec::Check::Definition(super::checks::input)),
                                                     },
                                                 ),
                                             ],
@@ -563,7 +563,7 @@ impl PositionalArgument {
                                                     &codec::MemberChecks {
                                                         named: &[],
                                                         patterns: &[],
-                                                        others: Some(&codec::Check::Definition(super::checks::input)),
+                                                        others: Some(codec::Check::Definition(super::checks::input)),
                                                     },
                                                 ),
                                             ],

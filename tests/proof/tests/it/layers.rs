@@ -85,6 +85,8 @@ const SCHEMA: Crate = Crate {
         "failure",
         "limits",
         "check",
+        "guard",
+        "evaluate",
         "normal",
         "compile",
         "algebra",
